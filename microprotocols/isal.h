@@ -2,8 +2,8 @@
 /*
  * isal.h -- what to do after a call of ISA-L's fast functions.
  *
- * They leave the upper halves of vector registers dirty; the next instruction
- * that uses a lower half, wherever that is, then waits long for them.
+ * They leave the upper halves of vector registers dirty; the next instruction that uses a lower
+ * half, wherever that is, then waits long for them.
  */
 #ifndef NOPAL_ISAL_H
 #define NOPAL_ISAL_H

@@ -2,8 +2,8 @@
 /*
  * arena.c -- memory that is released whole: see arena.h.
  *
- * Every piece is a block of the allocator's, linked to the one before: so tools
- * that watch memory see each, and a failing allocator can fail at each.
+ * Every piece is a block of the allocator's, linked to the one before: so tools that watch memory
+ * see each, and a failing allocator can fail at each.
  */
 #include "arena.h"
 
@@ -53,16 +53,14 @@ void *nopal__zeroed_secret(struct nopal_arena *arena, size_t bytes)
 }
 
 /* There is room for the next power of two. */
-void *nopal__one_more(struct nopal_arena *arena, void *array, size_t *count,
-		      size_t size)
+void *nopal__one_more(struct nopal_arena *arena, void *array, size_t *count, size_t size)
 {
 	bool power_of_two = (*count & (*count - 1)) == 0;
 	char *elements;
 
 	memcpy(&elements, array, sizeof(elements));
 	if (power_of_two) {
-		char *more =
-			nopal__zeroed(arena, *count ? 2 * *count : 1, size);
+		char *more = nopal__zeroed(arena, *count ? 2 * *count : 1, size);
 
 		if (!more)
 			return NULL;
@@ -75,8 +73,7 @@ void *nopal__one_more(struct nopal_arena *arena, void *array, size_t *count,
 	return memset(elements, 0, size); /* one may have been dropped there */
 }
 
-void nopal__arena_back(struct nopal_arena *arena,
-		       const struct nopal_arena_block *mark)
+void nopal__arena_back(struct nopal_arena *arena, const struct nopal_arena_block *mark)
 {
 	while (arena->newest != mark) {
 		struct nopal_arena_block *block = arena->newest;

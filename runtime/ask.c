@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask.c -- what the application asks of its session, but to send; and what the
- * session asks of the application.
+ * ask.c -- what the application asks of its session, but to send; and what the session asks of the
+ * application.
  */
 #include <errno.h>
 
@@ -18,8 +18,7 @@ int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps)
 
 	if (!nopal__be_awake(core) || core->life == NOPAL_LIFE_ENDED)
 		return -EPIPE;
-	if (!nopal_plan_handlers(core->layer->plan, NOPAL_RATE_FROM_USER, &any,
-				 1))
+	if (!nopal_plan_handlers(core->layer->plan, NOPAL_RATE_FROM_USER, &any, 1))
 		return -ENOTSUP;
 	outermost = nopal__turn_begin(world);
 	for (; core; core = core->below) {
@@ -30,8 +29,7 @@ int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps)
 	return 0;
 }
 
-int nopal_receive_post(struct nopal_session *session, uint64_t tag,
-		       uint64_t mask, uint64_t cookie)
+int nopal_receive_post(struct nopal_session *session, uint64_t tag, uint64_t mask, uint64_t cookie)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_receive receive = { tag, mask, cookie, 0 };
@@ -57,7 +55,6 @@ int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps)
 	while (core->above)
 		core = core->above;
 	if (core->callbacks && core->callbacks->reserve)
-		granted = core->callbacks->reserve(&core->session, bps,
-						   core->user);
+		granted = core->callbacks->reserve(&core->session, bps, core->user);
 	return granted > 0 ? granted : 0;
 }

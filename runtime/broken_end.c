@@ -7,13 +7,11 @@
 /* Somebody answers, and our seal opens none of it. */
 static bool another_key(const struct nopal_core *core)
 {
-	return core->opener && core->awake &&
-	       core->awake->counters.rx_sealed_badly > 0 &&
+	return core->opener && core->awake && core->awake->counters.rx_sealed_badly > 0 &&
 	       nopal_plan_provides(core->layer->plan, "confidentiality");
 }
 
-void nopal_session_break(struct nopal_session *session, enum nopal_end end,
-			 const char *text)
+void nopal_session_break(struct nopal_session *session, enum nopal_end end, const char *text)
 {
 	struct nopal_core *core = nopal__core(session);
 

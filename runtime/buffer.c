@@ -2,8 +2,8 @@
 /*
  * buffer.c -- bytes that several may look at, on the heap.
  *
- * Head and bytes are one allocation.  Worlds and pools make buffers of their
- * own with another `release`.
+ * Head and bytes are one allocation.  Worlds and pools make buffers of their own with another
+ * `release`.
  */
 #include <stdlib.h>
 

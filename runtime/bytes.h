@@ -25,8 +25,7 @@ static inline uint8_t *nopal__put(uint8_t *at, uint64_t value, unsigned bytes)
 	else if (bytes == sizeof(*at))
 		*at = (uint8_t)value;
 	else
-		memcpy(at, (const uint8_t *)&wide + sizeof(wide) - bytes,
-		       bytes);
+		memcpy(at, (const uint8_t *)&wide + sizeof(wide) - bytes, bytes);
 	return at + bytes;
 }
 

@@ -6,9 +6,9 @@
  *   checksum/1 algorithm=crc32c
  *   resize/1
  *
- * A line a microprotocol, by name; parameters that shape the wire, in the order
- * of their table and in base units.  What one side may choose alone (timers,
- * buffers) is not in it.  The fingerprint is the hash of this text.
+ * A line a microprotocol, by name; parameters that shape the wire, in the order of their table and
+ * in base units.  What one side may choose alone (timers, buffers) is not in it.  The fingerprint
+ * is the hash of this text.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,39 +20,32 @@ static int canonical_by_name(const void *a, const void *b)
 {
 	const struct nopal_member *const *one = a, *const *other = b;
 
-	return strcmp((*one)->microprotocol->name,
-		      (*other)->microprotocol->name);
+	return strcmp((*one)->microprotocol->name, (*other)->microprotocol->name);
 }
 
-static struct nopal_quantity
-canonical_quantity(const struct nopal_member *member, size_t index)
+static struct nopal_quantity canonical_quantity(const struct nopal_member *member, size_t index)
 {
-	const struct nopal_parameter *parameter =
-		&member->microprotocol->parameters[index];
+	const struct nopal_parameter *parameter = &member->microprotocol->parameters[index];
 	struct nopal_quantity quantity = {
 		.in_segments = member->in_segments[index],
 	};
 
 	if (parameter->unit != NOPAL_ADDRESS) {
-		quantity.value =
-			nopal__parameter_get(member->parameters, parameter);
+		quantity.value = nopal__parameter_get(member->parameters, parameter);
 		return quantity;
 	}
-	quantity.address =
-		nopal__parameter_address(member->parameters, parameter);
+	quantity.address = nopal__parameter_address(member->parameters, parameter);
 	quantity.address.interface = 0; /* interfaces are each host's own */
 	return quantity;
 }
 
 /* Words, switches and addresses as written, numbers in base units. */
-static void canonical_value(struct nopal_text *text,
-			    const struct nopal_member *member, size_t index)
+static void canonical_value(struct nopal_text *text, const struct nopal_member *member,
+			    size_t index)
 {
-	const struct nopal_parameter *parameter =
-		&member->microprotocol->parameters[index];
+	const struct nopal_parameter *parameter = &member->microprotocol->parameters[index];
 	struct nopal_quantity quantity = canonical_quantity(member, index);
-	bool word = parameter->unit == NOPAL_WORD ||
-		    parameter->unit == NOPAL_SWITCH ||
+	bool word = parameter->unit == NOPAL_WORD || parameter->unit == NOPAL_SWITCH ||
 		    parameter->unit == NOPAL_ADDRESS;
 
 	nopal__append(text, " %s=%s", parameter->name,
@@ -61,8 +54,7 @@ static void canonical_value(struct nopal_text *text,
 					   parameter->choices));
 }
 
-static void canonical_member(struct nopal_text *text,
-			     const struct nopal_member *member)
+static void canonical_member(struct nopal_text *text, const struct nopal_member *member)
 {
 	const struct nopal_microprotocol *one = member->microprotocol;
 
@@ -74,8 +66,7 @@ static void canonical_member(struct nopal_text *text,
 	nopal__append(text, "\n");
 }
 
-static void canonical_layer(struct nopal_text *text,
-			    const struct nopal_composed_layer *layer)
+static void canonical_layer(struct nopal_text *text, const struct nopal_composed_layer *layer)
 {
 	const struct nopal_member **sorted =
 		nopal__zeroed(layer->arena, layer->count, sizeof(*sorted));
@@ -94,14 +85,11 @@ const char *nopal__canonical(const struct nopal_composition *composition)
 	struct nopal_text text = { .arena = &composition->config->arena };
 
 	for (size_t i = 0; i < composition->layer_count; i++) {
-		const struct nopal_composed_layer *layer =
-			&composition->layers[i];
+		const struct nopal_composed_layer *layer = &composition->layers[i];
 
-		if (composition->layer_count > 1 ||
-		    layer->multiplicity != NOPAL_ONE)
-			nopal__append(
-				&text, "layer %s %s\n", layer->name,
-				nopal__multiplicity_words[layer->multiplicity]);
+		if (composition->layer_count > 1 || layer->multiplicity != NOPAL_ONE)
+			nopal__append(&text, "layer %s %s\n", layer->name,
+				      nopal__multiplicity_words[layer->multiplicity]);
 		canonical_layer(&text, layer);
 	}
 	return nopal__text(&text);
@@ -130,28 +118,23 @@ static struct canonical_line canonical_next(const char **rest)
 	return line;
 }
 
-static struct canonical_line canonical_find(const char *text,
-					    const struct canonical_line *wanted)
+static struct canonical_line canonical_find(const char *text, const struct canonical_line *wanted)
 {
 	struct canonical_line line;
 
 	while ((line = canonical_next(&text)).text) {
-		if (line.name == wanted->name &&
-		    strncmp(line.text, wanted->text, line.name) == 0)
+		if (line.name == wanted->name && strncmp(line.text, wanted->text, line.name) == 0)
 			break;
 	}
 	return line;
 }
 
-static bool canonical_same(const struct canonical_line *a,
-			   const struct canonical_line *b)
+static bool canonical_same(const struct canonical_line *a, const struct canonical_line *b)
 {
-	return a->length == b->length &&
-	       strncmp(a->text, b->text, a->length) == 0;
+	return a->length == b->length && strncmp(a->text, b->text, a->length) == 0;
 }
 
-static void canonical_differ(struct nopal_text *diff, const char *here,
-			     const char *there)
+static void canonical_differ(struct nopal_text *diff, const char *here, const char *there)
 {
 	struct canonical_line mine, theirs;
 	const char *rest = here;
@@ -159,19 +142,17 @@ static void canonical_differ(struct nopal_text *diff, const char *here,
 	while ((mine = canonical_next(&rest)).text) {
 		theirs = canonical_find(there, &mine);
 		if (!theirs.text)
-			nopal__append(diff, "+ %.*s: only here\n",
-				      (int)mine.length, mine.text);
+			nopal__append(diff, "+ %.*s: only here\n", (int)mine.length, mine.text);
 		else if (!canonical_same(&mine, &theirs))
-			nopal__append(diff, "~ here %.*s, there %.*s\n",
-				      (int)mine.length, mine.text,
-				      (int)theirs.length, theirs.text);
+			nopal__append(diff, "~ here %.*s, there %.*s\n", (int)mine.length,
+				      mine.text, (int)theirs.length, theirs.text);
 	}
 	rest = there;
 	while ((theirs = canonical_next(&rest)).text) {
 		mine = canonical_find(here, &theirs);
 		if (!mine.text)
-			nopal__append(diff, "- %.*s: only there\n",
-				      (int)theirs.length, theirs.text);
+			nopal__append(diff, "- %.*s: only there\n", (int)theirs.length,
+				      theirs.text);
 	}
 }
 

@@ -7,17 +7,17 @@
  *     dest dest dest                v     v    v
  *       |    |    |                 layer above the destination's session
  *
- * A destination is a session of its own all the same: it opened by that, asks by that
- * for what it misses, and is spoken to by that as long as it does not hear the channel.
- * So a network without multicast costs copies, and nothing else.
+ * A destination is a session of its own all the same: it opened by that, asks by that for what it
+ * misses, and is spoken to by that as long as it does not hear the channel. So a network without
+ * multicast costs copies, and nothing else.
  *
- * The address is of IPv4 or of IPv6, and so are they who can hear it: who speaks to a
- * member of the other family has another address, by which none of them knows it.
+ * The address is of IPv4 or of IPv6, and so are they who can hear it: who speaks to a member of the
+ * other family has another address, by which none of them knows it.
  *
- * What is cast carries the fields of the upper layers alone, the id of the channel in
- * the place of a session's, and the seal of the composition.  It is heard at a door of
- * the endpoint, a port of its own at the multicast address, and belongs to the session
- * whose peer sent it from its own address and has told the id.
+ * What is cast carries the fields of the upper layers alone, the id of the channel in the place of
+ * a session's, and the seal of the composition.  It is heard at a door of the endpoint, a port of
+ * its own at the multicast address, and belongs to the session whose peer sent it from its own
+ * address and has told the id.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,8 +31,7 @@ bool nopal__has_channel(const struct nopal_core *core)
 
 /* ------------------------------------------------------------------ speaking */
 
-static bool same_family(const struct nopal_address *a,
-			const struct nopal_address *b)
+static bool same_family(const struct nopal_address *a, const struct nopal_address *b)
 {
 	return nopal_address_is_v4(a) == nopal_address_is_v4(b);
 }
@@ -43,9 +42,7 @@ static int speak(struct nopal_core *core, const struct nopal_casting *casting)
 
 	if (!same_family(casting->group, casting->toward))
 		return -EAFNOSUPPORT;
-	return ops->cast_from
-		       ? ops->cast_from(core->world, core->endpoint, casting)
-		       : 0;
+	return ops->cast_from ? ops->cast_from(core->world, core->endpoint, casting) : 0;
 }
 
 int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
@@ -54,8 +51,7 @@ int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
 	struct nopal_core *core = nopal__core(session);
 	int error;
 
-	if (!core->is_group || !core->layer->plan->channel ||
-	    !nopal_address_is_multicast(group))
+	if (!core->is_group || !core->layer->plan->channel || !nopal_address_is_multicast(group))
 		return -EINVAL;
 	if (index >= core->group->count)
 		return -ENOTCONN; /* towards whom? */
@@ -95,11 +91,10 @@ static const struct nopal_header *cast_header(const struct nopal_core *core)
 	return &core->layer->plan->kinds[NOPAL_KIND_CAST].header;
 }
 
-uint32_t nopal__cast_bytes(const struct nopal_core *group,
-			   const struct nopal_segment *segment)
+uint32_t nopal__cast_bytes(const struct nopal_core *group, const struct nopal_segment *segment)
 {
-	return 1 + NOPAL_ID_BYTES + cast_header(group)->bytes +
-	       segment->body.length + group->layer->plan->trailer_bytes;
+	return 1 + NOPAL_ID_BYTES + cast_header(group)->bytes + segment->body.length +
+	       group->layer->plan->trailer_bytes;
 }
 
 void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
@@ -107,8 +102,7 @@ void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
 	const struct nopal_plan *plan = group->layer->plan;
 	uint32_t bytes = nopal__cast_bytes(group, segment);
 	uint8_t *at = bytes <= plan->datagram_bytes
-			      ? nopal__train_room(
-					group, nopal__first_way(group), bytes)
+			      ? nopal__train_room(group, nopal__first_way(group), bytes)
 			      : NULL;
 
 	if (!at)
@@ -133,8 +127,7 @@ static struct nopal_endpoint *door_at(const struct nopal_endpoint *home,
 {
 	struct nopal_endpoint *door = home->doors;
 
-	while (door && !(door->channels &&
-			 nopal_address_equal(&door->port.local, group)))
+	while (door && !(door->channels && nopal_address_equal(&door->port.local, group)))
 		door = door->next_door;
 	return door;
 }
@@ -144,8 +137,7 @@ static struct nopal_endpoint *door_open(const struct nopal_core *core,
 {
 	struct nopal_endpoint *door = nopal__endpoint_hear(
 		core->world, group,
-		&(struct nopal_hearing){ .beside = core->endpoint,
-					 .from = &core->peer });
+		&(struct nopal_hearing){ .beside = core->endpoint, .from = &core->peer });
 
 	if (door && nopal_endpoint_share(door, core->endpoint) < 0) {
 		nopal_endpoint_close(door);
@@ -161,8 +153,7 @@ static void door_leave(struct nopal_endpoint *door)
 		nopal_endpoint_close(door);
 }
 
-static int channel_enter(struct nopal_core *core, struct nopal_endpoint *door,
-			 uint32_t id)
+static int channel_enter(struct nopal_core *core, struct nopal_endpoint *door, uint32_t id)
 {
 	struct nopal_channel *channel = calloc(1, sizeof(*channel));
 	uint64_t key = nopal__opening_key(door, &core->peer, id);
@@ -178,8 +169,8 @@ static int channel_enter(struct nopal_core *core, struct nopal_endpoint *door,
 }
 
 /* Called by who was told of it by its peer; once more changes nothing. */
-int nopal_channel_join(struct nopal_session *session,
-		       const struct nopal_address *group, uint32_t id)
+int nopal_channel_join(struct nopal_session *session, const struct nopal_address *group,
+		       uint32_t id)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_endpoint *door;
@@ -216,24 +207,20 @@ void nopal__channel_leave(struct nopal_core *core)
 }
 
 /* Whose it is; NULL: nobody's, counted. */
-static struct nopal_core *hearer(struct nopal_endpoint *door,
-				 const struct nopal_arrival *arrival,
+static struct nopal_core *hearer(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
 				 const uint8_t *bytes, uint32_t length)
 {
 	struct nopal_core *core;
 	uint8_t kind;
 
-	if (length < 1 + NOPAL_ID_BYTES ||
-	    !nopal__first_byte_parse(bytes[0], &kind) ||
+	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind) ||
 	    kind != NOPAL_KIND_CAST) {
 		door->port.counters.malformed++;
 		return NULL;
 	}
-	core = nopal_map_get(
-		&door->by_opening,
-		nopal__opening_key(
-			door, &arrival->from,
-			(uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES)));
+	core = nopal_map_get(&door->by_opening,
+			     nopal__opening_key(door, &arrival->from,
+						(uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES)));
 	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
 		door->port.counters.unknown_session++;
 		return NULL;
@@ -242,9 +229,8 @@ static struct nopal_core *hearer(struct nopal_endpoint *door,
 	return core;
 }
 
-void nopal__cast_receive(struct nopal_endpoint *door,
-			 const struct nopal_arrival *arrival, uint8_t *bytes,
-			 uint32_t length)
+void nopal__cast_receive(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
+			 uint8_t *bytes, uint32_t length)
 {
 	struct nopal_core *core = hearer(door, arrival, bytes, length);
 	const struct nopal_plan *plan;
@@ -256,8 +242,8 @@ void nopal__cast_receive(struct nopal_endpoint *door,
 	plan = core->layer->plan;
 	core->awake->counters.datagrams_in++;
 	core->awake->counters.datagram_bytes_in += length;
-	segment = nopal__unpack(core, NOPAL_KIND_CAST, arrival->buffer, bytes,
-				length, 1 + NOPAL_ID_BYTES);
+	segment = nopal__unpack(core, NOPAL_KIND_CAST, arrival->buffer, bytes, length,
+				1 + NOPAL_ID_BYTES);
 	if (!segment)
 		return;
 	kind = segment->attribute[cast_kind_slot(plan)];
@@ -268,7 +254,6 @@ void nopal__cast_receive(struct nopal_endpoint *door,
 	}
 	segment->kind = (uint8_t)kind;
 	segment->path = NOPAL_PATH_CHANNEL;
-	segment->attribute[plan->destination_slot] =
-		core->below->destination->id;
+	segment->attribute[plan->destination_slot] = core->below->destination->id;
 	nopal__segment_arrive(core, segment);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * closed_end.c -- how a session ends that closes: well where all arrived that its
- * application sent.
+ * closed_end.c -- how a session ends that closes: well where all arrived that its application sent.
  *
- * It is asked of the application's end of a stack alone.  What a layer below could
- * not bring becomes a fate above; a group's rule (all, any, so many) is in the fates
- * of its messages; and who sends on a stream loses what the flow closes over.
+ * It is asked of the application's end of a stack alone.  What a layer below could not bring
+ * becomes a fate above; a group's rule (all, any, so many) is in the fates of its messages; and who
+ * sends on a stream loses what the flow closes over.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,14 +16,12 @@
 /* Messages of the application that have not arrived, where they had to. */
 static uint64_t undelivered(const struct nopal_core *top)
 {
-	if (!top->awake || top->is_flow || top->above ||
-	    !top->layer->plan->delivers)
+	if (!top->awake || top->is_flow || top->above || !top->layer->plan->delivers)
 		return 0;
 	return (uint64_t)top->awake->undelivered + top->awake->unfinished;
 }
 
-static void add(char *words, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static void add(char *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void add(char *words, const char *format, ...)
 {
@@ -38,8 +35,8 @@ static void add(char *words, const char *format, ...)
 
 static void add_missing(char *words, uint64_t missing)
 {
-	add(words, "%llu message%s not known to have arrived",
-	    (unsigned long long)missing, missing > 1 ? "s are" : " is");
+	add(words, "%llu message%s not known to have arrived", (unsigned long long)missing,
+	    missing > 1 ? "s are" : " is");
 }
 
 /* "10.0.0.2:9000: the peer fell silent, and 2 more were lost" */
@@ -80,14 +77,13 @@ void nopal__lost_words(struct nopal_core *group, const char *text, char *words)
 	}
 }
 
-void nopal__lost_note(struct nopal_group *group,
-		      const struct nopal_destination_info *info)
+void nopal__lost_note(struct nopal_group *group, const struct nopal_destination_info *info)
 {
 	char address[NOPAL_ADDRESS_TEXT], words[NOPAL_END_WORDS];
 
 	if (group->lost_count++)
 		return;
-	snprintf(words, sizeof(words), "%s: %s",
-		 nopal_address_format(&info->address, address), info->text);
+	snprintf(words, sizeof(words), "%s: %s", nopal_address_format(&info->address, address),
+		 info->text);
 	group->lost = strdup(words);
 }

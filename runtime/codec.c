@@ -2,10 +2,9 @@
 /*
  * codec.c -- one cursor with a sticky error, for reading and for writing.
  *
- * Numbers are big endian.  A varint is 7 bits a byte, least first, the high bit
- * says that more follow (LEB128); only the shortest form is read, so a value
- * has one encoding.  After the first error a reader gives zeros and a writer
- * writes nothing: callers check once, at the end.
+ * Numbers are big endian.  A varint is 7 bits a byte, least first, the high bit says that more
+ * follow (LEB128); only the shortest form is read, so a value has one encoding.  After the first
+ * error a reader gives zeros and a writer writes nothing: callers check once, at the end.
  */
 #include <string.h>
 
@@ -47,12 +46,10 @@ uint64_t nopal_read_varint(struct nopal_reader *reader)
 {
 	uint64_t value = 0;
 
-	for (unsigned shift = 0; shift <= VARINT_LAST_SHIFT;
-	     shift += VARINT_BITS) {
+	for (unsigned shift = 0; shift <= VARINT_LAST_SHIFT; shift += VARINT_BITS) {
 		const uint8_t *at = codec_take(reader, 1);
 
-		if (!at || (*at == 0 && shift) ||
-		    (shift == VARINT_LAST_SHIFT && *at > 1))
+		if (!at || (*at == 0 && shift) || (shift == VARINT_LAST_SHIFT && *at > 1))
 			break;
 		value |= (uint64_t)(*at & VARINT_MASK) << shift;
 		if (!(*at & VARINT_MORE))
@@ -118,8 +115,7 @@ void nopal_write_varint(struct nopal_writer *writer, uint64_t value)
 	*at = (uint8_t)value;
 }
 
-void nopal_write_bytes(struct nopal_writer *writer, const void *bytes,
-		       size_t length)
+void nopal_write_bytes(struct nopal_writer *writer, const void *bytes, size_t length)
 {
 	uint8_t *at = codec_room(writer, length);
 

@@ -2,10 +2,9 @@
 /*
  * config.c -- a config becomes a tree of layers, sections and keys.
  *
- * One file is applied after the other to the same tree: what a config extends
- * first, then its own plugins, removals, keys and sections, then the --set
- * overrides.  Nothing stops at a mistake: what is unsound is reported and left
- * out, so that all problems show at once.
+ * One file is applied after the other to the same tree: what a config extends first, then its own
+ * plugins, removals, keys and sections, then the --set overrides.  Nothing stops at a mistake: what
+ * is unsound is reported and left out, so that all problems show at once.
  */
 #include "config.h"
 
@@ -29,8 +28,7 @@ static const char config_layer_word[] = "layer";
 
 /* ------------------------------------------------------------------- the tree */
 
-struct nopal_config_layer *nopal__config_layer(struct nopal_config *config,
-					       const char *name)
+struct nopal_config_layer *nopal__config_layer(struct nopal_config *config, const char *name)
 {
 	for (size_t i = 0; i < config->layer_count; i++) {
 		if (strcmp(config->layers[i].name, name) == 0)
@@ -39,8 +37,8 @@ struct nopal_config_layer *nopal__config_layer(struct nopal_config *config,
 	return NULL;
 }
 
-struct nopal_config_section *
-nopal__config_section(struct nopal_config_layer *layer, const char *name)
+struct nopal_config_section *nopal__config_section(struct nopal_config_layer *layer,
+						   const char *name)
 {
 	for (size_t i = 0; i < layer->section_count; i++) {
 		if (strcmp(layer->sections[i].name, name) == 0)
@@ -49,18 +47,15 @@ nopal__config_section(struct nopal_config_layer *layer, const char *name)
 	return NULL;
 }
 
-void nopal__config_remove(struct nopal_config_layer *layer,
-			  struct nopal_config_section *section)
+void nopal__config_remove(struct nopal_config_layer *layer, struct nopal_config_section *section)
 {
 	size_t index = (size_t)(section - layer->sections);
 
 	layer->section_count--;
-	memmove(section, section + 1,
-		(layer->section_count - index) * sizeof(*section));
+	memmove(section, section + 1, (layer->section_count - index) * sizeof(*section));
 }
 
-static struct nopal_config_key *config_key(struct nopal_config_section *section,
-					   const char *name)
+static struct nopal_config_key *config_key(struct nopal_config_section *section, const char *name)
 {
 	for (size_t i = 0; i < section->key_count; i++) {
 		if (strcmp(section->keys[i].name, name) == 0)
@@ -69,53 +64,46 @@ static struct nopal_config_key *config_key(struct nopal_config_section *section,
 	return NULL;
 }
 
-void nopal__config_set_key(struct nopal_config *config,
-			   struct nopal_config_section *section,
-			   const char *name, const char *value,
-			   struct nopal_place place)
+void nopal__config_set_key(struct nopal_config *config, struct nopal_config_section *section,
+			   const char *name, const char *value, struct nopal_place place)
 {
 	struct nopal_config_key *key = config_key(section, name);
 
 	if (!key)
-		key = nopal__one_more(&config->arena, &section->keys,
-				      &section->key_count, sizeof(*key));
+		key = nopal__one_more(&config->arena, &section->keys, &section->key_count,
+				      sizeof(*key));
 	if (key)
 		*key = (struct nopal_config_key){ name, value, place };
 }
 
 /* NULL: the arena failed. */
-static struct nopal_config_layer *config_layer_add(struct nopal_config *config,
-						   const char *name,
+static struct nopal_config_layer *config_layer_add(struct nopal_config *config, const char *name,
 						   struct nopal_place place)
 {
 	struct nopal_config_layer *layer = nopal__config_layer(config, name);
 
 	if (layer)
 		return layer;
-	layer = nopal__one_more(&config->arena, &config->layers,
-				&config->layer_count, sizeof(*layer));
+	layer = nopal__one_more(&config->arena, &config->layers, &config->layer_count,
+				sizeof(*layer));
 	if (layer)
-		*layer = (struct nopal_config_layer){ .name = name,
-						      .place = place };
+		*layer = (struct nopal_config_layer){ .name = name, .place = place };
 	return layer;
 }
 
 /* NULL: the arena failed. */
-static struct nopal_config_section *
-config_section_add(struct nopal_config *config,
-		   struct nopal_config_layer *layer, const char *name,
-		   struct nopal_place place)
+static struct nopal_config_section *config_section_add(struct nopal_config *config,
+						       struct nopal_config_layer *layer,
+						       const char *name, struct nopal_place place)
 {
-	struct nopal_config_section *section =
-		nopal__config_section(layer, name);
+	struct nopal_config_section *section = nopal__config_section(layer, name);
 
 	if (section)
 		return section;
-	section = nopal__one_more(&config->arena, &layer->sections,
-				  &layer->section_count, sizeof(*section));
+	section = nopal__one_more(&config->arena, &layer->sections, &layer->section_count,
+				  sizeof(*section));
 	if (section)
-		*section = (struct nopal_config_section){ .name = name,
-							  .place = place };
+		*section = (struct nopal_config_section){ .name = name, .place = place };
 	return section;
 }
 
@@ -129,8 +117,7 @@ void nopal__config_free(struct nopal_config *config)
 
 /* ----------------------------------------------------------------- complaints */
 
-static struct nopal_place config_place(const struct config_file *file,
-				       size_t item)
+static struct nopal_place config_place(const struct config_file *file, size_t item)
 {
 	return (struct nopal_place){ file->name, file->scan->items[item].line };
 }
@@ -141,8 +128,7 @@ static bool config_is(const struct nopal_scan_item *item, const char *name)
 }
 
 /* An earlier statement of this name in the same section of this file. */
-static const struct nopal_scan_item *
-config_earlier(const struct config_file *file, size_t index)
+static const struct nopal_scan_item *config_earlier(const struct config_file *file, size_t index)
 {
 	const struct nopal_scan_item *items = file->scan->items;
 
@@ -163,23 +149,19 @@ static bool config_say_twice(const struct config_file *file, size_t index)
 	if (!earlier)
 		return false;
 	if (earlier->section)
-		nopal_problems_add(file->reader->problems, place.file,
-				   place.line, "put its keys into one section",
-				   "a second section `%s`; the first is in "
-				   "line %d",
-				   earlier->name, earlier->line);
+		nopal_problems_add(file->reader->problems, place.file, place.line,
+				   "put its keys into one section",
+				   "a second section `%s`; the first is in line %d", earlier->name,
+				   earlier->line);
 	else
-		nopal_problems_add(file->reader->problems, place.file,
-				   place.line, "keep one",
-				   "`%s` is set already in line %d",
-				   earlier->name, earlier->line);
+		nopal_problems_add(file->reader->problems, place.file, place.line, "keep one",
+				   "`%s` is set already in line %d", earlier->name, earlier->line);
 	return true;
 }
 
-/* Gives the name that was probably meant, so that what needs it does not
- * complain as well; NULL: none is near. */
-static const char *config_say_no_microprotocol(const struct config_file *file,
-					       const char *name,
+/* Gives the name that was probably meant, so that what needs it does not complain as well; NULL:
+ * none is near. */
+static const char *config_say_no_microprotocol(const struct config_file *file, const char *name,
 					       struct nopal_place place)
 {
 	struct nopal__reader *reader = file->reader;
@@ -206,11 +188,9 @@ static void config_apply_key(const struct config_file *file, size_t index,
 
 	if (config_say_twice(file, index))
 		return;
-	value = nopal__one_value(file->reader, item->name, &item->values,
-				 place);
+	value = nopal__one_value(file->reader, item->name, &item->values, place);
 	if (value)
-		nopal__config_set_key(file->reader->config, section, item->name,
-				      value, place);
+		nopal__config_set_key(file->reader->config, section, item->name, value, place);
 }
 
 static void config_apply_section(const struct config_file *file, size_t index,
@@ -223,9 +203,8 @@ static void config_apply_section(const struct config_file *file, size_t index,
 	const char *name = item->name;
 
 	if (item->values.count)
-		nopal_problems_add(file->reader->problems, place.file,
-				   place.line, "remove the title",
-				   "`%s` takes no title; only layers have one",
+		nopal_problems_add(file->reader->problems, place.file, place.line,
+				   "remove the title", "`%s` takes no title; only layers have one",
 				   item->name);
 	if (!nopal_registry_find(name))
 		name = config_say_no_microprotocol(file, name, place);
@@ -240,8 +219,7 @@ static void config_apply_section(const struct config_file *file, size_t index,
 }
 
 /* `without` first: what is added again must not be removed. */
-static void config_apply_layer_keys(const struct config_file *file,
-				    size_t index,
+static void config_apply_layer_keys(const struct config_file *file, size_t index,
 				    struct nopal_config_layer *layer)
 {
 	const struct nopal_scan *scan = file->scan;
@@ -249,10 +227,8 @@ static void config_apply_layer_keys(const struct config_file *file,
 	for (size_t i = index + 1; i < scan->count; i++) {
 		const struct nopal_scan_item *item = &scan->items[i];
 
-		if (item->parent == (int)index && !item->section &&
-		    !config_say_twice(file, i))
-			nopal__config_layer_key(file->reader, layer, item->name,
-						&item->values,
+		if (item->parent == (int)index && !item->section && !config_say_twice(file, i))
+			nopal__config_layer_key(file->reader, layer, item->name, &item->values,
 						config_place(file, i));
 	}
 }
@@ -267,22 +243,19 @@ static void config_apply_layer(const struct config_file *file, size_t index)
 	if (scan->items[index].values.count)
 		name = scan->items[index].values.words[0];
 	else
-		nopal_problems_add(file->reader->problems, place.file,
-				   place.line, "write layer \"NAME\" { ... }",
-				   "the layer has no name");
+		nopal_problems_add(file->reader->problems, place.file, place.line,
+				   "write layer \"NAME\" { ... }", "the layer has no name");
 	layer = config_layer_add(file->reader->config, name, place);
 	if (!layer)
 		return;
 	if (layer->place.file == place.file && layer->place.line != place.line)
-		nopal_problems_add(file->reader->problems, place.file,
-				   place.line, "give it a name of its own",
-				   "a second layer `%s`; the first is in line "
-				   "%d",
-				   layer->name, layer->place.line);
+		nopal_problems_add(file->reader->problems, place.file, place.line,
+				   "give it a name of its own",
+				   "a second layer `%s`; the first is in line %d", layer->name,
+				   layer->place.line);
 	config_apply_layer_keys(file, index, layer);
 	for (size_t i = index + 1; i < scan->count; i++) {
-		if (scan->items[i].parent == (int)index &&
-		    scan->items[i].section)
+		if (scan->items[i].parent == (int)index && scan->items[i].section)
 			config_apply_section(file, i, layer);
 	}
 }
@@ -307,14 +280,12 @@ static void config_apply_plain(const struct config_file *file, size_t index)
 	struct nopal_config_layer *layer;
 
 	if (config_has_layers(file))
-		nopal_problems_add(file->reader->problems, place.file,
-				   place.line, "move it into a layer",
-				   "`%s` stands beside the layers of this "
-				   "config",
+		nopal_problems_add(file->reader->problems, place.file, place.line,
+				   "move it into a layer",
+				   "`%s` stands beside the layers of this config",
 				   file->scan->items[index].name);
 	if (config_has_layers(file) && config->layer_count)
-		layer = &config->layers
-				 [0]; /* so that it is checked somewhere */
+		layer = &config->layers[0]; /* so that it is checked somewhere */
 	else
 		layer = config_layer_add(config, NOPAL_LAYER_DEFAULT, whole);
 	if (layer)
@@ -348,8 +319,7 @@ static void config_apply_keys(const struct config_file *file)
 		if (item->parent >= 0 || item->section)
 			continue;
 		if (config_may_repeat(item) || !config_say_twice(file, i))
-			nopal__config_top_key(file->reader, item->name,
-					      &item->values,
+			nopal__config_top_key(file->reader, item->name, &item->values,
 					      config_place(file, i));
 	}
 }
@@ -359,13 +329,11 @@ static void config_load_plugins(const struct config_file *file)
 	for (size_t i = 0; i < file->scan->count; i++) {
 		const struct nopal_scan_item *item = &file->scan->items[i];
 
-		if (item->parent >= 0 || item->section ||
-		    !config_is(item, "plugin"))
+		if (item->parent >= 0 || item->section || !config_is(item, "plugin"))
 			continue;
 		for (size_t j = 0; j < item->values.count; j++)
-			nopal__plugin_load_at(
-				file->reader->arena, item->values.words[j],
-				config_place(file, i), file->reader->problems);
+			nopal__plugin_load_at(file->reader->arena, item->values.words[j],
+					      config_place(file, i), file->reader->problems);
 	}
 }
 
@@ -374,8 +342,8 @@ static void config_load_plugins(const struct config_file *file)
 static void config_read_file(struct nopal__reader *reader, const char *path,
 			     struct nopal_place place);
 
-static bool config_is_cycle(const struct nopal__reader *reader,
-			    const char *real, struct nopal_place place)
+static bool config_is_cycle(const struct nopal__reader *reader, const char *real,
+			    struct nopal_place place)
 {
 	struct nopal_text way = { .arena = reader->arena };
 	bool cycle = false;
@@ -386,24 +354,20 @@ static bool config_is_cycle(const struct nopal__reader *reader,
 			nopal__append(&way, "%s extends ", reader->reading[i]);
 	}
 	if (cycle)
-		nopal_problems_add(reader->problems, place.file, place.line,
-				   "remove one `extends`",
-				   "the config extends itself: %s%s",
-				   nopal__text(&way), real);
+		nopal_problems_add(reader->problems, place.file, place.line, "remove one `extends`",
+				   "the config extends itself: %s%s", nopal__text(&way), real);
 	else if (reader->depth == NOPAL_EXTENDS_DEPTH)
 		nopal_problems_add(reader->problems, place.file, place.line,
 				   "extend an earlier one",
-				   "more than %d configs extend each other",
-				   NOPAL_EXTENDS_DEPTH);
+				   "more than %d configs extend each other", NOPAL_EXTENDS_DEPTH);
 	return cycle || reader->depth == NOPAL_EXTENDS_DEPTH;
 }
 
 /* What was said of the config that is extended need not hold of this one. */
 static void config_describe(struct nopal_config *config, const char *path)
 {
-	config->description =
-		nopal__printed(&config->arena, "derived from `%s`",
-			       nopal__config_name(&config->arena, path));
+	config->description = nopal__printed(&config->arena, "derived from `%s`",
+					     nopal__config_name(&config->arena, path));
 }
 
 static void config_extend(const struct config_file *file)
@@ -415,11 +379,10 @@ static void config_extend(const struct config_file *file)
 		struct nopal_place place = config_place(file, i);
 		const char *name, *path;
 
-		if (item->parent >= 0 || item->section ||
-		    !config_is(item, "extends") || config_earlier(file, i))
+		if (item->parent >= 0 || item->section || !config_is(item, "extends") ||
+		    config_earlier(file, i))
 			continue;
-		name = nopal__one_value(reader, item->name, &item->values,
-					place);
+		name = nopal__one_value(reader, item->name, &item->values, place);
 		path = name ? nopal__config_find(reader, name, place) : NULL;
 		if (path) {
 			config_read_file(reader, path, place);
@@ -431,8 +394,7 @@ static void config_extend(const struct config_file *file)
 /* --------------------------------------------------------------------- files */
 
 /* `name` is kept. */
-static void config_apply(struct nopal__reader *reader, const char *text,
-			 const char *name)
+static void config_apply(struct nopal__reader *reader, const char *text, const char *name)
 {
 	struct nopal_scan scan;
 	struct config_file file = {
@@ -467,8 +429,7 @@ static void config_read_file(struct nopal__reader *reader, const char *path,
 }
 
 /* False: no memory. */
-static bool config_begin(struct nopal__reader *reader,
-			 struct nopal_problems *problems)
+static bool config_begin(struct nopal__reader *reader, struct nopal_problems *problems)
 {
 	struct nopal_config *config = calloc(1, sizeof(*config));
 
@@ -485,8 +446,7 @@ static bool config_begin(struct nopal__reader *reader,
 }
 
 /* NULL: no file was read, or there was no memory. */
-static struct nopal_config *config_finish(struct nopal__reader *reader,
-					  const char *const *sets,
+static struct nopal_config *config_finish(struct nopal__reader *reader, const char *const *sets,
 					  const char *name)
 {
 	struct nopal_config *config = reader->config;
@@ -505,8 +465,7 @@ static struct nopal_config *config_finish(struct nopal__reader *reader,
 }
 
 struct nopal_config *nopal__config_parse(const char *text, const char *file,
-					 const char *const *sets,
-					 struct nopal_problems *problems)
+					 const char *const *sets, struct nopal_problems *problems)
 {
 	struct nopal__reader reader;
 
@@ -516,8 +475,7 @@ struct nopal_config *nopal__config_parse(const char *text, const char *file,
 	return config_finish(&reader, sets, file);
 }
 
-struct nopal_config *nopal__config_load(const char *name_or_path,
-					const char *const *sets,
+struct nopal_config *nopal__config_load(const char *name_or_path, const char *const *sets,
 					struct nopal_problems *problems)
 {
 	struct nopal_place nowhere = { 0 };

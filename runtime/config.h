@@ -2,9 +2,9 @@
 /*
  * config.h -- a config as text becomes a neutral tree: what stands where.
  *
- * The tree knows sections, keys and places; it judges no value.  `extends` is
- * resolved, `without` and the `--set` overrides are applied, and plugins are
- * loaded.  compose.h makes a composition of it.
+ * The tree knows sections, keys and places; it judges no value.  `extends` is resolved, `without`
+ * and the `--set` overrides are applied, and plugins are loaded.  compose.h makes a composition of
+ * it.
  *
  *   text --scan.c--> statements: names, values, lines
  *        --config.c--> tree (base first, then what the config adds)
@@ -55,7 +55,7 @@ struct nopal_config {
 	const char *name;	  /* of the file, without folder and ".conf" */
 	const char *description;
 	struct nopal_place place;
-	bool requires_auto; /* add the default provider of a missing need */
+	bool requires_auto;	      /* add the default provider of a missing need */
 	struct nopal_budget budget;   /* 0: the default */
 	uint64_t message_limit_bytes; /* 0: the default */
 	struct nopal_config_layer *layers;
@@ -64,14 +64,12 @@ struct nopal_config {
 	size_t errors_before; /* in the problems, before it was read */
 };
 
-/* By path or by name; see nopal_plan_load().  NULL: problems say why.  A
- * config is given even with problems where it makes sense to look for more. */
-struct nopal_config *nopal__config_load(const char *name_or_path,
-					const char *const *sets,
+/* By path or by name; see nopal_plan_load().  NULL: problems say why.  A config is given even with
+ * problems where it makes sense to look for more. */
+struct nopal_config *nopal__config_load(const char *name_or_path, const char *const *sets,
 					struct nopal_problems *problems);
 struct nopal_config *nopal__config_parse(const char *text, const char *file,
-					 const char *const *sets,
-					 struct nopal_problems *problems);
+					 const char *const *sets, struct nopal_problems *problems);
 void nopal__config_free(struct nopal_config *config);
 
 #endif

@@ -18,22 +18,19 @@
 #include "registry.h"
 #include "units.h"
 
-const char *const nopal__multiplicity_words[] = { "one", "per_stream",
-						  "per_destination", "shared",
+const char *const nopal__multiplicity_words[] = { "one", "per_stream", "per_destination", "shared",
 						  NULL };
 static const char keys_multiplicity[] = "one|per_stream|per_destination|shared";
 static const char keys_requires[] = "strict|auto"; /* index is the value */
 
 const char *nopal__one_value(struct nopal__reader *reader, const char *name,
-			     const struct nopal__values *values,
-			     struct nopal_place place)
+			     const struct nopal__values *values, struct nopal_place place)
 {
 	if (values->count == 1)
 		return values->words[0];
 	nopal_problems_add(reader->problems, place.file, place.line,
 			   "write one word, without braces",
-			   "`%s` takes one value, not a list of %zu", name,
-			   values->count);
+			   "`%s` takes one value, not a list of %zu", name, values->count);
 	return NULL;
 }
 
@@ -46,9 +43,8 @@ struct keys_limit {
 
 /* False: a problem was added. */
 static bool keys_quantity(struct nopal__reader *reader, const char *name,
-			  const struct nopal__values *values,
-			  struct nopal_place place, struct keys_limit limit,
-			  int64_t *ret_value)
+			  const struct nopal__values *values, struct nopal_place place,
+			  struct keys_limit limit, int64_t *ret_value)
 {
 	const char *text = nopal__one_value(reader, name, values, place);
 	struct nopal_quantity quantity = { 0 };
@@ -58,14 +54,12 @@ static bool keys_quantity(struct nopal__reader *reader, const char *name,
 	if (!text)
 		return false;
 	nopal_problems_init(&found);
-	good = nopal__quantity_read(text, limit.unit, limit.choices, name,
-				    &quantity, &found) &&
-	       !nopal__quantity_outside(quantity, limit.unit, limit.least,
-					limit.most, name, &found);
+	good = nopal__quantity_read(text, limit.unit, limit.choices, name, &quantity, &found) &&
+	       !nopal__quantity_outside(quantity, limit.unit, limit.least, limit.most, name,
+					&found);
 	if (good && quantity.in_segments) {
 		nopal_problems_add(&found, NULL, 0, "write it in bytes",
-				   "%s = %s: this is not about segments", name,
-				   text);
+				   "%s = %s: this is not about segments", name, text);
 		good = false;
 	}
 	nopal__problems_move(reader->problems, &found, place);
@@ -77,19 +71,16 @@ static bool keys_quantity(struct nopal__reader *reader, const char *name,
 /* -------------------------------------------------------------------- the keys */
 
 typedef void keys_handler(struct nopal__reader *reader, const char *name,
-			  const struct nopal__values *values,
-			  struct nopal_place place);
+			  const struct nopal__values *values, struct nopal_place place);
 
 static void keys_earlier(struct nopal__reader *reader, const char *name,
-			 const struct nopal__values *values,
-			 struct nopal_place place)
+			 const struct nopal__values *values, struct nopal_place place)
 {
 	(void)reader, (void)name, (void)values, (void)place;
 }
 
 static void keys_description(struct nopal__reader *reader, const char *name,
-			     const struct nopal__values *values,
-			     struct nopal_place place)
+			     const struct nopal__values *values, struct nopal_place place)
 {
 	const char *text = nopal__one_value(reader, name, values, place);
 
@@ -98,8 +89,7 @@ static void keys_description(struct nopal__reader *reader, const char *name,
 }
 
 static void keys_requires_on(struct nopal__reader *reader, const char *name,
-			     const struct nopal__values *values,
-			     struct nopal_place place)
+			     const struct nopal__values *values, struct nopal_place place)
 {
 	struct keys_limit limit = { NOPAL_WORD, keys_requires, NULL, NULL };
 	int64_t value;
@@ -109,8 +99,7 @@ static void keys_requires_on(struct nopal__reader *reader, const char *name,
 }
 
 static void keys_budget_bytes(struct nopal__reader *reader, const char *name,
-			      const struct nopal__values *values,
-			      struct nopal_place place)
+			      const struct nopal__values *values, struct nopal_place place)
 {
 	struct keys_limit limit = { NOPAL_SIZE, NULL, "64KiB", "1024GiB" };
 	int64_t value;
@@ -120,8 +109,7 @@ static void keys_budget_bytes(struct nopal__reader *reader, const char *name,
 }
 
 static void keys_budget_objects(struct nopal__reader *reader, const char *name,
-				const struct nopal__values *values,
-				struct nopal_place place)
+				const struct nopal__values *values, struct nopal_place place)
 {
 	struct keys_limit limit = { NOPAL_COUNT, NULL, "16", "1000000000" };
 	int64_t value;
@@ -131,8 +119,7 @@ static void keys_budget_objects(struct nopal__reader *reader, const char *name,
 }
 
 static void keys_send_buffer(struct nopal__reader *reader, const char *name,
-			     const struct nopal__values *values,
-			     struct nopal_place place)
+			     const struct nopal__values *values, struct nopal_place place)
 {
 	struct keys_limit limit = { NOPAL_SIZE, NULL, "1KiB", "1024GiB" };
 	int64_t value;
@@ -142,8 +129,7 @@ static void keys_send_buffer(struct nopal__reader *reader, const char *name,
 }
 
 static void keys_message_limit(struct nopal__reader *reader, const char *name,
-			       const struct nopal__values *values,
-			       struct nopal_place place)
+			       const struct nopal__values *values, struct nopal_place place)
 {
 	struct keys_limit limit = { NOPAL_SIZE, NULL, "1B", "1024GiB" };
 	int64_t value;
@@ -154,29 +140,22 @@ static void keys_message_limit(struct nopal__reader *reader, const char *name,
 
 /* ------------------------------------------------------------------- without */
 
-static void keys_say_not_there(struct nopal__reader *reader,
-			       const struct nopal_config_layer *layer,
+static void keys_say_not_there(struct nopal__reader *reader, const struct nopal_config_layer *layer,
 			       const char *name, struct nopal_place place)
 {
-	const char **names = nopal__zeroed(
-		reader->arena, layer->section_count + 1, sizeof(*names));
+	const char **names = nopal__zeroed(reader->arena, layer->section_count + 1, sizeof(*names));
 
 	if (!names)
 		return;
 	for (size_t i = 0; i < layer->section_count; i++)
 		names[i] = layer->sections[i].name;
-	nopal_problems_add(reader->problems, place.file, place.line,
-			   "take it out of the list",
-			   "without names `%s`, which is not there to be "
-			   "removed",
-			   name);
+	nopal_problems_add(reader->problems, place.file, place.line, "take it out of the list",
+			   "without names `%s`, which is not there to be removed", name);
 	nopal__problems_suggest(reader->problems, name, names, NULL);
 }
 
-static void keys_without_in(struct nopal__reader *reader,
-			    struct nopal_config_layer *layer,
-			    const struct nopal__values *values,
-			    struct nopal_place place)
+static void keys_without_in(struct nopal__reader *reader, struct nopal_config_layer *layer,
+			    const struct nopal__values *values, struct nopal_place place)
 {
 	for (size_t i = 0; i < values->count; i++) {
 		struct nopal_config_section *section =
@@ -185,14 +164,12 @@ static void keys_without_in(struct nopal__reader *reader,
 		if (section)
 			nopal__config_remove(layer, section);
 		else
-			keys_say_not_there(reader, layer, values->words[i],
-					   place);
+			keys_say_not_there(reader, layer, values->words[i], place);
 	}
 }
 
 static void keys_without(struct nopal__reader *reader, const char *name,
-			 const struct nopal__values *values,
-			 struct nopal_place place)
+			 const struct nopal__values *values, struct nopal_place place)
 {
 	struct nopal_config *config = reader->config;
 
@@ -200,14 +177,11 @@ static void keys_without(struct nopal__reader *reader, const char *name,
 	if (config->layer_count == 1)
 		keys_without_in(reader, &config->layers[0], values, place);
 	else
-		nopal_problems_add(
-			reader->problems, place.file, place.line,
-			config->layer_count
-				? "write it in the layer it is about"
-				: "remove it, or write `extends` too",
-			"`without` has %s to take sections out of",
-			config->layer_count ? "several layers"
-					    : "no base config");
+		nopal_problems_add(reader->problems, place.file, place.line,
+				   config->layer_count ? "write it in the layer it is about"
+						       : "remove it, or write `extends` too",
+				   "`without` has %s to take sections out of",
+				   config->layer_count ? "several layers" : "no base config");
 }
 
 /* -------------------------------------------------------------------- tables */
@@ -238,17 +212,14 @@ static void keys_say_unknown(struct nopal__reader *reader, const char *name,
 	nopal_problems_add(reader->problems, place.file, place.line, NULL,
 			   "there is no key `%s` here", name);
 	if (nopal_registry_find(name))
-		nopal__problems_fix(reader->problems,
-				    "`%s` is a microprotocol: write %s {}",
-				    name, name);
+		nopal__problems_fix(reader->problems, "`%s` is a microprotocol: write %s {}", name,
+				    name);
 	else
-		nopal__problems_suggest(reader->problems, name, names,
-					"keys here are ");
+		nopal__problems_suggest(reader->problems, name, names, "keys here are ");
 }
 
 bool nopal__config_top_key(struct nopal__reader *reader, const char *name,
-			   const struct nopal__values *values,
-			   struct nopal_place place)
+			   const struct nopal__values *values, struct nopal_place place)
 {
 	const char *names[KEYS_TOP + 1] = { 0 };
 
@@ -263,9 +234,8 @@ bool nopal__config_top_key(struct nopal__reader *reader, const char *name,
 	return false;
 }
 
-bool nopal__config_layer_key(struct nopal__reader *reader,
-			     struct nopal_config_layer *layer, const char *name,
-			     const struct nopal__values *values,
+bool nopal__config_layer_key(struct nopal__reader *reader, struct nopal_config_layer *layer,
+			     const char *name, const struct nopal__values *values,
 			     struct nopal_place place)
 {
 	struct keys_limit limit = { NOPAL_WORD, keys_multiplicity, NULL, NULL };

@@ -20,8 +20,7 @@ struct set_parts {
 	const char *key, *value;
 };
 
-static bool set_split(struct nopal_arena *arena, const char *set,
-		      struct set_parts *ret_parts)
+static bool set_split(struct nopal_arena *arena, const char *set, struct set_parts *ret_parts)
 {
 	const char *equals = strchr(set, '=');
 	struct set_parts parts = { 0 };
@@ -31,14 +30,12 @@ static bool set_split(struct nopal_arena *arena, const char *set,
 		return false;
 	mark = memchr(name, '/', (size_t)(equals - name));
 	if (mark) {
-		parts.layer =
-			nopal__copy_part(arena, name, (size_t)(mark - name));
+		parts.layer = nopal__copy_part(arena, name, (size_t)(mark - name));
 		name = mark + 1;
 	}
 	mark = memchr(name, '.', (size_t)(equals - name));
 	if (mark) {
-		parts.section =
-			nopal__copy_part(arena, name, (size_t)(mark - name));
+		parts.section = nopal__copy_part(arena, name, (size_t)(mark - name));
 		name = mark + 1;
 	}
 	parts.key = nopal__copy_part(arena, name, (size_t)(equals - name));
@@ -73,26 +70,20 @@ static void set_say_no_section(struct nopal__reader *reader, const char *set,
 		struct nopal_config_layer *layer = &reader->config->layers[i];
 
 		for (size_t j = 0; j < layer->section_count; j++) {
-			one = nopal__one_more(reader->arena, &names, &count,
-					      sizeof(*one));
+			one = nopal__one_more(reader->arena, &names, &count, sizeof(*one));
 			if (one)
 				*one = layer->sections[j].name;
 		}
 	}
 	if (!nopal__one_more(reader->arena, &names, &count, sizeof(*one)))
 		return;
-	nopal_problems_add(reader->problems, set_place.file, 0,
-			   "name a section of the config",
-			   "%s: the config has no section `%s`%s%s", set,
-			   parts->section, parts->layer ? " in layer " : "",
-			   parts->layer ? parts->layer : "");
+	nopal_problems_add(reader->problems, set_place.file, 0, "name a section of the config",
+			   "%s: the config has no section `%s`%s%s", set, parts->section,
+			   parts->layer ? " in layer " : "", parts->layer ? parts->layer : "");
 	if (nopal_registry_find(parts->section))
-		nopal__problems_fix(reader->problems,
-				    "add `%s {}` to the config",
-				    parts->section);
+		nopal__problems_fix(reader->problems, "add `%s {}` to the config", parts->section);
 	else
-		nopal__problems_suggest(reader->problems, parts->section, names,
-					NULL);
+		nopal__problems_suggest(reader->problems, parts->section, names, NULL);
 }
 
 static void set_top_key(struct nopal__reader *reader, const char *set,
@@ -101,12 +92,9 @@ static void set_top_key(struct nopal__reader *reader, const char *set,
 	const char *words[] = { parts->value };
 	struct nopal__values values = { .words = words, .count = 1 };
 
-	if (strcmp(parts->key, "extends") == 0 ||
-	    strcmp(parts->key, "plugin") == 0)
-		nopal_problems_add(reader->problems, set_place.file, 0,
-				   "write it in the config",
-				   "%s: `%s` is read before any override", set,
-				   parts->key);
+	if (strcmp(parts->key, "extends") == 0 || strcmp(parts->key, "plugin") == 0)
+		nopal_problems_add(reader->problems, set_place.file, 0, "write it in the config",
+				   "%s: `%s` is read before any override", set, parts->key);
 	else
 		nopal__config_top_key(reader, parts->key, &values, set_place);
 }
@@ -117,16 +105,14 @@ void nopal__config_override(struct nopal__reader *reader, const char *set)
 	struct nopal_config_section *section;
 
 	if (!set_split(reader->arena, set, &parts)) {
-		nopal_problems_add(
-			reader->problems, set_place.file, 0,
-			"write SECTION.KEY=VALUE, like resize.mtu=1500B",
-			"`%s` is not SECTION.KEY=VALUE", set);
+		nopal_problems_add(reader->problems, set_place.file, 0,
+				   "write SECTION.KEY=VALUE, like resize.mtu=1500B",
+				   "`%s` is not SECTION.KEY=VALUE", set);
 		return;
 	}
 	section = parts.section ? set_find(reader->config, &parts) : NULL;
 	if (section)
-		nopal__config_set_key(reader->config, section, parts.key,
-				      parts.value, set_place);
+		nopal__config_set_key(reader->config, section, parts.key, parts.value, set_place);
 	else if (parts.section)
 		set_say_no_section(reader, set, &parts);
 	else

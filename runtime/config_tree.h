@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config_tree.h -- what the files that read configs share: one tree that is
- * being made, base configs first.
+ * config_tree.h -- what the files that read configs share: one tree that is being made, base
+ * configs first.
  */
 #ifndef NOPAL_CONFIG_TREE_H
 #define NOPAL_CONFIG_TREE_H
@@ -22,8 +22,7 @@ struct nopal__reader {
 	struct nopal_config *config;
 	struct nopal_arena *arena; /* the config's */
 	struct nopal_problems *problems;
-	const char
-		*reading[NOPAL_EXTENDS_DEPTH]; /* real paths, outermost first */
+	const char *reading[NOPAL_EXTENDS_DEPTH]; /* real paths, outermost first */
 	size_t depth;
 };
 
@@ -35,10 +34,9 @@ struct nopal__values {
 
 /* ---------------------------------------------------------- config_file.c */
 
-/* Path of a config by path or name; looks beside `place.file` too.  NULL: it
- * is nowhere, and a problem says where it was looked for. */
-const char *nopal__config_find(struct nopal__reader *reader,
-			       const char *name_or_path,
+/* Path of a config by path or name; looks beside `place.file` too.  NULL: it is nowhere, and a
+ * problem says where it was looked for. */
+const char *nopal__config_find(struct nopal__reader *reader, const char *name_or_path,
 			       struct nopal_place place);
 /* Its text, or NULL with a problem. */
 const char *nopal__config_text(struct nopal__reader *reader, const char *path,
@@ -48,34 +46,26 @@ const char *nopal__config_name(struct nopal_arena *arena, const char *path);
 
 /* ---------------------------------------------------------- config_keys.c */
 
-/* A key beside the sections; false: there is no such key, and a problem says
- * so.  `extends` and `plugin` are dealt with before, and accepted here. */
+/* A key beside the sections; false: there is no such key, and a problem says so.  `extends` and
+ * `plugin` are dealt with before, and accepted here. */
 bool nopal__config_top_key(struct nopal__reader *reader, const char *name,
-			   const struct nopal__values *values,
-			   struct nopal_place place);
-bool nopal__config_layer_key(struct nopal__reader *reader,
-			     struct nopal_config_layer *layer, const char *name,
-			     const struct nopal__values *values,
+			   const struct nopal__values *values, struct nopal_place place);
+bool nopal__config_layer_key(struct nopal__reader *reader, struct nopal_config_layer *layer,
+			     const char *name, const struct nopal__values *values,
 			     struct nopal_place place);
 /* The only word; NULL with a problem where there is none, or several. */
 const char *nopal__one_value(struct nopal__reader *reader, const char *name,
-			     const struct nopal__values *values,
-			     struct nopal_place place);
+			     const struct nopal__values *values, struct nopal_place place);
 
 /* --------------------------------------------------------------- config.c */
 
-struct nopal_config_layer *nopal__config_layer(struct nopal_config *config,
-					       const char *name);
-struct nopal_config_section *
-nopal__config_section(struct nopal_config_layer *layer, const char *name);
-void nopal__config_remove(struct nopal_config_layer *layer,
-			  struct nopal_config_section *section);
-/* Sets a key of a section to strings of the config's; what an earlier file said
- * is replaced. */
-void nopal__config_set_key(struct nopal_config *config,
-			   struct nopal_config_section *section,
-			   const char *name, const char *value,
-			   struct nopal_place place);
+struct nopal_config_layer *nopal__config_layer(struct nopal_config *config, const char *name);
+struct nopal_config_section *nopal__config_section(struct nopal_config_layer *layer,
+						   const char *name);
+void nopal__config_remove(struct nopal_config_layer *layer, struct nopal_config_section *section);
+/* Sets a key of a section to strings of the config's; what an earlier file said is replaced. */
+void nopal__config_set_key(struct nopal_config *config, struct nopal_config_section *section,
+			   const char *name, const char *value, struct nopal_place place);
 
 /* ----------------------------------------------------------- config_set.c */
 

@@ -1,94 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections.h -- calls that block, for who has no loop: a connection or a listener
- * is a world in a thread of its own.  Part of nopal.h, which includes it.
+ * connections.h -- calls that block, for who has no loop: a connection or a listener is a world in
+ * a thread of its own.  Part of nopal.h, which includes it.
  */
 #ifndef NOPAL_CONNECTIONS_H
 #define NOPAL_CONNECTIONS_H
 
-/* A session in a thread of its own behind bounded rings; each call may be made
- * from any one thread at a time.  Timeouts in nanoseconds, negative: for ever. */
+/* A session in a thread of its own behind bounded rings; each call may be made from any one thread
+ * at a time.  Timeouts in nanoseconds, negative: for ever. */
 struct nopal_connection;
 struct nopal_listener;
-struct nopal_connection *nopal_dial(const char *config, const char *address,
-				    int64_t timeout_ns,
+struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,
 				    struct nopal_problems *problems);
 /* Both sides call it, each with the other's address: see nopal_rendezvous_open. */
-struct nopal_connection *nopal_meet(const char *config, const char *local,
-				    const char *peer, int64_t timeout_ns,
-				    struct nopal_problems *problems);
+struct nopal_connection *nopal_meet(const char *config, const char *local, const char *peer,
+				    int64_t timeout_ns, struct nopal_problems *problems);
 struct nopal_listener *nopal_listen(const char *config, const char *address,
 				    struct nopal_problems *problems);
 /* The same with a reset key (NOPAL_RESET_KEY_BYTES, see nopal_endpoint_set_reset_key):
  * one that was listening here before with this key has its peers told at once. */
-struct nopal_listener *nopal_listen_keyed(const char *config,
-					  const char *address,
+struct nopal_listener *nopal_listen_keyed(const char *config, const char *address,
 					  const uint8_t *reset_key,
 					  struct nopal_problems *problems);
-struct nopal_connection *nopal_accept(struct nopal_listener *listener,
-				      int64_t timeout_ns,
+struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t timeout_ns,
 				      struct nopal_problems *problems);
 /* 0, -ETIMEDOUT, -EPIPE, -EMSGSIZE, -EINVAL: as nopal_send. */
-int nopal_connection_send(struct nopal_connection *connection,
-			  const void *bytes, size_t length, int64_t timeout_ns);
-/* The same, to one destination alone where `destination` is its id (0: to all).
- * `ret_ticket` (or NULL) gets a number for nopal_connection_wait(): of the last
- * NOPAL_TICKETS tickets the fates are remembered, and while the fate of one is open
- * the ticket that would take its place waits, as it does for room.  -ENOENT: there
- * is no such destination any more. */
-enum { NOPAL_TICKETS = 4096 };
-int nopal_connection_send_to(struct nopal_connection *connection,
-			     uint32_t destination, const void *bytes,
-			     size_t length, int64_t timeout_ns,
-			     uint64_t *ret_ticket);
-/* Waits for the fate of what was sent: 0 unknown (it left), 1 arrived, 2 missing.
- * To many it is that of the group's rule: arrived where as many have it as must.
- * Ticket 0 is all that was sent: 1 where all of it has arrived since it was last
- * asked so, 2 where any is missing.  -ETIMEDOUT; -ENOENT: no ticket, or forgotten.
- * Fates that nobody waits for are not lost: the connection's close tells them, too. */
-int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket,
+int nopal_connection_send(struct nopal_connection *connection, const void *bytes, size_t length,
 			  int64_t timeout_ns);
+/* The same, to one destination alone where `destination` is its id (0: to all). `ret_ticket` (or
+ * NULL) gets a number for nopal_connection_wait(): of the last NOPAL_TICKETS tickets the fates are
+ * remembered, and while the fate of one is open the ticket that would take its place waits, as it
+ * does for room.  -ENOENT: there is no such destination any more. */
+enum { NOPAL_TICKETS = 4096 };
+int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
+			     const void *bytes, size_t length, int64_t timeout_ns,
+			     uint64_t *ret_ticket);
+/* Waits for the fate of what was sent: 0 unknown (it left), 1 arrived, 2 missing. To many it is
+ * that of the group's rule: arrived where as many have it as must. Ticket 0 is all that was sent: 1
+ * where all of it has arrived since it was last asked so, 2 where any is missing.  -ETIMEDOUT;
+ * -ENOENT: no ticket, or forgotten.  Fates that nobody waits for are not lost: the connection's
+ * close tells them, too. */
+int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns);
 /* Length of the message (which may exceed `room`: the rest is dropped, and may be 0),
  * -EPIPE at the end in good order, -ETIMEDOUT, -ECONNRESET. */
-int64_t nopal_connection_receive(struct nopal_connection *connection,
-				 void *bytes, size_t room, int64_t timeout_ns);
-/* The same; `ret_from` gets the id of the destination that sent it, where there are
- * destinations, or 0. */
-int64_t nopal_connection_receive_from(struct nopal_connection *connection,
-				      void *bytes, size_t room,
+int64_t nopal_connection_receive(struct nopal_connection *connection, void *bytes, size_t room,
+				 int64_t timeout_ns);
+/* The same; `ret_from` gets the id of the destination that sent it, where there are destinations,
+ * or 0. */
+int64_t nopal_connection_receive_from(struct nopal_connection *connection, void *bytes, size_t room,
 				      int64_t timeout_ns, uint32_t *ret_from);
-/* One connection to many, with a config that has a layer `per_destination`.  Waits
- * until each has opened or ended, or until the time is over: who has not opened is a
- * warning, and NULL is returned where nobody has.  nopal_dial() with such a config
- * is the same with one. */
-struct nopal_connection *nopal_dial_many(const char *config,
-					 const char *const *addresses,
+/* One connection to many, with a config that has a layer `per_destination`.  Waits until each has
+ * opened or ended, or until the time is over: who has not opened is a warning, and NULL is returned
+ * where nobody has.  nopal_dial() with such a config is the same with one. */
+struct nopal_connection *nopal_dial_many(const char *config, const char *const *addresses,
 					 size_t count, int64_t timeout_ns,
 					 struct nopal_problems *problems);
-/* One more: its id when it is open.  -ETIMEDOUT, -ECONNREFUSED: it did not open, the
- * problems say why, and it is no destination; -EEXIST: it is one; -EPIPE: the
- * connection has ended; -EINVAL: no address, or no such connection: one to one, or
- * an accepted one. */
-int64_t nopal_connection_add(struct nopal_connection *connection,
-			     const char *address, int64_t timeout_ns,
-			     struct nopal_problems *problems);
-/* It gets no more messages, and nobody waits for it; what was sent before still goes
- * there, and then its session closes, or, `at_once`, it ends now.  Returns at once.  One that has ended by
+/* One more: its id when it is open.  -ETIMEDOUT, -ECONNREFUSED: it did not open, the problems say
+ * why, and it is no destination; -EEXIST: it is one; -EPIPE: the connection has ended; -EINVAL: no
+ * address, or no such connection: one to one, or an accepted one. */
+int64_t nopal_connection_add(struct nopal_connection *connection, const char *address,
+			     int64_t timeout_ns, struct nopal_problems *problems);
+/* It gets no more messages, and nobody waits for it; what was sent before still goes there, and
+ * then its session closes, or, `at_once`, it ends now.  Returns at once.  One that has ended by
  * itself is taken off the list.  -ENOENT: there is none; -EINVAL: as above. */
-int nopal_connection_remove(struct nopal_connection *connection, uint32_t id,
-			    bool at_once);
-/* Those that are there, and those that have ended and were not removed.  Writes at
- * most `room`, returns how many; `session` is NULL, and `text` valid until the
- * destination is removed, or the connection closed. */
+int nopal_connection_remove(struct nopal_connection *connection, uint32_t id, bool at_once);
+/* Those that are there, and those that have ended and were not removed.  Writes at most `room`,
+ * returns how many; `session` is NULL, and `text` valid until the destination is removed, or the
+ * connection closed. */
 size_t nopal_connection_destinations(struct nopal_connection *connection,
-				     struct nopal_destination_info *ret_infos,
-				     size_t room);
-/* Waits for the end.  0: a good one, so that all arrived that the composition was to
- * bring (enum nopal_end).  -ECONNRESET: another, or messages were accepted that could
- * not be sent any more; `problems` say why, how many are missing, and which
- * destinations were lost.  -ETIMEDOUT.  The connection is gone in any case. */
-int nopal_connection_close(struct nopal_connection *connection,
-			   int64_t timeout_ns, struct nopal_problems *problems);
+				     struct nopal_destination_info *ret_infos, size_t room);
+/* Waits for the end.  0: a good one, so that all arrived that the composition was to bring (enum
+ * nopal_end).  -ECONNRESET: another, or messages were accepted that could not be sent any more;
+ * `problems` say why, how many are missing, and which destinations were lost.  -ETIMEDOUT.  The
+ * connection is gone in any case. */
+int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_ns,
+			   struct nopal_problems *problems);
 void nopal_listener_close(struct nopal_listener *listener);
 void nopal_listener_address(const struct nopal_listener *listener,
 			    struct nopal_address *ret_address);

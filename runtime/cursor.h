@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor.h -- how bytes are read and written: one cursor, one sticky error.  Numbers
- * are big endian.  Part of microprotocol.h, which includes it.
+ * cursor.h -- how bytes are read and written: one cursor, one sticky error.  Numbers are big
+ * endian.  Part of microprotocol.h, which includes it.
  */
 #ifndef NOPAL_CURSOR_H
 #define NOPAL_CURSOR_H
@@ -20,14 +20,12 @@ struct nopal_writer {
 };
 
 /* Of bytes that came. */
-static inline struct nopal_reader nopal_reader_over(const uint8_t *bytes,
-						    size_t length)
+static inline struct nopal_reader nopal_reader_over(const uint8_t *bytes, size_t length)
 {
 	return (struct nopal_reader){ .at = bytes, .end = bytes + length };
 }
 uint64_t nopal_read(struct nopal_reader *reader, unsigned bytes); /* 1..8 */
-uint64_t
-nopal_read_varint(struct nopal_reader *reader); /* shortest form only */
+uint64_t nopal_read_varint(struct nopal_reader *reader);	  /* shortest form only */
 const uint8_t *nopal_read_bytes(struct nopal_reader *reader, size_t length);
 size_t nopal_read_left(const struct nopal_reader *reader);
 /* All was there, all was used, all was canonical. */
@@ -36,14 +34,11 @@ bool nopal_read_complete(const struct nopal_reader *reader);
 /* Into so many bytes. */
 static inline struct nopal_writer nopal_writer_over(uint8_t *bytes, size_t room)
 {
-	return (struct nopal_writer){ .start = bytes,
-				      .at = bytes,
-				      .end = bytes + room };
+	return (struct nopal_writer){ .start = bytes, .at = bytes, .end = bytes + room };
 }
 void nopal_write(struct nopal_writer *writer, uint64_t value, unsigned bytes);
 void nopal_write_varint(struct nopal_writer *writer, uint64_t value);
-void nopal_write_bytes(struct nopal_writer *writer, const void *bytes,
-		       size_t length);
+void nopal_write_bytes(struct nopal_writer *writer, const void *bytes, size_t length);
 /* Bytes, so far. */
 static inline uint32_t nopal_written(const struct nopal_writer *writer)
 {

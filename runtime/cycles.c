@@ -2,9 +2,9 @@
 /*
  * cycles.c -- can one event raise itself for ever?
  *
- * Descriptors say which events a microprotocol handles and which it raises, not
- * which handler raises which.  So the graph of all pairs is far too large, and
- * three things make it tell the truth about compositions that were built well:
+ * Descriptors say which events a microprotocol handles and which it raises, not which handler
+ * raises which.  So the graph of all pairs is far too large, and three things make it tell the
+ * truth about compositions that were built well:
  *
  *   1. Only events count that a handler may raise as often as it likes.  A
  *      segment is received once, a departure is lost or overdue once, a resend
@@ -16,9 +16,8 @@
  *   3. A cycle within one microprotocol is its own affair: redundancy raises
  *      SEGMENT_FROM_NET for what it rebuilt, once a loss.
  *
- * What is left, through two microprotocols or more and with no barrier between,
- * is a storm: it is refused here, and the runtime's limit on nested raises
- * stands behind that.
+ * What is left, through two microprotocols or more and with no barrier between, is a storm: it is
+ * refused here, and the runtime's limit on nested raises stands behind that.
  */
 #include <string.h>
 
@@ -27,8 +26,8 @@
 
 enum { CYCLES_EVENTS = NOPAL_CUSTOM, CYCLES_BEFORE_ROOM = 4 };
 
-/* Events that can be raised without limit, and what comes before them: NO_EVENT
- * alone says that nothing does by nature. */
+/* Events that can be raised without limit, and what comes before them: NO_EVENT alone says that
+ * nothing does by nature. */
 static const struct {
 	enum nopal_event event;
 	enum nopal_event before[CYCLES_BEFORE_ROOM];
@@ -36,8 +35,7 @@ static const struct {
 	{ NOPAL_MSG_FROM_USER, { NOPAL_NO_EVENT } },
 	{ NOPAL_SEGMENT_FROM_USER, { NOPAL_MSG_FROM_USER } },
 	{ NOPAL_SEGMENT_TO_NET,
-	  { NOPAL_SEGMENT_FROM_USER, NOPAL_SEND_SEGMENT,
-	    NOPAL_SEGMENT_TO_NET } },
+	  { NOPAL_SEGMENT_FROM_USER, NOPAL_SEND_SEGMENT, NOPAL_SEGMENT_TO_NET } },
 	{ NOPAL_SEGMENT_FROM_NET, { NOPAL_SEGMENT_FROM_NET } },
 	{ NOPAL_SEGMENT_VERIFIED, { NOPAL_SEGMENT_FROM_NET } },
 	{ NOPAL_MSG_FROM_NET, { NOPAL_SEGMENT_VERIFIED } },
@@ -54,8 +52,7 @@ struct cycles_graph {
 
 enum nopal_event nopal__event_find(const char *name)
 {
-	for (unsigned event = NOPAL_NO_EVENT + 1; event < NOPAL_CUSTOM;
-	     event++) {
+	for (unsigned event = NOPAL_NO_EVENT + 1; event < NOPAL_CUSTOM; event++) {
 		if (strcmp(nopal_event_name(event), name) == 0)
 			return (enum nopal_event)event;
 	}
@@ -71,8 +68,7 @@ static size_t cycles_free_index(enum nopal_event event)
 	return index;
 }
 
-static bool cycles_handles(const struct nopal_microprotocol *one,
-			   enum nopal_event event)
+static bool cycles_handles(const struct nopal_microprotocol *one, enum nopal_event event)
 {
 	const struct nopal_binding *binding = one->bindings;
 
@@ -92,8 +88,7 @@ static bool cycles_is_before(size_t free_index, enum nopal_event event)
 	return false;
 }
 
-static bool cycles_has_natural(const struct nopal_microprotocol *one,
-			       size_t free_index)
+static bool cycles_has_natural(const struct nopal_microprotocol *one, size_t free_index)
 {
 	for (size_t i = 0; i < CYCLES_BEFORE_ROOM; i++) {
 		enum nopal_event before = cycles_before[free_index].before[i];
@@ -105,8 +100,7 @@ static bool cycles_has_natural(const struct nopal_microprotocol *one,
 }
 
 /* Edges from what `member` handles to `raised`. */
-static void cycles_add_raise(struct cycles_graph *graph,
-			     const struct nopal_member *member,
+static void cycles_add_raise(struct cycles_graph *graph, const struct nopal_member *member,
 			     enum nopal_event raised)
 {
 	const struct nopal_microprotocol *one = member->microprotocol;
@@ -118,8 +112,7 @@ static void cycles_add_raise(struct cycles_graph *graph,
 		return;
 	natural = cycles_has_natural(one, index);
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
-		if (cycles_free_index(binding->event) == CYCLES_FREE ||
-		    binding->event == raised ||
+		if (cycles_free_index(binding->event) == CYCLES_FREE || binding->event == raised ||
 		    (natural && !cycles_is_before(index, binding->event)))
 			continue;
 		if (!graph->edge[binding->event][raised])
@@ -127,8 +120,7 @@ static void cycles_add_raise(struct cycles_graph *graph,
 	}
 }
 
-static void cycles_build(struct cycles_graph *graph,
-			 const struct nopal_composed_layer *layer)
+static void cycles_build(struct cycles_graph *graph, const struct nopal_composed_layer *layer)
 {
 	memset(graph, 0, sizeof(*graph));
 	graph->runtime[NOPAL_SEGMENT_FROM_NET][NOPAL_SEGMENT_VERIFIED] = true;
@@ -137,8 +129,7 @@ static void cycles_build(struct cycles_graph *graph,
 		const char *const *raised = member->microprotocol->raises;
 
 		for (; raised && *raised; raised++)
-			cycles_add_raise(graph, member,
-					 nopal__event_find(*raised));
+			cycles_add_raise(graph, member, nopal__event_find(*raised));
 	}
 }
 
@@ -153,8 +144,7 @@ struct cycles_way {
 	bool visited[CYCLES_EVENTS]; /* reported, or leads to no cycle */
 };
 
-static bool cycles_on_way(const struct cycles_way *way, enum nopal_event event,
-			  size_t *ret_start)
+static bool cycles_on_way(const struct cycles_way *way, enum nopal_event event, size_t *ret_start)
 {
 	for (size_t i = 0; i < way->length; i++) {
 		if (way->event[i] == event) {
@@ -165,8 +155,8 @@ static bool cycles_on_way(const struct cycles_way *way, enum nopal_event event,
 	return false;
 }
 
-static const struct nopal_member *cycles_member(const struct cycles_way *way,
-						size_t index, size_t start)
+static const struct nopal_member *cycles_member(const struct cycles_way *way, size_t index,
+						size_t start)
 {
 	size_t next = index + 1 < way->length ? index + 1 : start;
 
@@ -179,8 +169,7 @@ static bool cycles_is_shared(const struct cycles_way *way, size_t start)
 	const struct nopal_member *first = NULL;
 
 	for (size_t i = start; i < way->length; i++) {
-		const struct nopal_member *member =
-			cycles_member(way, i, start);
+		const struct nopal_member *member = cycles_member(way, i, start);
 
 		if (first && member && member != first)
 			return true;
@@ -190,27 +179,23 @@ static bool cycles_is_shared(const struct cycles_way *way, size_t start)
 	return false;
 }
 
-static void cycles_say(const struct cycles_way *way, size_t start,
-		       struct nopal_problems *problems)
+static void cycles_say(const struct cycles_way *way, size_t start, struct nopal_problems *problems)
 {
 	const struct nopal_member *last = NULL;
 	struct nopal_text text = { .arena = way->arena };
 
 	for (size_t i = start; i < way->length; i++) {
-		const struct nopal_member *member =
-			cycles_member(way, i, start);
+		const struct nopal_member *member = cycles_member(way, i, start);
 
 		if (member)
 			last = member;
-		nopal__append(&text, "%s (%s) > ",
-			      nopal_event_name(way->event[i]),
+		nopal__append(&text, "%s (%s) > ", nopal_event_name(way->event[i]),
 			      member ? member->microprotocol->name : "runtime");
 	}
 	nopal_problems_add(problems, last->place.file, last->place.line,
 			   "remove one of them, or let it raise the event by "
 			   "queue or timer and not declare it",
-			   "events raise each other without end: %s%s",
-			   nopal__text(&text),
+			   "events raise each other without end: %s%s", nopal__text(&text),
 			   nopal_event_name(way->event[start]));
 }
 
@@ -229,16 +214,14 @@ static void cycles_visit(struct cycles_way *way, enum nopal_event event,
 		return;
 	way->event[way->length++] = event;
 	for (int next = 0; next < CYCLES_EVENTS; next++) {
-		if (way->graph->edge[event][next] ||
-		    way->graph->runtime[event][next])
+		if (way->graph->edge[event][next] || way->graph->runtime[event][next])
 			cycles_visit(way, (enum nopal_event)next, problems);
 	}
 	way->length--;
 	way->visited[event] = true;
 }
 
-void nopal__cycles_check(const struct nopal_composed_layer *layer,
-			 struct nopal_problems *problems)
+void nopal__cycles_check(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
 {
 	struct cycles_graph graph;
 	struct cycles_way way = { .graph = &graph, .arena = layer->arena };

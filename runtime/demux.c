@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demux.c -- whose a datagram is: sessions by their ids, or by their peer's
- * address where the composition says so.
+ * demux.c -- whose a datagram is: sessions by their ids, or by their peer's address where the
+ * composition says so.
  *
- * All sessions of an endpoint are found in the same way: a datagram is looked at
- * before anybody knows which composition it belongs to.
+ * All sessions of an endpoint are found in the same way: a datagram is looked at before anybody
+ * knows which composition it belongs to.
  */
 #include <errno.h>
 
@@ -18,8 +18,7 @@ enum {
 /* ------------------------------------------------------------ sessions by id */
 
 /* Ids are random, so their low bits are a hash already. */
-static struct nopal_core **id_slot(const struct nopal_id_table *table,
-				   uint32_t id)
+static struct nopal_core **id_slot(const struct nopal_id_table *table, uint32_t id)
 {
 	uint32_t i = id & (table->room - 1);
 
@@ -28,16 +27,14 @@ static struct nopal_core **id_slot(const struct nopal_id_table *table,
 	return &table->slots[i];
 }
 
-static struct nopal_core *id_find(const struct nopal_id_table *table,
-				  uint32_t id)
+static struct nopal_core *id_find(const struct nopal_id_table *table, uint32_t id)
 {
 	return table->room ? *id_slot(table, id) : NULL;
 }
 
 static int id_grow(struct nopal_id_table *table)
 {
-	struct nopal_id_table grown = { .room = table->room ? table->room * 2
-							    : ID_TABLE_AT_FIRST,
+	struct nopal_id_table grown = { .room = table->room ? table->room * 2 : ID_TABLE_AT_FIRST,
 					.used = table->used };
 
 	grown.slots = calloc(grown.room, sizeof(*grown.slots));
@@ -45,8 +42,7 @@ static int id_grow(struct nopal_id_table *table)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < table->room; i++)
 		if (table->slots[i])
-			*id_slot(&grown, table->slots[i]->local_id) =
-				table->slots[i];
+			*id_slot(&grown, table->slots[i]->local_id) = table->slots[i];
 	free(table->slots);
 	*table = grown;
 	return 0;
@@ -81,18 +77,14 @@ static bool id_is_ours(const struct nopal_endpoint *endpoint, uint32_t id)
 }
 
 struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
-				     const struct nopal_address *from,
-				     uint32_t id)
+				     const struct nopal_address *from, uint32_t id)
 {
-	const struct nopal_endpoint *home =
-		endpoint->door_of ? endpoint->door_of : endpoint;
+	const struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
 	struct nopal_core *core = id_find(&home->by_id, id);
 
 	if (!core || core->layer->plan->many_paths)
 		return core;
-	return endpoint == home && nopal_address_equal(&core->peer, from)
-		       ? core
-		       : NULL;
+	return endpoint == home && nopal_address_equal(&core->peer, from) ? core : NULL;
 }
 
 /* ------------------------------------------------------- sessions by address */
@@ -100,22 +92,19 @@ struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
 struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
 				     const struct nopal_address *from)
 {
-	struct nopal_core *core = nopal_map_get(
-		&endpoint->by_opening, nopal__opening_key(endpoint, from, 0));
+	struct nopal_core *core =
+		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, 0));
 
 	return core && nopal_address_equal(&core->peer, from) ? core : NULL;
 }
 
 struct nopal_core *nopal__session_with(const struct nopal_endpoint *endpoint,
-				       const struct nopal_address *from,
-				       uint32_t peer_id)
+				       const struct nopal_address *from, uint32_t peer_id)
 {
 	struct nopal_core *core =
-		nopal_map_get(&endpoint->by_opening,
-			      nopal__opening_key(endpoint, from, peer_id));
+		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, peer_id));
 
-	if (!core || core->peer_id != peer_id ||
-	    !nopal_address_equal(&core->peer, from))
+	if (!core || core->peer_id != peer_id || !nopal_address_equal(&core->peer, from))
 		return NULL;
 	return core;
 }
@@ -124,8 +113,7 @@ struct nopal_core *nopal__session_with(const struct nopal_endpoint *endpoint,
 void nopal__demux_know_peer(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
-	uint64_t key =
-		nopal__opening_key(endpoint, &bottom->peer, bottom->peer_id);
+	uint64_t key = nopal__opening_key(endpoint, &bottom->peer, bottom->peer_id);
 	struct nopal_core *other = nopal_map_get(&endpoint->by_opening, key);
 
 	if (other == bottom)
@@ -147,12 +135,11 @@ int nopal__demux_accept(struct nopal_core *bottom)
 	if (bottom->layer->plan->demux == NOPAL_DEMUX_ID)
 		return 0;
 	return nopal_map_put(NULL, &endpoint->by_opening,
-			     nopal__opening_key(endpoint, &bottom->peer, 0),
-			     bottom);
+			     nopal__opening_key(endpoint, &bottom->peer, 0), bottom);
 }
 
-/* Who opens needs a free address.  Of who wants to open to us it is not known yet
- * whether it is anybody: it has none before it is accepted. */
+/* Who opens needs a free address.  Of who wants to open to us it is not known yet whether it is
+ * anybody: it has none before it is accepted. */
 static int address_enter(struct nopal_core *bottom)
 {
 	if (!bottom->opener || bottom->layer->plan->demux == NOPAL_DEMUX_ID)
@@ -162,11 +149,10 @@ static int address_enter(struct nopal_core *bottom)
 	return nopal__demux_accept(bottom);
 }
 
-enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint,
-				    uint32_t id, uint32_t peer_id)
+enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint, uint32_t id,
+				    uint32_t peer_id)
 {
-	const struct nopal_endpoint *home =
-		endpoint->door_of ? endpoint->door_of : endpoint;
+	const struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
 	const struct nopal_core *core = id_find(&home->by_id, id);
 
 	if (!id_is_ours(home, id) || (core && !core->peer_known))
@@ -186,8 +172,7 @@ static void address_forget(struct nopal_core *bottom)
 			       nopal__opening_key(endpoint, &bottom->peer, 0));
 }
 
-bool nopal__demux_suits(struct nopal_endpoint *endpoint,
-			const struct nopal_plan *plan)
+bool nopal__demux_suits(struct nopal_endpoint *endpoint, const struct nopal_plan *plan)
 {
 	if (endpoint->door_of)
 		return false;
@@ -211,15 +196,13 @@ int nopal__demux_enter(struct nopal_core *bottom)
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session) | 1;
 		return 0;
 	}
-	if (table->used == SESSIONS_MOST ||
-	    (table->used * 2 >= table->room && id_grow(table) < 0))
+	if (table->used == SESSIONS_MOST || (table->used * 2 >= table->room && id_grow(table) < 0))
 		return -ENOMEM;
 	if (address_enter(bottom) < 0)
 		return -EADDRINUSE;
 	do
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session);
-	while (bottom->local_id == 0 ||
-	       !id_is_ours(endpoint, bottom->local_id) ||
+	while (bottom->local_id == 0 || !id_is_ours(endpoint, bottom->local_id) ||
 	       id_find(table, bottom->local_id));
 	*id_slot(table, bottom->local_id) = bottom;
 	table->used++;

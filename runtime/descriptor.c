@@ -2,9 +2,9 @@
 /*
  * descriptor.c -- is a microprotocol's descriptor sound?
  *
- * The compiler checks handlers' types; this checks what it cannot: required
- * fields, the limits of struct nopal_part, defaults within their ranges, names
- * that exist.  Built-in ones are checked by a test, plugins when they load.
+ * The compiler checks handlers' types; this checks what it cannot: required fields, the limits of
+ * struct nopal_part, defaults within their ranges, names that exist.  Built-in ones are checked by
+ * a test, plugins when they load.
  */
 #include <ctype.h>
 #include <string.h>
@@ -21,15 +21,14 @@ struct descriptor_check {
 	struct nopal_problems *problems;
 };
 
-static void descriptor_say(const struct descriptor_check *check,
-			   const char *fix, const char *table, const char *name,
-			   const char *cause)
+static void descriptor_say(const struct descriptor_check *check, const char *fix, const char *table,
+			   const char *name, const char *cause)
 {
 	const char *who = check->microprotocol->name;
 
-	nopal_problems_add(check->problems, check->origin, 0, fix,
-			   "%s: %s%s%s %s", who ? who : "(no name)", table,
-			   name ? " " : "", name ? name : "", cause);
+	nopal_problems_add(check->problems, check->origin, 0, fix, "%s: %s%s%s %s",
+			   who ? who : "(no name)", table, name ? " " : "", name ? name : "",
+			   cause);
 }
 
 static bool descriptor_is_name(const char *name)
@@ -37,8 +36,8 @@ static bool descriptor_is_name(const char *name)
 	if (!islower((unsigned char)*name))
 		return false;
 	for (; *name; name++) {
-		if (!islower((unsigned char)*name) &&
-		    !isdigit((unsigned char)*name) && *name != '_')
+		if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) &&
+		    *name != '_')
 			return false;
 	}
 	return true;
@@ -51,18 +50,17 @@ static bool descriptor_required(const struct descriptor_check *check)
 	if (one->abi != NOPAL_ABI) {
 		nopal_problems_add(check->problems, check->origin, 0,
 				   "build it again with this microprotocol.h",
-				   "it was built for ABI %u; this is ABI %u",
-				   one->abi, NOPAL_ABI);
+				   "it was built for ABI %u; this is ABI %u", one->abi, NOPAL_ABI);
 		return false; /* nothing else can be trusted */
 	}
 	if (!one->name || !one->family || !one->summary) {
-		descriptor_say(check, "set .name, .family and .summary",
-			       "descriptor", NULL, "lacks a required field");
+		descriptor_say(check, "set .name, .family and .summary", "descriptor", NULL,
+			       "lacks a required field");
 		return false;
 	}
 	if (!descriptor_is_name(one->name))
-		descriptor_say(check, "use lower case letters, digits and _",
-			       "name", one->name, "is not a config word");
+		descriptor_say(check, "use lower case letters, digits and _", "name", one->name,
+			       "is not a config word");
 	return true;
 }
 
@@ -76,66 +74,57 @@ static void descriptor_default(const struct descriptor_check *check,
 
 	nopal_problems_init(&found);
 	if (parameter->least)
-		nopal__quantity_read(parameter->least, parameter->unit,
-				     parameter->choices, "least", &bound,
-				     &found);
+		nopal__quantity_read(parameter->least, parameter->unit, parameter->choices, "least",
+				     &bound, &found);
 	if (parameter->most)
-		nopal__quantity_read(parameter->most, parameter->unit,
-				     parameter->choices, "most", &bound,
-				     &found);
-	if (nopal__quantity_read(parameter->initial, parameter->unit,
-				 parameter->choices, "initial", &quantity,
-				 &found))
-		nopal__quantity_outside(quantity, parameter->unit,
-					parameter->least, parameter->most,
-					"initial", &found);
+		nopal__quantity_read(parameter->most, parameter->unit, parameter->choices, "most",
+				     &bound, &found);
+	if (nopal__quantity_read(parameter->initial, parameter->unit, parameter->choices, "initial",
+				 &quantity, &found))
+		nopal__quantity_outside(quantity, parameter->unit, parameter->least,
+					parameter->most, "initial", &found);
 	if (found.no_memory)
 		nopal__problems_no_memory(check->problems);
 	for (size_t i = 0; i < found.count; i++)
-		descriptor_say(check, found.entries[i].fix, "parameter",
-			       parameter->name, found.entries[i].cause);
+		descriptor_say(check, found.entries[i].fix, "parameter", parameter->name,
+			       found.entries[i].cause);
 	nopal_problems_fini(&found);
 }
 
 static void descriptor_parameter(const struct descriptor_check *check,
 				 const struct nopal_parameter *parameter)
 {
-	size_t end = parameter->offset + (parameter->unit == NOPAL_ADDRESS
-						  ? sizeof(struct nopal_address)
-						  : sizeof(int64_t));
+	size_t end =
+		parameter->offset +
+		(parameter->unit == NOPAL_ADDRESS ? sizeof(struct nopal_address) : sizeof(int64_t));
 
 	if (!descriptor_is_name(parameter->name))
-		descriptor_say(check, "use lower case letters, digits and _",
-			       "parameter", parameter->name,
-			       "is not a config word");
-	if (end > check->microprotocol->parameters_size ||
-	    parameter->offset % sizeof(int64_t) != 0)
-		descriptor_say(check, "use offsetof() of an int64_t",
-			       "parameter", parameter->name,
+		descriptor_say(check, "use lower case letters, digits and _", "parameter",
+			       parameter->name, "is not a config word");
+	if (end > check->microprotocol->parameters_size || parameter->offset % sizeof(int64_t) != 0)
+		descriptor_say(check, "use offsetof() of an int64_t", "parameter", parameter->name,
 			       "lies outside its struct");
 	if ((int)parameter->unit < 0 || parameter->unit > NOPAL_ADDRESS)
-		descriptor_say(check, "use enum nopal_unit", "parameter",
-			       parameter->name, "has no known unit");
+		descriptor_say(check, "use enum nopal_unit", "parameter", parameter->name,
+			       "has no known unit");
 	else if (!parameter->initial)
-		descriptor_say(check, "set .initial", "parameter",
-			       parameter->name, "has no default");
+		descriptor_say(check, "set .initial", "parameter", parameter->name,
+			       "has no default");
 	else if (parameter->unit == NOPAL_WORD && !parameter->choices)
-		descriptor_say(check, "set .choices to \"a|b\"", "parameter",
-			       parameter->name, "has no choices");
+		descriptor_say(check, "set .choices to \"a|b\"", "parameter", parameter->name,
+			       "has no choices");
 	else
 		descriptor_default(check, parameter);
 	if (parameter->unit == NOPAL_FILE &&
 	    (parameter->wire || (parameter->initial && *parameter->initial)))
-		descriptor_say(check, "let .initial be \"\", and .wire false",
-			       "parameter", parameter->name,
-			       "is a file that peers would have to share");
+		descriptor_say(check, "let .initial be \"\", and .wire false", "parameter",
+			       parameter->name, "is a file that peers would have to share");
 	if (!parameter->doc)
-		descriptor_say(check, "set .doc", "parameter", parameter->name,
-			       "has no doc");
+		descriptor_say(check, "set .doc", "parameter", parameter->name, "has no doc");
 }
 
-static const struct nopal_parameter *
-descriptor_find(const struct nopal_parameter *table, const char *name)
+static const struct nopal_parameter *descriptor_find(const struct nopal_parameter *table,
+						     const char *name)
 {
 	for (; table && table->name; table++) {
 		if (strcmp(table->name, name) == 0)
@@ -151,8 +140,8 @@ static void descriptor_parameters(const struct descriptor_check *check)
 	for (; table && table->name; table++) {
 		descriptor_parameter(check, table);
 		if (descriptor_find(table + 1, table->name))
-			descriptor_say(check, "keep one", "parameter",
-				       table->name, "is declared twice");
+			descriptor_say(check, "keep one", "parameter", table->name,
+				       "is declared twice");
 	}
 }
 
@@ -167,9 +156,8 @@ static size_t descriptor_kind_count(const struct nopal_microprotocol *one)
 	return count;
 }
 
-static void descriptor_kinds_word(const struct descriptor_check *check,
-				  unsigned kinds, const char *table,
-				  const char *name)
+static void descriptor_kinds_word(const struct descriptor_check *check, unsigned kinds,
+				  const char *table, const char *name)
 {
 	size_t own = descriptor_kind_count(check->microprotocol);
 
@@ -183,26 +171,20 @@ static void descriptor_attribute(const struct descriptor_check *check,
 {
 	const struct nopal_parameter *when;
 
-	descriptor_kinds_word(check, attribute->kinds, "attribute",
-			      attribute->name);
+	descriptor_kinds_word(check, attribute->kinds, "attribute", attribute->name);
 	if (attribute->wire_bytes > sizeof(uint64_t))
-		descriptor_say(check, "use 0 to 8 bytes", "attribute",
-			       attribute->name, "does not fit in 64 bits");
-	if (attribute->access != NOPAL_WRITE &&
-	    attribute->access != NOPAL_PROPERTY && attribute->wire_bytes &&
-	    strcmp(attribute->name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
-		descriptor_say(check, "let its writer say so", "attribute",
-			       attribute->name,
+		descriptor_say(check, "use 0 to 8 bytes", "attribute", attribute->name,
+			       "does not fit in 64 bits");
+	if (attribute->access != NOPAL_WRITE && attribute->access != NOPAL_PROPERTY &&
+	    attribute->wire_bytes && strcmp(attribute->name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
+		descriptor_say(check, "let its writer say so", "attribute", attribute->name,
 			       "is put on the wire by one who only reads it");
 	if (!attribute->when)
 		return;
-	when = descriptor_find(check->microprotocol->parameters,
-			       attribute->when);
+	when = descriptor_find(check->microprotocol->parameters, attribute->when);
 	if (!when || when->unit != NOPAL_SWITCH || !when->wire)
-		descriptor_say(
-			check, "name an on/off parameter with .wire = true",
-			"attribute", attribute->name,
-			"travels on a condition that peers do not share");
+		descriptor_say(check, "name an on/off parameter with .wire = true", "attribute",
+			       attribute->name, "travels on a condition that peers do not share");
 }
 
 static void descriptor_tables(const struct descriptor_check *check)
@@ -215,11 +197,10 @@ static void descriptor_tables(const struct descriptor_check *check)
 	while (one->shared && one->shared[shared].name)
 		shared++;
 	if (attributes > NOPAL_MAX_ATTRIBUTES)
-		descriptor_say(check, "split the microprotocol", "attributes",
-			       NULL, "are more than NOPAL_MAX_ATTRIBUTES");
+		descriptor_say(check, "split the microprotocol", "attributes", NULL,
+			       "are more than NOPAL_MAX_ATTRIBUTES");
 	if (shared > NOPAL_MAX_SHARED)
-		descriptor_say(check, "split the microprotocol",
-			       "shared variables", NULL,
+		descriptor_say(check, "split the microprotocol", "shared variables", NULL,
 			       "are more than NOPAL_MAX_SHARED");
 	if (descriptor_kind_count(one) > NOPAL_MAX_KINDS)
 		descriptor_say(check, "split the microprotocol", "kinds", NULL,
@@ -235,16 +216,14 @@ static void descriptor_holds(const struct descriptor_check *check)
 
 	for (; hold && hold->why; hold++) {
 		if ((int)hold->barrier < 0 || hold->barrier >= NOPAL_BARRIERS) {
-			descriptor_say(check, "use enum nopal_barrier", "hold",
-				       hold->why, "names no barrier");
+			descriptor_say(check, "use enum nopal_barrier", "hold", hold->why,
+				       "names no barrier");
 			continue;
 		}
 		descriptor_kinds_word(check, hold->kinds, "hold", hold->why);
 		if (taken[hold->barrier])
-			descriptor_say(check,
-				       "a microprotocol has one bit in each",
-				       "hold", hold->why,
-				       "is a second one in its barrier");
+			descriptor_say(check, "a microprotocol has one bit in each", "hold",
+				       hold->why, "is a second one in its barrier");
 		taken[hold->barrier] = true;
 	}
 }
@@ -255,16 +234,13 @@ static void descriptor_bindings(const struct descriptor_check *check)
 
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
 		if ((int)binding->event < 0 || binding->event >= NOPAL_CUSTOM) {
-			descriptor_say(check,
-				       "bind it with nopal_bind_custom()",
-				       "binding", NULL,
+			descriptor_say(check, "bind it with nopal_bind_custom()", "binding", NULL,
 				       "is to an event that events.def lacks");
 			continue;
 		}
 		if (!binding->run.custom)
 			descriptor_say(check, "use NOPAL_ON()", "binding",
-				       nopal_event_name(binding->event),
-				       "has no handler");
+				       nopal_event_name(binding->event), "has no handler");
 		descriptor_kinds_word(check, binding->kinds, "binding",
 				      nopal_event_name(binding->event));
 	}
@@ -278,20 +254,19 @@ static void descriptor_raises(const struct descriptor_check *check)
 	for (; raised && *raised; raised++) {
 		if (isupper((unsigned char)**raised) &&
 		    nopal__event_find(*raised) == NOPAL_NO_EVENT)
-			descriptor_say(check, "see events.def", "raises",
-				       *raised, "which events.def lacks");
+			descriptor_say(check, "see events.def", "raises", *raised,
+				       "which events.def lacks");
 	}
 }
 
 static void descriptor_lifts(const struct descriptor_check *check,
 			     const struct nopal_relation *relation)
 {
-	const struct nopal_parameter *lifts = descriptor_find(
-		check->microprotocol->parameters, relation->unless);
+	const struct nopal_parameter *lifts =
+		descriptor_find(check->microprotocol->parameters, relation->unless);
 
 	if (!lifts || lifts->unit != NOPAL_SWITCH)
-		descriptor_say(check, "name an on/off parameter", "relation",
-			       relation->role,
+		descriptor_say(check, "name an on/off parameter", "relation", relation->role,
 			       "is lifted by what is not there");
 }
 
@@ -300,9 +275,8 @@ static void descriptor_relations(const struct descriptor_check *check,
 {
 	for (; relation && relation->role; relation++) {
 		if (!relation->because)
-			descriptor_say(check, "say what goes wrong otherwise",
-				       "relation", relation->role,
-				       "has no reason");
+			descriptor_say(check, "say what goes wrong otherwise", "relation",
+				       relation->role, "has no reason");
 		if (relation->unless)
 			descriptor_lifts(check, relation);
 	}
@@ -312,11 +286,10 @@ static void descriptor_offer(const struct descriptor_check *check)
 {
 	const struct nopal_offer *offer = check->microprotocol->offer;
 
-	if (offer && (!offer->bytes || offer->bytes > NOPAL_OFFER_MOST ||
-		      !offer->write || !offer->read))
-		descriptor_say(
-			check, "see struct nopal_offer", "offer", NULL,
-			"lacks a function, or is of no or too many bytes");
+	if (offer &&
+	    (!offer->bytes || offer->bytes > NOPAL_OFFER_MOST || !offer->write || !offer->read))
+		descriptor_say(check, "see struct nopal_offer", "offer", NULL,
+			       "lacks a function, or is of no or too many bytes");
 }
 
 /* ------------------------------------------------------------------ promises */
@@ -333,13 +306,9 @@ static void descriptor_condition(const struct descriptor_check *check,
 
 	nopal_problems_init(&found);
 	if (!parameter ||
-	    (name[length] &&
-	     !nopal__quantity_read(name + length + 1, parameter->unit,
-				   parameter->choices, name, &quantity,
-				   &found)))
-		descriptor_say(check,
-			       "name a parameter of its own, or one and "
-			       "its value",
+	    (name[length] && !nopal__quantity_read(name + length + 1, parameter->unit,
+						   parameter->choices, name, &quantity, &found)))
+		descriptor_say(check, "name a parameter of its own, or one and its value",
 			       "promise", row->when, "is no condition");
 	nopal_problems_fini(&found);
 }
@@ -347,21 +316,18 @@ static void descriptor_condition(const struct descriptor_check *check,
 static void descriptor_promise(const struct descriptor_check *check,
 			       const struct nopal_promise *row)
 {
-	if ((int)row->quality < 0 || row->quality >= NOPAL_QUALITIES ||
-	    (int)row->stage < 0 || row->stage >= NOPAL_STAGES ||
-	    (int)row->act < 0 || row->act > NOPAL_REQUIRES)
+	if ((int)row->quality < 0 || row->quality >= NOPAL_QUALITIES || (int)row->stage < 0 ||
+	    row->stage >= NOPAL_STAGES || (int)row->act < 0 || row->act > NOPAL_REQUIRES)
 		descriptor_say(check, "see promise.h", "promise", row->because,
 			       "is of no known quality, stage or act");
 	else if (row->act != NOPAL_LOWERS && !row->value)
-		descriptor_say(check, "set .value", "promise", row->because,
-			       "gives nothing");
+		descriptor_say(check, "set .value", "promise", row->because, "gives nothing");
 	if (row->when)
 		descriptor_condition(check, row);
 	if (row->bound &&
-	    !nopal__parameter_find(check->microprotocol, row->bound,
-				   strlen(row->bound)))
-		descriptor_say(check, "name a parameter of its own", "promise",
-			       row->bound, "is no parameter");
+	    !nopal__parameter_find(check->microprotocol, row->bound, strlen(row->bound)))
+		descriptor_say(check, "name a parameter of its own", "promise", row->bound,
+			       "is no parameter");
 }
 
 static void descriptor_promises(const struct descriptor_check *check)
@@ -378,17 +344,15 @@ static void descriptor_timers(const struct descriptor_check *check)
 
 	for (; timer && timer->name; timer++) {
 		if (!timer->expired)
-			descriptor_say(check, "set .expired", "timer",
-				       timer->name, "has no handler");
+			descriptor_say(check, "set .expired", "timer", timer->name,
+				       "has no handler");
 	}
 }
 
-bool nopal__descriptor_check(const struct nopal_microprotocol *microprotocol,
-			     const char *origin,
+bool nopal__descriptor_check(const struct nopal_microprotocol *microprotocol, const char *origin,
 			     struct nopal_problems *problems)
 {
-	const struct descriptor_check check = { microprotocol, origin,
-						problems };
+	const struct descriptor_check check = { microprotocol, origin, problems };
 	size_t errors = problems->errors;
 
 	if (!descriptor_required(&check))

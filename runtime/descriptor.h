@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor.h -- what a microprotocol declares, all of it in its const descriptor,
- * which is at the end; and what it is in a plan.  Part of microprotocol.h, which
- * includes it.
+ * descriptor.h -- what a microprotocol declares, all of it in its const descriptor, which is at the
+ * end; and what it is in a plan.  Part of microprotocol.h, which includes it.
  */
 #ifndef NOPAL_DESCRIPTOR_H
 #define NOPAL_DESCRIPTOR_H
@@ -23,22 +22,20 @@ enum nopal_kinds {
 struct nopal_binding {
 	enum nopal_event event; /* NOPAL_NO_EVENT ends the table */
 	union nopal_handler run;
-	unsigned kinds; /* enum nopal_kinds; segment events only */
-	const char
-		*before; /* (optional) role or microprotocol that runs later */
-	const char
-		*after; /* (optional) role or microprotocol that ran already */
+	unsigned kinds;	      /* enum nopal_kinds; segment events only */
+	const char *before;   /* (optional) role or microprotocol that runs later */
+	const char *after;    /* (optional) role or microprotocol that ran already */
 	const void *argument; /* (optional) static argument: part->argument */
 };
 
-#define NOPAL_ON(name, handler, ...)                                           \
-	{                                                                      \
-		.event = NOPAL_##name, .run.name = (handler), __VA_ARGS__      \
+#define NOPAL_ON(name, handler, ...)                                                               \
+	{                                                                                          \
+		.event = NOPAL_##name, .run.name = (handler), __VA_ARGS__                          \
 	}
 
 enum nopal_barrier {
-	NOPAL_SEND,   /* a segment leaves when all send bits are released */
-	NOPAL_FINISH, /* the done bits: SEGMENT_DONE when all are released */
+	NOPAL_SEND,	  /* a segment leaves when all send bits are released */
+	NOPAL_FINISH,	  /* the done bits: SEGMENT_DONE when all are released */
 	NOPAL_DEALLOCATE, /* the segment is freed when all are released */
 	NOPAL_DELIVER,	  /* the send bits of a message on its way up */
 	NOPAL_BARRIERS,
@@ -53,23 +50,21 @@ struct nopal_hold {
 };
 
 enum nopal_access {
-	NOPAL_WRITE, /* sets it: one writer in a composition */
-	NOPAL_READ,  /* needs it: a composition without a writer is refused */
+	NOPAL_WRITE,	     /* sets it: one writer in a composition */
+	NOPAL_READ,	     /* needs it: a composition without a writer is refused */
 	NOPAL_READ_OPTIONAL, /* reads `initial` where nobody writes it */
-	NOPAL_PROPERTY, /* of messages: the application sets it, see nopal_send_with */
+	NOPAL_PROPERTY,	     /* of messages: the application sets it, see nopal_send_with */
 };
 
-/* A named 64-bit field of messages and segments.  A segment starts with the
- * attributes of its message, an arriving message with those of its first
- * segment.  With `wire_bytes` it travels. */
+/* A named 64-bit field of messages and segments.  A segment starts with the attributes of its
+ * message, an arriving message with those of its first segment.  With `wire_bytes` it travels. */
 struct nopal_attribute {
 	const char *name; /* NULL ends the table */
 	enum nopal_access access;
 	uint8_t wire_bytes; /* writer: 0 local, else 1..8 bytes of header */
 	unsigned kinds;	    /* on which kinds it travels */
-	bool serial; /* a counter, truncated on the wire; see nopal_serial_seen */
-	const char *
-		when; /* (optional) name of the on/off parameter that puts it on the wire */
+	bool serial;	    /* a counter, truncated on the wire; see nopal_serial_seen */
+	const char *when;   /* (optional) name of the on/off parameter that puts it on the wire */
 	const char *doc;
 };
 
@@ -97,8 +92,7 @@ struct nopal_kind {
 		around; /* carried: its body is a packed data segment and this many bytes; 0: unrelated */
 };
 
-typedef void nopal_timer_handler(struct nopal_session *session,
-				 const struct nopal_part *part);
+typedef void nopal_timer_handler(struct nopal_session *session, const struct nopal_part *part);
 
 struct nopal_timer {
 	const char *name; /* NULL ends the table */
@@ -106,21 +100,21 @@ struct nopal_timer {
 };
 
 enum nopal_unit {
-	NOPAL_COUNT, /* a bare number */
-	NOPAL_TIME,  /* ns us ms s min h -> nanoseconds */
-	NOPAL_SIZE, /* B kB KiB MB MiB GB GiB, or seg: full segments -> bytes */
-	NOPAL_RATE, /* bit kbit Mbit Gbit (per second) -> bits per second */
+	NOPAL_COUNT,   /* a bare number */
+	NOPAL_TIME,    /* ns us ms s min h -> nanoseconds */
+	NOPAL_SIZE,    /* B kB KiB MB MiB GB GiB, or seg: full segments -> bytes */
+	NOPAL_RATE,    /* bit kbit Mbit Gbit (per second) -> bits per second */
 	NOPAL_PERCENT, /* % -> parts per million */
 	NOPAL_SWITCH,  /* on | off -> 1 | 0 */
 	NOPAL_WORD,    /* one of `choices` -> its index */
-	NOPAL_FILE, /* path of a secret, beside the config that names it -> 1; "" -> 0 */
+	NOPAL_FILE,    /* path of a secret, beside the config that names it -> 1; "" -> 0 */
 	/* 239.1.2.3:9000, [ff15::1]:9000, [ff02::1%eth0]:9000 -> its nopal_address,
 	 * with an interface that is named by its index, in place of an int64_t */
 	NOPAL_ADDRESS,
 };
 
-/* A key of the microprotocol's config section; the value is an int64_t at
- * `offset` in its parameters. */
+/* A key of the microprotocol's config section; the value is an int64_t at `offset` in its
+ * parameters. */
 struct nopal_parameter {
 	const char *name; /* NULL ends the table */
 	enum nopal_unit unit;
@@ -128,7 +122,7 @@ struct nopal_parameter {
 	const char *initial;	  /* as one would write it in a config */
 	const char *least, *most; /* (optional) range, inclusive, as written */
 	const char *choices;	  /* NOPAL_WORD: "reno|newreno|tahoe" */
-	bool wire; /* both peers must have the same value: part of the fingerprint */
+	bool wire;		  /* both peers must have the same value: part of the fingerprint */
 	const char *doc;
 };
 
@@ -136,8 +130,7 @@ struct nopal_parameter {
 struct nopal_relation {
 	const char *role;    /* NULL ends the table */
 	const char *because; /* shown to the user where it does not hold */
-	const char *
-		unless; /* (optional) excludes: its on/off parameter that lifts it */
+	const char *unless;  /* (optional) excludes: its on/off parameter that lifts it */
 };
 
 struct nopal_role {
@@ -145,24 +138,18 @@ struct nopal_role {
 	bool exclusive;	  /* at most one provider in a layer */
 };
 
-/* A sealing stage: the last to touch a datagram that leaves, the first to
- * touch one that arrives.  `overhead` trailing bytes belong to it.  It may change
- * all bytes but the first NOPAL_CLEAR_BYTES, and must change nothing else of the
- * session before it knows that a datagram is the peer's. */
-enum {
-	NOPAL_CLEAR_BYTES = 5
-}; /* version and kind, the receiver's session id */
+/* A sealing stage: the last to touch a datagram that leaves, the first to touch one that arrives.
+ * `overhead` trailing bytes belong to it.  It may change all bytes but the first NOPAL_CLEAR_BYTES,
+ * and must change nothing else of the session before it knows that a datagram is the peer's. */
+enum { NOPAL_CLEAR_BYTES = 5 }; /* version and kind, the receiver's session id */
 struct nopal_seal {
 	uint32_t overhead;
-	/* Fill the `overhead` bytes behind `bytes[0..length)`.  Datagrams are
-	 * closed in the order in which they leave, and some time after their
-	 * SEND_SEGMENT. */
-	void (*close)(struct nopal_session *session,
-		      const struct nopal_part *part, uint8_t *bytes,
+	/* Fill the `overhead` bytes behind `bytes[0..length)`.  Datagrams are closed in the order
+	 * in which they leave, and some time after their SEND_SEGMENT. */
+	void (*close)(struct nopal_session *session, const struct nopal_part *part, uint8_t *bytes,
 		      size_t length);
 	/* Is the trailer behind bytes[0..length) good? */
-	bool (*open)(struct nopal_session *session,
-		     const struct nopal_part *part, uint8_t *bytes,
+	bool (*open)(struct nopal_session *session, const struct nopal_part *part, uint8_t *bytes,
 		     size_t length);
 };
 
@@ -172,7 +159,7 @@ struct nopal_field {
 	uint8_t bytes;
 	bool serial;
 	uint8_t reference; /* index of a serial attribute's reference in a session */
-	uint8_t layer; /* whose sessions have that reference */
+	uint8_t layer;	   /* whose sessions have that reference */
 };
 
 /* A kind of segment, as its microprotocol named it. */
@@ -181,52 +168,42 @@ struct nopal_format_kind {
 };
 enum { NOPAL_FORMAT_KINDS = 8 /* of one format, at most */ };
 
-/* A wire format of one's own for the headers of data segments.  A foreign one is
- * that of another protocol: datagrams have neither our first byte nor a session
- * id, and belong to the session with their sender's address; nothing but data and
- * the kinds that it names travels, so a composition that sends others, or
- * attributes that it does not carry, is refused. */
+/* A wire format of one's own for the headers of data segments.  A foreign one is that of another
+ * protocol: datagrams have neither our first byte nor a session id, and belong to the session with
+ * their sender's address; nothing but data and the kinds that it names travels, so a composition
+ * that sends others, or attributes that it does not carry, is refused. */
 struct nopal_format {
 	bool foreign;
-	/* Foreign: bytes of its longest header.  Else what its longest one has
-	 * beyond all fields of the composition. */
+	/* Foreign: bytes of its longest header.  Else what its longest one has beyond all fields of
+	 * the composition. */
 	uint32_t bytes;
 	/* (optional) Foreign: attributes that it carries, NULL-ended. */
 	const char *const *carries;
 	/* Writes the header of a segment that leaves. */
-	void (*pack)(struct nopal_session *session,
-		     const struct nopal_part *part,
-		     const struct nopal_segment *segment,
-		     struct nopal_writer *writer);
-	/* Reads the header of one that arrived; the rest is its body.  False: it is
-	 * not of this format, or not to be understood, and is dropped. */
-	bool (*unpack)(struct nopal_session *session,
-		       const struct nopal_part *part,
-		       struct nopal_segment *segment,
-		       struct nopal_reader *reader);
-	/* (optional) Foreign: may this datagram open a session at a listener?
-	 * Where the composition has an admission, only one of a kind of class
-	 * NOPAL_KIND_OPENING may, and the request's body is the datagram; else
-	 * only data may. */
-	bool (*opens)(const struct nopal_part *part,
-		      struct nopal_reader datagram);
+	void (*pack)(struct nopal_session *session, const struct nopal_part *part,
+		     const struct nopal_segment *segment, struct nopal_writer *writer);
+	/* Reads the header of one that arrived; the rest is its body.  False: it is not of this
+	 * format, or not to be understood, and is dropped. */
+	bool (*unpack)(struct nopal_session *session, const struct nopal_part *part,
+		       struct nopal_segment *segment, struct nopal_reader *reader);
+	/* (optional) Foreign: may this datagram open a session at a listener? Where the composition
+	 * has an admission, only one of a kind of class NOPAL_KIND_OPENING may, and the request's
+	 * body is the datagram; else only data may. */
+	bool (*opens)(const struct nopal_part *part, struct nopal_reader datagram);
 	/* (optional) Foreign: kinds that have its header, too, NULL-ended. */
 	const struct nopal_format_kind *kinds;
-	/* (with kinds) Which of them a datagram seems to be, negative: data; unpack
-	 * judges it as such. */
-	int (*kind_of)(const struct nopal_part *part,
-		       struct nopal_reader datagram);
+	/* (with kinds) Which of them a datagram seems to be, negative: data; unpack judges it as
+	 * such. */
+	int (*kind_of)(const struct nopal_part *part, struct nopal_reader datagram);
 };
 /* For pack and unpack: which of its format's kinds it is; negative: data. */
-int nopal_format_kind_of(const struct nopal_session *session,
-			 const struct nopal_segment *segment);
-/* The fields of a data segment, in order: what a format of one's own carries,
- * or leaves out because the peer knows. */
+int nopal_format_kind_of(const struct nopal_session *session, const struct nopal_segment *segment);
+/* The fields of a data segment, in order: what a format of one's own carries, or leaves out because
+ * the peer knows. */
 const struct nopal_field *nopal_data_fields(const struct nopal_session *session,
 					    unsigned *ret_count);
 /* The number that the low bytes of a serial field mean. */
-uint64_t nopal_field_expand(const struct nopal_session *session,
-			    const struct nopal_field *field,
+uint64_t nopal_field_expand(const struct nopal_session *session, const struct nopal_field *field,
 			    uint64_t truncated);
 
 /* A request to open, as a listener without a session sees it. */
@@ -254,21 +231,20 @@ struct nopal_admission {
 					      struct nopal_request *request,
 					      struct nopal_writer *reply);
 	/* (optional) The peer of `session` asks for what the session asks of it:
-	 * one of the two gives way.  ACCEPT: ours is a listener's from now on,
-	 * and sees the request as one's first segment. */
+	 * one of the two gives way.  ACCEPT: ours is a listener's from now on, and sees the request
+	 * as one's first segment. */
 	enum nopal_admission_verdict (*meet)(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_request *request,
 					     struct nopal_writer *reply);
 };
-/* Keyed hash over the opener's address and id, `epoch` and `extra`: only this
- * endpoint can make it. */
-uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
-			   uint64_t extra);
+/* Keyed hash over the opener's address and id, `epoch` and `extra`: only this endpoint can make
+ * it. */
+uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch, uint64_t extra);
 
-/* What a part says to its peer's while a session opens, before any segment: the
- * role connection carries the opener's bytes in its request and the listener's in
- * its answer, and does not know what they mean. */
+/* What a part says to its peer's while a session opens, before any segment: the role connection
+ * carries the opener's bytes in its request and the listener's in its answer, and does not know
+ * what they mean. */
 struct nopal_opening { /* as both sides know it, proofs of address left out */
 	const uint8_t *request, *answer;
 	size_t request_length, answer_length;
@@ -276,28 +252,22 @@ struct nopal_opening { /* as both sides know it, proofs of address left out */
 struct nopal_offer {
 	uint32_t bytes; /* of each: 1 to NOPAL_OFFER_MOST */
 	/* Ours: the same however often. */
-	void (*write)(struct nopal_session *session,
-		      const struct nopal_part *part, uint8_t *bytes);
-	/* The peer's, and its repetitions.  False: it cannot be taken, and
-	 * nothing has changed. */
-	bool (*read)(struct nopal_session *session,
-		     const struct nopal_part *part, const uint8_t *bytes);
-	/* (optional) Once, when both offers were read.  At the listener the answer
-	 * leaves next, at the opener the session opens; false: neither does. */
-	bool (*agreed)(struct nopal_session *session,
-		       const struct nopal_part *part,
+	void (*write)(struct nopal_session *session, const struct nopal_part *part, uint8_t *bytes);
+	/* The peer's, and its repetitions.  False: it cannot be taken, and nothing has changed. */
+	bool (*read)(struct nopal_session *session, const struct nopal_part *part,
+		     const uint8_t *bytes);
+	/* (optional) Once, when both offers were read.  At the listener the answer leaves next, at
+	 * the opener the session opens; false: neither does. */
+	bool (*agreed)(struct nopal_session *session, const struct nopal_part *part,
 		       const struct nopal_opening *opening);
 };
 enum { NOPAL_OFFER_MOST = 64, NOPAL_OFFERS_MOST = 256 /* of all parts */ };
-/* For the role connection: all offers of its layer, in an order that both sides
- * have; the read takes so many bytes of the reader. */
+/* For the role connection: all offers of its layer, in an order that both sides have; the read
+ * takes so many bytes of the reader. */
 uint32_t nopal_offers_bytes(const struct nopal_session *session);
-void nopal_offers_write(struct nopal_session *session,
-			struct nopal_writer *writer);
-bool nopal_offers_read(struct nopal_session *session,
-		       struct nopal_reader *reader);
-bool nopal_offers_agreed(struct nopal_session *session,
-			 const struct nopal_opening *opening);
+void nopal_offers_write(struct nopal_session *session, struct nopal_writer *writer);
+bool nopal_offers_read(struct nopal_session *session, struct nopal_reader *reader);
+bool nopal_offers_agreed(struct nopal_session *session, const struct nopal_opening *opening);
 /* First byte of a datagram of class NOPAL_KIND_ANSWER; 0: there is no such kind. */
 uint8_t nopal_answer_byte(const struct nopal_session *session);
 
@@ -309,13 +279,13 @@ struct nopal_microprotocol {
 	unsigned wire_version; /* raise it when the wire meaning changes */
 	/* It keeps nothing of a peer: it may stand above many destinations. */
 	bool many;
-	/* Role message_segments: it makes one segment of each message, with the
-	 * same bytes, and does nothing else in MSG_FROM_USER. */
+	/* Role message_segments: it makes one segment of each message, with the same bytes, and
+	 * does nothing else in MSG_FROM_USER. */
 	bool whole;
 
 	const struct nopal_role *provides;
-	/* (optional) Roles, joined by '|', for which `requires = auto` adds this
-	 * microprotocol: one of the registry for each role. */
+	/* (optional) Roles, joined by '|', for which `requires = auto` adds this microprotocol: one
+	 * of the registry for each role. */
 	const char *standard;
 	const struct nopal_relation *needs;
 	const struct nopal_relation *excludes;
@@ -325,8 +295,7 @@ struct nopal_microprotocol {
 	size_t parameters_size;
 	const struct nopal_parameter *parameters;
 	/* (optional) Cross-check parameters; add problems, change nothing. */
-	void (*validate)(const void *parameters,
-			 struct nopal_problems *problems);
+	void (*validate)(const void *parameters, struct nopal_problems *problems);
 
 	const struct nopal_attribute *attributes;
 	const struct nopal_shared *shared;
@@ -334,37 +303,32 @@ struct nopal_microprotocol {
 	const struct nopal_hold *holds;
 	const struct nopal_timer *timers;
 	const struct nopal_binding *bindings;
-	const char *const
-		*raises; /* events that its handlers raise; NULL ends */
+	const char *const *raises; /* events that its handlers raise; NULL ends */
 
 	size_t state_size; /* zeroed before open */
-	/* (optional) Set up state; negative: the session does not open.  Other
-	 * instances may not be there yet: raise nothing here. */
-	int (*open)(struct nopal_session *session,
-		    const struct nopal_part *part);
-	/* (optional) Nothing is under way, and nothing happened for a while: give
-	 * back by nopal_free() what the next message can make again.  Raises and
-	 * sends nothing.  Then state may move: nothing may point into it. */
-	void (*rest)(struct nopal_session *session,
-		     const struct nopal_part *part);
+	/* (optional) Set up state; negative: the session does not open.  Other instances may not be
+	 * there yet: raise nothing here. */
+	int (*open)(struct nopal_session *session, const struct nopal_part *part);
+	/* (optional) Nothing is under way, and nothing happened for a while: give back by
+	 * nopal_free() what the next message can make again.  Raises and sends nothing.  Then state
+	 * may move: nothing may point into it. */
+	void (*rest)(struct nopal_session *session, const struct nopal_part *part);
 	/* (optional) Release what nopal_alloc() did not give. */
-	void (*close)(struct nopal_session *session,
-		      const struct nopal_part *part);
+	void (*close)(struct nopal_session *session, const struct nopal_part *part);
 
 	const struct nopal_seal *seal;
 	const struct nopal_format *format;
 	const struct nopal_offer *offer;
 	const struct nopal_admission *admission;
-	/* (optional) Role message_segments: longest message, where one segment of
-	 * `body_bytes` is not the limit.  Of another: longest segment that it ever
-	 * lets go, which is a message where the layer leaves the cutting to the one
-	 * below. */
+	/* (optional) Role message_segments: longest message, where one segment of `body_bytes` is
+	 * not the limit.  Of another: longest segment that it ever lets go, which is a message
+	 * where the layer leaves the cutting to the one below. */
 	uint64_t (*message_limit)(const void *parameters, uint32_t body_bytes);
 };
 
 /* A problem of this microprotocol's parameters; the runtime adds file, line. */
-void nopal_problem(struct nopal_problems *problems, const char *parameter,
-		   const char *cause, const char *fix);
+void nopal_problem(struct nopal_problems *problems, const char *parameter, const char *cause,
+		   const char *fix);
 
 /* -------------------------------------------- a microprotocol in its plan */
 
@@ -374,8 +338,7 @@ enum {
 	NOPAL_MAX_SHARED = 12,	  /* used by one microprotocol */
 };
 
-/* A microprotocol as placed in a sealed composition: const, one for all
- * sessions of the plan. */
+/* A microprotocol as placed in a sealed composition: const, one for all sessions of the plan. */
 struct nopal_part {
 	const struct nopal_microprotocol *microprotocol;
 	const void *parameters; /* its parameters struct, in base units */
@@ -386,7 +349,7 @@ struct nopal_part {
 	uint8_t kind[NOPAL_MAX_KINDS];		 /* wire codes of its kinds */
 	uint8_t attribute[NOPAL_MAX_ATTRIBUTES]; /* slots; 0: absent, reads 0 */
 	uint8_t shared[NOPAL_MAX_SHARED];	 /* slots */
-	uint32_t hold[NOPAL_BARRIERS]; /* its bit in each barrier, or 0 */
+	uint32_t hold[NOPAL_BARRIERS];		 /* its bit in each barrier, or 0 */
 };
 
 #endif

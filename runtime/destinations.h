@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * destinations.h -- one to many: what a layer above a layer with `multiplicity =
- * per_destination` sees of those below it, chooses among them, and sends through a
- * channel that many hear.  Part of microprotocol.h, which includes it.
+ * destinations.h -- one to many: what a layer above a layer with `multiplicity = per_destination`
+ * sees of those below it, chooses among them, and sends through a channel that many hear.  Part of
+ * microprotocol.h, which includes it.
  */
 #ifndef NOPAL_DESTINATIONS_H
 #define NOPAL_DESTINATIONS_H
 
-/* One of those to whom a layer with `multiplicity = per_destination` speaks, as the
- * layer above it sees it: a session of its own. */
+/* One of those to whom a layer with `multiplicity = per_destination` speaks, as the layer above it
+ * sees it: a session of its own. */
 struct nopal_destination {
-	uint32_t id;  /* counts from 1 in its group, and is not used again */
-	bool open;    /* it was reached; what is sent before waits for that */
-	bool removed; /* by the application: nobody waits for it any more */
-	bool paused;  /* set by the role fan_out: it gets nothing meanwhile */
-	bool ended;   /* nothing reaches it any more */
-	bool hears;   /* data for all reaches it through the channel */
+	uint32_t id;	    /* counts from 1 in its group, and is not used again */
+	bool open;	    /* it was reached; what is sent before waits for that */
+	bool removed;	    /* by the application: nobody waits for it any more */
+	bool paused;	    /* set by the role fan_out: it gets nothing meanwhile */
+	bool ended;	    /* nothing reaches it any more */
+	bool hears;	    /* data for all reaches it through the channel */
 	enum nopal_end end; /* at DESTINATION_ENDED: why, and in words */
 	const char *text;
-	/* Bytes of bodies that left for it, once each, and of these, how many it is
-	 * known to have. */
+	/* Bytes of bodies that left for it, once each, and of these, how many it is known to
+	 * have. */
 	uint64_t given_bytes, arrived_bytes;
 	uint64_t note[4]; /* of the role destination_choice; 0 at first */
-	/* Where the group has a channel: of the role channel_repair, and then of a
-	 * congestion policy. */
+	/* Where the group has a channel: of the role channel_repair, and then of a congestion
+	 * policy. */
 	uint64_t channel[];
 };
 enum { NOPAL_REPAIR_WORDS = 6, NOPAL_PACE_WORDS = 12 };
@@ -35,11 +35,9 @@ static inline uint64_t *nopal_pace(struct nopal_destination *destination)
 {
 	return destination->channel + NOPAL_REPAIR_WORDS;
 }
-static inline bool
-nopal_destination_takes(const struct nopal_destination *destination)
+static inline bool nopal_destination_takes(const struct nopal_destination *destination)
 {
-	return !destination->removed && !destination->paused &&
-	       !destination->ended;
+	return !destination->removed && !destination->paused && !destination->ended;
 }
 /* Argument of COPY_DONE.  `segment->copies` are those that are open after it. */
 struct nopal_copy {
@@ -52,70 +50,59 @@ struct nopal_copy {
 /* Argument of CHANNEL_REPORT: what came since the one before. */
 struct nopal_channel_report {
 	struct nopal_destination *destination;
-	/* Segments, as they came by the channel, and in how many rows those went
-	 * missing. */
+	/* Segments, as they came by the channel, and in how many rows those went missing. */
 	uint64_t arrived, missing, rows;
 	int64_t rtt_ns; /* smoothed; 0: not known yet */
-	/* The round trip of the newest that came, and when it left; 0: not known,
-	 * for it left more than once. */
+	/* The round trip of the newest that came, and when it left; 0: not known, for it left more
+	 * than once. */
 	int64_t sample_ns, left_ns;
 };
 
 /* ------------------------------------------------------------- who they are */
 
-/* Above a layer of destinations: who they are now, by their age, and which of them
- * have the segment that leaves, in SEND_SEGMENT: the one that the application has
- * named; those that were chosen; else all that are not removed, paused or ended.  What
- * a destination was given and has no fate of is its backlog. */
+/* Above a layer of destinations: who they are now, by their age, and which of them have the segment
+ * that leaves, in SEND_SEGMENT: the one that the application has named; those that were chosen;
+ * else all that are not removed, paused or ended.  What a destination was given and has no fate of
+ * is its backlog. */
 uint32_t nopal_destination_count(const struct nopal_session *session);
-struct nopal_destination *
-nopal_destination_at(const struct nopal_session *session, uint32_t index);
-uint64_t nopal_destination_backlog(const struct nopal_session *session,
-				   uint32_t index);
+struct nopal_destination *nopal_destination_at(const struct nopal_session *session, uint32_t index);
+uint64_t nopal_destination_backlog(const struct nopal_session *session, uint32_t index);
 /* Ends the session with it. */
-void nopal_destination_break(struct nopal_session *session, uint32_t index,
-			     enum nopal_end end, const char *text);
-void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
-			 uint32_t count);
+void nopal_destination_break(struct nopal_session *session, uint32_t index, enum nopal_end end,
+			     const char *text);
+void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices, uint32_t count);
 /* The one with this id; the count, where there is none. */
-uint32_t nopal_destination_find(const struct nopal_session *session,
-				uint64_t id);
+uint32_t nopal_destination_find(const struct nopal_session *session, uint64_t id);
 /* Above such a layer: are we one of the many, and not who speaks to them? */
 bool nopal_is_destination(const struct nopal_session *session);
-/* Is a segment or message of ours for one alone: from one of the many, or to the one
- * that the application named?  It takes no part in what is for all. */
-#define nopal_is_for_one(session, item)                                        \
-	nopal__is_for_one(session, (item)->attribute)
-bool nopal__is_for_one(const struct nopal_session *session,
-		       const uint64_t *attribute);
+/* Is a segment or message of ours for one alone: from one of the many, or to the one that the
+ * application named?  It takes no part in what is for all. */
+#define nopal_is_for_one(session, item) nopal__is_for_one(session, (item)->attribute)
+bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attribute);
 
 /* ---------------------------------------------------------------- a channel */
 
-/* A channel, for the role `channel` of a layer above destinations: a multicast address
- * to which all that is carried and for all leaves once, for those that hear it there;
- * each of the others gets a copy of its own.  It opens on the way to a destination, for
- * so many routers; once more, for others, it is the same.  Returns its id, which they
- * need to join; negative: errno value, -EAFNOSUPPORT where one is of IPv4 and the other
- * of IPv6.  What arrives by it has NOPAL_PATH_CHANNEL for its path. */
+/* A channel, for the role `channel` of a layer above destinations: a multicast address to which all
+ * that is carried and for all leaves once, for those that hear it there; each of the others gets a
+ * copy of its own.  It opens on the way to a destination, for so many routers; once more, for
+ * others, it is the same.  Returns its id, which they need to join; negative: errno value,
+ * -EAFNOSUPPORT where one is of IPv4 and the other of IPv6.  What arrives by it has
+ * NOPAL_PATH_CHANNEL for its path. */
 int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
 			   const struct nopal_address *group, unsigned hops);
 /* It is open, and of this destination's family. */
 bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index);
-int nopal_channel_join(struct nopal_session *session,
-		       const struct nopal_address *group, uint32_t id);
-void nopal_destination_hears(struct nopal_session *session, uint32_t index,
-			     bool hears);
+int nopal_channel_join(struct nopal_session *session, const struct nopal_address *group,
+		       uint32_t id);
+void nopal_destination_hears(struct nopal_session *session, uint32_t index, bool hears);
 /* nopal_control_send through the channel alone; nowhere where there is none. */
-void nopal_control_cast(struct nopal_session *session,
-			struct nopal_segment *segment, uint32_t length);
+void nopal_control_cast(struct nopal_session *session, struct nopal_segment *segment,
+			uint32_t length);
 
-/* For the role channel_repair: the copy that went through the channel has its fate; and
- * this destination gets one of its own, whose fate counts instead. */
-void nopal_copy_settle(struct nopal_session *session,
-		       struct nopal_segment *segment,
-		       struct nopal_destination *destination,
-		       enum nopal_fate fate);
-void nopal_copy_give(struct nopal_session *session,
-		     struct nopal_segment *segment, uint32_t index);
+/* For the role channel_repair: the copy that went through the channel has its fate; and this
+ * destination gets one of its own, whose fate counts instead. */
+void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segment,
+		       struct nopal_destination *destination, enum nopal_fate fate);
+void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segment, uint32_t index);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.c -- one UDP port: what arrives, listeners, departures that wait for
- * the kernel.
+ * endpoint.c -- one UDP port: what arrives, listeners, departures that wait for the kernel.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,22 +20,19 @@ struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
 	return &endpoint->port;
 }
 
-const struct nopal_endpoint_counters *
-nopal_endpoint_counters(const struct nopal_endpoint *endpoint)
+const struct nopal_endpoint_counters *nopal_endpoint_counters(const struct nopal_endpoint *endpoint)
 {
 	return &endpoint->port.counters;
 }
 
-void nopal_endpoint_local(const struct nopal_endpoint *endpoint,
-			  struct nopal_address *ret_address)
+void nopal_endpoint_local(const struct nopal_endpoint *endpoint, struct nopal_address *ret_address)
 {
 	*ret_address = endpoint->port.local;
 }
 
 const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint)
 {
-	struct nopal_endpoint *port =
-		(struct nopal_endpoint *)(uintptr_t)endpoint;
+	struct nopal_endpoint *port = (struct nopal_endpoint *)(uintptr_t)endpoint;
 
 	return endpoint->port.world->ops->transport(port);
 }
@@ -65,8 +61,7 @@ void nopal__endpoint_unlink(struct nopal_core *bottom)
 	bottom->at = NULL;
 }
 
-static void train_forget(struct nopal_endpoint *endpoint,
-			 const struct nopal_core *bottom)
+static void train_forget(struct nopal_endpoint *endpoint, const struct nopal_core *bottom)
 {
 	if (endpoint->train_of != bottom)
 		return;
@@ -81,13 +76,11 @@ void nopal__endpoint_forget(struct nopal_core *bottom)
 	if (!bottom->at)
 		return;
 	train_forget(endpoint, bottom);
-	for (struct nopal_endpoint *door = endpoint->doors; door;
-	     door = door->next_door)
+	for (struct nopal_endpoint *door = endpoint->doors; door; door = door->next_door)
 		train_forget(door, bottom);
 	for (uint32_t i = 0; i < endpoint->ready_count; i++) {
 		struct nopal_ready *ready =
-			&endpoint->ready[(endpoint->ready_head + i) %
-					 endpoint->ready_room];
+			&endpoint->ready[(endpoint->ready_head + i) % endpoint->ready_room];
 
 		if (ready->core == bottom)
 			ready->core = NULL;
@@ -99,32 +92,28 @@ void nopal__endpoint_forget(struct nopal_core *bottom)
 
 /* ---------------------------------------------------- departures that wait */
 
-void nopal__ready_push(struct nopal_core *core,
-		       const struct nopal_segment *segment)
+void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment)
 {
 	struct nopal_endpoint *endpoint = core->endpoint;
 
 	if (endpoint->ready_count == endpoint->ready_room) {
-		uint32_t room = endpoint->ready_room ? endpoint->ready_room * 2
-						     : READY_AT_FIRST;
+		uint32_t room = endpoint->ready_room ? endpoint->ready_room * 2 : READY_AT_FIRST;
 		struct nopal_ready *ready = calloc(room, sizeof(*ready));
 
 		if (!ready) {
-			nopal_session_break(
-				&core->session, NOPAL_RESOURCE,
-				"no room for a departure that waits");
+			nopal_session_break(&core->session, NOPAL_RESOURCE,
+					    "no room for a departure that waits");
 			return;
 		}
 		for (uint32_t i = 0; i < endpoint->ready_count; i++)
-			ready[i] = endpoint->ready[(endpoint->ready_head + i) %
-						   endpoint->ready_room];
+			ready[i] =
+				endpoint->ready[(endpoint->ready_head + i) % endpoint->ready_room];
 		free(endpoint->ready);
 		endpoint->ready = ready;
 		endpoint->ready_room = room;
 		endpoint->ready_head = 0;
 	}
-	endpoint->ready[(endpoint->ready_head + endpoint->ready_count++) %
-			endpoint->ready_room] =
+	endpoint->ready[(endpoint->ready_head + endpoint->ready_count++) % endpoint->ready_room] =
 		(struct nopal_ready){ core, segment->handle };
 }
 
@@ -142,8 +131,8 @@ static struct nopal_segment *ready_segment(const struct nopal_ready *ready)
 	return segment;
 }
 
-/* The first of those that wait goes, or has no need to any more, unless the
- * kernel is busy again: then it stays the first. */
+/* The first of those that wait goes, or has no need to any more, unless the kernel is busy again:
+ * then it stays the first. */
 static void ready_next(struct nopal_endpoint *endpoint)
 {
 	struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
@@ -151,8 +140,7 @@ static void ready_next(struct nopal_endpoint *endpoint)
 
 	if (segment && !nopal__may_leave(ready.core, segment))
 		return;
-	endpoint->ready_head =
-		(endpoint->ready_head + 1) % endpoint->ready_room;
+	endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
 	endpoint->ready_count--;
 	if (segment)
 		nopal__depart(ready.core, segment);
@@ -177,13 +165,11 @@ static uint32_t id_of(const uint8_t *bytes)
 	return (uint32_t)nopal__get(bytes, NOPAL_ID_BYTES);
 }
 
-/* Whose an established datagram of ours is; `*of_last` is whose the arrival's
- * last one was: most often this one's, too.  It is not freed before the turn
- * ends. */
+/* Whose an established datagram of ours is; `*of_last` is whose the arrival's last one was: most
+ * often this one's, too.  It is not freed before the turn ends. */
 static struct nopal_core *whose(const struct nopal_endpoint *endpoint,
-				const struct nopal_arrival *arrival,
-				uint8_t kind, const uint8_t *bytes,
-				struct nopal_core *of_last)
+				const struct nopal_arrival *arrival, uint8_t kind,
+				const uint8_t *bytes, struct nopal_core *of_last)
 {
 	struct nopal_core *core;
 	uint32_t id;
@@ -191,64 +177,50 @@ static struct nopal_core *whose(const struct nopal_endpoint *endpoint,
 	if (kind == NOPAL_KIND_RESET && endpoint->demux == NOPAL_DEMUX_ID)
 		return NULL; /* its id is the peer's */
 	if (endpoint->demux == NOPAL_DEMUX_ADDRESS && kind != NOPAL_KIND_REPLY)
-		return of_last ? of_last
-			       : nopal__session_at(endpoint, &arrival->from);
+		return of_last ? of_last : nopal__session_at(endpoint, &arrival->from);
 	id = id_of(bytes + 1);
-	core = of_last && of_last->local_id == id
-		       ? of_last
-		       : nopal__session_of(endpoint, &arrival->from, id);
-	if (kind == NOPAL_KIND_REPLY && core &&
-	    !nopal_address_equal(&core->peer, &arrival->from))
+	core = of_last && of_last->local_id == id ? of_last
+						  : nopal__session_of(endpoint, &arrival->from, id);
+	if (kind == NOPAL_KIND_REPLY && core && !nopal_address_equal(&core->peer, &arrival->from))
 		return NULL; /* by the path of the opening alone */
 	return core;
 }
 
-static void session_receive(struct nopal_endpoint *endpoint,
-			    const struct nopal_arrival *arrival,
-			    struct nopal_core *core, uint8_t kind,
-			    uint8_t *bytes, uint32_t length)
+static void session_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+			    struct nopal_core *core, uint8_t kind, uint8_t *bytes, uint32_t length)
 {
 	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
 		endpoint->port.counters.unknown_session++;
 		return;
 	}
 	if (core->awake->fused)
-		core->awake->fused->receive(core, kind, arrival->buffer, bytes,
-					    length);
+		core->awake->fused->receive(core, kind, arrival->buffer, bytes, length);
 	else
-		nopal__session_receive(core, kind, arrival->buffer, bytes,
-				       length);
+		nopal__session_receive(core, kind, arrival->buffer, bytes, length);
 }
 
-static void foreign_receive(struct nopal_endpoint *endpoint,
-			    const struct nopal_arrival *arrival, uint8_t *bytes,
-			    uint32_t length, struct nopal_core **of_last)
+static void foreign_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+			    uint8_t *bytes, uint32_t length, struct nopal_core **of_last)
 {
 	if (!*of_last)
 		*of_last = nopal__session_at(endpoint, &arrival->from);
 	if (!*of_last)
-		*of_last = nopal__foreign_accept(endpoint, &arrival->from,
-						 bytes, length);
-	session_receive(endpoint, arrival, *of_last, NOPAL_KIND_DATA, bytes,
-			length);
+		*of_last = nopal__foreign_accept(endpoint, &arrival->from, bytes, length);
+	session_receive(endpoint, arrival, *of_last, NOPAL_KIND_DATA, bytes, length);
 }
 
 /* One answer an arrival is enough. */
-static void nobody_receive(struct nopal_endpoint *endpoint,
-			   const struct nopal_arrival *arrival, uint8_t kind,
-			   const uint8_t *bytes, uint32_t length)
+static void nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+			   uint8_t kind, const uint8_t *bytes, uint32_t length)
 {
 	if (kind == NOPAL_KIND_RESET)
 		nopal__reset_receive(endpoint, &arrival->from, bytes, length);
 	else if (bytes == arrival->bytes)
-		nopal__nobody_receive(endpoint, &arrival->from, kind, bytes,
-				      length);
+		nopal__nobody_receive(endpoint, &arrival->from, kind, bytes, length);
 }
 
-static void datagram_receive(struct nopal_endpoint *endpoint,
-			     const struct nopal_arrival *arrival,
-			     uint8_t *bytes, uint32_t length,
-			     struct nopal_core **of_last)
+static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+			     uint8_t *bytes, uint32_t length, struct nopal_core **of_last)
 {
 	uint8_t kind;
 
@@ -261,8 +233,7 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 		foreign_receive(endpoint, arrival, bytes, length, of_last);
 		return;
 	}
-	if (length < (endpoint->demux == NOPAL_DEMUX_ID ? 1 + NOPAL_ID_BYTES
-							: 1) ||
+	if (length < (endpoint->demux == NOPAL_DEMUX_ID ? 1 + NOPAL_ID_BYTES : 1) ||
 	    !nopal__first_byte_parse(bytes[0], &kind) ||
 	    (kind == NOPAL_KIND_REPLY && length < 1 + NOPAL_ID_BYTES)) {
 		endpoint->port.counters.malformed++;
@@ -273,8 +244,7 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 			endpoint->port.counters.unknown_session++;
 			return;
 		}
-		nopal__opening_receive(endpoint, &arrival->from,
-				       arrival->buffer, bytes, length);
+		nopal__opening_receive(endpoint, &arrival->from, arrival->buffer, bytes, length);
 		return;
 	}
 	*of_last = whose(endpoint, arrival, kind, bytes, *of_last);
@@ -283,12 +253,10 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 	session_receive(endpoint, arrival, *of_last, kind, bytes, length);
 }
 
-static void arrival_receive(struct nopal_endpoint *endpoint,
-			    const struct nopal_arrival *arrival)
+static void arrival_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival)
 {
 	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
-	struct nopal_endpoint *home =
-		endpoint->door_of ? endpoint->door_of : endpoint;
+	struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
 	struct nopal_core *of_last = NULL;
 	uint32_t at = 0;
 
@@ -306,8 +274,8 @@ static void arrival_receive(struct nopal_endpoint *endpoint,
 	home->arrived_from = NULL;
 }
 
-void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
-			     const struct nopal_arrival *arrivals, size_t count)
+void nopal__endpoint_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrivals,
+			     size_t count)
 {
 	struct nopal_world *world = endpoint->port.world;
 
@@ -326,8 +294,7 @@ static void endpoint_secret(struct nopal_endpoint *endpoint)
 	const struct nopal_shard *shard = endpoint->port.shard;
 
 	for (int i = 0; i < 2; i++)
-		endpoint->secret[i] =
-			shard ? shard->secret[i] : world->ops->random(world);
+		endpoint->secret[i] = shard ? shard->secret[i] : world->ops->random(world);
 	nopal__reset_key_draw(endpoint);
 }
 
@@ -356,20 +323,16 @@ struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
 					    const struct nopal_shard *shard,
 					    struct nopal_problems *problems)
 {
-	return endpoint_make(&(struct nopal_port){ .world = world,
-						   .local = *local,
-						   .shard = shard },
-			     problems);
+	return endpoint_make(
+		&(struct nopal_port){ .world = world, .local = *local, .shard = shard }, problems);
 }
 
 struct nopal_endpoint *nopal__endpoint_hear(struct nopal_world *world,
 					    const struct nopal_address *group,
 					    const struct nopal_hearing *hearing)
 {
-	return endpoint_make(&(struct nopal_port){ .world = world,
-						   .local = *group,
-						   .hearing = hearing },
-			     NULL);
+	return endpoint_make(
+		&(struct nopal_port){ .world = world, .local = *group, .hearing = hearing }, NULL);
 }
 
 struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
@@ -379,10 +342,8 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 	return nopal__endpoint_open(world, local, NULL, problems);
 }
 
-int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
-			 struct nopal_plan *plan, unsigned flags,
-			 const struct nopal_callbacks *callbacks,
-			 void *listener_user)
+int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan, unsigned flags,
+			 const struct nopal_callbacks *callbacks, void *listener_user)
 {
 	struct nopal_listener_entry *entry;
 
@@ -407,17 +368,15 @@ int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
 }
 
 /* Sessions are many and sets of callbacks few. */
-const struct nopal_callbacks *
-nopal__callbacks_share(struct nopal_endpoint *endpoint,
-		       const struct nopal_callbacks *callbacks)
+const struct nopal_callbacks *nopal__callbacks_share(struct nopal_endpoint *endpoint,
+						     const struct nopal_callbacks *callbacks)
 {
 	static const struct nopal_callbacks none;
 	struct nopal_shared_callbacks *shared = endpoint->callbacks;
 
 	if (!callbacks)
 		return &none;
-	while (shared &&
-	       memcmp(&shared->callbacks, callbacks, sizeof(*callbacks)) != 0)
+	while (shared && memcmp(&shared->callbacks, callbacks, sizeof(*callbacks)) != 0)
 		shared = shared->next;
 	if (!shared) {
 		shared = calloc(1, sizeof(*shared));
@@ -493,12 +452,10 @@ static void endpoint_free(struct nopal_endpoint *endpoint)
 
 /* ------------------------------------------------------------------- doors */
 
-int nopal_endpoint_share(struct nopal_endpoint *endpoint,
-			 struct nopal_endpoint *with)
+int nopal_endpoint_share(struct nopal_endpoint *endpoint, struct nopal_endpoint *with)
 {
-	if (endpoint == with || endpoint->port.world != with->port.world ||
-	    endpoint->door_of || endpoint->doors || with->door_of ||
-	    endpoint->demux_is_set)
+	if (endpoint == with || endpoint->port.world != with->port.world || endpoint->door_of ||
+	    endpoint->doors || with->door_of || endpoint->demux_is_set)
 		return -EINVAL;
 	endpoint->door_of = with;
 	endpoint->next_door = with->doors;
@@ -535,12 +492,10 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 
 	while (endpoint->resting)
 		nopal__rouse(endpoint->resting);
-	for (struct nopal_core *core = endpoint->sessions; core;
-	     core = core->next)
+	for (struct nopal_core *core = endpoint->sessions; core; core = core->next)
 		if (core->life != NOPAL_LIFE_ENDED) {
 			nopal__touch(core);
-			nopal__session_end(core, NOPAL_ABORTED,
-					   "its endpoint closed");
+			nopal__session_end(core, NOPAL_ABORTED, "its endpoint closed");
 		}
 	nopal__turn_end(world, outermost);
 	doors_close(endpoint);
@@ -551,8 +506,7 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 
 /* ------------------------------------------------------------------- worlds */
 
-void nopal__world_init(struct nopal_world *world,
-		       const struct nopal_world_ops *ops)
+void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *ops)
 {
 	memset(world, 0, sizeof(*world));
 	world->ops = ops;
@@ -563,9 +517,8 @@ void nopal__world_init(struct nopal_world *world,
 void nopal__world_fini(struct nopal_world *world)
 {
 	while (world->endpoints) /* a channel's door goes with its last session */
-		nopal_endpoint_close(world->endpoints->channels
-					     ? world->endpoints->door_of
-					     : world->endpoints);
+		nopal_endpoint_close(world->endpoints->channels ? world->endpoints->door_of
+								: world->endpoints);
 	nopal__path_cache_free(world->path_cache);
 	nopal_trace_stop(world);
 }

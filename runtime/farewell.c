@@ -4,19 +4,18 @@
  *
  *   ABORT   first byte, id, end 1, text to the end, trailer
  *
- * It leaves when the session is freed, once, and sealed as every datagram of the
- * session.  It may get lost: the endpoint keeps the last few of these datagrams
- * as they left, and repeats one to the peer that still sends to that session.
+ * It leaves when the session is freed, once, and sealed as every datagram of the session.  It may
+ * get lost: the endpoint keeps the last few of these datagrams as they left, and repeats one to the
+ * peer that still sends to that session.
  */
 #include <string.h>
 
 #include "farewell.h"
 
 enum {
-	FAREWELL_SAID_MOST =
-		NOPAL_FAILURE_TEXT - 60, /* of a text that travels */
-	FAREWELL_BYTES = 1 + NOPAL_ID_BYTES + 1 + FAREWELL_SAID_MOST +
-			 64, /* and of the longest trailer */
+	FAREWELL_SAID_MOST = NOPAL_FAILURE_TEXT - 60, /* of a text that travels */
+	FAREWELL_BYTES =
+		1 + NOPAL_ID_BYTES + 1 + FAREWELL_SAID_MOST + 64, /* and of the longest trailer */
 	FAREWELLS = 16,
 };
 
@@ -34,8 +33,7 @@ struct nopal_farewells {
 
 /* ----------------------------------------------------------------- in bytes */
 
-void nopal_failure_write(struct nopal_writer *writer,
-			 const struct nopal_failure *failure)
+void nopal_failure_write(struct nopal_writer *writer, const struct nopal_failure *failure)
 {
 	size_t length = strnlen(failure->text, FAREWELL_SAID_MOST), room;
 
@@ -51,8 +49,7 @@ static const char *failure_head(enum nopal_end end, bool more)
 	return more ? "the peer aborted: " : "the peer aborted";
 }
 
-bool nopal_failure_read(struct nopal_reader *reader,
-			struct nopal_failure *ret_failure,
+bool nopal_failure_read(struct nopal_reader *reader, struct nopal_failure *ret_failure,
 			char text[static NOPAL_FAILURE_TEXT])
 {
 	uint64_t end = nopal_read(reader, 1);
@@ -66,8 +63,7 @@ bool nopal_failure_read(struct nopal_reader *reader,
 		return false;
 	memcpy(text, head, at);
 	for (size_t i = 0; i < length; i++)
-		text[at++] = bytes[i] >= ' ' && bytes[i] < 0x7f ? (char)bytes[i]
-								: '?';
+		text[at++] = bytes[i] >= ' ' && bytes[i] < 0x7f ? (char)bytes[i] : '?';
 	text[at] = '\0';
 	*ret_failure = (struct nopal_failure){ (enum nopal_end)end, text };
 	return true;
@@ -89,13 +85,11 @@ static void farewell_keep(struct nopal_core *bottom, uint32_t length)
 		endpoint->farewells = calloc(1, sizeof(*endpoint->farewells));
 	if (!endpoint->farewells)
 		return;
-	kept = &endpoint->farewells
-			->last[endpoint->farewells->next++ % FAREWELLS];
+	kept = &endpoint->farewells->last[endpoint->farewells->next++ % FAREWELLS];
 	kept->id = bottom->local_id;
 	kept->length = length;
 	kept->peer = bottom->peer;
-	memcpy(kept->bytes, endpoint->train + endpoint->train_length - length,
-	       length);
+	memcpy(kept->bytes, endpoint->train + endpoint->train_length - length, length);
 }
 
 void nopal__farewell_tell(struct nopal_core *bottom)
@@ -105,34 +99,28 @@ void nopal__farewell_tell(struct nopal_core *bottom)
 	struct nopal_writer writer = nopal_writer_over(body, sizeof(body));
 	struct nopal_segment segment = { .kind = NOPAL_KIND_ABORT };
 
-	if (!bottom->peer_known || !bottom->awake ||
-	    plan->demux == NOPAL_DEMUX_FOREIGN)
+	if (!bottom->peer_known || !bottom->awake || plan->demux == NOPAL_DEMUX_FOREIGN)
 		return;
-	nopal_failure_write(
-		&writer, &(struct nopal_failure){
-				 bottom->end, bottom->awake->end_text
-						      ? bottom->awake->end_text
-						      : "" });
+	nopal_failure_write(&writer,
+			    &(struct nopal_failure){ bottom->end, bottom->awake->end_text
+									  ? bottom->awake->end_text
+									  : "" });
 	segment.body.bytes = body;
 	segment.body.length = nopal_written(&writer);
 	nopal__pack_out(bottom, &segment);
 	if (plan->demux == NOPAL_DEMUX_ID && !bottom->awake->paths)
-		farewell_keep(bottom, plan->head_bytes + segment.body.length +
-					      plan->trailer_bytes);
+		farewell_keep(bottom, plan->head_bytes + segment.body.length + plan->trailer_bytes);
 }
 
-bool nopal__farewell_repeat(struct nopal_endpoint *endpoint,
-			    const struct nopal_address *from, uint32_t id,
-			    uint32_t longer_than)
+bool nopal__farewell_repeat(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			    uint32_t id, uint32_t longer_than)
 {
-	const struct nopal_farewell *last =
-		endpoint->farewells ? endpoint->farewells->last : NULL;
+	const struct nopal_farewell *last = endpoint->farewells ? endpoint->farewells->last : NULL;
 
 	for (unsigned i = 0; last && i < FAREWELLS; i++)
 		if (last[i].id == id && last[i].length < longer_than &&
 		    nopal_address_equal(&last[i].peer, from)) {
-			nopal__endpoint_answer(endpoint, from, last[i].bytes,
-					       last[i].length);
+			nopal__endpoint_answer(endpoint, from, last[i].bytes, last[i].length);
 			return true;
 		}
 	return false;
@@ -145,8 +133,7 @@ void nopal__farewells_free(struct nopal_endpoint *endpoint)
 
 /* ------------------------------------------------------------------- heard */
 
-void nopal__farewell_receive(struct nopal_core *bottom,
-			     struct nopal_segment *segment)
+void nopal__farewell_receive(struct nopal_core *bottom, struct nopal_segment *segment)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	char text[NOPAL_FAILURE_TEXT];

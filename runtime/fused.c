@@ -31,11 +31,10 @@ static pthread_mutex_t fused_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------- finding */
 
-static const char *fused_search(const struct nopal_plan *plan,
-				const char *folders)
+static const char *fused_search(const struct nopal_plan *plan, const char *folders)
 {
-	return nopal__search(plan->arena, folders, plan->name,
-			     NOPAL_FUSED_SUFFIX, nopal__is_readable);
+	return nopal__search(plan->arena, folders, plan->name, NOPAL_FUSED_SUFFIX,
+			     nopal__is_readable);
 }
 
 static const char *fused_file(const struct nopal_plan *plan, const char *named)
@@ -45,11 +44,8 @@ static const char *fused_file(const struct nopal_plan *plan, const char *named)
 	if (!file)
 		file = nopal__unit_in_cache(plan);
 	return file ? file
-		    : fused_search(
-			      plan,
-			      nopal__printed(plan->arena, "%s/fused",
-					     nopal_installed(
-						     NOPAL_INSTALLED_PLUGINS)));
+		    : fused_search(plan, nopal__printed(plan->arena, "%s/fused",
+							nopal_installed(NOPAL_INSTALLED_PLUGINS)));
 }
 
 /* Why this file is not the plan's unit; NULL: it is. */
@@ -68,8 +64,7 @@ static const char *fused_wrong(struct nopal_plan *plan, const char *path)
 		 (unsigned long long)plan->fused_shape);
 	if (strncmp(mark, ours, stamp + 1) != 0)
 		return "was made for another version";
-	return strcmp(mark, ours) == 0 ? NULL
-				       : "was made from another composition";
+	return strcmp(mark, ours) == 0 ? NULL : "was made from another composition";
 }
 
 static void fused_take(struct nopal_plan *plan, const char *path)
@@ -77,15 +72,13 @@ static void fused_take(struct nopal_plan *plan, const char *path)
 	const char *why = fused_wrong(plan, path);
 
 	if (why) {
-		plan->fused_text = nopal__printed(
-			plan->arena, "interpreted: %s %s", path, why);
+		plan->fused_text = nopal__printed(plan->arena, "interpreted: %s %s", path, why);
 		return;
 	}
 	plan->fused_file = path;
 	plan->fused_text = nopal__printed(plan->arena, "fused: %s", path);
 	/* said now, for there is no arena when it is loaded */
-	plan->fused_unloadable = nopal__printed(
-		plan->arena, "interpreted: %s does not load", path);
+	plan->fused_unloadable = nopal__printed(plan->arena, "interpreted: %s does not load", path);
 	atomic_store(&plan->fused_settled, false);
 }
 
@@ -103,11 +96,10 @@ void nopal__fused_find(struct nopal_plan *plan)
 	if (path)
 		fused_take(plan, path);
 	else
-		plan->fused_text = nopal__printed(
-			plan->arena,
-			"interpreted: there is no %s" NOPAL_FUSED_SUFFIX
-			"; `nopal fuse` makes it",
-			plan->name);
+		plan->fused_text = nopal__printed(plan->arena,
+						  "interpreted: there is no %s" NOPAL_FUSED_SUFFIX
+						  "; `nopal fuse` makes it",
+						  plan->name);
 }
 
 /* ------------------------------------------------------------------- loading */
@@ -119,8 +111,7 @@ static const struct nopal_fused *fused_open(const struct nopal_plan *plan)
 	const struct nopal_fused *unit =
 		object ? dlsym(object, SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
 
-	return unit && strcmp(unit->stamp, nopal__stamp) == 0 &&
-			       unit->shape == plan->fused_shape
+	return unit && strcmp(unit->stamp, nopal__stamp) == 0 && unit->shape == plan->fused_shape
 		       ? unit
 		       : NULL;
 }
@@ -134,16 +125,14 @@ void nopal__fused_load(struct nopal_plan *plan)
 		plan->fused = fused_open(plan);
 		if (!plan->fused)
 			plan->fused_failed = plan->fused_unloadable;
-		atomic_store_explicit(&plan->fused_settled, true,
-				      memory_order_release);
+		atomic_store_explicit(&plan->fused_settled, true, memory_order_release);
 	}
 	pthread_mutex_unlock(&fused_lock);
 }
 
 const char *nopal_plan_runs(const struct nopal_plan *plan)
 {
-	return atomic_load_explicit(&plan->fused_settled,
-				    memory_order_acquire) &&
+	return atomic_load_explicit(&plan->fused_settled, memory_order_acquire) &&
 			       plan->fused_failed
 		       ? plan->fused_failed
 		       : plan->fused_text;

@@ -8,8 +8,8 @@
  *
  * What departs from the group is given to several of them: copies.c.
  *
- * A listener's session of the same plan is one stack: its only destination is the
- * layer below.  So both ends run the same microprotocols.
+ * A listener's session of the same plan is one stack: its only destination is the layer below.  So
+ * both ends run the same microprotocols.
  *
  * Destinations end by themselves; the group ends with the last, or ends them all.
  */
@@ -18,8 +18,7 @@
 
 #include "session.h"
 
-struct nopal_core *nopal__member_at(const struct nopal_core *group,
-				    uint32_t index)
+struct nopal_core *nopal__member_at(const struct nopal_core *group, uint32_t index)
 {
 	return group->is_group ? group->group->member[index] : group->below;
 }
@@ -43,8 +42,7 @@ uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id)
 			high = middle;
 	}
 	return low < nopal__member_count(group) &&
-			       nopal__member_at(group, low)->destination->id ==
-				       id
+			       nopal__member_at(group, low)->destination->id == id
 		       ? low
 		       : nopal__member_count(group);
 }
@@ -65,21 +63,17 @@ static struct nopal_destination_info info_of(const struct nopal_core *member)
 	};
 }
 
-void nopal_destination_hears(struct nopal_session *session, uint32_t index,
-			     bool hears)
+void nopal_destination_hears(struct nopal_session *session, uint32_t index, bool hears)
 {
-	struct nopal_destination *destination =
-		nopal_destination_at(session, index);
+	struct nopal_destination *destination = nopal_destination_at(session, index);
 
-	if (destination->hears == hears ||
-	    (hears && (destination->removed || destination->ended)))
+	if (destination->hears == hears || (hears && (destination->removed || destination->ended)))
 		return;
 	destination->hears = hears;
 	nopal_raise_DESTINATION_HEARS(session, destination);
 }
 
-uint32_t nopal_destination_find(const struct nopal_session *session,
-				uint64_t id)
+uint32_t nopal_destination_find(const struct nopal_session *session, uint64_t id)
 {
 	return nopal__member_find(nopal__core(session), id);
 }
@@ -91,18 +85,15 @@ bool nopal_is_destination(const struct nopal_session *session)
 	return core->fans_out && !core->is_group;
 }
 
-bool nopal__is_for_one(const struct nopal_session *session,
-		       const uint64_t *attribute)
+bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attribute)
 {
 	const struct nopal_core *core = nopal__core(session);
 
 	return nopal_is_destination(session) ||
-	       (core->is_group &&
-		attribute[core->layer->plan->destination_slot]);
+	       (core->is_group && attribute[core->layer->plan->destination_slot]);
 }
 
-static void tell(struct nopal_core *group,
-		 const struct nopal_destination_info *info)
+static void tell(struct nopal_core *group, const struct nopal_destination_info *info)
 {
 	struct nopal_core *top = nopal__top(group);
 
@@ -136,30 +127,25 @@ static void member_take(struct nopal_core *group, struct nopal_core *member)
 		(all->count - index) * sizeof(struct nopal_core *));
 }
 
-static void group_ends_as(struct nopal_core *group,
-			  const struct nopal_destination *last)
+static void group_ends_as(struct nopal_core *group, const struct nopal_destination *last)
 {
 	char words[NOPAL_END_WORDS];
 
 	nopal__lost_words(group, last->text, words);
-	nopal__session_end(group, last->end,
-			   last->end == NOPAL_ENDED_WELL ? last->text : words);
+	nopal__session_end(group, last->end, last->end == NOPAL_ENDED_WELL ? last->text : words);
 }
 
-/* Without destinations: in good order where it was asked to close; else as the
- * last one did, unless the application sent it away. */
-static void group_is_empty(struct nopal_core *group,
-			   const struct nopal_destination *last)
+/* Without destinations: in good order where it was asked to close; else as the last one did, unless
+ * the application sent it away. */
+static void group_is_empty(struct nopal_core *group, const struct nopal_destination *last)
 {
 	if (group->life == NOPAL_LIFE_CLOSING)
-		nopal__session_end(group, NOPAL_ENDED_WELL,
-				   "closed in good order");
+		nopal__session_end(group, NOPAL_ENDED_WELL, "closed in good order");
 	else if (!last->removed)
 		group_ends_as(group, last);
 }
 
-static void count_datagrams(struct nopal_counters *sum,
-			    struct nopal_core *member)
+static void count_datagrams(struct nopal_counters *sum, struct nopal_core *member)
 {
 	const struct nopal_core *bottom = nopal__bottom(member);
 
@@ -171,8 +157,7 @@ static void count_datagrams(struct nopal_counters *sum,
 	sum->datagram_bytes_in += bottom->awake->counters.datagram_bytes_in;
 }
 
-void nopal__destination_ended(struct nopal_core *member, enum nopal_end end,
-			      const char *text)
+void nopal__destination_ended(struct nopal_core *member, enum nopal_end end, const char *text)
 {
 	struct nopal_core *group = member->above;
 	struct nopal_destination *destination = member->destination;
@@ -237,10 +222,8 @@ void nopal__group_free(struct nopal_core *core)
 	free(group);
 }
 
-struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint,
-				       struct nopal_plan *plan,
-				       const struct nopal_callbacks *callbacks,
-				       void *user)
+struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+				       const struct nopal_callbacks *callbacks, void *user)
 {
 	static const struct nopal_address nobody;
 	struct nopal_world *world = endpoint->port.world;
@@ -248,21 +231,20 @@ struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint,
 	struct nopal_core *top = NULL;
 
 	if (plan->destinations)
-		top = nopal__stack_open(endpoint, plan, 0, plan->destinations,
-					&nobody, callbacks, user);
+		top = nopal__stack_open(endpoint, plan, 0, plan->destinations, &nobody, callbacks,
+					user);
 	nopal__turn_end(world, outermost);
 	return top ? &top->session : NULL;
 }
 
-struct nopal_session *
-nopal__group_with_one(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-		      const struct nopal_address *peer,
-		      const struct nopal_callbacks *callbacks, void *user)
+struct nopal_session *nopal__group_with_one(struct nopal_endpoint *endpoint,
+					    struct nopal_plan *plan,
+					    const struct nopal_address *peer,
+					    const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
-	struct nopal_session *session =
-		nopal_group_open(endpoint, plan, callbacks, user);
+	struct nopal_session *session = nopal_group_open(endpoint, plan, callbacks, user);
 
 	if (session && nopal_destination_add(session, peer) < 0) {
 		nopal_session_abort(session, "no destination could be added");
@@ -279,18 +261,15 @@ static struct nopal_core *group_of(const struct nopal_session *session)
 	return core->is_group ? core : NULL;
 }
 
-static bool is_there(const struct nopal_core *group,
-		     const struct nopal_address *address)
+static bool is_there(const struct nopal_core *group, const struct nopal_address *address)
 {
 	for (uint32_t i = 0; i < group->group->count; i++)
-		if (nopal_address_equal(&group->group->member[i]->peer,
-					address))
+		if (nopal_address_equal(&group->group->member[i]->peer, address))
 			return true;
 	return false;
 }
 
-static int64_t join(struct nopal_core *group,
-		    const struct nopal_address *address)
+static int64_t join(struct nopal_core *group, const struct nopal_address *address)
 {
 	const struct nopal_plan *plan = group->layer->plan;
 	struct nopal_group *all = group->group;
@@ -298,9 +277,8 @@ static int64_t join(struct nopal_core *group,
 
 	if (!room_for_one(all))
 		return -ENOMEM;
-	bottom = nopal__stack_make(
-		group->endpoint, (struct nopal_plan *)(uintptr_t)plan,
-		plan->destinations, plan->layer_count, group, address, true);
+	bottom = nopal__stack_make(group->endpoint, (struct nopal_plan *)(uintptr_t)plan,
+				   plan->destinations, plan->layer_count, group, address, true);
 	if (!bottom)
 		return -ENOMEM;
 	top = nopal__top(bottom);
@@ -324,9 +302,7 @@ static void copies_forget(struct nopal_core *member)
 		struct nopal_segment *segment =
 			message->incoming || message->settled
 				? NULL
-				: nopal__pool_find(
-					  &member->above->awake->segments,
-					  message->above);
+				: nopal__pool_find(&member->above->awake->segments, message->above);
 
 		message->above = (struct nopal_handle){ 0, 0 };
 		if (segment && segment->copies)
@@ -334,8 +310,7 @@ static void copies_forget(struct nopal_core *member)
 	}
 }
 
-int64_t nopal_destination_add(struct nopal_session *session,
-			      const struct nopal_address *address)
+int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_address *address)
 {
 	struct nopal_core *group = group_of(session);
 	bool outermost;
@@ -354,8 +329,7 @@ int64_t nopal_destination_add(struct nopal_session *session,
 	return result;
 }
 
-int nopal_destination_remove(struct nopal_session *session, uint32_t id,
-			     bool at_once)
+int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at_once)
 {
 	struct nopal_core *group = group_of(session), *member;
 	uint32_t index = group ? nopal__member_find(group, id) : 0;
@@ -393,8 +367,7 @@ void nopal__group_close(struct nopal_core *group)
 	struct nopal_group *all = group->group;
 
 	if (!all->count) {
-		nopal__session_end(group, NOPAL_ENDED_WELL,
-				   "closed in good order");
+		nopal__session_end(group, NOPAL_ENDED_WELL, "closed in good order");
 		return;
 	}
 	/* What some have yet to get of the channel is theirs before they close. */
@@ -404,8 +377,7 @@ void nopal__group_close(struct nopal_core *group)
 	}
 }
 
-void nopal__group_end(struct nopal_core *group, enum nopal_end end,
-		      const char *text)
+void nopal__group_end(struct nopal_core *group, enum nopal_end end, const char *text)
 {
 	for (uint32_t i = 0; i < group->group->count; i++)
 		if (nopal__be_awake(group->group->member[i]))

@@ -2,15 +2,15 @@
 /*
  * hash.c -- SipHash-2-4, streaming and in one call.
  *
- * After Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012).  The
- * stream uses the published key below: it tells texts apart, it keeps no
- * secret.  What must not be foreseen uses nopal__siphash.
+ * After Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012).  The stream uses the
+ * published key below: it tells texts apart, it keeps no secret.  What must not be foreseen uses
+ * nopal__siphash.
  */
 #include "hash.h"
 #include "nopal.h"
 
-/* Rotations and initial words ("somepseudorandomlygeneratedbytes"): figure 2.1
- * and section 2 of the paper. */
+/* Rotations and initial words ("somepseudorandomlygeneratedbytes"): figure 2.1 and section 2 of the
+ * paper. */
 #define SIP_V0 UINT64_C(0x736f6d6570736575)
 #define SIP_V1 UINT64_C(0x646f72616e646f6d)
 #define SIP_V2 UINT64_C(0x6c7967656e657261)
@@ -23,8 +23,7 @@ enum {
 };
 
 /* "nopal: a cactus.", little endian. */
-static const uint64_t hash_key[2] = { UINT64_C(0x61203a6c61706f6e),
-				      UINT64_C(0x2e73757463616320) };
+static const uint64_t hash_key[2] = { UINT64_C(0x61203a6c61706f6e), UINT64_C(0x2e73757463616320) };
 
 static inline uint64_t hash_rotate(uint64_t word, int bits)
 {
@@ -58,16 +57,14 @@ static inline void hash_word(uint64_t v[4], uint64_t word)
 static inline uint64_t hash_load(const uint8_t *at)
 {
 	return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 |
-	       (uint64_t)at[3] << 24 | (uint64_t)at[4] << 32 |
-	       (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 |
-	       (uint64_t)at[7] << 56;
+	       (uint64_t)at[3] << 24 | (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 |
+	       (uint64_t)at[6] << 48 | (uint64_t)at[7] << 56;
 }
 
 static void hash_start(struct nopal_hash *hash, const uint64_t key[2])
 {
 	*hash = (struct nopal_hash){
-		.v = { key[0] ^ SIP_V0, key[1] ^ SIP_V1, key[0] ^ SIP_V2,
-		       key[1] ^ SIP_V3 },
+		.v = { key[0] ^ SIP_V0, key[1] ^ SIP_V1, key[0] ^ SIP_V2, key[1] ^ SIP_V3 },
 	};
 }
 
@@ -87,8 +84,7 @@ void nopal_hash_init(struct nopal_hash *hash)
 	hash_start(hash, hash_key);
 }
 
-void nopal_hash_update(struct nopal_hash *hash, const void *bytes,
-		       size_t length)
+void nopal_hash_update(struct nopal_hash *hash, const void *bytes, size_t length)
 {
 	const uint8_t *at = bytes;
 

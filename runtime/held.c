@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * held.c -- what a session still holds, by holder: for people who ask why nothing
- * goes on, and for who judges a run that has ended.
+ * held.c -- what a session still holds, by holder: for people who ask why nothing goes on, and for
+ * who judges a run that has ended.
  *
- * A segment waits to leave, to be done, or to be freed.  An arriving message waits to
- * be delivered; one of ours, that no segments were made of, waits for the role
- * message_segments.
+ * A segment waits to leave, to be done, or to be freed.  An arriving message waits to be delivered;
+ * one of ours, that no segments were made of, waits for the role message_segments.
  */
 #include "compose.h"
 #include "session.h"
@@ -23,8 +22,7 @@ struct holdings {
 	struct holding uncut;
 };
 
-static void holding_count(struct holding *one, bool alone, uint32_t number,
-			  int64_t since_ns)
+static void holding_count(struct holding *one, bool alone, uint32_t number, int64_t since_ns)
 {
 	if (one->items++ == 0) {
 		one->since_ns = since_ns;
@@ -34,19 +32,17 @@ static void holding_count(struct holding *one, bool alone, uint32_t number,
 		one->oldest_alone = number;
 }
 
-static void holdings_count(struct holdings *all, enum nopal_barrier barrier,
-			   uint32_t bits, uint32_t number, int64_t since_ns)
+static void holdings_count(struct holdings *all, enum nopal_barrier barrier, uint32_t bits,
+			   uint32_t number, int64_t since_ns)
 {
 	bits &= ~NOPAL_HOLD_BELOW;
 	for (unsigned bit = 0; bits >> bit; bit++)
 		if (bits >> bit & 1)
-			holding_count(&all->at[barrier][bit],
-				      bits == UINT32_C(1) << bit, number,
+			holding_count(&all->at[barrier][bit], bits == UINT32_C(1) << bit, number,
 				      since_ns);
 }
 
-static void holdings_at(struct holdings *all,
-			const struct nopal_segment *segment,
+static void holdings_at(struct holdings *all, const struct nopal_segment *segment,
 			enum nopal_barrier barrier)
 {
 	holdings_count(all, barrier, segment->waiting[barrier], segment->number,
@@ -54,8 +50,7 @@ static void holdings_at(struct holdings *all,
 }
 
 /* One that left and wants to leave again waits to be done, too. */
-static void holdings_segment(struct holdings *all,
-			     const struct nopal_segment *segment)
+static void holdings_segment(struct holdings *all, const struct nopal_segment *segment)
 {
 	if (segment->incoming)
 		return;
@@ -67,28 +62,24 @@ static void holdings_segment(struct holdings *all,
 		holdings_at(all, segment, NOPAL_DEALLOCATE);
 }
 
-static void holdings_message(struct holdings *all,
-			     const struct nopal_message *message)
+static void holdings_message(struct holdings *all, const struct nopal_message *message)
 {
 	if (message->settled)
 		return;
 	if (message->incoming && !message->delivered)
-		holdings_count(all, NOPAL_DELIVER, message->waiting,
-			       message->number, message->created_ns);
+		holdings_count(all, NOPAL_DELIVER, message->waiting, message->number,
+			       message->created_ns);
 	else if (!message->incoming && !message->cut && !message->segments_open)
-		holding_count(&all->uncut, true, message->number,
-			      message->created_ns);
+		holding_count(&all->uncut, true, message->number, message->created_ns);
 }
 
 static void holdings_make(const struct nopal_core *core, struct holdings *all)
 {
 	*all = (struct holdings){ 0 };
-	for (const struct nopal_segment *segment =
-		     nopal__pool_oldest(&core->awake->segments);
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment))
 		holdings_segment(all, segment);
-	for (const struct nopal_message *message =
-		     nopal__pool_oldest(&core->awake->messages);
+	for (const struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
 	     message; message = nopal__pool_newer(message))
 		holdings_message(all, message);
 }
@@ -117,8 +108,7 @@ static void visit_one(struct visiting *visiting, const struct nopal_core *core,
 		visiting->visit(&held, visiting->user);
 }
 
-static const struct nopal_microprotocol *
-cutter_of(const struct nopal_layer *layer)
+static const struct nopal_microprotocol *cutter_of(const struct nopal_layer *layer)
 {
 	const struct nopal_part *part = &layer->plan->parts[layer->first_part];
 
@@ -128,18 +118,16 @@ cutter_of(const struct nopal_layer *layer)
 	return NULL;
 }
 
-static void visit_uncut(struct visiting *visiting,
-			const struct nopal_core *core,
+static void visit_uncut(struct visiting *visiting, const struct nopal_core *core,
 			const struct holding *one)
 {
 	const struct nopal_microprotocol *cutter = cutter_of(core->layer);
 
 	if (cutter && !core->awake->waiting_open_count)
 		visit_one(visiting, core, one,
-			  (struct nopal_held){
-				  .barrier = NOPAL_BARRIERS,
-				  .microprotocol = cutter->name,
-				  .why = "it is cut into segments" });
+			  (struct nopal_held){ .barrier = NOPAL_BARRIERS,
+					       .microprotocol = cutter->name,
+					       .why = "it is cut into segments" });
 }
 
 static void visit_core(struct visiting *visiting, const struct nopal_core *core)
@@ -152,19 +140,14 @@ static void visit_core(struct visiting *visiting, const struct nopal_core *core)
 	holdings_make(core, &all);
 	for (unsigned barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
 		for (unsigned bit = 0; bit < NOPAL_HOLD_ROOM; bit++) {
-			const struct nopal_part *part =
-				layer->hold_part[barrier][bit];
+			const struct nopal_part *part = layer->hold_part[barrier][bit];
 
 			if (part)
-				visit_one(
-					visiting, core, &all.at[barrier][bit],
-					(struct nopal_held){
-						.barrier = barrier,
-						.microprotocol =
-							part->microprotocol
-								->name,
-						.why = layer->hold_why[barrier]
-								      [bit] });
+				visit_one(visiting, core, &all.at[barrier][bit],
+					  (struct nopal_held){
+						  .barrier = barrier,
+						  .microprotocol = part->microprotocol->name,
+						  .why = layer->hold_why[barrier][bit] });
 		}
 	visit_uncut(visiting, core, &all.uncut);
 }
@@ -181,8 +164,7 @@ static void visit_stack(struct visiting *visiting, const struct nopal_core *top)
 	}
 }
 
-size_t nopal_session_held(const struct nopal_session *session,
-			  nopal_held_visit *visit, void *user)
+size_t nopal_session_held(const struct nopal_session *session, nopal_held_visit *visit, void *user)
 {
 	struct visiting visiting = { visit, user, 0 };
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * installed.c -- the folders that were installed with the library, wherever its
- * prefix lies now.
+ * installed.c -- the folders that were installed with the library, wherever its prefix lies now.
  *
  *   PREFIX/LIBDIR/libnopal.so.0         the library knows its own path
  *   PREFIX/LIBDIR/nopal                 plugins, and fused units below them
  *   PREFIX/share/nopal/configs, sources
  *
- * A prefix may be moved as a whole, or be filled through DESTDIR and copied to
- * another machine.  A library that lies in no prefix (in a build folder, or linked
- * into a program) takes the folders that `meson install` would fill.
+ * A prefix may be moved as a whole, or be filled through DESTDIR and copied to another machine.  A
+ * library that lies in no prefix (in a build folder, or linked into a program) takes the folders
+ * that `meson install` would fill.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -43,19 +42,17 @@ static const char *below_prefix(const char *folder)
 {
 	size_t length = strlen(NOPAL_PREFIX);
 
-	return strncmp(folder, NOPAL_PREFIX, length) == 0 ? folder + length
-							  : NULL;
+	return strncmp(folder, NOPAL_PREFIX, length) == 0 ? folder + length : NULL;
 }
 
-/* Of the library's folder where that ends as the installed one does: the length of
- * the prefix that it lies in; 0: it lies in none. */
+/* Of the library's folder where that ends as the installed one does: the length of the prefix that
+ * it lies in; 0: it lies in none. */
 static size_t prefix_length(const char *folder)
 {
 	const char *below = below_prefix(NOPAL_LIBRARY_DIR);
 	size_t length = strlen(folder), tail = below ? strlen(below) : 0;
 
-	if (tail == 0 || length <= tail ||
-	    strcmp(folder + length - tail, below) != 0)
+	if (tail == 0 || length <= tail || strcmp(folder + length - tail, below) != 0)
 		return 0;
 	return length - tail;
 }
@@ -75,8 +72,7 @@ static bool library_folder(char ret_folder[PATH_MAX])
 	return slash != NULL;
 }
 
-static const char *folder_in(const char *prefix, size_t length,
-			     enum nopal_installed which)
+static const char *folder_in(const char *prefix, size_t length, enum nopal_installed which)
 {
 	const char *below = below_prefix(folder_built[which]);
 	char *moved = folder_moved[which];
@@ -95,8 +91,7 @@ static void folders_find(void)
 
 	for (unsigned which = 0; which < FOLDERS; which++)
 		folder_found[which] =
-			length ? folder_in(folder, length,
-					   (enum nopal_installed)which)
+			length ? folder_in(folder, length, (enum nopal_installed)which)
 			       : folder_built[which];
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * items.h -- what handlers handle: bodies, segments and messages, their barriers,
- * and departures, of which each has a packet number.  Part of microprotocol.h, which
- * draws the states of a segment and includes it.
+ * items.h -- what handlers handle: bodies, segments and messages, their barriers, and departures,
+ * of which each has a packet number.  Part of microprotocol.h, which draws the states of a segment
+ * and includes it.
  */
 #ifndef NOPAL_ITEMS_H
 #define NOPAL_ITEMS_H
@@ -12,14 +12,12 @@ struct nopal_buffer {
 	uint32_t references; /* single threaded, like its session */
 	uint32_t capacity;
 	uint8_t *bytes;
-	void (*release)(
-		struct nopal_buffer *buffer); /* when nobody looks any more */
+	void (*release)(struct nopal_buffer *buffer); /* when nobody looks any more */
 	void *owner;
 };
 
 struct nopal_body {
-	struct nopal_buffer
-		*buffer; /* one reference is held; NULL when empty */
+	struct nopal_buffer *buffer; /* one reference is held; NULL when empty */
 	const uint8_t *bytes;
 	uint32_t length;
 };
@@ -37,8 +35,7 @@ static inline void nopal_buffer_unref(struct nopal_buffer *buffer)
 		buffer->release(buffer);
 }
 
-static inline struct nopal_reader
-nopal_body_reader(const struct nopal_body *body)
+static inline struct nopal_reader nopal_body_reader(const struct nopal_body *body)
 {
 	return nopal_reader_over(body->bytes, body->length);
 }
@@ -47,10 +44,10 @@ enum nopal_fate {
 	NOPAL_UNKNOWN, /* left, and nobody can say */
 	NOPAL_ARRIVED, /* the peer has it */
 	NOPAL_MISSING, /* lost, and not sent again */
-	/* The last two are no loss of the session's, and applications are told the
-	 * plain ones instead: */
+	/* The last two are no loss of the session's, and applications are told the plain ones
+	 * instead: */
 	NOPAL_EXPIRED, /* missing: its own deadline or attempts ended it */
-	NOPAL_WAIVED, /* unknown: whom it was for was removed, or it may have expired */
+	NOPAL_WAIVED,  /* unknown: whom it was for was removed, or it may have expired */
 };
 
 struct nopal_segment {
@@ -71,18 +68,16 @@ struct nopal_segment {
 	uint8_t path; /* arriving: the one it came by, or NOPAL_PATH_NONE */
 	/* `above` is its message there, and all that waits for it */
 	bool taken : 1;
-	/* The layer below has not told its fate: that one brings what leaves here
-	 * again meanwhile, too. */
+	/* The layer below has not told its fate: that one brings what leaves here again meanwhile,
+	 * too. */
 	bool below : 1;
 	uint32_t copies; /* with destinations whose fate is open */
 	uint32_t number; /* counts from 1 in its session: its name in traces */
-	/* the segment of the layer above that it is here, where no message is
-	 * made of that */
+	/* the segment of the layer above that it is here, where no message is made of that */
 	struct nopal_handle above;
 	int64_t created_ns;
-	uint64_t
-		packet_number; /* of the last departure; arriving: the sender's */
-	int64_t departed_ns;   /* last departure; arriving: arrival */
+	uint64_t packet_number;	       /* of the last departure; arriving: the sender's */
+	int64_t departed_ns;	       /* last departure; arriving: arrival */
 	struct nopal_message *message; /* outgoing data: the message it is cut
 					* from; NULL where it has `above` */
 	struct nopal_body body;
@@ -116,166 +111,136 @@ struct nopal_message {
 	uint8_t pins;
 	int refused;		    /* negative errno value: nobody sends it */
 	struct nopal_message *also; /* the next one in the same segment */
-	struct nopal_handle
-		above; /* the segment of the layer above that it carries */
+	struct nopal_handle above;  /* the segment of the layer above that it carries */
 	uint64_t attribute[];
 };
 
 /* NULL when the handle is stale: a counted no-op for the caller. */
-struct nopal_segment *nopal_segment_find(struct nopal_session *session,
-					 struct nopal_handle handle);
-struct nopal_message *nopal_message_find(struct nopal_session *session,
-					 struct nopal_handle handle);
-/* Has the application said the same of both?  Then one segment may carry them, with
- * the attributes of either. */
-bool nopal_message_is_like(const struct nopal_session *session,
-			   const struct nopal_message *one,
+struct nopal_segment *nopal_segment_find(struct nopal_session *session, struct nopal_handle handle);
+struct nopal_message *nopal_message_find(struct nopal_session *session, struct nopal_handle handle);
+/* Has the application said the same of both?  Then one segment may carry them, with the attributes
+ * of either. */
+bool nopal_message_is_like(const struct nopal_session *session, const struct nopal_message *one,
 			   const struct nopal_message *other);
-/* Starts to fetch a segment that is looked at soon: what waited for a round
- * trip has left the cache. */
-void nopal_segment_prefetch(struct nopal_session *session,
-			    struct nopal_handle handle);
+/* Starts to fetch a segment that is looked at soon: what waited for a round trip has left the
+ * cache. */
+void nopal_segment_prefetch(struct nopal_session *session, struct nopal_handle handle);
 
-/* A data segment of `message` whose body is message bytes [from, from+length).
- * Raise SEGMENT_FROM_USER with it.  NULL when over budget. */
+/* A data segment of `message` whose body is message bytes [from, from+length). Raise
+ * SEGMENT_FROM_USER with it.  NULL when over budget. */
 struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
-					struct nopal_message *message,
-					uint64_t from, uint32_t length);
-/* The same for a segment with bytes of its own (several messages in one). The
- * segment takes over the reference to `body.buffer`. */
+					struct nopal_message *message, uint64_t from,
+					uint32_t length);
+/* The same for a segment with bytes of its own (several messages in one). The segment takes over
+ * the reference to `body.buffer`. */
 struct nopal_segment *nopal_segment_new(struct nopal_session *session,
-					struct nopal_message *message,
-					struct nopal_body body);
-/* One message more whose fate follows `segment`, which was made with another
- * one.  A message rides in one such segment only. */
-void nopal_segment_also(struct nopal_session *session,
-			struct nopal_segment *segment,
+					struct nopal_message *message, struct nopal_body body);
+/* One message more whose fate follows `segment`, which was made with another one.  A message rides
+ * in one such segment only. */
+void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
 			struct nopal_message *message);
-/* A buffer for the body of a segment, from a pool; one reference is the
- * caller's.  NULL: out of memory. */
-struct nopal_buffer *nopal_body_buffer(struct nopal_session *session,
-				       uint32_t capacity);
+/* A buffer for the body of a segment, from a pool; one reference is the caller's.  NULL: out of
+ * memory. */
+struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity);
 /* Says that all segments of `message` exist now: its fate may be settled. */
-void nopal_message_is_cut(struct nopal_session *session,
-			  struct nopal_message *message);
+void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *message);
 
-/* A segment of one of this part's kinds, with room for `length` bytes at
- * `*ret_bytes`.  Control and opening kinds leave by nopal_control_send (which
- * takes the segment, and cuts it to `length`); carried kinds by raising
- * SEGMENT_TO_NET.  NULL when over budget. */
+/* A segment of one of this part's kinds, with room for `length` bytes at `*ret_bytes`.  Control and
+ * opening kinds leave by nopal_control_send (which takes the segment, and cuts it to `length`);
+ * carried kinds by raising SEGMENT_TO_NET.  NULL when over budget. */
 struct nopal_segment *nopal_control_new(struct nopal_session *session,
-					const struct nopal_part *part,
-					unsigned kind, uint32_t length,
-					uint8_t **ret_bytes);
-/* The same with a writer over these bytes, for nopal_written() to say how many have
- * become of them. */
-static inline struct nopal_segment *
-nopal_control_begin(struct nopal_session *session,
-		    const struct nopal_part *part, unsigned kind, uint32_t room,
-		    struct nopal_writer *ret_writer)
+					const struct nopal_part *part, unsigned kind,
+					uint32_t length, uint8_t **ret_bytes);
+/* The same with a writer over these bytes, for nopal_written() to say how many have become of
+ * them. */
+static inline struct nopal_segment *nopal_control_begin(struct nopal_session *session,
+							const struct nopal_part *part,
+							unsigned kind, uint32_t room,
+							struct nopal_writer *ret_writer)
 {
 	uint8_t *bytes;
-	struct nopal_segment *segment =
-		nopal_control_new(session, part, kind, room, &bytes);
+	struct nopal_segment *segment = nopal_control_new(session, part, kind, room, &bytes);
 
 	if (segment)
 		*ret_writer = nopal_writer_over(bytes, room);
 	return segment;
 }
 /* One that says all by its kind and its attributes. */
-static inline struct nopal_segment *
-nopal_control_bare(struct nopal_session *session, const struct nopal_part *part,
-		   unsigned kind)
+static inline struct nopal_segment *nopal_control_bare(struct nopal_session *session,
+						       const struct nopal_part *part, unsigned kind)
 {
 	uint8_t *nowhere;
 
 	return nopal_control_new(session, part, kind, 0, &nowhere);
 }
-void nopal_control_send(struct nopal_session *session,
-			struct nopal_segment *segment, uint32_t length);
+void nopal_control_send(struct nopal_session *session, struct nopal_segment *segment,
+			uint32_t length);
 /* The same by one path alone, whether it is open or not. */
-void nopal_control_send_by(struct nopal_session *session,
-			   struct nopal_segment *segment, uint32_t length,
-			   unsigned path);
+void nopal_control_send_by(struct nopal_session *session, struct nopal_segment *segment,
+			   uint32_t length, unsigned path);
 
-/* Release this part's bit in a barrier of the segment.  Releasing a bit that
- * is not held is a counted mistake and does nothing. */
+/* Release this part's bit in a barrier of the segment.  Releasing a bit that is not held is a
+ * counted mistake and does nothing. */
 void nopal_release(struct nopal_session *session, const struct nopal_part *part,
 		   struct nopal_segment *segment, enum nopal_barrier barrier);
-static inline bool nopal_holds(const struct nopal_part *part,
-			       const struct nopal_segment *segment,
+static inline bool nopal_holds(const struct nopal_part *part, const struct nopal_segment *segment,
 			       enum nopal_barrier barrier)
 {
 	return (segment->waiting[barrier] & part->hold[barrier]) != 0;
 }
-/* Ask that a segment leaves once more: releases the caller's send bit in the
- * new epoch and raises SEGMENT_RESEND.  False when it is done or `last`, or has
- * not left since it last asked. */
-bool nopal_segment_resend(struct nopal_session *session,
-			  const struct nopal_part *part,
+/* Ask that a segment leaves once more: releases the caller's send bit in the new epoch and raises
+ * SEGMENT_RESEND.  False when it is done or `last`, or has not left since it last asked. */
+bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_segment *segment);
 
-/* Nobody needs the segment any more, whether it has left or not: it is `last`, and
- * done when all have released their bits, for which SEGMENT_ABANDONED is raised. */
-void nopal_segment_abandon(struct nopal_session *session,
-			   struct nopal_segment *segment);
-/* Nobody sends this message: whoever sent it gets `error`, a negative errno
- * value.  In a handler of MSG_FROM_USER that runs before the role
- * message_segments, which then returns NOPAL_STOP. */
-void nopal_message_refuse(struct nopal_session *session,
-			  struct nopal_message *message, int error);
-/* Other bytes for a message: in MSG_FROM_USER before it is cut, or in MSG_TO_USER
- * before the application sees it.  Takes over the reference to `body.buffer`;
- * false: over budget, and the message is as it was. */
-bool nopal_message_replace(struct nopal_session *session,
-			   struct nopal_message *message,
+/* Nobody needs the segment any more, whether it has left or not: it is `last`, and done when all
+ * have released their bits, for which SEGMENT_ABANDONED is raised. */
+void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *segment);
+/* Nobody sends this message: whoever sent it gets `error`, a negative errno value.  In a handler of
+ * MSG_FROM_USER that runs before the role message_segments, which then returns NOPAL_STOP. */
+void nopal_message_refuse(struct nopal_session *session, struct nopal_message *message, int error);
+/* Other bytes for a message: in MSG_FROM_USER before it is cut, or in MSG_TO_USER before the
+ * application sees it.  Takes over the reference to `body.buffer`; false: over budget, and the
+ * message is as it was. */
+bool nopal_message_replace(struct nopal_session *session, struct nopal_message *message,
 			   struct nopal_body body);
 
 /* The deliver bit of an arriving message. */
-void nopal_message_release(struct nopal_session *session,
-			   const struct nopal_part *part,
+void nopal_message_release(struct nopal_session *session, const struct nopal_part *part,
 			   struct nopal_message *message);
-/* Deliver it now, whoever still holds it: its place in any order stays taken
- * until they release it. */
-void nopal_message_deliver(struct nopal_session *session,
-			   struct nopal_message *message);
-/* An arriving message that will never be delivered: late, a duplicate; within
- * MSG_TO_USER, whose handler then returns NOPAL_STOP, one that makes no sense. */
-void nopal_message_discard(struct nopal_session *session,
-			   struct nopal_message *message);
+/* Deliver it now, whoever still holds it: its place in any order stays taken until they release
+ * it. */
+void nopal_message_deliver(struct nopal_session *session, struct nopal_message *message);
+/* An arriving message that will never be delivered: late, a duplicate; within MSG_TO_USER, whose
+ * handler then returns NOPAL_STOP, one that makes no sense. */
+void nopal_message_discard(struct nopal_session *session, struct nopal_message *message);
 
 /* A new arriving message with the attributes of `first`; NULL over budget. */
 struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 					     const struct nopal_segment *first);
-/* A segment that is a whole message, in a layer below another where nobody looks at
- * messages on their way up, goes up as it is; false: it is to become a message. */
-bool nopal_segment_rise(struct nopal_session *session,
-			struct nopal_segment *segment);
-/* Put a body in place `index` (takes a reference); false: over budget, or the
- * place is taken. */
-bool nopal_message_put(struct nopal_session *session,
-		       struct nopal_message *message, uint32_t index,
+/* A segment that is a whole message, in a layer below another where nobody looks at messages on
+ * their way up, goes up as it is; false: it is to become a message. */
+bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *segment);
+/* Put a body in place `index` (takes a reference); false: over budget, or the place is taken. */
+bool nopal_message_put(struct nopal_session *session, struct nopal_message *message, uint32_t index,
 		       struct nopal_body body);
 
-/* Wire attributes and body of a data segment as one byte string, and back: what
- * redundancy codes over.  Pack returns its length, or 0 when `room` is short;
- * unpack gives a segment to raise SEGMENT_FROM_NET with, or NULL. */
-uint32_t nopal_segment_pack(struct nopal_session *session,
-			    const struct nopal_segment *segment, uint8_t *bytes,
-			    uint32_t room);
-struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
-					   const uint8_t *bytes,
+/* Wire attributes and body of a data segment as one byte string, and back: what redundancy codes
+ * over.  Pack returns its length, or 0 when `room` is short; unpack gives a segment to raise
+ * SEGMENT_FROM_NET with, or NULL. */
+uint32_t nopal_segment_pack(struct nopal_session *session, const struct nopal_segment *segment,
+			    uint8_t *bytes, uint32_t room);
+struct nopal_segment *nopal_segment_unpack(struct nopal_session *session, const uint8_t *bytes,
 					   uint32_t length);
 /* Done with a segment that nopal_segment_unpack gave, after the raise. */
-void nopal_segment_drop(struct nopal_session *session,
-			struct nopal_segment *segment);
+void nopal_segment_drop(struct nopal_session *session, struct nopal_segment *segment);
 /* Bytes that nopal_segment_pack needs for the longest segment of this path. */
 uint32_t nopal_pack_limit(const struct nopal_session *session);
 
 /* -------------------------------------------------------------- departures */
 
-/* Every departure of a carried segment has a packet number of its own.  The
- * runtime keeps the departures whose status is open, oldest first. */
+/* Every departure of a carried segment has a packet number of its own.  The runtime keeps the
+ * departures whose status is open, oldest first. */
 struct nopal_departure {
 	struct nopal_handle segment;
 	int64_t time_ns;
@@ -286,29 +251,25 @@ struct nopal_departure {
 uint64_t nopal_oldest_departure(const struct nopal_session *session);
 uint64_t nopal_next_packet_number(const struct nopal_session *session);
 /* NULL when the number was never used or is forgotten. */
-struct nopal_departure *nopal_departure_find(struct nopal_session *session,
-					     uint64_t packet_number);
+struct nopal_departure *nopal_departure_find(struct nopal_session *session, uint64_t packet_number);
 /* The status of the departure is known. */
-void nopal_departure_settle(struct nopal_session *session,
-			    uint64_t packet_number);
+void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number);
 /* Settles the last departure of the segment. */
-void nopal_segment_settle(struct nopal_session *session,
-			  const struct nopal_segment *segment);
+void nopal_segment_settle(struct nopal_session *session, const struct nopal_segment *segment);
 
 /* ------------------------------------------------------ barriers, any item */
 
-/* A barrier on any data item: up to 32 members; `event` (a custom event) is
- * raised with `item` when all have entered, once. */
+/* A barrier on any data item: up to 32 members; `event` (a custom event) is raised with `item` when
+ * all have entered, once. */
 struct nopal_item_barrier {
 	uint32_t members, waiting;
 	int event;
 	void *item;
 };
-void nopal_barrier_init(struct nopal_item_barrier *barrier, int event,
-			void *item);
+void nopal_barrier_init(struct nopal_item_barrier *barrier, int event, void *item);
 /* Returns the member's bit, or 0 when there are 32 already. */
 uint32_t nopal_barrier_join(struct nopal_item_barrier *barrier);
-void nopal_barrier_enter(struct nopal_session *session,
-			 struct nopal_item_barrier *barrier, uint32_t bit);
+void nopal_barrier_enter(struct nopal_session *session, struct nopal_item_barrier *barrier,
+			 uint32_t bit);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * map.c -- numbers to pointers.
  *
- * Open addressing with linear probing; a slot without a value is empty.  Taking
- * an entry shifts the ones behind it back (Knuth, volume 3, 6.4, algorithm R),
- * so there are no graves and probes stay short.  Fullness stays below 3/4.
+ * Open addressing with linear probing; a slot without a value is empty.  Taking an entry shifts the
+ * ones behind it back (Knuth, volume 3, 6.4, algorithm R), so there are no graves and probes stay
+ * short.  Fullness stays below 3/4.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,8 +13,7 @@
 
 enum {
 	MAP_FIRST_ROOM = 16,
-	MAP_FULL_OF =
-		4, /* grows when more than MAP_FULL of MAP_FULL_OF are used */
+	MAP_FULL_OF = 4, /* grows when more than MAP_FULL of MAP_FULL_OF are used */
 	MAP_FULL = 3,
 };
 
@@ -61,23 +60,20 @@ static int map_grow(struct nopal_session *session, struct nopal_map *map)
 	memset(grown.slots, 0, bytes);
 	for (uint32_t i = 0; i < map->room; i++)
 		if (map->slots[i].value)
-			grown.slots[map_probe(&grown, map->slots[i].key)] =
-				map->slots[i];
+			grown.slots[map_probe(&grown, map->slots[i].key)] = map->slots[i];
 	if (map->slots)
 		nopal_free(session, map->slots);
 	*map = grown;
 	return 0;
 }
 
-int nopal_map_put(struct nopal_session *session, struct nopal_map *map,
-		  uint64_t key, void *value)
+int nopal_map_put(struct nopal_session *session, struct nopal_map *map, uint64_t key, void *value)
 {
 	struct nopal_map_slot *slot;
 
 	if (!value)
 		return -EINVAL;
-	if ((uint64_t)(map->used + 1) * MAP_FULL_OF >
-	    (uint64_t)map->room * MAP_FULL) {
+	if ((uint64_t)(map->used + 1) * MAP_FULL_OF > (uint64_t)map->room * MAP_FULL) {
 		int error = map_grow(session, map);
 
 		if (error < 0)

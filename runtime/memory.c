@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c -- everything a session owns comes from here and is charged to its
- * budget; closing is one release.  Segments and messages come from pools of the
- * endpoint, so that a session which has none of them holds no memory for them;
- * objects never move, and a handle names one only while it lives.
+ * memory.c -- everything a session owns comes from here and is charged to its budget; closing is
+ * one release.  Segments and messages come from pools of the endpoint, so that a session which has
+ * none of them holds no memory for them; objects never move, and a handle names one only while it
+ * lives.
  */
 #include <string.h>
 
@@ -84,12 +84,10 @@ void nopal__memory_release(struct nopal_core *core)
 
 /* ------------------------------------------------------------------- pools */
 
-static struct nopal_object *object_at(const struct nopal_pool *pool,
-				      uint32_t index)
+static struct nopal_object *object_at(const struct nopal_pool *pool, uint32_t index)
 {
 	return (void *)(pool->chunks[index >> POOL_CHUNK_SHIFT] +
-			(size_t)(index & (POOL_CHUNK - 1)) *
-				pool->object_bytes);
+			(size_t)(index & (POOL_CHUNK - 1)) * pool->object_bytes);
 }
 
 static struct nopal_object *object_of(const void *object)
@@ -97,12 +95,9 @@ static struct nopal_object *object_of(const void *object)
 	return (struct nopal_object *)(uintptr_t)object - 1;
 }
 
-struct nopal_pool *nopal__pool_of(struct nopal_pool **pools,
-				  uint32_t object_bytes)
+struct nopal_pool *nopal__pool_of(struct nopal_pool **pools, uint32_t object_bytes)
 {
-	uint32_t bytes =
-		(uint32_t)((object_bytes + sizeof(struct nopal_object) + 15u) &
-			   ~15u);
+	uint32_t bytes = (uint32_t)((object_bytes + sizeof(struct nopal_object) + 15u) & ~15u);
 	struct nopal_pool *pool = *pools;
 
 	while (pool && pool->object_bytes != bytes)
@@ -147,19 +142,16 @@ static bool pool_grow(struct nopal_pool *pool)
 static void object_prefetch(const struct nopal_object *object)
 {
 	for (uint32_t line = 0; line < PREFETCH_LINES; line++)
-		__builtin_prefetch(
-			(const char *)object + line * NOPAL_CACHE_LINE, 1);
+		__builtin_prefetch((const char *)object + line * NOPAL_CACHE_LINE, 1);
 }
 
-NOPAL_HOT void nopal__pool_prefetch(const struct nopal_objects *objects,
-				    uint32_t index)
+NOPAL_HOT void nopal__pool_prefetch(const struct nopal_objects *objects, uint32_t index)
 {
 	if (index < objects->pool->made)
 		object_prefetch(object_at(objects->pool, index));
 }
 
-static inline void object_link(struct nopal_objects *objects,
-			       struct nopal_object *object)
+static inline void object_link(struct nopal_objects *objects, struct nopal_object *object)
 {
 	object->older = objects->newest;
 	object->newer = NULL;
@@ -169,8 +161,7 @@ static inline void object_link(struct nopal_objects *objects,
 	objects->alive++;
 }
 
-static inline void object_unlink(struct nopal_objects *objects,
-				 struct nopal_object *object)
+static inline void object_unlink(struct nopal_objects *objects, struct nopal_object *object)
 {
 	if (object->older)
 		object->older->newer = object->newer;
@@ -181,10 +172,9 @@ static inline void object_unlink(struct nopal_objects *objects,
 	objects->alive--;
 }
 
-/* The object is not zeroed: its maker sets every field.  The one that is taken
- * next begins to be fetched. */
-NOPAL_HOT void *nopal__pool_take(struct nopal_objects *objects,
-				 struct nopal_handle *ret_handle)
+/* The object is not zeroed: its maker sets every field.  The one that is taken next begins to be
+ * fetched. */
+NOPAL_HOT void *nopal__pool_take(struct nopal_objects *objects, struct nopal_handle *ret_handle)
 {
 	struct nopal_pool *pool = objects->pool;
 	struct nopal_object *object;
@@ -193,8 +183,7 @@ NOPAL_HOT void *nopal__pool_take(struct nopal_objects *objects,
 		return NULL;
 	ret_handle->index = pool->free[--pool->free_count];
 	if (pool->free_count)
-		object_prefetch(
-			object_at(pool, pool->free[pool->free_count - 1]));
+		object_prefetch(object_at(pool, pool->free[pool->free_count - 1]));
 	object = object_at(pool, ret_handle->index);
 	ret_handle->generation = ++object->generation;
 	object_link(objects, object);
@@ -211,8 +200,7 @@ NOPAL_HOT void nopal__pool_give(struct nopal_objects *objects, void *given)
 	pool->free[pool->free_count++] = object->index;
 }
 
-NOPAL_HOT struct nopal_handle nopal__pool_move(struct nopal_objects *from,
-					       struct nopal_objects *to,
+NOPAL_HOT struct nopal_handle nopal__pool_move(struct nopal_objects *from, struct nopal_objects *to,
 					       void *moved)
 {
 	struct nopal_object *object = object_of(moved);
@@ -223,8 +211,7 @@ NOPAL_HOT struct nopal_handle nopal__pool_move(struct nopal_objects *from,
 	return (struct nopal_handle){ object->index, object->generation };
 }
 
-NOPAL_HOT void *nopal__pool_find(const struct nopal_objects *objects,
-				 struct nopal_handle handle)
+NOPAL_HOT void *nopal__pool_find(const struct nopal_objects *objects, struct nopal_handle handle)
 {
 	const struct nopal_pool *pool = objects->pool;
 	struct nopal_object *object;

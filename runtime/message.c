@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c -- messages down (cut, settled) and up (put together, held,
- * delivered, given back).
+ * message.c -- messages down (cut, settled) and up (put together, held, delivered, given back).
  */
 #include <string.h>
 
@@ -12,20 +11,17 @@ enum {
 	SPARE_FRAGMENTS = 64,	 /* as many messages at once reuse them */
 };
 
-struct nopal_message *nopal_message_find(struct nopal_session *session,
-					 struct nopal_handle handle)
+struct nopal_message *nopal_message_find(struct nopal_session *session, struct nopal_handle handle)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_message *message =
-		nopal__pool_find(&core->awake->messages, handle);
+	struct nopal_message *message = nopal__pool_find(&core->awake->messages, handle);
 
 	if (!message)
 		core->awake->counters.stale_handles++;
 	return message;
 }
 
-bool nopal_message_is_like(const struct nopal_session *session,
-			   const struct nopal_message *one,
+bool nopal_message_is_like(const struct nopal_session *session, const struct nopal_message *one,
 			   const struct nopal_message *other)
 {
 	uint64_t said = nopal__plan(nopal__core(session))->properties;
@@ -41,8 +37,7 @@ bool nopal_message_is_like(const struct nopal_session *session,
 	return true;
 }
 
-struct nopal_message *nopal__message_make(struct nopal_core *core,
-					  uint64_t length)
+struct nopal_message *nopal__message_make(struct nopal_core *core, uint64_t length)
 {
 	struct nopal_handle handle;
 	struct nopal_message *message;
@@ -64,15 +59,13 @@ struct nopal_message *nopal__message_make(struct nopal_core *core,
 	};
 	message->fragment = &message->one;
 	message->fragments_room = 1;
-	memset(message->attribute, 0,
-	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	memset(message->attribute, 0, nopal__plan(core)->slot_count * sizeof(uint64_t));
 	return message;
 }
 
-/* Room for fragments is kept and used again by the next long message: a list
- * through the first body of each, whose length is its room. */
-static void fragments_free(struct nopal_core *core,
-			   struct nopal_message *message)
+/* Room for fragments is kept and used again by the next long message: a list through the first body
+ * of each, whose length is its room. */
+static void fragments_free(struct nopal_core *core, struct nopal_message *message)
 {
 	struct nopal_body *spare = message->fragment;
 
@@ -91,8 +84,7 @@ static void fragments_free(struct nopal_core *core,
 }
 
 /* Room for at least `room` bodies, zeroed; says in `ret_room` for how many. */
-static struct nopal_body *fragments_take(struct nopal_core *core, uint32_t room,
-					 uint32_t *ret_room)
+static struct nopal_body *fragments_take(struct nopal_core *core, uint32_t room, uint32_t *ret_room)
 {
 	struct nopal_body *spare = core->awake->spare_fragments;
 
@@ -100,8 +92,7 @@ static struct nopal_body *fragments_take(struct nopal_core *core, uint32_t room,
 	if (!spare || spare->length < room)
 		return nopal_alloc(&core->session, room * sizeof(*spare));
 	*ret_room = spare->length;
-	core->awake->spare_fragments =
-		(struct nopal_body *)(uintptr_t)spare->bytes;
+	core->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
 	core->awake->spare_count--;
 	memset(spare, 0, *ret_room * sizeof(*spare));
 	return spare;
@@ -112,8 +103,7 @@ void nopal__fragments_give_back(struct nopal_core *core)
 	while (core->awake->spare_fragments) {
 		struct nopal_body *spare = core->awake->spare_fragments;
 
-		core->awake->spare_fragments =
-			(struct nopal_body *)(uintptr_t)spare->bytes;
+		core->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
 		nopal_free(&core->session, spare);
 	}
 	core->awake->spare_count = 0;
@@ -128,11 +118,9 @@ void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
 	nopal__pool_give(&core->awake->messages, message);
 }
 
-void nopal__message_unpin(struct nopal_core *core,
-			  struct nopal_message *message)
+void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message)
 {
-	if (--message->pins == 0 && message->settled && !message->kept &&
-	    !message->waiting)
+	if (--message->pins == 0 && message->settled && !message->kept && !message->waiting)
 		nopal__message_free(core, message);
 }
 
@@ -156,8 +144,7 @@ static enum nopal_fate plain(enum nopal_fate fate)
 	return fate == NOPAL_WAIVED ? NOPAL_UNKNOWN : fate;
 }
 
-static void count_fate(struct nopal_core *core, enum nopal_fate fate,
-		       uint64_t length)
+static void count_fate(struct nopal_core *core, enum nopal_fate fate, uint64_t length)
 {
 	if (fate == NOPAL_ARRIVED)
 		core->awake->counters.messages_arrived++;
@@ -167,43 +154,36 @@ static void count_fate(struct nopal_core *core, enum nopal_fate fate,
 	core->awake->unfinished_bytes -= length;
 }
 
-static void tell_application(struct nopal_core *core, uint64_t cookie,
-			     enum nopal_fate fate)
+static void tell_application(struct nopal_core *core, uint64_t cookie, enum nopal_fate fate)
 {
 	if (fate == NOPAL_MISSING || fate == NOPAL_UNKNOWN)
 		core->awake->undelivered++;
 	if (core->callbacks && core->callbacks->sent)
-		core->callbacks->sent(&core->session, cookie, (int)plain(fate),
-				      core->user);
+		core->callbacks->sent(&core->session, cookie, (int)plain(fate), core->user);
 }
 
-void nopal__message_tell_fate(struct nopal_core *core,
-			      struct nopal_message *message,
+void nopal__message_tell_fate(struct nopal_core *core, struct nopal_message *message,
 			      enum nopal_fate fate)
 {
 	count_fate(core, fate, message->length);
 	if (core->above || core->is_flow)
-		nopal__stack_done(core, message->attribute, message->above,
-				  fate);
+		nopal__stack_done(core, message->attribute, message->above, fate);
 	else
 		tell_application(core, message->cookie, fate);
 	nopal__session_drained(core);
 }
 
-void nopal__segment_tell_fate(struct nopal_core *core,
-			      const struct nopal_segment *segment)
+void nopal__segment_tell_fate(struct nopal_core *core, const struct nopal_segment *segment)
 {
 	count_fate(core, segment->fate, segment->body.length);
 	if (segment->taken)
 		nopal__stack_message_done(core, segment);
 	else
-		nopal__stack_done(core, segment->attribute, segment->above,
-				  segment->fate);
+		nopal__stack_done(core, segment->attribute, segment->above, segment->fate);
 	nopal__session_drained(core);
 }
 
-static void message_settle(struct nopal_core *core,
-			   struct nopal_message *message)
+static void message_settle(struct nopal_core *core, struct nopal_message *message)
 {
 	if (!message->cut || message->segments_open || message->settled)
 		return;
@@ -224,8 +204,7 @@ static void count_failure(struct nopal_message *message, enum nopal_fate fate)
 	message->uncertain |= fate == NOPAL_UNKNOWN;
 }
 
-static void message_segment_done(struct nopal_core *core,
-				 struct nopal_message *message,
+static void message_segment_done(struct nopal_core *core, struct nopal_message *message,
 				 enum nopal_fate fate)
 {
 	message->segments_open--;
@@ -236,8 +215,7 @@ static void message_segment_done(struct nopal_core *core,
 	message_settle(core, message);
 }
 
-void nopal__messages_segment_done(struct nopal_core *core,
-				  struct nopal_message *message,
+void nopal__messages_segment_done(struct nopal_core *core, struct nopal_message *message,
 				  enum nopal_fate fate)
 {
 	while (message) {
@@ -248,8 +226,7 @@ void nopal__messages_segment_done(struct nopal_core *core,
 	}
 }
 
-void nopal_message_is_cut(struct nopal_session *session,
-			  struct nopal_message *message)
+void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *message)
 {
 	message->cut = true;
 	message_settle(nopal__core(session), message);
@@ -272,13 +249,12 @@ struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 	memcpy(message->attribute, first->attribute,
 	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	if (message->waiting)
-		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER,
-			      message->number, message->waiting);
+		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER, message->number,
+			      message->waiting);
 	return message;
 }
 
-static bool fragments_grow(struct nopal_core *core,
-			   struct nopal_message *message, uint32_t index)
+static bool fragments_grow(struct nopal_core *core, struct nopal_message *message, uint32_t index)
 {
 	uint32_t room = FRAGMENTS_AT_FIRST;
 	struct nopal_body *grown;
@@ -288,23 +264,20 @@ static bool fragments_grow(struct nopal_core *core,
 	grown = fragments_take(core, room, &room);
 	if (!grown)
 		return false;
-	memcpy(grown, message->fragment,
-	       message->fragments_room * sizeof(*grown));
+	memcpy(grown, message->fragment, message->fragments_room * sizeof(*grown));
 	fragments_free(core, message);
 	message->fragment = grown;
 	message->fragments_room = room;
 	return true;
 }
 
-bool nopal_message_put(struct nopal_session *session,
-		       struct nopal_message *message, uint32_t index,
+bool nopal_message_put(struct nopal_session *session, struct nopal_message *message, uint32_t index,
 		       struct nopal_body body)
 {
 	static const uint8_t nothing[1];
 	struct nopal_core *core = nopal__core(session);
 
-	if ((index >= message->fragments_room &&
-	     !fragments_grow(core, message, index)) ||
+	if ((index >= message->fragments_room && !fragments_grow(core, message, index)) ||
 	    !nopal__charge(core, body.length)) {
 		core->awake->counters.rx_over_budget++;
 		return false;
@@ -326,8 +299,7 @@ static void message_give(struct nopal_core *core, struct nopal_message *message)
 {
 	core->awake->counters.messages_delivered++;
 	core->awake->counters.bytes_delivered += message->length;
-	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
-		      message->length);
+	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number, message->length);
 	if (core->above || core->is_flow)
 		nopal__stack_up(core, message);
 	else
@@ -338,8 +310,7 @@ static void message_give(struct nopal_core *core, struct nopal_message *message)
 	}
 }
 
-void nopal__message_deliver(struct nopal_core *core,
-			    struct nopal_message *message)
+void nopal__message_deliver(struct nopal_core *core, struct nopal_message *message)
 {
 	message->delivered = message->unread = true;
 	message->pins++;
@@ -351,16 +322,14 @@ void nopal__message_deliver(struct nopal_core *core,
 }
 
 /* It was delivered out of its order, which has come to its place now. */
-static void message_place_free(struct nopal_core *core,
-			       struct nopal_message *message)
+static void message_place_free(struct nopal_core *core, struct nopal_message *message)
 {
 	message->waiting = 0;
 	message->pins++;
 	nopal__message_unpin(core, message);
 }
 
-void nopal_message_release(struct nopal_session *session,
-			   const struct nopal_part *part,
+void nopal_message_release(struct nopal_session *session, const struct nopal_part *part,
 			   struct nopal_message *message)
 {
 	struct nopal_core *core = nopal__core(session);
@@ -368,13 +337,13 @@ void nopal_message_release(struct nopal_session *session,
 
 	if (!(message->waiting & bit)) {
 		core->awake->counters.misuses++;
-		nopal__record(core, NOPAL_TRACED_NOTE, part->index,
-			      NOPAL_NOTE_MISUSE, message->number, bit);
+		nopal__record(core, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE,
+			      message->number, bit);
 		return;
 	}
 	message->waiting &= ~bit;
-	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, NOPAL_DELIVER,
-		      message->number, message->waiting);
+	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, NOPAL_DELIVER, message->number,
+		      message->waiting);
 	if (message->waiting || core->life == NOPAL_LIFE_ENDED)
 		return;
 	if (message->delivered)
@@ -383,15 +352,13 @@ void nopal_message_release(struct nopal_session *session,
 		nopal__message_deliver(core, message);
 }
 
-void nopal_message_deliver(struct nopal_session *session,
-			   struct nopal_message *message)
+void nopal_message_deliver(struct nopal_session *session, struct nopal_message *message)
 {
 	if (!message->delivered)
 		nopal__message_deliver(nopal__core(session), message);
 }
 
-void nopal_message_discard(struct nopal_session *session,
-			   struct nopal_message *message)
+void nopal_message_discard(struct nopal_session *session, struct nopal_message *message)
 {
 	struct nopal_core *core = nopal__core(session);
 
@@ -413,8 +380,7 @@ void nopal_message_keep(struct nopal_message *message)
 	message->kept = true;
 }
 
-void nopal_message_give_back(struct nopal_session *session,
-			     struct nopal_message *message)
+void nopal_message_give_back(struct nopal_session *session, struct nopal_message *message)
 {
 	struct nopal_core *core = nopal__core(session);
 	bool outermost;
@@ -437,8 +403,7 @@ void nopal_message_give_back(struct nopal_session *session,
 
 /* ------------------------------------------------------ other bytes for it */
 
-bool nopal_message_replace(struct nopal_session *session,
-			   struct nopal_message *message,
+bool nopal_message_replace(struct nopal_session *session, struct nopal_message *message,
 			   struct nopal_body body)
 {
 	struct nopal_core *core = nopal__core(session);
@@ -474,15 +439,15 @@ size_t nopal_message_pieces(const struct nopal_message *message)
 	return message->fragments;
 }
 
-const uint8_t *nopal_message_piece(const struct nopal_message *message,
-				   size_t index, uint32_t *ret_length)
+const uint8_t *nopal_message_piece(const struct nopal_message *message, size_t index,
+				   uint32_t *ret_length)
 {
 	*ret_length = message->fragment[index].length;
 	return message->fragment[index].bytes;
 }
 
-size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
-			  void *bytes, size_t room)
+size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, void *bytes,
+			  size_t room)
 {
 	size_t copied = 0;
 
@@ -504,12 +469,11 @@ size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
 	return copied;
 }
 
-/* The session is over: what has no fate yet gets the only true one.  All stay to be
- * looked at until the application has heard of the end. */
+/* The session is over: what has no fate yet gets the only true one.  All stay to be looked at until
+ * the application has heard of the end. */
 void nopal__messages_end(struct nopal_core *core)
 {
-	struct nopal_message *message =
-		nopal__pool_oldest(&core->awake->messages);
+	struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
 
 	for (; message; message = nopal__pool_newer(message))
 		if (!message->incoming && !message->settled)
@@ -518,8 +482,7 @@ void nopal__messages_end(struct nopal_core *core)
 
 void nopal__messages_free(struct nopal_core *core)
 {
-	struct nopal_message *message =
-		nopal__pool_oldest(&core->awake->messages);
+	struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
 
 	while (message) {
 		struct nopal_message *newer = nopal__pool_newer(message);

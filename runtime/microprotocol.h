@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * microprotocol.h -- what an author of a microprotocol needs; nothing else.  Here are
- * events and the session; what is included here are its other pages, of which nobody
- * has to include one:
+ * microprotocol.h -- what an author of a microprotocol needs; nothing else.  Here are events and
+ * the session; what is included here are its other pages, of which nobody has to include one:
  *
  *   address.h	     where somebody is
  *   structures.h    what microprotocols keep things in
@@ -12,13 +11,13 @@
  *   items.h	     what its handlers handle: segments and messages
  *   destinations.h  one to many
  *
- * A microprotocol is one file: a head comment (its manual page), a state
- * struct, handlers, and a const descriptor `nopal_NAME` that declares all it
- * does.  A composition is checked, explained and drawn from descriptors alone;
- * handlers run only in a sealed one.  Start from docs/write-a-microprotocol.md.
+ * A microprotocol is one file: a head comment (its manual page), a state struct, handlers, and a
+ * const descriptor `nopal_NAME` that declares all it does.  A composition is checked, explained and
+ * drawn from descriptors alone; handlers run only in a sealed one.  Start from
+ * docs/write-a-microprotocol.md.
  *
- * Time is int64_t nanoseconds.  A session is single threaded; a handler runs
- * to completion.  Nothing here blocks, reads a clock or does I/O.
+ * Time is int64_t nanoseconds.  A session is single threaded; a handler runs to completion.
+ * Nothing here blocks, reads a clock or does I/O.
  *
  *                      state of an outgoing segment
  *
@@ -27,9 +26,8 @@
  *             +---- resend (epoch+1) -+      deallocate barrier, then freed
  *
  * Four rules guard the barriers (docs/architecture.md):  a departure re-arms
- * every send bit that is not sticky (epoch); stale handles name nothing
- * (generation); no send after done; only its owner releases a bit, once an
- * epoch (owner).
+ * every send bit that is not sticky (epoch); stale handles name nothing (generation); no send after
+ * done; only its owner releases a bit, once an epoch (owner).
  */
 #ifndef NOPAL_MICROPROTOCOL_H
 #define NOPAL_MICROPROTOCOL_H
@@ -74,14 +72,14 @@ enum nopal_verdict {
 	NOPAL_STOP, /* later handlers of this raise do not see the event */
 };
 
-/* Why a session ended.  NOPAL_ENDED_WELL is the only good end.  Where the composition
- * sends again what is lost, it says more than that both sides have closed: each message
- * that was accepted arrived, among many destinations at as many as must have it, unless
- * its own deadline or attempts ended it, or all for whom it was were removed.  Else a
- * session that closes ends as NOPAL_UNDELIVERED. */
+/* Why a session ended.  NOPAL_ENDED_WELL is the only good end.  Where the composition sends again
+ * what is lost, it says more than that both sides have closed: each message that was accepted
+ * arrived, among many destinations at as many as must have it, unless its own deadline or attempts
+ * ended it, or all for whom it was were removed.  Else a session that closes ends as
+ * NOPAL_UNDELIVERED. */
 enum nopal_end {
 	NOPAL_ENDED_WELL,
-	NOPAL_REFUSED, /* the peer has no such composition: text is the diff */
+	NOPAL_REFUSED,	     /* the peer has no such composition: text is the diff */
 	NOPAL_UNREACHABLE,   /* no answer within the attempts or the timeout */
 	NOPAL_PEER_LOST,     /* an open session's peer fell silent */
 	NOPAL_GAVE_UP,	     /* a segment used up its attempts */
@@ -110,42 +108,37 @@ struct nopal_handle {
 	uint32_t generation; /* odd while alive */
 };
 
-/* Argument of ACK_FROM_NET and ACK_PROCESSED.  The two are one object: its
- * totals are complete at ACK_PROCESSED. */
+/* Argument of ACK_FROM_NET and ACK_PROCESSED.  The two are one object: its totals are complete at
+ * ACK_PROCESSED. */
 struct nopal_ack {
-	uint64_t largest;	 /* packet number that the peer saw last */
-	int64_t largest_sent_ns; /* departure of `largest`; -1: not known */
-	int64_t delay_ns;	 /* how long the peer sat on it */
-	uint64_t floor; /* the peer needs no segment below this number */
-	bool selective; /* what lies above the floor was reported too: */
-	uint64_t told_from, told_end; /* ... of these numbers; end 0: of all */
-	bool largest_is_new; /* `largest` grew: its round trip is a sample */
-	struct nopal_handle
-		floor_segment; /* outstanding at the floor; generation 0: none */
+	uint64_t largest;		   /* packet number that the peer saw last */
+	int64_t largest_sent_ns;	   /* departure of `largest`; -1: not known */
+	int64_t delay_ns;		   /* how long the peer sat on it */
+	uint64_t floor;			   /* the peer needs no segment below this number */
+	bool selective;			   /* what lies above the floor was reported too: */
+	uint64_t told_from, told_end;	   /* ... of these numbers; end 0: of all */
+	bool largest_is_new;		   /* `largest` grew: its round trip is a sample */
+	struct nopal_handle floor_segment; /* outstanding at the floor; generation 0: none */
 	uint32_t newly_acked_segments;
 	uint64_t newly_acked_bytes; /* bodies, this ack */
-	/* `largest` follows from the floor: its segment is there, be it that
-	 * redundancy made it. */
+	/* `largest` follows from the floor: its segment is there, be it that redundancy made it. */
 	bool inferred;
 };
 
 /* Argument of RECEIVE_POSTED: the application waits for a message. */
 struct nopal_receive {
-	uint64_t tag,
-		mask; /* of messages whose tag is equal where the mask is set */
-	uint64_t cookie; /* the application's own name for it */
-	int refused;	 /* negative errno value: nobody waits for it */
+	uint64_t tag, mask; /* of messages whose tag is equal where the mask is set */
+	uint64_t cookie;    /* the application's own name for it */
+	int refused;	    /* negative errno value: nobody waits for it */
 };
 
-#define EVENT(name, type, doc)                                                 \
-	typedef enum nopal_verdict nopal_##name##_handler(                     \
-		struct nopal_session *session, const struct nopal_part *part,  \
-		type *subject);
+#define EVENT(name, type, doc)                                                                     \
+	typedef enum nopal_verdict nopal_##name##_handler(                                         \
+		struct nopal_session *session, const struct nopal_part *part, type *subject);
 #include "events.def"
 #undef EVENT
 typedef enum nopal_verdict nopal_custom_handler(struct nopal_session *session,
-						const struct nopal_part *part,
-						void *subject);
+						const struct nopal_part *part, void *subject);
 
 union nopal_handler {
 #define EVENT(name, type, doc) nopal_##name##_handler *name;
@@ -155,7 +148,7 @@ union nopal_handler {
 };
 
 /* Raise synchronously: nested, depth first, returns when all have run. */
-#define EVENT(name, type, doc)                                                 \
+#define EVENT(name, type, doc)                                                                     \
 	void nopal_raise_##name(struct nopal_session *session, type *subject);
 #include "events.def"
 #undef EVENT
@@ -163,123 +156,107 @@ union nopal_handler {
 /* A delayed raise that can be cancelled; 0 names none. */
 typedef uint64_t nopal_token;
 
-/* Raise asynchronously: after the current event, first in first out.  A
- * segment or message that is gone by then is a counted no-op. */
-#define EVENT(name, type, doc)                                                 \
+/* Raise asynchronously: after the current event, first in first out.  A segment or message that is
+ * gone by then is a counted no-op. */
+#define EVENT(name, type, doc)                                                                     \
 	void nopal_queue_##name(struct nopal_session *session, type *subject);
 #include "events.def"
 #undef EVENT
 
 /* Raise when `delay_ns` has passed. */
-#define EVENT(name, type, doc)                                                 \
-	nopal_token nopal_delay_##name(struct nopal_session *session,          \
-				       type *subject, int64_t delay_ns);
+#define EVENT(name, type, doc)                                                                     \
+	nopal_token nopal_delay_##name(struct nopal_session *session, type *subject,               \
+				       int64_t delay_ns);
 #include "events.def"
 #undef EVENT
 void nopal_cancel(struct nopal_session *session, nopal_token token);
 
-/* Events of a session's own.  Create returns the event's number, or a negative
- * error where the name exists or there are too many; delete forgets its
- * handlers.  `name` must outlive the session. */
+/* Events of a session's own.  Create returns the event's number, or a negative error where the name
+ * exists or there are too many; delete forgets its handlers.  `name` must outlive the session. */
 int nopal_event_create(struct nopal_session *session, const char *name);
 int nopal_event_find(struct nopal_session *session, const char *name);
 void nopal_event_delete(struct nopal_session *session, int event);
-void nopal_raise_custom(struct nopal_session *session, int event,
-			void *subject);
+void nopal_raise_custom(struct nopal_session *session, int event, void *subject);
 
-/* Let others run before this handler goes on: the events that are queued, and
- * timers that are due.  Find segments and messages anew after it.  False: the
- * session ended meanwhile. */
+/* Let others run before this handler goes on: the events that are queued, and timers that are due.
+ * Find segments and messages anew after it.  False: the session ended meanwhile. */
 bool nopal_yield(struct nopal_session *session);
 
 /* ---------------------------------------------------- session, as seen here */
 
 struct nopal_session {
-	int64_t now_ns;	 /* read once per batch; the same for a whole turn */
-	int64_t *shared; /* shared variables by slot */
+	int64_t now_ns;		   /* read once per batch; the same for a whole turn */
+	int64_t *shared;	   /* shared variables by slot */
 	struct nopal_awake *awake; /* states lie in it */
 				   /* the runtime's part follows */
 };
 
-#define nopal_state(session, part)                                             \
-	((void *)((char *)(session)->awake + (part)->state))
-#define nopal_parameters(part) ((part)->parameters)
-/* What was in the file that parameter `which` of the microprotocol's table names,
- * when the config was read; NULL: it names none. */
-const uint8_t *nopal_file(const struct nopal_session *session,
-			  const struct nopal_part *part, unsigned which,
-			  size_t *ret_length);
+#define nopal_state(session, part) ((void *)((char *)(session)->awake + (part)->state))
+#define nopal_parameters(part)	   ((part)->parameters)
+/* What was in the file that parameter `which` of the microprotocol's table names, when the config
+ * was read; NULL: it names none. */
+const uint8_t *nopal_file(const struct nopal_session *session, const struct nopal_part *part,
+			  unsigned which, size_t *ret_length);
 
 /* Shared variables: `which` is the index in the microprotocol's own table. */
-#define nopal_shared(session, part, which)                                     \
-	((session)->shared[(part)->shared[which]])
-#define nopal_share(session, part, which, value)                               \
+#define nopal_shared(session, part, which) ((session)->shared[(part)->shared[which]])
+#define nopal_share(session, part, which, value)                                                   \
 	((session)->shared[(part)->shared[which]] = (value))
 
 /* Attributes of a segment or message; `which` as above. */
-#define nopal_get(item, part, which)                                           \
-	((item)->attribute[(part)->attribute[which]])
-#define nopal_set(item, part, which, value)                                    \
-	((item)->attribute[(part)->attribute[which]] = (value))
-#define nopal_has(part, which) ((part)->attribute[which] != 0)
+#define nopal_get(item, part, which)	    ((item)->attribute[(part)->attribute[which]])
+#define nopal_set(item, part, which, value) ((item)->attribute[(part)->attribute[which]] = (value))
+#define nopal_has(part, which)		    ((part)->attribute[which] != 0)
 
-/* A serial attribute's owner says which value it accepted last: truncated
- * values on the wire are decoded to the nearest number. */
-void nopal_serial_seen(struct nopal_session *session,
-		       const struct nopal_part *part, unsigned which,
+/* A serial attribute's owner says which value it accepted last: truncated values on the wire are
+ * decoded to the nearest number. */
+void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part, unsigned which,
 		       uint64_t value);
 
-/* A 64-bit draw from the session's own stream: deterministic in `sim`.  Who has
- * seen some of its draws can tell the others: not for keys. */
+/* A 64-bit draw from the session's own stream: deterministic in `sim`.  Who has seen some of its
+ * draws can tell the others: not for keys. */
 uint64_t nopal_random(struct nopal_session *session);
 /* Bytes for keys: the operating system's, in `sim` from the seed.  Dear. */
-void nopal_random_bytes(struct nopal_session *session, void *bytes,
-			size_t length);
+void nopal_random_bytes(struct nopal_session *session, void *bytes, size_t length);
 
-/* Memory of the session, charged to its budget, released at its end.  NULL
- * when over budget.  Not for the packet path. */
+/* Memory of the session, charged to its budget, released at its end.  NULL when over budget.  Not
+ * for the packet path. */
 void *nopal_alloc(struct nopal_session *session, size_t bytes);
 void nopal_free(struct nopal_session *session, void *memory);
 
-/* Declared timers.  `which` is the index in the microprotocol's table.  A
- * start replaces the running one; ties fire in the order of their starts. */
-void nopal_timer_start(struct nopal_session *session,
-		       const struct nopal_part *part, unsigned which,
+/* Declared timers.  `which` is the index in the microprotocol's table.  A start replaces the
+ * running one; ties fire in the order of their starts. */
+void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part, unsigned which,
 		       int64_t deadline_ns);
-void nopal_timer_stop(struct nopal_session *session,
-		      const struct nopal_part *part, unsigned which);
-bool nopal_timer_running(struct nopal_session *session,
-			 const struct nopal_part *part, unsigned which);
+void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part, unsigned which);
+bool nopal_timer_running(struct nopal_session *session, const struct nopal_part *part,
+			 unsigned which);
 
-/* Bind and unbind at run time.  A raise in progress keeps its handlers.  The handler
- * runs after all that were bound, or right before those that `before` names.
+/* Bind and unbind at run time.  A raise in progress keeps its handlers.  The handler runs after all
+ * that were bound, or right before those that `before` names.
  * -EINVAL: one that `after` names runs later than that.  -ENOMEM. */
 int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
 	       const struct nopal_binding *binding);
 void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
 		  const struct nopal_binding *binding);
-int nopal_bind_custom(struct nopal_session *session,
-		      const struct nopal_part *part, int event,
+int nopal_bind_custom(struct nopal_session *session, const struct nopal_part *part, int event,
 		      nopal_custom_handler *handler, const void *argument);
 
 /* Session life, for the role `connection` and for those who detect its end. */
 bool nopal_session_is_opener(const struct nopal_session *session);
 bool nopal_session_is_open(const struct nopal_session *session);
-/* Does its peer open towards us, too?  Who is the opener then is open until both
- * have met. */
+/* Does its peer open towards us, too?  Who is the opener then is open until both have met. */
 bool nopal_session_meets(const struct nopal_session *session);
-void nopal_session_opened(
-	struct nopal_session *session); /* raises SESSION_OPENED */
+void nopal_session_opened(struct nopal_session *session); /* raises SESSION_OPENED */
 void nopal_session_peer_closed(struct nopal_session *session);
 void nopal_session_closed(struct nopal_session *session);
-void nopal_session_break(struct nopal_session *session, enum nopal_end end,
-			 const char *text);
-/* The peer is silent, and a reason to ask its endpoint whether it was restarted: where
- * the answer says so, the session breaks.  Nothing happens where sessions have no
- * handshake, and not oftener than twice a second. */
+void nopal_session_break(struct nopal_session *session, enum nopal_end end, const char *text);
+/* The peer is silent, and a reason to ask its endpoint whether it was restarted: where the answer
+ * says so, the session breaks.  Nothing happens where sessions have no handshake, and not oftener
+ * than twice a second. */
 void nopal_session_doubt(struct nopal_session *session);
-/* Asks the application, which knows the network or its owner, for a rate: what it
- * granted, in bits of bodies a second; 0: refused, or it knows of none. */
+/* Asks the application, which knows the network or its owner, for a rate: what it granted, in bits
+ * of bodies a second; 0: refused, or it knows of none. */
 int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps);
 uint32_t nopal_session_local_id(const struct nopal_session *session);
 /* 0 where it is not known: an opener's, before the answer. */
@@ -288,29 +265,28 @@ void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id);
 /* Name and canonical text of the composition, for an opening request. */
 const char *nopal_session_composition(const struct nopal_session *session);
 
-/* What the application may have unfinished, of its budget at most, from now on; 0: all
- * of that.  What it has already stays.  Nobody asks below another layer. */
+/* What the application may have unfinished, of its budget at most, from now on; 0: all of that.
+ * What it has already stays.  Nobody asks below another layer. */
 void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes);
 
-/* Body bytes that fit in one data segment on this path, header deducted.  Where
- * somebody has the role path_limit it changes with time. */
+/* Body bytes that fit in one data segment on this path, header deducted.  Where somebody has the
+ * role path_limit it changes with time. */
 uint32_t nopal_body_limit(const struct nopal_session *session);
 /* The same for a control kind of this part. */
-uint32_t nopal_control_limit(const struct nopal_session *session,
-			     const struct nopal_part *part, unsigned kind);
+uint32_t nopal_control_limit(const struct nopal_session *session, const struct nopal_part *part,
+			     unsigned kind);
 /* The largest that nopal_body_limit may become, at either end. */
 uint32_t nopal_body_most(const struct nopal_session *session);
-/* Bytes of the longest datagram (UDP payload): on this path, and on the best one
- * that the composition allows. */
+/* Bytes of the longest datagram (UDP payload): on this path, and on the best one that the
+ * composition allows. */
 uint32_t nopal_path_limit(const struct nopal_session *session);
 uint32_t nopal_path_most(const struct nopal_session *session);
-/* Role path_limit: what the path takes from now on, but no more than
- * nopal_path_most, and no less than what an IP packet of 1200 bytes holds.  What
- * was cut longer stays so, and leaves in fragments of IP. */
-void nopal_path_limit_set(struct nopal_session *session,
-			  uint32_t datagram_bytes);
-/* At PATH_NARROWED, whose handler has to take it: the longest datagram that the
- * network said passes; 0: it did not say. */
+/* Role path_limit: what the path takes from now on, but no more than nopal_path_most, and no less
+ * than what an IP packet of 1200 bytes holds.  What was cut longer stays so, and leaves in
+ * fragments of IP. */
+void nopal_path_limit_set(struct nopal_session *session, uint32_t datagram_bytes);
+/* At PATH_NARROWED, whose handler has to take it: the longest datagram that the network said
+ * passes; 0: it did not say. */
 uint32_t nopal_path_hint(struct nopal_session *session);
 
 /* What the header of IP says of congestion: RFC 3168, section 5. */
@@ -323,47 +299,38 @@ enum nopal_ecn {
 /* What the session's datagrams say from now on; NOPAL_NOT_ECT at first. */
 void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn);
 
-/* Paths beside the first one, which is number 0, where somebody has the role
- * parallel_paths: all that leaves, leaves by each path that is open.  Those that
- * the application gave are open.  Others are learnt from what arrives; they are
- * closed until the part with the role, having seen that the peer is there, opens
- * them, and one that was silent for NOPAL_PATH_SILENCE_NS gives its number to the
- * next that comes. */
-enum {
-	NOPAL_PATHS_MOST = 4,
-	NOPAL_PATH_CHANNEL = UINT8_MAX - 1,
-	NOPAL_PATH_NONE = UINT8_MAX
-};
+/* Paths beside the first one, which is number 0, where somebody has the role parallel_paths: all
+ * that leaves, leaves by each path that is open.  Those that the application gave are open.  Others
+ * are learnt from what arrives; they are closed until the part with the role, having seen that the
+ * peer is there, opens them, and one that was silent for NOPAL_PATH_SILENCE_NS gives its number to
+ * the next that comes. */
+enum { NOPAL_PATHS_MOST = 4, NOPAL_PATH_CHANNEL = UINT8_MAX - 1, NOPAL_PATH_NONE = UINT8_MAX };
 #define NOPAL_PATH_SILENCE_NS (3 * NOPAL_SECOND)
-/* Role path_change: the peer is where this path leads, which was learnt, and no longer
- * where the first one does: all leaves for there from now on.  `*ret_elsewhere`: its IP
- * address is another one, not its port alone; the path limit is looked for anew.
- * False: there is no such path, or it is none of the session's own endpoint. */
-bool nopal_path_move(struct nopal_session *session, unsigned path,
-		     bool *ret_elsewhere);
-/* A proof of who opened the session with the peer: a hash of the challenge under a key
- * that both sides have from the opening, and who has not seen it has not.  Ours, and
- * whether this is the peer's. */
-uint64_t nopal_session_proof(const struct nopal_session *session,
-			     uint64_t challenge);
-bool nopal_session_proves(const struct nopal_session *session,
-			  uint64_t challenge, uint64_t proof);
+/* Role path_change: the peer is where this path leads, which was learnt, and no longer where the
+ * first one does: all leaves for there from now on.  `*ret_elsewhere`: its IP address is another
+ * one, not its port alone; the path limit is looked for anew.  False: there is no such path, or it
+ * is none of the session's own endpoint. */
+bool nopal_path_move(struct nopal_session *session, unsigned path, bool *ret_elsewhere);
+/* A proof of who opened the session with the peer: a hash of the challenge under a key that both
+ * sides have from the opening, and who has not seen it has not.  Ours, and whether this is the
+ * peer's. */
+uint64_t nopal_session_proof(const struct nopal_session *session, uint64_t challenge);
+bool nopal_session_proves(const struct nopal_session *session, uint64_t challenge, uint64_t proof);
 bool nopal_path_is_open(const struct nopal_session *session, unsigned path);
 void nopal_path_open(struct nopal_session *session, unsigned path);
 
-/* Above a flow that others stand on, too: FLOW_TURN follows, in the order of asking,
- * when nothing waits to leave the flow any more, by its variable app_limited; where
- * nobody writes that, at the end of the turn.  Asked again within FLOW_TURN it says that
- * more waits than the turn takes; then, as where others wait, app_limited is 0. */
+/* Above a flow that others stand on, too: FLOW_TURN follows, in the order of asking, when nothing
+ * waits to leave the flow any more, by its variable app_limited; where nobody writes that, at the
+ * end of the turn.  Asked again within FLOW_TURN it says that more waits than the turn takes; then,
+ * as where others wait, app_limited is 0. */
 void nopal_flow_wait(struct nopal_session *session);
-/* Ends the flow with all that stand on it, as out of memory (NOPAL_RESOURCE): where one
- * of them cannot even say to its peer that it is over. */
+/* Ends the flow with all that stand on it, as out of memory (NOPAL_RESOURCE): where one of them
+ * cannot even say to its peer that it is over. */
 void nopal_flow_break(struct nopal_session *session, const char *text);
 
-/* What sessions of this world measured of the way from our IP address to the
- * peer's, whatever the ports: kept when they have ended, for those that come.
- * There are so many records; one that a living session has asked for stays, of
- * the others the one goes first that was idle longest. */
+/* What sessions of this world measured of the way from our IP address to the peer's, whatever the
+ * ports: kept when they have ended, for those that come. There are so many records; one that a
+ * living session has asked for stays, of the others the one goes first that was idle longest. */
 enum nopal_path_fact {
 	NOPAL_PATH_RTT_NS,
 	NOPAL_PATH_RTT_VARIANCE_NS,
@@ -371,27 +338,24 @@ enum nopal_path_fact {
 	NOPAL_PATH_BANDWIDTH_BPS,
 	NOPAL_PATH_FACTS,
 };
-/* Only what this end measured itself: what a peer says is no fact.  The last word
- * stands.  Nothing happens where there is no room. */
-void nopal_path_remember(struct nopal_session *session,
-			 enum nopal_path_fact fact, int64_t value);
+/* Only what this end measured itself: what a peer says is no fact.  The last word stands.  Nothing
+ * happens where there is no room. */
+void nopal_path_remember(struct nopal_session *session, enum nopal_path_fact fact, int64_t value);
 /* False: it is not known.  How old may be used is for the caller to say. */
-bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact,
-		       int64_t *ret_value, int64_t *ret_age_ns);
+bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact, int64_t *ret_value,
+		       int64_t *ret_age_ns);
 
 #include "cursor.h"
 #include "descriptor.h"
 #include "items.h"
 #include "destinations.h"
 
-/* Why a session ended, for its peer: in NOPAL_FAILURE_BYTES at most, where the
- * text is cut; and back, which takes all that is left of the reader.  What is
- * read says in `text` that it is the peer's word; false: it is none. */
+/* Why a session ended, for its peer: in NOPAL_FAILURE_BYTES at most, where the text is cut; and
+ * back, which takes all that is left of the reader.  What is read says in `text` that it is the
+ * peer's word; false: it is none. */
 enum { NOPAL_FAILURE_TEXT = 192, NOPAL_FAILURE_BYTES = 160 };
-void nopal_failure_write(struct nopal_writer *writer,
-			 const struct nopal_failure *failure);
-bool nopal_failure_read(struct nopal_reader *reader,
-			struct nopal_failure *ret_failure,
+void nopal_failure_write(struct nopal_writer *writer, const struct nopal_failure *failure);
+bool nopal_failure_read(struct nopal_reader *reader, struct nopal_failure *ret_failure,
 			char text[static NOPAL_FAILURE_TEXT]);
 
 #endif

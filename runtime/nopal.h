@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nopal.h -- the application's view: configs become plans, plans become
- * sessions on an endpoint in a world, sessions carry messages.
+ * nopal.h -- the application's view: configs become plans, plans become sessions on an endpoint in
+ * a world, sessions carry messages.
  *
  *   config text --nopal_plan_load--> plan --nopal_session_open--> session
  *                                     |                              ^
  *                                     +--nopal_endpoint_allow--------+ (accepted)
  *
- * Everything but plans belongs to one world and is used from its thread alone; the
- * blocking calls run a world in a thread of their own.  Errors: negative numbers are
- * errno values, and pointers are NULL where a problem was added to `problems`.
- * docs/use-from-c.md has whole examples.
+ * Everything but plans belongs to one world and is used from its thread alone; the blocking calls
+ * run a world in a thread of their own.  Errors: negative numbers are errno values, and pointers
+ * are NULL where a problem was added to `problems`.  docs/use-from-c.md has whole examples.
  *
  * What is included here are its other pages, of which nobody has to include one:
  *
@@ -59,19 +58,19 @@ struct nopal_problems {
 	struct nopal_problem_entry *entries;
 	size_t count, room;
 	size_t errors; /* entries that are not warnings */
-	/* One entry says that memory ran out: what there was to say is not complete,
-	 * and nothing is added any more. */
+	/* One entry says that memory ran out: what there was to say is not complete, and nothing is
+	 * added any more. */
 	bool no_memory;
 };
 
 void nopal_problems_init(struct nopal_problems *problems);
 void nopal_problems_fini(struct nopal_problems *problems);
 /* printf-like; `fix` is given whole and may be NULL. */
-void nopal_problems_add(struct nopal_problems *problems, const char *file,
-			int line, const char *fix, const char *cause, ...)
+void nopal_problems_add(struct nopal_problems *problems, const char *file, int line,
+			const char *fix, const char *cause, ...)
 	__attribute__((format(printf, 5, 6)));
-void nopal_problems_warn(struct nopal_problems *problems, const char *file,
-			 int line, const char *fix, const char *cause, ...)
+void nopal_problems_warn(struct nopal_problems *problems, const char *file, int line,
+			 const char *fix, const char *cause, ...)
 	__attribute__((format(printf, 5, 6)));
 /* "FILE:LINE: error: CAUSE\n  fix: FIX\n" for each, in the order of lines. */
 void nopal_problems_print(struct nopal_problems *problems, FILE *out);
@@ -82,15 +81,14 @@ void nopal_problems_print(struct nopal_problems *problems, FILE *out);
 size_t nopal_registry_count(void);
 const struct nopal_microprotocol *nopal_registry_at(size_t index);
 const struct nopal_microprotocol *nopal_registry_find(const char *name);
-/* Loads NAME.so from a folder of $NOPAL_PLUGINS or the installed plugin folder.
- * What holds a '/' is a path, from the folder `beside` (NULL: from the working
- * directory).  0; -ENOENT: there is none; -EACCES: it is not executable, as files
- * from the network are not; -ENOEXEC: it is no plugin.  Its code runs with the
- * rights of the program. */
+/* Loads NAME.so from a folder of $NOPAL_PLUGINS or the installed plugin folder. What holds a '/' is
+ * a path, from the folder `beside` (NULL: from the working directory).  0; -ENOENT: there is none;
+ * -EACCES: it is not executable, as files from the network are not; -ENOEXEC: it is no plugin.  Its
+ * code runs with the rights of the program. */
 int nopal_plugin_load(const char *name_or_path, const char *beside,
 		      struct nopal_problems *problems);
-/* A folder that was installed with the library, in the prefix that the library lies
- * in now; a static string.  It need not exist. */
+/* A folder that was installed with the library, in the prefix that the library lies in now; a
+ * static string.  It need not exist. */
 enum nopal_installed {
 	NOPAL_INSTALLED_PLUGINS, /* NAME.so; fused units in `fused` below it */
 	NOPAL_INSTALLED_CONFIGS, /* NAME.conf */
@@ -102,15 +100,13 @@ const char *nopal_nearest(const char *name, const char *const *names);
 
 /* ------------------------------------------------------------------- plans */
 
-/* Load a config by path, or by name (`bulk`) from $NOPAL_CONFIGS, the
- * installed config folder and ./configs; check it, and seal it.  `sets` are
- * "section.key=value" overrides, NULL-ended, or NULL. */
-struct nopal_plan *nopal_plan_load(const char *name_or_path,
-				   const char *const *sets,
+/* Load a config by path, or by name (`bulk`) from $NOPAL_CONFIGS, the installed config folder and
+ * ./configs; check it, and seal it.  `sets` are "section.key=value" overrides, NULL-ended, or
+ * NULL. */
+struct nopal_plan *nopal_plan_load(const char *name_or_path, const char *const *sets,
 				   struct nopal_problems *problems);
 /* The same from text; `file` is what problems name. */
-struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
-				    const char *const *sets,
+struct nopal_plan *nopal_plan_parse(const char *text, const char *file, const char *const *sets,
 				    struct nopal_problems *problems);
 /* From any thread: plans are shared by the sessions of all worlds. */
 struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan);
@@ -129,31 +125,29 @@ uint32_t nopal_plan_header_bytes(const struct nopal_plan *plan);
 uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan);
 /* Longest message that a session of this plan takes, in bytes. */
 uint64_t nopal_plan_message_limit(const struct nopal_plan *plan);
-/* Shortest message: 0, but 1 where a composition puts nothing around a message, and an
- * empty one would be a datagram of no bytes, which is none. */
+/* Shortest message: 0, but 1 where a composition puts nothing around a message, and an empty one
+ * would be a datagram of no bytes, which is none. */
 uint32_t nopal_plan_message_least(const struct nopal_plan *plan);
 
-/* Fused units: a plan's handlers and the packet path compiled into one shared
- * object, which does the same quicker.  A plan takes its unit by itself, where it
- * is: NAME.fused.so in a folder of $NOPAL_FUSED (divided by ':'; the word `off`
- * takes none), the user's own that nopal_plan_unit_file() names, or NAME.fused.so
- * among what is installed; never beside the config.  Says "fused: FILE", or
- * "interpreted: WHY".  The unit's code is loaded with the first session or listener
- * of the plan, and no sooner. */
+/* Fused units: a plan's handlers and the packet path compiled into one shared object, which does
+ * the same quicker.  A plan takes its unit by itself, where it is: NAME.fused.so in a folder of
+ * $NOPAL_FUSED (divided by ':'; the word `off` takes none), the user's own that
+ * nopal_plan_unit_file() names, or NAME.fused.so among what is installed; never beside the config.
+ * Says "fused: FILE", or "interpreted: WHY".  The unit's code is loaded with the first session or
+ * listener of the plan, and no sooner. */
 const char *nopal_plan_runs(const struct nopal_plan *plan);
-/* Where every program of this user looks for the unit of this very plan, and this
- * version: a file in $XDG_CACHE_HOME/nopal/fused or ~/.cache/nopal/fused.  The
- * folders are made; the caller frees the path.  NULL: a problem was added, also
- * where a folder is another user's, or others may write there. */
-char *nopal_plan_unit_file(const struct nopal_plan *plan,
-			   struct nopal_problems *problems);
+/* Where every program of this user looks for the unit of this very plan, and this version: a file
+ * in $XDG_CACHE_HOME/nopal/fused or ~/.cache/nopal/fused.  The folders are made; the caller frees
+ * the path.  NULL: a problem was added, also where a folder is another user's, or others may write
+ * there. */
+char *nopal_plan_unit_file(const struct nopal_plan *plan, struct nopal_problems *problems);
 /* Its sessions from now on are interpreted. */
 void nopal_plan_interpret(struct nopal_plan *plan);
 /* Writes the C source of the plan's unit; `nopal fuse` compiles it.  `sources`:
- * files NAME.c of those microprotocols that are plugins, NULL-ended, or NULL.
- * Negative: problems say why. */
-int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources,
-		    FILE *out, struct nopal_problems *problems);
+ * files NAME.c of those microprotocols that are plugins, NULL-ended, or NULL. Negative: problems
+ * say why. */
+int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, FILE *out,
+		    struct nopal_problems *problems);
 
 /* What a session of this plan may hold. */
 struct nopal_budget;
@@ -163,18 +157,15 @@ const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan);
  * "- only there", "+ only here", "~ other value".  Caller frees; NULL: no memory. */
 char *nopal_canonical_diff(const char *here, const char *there);
 
-/* What a plan is made of, for explain, graph and doc.  All strings live as
- * long as the plan. */
+/* What a plan is made of, for explain, graph and doc.  All strings live as long as the plan. */
 struct nopal_plan_field {
 	const char *attribute;	   /* "kind", "session id", ... too */
 	const char *microprotocol; /* NULL: the runtime's */
 	uint32_t bytes;
 };
-size_t nopal_plan_fields(const struct nopal_plan *plan,
-			 const struct nopal_plan_field **ret_fields);
+size_t nopal_plan_fields(const struct nopal_plan *plan, const struct nopal_plan_field **ret_fields);
 size_t nopal_plan_part_count(const struct nopal_plan *plan);
-const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan,
-					 size_t index);
+const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t index);
 /* Handlers of an event for data segments, in run order: parts[i] runs at i. */
 size_t nopal_plan_handlers(const struct nopal_plan *plan, unsigned event,
 			   const struct nopal_part **ret_parts, size_t room);
@@ -185,28 +176,28 @@ const char *nopal_event_argument(unsigned event);
 
 /* ------------------------------------------------------------------ worlds */
 
-/* "127.0.0.1:9000", "[::1]:9000", "host:9000" (resolved).  Negative: errno
- * value, and a problem was added. */
+/* "127.0.0.1:9000", "[::1]:9000", "host:9000" (resolved).  Negative: errno value, and a problem was
+ * added. */
 int nopal_address_parse(const char *text, struct nopal_address *ret_address,
 			struct nopal_problems *problems);
 
 /* The real world on the caller's libevent loop; free it before the loop. */
 struct nopal_world *nopal_live_new(struct event_base *base);
-/* For who will not sleep: receives and wakes what is there to do now, without a
- * look at the loop, and returns whether there was anything.  Call it again and
- * again instead of running the loop, and the loop (EVLOOP_NONBLOCK) now and then
- * for what else is on it.  Nothing happens where the world is simulated. */
+/* For who will not sleep: receives and wakes what is there to do now, without a look at the loop,
+ * and returns whether there was anything.  Call it again and again instead of running the loop, and
+ * the loop (EVLOOP_NONBLOCK) now and then for what else is on it.  Nothing happens where the world
+ * is simulated. */
 bool nopal_live_poll(struct nopal_world *world);
-/* On the loop, after each arrival: poll for so long before the loop may sleep
- * again (0, as at first: not at all).  An answer that comes in this time meets
- * a process that is awake.  Others on the loop wait at most 2 ms for it. */
+/* On the loop, after each arrival: poll for so long before the loop may sleep again (0, as at
+ * first: not at all).  An answer that comes in this time meets a process that is awake.  Others on
+ * the loop wait at most 2 ms for it. */
 void nopal_live_linger(struct nopal_world *world, int64_t linger_ns);
 void nopal_world_free(struct nopal_world *world); /* ends its sessions first */
 int64_t nopal_world_now(const struct nopal_world *world);
-/* What the calling thread does in its world at this moment, for who dies there: "while
- * `gentle` handled SEGMENT_FROM_NET at 1.204500000 s (session 5e0b7d13)", a line for
- * each layer at work.  Returns its length, at most room - 1; 0: nothing.  Reads memory and
- * does nothing else, so that a handler of SIGSEGV may call it. */
+/* What the calling thread does in its world at this moment, for who dies there: "while `gentle`
+ * handled SEGMENT_FROM_NET at 1.204500000 s (session 5e0b7d13)", a line for each layer at work.
+ * Returns its length, at most room - 1; 0: nothing.  Reads memory and does nothing else, so that a
+ * handler of SIGSEGV may call it. */
 size_t nopal_whereabouts(char *text, size_t room);
 /* How datagrams travel here, e.g. "gso 64 gro on sndbuf 4194304 rcvbuf 4194304":
  * what the kernel granted, and every fall-back that was taken. */
@@ -219,41 +210,34 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 					   const struct nopal_address *local,
 					   struct nopal_problems *problems);
 void nopal_endpoint_close(struct nopal_endpoint *endpoint);
-void nopal_endpoint_local(const struct nopal_endpoint *endpoint,
-			  struct nopal_address *ret_address);
-/* Who gets a datagram of a session that it does not know says so, and the peer
- * believes it by what only this key can have made; it is drawn at random.  An endpoint
- * that is opened anew at the same port with the key that the last one had ends the
- * sessions of that one within a round trip.  Keep it as secret as a private key:
+void nopal_endpoint_local(const struct nopal_endpoint *endpoint, struct nopal_address *ret_address);
+/* Who gets a datagram of a session that it does not know says so, and the peer believes it by what
+ * only this key can have made; it is drawn at random.  An endpoint that is opened anew at the same
+ * port with the key that the last one had ends the sessions of that one within a round trip.  Keep
+ * it as secret as a private key:
  * whoever has it can end sessions.  Before any session; -EBUSY. */
 enum { NOPAL_RESET_KEY_BYTES = 16 };
-int nopal_endpoint_set_reset_key(struct nopal_endpoint *endpoint,
-				 const uint8_t *key);
-/* Makes `endpoint` another address of `with`, by which its sessions are found,
- * too: those whose composition has parallel paths.  Sessions are opened and
- * accepted at `with` alone.  -EINVAL: it has sessions or listeners of its own, or
- * the two are of different worlds, or one of them is shared already. */
-int nopal_endpoint_share(struct nopal_endpoint *endpoint,
-			 struct nopal_endpoint *with);
+int nopal_endpoint_set_reset_key(struct nopal_endpoint *endpoint, const uint8_t *key);
+/* Makes `endpoint` another address of `with`, by which its sessions are found, too: those whose
+ * composition has parallel paths.  Sessions are opened and accepted at `with` alone.  -EINVAL: it
+ * has sessions or listeners of its own, or the two are of different worlds, or one of them is
+ * shared already. */
+int nopal_endpoint_share(struct nopal_endpoint *endpoint, struct nopal_endpoint *with);
 
-/* One address, several loops: `count` live endpoints on one UDP port, each in a
- * world and a thread of its own, which share nothing but plans.  Who opens goes
- * to a shard by its address; from then on ids name the shard, so that a session
- * stays where it began.  Open the group first, then an endpoint of every shard (a
- * shard without one loses its share of peers); close it after them.
+/* One address, several loops: `count` live endpoints on one UDP port, each in a world and a thread
+ * of its own, which share nothing but plans.  Who opens goes to a shard by its address; from then
+ * on ids name the shard, so that a session stays where it began.  Open the group first, then an
+ * endpoint of every shard (a shard without one loses its share of peers); close it after them.
  *
- * Sessions that we open had better have endpoints of their own: from one port to
- * one address they would all meet on one shard there, and what comes back to
- * several of ours may be merged by the kernel and go to one. */
+ * Sessions that we open had better have endpoints of their own: from one port to one address they
+ * would all meet on one shard there, and what comes back to several of ours may be merged by the
+ * kernel and go to one. */
 struct nopal_shards;
 enum { NOPAL_SHARDS_MOST = 64 };
-struct nopal_shards *nopal_shards_open(const struct nopal_address *local,
-				       unsigned count,
+struct nopal_shards *nopal_shards_open(const struct nopal_address *local, unsigned count,
 				       struct nopal_problems *problems);
-/* The endpoint of shard `index`, once, in a live world: in its thread, or before
- * its loop runs. */
-struct nopal_endpoint *nopal_shard_endpoint(struct nopal_shards *shards,
-					    unsigned index,
+/* The endpoint of shard `index`, once, in a live world: in its thread, or before its loop runs. */
+struct nopal_endpoint *nopal_shard_endpoint(struct nopal_shards *shards, unsigned index,
 					    struct nopal_world *world,
 					    struct nopal_problems *problems);
 void nopal_shards_close(struct nopal_shards *shards);
@@ -265,8 +249,8 @@ struct nopal_destination_info {
 	uint32_t id;
 	struct nopal_address address;
 	bool open, ended;
-	/* Bytes of messages that left for it, once each, and of these, how many it
-	 * is known to have. */
+	/* Bytes of messages that left for it, once each, and of these, how many it is known to
+	 * have. */
 	uint64_t given_bytes, arrived_bytes;
 	int end;	  /* where it ended: enum nopal_end, and in words */
 	const char *text; /* valid during the callback */
@@ -274,165 +258,136 @@ struct nopal_destination_info {
 	const struct nopal_session *session;
 };
 
-/* All optional.  Called in the world's thread; a session may be closed or
- * aborted, and messages sent, from within any of them. */
+/* All optional.  Called in the world's thread; a session may be closed or aborted, and messages
+ * sent, from within any of them. */
 struct nopal_callbacks {
-	/* An accepted session: return its `user`.  Of a stream that the peer opens
-	 * over a flow of ours, `listener_user` is the `user` of the session that
-	 * opened the flow, also where that one has ended. */
+	/* An accepted session: return its `user`.  Of a stream that the peer opens over a flow of
+	 * ours, `listener_user` is the `user` of the session that opened the flow, also where that
+	 * one has ended. */
 	void *(*accepted)(struct nopal_session *session, void *listener_user);
 	void (*opened)(struct nopal_session *session, void *user);
 	/* A message arrived; it is given back on return unless it is kept. */
-	void (*received)(struct nopal_session *session,
-			 struct nopal_message *message, void *user);
-	/* The fate of message `cookie` is known: see nopal_fate in
-	 * microprotocol.h: 0 unknown (it left), 1 arrived, 2 missing. */
-	void (*sent)(struct nopal_session *session, uint64_t cookie, int fate,
-		     void *user);
+	void (*received)(struct nopal_session *session, struct nopal_message *message, void *user);
+	/* The fate of message `cookie` is known: see nopal_fate in microprotocol.h: 0 unknown (it
+	 * left), 1 arrived, 2 missing. */
+	void (*sent)(struct nopal_session *session, uint64_t cookie, int fate, void *user);
 	/* nopal_send said EAGAIN before; what it refused last has room now. */
 	void (*writable)(struct nopal_session *session, void *user);
-	/* A part of the composition wants a rate kept free for it, in bits of
-	 * messages a second: return what is granted; 0 refuses, as does who has
-	 * no such callback.  It is the application's that talks to the network. */
-	int64_t (*reserve)(struct nopal_session *session, int64_t bps,
-			   void *user);
+	/* A part of the composition wants a rate kept free for it, in bits of messages a second:
+	 * return what is granted; 0 refuses, as does who has no such callback.  It is the
+	 * application's that talks to the network. */
+	int64_t (*reserve)(struct nopal_session *session, int64_t bps, void *user);
 	/* A destination of a group has opened, or ended: it is gone after that. */
 	void (*destination)(struct nopal_session *session,
-			    const struct nopal_destination_info *info,
-			    void *user);
+			    const struct nopal_destination_info *info, void *user);
 	/* The peer sends no more; the default then closes this side too. */
 	void (*peer_closed)(struct nopal_session *session, void *user);
-	/* The last callback of the session: `end` is enum nopal_end, which says
-	 * what a good one promises of what was sent; `text` says why, how many
-	 * messages are not known to have arrived, and which destinations were
-	 * lost.  The session is gone after it. */
-	void (*ended)(struct nopal_session *session, int end, const char *text,
-		      void *user);
+	/* The last callback of the session: `end` is enum nopal_end, which says what a good one
+	 * promises of what was sent; `text` says why, how many messages are not known to have
+	 * arrived, and which destinations were lost.  The session is gone after it. */
+	void (*ended)(struct nopal_session *session, int end, const char *text, void *user);
 };
 
 enum nopal_allow_flags {
-	NOPAL_ALLOW_CONNECTIONLESS =
-		1, /* configs without a handshake may open here */
+	NOPAL_ALLOW_CONNECTIONLESS = 1, /* configs without a handshake may open here */
 };
 /* Sessions of this plan may be opened by peers.  The plan is referenced.
  * -EPERM: a config without a handshake, and the flag is not there.  -EINVAL: an
- * endpoint finds sessions by id, by address, or those of another protocol, and
- * this one has begun with another of these ways. */
-int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
-			 struct nopal_plan *plan, unsigned flags,
-			 const struct nopal_callbacks *callbacks,
-			 void *listener_user);
+ * endpoint finds sessions by id, by address, or those of another protocol, and this one has begun
+ * with another of these ways. */
+int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan, unsigned flags,
+			 const struct nopal_callbacks *callbacks, void *listener_user);
 
-/* Open towards a peer.  Never blocks; `opened` or `ended` follows.  NULL when
- * out of memory or over the endpoint's sessions; or where the endpoint finds
- * sessions in another way, or by address and has one with that peer. */
-struct nopal_session *
-nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-		   const struct nopal_address *peer,
-		   const struct nopal_callbacks *callbacks, void *user);
-/* Open towards a peer that opens towards us at about the same time, and neither
- * listens: as where both are behind firewalls, which let in only what answers
- * something.  Each has to know the other's address and port, so `endpoint` had better
- * have a known one.  One session comes of it at each side, `opened` as any; where the
- * peer does not come in time (parameter `rendezvous` of virtual_circuit), or runs
- * another composition, `ended` says so.  Of a plan with streams the first one is the
- * same at both.  Who listens takes no notice.  NULL: as above; or there is one under
- * way to this address already; or the endpoint is a shard; or the plan cannot: it has
- * no connection, or many destinations. */
+/* Open towards a peer.  Never blocks; `opened` or `ended` follows.  NULL when out of memory or over
+ * the endpoint's sessions; or where the endpoint finds sessions in another way, or by address and
+ * has one with that peer. */
+struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+					 const struct nopal_address *peer,
+					 const struct nopal_callbacks *callbacks, void *user);
+/* Open towards a peer that opens towards us at about the same time, and neither listens: as where
+ * both are behind firewalls, which let in only what answers something.  Each has to know the
+ * other's address and port, so `endpoint` had better have a known one.  One session comes of it at
+ * each side, `opened` as any; where the peer does not come in time (parameter `rendezvous` of
+ * virtual_circuit), or runs another composition, `ended` says so.  Of a plan with streams the first
+ * one is the same at both.  Who listens takes no notice.  NULL: as above; or there is one under way
+ * to this address already; or the endpoint is a shard; or the plan cannot: it has no connection, or
+ * many destinations. */
 bool nopal_plan_can_meet(const struct nopal_plan *plan);
-struct nopal_session *
-nopal_rendezvous_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-		      const struct nopal_address *peer,
-		      const struct nopal_callbacks *callbacks, void *user);
-/* Many streams in one session, where the upper layer of the plan has `multiplicity =
- * per_stream`: nopal_session_open() opens the first one; this, another beside `with`.
- * Each is a session to the application: it sends, receives and closes by itself, and
- * a listener accepts each.  The flow below them opens with the first and closes with
- * the last: a stream that the listener has open then ends with it, well only where all
- * that was sent on it arrived.  A stream that the peer opens where nobody accepts is
- * refused, and aborted there.  Where the lower layer is `shared`, nopal_session_open()
- * itself joins the flow that is there to the same peer.  NULL: out of memory, the flow
- * ends, or the plan has no streams. */
+struct nopal_session *nopal_rendezvous_open(struct nopal_endpoint *endpoint,
+					    struct nopal_plan *plan,
+					    const struct nopal_address *peer,
+					    const struct nopal_callbacks *callbacks, void *user);
+/* Many streams in one session, where the upper layer of the plan has `multiplicity = per_stream`:
+ * nopal_session_open() opens the first one; this, another beside `with`. Each is a session to the
+ * application: it sends, receives and closes by itself, and a listener accepts each.  The flow
+ * below them opens with the first and closes with the last: a stream that the listener has open
+ * then ends with it, well only where all that was sent on it arrived.  A stream that the peer opens
+ * where nobody accepts is refused, and aborted there.  Where the lower layer is `shared`,
+ * nopal_session_open() itself joins the flow that is there to the same peer.  NULL: out of memory,
+ * the flow ends, or the plan has no streams. */
 struct nopal_session *nopal_stream_open(struct nopal_session *with,
-					const struct nopal_callbacks *callbacks,
-					void *user);
-/* One to many, where a layer of the plan has `multiplicity = per_destination`: a
- * session without destinations yet.  What is sent goes to those that are there then,
- * or to one alone, which the property `destination` names by its id; it opens with
- * the first of them, and breaks when the last one has gone by itself.
- * nopal_session_open() with such a plan is a group with one destination, and a
- * listener's session has the opener for its only one.  NULL: as there, or no such
- * layer. */
-struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint,
-				       struct nopal_plan *plan,
-				       const struct nopal_callbacks *callbacks,
-				       void *user);
-/* Its id.  -EINVAL: no group; -EEXIST: it is one already; -EPIPE: the group
- * closes; -ENOMEM, or over the endpoint's sessions. */
-int64_t nopal_destination_add(struct nopal_session *group,
-			      const struct nopal_address *address);
-/* It gets no more messages, and nobody waits for it.  What it was given before
- * still goes there, and then its session closes; or, `at_once`, it ends now.
+					const struct nopal_callbacks *callbacks, void *user);
+/* One to many, where a layer of the plan has `multiplicity = per_destination`: a session without
+ * destinations yet.  What is sent goes to those that are there then, or to one alone, which the
+ * property `destination` names by its id; it opens with the first of them, and breaks when the last
+ * one has gone by itself.  nopal_session_open() with such a plan is a group with one destination,
+ * and a listener's session has the opener for its only one.  NULL: as there, or no such layer. */
+struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+				       const struct nopal_callbacks *callbacks, void *user);
+/* Its id.  -EINVAL: no group; -EEXIST: it is one already; -EPIPE: the group closes; -ENOMEM, or
+ * over the endpoint's sessions. */
+int64_t nopal_destination_add(struct nopal_session *group, const struct nopal_address *address);
+/* It gets no more messages, and nobody waits for it.  What it was given before still goes there,
+ * and then its session closes; or, `at_once`, it ends now.
  * -ENOENT: there is none of this id. */
-int nopal_destination_remove(struct nopal_session *group, uint32_t id,
-			     bool at_once);
+int nopal_destination_remove(struct nopal_session *group, uint32_t id, bool at_once);
 /* Those that are there; writes at most `room`, returns how many. */
 size_t nopal_destinations(const struct nopal_session *group,
-			  struct nopal_destination_info *ret_infos,
-			  size_t room);
-/* Close in good order: what was sent gets its fate first; then `ended`, as
- * NOPAL_UNDELIVERED where some of it is missing that the composition was to bring. */
+			  struct nopal_destination_info *ret_infos, size_t room);
+/* Close in good order: what was sent gets its fate first; then `ended`, as NOPAL_UNDELIVERED where
+ * some of it is missing that the composition was to bring. */
 void nopal_session_close(struct nopal_session *session);
-/* One path more: from the session's own endpoint, or from one that was shared
- * with it, to another address of the peer.  From now on all leaves by this path,
- * too.  0, also where it is there already; -ENOTSUP: a composition without parallel
- * paths; -EINVAL: another endpoint; -ENOSPC: there are four; -ENOMEM; -EPIPE. */
-int nopal_session_add_path(struct nopal_session *session,
-			   struct nopal_endpoint *endpoint,
+/* One path more: from the session's own endpoint, or from one that was shared with it, to another
+ * address of the peer.  From now on all leaves by this path, too.  0, also where it is there
+ * already; -ENOTSUP: a composition without parallel paths; -EINVAL: another endpoint; -ENOSPC:
+ * there are four; -ENOMEM; -EPIPE. */
+int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint *endpoint,
 			   const struct nopal_address *peer);
 /* Paths by which all leaves now, the first among them. */
 unsigned nopal_session_paths(const struct nopal_session *session);
-/* How fast the peer is to send to us, in bits of messages a second; 0: as fast as
- * it can, as at first.  Said again it replaces what was said before.  0; -ENOTSUP:
+/* How fast the peer is to send to us, in bits of messages a second; 0: as fast as it can, as at
+ * first.  Said again it replaces what was said before.  0; -ENOTSUP:
  * nothing in the composition tells the peer; -EPIPE: closed. */
 int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps);
 /* End now.  `ended` follows with NOPAL_ABORTED; the peer is told once. */
 void nopal_session_abort(struct nopal_session *session, const char *text);
 
-/* Send a message: copied; one of no bytes is a message, too.  0; -EAGAIN: the send
- * buffer is full (`writable` follows); -EMSGSIZE: longer than the plan's limit;
+/* Send a message: copied; one of no bytes is a message, too.  0; -EAGAIN: the send buffer is full
+ * (`writable` follows); -EMSGSIZE: longer than the plan's limit;
  * -EINVAL: shorter than its least; -EPIPE: closed. */
-int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
-	       uint64_t cookie);
-/* The same without a copy: `buffer` gets one reference more until all of it is
- * free to go. */
-int nopal_send_buffer(struct nopal_session *session,
-		      struct nopal_buffer *buffer, uint32_t from,
+int nopal_send(struct nopal_session *session, const void *bytes, size_t length, uint64_t cookie);
+/* The same without a copy: `buffer` gets one reference more until all of it is free to go. */
+int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
 		      uint32_t length, uint64_t cookie);
-/* What an application says of one message.  Which properties there are is a
- * matter of the composition: `nopal explain CONF` lists them.  `urgent` is there
- * in all of them: its segments go first among those that wait. */
+/* What an application says of one message.  Which properties there are is a matter of the
+ * composition: `nopal explain CONF` lists them.  `urgent` is there in all of them: its segments go
+ * first among those that wait. */
 struct nopal_property {
-	unsigned
-		which; /* of nopal_property(); 0: nobody looks, and it is left out */
+	unsigned which; /* of nopal_property(); 0: nobody looks, and it is left out */
 	uint64_t value;
 };
 /* The number of a property of this plan by its name; 0: nobody looks at it. */
 unsigned nopal_property(const struct nopal_plan *plan, const char *name);
-/* nopal_send, nopal_send_buffer with properties.  A part that judges them may
- * refuse the message with an error of its own. */
-int nopal_send_with(struct nopal_session *session, const void *bytes,
-		    size_t length, uint64_t cookie,
-		    const struct nopal_property *properties, size_t count);
-int nopal_send_buffer_with(struct nopal_session *session,
-			   struct nopal_buffer *buffer, uint32_t from,
-			   uint32_t length, uint64_t cookie,
-			   const struct nopal_property *properties,
-			   size_t count);
-/* What is sent between start and stop leaves at stop, or earlier where a train
- * is full: many short messages, or one to many sessions, at a fraction of the
- * system calls.  Within a callback that is so anyway.  May be nested; stop before
- * the loop goes on. */
+/* nopal_send, nopal_send_buffer with properties.  A part that judges them may refuse the message
+ * with an error of its own. */
+int nopal_send_with(struct nopal_session *session, const void *bytes, size_t length,
+		    uint64_t cookie, const struct nopal_property *properties, size_t count);
+int nopal_send_buffer_with(struct nopal_session *session, struct nopal_buffer *buffer,
+			   uint32_t from, uint32_t length, uint64_t cookie,
+			   const struct nopal_property *properties, size_t count);
+/* What is sent between start and stop leaves at stop, or earlier where a train is full: many short
+ * messages, or one to many sessions, at a fraction of the system calls.  Within a callback that is
+ * so anyway.  May be nested; stop before the loop goes on. */
 void nopal_batch_start(struct nopal_world *world);
 void nopal_batch_stop(struct nopal_world *world);
 /* Bytes that nopal_send would take now. */
@@ -440,43 +395,37 @@ uint64_t nopal_session_send_room(const struct nopal_session *session);
 
 struct nopal_buffer *nopal_buffer_new(uint32_t capacity);
 uint8_t *nopal_buffer_bytes(struct nopal_buffer *buffer);
-void nopal_buffer_free(
-	struct nopal_buffer *buffer); /* gives up one reference */
+void nopal_buffer_free(struct nopal_buffer *buffer); /* gives up one reference */
 
 /* An arriving message: its pieces lie where they arrived. */
 uint64_t nopal_message_length(const struct nopal_message *message);
 size_t nopal_message_pieces(const struct nopal_message *message);
-const uint8_t *nopal_message_piece(const struct nopal_message *message,
-				   size_t index, uint32_t *ret_length);
+const uint8_t *nopal_message_piece(const struct nopal_message *message, size_t index,
+				   uint32_t *ret_length);
 /* Copies at most `room` bytes from byte `from`; returns how many. */
-size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
-			  void *bytes, size_t room);
+size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, void *bytes,
+			  size_t room);
 /* A property that came with it; 0 where it does not travel. */
-uint64_t nopal_message_property(const struct nopal_message *message,
-				unsigned which);
-/* Compositions that match tags deliver what the application asked for: the
- * oldest message that came, or the next one to come, whose tag is `tag` where
- * `mask` is set.  `cookie` is its property `receive`.  -ENOSYS: nobody matches
- * tags in this composition; -ENOBUFS: too many receives wait; -ERANGE: no message
- * has such a tag. */
-int nopal_receive_post(struct nopal_session *session, uint64_t tag,
-		       uint64_t mask, uint64_t cookie);
-/* Keep it beyond `received`; give it back within the session's life: flow
- * control counts it as unread until then. */
+uint64_t nopal_message_property(const struct nopal_message *message, unsigned which);
+/* Compositions that match tags deliver what the application asked for: the oldest message that
+ * came, or the next one to come, whose tag is `tag` where `mask` is set.  `cookie` is its property
+ * `receive`.  -ENOSYS: nobody matches tags in this composition; -ENOBUFS: too many receives wait;
+ * -ERANGE: no message has such a tag. */
+int nopal_receive_post(struct nopal_session *session, uint64_t tag, uint64_t mask, uint64_t cookie);
+/* Keep it beyond `received`; give it back within the session's life: flow control counts it as
+ * unread until then. */
 void nopal_message_keep(struct nopal_message *message);
-void nopal_message_give_back(struct nopal_session *session,
-			     struct nopal_message *message);
+void nopal_message_give_back(struct nopal_session *session, struct nopal_message *message);
 
 const char *nopal_session_plan_name(const struct nopal_session *session);
-void nopal_session_peer(const struct nopal_session *session,
-			struct nopal_address *ret_address);
-/* Nanoseconds since anything was heard from a peer that owes an answer: to a request
- * to open, or to what left.  0 where it owes none, and for one to many. */
+void nopal_session_peer(const struct nopal_session *session, struct nopal_address *ret_address);
+/* Nanoseconds since anything was heard from a peer that owes an answer: to a request to open, or to
+ * what left.  0 where it owes none, and for one to many. */
 int64_t nopal_session_silence(const struct nopal_session *session);
 void *nopal_session_user(const struct nopal_session *session);
 uint32_t nopal_session_id(const struct nopal_session *session);
-/* A shared variable by name (smoothed_rtt_ns, ...), of the uppermost layer where some
- * microprotocol writes it; false when there is none. */
+/* A shared variable by name (smoothed_rtt_ns, ...), of the uppermost layer where some microprotocol
+ * writes it; false when there is none. */
 bool nopal_session_shared(const struct nopal_session *session, const char *name,
 			  int64_t *ret_value);
 
@@ -487,36 +436,35 @@ struct nopal_budget {
 	uint64_t send_bytes; /* unfinished messages of ours: default 4 MiB */
 	int64_t hold_ns; /* watchdog: name the holder of a segment that waits longer: default 10 s */
 };
-void nopal_session_set_budget(struct nopal_session *session,
-			      const struct nopal_budget *budget);
+void nopal_session_set_budget(struct nopal_session *session, const struct nopal_budget *budget);
 
 /* Counters of a session.  COUNTER(name, doc) */
-#define NOPAL_COUNTERS(COUNTER)                                                \
-	COUNTER(messages_sent, "messages that the application sent")           \
-	COUNTER(messages_arrived, "of these, known to have arrived")           \
-	COUNTER(messages_missing, "of these, known not to have arrived")       \
-	COUNTER(messages_delivered, "messages given to the application")       \
-	COUNTER(messages_discarded, "arriving messages that ordering dropped") \
-	COUNTER(bytes_sent, "bytes of messages sent")                          \
-	COUNTER(bytes_delivered, "bytes of messages delivered")                \
-	COUNTER(datagrams_out, "datagrams that left")                          \
-	COUNTER(datagrams_in, "datagrams that arrived here")                   \
-	COUNTER(datagram_bytes_out, "their UDP payload")                       \
-	COUNTER(datagram_bytes_in, "their UDP payload")                        \
-	COUNTER(departures, "departures of carried segments")                  \
-	COUNTER(resends, "departures that were not the first")                 \
-	COUNTER(control_out, "control segments that left")                     \
-	COUNTER(segments_lost, "raises of SEGMENT_LOST")                       \
-	COUNTER(segments_timeout, "raises of SEGMENT_TIMEOUT")                 \
-	COUNTER(segments_stopped, "arriving segments that a filter stopped")   \
-	COUNTER(segments_rebuilt, "segments that redundancy rebuilt")          \
-	COUNTER(rx_malformed, "datagrams dropped: not canonical")              \
-	COUNTER(rx_sealed_badly, "datagrams dropped: checksum or tag")         \
-	COUNTER(rx_over_budget, "segments dropped: over budget")               \
-	COUNTER(stale_handles, "events about segments that were gone")         \
-	COUNTER(misuses, "releases of a bit that was not held: mistakes")      \
-	COUNTER(refused_sends, "sends asked for after SEGMENT_DONE")           \
-	COUNTER(long_holds, "segments that waited longer than hold_ns")        \
+#define NOPAL_COUNTERS(COUNTER)                                                                    \
+	COUNTER(messages_sent, "messages that the application sent")                               \
+	COUNTER(messages_arrived, "of these, known to have arrived")                               \
+	COUNTER(messages_missing, "of these, known not to have arrived")                           \
+	COUNTER(messages_delivered, "messages given to the application")                           \
+	COUNTER(messages_discarded, "arriving messages that ordering dropped")                     \
+	COUNTER(bytes_sent, "bytes of messages sent")                                              \
+	COUNTER(bytes_delivered, "bytes of messages delivered")                                    \
+	COUNTER(datagrams_out, "datagrams that left")                                              \
+	COUNTER(datagrams_in, "datagrams that arrived here")                                       \
+	COUNTER(datagram_bytes_out, "their UDP payload")                                           \
+	COUNTER(datagram_bytes_in, "their UDP payload")                                            \
+	COUNTER(departures, "departures of carried segments")                                      \
+	COUNTER(resends, "departures that were not the first")                                     \
+	COUNTER(control_out, "control segments that left")                                         \
+	COUNTER(segments_lost, "raises of SEGMENT_LOST")                                           \
+	COUNTER(segments_timeout, "raises of SEGMENT_TIMEOUT")                                     \
+	COUNTER(segments_stopped, "arriving segments that a filter stopped")                       \
+	COUNTER(segments_rebuilt, "segments that redundancy rebuilt")                              \
+	COUNTER(rx_malformed, "datagrams dropped: not canonical")                                  \
+	COUNTER(rx_sealed_badly, "datagrams dropped: checksum or tag")                             \
+	COUNTER(rx_over_budget, "segments dropped: over budget")                                   \
+	COUNTER(stale_handles, "events about segments that were gone")                             \
+	COUNTER(misuses, "releases of a bit that was not held: mistakes")                          \
+	COUNTER(refused_sends, "sends asked for after SEGMENT_DONE")                               \
+	COUNTER(long_holds, "segments that waited longer than hold_ns")                            \
 	COUNTER(raises, "events raised")
 
 struct nopal_counters {
@@ -525,38 +473,33 @@ struct nopal_counters {
 #undef NOPAL_COUNTER_FIELD
 };
 /* Copy what is needed: it stays until the caller gives control back to the world. */
-const struct nopal_counters *
-nopal_session_counters(const struct nopal_session *session);
+const struct nopal_counters *nopal_session_counters(const struct nopal_session *session);
 
-/* Who holds what: a line a waiting segment or message, for people.  Returns
- * the number of lines. */
+/* Who holds what: a line a waiting segment or message, for people.  Returns the number of lines. */
 size_t nopal_session_dump(const struct nopal_session *session, FILE *out);
-/* The same by holder, in all layers of the session: what one microprotocol holds at
- * one barrier. */
+/* The same by holder, in all layers of the session: what one microprotocol holds at one barrier. */
 struct nopal_held {
 	const char *layer, *microprotocol;
 	const char *why; /* what it waits for, as it declares */
-	/* enum nopal_barrier; at NOPAL_DELIVER items are messages, elsewhere they
-	 * are segments; NOPAL_BARRIERS: messages of ours without segments */
+	/* enum nopal_barrier; at NOPAL_DELIVER items are messages, elsewhere they are segments;
+	 * NOPAL_BARRIERS: messages of ours without segments */
 	unsigned barrier;
 	uint64_t items;
 	uint64_t alone; /* of these, held by nobody else */
-	/* Segments and messages of a session have numbers from 1, as in traces: the
-	 * oldest that it holds, and of those that it holds alone (0: none). */
+	/* Segments and messages of a session have numbers from 1, as in traces: the oldest that it
+	 * holds, and of those that it holds alone (0: none). */
 	uint32_t oldest, oldest_alone;
 	int64_t for_ns; /* since the oldest was made, or was to leave again */
 };
 typedef void nopal_held_visit(const struct nopal_held *held, void *user);
-/* Returns how many there are; `visit` may be NULL.  Within the callback `ended`,
- * too: then it is what the session never let go. */
-size_t nopal_session_held(const struct nopal_session *session,
-			  nopal_held_visit *visit, void *user);
+/* Returns how many there are; `visit` may be NULL.  Within the callback `ended`, too: then it is
+ * what the session never let go. */
+size_t nopal_session_held(const struct nopal_session *session, nopal_held_visit *visit, void *user);
 
 /* Counters of an endpoint, for datagrams that belong to no session. */
 struct nopal_endpoint_counters {
 	uint64_t datagrams_in, datagrams_out;
-	uint64_t unknown_session, malformed, refused, requests, replies,
-		accepted;
+	uint64_t unknown_session, malformed, refused, requests, replies, accepted;
 	uint64_t busy;	      /* the kernel took no more for a while */
 	uint64_t soft_errors; /* send errors that were not fatal */
 	uint64_t trains_out, batches_in;
@@ -564,24 +507,22 @@ struct nopal_endpoint_counters {
 	uint64_t resets;   /* said to who sent to a session that is unknown */
 	uint64_t hints;	   /* heard from the network of our sessions */
 };
-const struct nopal_endpoint_counters *
-nopal_endpoint_counters(const struct nopal_endpoint *endpoint);
+const struct nopal_endpoint_counters *nopal_endpoint_counters(
+	const struct nopal_endpoint *endpoint);
 
 /* --------------------------------------------------------------- small tools */
 
-/* "25ms" and friends to base units, by enum nopal_unit; negative: a problem
- * was added, naming `what`. */
-int nopal_quantity_parse(const char *text, int unit, const char *what,
-			 int64_t *ret_value, struct nopal_problems *problems);
-/* SipHash-2-4 with a fixed key: fingerprints and file hashes.  Stream: init,
- * update, final. */
+/* "25ms" and friends to base units, by enum nopal_unit; negative: a problem was added, naming
+ * `what`. */
+int nopal_quantity_parse(const char *text, int unit, const char *what, int64_t *ret_value,
+			 struct nopal_problems *problems);
+/* SipHash-2-4 with a fixed key: fingerprints and file hashes.  Stream: init, update, final. */
 struct nopal_hash {
 	uint64_t v[4], tail;
 	uint64_t length;
 };
 void nopal_hash_init(struct nopal_hash *hash);
-void nopal_hash_update(struct nopal_hash *hash, const void *bytes,
-		       size_t length);
+void nopal_hash_update(struct nopal_hash *hash, const void *bytes, size_t length);
 uint64_t nopal_hash_final(struct nopal_hash *hash);
 
 #include "traces.h"

@@ -2,12 +2,12 @@
 /*
  * numbers.c -- which numbers of a moving window were seen.
  *
- * A ring of bits, one a number in [floor, end); the bit of number n is n modulo
- * the ring's room.  The ring is made with the first number that leaves a hole and
- * grows, up to the window, with the distance of the last one from the floor:
- * numbers that come in their order need no memory.  Bits outside of [floor, end)
- * are zero, so a number that enters finds its bit clear.  The floor moves 64
- * numbers at a time where whole words are complete.
+ * A ring of bits, one a number in [floor, end); the bit of number n is n modulo the ring's room.
+ * The ring is made with the first number that leaves a hole and grows, up to the window, with the
+ * distance of the last one from the floor:
+ * numbers that come in their order need no memory.  Bits outside of [floor, end) are zero, so a
+ * number that enters finds its bit clear.  The floor moves 64 numbers at a time where whole words
+ * are complete.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,8 +16,7 @@
 
 enum { WORD_BITS = 64, ROOM_AT_FIRST = 256 };
 
-static uint32_t numbers_word(const struct nopal_numbers *numbers,
-			     uint64_t number)
+static uint32_t numbers_word(const struct nopal_numbers *numbers, uint64_t number)
 {
 	return (uint32_t)((number & (numbers->room - 1)) / WORD_BITS);
 }
@@ -27,8 +26,7 @@ static uint64_t numbers_bit(uint64_t number)
 	return UINT64_C(1) << number % WORD_BITS;
 }
 
-int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first,
-		       uint32_t window)
+int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first, uint32_t window)
 {
 	uint32_t room = WORD_BITS;
 
@@ -44,8 +42,7 @@ int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first,
 	return 0;
 }
 
-enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
-					uint64_t number)
+enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers, uint64_t number)
 {
 	if (number < numbers->floor)
 		return NOPAL_NUMBER_SEEN;
@@ -59,8 +56,7 @@ enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
 }
 
 /* The same among [floor, end), from one of these on; the end: there is none. */
-static uint64_t numbers_find(const struct nopal_numbers *numbers, uint64_t from,
-			     bool seen)
+static uint64_t numbers_find(const struct nopal_numbers *numbers, uint64_t from, bool seen)
 {
 	while (from < numbers->end) {
 		uint64_t word = numbers->bits[numbers_word(numbers, from)];
@@ -77,8 +73,8 @@ static uint64_t numbers_find(const struct nopal_numbers *numbers, uint64_t from,
 }
 
 /* Below the floor all was seen, and from the end on nothing. */
-uint64_t nopal_numbers_next(const struct nopal_numbers *numbers, uint64_t from,
-			    uint64_t end, bool seen)
+uint64_t nopal_numbers_next(const struct nopal_numbers *numbers, uint64_t from, uint64_t end,
+			    bool seen)
 {
 	if (from < numbers->floor && !seen)
 		from = numbers->floor;
@@ -90,8 +86,7 @@ uint64_t nopal_numbers_next(const struct nopal_numbers *numbers, uint64_t from,
 }
 
 /* The bits of [floor, end), which may share a word where it wraps around. */
-static void numbers_copy(const struct nopal_numbers *from,
-			 struct nopal_numbers *to)
+static void numbers_copy(const struct nopal_numbers *from, struct nopal_numbers *to)
 {
 	uint64_t at = from->floor;
 
@@ -101,21 +96,19 @@ static void numbers_copy(const struct nopal_numbers *from,
 
 		if (run > from->end - at)
 			run = from->end - at;
-		to->bits[numbers_word(to, at)] |=
-			from->bits[numbers_word(from, at)] &
-			UINT64_MAX >> (WORD_BITS - run) << shift;
+		to->bits[numbers_word(to, at)] |= from->bits[numbers_word(from, at)] &
+						  UINT64_MAX >> (WORD_BITS - run) << shift;
 		at += run;
 	}
 }
 
-static bool numbers_grow(struct nopal_session *session,
-			 struct nopal_numbers *numbers, uint64_t number)
+static bool numbers_grow(struct nopal_session *session, struct nopal_numbers *numbers,
+			 uint64_t number)
 {
 	struct nopal_numbers grown = *numbers;
 
 	if (grown.room == 0)
-		grown.room = grown.window < ROOM_AT_FIRST ? grown.window
-							  : ROOM_AT_FIRST;
+		grown.room = grown.window < ROOM_AT_FIRST ? grown.window : ROOM_AT_FIRST;
 	while (number - grown.floor >= grown.room)
 		grown.room *= 2;
 	grown.bits = nopal_alloc(session, grown.room / 8);
@@ -133,8 +126,7 @@ static void numbers_advance(struct nopal_numbers *numbers)
 {
 	while (numbers->floor < numbers->end) {
 		unsigned from = numbers->floor % WORD_BITS;
-		uint64_t *word =
-			&numbers->bits[numbers_word(numbers, numbers->floor)];
+		uint64_t *word = &numbers->bits[numbers_word(numbers, numbers->floor)];
 		uint64_t missing = ~*word >> from;
 		unsigned run = WORD_BITS - from;
 
@@ -148,8 +140,7 @@ static void numbers_advance(struct nopal_numbers *numbers)
 }
 
 enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
-					struct nopal_numbers *numbers,
-					uint64_t number)
+					struct nopal_numbers *numbers, uint64_t number)
 {
 	enum nopal_number_is is = nopal_numbers_test(numbers, number);
 
@@ -159,8 +150,7 @@ enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
 		numbers->floor = numbers->end = number + 1;
 		return is;
 	}
-	if (number - numbers->floor >= numbers->room &&
-	    !numbers_grow(session, numbers, number))
+	if (number - numbers->floor >= numbers->room && !numbers_grow(session, numbers, number))
 		return NOPAL_NUMBER_BEYOND;
 	numbers->bits[numbers_word(numbers, number)] |= numbers_bit(number);
 	if (number >= numbers->end)
@@ -169,8 +159,7 @@ enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
 	return is;
 }
 
-/* Clears [floor, number), which is not beyond the end; returns how many were
- * set. */
+/* Clears [floor, number), which is not beyond the end; returns how many were set. */
 static uint64_t numbers_clear(struct nopal_numbers *numbers, uint64_t number)
 {
 	uint64_t at = numbers->floor, seen = 0;
@@ -196,8 +185,7 @@ uint64_t nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number)
 
 	if (number <= numbers->floor)
 		return 0;
-	unseen -= numbers_clear(numbers,
-				number < numbers->end ? number : numbers->end);
+	unseen -= numbers_clear(numbers, number < numbers->end ? number : numbers->end);
 	numbers->floor = number;
 	if (numbers->end < number)
 		numbers->end = number;
@@ -205,8 +193,7 @@ uint64_t nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number)
 	return unseen;
 }
 
-void nopal_numbers_rest(struct nopal_session *session,
-			struct nopal_numbers *numbers)
+void nopal_numbers_rest(struct nopal_session *session, struct nopal_numbers *numbers)
 {
 	if (numbers->floor != numbers->end)
 		return;

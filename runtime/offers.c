@@ -2,8 +2,8 @@
 /*
  * offers.c -- what parts say to each other while a session opens.
  *
- * Peers may list their microprotocols in any order: offers go by their names.  Before
- * them the runtime says how the peer knows a reset: reset.c.
+ * Peers may list their microprotocols in any order: offers go by their names.  Before them the
+ * runtime says how the peer knows a reset: reset.c.
  */
 #include <string.h>
 
@@ -19,17 +19,15 @@ static const struct nopal_part *offer_after(const struct nopal_layer *layer,
 	for (uint32_t i = 0; i < layer->part_count; i++) {
 		const struct nopal_microprotocol *one = parts[i].microprotocol;
 
-		if (one->offer &&
-		    (!last ||
-		     strcmp(one->name, last->microprotocol->name) > 0) &&
+		if (one->offer && (!last || strcmp(one->name, last->microprotocol->name) > 0) &&
 		    (!next || strcmp(one->name, next->microprotocol->name) < 0))
 			next = &parts[i];
 	}
 	return next;
 }
 
-#define FOR_EACH_OFFER(part, layer)                                            \
-	for (const struct nopal_part *part = offer_after(layer, NULL); part;   \
+#define FOR_EACH_OFFER(part, layer)                                                                \
+	for (const struct nopal_part *part = offer_after(layer, NULL); part;                       \
 	     part = offer_after(layer, part))
 
 static const struct nopal_layer *layer_of(const struct nopal_session *session)
@@ -39,8 +37,7 @@ static const struct nopal_layer *layer_of(const struct nopal_session *session)
 
 static bool has_proof(const struct nopal_layer *layer)
 {
-	return layer->index + 1u == layer->plan->layer_count &&
-	       nopal__plan_resets(layer->plan);
+	return layer->index + 1u == layer->plan->layer_count && nopal__plan_resets(layer->plan);
 }
 
 uint32_t nopal__offers_bytes(const struct nopal_layer *layer)
@@ -57,8 +54,7 @@ uint32_t nopal_offers_bytes(const struct nopal_session *session)
 	return nopal__offers_bytes(layer_of(session));
 }
 
-void nopal_offers_write(struct nopal_session *session,
-			struct nopal_writer *writer)
+void nopal_offers_write(struct nopal_session *session, struct nopal_writer *writer)
 {
 	if (has_proof(layer_of(session)))
 		nopal__proof_write(nopal__core(session), writer);
@@ -72,11 +68,9 @@ void nopal_offers_write(struct nopal_session *session,
 	}
 }
 
-bool nopal_offers_read(struct nopal_session *session,
-		       struct nopal_reader *reader)
+bool nopal_offers_read(struct nopal_session *session, struct nopal_reader *reader)
 {
-	if (has_proof(layer_of(session)) &&
-	    !nopal__proof_read(nopal__core(session), reader))
+	if (has_proof(layer_of(session)) && !nopal__proof_read(nopal__core(session), reader))
 		return false;
 	FOR_EACH_OFFER(part, layer_of(session))
 	{
@@ -89,8 +83,7 @@ bool nopal_offers_read(struct nopal_session *session,
 	return true;
 }
 
-bool nopal_offers_agreed(struct nopal_session *session,
-			 const struct nopal_opening *opening)
+bool nopal_offers_agreed(struct nopal_session *session, const struct nopal_opening *opening)
 {
 	FOR_EACH_OFFER(part, layer_of(session))
 	{
@@ -107,8 +100,7 @@ uint8_t nopal_answer_byte(const struct nopal_session *session)
 	const struct nopal_plan *plan = layer_of(session)->plan;
 
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (plan->kinds[code].part &&
-		    plan->kinds[code].class == NOPAL_KIND_ANSWER)
+		if (plan->kinds[code].part && plan->kinds[code].class == NOPAL_KIND_ANSWER)
 			return nopal__first_byte(code);
 	return 0;
 }

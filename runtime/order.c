@@ -2,13 +2,12 @@
 /*
  * order.c -- in which order the handlers of an event run.
  *
- * A binding may say `before` or `after` a role or a microprotocol (alternatives
- * joined by '|'); it then stands before or after every binding of the event by
- * a member that answers to that.  A word that nobody answers to asks for
- * nothing.  Bindings whose kinds never meet in one segment do not constrain
- * each other.  The rest is by name, then by place in the table: one order,
- * whatever the config's order is.  A test sets nopal__order_seed, which permutes
- * all that is undeclared, and demands the same deliveries.
+ * A binding may say `before` or `after` a role or a microprotocol (alternatives joined by '|'); it
+ * then stands before or after every binding of the event by a member that answers to that.  A word
+ * that nobody answers to asks for nothing.  Bindings whose kinds never meet in one segment do not
+ * constrain each other.  The rest is by name, then by place in the table: one order, whatever the
+ * config's order is.  A test sets nopal__order_seed, which permutes all that is undeclared, and
+ * demands the same deliveries.
  */
 #include <string.h>
 
@@ -27,17 +26,14 @@ struct order_event {
 	const struct nopal_arena_block *mark; /* it is all behind this */
 };
 
-static const struct nopal_binding *
-order_binding(const struct order_event *order, size_t index)
+static const struct nopal_binding *order_binding(const struct order_event *order, size_t index)
 {
 	struct nopal_ordered one = order->all[index];
 
-	return &order->layer->members[one.member]
-			.microprotocol->bindings[one.binding];
+	return &order->layer->members[one.member].microprotocol->bindings[one.binding];
 }
 
-static const struct nopal_microprotocol *
-order_owner(const struct order_event *order, size_t index)
+static const struct nopal_microprotocol *order_owner(const struct order_event *order, size_t index)
 {
 	return order->layer->members[order->all[index].member].microprotocol;
 }
@@ -45,20 +41,17 @@ order_owner(const struct order_event *order, size_t index)
 /* ----------------------------------------------------------------------- kinds */
 
 /* Is it a kind that goes through the send barrier, as data does? */
-static bool order_is_carried(const struct nopal_microprotocol *one,
-			     unsigned kinds)
+static bool order_is_carried(const struct nopal_microprotocol *one, unsigned kinds)
 {
 	return kinds >= NOPAL_OWN_KIND &&
 	       one->kinds[kinds - NOPAL_OWN_KIND].class == NOPAL_KIND_CARRIED;
 }
 
-static bool order_within(const struct nopal_microprotocol *one, unsigned kinds,
-			 unsigned set)
+static bool order_within(const struct nopal_microprotocol *one, unsigned kinds, unsigned set)
 {
 	if (set == NOPAL_EVERY_KIND)
 		return true;
-	return set == NOPAL_CARRIED &&
-	       (kinds == NOPAL_DATA || order_is_carried(one, kinds));
+	return set == NOPAL_CARRIED && (kinds == NOPAL_DATA || order_is_carried(one, kinds));
 }
 
 /* Can one segment reach both? */
@@ -71,8 +64,7 @@ static bool order_meet(const struct order_event *order, size_t i, size_t j)
 
 	if (kinds_a == kinds_b)
 		return kinds_a < NOPAL_OWN_KIND || a == b;
-	return order_within(a, kinds_a, kinds_b) ||
-	       order_within(b, kinds_b, kinds_a);
+	return order_within(a, kinds_a, kinds_b) || order_within(b, kinds_b, kinds_a);
 }
 
 /* ----------------------------------------------------------------------- edges */
@@ -82,8 +74,7 @@ static void order_constrain(struct order_event *order, size_t i, size_t j)
 	const struct nopal_binding *binding = order_binding(order, i);
 	const struct nopal_microprotocol *other = order_owner(order, j);
 
-	if (order->all[i].member == order->all[j].member ||
-	    !order_meet(order, i, j))
+	if (order->all[i].member == order->all[j].member || !order_meet(order, i, j))
 		return;
 	if (binding->before && nopal__answers(other, binding->before))
 		order->edge[i * order->count + j] = true;
@@ -101,9 +92,8 @@ static void order_collect(struct order_event *order, enum nopal_event event)
 			struct nopal_ordered *one = NULL;
 
 			if (table[j].event == event)
-				one = nopal__one_more(
-					order->layer->arena, &order->all,
-					&order->count, sizeof(*one));
+				one = nopal__one_more(order->layer->arena, &order->all,
+						      &order->count, sizeof(*one));
 			if (one)
 				*one = (struct nopal_ordered){
 					.member = (uint16_t)i,
@@ -114,15 +104,12 @@ static void order_collect(struct order_event *order, enum nopal_event event)
 }
 
 /* Of nothing, where the arena failed. */
-static void order_init(struct order_event *order,
-		       const struct nopal_composed_layer *layer,
+static void order_init(struct order_event *order, const struct nopal_composed_layer *layer,
 		       enum nopal_event event)
 {
-	*order = (struct order_event){ .layer = layer,
-				       .mark = layer->arena->newest };
+	*order = (struct order_event){ .layer = layer, .mark = layer->arena->newest };
 	order_collect(order, event);
-	order->edge = nopal__zeroed(layer->arena, order->count * order->count,
-				    sizeof(bool));
+	order->edge = nopal__zeroed(layer->arena, order->count * order->count, sizeof(bool));
 	order->placed = nopal__zeroed(layer->arena, order->count, sizeof(bool));
 	if (layer->arena->failed)
 		order->count = 0;
@@ -139,8 +126,8 @@ static void order_fini(struct order_event *order)
 
 /* ------------------------------------------------------------------------ ties */
 
-/* FNV-1a (Fowler, Noll, Vo), then the finisher of MurmurHash3 (Appleby): any
- * mixing does, as long as a seed names one permutation. */
+/* FNV-1a (Fowler, Noll, Vo), then the finisher of MurmurHash3 (Appleby): any mixing does, as long
+ * as a seed names one permutation. */
 static uint64_t order_mix(const char *name, uint16_t binding)
 {
 	const uint64_t basis = UINT64_C(0xcbf29ce484222325);
@@ -169,8 +156,7 @@ static bool order_earlier(const struct order_event *order, size_t i, size_t j)
 		if (mixed_a != mixed_b)
 			return mixed_a < mixed_b;
 	}
-	return names < 0 ||
-	       (names == 0 && order->all[i].binding < order->all[j].binding);
+	return names < 0 || (names == 0 && order->all[i].binding < order->all[j].binding);
 }
 
 static bool order_waits(const struct order_event *order, size_t index)
@@ -187,8 +173,7 @@ static bool order_waits(const struct order_event *order, size_t index)
 static bool order_follows_own(const struct order_event *order, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
-		if (order->all[i].member == order->all[index].member &&
-		    !order_waits(order, i))
+		if (order->all[i].member == order->all[index].member && !order_waits(order, i))
 			return true;
 	return false;
 }
@@ -200,19 +185,16 @@ static size_t order_next(const struct order_event *order, bool forced)
 
 	for (size_t i = 0; i < order->count; i++) {
 		bool waits = order->placed[i] ||
-			     (!forced && (order_waits(order, i) ||
-					  order_follows_own(order, i)));
+			     (!forced && (order_waits(order, i) || order_follows_own(order, i)));
 
-		if (!waits &&
-		    (best == order->count || order_earlier(order, i, best)))
+		if (!waits && (best == order->count || order_earlier(order, i, best)))
 			best = i;
 	}
 	return best;
 }
 
-size_t nopal__compose_order(const struct nopal_composed_layer *layer,
-			    enum nopal_event event, nopal__wanted *wanted,
-			    const void *context,
+size_t nopal__compose_order(const struct nopal_composed_layer *layer, enum nopal_event event,
+			    nopal__wanted *wanted, const void *context,
 			    struct nopal_ordered *ret_order, size_t room)
 {
 	struct order_event order;
@@ -237,8 +219,8 @@ size_t nopal__compose_order(const struct nopal_composed_layer *layer,
 
 /* ---------------------------------------------------------------------- cycles */
 
-/* One that must run before `index` and is not placed: within a rest where all
- * wait there always is one. */
+/* One that must run before `index` and is not placed: within a rest where all wait there always is
+ * one. */
 static size_t order_waits_for(const struct order_event *order, size_t index)
 {
 	for (size_t i = 0; i < order->count; i++) {
@@ -248,8 +230,7 @@ static size_t order_waits_for(const struct order_event *order, size_t index)
 	return index;
 }
 
-static void order_say_cycle(const struct order_event *order,
-			    enum nopal_event event,
+static void order_say_cycle(const struct order_event *order, enum nopal_event event,
 			    struct nopal_problems *problems)
 {
 	size_t at = order_next(order, true), start;
@@ -267,14 +248,12 @@ static void order_say_cycle(const struct order_event *order,
 	} while (at != start);
 	place = &order->layer->members[order->all[start].member].place;
 	nopal_problems_add(problems, place->file, place->line,
-			   "remove one of them; their `before` and `after` "
-			   "contradict each other",
-			   "handlers of %s cannot be ordered: %s",
-			   nopal_event_name(event), nopal__text(&way));
+			   "remove one of them; their `before` and `after` contradict each other",
+			   "handlers of %s cannot be ordered: %s", nopal_event_name(event),
+			   nopal__text(&way));
 }
 
-static void order_check_event(const struct nopal_composed_layer *layer,
-			      enum nopal_event event,
+static void order_check_event(const struct nopal_composed_layer *layer, enum nopal_event event,
 			      struct nopal_problems *problems)
 {
 	struct order_event order;
@@ -292,8 +271,7 @@ static void order_check_event(const struct nopal_composed_layer *layer,
 	order_fini(&order);
 }
 
-void nopal__order_check(const struct nopal_composed_layer *layer,
-			struct nopal_problems *problems)
+void nopal__order_check(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
 {
 	for (int event = NOPAL_NO_EVENT + 1; event < NOPAL_CUSTOM; event++)
 		order_check_event(layer, (enum nopal_event)event, problems);

@@ -2,21 +2,19 @@
 /*
  * path.c -- what a session knows of its path and may change.
  *
- * What changes is kept by how much it differs from the plan's, so that a session
- * that never asked its path keeps nothing.  Of a stack of layers the bottom one
- * has the path.
+ * What changes is kept by how much it differs from the plan's, so that a session that never asked
+ * its path keeps nothing.  Of a stack of layers the bottom one has the path.
  *
- * Beside its first path a session may have others, each an endpoint and an address
- * of the peer: given by the application, or learnt from where its datagrams come
- * once their seal is good.  Which of those learnt are open is a part's to say.
+ * Beside its first path a session may have others, each an endpoint and an address of the peer:
+ * given by the application, or learnt from where its datagrams come once their seal is good.  Which
+ * of those learnt are open is a part's to say.
  */
 #include <errno.h>
 
 #include "demux.h"
 #include "path_cache.h"
 
-void nopal_path_limit_set(struct nopal_session *session,
-			  uint32_t datagram_bytes)
+void nopal_path_limit_set(struct nopal_session *session, uint32_t datagram_bytes)
 {
 	struct nopal_core *core = nopal__core(session);
 	const struct nopal_plan *plan = core->layer->plan;
@@ -27,8 +25,7 @@ void nopal_path_limit_set(struct nopal_session *session,
 		datagram_bytes = plan->path_floor;
 	if (datagram_bytes > plan->datagram_bytes)
 		datagram_bytes = plan->datagram_bytes;
-	core->awake->path_short =
-		(uint16_t)(plan->datagram_bytes - datagram_bytes);
+	core->awake->path_short = (uint16_t)(plan->datagram_bytes - datagram_bytes);
 }
 
 uint32_t nopal_path_hint(struct nopal_session *session)
@@ -45,8 +42,7 @@ void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes)
 {
 	const struct nopal_plan *plan = bottom->layer->plan;
 
-	if (plan->path_floor == plan->datagram_bytes ||
-	    bottom->awake->path_hint)
+	if (plan->path_floor == plan->datagram_bytes || bottom->awake->path_hint)
 		return;
 	bottom->awake->path_hint = datagram_bytes + 1;
 	nopal_delay_PATH_NARROWED(&bottom->session, &bottom->session, 0);
@@ -62,12 +58,10 @@ void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn)
 
 /* ---------------------------------------------------- paths beside the first */
 
-static bool path_is(const struct nopal_path *path,
-		    const struct nopal_endpoint *endpoint,
+static bool path_is(const struct nopal_path *path, const struct nopal_endpoint *endpoint,
 		    const struct nopal_address *peer)
 {
-	return path->endpoint == endpoint &&
-	       nopal_address_equal(&path->peer, peer);
+	return path->endpoint == endpoint && nopal_address_equal(&path->peer, peer);
 }
 
 static struct nopal_paths *paths_of(struct nopal_core *bottom)
@@ -75,8 +69,7 @@ static struct nopal_paths *paths_of(struct nopal_core *bottom)
 	struct nopal_awake *awake = bottom->awake;
 
 	if (!awake->paths) {
-		awake->paths =
-			nopal_alloc(&bottom->session, sizeof(*awake->paths));
+		awake->paths = nopal_alloc(&bottom->session, sizeof(*awake->paths));
 		if (awake->paths)
 			*awake->paths = (struct nopal_paths){
 				.open = 1,
@@ -87,8 +80,7 @@ static struct nopal_paths *paths_of(struct nopal_core *bottom)
 }
 
 /* Its number, or 0. */
-static unsigned path_find(const struct nopal_paths *paths,
-			  const struct nopal_endpoint *endpoint,
+static unsigned path_find(const struct nopal_paths *paths, const struct nopal_endpoint *endpoint,
 			  const struct nopal_address *peer)
 {
 	for (unsigned i = 1; i < NOPAL_PATHS_MOST; i++)
@@ -110,8 +102,7 @@ static unsigned path_free(const struct nopal_paths *paths, int64_t now_ns)
 	return 0;
 }
 
-static unsigned path_enter(struct nopal_core *bottom,
-			   struct nopal_endpoint *endpoint,
+static unsigned path_enter(struct nopal_core *bottom, struct nopal_endpoint *endpoint,
 			   const struct nopal_address *peer)
 {
 	struct nopal_paths *paths = bottom->awake->paths;
@@ -128,14 +119,12 @@ static unsigned path_enter(struct nopal_core *bottom,
 	return number;
 }
 
-static uint8_t path_arrived(struct nopal_core *bottom,
-			    struct nopal_endpoint *at,
+static uint8_t path_arrived(struct nopal_core *bottom, struct nopal_endpoint *at,
 			    const struct nopal_address *from)
 {
 	unsigned number;
 
-	if (!from || (at == bottom->endpoint &&
-		      nopal_address_equal(from, &bottom->peer)))
+	if (!from || (at == bottom->endpoint && nopal_address_equal(from, &bottom->peer)))
 		return 0;
 	if (bottom->life == NOPAL_LIFE_OPENING || !paths_of(bottom))
 		return NOPAL_PATH_NONE;
@@ -152,14 +141,12 @@ uint8_t nopal__path_arrived(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
-	endpoint->arrived_path = path_arrived(bottom, endpoint->arrived_at,
-					      endpoint->arrived_from);
+	endpoint->arrived_path = path_arrived(bottom, endpoint->arrived_at, endpoint->arrived_from);
 	endpoint->arrived_of = bottom;
 	return endpoint->arrived_path;
 }
 
-bool nopal__path_is_elsewhere(struct nopal_core *bottom,
-			      struct nopal_segment *segment)
+bool nopal__path_is_elsewhere(struct nopal_core *bottom, struct nopal_segment *segment)
 {
 	if (!bottom->layer->plan->follows_peer)
 		return false;
@@ -185,8 +172,7 @@ static int path_give(struct nopal_core *bottom, struct nopal_endpoint *endpoint,
 	return 0;
 }
 
-int nopal_session_add_path(struct nopal_session *session,
-			   struct nopal_endpoint *endpoint,
+int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint *endpoint,
 			   const struct nopal_address *peer)
 {
 	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
@@ -195,11 +181,9 @@ int nopal_session_add_path(struct nopal_session *session,
 
 	if (!nopal_plan_provides(bottom->layer->plan, "parallel_paths"))
 		return -ENOTSUP;
-	if (endpoint != bottom->endpoint &&
-	    endpoint->door_of != bottom->endpoint)
+	if (endpoint != bottom->endpoint && endpoint->door_of != bottom->endpoint)
 		return -EINVAL;
-	if (endpoint == bottom->endpoint &&
-	    nopal_address_equal(peer, &bottom->peer))
+	if (endpoint == bottom->endpoint && nopal_address_equal(peer, &bottom->peer))
 		return 0;
 	outermost = nopal__turn_begin(bottom->world);
 	nopal__touch(bottom);
@@ -209,39 +193,32 @@ int nopal_session_add_path(struct nopal_session *session,
 	return error;
 }
 
-void nopal__paths_forget(struct nopal_core *bottom,
-			 const struct nopal_endpoint *door)
+void nopal__paths_forget(struct nopal_core *bottom, const struct nopal_endpoint *door)
 {
 	struct nopal_paths *paths = bottom->awake ? bottom->awake->paths : NULL;
 
 	for (unsigned i = 1; paths && i < NOPAL_PATHS_MOST; i++)
 		if (paths->path[i].endpoint == door) {
-			paths->path[i] =
-				(struct nopal_path){ .heard_ns =
-							     bottom->now_ns };
+			paths->path[i] = (struct nopal_path){ .heard_ns = bottom->now_ns };
 			paths->open &= ~(1u << i);
 		}
 }
 
-static bool path_may_move(const struct nopal_core *bottom,
-			  const struct nopal_path *path)
+static bool path_may_move(const struct nopal_core *bottom, const struct nopal_path *path)
 {
 	return path->endpoint == bottom->endpoint &&
-	       nopal_address_is_v4(&path->peer) ==
-		       nopal_address_is_v4(&bottom->peer);
+	       nopal_address_is_v4(&path->peer) == nopal_address_is_v4(&bottom->peer);
 }
 
 /* The train was for the old address. */
-bool nopal_path_move(struct nopal_session *session, unsigned number,
-		     bool *ret_elsewhere)
+bool nopal_path_move(struct nopal_session *session, unsigned number, bool *ret_elsewhere)
 {
 	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
 	struct nopal_paths *paths = bottom->awake->paths;
 	struct nopal_path *path = paths ? &paths->path[number] : NULL;
 	struct nopal_address old = bottom->peer;
 
-	if (!path || number == 0 || number >= NOPAL_PATHS_MOST ||
-	    !path_may_move(bottom, path))
+	if (!path || number == 0 || number >= NOPAL_PATHS_MOST || !path_may_move(bottom, path))
 		return false;
 	nopal__endpoint_flush(bottom->endpoint);
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
@@ -259,17 +236,14 @@ bool nopal_path_move(struct nopal_session *session, unsigned number,
 
 bool nopal_path_is_open(const struct nopal_session *session, unsigned path)
 {
-	const struct nopal_paths *paths =
-		nopal__bottom(nopal__core(session))->awake->paths;
+	const struct nopal_paths *paths = nopal__bottom(nopal__core(session))->awake->paths;
 
-	return path == 0 ||
-	       (paths && path < NOPAL_PATHS_MOST && (paths->open >> path & 1));
+	return path == 0 || (paths && path < NOPAL_PATHS_MOST && (paths->open >> path & 1));
 }
 
 void nopal_path_open(struct nopal_session *session, unsigned path)
 {
-	struct nopal_paths *paths =
-		nopal__bottom(nopal__core(session))->awake->paths;
+	struct nopal_paths *paths = nopal__bottom(nopal__core(session))->awake->paths;
 
 	if (paths && path < NOPAL_PATHS_MOST && paths->path[path].endpoint)
 		paths->open |= 1u << path;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path_cache.c -- what sessions measured of the path between two hosts, kept when
- * they have ended: a table of fixed size, by a keyed hash.
+ * path_cache.c -- what sessions measured of the path between two hosts, kept when they have ended:
+ * a table of fixed size, by a keyed hash.
  *
  *   free --hold--> held --last release--> idle --hold--> held
  *     ^             |                      |
  *     +-says nothing+                      +--room is wanted--> another pair's
  *
- * A record is named by its place, 1 and up; 0 is none.  Idle ones are in a list by
- * the time of their last release.
+ * A record is named by its place, 1 and up; 0 is none.  Idle ones are in a list by the time of
+ * their last release.
  */
 #include <string.h>
 
@@ -36,8 +36,7 @@ struct nopal_path_cache {
 	struct path_record record[]; /* record[0] is none */
 };
 
-struct nopal_path_cache *nopal__path_cache_new(uint32_t room,
-					       const uint64_t secret[2])
+struct nopal_path_cache *nopal__path_cache_new(uint32_t room, const uint64_t secret[2])
 {
 	struct nopal_path_cache *cache =
 		calloc(1, sizeof(*cache) + (room + 1) * sizeof(*cache->record));
@@ -69,8 +68,7 @@ void nopal__path_cache_free(struct nopal_path_cache *cache)
 	free(cache);
 }
 
-static uint32_t *bucket_of(const struct nopal_path_cache *cache,
-			   const struct nopal_path_pair *pair)
+static uint32_t *bucket_of(const struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
 {
 	uint64_t hash = nopal__siphash(cache->secret, pair, sizeof(*pair));
 
@@ -82,8 +80,7 @@ static uint32_t record_find(const struct nopal_path_cache *cache,
 {
 	uint32_t record = *bucket_of(cache, pair);
 
-	while (record &&
-	       memcmp(&cache->record[record].pair, pair, sizeof(*pair)) != 0)
+	while (record && memcmp(&cache->record[record].pair, pair, sizeof(*pair)) != 0)
 		record = cache->record[record].next;
 	return record;
 }
@@ -131,8 +128,7 @@ static void record_clear(struct nopal_path_cache *cache, uint32_t record)
 	cache->free = record;
 }
 
-static uint32_t record_make(struct nopal_path_cache *cache,
-			    const struct nopal_path_pair *pair)
+static uint32_t record_make(struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
 {
 	uint32_t *bucket = bucket_of(cache, pair), record = cache->oldest;
 
@@ -150,8 +146,7 @@ static uint32_t record_make(struct nopal_path_cache *cache,
 	return record;
 }
 
-uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache,
-				const struct nopal_path_pair *pair)
+uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
 {
 	uint32_t record = record_find(cache, pair);
 
@@ -187,8 +182,7 @@ void nopal__path_cache_release(struct nopal_path_cache *cache, uint32_t record)
 /* -------------------------------------------------------------------- facts */
 
 void nopal__path_cache_write(struct nopal_path_cache *cache, uint32_t record,
-			     enum nopal_path_fact fact, int64_t value,
-			     int64_t now_ns)
+			     enum nopal_path_fact fact, int64_t value, int64_t now_ns)
 {
 	struct path_record *self = &cache->record[record];
 
@@ -197,9 +191,8 @@ void nopal__path_cache_write(struct nopal_path_cache *cache, uint32_t record,
 	self->fact[fact].measured_ns = now_ns;
 }
 
-bool nopal__path_cache_read(const struct nopal_path_cache *cache,
-			    uint32_t record, enum nopal_path_fact fact,
-			    int64_t *ret_value, int64_t *ret_measured_ns)
+bool nopal__path_cache_read(const struct nopal_path_cache *cache, uint32_t record,
+			    enum nopal_path_fact fact, int64_t *ret_value, int64_t *ret_measured_ns)
 {
 	const struct path_record *self = &cache->record[record];
 
@@ -219,25 +212,21 @@ static struct nopal_path_cache *cache_of(struct nopal_world *world)
 	if (!world->path_cache) {
 		for (int i = 0; i < 2; i++)
 			secret[i] = world->ops->random(world);
-		world->path_cache =
-			nopal__path_cache_new(NOPAL_PATH_RECORDS, secret);
+		world->path_cache = nopal__path_cache_new(NOPAL_PATH_RECORDS, secret);
 	}
 	return world->path_cache;
 }
 
-/* The session's record, which it holds from now on; NULL: there is no room, or many
- * peers are below.  Of a stack of layers the lowest one holds it. */
-static struct nopal_path_cache *record_of(const struct nopal_session *session,
-					  uint32_t *ret_record)
+/* The session's record, which it holds from now on; NULL: there is no room, or many peers are
+ * below.  Of a stack of layers the lowest one holds it. */
+static struct nopal_path_cache *record_of(const struct nopal_session *session, uint32_t *ret_record)
 {
 	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
-	struct nopal_path_cache *cache =
-		bottom->lowest ? cache_of(bottom->world) : NULL;
+	struct nopal_path_cache *cache = bottom->lowest ? cache_of(bottom->world) : NULL;
 	struct nopal_path_pair pair;
 
 	if (cache && !bottom->path_record) {
-		memcpy(pair.local, bottom->endpoint->port.local.ip,
-		       sizeof(pair.local));
+		memcpy(pair.local, bottom->endpoint->port.local.ip, sizeof(pair.local));
 		memcpy(pair.peer, bottom->peer.ip, sizeof(pair.peer));
 		bottom->path_record = nopal__path_cache_hold(cache, &pair);
 	}
@@ -245,26 +234,23 @@ static struct nopal_path_cache *record_of(const struct nopal_session *session,
 	return *ret_record ? cache : NULL;
 }
 
-void nopal_path_remember(struct nopal_session *session,
-			 enum nopal_path_fact fact, int64_t value)
+void nopal_path_remember(struct nopal_session *session, enum nopal_path_fact fact, int64_t value)
 {
 	uint32_t record;
 	struct nopal_path_cache *cache = record_of(session, &record);
 
 	if (cache)
-		nopal__path_cache_write(cache, record, fact, value,
-					session->now_ns);
+		nopal__path_cache_write(cache, record, fact, value, session->now_ns);
 }
 
-bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact,
-		       int64_t *ret_value, int64_t *ret_age_ns)
+bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact, int64_t *ret_value,
+		       int64_t *ret_age_ns)
 {
 	uint32_t record;
 	struct nopal_path_cache *cache = record_of(session, &record);
 	int64_t measured_ns;
 
-	if (!cache || !nopal__path_cache_read(cache, record, fact, ret_value,
-					      &measured_ns))
+	if (!cache || !nopal__path_cache_read(cache, record, fact, ret_value, &measured_ns))
 		return false;
 	*ret_age_ns = session->now_ns - measured_ns;
 	return true;
@@ -273,7 +259,6 @@ bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact,
 void nopal__path_record_release(struct nopal_core *bottom)
 {
 	if (bottom->path_record)
-		nopal__path_cache_release(bottom->world->path_cache,
-					  bottom->path_record);
+		nopal__path_cache_release(bottom->world->path_cache, bottom->path_record);
 	bottom->path_record = 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths.h -- the paths of a session: by which of them something arrives and leaves,
- * and those that it has beside its first one (path.c).  Part of session.h, which includes
- * it.
+ * paths.h -- the paths of a session: by which of them something arrives and leaves, and those that
+ * it has beside its first one (path.c).  Part of session.h, which includes it.
  */
 #ifndef NOPAL_PATHS_H
 #define NOPAL_PATHS_H
@@ -23,8 +22,8 @@ struct nopal_paths {
 };
 
 uint8_t nopal__path_arrived(struct nopal_core *bottom);
-/* The number of the path by which what arrives now came: all of an arrival by one,
- * but for what a move puts between. */
+/* The number of the path by which what arrives now came: all of an arrival by one, but for what a
+ * move puts between. */
 static inline uint8_t nopal__path_of_arrival(struct nopal_core *bottom)
 {
 	const struct nopal_endpoint *endpoint = bottom->endpoint;
@@ -32,17 +31,14 @@ static inline uint8_t nopal__path_of_arrival(struct nopal_core *bottom)
 	if (endpoint->arrived_of == bottom)
 		return endpoint->arrived_path;
 	if (endpoint->arrived_at == endpoint && endpoint->arrived_from &&
-	    memcmp(endpoint->arrived_from, &bottom->peer,
-		   sizeof(bottom->peer)) == 0)
+	    memcmp(endpoint->arrived_from, &bottom->peer, sizeof(bottom->peer)) == 0)
 		return 0; /* as most often: by the first */
 	return nopal__path_arrived(bottom);
 }
-/* Where sessions follow their peer: what came by another path than the first was for
- * who follows. */
-bool nopal__path_is_elsewhere(struct nopal_core *bottom,
-			      struct nopal_segment *segment);
-void nopal__paths_forget(struct nopal_core *bottom,
-			 const struct nopal_endpoint *door);
+/* Where sessions follow their peer: what came by another path than the first was for who
+ * follows. */
+bool nopal__path_is_elsewhere(struct nopal_core *bottom, struct nopal_segment *segment);
+void nopal__paths_forget(struct nopal_core *bottom, const struct nopal_endpoint *door);
 /* What was longer than this is said not to pass; 0: nobody knows how long. */
 void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.c -- sealing: from a checked composition to flat arrays, slots, masks
- * and a header plan.
+ * plan.c -- sealing: from a checked composition to flat arrays, slots, masks and a header plan.
  *
- * What both peers must number alike (kinds, header fields) goes by the names of
- * the microprotocols, never by the order in a config; what is local goes by the
- * config's order.  seal_layer.c makes a layer's arrays, seal_wire.c kinds and headers.
+ * What both peers must number alike (kinds, header fields) goes by the names of the microprotocols,
+ * never by the order in a config; what is local goes by the config's order.  seal_layer.c makes a
+ * layer's arrays, seal_wire.c kinds and headers.
  */
 #include <string.h>
 
@@ -25,23 +24,19 @@ static const int64_t BUDGET_HOLD_NS = 10 * NOPAL_SECOND;
 /* ------------------------------------------------------------------- sealing */
 
 /* False: the arena failed. */
-static bool seal_parts(struct nopal_plan *plan,
-		       const struct nopal_composition *composition)
+static bool seal_parts(struct nopal_plan *plan, const struct nopal_composition *composition)
 {
 	uint32_t index = 0;
 
 	for (size_t l = 0; l < composition->layer_count; l++)
 		plan->part_count += (uint32_t)composition->layers[l].count;
 	plan->layer_count = (uint32_t)composition->layer_count;
-	plan->layers = nopal__zeroed(plan->arena, plan->layer_count,
-				     sizeof(*plan->layers));
-	plan->parts = nopal__zeroed(plan->arena, plan->part_count,
-				    sizeof(*plan->parts));
+	plan->layers = nopal__zeroed(plan->arena, plan->layer_count, sizeof(*plan->layers));
+	plan->parts = nopal__zeroed(plan->arena, plan->part_count, sizeof(*plan->parts));
 	if (!plan->layers || !plan->parts)
 		return false;
 	for (size_t l = 0; l < composition->layer_count; l++) {
-		const struct nopal_composed_layer *composed =
-			&composition->layers[l];
+		const struct nopal_composed_layer *composed = &composition->layers[l];
 
 		plan->layers[l] = (struct nopal_layer){
 			.name = composed->name,
@@ -51,10 +46,8 @@ static bool seal_parts(struct nopal_plan *plan,
 			.part_count = (uint8_t)composed->count,
 		};
 		for (size_t m = 0; m < composed->count; m++, index++) {
-			plan->parts[index].microprotocol =
-				composed->members[m].microprotocol;
-			plan->parts[index].parameters =
-				composed->members[m].parameters;
+			plan->parts[index].microprotocol = composed->members[m].microprotocol;
+			plan->parts[index].parameters = composed->members[m].parameters;
 			plan->parts[index].index = (uint8_t)index;
 		}
 	}
@@ -62,53 +55,43 @@ static bool seal_parts(struct nopal_plan *plan,
 }
 
 static const struct nopal_part *provider(const struct nopal_plan *plan,
-					 const struct nopal_layer *layer,
-					 const char *role)
+					 const struct nopal_layer *layer, const char *role)
 {
 	for (uint32_t p = 0; p < layer->part_count; p++)
-		if (nopal__answers(
-			    plan->parts[layer->first_part + p].microprotocol,
-			    role))
+		if (nopal__answers(plan->parts[layer->first_part + p].microprotocol, role))
 			return &plan->parts[layer->first_part + p];
 	return NULL;
 }
 
-static const struct nopal_part *bottom_provider(const struct nopal_plan *plan,
-						const char *role)
+static const struct nopal_part *bottom_provider(const struct nopal_plan *plan, const char *role)
 {
 	return provider(plan, &plan->layers[plan->layer_count - 1], role);
 }
 
 static uint32_t mtu_of(const struct nopal_plan *plan)
 {
-	const struct nopal_part *part =
-		bottom_provider(plan, "message_segments");
-	const struct nopal_parameter *parameter =
-		part ? part->microprotocol->parameters : NULL;
+	const struct nopal_part *part = bottom_provider(plan, "message_segments");
+	const struct nopal_parameter *parameter = part ? part->microprotocol->parameters : NULL;
 
 	for (; parameter && parameter->name; parameter++)
 		if (strcmp(parameter->name, "mtu") == 0)
-			return (uint32_t)nopal__parameter_get(part->parameters,
-							      parameter);
+			return (uint32_t)nopal__parameter_get(part->parameters, parameter);
 	return MTU_DEFAULT;
 }
 
-/* The most that a kind of the layer puts around a packed data segment, with what the
- * kind has before it; 0: none wraps one. */
-static uint32_t most_around(const struct nopal_plan *plan,
-			    const struct nopal_layer *layer)
+/* The most that a kind of the layer puts around a packed data segment, with what the kind has
+ * before it; 0: none wraps one. */
+static uint32_t most_around(const struct nopal_plan *plan, const struct nopal_layer *layer)
 {
 	bool lowest = layer->index + 1u == plan->layer_count;
 	uint32_t most = 0;
 
-	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_CAST;
-	     code++) {
+	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_CAST; code++) {
 		const struct nopal_kind_plan *kind = &plan->kinds[code];
 		uint32_t around = kind->around;
 
 		if (lowest)
-			around += plan->head_bytes + kind->header.bytes +
-				  plan->trailer_bytes;
+			around += plan->head_bytes + kind->header.bytes + plan->trailer_bytes;
 		if (layer->kinds >> code & 1 && kind->around && around > most)
 			most = around;
 	}
@@ -116,23 +99,20 @@ static uint32_t most_around(const struct nopal_plan *plan,
 }
 
 /* The longest segment that the layer takes from the one above it as one of its own. */
-static uint32_t takes(const struct nopal_plan *plan,
-		      const struct nopal_layer *layer)
+static uint32_t takes(const struct nopal_plan *plan, const struct nopal_layer *layer)
 {
-	const struct nopal_part *part =
-		provider(plan, layer, "message_segments");
+	const struct nopal_part *part = provider(plan, layer, "message_segments");
 	uint64_t limit = layer->body_bytes;
 
 	if (part && part->microprotocol->message_limit)
-		limit = part->microprotocol->message_limit(part->parameters,
-							   layer->body_bytes);
+		limit = part->microprotocol->message_limit(part->parameters, layer->body_bytes);
 	return limit < layer->body_bytes ? (uint32_t)limit : layer->body_bytes;
 }
 
-/* What wraps a data segment must fit where the segment itself does: in a datagram, or
- * in what the layer below takes.  `room`: of data that nothing wraps. */
-static uint32_t room_within(const struct nopal_plan *plan,
-			    const struct nopal_layer *layer, uint32_t room)
+/* What wraps a data segment must fit where the segment itself does: in a datagram, or in what the
+ * layer below takes.  `room`: of data that nothing wraps. */
+static uint32_t room_within(const struct nopal_plan *plan, const struct nopal_layer *layer,
+			    uint32_t room)
 {
 	bool lowest = layer->index + 1u == plan->layer_count;
 	uint32_t around = most_around(plan, layer), whole = room, used;
@@ -141,8 +121,7 @@ static uint32_t room_within(const struct nopal_plan *plan,
 		return room;
 	if (lowest)
 		whole = plan->datagram_bytes;
-	used = around + (lowest ? plan->kinds[NOPAL_KIND_DATA].header.bytes
-				: layer->coded.bytes);
+	used = around + (lowest ? plan->kinds[NOPAL_KIND_DATA].header.bytes : layer->coded.bytes);
 	if (used >= whole)
 		return 0;
 	return whole - used < room ? whole - used : room;
@@ -164,24 +143,19 @@ static uint32_t path_floor_of(const struct nopal_plan *plan)
 {
 	uint32_t floor = NOPAL_PATH_FLOOR - NOPAL_UDP_BYTES;
 
-	return bottom_provider(plan, "path_limit") &&
-			       floor < plan->datagram_bytes
+	return bottom_provider(plan, "path_limit") && floor < plan->datagram_bytes
 		       ? floor
 		       : plan->datagram_bytes;
 }
 
 /* Where the path is asked, all must fit the least that it may take. */
-static int seal_path(const struct nopal_plan *plan,
-		     struct nopal_problems *problems)
+static int seal_path(const struct nopal_plan *plan, struct nopal_problems *problems)
 {
-	if (plan->datagram_bytes - plan->path_floor <
-	    plan->layers[0].body_bytes)
+	if (plan->datagram_bytes - plan->path_floor < plan->layers[0].body_bytes)
 		return 0;
 	nopal_problems_add(problems, plan->name, 0,
-			   "use fewer attributes, or leave the role path_limit "
-			   "out",
-			   "a path of %d bytes leaves no room for a body",
-			   NOPAL_PATH_FLOOR);
+			   "use fewer attributes, or leave the role path_limit out",
+			   "a path of %d bytes leaves no room for a body", NOPAL_PATH_FLOOR);
 	return -1;
 }
 
@@ -191,26 +165,21 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	uint32_t introduction =
 		plan->admission || plan->demux == NOPAL_DEMUX_FOREIGN
 			? 0
-			: NOPAL_FINGERPRINT_BYTES + 1 + NOPAL_ID_BYTES -
-				  plan->head_bytes;
+			: NOPAL_FINGERPRINT_BYTES + 1 + NOPAL_ID_BYTES - plan->head_bytes;
 	uint32_t used;
 
 	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
-	plan->trailer_bytes =
-		plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
+	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
 	plan->data_field_bytes = plan->kinds[NOPAL_KIND_DATA].header.bytes;
 	if (plan->format)
-		plan->data_field_bytes +=
-			plan->format->microprotocol->format->bytes;
+		plan->data_field_bytes += plan->format->microprotocol->format->bytes;
 	plan->header_bytes = plan->head_bytes + plan->data_field_bytes;
 	used = plan->header_bytes + plan->trailer_bytes + introduction;
 	if (used < plan->datagram_bytes)
 		seal_bodies(plan, plan->datagram_bytes - used);
 	if (!plan->layers[0].body_bytes) {
-		nopal_problems_add(
-			problems, plan->name, 0, "raise the MTU",
-			"an MTU of %u bytes leaves no room for a body",
-			mtu_of(plan));
+		nopal_problems_add(problems, plan->name, 0, "raise the MTU",
+				   "an MTU of %u bytes leaves no room for a body", mtu_of(plan));
 		return -1;
 	}
 	plan->message_least = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
@@ -218,8 +187,7 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	return seal_path(plan, problems);
 }
 
-static void seal_budget(struct nopal_plan *plan,
-			const struct nopal_budget *wanted)
+static void seal_budget(struct nopal_plan *plan, const struct nopal_budget *wanted)
 {
 	plan->budget = *wanted;
 	if (!plan->budget.bytes)
@@ -237,8 +205,7 @@ static void seal_stages(struct nopal_plan *plan)
 	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
 
 	for (uint32_t p = 0; p < bottom->part_count; p++) {
-		const struct nopal_part *part =
-			&plan->parts[bottom->first_part + p];
+		const struct nopal_part *part = &plan->parts[bottom->first_part + p];
 
 		if (part->microprotocol->seal)
 			plan->seal = part;
@@ -260,23 +227,19 @@ static void seal_demux(struct nopal_plan *plan)
 		plan->head_bytes = NOPAL_ID_BYTES;
 	if (plan->demux != NOPAL_DEMUX_FOREIGN)
 		plan->head_bytes++;
-	plan->follows_peer = plan->demux == NOPAL_DEMUX_ID &&
-			     bottom_provider(plan, "path_change");
-	plan->many_paths =
-		plan->follows_peer || (plan->demux == NOPAL_DEMUX_ID &&
-				       bottom_provider(plan, "parallel_paths"));
+	plan->follows_peer = plan->demux == NOPAL_DEMUX_ID && bottom_provider(plan, "path_change");
+	plan->many_paths = plan->follows_peer || (plan->demux == NOPAL_DEMUX_ID &&
+						  bottom_provider(plan, "parallel_paths"));
 }
 
 /* Where many stand on one, or one on many. */
-static void seal_multiplicity(struct nopal_plan *plan,
-			      const struct nopal_composition *composition)
+static void seal_multiplicity(struct nopal_plan *plan, const struct nopal_composition *composition)
 {
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		switch (composition->layers[l].multiplicity) {
 		case NOPAL_PER_DESTINATION:
 			plan->destinations = (uint8_t)l;
-			plan->channel =
-				provider(plan, &plan->layers[l - 1], "channel");
+			plan->channel = provider(plan, &plan->layers[l - 1], "channel");
 			break;
 		case NOPAL_PER_STREAM:
 			plan->flow = (uint8_t)(l + 1);
@@ -314,8 +277,7 @@ static int seal_layers(struct nopal_plan *plan)
 	int failed = 0;
 
 	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
-		failed = nopal__seal_layer(plan, &plan->layers[l],
-					   &composition->layers[l]);
+		failed = nopal__seal_layer(plan, &plan->layers[l], &composition->layers[l]);
 	if (failed)
 		return failed;
 	nopal__seal_facts(plan);
@@ -337,11 +299,9 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	seal_multiplicity(plan, composition);
 	seal_stages(plan);
 	seal_demux(plan);
-	if (nopal__seal_wire(plan, problems) < 0 ||
-	    seal_sizes(plan, problems) < 0 ||
-	    nopal__compose_resolve(
-		    composition, plan->layers[plan->layer_count - 1].body_bytes,
-		    problems) < 0)
+	if (nopal__seal_wire(plan, problems) < 0 || seal_sizes(plan, problems) < 0 ||
+	    nopal__compose_resolve(composition, plan->layers[plan->layer_count - 1].body_bytes,
+				   problems) < 0)
 		return NULL;
 	plan->destination_slot = (uint8_t)nopal_property(plan, "destination");
 	if (seal_layers(plan) < 0 || nopal__seal_fields(plan) < 0)
@@ -351,11 +311,9 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 }
 
 /* NULL where anything was wrong. */
-static struct nopal_plan *plan_of(struct nopal_config *config,
-				  struct nopal_problems *problems)
+static struct nopal_plan *plan_of(struct nopal_config *config, struct nopal_problems *problems)
 {
-	struct nopal_composition *composition =
-		nopal__compose(config, problems);
+	struct nopal_composition *composition = nopal__compose(config, problems);
 	size_t errors = problems->errors;
 	struct nopal_plan *plan;
 
@@ -369,20 +327,16 @@ static struct nopal_plan *plan_of(struct nopal_config *config,
 	return NULL;
 }
 
-struct nopal_plan *nopal_plan_load(const char *name_or_path,
-				   const char *const *sets,
+struct nopal_plan *nopal_plan_load(const char *name_or_path, const char *const *sets,
 				   struct nopal_problems *problems)
 {
-	return plan_of(nopal__config_load(name_or_path, sets, problems),
-		       problems);
+	return plan_of(nopal__config_load(name_or_path, sets, problems), problems);
 }
 
-struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
-				    const char *const *sets,
+struct nopal_plan *nopal_plan_parse(const char *text, const char *file, const char *const *sets,
 				    struct nopal_problems *problems)
 {
-	return plan_of(nopal__config_parse(text, file, sets, problems),
-		       problems);
+	return plan_of(nopal__config_parse(text, file, sets, problems), problems);
 }
 
 struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan)
@@ -393,8 +347,7 @@ struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan)
 
 void nopal_plan_unref(struct nopal_plan *plan)
 {
-	if (!plan || atomic_fetch_sub_explicit(&plan->references, 1,
-					       memory_order_acq_rel) > 1)
+	if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) > 1)
 		return;
 	nopal__watched_free(plan->watched);
 	nopal__composition_free(plan->composition);

@@ -58,8 +58,7 @@ uint32_t nopal_plan_message_least(const struct nopal_plan *plan)
 	return plan->message_least;
 }
 
-size_t nopal_plan_fields(const struct nopal_plan *plan,
-			 const struct nopal_plan_field **ret_fields)
+size_t nopal_plan_fields(const struct nopal_plan *plan, const struct nopal_plan_field **ret_fields)
 {
 	*ret_fields = plan->fields;
 	return plan->field_count;
@@ -70,14 +69,13 @@ size_t nopal_plan_part_count(const struct nopal_plan *plan)
 	return plan->part_count;
 }
 
-const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan,
-					 size_t index)
+const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t index)
 {
 	return index < plan->part_count ? &plan->parts[index] : NULL;
 }
 
-/* Handlers for data, in every layer from the top; for an event that only other
- * kinds have, those of the first kind that does. */
+/* Handlers for data, in every layer from the top; for an event that only other kinds have, those of
+ * the first kind that does. */
 size_t nopal_plan_handlers(const struct nopal_plan *plan, unsigned event,
 			   const struct nopal_part **ret_parts, size_t room)
 {

@@ -9,8 +9,8 @@
 
 struct nopal_handle;
 
-/* Objects of one size, of all sessions of an endpoint; never moved, and named by
- * handles.  Before each object, out of its user's sight, lies its head. */
+/* Objects of one size, of all sessions of an endpoint; never moved, and named by handles.  Before
+ * each object, out of its user's sight, lies its head. */
 struct nopal_pool {
 	struct nopal_pool *next; /* of another size */
 	char **chunks;
@@ -31,20 +31,17 @@ struct nopal_objects {
 	uint32_t alive;
 };
 
-/* The pool of objects of this size in the list, which gets it where it has none;
- * NULL: out of memory. */
-struct nopal_pool *nopal__pool_of(struct nopal_pool **pools,
-				  uint32_t object_bytes);
+/* The pool of objects of this size in the list, which gets it where it has none; NULL: out of
+ * memory. */
+struct nopal_pool *nopal__pool_of(struct nopal_pool **pools, uint32_t object_bytes);
 void nopal__pools_free(struct nopal_pool **pools);
-void *nopal__pool_take(struct nopal_objects *objects,
-		       struct nopal_handle *ret_handle);
+void *nopal__pool_take(struct nopal_objects *objects, struct nopal_handle *ret_handle);
 void nopal__pool_give(struct nopal_objects *objects, void *object);
 /* To another session, of the same pool: who has its old handle finds it no more. */
-struct nopal_handle nopal__pool_move(struct nopal_objects *from,
-				     struct nopal_objects *to, void *object);
+struct nopal_handle nopal__pool_move(struct nopal_objects *from, struct nopal_objects *to,
+				     void *object);
 /* NULL: what the handle named is gone. */
-void *nopal__pool_find(const struct nopal_objects *objects,
-		       struct nopal_handle handle);
+void *nopal__pool_find(const struct nopal_objects *objects, struct nopal_handle handle);
 /* Starts to fetch the object at this index; any index will do. */
 void nopal__pool_prefetch(const struct nopal_objects *objects, uint32_t index);
 /* The living objects of a session in the order of their making; NULL: no more. */

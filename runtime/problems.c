@@ -2,12 +2,11 @@
 /*
  * problems.c -- what is wrong with a user's input, all at once.
  *
- * A problem says what is wrong, where, and the smallest fix.  The checks of a
- * composition add them in whatever order suits the check; people read them in
- * the order of lines.
+ * A problem says what is wrong, where, and the smallest fix.  The checks of a composition add them
+ * in whatever order suits the check; people read them in the order of lines.
  *
- * A list always has room for one entry more, which says that memory is out: after
- * it nothing is added, for what is missing would be complained about as well.
+ * A list always has room for one entry more, which says that memory is out: after it nothing is
+ * added, for what is missing would be complained about as well.
  */
 #include "problems.h"
 
@@ -18,8 +17,7 @@
 /* Said where there is no memory to say it: of nobody's heap. */
 static char problems_cause[] = "out of memory";
 static char problems_fix[] = "free memory, or raise the limit of this process";
-static struct nopal_problem_entry problems_only = { .cause = problems_cause,
-						    .fix = problems_fix };
+static struct nopal_problem_entry problems_only = { .cause = problems_cause, .fix = problems_fix };
 
 void nopal_problems_init(struct nopal_problems *problems)
 {
@@ -44,8 +42,8 @@ void nopal_problems_fini(struct nopal_problems *problems)
 	nopal_problems_init(problems);
 }
 
-/* Room for one more, and for the last one that can be: so nothing is needed to
- * say that there is no memory, once there is an array at all. */
+/* Room for one more, and for the last one that can be: so nothing is needed to say that there is no
+ * memory, once there is an array at all. */
 static bool problems_room(struct nopal_problems *problems)
 {
 	enum { PROBLEMS_FIRST_ROOM = 8 };
@@ -76,8 +74,7 @@ void nopal__problems_no_memory(struct nopal_problems *problems)
 }
 
 /* Takes the strings of `entry`. */
-static void problems_put(struct nopal_problems *problems,
-			 struct nopal_problem_entry entry)
+static void problems_put(struct nopal_problems *problems, struct nopal_problem_entry entry)
 {
 	if (problems && !problems->no_memory && problems_room(problems)) {
 		problems->entries[problems->count++] = entry;
@@ -89,18 +86,17 @@ static void problems_put(struct nopal_problems *problems,
 }
 
 /* The last one that was added, to be completed; NULL: the list takes no more. */
-static struct nopal_problem_entry *
-problems_last(const struct nopal_problems *problems)
+static struct nopal_problem_entry *problems_last(const struct nopal_problems *problems)
 {
 	if (!problems || problems->no_memory || !problems->count)
 		return NULL;
 	return &problems->entries[problems->count - 1];
 }
 
-__attribute__((format(printf, 6, 0))) static void
-problems_add(struct nopal_problems *problems, const char *file, int line,
-	     const char *fix, bool warning, const char *cause,
-	     va_list arguments)
+__attribute__((format(printf, 6, 0))) static void problems_add(struct nopal_problems *problems,
+							       const char *file, int line,
+							       const char *fix, bool warning,
+							       const char *cause, va_list arguments)
 {
 	struct nopal_problem_entry entry = { .line = line, .warning = warning };
 
@@ -118,8 +114,8 @@ problems_add(struct nopal_problems *problems, const char *file, int line,
 	problems_put(problems, entry);
 }
 
-void nopal_problems_add(struct nopal_problems *problems, const char *file,
-			int line, const char *fix, const char *cause, ...)
+void nopal_problems_add(struct nopal_problems *problems, const char *file, int line,
+			const char *fix, const char *cause, ...)
 {
 	va_list arguments;
 
@@ -128,8 +124,8 @@ void nopal_problems_add(struct nopal_problems *problems, const char *file,
 	va_end(arguments);
 }
 
-void nopal_problems_warn(struct nopal_problems *problems, const char *file,
-			 int line, const char *fix, const char *cause, ...)
+void nopal_problems_warn(struct nopal_problems *problems, const char *file, int line,
+			 const char *fix, const char *cause, ...)
 {
 	va_list arguments;
 
@@ -158,20 +154,19 @@ void nopal__problems_fix(struct nopal_problems *problems, const char *fix, ...)
 	entry->fix = written;
 }
 
-/* The microprotocol does not know its file and line: whoever called its
- * validate() moves these entries with the place. */
-void nopal_problem(struct nopal_problems *problems, const char *parameter,
-		   const char *cause, const char *fix)
+/* The microprotocol does not know its file and line: whoever called its validate() moves these
+ * entries with the place. */
+void nopal_problem(struct nopal_problems *problems, const char *parameter, const char *cause,
+		   const char *fix)
 {
 	if (parameter)
-		nopal_problems_add(problems, NULL, 0, fix, "%s: %s", parameter,
-				   cause);
+		nopal_problems_add(problems, NULL, 0, fix, "%s: %s", parameter, cause);
 	else
 		nopal_problems_add(problems, NULL, 0, fix, "%s", cause);
 }
 
-void nopal__problems_move(struct nopal_problems *to,
-			  struct nopal_problems *from, struct nopal_place place)
+void nopal__problems_move(struct nopal_problems *to, struct nopal_problems *from,
+			  struct nopal_place place)
 {
 	bool no_memory = from->no_memory;
 
@@ -195,8 +190,7 @@ void nopal__problems_move(struct nopal_problems *to,
 
 /* ------------------------------------------------------------------ printing */
 
-static bool problems_later(const struct nopal_problem_entry *a,
-			   const struct nopal_problem_entry *b)
+static bool problems_later(const struct nopal_problem_entry *a, const struct nopal_problem_entry *b)
 {
 	int files;
 
@@ -213,8 +207,7 @@ static void problems_sort(struct nopal_problems *problems)
 		struct nopal_problem_entry moved = problems->entries[i];
 		size_t at = i;
 
-		while (at > 0 &&
-		       problems_later(&problems->entries[at - 1], &moved)) {
+		while (at > 0 && problems_later(&problems->entries[at - 1], &moved)) {
 			problems->entries[at] = problems->entries[at - 1];
 			at--;
 		}
@@ -232,8 +225,7 @@ void nopal_problems_print(struct nopal_problems *problems, FILE *out)
 			fprintf(out, "%s:%d: ", entry->file, entry->line);
 		else if (entry->file)
 			fprintf(out, "%s: ", entry->file);
-		fprintf(out, "%s: %s\n", entry->warning ? "warning" : "error",
-			entry->cause);
+		fprintf(out, "%s: %s\n", entry->warning ? "warning" : "error", entry->cause);
 		if (entry->fix)
 			fprintf(out, "  fix: %s\n", entry->fix);
 	}
@@ -252,8 +244,8 @@ static size_t least_of(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Edit distance with swaps of neighbours (optimal string alignment): what
- * fingers do to a word.  Three rows suffice. */
+/* Edit distance with swaps of neighbours (optimal string alignment): what fingers do to a word.
+ * Three rows suffice. */
 static size_t nearest_distance(const char *a, const char *b)
 {
 	size_t rows[3][NEAREST_LONGEST + 1];
@@ -269,10 +261,9 @@ static size_t nearest_distance(const char *a, const char *b)
 		for (size_t j = 1; j <= length_b; j++) {
 			size_t change = a[i - 1] != b[j - 1];
 
-			row[j] = least_of(least_of(above[j], row[j - 1]) + 1,
-					  above[j - 1] + change);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1])
+			row[j] =
+				least_of(least_of(above[j], row[j - 1]) + 1, above[j - 1] + change);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				row[j] = least_of(row[j], before[j - 2] + 1);
 		}
 		before = above;
@@ -282,8 +273,7 @@ static size_t nearest_distance(const char *a, const char *b)
 	return above[length_b];
 }
 
-/* Is `name` made of the first letters of the words of `full`: fec for
- * forward_error_correction? */
+/* Is `name` made of the first letters of the words of `full`: fec for forward_error_correction? */
 static bool nearest_initials(const char *name, const char *full)
 {
 	bool begins = true;

@@ -8,10 +8,8 @@
 #include "config.h"
 #include "nopal.h"
 
-/* Moves all of `from` behind `to`, and empties `from`.  What names no file
- * gets this place. */
-void nopal__problems_move(struct nopal_problems *to,
-			  struct nopal_problems *from,
+/* Moves all of `from` behind `to`, and empties `from`.  What names no file gets this place. */
+void nopal__problems_move(struct nopal_problems *to, struct nopal_problems *from,
 			  struct nopal_place place);
 
 /* Ends the list with the error that memory is out.  Needs none. */
@@ -20,9 +18,9 @@ void nopal__problems_no_memory(struct nopal_problems *problems);
 /* printf-like: the fix of the problem that was just added. */
 void nopal__problems_fix(struct nopal_problems *problems, const char *fix, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The fix of the problem that was just added becomes "did you mean `X`?" where a
- * name of the NULL-ended list is near; else `before` and all the names, or, where
- * `before` is NULL, it stays as it is. */
+/* The fix of the problem that was just added becomes "did you mean `X`?" where a name of the
+ * NULL-ended list is near; else `before` and all the names, or, where `before` is NULL, it stays as
+ * it is. */
 void nopal__problems_suggest(struct nopal_problems *problems, const char *name,
 			     const char *const *names, const char *before);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * promise.c -- the service of each layer of a composition, from the rows that its
- * microprotocols declare (promise.h says how they combine).
+ * promise.c -- the service of each layer of a composition, from the rows that its microprotocols
+ * declare (promise.h says how they combine).
  *
- * A walk begins with the network and takes the layers from the lowest up.  Layers
- * above destinations, where something leaves once for all by a channel, stand on
- * the worse of two: a destination's session, and the bare channel, of which only
- * the seal of the lowest layer remains.
+ * A walk begins with the network and takes the layers from the lowest up.  Layers above
+ * destinations, where something leaves once for all by a channel, stand on the worse of two: a
+ * destination's session, and the bare channel, of which only the seal of the lowest layer remains.
  */
 #include "promise.h"
 
@@ -22,21 +21,19 @@ static const unsigned promise_network[NOPAL_QUALITIES] = {
 	[NOPAL_PROGRESS] = NOPAL_GOES_ON,
 };
 
-/* Qualities that a channel has of its own; all others are those of the session
- * that each destination has besides. */
+/* Qualities that a channel has of its own; all others are those of the session that each
+ * destination has besides. */
 static const enum nopal_quality promise_of_channel[] = {
 	NOPAL_DELIVERY, NOPAL_ORDER, NOPAL_DUPLICATES, NOPAL_INTEGRITY,
 	NOPAL_OUTCOME,	NOPAL_PACE,  NOPAL_BUFFER,
 };
 enum {
-	PROMISE_OF_CHANNEL =
-		sizeof(promise_of_channel) / sizeof(*promise_of_channel),
+	PROMISE_OF_CHANNEL = sizeof(promise_of_channel) / sizeof(*promise_of_channel),
 };
 
 /* ------------------------------------------------------------------ conditions */
 
-static bool promise_answered(const struct nopal_composed_layer *layer,
-			     const char *roles)
+static bool promise_answered(const struct nopal_composed_layer *layer, const char *roles)
 {
 	for (size_t i = 0; i < layer->count; i++)
 		if (nopal__answers(layer->members[i].microprotocol, roles))
@@ -44,8 +41,8 @@ static bool promise_answered(const struct nopal_composed_layer *layer,
 	return false;
 }
 
-/* What is for one destination alone has no part in what a group's layer does with the
- * messages that are for all: their numbers, their repair, and who gets them. */
+/* What is for one destination alone has no part in what a group's layer does with the messages that
+ * are for all: their numbers, their repair, and who gets them. */
 static bool promise_of_all(const struct nopal_promise *row)
 {
 	switch (row->quality) {
@@ -55,8 +52,7 @@ static bool promise_of_all(const struct nopal_promise *row)
 	case NOPAL_ORDER:
 	case NOPAL_DUPLICATES:
 	case NOPAL_OUTCOME:
-		return row->act == NOPAL_GIVES ||
-		       (row->stage == NOPAL_FAN_OUT && !row->of);
+		return row->act == NOPAL_GIVES || (row->stage == NOPAL_FAN_OUT && !row->of);
 	case NOPAL_INTEGRITY:
 	case NOPAL_LATENESS:
 	case NOPAL_PACE:
@@ -74,30 +70,25 @@ static bool promise_of_all(const struct nopal_promise *row)
 
 static bool promise_acts(const struct nopal_promise_walk *walk,
 			 const struct nopal_composed_layer *layer,
-			 const struct nopal_member *member,
-			 const struct nopal_promise *row)
+			 const struct nopal_member *member, const struct nopal_promise *row)
 {
 	const struct nopal_service *service = &walk->service;
 
 	if (walk->for_one && promise_of_all(row))
 		return false;
-	if (row->of && !walk->any_names &&
-	    !nopal__words_meet(row->of, walk->names, '|'))
+	if (row->of && !walk->any_names && !nopal__words_meet(row->of, walk->names, '|'))
 		return false;
 	if (row->amid_partial && !walk->amid_partial)
 		return false;
-	if (row->where_has &&
-	    !nopal_promises(service, row->where, row->where_has))
+	if (row->where_has && !nopal_promises(service, row->where, row->where_has))
 		return false;
-	if (row->unless_has &&
-	    nopal_promises(service, row->unless, row->unless_has))
+	if (row->unless_has && nopal_promises(service, row->unless, row->unless_has))
 		return false;
 	if (row->with && !promise_answered(layer, row->with))
 		return false;
 	if (row->without && promise_answered(layer, row->without))
 		return false;
-	return nopal__parameter_holds(member->microprotocol, member->parameters,
-				      row->when);
+	return nopal__parameter_holds(member->microprotocol, member->parameters, row->when);
 }
 
 /* -------------------------------------------------------------------- the walk */
@@ -115,24 +106,19 @@ static void promise_set(struct nopal_guarantee *one, unsigned value, int part,
 /* Nothing has been missed only where all arrives, at every one. */
 static void promise_follow(struct nopal_service *service)
 {
-	const struct nopal_guarantee *delivery =
-		&service->quality[NOPAL_DELIVERY];
-	const struct nopal_guarantee *receivers =
-		&service->quality[NOPAL_RECEIVERS];
-	const struct nopal_guarantee *why =
-		delivery->value != NOPAL_ALL ? delivery : receivers;
+	const struct nopal_guarantee *delivery = &service->quality[NOPAL_DELIVERY];
+	const struct nopal_guarantee *receivers = &service->quality[NOPAL_RECEIVERS];
+	const struct nopal_guarantee *why = delivery->value != NOPAL_ALL ? delivery : receivers;
 	struct nopal_guarantee *order = &service->quality[NOPAL_ORDER];
 
 	if (delivery->value != NOPAL_ALL || receivers->value != NOPAL_EVERY)
-		promise_set(order, order->value & ~(unsigned)NOPAL_GAPLESS,
-			    why->part, why->row);
+		promise_set(order, order->value & ~(unsigned)NOPAL_GAPLESS, why->part, why->row);
 }
 
-static void promise_row(struct nopal_promise_walk *walk, size_t layer,
-			size_t member, const struct nopal_promise *row)
+static void promise_row(struct nopal_promise_walk *walk, size_t layer, size_t member,
+			const struct nopal_promise *row)
 {
-	const struct nopal_composed_layer *composed =
-		&walk->composition->layers[layer];
+	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
 	struct nopal_guarantee *one = &walk->service.quality[row->quality];
 	int part = (int)(composed->first_part + member);
 
@@ -146,15 +132,13 @@ static void promise_row(struct nopal_promise_walk *walk, size_t layer,
 		promise_set(one, one->value & row->value, part, row);
 }
 
-static void promise_stage(struct nopal_promise_walk *walk, size_t layer,
-			  enum nopal_stage stage, enum nopal_act act)
+static void promise_stage(struct nopal_promise_walk *walk, size_t layer, enum nopal_stage stage,
+			  enum nopal_act act)
 {
-	const struct nopal_composed_layer *composed =
-		&walk->composition->layers[layer];
+	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
 
 	for (size_t i = 0; i < composed->count; i++) {
-		const struct nopal_promise *row =
-			composed->members[i].microprotocol->promises;
+		const struct nopal_promise *row = composed->members[i].microprotocol->promises;
 
 		for (; row && row->because; row++)
 			if (row->stage == stage && row->act == act)
@@ -163,25 +147,23 @@ static void promise_stage(struct nopal_promise_walk *walk, size_t layer,
 	promise_follow(&walk->service);
 }
 
-/* Who does not hear a channel gets all by its own session, which no repair of the
- * channel makes better. */
+/* Who does not hear a channel gets all by its own session, which no repair of the channel makes
+ * better. */
 static void promise_bound_by_session(struct nopal_promise_walk *walk)
 {
-	static const enum nopal_quality bound[] = { NOPAL_DELIVERY,
-						    NOPAL_OUTCOME };
+	static const enum nopal_quality bound[] = { NOPAL_DELIVERY, NOPAL_OUTCOME };
 
 	for (size_t i = 0; i < sizeof(bound) / sizeof(*bound); i++) {
 		struct nopal_guarantee *one = &walk->service.quality[bound[i]];
-		const struct nopal_guarantee *by =
-			&walk->session.quality[bound[i]];
+		const struct nopal_guarantee *by = &walk->session.quality[bound[i]];
 
 		promise_set(one, one->value & by->value, by->part, by->row);
 	}
 	promise_follow(&walk->service);
 }
 
-static void promise_stages(struct nopal_promise_walk *walk, size_t layer,
-			   unsigned from, unsigned end)
+static void promise_stages(struct nopal_promise_walk *walk, size_t layer, unsigned from,
+			   unsigned end)
 {
 	for (unsigned stage = from; stage < end; stage++) {
 		enum nopal_stage at = (enum nopal_stage)stage;
@@ -213,16 +195,13 @@ static void promise_channel(struct nopal_promise_walk *walk)
 
 	walk->session = walk->service;
 	promise_begin(&raw.service);
-	promise_stages(&raw, walk->composition->layer_count - 1,
-		       NOPAL_SEAL_STAGE, NOPAL_SEAL_STAGE + 1);
+	promise_stages(&raw, walk->composition->layer_count - 1, NOPAL_SEAL_STAGE,
+		       NOPAL_SEAL_STAGE + 1);
 	for (size_t i = 0; i < PROMISE_OF_CHANNEL; i++) {
-		struct nopal_guarantee *one =
-			&walk->service.quality[promise_of_channel[i]];
-		const struct nopal_guarantee *other =
-			&raw.service.quality[promise_of_channel[i]];
+		struct nopal_guarantee *one = &walk->service.quality[promise_of_channel[i]];
+		const struct nopal_guarantee *other = &raw.service.quality[promise_of_channel[i]];
 
-		promise_set(one, one->value & other->value, other->part,
-			    other->row);
+		promise_set(one, one->value & other->value, other->part, other->row);
 	}
 }
 
@@ -241,8 +220,7 @@ static void promise_to_many(struct nopal_promise_walk *walk,
 }
 
 /* Does all arrive that this layer stands on, whatever properties messages have? */
-static bool promise_all_below(const struct nopal_composition *composition,
-			      size_t layer)
+static bool promise_all_below(const struct nopal_composition *composition, size_t layer)
 {
 	struct nopal_promise_walk walk = {
 		.composition = composition,
@@ -254,21 +232,17 @@ static bool promise_all_below(const struct nopal_composition *composition,
 }
 
 /* May messages of other classes be missing for good, where those of ours are not? */
-static bool promise_amid_partial(const struct nopal_promise_walk *walk,
-				 size_t layer)
+static bool promise_amid_partial(const struct nopal_promise_walk *walk, size_t layer)
 {
-	const struct nopal_service *below =
-		walk->casts ? &walk->session : &walk->service;
+	const struct nopal_service *below = walk->casts ? &walk->session : &walk->service;
 
-	return !walk->any_names &&
-	       nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL) &&
+	return !walk->any_names && nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL) &&
 	       !promise_all_below(walk->composition, layer);
 }
 
 static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
 {
-	const struct nopal_composed_layer *composed =
-		&walk->composition->layers[layer];
+	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
 
 	walk->for_one = walk->casts = false;
 	if (layer + 1 < walk->composition->layer_count &&
@@ -287,20 +261,18 @@ void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
 		promise_layer(walk, l);
 }
 
-bool nopal__promise_stands_on_all(const struct nopal_composition *composition,
-				  size_t layer)
+bool nopal__promise_stands_on_all(const struct nopal_composition *composition, size_t layer)
 {
 	for (size_t l = layer + 1; l < composition->layer_count; l++)
-		if (composition->layers[l].multiplicity ==
-		    NOPAL_PER_DESTINATION)
+		if (composition->layers[l].multiplicity == NOPAL_PER_DESTINATION)
 			return false;
 	return promise_all_below(composition, layer);
 }
 
 /* --------------------------------------------------------------------- of plans */
 
-void nopal_plan_service(const struct nopal_plan *plan, unsigned layer,
-			const char *names, struct nopal_service *ret_service)
+void nopal_plan_service(const struct nopal_plan *plan, unsigned layer, const char *names,
+			struct nopal_service *ret_service)
 {
 	struct nopal_promise_walk walk = {
 		.composition = plan->composition,
@@ -318,6 +290,5 @@ unsigned nopal_plan_layers(const struct nopal_plan *plan)
 
 const char *nopal_plan_layer_name(const struct nopal_plan *plan, unsigned layer)
 {
-	return layer < plan->layer_count ? plan->layers[layer].name
-					 : "the network";
+	return layer < plan->layer_count ? plan->layers[layer].name : "the network";
 }

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * promise.h -- what a composition guarantees: a vector of qualities of service,
- * computed as data flow.  Part of microprotocol.h, which includes it.
+ * promise.h -- what a composition guarantees: a vector of qualities of service, computed as data
+ * flow.  Part of microprotocol.h, which includes it.
  *
- * The network under a stack offers the least of each quality.  A layer's service
- * begins as that of what it stands on; its microprotocols then raise or lower it,
- * stage by stage, in the order in which data travel.  Within a stage the rows that
- * require act first, then those that give, and last those that lower.  The result is what the layer above stands on, and at
- * the top the application.
+ * The network under a stack offers the least of each quality.  A layer's service begins as that of
+ * what it stands on; its microprotocols then raise or lower it, stage by stage, in the order in
+ * which data travel.  Within a stage the rows that require act first, then those that give, and
+ * last those that lower.  The result is what the layer above stands on, and at the top the
+ * application.
  *
- * A value is a set of guarantees, a bit each: to give is to unite, to lower is to
- * intersect, and more bits are never worse.
+ * A value is a set of guarantees, a bit each: to give is to unite, to lower is to intersect, and
+ * more bits are never worse.
  *
  *   network --> opening, seal, recovery, filter, reassembly, sending, order,
  *               timing, giving up, fan-out --> the layer above
  *
  * Paper:  Hayden, The Ensemble System, 1998 (properties of stacks).  Differs: values
- * are computed along stages, hold for a class of messages, and runs are judged by
- * them.
+ * are computed along stages, hold for a class of messages, and runs are judged by them.
  */
 #ifndef NOPAL_PROMISE_H
 #define NOPAL_PROMISE_H
@@ -41,13 +40,13 @@ enum nopal_quality {
 	NOPAL_DEATH,	    /* whether the death of a peer is noticed */
 	NOPAL_OPENING,	    /* what is known of a peer before its data count */
 	NOPAL_MESSAGE_SIZE, /* how long a message may be */
-	NOPAL_LABELS,	/* attributes of a layer above: for which messages */
-	NOPAL_PROGRESS, /* whether every session ends or goes on */
+	NOPAL_LABELS,	    /* attributes of a layer above: for which messages */
+	NOPAL_PROGRESS,	    /* whether every session ends or goes on */
 	NOPAL_QUALITIES,
 };
 
-/* Guarantees of each quality.  0 is the least of each: some arrive, in any order,
- * perhaps twice, perhaps changed, whenever; and so on. */
+/* Guarantees of each quality.  0 is the least of each: some arrive, in any order, perhaps twice,
+ * perhaps changed, whenever; and so on. */
 enum {
 	/* delivery: a chain */
 	NOPAL_REPAIRED = 1, /* what redundancy can repair, and more by luck */
@@ -55,16 +54,14 @@ enum {
 			     * their attempts, or their place in a schedule */
 	NOPAL_ALL = 7,	    /* all, or the session ends and says so */
 	/* order: independent of each other; all of them: as sent */
-	NOPAL_AFTER_NAMED =
-		1,	   /* after the predecessors that the message names */
-	NOPAL_FORWARD = 2, /* never after one that was sent later */
-	NOPAL_BY_TAG = 4,  /* those with one tag as they were sent */
-	NOPAL_GAPLESS = 8, /* never before one that was sent earlier and comes
+	NOPAL_AFTER_NAMED = 1, /* after the predecessors that the message names */
+	NOPAL_FORWARD = 2,     /* never after one that was sent later */
+	NOPAL_BY_TAG = 4,      /* those with one tag as they were sent */
+	NOPAL_GAPLESS = 8,     /* never before one that was sent earlier and comes
 				* yet, or was lost; falls with delivery of all */
 	NOPAL_AS_SENT = 15,
 	/* duplicates: a chain */
-	NOPAL_ONCE_A_SESSION =
-		1, /* none, until the receiver forgets the session */
+	NOPAL_ONCE_A_SESSION = 1, /* none, until the receiver forgets the session */
 	NOPAL_ONCE = 3,
 	/* integrity: a chain */
 	NOPAL_ACCIDENTS = 1, /* accidental damage is found */
@@ -94,8 +91,7 @@ enum {
 	/* size */
 	NOPAL_ANY_SIZE = 1, /* more than one segment */
 	/* labels */
-	NOPAL_EACH_MESSAGE =
-		1, /* travel with each message, not only with the first
+	NOPAL_EACH_MESSAGE = 1, /* travel with each message, not only with the first
 				 * of several that share a segment */
 	/* progress */
 	NOPAL_GOES_ON = 1, /* nothing waits for ever */
@@ -117,8 +113,8 @@ enum nopal_stage {
 };
 
 enum nopal_act {
-	NOPAL_GIVES,  /* the value is united with what was there */
-	NOPAL_LOWERS, /* of what was there no more than the value stays */
+	NOPAL_GIVES,	/* the value is united with what was there */
+	NOPAL_LOWERS,	/* of what was there no more than the value stays */
 	NOPAL_REQUIRES, /* a service that lacks the value refuses the composition */
 };
 
@@ -129,63 +125,60 @@ struct nopal_promise {
 	enum nopal_stage stage;
 	enum nopal_act act;
 	unsigned value;
-	/* (optional) The row acts where the service, as it stands at its stage, has
-	 * this guarantee; or, of `unless_`, where it has not. */
+	/* (optional) The row acts where the service, as it stands at its stage, has this guarantee;
+	 * or, of `unless_`, where it has not. */
 	enum nopal_quality where, unless;
 	unsigned where_has, unless_has; /* 0: no condition */
-	/* (optional) Roles or names, joined by '|': one of its layer has one; or
-	 * none has. */
+	/* (optional) Roles or names, joined by '|': one of its layer has one; or none has. */
 	const char *with, *without;
-	/* (optional) Own parameter: `name` is not 0, `name=word` has this value;
-	 * `!` before it turns the condition around. */
+	/* (optional) Own parameter: `name` is not 0, `name=word` has this value; `!` before it
+	 * turns the condition around. */
 	const char *when;
-	/* (optional) Acts only where all messages of this class arrive below, and
-	 * those of other classes need not: what is missing may be one of these. */
+	/* (optional) Acts only where all messages of this class arrive below, and those of other
+	 * classes need not: what is missing may be one of these. */
 	bool amid_partial;
-	/* (optional) Acts only for messages with one of these properties, joined
-	 * by '|' (out_of_band, deadline, ...); NULL: for all messages. */
+	/* (optional) Acts only for messages with one of these properties, joined by '|'
+	 * (out_of_band, deadline, ...); NULL: for all messages. */
 	const char *of;
 	const char *bound;   /* (optional) own parameter that is T, or P */
 	const char *because; /* (required) for people; NULL ends the table */
 };
 
 /* A table of rows, for a descriptor. */
-#define NOPAL_PROMISES(...)                                                    \
-	((const struct nopal_promise[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_PROMISES(...) ((const struct nopal_promise[]){ __VA_ARGS__, { 0 } })
 
 /* Rows that several microprotocols declare alike. */
-#define NOPAL_CONGESTION_CONTROLLED                                            \
-	{                                                                      \
-		NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_NETWORK_PACE,    \
-			.because = "losses, marks or delays of the network "   \
-				   "set the rate"                              \
+#define NOPAL_CONGESTION_CONTROLLED                                                                \
+	{                                                                                          \
+		NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_NETWORK_PACE,                        \
+			.because = "losses, marks or delays of the network "                       \
+				   "set the rate"                                                  \
 	}
-#define NOPAL_FLOW_CONTROLLED                                                  \
-	{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,             \
-	  .because = "the receiver says how much may come" },                  \
-	{                                                                      \
-		NOPAL_DEATH, NOPAL_SENDING, NOPAL_LOWERS, 0,                   \
-			.unless = NOPAL_DEATH, .unless_has = NOPAL_NOTICED,    \
-			.because = "a peer that is gone lets nothing go, and " \
-				   "a sender that "                            \
-				   "waits for that sends nothing"              \
+#define NOPAL_FLOW_CONTROLLED                                                                      \
+	{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,                                 \
+	  .because = "the receiver says how much may come" },                                      \
+	{                                                                                          \
+		NOPAL_DEATH, NOPAL_SENDING, NOPAL_LOWERS, 0,                                       \
+			.unless = NOPAL_DEATH, .unless_has = NOPAL_NOTICED,                        \
+			.because = "a peer that is gone lets nothing go, and "                     \
+				   "a sender that "                                                \
+				   "waits for that sends nothing"                                  \
 	}
-#define NOPAL_NUMBERS_ONCE                                                     \
-	{ NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE_A_SESSION,   \
-	  .because = "each number is let in once" },                           \
-	{                                                                      \
-		NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE,       \
-			.where = NOPAL_OPENING, .where_has = NOPAL_PROVEN,     \
-			.because = "each number is let in once, and nobody "   \
-				   "opens an old "                             \
-				   "session again"                             \
+#define NOPAL_NUMBERS_ONCE                                                                         \
+	{ NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE_A_SESSION,                       \
+	  .because = "each number is let in once" },                                               \
+	{                                                                                          \
+		NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE,                           \
+			.where = NOPAL_OPENING, .where_has = NOPAL_PROVEN,                         \
+			.because = "each number is let in once, and nobody "                       \
+				   "opens an old "                                                 \
+				   "session again"                                                 \
 	}
-#define NOPAL_NAMELESS_FORMAT                                                  \
-	{                                                                      \
-		NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_LOWERS,              \
-			NOPAL_PROVEN | NOPAL_KNOWN_PEER,                       \
-			.because = "the format has no place for the name of "  \
-				   "a composition"                             \
+#define NOPAL_NAMELESS_FORMAT                                                                      \
+	{                                                                                          \
+		NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_LOWERS, NOPAL_PROVEN | NOPAL_KNOWN_PEER, \
+			.because = "the format has no place for the name of "                      \
+				   "a composition"                                                 \
 	}
 
 /* -------------------------------------------------------- what a plan promises */
@@ -193,8 +186,8 @@ struct nopal_promise {
 /* One quality of a layer's service. */
 struct nopal_guarantee {
 	unsigned value, below; /* below: what the layer stands on gives */
-	/* The part whose row changed it last, in this layer or one below, by its
-	 * index for nopal_plan_part(), and that row; -1 and NULL: no part did. */
+	/* The part whose row changed it last, in this layer or one below, by its index for
+	 * nopal_plan_part(), and that row; -1 and NULL: no part did. */
 	int part;
 	const struct nopal_promise *row;
 };
@@ -203,26 +196,23 @@ struct nopal_service {
 	struct nopal_guarantee quality[NOPAL_QUALITIES];
 };
 
-/* The service of the layer `layer` (0 is the top: what the application has; the
- * number of layers: the network itself) for messages that have the properties
- * `names`, joined by '|'; NULL: messages with none.  Pure: the same plan gives the
- * same service. */
-void nopal_plan_service(const struct nopal_plan *plan, unsigned layer,
-			const char *names, struct nopal_service *ret_service);
+/* The service of the layer `layer` (0 is the top: what the application has; the number of layers:
+ * the network itself) for messages that have the properties `names`, joined by '|'; NULL: messages
+ * with none.  Pure: the same plan gives the same service. */
+void nopal_plan_service(const struct nopal_plan *plan, unsigned layer, const char *names,
+			struct nopal_service *ret_service);
 unsigned nopal_plan_layers(const struct nopal_plan *plan);
-const char *nopal_plan_layer_name(const struct nopal_plan *plan,
-				  unsigned layer);
+const char *nopal_plan_layer_name(const struct nopal_plan *plan, unsigned layer);
 
 /* Has the service this guarantee, all bits of it? */
-static inline bool nopal_promises(const struct nopal_service *service,
-				  enum nopal_quality quality,
+static inline bool nopal_promises(const struct nopal_service *service, enum nopal_quality quality,
 				  unsigned guarantee)
 {
 	return (service->quality[quality].value & guarantee) == guarantee;
 }
 
-/* Names for people and JSON: "delivery"; "all"; "every message arrives, or ...".
- * Of any value, also one between those named above. */
+/* Names for people and JSON: "delivery"; "all"; "every message arrives, or ...". Of any value, also
+ * one between those named above. */
 const char *nopal_quality_name(enum nopal_quality quality);
 const char *nopal_quality_word(enum nopal_quality quality, unsigned value);
 const char *nopal_quality_meaning(enum nopal_quality quality, unsigned value);

@@ -4,42 +4,35 @@
  */
 #include "microprotocol.h"
 
-/* Of several lines the first one counts all of whose bits a value has: the best come
- * first, and the last has none. */
+/* Of several lines the first one counts all of whose bits a value has: the best come first, and the
+ * last has none. */
 struct words {
 	unsigned value;
 	const char *word, *meaning;
 };
 
 static const struct words delivery_words[] = {
-	{ NOPAL_ALL, "all",
-	  "every message arrives, or the session ends and says so" },
+	{ NOPAL_ALL, "all", "every message arrives, or the session ends and says so" },
 	{ NOPAL_IN_TIME, "all in time",
-	  "every message arrives but those that are dropped as late, or given "
-	  "up" },
-	{ NOPAL_REPAIRED, "repaired",
-	  "redundancy repairs what it can; other losses remain" },
+	  "every message arrives but those that are dropped as late, or given up" },
+	{ NOPAL_REPAIRED, "repaired", "redundancy repairs what it can; other losses remain" },
 	{ 0, "some", "what the network loses is lost" },
 };
 static const struct words order_words[] = {
 	{ NOPAL_AS_SENT, "as sent", "in the order of sending, without gaps" },
-	{ NOPAL_FORWARD, "with gaps",
-	  "in the order of sending; missing messages leave gaps" },
+	{ NOPAL_FORWARD, "with gaps", "in the order of sending; missing messages leave gaps" },
 	{ NOPAL_BY_TAG, "by tag", "those of one tag in the order of sending" },
-	{ NOPAL_AFTER_NAMED, "after predecessors",
-	  "after the messages that a message names" },
+	{ NOPAL_AFTER_NAMED, "after predecessors", "after the messages that a message names" },
 	{ 0, "none", "as messages arrive" },
 };
 static const struct words duplicates_words[] = {
 	{ NOPAL_ONCE, "none", "each message is delivered once" },
 	{ NOPAL_ONCE_A_SESSION, "none in a session",
-	  "each message is delivered once, unless the receiver has forgotten "
-	  "the session" },
+	  "each message is delivered once, unless the receiver has forgotten the session" },
 	{ 0, "possible", "whatever the network doubles is delivered twice" },
 };
 static const struct words integrity_words[] = {
-	{ NOPAL_READERS, "private",
-	  "nobody on the way reads, forges or repeats a datagram" },
+	{ NOPAL_READERS, "private", "nobody on the way reads, forges or repeats a datagram" },
 	{ NOPAL_FORGERS, "authentic", "forged datagrams are dropped" },
 	{ NOPAL_ACCIDENTS, "accidents", "damaged datagrams are dropped" },
 	{ 0, "none", "the 16-bit checksum of UDP alone" },
@@ -59,23 +52,18 @@ static const struct words receivers_words[] = {
 	{ NOPAL_EVERY, "every one", "each destination gets each message" },
 	{ NOPAL_KEEPING_UP, "those that keep up",
 	  "each destination that is not too slow gets each message" },
-	{ NOPAL_SO_MANY, "so many",
-	  "a number of destinations get each message" },
+	{ NOPAL_SO_MANY, "so many", "a number of destinations get each message" },
 	{ 0, "any", "one destination or more gets each message" },
 };
 static const struct words pace_words[] = {
-	{ NOPAL_NETWORK_PACE, "congestion control",
-	  "the network sets the rate of sending" },
+	{ NOPAL_NETWORK_PACE, "congestion control", "the network sets the rate of sending" },
 	{ NOPAL_FIXED_RATE, "fixed rate",
-	  "the configured rate, whatever the network bears: not for shared "
-	  "networks" },
-	{ 0, "application",
-	  "segments leave as fast as they come: not for shared networks" },
+	  "the configured rate, whatever the network bears: not for shared networks" },
+	{ 0, "application", "segments leave as fast as they come: not for shared networks" },
 };
 static const struct words buffer_words[] = {
 	{ NOPAL_BOUNDED, "flow control", "a slow receiver slows its sender" },
-	{ 0, "unbounded",
-	  "a slow receiver holds data up to its budget, and then ends" },
+	{ 0, "unbounded", "a slow receiver holds data up to its budget, and then ends" },
 };
 static const struct words death_words[] = {
 	{ NOPAL_NOTICED, "noticed", "a silent peer is found out" },
@@ -88,14 +76,11 @@ static const struct words opening_words[] = {
 	  "before data flow, the peer has proved its address and its key, and "
 	  "that it composes alike" },
 	{ NOPAL_AGREED | NOPAL_PROVEN, "handshake",
-	  "before data flow, the peer has proved its address, and that it "
-	  "composes alike" },
+	  "before data flow, the peer has proved its address, and that it composes alike" },
 	{ NOPAL_PROVEN, "proven address",
-	  "the peer has proved its address; that it composes alike is for its "
-	  "operator" },
+	  "the peer has proved its address; that it composes alike is for its operator" },
 	{ NOPAL_AGREED, "agreed",
-	  "data flow at once; the first datagrams say which composition they "
-	  "are of" },
+	  "data flow at once; the first datagrams say which composition they are of" },
 	{ 0, "any datagram", "data flow at once, and any datagram counts" },
 };
 static const struct words size_words[] = {

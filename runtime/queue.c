@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue.c -- segments that wait: in the order of coming (push), or the oldest
- * first (insert), so that gates which grant the same segments agree.  Urgent ones
- * are before all others, the first time that they leave.
+ * queue.c -- segments that wait: in the order of coming (push), or the oldest first (insert), so
+ * that gates which grant the same segments agree.  Urgent ones are before all others, the first
+ * time that they leave.
  *
- * A ring of handles with a power of two of places: what was freed while it
- * waited is found out when it comes to the front.
+ * A ring of handles with a power of two of places: what was freed while it waited is found out when
+ * it comes to the front.
  *
- * Gates that all departures pass have three such queues, lanes, and one rule.  A
- * segment asks all gates at once, and each has to let it go.  A gate that gave what
- * it has (window, credit, the peer's room) to a segment has it again when that left
- * and arrived; so what was let go must never wait behind what was not:
+ * Gates that all departures pass have three such queues, lanes, and one rule.  A segment asks all
+ * gates at once, and each has to let it go.  A gate that gave what it has (window, credit, the
+ * peer's room) to a segment has it again when that left and arrived; so what was let go must never
+ * wait behind what was not:
  *   - the oldest first, for it is what the peer waits for: resends by age before
  *     first departures;
  *   - but for what is urgent, the first time that it leaves.  Its resends go by
@@ -32,8 +32,7 @@ enum {
 	QUEUE_AHEAD = 2, /* segments that are fetched before their turn */
 };
 
-static struct nopal_handle *queue_place(const struct nopal_queue *queue,
-					uint32_t place)
+static struct nopal_handle *queue_place(const struct nopal_queue *queue, uint32_t place)
 {
 	return &queue->ring[(queue->head + place) & (queue->room - 1)];
 }
@@ -59,18 +58,15 @@ static int queue_grow(struct nopal_session *session, struct nopal_queue *queue)
 	return 0;
 }
 
-/* Where acks tell no more than how far all has arrived, what overtook is not known
- * to be there before its predecessors are: first in each resend, too, it would keep
- * them from leaving. */
+/* Where acks tell no more than how far all has arrived, what overtook is not known to be there
+ * before its predecessors are: first in each resend, too, it would keep them from leaving. */
 static bool queue_is_urgent(const struct nopal_segment *segment)
 {
 	return segment->urgent && segment->departures == 0;
 }
 
-/* Urgent ones are few and at the front: they move up by one place, and it comes
- * behind them. */
-static void queue_put_urgent(struct nopal_session *session,
-			     struct nopal_queue *queue,
+/* Urgent ones are few and at the front: they move up by one place, and it comes behind them. */
+static void queue_put_urgent(struct nopal_session *session, struct nopal_queue *queue,
 			     const struct nopal_segment *segment)
 {
 	uint32_t place = 0;
@@ -79,8 +75,7 @@ static void queue_put_urgent(struct nopal_session *session,
 	queue->count++;
 	for (; place + 1 < queue->count; place++) {
 		struct nopal_handle next = *queue_place(queue, place + 1);
-		const struct nopal_segment *other =
-			nopal_segment_find(session, next);
+		const struct nopal_segment *other = nopal_segment_find(session, next);
 
 		if (other && !queue_is_urgent(other))
 			break;
@@ -89,8 +84,7 @@ static void queue_put_urgent(struct nopal_session *session,
 	*queue_place(queue, place) = segment->handle;
 }
 
-static int queue_make_room(struct nopal_session *session,
-			   struct nopal_queue *queue)
+static int queue_make_room(struct nopal_session *session, struct nopal_queue *queue)
 {
 	return queue->count == queue->room ? queue_grow(session, queue) : 0;
 }
@@ -105,8 +99,7 @@ int nopal_queue_append(struct nopal_session *session, struct nopal_queue *queue,
 	return error;
 }
 
-NOPAL_HOT int nopal_queue_push(struct nopal_session *session,
-			       struct nopal_queue *queue,
+NOPAL_HOT int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
 			       const struct nopal_segment *segment)
 {
 	int error = queue_make_room(session, queue);
@@ -120,8 +113,7 @@ NOPAL_HOT int nopal_queue_push(struct nopal_session *session,
 	return 0;
 }
 
-static bool queue_is_older(struct nopal_session *session,
-			   const struct nopal_segment *segment,
+static bool queue_is_older(struct nopal_session *session, const struct nopal_segment *segment,
 			   struct nopal_handle than)
 {
 	const struct nopal_segment *other = nopal_segment_find(session, than);
@@ -140,8 +132,7 @@ int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
 	if (error)
 		return error;
 	queue->count++;
-	for (; place > 0 &&
-	       queue_is_older(session, segment, *queue_place(queue, place - 1));
+	for (; place > 0 && queue_is_older(session, segment, *queue_place(queue, place - 1));
 	     place--)
 		*queue_place(queue, place) = *queue_place(queue, place - 1);
 	*queue_place(queue, place) = segment->handle;
@@ -152,14 +143,11 @@ NOPAL_HOT struct nopal_segment *nopal_queue_first(struct nopal_session *session,
 						  struct nopal_queue *queue)
 {
 	while (queue->count) {
-		struct nopal_segment *segment =
-			nopal_segment_find(session, *queue_place(queue, 0));
+		struct nopal_segment *segment = nopal_segment_find(session, *queue_place(queue, 0));
 
 		if (segment) {
 			if (queue->count > QUEUE_AHEAD)
-				nopal_segment_prefetch(
-					session,
-					*queue_place(queue, QUEUE_AHEAD));
+				nopal_segment_prefetch(session, *queue_place(queue, QUEUE_AHEAD));
 			return segment;
 		}
 		nopal_queue_pop(queue);
@@ -175,8 +163,7 @@ NOPAL_HOT void nopal_queue_pop(struct nopal_queue *queue)
 	queue->count--;
 }
 
-struct nopal_segment *nopal_queue_at(struct nopal_session *session,
-				     const struct nopal_queue *queue,
+struct nopal_segment *nopal_queue_at(struct nopal_session *session, const struct nopal_queue *queue,
 				     uint32_t place)
 {
 	return nopal_segment_find(session, *queue_place(queue, place));
@@ -207,23 +194,19 @@ static enum nopal_lane lane_of(const struct nopal_segment *segment)
 int nopal_lanes_insert(struct nopal_session *session, struct nopal_lanes *lanes,
 		       const struct nopal_segment *segment)
 {
-	return nopal_queue_insert(session, &lanes->lane[lane_of(segment)],
-				  segment);
+	return nopal_queue_insert(session, &lanes->lane[lane_of(segment)], segment);
 }
 
 static struct nopal_segment *lane_first(struct nopal_session *session,
-					const struct nopal_part *part,
-					struct nopal_lanes *lanes,
-					const struct nopal_lane_turn *turn,
-					enum nopal_lane lane)
+					const struct nopal_part *part, struct nopal_lanes *lanes,
+					const struct nopal_lane_turn *turn, enum nopal_lane lane)
 {
 	struct nopal_queue *queue = &lanes->lane[lane];
 	struct nopal_segment *segment;
 
 	if (turn->passed[lane])
 		return NULL;
-	while (queue->count &&
-	       (segment = nopal_queue_first(session, queue)) != NULL) {
+	while (queue->count && (segment = nopal_queue_first(session, queue)) != NULL) {
 		if (!segment->done && nopal_holds(part, segment, NOPAL_SEND))
 			return segment;
 		nopal_queue_pop(queue);
@@ -236,14 +219,10 @@ NOPAL_HOT struct nopal_segment *nopal_lanes_next(struct nopal_session *session,
 						 struct nopal_lanes *lanes,
 						 struct nopal_lane_turn *turn)
 {
-	struct nopal_segment *again =
-		lane_first(session, part, lanes, turn, NOPAL_LANE_AGAIN);
-	struct nopal_segment *urgent =
-		lane_first(session, part, lanes, turn, NOPAL_LANE_URGENT);
-	struct nopal_segment *first =
-		lane_first(session, part, lanes, turn, NOPAL_LANE_FIRST);
-	bool older =
-		again && first && (int32_t)(first->number - again->number) < 0;
+	struct nopal_segment *again = lane_first(session, part, lanes, turn, NOPAL_LANE_AGAIN);
+	struct nopal_segment *urgent = lane_first(session, part, lanes, turn, NOPAL_LANE_URGENT);
+	struct nopal_segment *first = lane_first(session, part, lanes, turn, NOPAL_LANE_FIRST);
+	bool older = again && first && (int32_t)(first->number - again->number) < 0;
 
 	if (again && !older) {
 		turn->lane = NOPAL_LANE_AGAIN;
@@ -253,8 +232,7 @@ NOPAL_HOT struct nopal_segment *nopal_lanes_next(struct nopal_session *session,
 	return urgent ? urgent : first;
 }
 
-NOPAL_HOT void nopal_lanes_take(struct nopal_lanes *lanes,
-				const struct nopal_lane_turn *turn)
+NOPAL_HOT void nopal_lanes_take(struct nopal_lanes *lanes, const struct nopal_lane_turn *turn)
 {
 	nopal_queue_pop(&lanes->lane[turn->lane]);
 }

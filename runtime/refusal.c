@@ -13,10 +13,8 @@ char *nopal__peer_text(struct nopal_reader *body)
 	char *text = calloc(1, length + 1);
 
 	for (size_t i = 0; text && bytes && i < length && bytes[i]; i++)
-		text[i] =
-			(bytes[i] >= ' ' && bytes[i] < 0x7f) || bytes[i] == '\n'
-				? (char)bytes[i]
-				: '?';
+		text[i] = (bytes[i] >= ' ' && bytes[i] < 0x7f) || bytes[i] == '\n' ? (char)bytes[i]
+										   : '?';
 	return text;
 }
 
@@ -29,16 +27,15 @@ static size_t diff_lines(const char *diff)
 	return lines;
 }
 
-char *nopal__nearest_diff(const struct nopal_endpoint *endpoint,
-			  const char *theirs, const char **ret_name)
+char *nopal__nearest_diff(const struct nopal_endpoint *endpoint, const char *theirs,
+			  const char **ret_name)
 {
 	char *best = NULL;
 
 	*ret_name = NULL;
-	for (const struct nopal_listener_entry *entry = endpoint->listeners;
-	     entry; entry = entry->next) {
-		char *diff =
-			nopal_canonical_diff(theirs, entry->plan->canonical);
+	for (const struct nopal_listener_entry *entry = endpoint->listeners; entry;
+	     entry = entry->next) {
+		char *diff = nopal_canonical_diff(theirs, entry->plan->canonical);
 
 		if (best && diff_lines(best) <= diff_lines(diff)) {
 			free(diff);
@@ -53,9 +50,8 @@ char *nopal__nearest_diff(const struct nopal_endpoint *endpoint,
 
 char *nopal__plans_differ(const char *here, const char *there)
 {
-	static const char head[] =
-		"the peer runs another composition (- only at the peer, + only "
-		"here):\n";
+	static const char head[] = "the peer runs another composition (- only at the peer, + only "
+				   "here):\n";
 	char *diff = nopal_canonical_diff(here, there), *text = NULL;
 
 	if (diff)

@@ -2,16 +2,15 @@
 /*
  * registry.c -- all microprotocols by name: built in, and loaded.
  *
- * A plugin is a shared object NAME.so with one symbol, `nopal_NAME`.  A bare name
- * is looked for in the folders of $NOPAL_PLUGINS (divided by ':') and in the
- * installed folder; what holds a '/' is a path, from where the config lies that
- * names it.  Beside a config and in the working directory nothing is looked for:
- * files come there from others.  Outside the installed folder a plugin must be
- * executable, as what a linker wrote is, and what `nopal recv` wrote is not.  It is
- * never unloaded: plans point into it.
+ * A plugin is a shared object NAME.so with one symbol, `nopal_NAME`.  A bare name is looked for in
+ * the folders of $NOPAL_PLUGINS (divided by ':') and in the installed folder; what holds a '/' is a
+ * path, from where the config lies that names it.  Beside a config and in the working directory
+ * nothing is looked for:
+ * files come there from others.  Outside the installed folder a plugin must be executable, as what
+ * a linker wrote is, and what `nopal recv` wrote is not.  It is never unloaded: plans point into
+ * it.
  *
- * Plans are made in any thread (the blocking calls have one each), so the list
- * is locked.
+ * Plans are made in any thread (the blocking calls have one each), so the list is locked.
  */
 #include "registry.h"
 
@@ -81,13 +80,11 @@ static void registry_fill(void)
 	filled = true;
 }
 
-const char *
-nopal__builtin_sources(const struct nopal_microprotocol *microprotocol)
+const char *nopal__builtin_sources(const struct nopal_microprotocol *microprotocol)
 {
 	const struct nopal__builtin *builtin = nopal__builtin;
 
-	while (builtin->microprotocol &&
-	       builtin->microprotocol != microprotocol)
+	while (builtin->microprotocol && builtin->microprotocol != microprotocol)
 		builtin++;
 	return builtin->sources;
 }
@@ -139,8 +136,8 @@ const char *const *nopal__registry_names(struct nopal_arena *arena)
 	return names;
 }
 
-bool nopal__registry_add(const struct nopal_microprotocol *microprotocol,
-			 const char *origin, struct nopal_problems *problems)
+bool nopal__registry_add(const struct nopal_microprotocol *microprotocol, const char *origin,
+			 struct nopal_problems *problems)
 {
 	const struct nopal_microprotocol *same;
 	bool room = true;
@@ -155,13 +152,10 @@ bool nopal__registry_add(const struct nopal_microprotocol *microprotocol,
 	pthread_mutex_unlock(&registry_lock);
 	if (!room)
 		nopal_problems_add(problems, origin, 0, "name fewer plugins",
-				   "there are %d microprotocols already",
-				   REGISTRY_ROOM);
+				   "there are %d microprotocols already", REGISTRY_ROOM);
 	if (same && same != microprotocol)
-		nopal_problems_add(problems, origin, 0,
-				   "give it a name of its own",
-				   "there is a microprotocol `%s` already",
-				   microprotocol->name);
+		nopal_problems_add(problems, origin, 0, "give it a name of its own",
+				   "there is a microprotocol `%s` already", microprotocol->name);
 	return room && (!same || same == microprotocol);
 }
 
@@ -183,8 +177,8 @@ bool nopal__may_be_loaded(const char *path)
 {
 	const char *installed = nopal_installed(NOPAL_INSTALLED_PLUGINS);
 	size_t length = strlen(installed);
-	bool by_name = strncmp(path, installed, length) == 0 &&
-		       path[length] == '/' && !strstr(path, "/../");
+	bool by_name = strncmp(path, installed, length) == 0 && path[length] == '/' &&
+		       !strstr(path, "/../");
 
 	return access(path, by_name ? R_OK : R_OK | X_OK) == 0;
 }
@@ -201,16 +195,15 @@ static const char *registry_symbol(struct nopal_arena *arena, const char *path)
 }
 
 /* The symbol of an object that is open now. */
-static int registry_take(struct nopal_arena *arena, void *object,
-			 const char *path, struct nopal_problems *problems)
+static int registry_take(struct nopal_arena *arena, void *object, const char *path,
+			 struct nopal_problems *problems)
 {
 	const char *symbol = registry_symbol(arena, path);
 	const struct nopal_microprotocol *found;
 
 	found = arena->failed ? NULL : dlsym(object, symbol);
 	if (!found && !arena->failed)
-		nopal_problems_add(problems, path, 0,
-				   "name the file after its microprotocol",
+		nopal_problems_add(problems, path, 0, "name the file after its microprotocol",
 				   "the plugin has no symbol `%s`", symbol);
 	if (found && nopal__registry_add(found, path, problems))
 		return 0;
@@ -225,30 +218,25 @@ static int registry_open(struct nopal_arena *arena, const char *path,
 
 	if (access(path, F_OK) == 0 && !nopal__may_be_loaded(path)) {
 		nopal_problems_add(problems, path, 0,
-				   "look where it comes from; if it is yours, "
-				   "chmod +x it",
-				   "the plugin is not executable, as no "
-				   "received file is");
+				   "look where it comes from; if it is yours, chmod +x it",
+				   "the plugin is not executable, as no received file is");
 		return -EACCES;
 	}
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (object)
 		return registry_take(arena, object, path, problems);
 	nopal_problems_add(problems, path, 0,
-			   "build it with -shared -fPIC against this "
-			   "version of microprotocol.h",
+			   "build it with -shared -fPIC against this version of microprotocol.h",
 			   "the plugin does not load: %s", dlerror());
 	return -ENOEXEC;
 }
 
-static int registry_open_path(struct nopal_arena *arena, const char *path,
-			      const char *beside,
+static int registry_open_path(struct nopal_arena *arena, const char *path, const char *beside,
 			      struct nopal_problems *problems)
 {
-	const char *whole =
-		beside && *beside && *path != '/'
-			? nopal__printed(arena, "%s/%s", beside, path)
-			: path;
+	const char *whole = beside && *beside && *path != '/'
+				    ? nopal__printed(arena, "%s/%s", beside, path)
+				    : path;
 
 	return arena->failed ? -ENOMEM : registry_open(arena, whole, problems);
 }
@@ -257,30 +245,25 @@ static int registry_load(struct nopal_arena *arena, const char *name,
 			 struct nopal_problems *problems)
 {
 	const char *folders = registry_folders(arena);
-	const char *path =
-		nopal__search(arena, folders, name, ".so", nopal__is_readable);
+	const char *path = nopal__search(arena, folders, name, ".so", nopal__is_readable);
 
 	if (path)
 		return registry_open(arena, path, problems);
 	if (!arena->failed)
 		nopal_problems_add(problems, NULL, 0,
-				   "write plugin = \"./NAME.so\" where it lies "
-				   "beside the config, or put its folder into "
-				   "$NOPAL_PLUGINS",
-				   "there is no plugin %s.so; looked in %s",
-				   name, folders);
+				   "write plugin = \"./NAME.so\" where it lies beside the config, "
+				   "or put its folder into $NOPAL_PLUGINS",
+				   "there is no plugin %s.so; looked in %s", name, folders);
 	return -ENOENT;
 }
 
-int nopal_plugin_load(const char *name_or_path, const char *beside,
-		      struct nopal_problems *problems)
+int nopal_plugin_load(const char *name_or_path, const char *beside, struct nopal_problems *problems)
 {
 	struct nopal_arena arena = { .problems = problems };
 	int result = 0;
 
 	if (strchr(name_or_path, '/'))
-		result = registry_open_path(&arena, name_or_path, beside,
-					    problems);
+		result = registry_open_path(&arena, name_or_path, beside, problems);
 	else if (!nopal_registry_find(name_or_path))
 		result = registry_load(&arena, name_or_path, problems);
 	if (arena.failed)
@@ -290,8 +273,7 @@ int nopal_plugin_load(const char *name_or_path, const char *beside,
 }
 
 int nopal__plugin_load_at(struct nopal_arena *arena, const char *name_or_path,
-			  struct nopal_place place,
-			  struct nopal_problems *problems)
+			  struct nopal_place place, struct nopal_problems *problems)
 {
 	const char *slash = place.file ? strrchr(place.file, '/') : NULL;
 	const char *beside = ".";
@@ -299,8 +281,7 @@ int nopal__plugin_load_at(struct nopal_arena *arena, const char *name_or_path,
 	int result;
 
 	if (slash)
-		beside = nopal__copy_part(arena, place.file,
-					  (size_t)(slash - place.file));
+		beside = nopal__copy_part(arena, place.file, (size_t)(slash - place.file));
 	nopal_problems_init(&found);
 	result = nopal_plugin_load(name_or_path, beside, &found);
 	nopal__problems_move(problems, &found, place);

@@ -2,10 +2,10 @@
 /*
  * relations.c -- needs, exclusions and roles within a layer.
  *
- * A need is met by another member that provides the role or has the name.  The
- * layer itself needs one driver and one message_segments.  Where the config says
- * `requires = auto`, the provider that declares itself the standard one of an open
- * need is added, and those that it needs in turn, with a warning that says so.
+ * A need is met by another member that provides the role or has the name.  The layer itself needs
+ * one driver and one message_segments.  Where the config says `requires = auto`, the provider that
+ * declares itself the standard one of an open need is added, and those that it needs in turn, with
+ * a warning that says so.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,8 +30,7 @@ struct relations_need {
 
 /* ------------------------------------------------------------------ questions */
 
-static bool relations_provides(const struct nopal_microprotocol *one,
-			       const char *role)
+static bool relations_provides(const struct nopal_microprotocol *one, const char *role)
 {
 	const struct nopal_role *provided = one->provides;
 
@@ -42,8 +41,7 @@ static bool relations_provides(const struct nopal_microprotocol *one,
 	return false;
 }
 
-bool nopal__answers(const struct nopal_microprotocol *microprotocol,
-		    const char *relation)
+bool nopal__answers(const struct nopal_microprotocol *microprotocol, const char *relation)
 {
 	const struct nopal_role *provided = microprotocol->provides;
 
@@ -63,16 +61,14 @@ static bool relations_met(const struct nopal_composed_layer *layer,
 		return true;
 	for (size_t i = 0; i < layer->count; i++) {
 		if (&layer->members[i] != need->member &&
-		    nopal__answers(layer->members[i].microprotocol,
-				   need->relation->role))
+		    nopal__answers(layer->members[i].microprotocol, need->relation->role))
 			return true;
 	}
 	return false;
 }
 
-static const struct nopal_relation *
-relations_excludes(const struct nopal_microprotocol *one,
-		   const struct nopal_microprotocol *other)
+static const struct nopal_relation *relations_excludes(const struct nopal_microprotocol *one,
+						       const struct nopal_microprotocol *other)
 {
 	const struct nopal_relation *relation = one->excludes;
 
@@ -107,8 +103,7 @@ const char *nopal__role_of_both(const struct nopal_microprotocol *one,
 /* ------------------------------------------------------------------ providers */
 
 /* "positive_ack {}", or "one of: a {}, b {}"; "": nobody. */
-static const char *relations_providers(struct nopal_arena *arena,
-				       const char *relation)
+static const char *relations_providers(struct nopal_arena *arena, const char *relation)
 {
 	struct nopal_text all = { .arena = arena };
 	size_t count = 0;
@@ -117,8 +112,7 @@ static const char *relations_providers(struct nopal_arena *arena,
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
 
 		if (nopal__answers(one, relation))
-			nopal__append(&all, "%s%s {}", count++ ? ", " : "",
-				      one->name);
+			nopal__append(&all, "%s%s {}", count++ ? ", " : "", one->name);
 	}
 	if (count <= 1)
 		return nopal__text(&all);
@@ -129,42 +123,35 @@ static bool relations_fits(const struct nopal_composed_layer *layer,
 			   const struct nopal_microprotocol *one)
 {
 	for (size_t i = 0; i < layer->count; i++) {
-		const struct nopal_microprotocol *other =
-			layer->members[i].microprotocol;
+		const struct nopal_microprotocol *other = layer->members[i].microprotocol;
 
 		if (other == one || relations_excludes(one, other) ||
-		    relations_excludes(other, one) ||
-		    nopal__role_of_both(one, other))
+		    relations_excludes(other, one) || nopal__role_of_both(one, other))
 			return false;
 	}
 	return true;
 }
 
 /* Is it the one that `requires = auto` adds for this role, or has this name? */
-static bool relations_is_standard(const struct nopal_microprotocol *one,
-				  const char *role, size_t length)
+static bool relations_is_standard(const struct nopal_microprotocol *one, const char *role,
+				  size_t length)
 {
-	return (strlen(one->name) == length &&
-		memcmp(one->name, role, length) == 0) ||
+	return (strlen(one->name) == length && memcmp(one->name, role, length) == 0) ||
 	       nopal__part_in(one->standard, '|', role, length);
 }
 
 /* The standard provider of the first alternative that has one which fits. */
-static const struct nopal_microprotocol *
-relations_default(const struct nopal_composed_layer *layer,
-		  const char *relation)
+static const struct nopal_microprotocol *relations_default(const struct nopal_composed_layer *layer,
+							   const char *relation)
 {
 	const char *word;
 	size_t length;
 
-	while (relation &&
-	       (length = nopal__next_word(&relation, '|', &word)) > 0)
+	while (relation && (length = nopal__next_word(&relation, '|', &word)) > 0)
 		for (size_t i = 0; i < nopal_registry_count(); i++) {
-			const struct nopal_microprotocol *one =
-				nopal_registry_at(i);
+			const struct nopal_microprotocol *one = nopal_registry_at(i);
 
-			if (relations_is_standard(one, word, length) &&
-			    relations_fits(layer, one))
+			if (relations_is_standard(one, word, length) && relations_fits(layer, one))
 				return one;
 		}
 	return NULL;
@@ -172,16 +159,13 @@ relations_default(const struct nopal_composed_layer *layer,
 
 /* ---------------------------------------------------------------------- needs */
 
-typedef bool relations_visit(struct nopal_composed_layer *layer,
-			     const struct relations_need *need,
+typedef bool relations_visit(struct nopal_composed_layer *layer, const struct relations_need *need,
 			     struct nopal_problems *problems);
 
 /* Visits the open needs until a visit says false. */
 static bool relations_each(struct nopal_composed_layer *layer,
-			   const struct nopal_relation *relation,
-			   const struct nopal_member *member,
-			   relations_visit *visit,
-			   struct nopal_problems *problems)
+			   const struct nopal_relation *relation, const struct nopal_member *member,
+			   relations_visit *visit, struct nopal_problems *problems)
 {
 	for (; relation && relation->role; relation++) {
 		struct relations_need need = {
@@ -190,36 +174,30 @@ static bool relations_each(struct nopal_composed_layer *layer,
 			.place = member ? member->place : layer->place,
 		};
 
-		if (!relations_met(layer, &need) &&
-		    !visit(layer, &need, problems))
+		if (!relations_met(layer, &need) && !visit(layer, &need, problems))
 			return false;
 	}
 	return true;
 }
 
-static bool relations_open(struct nopal_composed_layer *layer,
-			   relations_visit *visit,
+static bool relations_open(struct nopal_composed_layer *layer, relations_visit *visit,
 			   struct nopal_problems *problems)
 {
 	for (size_t i = 0; i < layer->count; i++) {
 		const struct nopal_member *member = &layer->members[i];
 
-		if (!relations_each(layer, member->microprotocol->needs, member,
-				    visit, problems))
+		if (!relations_each(layer, member->microprotocol->needs, member, visit, problems))
 			return false;
 	}
 	return relations_each(layer, relations_of_layer, NULL, visit, problems);
 }
 
 /* Members move when one is added, so the visits begin anew: false. */
-static bool relations_add(struct nopal_composed_layer *layer,
-			  const struct relations_need *need,
+static bool relations_add(struct nopal_composed_layer *layer, const struct relations_need *need,
 			  struct nopal_problems *problems)
 {
-	const struct nopal_microprotocol *one =
-		relations_default(layer, need->relation->role);
-	const char *who =
-		need->member ? need->member->microprotocol->name : "the layer";
+	const struct nopal_microprotocol *one = relations_default(layer, need->relation->role);
+	const char *who = need->member ? need->member->microprotocol->name : "the layer";
 	struct nopal_place place = need->place;
 	struct nopal_member *added;
 
@@ -228,9 +206,7 @@ static bool relations_add(struct nopal_composed_layer *layer,
 	nopal_problems_warn(problems, place.file, place.line, NULL,
 			    "added %s, because %s needs %s: %s", one->name, who,
 			    need->relation->role, need->relation->because);
-	nopal__problems_fix(problems,
-			    "write `%s {}` to make it your own choice",
-			    one->name);
+	nopal__problems_fix(problems, "write `%s {}` to make it your own choice", one->name);
 	added = nopal__member_add(layer, one, place);
 	if (!added)
 		return true;
@@ -243,8 +219,7 @@ static bool relations_add(struct nopal_composed_layer *layer,
 static const char *relations_place(const char *role)
 {
 	if (strcmp(role, "destinations") == 0)
-		return "put it into a layer right above one with "
-		       "`multiplicity = per_destination`";
+		return "put it into a layer right above one with `multiplicity = per_destination`";
 	if (strcmp(role, "flow") == 0)
 		return "put it into a layer with `multiplicity = per_stream`, "
 		       "or right above one that is `shared`";
@@ -258,29 +233,25 @@ static const char *relations_place(const char *role)
 }
 
 static bool relations_say_open(struct nopal_composed_layer *layer,
-			       const struct relations_need *need,
-			       struct nopal_problems *problems)
+			       const struct relations_need *need, struct nopal_problems *problems)
 {
-	const char *who =
-		relations_providers(layer->arena, need->relation->role);
+	const char *who = relations_providers(layer->arena, need->relation->role);
 	const char *fix = *who ? nopal__printed(layer->arena, "add %s", who)
 			       : relations_place(need->relation->role);
 
 	if (need->member)
-		nopal_problems_add(
-			problems, need->place.file, need->place.line, fix,
-			"%s needs %s: %s", need->member->microprotocol->name,
-			need->relation->role, need->relation->because);
+		nopal_problems_add(problems, need->place.file, need->place.line, fix,
+				   "%s needs %s: %s", need->member->microprotocol->name,
+				   need->relation->role, need->relation->because);
 	else
-		nopal_problems_add(problems, need->place.file, need->place.line,
-				   fix, "layer `%s` has no %s: %s", layer->name,
-				   need->relation->role,
+		nopal_problems_add(problems, need->place.file, need->place.line, fix,
+				   "layer `%s` has no %s: %s", layer->name, need->relation->role,
 				   need->relation->because);
 	return true;
 }
 
-void nopal__relations_complete(struct nopal_composed_layer *layer,
-			       bool automatic, struct nopal_problems *problems)
+void nopal__relations_complete(struct nopal_composed_layer *layer, bool automatic,
+			       struct nopal_problems *problems)
 {
 	/* each round adds one that was not there: it ends */
 	while (automatic && !relations_open(layer, relations_add, problems))
@@ -290,47 +261,40 @@ void nopal__relations_complete(struct nopal_composed_layer *layer,
 
 /* ------------------------------------------------------------------ conflicts */
 
-static void relations_exclusion(const struct nopal_member *one,
-				const struct nopal_member *other,
+static void relations_exclusion(const struct nopal_member *one, const struct nopal_member *other,
 				const struct nopal_relation *relation,
 				struct nopal_problems *problems)
 {
-	const struct nopal_member *later =
-		one->place.line > other->place.line ? one : other;
+	const struct nopal_member *later = one->place.line > other->place.line ? one : other;
 	const char *first = one->microprotocol->name;
 	const char *second = other->microprotocol->name;
 
 	nopal_problems_add(problems, later->place.file, later->place.line, NULL,
-			   "%s and %s exclude each other: %s", first, second,
-			   relation->because);
+			   "%s and %s exclude each other: %s", first, second, relation->because);
 	if (relation->unless)
-		nopal__problems_fix(problems,
-				    "remove %s or %s, or set %s.%s = on", first,
-				    second, first, relation->unless);
+		nopal__problems_fix(problems, "remove %s or %s, or set %s.%s = on", first, second,
+				    first, relation->unless);
 	else
 		nopal__problems_fix(problems, "remove %s or %s", first, second);
 }
 
 /* The exclusion of `other` by `one` that its parameters do not lift. */
-static const struct nopal_relation *
-relations_stands(const struct nopal_member *one,
-		 const struct nopal_member *other)
+static const struct nopal_relation *relations_stands(const struct nopal_member *one,
+						     const struct nopal_member *other)
 {
 	const struct nopal_relation *relation = one->microprotocol->excludes;
 
 	for (; relation && relation->role; relation++) {
 		if (nopal__answers(other->microprotocol, relation->role) &&
 		    !(relation->unless &&
-		      nopal__parameter_holds(one->microprotocol,
-					     one->parameters,
+		      nopal__parameter_holds(one->microprotocol, one->parameters,
 					     relation->unless)))
 			return relation;
 	}
 	return NULL;
 }
 
-static void relations_pair(const struct nopal_member *one,
-			   const struct nopal_member *other,
+static void relations_pair(const struct nopal_member *one, const struct nopal_member *other,
 			   struct nopal_problems *problems)
 {
 	const struct nopal_microprotocol *a = one->microprotocol;
@@ -344,10 +308,9 @@ static void relations_pair(const struct nopal_member *one,
 		relations_exclusion(other, one, relation, problems);
 	if (!role)
 		return;
-	nopal_problems_add(
-		problems, other->place.file, other->place.line, NULL,
-		"%s and %s both provide %s, of which a layer has one", a->name,
-		b->name, role);
+	nopal_problems_add(problems, other->place.file, other->place.line, NULL,
+			   "%s and %s both provide %s, of which a layer has one", a->name, b->name,
+			   role);
 	nopal__problems_fix(problems, "keep one of %s, %s", a->name, b->name);
 }
 
@@ -356,7 +319,6 @@ void nopal__relations_check(const struct nopal_composed_layer *layer,
 {
 	for (size_t i = 0; i < layer->count; i++) {
 		for (size_t j = i + 1; j < layer->count; j++)
-			relations_pair(&layer->members[i], &layer->members[j],
-				       problems);
+			relations_pair(&layer->members[i], &layer->members[j], problems);
 	}
 }

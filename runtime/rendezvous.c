@@ -10,18 +10,18 @@
  *      meet, with the cookie -----------------------------> a listener's session
  *        <------------------------------------------------- accept
  *
- * Each has one session, which asks, again and again: the first requests die in the
- * other's firewall, and open one's own.  Requests are those of any opening under a
- * kind of their own, so that a listener is not mistaken for a peer that meets us.
- * The connection of the composition decides which of the two gives way
- * (nopal_admission.meet); that one's session becomes what a listener would have made.
- * It gives way only to who has shown a cookie that was made for this very session:
- * what was forged from elsewhere, or is as old as another session, is answered by
- * less than it is, and changes nothing.
+ * Each has one session, which asks, again and again: the first requests die in the other's
+ * firewall, and open one's own.  Requests are those of any opening under a kind of their own, so
+ * that a listener is not mistaken for a peer that meets us.  The connection of the composition
+ * decides which of the two gives way (nopal_admission.meet); that one's session becomes what a
+ * listener would have made.  It gives way only to who has shown a cookie that was made for this
+ * very session:
+ * what was forged from elsewhere, or is as old as another session, is answered by less than it is,
+ * and changes nothing.
  *
- * Whom no session of ours meets is told nothing.  Where the two run different
- * compositions each is told the difference, as by a listener; a session ends when
- * it knows that both know, or by the time for which it waits.
+ * Whom no session of ours meets is told nothing.  Where the two run different compositions each is
+ * told the difference, as by a listener; a session ends when it knows that both know, or by the
+ * time for which it waits.
  */
 #include <string.h>
 
@@ -43,12 +43,10 @@ static uint64_t meeting_key(const struct nopal_endpoint *endpoint,
 static struct meeting *meeting_at(const struct nopal_endpoint *endpoint,
 				  const struct nopal_address *address)
 {
-	struct meeting *meeting = nopal_map_get(&endpoint->meetings,
-						meeting_key(endpoint, address));
+	struct meeting *meeting =
+		nopal_map_get(&endpoint->meetings, meeting_key(endpoint, address));
 
-	return meeting && nopal_address_equal(&meeting->bottom->peer, address)
-		       ? meeting
-		       : NULL;
+	return meeting && nopal_address_equal(&meeting->bottom->peer, address) ? meeting : NULL;
 }
 
 static struct meeting *meeting_of(const struct nopal_core *bottom)
@@ -74,8 +72,7 @@ static struct meeting *meeting_take(const struct nopal_core *bottom)
 	struct meeting *meeting = meeting_of(bottom);
 
 	if (meeting)
-		nopal_map_take(&endpoint->meetings,
-			       meeting_key(endpoint, &bottom->peer));
+		nopal_map_take(&endpoint->meetings, meeting_key(endpoint, &bottom->peer));
 	return meeting;
 }
 
@@ -125,10 +122,8 @@ static void turn_note(struct nopal_core *bottom)
 	struct nopal_tracer *tracer = bottom->world->tracer;
 
 	if (tracer)
-		nopal__record(bottom, NOPAL_TRACED_SESSION,
-			      bottom->layer->index,
-			      nopal__trace_plan(tracer, bottom->layer->plan),
-			      bottom->local_id,
+		nopal__record(bottom, NOPAL_TRACED_SESSION, bottom->layer->index,
+			      nopal__trace_plan(tracer, bottom->layer->plan), bottom->local_id,
 			      nopal__trace_role(false, bottom->peer_id));
 }
 
@@ -150,8 +145,7 @@ bool nopal_plan_can_meet(const struct nopal_plan *plan)
 {
 	const struct nopal_part *part = plan->admission;
 
-	return part && part->microprotocol->admission->meet &&
-	       !plan->destinations;
+	return part && part->microprotocol->admission->meet && !plan->destinations;
 }
 
 static bool meeting_begin(struct nopal_core *bottom)
@@ -162,8 +156,8 @@ static bool meeting_begin(struct nopal_core *bottom)
 	if (!meeting)
 		return false;
 	meeting->bottom = bottom;
-	if (nopal_map_put(NULL, &endpoint->meetings,
-			  meeting_key(endpoint, &bottom->peer), meeting) < 0) {
+	if (nopal_map_put(NULL, &endpoint->meetings, meeting_key(endpoint, &bottom->peer),
+			  meeting) < 0) {
 		free(meeting);
 		return false;
 	}
@@ -173,21 +167,17 @@ static bool meeting_begin(struct nopal_core *bottom)
 }
 
 /* Of a flow its top, else the session's. */
-static struct nopal_core *meeting_open(struct nopal_endpoint *endpoint,
-				       struct nopal_plan *plan,
+static struct nopal_core *meeting_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 				       const struct nopal_address *peer,
-				       const struct nopal_callbacks *callbacks,
-				       void *user)
+				       const struct nopal_callbacks *callbacks, void *user)
 {
-	struct nopal_core *bottom =
-		nopal__stack_prepare(endpoint, plan, plan->flow,
-				     plan->layer_count, peer, callbacks, user);
+	struct nopal_core *bottom = nopal__stack_prepare(endpoint, plan, plan->flow,
+							 plan->layer_count, peer, callbacks, user);
 
 	if (!bottom)
 		return NULL;
 	if (!meeting_begin(bottom)) {
-		nopal__callbacks_unshare(endpoint,
-					 nopal__top(bottom)->callbacks);
+		nopal__callbacks_unshare(endpoint, nopal__top(bottom)->callbacks);
 		nopal__session_unmake(bottom);
 		return NULL;
 	}
@@ -195,10 +185,10 @@ static struct nopal_core *meeting_open(struct nopal_endpoint *endpoint,
 	return nopal__top(bottom);
 }
 
-struct nopal_session *
-nopal_rendezvous_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-		      const struct nopal_address *peer,
-		      const struct nopal_callbacks *callbacks, void *user)
+struct nopal_session *nopal_rendezvous_open(struct nopal_endpoint *endpoint,
+					    struct nopal_plan *plan,
+					    const struct nopal_address *peer,
+					    const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_core *top;
 	bool outermost;

@@ -14,9 +14,8 @@ struct request_context {
 };
 
 /* Of a datagram, all of which is still to be read. */
-static inline struct nopal_request
-nopal__request(const struct request_context *context, const uint8_t *bytes,
-	       uint32_t length)
+static inline struct nopal_request nopal__request(const struct request_context *context,
+						  const uint8_t *bytes, uint32_t length)
 {
 	return (struct nopal_request){
 		.body = nopal_reader_over(bytes, length),
@@ -28,9 +27,8 @@ nopal__request(const struct request_context *context, const uint8_t *bytes,
 }
 
 /* A session for what asks, without more ado; NULL: there is no room. */
-struct nopal_core *
-nopal__accept_at_once(struct nopal_endpoint *endpoint,
-		      const struct nopal_listener_entry *entry,
-		      const struct nopal_request *request);
+struct nopal_core *nopal__accept_at_once(struct nopal_endpoint *endpoint,
+					 const struct nopal_listener_entry *entry,
+					 const struct nopal_request *request);
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reset.c -- an endpoint that gets a datagram of a session which it does not know
- * says so, without any state.
+ * reset.c -- an endpoint that gets a datagram of a session which it does not know says so, without
+ * any state.
  *
  *   RESET   first byte, the id that the datagram was for 4, token 16
  *
  * The token is a keyed hash of that id and of both ports and the peer's address:
- * only who has the endpoint's reset key can make it, be it after a restart.  What
- * the peer is told of it while the session opens is its proof, a one-way function
- * of it: the token is the key under which two constants have these hashes.  So who
- * listens to all of an opening can make no reset of it, and one that left for
- * another address or port is good for nothing.
+ * only who has the endpoint's reset key can make it, be it after a restart.  What the peer is told
+ * of it while the session opens is its proof, a one-way function of it: the token is the key under
+ * which two constants have these hashes.  So who listens to all of an opening can make no reset of
+ * it, and one that left for another address or port is good for nothing.
  *
- * A reset is shorter than what it answers, never answers one, and leaves for the
- * first datagram of an arrival alone, so many in a second at most.
+ * A reset is shorter than what it answers, never answers one, and leaves for the first datagram of
+ * an arrival alone, so many in a second at most.
  */
 #include <errno.h>
 #include <string.h>
@@ -44,13 +43,11 @@ static uint64_t word_under(const uint64_t key[2], uint8_t what, uint8_t which)
 void nopal__reset_key_draw(struct nopal_endpoint *endpoint)
 {
 	for (uint8_t i = 0; i < 2; i++)
-		endpoint->reset_key[i] =
-			word_under(endpoint->secret, RESET_OF_KEY, i);
+		endpoint->reset_key[i] = word_under(endpoint->secret, RESET_OF_KEY, i);
 	endpoint->resets_left = RESET_BURST;
 }
 
-int nopal_endpoint_set_reset_key(struct nopal_endpoint *endpoint,
-				 const uint8_t *key)
+int nopal_endpoint_set_reset_key(struct nopal_endpoint *endpoint, const uint8_t *key)
 {
 	if (endpoint->port.counters.sessions || endpoint->door_of)
 		return -EBUSY;
@@ -59,9 +56,8 @@ int nopal_endpoint_set_reset_key(struct nopal_endpoint *endpoint,
 }
 
 /* Of a session with this id of ours and this peer. */
-static void token_make(const struct nopal_endpoint *endpoint,
-		       const struct nopal_address *peer, uint32_t id,
-		       uint64_t ret_token[RESET_TOKEN_WORDS])
+static void token_make(const struct nopal_endpoint *endpoint, const struct nopal_address *peer,
+		       uint32_t id, uint64_t ret_token[RESET_TOKEN_WORDS])
 {
 	uint8_t bytes[64];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
@@ -73,33 +69,28 @@ static void token_make(const struct nopal_endpoint *endpoint,
 	nopal_write(&writer, endpoint->port.local.port, sizeof(peer->port));
 	for (unsigned i = 0; i < RESET_TOKEN_WORDS; i++) {
 		nopal_write(&writer, i, 1);
-		ret_token[i] = nopal__siphash(endpoint->reset_key, bytes,
-					      nopal_written(&writer));
+		ret_token[i] = nopal__siphash(endpoint->reset_key, bytes, nopal_written(&writer));
 	}
 }
 
-static void proof_of(const uint64_t token[RESET_TOKEN_WORDS],
-		     uint64_t ret_proof[RESET_TOKEN_WORDS])
+static void proof_of(const uint64_t token[RESET_TOKEN_WORDS], uint64_t ret_proof[RESET_TOKEN_WORDS])
 {
 	for (uint8_t i = 0; i < RESET_TOKEN_WORDS; i++)
 		ret_proof[i] = word_under(token, RESET_OF_TOKEN, i);
 }
 
 /* As it was told, wherever the peer is now. */
-static void own_proof(const struct nopal_core *bottom,
-		      uint64_t ret_proof[RESET_TOKEN_WORDS])
+static void own_proof(const struct nopal_core *bottom, uint64_t ret_proof[RESET_TOKEN_WORDS])
 {
 	const struct nopal_paths *paths = bottom->awake->paths;
 	uint64_t token[RESET_TOKEN_WORDS];
 
-	token_make(bottom->endpoint,
-		   paths ? &paths->opened_with : &bottom->peer,
-		   bottom->local_id, token);
+	token_make(bottom->endpoint, paths ? &paths->opened_with : &bottom->peer, bottom->local_id,
+		   token);
 	proof_of(token, ret_proof);
 }
 
-uint64_t nopal_session_proof(const struct nopal_session *session,
-			     uint64_t challenge)
+uint64_t nopal_session_proof(const struct nopal_session *session, uint64_t challenge)
 {
 	uint64_t key[RESET_TOKEN_WORDS];
 
@@ -107,14 +98,12 @@ uint64_t nopal_session_proof(const struct nopal_session *session,
 	return nopal__siphash(key, &challenge, sizeof(challenge));
 }
 
-bool nopal_session_proves(const struct nopal_session *session,
-			  uint64_t challenge, uint64_t proof)
+bool nopal_session_proves(const struct nopal_session *session, uint64_t challenge, uint64_t proof)
 {
 	const struct nopal_core *bottom = nopal__bottom(nopal__core(session));
 
 	return nopal__plan_resets(bottom->layer->plan) &&
-	       (nopal__siphash(bottom->awake->reset_proof, &challenge,
-			       sizeof(challenge)) ^
+	       (nopal__siphash(bottom->awake->reset_proof, &challenge, sizeof(challenge)) ^
 		proof) == 0;
 }
 
@@ -150,10 +139,9 @@ static bool resets_allow(struct nopal_endpoint *endpoint)
 
 	if (more > 0) {
 		endpoint->reset_ns = now_ns;
-		endpoint->resets_left =
-			more < RESET_BURST - endpoint->resets_left
-				? endpoint->resets_left + (int32_t)more
-				: RESET_BURST;
+		endpoint->resets_left = more < RESET_BURST - endpoint->resets_left
+						? endpoint->resets_left + (int32_t)more
+						: RESET_BURST;
 	}
 	if (!endpoint->resets_left)
 		return false;
@@ -161,8 +149,7 @@ static bool resets_allow(struct nopal_endpoint *endpoint)
 	return true;
 }
 
-static void reset_send(struct nopal_endpoint *endpoint,
-		       const struct nopal_address *to, uint32_t id)
+static void reset_send(struct nopal_endpoint *endpoint, const struct nopal_address *to, uint32_t id)
 {
 	uint8_t bytes[RESET_BYTES];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
@@ -177,19 +164,16 @@ static void reset_send(struct nopal_endpoint *endpoint,
 	endpoint->port.counters.resets++;
 }
 
-void nopal__nobody_receive(struct nopal_endpoint *endpoint,
-			   const struct nopal_address *from, uint8_t kind,
-			   const uint8_t *bytes, uint32_t length)
+void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			   uint8_t kind, const uint8_t *bytes, uint32_t length)
 {
 	uint32_t id;
 
-	if (endpoint->demux != NOPAL_DEMUX_ID || endpoint->door_of ||
-	    kind == NOPAL_KIND_REPLY || kind == NOPAL_KIND_ABORT ||
-	    kind == NOPAL_KIND_CAST)
+	if (endpoint->demux != NOPAL_DEMUX_ID || endpoint->door_of || kind == NOPAL_KIND_REPLY ||
+	    kind == NOPAL_KIND_ABORT || kind == NOPAL_KIND_CAST)
 		return;
 	id = (uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES);
-	if (id == 0 ||
-	    nopal__demux_knows(endpoint, id, 0) != NOPAL_UNHEARD_OF ||
+	if (id == 0 || nopal__demux_knows(endpoint, id, 0) != NOPAL_UNHEARD_OF ||
 	    length <= RESET_BYTES || !resets_allow(endpoint))
 		return;
 	if (!nopal__farewell_repeat(endpoint, from, id, length))
@@ -198,8 +182,7 @@ void nopal__nobody_receive(struct nopal_endpoint *endpoint,
 
 /* -------------------------------------------------------------------- heard */
 
-static bool proves(const uint64_t token[RESET_TOKEN_WORDS],
-		   const struct nopal_core *bottom)
+static bool proves(const uint64_t token[RESET_TOKEN_WORDS], const struct nopal_core *bottom)
 {
 	uint64_t proof[RESET_TOKEN_WORDS], differs = 0;
 
@@ -215,12 +198,10 @@ void nopal__peer_restarted(struct nopal_core *bottom)
 	if (bottom->life == NOPAL_LIFE_CLOSING && bottom->peer_closed)
 		nopal_session_closed(&bottom->session);
 	else
-		nopal__session_ended_there(bottom, NOPAL_PEER_LOST,
-					   NOPAL_TEXT_RESTARTED);
+		nopal__session_ended_there(bottom, NOPAL_PEER_LOST, NOPAL_TEXT_RESTARTED);
 }
 
-void nopal__reset_receive(struct nopal_endpoint *endpoint,
-			  const struct nopal_address *from,
+void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			  const uint8_t *bytes, uint32_t length)
 {
 	struct nopal_reader reader = nopal_reader_over(bytes + 1, length - 1);

@@ -24,17 +24,14 @@ void nopal__reset_key_draw(struct nopal_endpoint *endpoint);
 void nopal__proof_write(struct nopal_core *bottom, struct nopal_writer *writer);
 bool nopal__proof_read(struct nopal_core *bottom, struct nopal_reader *reader);
 
-#define NOPAL_TEXT_RESTARTED                                                   \
-	"the peer knows nothing of this session any more (it was restarted?)"
+#define NOPAL_TEXT_RESTARTED "the peer knows nothing of this session any more (it was restarted?)"
 /* It knows nothing of the session. */
 void nopal__peer_restarted(struct nopal_core *bottom);
 
 /* A datagram of an established kind came for nobody. */
-void nopal__nobody_receive(struct nopal_endpoint *endpoint,
-			   const struct nopal_address *from, uint8_t kind,
-			   const uint8_t *bytes, uint32_t length);
-void nopal__reset_receive(struct nopal_endpoint *endpoint,
-			  const struct nopal_address *from,
+void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			   uint8_t kind, const uint8_t *bytes, uint32_t length);
+void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			  const uint8_t *bytes, uint32_t length);
 
 #endif

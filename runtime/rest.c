@@ -6,23 +6,22 @@
  *     ^                                                               |
  *     +---------- a datagram, a timer or a call of the application ---+
  *
- * At rest a session has its struct nopal_core, its place in the wheel and a
- * string of bytes.  Its parts give back what they can make again (their `rest`),
- * and what is left is packed, in 64-bit words:
+ * At rest a session has its struct nopal_core, its place in the wheel and a string of bytes.  Its
+ * parts give back what they can make again (their `rest`), and what is left is packed, in 64-bit
+ * words:
  *
  *   bitmap of words that are not those of a fresh session of the plan |
  *   for each of them a mask, and the bytes that are not zero
  *
- * of how the word differs from the fresh one, or, where that is shorter and the
- * mask says so in its highest bit, of how long it is ago: most of what is large
- * is a time.  A mask of 0 goes before a word that is kept as it is.
+ * of how the word differs from the fresh one, or, where that is shorter and the mask says so in its
+ * highest bit, of how long it is ago: most of what is large is a time.  A mask of 0 goes before a
+ * word that is kept as it is.
  *
- * So what a part never touched takes a bit a word.  The application's handle,
- * the id and the timers stay what they are; nobody can tell but by the memory.
+ * So what a part never touched takes a bit a word.  The application's handle, the id and the timers
+ * stay what they are; nobody can tell but by the memory.
  *
- * A walk over the sessions that are awake finds those that may rest; it is due
- * only while something happens.  A flow rests when all streams on it do, and wakes
- * with any of them.
+ * A walk over the sessions that are awake finds those that may rest; it is due only while something
+ * happens.  A flow rests when all streams on it do, and wakes with any of them.
  */
 #include <string.h>
 
@@ -50,15 +49,14 @@ static uint32_t bitmap_bytes(const struct nopal_layer *layer)
 
 /* -------------------------------------------------------------------- bytes */
 
-/* A bit for each byte that is not zero: each byte's bits come together in its
- * lowest, and these in the highest byte of the product. */
+/* A bit for each byte that is not zero: each byte's bits come together in its lowest, and these in
+ * the highest byte of the product. */
 static unsigned byte_mask(uint64_t word)
 {
 	word |= word >> 4;
 	word |= word >> 2;
 	word |= word >> 1;
-	return (unsigned)((word & UINT64_C(0x0101010101010101)) *
-				  UINT64_C(0x0102040810204080) >>
+	return (unsigned)((word & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >>
 			  56);
 }
 
@@ -72,8 +70,7 @@ static unsigned mask_bytes(unsigned mask)
 }
 
 /* How a word is written: its mask, and of what. */
-static unsigned word_mask(uint64_t word, uint64_t fresh, uint64_t now,
-			  uint64_t *ret_of)
+static unsigned word_mask(uint64_t word, uint64_t fresh, uint64_t now, uint64_t *ret_of)
 {
 	unsigned differs = byte_mask(word ^ fresh), ago;
 
@@ -99,8 +96,7 @@ static uint8_t *word_pack(uint8_t *at, unsigned mask, uint64_t of)
 	return at;
 }
 
-static const uint8_t *word_unpack(const uint8_t *at, uint64_t now,
-				  uint64_t *word)
+static const uint8_t *word_unpack(const uint8_t *at, uint64_t now, uint64_t *word)
 {
 	unsigned mask = *at++;
 	unsigned bytes = mask == MASK_WHOLE ? MASK_ALL : mask & MASK_BYTES;
@@ -122,12 +118,11 @@ static size_t packed_bytes(const struct nopal_core *core)
 	for (uint32_t i = 0; i < word_count(layer); i++)
 		if (words[i] != layer->fresh[i]) {
 			uint64_t of;
-			unsigned mask = word_mask(words[i], layer->fresh[i],
-						  (uint64_t)core->now_ns, &of);
+			unsigned mask =
+				word_mask(words[i], layer->fresh[i], (uint64_t)core->now_ns, &of);
 
-			bytes += mask == MASK_WHOLE
-					 ? 1 + WORD_BYTES
-					 : 1 + mask_bytes(mask & MASK_BYTES);
+			bytes += mask == MASK_WHOLE ? 1 + WORD_BYTES
+						    : 1 + mask_bytes(mask & MASK_BYTES);
 		}
 	return bytes;
 }
@@ -142,8 +137,8 @@ static void words_pack(const struct nopal_core *core, uint8_t *packed)
 	for (uint32_t i = 0; i < word_count(layer); i++)
 		if (words[i] != layer->fresh[i]) {
 			uint64_t of;
-			unsigned mask = word_mask(words[i], layer->fresh[i],
-						  (uint64_t)core->now_ns, &of);
+			unsigned mask =
+				word_mask(words[i], layer->fresh[i], (uint64_t)core->now_ns, &of);
 
 			packed[i / BYTE_BITS] |= (uint8_t)(1u << i % BYTE_BITS);
 			at = word_pack(at, mask, of);
@@ -181,26 +176,22 @@ static bool nothing_under_way(const struct nopal_core *core)
 {
 	const struct nopal_awake *awake = core->awake;
 
-	return core->life == NOPAL_LIFE_OPEN && !core->touched &&
-	       core->depth == 0 && core->awake->segments.alive == 0 &&
-	       core->awake->messages.alive == 0 && awake->unfinished == 0 &&
-	       awake->queue.count == 0 && awake->delayed.count == 0 &&
+	return core->life == NOPAL_LIFE_OPEN && !core->touched && core->depth == 0 &&
+	       core->awake->segments.alive == 0 && core->awake->messages.alive == 0 &&
+	       awake->unfinished == 0 && awake->queue.count == 0 && awake->delayed.count == 0 &&
 	       awake->departures.oldest == awake->departures.next;
 }
 
 static bool may_rest(const struct nopal_core *bottom, int64_t now_ns)
 {
-	for (const struct nopal_core *core = bottom; core;
-	     core = nopal__over(core))
-		if (now_ns - core->now_ns < NOPAL_REST_NS ||
-		    !nothing_under_way(core) ||
+	for (const struct nopal_core *core = bottom; core; core = nopal__over(core))
+		if (now_ns - core->now_ns < NOPAL_REST_NS || !nothing_under_way(core) ||
 		    (core->is_flow && !streams_rest(core)))
 			return false;
 	return true;
 }
 
-static void list_give_back(struct nopal_core *core,
-			   struct nopal_deferred_list *list)
+static void list_give_back(struct nopal_core *core, struct nopal_deferred_list *list)
 {
 	nopal_free(&core->session, list->entries);
 	*list = (struct nopal_deferred_list){ 0 };
@@ -209,8 +200,7 @@ static void list_give_back(struct nopal_core *core,
 /* Everything that the next message makes again. */
 static void give_back(struct nopal_core *core)
 {
-	const struct nopal_part *part =
-		&core->layer->plan->parts[core->layer->first_part];
+	const struct nopal_part *part = &core->layer->plan->parts[core->layer->first_part];
 
 	for (uint32_t i = 0; i < core->layer->part_count; i++)
 		if (part[i].microprotocol->rest)

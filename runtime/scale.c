@@ -2,8 +2,8 @@
 /*
  * scale.c -- a * b / c without overflow in between.
  *
- * Rates, windows and times are scaled by each other all over the tree; decisions
- * use no floating point, so that they are the same on every machine.
+ * Rates, windows and times are scaled by each other all over the tree; decisions use no floating
+ * point, so that they are the same on every machine.
  */
 #include "microprotocol.h"
 

@@ -5,8 +5,8 @@
  *   statement:  WORD = VALUE | WORD { statements } | WORD "title" { statements }
  *   VALUE:      WORD | "string" | 'string' | { VALUE, ... }
  *
- * Sections stand in the file or in a `layer`, nowhere else: so a section that
- * begins inside another shows that the other was not closed.
+ * Sections stand in the file or in a `layer`, nowhere else: so a section that begins inside another
+ * shows that the other was not closed.
  */
 #include "scan.h"
 
@@ -42,7 +42,7 @@ struct scanner {
 	struct nopal_scan *scan;
 	struct scan_token token; /* the current one */
 	int layer, section;	 /* that are open; -1: none */
-	int unclosed; /* sections closed for the user: a later } is theirs */
+	int unclosed;		 /* sections closed for the user: a later } is theirs */
 };
 
 /* --------------------------------------------------------------------- tokens */
@@ -63,8 +63,7 @@ static void scan_skip_block(struct scanner *scanner)
 		}
 		scanner->line += *scanner->at == '\n';
 	}
-	nopal_problems_add(scanner->problems, scanner->file, line,
-			   "end the comment with */",
+	nopal_problems_add(scanner->problems, scanner->file, line, "end the comment with */",
 			   "the comment that begins here does not end");
 }
 
@@ -76,8 +75,7 @@ static void scan_skip_blank(struct scanner *scanner)
 			scanner->at++;
 		} else if (*scanner->at && strchr(" \t\r\f", *scanner->at)) {
 			scanner->at++;
-		} else if (*scanner->at == '#' ||
-			   strncmp(scanner->at, "//", strlen("//")) == 0) {
+		} else if (*scanner->at == '#' || strncmp(scanner->at, "//", strlen("//")) == 0) {
 			scan_skip_line(scanner);
 		} else if (strncmp(scanner->at, "/*", strlen("/*")) == 0) {
 			scan_skip_block(scanner);
@@ -103,8 +101,7 @@ static void scan_string(struct scanner *scanner)
 		scanner->at++;
 		return;
 	}
-	nopal_problems_add(scanner->problems, scanner->file, line,
-			   "close it with the same quote",
+	nopal_problems_add(scanner->problems, scanner->file, line, "close it with the same quote",
 			   "the quote that opens here is not closed");
 	token->kind = SCAN_BROKEN;
 	scanner->at = token->start; /* read on behind this line */
@@ -131,8 +128,7 @@ static void scan_next(struct scanner *scanner)
 	struct scan_token *token = &scanner->token;
 
 	scan_skip_blank(scanner);
-	*token = (struct scan_token){ .start = scanner->at,
-				      .line = scanner->line };
+	*token = (struct scan_token){ .start = scanner->at, .line = scanner->line };
 	if (!*scanner->at)
 		return;
 	if (*scanner->at == '"' || *scanner->at == '\'') {
@@ -148,14 +144,12 @@ static void scan_next(struct scanner *scanner)
 
 static bool scan_is(const struct scanner *scanner, char mark)
 {
-	return scanner->token.kind == SCAN_MARK &&
-	       *scanner->token.start == mark;
+	return scanner->token.kind == SCAN_MARK && *scanner->token.start == mark;
 }
 
 static bool scan_is_value(const struct scanner *scanner)
 {
-	return scanner->token.kind == SCAN_WORD ||
-	       scanner->token.kind == SCAN_STRING;
+	return scanner->token.kind == SCAN_WORD || scanner->token.kind == SCAN_STRING;
 }
 
 /* The mark that comes next, without taking it; '\0': something else. */
@@ -171,20 +165,17 @@ static char scan_peek(const struct scanner *scanner)
 /* ----------------------------------------------------------------------- items */
 
 /* NULL: the arena failed. */
-static struct nopal_scan_item *scan_add(struct scanner *scanner,
-					const struct scan_token *name)
+static struct nopal_scan_item *scan_add(struct scanner *scanner, const struct scan_token *name)
 {
 	struct nopal_scan *scan = scanner->scan;
-	struct nopal_scan_item *item = nopal__one_more(
-		scanner->arena, &scan->items, &scan->count, sizeof(*item));
+	struct nopal_scan_item *item =
+		nopal__one_more(scanner->arena, &scan->items, &scan->count, sizeof(*item));
 
 	if (!item)
 		return NULL;
-	item->name =
-		nopal__copy_part(scanner->arena, name->start, name->length);
+	item->name = nopal__copy_part(scanner->arena, name->start, name->length);
 	item->line = name->line;
-	item->parent = scanner->section != scan_none ? scanner->section
-						     : scanner->layer;
+	item->parent = scanner->section != scan_none ? scanner->section : scanner->layer;
 	return item;
 }
 
@@ -193,14 +184,13 @@ static bool scan_add_word(struct scanner *scanner, struct nopal_scan_item *item,
 			  const struct scan_token *token)
 {
 	struct nopal_place place = { scanner->file, token->line };
-	const char *word =
-		nopal__scan_read(scanner->arena, token->start, token->length,
-				 place, scanner->problems);
+	const char *word = nopal__scan_read(scanner->arena, token->start, token->length, place,
+					    scanner->problems);
 	const char **room = NULL;
 
 	if (word)
-		room = nopal__one_more(scanner->arena, &item->values.words,
-				       &item->values.count, sizeof(*room));
+		room = nopal__one_more(scanner->arena, &item->values.words, &item->values.count,
+				       sizeof(*room));
 	if (room)
 		*room = word;
 	return room;
@@ -208,26 +198,22 @@ static bool scan_add_word(struct scanner *scanner, struct nopal_scan_item *item,
 
 /* ------------------------------------------------------------------- sections */
 
-static void scan_say_unclosed(struct scanner *scanner, int section,
-			      const char *before, int length)
+static void scan_say_unclosed(struct scanner *scanner, int section, const char *before, int length)
 {
 	const struct nopal_scan_item *item = &scanner->scan->items[section];
 
 	if (before)
-		nopal_problems_add(scanner->problems, scanner->file, item->line,
-				   NULL,
+		nopal_problems_add(scanner->problems, scanner->file, item->line, NULL,
 				   "the { of `%s` is not closed before `%.*s` "
 				   "begins",
 				   item->name, length, before);
 	else
-		nopal_problems_add(scanner->problems, scanner->file, item->line,
-				   NULL, "the { of `%s` is not closed",
-				   item->name);
+		nopal_problems_add(scanner->problems, scanner->file, item->line, NULL,
+				   "the { of `%s` is not closed", item->name);
 	nopal__problems_fix(scanner->problems, "close `%s` with }", item->name);
 }
 
-static void scan_close_for_user(struct scanner *scanner, int *open,
-				const struct scan_token *before)
+static void scan_close_for_user(struct scanner *scanner, int *open, const struct scan_token *before)
 {
 	if (*open == scan_none)
 		return;
@@ -266,31 +252,26 @@ static void scan_section(struct scanner *scanner, const struct scan_token *name,
 
 static void scan_close(struct scanner *scanner)
 {
-	int *open = scanner->section != scan_none ? &scanner->section
-						  : &scanner->layer;
+	int *open = scanner->section != scan_none ? &scanner->section : &scanner->layer;
 
 	if (*open != scan_none) {
 		*open = scan_none;
 	} else if (scanner->unclosed > 0) {
 		scanner->unclosed--;
 	} else {
-		nopal_problems_add(scanner->problems, scanner->file,
-				   scanner->token.line, "remove it",
-				   "this } closes nothing");
+		nopal_problems_add(scanner->problems, scanner->file, scanner->token.line,
+				   "remove it", "this } closes nothing");
 	}
 	scan_next(scanner);
 }
 
 /* ----------------------------------------------------------------------- keys */
 
-static void scan_say_no_value(struct scanner *scanner,
-			      const struct scan_token *name)
+static void scan_say_no_value(struct scanner *scanner, const struct scan_token *name)
 {
 	nopal_problems_add(scanner->problems, scanner->file, name->line, NULL,
-			   "`%.*s` has no value", (int)name->length,
-			   name->start);
-	nopal__problems_fix(scanner->problems,
-			    "write `%.*s = VALUE` in one line",
+			   "`%.*s` has no value", (int)name->length, name->start);
+	nopal__problems_fix(scanner->problems, "write `%.*s = VALUE` in one line",
 			    (int)name->length, name->start);
 }
 
@@ -303,8 +284,7 @@ static bool scan_value(struct scanner *scanner, struct nopal_scan_item *item)
 	bool good;
 
 	if (ended) {
-		nopal_problems_add(scanner->problems, scanner->file,
-				   token->line, "remove the ;",
+		nopal_problems_add(scanner->problems, scanner->file, token->line, "remove the ;",
 				   "`%.*s` ends in ; but values end with the "
 				   "word",
 				   (int)token->length, token->start);
@@ -316,8 +296,7 @@ static bool scan_value(struct scanner *scanner, struct nopal_scan_item *item)
 }
 
 /* Between two values: false where the list ends, or was meant to. */
-static bool scan_comma(struct scanner *scanner, const struct scan_token *name,
-		       int line)
+static bool scan_comma(struct scanner *scanner, const struct scan_token *name, int line)
 {
 	if (scan_is(scanner, ',')) {
 		scan_next(scanner);
@@ -325,10 +304,9 @@ static bool scan_comma(struct scanner *scanner, const struct scan_token *name,
 	}
 	if (!scan_is_value(scanner) || scanner->token.line != line)
 		return false; /* closed; or another statement begins */
-	nopal_problems_add(scanner->problems, scanner->file, line,
-			   "write { A, B }",
-			   "a comma is missing in the list of `%.*s`",
-			   (int)name->length, name->start);
+	nopal_problems_add(scanner->problems, scanner->file, line, "write { A, B }",
+			   "a comma is missing in the list of `%.*s`", (int)name->length,
+			   name->start);
 	return true;
 }
 
@@ -349,10 +327,8 @@ static bool scan_list(struct scanner *scanner, const struct scan_token *name,
 		scan_next(scanner);
 		return good;
 	}
-	nopal_problems_add(scanner->problems, scanner->file, name->line,
-			   "close the list with }",
-			   "the list of `%.*s` is not closed",
-			   (int)name->length, name->start);
+	nopal_problems_add(scanner->problems, scanner->file, name->line, "close the list with }",
+			   "the list of `%.*s` is not closed", (int)name->length, name->start);
 	return good;
 }
 
@@ -379,22 +355,19 @@ static void scan_key(struct scanner *scanner, const struct scan_token *name)
 	item = scan_add(scanner, name);
 	if (!item)
 		return;
-	good = scan_is(scanner, '{') ? scan_list(scanner, name, item)
-				     : scan_value(scanner, item);
+	good = scan_is(scanner, '{') ? scan_list(scanner, name, item) : scan_value(scanner, item);
 	if (!good) /* it was complained about */
 		scanner->scan->count--;
 }
 
 /* ----------------------------------------------------------------- statements */
 
-static void scan_say_call(struct scanner *scanner,
-			  const struct scan_token *name)
+static void scan_say_call(struct scanner *scanner, const struct scan_token *name)
 {
-	nopal_problems_add(
-		scanner->problems, scanner->file, name->line,
-		"to build on another config write extends = \"NAME\"",
-		"`%.*s(...)` is not a statement of a config", (int)name->length,
-		name->start);
+	nopal_problems_add(scanner->problems, scanner->file, name->line,
+			   "to build on another config write extends = \"NAME\"",
+			   "`%.*s(...)` is not a statement of a config", (int)name->length,
+			   name->start);
 	while (scanner->token.kind != SCAN_END && !scan_is(scanner, ')') &&
 	       scanner->token.line == name->line)
 		scan_next(scanner);
@@ -402,15 +375,12 @@ static void scan_say_call(struct scanner *scanner,
 		scan_next(scanner);
 }
 
-static void scan_say_lonely(struct scanner *scanner,
-			    const struct scan_token *name)
+static void scan_say_lonely(struct scanner *scanner, const struct scan_token *name)
 {
 	nopal_problems_add(scanner->problems, scanner->file, name->line, NULL,
-			   "`%.*s` is followed by neither = nor {",
-			   (int)name->length, name->start);
-	nopal__problems_fix(
-		scanner->problems, "write `%.*s = VALUE` or `%.*s {}`",
-		(int)name->length, name->start, (int)name->length, name->start);
+			   "`%.*s` is followed by neither = nor {", (int)name->length, name->start);
+	nopal__problems_fix(scanner->problems, "write `%.*s = VALUE` or `%.*s {}`",
+			    (int)name->length, name->start, (int)name->length, name->start);
 }
 
 /* The current token is a word. */
@@ -419,8 +389,7 @@ static void scan_statement(struct scanner *scanner)
 	struct scan_token name = scanner->token, title;
 
 	scan_next(scanner);
-	if (scan_is(scanner, '=') ||
-	    (scan_is(scanner, '+') && *scanner->at == '=')) {
+	if (scan_is(scanner, '=') || (scan_is(scanner, '+') && *scanner->at == '=')) {
 		scan_key(scanner, &name);
 	} else if (scan_is(scanner, '{')) {
 		scan_section(scanner, &name, NULL);
@@ -442,10 +411,10 @@ static void scan_say_stray(struct scanner *scanner)
 	int line = token->line;
 
 	if (token->kind != SCAN_BROKEN)
-		nopal_problems_add(scanner->problems, scanner->file,
-				   token->line, "begin with a key or a section",
-				   "`%.*s` cannot begin a statement",
-				   (int)token->length, token->start);
+		nopal_problems_add(scanner->problems, scanner->file, token->line,
+				   "begin with a key or a section",
+				   "`%.*s` cannot begin a statement", (int)token->length,
+				   token->start);
 	scan_next(scanner);
 	while (scan_is_value(scanner) && token->line == line)
 		scan_next(scanner); /* what went with it */

@@ -2,9 +2,9 @@
 /*
  * scan.h -- the statements of a config text, each with its line.
  *
- * The text is read once, from front to back.  Nothing stops at a mistake: each
- * is reported with its line, and what is sound around it is still found, so that
- * all problems show at once.  What the names mean is config.c's affair.
+ * The text is read once, from front to back.  Nothing stops at a mistake: each is reported with its
+ * line, and what is sound around it is still found, so that all problems show at once.  What the
+ * names mean is config.c's affair.
  */
 #ifndef NOPAL_SCAN_H
 #define NOPAL_SCAN_H
@@ -16,8 +16,8 @@ struct nopal_scan_item {
 	int line;
 	int parent;   /* index of the section around it; -1: none */
 	bool section; /* else a key */
-	/* Of a key: its one word, or those of its list.  Of a section: its title,
-	 * as in layer "name" { }, or none. */
+	/* Of a key: its one word, or those of its list.  Of a section: its title, as in layer
+	 * "name" { }, or none. */
 	struct nopal__values values;
 };
 
@@ -32,10 +32,8 @@ void nopal__scan(struct nopal_arena *arena, const char *text, const char *file,
 
 /* ------------------------------------------------------------ scan_value.c */
 
-/* What a value of `length` bytes says, its quotes among them.  NULL: problems
- * say why not. */
-const char *nopal__scan_read(struct nopal_arena *arena, const char *start,
-			     size_t length, struct nopal_place place,
-			     struct nopal_problems *problems);
+/* What a value of `length` bytes says, its quotes among them.  NULL: problems say why not. */
+const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_t length,
+			     struct nopal_place place, struct nopal_problems *problems);
 
 #endif

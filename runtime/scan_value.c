@@ -9,8 +9,8 @@
  *   'text'    \' and \\ are one character, a backslash at the end of a line is
  *             nothing; all else is as it is
  *
- * In words and in double quotes ${NAME} is the environment variable of this
- * name, or empty; ${NAME:-DEFAULT} has the default where it is not set.
+ * In words and in double quotes ${NAME} is the environment variable of this name, or empty;
+ * ${NAME:-DEFAULT} has the default where it is not set.
  */
 #include "scan.h"
 
@@ -37,8 +37,7 @@ static void value_put(struct value_reader *reader, char byte)
 }
 
 /* A value is a string: it cannot hold a zero. */
-static void value_put_code(struct value_reader *reader, const char *end,
-			   unsigned code)
+static void value_put_code(struct value_reader *reader, const char *end, unsigned code)
 {
 	reader->wrong = code == 0 || code > UINT8_MAX;
 	if (reader->wrong)
@@ -56,14 +55,12 @@ static bool value_variable(struct value_reader *reader)
 	size_t left = (size_t)(reader->end - reader->at), name;
 	const char *start = reader->at + strlen(open), *end, *value;
 
-	if (left <= strlen(open) ||
-	    strncmp(reader->at, open, strlen(open)) != 0)
+	if (left <= strlen(open) || strncmp(reader->at, open, strlen(open)) != 0)
 		return false;
 	end = memchr(start, '}', left - strlen(open));
 	if (!end)
 		return false;
-	value = memmem(start, (size_t)(end - start), otherwise,
-		       strlen(otherwise));
+	value = memmem(start, (size_t)(end - start), otherwise, strlen(otherwise));
 	name = (size_t)((value ? value : end) - start);
 	if (value)
 		value += strlen(otherwise);
@@ -83,8 +80,8 @@ static void value_octal(struct value_reader *reader)
 	const char *at = reader->at + 1;
 	unsigned code = 0;
 
-	while (at < reader->end && at <= reader->at + VALUE_OCTAL_DIGITS &&
-	       *at >= '0' && *at <= '7')
+	while (at < reader->end && at <= reader->at + VALUE_OCTAL_DIGITS && *at >= '0' &&
+	       *at <= '7')
 		code = (code << VALUE_OCTAL_BITS) + (unsigned)(*at++ - '0');
 	if (at < reader->end && isdigit((unsigned char)*at))
 		code = 0; /* 8, 9, or one digit too many */
@@ -103,8 +100,7 @@ static void value_hex(struct value_reader *reader)
 		count++;
 	}
 	if (count) {
-		value_put_code(reader, start + count,
-			       (unsigned)strtoul(digits, NULL, VALUE_HEX));
+		value_put_code(reader, start + count, (unsigned)strtoul(digits, NULL, VALUE_HEX));
 		return;
 	}
 	value_put(reader, 'x');
@@ -147,8 +143,7 @@ static void value_double(struct value_reader *reader)
 static void value_single(struct value_reader *reader)
 {
 	for (; reader->at < reader->end; reader->at++) {
-		bool escape = *reader->at == '\\' &&
-			      strchr("\\'\n", reader->at[1]) != NULL;
+		bool escape = *reader->at == '\\' && strchr("\\'\n", reader->at[1]) != NULL;
 
 		reader->at += escape;
 		if (!escape || *reader->at != '\n')
@@ -164,9 +159,8 @@ static void value_word(struct value_reader *reader)
 	}
 }
 
-static void value_say_escape(const struct value_reader *reader,
-			     const char *start, struct nopal_place place,
-			     struct nopal_problems *problems)
+static void value_say_escape(const struct value_reader *reader, const char *start,
+			     struct nopal_place place, struct nopal_problems *problems)
 {
 	size_t length = 1;
 
@@ -175,15 +169,12 @@ static void value_say_escape(const struct value_reader *reader,
 	while (length < (size_t)(reader->end - reader->at) &&
 	       isxdigit((unsigned char)reader->at[length]))
 		length++;
-	nopal_problems_add(problems, place.file, place.line,
-			   "write \\\\ for a backslash",
-			   "`%.*s` is no byte from \\001 to \\377", (int)length,
-			   reader->at);
+	nopal_problems_add(problems, place.file, place.line, "write \\\\ for a backslash",
+			   "`%.*s` is no byte from \\001 to \\377", (int)length, reader->at);
 }
 
-const char *nopal__scan_read(struct nopal_arena *arena, const char *start,
-			     size_t length, struct nopal_place place,
-			     struct nopal_problems *problems)
+const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_t length,
+			     struct nopal_place place, struct nopal_problems *problems)
 {
 	char quote = *start;
 	bool quoted = quote == '"' || quote == '\'';

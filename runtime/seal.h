@@ -8,13 +8,11 @@
 #include "plan.h"
 
 /* Is the kind with this wire code among `kinds` (enum nopal_kinds) of `part`? */
-bool nopal__kind_wanted(const struct nopal_plan *plan,
-			const struct nopal_part *part, unsigned kinds,
-			uint8_t code);
+bool nopal__kind_wanted(const struct nopal_plan *plan, const struct nopal_part *part,
+			unsigned kinds, uint8_t code);
 /* Is the event's argument a segment, whose kind chooses the calls? */
 bool nopal__about_segments(unsigned event);
-/* Its arrays, once slots and kinds have their numbers.  -ENOMEM: the arena
- * failed. */
+/* Its arrays, once slots and kinds have their numbers.  -ENOMEM: the arena failed. */
 struct nopal_composed_layer;
 int nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 		      const struct nopal_composed_layer *composed);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seal_layer.c -- the flat arrays of one layer: shared variables, hold bits, calls
- * of each event, states and timers; and a fresh session of it, of which each one
- * begins as a copy.
+ * seal_layer.c -- the flat arrays of one layer: shared variables, hold bits, calls of each event,
+ * states and timers; and a fresh session of it, of which each one begins as a copy.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,31 +25,26 @@ static uint32_t align(size_t bytes)
 
 /* Its writer in the layer; NULL: nobody writes it. */
 static const struct nopal_shared *shared_writer(const struct nopal_layer *layer,
-						const struct nopal_part *parts,
-						const char *name)
+						const struct nopal_part *parts, const char *name)
 {
 	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const struct nopal_shared *shared =
-			parts[p].microprotocol->shared;
+		const struct nopal_shared *shared = parts[p].microprotocol->shared;
 
 		for (; shared && shared->name; shared++)
-			if (shared->access == NOPAL_WRITE &&
-			    strcmp(shared->name, name) == 0)
+			if (shared->access == NOPAL_WRITE && strcmp(shared->name, name) == 0)
 				return shared;
 	}
 	return NULL;
 }
 
-/* Those that begin alike are one: a written one with all who read it; what nobody
- * writes is to each reader what it said. */
-static uint8_t shared_place(struct nopal_layer *layer,
-			    const struct nopal_shared *shared)
+/* Those that begin alike are one: a written one with all who read it; what nobody writes is to each
+ * reader what it said. */
+static uint8_t shared_place(struct nopal_layer *layer, const struct nopal_shared *shared)
 {
 	uint32_t i = 0;
 
-	while (i < layer->shared_count &&
-	       (layer->shared[i].initial != shared->initial ||
-		strcmp(layer->shared[i].name, shared->name) != 0))
+	while (i < layer->shared_count && (layer->shared[i].initial != shared->initial ||
+					   strcmp(layer->shared[i].name, shared->name) != 0))
 		i++;
 	if (i < layer->shared_count)
 		return (uint8_t)i;
@@ -66,20 +60,17 @@ static bool seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
 {
 	size_t room = (size_t)layer->part_count * NOPAL_MAX_SHARED;
 
-	layer->shared =
-		nopal__zeroed(layer->plan->arena, room, sizeof(*layer->shared));
+	layer->shared = nopal__zeroed(layer->plan->arena, room, sizeof(*layer->shared));
 	if (!layer->shared)
 		return false;
 	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const struct nopal_shared *shared =
-			parts[p].microprotocol->shared;
+		const struct nopal_shared *shared = parts[p].microprotocol->shared;
 
 		for (unsigned i = 0; shared && shared[i].name; i++) {
 			const struct nopal_shared *writer =
 				shared_writer(layer, parts, shared[i].name);
 
-			parts[p].shared[i] = shared_place(
-				layer, writer ? writer : &shared[i]);
+			parts[p].shared[i] = shared_place(layer, writer ? writer : &shared[i]);
 		}
 	}
 	return true;
@@ -92,8 +83,7 @@ static unsigned hold_bit(struct nopal_layer *layer, struct nopal_part *part,
 {
 	unsigned bit = 0;
 
-	while (layer->hold_part[hold->barrier][bit] &&
-	       layer->hold_part[hold->barrier][bit] != part)
+	while (layer->hold_part[hold->barrier][bit] && layer->hold_part[hold->barrier][bit] != part)
 		bit++;
 	if (!layer->hold_part[hold->barrier][bit])
 		layer->hold_why[hold->barrier][bit] = hold->why;
@@ -101,8 +91,7 @@ static unsigned hold_bit(struct nopal_layer *layer, struct nopal_part *part,
 	return bit;
 }
 
-static void hold_on_kind(struct nopal_layer *layer,
-			 const struct nopal_hold *hold, uint8_t code,
+static void hold_on_kind(struct nopal_layer *layer, const struct nopal_hold *hold, uint8_t code,
 			 uint32_t mask)
 {
 	layer->hold[hold->barrier][code] |= mask;
@@ -134,8 +123,7 @@ static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 
 /* The part that a binding's handler sees: with an argument, a copy that has it; NULL:
  * the arena failed. */
-static const struct nopal_part *seal_argued(struct nopal_plan *plan,
-					    const struct nopal_part *part,
+static const struct nopal_part *seal_argued(struct nopal_plan *plan, const struct nopal_part *part,
 					    const void *argument)
 {
 	struct nopal_part *copy;
@@ -144,12 +132,10 @@ static const struct nopal_part *seal_argued(struct nopal_plan *plan,
 	if (!argument)
 		return part;
 	for (uint32_t i = 0; i < plan->argued_count; i++)
-		if (plan->argued[i]->index == part->index &&
-		    plan->argued[i]->argument == argument)
+		if (plan->argued[i]->index == part->index && plan->argued[i]->argument == argument)
 			return plan->argued[i];
 	copy = nopal__zeroed(plan->arena, 1, sizeof(*copy));
-	place = nopal__one_more(plan->arena, &plan->argued, &plan->argued_count,
-				sizeof(*place));
+	place = nopal__one_more(plan->arena, &plan->argued, &plan->argued_count, sizeof(*place));
 	if (!copy || !place)
 		return NULL;
 	*copy = *part;
@@ -159,23 +145,21 @@ static const struct nopal_part *seal_argued(struct nopal_plan *plan,
 }
 
 /* Appends to the layer's calls; how many. */
-static uint32_t calls_of_kind(struct nopal_plan *plan,
-			      struct nopal_layer *layer,
-			      const struct nopal_ordered *order, size_t count,
-			      uint8_t code, size_t *used)
+static uint32_t calls_of_kind(struct nopal_plan *plan, struct nopal_layer *layer,
+			      const struct nopal_ordered *order, size_t count, uint8_t code,
+			      size_t *used)
 {
 	size_t before = *used;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct nopal_part *part =
-			&plan->parts[layer->first_part + order[i].member];
+		const struct nopal_part *part = &plan->parts[layer->first_part + order[i].member];
 		const struct nopal_binding *binding =
 			&part->microprotocol->bindings[order[i].binding];
 		struct nopal_call *call = NULL;
 
 		if (nopal__kind_wanted(plan, part, binding->kinds, code))
-			call = nopal__one_more(plan->arena, &layer->call_store,
-					       used, sizeof(*call));
+			call = nopal__one_more(plan->arena, &layer->call_store, used,
+					       sizeof(*call));
 		if (call)
 			*call = (struct nopal_call){
 				seal_argued(plan, part, binding->argument),
@@ -187,12 +171,11 @@ static uint32_t calls_of_kind(struct nopal_plan *plan,
 
 /* Calls are stored behind one another; the table points into the store. */
 static void seal_event(struct nopal_plan *plan, struct nopal_layer *layer,
-		       const struct nopal_composed_layer *composed,
-		       unsigned event, size_t *used)
+		       const struct nopal_composed_layer *composed, unsigned event, size_t *used)
 {
 	struct nopal_ordered order[HANDLER_ROOM];
-	size_t count = nopal__compose_order(composed, (enum nopal_event)event,
-					    NULL, NULL, order, HANDLER_ROOM);
+	size_t count = nopal__compose_order(composed, (enum nopal_event)event, NULL, NULL, order,
+					    HANDLER_ROOM);
 	uint8_t kinds = nopal__about_segments(event) ? NOPAL_KIND_ROOM : 1;
 
 	if (count > HANDLER_ROOM)
@@ -230,8 +213,7 @@ static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 	part->first_timer = (uint8_t)count;
 	for (; timer && timer->name; timer++) {
 		struct nopal_timer_plan *one =
-			nopal__one_more(layer->plan->arena, &layer->timers,
-					&count, sizeof(*one));
+			nopal__one_more(layer->plan->arena, &layer->timers, &count, sizeof(*one));
 
 		if (one)
 			*one = (struct nopal_timer_plan){ part, timer };
@@ -239,8 +221,8 @@ static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 	layer->timer_count = (uint32_t)count;
 }
 
-static void seal_states(const struct nopal_plan *plan,
-			struct nopal_layer *layer, struct nopal_part *parts)
+static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer,
+			struct nopal_part *parts)
 {
 	uint32_t at = align(sizeof(struct nopal_awake));
 
@@ -253,8 +235,7 @@ static void seal_states(const struct nopal_plan *plan,
 	layer->serial_at = at;
 	at += plan->serial_count * (uint32_t)sizeof(uint64_t);
 	layer->timers_at = at;
-	at += (layer->timer_count + NOPAL_TIMERS_OWN) *
-	      (uint32_t)sizeof(struct nopal_timer_state);
+	at += (layer->timer_count + NOPAL_TIMERS_OWN) * (uint32_t)sizeof(struct nopal_timer_state);
 	layer->awake_bytes = at;
 }
 
@@ -271,8 +252,7 @@ int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 	awake->budget = plan->budget;
 	nopal__send_limit(awake);
 	for (uint32_t i = 0; i < layer->shared_count; i++)
-		((int64_t *)(void *)(fresh + layer->shared_at))[i] =
-			layer->shared[i].initial;
+		((int64_t *)(void *)(fresh + layer->shared_at))[i] = layer->shared[i].initial;
 	for (uint32_t i = 0; i < layer->timer_count + NOPAL_TIMERS_OWN; i++)
 		timers[i].deadline_ns = NOPAL_NEVER;
 	layer->fresh = (void *)fresh;
@@ -282,12 +262,11 @@ int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 /* ---------------------------------------------------------------- the layer */
 
 /* NULL: nobody writes it, so that it says nothing. */
-static const struct nopal_shared_plan *
-shared_written(const struct nopal_layer *layer, const char *name)
+static const struct nopal_shared_plan *shared_written(const struct nopal_layer *layer,
+						      const char *name)
 {
 	for (uint32_t i = 0; i < layer->shared_count; i++)
-		if (layer->shared[i].written &&
-		    strcmp(layer->shared[i].name, name) == 0)
+		if (layer->shared[i].written && strcmp(layer->shared[i].name, name) == 0)
 			return &layer->shared[i];
 	return NULL;
 }
@@ -300,9 +279,9 @@ static void need_all(struct nopal_layer *layer)
 			layer->shared[i].initial = 1;
 }
 
-/* Where all arrives that a layer stands on, an unseen segment there is still needed,
- * however long it takes: whatever properties a message has, for nobody tells a layer
- * what one below has given up. */
+/* Where all arrives that a layer stands on, an unseen segment there is still needed, however long
+ * it takes: whatever properties a message has, for nobody tells a layer what one below has given
+ * up. */
 void nopal__seal_facts(struct nopal_plan *plan)
 {
 	struct nopal_service service;
@@ -317,8 +296,7 @@ void nopal__seal_facts(struct nopal_plan *plan)
 /* By its variable app_limited a flow says that nothing waits to leave it. */
 static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
 {
-	const struct nopal_shared_plan *idle =
-		shared_written(flow, "app_limited");
+	const struct nopal_shared_plan *idle = shared_written(flow, "app_limited");
 
 	if (idle)
 		plan->flow_idle = 1 + (uint32_t)(idle - flow->shared);
@@ -332,15 +310,12 @@ static bool is_handled(const struct nopal_layer *layer, enum nopal_event event)
 /* Where a message is one segment, does it have to be made? */
 static void seal_ways(struct nopal_layer *layer)
 {
-	const struct nopal_calls *cut =
-		&layer->calls[NOPAL_MSG_FROM_USER][NOPAL_KIND_DATA];
+	const struct nopal_calls *cut = &layer->calls[NOPAL_MSG_FROM_USER][NOPAL_KIND_DATA];
 
-	layer->rises = layer->index && !layer->deliver &&
-		       !is_handled(layer, NOPAL_MSG_FROM_NET) &&
+	layer->rises = layer->index && !layer->deliver && !is_handled(layer, NOPAL_MSG_FROM_NET) &&
 		       !is_handled(layer, NOPAL_MSG_TO_USER) &&
 		       !is_handled(layer, NOPAL_MSG_CONSUMED);
-	layer->sinks = layer->index && cut->count == 1 &&
-		       cut->call->part->microprotocol->whole &&
+	layer->sinks = layer->index && cut->count == 1 && cut->call->part->microprotocol->whole &&
 		       !is_handled(layer, NOPAL_MSG_DONE);
 	layer->lets_go = !layer->hold[NOPAL_FINISH][NOPAL_KIND_DATA] &&
 			 !layer->hold[NOPAL_DEALLOCATE][NOPAL_KIND_DATA] &&

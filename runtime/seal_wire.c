@@ -2,11 +2,10 @@
 /*
  * seal_wire.c -- attribute slots, wire codes of kinds, and headers.
  *
- * Slot 0 is the absent attribute and reads 0.  Names belong to a layer; the
- * header runs through the layers from the top; in a layer the packet number is
- * first, then come the microprotocols by name, each one's table in its order.
- * An upper layer's fields are all on the data segments of the lowest, and behind
- * them, for each layer that has one above it, a byte that says which kind of
+ * Slot 0 is the absent attribute and reads 0.  Names belong to a layer; the header runs through the
+ * layers from the top; in a layer the packet number is first, then come the microprotocols by name,
+ * each one's table in its order.  An upper layer's fields are all on the data segments of the
+ * lowest, and behind them, for each layer that has one above it, a byte that says which kind of
  * segment its message is there.
  */
 #include <errno.h>
@@ -19,9 +18,8 @@
 static const char PACKET_NUMBER[] = "packet_number";
 enum { PACKET_NUMBER_BYTES = 4, ABOVE_KIND_BYTES = 1, STREAM_BYTES = 3 };
 
-bool nopal__kind_wanted(const struct nopal_plan *plan,
-			const struct nopal_part *part, unsigned kinds,
-			uint8_t code)
+bool nopal__kind_wanted(const struct nopal_plan *plan, const struct nopal_part *part,
+			unsigned kinds, uint8_t code)
 {
 	const struct nopal_kind_plan *kind = &plan->kinds[code];
 
@@ -29,8 +27,7 @@ bool nopal__kind_wanted(const struct nopal_plan *plan,
 	case NOPAL_DATA:
 		return code == NOPAL_KIND_DATA;
 	case NOPAL_CARRIED:
-		return code == NOPAL_KIND_DATA ||
-		       (kind->part && kind->class == NOPAL_KIND_CARRIED);
+		return code == NOPAL_KIND_DATA || (kind->part && kind->class == NOPAL_KIND_CARRIED);
 	case NOPAL_EVERY_KIND:
 		return code != NOPAL_KIND_REPLY;
 	case NOPAL_REPLIES:
@@ -53,12 +50,10 @@ struct slots {
 	bool full;
 };
 
-static uint8_t slot_find(const struct slots *slots, uint8_t layer,
-			 const char *name)
+static uint8_t slot_find(const struct slots *slots, uint8_t layer, const char *name)
 {
 	for (uint32_t i = 1; i < slots->plan->slot_count; i++)
-		if (slots->layer[i] == layer &&
-		    strcmp(slots->plan->slot_name[i], name) == 0)
+		if (slots->layer[i] == layer && strcmp(slots->plan->slot_name[i], name) == 0)
 			return (uint8_t)i;
 	return 0;
 }
@@ -78,8 +73,7 @@ static uint8_t slot_new(struct slots *slots, uint8_t layer, const char *name)
 	return slot;
 }
 
-static uint8_t slot_add(struct slots *slots, uint8_t layer, const char *name,
-			bool serial)
+static uint8_t slot_add(struct slots *slots, uint8_t layer, const char *name, bool serial)
 {
 	struct nopal_plan *plan = slots->plan;
 	uint8_t slot = slot_find(slots, layer, name);
@@ -100,20 +94,17 @@ static bool is_packet_number(const struct nopal_attribute *attribute)
 static void slots_make(struct slots *slots, struct nopal_layer *layer,
 		       const struct nopal_part *part)
 {
-	const struct nopal_attribute *attribute =
-		part->microprotocol->attributes;
+	const struct nopal_attribute *attribute = part->microprotocol->attributes;
 
 	for (; attribute && attribute->name; attribute++) {
 		if (is_packet_number(attribute))
-			layer->packet_number_slot = slot_add(
-				slots, layer->index, PACKET_NUMBER, true);
+			layer->packet_number_slot =
+				slot_add(slots, layer->index, PACKET_NUMBER, true);
 		else if (attribute->access == NOPAL_WRITE)
-			slot_add(slots, layer->index, attribute->name,
-				 attribute->serial);
+			slot_add(slots, layer->index, attribute->name, attribute->serial);
 		else if (attribute->access == NOPAL_PROPERTY)
-			slots->plan->properties |=
-				UINT64_C(1) << slot_add(slots, layer->index,
-							attribute->name, false);
+			slots->plan->properties |= UINT64_C(1) << slot_add(slots, layer->index,
+									   attribute->name, false);
 	}
 }
 
@@ -123,29 +114,24 @@ static void slots_between(struct slots *slots)
 	struct nopal_plan *plan = slots->plan;
 
 	for (uint32_t l = 1; l < plan->layer_count; l++)
-		plan->layers[l].above_kind_slot =
-			slot_new(slots, UINT8_MAX, "above_kind");
+		plan->layers[l].above_kind_slot = slot_new(slots, UINT8_MAX, "above_kind");
 	if (plan->flow)
 		plan->stream_slot = slot_new(slots, UINT8_MAX, "stream");
 }
 
-static void slots_resolve(const struct slots *slots,
-			  const struct nopal_layer *layer,
+static void slots_resolve(const struct slots *slots, const struct nopal_layer *layer,
 			  struct nopal_part *part)
 {
-	const struct nopal_attribute *attribute =
-		part->microprotocol->attributes;
+	const struct nopal_attribute *attribute = part->microprotocol->attributes;
 
 	for (unsigned i = 0; attribute && attribute[i].name; i++)
-		part->attribute[i] =
-			slot_find(slots, layer->index, attribute[i].name);
+		part->attribute[i] = slot_find(slots, layer->index, attribute[i].name);
 }
 
 /* ------------------------------------------------------------------- kinds */
 
 /* Parts of a layer by name: what peers number alike. */
-static void parts_by_name(const struct nopal_plan *plan,
-			  const struct nopal_layer *layer,
+static void parts_by_name(const struct nopal_plan *plan, const struct nopal_layer *layer,
 			  struct nopal_part **ret_parts)
 {
 	for (uint32_t p = 0; p < layer->part_count; p++) {
@@ -160,15 +146,13 @@ static void parts_by_name(const struct nopal_plan *plan,
 	}
 }
 
-static int kinds_number(struct nopal_plan *plan, struct nopal_layer *layer,
-			struct nopal_part *part, uint8_t *next)
+static int kinds_number(struct nopal_plan *plan, struct nopal_layer *layer, struct nopal_part *part,
+			uint8_t *next)
 {
 	const struct nopal_kind *kind = part->microprotocol->kinds;
 
 	for (unsigned i = 0; kind && kind[i].name; i++) {
-		uint8_t code = kind[i].class == NOPAL_KIND_OPENING
-				       ? NOPAL_KIND_CONNECT
-				       : (*next)++;
+		uint8_t code = kind[i].class == NOPAL_KIND_OPENING ? NOPAL_KIND_CONNECT : (*next)++;
 
 		if (code >= NOPAL_KIND_OWN_END)
 			return -1;
@@ -192,10 +176,8 @@ static void kinds_of_runtime(struct nopal_plan *plan)
 
 /* ----------------------------------------------------------------- headers */
 
-/* A property that several parts put on the wire travels once, as wide as the
- * widest. */
-static bool field_is_there(struct nopal_header *header, uint8_t slot,
-			   uint8_t bytes)
+/* A property that several parts put on the wire travels once, as wide as the widest. */
+static bool field_is_there(struct nopal_header *header, uint8_t slot, uint8_t bytes)
 {
 	for (unsigned i = 0; i < header->count; i++) {
 		struct nopal_field *field = &header->fields[i];
@@ -212,9 +194,8 @@ static bool field_is_there(struct nopal_header *header, uint8_t slot,
 }
 
 /* Above destinations numbers are whole, and 0 is of what is for one alone. */
-static void field_add(const struct nopal_plan *plan,
-		      struct nopal_header *header, uint8_t layer, uint8_t slot,
-		      uint8_t bytes)
+static void field_add(const struct nopal_plan *plan, struct nopal_header *header, uint8_t layer,
+		      uint8_t slot, uint8_t bytes)
 {
 	uint8_t serial = layer < plan->destinations ? 0 : plan->serial_of[slot];
 
@@ -231,28 +212,21 @@ static void field_add(const struct nopal_plan *plan,
 }
 
 /* Fields of one part on one kind; `all`: of an upper layer, whatever the kind. */
-static void fields_of_part(struct nopal_plan *plan, uint8_t layer,
-			   const struct nopal_part *part, uint8_t code,
-			   bool all)
+static void fields_of_part(struct nopal_plan *plan, uint8_t layer, const struct nopal_part *part,
+			   uint8_t code, bool all)
 {
-	const struct nopal_attribute *attribute =
-		part->microprotocol->attributes;
+	const struct nopal_attribute *attribute = part->microprotocol->attributes;
 	struct nopal_header *header = &plan->kinds[code].header;
 
 	for (unsigned i = 0; attribute && attribute[i].name; i++)
-		if (attribute[i].wire_bytes &&
-		    !is_packet_number(&attribute[i]) &&
-		    nopal__parameter_holds(part->microprotocol,
-					   part->parameters,
+		if (attribute[i].wire_bytes && !is_packet_number(&attribute[i]) &&
+		    nopal__parameter_holds(part->microprotocol, part->parameters,
 					   attribute[i].when) &&
-		    (all ||
-		     nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
-			field_add(plan, header, layer, part->attribute[i],
-				  attribute[i].wire_bytes);
+		    (all || nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
+			field_add(plan, header, layer, part->attribute[i], attribute[i].wire_bytes);
 }
 
-static void fields_of_layer(struct nopal_plan *plan,
-			    const struct nopal_layer *layer, uint8_t code,
+static void fields_of_layer(struct nopal_plan *plan, const struct nopal_layer *layer, uint8_t code,
 			    bool all)
 {
 	struct nopal_part *parts[UINT8_MAX];
@@ -260,19 +234,18 @@ static void fields_of_layer(struct nopal_plan *plan,
 	parts_by_name(plan, layer, parts);
 	if (layer->packet_number_slot &&
 	    (all || nopal__kind_wanted(plan, NULL, NOPAL_CARRIED, code)))
-		field_add(plan, &plan->kinds[code].header, layer->index,
-			  layer->packet_number_slot, PACKET_NUMBER_BYTES);
+		field_add(plan, &plan->kinds[code].header, layer->index, layer->packet_number_slot,
+			  PACKET_NUMBER_BYTES);
 	for (uint32_t p = 0; p < layer->part_count; p++)
 		fields_of_part(plan, layer->index, parts[p], code, all);
 }
 
 /* Which kinds of segment the layers above the first `count` of them have sent. */
-static void fields_of_kinds(struct nopal_plan *plan, uint32_t count,
-			    uint8_t code)
+static void fields_of_kinds(struct nopal_plan *plan, uint32_t count, uint8_t code)
 {
 	for (uint8_t l = 1; l <= count; l++)
-		field_add(plan, &plan->kinds[code].header, l,
-			  plan->layers[l].above_kind_slot, ABOVE_KIND_BYTES);
+		field_add(plan, &plan->kinds[code].header, l, plan->layers[l].above_kind_slot,
+			  ABOVE_KIND_BYTES);
 }
 
 static void headers_make(struct nopal_plan *plan)
@@ -287,8 +260,8 @@ static void headers_make(struct nopal_plan *plan)
 		if (code == NOPAL_KIND_DATA)
 			fields_of_kinds(plan, bottom, code);
 		if (plan->flow && code == NOPAL_KIND_DATA)
-			field_add(plan, &plan->kinds[code].header, plan->flow,
-				  plan->stream_slot, STREAM_BYTES);
+			field_add(plan, &plan->kinds[code].header, plan->flow, plan->stream_slot,
+				  STREAM_BYTES);
 		fields_of_layer(plan, &plan->layers[bottom], code, false);
 	}
 }
@@ -304,8 +277,8 @@ static void header_of_cast(struct nopal_plan *plan)
 	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_CAST);
 }
 
-/* What differs from departure to departure is no part of what is coded, and fields
- * of a layer below have no values yet where it is. */
+/* What differs from departure to departure is no part of what is coded, and fields of a layer below
+ * have no values yet where it is. */
 static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 {
 	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
@@ -313,8 +286,7 @@ static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 	for (unsigned i = 0; i < data->count; i++)
 		if (data->fields[i].layer <= layer->index &&
 		    data->fields[i].slot != layer->packet_number_slot) {
-			layer->coded.fields[layer->coded.count++] =
-				data->fields[i];
+			layer->coded.fields[layer->coded.count++] = data->fields[i];
 			layer->coded.bytes += data->fields[i].bytes;
 		}
 }
@@ -325,39 +297,31 @@ static void serials_make(struct nopal_plan *plan)
 	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
 
 	for (unsigned i = 0; i < data->count; i++)
-		if (data->fields[i].serial &&
-		    data->fields[i].layer + 1u < plan->layer_count)
-			plan->serials.fields[plan->serials.count++] =
-				data->fields[i];
+		if (data->fields[i].serial && data->fields[i].layer + 1u < plan->layer_count)
+			plan->serials.fields[plan->serials.count++] = data->fields[i];
 }
 
 /* ------------------------------------------------------- foreign formats */
 
-static const struct nopal_part *writer_of(const struct nopal_plan *plan,
-					  uint8_t slot)
+static const struct nopal_part *writer_of(const struct nopal_plan *plan, uint8_t slot)
 {
 	for (uint32_t p = 0; p < plan->part_count; p++) {
 		const struct nopal_part *part = &plan->parts[p];
-		const struct nopal_attribute *attribute =
-			part->microprotocol->attributes;
+		const struct nopal_attribute *attribute = part->microprotocol->attributes;
 
 		for (unsigned i = 0; attribute && attribute[i].name; i++)
-			if (part->attribute[i] == slot &&
-			    (attribute[i].access == NOPAL_WRITE ||
-			     attribute[i].access == NOPAL_PROPERTY ||
-			     is_packet_number(&attribute[i])))
+			if (part->attribute[i] == slot && (attribute[i].access == NOPAL_WRITE ||
+							   attribute[i].access == NOPAL_PROPERTY ||
+							   is_packet_number(&attribute[i])))
 				return part;
 	}
 	return NULL;
 }
 
-/* A foreign header has one place for each of its fields, which is the lowest
- * layer's. */
-static bool is_of_lowest(const struct nopal_plan *plan,
-			 const struct nopal_part *part)
+/* A foreign header has one place for each of its fields, which is the lowest layer's. */
+static bool is_of_lowest(const struct nopal_plan *plan, const struct nopal_part *part)
 {
-	return part &&
-	       part->index >= plan->layers[plan->layer_count - 1].first_part;
+	return part && part->index >= plan->layers[plan->layer_count - 1].first_part;
 }
 
 static bool carries(const struct nopal_format *format, const char *name)
@@ -369,42 +333,32 @@ static bool carries(const struct nopal_format *format, const char *name)
 }
 
 /* 1 + the place of a kind among those of the format; 0: it has no header for it. */
-static unsigned kind_in_format(const struct nopal_plan *plan,
-			       const struct nopal_kind_plan *kind)
+static unsigned kind_in_format(const struct nopal_plan *plan, const struct nopal_kind_plan *kind)
 {
-	const struct nopal_format_kind *kinds =
-		plan->format->microprotocol->format->kinds;
+	const struct nopal_format_kind *kinds = plan->format->microprotocol->format->kinds;
 
 	for (unsigned i = 0; kinds && kinds[i].kind; i++)
-		if (i < NOPAL_FORMAT_KINDS &&
-		    strcmp(kinds[i].kind, kind->name) == 0 &&
-		    strcmp(kinds[i].microprotocol,
-			   kind->part->microprotocol->name) == 0)
+		if (i < NOPAL_FORMAT_KINDS && strcmp(kinds[i].kind, kind->name) == 0 &&
+		    strcmp(kinds[i].microprotocol, kind->part->microprotocol->name) == 0)
 			return i + 1;
 	return 0;
 }
 
-static void foreign_kinds(struct nopal_plan *plan,
-			  struct nopal_problems *problems)
+static void foreign_kinds(struct nopal_plan *plan, struct nopal_problems *problems)
 {
-	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM;
-	     code++) {
+	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM; code++) {
 		struct nopal_kind_plan *kind = &plan->kinds[code];
-		unsigned place = is_of_lowest(plan, kind->part)
-					 ? kind_in_format(plan, kind)
-					 : 0;
+		unsigned place = is_of_lowest(plan, kind->part) ? kind_in_format(plan, kind) : 0;
 
 		if (place) {
 			kind->formatted = (uint8_t)(1 + place);
 			plan->format_code[place - 1] = (uint8_t)code;
 		} else if (kind->part) {
-			nopal_problems_add(
-				problems, plan->name, 0,
-				"leave one of them out",
-				"%s sends segments of its kind %s, and %s has "
-				"no header for it",
-				kind->part->microprotocol->name, kind->name,
-				plan->format->microprotocol->name);
+			nopal_problems_add(problems, plan->name, 0, "leave one of them out",
+					   "%s sends segments of its kind %s, and %s has "
+					   "no header for it",
+					   kind->part->microprotocol->name, kind->name,
+					   plan->format->microprotocol->name);
 		}
 	}
 }
@@ -418,8 +372,7 @@ static bool is_kind_above(const struct nopal_plan *plan, uint8_t slot)
 }
 
 /* What it does not carry cannot travel; what it does is in its own header. */
-static void foreign_fields(struct nopal_plan *plan, unsigned code,
-			   struct nopal_problems *problems)
+static void foreign_fields(struct nopal_plan *plan, unsigned code, struct nopal_problems *problems)
 {
 	struct nopal_header *header = &plan->kinds[code].header;
 
@@ -431,23 +384,18 @@ static void foreign_fields(struct nopal_plan *plan, unsigned code,
 		if (is_kind_above(plan, slot))
 			continue;
 		if (!is_of_lowest(plan, writer) ||
-		    !carries(plan->format->microprotocol->format,
-			     plan->slot_name[slot]))
-			nopal_problems_add(
-				problems, plan->name, 0,
-				"leave one of them out",
-				"%s puts the attribute %s on the wire, which "
-				"%s does not carry",
-				writer ? writer->microprotocol->name
-				       : "a layer above",
-				plan->slot_name[slot],
-				plan->format->microprotocol->name);
+		    !carries(plan->format->microprotocol->format, plan->slot_name[slot]))
+			nopal_problems_add(problems, plan->name, 0, "leave one of them out",
+					   "%s puts the attribute %s on the wire, which "
+					   "%s does not carry",
+					   writer ? writer->microprotocol->name : "a layer above",
+					   plan->slot_name[slot],
+					   plan->format->microprotocol->name);
 	}
 	*header = (struct nopal_header){ 0 };
 }
 
-static int foreign_check(struct nopal_plan *plan,
-			 struct nopal_problems *problems)
+static int foreign_check(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	size_t errors = problems->errors;
 
@@ -478,19 +426,16 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		parts_by_name(plan, layer, parts);
 		for (uint32_t p = 0; p < layer->part_count; p++) {
 			slots_make(&slots, layer, parts[p]);
-			failed |=
-				kinds_number(plan, layer, parts[p], &next_kind);
+			failed |= kinds_number(plan, layer, parts[p], &next_kind);
 		}
 		for (uint32_t p = 0; p < layer->part_count; p++)
 			slots_resolve(&slots, layer, parts[p]);
 	}
 	slots_between(&slots);
 	if (failed || slots.full) {
-		nopal_problems_add(
-			problems, plan->name, 0, "use fewer microprotocols",
-			"more than %d kinds of segment or %d attributes",
-			NOPAL_KIND_OWN_END - NOPAL_KIND_FIRST_OWN,
-			NOPAL_SLOT_ROOM - 1);
+		nopal_problems_add(problems, plan->name, 0, "use fewer microprotocols",
+				   "more than %d kinds of segment or %d attributes",
+				   NOPAL_KIND_OWN_END - NOPAL_KIND_FIRST_OWN, NOPAL_SLOT_ROOM - 1);
 		return -1;
 	}
 	headers_make(plan);
@@ -506,8 +451,8 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 
 /* -------------------------------------------------------------- for people */
 
-static void people_field(struct nopal_plan *plan, const char *attribute,
-			 const char *microprotocol, uint32_t bytes)
+static void people_field(struct nopal_plan *plan, const char *attribute, const char *microprotocol,
+			 uint32_t bytes)
 {
 	plan->fields[plan->field_count++] =
 		(struct nopal_plan_field){ attribute, microprotocol, bytes };
@@ -515,11 +460,9 @@ static void people_field(struct nopal_plan *plan, const char *attribute,
 
 int nopal__seal_fields(struct nopal_plan *plan)
 {
-	const struct nopal_header *header =
-		&plan->kinds[NOPAL_KIND_DATA].header;
+	const struct nopal_header *header = &plan->kinds[NOPAL_KIND_DATA].header;
 
-	plan->fields = nopal__zeroed(plan->arena, header->count + 4u,
-				     sizeof(*plan->fields));
+	plan->fields = nopal__zeroed(plan->arena, header->count + 4u, sizeof(*plan->fields));
 	if (!plan->fields)
 		return -ENOMEM;
 	if (plan->demux != NOPAL_DEMUX_FOREIGN)
@@ -527,19 +470,16 @@ int nopal__seal_fields(struct nopal_plan *plan)
 	if (plan->demux == NOPAL_DEMUX_ID)
 		people_field(plan, "session id", NULL, NOPAL_ID_BYTES);
 	if (plan->format)
-		people_field(plan, "its own header",
-			     plan->format->microprotocol->name,
+		people_field(plan, "its own header", plan->format->microprotocol->name,
 			     plan->format->microprotocol->format->bytes);
 	for (unsigned i = 0; i < header->count; i++) {
 		uint8_t slot = header->fields[i].slot;
 		const struct nopal_part *writer = writer_of(plan, slot);
 
 		people_field(plan, plan->slot_name[slot],
-			     writer ? writer->microprotocol->name : NULL,
-			     header->fields[i].bytes);
+			     writer ? writer->microprotocol->name : NULL, header->fields[i].bytes);
 	}
 	if (plan->trailer_bytes)
-		people_field(plan, "trailer", plan->seal->microprotocol->name,
-			     plan->trailer_bytes);
+		people_field(plan, "trailer", plan->seal->microprotocol->name, plan->trailer_bytes);
 	return 0;
 }

@@ -2,41 +2,35 @@
 /*
  * segment.c -- segments: their making, their three barriers, their departures.
  *
- * The four rules live here.  Epoch: nopal__depart re-arms the send bits that are
- * not sticky.  Generation: nopal_segment_find.  No send after done: nopal__depart
- * refuses.  Owner: nopal_release clears only the caller's bit, and only while it
- * is held.
+ * The four rules live here.  Epoch: nopal__depart re-arms the send bits that are not sticky.
+ * Generation: nopal_segment_find.  No send after done: nopal__depart refuses.  Owner: nopal_release
+ * clears only the caller's bit, and only while it is held.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "session.h"
 
-NOPAL_HOT struct nopal_segment *
-nopal_segment_find(struct nopal_session *session, struct nopal_handle handle)
+NOPAL_HOT struct nopal_segment *nopal_segment_find(struct nopal_session *session,
+						   struct nopal_handle handle)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *segment =
-		nopal__pool_find(&core->awake->segments, handle);
+	struct nopal_segment *segment = nopal__pool_find(&core->awake->segments, handle);
 
 	if (!segment) {
 		core->awake->counters.stale_handles++;
-		nopal__note(core, NOPAL_NOTE_STALE, handle.index,
-			    handle.generation);
+		nopal__note(core, NOPAL_NOTE_STALE, handle.index, handle.generation);
 	}
 	return segment;
 }
 
-NOPAL_HOT void nopal_segment_prefetch(struct nopal_session *session,
-				      struct nopal_handle handle)
+NOPAL_HOT void nopal_segment_prefetch(struct nopal_session *session, struct nopal_handle handle)
 {
-	nopal__pool_prefetch(&nopal__core(session)->awake->segments,
-			     handle.index);
+	nopal__pool_prefetch(&nopal__core(session)->awake->segments, handle.index);
 }
 
 /* But for the attributes. */
-NOPAL_HOT static inline struct nopal_segment *
-segment_make(struct nopal_core *core, uint8_t kind)
+NOPAL_HOT static inline struct nopal_segment *segment_make(struct nopal_core *core, uint8_t kind)
 {
 	struct nopal_handle handle;
 	struct nopal_segment *segment;
@@ -47,8 +41,7 @@ segment_make(struct nopal_core *core, uint8_t kind)
 	segment = nopal__pool_take(&core->awake->segments, &handle);
 	if (!segment)
 		return NULL;
-	/* In two strokes: for all at once compilers take `rep stos`, which is slow
-	 * to begin. */
+	/* In two strokes: for all at once compilers take `rep stos`, which is slow to begin. */
 	memset(segment, 0, offsetof(struct nopal_segment, body));
 	segment->body = (struct nopal_body){ 0 };
 	segment->handle = handle;
@@ -59,11 +52,9 @@ segment_make(struct nopal_core *core, uint8_t kind)
 	return segment;
 }
 
-static void attributes_clear(const struct nopal_core *core,
-			     struct nopal_segment *segment)
+static void attributes_clear(const struct nopal_core *core, struct nopal_segment *segment)
 {
-	memset(segment->attribute, 0,
-	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	memset(segment->attribute, 0, nopal__plan(core)->slot_count * sizeof(uint64_t));
 }
 
 struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
@@ -75,8 +66,7 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
 	return segment;
 }
 
-NOPAL_HOT struct nopal_segment *
-nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
+NOPAL_HOT struct nopal_segment *nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
 {
 	struct nopal_segment *segment = segment_make(core, kind);
 
@@ -85,19 +75,16 @@ nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
 	return segment;
 }
 
-static __attribute__((noinline)) void
-record_holds(struct nopal_core *core, const struct nopal_segment *segment)
+static __attribute__((noinline)) void record_holds(struct nopal_core *core,
+						   const struct nopal_segment *segment)
 {
-	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE;
-	     barrier++)
+	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE; barrier++)
 		if (segment->waiting[barrier])
-			nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX,
-				      (uint16_t)barrier, segment->number,
-				      segment->waiting[barrier]);
+			nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, (uint16_t)barrier,
+				      segment->number, segment->waiting[barrier]);
 }
 
-NOPAL_HOT void nopal__segment_hold(struct nopal_core *core,
-				   struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_hold(struct nopal_core *core, struct nopal_segment *segment)
 {
 	const struct nopal_layer *layer = nopal__layer(core);
 	uint8_t kind = segment->kind;
@@ -105,8 +92,7 @@ NOPAL_HOT void nopal__segment_hold(struct nopal_core *core,
 	segment->wanted = true;
 	segment->waiting[NOPAL_SEND] = layer->hold[NOPAL_SEND][kind];
 	segment->waiting[NOPAL_FINISH] = layer->hold[NOPAL_FINISH][kind];
-	segment->waiting[NOPAL_DEALLOCATE] =
-		layer->hold[NOPAL_DEALLOCATE][kind];
+	segment->waiting[NOPAL_DEALLOCATE] = layer->hold[NOPAL_DEALLOCATE][kind];
 	if (core->world->tracer)
 		record_holds(core, segment);
 	if (!core->lowest && !core->fans_out)
@@ -119,8 +105,7 @@ NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 						  struct nopal_body body)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *segment =
-		nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+	struct nopal_segment *segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
 
 	if (!segment) {
 		nopal_buffer_unref(body.buffer);
@@ -136,18 +121,15 @@ NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 }
 
 NOPAL_HOT struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
-						  struct nopal_message *message,
-						  uint64_t from,
+						  struct nopal_message *message, uint64_t from,
 						  uint32_t length)
 {
-	return nopal_segment_new(
-		session, message,
-		(struct nopal_body){ nopal_buffer_ref(message->one.buffer),
-				     message->one.bytes + from, length });
+	return nopal_segment_new(session, message,
+				 (struct nopal_body){ nopal_buffer_ref(message->one.buffer),
+						      message->one.bytes + from, length });
 }
 
-void nopal_segment_also(struct nopal_session *session,
-			struct nopal_segment *segment,
+void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
 			struct nopal_message *message)
 {
 	(void)session;
@@ -156,19 +138,16 @@ void nopal_segment_also(struct nopal_session *session,
 	message->segments_open++;
 }
 
-NOPAL_HOT void nopal__segment_free(struct nopal_core *core,
-				   struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment)
 {
-	nopal__record(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
-		      0);
+	nopal__record(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
 	nopal_buffer_unref(segment->body.buffer);
 	nopal__pool_give(&core->awake->segments, segment);
 }
 
 /* ----------------------------------------------------------- done and freed */
 
-static void segment_finish(struct nopal_core *core,
-			   struct nopal_segment *segment)
+static void segment_finish(struct nopal_core *core, struct nopal_segment *segment)
 {
 	struct nopal_message *message = segment->message;
 
@@ -184,38 +163,35 @@ static void segment_finish(struct nopal_core *core,
 	segment->pins--;
 }
 
-void nopal__segment_settle_now(struct nopal_core *core,
-			       struct nopal_segment *segment)
+void nopal__segment_settle_now(struct nopal_core *core, struct nopal_segment *segment)
 {
 	if (!segment->done)
 		segment_finish(core, segment);
-	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] &&
-	    !segment->pins)
+	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] && !segment->pins)
 		nopal__segment_free(core, segment);
 }
 
-static __attribute__((noinline)) void
-release_misuse(struct nopal_core *core, const struct nopal_part *part,
-	       const struct nopal_segment *segment, uint32_t bit)
+static __attribute__((noinline)) void release_misuse(struct nopal_core *core,
+						     const struct nopal_part *part,
+						     const struct nopal_segment *segment,
+						     uint32_t bit)
 {
 	core->awake->counters.misuses++;
-	nopal__record(core, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE,
-		      segment->number, bit);
+	nopal__record(core, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE, segment->number,
+		      bit);
 }
 
-static void record_release(struct nopal_core *core,
-			   const struct nopal_part *part,
-			   const struct nopal_segment *segment,
-			   enum nopal_barrier barrier)
+static void record_release(struct nopal_core *core, const struct nopal_part *part,
+			   const struct nopal_segment *segment, enum nopal_barrier barrier)
 {
-	nopal__record(core, NOPAL_TRACED_RELEASE, part->index,
-		      (uint16_t)barrier, segment->number,
+	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, (uint16_t)barrier, segment->number,
 		      segment->waiting[barrier]);
 }
 
-static __attribute__((noinline)) void
-release_last(struct nopal_core *core, const struct nopal_part *part,
-	     struct nopal_segment *segment, enum nopal_barrier barrier)
+static __attribute__((noinline)) void release_last(struct nopal_core *core,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment,
+						   enum nopal_barrier barrier)
 {
 	record_release(core, part, segment, barrier);
 	if (barrier != NOPAL_SEND)
@@ -224,12 +200,10 @@ release_last(struct nopal_core *core, const struct nopal_part *part,
 		nopal__depart(core, segment);
 }
 
-/* Most releases leave other bits: each call here comes last, so that there is
- * nothing to keep for afterwards. */
-NOPAL_HOT void nopal_release(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_segment *segment,
-			     enum nopal_barrier barrier)
+/* Most releases leave other bits: each call here comes last, so that there is nothing to keep for
+ * afterwards. */
+NOPAL_HOT void nopal_release(struct nopal_session *session, const struct nopal_part *part,
+			     struct nopal_segment *segment, enum nopal_barrier barrier)
 {
 	struct nopal_core *core = nopal__core(session);
 	uint32_t bit = part->hold[barrier];
@@ -251,8 +225,7 @@ static bool departures_grow(struct nopal_core *core)
 {
 	struct nopal_departures *all = &core->awake->departures;
 	uint32_t room = all->room ? all->room * 2 : 64;
-	struct nopal_departure *ring =
-		nopal_alloc(&core->session, room * sizeof(*ring));
+	struct nopal_departure *ring = nopal_alloc(&core->session, room * sizeof(*ring));
 
 	if (!ring)
 		return false;
@@ -264,8 +237,7 @@ static bool departures_grow(struct nopal_core *core)
 	return true;
 }
 
-NOPAL_HOT int nopal__departure_note(struct nopal_core *core,
-				    struct nopal_segment *segment)
+NOPAL_HOT int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment)
 {
 	struct nopal_departures *all = &core->awake->departures;
 
@@ -280,8 +252,7 @@ NOPAL_HOT int nopal__departure_note(struct nopal_core *core,
 		nopal_segment_settle(&core->session, segment);
 	segment->packet_number = all->next++;
 	all->ring[segment->packet_number & (all->room - 1)] =
-		(struct nopal_departure){ segment->handle, core->session.now_ns,
-					  true };
+		(struct nopal_departure){ segment->handle, core->session.now_ns, true };
 	return 0;
 }
 
@@ -297,8 +268,7 @@ uint64_t nopal_next_packet_number(const struct nopal_session *session)
 
 /* Settled departures stay readable until their place in the ring is needed:
  * the round trip of a late ack is still a true one. */
-struct nopal_departure *nopal_departure_find(struct nopal_session *session,
-					     uint64_t packet_number)
+struct nopal_departure *nopal_departure_find(struct nopal_session *session, uint64_t packet_number)
 {
 	struct nopal_departures *all = &nopal__core(session)->awake->departures;
 
@@ -307,16 +277,14 @@ struct nopal_departure *nopal_departure_find(struct nopal_session *session,
 	return &all->ring[packet_number & (all->room - 1)];
 }
 
-NOPAL_HOT void nopal_departure_settle(struct nopal_session *session,
-				      uint64_t packet_number)
+NOPAL_HOT void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number)
 {
 	struct nopal_departures *all = &nopal__core(session)->awake->departures;
 
 	if (packet_number < all->oldest || packet_number >= all->next)
 		return;
 	all->ring[packet_number & (all->room - 1)].open = false;
-	while (all->oldest < all->next &&
-	       !all->ring[all->oldest & (all->room - 1)].open)
+	while (all->oldest < all->next && !all->ring[all->oldest & (all->room - 1)].open)
 		all->oldest++;
 }
 
@@ -328,14 +296,12 @@ NOPAL_HOT void nopal_segment_settle(struct nopal_session *session,
 }
 
 /* Nobody waits for the status of a departure whose kind has no done bits. */
-static bool is_tracked(const struct nopal_core *core,
-		       const struct nopal_segment *segment)
+static bool is_tracked(const struct nopal_core *core, const struct nopal_segment *segment)
 {
 	return (nopal__layer(core)->hold[NOPAL_FINISH][segment->kind]) != 0;
 }
 
-static void refuse_send(struct nopal_core *core,
-			const struct nopal_segment *segment)
+static void refuse_send(struct nopal_core *core, const struct nopal_segment *segment)
 {
 	core->awake->counters.refused_sends++;
 	nopal__note(core, NOPAL_NOTE_REFUSED_SEND, segment->number, 0);
@@ -347,14 +313,12 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		refuse_send(core, segment);
 		return;
 	}
-	if ((core->lowest || nopal__has_channel(core)) &&
-	    !nopal__may_leave(core, segment)) {
+	if ((core->lowest || nopal__has_channel(core)) && !nopal__may_leave(core, segment)) {
 		nopal__ready_push(core, segment);
 		return;
 	}
 	if (nopal__departure_note(core, segment) < 0) {
-		nopal_session_break(&core->session, NOPAL_RESOURCE,
-				    "no room to note a departure");
+		nopal_session_break(&core->session, NOPAL_RESOURCE, "no room to note a departure");
 		return;
 	}
 	core->awake->counters.departures++;
@@ -362,20 +326,18 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		core->awake->counters.resends++;
 	segment->departed_ns = core->session.now_ns;
 	segment->wanted = false;
-	segment->waiting[NOPAL_SEND] |=
-		nopal__layer(core)->rearm[segment->kind];
+	segment->waiting[NOPAL_SEND] |= nopal__layer(core)->rearm[segment->kind];
 	if (nopal__layer(core)->packet_number_slot)
-		segment->attribute[nopal__layer(core)->packet_number_slot] =
-			segment->packet_number;
+		segment->attribute[nopal__layer(core)->packet_number_slot] = segment->packet_number;
 	if (core->lowest || core->fans_out) /* not done before it has left */
 		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
 	segment->pins++;
 	nopal_raise_SEND_SEGMENT(&core->session, segment);
-	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
-		      segment->number, segment->packet_number);
+	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind, segment->number,
+		      segment->packet_number);
 	if (segment->waiting[NOPAL_SEND])
-		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND,
-			      segment->number, segment->waiting[NOPAL_SEND]);
+		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND, segment->number,
+			      segment->waiting[NOPAL_SEND]);
 	if (!is_tracked(core, segment))
 		nopal_segment_settle(&core->session, segment);
 	if (core->lowest)
@@ -388,8 +350,7 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 	nopal__segment_settle(core, segment);
 }
 
-bool nopal_segment_resend(struct nopal_session *session,
-			  const struct nopal_part *part,
+bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
 	struct nopal_core *core = nopal__core(session);
@@ -414,8 +375,7 @@ bool nopal_segment_resend(struct nopal_session *session,
 	return true;
 }
 
-void nopal_segment_abandon(struct nopal_session *session,
-			   struct nopal_segment *segment)
+void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *segment)
 {
 	if (!segment->departures) /* the layer below will never have it */
 		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
@@ -426,8 +386,7 @@ void nopal_segment_abandon(struct nopal_session *session,
 	segment->wanted = false;
 	segment->last = true;
 	if (segment->fate == NOPAL_UNKNOWN || segment->fate == NOPAL_MISSING)
-		segment->fate =
-			NOPAL_EXPIRED; /* lost before, it would go again */
+		segment->fate = NOPAL_EXPIRED; /* lost before, it would go again */
 	segment->pins++;
 	nopal_raise_SEGMENT_ABANDONED(session, segment);
 	segment->pins--;
@@ -445,8 +404,7 @@ static void control_buffer_release(struct nopal_buffer *buffer)
 }
 
 /* Buffers of one datagram are used again and again. */
-static struct nopal_buffer *control_buffer(struct nopal_endpoint *endpoint,
-					   uint32_t length)
+static struct nopal_buffer *control_buffer(struct nopal_endpoint *endpoint, uint32_t length)
 {
 	struct nopal_buffer *buffer = endpoint->spare;
 
@@ -464,21 +422,18 @@ static struct nopal_buffer *control_buffer(struct nopal_endpoint *endpoint,
 	return buffer;
 }
 
-struct nopal_buffer *nopal_body_buffer(struct nopal_session *session,
-				       uint32_t capacity)
+struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity)
 {
 	return control_buffer(nopal__core(session)->endpoint, capacity);
 }
 
 struct nopal_segment *nopal_control_new(struct nopal_session *session,
-					const struct nopal_part *part,
-					unsigned kind, uint32_t length,
-					uint8_t **ret_bytes)
+					const struct nopal_part *part, unsigned kind,
+					uint32_t length, uint8_t **ret_bytes)
 {
 	struct nopal_core *core = nopal__core(session);
 	uint8_t code = part->kind[kind];
-	bool carried =
-		nopal__plan(core)->kinds[code].class == NOPAL_KIND_CARRIED;
+	bool carried = nopal__plan(core)->kinds[code].class == NOPAL_KIND_CARRIED;
 	struct nopal_buffer *buffer = control_buffer(core->endpoint, length);
 	struct nopal_segment *segment = NULL;
 
@@ -495,19 +450,17 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 	return segment;
 }
 
-static void control_note(struct nopal_core *core, struct nopal_segment *segment,
-			 uint32_t length)
+static void control_note(struct nopal_core *core, struct nopal_segment *segment, uint32_t length)
 {
 	segment->body.length = length;
 	segment->departed_ns = core->session.now_ns;
 	core->awake->counters.control_out++;
-	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
-		      segment->number, 0);
+	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind, segment->number, 0);
 }
 
 /* Control is not kept for a busy kernel: whoever needs it repeats it. */
-void nopal_control_send(struct nopal_session *session,
-			struct nopal_segment *segment, uint32_t length)
+void nopal_control_send(struct nopal_session *session, struct nopal_segment *segment,
+			uint32_t length)
 {
 	struct nopal_core *core = nopal__core(session);
 
@@ -522,8 +475,8 @@ void nopal_control_send(struct nopal_session *session,
 	nopal__segment_free(core, segment);
 }
 
-void nopal_control_cast(struct nopal_session *session,
-			struct nopal_segment *segment, uint32_t length)
+void nopal_control_cast(struct nopal_session *session, struct nopal_segment *segment,
+			uint32_t length)
 {
 	struct nopal_core *core = nopal__core(session);
 
@@ -533,9 +486,8 @@ void nopal_control_cast(struct nopal_session *session,
 	nopal__segment_free(core, segment);
 }
 
-void nopal_control_send_by(struct nopal_session *session,
-			   struct nopal_segment *segment, uint32_t length,
-			   unsigned path)
+void nopal_control_send_by(struct nopal_session *session, struct nopal_segment *segment,
+			   uint32_t length, unsigned path)
 {
 	struct nopal_core *core = nopal__core(session);
 

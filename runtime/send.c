@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send.c -- what the application sends: refused, waiting for the session to
- * open, or on its way; and what it says of a message, its properties.
+ * send.c -- what the application sends: refused, waiting for the session to open, or on its way;
+ * and what it says of a message, its properties.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,8 +18,7 @@ static void send_count(struct nopal_core *core, uint64_t length)
 	core->awake->counters.bytes_sent += length;
 }
 
-static void send_undo(struct nopal_core *core,
-		      const struct nopal_message *message)
+static void send_undo(struct nopal_core *core, const struct nopal_message *message)
 {
 	core->awake->unfinished--;
 	core->awake->unfinished_bytes -= message->length;
@@ -27,10 +26,9 @@ static void send_undo(struct nopal_core *core,
 	core->awake->counters.bytes_sent -= message->length;
 }
 
-/* MSG_FROM_USER, where a handler may refuse the message.  `late`: whoever sent it
- * was told that all is well, and learns otherwise by its fate. */
-static int send_from_user(struct nopal_core *core,
-			  struct nopal_message *message, bool late)
+/* MSG_FROM_USER, where a handler may refuse the message.  `late`: whoever sent it was told that all
+ * is well, and learns otherwise by its fate. */
+static int send_from_user(struct nopal_core *core, struct nopal_message *message, bool late)
 {
 	int refused;
 
@@ -47,35 +45,29 @@ static int send_from_user(struct nopal_core *core,
 	return refused;
 }
 
-void nopal_message_refuse(struct nopal_session *session,
-			  struct nopal_message *message, int error)
+void nopal_message_refuse(struct nopal_session *session, struct nopal_message *message, int error)
 {
 	(void)session;
 	message->refused = error;
 }
 
-static int send_when_open(struct nopal_core *core,
-			  struct nopal_message *message)
+static int send_when_open(struct nopal_core *core, struct nopal_message *message)
 {
 	if (core->awake->waiting_open_count == core->awake->waiting_open_room) {
-		uint32_t room = core->awake->waiting_open_room
-					? core->awake->waiting_open_room * 2
-					: 16;
-		struct nopal_handle *grown =
-			nopal_alloc(&core->session, room * sizeof(*grown));
+		uint32_t room =
+			core->awake->waiting_open_room ? core->awake->waiting_open_room * 2 : 16;
+		struct nopal_handle *grown = nopal_alloc(&core->session, room * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		if (core->awake->waiting_open_count)
 			memcpy(grown, core->awake->waiting_open,
-			       core->awake->waiting_open_count *
-				       sizeof(*grown));
+			       core->awake->waiting_open_count * sizeof(*grown));
 		nopal_free(&core->session, core->awake->waiting_open);
 		core->awake->waiting_open = grown;
 		core->awake->waiting_open_room = room;
 	}
-	core->awake->waiting_open[core->awake->waiting_open_count++] =
-		message->handle;
+	core->awake->waiting_open[core->awake->waiting_open_count++] = message->handle;
 	return 0;
 }
 
@@ -87,8 +79,7 @@ void nopal__messages_flush_opened(struct nopal_core *core)
 	core->awake->waiting_open = NULL;
 	core->awake->waiting_open_count = core->awake->waiting_open_room = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct nopal_message *message =
-			nopal_message_find(&core->session, waiting[i]);
+		struct nopal_message *message = nopal_message_find(&core->session, waiting[i]);
 
 		if (message)
 			send_from_user(core, message, true);
@@ -130,8 +121,7 @@ static void take_attributes(const struct nopal_core *core, uint64_t *attribute,
 	attribute[nopal__layer(core)->above_kind_slot] = from->kind;
 }
 
-static void send_put_properties(struct nopal_message *message,
-				const struct sent_with *with)
+static void send_put_properties(struct nopal_message *message, const struct sent_with *with)
 {
 	for (size_t i = 0; i < with->count; i++) {
 		const struct nopal_property *property = &with->properties[i];
@@ -144,9 +134,8 @@ static void send_put_properties(struct nopal_message *message,
 }
 
 /* Takes over the reference in `body`; one of `from` and `with` is NULL. */
-static int send_message(struct nopal_core *core, struct nopal_body body,
-			uint64_t cookie, const struct nopal_segment *from,
-			const struct sent_with *with)
+static int send_message(struct nopal_core *core, struct nopal_body body, uint64_t cookie,
+			const struct nopal_segment *from, const struct sent_with *with)
 {
 	struct nopal_message *message = nopal__message_make(core, body.length);
 
@@ -174,10 +163,8 @@ static int send_message(struct nopal_core *core, struct nopal_body body,
 	return -ENOBUFS;
 }
 
-static int send_buffer(struct nopal_session *session,
-		       struct nopal_buffer *buffer, uint32_t from,
-		       uint32_t length, uint64_t cookie,
-		       const struct sent_with *with)
+static int send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
+		       uint32_t length, uint64_t cookie, const struct sent_with *with)
 {
 	struct nopal_core *core = nopal__core(session);
 	int refusal = send_refusal(core, length);
@@ -187,18 +174,15 @@ static int send_buffer(struct nopal_session *session,
 		return refusal;
 	outermost = nopal__turn_begin(core->world);
 	nopal__touch(core);
-	refusal = send_message(core,
-			       (struct nopal_body){ nopal_buffer_ref(buffer),
-						    buffer->bytes + from,
-						    length },
-			       cookie, NULL, with);
+	refusal = send_message(
+		core, (struct nopal_body){ nopal_buffer_ref(buffer), buffer->bytes + from, length },
+		cookie, NULL, with);
 	nopal__turn_end(core->world, outermost);
 	return refusal;
 }
 
-static int send_bytes(struct nopal_session *session, const void *bytes,
-		      size_t length, uint64_t cookie,
-		      const struct sent_with *with)
+static int send_bytes(struct nopal_session *session, const void *bytes, size_t length,
+		      uint64_t cookie, const struct sent_with *with)
 {
 	int refusal = send_refusal(nopal__core(session), length);
 	struct nopal_buffer *buffer;
@@ -210,47 +194,40 @@ static int send_bytes(struct nopal_session *session, const void *bytes,
 		return -ENOBUFS;
 	if (length)
 		memcpy(buffer->bytes, bytes, length);
-	refusal =
-		send_buffer(session, buffer, 0, (uint32_t)length, cookie, with);
+	refusal = send_buffer(session, buffer, 0, (uint32_t)length, cookie, with);
 	nopal_buffer_unref(buffer);
 	return refusal;
 }
 
-int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
-	       uint64_t cookie)
+int nopal_send(struct nopal_session *session, const void *bytes, size_t length, uint64_t cookie)
 {
 	return send_bytes(session, bytes, length, cookie, NULL);
 }
 
-int nopal_send_buffer(struct nopal_session *session,
-		      struct nopal_buffer *buffer, uint32_t from,
+int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
 		      uint32_t length, uint64_t cookie)
 {
 	return send_buffer(session, buffer, from, length, cookie, NULL);
 }
 
-int nopal_send_with(struct nopal_session *session, const void *bytes,
-		    size_t length, uint64_t cookie,
-		    const struct nopal_property *properties, size_t count)
+int nopal_send_with(struct nopal_session *session, const void *bytes, size_t length,
+		    uint64_t cookie, const struct nopal_property *properties, size_t count)
 {
 	const struct sent_with with = { properties, count };
 
 	return send_bytes(session, bytes, length, cookie, &with);
 }
 
-int nopal_send_buffer_with(struct nopal_session *session,
-			   struct nopal_buffer *buffer, uint32_t from,
-			   uint32_t length, uint64_t cookie,
-			   const struct nopal_property *properties,
-			   size_t count)
+int nopal_send_buffer_with(struct nopal_session *session, struct nopal_buffer *buffer,
+			   uint32_t from, uint32_t length, uint64_t cookie,
+			   const struct nopal_property *properties, size_t count)
 {
 	const struct sent_with with = { properties, count };
 
 	return send_buffer(session, buffer, from, length, cookie, &with);
 }
 
-int nopal__message_from_above(struct nopal_core *core,
-			      const struct nopal_segment *from)
+int nopal__message_from_above(struct nopal_core *core, const struct nopal_segment *from)
 {
 	struct nopal_body body = from->body;
 
@@ -259,11 +236,9 @@ int nopal__message_from_above(struct nopal_core *core,
 }
 
 /* Its bytes are charged to the layer above, where they are. */
-int nopal__segment_from_above(struct nopal_core *core,
-			      const struct nopal_segment *from)
+int nopal__segment_from_above(struct nopal_core *core, const struct nopal_segment *from)
 {
-	struct nopal_segment *segment =
-		nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+	struct nopal_segment *segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
 
 	if (!segment)
 		return -ENOBUFS;
@@ -282,10 +257,9 @@ void nopal__segment_take(struct nopal_core *core, struct nopal_core *above,
 {
 	struct nopal_handle message = segment->message->handle;
 
-	nopal__record(above, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
-		      0);
-	segment->handle = nopal__pool_move(&above->awake->segments,
-					   &core->awake->segments, segment);
+	nopal__record(above, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
+	segment->handle =
+		nopal__pool_move(&above->awake->segments, &core->awake->segments, segment);
 	segment->above = message;
 	segment->taken = true;
 	segment->below = false;
@@ -306,8 +280,7 @@ uint64_t nopal_session_send_room(const struct nopal_session *session)
 {
 	struct nopal_core *core = nopal__core(session);
 
-	if (!nopal__be_awake(core) ||
-	    core->awake->unfinished_bytes >= core->awake->send_limit)
+	if (!nopal__be_awake(core) || core->awake->unfinished_bytes >= core->awake->send_limit)
 		return 0;
 	return core->awake->send_limit - core->awake->unfinished_bytes;
 }
@@ -335,15 +308,12 @@ unsigned nopal_property(const struct nopal_plan *plan, const char *name)
 	if (strcmp(name, "urgent") == 0)
 		return NOPAL_URGENT;
 	for (uint32_t i = 1; i < plan->slot_count; i++)
-		if (plan->properties >> i & 1 &&
-		    strcmp(plan->slot_name[i], name) == 0)
+		if (plan->properties >> i & 1 && strcmp(plan->slot_name[i], name) == 0)
 			return i;
 	return 0;
 }
 
-uint64_t nopal_message_property(const struct nopal_message *message,
-				unsigned which)
+uint64_t nopal_message_property(const struct nopal_message *message, unsigned which)
 {
-	return which == NOPAL_URGENT ? message->urgent
-				     : message->attribute[which];
+	return which == NOPAL_URGENT ? message->urgent : message->attribute[which];
 }

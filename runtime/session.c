@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c -- the life of a session: made, opened, drained, closed or broken,
- * freed.  session.h draws it.  A stack of layers opens from the bottom up and
- * closes from the top down.
+ * session.c -- the life of a session: made, opened, drained, closed or broken, freed.  session.h
+ * draws it.  A stack of layers opens from the bottom up and closes from the top down.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,8 +26,7 @@ uint64_t nopal_random(struct nopal_session *session)
 	return z ^ z >> 31;
 }
 
-void nopal_random_bytes(struct nopal_session *session, void *bytes,
-			size_t length)
+void nopal_random_bytes(struct nopal_session *session, void *bytes, size_t length)
 {
 	struct nopal_world *world = nopal__core(session)->world;
 
@@ -37,8 +35,7 @@ void nopal_random_bytes(struct nopal_session *session, void *bytes,
 
 /* ------------------------------------------------------------------ making */
 
-static const struct nopal_part *part_at(const struct nopal_core *core,
-					uint32_t i)
+static const struct nopal_part *part_at(const struct nopal_core *core, uint32_t i)
 {
 	return &core->layer->plan->parts[core->layer->first_part + i];
 }
@@ -46,8 +43,7 @@ static const struct nopal_part *part_at(const struct nopal_core *core,
 static struct nopal_pool *pool_for(const struct nopal_core *core, size_t head)
 {
 	return nopal__pool_of(&core->endpoint->pools,
-			      (uint32_t)(head + core->layer->plan->slot_count *
-							sizeof(uint64_t)));
+			      (uint32_t)(head + core->layer->plan->slot_count * sizeof(uint64_t)));
 }
 
 bool nopal__awake_lay_out(struct nopal_core *core)
@@ -89,8 +85,7 @@ static bool core_lay_out(struct nopal_core *core)
 
 static bool is_destination(const struct nopal_core *core)
 {
-	return core->layer->index &&
-	       core->layer->index == core->layer->plan->destinations;
+	return core->layer->index && core->layer->index == core->layer->plan->destinations;
 }
 
 /* Of a core that is the uppermost of one. */
@@ -101,16 +96,14 @@ static bool destination_make(struct nopal_core *core)
 	core->destination = calloc(
 		1, sizeof(*core->destination) +
 			   (core->layer->plan->channel
-				    ? (NOPAL_REPAIR_WORDS + NOPAL_PACE_WORDS) *
-					      sizeof(uint64_t)
+				    ? (NOPAL_REPAIR_WORDS + NOPAL_PACE_WORDS) * sizeof(uint64_t)
 				    : 0));
 	if (core->destination)
 		core->destination->id = 1;
 	return core->destination != NULL;
 }
 
-static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
-				    struct nopal_plan *plan,
+static struct nopal_core *core_make(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 				    const struct nopal_layer *layer,
 				    const struct nopal_address *peer)
 {
@@ -153,9 +146,8 @@ static int parts_open(struct nopal_core *core)
 
 static void core_free(struct nopal_core *core)
 {
-	struct nopal_segment *segment =
-		core->awake ? nopal__pool_oldest(&core->awake->segments)
-			    : NULL; /* it could not be woken */
+	struct nopal_segment *segment = core->awake ? nopal__pool_oldest(&core->awake->segments)
+						    : NULL; /* it could not be woken */
 
 	while (segment) {
 		struct nopal_segment *newer = nopal__pool_newer(segment);
@@ -195,17 +187,15 @@ static void stack_free(struct nopal_core *bottom)
 }
 
 /* The cores from `first` on, the lowest of which is returned. */
-static struct nopal_core *cores_make(struct nopal_endpoint *endpoint,
-				     struct nopal_plan *plan, uint32_t first,
-				     uint32_t end, struct nopal_core *above,
+static struct nopal_core *cores_make(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+				     uint32_t first, uint32_t end, struct nopal_core *above,
 				     const struct nopal_address *peer)
 {
 	struct nopal_core *bottom = NULL;
 
 	nopal__fused_load(plan);
 	for (uint32_t i = first; i < end; i++) {
-		struct nopal_core *core =
-			core_make(endpoint, plan, &plan->layers[i], peer);
+		struct nopal_core *core = core_make(endpoint, plan, &plan->layers[i], peer);
 
 		if (!core) {
 			stack_free(bottom);
@@ -229,23 +219,18 @@ static int stack_parts_open(struct nopal_core *bottom)
 	return 0;
 }
 
-struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
-				     struct nopal_plan *plan, uint32_t first,
-				     uint32_t end, struct nopal_core *above,
-				     const struct nopal_address *peer,
-				     bool opener)
+struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+				     uint32_t first, uint32_t end, struct nopal_core *above,
+				     const struct nopal_address *peer, bool opener)
 {
-	struct nopal_core *bottom =
-		cores_make(endpoint, plan, first, end, above, peer);
+	struct nopal_core *bottom = cores_make(endpoint, plan, first, end, above, peer);
 
 	if (!bottom)
 		return NULL;
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		core->opener = opener;
-	if ((end && end == plan->destinations &&
-	     nopal__group_attach(bottom) < 0) ||
-	    (first && first == plan->flow &&
-	     nopal__streams_attach(nopal__top(bottom)) < 0) ||
+	if ((end && end == plan->destinations && nopal__group_attach(bottom) < 0) ||
+	    (first && first == plan->flow && nopal__streams_attach(nopal__top(bottom)) < 0) ||
 	    nopal__endpoint_enter(bottom) < 0) {
 		stack_free(bottom);
 		return NULL;
@@ -258,12 +243,10 @@ struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
 	return bottom;
 }
 
-struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
-				       struct nopal_plan *plan,
+struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 				       const struct nopal_address *peer)
 {
-	return nopal__stack_make(endpoint, plan, plan->flow, plan->layer_count,
-				 NULL, peer, false);
+	return nopal__stack_make(endpoint, plan, plan->flow, plan->layer_count, NULL, peer, false);
 }
 
 static void parts_close(struct nopal_core *core)
@@ -290,17 +273,14 @@ void nopal__session_start(struct nopal_core *core)
 {
 	nopal__touch(core);
 	if (core->world->tracer) {
-		uint16_t plan = nopal__trace_plan(core->world->tracer,
-						  core->layer->plan);
+		uint16_t plan = nopal__trace_plan(core->world->tracer, core->layer->plan);
 
-		nopal__trace(core->world->tracer, core->session.now_ns,
-			     core->local_id, NOPAL_TRACED_SESSION,
-			     core->layer->index, plan, core->local_id,
+		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
+			     NOPAL_TRACED_SESSION, core->layer->index, plan, core->local_id,
 			     nopal__trace_role(core->opener, core->peer_id));
 	}
 	nopal_raise_OPEN_SESSION(&core->session, &core->session);
-	if (!core->layer->connection && !core->is_group &&
-	    core->life == NOPAL_LIFE_OPENING)
+	if (!core->layer->connection && !core->is_group && core->life == NOPAL_LIFE_OPENING)
 		nopal_session_opened(&core->session);
 }
 
@@ -340,19 +320,15 @@ void nopal_session_opened(struct nopal_session *session)
 		drain_begin(core);
 }
 
-struct nopal_core *nopal__stack_prepare(struct nopal_endpoint *endpoint,
-					struct nopal_plan *plan, uint32_t first,
-					uint32_t end,
+struct nopal_core *nopal__stack_prepare(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+					uint32_t first, uint32_t end,
 					const struct nopal_address *peer,
-					const struct nopal_callbacks *callbacks,
-					void *user)
+					const struct nopal_callbacks *callbacks, void *user)
 {
-	const struct nopal_callbacks *shared =
-		nopal__callbacks_share(endpoint, callbacks);
+	const struct nopal_callbacks *shared = nopal__callbacks_share(endpoint, callbacks);
 	struct nopal_core *bottom =
 		shared && nopal__demux_suits(endpoint, plan)
-			? nopal__stack_make(endpoint, plan, first, end, NULL,
-					    peer, true)
+			? nopal__stack_make(endpoint, plan, first, end, NULL, peer, true)
 			: NULL;
 
 	if (!bottom) {
@@ -364,15 +340,12 @@ struct nopal_core *nopal__stack_prepare(struct nopal_endpoint *endpoint,
 	return bottom;
 }
 
-struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint,
-				     struct nopal_plan *plan, uint32_t first,
-				     uint32_t end,
-				     const struct nopal_address *peer,
-				     const struct nopal_callbacks *callbacks,
-				     void *user)
+struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+				     uint32_t first, uint32_t end, const struct nopal_address *peer,
+				     const struct nopal_callbacks *callbacks, void *user)
 {
-	struct nopal_core *bottom = nopal__stack_prepare(
-		endpoint, plan, first, end, peer, callbacks, user);
+	struct nopal_core *bottom =
+		nopal__stack_prepare(endpoint, plan, first, end, peer, callbacks, user);
 
 	if (!bottom)
 		return NULL;
@@ -380,38 +353,34 @@ struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint,
 	return nopal__top(bottom);
 }
 
-struct nopal_session *
-nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-		   const struct nopal_address *peer,
-		   const struct nopal_callbacks *callbacks, void *user)
+struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+					 const struct nopal_address *peer,
+					 const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_world *world = endpoint->port.world;
 	struct nopal_core *top;
 	bool outermost;
 
 	if (plan->destinations)
-		return nopal__group_with_one(endpoint, plan, peer, callbacks,
-					     user);
+		return nopal__group_with_one(endpoint, plan, peer, callbacks, user);
 	if (plan->flow)
 		return nopal__flow_open(endpoint, plan, peer, callbacks, user);
 	outermost = nopal__turn_begin(world);
-	top = nopal__stack_open(endpoint, plan, 0, plan->layer_count, peer,
-				callbacks, user);
+	top = nopal__stack_open(endpoint, plan, 0, plan->layer_count, peer, callbacks, user);
 	nopal__turn_end(world, outermost);
 	return top ? &top->session : NULL;
 }
 
 /* ----------------------------------------------------------------- closing */
 
-/* Who lacks something had better not hear that all is well.  Among many that is not
- * known of each: those that are there have closed in good order. */
+/* Who lacks something had better not hear that all is well.  Among many that is not known of each:
+ * those that are there have closed in good order. */
 static bool broke_for_missing(struct nopal_core *core)
 {
 	struct nopal_core *bottom = nopal__stack_bottom(core);
 	char words[NOPAL_END_WORDS];
 
-	if (core->above || bottom->is_group ||
-	    nopal__closed_end(bottom, words) == NOPAL_ENDED_WELL)
+	if (core->above || bottom->is_group || nopal__closed_end(bottom, words) == NOPAL_ENDED_WELL)
 		return false;
 	nopal_session_break(&core->session, NOPAL_UNDELIVERED, words);
 	return true;
@@ -419,8 +388,7 @@ static bool broke_for_missing(struct nopal_core *core)
 
 void nopal__session_drained(struct nopal_core *core)
 {
-	if (core->life != NOPAL_LIFE_DRAINING || core->awake->unfinished ||
-	    broke_for_missing(core))
+	if (core->life != NOPAL_LIFE_DRAINING || core->awake->unfinished || broke_for_missing(core))
 		return;
 	core->life = NOPAL_LIFE_CLOSING;
 	nopal_raise_CLOSE_SESSION(&core->session, &core->session);
@@ -436,8 +404,7 @@ void nopal__session_close(struct nopal_core *core)
 	else if (core->life == NOPAL_LIFE_OPENING && core->awake->unfinished)
 		core->close_asked = true;
 	else if (core->life == NOPAL_LIFE_OPENING)
-		nopal__session_end(core, NOPAL_ENDED_WELL,
-				   "closed before it opened");
+		nopal__session_end(core, NOPAL_ENDED_WELL, "closed before it opened");
 }
 
 void nopal_session_close(struct nopal_session *session)
@@ -460,8 +427,7 @@ void nopal_session_closed(struct nopal_session *session)
 		return;
 	}
 	if (!nopal__under(core)) {
-		nopal__session_end(core, NOPAL_ENDED_WELL,
-				   "closed in good order");
+		nopal__session_end(core, NOPAL_ENDED_WELL, "closed in good order");
 		return;
 	}
 	if (core->peer_closed)
@@ -469,12 +435,11 @@ void nopal_session_closed(struct nopal_session *session)
 	nopal__session_close(core->below);
 }
 
-/* Where the connection is in a layer below, this one has closed, and took what the
- * peer sent meanwhile: now there is no more. */
+/* Where the connection is in a layer below, this one has closed, and took what the peer sent
+ * meanwhile: now there is no more. */
 static void closed_on_both_sides(struct nopal_core *core)
 {
-	if (core->life == NOPAL_LIFE_CLOSING && nopal__under(core) &&
-	    !core->layer->connection)
+	if (core->life == NOPAL_LIFE_CLOSING && nopal__under(core) && !core->layer->connection)
 		core->life = NOPAL_LIFE_ENDED;
 }
 
@@ -489,22 +454,19 @@ void nopal_session_peer_closed(struct nopal_session *session)
 	closed_on_both_sides(core);
 	if (nopal__over(core))
 		nopal_session_peer_closed(&core->above->session);
-	else if (!core->is_flow && core->callbacks &&
-		 core->callbacks->peer_closed)
+	else if (!core->is_flow && core->callbacks && core->callbacks->peer_closed)
 		core->callbacks->peer_closed(session, core->user);
 	else
 		nopal__session_close(core);
 }
 
 /* Ends the whole stack; the last events and callbacks follow with the turn. */
-void nopal__session_end(struct nopal_core *core, enum nopal_end end,
-			const char *text)
+void nopal__session_end(struct nopal_core *core, enum nopal_end end, const char *text)
 {
 	struct nopal_core *bottom = nopal__stack_bottom(core);
 	char words[NOPAL_END_WORDS];
 
-	if (bottom->buried ||
-	    (bottom->meets && nopal__meeting_ends(bottom, end)))
+	if (bottom->buried || (bottom->meets && nopal__meeting_ends(bottom, end)))
 		return;
 	bottom->tells = bottom->lowest && end != NOPAL_ENDED_WELL;
 	bottom->end = end;
@@ -512,8 +474,8 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 		bottom->end = nopal__closed_end(bottom, words);
 	half_open_end(bottom);
 	if (bottom->awake)
-		bottom->awake->end_text = nopal__doubt_text(
-			bottom, bottom->end, bottom->end == end ? text : words);
+		bottom->awake->end_text =
+			nopal__doubt_text(bottom, bottom->end, bottom->end == end ? text : words);
 	if (bottom->end == end && bottom->awake && bottom->awake->end_text)
 		text = bottom->awake->end_text;
 	for (core = bottom; core; core = nopal__over(core))
@@ -528,15 +490,13 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	nopal__bury(bottom);
 }
 
-void nopal__session_ended_there(struct nopal_core *core, enum nopal_end end,
-				const char *text)
+void nopal__session_ended_there(struct nopal_core *core, enum nopal_end end, const char *text)
 {
 	nopal__session_end(core, end, text);
 	nopal__stack_bottom(core)->tells = false;
 }
 
-static void last_event(struct nopal_core *core, enum nopal_end end,
-		       const char *text)
+static void last_event(struct nopal_core *core, enum nopal_end end, const char *text)
 {
 	struct nopal_failure failure = { end, text };
 
@@ -574,8 +534,7 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 	if (bottom->below)
 		nopal__stream_ended(bottom);
 	if (!top->is_flow && top->callbacks && top->callbacks->ended)
-		top->callbacks->ended(&top->session, (int)bottom->end, text,
-				      top->user);
+		top->callbacks->ended(&top->session, (int)bottom->end, text, top->user);
 	for (struct nopal_core *core = top; core; core = nopal__under(core))
 		if (core->awake)
 			nopal__messages_free(core);
@@ -586,8 +545,7 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 
 /* ---------------------------------------------------------------- delivery */
 
-void nopal__session_received(struct nopal_core *core,
-			     struct nopal_message *message)
+void nopal__session_received(struct nopal_core *core, struct nopal_message *message)
 {
 	if (core->callbacks && core->callbacks->received)
 		core->callbacks->received(&core->session, message, core->user);

@@ -60,8 +60,7 @@ const char *nopal_session_plan_name(const struct nopal_session *session)
 	return nopal__core(session)->layer->plan->name;
 }
 
-void nopal_session_peer(const struct nopal_session *session,
-			struct nopal_address *ret_address)
+void nopal_session_peer(const struct nopal_session *session, struct nopal_address *ret_address)
 {
 	*ret_address = nopal__core(session)->peer;
 }
@@ -71,13 +70,11 @@ void *nopal_session_user(const struct nopal_session *session)
 	return nopal__core(session)->user;
 }
 
-bool nopal_session_shared(const struct nopal_session *session, const char *name,
-			  int64_t *ret_value)
+bool nopal_session_shared(const struct nopal_session *session, const char *name, int64_t *ret_value)
 {
 	if (!nopal__be_awake(nopal__core(session)))
 		return false;
-	for (const struct nopal_core *core = nopal__core(session); core;
-	     core = core->below)
+	for (const struct nopal_core *core = nopal__core(session); core; core = core->below)
 		for (uint32_t i = 0; i < core->layer->shared_count; i++)
 			if (core->layer->shared[i].written &&
 			    strcmp(core->layer->shared[i].name, name) == 0) {
@@ -87,8 +84,7 @@ bool nopal_session_shared(const struct nopal_session *session, const char *name,
 	return false;
 }
 
-void nopal_session_set_budget(struct nopal_session *session,
-			      const struct nopal_budget *budget)
+void nopal_session_set_budget(struct nopal_session *session, const struct nopal_budget *budget)
 {
 	struct nopal_core *core = nopal__core(session);
 
@@ -106,8 +102,7 @@ void nopal_session_set_budget(struct nopal_session *session,
 }
 
 /* Datagrams are counted at the bottom, messages at the top. */
-const struct nopal_counters *
-nopal_session_counters(const struct nopal_session *session)
+const struct nopal_counters *nopal_session_counters(const struct nopal_session *session)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_core *bottom = nopal__bottom(core);
@@ -118,20 +113,16 @@ nopal_session_counters(const struct nopal_session *session)
 	if (core->is_group)
 		nopal__group_count(core);
 	if (bottom != core) {
-		core->awake->counters.datagrams_out =
-			bottom->awake->counters.datagrams_out;
-		core->awake->counters.datagrams_in =
-			bottom->awake->counters.datagrams_in;
+		core->awake->counters.datagrams_out = bottom->awake->counters.datagrams_out;
+		core->awake->counters.datagrams_in = bottom->awake->counters.datagrams_in;
 		core->awake->counters.datagram_bytes_out =
 			bottom->awake->counters.datagram_bytes_out;
-		core->awake->counters.datagram_bytes_in =
-			bottom->awake->counters.datagram_bytes_in;
+		core->awake->counters.datagram_bytes_in = bottom->awake->counters.datagram_bytes_in;
 	}
 	return &core->awake->counters;
 }
 
-static void dump_bits(const struct nopal_core *core,
-		      const struct nopal_segment *segment, FILE *out)
+static void dump_bits(const struct nopal_core *core, const struct nopal_segment *segment, FILE *out)
 {
 	static const char *const names[] = { "send", "done", "deallocate" };
 
@@ -139,8 +130,7 @@ static void dump_bits(const struct nopal_core *core,
 		for (unsigned bit = 0; bit < NOPAL_HOLD_ROOM; bit++)
 			if (segment->waiting[barrier] >> bit & 1)
 				fprintf(out, " %s:%s", names[barrier],
-					core->layer->hold_part[barrier][bit]
-						->microprotocol->name);
+					core->layer->hold_part[barrier][bit]->microprotocol->name);
 }
 
 size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
@@ -148,15 +138,13 @@ size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
 	const struct nopal_core *core = nopal__core(session);
 	size_t lines = 0;
 
-	for (const struct nopal_segment *segment =
-		     nopal__pool_oldest(&core->awake->segments);
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
 		if (segment->incoming)
 			continue;
-		fprintf(out,
-			"segment %u %s since %lld ns, departures %u, held by",
-			segment->number, segment->wanted ? "waits" : "away",
-			(long long)segment->created_ns, segment->departures);
+		fprintf(out, "segment %u %s since %lld ns, departures %u, held by", segment->number,
+			segment->wanted ? "waits" : "away", (long long)segment->created_ns,
+			segment->departures);
 		dump_bits(core, segment, out);
 		fputc('\n', out);
 		lines++;

@@ -2,9 +2,9 @@
 /*
  * spelling.c -- are the roles and names that a microprotocol speaks of known?
  *
- * An order or an exclusion that names nobody asks for nothing, so a slip of the pen
- * would go unnoticed.  It is a warning and no error: the one that is named may be a
- * plugin that this config does not load.
+ * An order or an exclusion that names nobody asks for nothing, so a slip of the pen would go
+ * unnoticed.  It is a warning and no error: the one that is named may be a plugin that this config
+ * does not load.
  */
 #include <stdio.h>
 
@@ -21,8 +21,7 @@ struct spelling {
 };
 
 /* What a layer's place gives, and no microprotocol provides. */
-static const char spelling_places[] =
-	"application|network|layer_below|flow|destinations";
+static const char spelling_places[] = "application|network|layer_below|flow|destinations";
 
 static bool spelling_is_known(const char *word)
 {
@@ -48,8 +47,7 @@ static const char *const *spelling_names(struct nopal_arena *arena)
 		if (place)
 			*place = one->name;
 		for (; role && role->name; role++) {
-			place = nopal__one_more(arena, &names, &count,
-						sizeof(*names));
+			place = nopal__one_more(arena, &names, &count, sizeof(*names));
 			if (place)
 				*place = role->name;
 		}
@@ -58,8 +56,7 @@ static const char *const *spelling_names(struct nopal_arena *arena)
 	return arena->failed ? NULL : names;
 }
 
-static void spelling_words(const struct spelling *spelling, const char *what,
-			   const char *words)
+static void spelling_words(const struct spelling *spelling, const char *what, const char *words)
 {
 	const char *start;
 	size_t length;
@@ -71,21 +68,18 @@ static void spelling_words(const struct spelling *spelling, const char *what,
 		snprintf(word, sizeof(word), "%.*s", (int)length, start);
 		if (spelling_is_known(word))
 			continue;
-		nopal_problems_warn(
-			spelling->problems, spelling->member->place.file,
-			spelling->member->place.line, NULL,
-			"%s of %s names `%s`, which is no "
-			"microprotocol and no role of one",
-			what, spelling->member->microprotocol->name, word);
+		nopal_problems_warn(spelling->problems, spelling->member->place.file,
+				    spelling->member->place.line, NULL,
+				    "%s of %s names `%s`, which is no "
+				    "microprotocol and no role of one",
+				    what, spelling->member->microprotocol->name, word);
 		names = spelling_names(spelling->arena);
 		if (names)
-			nopal__problems_suggest(spelling->problems, word, names,
-						NULL);
+			nopal__problems_suggest(spelling->problems, word, names, NULL);
 	}
 }
 
-void nopal__spelling_warn(struct nopal_arena *arena,
-			  const struct nopal_member *member,
+void nopal__spelling_warn(struct nopal_arena *arena, const struct nopal_member *member,
 			  struct nopal_problems *problems)
 {
 	const struct spelling spelling = { arena, member, problems };

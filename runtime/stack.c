@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack.c -- the narrow interface between layers: a departing segment of one is
- * a message pushed into the layer below; a message that the lower layer delivers
- * pops up as an arriving segment; a lower message's fate is the upper segment's,
- * or, above destinations, that of one copy of it (group.c).
+ * stack.c -- the narrow interface between layers: a departing segment of one is a message pushed
+ * into the layer below; a message that the lower layer delivers pops up as an arriving segment; a
+ * lower message's fate is the upper segment's, or, above destinations, that of one copy of it
+ * (group.c).
  *
- * Attributes are inherited on each step, so the header of the whole stack stays
- * one flat plan and no body is copied on the way down.
+ * Attributes are inherited on each step, so the header of the whole stack stays one flat plan and
+ * no body is copied on the way down.
  *
- * Where nobody in the lower layer looks at messages, one that is one segment is not
- * made: the segment that departs is a segment there, too, and the one that arrived
- * goes up itself.
+ * Where nobody in the lower layer looks at messages, one that is one segment is not made: the
+ * segment that departs is a segment there, too, and the one that arrived goes up itself.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,25 +18,21 @@
 #include "session.h"
 
 /* What is too long for one segment is for the layer's own way to say so. */
-static bool sinks(const struct nopal_core *core,
-		  const struct nopal_segment *segment)
+static bool sinks(const struct nopal_core *core, const struct nopal_segment *segment)
 {
-	return nopal__layer(core)->sinks && !core->awake->own &&
-	       core->life != NOPAL_LIFE_OPENING &&
+	return nopal__layer(core)->sinks && !core->awake->own && core->life != NOPAL_LIFE_OPENING &&
 	       segment->body.length <= nopal__layer(core)->body_bytes;
 }
 
-/* Does its layer want nothing more of it than its message's fate?  Then it need not
- * be there twice.  Whoever raises it still looks at it. */
-static bool lets_go(const struct nopal_core *core,
-		    const struct nopal_segment *segment)
+/* Does its layer want nothing more of it than its message's fate?  Then it need not be there twice.
+ * Whoever raises it still looks at it. */
+static bool lets_go(const struct nopal_core *core, const struct nopal_segment *segment)
 {
 	const struct nopal_awake *below = core->below->awake;
 
-	return nopal__layer(core)->lets_go && !core->awake->own &&
-	       segment->message && segment->pins == 1 &&
-	       below->segments.alive + below->messages.alive <
-		       below->budget.objects;
+	return nopal__layer(core)->lets_go && !core->awake->own && segment->message &&
+	       segment->pins == 1 &&
+	       below->segments.alive + below->messages.alive < below->budget.objects;
 }
 
 bool nopal__is_reliable(const struct nopal_core *core)
@@ -55,9 +50,7 @@ static void lost_below(struct nopal_core *core)
 	bool ended = core->life == NOPAL_LIFE_ENDED;
 
 	if (nopal__is_reliable(core->below))
-		nopal_session_break(ended ? &core->below->session
-					  : &core->session,
-				    NOPAL_RESOURCE,
+		nopal_session_break(ended ? &core->below->session : &core->session, NOPAL_RESOURCE,
 				    "no room for a message in the layer below");
 }
 
@@ -73,8 +66,7 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 	if (segment->below) /* it would stand in line behind itself */
 		return false;
 	if (below->is_flow)
-		segment->attribute[nopal__plan(core)->stream_slot] =
-			core->stream;
+		segment->attribute[nopal__plan(core)->stream_slot] = core->stream;
 	segment->below = true;
 	nopal__touch(below);
 	if (below->life != NOPAL_LIFE_ENDED) {
@@ -98,8 +90,7 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 }
 
 /* Pieces of a message as one body; the single piece of most is not copied. */
-static bool body_of(const struct nopal_message *message,
-		    struct nopal_body *ret_body)
+static bool body_of(const struct nopal_message *message, struct nopal_body *ret_body)
 {
 	struct nopal_buffer *buffer;
 
@@ -112,33 +103,29 @@ static bool body_of(const struct nopal_message *message,
 	if (!buffer)
 		return false;
 	nopal_message_copy(message, 0, buffer->bytes, message->length);
-	*ret_body = (struct nopal_body){ buffer, buffer->bytes,
-					 (uint32_t)message->length };
+	*ret_body = (struct nopal_body){ buffer, buffer->bytes, (uint32_t)message->length };
 	return true;
 }
 
-/* The lowest layer did not know which of its sessions an upper layer's numbers are
- * to be read near to. */
-static void serials_expand(const struct nopal_core *core,
-			   struct nopal_segment *segment)
+/* The lowest layer did not know which of its sessions an upper layer's numbers are to be read near
+ * to. */
+static void serials_expand(const struct nopal_core *core, struct nopal_segment *segment)
 {
 	FOR_EACH_FIELD (field, &nopal__plan(core)->serials)
 		if (field->layer == core->layer->index)
-			segment->attribute[field->slot] = nopal__serial_expand(
-				core->awake->serial[field->reference],
-				segment->attribute[field->slot], field->bytes);
+			segment->attribute[field->slot] =
+				nopal__serial_expand(core->awake->serial[field->reference],
+						     segment->attribute[field->slot], field->bytes);
 }
 
 /* Who takes what arrived with these attributes, and of which kind it is there; NULL:
  * nobody does any more, or it makes no sense. */
-static struct nopal_core *taker(struct nopal_core *core,
-				const uint64_t *attribute, uint8_t *ret_kind)
+static struct nopal_core *taker(struct nopal_core *core, const uint64_t *attribute,
+				uint8_t *ret_kind)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
 	struct nopal_core *above =
-		core->is_flow
-			? nopal__stream_for(core, attribute[plan->stream_slot])
-			: core->above;
+		core->is_flow ? nopal__stream_for(core, attribute[plan->stream_slot]) : core->above;
 	uint64_t kind = attribute[nopal__layer(core)->above_kind_slot];
 
 	if (!above)
@@ -146,8 +133,7 @@ static struct nopal_core *taker(struct nopal_core *core,
 	nopal__touch(above);
 	if (above->life == NOPAL_LIFE_ENDED)
 		return NULL;
-	if (kind >= NOPAL_KIND_ROOM ||
-	    !(nopal__layer(above)->kinds >> kind & 1)) {
+	if (kind >= NOPAL_KIND_ROOM || !(nopal__layer(above)->kinds >> kind & 1)) {
 		core->awake->counters.rx_malformed++;
 		return NULL;
 	}
@@ -155,21 +141,19 @@ static struct nopal_core *taker(struct nopal_core *core,
 	return above;
 }
 
-static void enter(struct nopal_core *core, struct nopal_core *above,
-		  struct nopal_segment *segment)
+static void enter(struct nopal_core *core, struct nopal_core *above, struct nopal_segment *segment)
 {
 	uint8_t slot = nopal__layer(above)->packet_number_slot;
 
 	serials_expand(above, segment);
 	if (above->fans_out)
-		segment->attribute[nopal__plan(core)->destination_slot] =
-			core->destination->id;
+		segment->attribute[nopal__plan(core)->destination_slot] = core->destination->id;
 	segment->packet_number = slot ? segment->attribute[slot] : 0;
 	nopal__segment_enter(above, segment);
 }
 
-/* No memory for what the layer below has acknowledged: where that counts as
- * arrived, nothing sends it again. */
+/* No memory for what the layer below has acknowledged: where that counts as arrived, nothing sends
+ * it again. */
 static void lost_above(struct nopal_core *core, struct nopal_core *above)
 {
 	above->awake->counters.rx_over_budget++;
@@ -202,10 +186,9 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 	nopal__segment_free(above, segment);
 }
 
-/* Each layer has attributes of its own: but for these few fields what arrived is one
- * thing in both. */
-bool nopal_segment_rise(struct nopal_session *session,
-			struct nopal_segment *segment)
+/* Each layer has attributes of its own: but for these few fields what arrived is one thing in
+ * both. */
+bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *segment)
 {
 	struct nopal_core *core = nopal__core(session), *above;
 	const struct nopal_segment here = *segment;
@@ -233,28 +216,22 @@ bool nopal_segment_rise(struct nopal_session *session,
 	return true;
 }
 
-/* Who is above, in whose item these attributes are; NULL: it waits for nothing, as
- * one at rest. */
-static struct nopal_core *waits_above(const struct nopal_core *core,
-				      const uint64_t *attribute)
+/* Who is above, in whose item these attributes are; NULL: it waits for nothing, as one at rest. */
+static struct nopal_core *waits_above(const struct nopal_core *core, const uint64_t *attribute)
 {
 	uint64_t stream = attribute[nopal__plan(core)->stream_slot];
-	struct nopal_core *above =
-		core->is_flow ? nopal__stream_of(core, stream) : core->above;
+	struct nopal_core *above = core->is_flow ? nopal__stream_of(core, stream) : core->above;
 
-	return above && above->life != NOPAL_LIFE_ENDED && above->awake ? above
-									: NULL;
+	return above && above->life != NOPAL_LIFE_ENDED && above->awake ? above : NULL;
 }
 
-void nopal__stack_message_done(struct nopal_core *core,
-			       const struct nopal_segment *segment)
+void nopal__stack_message_done(struct nopal_core *core, const struct nopal_segment *segment)
 {
 	struct nopal_core *above = waits_above(core, segment->attribute);
 	struct nopal_message *message = NULL;
 
 	if (above)
-		message = nopal__pool_find(&above->awake->messages,
-					   segment->above);
+		message = nopal__pool_find(&above->awake->messages, segment->above);
 	if (!message)
 		return;
 	nopal__touch(above);

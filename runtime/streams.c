@@ -6,13 +6,13 @@
  *          \     |     /
  *             flow                   one: handshake, numbers, losses, congestion
  *
- * A message of the flow says whose it is by the id of its stream: even ones were
- * opened by who opened the flow, odd ones by its peer.  The first message of an id
- * that was never there opens it; one that has ended is not opened again.
+ * A message of the flow says whose it is by the id of its stream: even ones were opened by who
+ * opened the flow, odd ones by its peer.  The first message of an id that was never there opens it;
+ * one that has ended is not opened again.
  *
- * The opener's flow opens with its first stream and closes with the last one.  Where
- * the layer is `shared`, sessions that are opened to the same peer with the same plan
- * join the flow that is there.
+ * The opener's flow opens with its first stream and closes with the last one.  Where the layer is
+ * `shared`, sessions that are opened to the same peer with the same plan join the flow that is
+ * there.
  */
 #include <errno.h>
 
@@ -44,8 +44,7 @@ void nopal__streams_free(struct nopal_core *flow)
 		return;
 	for (uint32_t i = 0; i < streams->by_id.room; i++)
 		if (streams->by_id.slots[i].value)
-			((struct nopal_core *)streams->by_id.slots[i].value)
-				->below = NULL;
+			((struct nopal_core *)streams->by_id.slots[i].value)->below = NULL;
 	nopal_free(NULL, streams->by_id.slots);
 	free(streams->waiting);
 	free(streams);
@@ -53,17 +52,14 @@ void nopal__streams_free(struct nopal_core *flow)
 
 /* ---------------------------------------------------------------- one stream */
 
-static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id,
-				      bool ours)
+static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id, bool ours)
 {
-	struct nopal_plan *plan =
-		(struct nopal_plan *)(uintptr_t)flow->layer->plan;
+	struct nopal_plan *plan = (struct nopal_plan *)(uintptr_t)flow->layer->plan;
 	struct nopal_core *bottom;
 
 	if (flow->streams->by_id.used >= STREAMS_MOST)
 		return NULL;
-	bottom = nopal__stack_make(flow->endpoint, plan, 0, plan->flow, NULL,
-				   &flow->peer, ours);
+	bottom = nopal__stack_make(flow->endpoint, plan, 0, plan->flow, NULL, &flow->peer, ours);
 	if (!bottom)
 		return NULL;
 	bottom->stream = id;
@@ -101,19 +97,16 @@ static bool is_new(struct nopal_core *flow, uint64_t id)
 		return false;
 	if (number >= accepted->floor + STREAM_IDS_OPEN)
 		nopal_numbers_skip(accepted, number - STREAM_IDS_SKIP);
-	return nopal_numbers_mark(&flow->session, accepted, number) ==
-	       NOPAL_NUMBER_NEW;
+	return nopal_numbers_mark(&flow->session, accepted, number) == NOPAL_NUMBER_NEW;
 }
 
-/* It ends as it begins, and its end tells the peer, whose messages the flow has
- * acknowledged.  Where there is no memory even for that, the flow ends. */
-static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom,
-			  const char *text)
+/* It ends as it begins, and its end tells the peer, whose messages the flow has acknowledged.
+ * Where there is no memory even for that, the flow ends. */
+static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom, const char *text)
 {
 	flow->awake->counters.rx_over_budget++;
 	nopal__session_end(bottom ? bottom : flow, NOPAL_RESOURCE,
-			   bottom ? text
-				  : "no memory for a stream of the peer's");
+			   bottom ? text : "no memory for a stream of the peer's");
 }
 
 /* Who opens need not listen. */
@@ -134,8 +127,7 @@ static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
 	if (!bottom || !room || !listens(flow)) {
 		nopal__callbacks_unshare(flow->endpoint, shared);
 		stream_refuse(flow, bottom,
-			      room ? "nobody listens for streams here"
-				   : "too many streams");
+			      room ? "nobody listens for streams here" : "too many streams");
 		return NULL;
 	}
 	top = nopal__top(bottom);
@@ -177,8 +169,7 @@ void nopal__streams_start(struct nopal_core *flow)
 		stream_start(flow, 2 * i + !flow->opener);
 }
 
-void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
-			const char *text)
+void nopal__streams_end(struct nopal_core *flow, enum nopal_end end, const char *text)
 {
 	const struct nopal_map *map = &flow->streams->by_id;
 
@@ -200,8 +191,7 @@ static bool room_to_wait(struct nopal_streams *streams)
 	if (!ring)
 		return false;
 	for (uint32_t i = 0; i < streams->count_waiting; i++)
-		ring[i] = streams->waiting[(streams->first_waiting + i) %
-					   streams->room_waiting];
+		ring[i] = streams->waiting[(streams->first_waiting + i) % streams->room_waiting];
 	free(streams->waiting);
 	streams->waiting = ring;
 	streams->room_waiting = room;
@@ -229,8 +219,7 @@ void nopal_flow_wait(struct nopal_session *session)
 	if (streams->in_turn)
 		say_more_waits(flow);
 	if (!room_to_wait(streams)) {
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to wait for a turn");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to wait for a turn");
 		return;
 	}
 	stream->waits = true;
@@ -255,8 +244,7 @@ static struct nopal_core *next_waiting(struct nopal_streams *streams)
 	while (!stream && streams->count_waiting) {
 		uint32_t id = streams->waiting[streams->first_waiting];
 
-		streams->first_waiting =
-			(streams->first_waiting + 1) % streams->room_waiting;
+		streams->first_waiting = (streams->first_waiting + 1) % streams->room_waiting;
 		streams->count_waiting--;
 		stream = nopal_map_get(&streams->by_id, id);
 	}
@@ -268,8 +256,7 @@ void nopal__flow_turn(struct nopal_core *flow)
 	uint32_t idle = flow->layer->plan->flow_idle;
 	struct nopal_core *stream;
 
-	if (flow->life != NOPAL_LIFE_OPEN ||
-	    (idle && !flow->session.shared[idle - 1]))
+	if (flow->life != NOPAL_LIFE_OPEN || (idle && !flow->session.shared[idle - 1]))
 		return;
 	stream = next_waiting(flow->streams);
 	if (!stream)
@@ -291,8 +278,7 @@ void nopal__stream_ended(struct nopal_core *stream)
 	struct nopal_core *flow = stream->below;
 
 	stream_take(flow, stream->stream);
-	if (flow->opener && !flow->streams->by_id.used &&
-	    flow->life != NOPAL_LIFE_ENDED)
+	if (flow->opener && !flow->streams->by_id.used && flow->life != NOPAL_LIFE_ENDED)
 		nopal__session_close(flow);
 }
 
@@ -300,17 +286,14 @@ void nopal__stream_ended(struct nopal_core *stream)
 
 /* The top of it. */
 static struct nopal_core *stream_open(struct nopal_core *flow,
-				      const struct nopal_callbacks *callbacks,
-				      void *user)
+				      const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_streams *streams = flow->streams;
-	const struct nopal_callbacks *shared =
-		nopal__callbacks_share(flow->endpoint, callbacks);
+	const struct nopal_callbacks *shared = nopal__callbacks_share(flow->endpoint, callbacks);
 	struct nopal_core *bottom = NULL, *top;
 
 	if (shared && streams->opened < STREAM_IDS)
-		bottom = stream_make(flow, 2 * streams->opened + !flow->opener,
-				     true);
+		bottom = stream_make(flow, 2 * streams->opened + !flow->opener, true);
 	if (!bottom) {
 		nopal__callbacks_unshare(flow->endpoint, shared);
 		return NULL;
@@ -325,8 +308,7 @@ static struct nopal_core *stream_open(struct nopal_core *flow,
 }
 
 struct nopal_core *nopal__flow_begin(struct nopal_core *flow,
-				     const struct nopal_callbacks *callbacks,
-				     void *user)
+				     const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_core *top = stream_open(flow, callbacks, user);
 
@@ -344,8 +326,7 @@ static void stream_rename(struct nopal_core *flow, uint32_t from, uint32_t to)
 	stream->stream = to;
 	if (nopal_map_put(NULL, &flow->streams->by_id, to, stream) < 0) {
 		stream->below = NULL;
-		nopal_session_break(&stream->session, NOPAL_RESOURCE,
-				    "out of memory");
+		nopal_session_break(&stream->session, NOPAL_RESOURCE, "out of memory");
 	}
 }
 
@@ -367,21 +348,18 @@ void nopal__streams_turn(struct nopal_core *flow)
 
 static bool may_join(const struct nopal_core *flow)
 {
-	return flow->life == NOPAL_LIFE_OPENING ||
-	       flow->life == NOPAL_LIFE_OPEN;
+	return flow->life == NOPAL_LIFE_OPENING || flow->life == NOPAL_LIFE_OPEN;
 }
 
 static struct nopal_core *flow_of(const struct nopal_session *session)
 {
-	struct nopal_core *below =
-		nopal__stack_bottom(nopal__core(session))->below;
+	struct nopal_core *below = nopal__stack_bottom(nopal__core(session))->below;
 
 	return below && below->is_flow ? below : NULL;
 }
 
 struct nopal_session *nopal_stream_open(struct nopal_session *with,
-					const struct nopal_callbacks *callbacks,
-					void *user)
+					const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_core *flow = flow_of(with), *top;
 	bool outermost;
@@ -396,16 +374,14 @@ struct nopal_session *nopal_stream_open(struct nopal_session *with,
 }
 
 /* Who was opened last is looked at first, and most often stands on it. */
-static struct nopal_core *flow_among(struct nopal_core *bottom,
-				     const struct nopal_plan *plan,
+static struct nopal_core *flow_among(struct nopal_core *bottom, const struct nopal_plan *plan,
 				     const struct nopal_address *peer)
 {
 	for (; bottom; bottom = bottom->next) {
-		struct nopal_core *flow =
-			bottom->below ? bottom->below : nopal__top(bottom);
+		struct nopal_core *flow = bottom->below ? bottom->below : nopal__top(bottom);
 
-		if (flow->is_flow && flow->layer->plan == plan &&
-		    may_join(flow) && nopal_address_equal(&flow->peer, peer))
+		if (flow->is_flow && flow->layer->plan == plan && may_join(flow) &&
+		    nopal_address_equal(&flow->peer, peer))
 			return flow;
 	}
 	return NULL;
@@ -413,8 +389,7 @@ static struct nopal_core *flow_among(struct nopal_core *bottom,
 
 /* The flow to this peer that sessions of the plan share; NULL: none yet. */
 static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
-				    const struct nopal_plan *plan,
-				    const struct nopal_address *peer)
+				    const struct nopal_plan *plan, const struct nopal_address *peer)
 {
 	struct nopal_core *flow;
 
@@ -426,20 +401,17 @@ static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
 	return flow && nopal__be_awake(flow) ? flow : NULL;
 }
 
-struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
-				       struct nopal_plan *plan,
+struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 				       const struct nopal_address *peer,
-				       const struct nopal_callbacks *callbacks,
-				       void *user)
+				       const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
 	struct nopal_core *flow = flow_find(endpoint, plan, peer), *top = NULL;
 
 	if (!flow) /* its callbacks accept what the peer opens */
-		flow = nopal__stack_open(endpoint, plan, plan->flow,
-					 plan->layer_count, peer, callbacks,
-					 user);
+		flow = nopal__stack_open(endpoint, plan, plan->flow, plan->layer_count, peer,
+					 callbacks, user);
 	if (flow)
 		top = nopal__flow_begin(flow, callbacks, user);
 	nopal__turn_end(world, outermost);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * structures.h -- what microprotocols keep things in: which numbers were seen,
- * numbers to pointers, segments that wait; and arithmetic without overflow.
- * Part of microprotocol.h, which includes it.
+ * structures.h -- what microprotocols keep things in: which numbers were seen, numbers to pointers,
+ * segments that wait; and arithmetic without overflow. Part of microprotocol.h, which includes it.
  *
- * Each is zeroed or made by its init, grows in the session's memory, and gives
- * it back by its rest.
+ * Each is zeroed or made by its init, grows in the session's memory, and gives it back by its rest.
  */
 #ifndef NOPAL_STRUCTURES_H
 #define NOPAL_STRUCTURES_H
@@ -25,35 +23,25 @@ struct nopal_numbers {
 	uint32_t window; /* numbers that it can hold: a power of two >= 64 */
 	uint32_t room;	 /* of the ring, which grows up to the window */
 };
-enum nopal_number_is {
-	NOPAL_NUMBER_NEW,
-	NOPAL_NUMBER_SEEN,
-	NOPAL_NUMBER_BEYOND
-};
+enum nopal_number_is { NOPAL_NUMBER_NEW, NOPAL_NUMBER_SEEN, NOPAL_NUMBER_BEYOND };
 
 /* Negative: there is no such window. */
-int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first,
-		       uint32_t window);
+int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first, uint32_t window);
 /* Classify without change. */
-enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
-					uint64_t number);
+enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers, uint64_t number);
 /* The first of [from, end) that was seen, or that was not; `end`: there is none. */
-uint64_t nopal_numbers_next(const struct nopal_numbers *numbers, uint64_t from,
-			    uint64_t end, bool seen);
-/* Mark as seen and move the floor over what is complete.  What there is no memory
- * for is beyond. */
+uint64_t nopal_numbers_next(const struct nopal_numbers *numbers, uint64_t from, uint64_t end,
+			    bool seen);
+/* Mark as seen and move the floor over what is complete.  What there is no memory for is beyond. */
 enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
-					struct nopal_numbers *numbers,
-					uint64_t number);
-/* Give up everything below `number`: the floor moves at least there.  Returns how
- * many were skipped that had not been seen. */
+					struct nopal_numbers *numbers, uint64_t number);
+/* Give up everything below `number`: the floor moves at least there.  Returns how many were skipped
+ * that had not been seen. */
 uint64_t nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
 /* Gives its memory back where there is no hole; it goes on as it was. */
-void nopal_numbers_rest(struct nopal_session *session,
-			struct nopal_numbers *numbers);
+void nopal_numbers_rest(struct nopal_session *session, struct nopal_numbers *numbers);
 
-/* Numbers to pointers, open addressing; grows in the session's memory.  Zero
- * it before use. */
+/* Numbers to pointers, open addressing; grows in the session's memory.  Zero it before use. */
 struct nopal_map {
 	struct nopal_map_slot {
 		uint64_t key;
@@ -62,15 +50,14 @@ struct nopal_map {
 	uint32_t used, room;
 };
 void *nopal_map_get(const struct nopal_map *map, uint64_t key);
-int nopal_map_put(struct nopal_session *session, struct nopal_map *map,
-		  uint64_t key,
+int nopal_map_put(struct nopal_session *session, struct nopal_map *map, uint64_t key,
 		  void *value); /* value not NULL; negative: over budget */
 void *nopal_map_take(struct nopal_map *map, uint64_t key); /* and forget it */
 /* Gives the memory of an empty map back. */
 void nopal_map_rest(struct nopal_session *session, struct nopal_map *map);
 
-/* A first in, first out ring of segment handles, but for urgent ones, which
- * are first among themselves; grows in session memory. */
+/* A first in, first out ring of segment handles, but for urgent ones, which are first among
+ * themselves; grows in session memory. */
 struct nopal_queue {
 	struct nopal_handle *ring;
 	uint32_t head, count, room;
@@ -80,17 +67,15 @@ int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
 /* Behind all, though it may be urgent. */
 int nopal_queue_append(struct nopal_session *session, struct nopal_queue *queue,
 		       const struct nopal_segment *segment);
-/* Among the others by age, behind urgent ones: before all that were made after it.  For resends: the
- * oldest is what the peer waits for. */
+/* Among the others by age, behind urgent ones: before all that were made after it.  For resends:
+ * the oldest is what the peer waits for. */
 int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
 		       const struct nopal_segment *segment);
 /* The first segment that still lives; drops stale handles; NULL when empty. */
-struct nopal_segment *nopal_queue_first(struct nopal_session *session,
-					struct nopal_queue *queue);
+struct nopal_segment *nopal_queue_first(struct nopal_session *session, struct nopal_queue *queue);
 void nopal_queue_pop(struct nopal_queue *queue);
 /* The one at a place, 0 is the first; NULL where it lives no longer. */
-struct nopal_segment *nopal_queue_at(struct nopal_session *session,
-				     const struct nopal_queue *queue,
+struct nopal_segment *nopal_queue_at(struct nopal_session *session, const struct nopal_queue *queue,
 				     uint32_t place);
 /* Moves all that are behind it: for what is rare. */
 void nopal_queue_remove(struct nopal_queue *queue, uint32_t place);
@@ -129,18 +114,14 @@ int nopal_lanes_insert(struct nopal_session *session, struct nopal_lanes *lanes,
 		       const struct nopal_segment *segment);
 static inline bool nopal_lanes_wait(const struct nopal_lanes *lanes)
 {
-	return lanes->lane[NOPAL_LANE_AGAIN].count ||
-	       lanes->lane[NOPAL_LANE_URGENT].count ||
+	return lanes->lane[NOPAL_LANE_AGAIN].count || lanes->lane[NOPAL_LANE_URGENT].count ||
 	       lanes->lane[NOPAL_LANE_FIRST].count;
 }
-/* Who is next among those that the part holds at the send barrier; NULL: nobody.
- * Drops all others that come to the front. */
-struct nopal_segment *nopal_lanes_next(struct nopal_session *session,
-				       const struct nopal_part *part,
-				       struct nopal_lanes *lanes,
-				       struct nopal_lane_turn *turn);
-void nopal_lanes_take(struct nopal_lanes *lanes,
-		      const struct nopal_lane_turn *turn);
+/* Who is next among those that the part holds at the send barrier; NULL: nobody. Drops all others
+ * that come to the front. */
+struct nopal_segment *nopal_lanes_next(struct nopal_session *session, const struct nopal_part *part,
+				       struct nopal_lanes *lanes, struct nopal_lane_turn *turn);
+void nopal_lanes_take(struct nopal_lanes *lanes, const struct nopal_lane_turn *turn);
 void nopal_lanes_pass(struct nopal_lane_turn *turn);
 void nopal_lanes_rest(struct nopal_session *session, struct nopal_lanes *lanes);
 

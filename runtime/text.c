@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *nopal__copy_part(struct nopal_arena *arena, const char *start,
-			     size_t length)
+const char *nopal__copy_part(struct nopal_arena *arena, const char *start, size_t length)
 {
 	char *copy = nopal__zeroed(arena, length + 1, 1);
 
@@ -64,8 +63,7 @@ static bool text_room(struct nopal_text *text, size_t length)
 	return true;
 }
 
-void nopal__append_part(struct nopal_text *text, const char *start,
-			size_t length)
+void nopal__append_part(struct nopal_text *text, const char *start, size_t length)
 {
 	if (!text_room(text, length))
 		return;
@@ -84,8 +82,7 @@ void nopal__append(struct nopal_text *text, const char *format, ...)
 	length = vsnprintf(NULL, 0, format, again);
 	va_end(again);
 	if (length > 0 && text_room(text, (size_t)length)) {
-		vsnprintf(text->start + text->length, (size_t)length + 1,
-			  format, arguments);
+		vsnprintf(text->start + text->length, (size_t)length + 1, format, arguments);
 		text->length += (size_t)length;
 	}
 	va_end(arguments);
@@ -98,8 +95,7 @@ const char *nopal__text(const struct nopal_text *text)
 
 /* ------------------------------------------------------------------------ words */
 
-size_t nopal__next_word(const char **list, char separator,
-			const char **ret_word)
+size_t nopal__next_word(const char **list, char separator, const char **ret_word)
 {
 	const char *end = strchr(*list, separator);
 	size_t length = end ? (size_t)(end - *list) : strlen(*list);
@@ -109,8 +105,7 @@ size_t nopal__next_word(const char **list, char separator,
 	return length;
 }
 
-bool nopal__part_in(const char *list, char separator, const char *word,
-		    size_t wanted)
+bool nopal__part_in(const char *list, char separator, const char *word, size_t wanted)
 {
 	while (list) {
 		const char *one;
@@ -143,15 +138,14 @@ bool nopal__is_readable(const char *path)
 	return access(path, R_OK) == 0;
 }
 
-const char *nopal__search(struct nopal_arena *arena, const char *folders,
-			  const char *name, const char *suffix,
-			  bool (*is_there)(const char *path))
+const char *nopal__search(struct nopal_arena *arena, const char *folders, const char *name,
+			  const char *suffix, bool (*is_there)(const char *path))
 {
 	while (folders && !arena->failed) {
 		const char *folder;
 		size_t length = nopal__next_word(&folders, ':', &folder);
-		const char *path = nopal__printed(
-			arena, "%.*s/%s%s", (int)length, folder, name, suffix);
+		const char *path =
+			nopal__printed(arena, "%.*s/%s%s", (int)length, folder, name, suffix);
 
 		if (!arena->failed && is_there(path))
 			return path;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timer.c -- a session's timers: the declared ones of its microprotocols, the
- * delayed raises, and the runtime's own.  The session has one entry in the wheel; it
- * moves only when a deadline becomes the earliest, so that starting a later
- * timer, or stopping one, costs a store.
+ * timer.c -- a session's timers: the declared ones of its microprotocols, the delayed raises, and
+ * the runtime's own.  The session has one entry in the wheel; it moves only when a deadline becomes
+ * the earliest, so that starting a later timer, or stopping one, costs a store.
  */
 #include "doubt.h"
 
@@ -12,8 +11,8 @@ static uint32_t timer_count(const struct nopal_core *core)
 	return nopal__layer(core)->timer_count + NOPAL_TIMERS_OWN;
 }
 
-/* What is due already waits for the next wake-up, in the next tick: a timer that
- * is started again and again for now cannot stop time. */
+/* What is due already waits for the next wake-up, in the next tick: a timer that is started again
+ * and again for now cannot stop time. */
 void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns)
 {
 	if (deadline_ns <= core->world->now_ns)
@@ -25,34 +24,28 @@ void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns)
 		core->world->ops->wake_at(core->world, deadline_ns);
 }
 
-static void timer_set(struct nopal_core *core, uint32_t index,
-		      int64_t deadline_ns)
+static void timer_set(struct nopal_core *core, uint32_t index, int64_t deadline_ns)
 {
 	core->awake->timers[index].deadline_ns = deadline_ns;
 	core->awake->timers[index].order = ++core->awake->timer_order;
 	nopal__wake_by(core, deadline_ns);
 }
 
-void nopal_timer_start(struct nopal_session *session,
-		       const struct nopal_part *part, unsigned which,
+void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part, unsigned which,
 		       int64_t deadline_ns)
 {
 	timer_set(nopal__core(session), part->first_timer + which, deadline_ns);
 }
 
-void nopal_timer_stop(struct nopal_session *session,
-		      const struct nopal_part *part, unsigned which)
+void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part, unsigned which)
 {
-	nopal__core(session)
-		->awake->timers[part->first_timer + which]
-		.deadline_ns = NOPAL_NEVER;
+	nopal__core(session)->awake->timers[part->first_timer + which].deadline_ns = NOPAL_NEVER;
 }
 
-bool nopal_timer_running(struct nopal_session *session,
-			 const struct nopal_part *part, unsigned which)
+bool nopal_timer_running(struct nopal_session *session, const struct nopal_part *part,
+			 unsigned which)
 {
-	const struct nopal_timer_state *timers =
-		nopal__core(session)->awake->timers;
+	const struct nopal_timer_state *timers = nopal__core(session)->awake->timers;
 
 	return timers[part->first_timer + which].deadline_ns != NOPAL_NEVER;
 }
@@ -66,16 +59,12 @@ static void watch_on(struct nopal_core *core, uint32_t index)
 {
 	int64_t look_ns = core->session.now_ns + NOPAL_DOUBT_LOOK_NS;
 
-	timer_set(core, index,
-		  core->awake->bark_ns < look_ns ? core->awake->bark_ns
-						 : look_ns);
+	timer_set(core, index, core->awake->bark_ns < look_ns ? core->awake->bark_ns : look_ns);
 }
 
-static __attribute__((noinline)) void watch_begin(struct nopal_core *core,
-						  uint32_t index)
+static __attribute__((noinline)) void watch_begin(struct nopal_core *core, uint32_t index)
 {
-	core->awake->bark_ns =
-		core->session.now_ns + core->awake->budget.hold_ns;
+	core->awake->bark_ns = core->session.now_ns + core->awake->budget.hold_ns;
 	watch_on(core, index);
 }
 
@@ -92,11 +81,9 @@ static void watchdog_bark(struct nopal_core *core)
 {
 	int64_t patience = core->awake->budget.hold_ns;
 
-	for (const struct nopal_segment *segment =
-		     nopal__pool_oldest(&core->awake->segments);
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
-		if (!segment->wanted ||
-		    core->session.now_ns - segment->created_ns < patience)
+		if (!segment->wanted || core->session.now_ns - segment->created_ns < patience)
 			continue;
 		core->awake->counters.long_holds++;
 		nopal__note(core, NOPAL_NOTE_LONG_HOLD, segment->number,
@@ -121,8 +108,7 @@ void nopal__watchdog_stop(struct nopal_core *core)
 {
 	uint32_t index = nopal__layer(core)->timer_count + NOPAL_TIMER_WATCHDOG;
 
-	core->awake->timers[index] =
-		(struct nopal_timer_state){ .deadline_ns = NOPAL_NEVER };
+	core->awake->timers[index] = (struct nopal_timer_state){ .deadline_ns = NOPAL_NEVER };
 	core->awake->bark_ns = 0;
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
 	wake_for_rest(core);
@@ -136,15 +122,14 @@ void nopal__silence_watch(struct nopal_core *core)
 		  core->awake->heard_ns + NOPAL_SILENCE_NS);
 }
 
-/* Nothing is under way: a good end, where no handshake says when.  Else what is
- * under way has lost its peer. */
+/* Nothing is under way: a good end, where no handshake says when.  Else what is under way has lost
+ * its peer. */
 static void silence_end(struct nopal_core *core)
 {
 	for (struct nopal_core *each = core; each; each = nopal__over(each))
 		if (each->awake && each->awake->unfinished) {
 			nopal__session_end(core, NOPAL_PEER_LOST,
-					   "the peer is silent, and messages "
-					   "wait");
+					   "the peer is silent, and messages wait");
 			return;
 		}
 	nopal__session_end(core, NOPAL_ENDED_WELL, "the peer is silent");
@@ -154,8 +139,7 @@ static void own_timer_fire(struct nopal_core *core, uint32_t which)
 {
 	if (which == NOPAL_TIMER_WATCHDOG)
 		watch(core);
-	else if (core->session.now_ns - core->awake->heard_ns <
-		 NOPAL_SILENCE_NS)
+	else if (core->session.now_ns - core->awake->heard_ns < NOPAL_SILENCE_NS)
 		nopal__silence_watch(core);
 	else
 		silence_end(core);
@@ -174,8 +158,7 @@ static void timer_fire(struct nopal_core *core, uint32_t index)
 		return;
 	}
 	timer = &core->layer->timers[index];
-	nopal__record(core, NOPAL_TRACED_TIMER, timer->part->index,
-		      (uint16_t)index, 0, 0);
+	nopal__record(core, NOPAL_TRACED_TIMER, timer->part->index, (uint16_t)index, 0, 0);
 	core->running = &timer->part;
 	timer->timer->expired(&core->session, timer->part);
 	core->running = outer;
@@ -192,22 +175,19 @@ static int64_t timer_due(const struct nopal_core *core)
 		if (timer->deadline_ns > core->session.now_ns)
 			continue;
 		if (!best || timer->deadline_ns < best->deadline_ns ||
-		    (timer->deadline_ns == best->deadline_ns &&
-		     timer->order < best->order))
+		    (timer->deadline_ns == best->deadline_ns && timer->order < best->order))
 			best = timer;
 	}
 	return best ? best - core->awake->timers : -1;
 }
 
-static bool delayed_due(struct nopal_core *core,
-			struct nopal_deferred *ret_deferred)
+static bool delayed_due(struct nopal_core *core, struct nopal_deferred *ret_deferred)
 {
 	struct nopal_deferred_list *list = &core->awake->delayed;
 	const struct nopal_deferred *best = NULL;
 
 	for (uint32_t i = 0; i < list->count; i++) {
-		const struct nopal_deferred *at =
-			&list->entries[(list->head + i) % list->room];
+		const struct nopal_deferred *at = &list->entries[(list->head + i) % list->room];
 
 		if (at->deadline_ns <= core->session.now_ns &&
 		    (!best || at->deadline_ns < best->deadline_ns))
@@ -229,17 +209,14 @@ static int64_t earliest(const struct nopal_core *core)
 		if (core->awake->timers[i].deadline_ns < when)
 			when = core->awake->timers[i].deadline_ns;
 	for (uint32_t i = 0; i < list->count; i++)
-		if (list->entries[(list->head + i) % list->room].deadline_ns <
-		    when)
-			when = list->entries[(list->head + i) % list->room]
-				       .deadline_ns;
+		if (list->entries[(list->head + i) % list->room].deadline_ns < when)
+			when = list->entries[(list->head + i) % list->room].deadline_ns;
 	return when;
 }
 
 static void wake_for_rest(struct nopal_core *core)
 {
-	int64_t when =
-		core->life == NOPAL_LIFE_ENDED ? NOPAL_NEVER : earliest(core);
+	int64_t when = core->life == NOPAL_LIFE_ENDED ? NOPAL_NEVER : earliest(core);
 
 	if (when != NOPAL_NEVER)
 		nopal__wake_by(core, when);
@@ -252,8 +229,7 @@ void nopal__timers_run(struct nopal_core *core)
 	struct nopal_deferred deferred;
 	int64_t index;
 
-	while (core->life != NOPAL_LIFE_ENDED &&
-	       (index = timer_due(core)) >= 0) {
+	while (core->life != NOPAL_LIFE_ENDED && (index = timer_due(core)) >= 0) {
 		if (core->awake->timers[index].order > newest)
 			break;
 		timer_fire(core, (uint32_t)index);

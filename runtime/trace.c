@@ -2,9 +2,9 @@
 /*
  * trace.c -- the writer of traces; trace.h has the form of the file.
  *
- * A record is hashed, and where there is a file put into a buffer that is
- * written as one chunk when it is full.  What is in the buffer when the process
- * is killed is lost; what was written stays readable.
+ * A record is hashed, and where there is a file put into a buffer that is written as one chunk when
+ * it is full.  What is in the buffer when the process is killed is lost; what was written stays
+ * readable.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,7 @@
 #include "plan.h"
 #include "trace.h"
 
-/* Odd words for mixing: fractions of the golden ratio and of the square roots
- * of 2, 3, 5 and 7. */
+/* Odd words for mixing: fractions of the golden ratio and of the square roots of 2, 3, 5 and 7. */
 #define MIX_STEP    UINT64_C(0x9e3779b97f4a7c15)
 #define MIX_TIME    UINT64_C(0x6a09e667f3bcc909)
 #define MIX_WHAT    UINT64_C(0xbb67ae8584caa73b)
@@ -26,8 +25,7 @@
 
 enum {
 	BUFFER_RECORDS = 2048, /* 64 KiB: one write costs little a record */
-	BUFFER_BYTES = NOPAL_TRACE_CHUNK_BYTES +
-		       BUFFER_RECORDS * NOPAL_TRACE_RECORD_BYTES,
+	BUFFER_BYTES = NOPAL_TRACE_CHUNK_BYTES + BUFFER_RECORDS * NOPAL_TRACE_RECORD_BYTES,
 	FIRST_ROOM = 1024, /* bytes of a dictionary chunk */
 	FIRST_PLANS = 4,
 	FILE_MODE = 0666, /* the umask takes its part */
@@ -57,8 +55,7 @@ static void trace_fail(struct nopal_tracer *tracer, int error)
 	tracer->failed = true;
 }
 
-static void trace_write(struct nopal_tracer *tracer, const void *bytes,
-			size_t length)
+static void trace_write(struct nopal_tracer *tracer, const void *bytes, size_t length)
 {
 	const char *at = bytes;
 
@@ -76,8 +73,7 @@ static void trace_write(struct nopal_tracer *tracer, const void *bytes,
 	}
 }
 
-static void trace_chunk_head(uint8_t *at, enum nopal__trace_chunk type,
-			     size_t length)
+static void trace_chunk_head(uint8_t *at, enum nopal__trace_chunk type, size_t length)
 {
 	nopal__trace_store(at, type, 4);
 	nopal__trace_store(at + 4, length, 4);
@@ -101,14 +97,13 @@ static inline uint64_t trace_rotate(uint64_t word, int bits)
 	return word << bits | word >> (64 - bits);
 }
 
-/* The products do not wait for each other: the chain from record to record is
- * one multiplication. */
-static inline uint64_t trace_mix(uint64_t hash, uint64_t time, uint64_t what,
-				 uint64_t a, uint64_t b)
+/* The products do not wait for each other: the chain from record to record is one
+ * multiplication. */
+static inline uint64_t trace_mix(uint64_t hash, uint64_t time, uint64_t what, uint64_t a,
+				 uint64_t b)
 {
 	hash ^= time * MIX_TIME + trace_rotate(what * MIX_WHAT, 16) +
-		trace_rotate(a * MIX_SUBJECT, 32) +
-		trace_rotate(b * MIX_DETAIL, 48);
+		trace_rotate(a * MIX_SUBJECT, 32) + trace_rotate(b * MIX_DETAIL, 48);
 	hash *= MIX_STEP;
 	return hash ^ hash >> 29;
 }
@@ -126,8 +121,7 @@ static inline void trace_store(uint8_t *at, uint64_t value)
 	at[7] = (uint8_t)(value >> 56);
 }
 
-static bool trace_is_wanted(const struct nopal_tracer *tracer,
-			    enum nopal_trace_what what)
+static bool trace_is_wanted(const struct nopal_tracer *tracer, enum nopal_trace_what what)
 {
 	switch (what) {
 	case NOPAL_TRACED_SESSION:
@@ -146,14 +140,15 @@ static bool trace_is_wanted(const struct nopal_tracer *tracer,
 	return tracer->detail >= NOPAL_TRACE_EVENTS;
 }
 
-static inline __attribute__((always_inline)) void
-trace_put(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
-	  enum nopal_trace_what what, uint8_t part, uint16_t number, uint64_t a,
-	  uint64_t b)
+static inline __attribute__((always_inline)) void trace_put(struct nopal_tracer *tracer,
+							    int64_t now_ns, uint32_t session,
+							    enum nopal_trace_what what,
+							    uint8_t part, uint16_t number,
+							    uint64_t a, uint64_t b)
 {
 	/* Bytes 8 to 15 of the record as one number. */
-	uint64_t packed = (uint64_t)session | (uint64_t)(uint8_t)what << 32 |
-			  (uint64_t)part << 40 | (uint64_t)number << 48;
+	uint64_t packed = (uint64_t)session | (uint64_t)(uint8_t)what << 32 | (uint64_t)part << 40 |
+			  (uint64_t)number << 48;
 	uint8_t *at;
 
 	if (!trace_is_wanted(tracer, what))
@@ -172,18 +167,17 @@ trace_put(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
 }
 
 /* Out of the way of the rest: a call costs there what it has to keep. */
-static __attribute__((noinline)) void
-trace_tell(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
-	   enum nopal_trace_what what, uint8_t part, uint16_t number,
-	   uint64_t a, uint64_t b)
+static __attribute__((noinline)) void trace_tell(struct nopal_tracer *tracer, int64_t now_ns,
+						 uint32_t session, enum nopal_trace_what what,
+						 uint8_t part, uint16_t number, uint64_t a,
+						 uint64_t b)
 {
 	tracer->listener->record(tracer->listener, what, part, number, a, b);
 	trace_put(tracer, now_ns, session, what, part, number, a, b);
 }
 
 void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
-		  enum nopal_trace_what what, uint8_t part, uint16_t number,
-		  uint64_t a, uint64_t b)
+		  enum nopal_trace_what what, uint8_t part, uint16_t number, uint64_t a, uint64_t b)
 {
 	if (!tracer)
 		return;
@@ -244,8 +238,7 @@ static void chunk_end(struct chunk *chunk, struct nopal_tracer *tracer,
 	if (chunk->failed) {
 		trace_fail(tracer, -ENOMEM);
 	} else {
-		trace_chunk_head(chunk->bytes, type,
-				 chunk->used - NOPAL_TRACE_CHUNK_BYTES);
+		trace_chunk_head(chunk->bytes, type, chunk->used - NOPAL_TRACE_CHUNK_BYTES);
 		trace_flush(tracer);
 		trace_write(tracer, chunk->bytes, chunk->used);
 	}
@@ -270,8 +263,7 @@ static void trace_head(struct nopal_tracer *tracer)
 	chunk_end(&chunk, tracer, NOPAL_CHUNK_EVENTS);
 }
 
-static const char *trace_why(const struct nopal_microprotocol *microprotocol,
-			     unsigned barrier)
+static const char *trace_why(const struct nopal_microprotocol *microprotocol, unsigned barrier)
 {
 	const struct nopal_hold *hold = microprotocol->holds;
 
@@ -280,8 +272,7 @@ static const char *trace_why(const struct nopal_microprotocol *microprotocol,
 	return hold && hold->why ? hold->why : "";
 }
 
-static void trace_hold(struct chunk *chunk, const struct nopal_part *part,
-		       unsigned barrier)
+static void trace_hold(struct chunk *chunk, const struct nopal_part *part, unsigned barrier)
 {
 	const char *name = part->microprotocol->name;
 	const char *why = trace_why(part->microprotocol, barrier);
@@ -321,10 +312,8 @@ static void trace_part(struct chunk *chunk, const struct nopal_part *part)
 static void trace_kinds(struct chunk *chunk)
 {
 	static const char *const names[NOPAL_KIND_FIRST_OWN] = {
-		[NOPAL_KIND_DATA] = "data",
-		[NOPAL_KIND_DATA_OPENING] = "opening data",
-		[NOPAL_KIND_CONNECT] = "connect",
-		[NOPAL_KIND_REPLY] = "reply",
+		[NOPAL_KIND_DATA] = "data",	  [NOPAL_KIND_DATA_OPENING] = "opening data",
+		[NOPAL_KIND_CONNECT] = "connect", [NOPAL_KIND_REPLY] = "reply",
 		[NOPAL_KIND_ABORT] = "abort",
 	};
 
@@ -335,8 +324,8 @@ static void trace_kinds(struct chunk *chunk)
 	}
 }
 
-static void trace_plan_chunk(struct nopal_tracer *tracer,
-			     const struct nopal_plan *plan, uint32_t number)
+static void trace_plan_chunk(struct nopal_tracer *tracer, const struct nopal_plan *plan,
+			     uint32_t number)
 {
 	size_t parts = nopal_plan_part_count(plan);
 	struct chunk chunk;
@@ -365,8 +354,7 @@ static bool trace_plan_room(struct nopal_tracer *tracer)
 	return true;
 }
 
-uint16_t nopal__trace_plan(struct nopal_tracer *tracer,
-			   const struct nopal_plan *plan)
+uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan *plan)
 {
 	uint32_t number = 0;
 
@@ -407,16 +395,14 @@ static int trace_open(struct nopal_tracer *tracer, const char *path)
 	if (!tracer->buffer)
 		return -ENOMEM;
 	tracer->used = NOPAL_TRACE_CHUNK_BYTES;
-	tracer->file =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+	tracer->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
 	if (tracer->file < 0)
 		return -errno;
 	trace_head(tracer);
 	return 0;
 }
 
-int nopal_trace_start(struct nopal_world *world, const char *path,
-		      enum nopal_trace_detail detail)
+int nopal_trace_start(struct nopal_world *world, const char *path, enum nopal_trace_detail detail)
 {
 	struct nopal_tracer *tracer;
 	int error;

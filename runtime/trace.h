@@ -2,16 +2,14 @@
 /*
  * trace.h -- the writer of traces, for the core, and the form of the file.
  *
- * One tracer a world (world->tracer, NULL when off).  A record is 32 bytes; all
- * of them go through one rolling hash, and into the file where there is one.
- * The hash knows nothing of the file: it is the same without one, and when the
- * disk is full.  It covers the records of the chosen detail.
+ * One tracer a world (world->tracer, NULL when off).  A record is 32 bytes; all of them go through
+ * one rolling hash, and into the file where there is one.  The hash knows nothing of the file: it
+ * is the same without one, and when the disk is full.  It covers the records of the chosen detail.
  *
- * What the core traces (E: only at NOPAL_TRACE_EVENTS).  `session` is the local
- * id.  A *number* counts the segments and messages of the session from 1 in the
- * order of their creation: outgoing, arriving and control ones in one count; it
- * is never reused, and 0 names none.  `part` is NOPAL_TRACE_RUNTIME where no
- * other is said.
+ * What the core traces (E: only at NOPAL_TRACE_EVENTS).  `session` is the local id.  A *number*
+ * counts the segments and messages of the session from 1 in the order of their creation: outgoing,
+ * arriving and control ones in one count; it is never reused, and 0 names none.  `part` is
+ * NOPAL_TRACE_RUNTIME where no other is said.
  *
  *   SESSION   once, before any other record of the session.  number: what
  *             nopal__trace_plan gave; a: local id; b: nopal__trace_role().
@@ -47,8 +45,8 @@
  *              hold 3: barrier (1), bit (1), "PART: WHY"
  *   records  type 3: struct nopal_trace_record, one after another
  *
- * A string is its length (2) and its bytes.  A file may end anywhere: what lies
- * before the cut is good.  Chunks of an unknown type are skipped.
+ * A string is its length (2) and its bytes.  A file may end anywhere: what lies before the cut is
+ * good.  Chunks of an unknown type are skipped.
  */
 #ifndef NOPAL_TRACE_H
 #define NOPAL_TRACE_H
@@ -60,8 +58,7 @@ enum { NOPAL_TRACE_RUNTIME = 255 }; /* part: no microprotocol */
 
 /* Is told of every record, whatever the detail, and freed with the tracer. */
 struct nopal_listener {
-	void (*record)(struct nopal_listener *listener,
-		       enum nopal_trace_what what, uint8_t part,
+	void (*record)(struct nopal_listener *listener, enum nopal_trace_what what, uint8_t part,
 		       uint16_t number, uint64_t a, uint64_t b);
 	void (*free)(struct nopal_listener *listener);
 };
@@ -79,8 +76,8 @@ struct nopal_tracer {
 	struct nopal_listener *listener; /* NULL: nobody listens */
 };
 
-/* b of SESSION.  `peer_id` is 0 where it is not known yet: the accepting side
- * always knows it, and so the two sides of a connection are found. */
+/* b of SESSION.  `peer_id` is 0 where it is not known yet: the accepting side always knows it, and
+ * so the two sides of a connection are found. */
 static inline uint64_t nopal__trace_role(bool opener, uint32_t peer_id)
 {
 	return (uint64_t)opener | (uint64_t)peer_id << 32;
@@ -94,12 +91,11 @@ static inline uint64_t nopal__trace_left(uint32_t bits, unsigned event)
 
 /* Records what is within the tracer's detail; `tracer` may be NULL. */
 void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
-		  enum nopal_trace_what what, uint8_t part, uint16_t number,
-		  uint64_t a, uint64_t b);
-/* The plan's number in this trace; its names are written the first time.  The
- * plan is referenced until nopal_trace_stop. */
-uint16_t nopal__trace_plan(struct nopal_tracer *tracer,
-			   const struct nopal_plan *plan);
+		  enum nopal_trace_what what, uint8_t part, uint16_t number, uint64_t a,
+		  uint64_t b);
+/* The plan's number in this trace; its names are written the first time.  The plan is referenced
+ * until nopal_trace_stop. */
+uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan *plan);
 
 /* ----------------------------------------- the form of the file, both sides */
 
@@ -127,8 +123,7 @@ enum nopal__trace_entry {
 };
 
 /* Little endian numbers of `bytes` bytes, 1..8. */
-static inline void nopal__trace_store(uint8_t *at, uint64_t value,
-				      unsigned bytes)
+static inline void nopal__trace_store(uint8_t *at, uint64_t value, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)
 		at[i] = (uint8_t)(value >> 8 * i);

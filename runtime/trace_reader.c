@@ -2,9 +2,9 @@
 /*
  * trace_reader.c -- reads trace files; trace.h has their form.
  *
- * The file may come from anywhere and end anywhere.  What is cut off at the end
- * is the end; what contradicts itself is damage.  Memory is bounded: names by
- * the bytes of the file, plans by NOPAL_TRACE_PLANS.
+ * The file may come from anywhere and end anywhere.  What is cut off at the end is the end; what
+ * contradicts itself is damage.  Memory is bounded: names by the bytes of the file, plans by
+ * NOPAL_TRACE_PLANS.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -93,8 +93,7 @@ static void cursor_put(struct cursor *cursor, char **place)
 
 /* ----------------------------------------------------------- dictionary */
 
-static void reader_events(struct nopal_trace_reader *reader,
-			  struct cursor *cursor)
+static void reader_events(struct nopal_trace_reader *reader, struct cursor *cursor)
 {
 	while (!cursor->bad && cursor->at < cursor->end) {
 		uint64_t event = cursor_number(cursor, 2);
@@ -124,12 +123,10 @@ static void reader_entries(struct plan_names *plan, struct cursor *cursor)
 	while (!cursor->bad && cursor->at < cursor->end) {
 		switch (cursor_number(cursor, 1)) {
 		case NOPAL_ENTRY_PART:
-			cursor_put(cursor,
-				   &plan->part[cursor_number(cursor, 1)]);
+			cursor_put(cursor, &plan->part[cursor_number(cursor, 1)]);
 			break;
 		case NOPAL_ENTRY_KIND:
-			cursor_put(cursor,
-				   &plan->kind[cursor_number(cursor, 1)]);
+			cursor_put(cursor, &plan->kind[cursor_number(cursor, 1)]);
 			break;
 		case NOPAL_ENTRY_HOLD:
 			reader_hold(plan, cursor);
@@ -150,21 +147,18 @@ static bool reader_plan_room(struct nopal_trace_reader *reader, uint64_t number)
 	plan = realloc(reader->plan, room * sizeof(struct plan_names *));
 	if (!plan)
 		return false;
-	memset(plan + reader->plans, 0,
-	       (room - reader->plans) * sizeof(struct plan_names *));
+	memset(plan + reader->plans, 0, (room - reader->plans) * sizeof(struct plan_names *));
 	reader->plan = plan;
 	reader->plans = room;
 	return true;
 }
 
-static void reader_plan(struct nopal_trace_reader *reader,
-			struct cursor *cursor)
+static void reader_plan(struct nopal_trace_reader *reader, struct cursor *cursor)
 {
 	uint64_t number = cursor_number(cursor, 4);
 	struct plan_names **plan;
 
-	if (cursor->bad || number >= NOPAL_TRACE_PLANS ||
-	    !reader_plan_room(reader, number)) {
+	if (cursor->bad || number >= NOPAL_TRACE_PLANS || !reader_plan_room(reader, number)) {
 		cursor->bad = true;
 		return;
 	}
@@ -182,8 +176,7 @@ static void reader_plan(struct nopal_trace_reader *reader,
 /* ----------------------------------------------------------------- file */
 
 /* False: the file ends within. */
-static bool reader_bytes(struct nopal_trace_reader *reader, void *bytes,
-			 size_t length)
+static bool reader_bytes(struct nopal_trace_reader *reader, void *bytes, size_t length)
 {
 	if (fread(bytes, 1, length, reader->file) == length)
 		return true;
@@ -191,8 +184,8 @@ static bool reader_bytes(struct nopal_trace_reader *reader, void *bytes,
 	return false;
 }
 
-static void reader_dictionary(struct nopal_trace_reader *reader,
-			      enum nopal__trace_chunk type, uint32_t length)
+static void reader_dictionary(struct nopal_trace_reader *reader, enum nopal__trace_chunk type,
+			      uint32_t length)
 {
 	struct cursor cursor = { 0 };
 	uint8_t *bytes;
@@ -261,8 +254,7 @@ static bool reader_head(struct nopal_trace_reader *reader, const char *path,
 
 	if (!reader_bytes(reader, head, sizeof(head)) ||
 	    memcmp(head, NOPAL_TRACE_MAGIC, NOPAL_TRACE_MAGIC_BYTES) != 0) {
-		nopal_problems_add(problems, path, 0,
-				   "give a file that `--trace FILE` wrote",
+		nopal_problems_add(problems, path, 0, "give a file that `--trace FILE` wrote",
 				   "this is not a trace");
 		return false;
 	}
@@ -270,15 +262,13 @@ static bool reader_head(struct nopal_trace_reader *reader, const char *path,
 	bytes = nopal__trace_load(head + 12, 4);
 	if (version == NOPAL_TRACE_VERSION && bytes == NOPAL_TRACE_RECORD_BYTES)
 		return true;
-	nopal_problems_add(problems, path, 0,
-			   "read it with the version that wrote it",
+	nopal_problems_add(problems, path, 0, "read it with the version that wrote it",
 			   "trace version %llu, but this program reads %d",
 			   (unsigned long long)version, NOPAL_TRACE_VERSION);
 	return false;
 }
 
-struct nopal_trace_reader *nopal_trace_open(const char *path,
-					    struct nopal_problems *problems)
+struct nopal_trace_reader *nopal_trace_open(const char *path, struct nopal_problems *problems)
 {
 	struct nopal_trace_reader *reader = calloc(1, sizeof(*reader));
 
@@ -288,8 +278,7 @@ struct nopal_trace_reader *nopal_trace_open(const char *path,
 	}
 	reader->file = fopen(path, "rbe");
 	if (!reader->file)
-		nopal_problems_add(problems, path, 0, NULL,
-				   "cannot open the trace: %s",
+		nopal_problems_add(problems, path, 0, NULL, "cannot open the trace: %s",
 				   strerror(errno));
 	else if (reader_head(reader, path, problems))
 		return reader;
@@ -299,8 +288,7 @@ struct nopal_trace_reader *nopal_trace_open(const char *path,
 
 static bool record_is_known(const struct nopal_trace_record *record)
 {
-	return record->what >= NOPAL_TRACED_SESSION &&
-	       record->what <= NOPAL_TRACED_NOTE;
+	return record->what >= NOPAL_TRACED_SESSION && record->what <= NOPAL_TRACED_NOTE;
 }
 
 static void record_load(struct nopal_trace_record *record, const uint8_t *at)
@@ -316,8 +304,7 @@ static void record_load(struct nopal_trace_record *record, const uint8_t *at)
 	};
 }
 
-int nopal_trace_next(struct nopal_trace_reader *reader,
-		     struct nopal_trace_record *ret_record)
+int nopal_trace_next(struct nopal_trace_reader *reader, struct nopal_trace_record *ret_record)
 {
 	uint8_t bytes[NOPAL_TRACE_RECORD_BYTES];
 	struct nopal_trace_record record;
@@ -340,28 +327,26 @@ int nopal_trace_next(struct nopal_trace_reader *reader,
 
 /* ---------------------------------------------------------------- names */
 
-static const struct plan_names *
-reader_names(const struct nopal_trace_reader *reader, unsigned plan)
+static const struct plan_names *reader_names(const struct nopal_trace_reader *reader, unsigned plan)
 {
 	return plan < reader->plans ? reader->plan[plan] : NULL;
 }
 
-const char *nopal_trace_event_name(const struct nopal_trace_reader *reader,
-				   unsigned event)
+const char *nopal_trace_event_name(const struct nopal_trace_reader *reader, unsigned event)
 {
 	return event < EVENTS_MOST ? reader->event[event] : NULL;
 }
 
-const char *nopal_trace_part_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned part)
+const char *nopal_trace_part_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned part)
 {
 	const struct plan_names *names = reader_names(reader, plan);
 
 	return names && part < NAMES ? names->part[part] : NULL;
 }
 
-const char *nopal_trace_kind_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned kind)
+const char *nopal_trace_kind_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned kind)
 {
 	const struct plan_names *names = reader_names(reader, plan);
 
@@ -370,8 +355,8 @@ const char *nopal_trace_kind_name(const struct nopal_trace_reader *reader,
 	return kind == 0 ? "data" : NULL;
 }
 
-const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned barrier, unsigned bit)
+const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned barrier, unsigned bit)
 {
 	const struct plan_names *names = reader_names(reader, plan);
 
@@ -380,8 +365,7 @@ const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader,
 	return names->hold[barrier][bit];
 }
 
-const char *nopal_trace_plan_name(const struct nopal_trace_reader *reader,
-				  unsigned plan)
+const char *nopal_trace_plan_name(const struct nopal_trace_reader *reader, unsigned plan)
 {
 	const struct plan_names *names = reader_names(reader, plan);
 

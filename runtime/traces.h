@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traces.h -- what happened in a world, for a file or a hash, and how such a file is
- * read.  Part of nopal.h, which includes it.
+ * traces.h -- what happened in a world, for a file or a hash, and how such a file is read.  Part of
+ * nopal.h, which includes it.
  */
 #ifndef NOPAL_TRACES_H
 #define NOPAL_TRACES_H
@@ -13,25 +13,23 @@ enum nopal_trace_detail {
 	NOPAL_TRACE_EVENTS,  /* and every raise, hold, release and timer */
 };
 /* Starts a trace into `path` (NULL: hash only).  Negative: errno value. */
-int nopal_trace_start(struct nopal_world *world, const char *path,
-		      enum nopal_trace_detail detail);
+int nopal_trace_start(struct nopal_world *world, const char *path, enum nopal_trace_detail detail);
 /* Ends it and flushes; the first write error, or 0. */
 int nopal_trace_stop(struct nopal_world *world);
 uint64_t nopal_trace_hash(const struct nopal_world *world);
 
 /* Reading one. */
 enum nopal_trace_what {
-	NOPAL_TRACED_SESSION =
-		1,	     /* a: local id, b: role (1 opener), number: plan */
-	NOPAL_TRACED_RAISE,  /* number: event, a: subject, b: detail */
-	NOPAL_TRACED_DEPART, /* number: kind, a: subject, b: packet number */
-	NOPAL_TRACED_ARRIVE, /* number: kind, a: subject, b: packet number */
-	NOPAL_TRACED_HOLD,   /* number: barrier, a: subject, b: bits waiting */
-	NOPAL_TRACED_RELEASE, /* number: barrier, a: subject, b: bits left, part: who */
-	NOPAL_TRACED_FREE,    /* a: subject */
-	NOPAL_TRACED_DELIVER, /* a: message, b: bytes */
-	NOPAL_TRACED_TIMER,   /* number: index, part: whose */
-	NOPAL_TRACED_NOTE,    /* number: enum nopal_trace_note, a, b */
+	NOPAL_TRACED_SESSION = 1, /* a: local id, b: role (1 opener), number: plan */
+	NOPAL_TRACED_RAISE,	  /* number: event, a: subject, b: detail */
+	NOPAL_TRACED_DEPART,	  /* number: kind, a: subject, b: packet number */
+	NOPAL_TRACED_ARRIVE,	  /* number: kind, a: subject, b: packet number */
+	NOPAL_TRACED_HOLD,	  /* number: barrier, a: subject, b: bits waiting */
+	NOPAL_TRACED_RELEASE,	  /* number: barrier, a: subject, b: bits left, part: who */
+	NOPAL_TRACED_FREE,	  /* a: subject */
+	NOPAL_TRACED_DELIVER,	  /* a: message, b: bytes */
+	NOPAL_TRACED_TIMER,	  /* number: index, part: whose */
+	NOPAL_TRACED_NOTE,	  /* number: enum nopal_trace_note, a, b */
 };
 enum nopal_trace_note {
 	NOPAL_NOTE_STALE = 1,	 /* stale handle */
@@ -50,23 +48,18 @@ struct nopal_trace_record { /* as in the file, little endian */
 	uint64_t b;
 };
 struct nopal_trace_reader;
-struct nopal_trace_reader *nopal_trace_open(const char *path,
-					    struct nopal_problems *problems);
+struct nopal_trace_reader *nopal_trace_open(const char *path, struct nopal_problems *problems);
 /* 1: a record; 0: the end; negative: the file is damaged, -EIO. */
-int nopal_trace_next(struct nopal_trace_reader *reader,
-		     struct nopal_trace_record *ret_record);
+int nopal_trace_next(struct nopal_trace_reader *reader, struct nopal_trace_record *ret_record);
 /* Names from the dictionary in the file; NULL beyond.  `plan` is its number. */
-const char *nopal_trace_event_name(const struct nopal_trace_reader *reader,
-				   unsigned event);
-const char *nopal_trace_part_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned part);
-const char *nopal_trace_kind_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned kind);
-const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned barrier,
-				  unsigned bit);
-const char *nopal_trace_plan_name(const struct nopal_trace_reader *reader,
-				  unsigned plan);
+const char *nopal_trace_event_name(const struct nopal_trace_reader *reader, unsigned event);
+const char *nopal_trace_part_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned part);
+const char *nopal_trace_kind_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned kind);
+const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned barrier, unsigned bit);
+const char *nopal_trace_plan_name(const struct nopal_trace_reader *reader, unsigned plan);
 void nopal_trace_close(struct nopal_trace_reader *reader);
 
 #endif

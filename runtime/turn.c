@@ -2,9 +2,9 @@
 /*
  * turn.c -- a turn: one entry into the core, however deep its calls nest.
  *
- * At its outermost end every touched session sees TURN_END (acks are decided,
- * windows granted), trains leave, and sessions that ended are freed, so nothing
- * is freed under a handler's or a callback's feet.
+ * At its outermost end every touched session sees TURN_END (acks are decided, windows granted),
+ * trains leave, and sessions that ended are freed, so nothing is freed under a handler's or a
+ * callback's feet.
  */
 #include "session.h"
 
@@ -48,11 +48,9 @@ void nopal__bury(struct nopal_core *bottom)
 
 static void tell_writable(struct nopal_core *core)
 {
-	if (!core->send_blocked || core->above || core->is_flow ||
-	    core->life != NOPAL_LIFE_OPEN ||
+	if (!core->send_blocked || core->above || core->is_flow || core->life != NOPAL_LIFE_OPEN ||
 	    (core->awake->unfinished &&
-	     core->awake->unfinished_bytes + core->awake->send_refused >
-		     core->awake->send_limit))
+	     core->awake->unfinished_bytes + core->awake->send_refused > core->awake->send_limit))
 		return;
 	core->send_blocked = false;
 	if (core->callbacks && core->callbacks->writable)
@@ -91,8 +89,7 @@ static bool is_stood_on(struct nopal_core *bottom)
 	       (top->is_flow && top->streams->by_id.used);
 }
 
-/* A group goes after its destinations, a flow after its streams: all of them have
- * ended with it. */
+/* A group goes after its destinations, a flow after its streams: all of them have ended with it. */
 static void bury_last(struct nopal_world *world, struct nopal_core *bottom)
 {
 	struct nopal_core **at = &world->ended;
@@ -116,8 +113,8 @@ static void bury_one(struct nopal_world *world)
 		nopal__session_free_stack(bottom);
 }
 
-/* Freeing tells the application, who may touch other sessions, ended ones among
- * them: so one at a time, and round again. */
+/* Freeing tells the application, who may touch other sessions, ended ones among them: so one at a
+ * time, and round again. */
 void nopal__turn_end(struct nopal_world *world, bool outermost)
 {
 	if (!outermost)
@@ -140,8 +137,7 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 
 static void wake(struct nopal_wheel_entry *entry)
 {
-	struct nopal_core *core =
-		(void *)((char *)entry - offsetof(struct nopal_core, wake));
+	struct nopal_core *core = (void *)((char *)entry - offsetof(struct nopal_core, wake));
 
 	nopal__touch(core);
 	if (core->life != NOPAL_LIFE_ENDED)

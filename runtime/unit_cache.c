@@ -5,9 +5,9 @@
  *   $XDG_CACHE_HOME/nopal/fused, or ~/.cache/nopal/fused
  *   NAME-KEY.fused.so	 KEY: a hash of the library's stamp and the plan's shape
  *
- * Code is loaded from there, so the folder and the one around it must be the
- * user's own, and no one else may write there: this is looked at each time.
- * Whatever lies there may be deleted at any time.
+ * Code is loaded from there, so the folder and the one around it must be the user's own, and no one
+ * else may write there: this is looked at each time. Whatever lies there may be deleted at any
+ * time.
  */
 #include "fused.h"
 
@@ -51,10 +51,7 @@ static int cache_is_ours(const char *folder)
 		return -errno;
 	if (!S_ISDIR(about.st_mode))
 		return -ENOTDIR;
-	return about.st_uid == geteuid() &&
-			       !(about.st_mode & (S_IWGRP | S_IWOTH))
-		       ? 0
-		       : -EPERM;
+	return about.st_uid == geteuid() && !(about.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : -EPERM;
 }
 
 static int cache_make(const char *folder, mode_t mode)
@@ -63,11 +60,9 @@ static int cache_make(const char *folder, mode_t mode)
 }
 
 /* `folder` is .../nopal; the one around it is made where it is missing. */
-static int cache_make_both(struct nopal_arena *arena, const char *folder,
-			   const char *units)
+static int cache_make_both(struct nopal_arena *arena, const char *folder, const char *units)
 {
-	const char *around = nopal__copy_part(
-		arena, folder, strlen(folder) - strlen("/nopal"));
+	const char *around = nopal__copy_part(arena, folder, strlen(folder) - strlen("/nopal"));
 	int error = cache_make(around, CACHE_AROUND_MODE);
 
 	if (!error)
@@ -82,8 +77,7 @@ static int cache_open(const char *folder, const char *units)
 	return error ? error : cache_is_ours(units);
 }
 
-static uint64_t cache_key(const struct nopal_plan *plan,
-			  struct nopal_arena *arena)
+static uint64_t cache_key(const struct nopal_plan *plan, struct nopal_arena *arena)
 {
 	uint64_t shape = nopal__plan_shape(plan, arena);
 	struct nopal_hash hash;
@@ -94,11 +88,10 @@ static uint64_t cache_key(const struct nopal_plan *plan,
 	return nopal_hash_final(&hash);
 }
 
-static const char *cache_file(const struct nopal_plan *plan,
-			      struct nopal_arena *arena, const char *units)
+static const char *cache_file(const struct nopal_plan *plan, struct nopal_arena *arena,
+			      const char *units)
 {
-	return nopal__printed(arena, "%s/%s-%016llx" NOPAL_FUSED_SUFFIX, units,
-			      plan->name,
+	return nopal__printed(arena, "%s/%s-%016llx" NOPAL_FUSED_SUFFIX, units, plan->name,
 			      (unsigned long long)cache_key(plan, arena));
 }
 
@@ -116,20 +109,16 @@ const char *nopal__unit_in_cache(const struct nopal_plan *plan)
 	return nopal__is_readable(file) ? file : NULL;
 }
 
-static void cache_say(const char *units, int error,
-		      struct nopal_problems *problems)
+static void cache_say(const char *units, int error, struct nopal_problems *problems)
 {
-	nopal_problems_add(problems, units, 0, cache_fix,
-			   "this folder cannot have fused units: %s",
-			   error == -EPERM
-				   ? "it, or the one around it, belongs to "
-				     "another user, or others may write there"
-				   : strerror(-error));
+	nopal_problems_add(problems, units, 0, cache_fix, "this folder cannot have fused units: %s",
+			   error == -EPERM ? "it, or the one around it, belongs to "
+					     "another user, or others may write there"
+					   : strerror(-error));
 }
 
 /* In the arena; NULL: a problem was added. */
-static const char *cache_prepare(const struct nopal_plan *plan,
-				 struct nopal_arena *arena,
+static const char *cache_prepare(const struct nopal_plan *plan, struct nopal_arena *arena,
 				 struct nopal_problems *problems)
 {
 	const char *folder = cache_folder(arena), *units;
@@ -137,8 +126,7 @@ static const char *cache_prepare(const struct nopal_plan *plan,
 
 	if (!folder) {
 		nopal_problems_add(problems, NULL, 0,
-				   "set one of them, or name the unit with -o "
-				   "FILE",
+				   "set one of them, or name the unit with -o FILE",
 				   "neither $HOME nor $XDG_CACHE_HOME names a "
 				   "folder for fused units");
 		return NULL;
@@ -153,8 +141,7 @@ static const char *cache_prepare(const struct nopal_plan *plan,
 	return NULL;
 }
 
-char *nopal_plan_unit_file(const struct nopal_plan *plan,
-			   struct nopal_problems *problems)
+char *nopal_plan_unit_file(const struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	struct nopal_arena arena = { .problems = problems };
 	const char *prepared = cache_prepare(plan, &arena, problems);

@@ -2,8 +2,8 @@
 /*
  * units.c -- "25ms", "4MiB", "5%": text to base units, and back.
  *
- * All arithmetic is in integers: 1.5ms is exact or refused.  A bare number
- * where a unit is due is refused: 25 what?
+ * All arithmetic is in integers: 1.5ms is exact or refused.  A bare number where a unit is due is
+ * refused: 25 what?
  */
 #include "units.h"
 
@@ -131,14 +131,12 @@ static bool units_number(const char *text, struct units_number *ret_number)
 }
 
 /* whole.fraction * scale, exactly. */
-static bool units_scale(const struct units_number *number, int64_t scale,
-			int64_t *ret_value)
+static bool units_scale(const struct units_number *number, int64_t scale, int64_t *ret_value)
 {
 	int64_t whole, part;
 
 	if (__builtin_mul_overflow(number->whole, scale, &whole) ||
-	    __builtin_mul_overflow(number->fraction, scale, &part) ||
-	    part % number->divisor != 0 ||
+	    __builtin_mul_overflow(number->fraction, scale, &part) || part % number->divisor != 0 ||
 	    __builtin_add_overflow(whole, part / number->divisor, &whole))
 		return false;
 	*ret_value = number->negative ? -whole : whole;
@@ -146,8 +144,7 @@ static bool units_scale(const struct units_number *number, int64_t scale,
 }
 
 /* netem writes mbit, people write ms as MS: case decides only where it must. */
-static const struct units_word *units_find(const struct units_word *words,
-					   const char *unit)
+static const struct units_word *units_find(const struct units_word *words, const char *unit)
 {
 	for (const struct units_word *word = words; word->name; word++) {
 		if (strcmp(word->name, unit) == 0)
@@ -167,24 +164,21 @@ static const char *units_names(const struct units_word *words, char *names)
 	size_t length = 0;
 
 	for (const struct units_word *word = words; word->name; word++)
-		length +=
-			(size_t)snprintf(names + length, UNITS_NAMES - length,
-					 "%s%s", length ? " " : "", word->name);
+		length += (size_t)snprintf(names + length, UNITS_NAMES - length, "%s%s",
+					   length ? " " : "", word->name);
 	return names;
 }
 
-static void units_say_bare(const char *text, enum nopal_unit unit,
-			   const char *what, struct nopal_problems *problems)
+static void units_say_bare(const char *text, enum nopal_unit unit, const char *what,
+			   struct nopal_problems *problems)
 {
 	const struct units_family *family = &units_families[unit];
 	char names[UNITS_NAMES];
 
-	nopal_problems_add(problems, NULL, 0, NULL,
-			   "%s = %s is a bare number where a unit is due", what,
-			   text);
-	nopal__problems_fix(problems, "write %s with its unit (%s), like %s",
-			    family->noun, units_names(family->words, names),
-			    family->example);
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is a bare number where a unit is due",
+			   what, text);
+	nopal__problems_fix(problems, "write %s with its unit (%s), like %s", family->noun,
+			    units_names(family->words, names), family->example);
 }
 
 /* 10ms where a size is due deserves better than "no such unit". */
@@ -199,58 +193,48 @@ static const struct units_family *units_other(const char *unit)
 	return NULL;
 }
 
-static void units_say_unit(const char *text, const char *unit,
-			   const struct units_family *family, const char *what,
-			   struct nopal_problems *problems)
+static void units_say_unit(const char *text, const char *unit, const struct units_family *family,
+			   const char *what, struct nopal_problems *problems)
 {
 	const struct units_family *other = units_other(unit);
 	char names[UNITS_NAMES];
 
 	if (other)
-		nopal_problems_add(problems, NULL, 0, NULL,
-				   "%s = %s is %s where %s is due", what, text,
-				   other->noun, family->noun);
+		nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is %s where %s is due", what,
+				   text, other->noun, family->noun);
 	else
-		nopal_problems_add(problems, NULL, 0, NULL,
-				   "%s = %s: there is no unit `%s`", what, text,
-				   unit);
+		nopal_problems_add(problems, NULL, 0, NULL, "%s = %s: there is no unit `%s`", what,
+				   text, unit);
 	if (family->words)
 		nopal__problems_fix(problems, "units are %s: write %s",
-				    units_names(family->words, names),
-				    family->example);
+				    units_names(family->words, names), family->example);
 	else
-		nopal__problems_fix(problems,
-				    "write %s without a unit, like %s",
-				    family->noun, family->example);
+		nopal__problems_fix(problems, "write %s without a unit, like %s", family->noun,
+				    family->example);
 }
 
-static void units_say_number(const char *text,
-			     const struct units_family *family,
-			     const char *what, struct nopal_problems *problems)
+static void units_say_number(const char *text, const struct units_family *family, const char *what,
+			     struct nopal_problems *problems)
 {
 	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not %s", what,
 			   *text ? text : "\"\"", family->noun);
-	nopal__problems_fix(problems, "write %s, like %s", family->noun,
-			    family->example);
+	nopal__problems_fix(problems, "write %s, like %s", family->noun, family->example);
 }
 
-static void units_say_scale(const char *text, const struct units_number *number,
-			    const char *what, struct nopal_problems *problems)
+static void units_say_scale(const char *text, const struct units_number *number, const char *what,
+			    struct nopal_problems *problems)
 {
 	if (number->divisor > 1)
-		nopal_problems_add(problems, NULL, 0,
-				   "use a smaller unit, and a whole number",
-				   "%s = %s is not a whole number of the "
-				   "smallest unit",
-				   what, text);
+		nopal_problems_add(problems, NULL, 0, "use a smaller unit, and a whole number",
+				   "%s = %s is not a whole number of the smallest unit", what,
+				   text);
 	else
 		nopal_problems_add(problems, NULL, 0, "write a smaller one",
-				   "%s = %s does not fit in 63 bits", what,
-				   text);
+				   "%s = %s does not fit in 63 bits", what, text);
 }
 
-static void units_say_word(const char *text, const char *choices,
-			   const char *what, struct nopal_problems *problems)
+static void units_say_word(const char *text, const char *choices, const char *what,
+			   struct nopal_problems *problems)
 {
 	const char *names[64] = { 0 }, *word;
 	struct nopal_arena arena = { .problems = problems };
@@ -262,8 +246,8 @@ static void units_say_word(const char *text, const char *choices,
 
 		names[count++] = nopal__copy_part(&arena, word, length);
 	}
-	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not one of %s",
-			   what, text, choices);
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not one of %s", what, text,
+			   choices);
 	nopal__problems_suggest(problems, text, names, "write one of: ");
 	nopal__arena_release(&arena);
 }
@@ -271,8 +255,7 @@ static void units_say_word(const char *text, const char *choices,
 /* -------------------------------------------------------------------- parsing */
 
 static bool units_word(const char *text, const char *choices, const char *what,
-		       struct nopal_quantity *ret,
-		       struct nopal_problems *problems)
+		       struct nopal_quantity *ret, struct nopal_problems *problems)
 {
 	const char *rest = choices;
 	size_t length = strlen(text);
@@ -290,17 +273,15 @@ static bool units_word(const char *text, const char *choices, const char *what,
 	return false;
 }
 
-static bool units_measure(const char *text, enum nopal_unit unit,
-			  const char *what, struct nopal_quantity *ret,
-			  struct nopal_problems *problems)
+static bool units_measure(const char *text, enum nopal_unit unit, const char *what,
+			  struct nopal_quantity *ret, struct nopal_problems *problems)
 {
 	const struct units_family *family = &units_families[unit];
 	const struct units_word bare = { "", 1 }, *word = &bare;
 	struct units_number number;
 	struct nopal_quantity quantity = { 0 };
 
-	if (!units_number(text, &number) ||
-	    (family->words && number.negative)) {
+	if (!units_number(text, &number) || (family->words && number.negative)) {
 		units_say_number(text, family, what, problems);
 		return false;
 	}
@@ -317,8 +298,7 @@ static bool units_measure(const char *text, enum nopal_unit unit,
 		return false;
 	}
 	quantity.in_segments = word->scale == 0;
-	if (!units_scale(&number, word->scale ? word->scale : 1,
-			 &quantity.value)) {
+	if (!units_scale(&number, word->scale ? word->scale : 1, &quantity.value)) {
 		units_say_scale(text, &number, what, problems);
 		return false;
 	}
@@ -328,8 +308,7 @@ static bool units_measure(const char *text, enum nopal_unit unit,
 
 /* ------------------------------------------------------------------- addresses */
 
-static bool units_address(const char *text, const char *what,
-			  struct nopal_quantity *ret,
+static bool units_address(const char *text, const char *what, struct nopal_quantity *ret,
 			  struct nopal_problems *problems)
 {
 	struct nopal_address address;
@@ -337,28 +316,24 @@ static bool units_address(const char *text, const char *what,
 
 	if (wrong) {
 		nopal_problems_add(problems, NULL, 0,
-				   "write an address in digits, like "
-				   "239.1.2.3:9000, [ff15::1:2]:9000 or "
-				   "[ff02::1:2%eth0]:9000",
-				   "%s = %s is not an address: %s", what,
-				   *text ? text : "\"\"", wrong);
+				   "write an address in digits, like 239.1.2.3:9000, "
+				   "[ff15::1:2]:9000 or [ff02::1:2%eth0]:9000",
+				   "%s = %s is not an address: %s", what, *text ? text : "\"\"",
+				   wrong);
 		return false;
 	}
 	*ret = (struct nopal_quantity){ .address = address };
 	return true;
 }
 
-bool nopal__quantity_read(const char *text, enum nopal_unit unit,
-			  const char *choices, const char *what,
-			  struct nopal_quantity *ret_quantity,
+bool nopal__quantity_read(const char *text, enum nopal_unit unit, const char *choices,
+			  const char *what, struct nopal_quantity *ret_quantity,
 			  struct nopal_problems *problems)
 {
 	if (unit == NOPAL_SWITCH)
-		return units_word(text, units_switch, what, ret_quantity,
-				  problems);
+		return units_word(text, units_switch, what, ret_quantity, problems);
 	if (unit == NOPAL_WORD)
-		return units_word(text, choices ? choices : "", what,
-				  ret_quantity, problems);
+		return units_word(text, choices ? choices : "", what, ret_quantity, problems);
 	if (unit == NOPAL_FILE) { /* which is read by who knows where it lies */
 		*ret_quantity = (struct nopal_quantity){ .value = *text != 0 };
 		return true;
@@ -368,15 +343,14 @@ bool nopal__quantity_read(const char *text, enum nopal_unit unit,
 	return units_measure(text, unit, what, ret_quantity, problems);
 }
 
-int nopal_quantity_parse(const char *text, int unit, const char *what,
-			 int64_t *ret_value, struct nopal_problems *problems)
+int nopal_quantity_parse(const char *text, int unit, const char *what, int64_t *ret_value,
+			 struct nopal_problems *problems)
 {
 	struct nopal_quantity quantity;
 
 	if (unit < 0 || unit >= NOPAL_WORD)
 		return -EINVAL; /* no numbers */
-	if (!nopal__quantity_read(text, (enum nopal_unit)unit, NULL, what,
-				  &quantity, problems))
+	if (!nopal__quantity_read(text, (enum nopal_unit)unit, NULL, what, &quantity, problems))
 		return -EINVAL;
 	if (quantity.in_segments) {
 		nopal_problems_add(problems, NULL, 0, "write it in bytes",
@@ -392,14 +366,12 @@ int nopal_quantity_parse(const char *text, int unit, const char *what,
 /* -------------------------------------------------------------------- writing */
 
 /* The largest unit that divides it without a rest. */
-static const struct units_word *units_largest(const struct units_word *words,
-					      int64_t value)
+static const struct units_word *units_largest(const struct units_word *words, int64_t value)
 {
 	const struct units_word *largest = words;
 
 	for (const struct units_word *word = words; word->name; word++) {
-		if (word->scale > largest->scale && value != 0 &&
-		    value % word->scale == 0)
+		if (word->scale > largest->scale && value != 0 && value % word->scale == 0)
 			largest = word;
 	}
 	return largest;
@@ -413,8 +385,7 @@ static void units_percent_text(int64_t value, char *text)
 	int64_t rest = value % UNITS_PARTS_IN_PERCENT;
 	size_t length;
 
-	snprintf(text, UNITS_TEXT, "%" PRId64 ".%04" PRId64,
-		 value / UNITS_PARTS_IN_PERCENT, rest);
+	snprintf(text, UNITS_TEXT, "%" PRId64 ".%04" PRId64, value / UNITS_PARTS_IN_PERCENT, rest);
 	length = strlen(text);
 	while (text[length - 1] == '0')
 		length--;
@@ -422,8 +393,8 @@ static void units_percent_text(int64_t value, char *text)
 	strcpy(text + length, "%");
 }
 
-static const char *units_text(const struct nopal_quantity *quantity,
-			      enum nopal_unit unit, char *text)
+static const char *units_text(const struct nopal_quantity *quantity, enum nopal_unit unit,
+			      char *text)
 {
 	const struct units_family *family = &units_families[unit];
 	const struct units_word *word;
@@ -438,14 +409,13 @@ static const char *units_text(const struct nopal_quantity *quantity,
 		snprintf(text, UNITS_TEXT, "%" PRId64, quantity->value);
 	} else {
 		word = units_largest(family->words, quantity->value);
-		snprintf(text, UNITS_TEXT, "%" PRId64 "%s",
-			 quantity->value / word->scale, word->name);
+		snprintf(text, UNITS_TEXT, "%" PRId64 "%s", quantity->value / word->scale,
+			 word->name);
 	}
 	return text;
 }
 
-const char *nopal__quantity_text(struct nopal_arena *arena,
-				 struct nopal_quantity quantity,
+const char *nopal__quantity_text(struct nopal_arena *arena, struct nopal_quantity quantity,
 				 enum nopal_unit unit, const char *choices)
 {
 	char text[UNITS_TEXT];
@@ -470,19 +440,15 @@ static int units_address_against(const struct nopal_address *address,
 {
 	int by_ip = memcmp(address->ip, limit->ip, sizeof(address->ip));
 
-	return by_ip ? by_ip
-		     : (address->port > limit->port) -
-			       (address->port < limit->port);
+	return by_ip ? by_ip : (address->port > limit->port) - (address->port < limit->port);
 }
 
 /* Compares where it can be told: 1 above, -1 below, 0 equal or unknown. */
-static int units_against(struct nopal_quantity quantity, enum nopal_unit unit,
-			 const char *bound)
+static int units_against(struct nopal_quantity quantity, enum nopal_unit unit, const char *bound)
 {
 	struct nopal_quantity limit;
 
-	if (!bound ||
-	    !nopal__quantity_read(bound, unit, NULL, "", &limit, NULL) ||
+	if (!bound || !nopal__quantity_read(bound, unit, NULL, "", &limit, NULL) ||
 	    limit.in_segments != quantity.in_segments)
 		return 0;
 	if (unit == NOPAL_ADDRESS)
@@ -490,25 +456,21 @@ static int units_against(struct nopal_quantity quantity, enum nopal_unit unit,
 	return (quantity.value > limit.value) - (quantity.value < limit.value);
 }
 
-bool nopal__quantity_outside(struct nopal_quantity quantity,
-			     enum nopal_unit unit, const char *least,
-			     const char *most, const char *what,
+bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit,
+			     const char *least, const char *most, const char *what,
 			     struct nopal_problems *problems)
 {
 	char text[UNITS_TEXT];
 
 	if (unit == NOPAL_SWITCH || unit == NOPAL_WORD || unit == NOPAL_FILE)
 		return false;
-	if (units_against(quantity, unit, least) >= 0 &&
-	    units_against(quantity, unit, most) <= 0)
+	if (units_against(quantity, unit, least) >= 0 && units_against(quantity, unit, most) <= 0)
 		return false;
-	nopal_problems_add(problems, NULL, 0, NULL,
-			   "%s = %s is out of range (%s to %s)", what,
-			   units_text(&quantity, unit, text),
-			   least ? least : "any", most ? most : "any");
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is out of range (%s to %s)", what,
+			   units_text(&quantity, unit, text), least ? least : "any",
+			   most ? most : "any");
 	if (least && most)
-		nopal__problems_fix(problems, "write one from %s to %s", least,
-				    most);
+		nopal__problems_fix(problems, "write one from %s to %s", least, most);
 	else if (least)
 		nopal__problems_fix(problems, "write %s or more", least);
 	else

@@ -6,9 +6,9 @@
  *                              |  before and after: watch_deeds.c
  *   records of the trace ------+  meanwhile: raises, releases, departures
  *
- * The tables of the plan are changed once, before its first session, so that events,
- * timers and sessions know nothing of it.  Each call has a part of its own, which
- * looks like the part that it leads to.
+ * The tables of the plan are changed once, before its first session, so that events, timers and
+ * sessions know nothing of it.  Each call has a part of its own, which looks like the part that it
+ * leads to.
  */
 #include "watching.h"
 
@@ -61,10 +61,8 @@ static struct nopal_watched_run *watch_top(struct nopal_watch *watch)
 }
 
 /* NULL: nobody watches, or runs are nested too deep. */
-static struct nopal_watch *run_begin(struct nopal_session *session,
-				     const struct nopal_part *part,
-				     enum nopal_event event,
-				     struct nopal_segment *segment,
+static struct nopal_watch *run_begin(struct nopal_session *session, const struct nopal_part *part,
+				     enum nopal_event event, struct nopal_segment *segment,
 				     struct nopal_message *message)
 {
 	struct nopal_watch *watch = watch_of(session);
@@ -100,38 +98,29 @@ static void run_end(struct nopal_watch *watch, bool stopped)
 		nopal__watch_look(watch_top(watch));
 }
 
-#define AS_SEGMENT(subject)                                                    \
-	_Generic((subject), struct nopal_segment * : (subject), default : NULL)
-#define AS_MESSAGE(subject)                                                    \
-	_Generic((subject), struct nopal_message * : (subject), default : NULL)
+#define AS_SEGMENT(subject) _Generic((subject), struct nopal_segment * : (subject), default : NULL)
+#define AS_MESSAGE(subject) _Generic((subject), struct nopal_message * : (subject), default : NULL)
 
-#define EVENT(name, type, doc)                                                 \
-	static enum nopal_verdict watched_##name(                              \
-		struct nopal_session *session, const struct nopal_part *part,  \
-		type *subject)                                                 \
-	{                                                                      \
-		const struct nopal_call *behind =                              \
-			&((const struct watched_call *)part)->behind;          \
-		struct nopal_watch *watch =                                    \
-			run_begin(session, behind->part, NOPAL_##name,         \
-				  AS_SEGMENT(subject), AS_MESSAGE(subject));   \
-		enum nopal_verdict verdict =                                   \
-			behind->run.name(session, behind->part, subject);      \
-                                                                               \
-		if (watch)                                                     \
-			run_end(watch, verdict == NOPAL_STOP);                 \
-		return verdict;                                                \
+#define EVENT(name, type, doc)                                                                     \
+	static enum nopal_verdict watched_##name(struct nopal_session *session,                    \
+						 const struct nopal_part *part, type *subject)     \
+	{                                                                                          \
+		const struct nopal_call *behind = &((const struct watched_call *)part)->behind;    \
+		struct nopal_watch *watch = run_begin(session, behind->part, NOPAL_##name,         \
+						      AS_SEGMENT(subject), AS_MESSAGE(subject));   \
+		enum nopal_verdict verdict = behind->run.name(session, behind->part, subject);     \
+                                                                                                   \
+		if (watch)                                                                         \
+			run_end(watch, verdict == NOPAL_STOP);                                     \
+		return verdict;                                                                    \
 	}
 #include "events.def"
 #undef EVENT
 
-static void watched_expired(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void watched_expired(struct nopal_session *session, const struct nopal_part *part)
 {
-	const struct nopal_timer_plan *behind =
-		&((const struct watched_timer *)part)->behind;
-	struct nopal_watch *watch =
-		run_begin(session, behind->part, NOPAL_NO_EVENT, NULL, NULL);
+	const struct nopal_timer_plan *behind = &((const struct watched_timer *)part)->behind;
+	struct nopal_watch *watch = run_begin(session, behind->part, NOPAL_NO_EVENT, NULL, NULL);
 
 	behind->timer->expired(session, behind->part);
 	if (watch)
@@ -145,9 +134,9 @@ static union nopal_handler watched_handler(unsigned event)
 	union nopal_handler handler = { 0 };
 
 	switch (event) {
-#define EVENT(name, type, doc)                                                 \
-	case NOPAL_##name:                                                     \
-		handler.name = watched_##name;                                 \
+#define EVENT(name, type, doc)                                                                     \
+	case NOPAL_##name:                                                                         \
+		handler.name = watched_##name;                                                     \
 		break;
 #include "events.def"
 #undef EVENT
@@ -167,8 +156,7 @@ static size_t calls_of(const struct nopal_layer *layer)
 	return count;
 }
 
-static bool tables_room(const struct nopal_plan *plan,
-			struct watched_tables *tables)
+static bool tables_room(const struct nopal_plan *plan, struct watched_tables *tables)
 {
 	size_t calls = 1, timers = 1;
 
@@ -198,8 +186,7 @@ static size_t calls_lead(struct nopal_calls *calls, unsigned event,
 	return at;
 }
 
-static void layers_lead(struct nopal_plan *plan,
-			const struct watched_tables *tables)
+static void layers_lead(struct nopal_plan *plan, const struct watched_tables *tables)
 {
 	size_t call = 0, timer = 0;
 
@@ -208,16 +195,14 @@ static void layers_lead(struct nopal_plan *plan,
 
 		for (unsigned event = 0; event < NOPAL_EVENT_COUNT; event++)
 			for (unsigned kind = 0; kind < NOPAL_KIND_ROOM; kind++)
-				call = calls_lead(&layer->calls[event][kind],
-						  event, tables, call);
+				call = calls_lead(&layer->calls[event][kind], event, tables, call);
 		for (uint32_t i = 0; i < layer->timer_count; i++, timer++) {
 			struct watched_timer *one = &tables->timers[timer];
 
 			one->behind = layer->timers[i];
 			one->part = *one->behind.part;
 			one->shown =
-				(struct nopal_timer){ one->behind.timer->name,
-						      watched_expired };
+				(struct nopal_timer){ one->behind.timer->name, watched_expired };
 			layer->timers[i].timer = &one->shown;
 			layer->timers[i].part = &one->part;
 		}
@@ -252,8 +237,7 @@ static int plan_lead(struct nopal_plan *plan)
 
 /* -------------------------------------------------------------------- records */
 
-static void record_raise(struct nopal_watch *watch, enum nopal_event event,
-			 uint64_t depth)
+static void record_raise(struct nopal_watch *watch, enum nopal_event event, uint64_t depth)
 {
 	const struct nopal_watched_run *by = nopal__watch_raiser(watch, depth);
 
@@ -262,15 +246,13 @@ static void record_raise(struct nopal_watch *watch, enum nopal_event event,
 		watch->count[by->part->index][NOPAL_DEED_NESTED]++;
 }
 
-static void record_release(struct nopal_watch *watch,
-			   struct nopal_watched_run *run, uint8_t part,
+static void record_release(struct nopal_watch *watch, struct nopal_watched_run *run, uint8_t part,
 			   unsigned barrier, uint64_t number, uint32_t left)
 {
 	if (run->part->index != part)
 		watch->count[run->part->index][NOPAL_DEED_HOLD]++;
-	if (barrier < NOPAL_BARRIERS &&
-	    ((run->segment && run->segment->number == number) ||
-	     (run->message && run->message->number == number)))
+	if (barrier < NOPAL_BARRIERS && ((run->segment && run->segment->number == number) ||
+					 (run->message && run->message->number == number)))
 		run->waiting[barrier] = left;
 }
 
@@ -278,14 +260,12 @@ static void record_departure(struct nopal_watch *watch, unsigned kind)
 {
 	const struct nopal_kind_plan *plan = &watch->plan->kinds[kind];
 
-	if (kind >= NOPAL_KIND_FIRST_OWN && plan->part &&
-	    plan->class != NOPAL_KIND_CARRIED)
+	if (kind >= NOPAL_KIND_FIRST_OWN && plan->part && plan->class != NOPAL_KIND_CARRIED)
 		watch->count[plan->part->index][NOPAL_DEED_CONTROL]++;
 }
 
 /* Others hold what is delivered, and it is the subject of who runs. */
-static void record_delivery(struct nopal_watch *watch,
-			    const struct nopal_watched_run *run,
+static void record_delivery(struct nopal_watch *watch, const struct nopal_watched_run *run,
 			    uint64_t number)
 {
 	const struct nopal_message *message = run->message;
@@ -295,9 +275,8 @@ static void record_delivery(struct nopal_watch *watch,
 		watch->count[run->part->index][NOPAL_DEED_EARLY]++;
 }
 
-static void record_note(struct nopal_watch *watch,
-			const struct nopal_watched_run *run, uint8_t part,
-			unsigned note)
+static void record_note(struct nopal_watch *watch, const struct nopal_watched_run *run,
+			uint8_t part, unsigned note)
 {
 	if (note != NOPAL_NOTE_MISUSE)
 		return;
@@ -307,8 +286,7 @@ static void record_note(struct nopal_watch *watch,
 		watch->count[part][NOPAL_DEED_MISUSE]++;
 }
 
-static void watch_record(struct nopal_listener *listener,
-			 enum nopal_trace_what what, uint8_t part,
+static void watch_record(struct nopal_listener *listener, enum nopal_trace_what what, uint8_t part,
 			 uint16_t number, uint64_t a, uint64_t b)
 {
 	struct nopal_watch *watch = (struct nopal_watch *)listener;
@@ -324,8 +302,7 @@ static void watch_record(struct nopal_listener *listener,
 	else if (run && what == NOPAL_TRACED_RELEASE)
 		record_release(watch, run, part, number, a, (uint32_t)b);
 	else if (run && what == NOPAL_TRACED_HOLD)
-		record_release(watch, run, run->part->index, number, a,
-			       (uint32_t)b);
+		record_release(watch, run, run->part->index, number, a, (uint32_t)b);
 	else if (run && what == NOPAL_TRACED_DELIVER)
 		record_delivery(watch, run, a);
 }
@@ -338,8 +315,7 @@ static uint64_t written_attributes(const struct nopal_part *part)
 	uint64_t slots = 0;
 
 	for (unsigned i = 0; one && one[i].name; i++)
-		if (one[i].access == NOPAL_WRITE ||
-		    one[i].access == NOPAL_PROPERTY)
+		if (one[i].access == NOPAL_WRITE || one[i].access == NOPAL_PROPERTY)
 			slots |= UINT64_C(1) << part->attribute[i];
 	return slots & ~UINT64_C(1);
 }
@@ -351,15 +327,13 @@ static uint64_t written_shared(const struct nopal_part *part)
 
 	for (unsigned i = 0; one && one[i].name; i++)
 		if (one[i].access == NOPAL_WRITE)
-			slots |= UINT64_C(1)
-				 << part->shared[i] % NOPAL_WATCH_SHARED;
+			slots |= UINT64_C(1) << part->shared[i] % NOPAL_WATCH_SHARED;
 	return slots;
 }
 
-/* What no part of the layer writes is the runtime's or another layer's; a format
- * reads what all write. */
-static void rights_of(struct nopal_watch *watch,
-		      const struct nopal_layer *layer)
+/* What no part of the layer writes is the runtime's or another layer's; a format reads what all
+ * write. */
+static void rights_of(struct nopal_watch *watch, const struct nopal_layer *layer)
 {
 	const struct nopal_part *part = &layer->plan->parts[layer->first_part];
 	uint64_t written = 0;
@@ -371,8 +345,7 @@ static void rights_of(struct nopal_watch *watch,
 			.shared = written_shared(&part[p]),
 			.forbidden = part[p].microprotocol->format
 					     ? 0
-					     : written & ~written_attributes(
-								 &part[p]),
+					     : written & ~written_attributes(&part[p]),
 		};
 }
 
@@ -385,12 +358,9 @@ static void watch_free(struct nopal_listener *listener)
 	free(watch);
 }
 
-int nopal_watch_start(struct nopal_world *world, struct nopal_plan *plan,
-		      bool both_ends)
+int nopal_watch_start(struct nopal_world *world, struct nopal_plan *plan, bool both_ends)
 {
-	int error = world->tracer ? 0
-				  : nopal_trace_start(world, NULL,
-						      NOPAL_TRACE_PACKETS);
+	int error = world->tracer ? 0 : nopal_trace_start(world, NULL, NOPAL_TRACE_PACKETS);
 	struct nopal_watch *watch;
 
 	if (error)
@@ -416,13 +386,10 @@ int nopal_watch_start(struct nopal_world *world, struct nopal_plan *plan,
 }
 
 void nopal_watch_visit(struct nopal_world *world,
-		       void (*visit)(const struct nopal_conduct *conduct,
-				     void *user),
-		       void *user)
+		       void (*visit)(const struct nopal_conduct *conduct, void *user), void *user)
 {
 	const struct nopal_watch *watch =
-		world->tracer ? (struct nopal_watch *)world->tracer->listener
-			      : NULL;
+		world->tracer ? (struct nopal_watch *)world->tracer->listener : NULL;
 
 	if (!watch)
 		return;
@@ -433,12 +400,10 @@ void nopal_watch_visit(struct nopal_world *world,
 			unsigned index = layer->first_part + p;
 			struct nopal_conduct conduct = {
 				.layer = layer->name,
-				.microprotocol = watch->plan->parts[index]
-							 .microprotocol->name,
+				.microprotocol = watch->plan->parts[index].microprotocol->name,
 			};
 
-			memcpy(conduct.count, watch->count[index],
-			       sizeof(conduct.count));
+			memcpy(conduct.count, watch->count[index], sizeof(conduct.count));
 			nopal__watch_lost(watch, index, conduct.count);
 			visit(&conduct, user);
 		}

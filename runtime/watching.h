@@ -23,7 +23,7 @@ struct nopal_sighting {
 	uint32_t came; /* arrived, or rose as a message */
 	uint32_t gone; /* stopped or discarded */
 	uint16_t part; /* who did that first */
-	bool once; /* it is lost only where it never came; else as often as it
+	bool once;     /* it is lost only where it never came; else as often as it
 			* came, it has to stay */
 };
 
@@ -33,8 +33,8 @@ struct nopal_rights {
 	uint64_t shared, forbidden;
 };
 
-/* A handler or timer that runs: what its subject and its session were like when it
- * began, or when it last got control back. */
+/* A handler or timer that runs: what its subject and its session were like when it began, or when
+ * it last got control back. */
 struct nopal_watched_run {
 	struct nopal_core *core;
 	const struct nopal_part *part;
@@ -75,13 +75,12 @@ struct nopal_watch {
 /* watch.c */
 void nopal__watched_free(struct watched_tables *tables);
 
-/* Who raises what is raised at this depth of its session; NULL: nobody who runs, but
- * the runtime: what was queued before, or goes from layer to layer. */
-static inline const struct nopal_watched_run *
-nopal__watch_raiser(const struct nopal_watch *watch, uint64_t depth)
+/* Who raises what is raised at this depth of its session; NULL: nobody who runs, but the runtime:
+ * what was queued before, or goes from layer to layer. */
+static inline const struct nopal_watched_run *nopal__watch_raiser(const struct nopal_watch *watch,
+								  uint64_t depth)
 {
-	const struct nopal_watched_run *run =
-		watch->depth ? &watch->run[watch->depth - 1] : NULL;
+	const struct nopal_watched_run *run = watch->depth ? &watch->run[watch->depth - 1] : NULL;
 
 	if (!run || depth)
 		return run;
@@ -95,19 +94,15 @@ nopal__watch_raiser(const struct nopal_watch *watch, uint64_t depth)
 /* What the run is about, from now on. */
 void nopal__watch_look(struct nopal_watched_run *run);
 /* What changed since, and whose deed that is. */
-void nopal__watch_judge(struct nopal_watch *watch,
-			const struct nopal_watched_run *run);
+void nopal__watch_judge(struct nopal_watch *watch, const struct nopal_watched_run *run);
 /* The handler begins, and has ended. */
-void nopal__watch_begin(struct nopal_watch *watch,
-			const struct nopal_watched_run *run);
-void nopal__watch_ended(struct nopal_watch *watch,
-			const struct nopal_watched_run *run, bool stopped);
+void nopal__watch_begin(struct nopal_watch *watch, const struct nopal_watched_run *run);
+void nopal__watch_ended(struct nopal_watch *watch, const struct nopal_watched_run *run,
+			bool stopped);
 /* A raise, whoever's; `by` NULL: nobody runs. */
-void nopal__watch_raise(struct nopal_watch *watch,
-			const struct nopal_watched_run *by,
+void nopal__watch_raise(struct nopal_watch *watch, const struct nopal_watched_run *by,
 			enum nopal_event event);
 /* What came and was dropped, and never came again: to the counts. */
-void nopal__watch_lost(const struct nopal_watch *watch, unsigned part,
-		       uint64_t *count);
+void nopal__watch_lost(const struct nopal_watch *watch, unsigned part, uint64_t *count);
 
 #endif

@@ -2,20 +2,19 @@
 /*
  * wheel.c -- a hierarchical timer wheel; see wheel.h.
  *
- * An entry's tick is its deadline rounded up.  It lies at the level of the
- * highest group of 6 bits in which its tick differs from the wheel's, in the
- * slot that this group names:
+ * An entry's tick is its deadline rounded up.  It lies at the level of the highest group of 6 bits
+ * in which its tick differs from the wheel's, in the slot that this group names:
  *
  *   level     6      5      4      3      2      1      0
  *   tick   ......|......|......|......|......|......|......
  *
- * So all of level 0 is due before all of level 1, and the first occupied slot
- * of the first occupied level is what comes next: no search.  When the wheel
- * reaches a slot above level 0, its entries move down.  The top level wraps
- * around; what is further away waits in its last slot and is placed again.
+ * So all of level 0 is due before all of level 1, and the first occupied slot of the first occupied
+ * level is what comes next: no search.  When the wheel reaches a slot above level 0, its entries
+ * move down.  The top level wraps around; what is further away waits in its last slot and is placed
+ * again.
  *
- * The slot of the current tick is kept in the order of firing; other slots are
- * in no order, and sorted when their tick has come.
+ * The slot of the current tick is kept in the order of firing; other slots are in no order, and
+ * sorted when their tick has come.
  */
 #include <stddef.h>
 
@@ -27,8 +26,8 @@ enum {
 	SLOT_BITS = 6, /* NOPAL_WHEEL_SLOTS = 1 << SLOT_BITS */
 	SLOT_MASK = NOPAL_WHEEL_SLOTS - 1,
 	TOP = NOPAL_WHEEL_LEVELS - 1,
-	/* Entries of a far slot that nopal_wheel_next looks at to be exact; with
-	 * more, it wakes at the slot's start, and they move down. */
+	/* Entries of a far slot that nopal_wheel_next looks at to be exact; with more, it wakes at
+	 * the slot's start, and they move down. */
 	EXACT_ENTRIES = 16,
 };
 
@@ -40,12 +39,10 @@ struct place {
 
 static int64_t wheel_tick_of(int64_t deadline_ns)
 {
-	return (deadline_ns >> NOPAL_WHEEL_TICK_SHIFT) +
-	       ((deadline_ns & (TICK_NS - 1)) != 0);
+	return (deadline_ns >> NOPAL_WHEEL_TICK_SHIFT) + ((deadline_ns & (TICK_NS - 1)) != 0);
 }
 
-static bool wheel_before(const struct nopal_wheel_entry *a,
-			 const struct nopal_wheel_entry *b)
+static bool wheel_before(const struct nopal_wheel_entry *a, const struct nopal_wheel_entry *b)
 {
 	if (a->deadline_ns != b->deadline_ns)
 		return a->deadline_ns < b->deadline_ns;
@@ -59,8 +56,7 @@ void nopal_wheel_init(struct nopal_wheel *wheel, int64_t now_ns)
 	};
 }
 
-static void wheel_link(struct nopal_wheel_entry **at,
-		       struct nopal_wheel_entry *entry)
+static void wheel_link(struct nopal_wheel_entry **at, struct nopal_wheel_entry *entry)
 {
 	entry->next = *at;
 	entry->at = at;
@@ -87,8 +83,7 @@ static void wheel_locate(const struct nopal_wheel *wheel, int64_t tick,
 }
 
 /* Puts the entry at the head of its slot. */
-static void wheel_place(struct nopal_wheel *wheel,
-			struct nopal_wheel_entry *entry)
+static void wheel_place(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry)
 {
 	int64_t tick = wheel_tick_of(entry->deadline_ns);
 
@@ -99,8 +94,7 @@ static void wheel_place(struct nopal_wheel *wheel,
 	wheel->occupied[entry->level] |= UINT64_C(1) << entry->slot;
 }
 
-static void wheel_unlink(struct nopal_wheel *wheel,
-			 struct nopal_wheel_entry *entry)
+static void wheel_unlink(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry)
 {
 	*entry->at = entry->next;
 	if (entry->next)
@@ -126,8 +120,7 @@ static void wheel_sink(struct nopal_wheel_entry *entry)
 }
 
 /* Keeps the earliest tick where that is a comparison. */
-static void wheel_note_arm(struct nopal_wheel *wheel,
-			   const struct nopal_wheel_entry *entry)
+static void wheel_note_arm(struct nopal_wheel *wheel, const struct nopal_wheel_entry *entry)
 {
 	int64_t tick = wheel_tick_of(entry->deadline_ns);
 
@@ -137,8 +130,7 @@ static void wheel_note_arm(struct nopal_wheel *wheel,
 		wheel->next_tick = tick;
 }
 
-static void wheel_note_disarm(struct nopal_wheel *wheel,
-			      const struct nopal_wheel_entry *entry)
+static void wheel_note_disarm(struct nopal_wheel *wheel, const struct nopal_wheel_entry *entry)
 {
 	if (wheel_tick_of(entry->deadline_ns) <= wheel->next_tick)
 		wheel->next_known = false;
@@ -159,8 +151,7 @@ void nopal_wheel_arm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry,
 		wheel_sink(entry);
 }
 
-void nopal_wheel_disarm(struct nopal_wheel *wheel,
-			struct nopal_wheel_entry *entry)
+void nopal_wheel_disarm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry)
 {
 	if (!entry->at)
 		return;
@@ -186,8 +177,7 @@ static struct nopal_wheel_entry *wheel_merge(struct nopal_wheel_entry *a,
 }
 
 /* Takes `count` entries off the list and returns them in order. */
-static struct nopal_wheel_entry *wheel_sorted(struct nopal_wheel_entry **list,
-					      uint32_t count)
+static struct nopal_wheel_entry *wheel_sorted(struct nopal_wheel_entry **list, uint32_t count)
 {
 	struct nopal_wheel_entry *one = *list, *left;
 
@@ -252,8 +242,7 @@ static void wheel_turn(struct nopal_wheel *wheel, const struct place *place)
 	wheel_sort(&wheel->slots[0][wheel->tick & SLOT_MASK]);
 }
 
-struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel,
-					     int64_t now_ns)
+struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel, int64_t now_ns)
 {
 	int64_t until = now_ns >> NOPAL_WHEEL_TICK_SHIFT;
 	struct nopal_wheel_entry *entry;
@@ -276,11 +265,10 @@ struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel,
 }
 
 /* The earliest tick of a far slot, or its start where that is not cheap. */
-static int64_t wheel_earliest(const struct nopal_wheel *wheel,
-			      const struct place *place, bool *ret_exact)
+static int64_t wheel_earliest(const struct nopal_wheel *wheel, const struct place *place,
+			      bool *ret_exact)
 {
-	const struct nopal_wheel_entry *entry =
-		wheel->slots[place->level][place->slot];
+	const struct nopal_wheel_entry *entry = wheel->slots[place->level][place->slot];
 	int64_t end = place->start + (INT64_C(1) << place->level * SLOT_BITS);
 	int64_t earliest = end;
 	int looked = 0;

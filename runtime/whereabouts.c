@@ -2,17 +2,16 @@
 /*
  * whereabouts.c -- where a thread is in the core, for who dies there.
  *
- * The world whose turn it is is the thread's (turn.c); at work is a session that has
- * raised an event and not ended it; and the interpreter leaves the call that it makes in
- * `running`, which costs a store.  A fused unit leaves nothing there: the session is
- * known, and its config, and the same run without the unit says the rest.
+ * The world whose turn it is is the thread's (turn.c); at work is a session that has raised an
+ * event and not ended it; and the interpreter leaves the call that it makes in `running`, which
+ * costs a store.  A fused unit leaves nothing there: the session is known, and its config, and the
+ * same run without the unit says the rest.
  *
- * A signal handler asks, in a process of which nothing is sure any more: no lock, no
- * allocation, no function of the C library but those that only read, and walks that
- * end.
+ * A signal handler asks, in a process of which nothing is sure any more: no lock, no allocation, no
+ * function of the C library but those that only read, and walks that end.
  *
- * A hook that is no handler, such as a seal or an application's callback, runs for the
- * handler that led to it, which is the one that is named.
+ * A hook that is no handler, such as a seal or an application's callback, runs for the handler that
+ * led to it, which is the one that is named.
  */
 #include <string.h>
 
@@ -33,8 +32,7 @@ static void put(struct words *words, const char *text)
 }
 
 /* With zeroes in front, to so many digits. */
-static void put_number(struct words *words, uint64_t number, unsigned base,
-		       int digits)
+static void put_number(struct words *words, uint64_t number, unsigned base, int digits)
 {
 	char text[DIGITS_MOST + 1];
 	char *at = text + DIGITS_MOST;
@@ -49,14 +47,11 @@ static void put_number(struct words *words, uint64_t number, unsigned base,
 
 static bool is_in(const struct nopal_calls *calls, const void *running)
 {
-	return calls->count > 0 &&
-	       (const char *)running >= (const char *)calls->call &&
-	       (const char *)running <
-		       (const char *)(calls->call + calls->count);
+	return calls->count > 0 && (const char *)running >= (const char *)calls->call &&
+	       (const char *)running < (const char *)(calls->call + calls->count);
 }
 
-static const char *own_event(const struct nopal_own_calls *own,
-			     const void *running)
+static const char *own_event(const struct nopal_own_calls *own, const void *running)
 {
 	for (unsigned i = 0; own && i < NOPAL_CUSTOM_ROOM; i++)
 		if (own->custom_name[i] && is_in(&own->custom[i], running))
@@ -69,8 +64,7 @@ static const char *event_of(const struct nopal_core *core)
 {
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
-			if (is_in(&core->awake->calls[event][code],
-				  core->running))
+			if (is_in(&core->awake->calls[event][code], core->running))
 				return nopal_event_name(event);
 	return own_event(core->awake->own, core->running);
 }
@@ -93,9 +87,7 @@ static void put_handler(struct words *words, const struct nopal_core *core)
 	put(words, "while `");
 	put(words, (*core->running)->microprotocol->name);
 	put(words, timer ? "` was called by its timer " : "` handled ");
-	put(words, timer   ? timer
-		   : event ? event
-			   : "an event bound at run time");
+	put(words, timer ? timer : event ? event : "an event bound at run time");
 }
 
 static void put_unit(struct words *words, const struct nopal_core *core)
@@ -134,8 +126,8 @@ static void put_stack(struct words *words, const struct nopal_core *bottom)
 {
 	unsigned layers = 0;
 
-	for (const struct nopal_core *core = bottom;
-	     core && layers < LAYERS_MOST; core = nopal__over(core), layers++)
+	for (const struct nopal_core *core = bottom; core && layers < LAYERS_MOST;
+	     core = nopal__over(core), layers++)
 		if (core->awake && (core->running || core->depth))
 			put_core(words, core);
 }
@@ -154,8 +146,7 @@ size_t nopal_whereabouts(char *text, size_t room)
 	for (const struct nopal_endpoint *endpoint = world->endpoints; endpoint;
 	     endpoint = endpoint->next)
 		for (const struct nopal_core *bottom = endpoint->sessions;
-		     bottom && sessions < SESSIONS_MOST;
-		     bottom = bottom->next, sessions++)
+		     bottom && sessions < SESSIONS_MOST; bottom = bottom->next, sessions++)
 			put_stack(&words, bottom);
 	return words.length;
 }

@@ -2,8 +2,8 @@
 /*
  * bench.c -- `nopal bench`: measurements against raw UDP, TCP and peers.
  *
- * This file is the frame: options, helpers of bench.h, and what is printed at
- * the end.  A measurement is a file of its own and a line of the table below.
+ * This file is the frame: options, helpers of bench.h, and what is printed at the end.  A
+ * measurement is a file of its own and a line of the table below.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -51,13 +51,10 @@ static const struct bench_entry {
 	unsigned uses; /* enum bench_use */
 } bench_table[] = {
 	{ "bulk", bench_bulk, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_PATHS },
-	{ "crowd", bench_crowd,
-	  BENCH_ROWS | BENCH_COUNT | BENCH_SESSIONS | BENCH_SIZE },
-	{ "fanout", bench_fanout,
-	  BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_COUNT | BENCH_SIZE },
+	{ "crowd", bench_crowd, BENCH_ROWS | BENCH_COUNT | BENCH_SESSIONS | BENCH_SIZE },
+	{ "fanout", bench_fanout, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_COUNT | BENCH_SIZE },
 	{ "fec", bench_fec, BENCH_SECONDS_OF_ONE },
-	{ "messages", bench_messages,
-	  BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_SIZE },
+	{ "messages", bench_messages, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_SIZE },
 	{ "pingpong", bench_pingpong, BENCH_ROWS | BENCH_COUNT },
 	{ "sessions", bench_sessions, BENCH_ROWS | BENCH_COUNT },
 	{ "sim", bench_sim, BENCH_ROWS | BENCH_COUNT },
@@ -150,8 +147,7 @@ static bool bench_seconds(const struct tool_call *call, double *ret_seconds)
 	if (!text)
 		return true;
 	*ret_seconds = strtod(text, &end);
-	if (end != text && *end == '\0' && *ret_seconds > 0 &&
-	    *ret_seconds <= BENCH_SECONDS_MOST)
+	if (end != text && *end == '\0' && *ret_seconds > 0 && *ret_seconds <= BENCH_SECONDS_MOST)
 		return true;
 	fprintf(stderr,
 		"error: --seconds %s is no number of seconds\n"
@@ -160,17 +156,14 @@ static bool bench_seconds(const struct tool_call *call, double *ret_seconds)
 	return false;
 }
 
-static bool bench_read(const struct tool_call *call,
-		       struct bench_options *options)
+static bool bench_read(const struct tool_call *call, struct bench_options *options)
 {
 	int64_t rounds;
 
-	if (!tool_quantity(call, "rounds", NOPAL_COUNT, BENCH_ROUNDS,
-			   &rounds) ||
+	if (!tool_quantity(call, "rounds", NOPAL_COUNT, BENCH_ROUNDS, &rounds) ||
 	    !bench_seconds(call, &options->seconds) ||
 	    !tool_quantity(call, "count", NOPAL_COUNT, 0, &options->count) ||
-	    !tool_quantity(call, "sessions", NOPAL_COUNT, 0,
-			   &options->sessions) ||
+	    !tool_quantity(call, "sessions", NOPAL_COUNT, 0, &options->sessions) ||
 	    !tool_quantity(call, "size", NOPAL_SIZE, 0, &options->size))
 		return false;
 	if (rounds < 1 || rounds > BENCH_ROUNDS_MOST) {
@@ -188,12 +181,10 @@ static bool bench_read(const struct tool_call *call,
 }
 
 /* An option that changes nothing must not seem to. */
-static bool bench_uses_all(const struct tool_call *call,
-			   const struct bench_entry *entry)
+static bool bench_uses_all(const struct tool_call *call, const struct bench_entry *entry)
 {
 	for (size_t i = 0; i < sizeof(bench_uses) / sizeof(*bench_uses); i++) {
-		if (entry->uses & bench_uses[i].use ||
-		    !tool_value(call, bench_uses[i].option))
+		if (entry->uses & bench_uses[i].use || !tool_value(call, bench_uses[i].option))
 			continue;
 		fprintf(stderr,
 			"error: bench %s has no use for --%s\n"
@@ -204,11 +195,9 @@ static bool bench_uses_all(const struct tool_call *call,
 	return true;
 }
 
-static bool bench_print(const struct tool_call *call,
-			struct bench_report *report)
+static bool bench_print(const struct tool_call *call, struct bench_report *report)
 {
-	const char *json = tool_value(call, "json"),
-		   *plot = tool_value(call, "plot");
+	const char *json = tool_value(call, "json"), *plot = tool_value(call, "plot");
 	bool good = true;
 
 	bench_report_table(report, stdout);
@@ -226,8 +215,7 @@ static enum tool_exit bench_run(const struct tool_call *call)
 	struct bench_report *report;
 	int code;
 
-	if (!entry || !bench_uses_all(call, entry) ||
-	    !bench_read(call, &options))
+	if (!entry || !bench_uses_all(call, entry) || !bench_read(call, &options))
 		return TOOL_BAD_INPUT;
 	report = bench_report_new(entry->name, &options);
 	code = entry->run(call->word_count - 1, call->words + 1, report);
@@ -242,8 +230,7 @@ static enum tool_exit bench_run(const struct tool_call *call)
 }
 
 static const struct tool_option bench_options_table[] = {
-	{ "rounds", 'n', "NUMBER",
-	  "how often all rows are measured; default 10" },
+	{ "rounds", 'n', "NUMBER", "how often all rows are measured; default 10" },
 	{ "seconds", 't', "SECONDS", "of one measurement; default 2" },
 	{ "rows", 'r', "ROW,ROW...", "what is measured" },
 	{ "paths", 0, "PATH,PATH...", "over what, where there is a choice" },

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_bulk.c -- `nopal bench bulk`: goodput and processor time of bulk flows
- * between two network namespaces.
+ * bench_bulk.c -- `nopal bench bulk`: goodput and processor time of bulk flows between two network
+ * namespaces.
  *
- * The script veth.sh and the programs of the rows do the measuring; this file
- * finds them, reads a line of JSON a measurement, and adds it to the report.
+ * The script veth.sh and the programs of the rows do the measuring; this file finds them, reads a
+ * line of JSON a measurement, and adds it to the report.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #include "veth.h"
 
 #define DEFAULT_PATHS "V,W"
-#define DEFAULT_ROWS                                                           \
-	"raw,raw-sg,raw-plain,raw-hot,raw-crc,raw-crc-sg,tcp,enet,srt,"        \
-	"usrsctp,udt,monolith,monolith_unsummed,"                              \
+#define DEFAULT_ROWS                                                                               \
+	"raw,raw-sg,raw-plain,raw-hot,raw-crc,raw-crc-sg,tcp,enet,srt,"                            \
+	"usrsctp,udt,monolith,monolith_unsummed,"                                                  \
 	"bulk,bulk-fused,bulk_cubic,bulk_unsummed,bulk_unsummed-fused"
 #define CONTROL "-again" /* behind the name of the row that runs twice */
 /* Above this share of its time without a core a run was disturbed. */
@@ -25,9 +25,8 @@
 
 static bool bulk_is_config(const char *row)
 {
-	static const char *const others[] = { "raw",	 "tcp",	    "enet",
-					      "srt",	 "usrsctp", "udt",
-					      "monolith" };
+	static const char *const others[] = { "raw",	 "tcp", "enet",	   "srt",
+					      "usrsctp", "udt", "monolith" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (strncmp(row, others[i], strlen(others[i])) == 0)
@@ -35,11 +34,10 @@ static bool bulk_is_config(const char *row)
 	return true;
 }
 
-/* The rows as the script wants them: those said, or the default ones with the
- * configs given as words in place of its configs, and the first config (or else
- * the first row) once more as a control. */
-static void bulk_rows(struct bench_report *report, int argc, char **argv,
-		      char *text, size_t room)
+/* The rows as the script wants them: those said, or the default ones with the configs given as
+ * words in place of its configs, and the first config (or else the first row) once more as a
+ * control. */
+static void bulk_rows(struct bench_report *report, int argc, char **argv, char *text, size_t room)
 {
 	char **words = bench_words(bench_options(report)->rows, DEFAULT_ROWS);
 	const char *twice = argc > 0 ? argv[0] : NULL;
@@ -51,14 +49,12 @@ static void bulk_rows(struct bench_report *report, int argc, char **argv,
 	for (char **word = words; word && *word && used < room; word++) {
 		if (replaces && bulk_is_config(*word))
 			continue;
-		used += (size_t)snprintf(text + used, room - used, "%s,",
-					 *word);
+		used += (size_t)snprintf(text + used, room - used, "%s,", *word);
 		if (!twice && bulk_is_config(*word))
 			twice = *word;
 	}
 	for (int i = 0; i < argc && used < room; i++)
-		used += (size_t)snprintf(text + used, room - used, "%s,",
-					 argv[i]);
+		used += (size_t)snprintf(text + used, room - used, "%s,", argv[i]);
 	if (!twice && words)
 		twice = words[0];
 	if (twice && used < room) {
@@ -74,8 +70,7 @@ static void bulk_rows(struct bench_report *report, int argc, char **argv,
 static enum bench_class bulk_class(const char *name)
 {
 	for (int class = 0; class < BENCH_CLASSES; class ++)
-		if (strcmp(bench_class_name((enum bench_class) class), name) ==
-		    0)
+		if (strcmp(bench_class_name((enum bench_class) class), name) == 0)
 			return (enum bench_class) class;
 	return BENCH_NONE;
 }
@@ -87,21 +82,17 @@ struct bulk {
 };
 
 /* Once a row: what it ran with. */
-static void bulk_describe(struct bench_report *report, const char *row,
-			  const json_t *line)
+static void bulk_describe(struct bench_report *report, const char *row, const json_t *line)
 {
-	const char *version =
-		veth_text(json_object_get(line, "recv"), "version");
+	const char *version = veth_text(json_object_get(line, "recv"), "version");
 
-	bench_fact(report, row, "%s; rcvbuf %.0f, sender's sndbuf %.0f",
-		   version ? version : "-", veth_side(line, "recv", "rcvbuf"),
-		   veth_side(line, "send", "sndbuf"));
+	bench_fact(report, row, "%s; rcvbuf %.0f, sender's sndbuf %.0f", version ? version : "-",
+		   veth_side(line, "recv", "rcvbuf"), veth_side(line, "send", "sndbuf"));
 }
 
-/* A run that delivered nothing, or something else than was sent, has no figure
- * and is told of. */
-static bool bulk_is_sound(struct bench_report *report, const char *row,
-			  const char *path, int round, const json_t *line)
+/* A run that delivered nothing, or something else than was sent, has no figure and is told of. */
+static bool bulk_is_sound(struct bench_report *report, const char *row, const char *path, int round,
+			  const json_t *line)
 {
 	double wrong = veth_side(line, "recv", "wrong_bytes");
 
@@ -115,20 +106,17 @@ static bool bulk_is_sound(struct bench_report *report, const char *row,
 
 static void bulk_watch(struct bulk *bulk, const json_t *line)
 {
-	double waited = veth_side(line, "recv", "waited_s") +
-			veth_side(line, "send", "waited_s");
+	double waited = veth_side(line, "recv", "waited_s") + veth_side(line, "send", "waited_s");
 
 	if (waited <= 0)
 		return;
 	bulk->runs++;
-	bulk->disturbed +=
-		waited > DISTURBED * veth_side(line, "recv", "seconds");
+	bulk->disturbed += waited > DISTURBED * veth_side(line, "recv", "seconds");
 }
 
 static void bulk_warn(const struct bulk *bulk)
 {
-	bench_fact(bulk->report, "disturbed_runs", "%d of %d", bulk->disturbed,
-		   bulk->runs);
+	bench_fact(bulk->report, "disturbed_runs", "%d of %d", bulk->disturbed, bulk->runs);
 	if (bulk->disturbed > 0)
 		bench_note(bulk->report,
 			   "%d of %d runs waited for a core while other "
@@ -139,13 +127,11 @@ static void bulk_warn(const struct bulk *bulk)
 static void bulk_take(struct bench_report *report, const json_t *line)
 {
 	const char *class = veth_text(json_object_get(line, "recv"), "class"),
-		   *row = veth_text(line, "row"),
-		   *path = veth_text(line, "path");
+		   *row = veth_text(line, "row"), *path = veth_text(line, "path");
 	struct bench_value value = { .what = row, .path = path };
 
 	value.round = (int)veth_number(line, "round");
-	if (!row || !path ||
-	    !bulk_is_sound(report, row, path, value.round, line))
+	if (!row || !path || !bulk_is_sound(report, row, path, value.round, line))
 		return;
 	if (class)
 		value.class = bulk_class(class);
@@ -161,8 +147,7 @@ static void bulk_take(struct bench_report *report, const json_t *line)
 
 static void bulk_leave_out(struct bench_report *report, const json_t *line)
 {
-	const char *row = veth_text(line, "left_out"),
-		   *program = veth_text(line, "program");
+	const char *row = veth_text(line, "left_out"), *program = veth_text(line, "program");
 
 	bench_note(report,
 		   "%s is left out, %s was not built; tools/install-packages "
@@ -193,10 +178,9 @@ static void bulk_explain(struct bench_report *report)
 	bench_reference(report, BENCH_CRC, "raw-crc");
 	bench_reference(report, BENCH_CRC, "raw-crc-sg");
 	bench_beside(report, "tcp");
-	bench_note(report,
-		   "payload is walked over 64 MiB by every row but "
-		   "raw-hot; delivered and verified bytes count; cpu is "
-		   "of both sides and of the kernel's softirq threads");
+	bench_note(report, "payload is walked over 64 MiB by every row but "
+			   "raw-hot; delivered and verified bytes count; cpu is "
+			   "of both sides and of the kernel's softirq threads");
 	bench_note(report, "tcp has a checksum that a veth leaves out on V and "
 			   "computes on W");
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_crowd.c -- what many take on one endpoint, in virtual time: the destinations
- * of a group, or sessions.
+ * bench_crowd.c -- what many take on one endpoint, in virtual time: the destinations of a group, or
+ * sessions.
  *
  *     nopal bench crowd [CONF...]
  *
- * Where the config has destinations, a group of --count (default 1000) in a star of
- * hosts; else --sessions (default 10000) to one other endpoint.  All open, rest, get
- * one message of --size bytes (default 1000; in a group all the same one), and rest
- * again.
+ * Where the config has destinations, a group of --count (default 1000) in a star of hosts; else
+ * --sessions (default 10000) to one other endpoint.  All open, rest, get one message of --size
+ * bytes (default 1000; in a group all the same one), and rest again.
  *
  *   open, send   processor time for each of them, of both ends and the simulator
  *   done         from sending to the last one's acknowledgement, of virtual time
@@ -71,8 +70,8 @@ static void *crowd_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void crowd_on_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void crowd_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct crowd *crowd = user;
 
@@ -89,8 +88,7 @@ static void crowd_on_opened(struct nopal_session *session, void *user)
 }
 
 static void crowd_on_destination(struct nopal_session *session,
-				 const struct nopal_destination_info *info,
-				 void *user)
+				 const struct nopal_destination_info *info, void *user)
 {
 	struct crowd *crowd = user;
 
@@ -98,8 +96,7 @@ static void crowd_on_destination(struct nopal_session *session,
 	crowd->opened += info->open && !info->ended;
 }
 
-static void crowd_on_sent(struct nopal_session *session, uint64_t cookie,
-			  int fate, void *user)
+static void crowd_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct crowd *crowd = user;
 
@@ -109,8 +106,7 @@ static void crowd_on_sent(struct nopal_session *session, uint64_t cookie,
 	crowd->last_fate_ns = nopal_world_now(crowd->world);
 }
 
-static void crowd_on_ended(struct nopal_session *session, int end,
-			   const char *text, void *user)
+static void crowd_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct crowd *crowd = user;
 
@@ -140,8 +136,7 @@ static double crowd_allocated(void)
 
 static void crowd_pass(struct crowd *crowd, int64_t duration_ns)
 {
-	nopal_sim_run(crowd->world,
-		      nopal_world_now(crowd->world) + duration_ns);
+	nopal_sim_run(crowd->world, nopal_world_now(crowd->world) + duration_ns);
 }
 
 /* Who says something now and then rests between: to a time when most do. */
@@ -155,8 +150,7 @@ static void crowd_pass_to_rest(struct crowd *crowd)
 		least = now < least ? now : least;
 		most = now > most ? now : most;
 	}
-	for (int i = 0; i < CROWD_LOOKS &&
-			crowd_allocated() > least + (most - least) * CROWD_NEAR;
+	for (int i = 0; i < CROWD_LOOKS && crowd_allocated() > least + (most - least) * CROWD_NEAR;
 	     i++)
 		crowd_pass(crowd, CROWD_LOOK_NS);
 }
@@ -176,8 +170,7 @@ static double crowd_end(struct crowd *crowd)
 
 	for (int64_t i = 0; i < crowd->count; i++)
 		if (crowd->group)
-			nopal_destination_remove(crowd->group, (uint32_t)i + 1,
-						 true);
+			nopal_destination_remove(crowd->group, (uint32_t)i + 1, true);
 		else
 			nopal_session_abort(crowd->session[i], "measured");
 	return (before - crowd_allocated()) / (double)crowd->count;
@@ -192,25 +185,22 @@ static double crowd_close(struct crowd *crowd)
 	return (before - crowd_allocated()) / (double)crowd->count;
 }
 
-static void crowd_add(const struct crowd *crowd, const char *measure,
-		      double value)
+static void crowd_add(const struct crowd *crowd, const char *measure, double value)
 {
 	bench_add(crowd->report,
 		  &(struct bench_value){ .what = crowd->what,
-					 .path = crowd->group ? "a group"
-							      : "sessions",
+					 .path = crowd->group ? "a group" : "sessions",
 					 .measure = measure,
 					 .class = BENCH_NONE,
 					 .round = crowd->round,
 					 .value = value });
 }
 
-static void crowd_add_time(const struct crowd *crowd, const char *measure,
-			   int64_t since_ns, int64_t of)
+static void crowd_add_time(const struct crowd *crowd, const char *measure, int64_t since_ns,
+			   int64_t of)
 {
 	crowd_add(crowd, measure,
-		  (double)(bench_cpu_ns() - since_ns) / NOPAL_MICROSECOND /
-			  (double)of);
+		  (double)(bench_cpu_ns() - since_ns) / NOPAL_MICROSECOND / (double)of);
 }
 
 /* ------------------------------------------------------------------------ a run */
@@ -223,20 +213,17 @@ static bool crowd_world(struct crowd *crowd, uint64_t seed)
 		return false;
 	nopal_sim_host(crowd->world);
 	crowd->here = nopal_sim_endpoint(crowd->world, 0, CROWD_PORT);
-	crowd->group = crowd->here ? nopal_group_open(crowd->here, crowd->plan,
-						      &crowd_here, crowd)
-				   : NULL;
+	crowd->group =
+		crowd->here ? nopal_group_open(crowd->here, crowd->plan, &crowd_here, crowd) : NULL;
 	crowd->hosts = crowd->group ? (int)crowd->destinations : 1;
 	crowd->count = crowd->group ? crowd->destinations : crowd->sessions;
 	for (int host = 1; host <= crowd->hosts; host++) {
 		struct nopal_endpoint *there;
 
 		nopal_sim_host(crowd->world);
-		nopal_sim_connect(crowd->world, 0, host, &crowd->forward,
-				  &crowd->reverse);
+		nopal_sim_connect(crowd->world, 0, host, &crowd->forward, &crowd->reverse);
 		there = nopal_sim_endpoint(crowd->world, host, CROWD_PORT);
-		if (!there || nopal_endpoint_allow(there, crowd->plan,
-						   NOPAL_ALLOW_CONNECTIONLESS,
+		if (!there || nopal_endpoint_allow(there, crowd->plan, NOPAL_ALLOW_CONNECTIONLESS,
 						   &crowd_there, crowd))
 			return false;
 	}
@@ -249,14 +236,13 @@ static bool crowd_open(struct crowd *crowd)
 	bool good = true;
 
 	for (int64_t i = 0; good && i < crowd->count; i++) {
-		nopal_sim_address(crowd->group ? (int)i + 1 : 1, CROWD_PORT,
-				  &peer);
+		nopal_sim_address(crowd->group ? (int)i + 1 : 1, CROWD_PORT, &peer);
 		if (crowd->group)
 			good = nopal_destination_add(crowd->group, &peer) >= 0;
 		else
-			good = (crowd->session[i] = nopal_session_open(
-					crowd->here, crowd->plan, &peer,
-					&crowd_here, crowd)) != NULL;
+			good = (crowd->session[i] =
+					nopal_session_open(crowd->here, crowd->plan, &peer,
+							   &crowd_here, crowd)) != NULL;
 		crowd_pass(crowd, CROWD_SPACE_NS);
 	}
 	crowd_pass(crowd, NOPAL_SECOND);
@@ -269,11 +255,9 @@ static bool crowd_send(struct crowd *crowd, struct nopal_buffer *buffer)
 	bool good = true;
 
 	if (crowd->group)
-		return nopal_send_buffer(crowd->group, buffer, 0, bytes, 0) ==
-		       0;
+		return nopal_send_buffer(crowd->group, buffer, 0, bytes, 0) == 0;
 	for (int64_t i = 0; good && i < crowd->count; i++)
-		good = nopal_send_buffer(crowd->session[i], buffer, 0, bytes,
-					 0) == 0;
+		good = nopal_send_buffer(crowd->session[i], buffer, 0, bytes, 0) == 0;
 	return good;
 }
 
@@ -282,8 +266,7 @@ static void crowd_wait(struct crowd *crowd)
 	int64_t fates = crowd->group ? 1 : crowd->count;
 	int64_t until_ns = nopal_world_now(crowd->world) + CROWD_LATE_NS;
 
-	while (crowd->fates < fates &&
-	       nopal_world_now(crowd->world) < until_ns &&
+	while (crowd->fates < fates && nopal_world_now(crowd->world) < until_ns &&
 	       nopal_sim_step(crowd->world))
 		;
 }
@@ -306,8 +289,7 @@ static bool crowd_whole(struct crowd *crowd, struct nopal_buffer *buffer)
 	crowd_add_time(crowd, "send", began_ns, crowd->count);
 	if (crowd->broken || crowd->arrived < fates)
 		return false;
-	crowd_add(crowd, "done",
-		  (double)(crowd->last_fate_ns - sent_ns) / NOPAL_MILLISECOND);
+	crowd_add(crowd, "done", (double)(crowd->last_fate_ns - sent_ns) / NOPAL_MILLISECOND);
 	crowd_pass(crowd, NOPAL_SECOND);
 	began_ns = bench_cpu_ns();
 	crowd_pass(crowd, CROWD_QUIET_S * NOPAL_SECOND);
@@ -334,23 +316,19 @@ static bool crowd_in_use(struct crowd *crowd, struct nopal_buffer *buffer)
 }
 
 static bool crowd_run(const struct crowd *row,
-		      bool (*run)(struct crowd *crowd,
-				  struct nopal_buffer *buffer))
+		      bool (*run)(struct crowd *crowd, struct nopal_buffer *buffer))
 {
 	struct crowd crowd = *row;
 	struct nopal_buffer *buffer = nopal_buffer_new((uint32_t)crowd.bytes);
 	bool good;
 
-	crowd.session =
-		calloc((size_t)crowd.sessions, sizeof(struct nopal_session *));
-	good = buffer && crowd.session &&
-	       crowd_world(&crowd, (uint64_t)crowd.round + 1) &&
+	crowd.session = calloc((size_t)crowd.sessions, sizeof(struct nopal_session *));
+	good = buffer && crowd.session && crowd_world(&crowd, (uint64_t)crowd.round + 1) &&
 	       run(&crowd, buffer);
 	if (!good)
-		fprintf(stderr,
-			"error: %s: %lld of %lld opened, %lld messages came\n",
-			crowd.what, (long long)crowd.opened,
-			(long long)crowd.count, (long long)crowd.delivered);
+		fprintf(stderr, "error: %s: %lld of %lld opened, %lld messages came\n", crowd.what,
+			(long long)crowd.opened, (long long)crowd.count,
+			(long long)crowd.delivered);
 	crowd.over = true;
 	if (buffer)
 		nopal_buffer_free(buffer);
@@ -375,12 +353,10 @@ static void crowd_declare(const struct crowd *crowd)
 		   "a message of %lld bytes, `" CROWD_LINK "`",
 		   (long long)crowd->destinations, (long long)crowd->sessions,
 		   (long long)crowd->bytes);
-	bench_note(crowd->report,
-		   "open, send, idle: processor time of both ends and the "
-		   "simulator; done: virtual time until all have it");
-	bench_note(crowd->report,
-		   "bytes are what this end has allocated, the message not "
-		   "among them; kept: by the endpoint, for the next time");
+	bench_note(crowd->report, "open, send, idle: processor time of both ends and the "
+				  "simulator; done: virtual time until all have it");
+	bench_note(crowd->report, "bytes are what this end has allocated, the message not "
+				  "among them; kept: by the endpoint, for the next time");
 }
 
 static bool crowd_words(struct crowd *crowd)
@@ -388,16 +364,13 @@ static bool crowd_words(struct crowd *crowd)
 	const struct bench_options *options = bench_options(crowd->report);
 
 	crowd->destinations = options->count ? options->count : CROWD_COUNT;
-	crowd->sessions =
-		options->sessions ? options->sessions : CROWD_SESSIONS;
+	crowd->sessions = options->sessions ? options->sessions : CROWD_SESSIONS;
 	crowd->bytes = options->size ? options->size : CROWD_BYTES;
-	if (crowd->destinations < 1 || crowd->destinations > CROWD_MOST ||
-	    crowd->sessions < 1 || crowd->bytes < 1 ||
-	    crowd->bytes > CROWD_MOST_BYTES) {
+	if (crowd->destinations < 1 || crowd->destinations > CROWD_MOST || crowd->sessions < 1 ||
+	    crowd->bytes < 1 || crowd->bytes > CROWD_MOST_BYTES) {
 		fprintf(stderr,
 			"error: this is no crowd to measure\n"
-			"  fix: say --count 1 to %d, --sessions 1 or more, "
-			"--size at most 16MiB\n",
+			"  fix: say --count 1 to %d, --sessions 1 or more, --size at most 16MiB\n",
 			CROWD_MOST);
 		return false;
 	}
@@ -410,8 +383,7 @@ static bool crowd_links(struct crowd *crowd)
 	struct nopal_link unused;
 
 	nopal_problems_init(&problems);
-	nopal_link_parse(CROWD_LINK, &crowd->forward, &crowd->reverse,
-			 &problems);
+	nopal_link_parse(CROWD_LINK, &crowd->forward, &crowd->reverse, &problems);
 	nopal_link_parse(CROWD_GONE, &crowd->gone, &unused, &problems);
 	return !tool_problems(&problems);
 }
@@ -423,11 +395,8 @@ static enum tool_exit crowd_row(struct crowd *row)
 	row->plan = bench_plan(row->what);
 	if (!row->plan)
 		return TOOL_BAD_INPUT;
-	for (row->round = 0;
-	     good && row->round < bench_options(row->report)->rounds;
-	     row->round++)
-		good = crowd_run(row, crowd_in_use) &&
-		       crowd_run(row, crowd_whole);
+	for (row->round = 0; good && row->round < bench_options(row->report)->rounds; row->round++)
+		good = crowd_run(row, crowd_in_use) && crowd_run(row, crowd_whole);
 	nopal_plan_unref(row->plan);
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
@@ -436,8 +405,7 @@ int bench_crowd(int argc, char **argv, struct bench_report *report)
 {
 	struct crowd row = { .report = report };
 	enum tool_exit exit = TOOL_BAD_INPUT;
-	char **words = bench_words(bench_options(report)->rows,
-				   "one_to_many_all,bulk");
+	char **words = bench_words(bench_options(report)->rows, "one_to_many_all,bulk");
 
 	if (words && crowd_words(&row) && crowd_links(&row)) {
 		crowd_declare(&row);
@@ -446,8 +414,7 @@ int bench_crowd(int argc, char **argv, struct bench_report *report)
 			row.what = argv[i];
 			exit = crowd_row(&row);
 		}
-		for (char **word = words;
-		     exit == TOOL_GOOD && argc == 0 && *word; word++) {
+		for (char **word = words; exit == TOOL_GOOD && argc == 0 && *word; word++) {
 			row.what = *word;
 			exit = crowd_row(&row);
 		}

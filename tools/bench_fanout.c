@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_fanout.c -- one sender, the same message to many sessions of one
- * endpoint, against plain UDP to as many peers.
+ * bench_fanout.c -- one sender, the same message to many sessions of one endpoint, against plain
+ * UDP to as many peers.
  *
  *     nopal bench fanout [HERE_NETNS THERE_NETNS THERE_ADDRESS]
  *
- * What is measured is the sender's processor time for a message to one peer.
- * "raw" hands a train a peer to sendmmsg, payload stored once, and gets a datagram
- * of one byte for each; nothing is resent.  A config stores the payload once, too.
- * Both keep a few messages under way.  Peers (--count: so many only) are 1, 10,
- * 100, 1000; messages have 14000 bytes (--size).
+ * What is measured is the sender's processor time for a message to one peer. "raw" hands a train a
+ * peer to sendmmsg, payload stored once, and gets a datagram of one byte for each; nothing is
+ * resent.  A config stores the payload once, too.  Both keep a few messages under way.  Peers
+ * (--count: so many only) are 1, 10, 100, 1000; messages have 14000 bytes (--size).
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -89,8 +88,7 @@ static void fanout_raw_partner(const struct bench_place *place, int tell)
 	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	bench_socket_buffers(fd);
 	bench_partner_tell(tell, port);
-	while (recvfrom(fd, bytes, room, 0, (struct sockaddr *)&from,
-			&length) >= 0 &&
+	while (recvfrom(fd, bytes, room, 0, (struct sockaddr *)&from, &length) >= 0 &&
 	       sendto(fd, bytes, 1, 0, (struct sockaddr *)&from, length) == 1)
 		length = sizeof(from);
 }
@@ -115,50 +113,42 @@ static void fanout_raw_headers(struct fanout_raw *raw)
 			.msg_iov = &raw->payload,
 			.msg_iovlen = 1,
 		};
-		raw->in[i].msg_hdr = (struct msghdr){ .msg_iov = &raw->answer,
-						      .msg_iovlen = 1 };
+		raw->in[i].msg_hdr = (struct msghdr){ .msg_iov = &raw->answer, .msg_iovlen = 1 };
 	}
 }
 
 /* An unconnected socket: to many peers each send names its own. */
-static bool fanout_raw_open(struct fanout *fanout, uint16_t port,
-			    struct fanout_raw *raw)
+static bool fanout_raw_open(struct fanout *fanout, uint16_t port, struct fanout_raw *raw)
 {
 	struct sockaddr nobody = { .sa_family = AF_UNSPEC };
 	struct timeval patience = { .tv_usec = FANOUT_LOST_US };
 	int segment = FANOUT_SEGMENT;
 
-	raw->fd =
-		bench_socket_connected(fanout->place.address, SOCK_DGRAM, port);
+	raw->fd = bench_socket_connected(fanout->place.address, SOCK_DGRAM, port);
 	raw->to_length = sizeof(raw->to);
 	raw->payload = (struct iovec){ calloc(1, fanout->size), fanout->size };
 	raw->most = fanout->peers * FANOUT_UNDER_WAY;
 	if (raw->most > FANOUT_RAW_MOST)
 		raw->most = FANOUT_RAW_MOST;
 	if (raw->fd < 0 || !raw->payload.iov_base ||
-	    getpeername(raw->fd, (struct sockaddr *)&raw->to,
-			&raw->to_length) ||
+	    getpeername(raw->fd, (struct sockaddr *)&raw->to, &raw->to_length) ||
 	    connect(raw->fd, &nobody, sizeof(nobody)))
 		return false;
 	bench_socket_buffers(raw->fd);
-	setsockopt(raw->fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-		   sizeof(patience));
+	setsockopt(raw->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (fanout->size > FANOUT_SEGMENT)
-		setsockopt(raw->fd, SOL_UDP, UDP_SEGMENT, &segment,
-			   sizeof(segment));
+		setsockopt(raw->fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
 	fanout_raw_headers(raw);
 	return true;
 }
 
 /* One visit to up to so many peers, once their number may be under way. */
-static void fanout_raw_visit(struct fanout *fanout, struct fanout_raw *raw,
-			     int64_t peers)
+static void fanout_raw_visit(struct fanout *fanout, struct fanout_raw *raw, int64_t peers)
 {
 	int sent;
 
 	while (raw->under_way > 0 && raw->under_way + peers > raw->most) {
-		int got = recvmmsg(raw->fd, raw->in, FANOUT_GSO_BATCH,
-				   MSG_WAITFORONE, NULL);
+		int got = recvmmsg(raw->fd, raw->in, FANOUT_GSO_BATCH, MSG_WAITFORONE, NULL);
 
 		raw->under_way -= got > 0 ? got : raw->under_way;
 	}
@@ -180,9 +170,7 @@ static void fanout_raw(struct fanout *fanout, uint16_t port)
 		int64_t left = fanout->peers;
 
 		while (left > 0) {
-			int64_t now = left < FANOUT_GSO_BATCH
-					      ? left
-					      : FANOUT_GSO_BATCH;
+			int64_t now = left < FANOUT_GSO_BATCH ? left : FANOUT_GSO_BATCH;
 
 			fanout_raw_visit(fanout, &raw, now);
 			left -= now;
@@ -217,13 +205,12 @@ static void fanout_to_all(struct fanout_side *side)
 	struct fanout *fanout = side->fanout;
 
 	for (int64_t i = 0; i < fanout->peers; i++)
-		side->under_way +=
-			nopal_send_buffer(side->sessions[i], side->payload, 0,
-					  fanout->size, 0) == 0;
+		side->under_way += nopal_send_buffer(side->sessions[i], side->payload, 0,
+						     fanout->size, 0) == 0;
 }
 
-/* To everyone, as often as those under way allow.  Some configs know a message's
- * fate before the call returns: they never leave this loop. */
+/* To everyone, as often as those under way allow.  Some configs know a message's fate before the
+ * call returns: they never leave this loop. */
 static void fanout_fill(struct fanout_side *side)
 {
 	int64_t most = (FANOUT_UNDER_WAY - 1) * side->fanout->peers;
@@ -240,8 +227,7 @@ static void fanout_fill(struct fanout_side *side)
 	side->filling = false;
 }
 
-static void fanout_on_sent(struct nopal_session *session, uint64_t cookie,
-			   int fate, void *user)
+static void fanout_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct fanout_side *side = user;
 
@@ -290,35 +276,31 @@ static const struct nopal_callbacks fanout_callbacks = {
 	.sent = fanout_on_sent,
 };
 
-static void fanout_config_partner(const struct fanout_row *row,
-				  const struct bench_place *place, int tell)
+static void fanout_config_partner(const struct fanout_row *row, const struct bench_place *place,
+				  int tell)
 {
 	struct fanout_side side = { .loop = loop_new(NULL) };
 
-	if (bench_partner_listen(side.loop, place, row->plan, &fanout_callbacks,
-				 &side, tell))
+	if (bench_partner_listen(side.loop, place, row->plan, &fanout_callbacks, &side, tell))
 		loop_run(side.loop);
 }
 
-static bool fanout_open_all(struct fanout_side *side,
-			    const struct nopal_address *peer)
+static bool fanout_open_all(struct fanout_side *side, const struct nopal_address *peer)
 {
 	struct fanout *fanout = side->fanout;
 	struct nopal_endpoint *endpoint = loop_endpoint_to(side->loop, peer);
 
 	side->sessions = calloc((size_t)fanout->peers, sizeof(*side->sessions));
 	side->payload = nopal_buffer_new(fanout->size);
-	side->late =
-		loop_event_new(side->loop, LOOP_TIMER, -1, fanout_stop, side);
+	side->late = loop_event_new(side->loop, LOOP_TIMER, -1, fanout_stop, side);
 	if (!endpoint || !side->sessions || !side->payload || !side->late)
 		return false;
 	memset(nopal_buffer_bytes(side->payload), 0, fanout->size);
 	/* all are known before the first is open */
 	nopal_batch_start(loop_world(side->loop));
 	for (int64_t i = 0; i < fanout->peers; i++)
-		side->sessions[i] =
-			nopal_session_open(endpoint, fanout->row->plan, peer,
-					   &fanout_callbacks, side);
+		side->sessions[i] = nopal_session_open(endpoint, fanout->row->plan, peer,
+						       &fanout_callbacks, side);
 	nopal_batch_stop(loop_world(side->loop));
 	fanout_all_open(side);
 	return side->sessions[fanout->peers - 1] != NULL;
@@ -348,8 +330,7 @@ static void fanout_config(struct fanout *fanout, uint16_t port)
 
 /* --------------------------------------------------------------------- rounds */
 
-static void fanout_partner(void *user, const struct bench_place *place,
-			   int tell)
+static void fanout_partner(void *user, const struct bench_place *place, int tell)
 {
 	const struct fanout_row *row = user;
 
@@ -359,16 +340,14 @@ static void fanout_partner(void *user, const struct bench_place *place,
 		fanout_raw_partner(place, tell);
 }
 
-static bool fanout_measure(struct fanout *fanout, struct fanout_row *row,
-			   int round)
+static bool fanout_measure(struct fanout *fanout, struct fanout_row *row, int round)
 {
 	struct bench_partner partner;
 	char path[FANOUT_PATH_ROOM];
 
 	fanout->row = row;
 	fanout->messages = 0;
-	if (!bench_partner_start(&partner, &fanout->place, fanout_partner,
-				 row)) {
+	if (!bench_partner_start(&partner, &fanout->place, fanout_partner, row)) {
 		bench_partner_end(&partner);
 		return false;
 	}
@@ -378,8 +357,7 @@ static bool fanout_measure(struct fanout *fanout, struct fanout_row *row,
 		fanout_raw(fanout, partner.port);
 	bench_partner_end(&partner);
 	if (fanout->messages == 0) {
-		fprintf(stderr, "%s: not all sessions opened, no value\n",
-			row->what);
+		fprintf(stderr, "%s: not all sessions opened, no value\n", row->what);
 		return true;
 	}
 	snprintf(path, sizeof(path), "1:%lld", (long long)fanout->peers);
@@ -390,25 +368,21 @@ static bool fanout_measure(struct fanout *fanout, struct fanout_row *row,
 					 .class = BENCH_NONE,
 					 .round = round,
 					 .value = (double)fanout->cpu_ns /
-						  (double)fanout->messages /
-						  FANOUT_US });
+						  (double)fanout->messages / FANOUT_US });
 	return true;
 }
 
-static enum tool_exit fanout_rounds(struct fanout *fanout,
-				    struct fanout_row *rows, int count)
+static enum tool_exit fanout_rounds(struct fanout *fanout, struct fanout_row *rows, int count)
 {
 	int64_t asked = bench_options(fanout->report)->count;
 	int order[BENCH_MOST_ROWS];
 
-	for (int round = 0; round < bench_options(fanout->report)->rounds;
-	     round++) {
+	for (int round = 0; round < bench_options(fanout->report)->rounds; round++) {
 		for (int size = 0; size < FANOUT_SIZES; size++) {
 			fanout->peers = asked > 0 ? asked : fanout_peers[size];
 			bench_shuffle(order, count);
 			for (int i = 0; i < count; i++)
-				if (!fanout_measure(fanout, &rows[order[i]],
-						    round))
+				if (!fanout_measure(fanout, &rows[order[i]], round))
 					return TOOL_ENVIRONMENT;
 			if (asked > 0)
 				break;
@@ -417,8 +391,7 @@ static enum tool_exit fanout_rounds(struct fanout *fanout,
 	return TOOL_GOOD;
 }
 
-static bool fanout_row(const struct fanout *fanout, const char *what,
-		       struct fanout_row *row)
+static bool fanout_row(const struct fanout *fanout, const char *what, struct fanout_row *row)
 {
 	*row = (struct fanout_row){ .what = what };
 	if (strcmp(what, "raw") == 0)
@@ -441,8 +414,7 @@ static bool fanout_read(struct fanout *fanout, int argc, char **argv)
 	fanout->size = FANOUT_SIZE;
 	if (options->size > 0 && options->size <= FANOUT_MOST_SIZE)
 		fanout->size = (uint32_t)options->size;
-	if (options->size <= FANOUT_MOST_SIZE &&
-	    options->count <= FANOUT_MOST_PEERS)
+	if (options->size <= FANOUT_MOST_SIZE && options->count <= FANOUT_MOST_PEERS)
 		return bench_place_of(argc, argv, &fanout->place);
 	fprintf(stderr,
 		"error: at most %d bytes of a message and %d peers\n"
@@ -453,16 +425,13 @@ static bool fanout_read(struct fanout *fanout, int argc, char **argv)
 
 static void fanout_declare(const struct fanout *fanout)
 {
-	bench_measure(fanout->report, "processor", "us a message",
-		      BENCH_LESS_IS_BETTER);
+	bench_measure(fanout->report, "processor", "us a message", BENCH_LESS_IS_BETTER);
 	bench_reference(fanout->report, BENCH_NONE, "raw");
 	bench_note(fanout->report,
-		   "the sender's processor time for a message of %u bytes to "
-		   "one of so many peers",
+		   "the sender's processor time for a message of %u bytes to one of so many peers",
 		   fanout->size);
-	bench_note(fanout->report,
-		   "raw: a train a peer, sendmmsg for 64 of them; each message "
-		   "is answered by one byte");
+	bench_note(fanout->report, "raw: a train a peer, sendmmsg for 64 of them; each message "
+				   "is answered by one byte");
 }
 
 int bench_fanout(int argc, char **argv, struct bench_report *report)
@@ -474,8 +443,7 @@ int bench_fanout(int argc, char **argv, struct bench_report *report)
 	int count = 0;
 	bool good = words && fanout_read(&fanout, argc, argv);
 
-	for (char **word = words; good && *word && count < BENCH_MOST_ROWS;
-	     word++)
+	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++)
 		good = fanout_row(&fanout, *word, &rows[count++]);
 	if (good) {
 		fanout_declare(&fanout);

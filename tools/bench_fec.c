@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_fec.c -- erasure codes: ours against ISA-L's own encoding, on the same
- * buffers.
+ * bench_fec.c -- erasure codes: ours against ISA-L's own encoding, on the same buffers.
  *
  *     nopal bench fec
  *
- * The program tests/bench/fec_speed measures, as it uses names that are not for
- * applications; a line of it is "WHAT SHAPE MEASURE GBYTES_A_SECOND".
+ * The program tests/bench/fec_speed measures, as it uses names that are not for applications; a
+ * line of it is "WHAT SHAPE MEASURE GBYTES_A_SECOND".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +31,7 @@ static bool fec_line(struct bench_report *report, const char *line, int round)
 	char path[2 * FEC_WORD_ROOM + sizeof(" ")];
 	double value;
 
-	if (sscanf(line, "%63s %63s %63s %lf", what, shape, measure, &value) !=
-	    4)
+	if (sscanf(line, "%63s %63s %63s %lf", what, shape, measure, &value) != 4)
 		return false;
 	snprintf(path, sizeof(path), "%s %s", shape, measure);
 	bench_add(report, &(struct bench_value){ .what = what,
@@ -45,8 +43,7 @@ static bool fec_line(struct bench_report *report, const char *line, int round)
 	return true;
 }
 
-static bool fec_round(struct bench_report *report, const char *program,
-		      int round)
+static bool fec_round(struct bench_report *report, const char *program, int round)
 {
 	double seconds = bench_options(report)->seconds;
 	char command[FEC_COMMAND_ROOM], line[FEC_LINE_ROOM];
@@ -81,9 +78,8 @@ int bench_fec(int argc, char **argv, struct bench_report *report)
 	bench_reference(report, BENCH_NONE, "isal");
 	bench_note(report, "gigabytes of source bytes a second, in symbols of "
 			   "1400 bytes, on one core");
-	bench_note(report, "isal has its tables and inverses before; ours "
-			   "keeps the inverse while the same symbols are "
-			   "lost (rebuild), and finds it where others are "
+	bench_note(report, "isal has its tables and inverses before; ours keeps the inverse while "
+			   "the same symbols are lost (rebuild), and finds it where others are "
 			   "(anew)");
 	for (int round = 0; round < bench_options(report)->rounds; round++) {
 		if (fec_round(report, program, round))

@@ -4,11 +4,10 @@
  *
  *     nopal bench messages [HERE_NETNS THERE_NETNS THERE_ADDRESS]
  *
- * The partner sends messages of 64 bytes (--size) as fast as it may; this process
- * counts what arrives.  "raw" is a datagram a message, 64 of them a sendmmsg and
- * a recvmmsg; "raw-gso" sends the same datagrams in trains and receives them so.
- * A config sends 64 messages a batch; with "+coalesce" behind its name short
- * messages share datagrams.
+ * The partner sends messages of 64 bytes (--size) as fast as it may; this process counts what
+ * arrives.  "raw" is a datagram a message, 64 of them a sendmmsg and a recvmmsg; "raw-gso" sends
+ * the same datagrams in trains and receives them so.  A config sends 64 messages a batch; with
+ * "+coalesce" behind its name short messages share datagrams.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -87,8 +86,8 @@ static void messages_flood_raw(int fd, uint32_t size)
 {
 	struct messages_batch *batch = messages_batch_new(size);
 
-	while (batch && (sendmmsg(fd, batch->headers, MESSAGES_BATCH, 0) > 0 ||
-			 errno == ENOBUFS || errno == ECONNREFUSED))
+	while (batch && (sendmmsg(fd, batch->headers, MESSAGES_BATCH, 0) > 0 || errno == ENOBUFS ||
+			 errno == ECONNREFUSED))
 		;
 }
 
@@ -98,15 +97,14 @@ static void messages_flood_gso(int fd, uint32_t size)
 	int segment = (int)size;
 
 	setsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
-	while (bytes &&
-	       (send(fd, bytes, (size_t)MESSAGES_BATCH * size, 0) > 0 ||
-		errno == ENOBUFS || errno == ECONNREFUSED))
+	while (bytes && (send(fd, bytes, (size_t)MESSAGES_BATCH * size, 0) > 0 ||
+			 errno == ENOBUFS || errno == ECONNREFUSED))
 		;
 }
 
 /* The first datagram says whom to flood. */
-static void messages_raw_partner(const struct messages_row *row,
-				 const struct bench_place *place, int tell)
+static void messages_raw_partner(const struct messages_row *row, const struct bench_place *place,
+				 int tell)
 {
 	struct sockaddr_storage from;
 	socklen_t length = sizeof(from);
@@ -117,8 +115,7 @@ static void messages_raw_partner(const struct messages_row *row,
 	if (fd < 0)
 		return;
 	bench_partner_tell(tell, port);
-	if (recvfrom(fd, &byte, sizeof(byte), 0, (struct sockaddr *)&from,
-		     &length) < 0 ||
+	if (recvfrom(fd, &byte, sizeof(byte), 0, (struct sockaddr *)&from, &length) < 0 ||
 	    connect(fd, (struct sockaddr *)&from, length))
 		return;
 	if (row->kind == MESSAGES_GSO)
@@ -133,8 +130,7 @@ static void messages_take_raw(struct messages *messages, int fd)
 	int got;
 
 	do {
-		got = batch ? recvmmsg(fd, batch->headers, MESSAGES_BATCH,
-				       MSG_WAITFORONE, NULL)
+		got = batch ? recvmmsg(fd, batch->headers, MESSAGES_BATCH, MSG_WAITFORONE, NULL)
 			    : -1;
 	} while (got > 0 && messages_count(messages, (uint64_t)got));
 	free(batch);
@@ -157,8 +153,7 @@ static void messages_take_gso(struct messages *messages, int fd)
 static void messages_raw(struct messages *messages, uint16_t port)
 {
 	struct timeval silent = { .tv_usec = MESSAGES_SILENT_MS * MESSAGES_MS };
-	int fd = bench_socket_connected(messages->place.address, SOCK_DGRAM,
-					port);
+	int fd = bench_socket_connected(messages->place.address, SOCK_DGRAM, port);
 
 	if (fd < 0)
 		return;
@@ -193,8 +188,7 @@ static void messages_on_step(void *user)
 
 	nopal_batch_start(world);
 	for (int i = 0; i < MESSAGES_BATCH && !side->full; i++)
-		side->full =
-			nopal_send(side->session, bytes, side->size, 0) != 0;
+		side->full = nopal_send(side->session, bytes, side->size, 0) != 0;
 	nopal_batch_stop(world);
 	if (!side->full)
 		loop_event_start(side->step, 0);
@@ -211,8 +205,8 @@ static void messages_on_writable(struct nopal_session *session, void *user)
 	loop_event_start(side->step, 0);
 }
 
-static void messages_on_received(struct nopal_session *session,
-				 struct nopal_message *message, void *user)
+static void messages_on_received(struct nopal_session *session, struct nopal_message *message,
+				 void *user)
 {
 	struct messages_side *side = user;
 
@@ -239,8 +233,7 @@ static void *messages_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void messages_on_ended(struct nopal_session *session, int end,
-			      const char *text, void *user)
+static void messages_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct messages_side *side = user;
 
@@ -258,17 +251,14 @@ static const struct nopal_callbacks messages_callbacks = {
 	.ended = messages_on_ended,
 };
 
-static void messages_config_partner(const struct messages_row *row,
-				    const struct bench_place *place, int tell)
+static void messages_config_partner(const struct messages_row *row, const struct bench_place *place,
+				    int tell)
 {
-	struct messages_side side = { .size = row->size,
-				      .loop = loop_new(NULL) };
+	struct messages_side side = { .size = row->size, .loop = loop_new(NULL) };
 
 	if (side.loop)
-		side.step = loop_event_new(side.loop, LOOP_TIMER, -1,
-					   messages_on_step, &side);
-	if (bench_partner_listen(side.loop, place, row->plan,
-				 &messages_callbacks, &side, tell))
+		side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_step, &side);
+	if (bench_partner_listen(side.loop, place, row->plan, &messages_callbacks, &side, tell))
 		loop_run(side.loop);
 }
 
@@ -281,15 +271,12 @@ static void messages_on_over(void *user)
 
 static void messages_config(struct messages *messages, uint16_t port)
 {
-	struct messages_side side = { .messages = messages,
-				      .loop = loop_new(NULL) };
+	struct messages_side side = { .messages = messages, .loop = loop_new(NULL) };
 
 	if (!side.loop)
 		return;
-	side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_over,
-				   &side);
-	if (side.step && bench_partner_open(side.loop, &messages->place, port,
-					    messages->row->plan,
+	side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_over, &side);
+	if (side.step && bench_partner_open(side.loop, &messages->place, port, messages->row->plan,
 					    &messages_callbacks, &side)) {
 		loop_event_start(side.step, messages->end_ns - bench_now_ns());
 		loop_run(side.loop);
@@ -300,8 +287,7 @@ static void messages_config(struct messages *messages, uint16_t port)
 
 /* --------------------------------------------------------------------- rounds */
 
-static void messages_partner(void *user, const struct bench_place *place,
-			     int tell)
+static void messages_partner(void *user, const struct bench_place *place, int tell)
 {
 	const struct messages_row *row = user;
 
@@ -311,15 +297,12 @@ static void messages_partner(void *user, const struct bench_place *place,
 		messages_raw_partner(row, place, tell);
 }
 
-static bool messages_measure(struct bench_report *report,
-			     struct messages *messages,
+static bool messages_measure(struct bench_report *report, struct messages *messages,
 			     struct messages_row *row, int round)
 {
-	int64_t for_ns =
-		(int64_t)(bench_options(report)->seconds * NOPAL_SECOND);
+	int64_t for_ns = (int64_t)(bench_options(report)->seconds * NOPAL_SECOND);
 	struct bench_partner partner;
-	bool good = bench_partner_start(&partner, &messages->place,
-					messages_partner, row);
+	bool good = bench_partner_start(&partner, &messages->place, messages_partner, row);
 
 	messages->row = row;
 	messages->count = 0;
@@ -332,19 +315,17 @@ static bool messages_measure(struct bench_report *report,
 	bench_partner_end(&partner);
 	if (good)
 		bench_add(report,
-			  &(struct bench_value){
-				  .what = row->what,
-				  .path = messages->place.here ? "netns" : "lo",
-				  .measure = "delivered",
-				  .class = BENCH_NONE,
-				  .round = round,
-				  .value = (double)messages->count /
-					   ((double)for_ns / NOPAL_SECOND) });
+			  &(struct bench_value){ .what = row->what,
+						 .path = messages->place.here ? "netns" : "lo",
+						 .measure = "delivered",
+						 .class = BENCH_NONE,
+						 .round = round,
+						 .value = (double)messages->count /
+							  ((double)for_ns / NOPAL_SECOND) });
 	return good;
 }
 
-static enum tool_exit messages_rounds(struct bench_report *report,
-				      struct messages *messages,
+static enum tool_exit messages_rounds(struct bench_report *report, struct messages *messages,
 				      struct messages_row *rows, int count)
 {
 	int order[BENCH_MOST_ROWS];
@@ -352,15 +333,13 @@ static enum tool_exit messages_rounds(struct bench_report *report,
 	for (int round = 0; round < bench_options(report)->rounds; round++) {
 		bench_shuffle(order, count);
 		for (int i = 0; i < count; i++)
-			if (!messages_measure(report, messages, &rows[order[i]],
-					      round))
+			if (!messages_measure(report, messages, &rows[order[i]], round))
 				return TOOL_ENVIRONMENT;
 	}
 	return TOOL_GOOD;
 }
 
-static bool messages_row(const char *what, int64_t size,
-			 struct messages_row *row)
+static bool messages_row(const char *what, int64_t size, struct messages_row *row)
 {
 	*row = (struct messages_row){ .what = what, .size = (uint32_t)size };
 	if (strcmp(what, "raw") == 0)
@@ -391,17 +370,15 @@ static void messages_declare(struct bench_report *report, int64_t size)
 {
 	bench_measure(report, "delivered", "1/s", BENCH_MORE_IS_BETTER);
 	bench_reference(report, BENCH_NONE, "raw");
-	bench_note(report,
-		   "messages of %lld bytes that arrived in a second, sent in "
-		   "batches of %d",
+	bench_note(report, "messages of %lld bytes that arrived in a second, sent in batches of %d",
 		   (long long)size, MESSAGES_BATCH);
 }
 
 int bench_messages(int argc, char **argv, struct bench_report *report)
 {
-	char **words = bench_words(bench_options(report)->rows,
-				   "raw,raw-gso,ctp_minimal,"
-				   "ctp_minimal+coalesce,bulk,bulk+coalesce");
+	char **words =
+		bench_words(bench_options(report)->rows,
+			    "raw,raw-gso,ctp_minimal,ctp_minimal+coalesce,bulk,bulk+coalesce");
 	struct messages_row rows[BENCH_MOST_ROWS];
 	struct messages messages = { .count = 0 };
 	enum tool_exit exit = TOOL_BAD_INPUT;
@@ -410,8 +387,7 @@ int bench_messages(int argc, char **argv, struct bench_report *report)
 	bool good = words && bench_place_of(argc, argv, &messages.place) &&
 		    messages_size(report, &size);
 
-	for (char **word = words; good && *word && count < BENCH_MOST_ROWS;
-	     word++)
+	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++)
 		good = messages_row(*word, size, &rows[count++]);
 	if (good) {
 		messages_declare(report, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_pair.c -- this process and its partner on cores, in namespaces, and the
- * plain sockets between them.
+ * bench_pair.c -- this process and its partner on cores, in namespaces, and the plain sockets
+ * between them.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -70,8 +70,7 @@ bool bench_enter(const char *netns)
 
 	if (!netns)
 		return true;
-	snprintf(path, sizeof(path), "%s%s",
-		 strchr(netns, '/') ? "" : "/run/netns/", netns);
+	snprintf(path, sizeof(path), "%s%s", strchr(netns, '/') ? "" : "/run/netns/", netns);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	good = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
 	if (!good)
@@ -147,8 +146,7 @@ struct nopal_plan *bench_plan(const char *row)
 	if (plan && !fused)
 		nopal_plan_interpret(plan);
 	if (!plan || !fused ||
-	    strncmp(nopal_plan_runs(plan), PAIR_RUNS_FUSED,
-		    strlen(PAIR_RUNS_FUSED)) == 0)
+	    strncmp(nopal_plan_runs(plan), PAIR_RUNS_FUSED, strlen(PAIR_RUNS_FUSED)) == 0)
 		return plan;
 	fprintf(stderr,
 		"error: %s: %s\n"
@@ -172,8 +170,8 @@ bool bench_program(const char *name, char *path, size_t room)
 	if (said)
 		snprintf(path, room, "%s/%s", said, name);
 	else
-		snprintf(path, room, "%.*s" PAIR_BESIDE "/%s",
-			 slash ? (int)(slash + 1 - self) : 0, self, name);
+		snprintf(path, room, "%.*s" PAIR_BESIDE "/%s", slash ? (int)(slash + 1 - self) : 0,
+			 self, name);
 	return access(path, X_OK) == 0;
 }
 
@@ -186,9 +184,8 @@ void bench_partner_tell(int tell, uint16_t port)
 }
 
 bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
-			  struct nopal_plan *plan,
-			  const struct nopal_callbacks *callbacks, void *user,
-			  int tell)
+			  struct nopal_plan *plan, const struct nopal_callbacks *callbacks,
+			  void *user, int tell)
 {
 	struct nopal_endpoint *endpoint = NULL;
 	struct nopal_address local;
@@ -196,30 +193,27 @@ bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
 	if (loop && bench_address(place->address, 0, &local))
 		endpoint = nopal_endpoint_open(loop_world(loop), &local, NULL);
 	if (!endpoint ||
-	    nopal_endpoint_allow(endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS,
-				 callbacks, user))
+	    nopal_endpoint_allow(endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS, callbacks, user))
 		return false;
 	nopal_endpoint_local(endpoint, &local);
 	bench_partner_tell(tell, local.port);
 	return true;
 }
 
-bool bench_partner_open(struct loop *loop, const struct bench_place *place,
-			uint16_t port, struct nopal_plan *plan,
-			const struct nopal_callbacks *callbacks, void *user)
+bool bench_partner_open(struct loop *loop, const struct bench_place *place, uint16_t port,
+			struct nopal_plan *plan, const struct nopal_callbacks *callbacks,
+			void *user)
 {
 	struct nopal_endpoint *endpoint = NULL;
 	struct nopal_address peer;
 
 	if (bench_address(place->address, port, &peer))
 		endpoint = loop_endpoint_to(loop, &peer);
-	return endpoint &&
-	       nopal_session_open(endpoint, plan, &peer, callbacks, user);
+	return endpoint && nopal_session_open(endpoint, plan, &peer, callbacks, user);
 }
 
-__attribute__((noreturn)) static void
-pair_partner(const struct bench_place *place, bench_partner_runs *runs,
-	     void *user, int tell)
+__attribute__((noreturn)) static void pair_partner(const struct bench_place *place,
+						   bench_partner_runs *runs, void *user, int tell)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	bench_pin(PAIR_CORE_THERE);
@@ -228,8 +222,7 @@ pair_partner(const struct bench_place *place, bench_partner_runs *runs,
 	_exit(1);
 }
 
-bool bench_partner_start(struct bench_partner *partner,
-			 const struct bench_place *place,
+bool bench_partner_start(struct bench_partner *partner, const struct bench_place *place,
 			 bench_partner_runs *runs, void *user)
 {
 	int pipes[2];
@@ -243,9 +236,8 @@ bool bench_partner_start(struct bench_partner *partner,
 	if (partner->process == 0)
 		pair_partner(place, runs, user, pipes[1]);
 	close(pipes[1]);
-	good = partner->process > 0 &&
-	       read(pipes[0], &partner->port, sizeof(partner->port)) ==
-		       (ssize_t)sizeof(partner->port);
+	good = partner->process > 0 && read(pipes[0], &partner->port, sizeof(partner->port)) ==
+					       (ssize_t)sizeof(partner->port);
 	close(pipes[0]);
 	if (!good)
 		fprintf(stderr, "error: the other process did not start\n");
@@ -269,8 +261,7 @@ union pair_name {
 	struct sockaddr_in6 v6;
 };
 
-static socklen_t pair_name_of(const char *address, uint16_t port,
-			      union pair_name *name)
+static socklen_t pair_name_of(const char *address, uint16_t port, union pair_name *name)
 {
 	memset(name, 0, sizeof(*name));
 	if (inet_pton(AF_INET, address, &name->v4.sin_addr) == 1) {
@@ -286,8 +277,8 @@ static socklen_t pair_name_of(const char *address, uint16_t port,
 	return 0;
 }
 
-static int pair_socket(const char *address, int type, uint16_t port,
-		       union pair_name *name, socklen_t *length)
+static int pair_socket(const char *address, int type, uint16_t port, union pair_name *name,
+		       socklen_t *length)
 {
 	int fd;
 
@@ -306,8 +297,7 @@ int bench_socket_bound(const char *address, int type, uint16_t *ret_port)
 
 	if (fd < 0)
 		return fd;
-	if (bind(fd, &name.any, length) ||
-	    getsockname(fd, &name.any, &length)) {
+	if (bind(fd, &name.any, length) || getsockname(fd, &name.any, &length)) {
 		int error = -errno;
 
 		close(fd);
@@ -342,8 +332,7 @@ void bench_socket_buffers(int fd)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
-bool bench_address(const char *address, uint16_t port,
-		   struct nopal_address *ret_address)
+bool bench_address(const char *address, uint16_t port, struct nopal_address *ret_address)
 {
 	char text[PAIR_TEXT_BYTES];
 	const char *form = strchr(address, ':') ? "[%s]:%u" : "%s:%u";

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_pingpong.c -- round trips of 64 bytes: plain UDP, the kernel's TCP, and
- * configs, each asleep while it waits and spinning.
+ * bench_pingpong.c -- round trips of 64 bytes: plain UDP, the kernel's TCP, and configs, each
+ * asleep while it waits and spinning.
  *
  *     nopal bench pingpong [HERE_NETNS THERE_NETNS THERE_ADDRESS]
  *
- * Two processes, one a core.  "sleep" is a blocking receive, for a config its
- * loop; "spin" asks again and again without blocking, for a config
- * nopal_live_poll; "linger" is its loop that polls for a while after each arrival.
- * Plain UDP is connected on both sides: the least that the kernel does for a
- * datagram.  A value is a round's median or tail; "over raw" is the difference of
+ * Two processes, one a core.  "sleep" is a blocking receive, for a config its loop; "spin" asks
+ * again and again without blocking, for a config nopal_live_poll; "linger" is its loop that polls
+ * for a while after each arrival.  Plain UDP is connected on both sides: the least that the kernel
+ * does for a datagram.  A value is a round's median or tail; "over raw" is the difference of
  * medians to plain UDP of the same way and round.
  */
 #include <stdlib.h>
@@ -94,12 +93,10 @@ static bool ping_measure(struct ping *ping, struct ping_row *row)
 	if (!trips_run(&trips, &ping->place))
 		return false;
 	if (trips.done < ping->count) {
-		fprintf(stderr, "%s: a message got lost, no value\n",
-			row->what);
+		fprintf(stderr, "%s: a message got lost, no value\n", row->what);
 		return true;
 	}
-	qsort(ping->trips_ns, (size_t)ping->count, sizeof(*ping->trips_ns),
-	      ping_before);
+	qsort(ping->trips_ns, (size_t)ping->count, sizeof(*ping->trips_ns), ping_before);
 	row->p50_us = ping_share(ping, 500);
 	ping_add(ping, "p50", row->p50_us);
 	ping_add(ping, "p99", ping_share(ping, 990));
@@ -108,8 +105,7 @@ static bool ping_measure(struct ping *ping, struct ping_row *row)
 }
 
 /* Differences to plain UDP, the same way awake. */
-static void ping_differ(struct ping *ping, const struct ping_row *rows,
-			int count)
+static void ping_differ(struct ping *ping, const struct ping_row *rows, int count)
 {
 	double raw_us[TRIPS_WAYS] = { 0 };
 
@@ -125,13 +121,11 @@ static void ping_differ(struct ping *ping, const struct ping_row *rows,
 	}
 }
 
-static enum tool_exit ping_rounds(struct ping *ping, struct ping_row *rows,
-				  int count)
+static enum tool_exit ping_rounds(struct ping *ping, struct ping_row *rows, int count)
 {
 	int order[BENCH_MOST_ROWS];
 
-	for (; ping->round < bench_options(ping->report)->rounds;
-	     ping->round++) {
+	for (; ping->round < bench_options(ping->report)->rounds; ping->round++) {
 		bench_shuffle(order, count);
 		for (int i = 0; i < count; i++)
 			if (!ping_measure(ping, &rows[order[i]]))
@@ -160,8 +154,7 @@ static bool ping_row_add(struct ping_row *rows, int *count, const char *what)
 		if (!plan)
 			return false;
 	}
-	for (enum trips_way way = TRIPS_SLEEP;
-	     way < ways && *count < BENCH_MOST_ROWS; way++)
+	for (enum trips_way way = TRIPS_SLEEP; way < ways && *count < BENCH_MOST_ROWS; way++)
 		rows[(*count)++] = (struct ping_row){
 			.what = what,
 			.kind = kind,
@@ -183,9 +176,8 @@ static void ping_declare(struct bench_report *report)
 		   "round trips of %d bytes between two processes, one "
 		   "a core; raw is UDP, connected on both sides",
 		   PING_BYTES);
-	bench_note(report,
-		   "linger: asleep, but polls for 50 us after each arrival; "
-		   "compare it with spin");
+	bench_note(report, "linger: asleep, but polls for 50 us after each arrival; "
+			   "compare it with spin");
 }
 
 int bench_pingpong(int argc, char **argv, struct bench_report *report)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_plot.c -- a report as a plot, by gnuplot: a panel for each path, a bar
- * for each row, the quartiles as whiskers, the classes in colours of their own.
+ * bench_plot.c -- a report as a plot, by gnuplot: a panel for each path, a bar for each row, the
+ * quartiles as whiskers, the classes in colours of their own.
  */
 #include <string.h>
 
@@ -16,8 +16,7 @@ enum {
 
 static bool plot_begins_path(const struct bench_report *report, int row)
 {
-	return row == 0 ||
-	       strcmp(report->rows[row].path, report->rows[row - 1].path) != 0;
+	return row == 0 || strcmp(report->rows[row].path, report->rows[row - 1].path) != 0;
 }
 
 static int plot_panels(const struct bench_report *report)
@@ -30,30 +29,23 @@ static int plot_panels(const struct bench_report *report)
 }
 
 /* "place median low high class label" of the rows from `first` on its path. */
-static int plot_data(const struct bench_report *report, int first, int panel,
-		     FILE *out)
+static int plot_data(const struct bench_report *report, int first, int panel, FILE *out)
 {
 	int row = first;
 
 	fprintf(out, "$panel%d << EOD\n", panel);
-	for (; row < report->row_count &&
-	       (row == first || !plot_begins_path(report, row));
-	     row++) {
+	for (; row < report->row_count && (row == first || !plot_begins_path(report, row)); row++) {
 		const struct bench_report_row *one = &report->rows[row];
-		struct bench_spread spread =
-			bench_report_values(report, one, 0);
+		struct bench_spread spread = bench_report_values(report, one, 0);
 
-		fprintf(out, "%d %g %g %g %d \"%s (%s)\"\n", row - first,
-			spread.median, spread.low, spread.high,
-			(int)one->class + 1, one->what,
-			bench_class_name(one->class));
+		fprintf(out, "%d %g %g %g %d \"%s (%s)\"\n", row - first, spread.median, spread.low,
+			spread.high, (int)one->class + 1, one->what, bench_class_name(one->class));
 	}
 	fprintf(out, "EOD\n");
 	return row - first;
 }
 
-static void plot_panel(const struct bench_report *report, int first, int panel,
-		       FILE *out)
+static void plot_panel(const struct bench_report *report, int first, int panel, FILE *out)
 {
 	int rows = plot_data(report, first, panel, out);
 
@@ -61,13 +53,11 @@ static void plot_panel(const struct bench_report *report, int first, int panel,
 		"set title \"%s %s\" noenhanced\n"
 		"set xlabel \"%s, %s: median and quartiles\" noenhanced\n"
 		"set yrange [%d.5:-0.5]\n"
-		"plot $panel%d using ($2/2):1:($2/2):(0.35):5:"
-		"ytic(stringcolumn(6)) with boxxyerror lc variable fs solid "
-		"0.5 notitle, '' using 2:1:3:4 with xerrorbars pt 0 "
-		"lc rgb 'black' notitle\n",
-		report->name, report->rows[first].path,
-		report->measures[0].name, report->measures[0].unit, rows - 1,
-		panel);
+		"plot $panel%d using ($2/2):1:($2/2):(0.35):5:ytic(stringcolumn(6)) with "
+		"boxxyerror lc variable fs solid 0.5 notitle, '' using 2:1:3:4 with xerrorbars pt "
+		"0 lc rgb 'black' notitle\n",
+		report->name, report->rows[first].path, report->measures[0].name,
+		report->measures[0].unit, rows - 1, panel);
 }
 
 static void plot_script(const void *what, FILE *out)

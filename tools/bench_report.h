@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_report.h -- the report of a measurement from its inside: for what prints
- * it, and for tests.  Measurements themselves need bench.h alone.
+ * bench_report.h -- the report of a measurement from its inside: for what prints it, and for tests.
+ * Measurements themselves need bench.h alone.
  */
 #ifndef NOPAL_BENCH_REPORT_H
 #define NOPAL_BENCH_REPORT_H
@@ -51,26 +51,22 @@ struct bench_report {
 	int note_count;
 };
 
-struct bench_report *bench_report_new(const char *name,
-				      const struct bench_options *options);
+struct bench_report *bench_report_new(const char *name, const struct bench_options *options);
 void bench_report_free(struct bench_report *report);
 
 /* Rows by path, then class, then the first measure, best first. */
 void bench_report_sort(struct bench_report *report);
-const struct bench_report_row *
-bench_report_row(const struct bench_report *report, const char *path,
-		 const char *what);
+const struct bench_report_row *bench_report_row(const struct bench_report *report, const char *path,
+						const char *what);
 struct bench_spread bench_report_values(const struct bench_report *report,
-					const struct bench_report_row *row,
-					int measure);
+					const struct bench_report_row *row, int measure);
 /* Per-round ratios to the best reference of the row's class and path. */
 struct bench_spread bench_report_ratios(const struct bench_report *report,
-					const struct bench_report_row *row,
-					int measure);
+					const struct bench_report_row *row, int measure);
 /* Per-round ratios to another row of the path. */
 struct bench_spread bench_report_versus(const struct bench_report *report,
-					const struct bench_report_row *row,
-					const char *what, int measure);
+					const struct bench_report_row *row, const char *what,
+					int measure);
 
 void bench_report_table(struct bench_report *report, FILE *out);
 /* One document.  False: it could not be written, which was said. */

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_sessions.c -- many sessions on one port: how fast they open, what they
- * take when they are idle, and what it costs to have them.
+ * bench_sessions.c -- many sessions on one port: how fast they open, what they take when they are
+ * idle, and what it costs to have them.
  *
  *     nopal bench sessions [HERE_NETNS THERE_NETNS THERE_ADDRESS]
  *
- * This process opens --count sessions (default 100000) to its partner, a few at a
- * time; each sends a byte, which comes back.  "opened" counts sessions whose byte
- * came back, a second, over the last nine tenths.  "bytes" is what the C library
- * says is allocated here, as the slope between a tenth of the sessions and all of
- * them, when all are silent; "resident" the growth of what the kernel has for
- * both processes, one end.  "idle" is the processor time of both processes in
- * fifteen seconds of silence: every session of a config with keep_alive has a
- * probe in them.
+ * This process opens --count sessions (default 100000) to its partner, a few at a time; each sends
+ * a byte, which comes back.  "opened" counts sessions whose byte came back, a second, over the last
+ * nine tenths.  "bytes" is what the C library says is allocated here, as the slope between a tenth
+ * of the sessions and all of them, when all are silent; "resident" the growth of what the kernel
+ * has for both processes, one end.  "idle" is the processor time of both processes in fifteen
+ * seconds of silence: every session of a config with keep_alive has a probe in them.
  */
 #include <malloc.h>
 #include <stdlib.h>
@@ -66,8 +64,8 @@ struct sessions {
 
 /* ----------------------------------------------------------------- the partner */
 
-static void sessions_on_byte(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void sessions_on_byte(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	(void)message;
 	(void)user;
@@ -78,14 +76,12 @@ static const struct nopal_callbacks sessions_there = {
 	.received = sessions_on_byte,
 };
 
-static void sessions_partner(void *user, const struct bench_place *place,
-			     int tell)
+static void sessions_partner(void *user, const struct bench_place *place, int tell)
 {
 	const struct sessions_row *row = user;
 	struct loop *loop = loop_new(NULL);
 
-	if (bench_partner_listen(loop, place, row->plan, &sessions_there, NULL,
-				 tell))
+	if (bench_partner_listen(loop, place, row->plan, &sessions_there, NULL, tell))
 		loop_run(loop);
 }
 
@@ -97,11 +93,10 @@ static void sessions_on_opened(struct nopal_session *session, void *user)
 	nopal_send(session, "", 1, 0);
 }
 
-static void sessions_on_back(struct nopal_session *session,
-			     struct nopal_message *message, void *user);
+static void sessions_on_back(struct nopal_session *session, struct nopal_message *message,
+			     void *user);
 
-static void sessions_on_ended(struct nopal_session *session, int end,
-			      const char *text, void *user)
+static void sessions_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct sessions_one *one = user;
 
@@ -127,15 +122,14 @@ static void sessions_fill(struct sessions *all)
 		struct sessions_one *one = &all->one[all->opened++];
 
 		one->all = all;
-		one->session =
-			nopal_session_open(all->endpoint, all->row->plan,
-					   &all->peer, &sessions_here, one);
+		one->session = nopal_session_open(all->endpoint, all->row->plan, &all->peer,
+						  &sessions_here, one);
 		all->failed = !one->session;
 	}
 }
 
-static void sessions_on_back(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void sessions_on_back(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	struct sessions_one *one = user;
 	struct sessions *all = one->all;
@@ -190,8 +184,7 @@ static void sessions_on_over(void *user)
 
 static void sessions_wait(struct sessions *all, int64_t duration_ns)
 {
-	struct loop_event *over = loop_event_new(all->loop, LOOP_TIMER, -1,
-						 sessions_on_over, all);
+	struct loop_event *over = loop_event_new(all->loop, LOOP_TIMER, -1, sessions_on_over, all);
 
 	if (!over)
 		return;
@@ -227,8 +220,7 @@ static double sessions_resident(pid_t process)
 
 static double sessions_both_resident(const struct sessions *all)
 {
-	return sessions_resident(getpid()) +
-	       sessions_resident(all->partner.process);
+	return sessions_resident(getpid()) + sessions_resident(all->partner.process);
 }
 
 /* Processor time of both ends. */
@@ -242,9 +234,8 @@ static int64_t sessions_cpu_ns(const struct sessions *all)
 	return bench_cpu_ns() + there.tv_sec * NOPAL_SECOND + there.tv_nsec;
 }
 
-static void sessions_add(struct bench_report *report,
-			 const struct sessions *all, const char *measure,
-			 int round, double value)
+static void sessions_add(struct bench_report *report, const struct sessions *all,
+			 const char *measure, int round, double value)
 {
 	bench_add(report, &(struct bench_value){ .what = all->row->what,
 						 .path = "lo",
@@ -254,8 +245,8 @@ static void sessions_add(struct bench_report *report,
 						 .value = value });
 }
 
-static void sessions_run(struct bench_report *report, struct sessions *all,
-			 int64_t count, int round)
+static void sessions_run(struct bench_report *report, struct sessions *all, int64_t count,
+			 int round)
 {
 	int64_t few = count / SESSIONS_TENTH, took_ns, cpu_ns;
 	double bytes, resident, more = (double)(count - few);
@@ -268,38 +259,29 @@ static void sessions_run(struct bench_report *report, struct sessions *all,
 	sessions_wait(all, SESSIONS_REST_NS);
 	if (all->failed)
 		return;
-	sessions_add(report, all, "opened", round,
-		     more * NOPAL_SECOND / (double)took_ns);
-	sessions_add(report, all, "bytes", round,
-		     (sessions_allocated() - bytes) / more);
+	sessions_add(report, all, "opened", round, more * NOPAL_SECOND / (double)took_ns);
+	sessions_add(report, all, "bytes", round, (sessions_allocated() - bytes) / more);
 	sessions_add(report, all, "resident", round,
-		     (sessions_both_resident(all) - resident) / more /
-			     SESSIONS_ENDS);
+		     (sessions_both_resident(all) - resident) / more / SESSIONS_ENDS);
 	cpu_ns = sessions_cpu_ns(all);
 	sessions_wait(all, SESSIONS_IDLE_NS);
 	sessions_add(report, all, "idle", round,
 		     (double)(sessions_cpu_ns(all) - cpu_ns) /
-			     (SESSIONS_IDLE_NS / NOPAL_MILLISECOND) /
-			     NOPAL_MICROSECOND);
+			     (SESSIONS_IDLE_NS / NOPAL_MILLISECOND) / NOPAL_MICROSECOND);
 }
 
-static bool sessions_measure(struct bench_report *report,
-			     const struct sessions_row *row,
-			     const struct bench_place *place, int64_t count,
-			     int round)
+static bool sessions_measure(struct bench_report *report, const struct sessions_row *row,
+			     const struct bench_place *place, int64_t count, int round)
 {
 	struct sessions all = { .row = row, .place = *place, .failed = true };
 
-	if (!bench_partner_start(&all.partner, place, sessions_partner,
-				 (void *)(uintptr_t)row))
+	if (!bench_partner_start(&all.partner, place, sessions_partner, (void *)(uintptr_t)row))
 		return false;
 	all.loop = loop_new(NULL);
 	all.one = calloc((size_t)count, sizeof(*all.one));
-	if (all.loop && all.one &&
-	    bench_address(place->address, all.partner.port, &all.peer)) {
+	if (all.loop && all.one && bench_address(place->address, all.partner.port, &all.peer)) {
 		all.endpoint = loop_endpoint_to(all.loop, &all.peer);
-		all.stall = loop_event_new(all.loop, LOOP_TIMER, -1,
-					   sessions_on_stall, &all);
+		all.stall = loop_event_new(all.loop, LOOP_TIMER, -1, sessions_on_stall, &all);
 	}
 	if (all.endpoint && all.stall) {
 		all.failed = false;
@@ -322,27 +304,22 @@ static void sessions_declare(struct bench_report *report, int64_t count)
 	bench_measure(report, "bytes", "B", BENCH_LESS_IS_BETTER);
 	bench_measure(report, "resident", "B", BENCH_LESS_IS_BETTER);
 	bench_measure(report, "idle", "ms/s", BENCH_LESS_IS_BETTER);
-	bench_note(report, "%lld sessions on one port, opener and acceptor",
-		   (long long)count);
+	bench_note(report, "%lld sessions on one port, opener and acceptor", (long long)count);
 	bench_note(report, "bytes: allocated for one end of an idle session; "
 			   "resident: the kernel's count, both ends' mean");
-	bench_note(report, "idle: processor time of both processes a second of "
-			   "silence");
+	bench_note(report, "idle: processor time of both processes a second of silence");
 }
 
-static enum tool_exit
-sessions_rounds(struct bench_report *report, const struct sessions_row *rows,
-		int count, const struct bench_place *place, int64_t sessions)
+static enum tool_exit sessions_rounds(struct bench_report *report, const struct sessions_row *rows,
+				      int count, const struct bench_place *place, int64_t sessions)
 {
 	int order[BENCH_MOST_ROWS];
 	bool good = true;
 
-	for (int round = 0; good && round < bench_options(report)->rounds;
-	     round++) {
+	for (int round = 0; good && round < bench_options(report)->rounds; round++) {
 		bench_shuffle(order, count);
 		for (int i = 0; good && i < count; i++)
-			good = sessions_measure(report, &rows[order[i]], place,
-						sessions, round);
+			good = sessions_measure(report, &rows[order[i]], place, sessions, round);
 	}
 	if (!good)
 		fprintf(stderr, "error: not all sessions opened\n");
@@ -353,19 +330,15 @@ int bench_sessions(int argc, char **argv, struct bench_report *report)
 {
 	int64_t asked = bench_options(report)->count;
 	int64_t sessions = asked > 0 ? asked : SESSIONS_COUNT;
-	char **words =
-		bench_words(bench_options(report)->rows, "ctp_minimal,bulk");
+	char **words = bench_words(bench_options(report)->rows, "ctp_minimal,bulk");
 	struct sessions_row rows[BENCH_MOST_ROWS];
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	struct bench_place place;
 	int count = 0;
 	bool good = words && *words && bench_place_of(argc, argv, &place);
 
-	for (char **word = words; good && *word && count < BENCH_MOST_ROWS;
-	     word++) {
-		rows[count] =
-			(struct sessions_row){ .what = *word,
-					       .plan = bench_plan(*word) };
+	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++) {
+		rows[count] = (struct sessions_row){ .what = *word, .plan = bench_plan(*word) };
 		good = rows[count].plan != NULL;
 		count += good;
 	}

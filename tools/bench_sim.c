@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_sim.c -- how fast the simulator is: packets a second over one link, and
- * a dumbbell of ten flows against real time.
+ * bench_sim.c -- how fast the simulator is: packets a second over one link, and a dumbbell of ten
+ * flows against real time.
  *
  *     nopal bench sim
  *
- * A packet counts once, when it comes out of its link, data and acks of both
- * ends; the work of both ends is in the time, which is the processor's.  Nothing
- * is traced.  Who has no flow control sends at nine tenths of the link's rate.
+ * A packet counts once, when it comes out of its link, data and acks of both ends; the work of both
+ * ends is in the time, which is the processor's.  Nothing is traced.  Who has no flow control sends
+ * at nine tenths of the link's rate.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,8 +78,7 @@ static void sim_fill(struct nopal_session *session, void *user)
 		nopal_session_close(flow->session);
 }
 
-static void sim_on_sent(struct nopal_session *session, uint64_t cookie,
-			int fate, void *user)
+static void sim_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -100,8 +99,7 @@ static void sim_on_tick(void *user)
 		sim_send_one(flow);
 	if (flow->left_bytes == 0)
 		nopal_session_close(flow->session);
-	else if (nopal_sim_at(flow->world, now_ns + SIM_TICK_NS, sim_on_tick,
-			      flow) < 0)
+	else if (nopal_sim_at(flow->world, now_ns + SIM_TICK_NS, sim_on_tick, flow) < 0)
 		tool_lacks_memory();
 }
 
@@ -118,8 +116,8 @@ static void sim_on_opened(struct nopal_session *session, void *user)
 	sim_on_tick(flow);
 }
 
-static void sim_on_sender_ended(struct nopal_session *session, int end,
-				const char *text, void *user)
+static void sim_on_sender_ended(struct nopal_session *session, int end, const char *text,
+				void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -135,8 +133,8 @@ static void *sim_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void sim_on_received(struct nopal_session *session,
-			    struct nopal_message *message, void *user)
+static void sim_on_received(struct nopal_session *session, struct nopal_message *message,
+			    void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -157,26 +155,22 @@ static const struct nopal_callbacks sim_receiver = {
 
 /* -------------------------------------------------------------------- worlds */
 
-static bool sim_flow_open(struct sim_flow *flow, struct nopal_plan *plan,
-			  int from, int to)
+static bool sim_flow_open(struct sim_flow *flow, struct nopal_plan *plan, int from, int to)
 {
-	struct nopal_endpoint *here =
-		nopal_sim_endpoint(flow->world, from, SIM_PORT);
-	struct nopal_endpoint *there =
-		nopal_sim_endpoint(flow->world, to, SIM_PORT);
+	struct nopal_endpoint *here = nopal_sim_endpoint(flow->world, from, SIM_PORT);
+	struct nopal_endpoint *there = nopal_sim_endpoint(flow->world, to, SIM_PORT);
 	struct nopal_address peer;
 
 	nopal_sim_address(to, SIM_PORT, &peer);
 	return here && there &&
-	       nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS,
-				    &sim_receiver, flow) == 0 &&
+	       nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &sim_receiver, flow) ==
+		       0 &&
 	       nopal_session_open(here, plan, &peer, &sim_sender, flow);
 }
 
 /* Long messages where they are cut, else one datagram each and on its own pace. */
 static void sim_flow_init(struct sim_flow *flow, struct nopal_world *world,
-			  const struct nopal_plan *plan,
-			  struct nopal_buffer *payload)
+			  const struct nopal_plan *plan, struct nopal_buffer *payload)
 {
 	bool controlled = nopal_plan_provides(plan, "flow_control");
 	int64_t bits;
@@ -187,11 +181,9 @@ static void sim_flow_init(struct sim_flow *flow, struct nopal_world *world,
 	if (controlled)
 		return;
 	flow->message_bytes = nopal_plan_body_bytes(plan);
-	bits = (int64_t)(flow->message_bytes + nopal_plan_header_bytes(plan) +
-			 SIM_OVERHEAD_BYTES) *
+	bits = (int64_t)(flow->message_bytes + nopal_plan_header_bytes(plan) + SIM_OVERHEAD_BYTES) *
 	       SIM_BITS;
-	flow->every_ns = bits * NOPAL_SECOND / SIM_RATE_BPS * SIM_TENTHS /
-			 SIM_FLOOD_SHARE;
+	flow->every_ns = bits * NOPAL_SECOND / SIM_RATE_BPS * SIM_TENTHS / SIM_FLOOD_SHARE;
 }
 
 static uint64_t sim_crossed(const struct nopal_world *world, int from, int to)
@@ -202,24 +194,21 @@ static uint64_t sim_crossed(const struct nopal_world *world, int from, int to)
 	return counters.delivered;
 }
 
-/* One transfer over one link; the packets that crossed it, 0 where it hung.  The
- * flow, here as below, outlives the world: at its end sessions tell of fates. */
+/* One transfer over one link; the packets that crossed it, 0 where it hung.  The flow, here as
+ * below, outlives the world: at its end sessions tell of fates. */
 static uint64_t sim_transfer(struct nopal_world *world, struct nopal_plan *plan,
-			     struct nopal_buffer *payload, int64_t bytes,
-			     struct sim_flow *flow)
+			     struct nopal_buffer *payload, int64_t bytes, struct sim_flow *flow)
 {
 	struct nopal_link forward, reverse;
 
-	if (nopal_link_parse(SIM_LINK, &forward, &reverse, NULL) < 0 ||
-	    nopal_sim_host(world) < 0 || nopal_sim_host(world) < 0 ||
-	    nopal_sim_connect(world, 0, 1, &forward, &reverse) < 0)
+	if (nopal_link_parse(SIM_LINK, &forward, &reverse, NULL) < 0 || nopal_sim_host(world) < 0 ||
+	    nopal_sim_host(world) < 0 || nopal_sim_connect(world, 0, 1, &forward, &reverse) < 0)
 		return 0;
 	sim_flow_init(flow, world, plan, payload);
 	flow->left_bytes = bytes;
 	if (!sim_flow_open(flow, plan, 0, 1))
 		return 0;
-	while (!flow->ended && nopal_world_now(world) < SIM_LONGEST_NS &&
-	       nopal_sim_step(world))
+	while (!flow->ended && nopal_world_now(world) < SIM_LONGEST_NS && nopal_sim_step(world))
 		;
 	nopal_sim_run(world, nopal_world_now(world) + SIM_SETTLE_NS);
 	if (flow->arrived_bytes < (uint64_t)bytes)
@@ -229,8 +218,7 @@ static uint64_t sim_transfer(struct nopal_world *world, struct nopal_plan *plan,
 
 /* Ten flows without end for a while; virtual nanoseconds, 0 where it failed. */
 static int64_t sim_dumbbell(struct nopal_world *world, struct nopal_plan *plan,
-			    struct nopal_buffer *payload,
-			    struct sim_flow flows[SIM_FLOWS])
+			    struct nopal_buffer *payload, struct sim_flow flows[SIM_FLOWS])
 {
 	struct nopal_link edge, forward, reverse;
 
@@ -273,25 +261,22 @@ static bool sim_measure(struct bench_report *report, const struct sim_row *row,
 		work = sim_dumbbell(world, row->plan, payload, flows);
 	else
 		work = (int64_t)sim_transfer(world, row->plan, payload,
-					     asked > 0 ? asked : SIM_BYTES,
-					     flows);
+					     asked > 0 ? asked : SIM_BYTES, flows);
 	took_ns = bench_cpu_ns() - begun_ns;
 	nopal_world_free(world);
 	if (work == 0 || took_ns <= 0) {
-		fprintf(stderr, "error: %s: the simulated transfer failed\n",
-			row->what);
+		fprintf(stderr, "error: %s: the simulated transfer failed\n", row->what);
 		return false;
 	}
-	bench_add(report,
-		  &(struct bench_value){
-			  .what = row->what,
-			  .path = row->dumbbell ? "dumbbell" : "link",
-			  .measure = row->dumbbell ? "speed" : "packets",
-			  .class = BENCH_NONE,
-			  .round = round,
-			  .value = (double)work / (double)took_ns *
-				   (row->dumbbell ? 1 : NOPAL_SECOND),
-		  });
+	bench_add(report, &(struct bench_value){
+				  .what = row->what,
+				  .path = row->dumbbell ? "dumbbell" : "link",
+				  .measure = row->dumbbell ? "speed" : "packets",
+				  .class = BENCH_NONE,
+				  .round = round,
+				  .value = (double)work / (double)took_ns *
+					   (row->dumbbell ? 1 : NOPAL_SECOND),
+			  });
 	return true;
 }
 
@@ -300,26 +285,21 @@ static void sim_declare(struct bench_report *report)
 	bench_measure(report, "packets", "1/s", BENCH_MORE_IS_BETTER);
 	bench_measure(report, "speed", "x real time", BENCH_MORE_IS_BETTER);
 	bench_note(report,
-		   "packets: that came out of their link, data and acks, over "
-		   "`" SIM_LINK "`");
-	bench_note(report, "speed: %d flows through `" SIM_BOTTLENECK "`",
-		   SIM_FLOWS);
+		   "packets: that came out of their link, data and acks, over `" SIM_LINK "`");
+	bench_note(report, "speed: %d flows through `" SIM_BOTTLENECK "`", SIM_FLOWS);
 	bench_note(report, "per second of processor time; nothing is traced");
 }
 
-static enum tool_exit sim_rounds(struct bench_report *report,
-				 const struct sim_row *rows, int count)
+static enum tool_exit sim_rounds(struct bench_report *report, const struct sim_row *rows, int count)
 {
 	struct nopal_buffer *payload = nopal_buffer_new(SIM_MESSAGE_BYTES);
 	int order[BENCH_MOST_ROWS];
 	bool good = payload != NULL;
 
-	for (int round = 0; good && round < bench_options(report)->rounds;
-	     round++) {
+	for (int round = 0; good && round < bench_options(report)->rounds; round++) {
 		bench_shuffle(order, count);
 		for (int i = 0; good && i < count; i++)
-			good = sim_measure(report, &rows[order[i]], payload,
-					   round);
+			good = sim_measure(report, &rows[order[i]], payload, round);
 	}
 	if (payload)
 		nopal_buffer_free(payload);
@@ -342,8 +322,7 @@ static int sim_dumbbells(struct sim_row *rows, int count)
 
 int bench_sim(int argc, char **argv, struct bench_report *report)
 {
-	char **words = bench_words(bench_options(report)->rows,
-				   "bulk,bulk_cubic,ctp_minimal");
+	char **words = bench_words(bench_options(report)->rows, "bulk,bulk_cubic,ctp_minimal");
 	struct sim_row rows[BENCH_MOST_ROWS];
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	bool good = words && *words;
@@ -351,10 +330,8 @@ int bench_sim(int argc, char **argv, struct bench_report *report)
 
 	(void)argc;
 	(void)argv;
-	for (char **word = words; good && *word && count < BENCH_MOST_ROWS - 1;
-	     word++) {
-		rows[count] = (struct sim_row){ .what = *word,
-						.plan = bench_plan(*word) };
+	for (char **word = words; good && *word && count < BENCH_MOST_ROWS - 1; word++) {
+		rows[count] = (struct sim_row){ .what = *word, .plan = bench_plan(*word) };
 		good = rows[count].plan != NULL;
 		count += good;
 	}

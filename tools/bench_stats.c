@@ -2,8 +2,8 @@
 /*
  * bench_stats.c -- order statistics of a handful of values.
  *
- * Medians and quartiles, since a machine that did something else for a while
- * spoils a mean, and not these.
+ * Medians and quartiles, since a machine that did something else for a while spoils a mean, and not
+ * these.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +22,14 @@ static int bench_stats_compare(const void *a, const void *b)
 }
 
 /* The value below which a share of the sorted ones lies. */
-static double bench_stats_quantile(const double *sorted, int count,
-				   double share)
+static double bench_stats_quantile(const double *sorted, int count, double share)
 {
 	double place = share * (count - 1);
 	int below = (int)place;
 
 	if (below + 1 >= count)
 		return sorted[count - 1];
-	return sorted[below] +
-	       (place - below) * (sorted[below + 1] - sorted[below]);
+	return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below]);
 }
 
 struct bench_spread bench_spread_of(const double *values, int count)

@@ -5,8 +5,8 @@
 #ifndef NOPAL_BENCH_STATS_H
 #define NOPAL_BENCH_STATS_H
 
-/* Quartiles by linear interpolation between neighbours: of one value they are
- * that value.  `count` 0: all are 0. */
+/* Quartiles by linear interpolation between neighbours: of one value they are that value.  `count`
+ * 0: all are 0. */
 struct bench_spread {
 	double least, low, median, high, most;
 	int count;

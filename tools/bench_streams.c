@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_streams.c -- many streams in one session, in virtual time: none waits for
- * what another one lost, and what is urgent waits for nobody.
+ * bench_streams.c -- many streams in one session, in virtual time: none waits for what another one
+ * lost, and what is urgent waits for nobody.
  *
  *     nopal bench streams [CONF]
  *
  * --count streams (default 100) of one session; each sends a message of --size bytes
- * (default 1000) every 32 ms, one after the other: half of what the link takes.  A
- * round is a seed, and the same seed gives the same figures everywhere.
+ * (default 1000) every 32 ms, one after the other: half of what the link takes.  A round is a seed,
+ * and the same seed gives the same figures everywhere.
  *
  *   2 % loss       how long messages take, on a stream each and all on one
  *   one loses      only the first stream's segments are lost, 2 % of them; how much
@@ -100,8 +100,8 @@ static void *streams_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void streams_on_received(struct nopal_session *session,
-				struct nopal_message *message, void *user)
+static void streams_on_received(struct nopal_session *session, struct nopal_message *message,
+				void *user)
 {
 	struct streams *all = user;
 	struct streams_head head;
@@ -130,14 +130,12 @@ static void streams_fill(struct streams_source *source)
 		return;
 	source->filling = true;
 	while (source->ahead < STREAMS_FLOOD_AHEAD &&
-	       nopal_send_buffer(source->session, all->flood, 0,
-				 STREAMS_FLOOD_BYTES, 0) == 0)
+	       nopal_send_buffer(source->session, all->flood, 0, STREAMS_FLOOD_BYTES, 0) == 0)
 		source->ahead++;
 	source->filling = false;
 }
 
-static void streams_on_sent(struct nopal_session *session, uint64_t cookie,
-			    int fate, void *user)
+static void streams_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct streams_source *source = user;
 
@@ -148,8 +146,7 @@ static void streams_on_sent(struct nopal_session *session, uint64_t cookie,
 	streams_fill(source);
 }
 
-static void streams_on_ended(struct nopal_session *session, int end,
-			     const char *text, void *user)
+static void streams_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct streams_source *source = user;
 
@@ -166,8 +163,7 @@ static const struct nopal_callbacks streams_here = {
 /* One in fifty by the seed; the same ones whatever else happens. */
 static bool streams_loses(const struct streams_source *source)
 {
-	uint64_t draw = (source->all->seed << 32 | source->sent) *
-			UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t draw = (source->all->seed << 32 | source->sent) * UINT64_C(0x9e3779b97f4a7c15);
 
 	draw = (draw ^ draw >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 	return source->all->how->first_loses && source->index == 0 &&
@@ -177,19 +173,15 @@ static bool streams_loses(const struct streams_source *source)
 static void streams_send(struct streams_source *source)
 {
 	struct streams *all = source->all;
-	struct streams_head head = { nopal_world_now(all->world), source->index,
-				     source->sent };
+	struct streams_head head = { nopal_world_now(all->world), source->index, source->sent };
 	bool urgent = all->how->what == STREAMS_URGENT;
-	struct nopal_property property = { nopal_property(all->plan, "urgent"),
-					   urgent };
-	struct streams_source *by =
-		all->how->what == STREAMS_ON_ONE ? all->source : source;
+	struct nopal_property property = { nopal_property(all->plan, "urgent"), urgent };
+	struct streams_source *by = all->how->what == STREAMS_ON_ONE ? all->source : source;
 	uint8_t bytes[STREAMS_MOST_BYTES] = { 0 };
 
 	memcpy(bytes, &head, sizeof(head));
 	if (!by->session ||
-	    nopal_send_with(by->session, bytes,
-			    urgent ? STREAMS_LEAST_BYTES : all->bytes, 0,
+	    nopal_send_with(by->session, bytes, urgent ? STREAMS_LEAST_BYTES : all->bytes, 0,
 			    &property, 1) < 0)
 		all->broken = true;
 	source->sent++;
@@ -209,16 +201,15 @@ static void streams_on_tick(void *user)
 {
 	struct streams_source *source = user;
 	struct streams *all = source->all;
-	int64_t every_ns = all->how->what == STREAMS_URGENT ? STREAMS_URGE_NS
-							    : STREAMS_EVERY_NS;
+	int64_t every_ns = all->how->what == STREAMS_URGENT ? STREAMS_URGE_NS : STREAMS_EVERY_NS;
 
 	if (streams_loses(source))
 		streams_send_into_loss(source);
 	else
 		streams_send(source);
 	if (source->sent < all->messages &&
-	    nopal_sim_at(all->world, nopal_world_now(all->world) + every_ns,
-			 streams_on_tick, source) < 0)
+	    nopal_sim_at(all->world, nopal_world_now(all->world) + every_ns, streams_on_tick,
+			 source) < 0)
 		tool_lacks_memory();
 }
 
@@ -236,18 +227,14 @@ static bool streams_open(struct streams *all)
 	here = nopal_sim_endpoint(all->world, 0, STREAMS_PORT);
 	there = nopal_sim_endpoint(all->world, 1, STREAMS_PORT);
 	nopal_sim_address(1, STREAMS_PORT, &peer);
-	if (!here || !there ||
-	    nopal_endpoint_allow(there, all->plan, 0, &streams_there, all))
+	if (!here || !there || nopal_endpoint_allow(there, all->plan, 0, &streams_there, all))
 		return false;
 	for (uint32_t i = 0; i < all->count; i++)
-		all->source[i] =
-			(struct streams_source){ .all = all, .index = i };
-	first = nopal_session_open(here, all->plan, &peer, &streams_here,
-				   all->source);
+		all->source[i] = (struct streams_source){ .all = all, .index = i };
+	first = nopal_session_open(here, all->plan, &peer, &streams_here, all->source);
 	all->source[0].session = first;
 	for (uint32_t i = 1; first && i < all->count; i++)
-		all->source[i].session = nopal_stream_open(first, &streams_here,
-							   &all->source[i]);
+		all->source[i].session = nopal_stream_open(first, &streams_here, &all->source[i]);
 	nopal_sim_run(all->world, STREAMS_OPEN_NS);
 	return first && !all->broken;
 }
@@ -262,17 +249,14 @@ static void streams_talk(struct streams *all)
 	if (all->how->loaded)
 		now_ns += STREAMS_WARM_NS;
 	for (uint32_t i = 0; i < (urgent ? 1 : all->count); i++)
-		if (nopal_sim_at(all->world,
-				 now_ns + STREAMS_EVERY_NS * i / all->count,
+		if (nopal_sim_at(all->world, now_ns + STREAMS_EVERY_NS * i / all->count,
 				 streams_on_tick, &all->source[i]) < 0)
 			tool_lacks_memory();
 	nopal_sim_run(all->world,
-		      now_ns + all->messages * (urgent ? STREAMS_URGE_NS
-						       : STREAMS_EVERY_NS));
+		      now_ns + all->messages * (urgent ? STREAMS_URGE_NS : STREAMS_EVERY_NS));
 	/* what is still on its way */
 	all->enough = true;
-	nopal_sim_run(all->world,
-		      nopal_world_now(all->world) + STREAMS_LATE_NS);
+	nopal_sim_run(all->world, nopal_world_now(all->world) + STREAMS_LATE_NS);
 }
 
 static bool streams_links(struct streams *all)
@@ -293,11 +277,8 @@ static int64_t *streams_run(struct streams *all, const struct streams_case *how)
 
 	all->how = how;
 	all->enough = all->over = all->broken = false;
-	all->took_ns = calloc((size_t)all->count * all->messages,
-			      sizeof(*all->took_ns));
-	all->world = all->took_ns && streams_links(all)
-			     ? nopal_sim_new(all->seed)
-			     : NULL;
+	all->took_ns = calloc((size_t)all->count * all->messages, sizeof(*all->took_ns));
+	all->world = all->took_ns && streams_links(all) ? nopal_sim_new(all->seed) : NULL;
 	good = all->world && streams_open(all);
 	if (good)
 		streams_talk(all);
@@ -319,8 +300,7 @@ struct streams_row {
 	int round;
 };
 
-static void streams_add(const struct streams_row *row, const char *measure,
-			double value)
+static void streams_add(const struct streams_row *row, const char *measure, double value)
 {
 	bench_add(row->report, &(struct bench_value){ .what = row->what,
 						      .path = row->path,
@@ -338,16 +318,13 @@ static int streams_before(const void *a, const void *b)
 }
 
 /* Of those that are sorted, in milliseconds. */
-static double streams_share(const int64_t *times_ns, size_t count,
-			    size_t percent)
+static double streams_share(const int64_t *times_ns, size_t count, size_t percent)
 {
-	return (double)times_ns[count * percent / STREAMS_PERCENT] /
-	       NOPAL_MILLISECOND;
+	return (double)times_ns[count * percent / STREAMS_PERCENT] / NOPAL_MILLISECOND;
 }
 
 /* Sorts them; the p99. */
-static double streams_figures(const struct streams_row *row, int64_t *times_ns,
-			      size_t count)
+static double streams_figures(const struct streams_row *row, int64_t *times_ns, size_t count)
 {
 	double tail;
 
@@ -355,30 +332,26 @@ static double streams_figures(const struct streams_row *row, int64_t *times_ns,
 	tail = streams_share(times_ns, count, STREAMS_TAIL);
 	streams_add(row, "p50", streams_share(times_ns, count, STREAMS_HALF));
 	streams_add(row, "p99", tail);
-	streams_add(row, "p90",
-		    streams_share(times_ns, count, STREAMS_NINE_TENTHS));
-	streams_add(row, "most",
-		    (double)times_ns[count - 1] / NOPAL_MILLISECOND);
+	streams_add(row, "p90", streams_share(times_ns, count, STREAMS_NINE_TENTHS));
+	streams_add(row, "most", (double)times_ns[count - 1] / NOPAL_MILLISECOND);
 	return tail;
 }
 
 /* Everything must have come. */
-static bool streams_whole(const struct streams_row *row,
-			  const int64_t *times_ns, size_t count)
+static bool streams_whole(const struct streams_row *row, const int64_t *times_ns, size_t count)
 {
 	size_t missing = 0;
 
 	for (size_t i = 0; i < count; i++)
 		missing += times_ns[i] == 0;
 	if (missing)
-		fprintf(stderr, "error: %s, %s: %zu messages did not come\n",
-			row->path, row->what, missing);
+		fprintf(stderr, "error: %s, %s: %zu messages did not come\n", row->path, row->what,
+			missing);
 	return missing == 0;
 }
 
 static bool streams_latency(struct streams *all, struct streams_row row,
-			    const struct streams_case *how, size_t count,
-			    double *ret_tail)
+			    const struct streams_case *how, size_t count, double *ret_tail)
 {
 	int64_t *times_ns = streams_run(all, how);
 	bool good = times_ns && streams_whole(&row, times_ns, count);
@@ -392,10 +365,8 @@ static bool streams_latency(struct streams *all, struct streams_row row,
 /* Head-of-line blocking: as many messages at the same times. */
 static bool streams_under_loss(struct streams *all, struct streams_row row)
 {
-	static const struct streams_case each = { STREAMS_EACH, STREAMS_LOSSY,
-						  false, false };
-	static const struct streams_case one = { STREAMS_ON_ONE, STREAMS_LOSSY,
-						 false, false };
+	static const struct streams_case each = { STREAMS_EACH, STREAMS_LOSSY, false, false };
+	static const struct streams_case one = { STREAMS_ON_ONE, STREAMS_LOSSY, false, false };
 	size_t count = (size_t)all->count * all->messages;
 	double tail;
 
@@ -408,8 +379,8 @@ static bool streams_under_loss(struct streams *all, struct streams_row row)
 }
 
 /* How much later than without, and how many messages are. */
-static void streams_compare(struct streams_row row, int64_t *with_ns,
-			    const int64_t *without_ns, size_t count)
+static void streams_compare(struct streams_row row, int64_t *with_ns, const int64_t *without_ns,
+			    size_t count)
 {
 	size_t later = 0;
 
@@ -423,10 +394,8 @@ static void streams_compare(struct streams_row row, int64_t *with_ns,
 
 static bool streams_differ(struct streams *all, struct streams_row row)
 {
-	static const struct streams_case calm = { STREAMS_EACH, STREAMS_BARE,
-						  false, false };
-	static const struct streams_case lossy = { STREAMS_EACH, STREAMS_BARE,
-						   true, false };
+	static const struct streams_case calm = { STREAMS_EACH, STREAMS_BARE, false, false };
+	static const struct streams_case lossy = { STREAMS_EACH, STREAMS_BARE, true, false };
 	size_t count = (size_t)all->count * all->messages;
 	int64_t *without_ns = streams_run(all, &calm), *with_ns;
 	bool good;
@@ -437,8 +406,7 @@ static bool streams_differ(struct streams *all, struct streams_row row)
 	good = with_ns && streams_whole(&row, with_ns, count) &&
 	       streams_whole(&row, without_ns, count);
 	if (good) {
-		streams_compare(row, with_ns + all->messages,
-				without_ns + all->messages,
+		streams_compare(row, with_ns + all->messages, without_ns + all->messages,
 				count - all->messages);
 		row.what = "that one";
 		streams_compare(row, with_ns, without_ns, all->messages);
@@ -448,8 +416,8 @@ static bool streams_differ(struct streams *all, struct streams_row row)
 	return good;
 }
 
-static bool streams_urgent(struct streams *all, struct streams_row row,
-			   const char *path, const char *link)
+static bool streams_urgent(struct streams *all, struct streams_row row, const char *path,
+			   const char *link)
 {
 	const struct streams_case idle = { STREAMS_URGENT, link, false, false };
 	const struct streams_case busy = { STREAMS_URGENT, link, false, true };
@@ -466,8 +434,7 @@ static bool streams_urgent(struct streams *all, struct streams_row row,
 	return true;
 }
 
-static bool streams_round(struct streams *all, struct bench_report *report,
-			  int round)
+static bool streams_round(struct streams *all, struct bench_report *report, int round)
 {
 	struct streams_row row = { .report = report, .round = round };
 
@@ -477,8 +444,7 @@ static bool streams_round(struct streams *all, struct bench_report *report,
 	       streams_urgent(all, row, "urgent, 2 % loss", STREAMS_LOSSY);
 }
 
-static void streams_declare(struct bench_report *report,
-			    const struct streams *all)
+static void streams_declare(struct bench_report *report, const struct streams *all)
 {
 	bench_measure(report, "p50", "ms", BENCH_LESS_IS_BETTER);
 	bench_measure(report, "p90", "ms", BENCH_LESS_IS_BETTER);
@@ -490,14 +456,12 @@ static void streams_declare(struct bench_report *report,
 		   "virtual time, `" STREAMS_PATH "`; %u streams, messages of "
 		   "%u bytes, %u each; a round is a seed",
 		   all->count, all->bytes, all->messages);
+	bench_note(report, "one loses, over `" STREAMS_BARE "`: how much later "
+			   "messages come than where its segments are not lost, and "
+			   "how many do");
 	bench_note(report,
-		   "one loses, over `" STREAMS_BARE "`: how much later "
-		   "messages come than where its segments are not lost, and "
-		   "how many do");
-	bench_note(report,
-		   "RTTs: what the p99 under load is above the p99 idle, in "
-		   "round trips of %d ms; loaded: all other streams send what "
-		   "they can",
+		   "RTTs: what the p99 under load is above the p99 idle, in round trips of %d ms; "
+		   "loaded: all other streams send what they can",
 		   STREAMS_RTT_MS);
 }
 
@@ -513,10 +477,8 @@ static bool streams_words(struct streams *all, int argc, char **argv,
 	    bytes < STREAMS_LEAST_BYTES || bytes > STREAMS_MOST_BYTES) {
 		fprintf(stderr,
 			"error: these are no streams to measure\n"
-			"  fix: name one config at most, --count %d to %d, "
-			"--size %dB to %dB\n",
-			STREAMS_LEAST, STREAMS_MOST, STREAMS_LEAST_BYTES,
-			STREAMS_MOST_BYTES);
+			"  fix: name one config at most, --count %d to %d, --size %dB to %dB\n",
+			STREAMS_LEAST, STREAMS_MOST, STREAMS_LEAST_BYTES, STREAMS_MOST_BYTES);
 		return false;
 	}
 	all->count = (uint32_t)count;

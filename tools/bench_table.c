@@ -20,13 +20,12 @@ enum {
 
 static int table_ratios(const struct bench_report *report)
 {
-	return report->measure_count < RATIO_MEASURES ? report->measure_count
-						      : RATIO_MEASURES;
+	return report->measure_count < RATIO_MEASURES ? report->measure_count : RATIO_MEASURES;
 }
 
 /* "raw", "raw or raw-sg"; empty where the class has none. */
-static void table_reference(const struct bench_report *report,
-			    enum bench_class class, char *text, size_t room)
+static void table_reference(const struct bench_report *report, enum bench_class class, char *text,
+			    size_t room)
 {
 	size_t used = 0;
 
@@ -34,36 +33,32 @@ static void table_reference(const struct bench_report *report,
 	for (int i = 0; i < report->reference_count && used < room; i++) {
 		if (report->references[i].class != class)
 			continue;
-		used += (size_t)snprintf(text + used, room - used, "%s%s",
-					 used ? " or " : "",
+		used += (size_t)snprintf(text + used, room - used, "%s%s", used ? " or " : "",
 					 report->references[i].what);
 	}
 }
 
-static void table_head(const struct bench_report *report,
-		       const struct bench_report_row *row, FILE *out)
+static void table_head(const struct bench_report *report, const struct bench_report_row *row,
+		       FILE *out)
 {
 	char reference[REFERENCE_TEXT], label[REFERENCE_TEXT];
 
 	table_reference(report, row->class, reference, sizeof(reference));
-	fprintf(out, "\n%s%s%sclass %s%s%s\n", row->path[0] ? "path " : "",
-		row->path, row->path[0] ? ", " : "",
-		bench_class_name(row->class),
+	fprintf(out, "\n%s%s%sclass %s%s%s\n", row->path[0] ? "path " : "", row->path,
+		row->path[0] ? ", " : "", bench_class_name(row->class),
 		reference[0] ? "; ratios to " : "", reference);
 	fprintf(out, "  %-18s", "row");
 	for (int i = 0; i < report->measure_count; i++) {
-		snprintf(label, sizeof(label), "%s %s",
-			 report->measures[i].name, report->measures[i].unit);
+		snprintf(label, sizeof(label), "%s %s", report->measures[i].name,
+			 report->measures[i].unit);
 		fprintf(out, " %15s", label);
 	}
 	for (int i = 0; reference[0] && i < table_ratios(report); i++) {
-		snprintf(label, sizeof(label), "%s ratio",
-			 report->measures[i].name);
+		snprintf(label, sizeof(label), "%s ratio", report->measures[i].name);
 		fprintf(out, "   %-*s", RATIO_WIDTH, label);
 	}
 	if (report->beside)
-		fprintf(out, "   %s to %s", report->measures[0].name,
-			report->beside);
+		fprintf(out, "   %s to %s", report->measures[0].name, report->beside);
 	fprintf(out, "\n");
 }
 
@@ -72,8 +67,8 @@ static void table_ratio(const struct bench_spread *ratio, int width, FILE *out)
 	char text[RATIO_TEXT];
 
 	if (ratio->count > 1)
-		snprintf(text, sizeof(text), "%.2f (%.2f..%.2f)", ratio->median,
-			 ratio->low, ratio->high);
+		snprintf(text, sizeof(text), "%.2f (%.2f..%.2f)", ratio->median, ratio->low,
+			 ratio->high);
 	else if (ratio->count == 1)
 		snprintf(text, sizeof(text), "%.2f", ratio->median);
 	else
@@ -81,8 +76,8 @@ static void table_ratio(const struct bench_spread *ratio, int width, FILE *out)
 	fprintf(out, "   %-*s", width, text);
 }
 
-static void table_row(const struct bench_report *report,
-		      const struct bench_report_row *row, FILE *out)
+static void table_row(const struct bench_report *report, const struct bench_report_row *row,
+		      FILE *out)
 {
 	char reference[REFERENCE_TEXT];
 	struct bench_spread spread;
@@ -107,19 +102,17 @@ static void table_row(const struct bench_report *report,
 	fprintf(out, "\n");
 }
 
-static void table_control_row(const struct bench_report *report,
-			      const struct bench_report_row *row, FILE *out)
+static void table_control_row(const struct bench_report *report, const struct bench_report_row *row,
+			      FILE *out)
 {
-	fprintf(out,
-		"control %s: %s against %s, the same program twice:", row->path,
-		row->what, report->control_of);
+	fprintf(out, "control %s: %s against %s, the same program twice:", row->path, row->what,
+		report->control_of);
 	for (int i = 0; i < table_ratios(report); i++) {
 		struct bench_spread spread =
 			bench_report_versus(report, row, report->control_of, i);
 
 		fprintf(out, "%s %s %.3f (quartiles %.3f..%.3f)", i ? "," : "",
-			report->measures[i].name, spread.median, spread.low,
-			spread.high);
+			report->measures[i].name, spread.median, spread.low, spread.high);
 	}
 	fprintf(out, "\n");
 }
@@ -143,8 +136,7 @@ void bench_report_table(struct bench_report *report, FILE *out)
 	for (int i = 0; i < report->row_count; i++) {
 		const struct bench_report_row *row = &report->rows[i];
 
-		if (!last || last->class != row->class ||
-		    strcmp(last->path, row->path) != 0)
+		if (!last || last->class != row->class || strcmp(last->path, row->path) != 0)
 			table_head(report, row, out);
 		table_row(report, row, out);
 		last = row;

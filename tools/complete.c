@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * complete.c -- shell completions and the manual page, from the tables of
- * tools and options: what --help prints cannot differ from them.
+ * complete.c -- shell completions and the manual page, from the tables of tools and options: what
+ * --help prints cannot differ from them.
  */
 #include <ctype.h>
 #include <string.h>
@@ -14,11 +14,9 @@ static bool complete_is_config(const char *word)
 	return word && strncmp(word, "CONF", strlen("CONF")) == 0;
 }
 
-static void complete_options(const struct tool *tool, const char *format,
-			     FILE *out)
+static void complete_options(const struct tool *tool, const char *format, FILE *out)
 {
-	for (const struct tool_option *option = tool->options;
-	     option && option->name; option++)
+	for (const struct tool_option *option = tool->options; option && option->name; option++)
 		fprintf(out, format, option->name);
 }
 
@@ -37,8 +35,7 @@ static void complete_bash(const struct tool *const *table, FILE *out)
 		fprintf(out, "\t\t%s) words=\"--help", (*tool)->name);
 		complete_options(*tool, " --%s", out);
 		if (complete_is_config((*tool)->words))
-			fputs(" $(nopal list configs --names 2>/dev/null)",
-			      out);
+			fputs(" $(nopal list configs --names 2>/dev/null)", out);
 		fputs("\" ;;\n", out);
 	}
 	fputs("\t\tesac\n\tfi\n"
@@ -64,8 +61,7 @@ static void complete_zsh_text(const char *text, FILE *out)
 
 static void complete_zsh_option(const struct tool_option *option, FILE *out)
 {
-	fprintf(out, " \\\n\t\t\t'*--%s%s[", option->name,
-		option->argument ? "=" : "");
+	fprintf(out, " \\\n\t\t\t'*--%s%s[", option->name, option->argument ? "=" : "");
 	complete_zsh_text(option->doc, out);
 	fputs("]", out);
 	if (option->argument) {
@@ -90,10 +86,9 @@ static void complete_zsh(const struct tool *const *table, FILE *out)
 	      "\tcase $words[2] in\n",
 	      out);
 	for (const struct tool *const *tool = table; *tool; tool++) {
-		fprintf(out, "\t%s)\n\t\t_arguments '*:word:_files'",
-			(*tool)->name);
-		for (const struct tool_option *option = (*tool)->options;
-		     option && option->name; option++)
+		fprintf(out, "\t%s)\n\t\t_arguments '*:word:_files'", (*tool)->name);
+		for (const struct tool_option *option = (*tool)->options; option && option->name;
+		     option++)
 			complete_zsh_option(option, out);
 		fputs(" ;;\n", out);
 	}
@@ -116,15 +111,11 @@ static void complete_fish_text(const char *text, FILE *out)
 static void complete_fish(const struct tool *const *table, FILE *out)
 {
 	for (const struct tool *const *tool = table; *tool; tool++) {
-		fprintf(out,
-			"complete -c nopal -n __fish_use_subcommand -a %s -d ",
-			(*tool)->name);
+		fprintf(out, "complete -c nopal -n __fish_use_subcommand -a %s -d ", (*tool)->name);
 		complete_fish_text((*tool)->summary, out);
-		for (const struct tool_option *option = (*tool)->options;
-		     option && option->name; option++) {
-			fprintf(out,
-				"complete -c nopal -n "
-				"'__fish_seen_subcommand_from %s' -l %s",
+		for (const struct tool_option *option = (*tool)->options; option && option->name;
+		     option++) {
+			fprintf(out, "complete -c nopal -n '__fish_seen_subcommand_from %s' -l %s",
 				(*tool)->name, option->name);
 			if (option->letter)
 				fprintf(out, " -s %c", option->letter);
@@ -134,8 +125,7 @@ static void complete_fish(const struct tool *const *table, FILE *out)
 	}
 }
 
-bool tool_complete(const struct tool *const *table, const char *shell,
-		   FILE *out)
+bool tool_complete(const struct tool *const *table, const char *shell, FILE *out)
 {
 	static const struct {
 		const char *shell;
@@ -222,8 +212,7 @@ static void man_tool(const struct tool *tool, FILE *out)
 	fputs(".\n.PP\n", out);
 	if (tool->help)
 		man_paragraphs(tool->help, out);
-	for (const struct tool_option *option = tool->options;
-	     option && option->name; option++)
+	for (const struct tool_option *option = tool->options; option && option->name; option++)
 		man_option(option, out);
 }
 
@@ -238,18 +227,16 @@ void tool_man(const struct tool *const *table, FILE *out)
 	for (const struct tool *const *tool = table; *tool; tool++)
 		man_tool(*tool, out);
 	fputs(".SH ENVIRONMENT\n"
-	      ".TP\n.B NOPAL_CONFIGS\nfolders to look for configs in, divided "
-	      "by colons\n"
-	      ".TP\n.B NOPAL_BENCH_DIR\nwhere the programs of `nopal bench "
-	      "bulk` are: tests/bench of a build\n"
-	      ".TP\n.B NOPAL_BENCH_CORES\nof sender and receiver in `nopal "
-	      "bench bulk`; default 0,1\n"
-	      ".TP\n.B NOPAL_PLUGINS\nfolders to look for plugins in, divided "
-	      "by colons\n"
-	      ".TP\n.B NOPAL_FUSED\nfolders to look for fused units in, "
-	      "divided by colons; off: none is taken\n"
-	      ".TP\n.B XDG_CACHE_HOME\nthe folder around nopal/fused, where "
-	      "`nopal fuse` puts units; default ~/.cache\n"
+	      ".TP\n.B NOPAL_CONFIGS\nfolders to look for configs in, divided by colons\n"
+	      ".TP\n.B NOPAL_BENCH_DIR\nwhere the programs of `nopal bench bulk` are: tests/bench "
+	      "of a build\n"
+	      ".TP\n.B NOPAL_BENCH_CORES\nof sender and receiver in `nopal bench bulk`; default "
+	      "0,1\n"
+	      ".TP\n.B NOPAL_PLUGINS\nfolders to look for plugins in, divided by colons\n"
+	      ".TP\n.B NOPAL_FUSED\nfolders to look for fused units in, divided by colons; off: "
+	      "none is taken\n"
+	      ".TP\n.B XDG_CACHE_HOME\nthe folder around nopal/fused, where `nopal fuse` puts "
+	      "units; default ~/.cache\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n.B 0\nall went well\n"
 	      ".TP\n.B 1\nthe work failed\n"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crash.c -- the last words of a program that dies: which microprotocol was at work, on
- * what, and when.
+ * crash.c -- the last words of a program that dies: which microprotocol was at work, on what, and
+ * when.
  *
  *   nopal: a crash (SIGSEGV) while `gentle` handled SEGMENT_LOST at 1.204500000 s
  *   (session 5e0b7d13)
  *
- * After them the signal takes its course: a core file, a debugger, a sanitizer's report.
- * A simulated run dies in the same place again, so `nopal sim ... --trace FILE` and
- * `nopal trace FILE` show what led there.
+ * After them the signal takes its course: a core file, a debugger, a sanitizer's report. A
+ * simulated run dies in the same place again, so `nopal sim ... --trace FILE` and `nopal trace
+ * FILE` show what led there.
  */
 #include <signal.h>
 #include <string.h>
@@ -59,8 +59,7 @@ static void crash_say(const char *name)
 	}
 }
 
-/* What was to happen, happens: a fault comes again on return, what was sent is sent
- * again. */
+/* What was to happen, happens: a fault comes again on return, what was sent is sent again. */
 static void crash_handle(int signal, siginfo_t *info, void *context)
 {
 	int i = 0;

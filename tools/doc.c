@@ -2,8 +2,8 @@
 /*
  * doc.c -- nopal doc: a microprotocol or an event, from its declaration.
  *
- * What is printed is the descriptor that checks and runs the composition, so
- * it cannot be out of date.
+ * What is printed is the descriptor that checks and runs the composition, so it cannot be out of
+ * date.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,7 @@ static void doc_heading(const struct doc_style *style, const char *heading)
 	printf(style->markdown ? "\n## %s\n\n" : "\n%s\n", heading);
 }
 
-static void doc_entry(const struct doc_style *style, const char *name,
-		      const char *text)
+static void doc_entry(const struct doc_style *style, const char *name, const char *text)
 {
 	if (style->markdown)
 		printf("- `%s`%s%s\n", name, *text ? ": " : "", text);
@@ -41,8 +40,7 @@ static void doc_nothing(const struct doc_style *style)
 
 /* --------------------------------------------------------------------- relations */
 
-static void doc_roles(const struct doc_style *style,
-		      const struct nopal_microprotocol *one)
+static void doc_roles(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const struct nopal_role *role = one->provides;
 
@@ -50,8 +48,7 @@ static void doc_roles(const struct doc_style *style,
 	if (!role || !role->name)
 		doc_nothing(style);
 	for (; role && role->name; role++)
-		doc_entry(style, role->name,
-			  role->exclusive ? "one in a layer" : "");
+		doc_entry(style, role->name, role->exclusive ? "one in a layer" : "");
 }
 
 static void doc_relations(const struct doc_style *style, const char *heading,
@@ -68,8 +65,7 @@ static void doc_relations(const struct doc_style *style, const char *heading,
 
 enum { DOC_LINE_ROOM = 512 };
 
-static void doc_bindings(const struct doc_style *style,
-			 const struct nopal_microprotocol *one)
+static void doc_bindings(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const struct nopal_binding *binding = one->bindings;
 
@@ -83,16 +79,13 @@ static void doc_bindings(const struct doc_style *style,
 
 		snprintf(text, sizeof(text), "%s%s%s%s%s",
 			 segment ? show_kinds(one, binding->kinds) : "always",
-			 binding->before ? ", before " : "",
-			 binding->before ? binding->before : "",
-			 binding->after ? ", after " : "",
-			 binding->after ? binding->after : "");
+			 binding->before ? ", before " : "", binding->before ? binding->before : "",
+			 binding->after ? ", after " : "", binding->after ? binding->after : "");
 		doc_entry(style, nopal_event_name(binding->event), text);
 	}
 }
 
-static void doc_raises(const struct doc_style *style,
-		       const struct nopal_microprotocol *one)
+static void doc_raises(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const char *const *raised = one->raises;
 
@@ -103,8 +96,7 @@ static void doc_raises(const struct doc_style *style,
 		doc_entry(style, *raised, "");
 }
 
-static void doc_holds(const struct doc_style *style,
-		      const struct nopal_microprotocol *one)
+static void doc_holds(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const struct nopal_hold *hold = one->holds;
 
@@ -114,18 +106,15 @@ static void doc_holds(const struct doc_style *style,
 	for (; hold && hold->why; hold++) {
 		char text[DOC_LINE_ROOM];
 
-		snprintf(text, sizeof(text), "%s (%s%s)", hold->why,
-			 show_kinds(one, hold->kinds),
-			 hold->sticky ? ", one release serves all departures"
-				      : "");
+		snprintf(text, sizeof(text), "%s (%s%s)", hold->why, show_kinds(one, hold->kinds),
+			 hold->sticky ? ", one release serves all departures" : "");
 		doc_entry(style, show_barrier(hold->barrier), text);
 	}
 }
 
 /* -------------------------------------------------------------------------- data */
 
-static void doc_attributes(const struct doc_style *style,
-			   const struct nopal_microprotocol *one)
+static void doc_attributes(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const struct nopal_attribute *entry = one->attributes;
 
@@ -136,20 +125,16 @@ static void doc_attributes(const struct doc_style *style,
 		char text[DOC_LINE_ROOM], wire[64] = "";
 
 		if (entry->wire_bytes)
-			snprintf(wire, sizeof(wire), ", %u bytes on the wire%s",
-				 entry->wire_bytes,
+			snprintf(wire, sizeof(wire), ", %u bytes on the wire%s", entry->wire_bytes,
 				 entry->when ? " where " : "");
-		snprintf(text, sizeof(text), "%s%s%s%s%s%s",
-			 show_access(entry->access), wire,
-			 entry->when ? entry->when : "",
-			 entry->when ? " is on" : "", entry->doc ? ": " : "",
-			 entry->doc ? entry->doc : "");
+		snprintf(text, sizeof(text), "%s%s%s%s%s%s", show_access(entry->access), wire,
+			 entry->when ? entry->when : "", entry->when ? " is on" : "",
+			 entry->doc ? ": " : "", entry->doc ? entry->doc : "");
 		doc_entry(style, entry->name, text);
 	}
 }
 
-static void doc_shared(const struct doc_style *style,
-		       const struct nopal_microprotocol *one)
+static void doc_shared(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const struct nopal_shared *entry = one->shared;
 
@@ -159,15 +144,13 @@ static void doc_shared(const struct doc_style *style,
 	for (; entry && entry->name; entry++) {
 		char text[DOC_LINE_ROOM];
 
-		snprintf(text, sizeof(text), "%s%s%s",
-			 show_access(entry->access), entry->doc ? ": " : "",
-			 entry->doc ? entry->doc : "");
+		snprintf(text, sizeof(text), "%s%s%s", show_access(entry->access),
+			 entry->doc ? ": " : "", entry->doc ? entry->doc : "");
 		doc_entry(style, entry->name, text);
 	}
 }
 
-static void doc_kinds(const struct doc_style *style,
-		      const struct nopal_microprotocol *one)
+static void doc_kinds(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const struct nopal_kind *kind = one->kinds;
 
@@ -177,8 +160,7 @@ static void doc_kinds(const struct doc_style *style,
 	for (; kind && kind->name; kind++) {
 		char text[DOC_LINE_ROOM];
 
-		snprintf(text, sizeof(text), "%s (%s)",
-			 kind->doc ? kind->doc : "",
+		snprintf(text, sizeof(text), "%s (%s)", kind->doc ? kind->doc : "",
 			 show_kind_class(kind->class));
 		doc_entry(style, kind->name, text);
 	}
@@ -186,12 +168,11 @@ static void doc_kinds(const struct doc_style *style,
 		printf("%sIt offers %u bytes while a session opens.\n",
 		       style->markdown ? "\n" : "  ", one->offer->bytes);
 	if (one->seal)
-		printf("%sIt seals each datagram with %u bytes.\n",
-		       style->markdown ? "\n" : "  ", one->seal->overhead);
+		printf("%sIt seals each datagram with %u bytes.\n", style->markdown ? "\n" : "  ",
+		       one->seal->overhead);
 }
 
-static void doc_parameters(const struct doc_style *style,
-			   const struct nopal_microprotocol *one)
+static void doc_parameters(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const struct nopal_parameter *entry = one->parameters;
 
@@ -203,25 +184,20 @@ static void doc_parameters(const struct doc_style *style,
 
 		snprintf(text, sizeof(text), "%s (%s, default %s%s%s%s%s%s)",
 			 entry->doc ? entry->doc : "",
-			 entry->choices ? entry->choices
-					: show_unit(entry->unit),
-			 *entry->initial ? entry->initial : "none",
-			 entry->least ? ", from " : "",
-			 entry->least ? entry->least : "",
-			 entry->most ? ", to " : "",
+			 entry->choices ? entry->choices : show_unit(entry->unit),
+			 *entry->initial ? entry->initial : "none", entry->least ? ", from " : "",
+			 entry->least ? entry->least : "", entry->most ? ", to " : "",
 			 entry->most ? entry->most : "",
 			 entry->wire ? ", the same at both ends" : "");
 		doc_entry(style, entry->name, text);
 	}
 }
 
-static void doc_microprotocol(const struct doc_style *style,
-			      const struct nopal_microprotocol *one)
+static void doc_microprotocol(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
-	printf("%s%s -- %s\n", style->markdown ? "# " : "", one->name,
-	       one->summary);
-	printf("%sfamily %s, wire version %u\n", style->markdown ? "\n" : "",
-	       one->family, one->wire_version);
+	printf("%s%s -- %s\n", style->markdown ? "# " : "", one->name, one->summary);
+	printf("%sfamily %s, wire version %u\n", style->markdown ? "\n" : "", one->family,
+	       one->wire_version);
 	doc_relations(style, "Needs", one->needs);
 	doc_roles(style, one);
 	doc_relations(style, "Excludes", one->excludes);
@@ -234,8 +210,7 @@ static void doc_microprotocol(const struct doc_style *style,
 	doc_parameters(style, one);
 }
 
-static bool doc_raises_event(const struct nopal_microprotocol *one,
-			     const char *event)
+static bool doc_raises_event(const struct nopal_microprotocol *one, const char *event)
 {
 	const char *const *raised = one->raises;
 
@@ -246,8 +221,7 @@ static bool doc_raises_event(const struct nopal_microprotocol *one,
 	return false;
 }
 
-static bool doc_handles_event(const struct nopal_microprotocol *one,
-			      unsigned event)
+static bool doc_handles_event(const struct nopal_microprotocol *one, unsigned event)
 {
 	const struct nopal_binding *binding = one->bindings;
 
@@ -263,8 +237,8 @@ static void doc_event(const struct doc_style *style, unsigned event)
 	const char *name = nopal_event_name(event);
 
 	printf("%s%s\n", style->markdown ? "# " : "", name);
-	printf("%s%s\nargument: %s\n", style->markdown ? "\n" : "",
-	       nopal_event_doc(event), nopal_event_argument(event));
+	printf("%s%s\nargument: %s\n", style->markdown ? "\n" : "", nopal_event_doc(event),
+	       nopal_event_argument(event));
 	doc_heading(style, "Raised by");
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
@@ -287,8 +261,8 @@ static unsigned doc_find_event(const char *name)
 {
 	const char *one;
 
-	for (unsigned event = NOPAL_NO_EVENT + 1;
-	     (one = nopal_event_name(event)) != NULL; event++) {
+	for (unsigned event = NOPAL_NO_EVENT + 1; (one = nopal_event_name(event)) != NULL;
+	     event++) {
 		if (strcasecmp(one, name) == 0)
 			return event;
 	}
@@ -308,9 +282,7 @@ static enum tool_exit doc_unknown(const char *name)
 	for (unsigned event = NOPAL_NO_EVENT + 1; event < NOPAL_CUSTOM; event++)
 		names[count++] = nopal_event_name(event);
 	near = nopal_nearest(name, names);
-	fprintf(stderr,
-		"nopal doc: there is no microprotocol or event `%s`\n  fix: ",
-		name);
+	fprintf(stderr, "nopal doc: there is no microprotocol or event `%s`\n  fix: ", name);
 	if (near)
 		fprintf(stderr, "did you mean `%s`?\n", near);
 	else
@@ -324,8 +296,7 @@ static enum tool_exit doc_run(const struct tool_call *call)
 	struct doc_style style = { tool_value(call, "markdown") != NULL };
 
 	for (int i = 0; i < call->word_count; i++) {
-		const struct nopal_microprotocol *one =
-			nopal_registry_find(call->words[i]);
+		const struct nopal_microprotocol *one = nopal_registry_find(call->words[i]);
 		unsigned event = doc_find_event(call->words[i]);
 
 		if (!one && event == NOPAL_NO_EVENT)

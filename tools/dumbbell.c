@@ -43,12 +43,10 @@ static void dumbbell_pump(struct nopal_session *session, void *user)
 	int error = 0;
 
 	while (!error)
-		error = nopal_send(session, flow->run->message,
-				   DUMBBELL_MESSAGE_BYTES, 0);
+		error = nopal_send(session, flow->run->message, DUMBBELL_MESSAGE_BYTES, 0);
 }
 
-static void dumbbell_ended(struct nopal_session *session, int end,
-			   const char *text, void *user)
+static void dumbbell_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct dumbbell_flow *flow = user;
 
@@ -62,8 +60,8 @@ static void *dumbbell_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void dumbbell_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void dumbbell_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct dumbbell_flow *flow = user;
 
@@ -91,8 +89,8 @@ static void dumbbell_begin(void *user)
 
 	nopal_sim_address(host + 1, DUMBBELL_PORT, &peer);
 	do {
-		if (!nopal_session_open(from, run->bell->plans[flow->index],
-					&peer, &dumbbell_sender, flow))
+		if (!nopal_session_open(from, run->bell->plans[flow->index], &peer,
+					&dumbbell_sender, flow))
 			flow->ended = true;
 	} while (--left > 0);
 }
@@ -109,8 +107,7 @@ static double dumbbell_queue_ms(const struct nopal_link_counters *from,
 {
 	uint64_t packets = dumbbell_queued(to) - dumbbell_queued(from);
 
-	return packets ? (double)(to->queue_delay_sum_ns -
-				  from->queue_delay_sum_ns) /
+	return packets ? (double)(to->queue_delay_sum_ns - from->queue_delay_sum_ns) /
 				 (double)packets / NOPAL_MILLISECOND
 		       : 0;
 }
@@ -121,8 +118,7 @@ static void dumbbell_span(struct dumbbell_run *run)
 
 	nopal_sim_link_counters(run->world, 0, 1, &now);
 	if (dumbbell_queued(&now) > dumbbell_queued(&run->last))
-		run->spans_ms[run->span_count++] =
-			dumbbell_queue_ms(&run->last, &now);
+		run->spans_ms[run->span_count++] = dumbbell_queue_ms(&run->last, &now);
 	run->last = now;
 }
 
@@ -137,28 +133,23 @@ static double dumbbell_tail(struct dumbbell_run *run)
 {
 	if (run->span_count == 0)
 		return 0;
-	qsort(run->spans_ms, run->span_count, sizeof(*run->spans_ms),
-	      dumbbell_compare);
-	return run->spans_ms[(run->span_count - 1) * DUMBBELL_TAIL /
-			     DUMBBELL_PERCENT];
+	qsort(run->spans_ms, run->span_count, sizeof(*run->spans_ms), dumbbell_compare);
+	return run->spans_ms[(run->span_count - 1) * DUMBBELL_TAIL / DUMBBELL_PERCENT];
 }
 
-static void dumbbell_judge(struct dumbbell_run *run,
-			   const struct nopal_link_counters *from)
+static void dumbbell_judge(struct dumbbell_run *run, const struct nopal_link_counters *from)
 {
 	const struct nopal_link_counters *to = &run->last;
 	struct dumbbell *bell = run->bell;
 	uint64_t packets = to->delivered - from->delivered;
-	uint64_t bytes = to->delivered_bytes - from->delivered_bytes +
-			 packets * DUMBBELL_UDP_IP_BYTES;
-	double most = (double)bell->forward.rate_bps / DUMBBELL_BYTE_BITS *
-		      (double)bell->run_ns / NOPAL_SECOND;
+	uint64_t bytes =
+		to->delivered_bytes - from->delivered_bytes + packets * DUMBBELL_UDP_IP_BYTES;
+	double most = (double)bell->forward.rate_bps / DUMBBELL_BYTE_BITS * (double)bell->run_ns /
+		      NOPAL_SECOND;
 	uint64_t entered = to->entered - from->entered;
 
 	bell->utilisation = most > 0 ? (double)bytes / most : 0;
-	bell->loss = entered ? (double)(to->overflowed - from->overflowed) /
-				       (double)entered
-			     : 0;
+	bell->loss = entered ? (double)(to->overflowed - from->overflowed) / (double)entered : 0;
 	bell->queue_mean_ms = dumbbell_queue_ms(from, to);
 	bell->queue_p95_ms = dumbbell_tail(run);
 }
@@ -186,9 +177,7 @@ static void dumbbell_measure(struct dumbbell_run *run)
 		seconds++;
 	}
 	mean = seconds > 0 ? sum / seconds : 0;
-	bell->roughness =
-		mean > 0 ? sqrt(fmax(squares / seconds - mean * mean, 0)) / mean
-			 : 0;
+	bell->roughness = mean > 0 ? sqrt(fmax(squares / seconds - mean * mean, 0)) / mean : 0;
 	dumbbell_judge(run, &from);
 }
 
@@ -209,24 +198,21 @@ static bool dumbbell_prepare(struct dumbbell_run *run)
 {
 	struct dumbbell *bell = run->bell;
 
-	if (nopal_sim_dumbbell(run->world, bell->flows, NULL, &bell->forward,
-			       &bell->reverse) < 0)
+	if (nopal_sim_dumbbell(run->world, bell->flows, NULL, &bell->forward, &bell->reverse) < 0)
 		return false;
 	for (int i = 0; i < bell->flows; i++) {
 		struct dumbbell_flow *flow = &run->flow[i];
-		struct nopal_endpoint *to = nopal_sim_endpoint(
-			run->world, 2 * i + 1, DUMBBELL_PORT);
+		struct nopal_endpoint *to =
+			nopal_sim_endpoint(run->world, 2 * i + 1, DUMBBELL_PORT);
 		uint64_t seed = bell->seed * DUMBBELL_FLOWS + (uint64_t)i;
 
 		flow->run = run;
 		flow->index = i;
 		if (!to ||
-		    nopal_endpoint_allow(to, bell->plans[i],
-					 NOPAL_ALLOW_CONNECTIONLESS,
+		    nopal_endpoint_allow(to, bell->plans[i], NOPAL_ALLOW_CONNECTIONLESS,
 					 &dumbbell_receiver, flow) ||
-		    nopal_sim_at(run->world,
-				 dumbbell_draw(seed, bell->stagger_ns),
-				 dumbbell_begin, flow) < 0)
+		    nopal_sim_at(run->world, dumbbell_draw(seed, bell->stagger_ns), dumbbell_begin,
+				 flow) < 0)
 			return false;
 	}
 	return true;
@@ -237,8 +223,7 @@ static bool dumbbell_go(struct dumbbell_run *run)
 	struct dumbbell *bell = run->bell;
 	uint64_t before[DUMBBELL_FLOWS];
 
-	if (!run->world || !run->message || !run->spans_ms ||
-	    !dumbbell_prepare(run))
+	if (!run->world || !run->message || !run->spans_ms || !dumbbell_prepare(run))
 		return false;
 	nopal_sim_run(run->world, bell->stagger_ns + bell->warm_ns);
 	for (int i = 0; i < bell->flows; i++)

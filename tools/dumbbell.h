@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dumbbell.h -- flows that send without end through one simulated bottleneck, each
- * by a plan of its own, and what the bottleneck saw of it.
+ * dumbbell.h -- flows that send without end through one simulated bottleneck, each by a plan of its
+ * own, and what the bottleneck saw of it.
  *
  *     struct dumbbell bell = { .forward = link, .reverse = back, .seed = 1,
  *                              .flows = 2, .plans = { cubic, newreno },
@@ -24,15 +24,14 @@ struct dumbbell {
 	struct nopal_plan *plans[DUMBBELL_FLOWS];
 	/* Sessions of each, side by side between its two hosts; 0: one. */
 	int connections[DUMBBELL_FLOWS];
-	/* Each flow begins at random within that time; then all run on, and what
-	 * comes after `warm_ns` is measured. */
+	/* Each flow begins at random within that time; then all run on, and what comes after
+	 * `warm_ns` is measured. */
 	int64_t stagger_ns, warm_ns, run_ns;
 
 	/* what came of it */
-	uint64_t bytes
-		[DUMBBELL_FLOWS]; /* that the receivers' applications got */
-	double utilisation;	  /* of the link's rate, headers included */
-	double loss;		  /* share of packets that the queue dropped */
+	uint64_t bytes[DUMBBELL_FLOWS]; /* that the receivers' applications got */
+	double utilisation;		/* of the link's rate, headers included */
+	double loss;			/* share of packets that the queue dropped */
 	double queue_mean_ms;
 	double queue_p95_ms; /* of spans of 10 ms */
 	double roughness;    /* of flow 0: deviation over mean of its seconds */

@@ -29,8 +29,7 @@ static uint8_t echo_byte(uint64_t at)
 static uint32_t file_next(const struct echo_file *file, uint8_t *bytes)
 {
 	uint64_t left = file->echo->size - file->sent;
-	uint32_t length =
-		left < file->echo->piece ? (uint32_t)left : file->echo->piece;
+	uint32_t length = left < file->echo->piece ? (uint32_t)left : file->echo->piece;
 
 	if (file->sent - file->back >= (uint64_t)ECHO_AHEAD * file->echo->piece)
 		return 0;
@@ -39,8 +38,7 @@ static uint32_t file_next(const struct echo_file *file, uint8_t *bytes)
 	return length;
 }
 
-static void file_came(struct echo_file *file, const uint8_t *bytes,
-		      size_t length)
+static void file_came(struct echo_file *file, const uint8_t *bytes, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		file->wrong |= bytes[i] != echo_byte(file->back + i);
@@ -99,8 +97,7 @@ static bool socket_move(int fd, struct echo_file *file, bool *gone)
 	return !*gone && (sent > 0 || got > 0);
 }
 
-static void ask_socket(struct echo *echo, const struct bench_place *place,
-		       uint16_t port)
+static void ask_socket(struct echo *echo, const struct bench_place *place, uint16_t port)
 {
 	struct echo_file file = { .echo = echo };
 	int64_t begun_ns = bench_now_ns();
@@ -114,10 +111,8 @@ static void ask_socket(struct echo *echo, const struct bench_place *place,
 	while (!gone && !file_over(&file)) {
 		if (socket_move(fd, &file, &gone) || gone)
 			continue;
-		ready.events =
-			file.sent < echo->size ? POLLIN | POLLOUT : POLLIN;
-		gone = poll(&ready, 1,
-			    (int)(echo->patience_ns / NOPAL_MILLISECOND)) <= 0;
+		ready.events = file.sent < echo->size ? POLLIN | POLLOUT : POLLIN;
+		gone = poll(&ready, 1, (int)(echo->patience_ns / NOPAL_MILLISECOND)) <= 0;
 	}
 	close(fd);
 	echo->took_ns = bench_now_ns() - begun_ns;
@@ -179,15 +174,14 @@ static void client_on_writable(struct nopal_session *session, void *user)
 	client_push(user);
 }
 
-static void client_on_received(struct nopal_session *session,
-			       struct nopal_message *message, void *user)
+static void client_on_received(struct nopal_session *session, struct nopal_message *message,
+			       void *user)
 {
 	struct echo_client *client = user;
 	uint8_t bytes[ECHO_MOST_BYTES];
 
 	(void)session;
-	file_came(&client->file, bytes,
-		  nopal_message_copy(message, 0, bytes, sizeof(bytes)));
+	file_came(&client->file, bytes, nopal_message_copy(message, 0, bytes, sizeof(bytes)));
 	client->heard_ns = client_now(client);
 	if (file_over(&client->file))
 		client_over(client);
@@ -195,8 +189,7 @@ static void client_on_received(struct nopal_session *session,
 		client_push(client);
 }
 
-static void client_on_ended(struct nopal_session *session, int end,
-			    const char *text, void *user)
+static void client_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session, (void)end, (void)text;
 	client_over(user);
@@ -221,8 +214,7 @@ static void *server_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static bool server_answer(struct nopal_session *session,
-			  const struct nopal_message *message)
+static bool server_answer(struct nopal_session *session, const struct nopal_message *message)
 {
 	uint8_t bytes[ECHO_MOST_BYTES];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
@@ -230,8 +222,8 @@ static bool server_answer(struct nopal_session *session,
 	return nopal_send(session, bytes, length, 0) == 0;
 }
 
-static void server_on_received(struct nopal_session *session,
-			       struct nopal_message *message, void *user)
+static void server_on_received(struct nopal_session *session, struct nopal_message *message,
+			       void *user)
 {
 	struct echo_server *server = user;
 
@@ -242,32 +234,27 @@ static void server_on_received(struct nopal_session *session,
 		return;
 	}
 	nopal_message_keep(message);
-	server->waiting[(server->first + server->count++) % ECHO_AHEAD] =
-		message;
+	server->waiting[(server->first + server->count++) % ECHO_AHEAD] = message;
 }
 
 static void server_on_writable(struct nopal_session *session, void *user)
 {
 	struct echo_server *server = user;
 
-	while (server->count &&
-	       server_answer(session, server->waiting[server->first])) {
-		nopal_message_give_back(session,
-					server->waiting[server->first]);
+	while (server->count && server_answer(session, server->waiting[server->first])) {
+		nopal_message_give_back(session, server->waiting[server->first]);
 		server->first = (server->first + 1) % ECHO_AHEAD;
 		server->count--;
 	}
 }
 
-static void server_on_ended(struct nopal_session *session, int end,
-			    const char *text, void *user)
+static void server_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct echo_server *server = user;
 
 	(void)end, (void)text;
 	for (; server->count; server->count--) {
-		nopal_message_give_back(session,
-					server->waiting[server->first]);
+		nopal_message_give_back(session, server->waiting[server->first]);
 		server->first = (server->first + 1) % ECHO_AHEAD;
 	}
 }
@@ -279,14 +266,12 @@ static const struct nopal_callbacks server_callbacks = {
 	.ended = server_on_ended,
 };
 
-static void serve_config(const struct echo *echo,
-			 const struct bench_place *place, int tell)
+static void serve_config(const struct echo *echo, const struct bench_place *place, int tell)
 {
 	struct loop *loop = loop_new(NULL);
 	struct echo_server server = { .count = 0 };
 
-	if (bench_partner_listen(loop, place, echo->plan, &server_callbacks,
-				 &server, tell))
+	if (bench_partner_listen(loop, place, echo->plan, &server_callbacks, &server, tell))
 		loop_run(loop);
 }
 
@@ -307,25 +292,21 @@ static void client_results(const struct echo_client *client, struct echo *echo)
 	echo->done = file_over(&client->file) && !client->file.wrong;
 }
 
-static void ask_config(struct echo *echo, const struct bench_place *place,
-		       uint16_t port)
+static void ask_config(struct echo *echo, const struct bench_place *place, uint16_t port)
 {
-	struct echo_client client = { .file = { .echo = echo },
-				      .loop = loop_new(NULL) };
+	struct echo_client client = { .file = { .echo = echo }, .loop = loop_new(NULL) };
 	struct nopal_endpoint *endpoint;
 	struct nopal_address peer;
 
 	if (!client.loop || !bench_address(place->address, port, &peer))
 		return;
-	client.tick = loop_event_new(client.loop, LOOP_TIMER, -1,
-				     client_on_tick, &client);
+	client.tick = loop_event_new(client.loop, LOOP_TIMER, -1, client_on_tick, &client);
 	endpoint = loop_endpoint_to(client.loop, &peer);
 	client.begun_ns = client.heard_ns = client_now(&client);
 	if (client.tick)
 		loop_event_start(client.tick, echo->patience_ns);
 	if (endpoint &&
-	    nopal_session_open(endpoint, echo->plan, &peer, &client_callbacks,
-			       &client) &&
+	    nopal_session_open(endpoint, echo->plan, &peer, &client_callbacks, &client) &&
 	    !client.over)
 		loop_run(client.loop);
 	client.over = true; /* what still arrives is not counted */
@@ -363,8 +344,7 @@ bool echo_run(struct echo *echo, const struct bench_place *place)
 bool echo_simulate(struct echo *echo, const struct trips_link *link)
 {
 	struct nopal_world *world = nopal_sim_new(link->seed);
-	struct echo_client client = { .file = { .echo = echo },
-				      .world = world };
+	struct echo_client client = { .file = { .echo = echo }, .world = world };
 	struct echo_server server = { .count = 0 };
 	struct trips_peers peers = { .plan = echo->plan,
 				     .opens = &client_callbacks,
@@ -375,8 +355,7 @@ bool echo_simulate(struct echo *echo, const struct trips_link *link)
 
 	echo->done = false;
 	while (good && !client.over && nopal_sim_step(world))
-		if (nopal_world_now(world) - client.heard_ns >
-		    echo->patience_ns)
+		if (nopal_world_now(world) - client.heard_ns > echo->patience_ns)
 			break;
 	client.over = true;
 	if (good)

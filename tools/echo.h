@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * echo.h -- a file goes to a server in pieces and comes back, every byte checked:
- * the transfer of the one-to-many paper, by the kernel's TCP and configs, between
- * two processes or in the simulator.
+ * the transfer of the one-to-many paper, by the kernel's TCP and configs, between two processes or
+ * in the simulator.
  *
  * The client has pieces under way as long as its protocol takes them, up to so many:
  * a window is what holds it back, and not its own waiting for an answer.

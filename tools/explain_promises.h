@@ -7,11 +7,10 @@
 
 #include "show.h"
 
-/* The section "promises": that of the application, or, with `layers`, of each layer
- * from the top. */
+/* The section "promises": that of the application, or, with `layers`, of each layer from the
+ * top. */
 void explain_promises_print(const struct nopal_plan *plan, bool layers);
-/* An object: by quality its value, who gave it, and how it differs for messages
- * with a property. */
+/* An object: by quality its value, who gave it, and how it differs for messages with a property. */
 json_t *explain_promises_json(const struct nopal_plan *plan, unsigned layer);
 
 #endif

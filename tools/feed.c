@@ -9,8 +9,7 @@
 
 enum { FEED_BURST_CHUNKS = 2 };
 
-void feed_init(struct feed *feed, struct nopal_world *world,
-	       uint32_t chunk_bytes)
+void feed_init(struct feed *feed, struct nopal_world *world, uint32_t chunk_bytes)
 {
 	feed->world = world;
 	feed->source.fd = -1;
@@ -41,10 +40,8 @@ void feed_offer(const struct feed *feed, struct transfer_note *ret_note)
 		.size = feed->source.size,
 		.mtime_ns = feed->source.mtime_ns,
 	};
-	snprintf(ret_note->text, sizeof(ret_note->text), "%s",
-		 feed->source.name);
-	ret_note->id =
-		transfer_id(ret_note->text, ret_note->size, ret_note->mtime_ns);
+	snprintf(ret_note->text, sizeof(ret_note->text), "%s", feed->source.name);
+	ret_note->id = transfer_id(ret_note->text, ret_note->size, ret_note->mtime_ns);
 }
 
 void feed_from(struct feed *feed, uint64_t offset)
@@ -74,30 +71,26 @@ static bool feed_read(struct feed *feed)
 				      .file = feed->file,
 				      .offset = feed->offset };
 	uint64_t left = feed->end - feed->offset;
-	size_t room =
-		left < feed->chunk_bytes ? (size_t)left : feed->chunk_bytes;
+	size_t room = left < feed->chunk_bytes ? (size_t)left : feed->chunk_bytes;
 	size_t length;
 	uint8_t *bytes;
 
-	feed->chunk =
-		nopal_buffer_new(TRANSFER_DATA_HEADER + feed->chunk_bytes);
+	feed->chunk = nopal_buffer_new(TRANSFER_DATA_HEADER + feed->chunk_bytes);
 	if (!feed->chunk) {
 		snprintf(feed->error, sizeof(feed->error), "out of memory");
 		return false;
 	}
 	bytes = nopal_buffer_bytes(feed->chunk);
-	if (!source_read(&feed->source, bytes + transfer_encode(&note, bytes),
-			 room, &length, feed->error))
+	if (!source_read(&feed->source, bytes + transfer_encode(&note, bytes), room, &length,
+			 feed->error))
 		return false;
 	feed->chunk_length = TRANSFER_DATA_HEADER + (uint32_t)length;
 	return true;
 }
 
-static enum feed_stop feed_give(struct feed *feed,
-				struct nopal_session *session, uint64_t cookie)
+static enum feed_stop feed_give(struct feed *feed, struct nopal_session *session, uint64_t cookie)
 {
-	int error = nopal_send_buffer(session, feed->chunk, 0,
-				      feed->chunk_length, cookie);
+	int error = nopal_send_buffer(session, feed->chunk, 0, feed->chunk_length, cookie);
 
 	if (error == -EAGAIN || error == -EPIPE)
 		return FEED_FULL;
@@ -105,8 +98,7 @@ static enum feed_stop feed_give(struct feed *feed,
 	feed->chunk = NULL;
 	if (error) {
 		feed->no_room = error == -ENOBUFS;
-		snprintf(feed->error, sizeof(feed->error), "%s",
-			 strerror(-error));
+		snprintf(feed->error, sizeof(feed->error), "%s", strerror(-error));
 		return FEED_FAILED;
 	}
 	feed->offset += feed->chunk_length - TRANSFER_DATA_HEADER;
@@ -114,16 +106,14 @@ static enum feed_stop feed_give(struct feed *feed,
 	return FEED_ALL;
 }
 
-enum feed_stop feed_pump(struct feed *feed,
-			 struct nopal_session *const *session, uint64_t cookie,
+enum feed_stop feed_pump(struct feed *feed, struct nopal_session *const *session, uint64_t cookie,
 			 int64_t *ret_wait_ns)
 {
 	enum feed_stop stop = FEED_ALL;
 
 	while (stop == FEED_ALL && (feed->chunk || feed->offset < feed->end)) {
 		int64_t wait_ns =
-			pace_wait_ns(&feed->pace, nopal_world_now(feed->world),
-				     feed->offset);
+			pace_wait_ns(&feed->pace, nopal_world_now(feed->world), feed->offset);
 
 		if (!*session)
 			return FEED_FULL;
@@ -140,10 +130,9 @@ enum feed_stop feed_pump(struct feed *feed,
 
 bool feed_end(struct feed *feed, struct transfer_note *ret_note)
 {
-	*ret_note =
-		(struct transfer_note){ .type = TRANSFER_END,
-					.file = feed->file,
-					.size = feed->source.size,
-					.hash = source_hash(&feed->source) };
+	*ret_note = (struct transfer_note){ .type = TRANSFER_END,
+					    .file = feed->file,
+					    .size = feed->source.size,
+					    .hash = source_hash(&feed->source) };
 	return source_is_same(&feed->source, feed->error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feed.h -- a file on its way into a session: read once, straight into the
- * buffers that leave, hashed on the way, and no faster than its pace.
+ * feed.h -- a file on its way into a session: read once, straight into the buffers that leave,
+ * hashed on the way, and no faster than its pace.
  *
  *   feed_open --> feed_from --> feed_pump... --> feed_end --> feed_close
  *                                   |    ^
@@ -36,24 +36,19 @@ enum feed_stop {
 };
 
 /* Of which nothing is open. */
-void feed_init(struct feed *feed, struct nopal_world *world,
-	       uint32_t chunk_bytes);
+void feed_init(struct feed *feed, struct nopal_world *world, uint32_t chunk_bytes);
 /* False: `error` says why. */
 bool feed_open(struct feed *feed, uint32_t file, const char *path);
 void feed_close(struct feed *feed);
 void feed_offer(const struct feed *feed, struct transfer_note *ret_note);
-/* From here to the end of the file; the hash is right where all before was read
- * once. */
+/* From here to the end of the file; the hash is right where all before was read once. */
 void feed_from(struct feed *feed, uint64_t offset);
 /* The same where it was read beyond that meanwhile: `hash` is of all before. */
-void feed_back(struct feed *feed, uint64_t offset,
-	       const struct file_hash *hash);
-/* Of this range alone: what was lost with who had it.  The hash is not right any
- * more. */
+void feed_back(struct feed *feed, uint64_t offset, const struct file_hash *hash);
+/* Of this range alone: what was lost with who had it.  The hash is not right any more. */
 void feed_range(struct feed *feed, uint64_t offset, uint64_t end);
 /* Gives *session, which is NULL after its life, what it takes: DATA notes. */
-enum feed_stop feed_pump(struct feed *feed,
-			 struct nopal_session *const *session, uint64_t cookie,
+enum feed_stop feed_pump(struct feed *feed, struct nopal_session *const *session, uint64_t cookie,
 			 int64_t *ret_wait_ns);
 /* False: the file changed meanwhile; `error` says how. */
 bool feed_end(struct feed *feed, struct transfer_note *ret_note);

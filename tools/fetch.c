@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch.c -- `nopal fetch`: one file from several `nopal serve`.  What is said to
- * them is in fetch_talk.c, who is asked for what in fetch_plan.c, what is on disk in
- * part.c; here is how they come together.
+ * fetch.c -- `nopal fetch`: one file from several `nopal serve`.  What is said to them is in
+ * fetch_talk.c, who is asked for what in fetch_plan.c, what is on disk in part.c; here is how they
+ * come together.
  *
  *   SEEKING --found--> CHECKING --what is here--> TAKING --whole--> COMMITTING
  *      |                  |                          |                  |
@@ -94,8 +94,7 @@ static void fetching_over(struct fetching *fetching, const char *error)
 	fetching->stage = FETCH_OVER;
 	fetching_close(fetching);
 	table->file.error = error;
-	table->file.transport =
-		nopal_endpoint_transport(fetching->fetch.endpoint);
+	table->file.transport = nopal_endpoint_transport(fetching->fetch.endpoint);
 	fetching->exit = error ? TOOL_FAILED : TOOL_GOOD;
 	table->ended_ns = fetching_now(fetching);
 	fetching_forget_part(fetching);
@@ -107,8 +106,7 @@ static void fetching_report(struct fetching *fetching)
 {
 	struct table *table = &fetching->table;
 
-	if (live_judge_is_broken(&fetching->judge, &table->progress) &&
-	    fetching->exit == TOOL_GOOD)
+	if (live_judge_is_broken(&fetching->judge, &table->progress) && fetching->exit == TOOL_GOOD)
 		fetching->exit = TOOL_FAILED;
 	table->file.judged = live_judge_result(&fetching->judge);
 	table_end(table);
@@ -150,8 +148,8 @@ static void fetching_on_job(void *user)
 	int error = part_finish(fetching->part);
 
 	if (error)
-		snprintf(fetching->error, sizeof(fetching->error), "%.200s: %s",
-			 fetching->name, strerror(-error));
+		snprintf(fetching->error, sizeof(fetching->error), "%.200s: %s", fetching->name,
+			 strerror(-error));
 	if (error || fetching->committing)
 		fetching_over(fetching, error ? fetching->error : NULL);
 	else
@@ -160,8 +158,7 @@ static void fetching_on_job(void *user)
 
 /* ------------------------------------------------------------------- it is taken */
 
-static void fetching_on_part(void *user, uint64_t offset,
-			     const struct nopal_message *message)
+static void fetching_on_part(void *user, uint64_t offset, const struct nopal_message *message)
 {
 	struct fetching *fetching = user;
 	int64_t now_ns = fetching_now(fetching);
@@ -169,15 +166,13 @@ static void fetching_on_part(void *user, uint64_t offset,
 	if (fetching->stage != FETCH_TAKING)
 		return;
 	live_judge_moved(&fetching->judge);
-	if (!part_write_message(fetching->part, offset, message,
-				TRANSFER_DATA_HEADER, fetching->error)) {
+	if (!part_write_message(fetching->part, offset, message, TRANSFER_DATA_HEADER,
+				fetching->error)) {
 		fetching_over(fetching, fetching->error);
 		return;
 	}
-	fetching->table.union_bytes +=
-		nopal_message_length(message) - TRANSFER_DATA_HEADER;
-	if (part_wants_save(fetching->part) &&
-	    now_ns - fetching->saved_ns >= FETCH_SAVE_NS) {
+	fetching->table.union_bytes += nopal_message_length(message) - TRANSFER_DATA_HEADER;
+	if (part_wants_save(fetching->part) && now_ns - fetching->saved_ns >= FETCH_SAVE_NS) {
 		fetching->saved_ns = now_ns;
 		part_save(fetching->part);
 	}
@@ -206,8 +201,7 @@ static bool fetching_compare(struct fetching *fetching)
 	uint64_t index = fetching->compared++, hash;
 	struct island block = file_blocks_range(blocks, index);
 
-	if (!part_block_hash(fetching->part, &block, &hash) ||
-	    hash != blocks->hashes[index])
+	if (!part_block_hash(fetching->part, &block, &hash) || hash != blocks->hashes[index])
 		return false;
 	fetching->table.union_bytes += block.end - block.from;
 	if (!part_is_existing(fetching->part))
@@ -243,8 +237,7 @@ static void fetching_check(void *user)
 
 	while (fetching->stage == FETCH_CHECKING && most-- > 0 &&
 	       fetching->compared < blocks->count) {
-		if (!fetching_compare(fetching) &&
-		    part_is_existing(fetching->part))
+		if (!fetching_compare(fetching) && part_is_existing(fetching->part))
 			fetching_look_elsewhere(fetching);
 	}
 	if (fetching->stage != FETCH_CHECKING)
@@ -263,20 +256,16 @@ static void fetching_on_found(void *user)
 	enum transfer_verdict verdict;
 
 	snprintf(offer.text, sizeof(offer.text), "%s", fetching->name);
-	offer.id =
-		transfer_id(fetching->name, offer.size, (int64_t)fetch->hash);
+	offer.id = transfer_id(fetching->name, offer.size, (int64_t)fetch->hash);
 	fetching->table.file.total_bytes = offer.size;
 	fetching->table.file.hash = fetch->hash;
-	verdict = part_open(&fetching->folder, &offer, &fetching->part,
-			    fetching->error);
+	verdict = part_open(&fetching->folder, &offer, &fetching->part, fetching->error);
 	if (verdict == TRANSFER_YES)
 		fetching->job = loop_event_new(fetching->loop, LOOP_READABLE,
-					       part_fd(fetching->part),
-					       fetching_on_job, fetching);
+					       part_fd(fetching->part), fetching_on_job, fetching);
 	if (!fetching->job) {
-		fetching_over(fetching, verdict == TRANSFER_YES
-						? "out of memory"
-						: fetching->error);
+		fetching_over(fetching,
+			      verdict == TRANSFER_YES ? "out of memory" : fetching->error);
 		return;
 	}
 	loop_event_start(fetching->job, 0);
@@ -322,8 +311,7 @@ static void fetching_look(struct fetching *fetching)
 		fetching_over(fetching, LIVE_JUDGE_STORM);
 		return;
 	}
-	if ((fetching->stage != FETCH_TAKING &&
-	     fetching->stage != FETCH_SEEKING) ||
+	if ((fetching->stage != FETCH_TAKING && fetching->stage != FETCH_SEEKING) ||
 	    !live_judge_stands(judge) || waited_ns < fetching->fetch.wait_ns)
 		return;
 	live_judge_stuck(judge, group, "nothing of the file came");
@@ -337,8 +325,7 @@ static void fetching_on_tick(void *user)
 
 	fetch_tick(&fetching->fetch);
 	fetching_look(fetching);
-	if (fetching->stage == FETCH_TAKING &&
-	    table_is_due(&fetching->table, now_ns))
+	if (fetching->stage == FETCH_TAKING && table_is_due(&fetching->table, now_ns))
 		table_show(&fetching->table, now_ns);
 	loop_event_start(fetching->tick, FETCH_TICK_NS);
 }
@@ -359,10 +346,8 @@ static bool fetching_setup(struct fetching *fetching, const char *trace)
 
 	if (!loop)
 		return false;
-	fetching->step =
-		loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
-	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick,
-					fetching);
+	fetching->step = loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
+	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick, fetching);
 	return fetching->step && fetching->tick &&
 	       loop_on_interrupt(loop, fetching_on_interrupt, fetching);
 }
@@ -391,28 +376,24 @@ static void fetching_failed_at_once(struct fetching *fetching)
 	bool broke = fetching->judge.facts.receiver_end != JUDGE_OPEN;
 
 	live_judge_is_broken(&fetching->judge, &fetching->table.progress);
-	fprintf(stderr, "error: no session: %s\n",
-		broke ? "it broke at once" : "out of memory");
+	fprintf(stderr, "error: no session: %s\n", broke ? "it broke at once" : "out of memory");
 	fetching->exit = broke ? TOOL_FAILED : TOOL_ENVIRONMENT;
 }
 
-static void fetching_run(struct fetching *fetching,
-			 const struct nopal_address *peers)
+static void fetching_run(struct fetching *fetching, const struct nopal_address *peers)
 {
 	struct fetch *fetch = &fetching->fetch;
 
 	fetching->exit = TOOL_ENVIRONMENT;
 	fetch->world = loop_world(fetching->loop);
-	fetch->endpoint =
-		loop_endpoint_to_all(fetching->loop, peers, fetch->count);
+	fetch->endpoint = loop_endpoint_to_all(fetching->loop, peers, fetch->count);
 	if (!fetch->endpoint)
 		return;
 	fetching->table.file.started_ns = fetching_now(fetching);
 	fetching->table.shown_ns = fetching_now(fetching);
 	if (!live_judge_watch(&fetching->judges, fetch->world, fetch->plan))
 		return;
-	live_judge_begin(&fetching->judge, fetch->plan, fetch->world,
-			 &fetching->judges, false);
+	live_judge_begin(&fetching->judge, fetch->plan, fetch->world, &fetching->judges, false);
 	fetch->judge = &fetching->judge;
 	if (!fetch_open(fetch)) {
 		fetching_failed_at_once(fetching);
@@ -444,13 +425,11 @@ static void fetching_cleanup(struct fetching *fetching)
 
 /* ----------------------------------------------------------------------- words */
 
-static void fetching_table(struct fetching *fetching,
-			   const struct tool_call *call)
+static void fetching_table(struct fetching *fetching, const struct tool_call *call)
 {
 	struct table *table = &fetching->table;
 
-	progress_init(&table->progress, "fetch",
-		      tool_value(call, "json") != NULL,
+	progress_init(&table->progress, "fetch", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
 	table->count = fetching->fetch.count;
 	table->mode = "fetch";
@@ -460,25 +439,21 @@ static void fetching_table(struct fetching *fetching,
 }
 
 /* All that can be wrong with the words; false: it was said. */
-static bool fetching_read(struct fetching *fetching,
-			  const struct tool_call *call)
+static bool fetching_read(struct fetching *fetching, const struct tool_call *call)
 {
 	const char *output = tool_value(call, "output");
 
-	fetching->folder.differs =
-		"is there, and differs (--overwrite replaces it)";
+	fetching->folder.differs = "is there, and differs (--overwrite replaces it)";
 	fetching->folder.overwrite = tool_value(call, "overwrite") != NULL;
 	if (!fetch_words_hash(call, &fetching->fetch))
 		return false;
 	if (!live_judge_read(call, &fetching->judges) ||
-	    !tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS,
-			   &fetching->fetch.wait_ns))
+	    !tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS, &fetching->fetch.wait_ns))
 		return false;
 	fetching->fetch.plan = fetch_words_plan(call);
 	if (!fetching->fetch.plan)
 		return false;
-	if (fetch_words_output(output ? output
-				      : fetch_words_last(fetching->fetch.name),
+	if (fetch_words_output(output ? output : fetch_words_last(fetching->fetch.name),
 			       &fetching->folder, fetching->name))
 		return true;
 	nopal_plan_unref(fetching->fetch.plan);
@@ -486,10 +461,9 @@ static bool fetching_read(struct fetching *fetching,
 }
 
 /* One file; *ret_stop: and no other, as its user has interrupted it. */
-static enum tool_exit fetch_one_from(const struct tool_call *call, int name,
-				     char *const *servers,
-				     const struct nopal_address *peers,
-				     unsigned count, bool *ret_stop)
+static enum tool_exit fetch_one_from(const struct tool_call *call, int name, char *const *servers,
+				     const struct nopal_address *peers, unsigned count,
+				     bool *ret_stop)
 {
 	struct fetching fetching = {
 		.fetch = { .name = call->words[name],
@@ -519,9 +493,8 @@ static enum tool_exit fetch_from(const struct tool_call *call, int names,
 	bool stop = false;
 
 	for (int i = 0; i < names && !stop; i++) {
-		enum tool_exit one = fetch_one_from(
-			call, i, call->words + names, peers,
-			(unsigned)(call->word_count - names), &stop);
+		enum tool_exit one = fetch_one_from(call, i, call->words + names, peers,
+						    (unsigned)(call->word_count - names), &stop);
 
 		if (exit == TOOL_GOOD)
 			exit = one;
@@ -548,15 +521,11 @@ static enum tool_exit fetch_run(const struct tool_call *call)
 }
 
 static const struct tool_option fetch_options[] = {
-	{ "config", 'c', "CONF",
-	  "composition, the same on both sides (default fetch)" },
-	{ "output", 'o', "FILE",
-	  "where it goes (default: here, by its last name)" },
-	{ "hash", 0, "HASH",
-	  "of the file that is wanted (default: that which most announce)" },
+	{ "config", 'c', "CONF", "composition, the same on both sides (default fetch)" },
+	{ "output", 'o', "FILE", "where it goes (default: here, by its last name)" },
+	{ "hash", 0, "HASH", "of the file that is wanted (default: that which most announce)" },
 	{ "overwrite", 0, NULL, "replace a file of this name that differs" },
-	{ "wait", 0, "TIME",
-	  "for a server, while none is there (default 10s)" },
+	{ "wait", 0, "TIME", "for a server, while none is there (default 10s)" },
 	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
@@ -569,26 +538,22 @@ const struct tool tool_fetch = {
 	.name = "fetch",
 	.words = "NAME... HOST:PORT...",
 	.summary = "files, each from several `nopal serve` at once",
-	.help = "Asks each server for other parts of the file NAME, as much at "
-		"a time as it delivers; what a slow one owes at the end, and "
-		"what one that died owed, comes from the others.  A server "
-		"may come late, or come back: it is tried once a second.  "
-		"The table at the end says what each of them gave: a share, "
-		"or why not.\n"
+	.help = "Asks each server for other parts of the file NAME, as much at a time as it "
+		"delivers; what a slow one owes at the end, and what one that died owed, comes "
+		"from the others.  A server may come late, or come back: it is tried once a "
+		"second.  The table at the end says what each of them gave: a share, or why "
+		"not.\n"
 		"\n"
-		"Of several versions, that is taken which more than half of "
-		"the servers announce, or most of those that answer within a "
-		"second of the first; --hash names one.  Those that do not "
-		"have it are left out before a byte is asked of them.  Each "
-		"part is compared with its hash when it comes: a wrong one is "
-		"thrown away and asked of another, and its server is asked "
-		"for no more while there is one that gave nothing wrong.  "
-		"Hashes find damage, and stop nobody who forges.\n"
+		"Of several versions, that is taken which more than half of the servers announce, "
+		"or most of those that answer within a second of the first; --hash names one.  "
+		"Those that do not have it are left out before a byte is asked of them.  Each "
+		"part is compared with its hash when it comes: a wrong one is thrown away and "
+		"asked of another, and its server is asked for no more while there is one that "
+		"gave nothing wrong.  Hashes find damage, and stop nobody who forges.\n"
 		"\n"
-		"The file appears under its name only when it is whole and on "
-		"disk; until then it is .NAME.nopal-part.  Whatever ends the "
-		"run, what came is kept, and the same command goes on from "
-		"there, with those parts whose hashes are right.  Several "
+		"The file appears under its name only when it is whole and on disk; until then it "
+		"is .NAME.nopal-part.  Whatever ends the run, what came is kept, and the same "
+		"command goes on from there, with those parts whose hashes are right.  Several "
 		"files come one after another.\n"
 		"\n"
 		"  nopal serve films                     # on A, B and C\n"

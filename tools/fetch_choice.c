@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch_choice.c -- one file from several servers: which file it is, of those that
- * they announce, and the list of its blocks' hashes.
+ * fetch_choice.c -- one file from several servers: which file it is, of those that they announce,
+ * and the list of its blocks' hashes.
  */
 #include "fetch_inside.h"
 
@@ -10,14 +10,12 @@
 
 /* -------------------------------------------------------------------- who says what */
 
-static bool choice_is_same(const struct fetch_one *one,
-			   const struct fetch_one *other)
+static bool choice_is_same(const struct fetch_one *one, const struct fetch_one *other)
 {
 	return one->offer.size == other->offer.size && one->hash == other->hash;
 }
 
-static unsigned choice_votes(const struct fetch *fetch,
-			     const struct fetch_one *like)
+static unsigned choice_votes(const struct fetch *fetch, const struct fetch_one *like)
 {
 	unsigned votes = 0;
 
@@ -28,8 +26,7 @@ static unsigned choice_votes(const struct fetch *fetch,
 }
 
 /* The first of those that announce what most do; NULL: nobody announces any. */
-static struct fetch_one *choice_leader(const struct fetch *fetch,
-				       unsigned *ret_votes)
+static struct fetch_one *choice_leader(const struct fetch *fetch, unsigned *ret_votes)
 {
 	struct fetch_one *leader = NULL;
 
@@ -50,16 +47,14 @@ static struct fetch_one *choice_leader(const struct fetch *fetch,
 static bool choice_may_change(const struct fetch *fetch)
 {
 	for (unsigned i = 0; i < fetch->count; i++)
-		if (fetch->ones[i].state == FETCH_OPENING ||
-		    fetch->ones[i].state == FETCH_ASKED)
+		if (fetch->ones[i].state == FETCH_OPENING || fetch->ones[i].state == FETCH_ASKED)
 			return true;
 	return false;
 }
 
 static bool choice_is_clear(const struct fetch *fetch, unsigned votes)
 {
-	return fetch->given || votes > fetch->count / 2 ||
-	       !choice_may_change(fetch) ||
+	return fetch->given || votes > fetch->count / 2 || !choice_may_change(fetch) ||
 	       fetch_now(fetch) - fetch->answered_ns >= CHOICE_WAIT_NS;
 }
 
@@ -68,13 +63,11 @@ static void choice_refuse(struct fetch *fetch, struct fetch_one *one)
 	char why[TRANSFER_TEXT_ROOM];
 
 	snprintf(why, sizeof(why),
-		 "it has another version: %llu bytes, hash %016llx, and not "
-		 "%016llx, %s",
-		 (unsigned long long)one->offer.size,
-		 (unsigned long long)one->hash, (unsigned long long)fetch->hash,
+		 "it has another version: %llu bytes, hash %016llx, and not %016llx, %s",
+		 (unsigned long long)one->offer.size, (unsigned long long)one->hash,
+		 (unsigned long long)fetch->hash,
 		 fetch->given ? "which is wanted" : "which is taken");
-	fetch_leave_out(fetch, one, TABLE_REFUSED, why,
-			"name the one that you want with --hash");
+	fetch_leave_out(fetch, one, TABLE_REFUSED, why, "name the one that you want with --hash");
 }
 
 /* --------------------------------------------------------------------- the list */
@@ -93,8 +86,7 @@ static void choice_made(struct fetch *fetch)
 {
 	struct file_blocks *blocks = &fetch->blocks;
 
-	if (!fetch_plan_init(&fetch->parts, blocks->size, blocks->block_bytes,
-			     fetch->count)) {
+	if (!fetch_plan_init(&fetch->parts, blocks->size, blocks->block_bytes, fetch->count)) {
 		fetch->hooks->deserted(fetch->user, "out of memory",
 				       "fetch it on a machine with more");
 		return;
@@ -130,27 +122,23 @@ static void choice_go_on(struct fetch *fetch)
 		choice_made(fetch);
 	else
 		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
-				"its list of hashes is not the one of the hash "
-				"that it announced",
+				"its list of hashes is not the one of the hash that it announced",
 				"start `nopal serve` there again");
 }
 
 /* False: it is not what was asked for. */
-static bool choice_take(struct fetch *fetch,
-			const struct nopal_message *message,
+static bool choice_take(struct fetch *fetch, const struct nopal_message *message,
 			const struct transfer_note *note)
 {
 	struct file_blocks *blocks = &fetch->blocks;
 	uint64_t left = blocks->count - blocks->known;
 	uint64_t hashes[TRANSFER_HASHES_MOST];
-	size_t count =
-		transfer_hashes(message, 0, hashes, TRANSFER_HASHES_MOST);
+	size_t count = transfer_hashes(message, 0, hashes, TRANSFER_HASHES_MOST);
 
 	if (left > TRANSFER_HASHES_MOST)
 		left = TRANSFER_HASHES_MOST;
 	if (note->offset != blocks->known || count != left ||
-	    nopal_message_length(message) !=
-		    TRANSFER_DATA_HEADER + left * sizeof(hashes[0]))
+	    nopal_message_length(message) != TRANSFER_DATA_HEADER + left * sizeof(hashes[0]))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (!file_blocks_add(blocks, hashes[i]))
@@ -158,8 +146,7 @@ static bool choice_take(struct fetch *fetch,
 	return true;
 }
 
-void fetch_listed(struct fetch *fetch, struct fetch_one *one,
-		  const struct nopal_message *message,
+void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal_message *message,
 		  const struct transfer_note *note)
 {
 	if (fetch->known || one != fetch->lister)
@@ -169,8 +156,7 @@ void fetch_listed(struct fetch *fetch, struct fetch_one *one,
 		choice_go_on(fetch);
 	else
 		fetch_leave_out(fetch, one, TABLE_FAILED,
-				"it sent another list of hashes than it was "
-				"asked for",
+				"it sent another list of hashes than it was asked for",
 				"start `nopal serve` there again");
 	fetch_choose(fetch);
 }
@@ -179,8 +165,7 @@ void fetch_listed(struct fetch *fetch, struct fetch_one *one,
 
 static void choice_hurry(struct fetch *fetch)
 {
-	if (fetch->lister &&
-	    fetch_now(fetch) - fetch->listed_ns > CHOICE_LIST_NS)
+	if (fetch->lister && fetch_now(fetch) - fetch->listed_ns > CHOICE_LIST_NS)
 		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
 				"it does not give its list of hashes",
 				"start `nopal serve` there again");
@@ -195,33 +180,30 @@ void fetch_choose(struct fetch *fetch)
 		return;
 	choice_hurry(fetch);
 	while (!fetch->known && !fetch->closing && !fetch->lister &&
-	       (leader = choice_leader(fetch, &votes)) &&
-	       choice_is_clear(fetch, votes)) {
+	       (leader = choice_leader(fetch, &votes)) && choice_is_clear(fetch, votes)) {
 		choice_begin(fetch, leader);
 		choice_go_on(fetch);
 	}
 }
 
-void fetch_announced(struct fetch *fetch, struct fetch_one *one,
-		     const struct transfer_note *end)
+void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct transfer_note *end)
 {
 	bool decided = fetch->known || fetch->given;
 
 	if (one->offer.size != end->size) {
-		fetch_leave_out(fetch, one, TABLE_FAILED,
-				"it offers one file and means another", NULL);
+		fetch_leave_out(fetch, one, TABLE_FAILED, "it offers one file and means another",
+				NULL);
 		return;
 	}
 	one->hash = end->hash;
 	one->aborts = 0;
-	if (decided && (one->hash != fetch->hash ||
-			(fetch->known && end->size != fetch->offer.size))) {
+	if (decided &&
+	    (one->hash != fetch->hash || (fetch->known && end->size != fetch->offer.size))) {
 		choice_refuse(fetch, one);
 		return;
 	}
 	if (!file_blocks_fit(end->size)) {
-		fetch_leave_out(fetch, one, TABLE_REFUSED,
-				"the file is longer than 2 TiB", NULL);
+		fetch_leave_out(fetch, one, TABLE_REFUSED, "the file is longer than 2 TiB", NULL);
 		return;
 	}
 	if (fetch->known) {

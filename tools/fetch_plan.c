@@ -12,8 +12,8 @@ enum {
 	PLAN_COPIES = 2,       /* of one part under way */
 	PLAN_WINDOW_LEAST = 2, /* one comes, one is next */
 	PLAN_QUICK = 2,	       /* the rate follows a higher sample by half, */
-	PLAN_SLOW = 8,	     /* and a lower one by so little: gaps are common */
-	PLAN_LATE_PARTS = 4, /* so many times its time is silence */
+	PLAN_SLOW = 8,	       /* and a lower one by so little: gaps are common */
+	PLAN_LATE_PARTS = 4,   /* so many times its time is silence */
 	PLAN_NS_PER_US = 1000,
 	PLAN_US_PER_S = 1000000,
 };
@@ -24,8 +24,7 @@ enum {
 #define PLAN_FIRST_NS	(2 * PLAN_NS_PER_S) /* silence of who is new */
 #define PLAN_NEVER	INT64_MAX
 
-bool fetch_plan_init(struct fetch_plan *plan, uint64_t size,
-		     uint32_t part_bytes, unsigned servers)
+bool fetch_plan_init(struct fetch_plan *plan, uint64_t size, uint32_t part_bytes, unsigned servers)
 {
 	uint64_t parts = (size + part_bytes - 1) / part_bytes;
 
@@ -88,16 +87,14 @@ static uint64_t plan_bytes_in(const struct fetch_server *server, int64_t ns)
 }
 
 /* Between two parts of a server whose rate is known. */
-static int64_t plan_gap_ns(const struct fetch_plan *plan,
-			   const struct fetch_server *server)
+static int64_t plan_gap_ns(const struct fetch_plan *plan, const struct fetch_server *server)
 {
-	return (int64_t)(plan->part_bytes * (uint64_t)PLAN_NS_PER_S /
-			 server->rate);
+	return (int64_t)(plan->part_bytes * (uint64_t)PLAN_NS_PER_S / server->rate);
 }
 
 /* How many parts it brings in this time: so many may be under way. */
-static unsigned plan_window(const struct fetch_plan *plan,
-			    const struct fetch_server *server, int64_t ns)
+static unsigned plan_window(const struct fetch_plan *plan, const struct fetch_server *server,
+			    int64_t ns)
 {
 	uint64_t parts = 1 + plan_bytes_in(server, ns) / plan->part_bytes;
 
@@ -107,35 +104,29 @@ static unsigned plan_window(const struct fetch_plan *plan,
 }
 
 /* A round trip, and a while in which it does not wait for us. */
-static bool plan_has_room(const struct fetch_plan *plan,
-			  const struct fetch_server *server)
+static bool plan_has_room(const struct fetch_plan *plan, const struct fetch_server *server)
 {
 	int64_t ahead_ns = plan_later(PLAN_AHEAD_NS, server->round_ns);
 
-	return server->asked_count <
-	       plan_window(plan, server, server->round_ns + ahead_ns);
+	return server->asked_count < plan_window(plan, server, server->round_ns + ahead_ns);
 }
 
 /* What it has under way is no more than keeps it busy until the next comes. */
-static bool plan_is_idle(const struct fetch_plan *plan,
-			 const struct fetch_server *server)
+static bool plan_is_idle(const struct fetch_plan *plan, const struct fetch_server *server)
 {
-	return server->asked_count <
-	       plan_window(plan, server, server->round_ns);
+	return server->asked_count < plan_window(plan, server, server->round_ns);
 }
 
 /* It owes us something, and has brought nothing since. */
 static int64_t plan_waited_ns(const struct fetch_server *server, int64_t now_ns)
 {
-	return now_ns -
-	       plan_later(server->brought_ns, server->asked[0].asked_ns);
+	return now_ns - plan_later(server->brought_ns, server->asked[0].asked_ns);
 }
 
-/* When it would have brought so many parts more; one that has stopped for a while is
- * as slow as that while. */
-static int64_t plan_due_ns(const struct fetch_plan *plan,
-			   const struct fetch_server *server, unsigned parts,
-			   int64_t now_ns)
+/* When it would have brought so many parts more; one that has stopped for a while is as slow as
+ * that while. */
+static int64_t plan_due_ns(const struct fetch_plan *plan, const struct fetch_server *server,
+			   unsigned parts, int64_t now_ns)
 {
 	int64_t gap_ns;
 
@@ -143,25 +134,22 @@ static int64_t plan_due_ns(const struct fetch_plan *plan,
 		return PLAN_NEVER;
 	gap_ns = plan_gap_ns(plan, server);
 	if (server->asked_count)
-		gap_ns = plan_later(gap_ns, plan_waited_ns(server, now_ns) -
-						    server->round_ns);
+		gap_ns = plan_later(gap_ns, plan_waited_ns(server, now_ns) - server->round_ns);
 	return now_ns + (int64_t)parts * gap_ns;
 }
 
 /* As it would be of a part that it is asked for now. */
-static int64_t plan_due_next_ns(const struct fetch_plan *plan,
-				const struct fetch_server *server,
+static int64_t plan_due_next_ns(const struct fetch_plan *plan, const struct fetch_server *server,
 				int64_t now_ns)
 {
 	if (!server->rate)
 		return server->asked_count ? PLAN_NEVER : now_ns;
-	return plan_later(
-		now_ns + server->round_ns,
-		plan_due_ns(plan, server, server->asked_count + 1, now_ns));
+	return plan_later(now_ns + server->round_ns,
+			  plan_due_ns(plan, server, server->asked_count + 1, now_ns));
 }
 
-static void plan_measure(struct fetch_server *server,
-			 const struct fetch_asked *asked, int64_t now_ns)
+static void plan_measure(struct fetch_server *server, const struct fetch_asked *asked,
+			 int64_t now_ns)
 {
 	int64_t took_ns = now_ns - asked->asked_ns;
 	int64_t since_ns = now_ns - asked->brought_ns;
@@ -221,8 +209,8 @@ void fetch_plan_leave(struct fetch_plan *plan, unsigned server)
 	plan->server[server].there = false;
 }
 
-static bool plan_is_silent(const struct fetch_plan *plan,
-			   const struct fetch_server *server, int64_t now_ns)
+static bool plan_is_silent(const struct fetch_plan *plan, const struct fetch_server *server,
+			   int64_t now_ns)
 {
 	int64_t most_ns = PLAN_FIRST_NS;
 
@@ -280,32 +268,31 @@ bool fetch_plan_is_useless(const struct fetch_plan *plan, unsigned server)
 /* --------------------------------------------------------------------- asking */
 
 /* The one that comes first in the file. */
-static bool plan_free_part(struct fetch_plan *plan,
-			   const struct fetch_server *me, uint64_t *ret_part)
+static bool plan_free_part(struct fetch_plan *plan, const struct fetch_server *me,
+			   uint64_t *ret_part)
 {
 	uint64_t part;
 
 	while (plan->lowest < plan->parts && plan->part[plan->lowest])
 		plan->lowest++;
 	part = plan->lowest;
-	while (part < plan->parts &&
-	       (plan->part[part] || plan_was_wrong(me, part)))
+	while (part < plan->parts && (plan->part[part] || plan_was_wrong(me, part)))
 		part++;
 	*ret_part = part;
 	return part < plan->parts;
 }
 
-/* Of what this one owes alone, the part that it would bring last, and that I may
- * bring; NULL: none. */
-static const struct fetch_asked *
-plan_last_of(const struct fetch_plan *plan, const struct fetch_server *server,
-	     const struct fetch_server *me, int64_t now_ns, int64_t *ret_due_ns)
+/* Of what this one owes alone, the part that it would bring last, and that I may bring; NULL:
+ * none. */
+static const struct fetch_asked *plan_last_of(const struct fetch_plan *plan,
+					      const struct fetch_server *server,
+					      const struct fetch_server *me, int64_t now_ns,
+					      int64_t *ret_due_ns)
 {
 	for (unsigned i = server->asked_count; i-- > 0;) {
 		const struct fetch_asked *asked = &server->asked[i];
 
-		if (asked->given_back ||
-		    plan->part[asked->part] >= PLAN_COPIES ||
+		if (asked->given_back || plan->part[asked->part] >= PLAN_COPIES ||
 		    plan_was_wrong(me, asked->part))
 			continue;
 		*ret_due_ns = plan_due_ns(plan, server, i + 1, now_ns);
@@ -315,9 +302,8 @@ plan_last_of(const struct fetch_plan *plan, const struct fetch_server *server,
 }
 
 /* What another would bring last of all, where this one brings it sooner. */
-static bool plan_part_again(const struct fetch_plan *plan,
-			    const struct fetch_server *me, int64_t now_ns,
-			    uint64_t *ret_part)
+static bool plan_part_again(const struct fetch_plan *plan, const struct fetch_server *me,
+			    int64_t now_ns, uint64_t *ret_part)
 {
 	int64_t latest_ns = plan_due_next_ns(plan, me, now_ns), due_ns;
 	bool found = false;
@@ -349,17 +335,14 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 	if (me->wrong.count && plan_has_better(plan))
 		return false;
 	if (!plan_free_part(plan, me, &part) &&
-	    !(plan_is_idle(plan, me) &&
-	      plan_part_again(plan, me, now_ns, &part)))
+	    !(plan_is_idle(plan, me) && plan_part_again(plan, me, now_ns, &part)))
 		return false;
 	plan->part[part]++;
 	me->asked[me->asked_count] = (struct fetch_asked){
 		.part = part,
 		.asked_ns = now_ns,
-		.brought_ns = me->asked_count
-				      ? plan_later(me->brought_ns,
-						   me->asked[0].asked_ns)
-				      : now_ns,
+		.brought_ns = me->asked_count ? plan_later(me->brought_ns, me->asked[0].asked_ns)
+					      : now_ns,
 		.brought = me->brought,
 	};
 	me->asked_count++;
@@ -369,9 +352,8 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 
 /* --------------------------------------------------------------------- arriving */
 
-static bool plan_find(const struct fetch_plan *plan,
-		      const struct fetch_server *server, uint64_t offset,
-		      uint64_t length, unsigned *ret_index)
+static bool plan_find(const struct fetch_plan *plan, const struct fetch_server *server,
+		      uint64_t offset, uint64_t length, unsigned *ret_index)
 {
 	for (unsigned i = 0; i < server->asked_count; i++) {
 		struct island range = plan_range(plan, server->asked[i].part);
@@ -391,9 +373,8 @@ static void plan_forget(struct fetch_server *server, unsigned index)
 		(server->asked_count - index) * sizeof(server->asked[0]));
 }
 
-enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server,
-				uint64_t offset, uint64_t length,
-				int64_t now_ns)
+enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64_t offset,
+				uint64_t length, int64_t now_ns)
 {
 	struct fetch_server *from = &plan->server[server];
 	struct fetch_asked asked;
@@ -414,15 +395,13 @@ enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server,
 	return FETCH_NEW;
 }
 
-bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t offset,
-		      uint64_t length)
+bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t offset, uint64_t length)
 {
 	struct fetch_server *from = &plan->server[server];
 	struct fetch_wrong *wrong = &from->wrong;
 	unsigned index;
 
-	if (!plan_find(plan, from, offset, length, &index) ||
-	    wrong->count == FETCH_WRONG_MOST)
+	if (!plan_find(plan, from, offset, length, &index) || wrong->count == FETCH_WRONG_MOST)
 		return false;
 	if (!plan_was_wrong(from, from->asked[index].part))
 		wrong->part[wrong->count++] = from->asked[index].part;

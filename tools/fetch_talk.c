@@ -17,17 +17,15 @@ enum {
 	FETCH_ABORTS_MOST = 3,
 };
 #define FETCH_AGAIN_NS (1 * NOPAL_SECOND)
-#define FETCH_PING_NS  NOPAL_SECOND /* of silence */
-#define FETCH_CLOSE_NS                                                         \
-	(300 * NOPAL_MILLISECOND) /* what is under way is for nobody */
+#define FETCH_PING_NS  NOPAL_SECOND		 /* of silence */
+#define FETCH_CLOSE_NS (300 * NOPAL_MILLISECOND) /* what is under way is for nobody */
 
 int64_t fetch_now(const struct fetch *fetch)
 {
 	return nopal_world_now(fetch->world);
 }
 
-static unsigned fetch_index(const struct fetch *fetch,
-			    const struct fetch_one *one)
+static unsigned fetch_index(const struct fetch *fetch, const struct fetch_one *one)
 {
 	return (unsigned)(one - fetch->ones);
 }
@@ -57,8 +55,8 @@ static bool fetch_is_there(const struct fetch_one *one)
 /* ------------------------------------------------------------------ it goes away */
 
 /* What one gave wrong is said of it to the end. */
-static void fetch_row(const struct fetch *fetch, struct fetch_one *one,
-		      enum table_state state, const char *why, const char *fix)
+static void fetch_row(const struct fetch *fetch, struct fetch_one *one, enum table_state state,
+		      const char *why, const char *fix)
 {
 	if (one->wrong)
 		return;
@@ -70,8 +68,7 @@ static void fetch_row(const struct fetch *fetch, struct fetch_one *one,
 }
 
 /* Nothing is asked of it any more. */
-static void fetch_stop(struct fetch *fetch, struct fetch_one *one,
-		       enum fetch_state state)
+static void fetch_stop(struct fetch *fetch, struct fetch_one *one, enum fetch_state state)
 {
 	one->state = state;
 	one->offer.type = 0;
@@ -81,8 +78,8 @@ static void fetch_stop(struct fetch *fetch, struct fetch_one *one,
 		fetch_plan_leave(&fetch->parts, fetch_index(fetch, one));
 }
 
-void fetch_leave_out(struct fetch *fetch, struct fetch_one *one,
-		     enum table_state state, const char *why, const char *fix)
+void fetch_leave_out(struct fetch *fetch, struct fetch_one *one, enum table_state state,
+		     const char *why, const char *fix)
 {
 	fetch_stop(fetch, one, FETCH_OUT);
 	fetch_row(fetch, one, state, why, fix);
@@ -103,10 +100,8 @@ static void fetch_ask_one(struct fetch *fetch, struct fetch_one *one)
 {
 	struct island part;
 
-	while (one->state == FETCH_GIVING && one->out.session &&
-	       !one->out.count &&
-	       fetch_plan_ask(&fetch->parts, fetch_index(fetch, one),
-			      fetch_now(fetch), &part)) {
+	while (one->state == FETCH_GIVING && one->out.session && !one->out.count &&
+	       fetch_plan_ask(&fetch->parts, fetch_index(fetch, one), fetch_now(fetch), &part)) {
 		struct transfer_note want = { .type = TRANSFER_WANT,
 					      .offset = part.from,
 					      .size = part.end - part.from };
@@ -151,8 +146,7 @@ void fetch_join(struct fetch *fetch, struct fetch_one *one)
 
 static uint64_t fetch_hash(const struct nopal_message *message)
 {
-	struct pieces pieces = { .message = message,
-				 .skip = TRANSFER_DATA_HEADER };
+	struct pieces pieces = { .message = message, .skip = TRANSFER_DATA_HEADER };
 	struct iovec some[FETCH_PIECES];
 	struct file_hash hash;
 	uint64_t bytes;
@@ -161,34 +155,28 @@ static uint64_t fetch_hash(const struct nopal_message *message)
 	file_hash_init(&hash);
 	while ((count = pieces_next(&pieces, some, FETCH_PIECES, &bytes)) > 0)
 		for (size_t i = 0; i < count; i++)
-			file_hash_update(&hash, some[i].iov_base,
-					 some[i].iov_len);
+			file_hash_update(&hash, some[i].iov_base, some[i].iov_len);
 	return file_hash_value(&hash);
 }
 
 /* It is put aside; or left out, where this was one too many. */
-static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one,
-			   uint64_t offset, uint64_t length)
+static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one, uint64_t offset,
+			   uint64_t length)
 {
 	static const char *const fix =
-		"look at the file there, or its disk, and start `nopal serve` "
-		"again";
+		"look at the file there, or its disk, and start `nopal serve` again";
 	char why[TRANSFER_TEXT_ROOM];
 
 	snprintf(why, sizeof(why),
-		 "what it gave as bytes %llu to %llu is not the file's, and "
-		 "was thrown away",
-		 (unsigned long long)offset,
-		 (unsigned long long)(offset + length - 1));
+		 "what it gave as bytes %llu to %llu is not the file's, and was thrown away",
+		 (unsigned long long)offset, (unsigned long long)(offset + length - 1));
 	fetch_row(fetch, one, TABLE_FAILED, why, fix);
 	one->wrong = true;
-	if (!fetch_plan_wrong(&fetch->parts, fetch_index(fetch, one), offset,
-			      length))
+	if (!fetch_plan_wrong(&fetch->parts, fetch_index(fetch, one), offset, length))
 		fetch_leave_out(fetch, one, TABLE_FAILED, why, fix);
 }
 
-/* What it was asked for is a block, and compared with its hash before anything is
- * done with it. */
+/* What it was asked for is a block, and compared with its hash before anything is done with it. */
 static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
 			   const struct nopal_message *message, uint64_t offset)
 {
@@ -201,8 +189,8 @@ static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
 			fetch_on_wrong(fetch, one, offset, length);
 			return;
 		}
-		came = fetch_plan_came(&fetch->parts, fetch_index(fetch, one),
-				       offset, length, fetch_now(fetch));
+		came = fetch_plan_came(&fetch->parts, fetch_index(fetch, one), offset, length,
+				       fetch_now(fetch));
 	}
 	if (came == FETCH_NEW) {
 		one->row->bytes += length;
@@ -210,8 +198,8 @@ static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
 	} else if (came == FETCH_TWICE) {
 		one->row->twice_bytes += length;
 	} else {
-		fetch_leave_out(fetch, one, TABLE_FAILED,
-				"it sent what it was not asked for", NULL);
+		fetch_leave_out(fetch, one, TABLE_FAILED, "it sent what it was not asked for",
+				NULL);
 	}
 }
 
@@ -233,28 +221,24 @@ static void fetch_on_refusal(struct fetch *fetch, struct fetch_one *one,
 {
 	if (note->type == TRANSFER_ABORT || note->verdict != TRANSFER_YES)
 		fetch_leave_out(fetch, one,
-				note->type == TRANSFER_ABORT ? TABLE_FAILED
-							     : TABLE_REFUSED,
+				note->type == TRANSFER_ABORT ? TABLE_FAILED : TABLE_REFUSED,
 				note->text, NULL);
 	fetch_ask_all(fetch);
 }
 
 static void fetch_on_note(struct fetch *fetch, struct fetch_one *one,
-			  const struct nopal_message *message,
-			  const struct transfer_note *note)
+			  const struct nopal_message *message, const struct transfer_note *note)
 {
 	fetch_heard(fetch, one);
 	if (note->file != FETCH_FILE || fetch->closing || !fetch_is_there(one))
 		return;
 	if (note->type == TRANSFER_OFFER && one->state == FETCH_ASKED)
 		one->offer = *note;
-	else if (note->type == TRANSFER_END && one->state == FETCH_ASKED &&
-		 one->offer.type)
+	else if (note->type == TRANSFER_END && one->state == FETCH_ASKED && one->offer.type)
 		fetch_announced(fetch, one, note);
 	else if (note->type == TRANSFER_HASHES)
 		fetch_listed(fetch, one, message, note);
-	else if (note->type == TRANSFER_DATA && one->state == FETCH_GIVING &&
-		 fetch->begun)
+	else if (note->type == TRANSFER_DATA && one->state == FETCH_GIVING && fetch->begun)
 		fetch_on_data(fetch, one, message, note->offset);
 	else if (note->type == TRANSFER_ANSWER || note->type == TRANSFER_ABORT)
 		fetch_on_refusal(fetch, one, note);
@@ -262,12 +246,12 @@ static void fetch_on_note(struct fetch *fetch, struct fetch_one *one,
 
 /* -------------------------------------------------------------------- callbacks */
 
-static void fetch_on_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void fetch_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct fetch *fetch = user;
-	struct fetch_one *one = fetch_find(
-		fetch, nopal_message_property(message, fetch->destination));
+	struct fetch_one *one =
+		fetch_find(fetch, nopal_message_property(message, fetch->destination));
 	struct transfer_note note;
 
 	(void)session;
@@ -281,8 +265,7 @@ static void fetch_on_received(struct nopal_session *session,
 	fetch_ask_all(fetch);
 }
 
-static void fetch_on_opened(struct fetch *fetch, struct fetch_one *one,
-			    struct nopal_session *group)
+static void fetch_on_opened(struct fetch *fetch, struct fetch_one *one, struct nopal_session *group)
 {
 	struct transfer_note ask = { .type = TRANSFER_ASK };
 
@@ -327,8 +310,7 @@ static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 	if (fetch_aborts_always(one, info->end)) {
 		out = true;
 		row = TABLE_REFUSED;
-		why = "it aborts the session when it is asked, as another "
-		      "version does";
+		why = "it aborts the session when it is asked, as another version does";
 		fix = "take the same nopal on both sides, or ask it later";
 	}
 	fetch_stop(fetch, one, out ? FETCH_OUT : FETCH_AWAY);
@@ -338,8 +320,7 @@ static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 }
 
 static void fetch_on_destination(struct nopal_session *session,
-				 const struct nopal_destination_info *info,
-				 void *user)
+				 const struct nopal_destination_info *info, void *user)
 {
 	struct fetch *fetch = user;
 	struct fetch_one *one = fetch_find(fetch, info->id);
@@ -365,8 +346,7 @@ static void fetch_on_writable(struct nopal_session *session, void *user)
 		fetch_ask_all(fetch);
 }
 
-static void fetch_on_ended(struct nopal_session *session, int end,
-			   const char *text, void *user)
+static void fetch_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct fetch *fetch = user;
 
@@ -395,16 +375,15 @@ static void fetch_try(struct fetch *fetch, struct fetch_one *one)
 
 	one->again_ns = fetch_now(fetch) + FETCH_AGAIN_NS;
 	if (!fetch->group)
-		fetch->group = nopal_group_open(fetch->endpoint, fetch->plan,
-						&fetch_callbacks, fetch);
+		fetch->group =
+			nopal_group_open(fetch->endpoint, fetch->plan, &fetch_callbacks, fetch);
 	if (!fetch->group)
 		return;
 	id = nopal_destination_add(fetch->group, &one->address);
 	if (id < 0)
 		return;
 	one->id = (uint32_t)id;
-	one->out = (struct transfer_outbox){ .to = { fetch->destination,
-						     (uint64_t)id } };
+	one->out = (struct transfer_outbox){ .to = { fetch->destination, (uint64_t)id } };
 	one->state = FETCH_OPENING;
 }
 
@@ -429,8 +408,7 @@ static void fetch_look_at(struct fetch *fetch, struct fetch_one *one)
 	fetch->alive_ns = now_ns;
 	if (fetch->begun && one->state == FETCH_GIVING &&
 	    fetch_plan_is_useless(&fetch->parts, fetch_index(fetch, one))) {
-		fetch_leave_out(fetch, one, TABLE_FAILED, "it gave it wrong",
-				NULL);
+		fetch_leave_out(fetch, one, TABLE_FAILED, "it gave it wrong", NULL);
 		return;
 	}
 	if (now_ns - one->heard_ns < FETCH_PING_NS || one->out.count)
@@ -447,21 +425,18 @@ static void fetch_judge(struct fetch *fetch)
 	for (unsigned i = 0; i < fetch->count; i++)
 		out += fetch->ones[i].state == FETCH_OUT;
 	if (out == fetch->count && fetch->known)
-		fetch->hooks->deserted(
-			fetch->user, "no server is left that gives the rest",
-			"what each of them says is above; name another one "
-			"that has the file, too");
+		fetch->hooks->deserted(fetch->user, "no server is left that gives the rest",
+				       "what each of them says is above; name another one "
+				       "that has the file, too");
 	else if (out == fetch->count)
 		fetch->hooks->deserted(fetch->user, "no server gives it",
-				       "what each of them says is above; names "
-				       "are as they are below the served "
-				       "folder");
+				       "what each of them says is above; names are as they are "
+				       "below the served folder");
 	else if (fetch_now(fetch) - fetch->alive_ns <= fetch->wait_ns)
 		return;
 	else if (fetch->known)
 		fetch->hooks->deserted(fetch->user, "all servers are gone",
-				       "start one of them again, and give the "
-				       "same command");
+				       "start one of them again, and give the same command");
 	else
 		fetch->hooks->deserted(fetch->user, "no server answers",
 				       "start `nopal serve` there first, or "
@@ -471,8 +446,7 @@ static void fetch_judge(struct fetch *fetch)
 void fetch_tick(struct fetch *fetch)
 {
 	if (fetch->closing) {
-		if (fetch->group &&
-		    fetch_now(fetch) - fetch->closing_ns > FETCH_CLOSE_NS)
+		if (fetch->group && fetch_now(fetch) - fetch->closing_ns > FETCH_CLOSE_NS)
 			nopal_session_abort(fetch->group, "it has all");
 		return;
 	}
@@ -488,8 +462,7 @@ void fetch_tick(struct fetch *fetch)
 
 void fetch_close(struct fetch *fetch)
 {
-	struct transfer_note all = { .type = TRANSFER_RESULT,
-				     .verdict = TRANSFER_YES };
+	struct transfer_note all = { .type = TRANSFER_RESULT, .verdict = TRANSFER_YES };
 
 	fetch->closing = true;
 	fetch->closing_ns = fetch_now(fetch);
@@ -498,9 +471,7 @@ void fetch_close(struct fetch *fetch)
 		struct fetch_one *one = &fetch->ones[i];
 
 		if (one->row->state == TABLE_WAITING)
-			fetch_row(fetch, one,
-				  fetch_is_there(one) ? TABLE_WAITING
-						      : TABLE_UNREACHED,
+			fetch_row(fetch, one, fetch_is_there(one) ? TABLE_WAITING : TABLE_UNREACHED,
 				  NULL, NULL);
 		if (one->state == FETCH_GIVING)
 			fetch_row(fetch, one, TABLE_SHARE, NULL, NULL);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch_talk.h -- one file from several servers: what is said to each, and who is
- * asked for what.
+ * fetch_talk.h -- one file from several servers: what is said to each, and who is asked for what.
  *
  *             opened          OFFER, END        its file       DATA: to who fetches
  *   OPENING ---------> ASKED -----------> OFFERED --------> GIVING
@@ -10,21 +9,20 @@
  *    AWAY <--------------+------------------+-----------------+---------> OUT
  *                                                              or another one
  *
- * Which file it is, most of them say: a file is known by its hash, that of all its
- * blocks' hashes (file_blocks.h).  What more than half of the servers announce is
- * taken at once; else what most of those announce that have answered a second after
- * the first did, and of as many that which came first.  The list of hashes comes from
- * one that announced their hash, and is compared with it: who gives another is left
- * out, and what remains is counted again.  Then those that announced another hash are
- * left out, before any of them was asked for a byte.
+ * Which file it is, most of them say: a file is known by its hash, that of all its blocks' hashes
+ * (file_blocks.h).  What more than half of the servers announce is taken at once; else what most of
+ * those announce that have answered a second after the first did, and of as many that which came
+ * first.  The list of hashes comes from one that announced their hash, and is compared with it: who
+ * gives another is left out, and what remains is counted again.  Then those that announced another
+ * hash are left out, before any of them was asked for a byte.
  *
- * Each part that comes is one block, and is compared with its hash.  A server that gave
- * other bytes is put aside (fetch_plan.h), and its row says so.  What was asked of one
- * that goes away is asked of the others, at once; a server that comes, comes back, or
- * was not there at first, is asked like all.
+ * Each part that comes is one block, and is compared with its hash.  A server that gave other bytes
+ * is put aside (fetch_plan.h), and its row says so.  What was asked of one that goes away is asked
+ * of the others, at once; a server that comes, comes back, or was not there at first, is asked like
+ * all.
  *
- * Nothing here knows a loop or a disk: who fetches calls fetch_tick() every
- * FETCH_TICK_NS, and keeps what it is given.
+ * Nothing here knows a loop or a disk: who fetches calls fetch_tick() every FETCH_TICK_NS, and
+ * keeps what it is given.
  */
 #ifndef NOPAL_FETCH_TALK_H
 #define NOPAL_FETCH_TALK_H
@@ -65,13 +63,11 @@ struct fetch_one {
 
 /* What who fetches is told. */
 struct fetch_hooks {
-	/* It is known which file it is: fetch->offer, fetch->hash, fetch->blocks.
-	 * What of it is here is told by fetch_have(); fetch_begin() then asks for
-	 * the rest, now or later. */
+	/* It is known which file it is: fetch->offer, fetch->hash, fetch->blocks. What of it is
+	 * here is told by fetch_have(); fetch_begin() then asks for the rest, now or later. */
 	void (*found)(void *user);
 	/* A block that was not here before; it is the file's. */
-	void (*part)(void *user, uint64_t offset,
-		     const struct nopal_message *message);
+	void (*part)(void *user, uint64_t offset, const struct nopal_message *message);
 	/* All of it is here. */
 	void (*whole)(void *user);
 	/* Nobody is left, and nobody came for a while. */

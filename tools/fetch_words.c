@@ -19,11 +19,9 @@ static bool words_say_output(const char *path, const char *why, const char *fix)
 	return false;
 }
 
-bool fetch_words_output(const char *path, struct part_folder *ret_folder,
-			char *ret_name)
+bool fetch_words_output(const char *path, struct part_folder *ret_folder, char *ret_name)
 {
-	static const char *const fix =
-		"give a file in a folder that may be written with -o";
+	static const char *const fix = "give a file in a folder that may be written with -o";
 	char folder[TRANSFER_TEXT_ROOM * 16] = ".";
 	const char *slash, *refused, *name = path;
 	struct stat now;
@@ -33,8 +31,8 @@ bool fetch_words_output(const char *path, struct part_folder *ret_folder,
 	slash = strrchr(path, '/');
 	if (slash) {
 		name = slash + 1;
-		snprintf(folder, sizeof(folder), "%.*s",
-			 slash == path ? 1 : (int)(slash - path), path);
+		snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path),
+			 path);
 	}
 	refused = transfer_name_refused(name);
 	if (refused)
@@ -134,8 +132,7 @@ bool fetch_words_hash(const struct tool_call *call, struct fetch *fetch)
 	if (digits != WORDS_HASH_DIGITS || text[digits]) {
 		fprintf(stderr,
 			"error: --hash %s: no hash of a file\n"
-			"  fix: give the %d digits that `nopal serve` and "
-			"`nopal fetch` say\n",
+			"  fix: give the %d digits that `nopal serve` and `nopal fetch` say\n",
 			text, WORDS_HASH_DIGITS);
 		return false;
 	}

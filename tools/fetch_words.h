@@ -9,15 +9,12 @@
 #include "part.h"
 #include "tool.h"
 
-/* Where the file goes: a folder, which is open then, and a name in it, of
- * TRANSFER_TEXT_ROOM. */
-bool fetch_words_output(const char *path, struct part_folder *ret_folder,
-			char *ret_name);
+/* Where the file goes: a folder, which is open then, and a name in it, of TRANSFER_TEXT_ROOM. */
+bool fetch_words_output(const char *path, struct part_folder *ret_folder, char *ret_name);
 /* What follows the last slash. */
 const char *fetch_words_last(const char *path);
-/* How many words are names: at the end stand addresses, one at least, which have a
- * colon; the first is a name whatever it has.  0: one of them is wrong, or does not go
- * with several. */
+/* How many words are names: at the end stand addresses, one at least, which have a colon; the first
+ * is a name whatever it has.  0: one of them is wrong, or does not go with several. */
 int fetch_words_names(const struct tool_call *call);
 bool fetch_words_count(const struct tool_call *call, int names);
 struct nopal_plan *fetch_words_plan(const struct tool_call *call);

@@ -24,8 +24,7 @@ void file_blocks_init(struct file_blocks *blocks, uint64_t size)
 {
 	uint32_t bytes = FILE_BLOCK_LEAST;
 
-	while (bytes < FILE_BLOCK_MOST &&
-	       file_blocks_in(size, bytes) > FILE_BLOCKS_FEW)
+	while (bytes < FILE_BLOCK_MOST && file_blocks_in(size, bytes) > FILE_BLOCKS_FEW)
 		bytes *= 2;
 	*blocks = (struct file_blocks){
 		.size = size,
@@ -42,8 +41,7 @@ void file_blocks_fini(struct file_blocks *blocks)
 
 static bool file_blocks_grow(struct file_blocks *blocks)
 {
-	uint64_t room =
-		blocks->room ? 2 * blocks->room : FILE_BLOCKS_FIRST_ROOM;
+	uint64_t room = blocks->room ? 2 * blocks->room : FILE_BLOCKS_FIRST_ROOM;
 	uint64_t *hashes;
 
 	if (room > blocks->count)
@@ -69,8 +67,7 @@ bool file_blocks_are_known(const struct file_blocks *blocks)
 	return blocks->known == blocks->count;
 }
 
-struct island file_blocks_range(const struct file_blocks *blocks,
-				uint64_t index)
+struct island file_blocks_range(const struct file_blocks *blocks, uint64_t index)
 {
 	struct island range = { .from = index * blocks->block_bytes };
 
@@ -80,8 +77,8 @@ struct island file_blocks_range(const struct file_blocks *blocks,
 	return range;
 }
 
-bool file_blocks_find(const struct file_blocks *blocks, uint64_t offset,
-		      uint64_t length, uint64_t *ret_index)
+bool file_blocks_find(const struct file_blocks *blocks, uint64_t offset, uint64_t length,
+		      uint64_t *ret_index)
 {
 	struct island range;
 

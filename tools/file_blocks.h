@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_blocks.h -- a file in blocks, each with its hash, and the hash of them all, by
- * which the file is known.
+ * file_blocks.h -- a file in blocks, each with its hash, and the hash of them all, by which the
+ * file is known.
  *
- * Who has the list of hashes can tell any block of the file from any other bytes, and
- * who has the root can tell the list.  The length of a block follows from that of the
- * file alone, so that all who have the same file have the same list.
+ * Who has the list of hashes can tell any block of the file from any other bytes, and who has the
+ * root can tell the list.  The length of a block follows from that of the file alone, so that all
+ * who have the same file have the same list.
  */
 #ifndef NOPAL_FILE_BLOCKS_H
 #define NOPAL_FILE_BLOCKS_H
@@ -31,15 +31,14 @@ bool file_blocks_fit(uint64_t size);
 /* Of a file that fits.  Nothing is known yet, and nothing allocated. */
 void file_blocks_init(struct file_blocks *blocks, uint64_t size);
 void file_blocks_fini(struct file_blocks *blocks);
-/* The next one's hash, while not all are known.  Memory grows with what is known, and
- * not with what is announced.  False: there is none. */
+/* The next one's hash, while not all are known.  Memory grows with what is known, and not with what
+ * is announced.  False: there is none. */
 bool file_blocks_add(struct file_blocks *blocks, uint64_t hash);
 bool file_blocks_are_known(const struct file_blocks *blocks);
-struct island file_blocks_range(const struct file_blocks *blocks,
-				uint64_t index);
+struct island file_blocks_range(const struct file_blocks *blocks, uint64_t index);
 /* Are these bytes exactly a block, and which? */
-bool file_blocks_find(const struct file_blocks *blocks, uint64_t offset,
-		      uint64_t length, uint64_t *ret_index);
+bool file_blocks_find(const struct file_blocks *blocks, uint64_t offset, uint64_t length,
+		      uint64_t *ret_index);
 /* Of the length and all hashes. */
 uint64_t file_blocks_root(const struct file_blocks *blocks);
 

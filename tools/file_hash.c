@@ -2,8 +2,8 @@
 /*
  * file_hash.c -- the hash of a file's bytes, as fast as they can be read.
  *
- * Words are little endian on every machine.  The last block is filled with
- * zeros, and the length goes in at the end.
+ * Words are little endian on every machine.  The last block is filled with zeros, and the length
+ * goes in at the end.
  */
 #include <endian.h>
 #include <string.h>
@@ -14,8 +14,8 @@ enum {
 	FILE_HASH_WORDS = FILE_HASH_BLOCK_BYTES / (int)sizeof(uint64_t),
 	FILE_HASH_HALF_BITS = 64,
 };
-/* Keys are the multiples of 2^64 / golden ratio, rounded to odd (Knuth, volume
- * 3, section 6.4): far from each other, and nothing up a sleeve. */
+/* Keys are the multiples of 2^64 / golden ratio, rounded to odd (Knuth, volume 3, section 6.4): far
+ * from each other, and nothing up a sleeve. */
 #define FILE_HASH_KEY UINT64_C(0x9e3779b97f4a7c15)
 
 __extension__ typedef unsigned __int128 file_hash_sum;
@@ -72,8 +72,7 @@ void file_hash_update(struct file_hash *hash, const void *bytes, size_t length)
 			return;
 		file_hash_block(&hash->sums, hash->tail);
 	}
-	for (; length >= FILE_HASH_BLOCK_BYTES;
-	     length -= FILE_HASH_BLOCK_BYTES) {
+	for (; length >= FILE_HASH_BLOCK_BYTES; length -= FILE_HASH_BLOCK_BYTES) {
 		file_hash_block(&hash->sums, at);
 		at += FILE_HASH_BLOCK_BYTES;
 	}

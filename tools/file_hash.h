@@ -2,10 +2,10 @@
 /*
  * file_hash.h -- the hash of a file's bytes, as fast as they can be read.
  *
- * Two levels after Black, Halevi, Krawczyk, Krovetz and Rogaway, "UMAC: fast
- * and secure message authentication" (1999): blocks of 512 bytes go through NH,
- * one multiplication for 16 bytes, and the blocks' sums through nopal_hash.  The
- * keys are published: it finds damage, it stops no forger.
+ * Two levels after Black, Halevi, Krawczyk, Krovetz and Rogaway, "UMAC: fast and secure message
+ * authentication" (1999): blocks of 512 bytes go through NH, one multiplication for 16 bytes, and
+ * the blocks' sums through nopal_hash.  The keys are published: it finds damage, it stops no
+ * forger.
  */
 #ifndef NOPAL_FILE_HASH_H
 #define NOPAL_FILE_HASH_H

@@ -2,8 +2,8 @@
 /*
  * fuse.c -- nopal fuse: compile a config into its fused unit.
  *
- * The library writes the unit's source; this runs the C compiler on it, with
- * the sources of the runtime and the microprotocols in sight.
+ * The library writes the unit's source; this runs the C compiler on it, with the sources of the
+ * runtime and the microprotocols in sight.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -26,8 +26,7 @@ enum { FUSE_MOST_WORDS = TOOL_MAX_REPEATS + 48 };
 static const struct tool_option fuse_options[] = {
 	{ "output", 'o', "FILE",
 	  "the unit (default: where your programs look for it by themselves)" },
-	{ "source", 0, "FILE.c",
-	  "source of a microprotocol that is a plugin; may be repeated" },
+	{ "source", 0, "FILE.c", "source of a microprotocol that is a plugin; may be repeated" },
 	{ "c", 'c', NULL, "write the C source to standard output, and stop" },
 	{ "cc", 0, "COMPILER", "C compiler (default: $CC, or cc)" },
 	{ "flag", 0, "FLAG", "one more for the compiler; may be repeated" },
@@ -35,8 +34,8 @@ static const struct tool_option fuse_options[] = {
 	{ 0 },
 };
 
-/* The whole unit is one file that nobody else calls into, so the compiler may
- * treat every function as its own. */
+/* The whole unit is one file that nobody else calls into, so the compiler may treat every function
+ * as its own. */
 static const char *const fuse_flags[] = {
 	"-std=gnu11",
 	"-D_GNU_SOURCE",
@@ -65,8 +64,7 @@ static const char *const fuse_folders[] = {
 	NULL,
 };
 
-__attribute__((format(printf, 1, 2))) static char *
-fuse_printed(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static char *fuse_printed(const char *format, ...)
 {
 	va_list arguments;
 	char *text;
@@ -79,8 +77,7 @@ fuse_printed(const char *format, ...)
 }
 
 /* Caller frees.  NULL: it was said why not. */
-static char *fuse_output(const struct tool_call *call,
-			 const struct nopal_plan *plan)
+static char *fuse_output(const struct tool_call *call, const struct nopal_plan *plan)
 {
 	struct nopal_problems problems;
 	char *output;
@@ -96,30 +93,26 @@ static char *fuse_output(const struct tool_call *call,
 static enum tool_exit fuse_cannot_write(const char *path)
 {
 	fprintf(stderr,
-		"nopal: cannot write %s: %s\n  fix: name a folder that has "
-		"room "
-		"and takes files with -o FILE\n",
+		"nopal: cannot write %s: %s\n  fix: name a folder that has room and takes files "
+		"with -o FILE\n",
 		path, strerror(errno));
 	return TOOL_ENVIRONMENT;
 }
 
-static enum tool_exit fuse_write(const struct tool_call *call,
-				 const struct nopal_plan *plan, FILE *out,
-				 const char *path)
+static enum tool_exit fuse_write(const struct tool_call *call, const struct nopal_plan *plan,
+				 FILE *out, const char *path)
 {
 	struct nopal_problems problems;
 	int failed;
 
 	nopal_problems_init(&problems);
-	failed = nopal_plan_fuse(plan, tool_values(call, "source"), out,
-				 &problems);
+	failed = nopal_plan_fuse(plan, tool_values(call, "source"), out, &problems);
 	if (tool_problems(&problems))
 		return TOOL_BAD_INPUT;
 	return failed || fflush(out) ? fuse_cannot_write(path) : TOOL_GOOD;
 }
 
-static enum tool_exit fuse_write_file(const struct tool_call *call,
-				      const struct nopal_plan *plan,
+static enum tool_exit fuse_write_file(const struct tool_call *call, const struct nopal_plan *plan,
 				      const char *path)
 {
 	FILE *file = fopen(path, "w");
@@ -142,8 +135,8 @@ static const char *fuse_compiler(const struct tool_call *call)
 	return compiler && *compiler ? compiler : "cc";
 }
 
-/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has
- * those that it was built from. */
+/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has those that it
+ * was built from. */
 static char *fuse_sources(void)
 {
 	const char *named = getenv("NOPAL_SOURCES");
@@ -160,8 +153,7 @@ static char *fuse_sources(void)
 }
 
 /* Does not come back where the compiler could be started. */
-static void fuse_exec(const struct tool_call *call, const char *source,
-		      const char *output)
+static void fuse_exec(const struct tool_call *call, const char *source, const char *output)
 {
 	char *root = fuse_sources();
 	const char *words[FUSE_MOST_WORDS];
@@ -179,15 +171,13 @@ static void fuse_exec(const struct tool_call *call, const char *source,
 	words[count++] = source;
 	words[count] = NULL;
 	execvp(words[0], (char *const *)(uintptr_t)words);
-	fprintf(stderr,
-		"nopal: %s: %s\n  fix: install a C compiler, or name one with "
-		"--cc\n",
+	fprintf(stderr, "nopal: %s: %s\n  fix: install a C compiler, or name one with --cc\n",
 		words[0], strerror(errno));
 	_exit(TOOL_ENVIRONMENT);
 }
 
-static enum tool_exit fuse_compile(const struct tool_call *call,
-				   const char *source, const char *output)
+static enum tool_exit fuse_compile(const struct tool_call *call, const char *source,
+				   const char *output)
 {
 	pid_t child = fork();
 	int status = 0;
@@ -195,8 +185,7 @@ static enum tool_exit fuse_compile(const struct tool_call *call,
 	if (child == 0)
 		fuse_exec(call, source, output);
 	if (child < 0 || waitpid(child, &status, 0) < 0) {
-		fprintf(stderr, "nopal: cannot run the compiler: %s\n",
-			strerror(errno));
+		fprintf(stderr, "nopal: cannot run the compiler: %s\n", strerror(errno));
 		return TOOL_ENVIRONMENT;
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_ENVIRONMENT)
@@ -204,18 +193,16 @@ static enum tool_exit fuse_compile(const struct tool_call *call,
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return TOOL_GOOD;
 	fprintf(stderr,
-		"nopal: the unit does not compile; its source is %s\n  fix: "
-		"read what the compiler says; $NOPAL_SOURCES must name the "
-		"sources of this very version, file-scope names of a plugin "
-		"begin with its own name, and what calls nopal_unbind cannot "
-		"be fused\n",
+		"nopal: the unit does not compile; its source is %s\n  fix: read what the "
+		"compiler says; $NOPAL_SOURCES must name the sources of this very version, "
+		"file-scope names of a plugin begin with its own name, and what calls "
+		"nopal_unbind cannot be fused\n",
 		source);
 	return TOOL_FAILED;
 }
 
 /* A half-written unit must never be found: it is made aside and renamed. */
-static enum tool_exit fuse_make(const struct tool_call *call,
-				const struct nopal_plan *plan,
+static enum tool_exit fuse_make(const struct tool_call *call, const struct nopal_plan *plan,
 				const char *output)
 {
 	char *source = fuse_printed("%s.c", output);
@@ -234,8 +221,7 @@ static enum tool_exit fuse_make(const struct tool_call *call,
 	return result;
 }
 
-static enum tool_exit fuse_make_there(const struct tool_call *call,
-				      const struct nopal_plan *plan)
+static enum tool_exit fuse_make_there(const struct tool_call *call, const struct nopal_plan *plan)
 {
 	char *output = fuse_output(call, plan);
 	enum tool_exit result;
@@ -256,9 +242,8 @@ static enum tool_exit fuse_run(const struct tool_call *call)
 
 	if (!plan)
 		return TOOL_BAD_INPUT;
-	result = tool_value(call, "c")
-			 ? fuse_write(call, plan, stdout, "standard output")
-			 : fuse_make_there(call, plan);
+	result = tool_value(call, "c") ? fuse_write(call, plan, stdout, "standard output")
+				       : fuse_make_there(call, plan);
 	nopal_plan_unref(plan);
 	return result;
 }
@@ -267,18 +252,16 @@ const struct tool tool_fuse = {
 	.name = "fuse",
 	.words = "CONF",
 	.summary = "compile a config: the same transport, quicker",
-	.help = "Compiles the handlers of a config and the packet path of the "
-		"runtime into one\nshared object, and puts it into "
-		"$XDG_CACHE_HOME/nopal/fused (~/.cache/nopal/fused),\nwhere "
-		"every program of yours takes it by itself. With -o it lies "
-		"elsewhere: as\nNAME.fused.so in a folder of $NOPAL_FUSED it "
-		"is taken, too, and beside a config\nit never is. `nopal "
-		"explain` says what runs. It behaves exactly as the config "
-		"does.\n\n"
+	.help = "Compiles the handlers of a config and the packet path of the runtime into "
+		"one\nshared object, and puts it into $XDG_CACHE_HOME/nopal/fused "
+		"(~/.cache/nopal/fused),\nwhere every program of yours takes it by itself. With "
+		"-o it lies elsewhere: as\nNAME.fused.so in a folder of $NOPAL_FUSED it is taken, "
+		"too, and beside a config\nit never is. `nopal explain` says what runs. It "
+		"behaves exactly as the config does.\n\n"
 		"  nopal fuse my.conf\n"
 		"  nopal fuse mine.conf --source my_policy.c\n"
-		"  nopal fuse bulk -o /tmp/mine/bulk.fused.so && "
-		"NOPAL_FUSED=/tmp/mine nopal explain bulk",
+		"  nopal fuse bulk -o /tmp/mine/bulk.fused.so && NOPAL_FUSED=/tmp/mine nopal "
+		"explain bulk",
 	.least_words = 1,
 	.most_words = 1,
 	.options = fuse_options,

@@ -38,9 +38,8 @@ bool gnuplot_knows(const char *program, const char *file)
 	return false;
 }
 
-bool gnuplot_draw(const char *program, const char *file,
-		  struct gnuplot_size size, gnuplot_script *script,
-		  const void *what)
+bool gnuplot_draw(const char *program, const char *file, struct gnuplot_size size,
+		  gnuplot_script *script, const void *what)
 {
 	const struct gnuplot_kind *kind = gnuplot_kind_of(file);
 	void (*before)(int);
@@ -52,9 +51,8 @@ bool gnuplot_draw(const char *program, const char *file,
 	before = signal(SIGPIPE, SIG_IGN);
 	out = popen("gnuplot", "w");
 	if (out) {
-		fprintf(out, "set terminal %s size %d,%d\nset output \"%s\"\n",
-			kind->terminal, size.width / kind->unit,
-			size.height / kind->unit, file);
+		fprintf(out, "set terminal %s size %d,%d\nset output \"%s\"\n", kind->terminal,
+			size.width / kind->unit, size.height / kind->unit, file);
 		script(what, out);
 		status = pclose(out);
 	}
@@ -62,8 +60,7 @@ bool gnuplot_draw(const char *program, const char *file,
 	if (status != 0)
 		fprintf(stderr,
 			"%s: gnuplot made no %s\n"
-			"  fix: tools/install-packages bench installs "
-			"gnuplot\n",
+			"  fix: tools/install-packages bench installs gnuplot\n",
 			program, file);
 	return status == 0;
 }

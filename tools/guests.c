@@ -22,8 +22,7 @@ static struct guests_key key_of(const struct nopal_address *address)
 	struct guests_key key = { 0 };
 
 	memcpy(key.bytes, address->ip,
-	       nopal_address_is_v4(address) ? GUESTS_KEY_BYTES
-					    : GUESTS_V6_PREFIX);
+	       nopal_address_is_v4(address) ? GUESTS_KEY_BYTES : GUESTS_V6_PREFIX);
 	return key;
 }
 
@@ -34,8 +33,7 @@ static bool key_is(const struct guests_key *a, const struct guests_key *b)
 
 /* ------------------------------------------------------------------- accounts */
 
-void guests_house_init(struct guests_house *house, unsigned seats_each,
-		       uint64_t bytes_each)
+void guests_house_init(struct guests_house *house, unsigned seats_each, uint64_t bytes_each)
 {
 	*house = (struct guests_house){
 		.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -56,8 +54,7 @@ void guests_house_fini(struct guests_house *house)
 }
 
 /* Under the lock, as what follows; made where it is missing.  NULL: no memory. */
-static struct guests_account *account_of(struct guests_house *house,
-					 const struct guests_key *key)
+static struct guests_account *account_of(struct guests_house *house, const struct guests_key *key)
 {
 	struct guests_account *account = house->accounts;
 
@@ -74,8 +71,7 @@ static struct guests_account *account_of(struct guests_house *house,
 	return account;
 }
 
-static void account_settle(struct guests_house *house,
-			   struct guests_account *account)
+static void account_settle(struct guests_house *house, struct guests_account *account)
 {
 	struct guests_account **at = &house->accounts;
 
@@ -87,9 +83,8 @@ static void account_settle(struct guests_house *house,
 	free(account);
 }
 
-static bool account_seat(struct guests_house *house,
-			 const struct guests_key *key, const char *address,
-			 char *why)
+static bool account_seat(struct guests_house *house, const struct guests_key *key,
+			 const char *address, char *why)
 {
 	struct guests_account *account = account_of(house, key);
 
@@ -99,8 +94,7 @@ static bool account_seat(struct guests_house *house,
 			 "%s (--peer-sessions there)",
 			 account->seats, address);
 	else if (!account || house->seats >= GUESTS_SEATS_MOST)
-		snprintf(why, GUESTS_WHY_ROOM,
-			 "too many sessions: %u are here, of all addresses",
+		snprintf(why, GUESTS_WHY_ROOM, "too many sessions: %u are here, of all addresses",
 			 house->seats);
 	else {
 		account->seats++;
@@ -112,8 +106,7 @@ static bool account_seat(struct guests_house *house,
 	return false;
 }
 
-static bool account_claim(struct guests_house *house,
-			  const struct guests_key *key, uint64_t bytes,
+static bool account_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
 			  bool bounded, char *why)
 {
 	struct guests_account *account = account_of(house, key);
@@ -122,8 +115,7 @@ static bool account_claim(struct guests_house *house,
 
 	if (!account)
 		return !bounded;
-	if (!bounded ||
-	    (account->bytes <= most && bytes <= most - account->bytes)) {
+	if (!bounded || (account->bytes <= most && bytes <= most - account->bytes)) {
 		account->bytes += bytes;
 		account_settle(house, account);
 		return true;
@@ -131,14 +123,13 @@ static bool account_claim(struct guests_house *house,
 	snprintf(why, GUESTS_WHY_ROOM,
 		 "too many unfinished bytes of one address: %s beside this, "
 		 "and %s may be (recv --peer-bytes)",
-		 progress_size((double)account->bytes, had),
-		 progress_size((double)most, limit));
+		 progress_size((double)account->bytes, had), progress_size((double)most, limit));
 	account_settle(house, account);
 	return false;
 }
 
-bool guests_claim(struct guests_house *house, const struct guests_key *key,
-		  uint64_t bytes, char ret_why[GUESTS_WHY_ROOM])
+bool guests_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
+		  char ret_why[GUESTS_WHY_ROOM])
 {
 	bool good;
 
@@ -148,24 +139,21 @@ bool guests_claim(struct guests_house *house, const struct guests_key *key,
 	return good;
 }
 
-void guests_count(struct guests_house *house, const struct guests_key *key,
-		  uint64_t bytes)
+void guests_count(struct guests_house *house, const struct guests_key *key, uint64_t bytes)
 {
 	pthread_mutex_lock(&house->lock);
 	account_claim(house, key, bytes, false, NULL);
 	pthread_mutex_unlock(&house->lock);
 }
 
-void guests_release(struct guests_house *house, const struct guests_key *key,
-		    uint64_t bytes)
+void guests_release(struct guests_house *house, const struct guests_key *key, uint64_t bytes)
 {
 	struct guests_account *account;
 
 	pthread_mutex_lock(&house->lock);
 	account = account_of(house, key);
 	if (account) {
-		account->bytes -=
-			bytes < account->bytes ? bytes : account->bytes;
+		account->bytes -= bytes < account->bytes ? bytes : account->bytes;
 		account_settle(house, account);
 	}
 	pthread_mutex_unlock(&house->lock);
@@ -174,8 +162,7 @@ void guests_release(struct guests_house *house, const struct guests_key *key,
 /* -------------------------------------------------------------------- sessions */
 
 /* The one that goes, so that one more of this address may wait; NULL: all may. */
-static struct guest *guests_surplus(const struct guests *guests,
-				    const struct guests_key *key)
+static struct guest *guests_surplus(const struct guests *guests, const struct guests_key *key)
 {
 	struct guest *first = NULL, *first_of_key = NULL;
 	unsigned of_key = 0;
@@ -209,8 +196,7 @@ static void guests_send_away(struct guests *guests, struct guest *guest)
 	nopal_session_abort(guest->session, "too many sessions are open");
 }
 
-void guests_enter(struct guests *guests, struct guest *guest,
-		  struct nopal_session *session)
+void guests_enter(struct guests *guests, struct guest *guest, struct nopal_session *session)
 {
 	struct nopal_address address;
 	struct guest *surplus;
@@ -230,8 +216,7 @@ void guests_enter(struct guests *guests, struct guest *guest,
 	guests->waiting++;
 }
 
-bool guests_seat(struct guests *guests, struct guest *guest,
-		 char ret_why[GUESTS_WHY_ROOM])
+bool guests_seat(struct guests *guests, struct guest *guest, char ret_why[GUESTS_WHY_ROOM])
 {
 	struct guests_house *house = guests->house;
 	bool good;
@@ -248,8 +233,7 @@ bool guests_seat(struct guests *guests, struct guest *guest,
 	return good;
 }
 
-static void guests_unseat(struct guests_house *house,
-			  const struct guests_key *key)
+static void guests_unseat(struct guests_house *house, const struct guests_key *key)
 {
 	struct guests_account *account;
 

@@ -4,10 +4,10 @@
  *
  *   guests_enter --> waits --guests_seat--> has a seat --guests_leave--> gone
  *
- * A session that has opened and asked for nothing waits: a few may from one address,
- * and the oldest of them goes where one more comes, so nobody is kept out by sessions
- * that are merely open.  With its first request it takes a seat: of these there are
- * many, and few for one address.  Unfinished bytes are counted for the address, too.
+ * A session that has opened and asked for nothing waits: a few may from one address, and the oldest
+ * of them goes where one more comes, so nobody is kept out by sessions that are merely open.  With
+ * its first request it takes a seat: of these there are many, and few for one address.  Unfinished
+ * bytes are counted for the address, too.
  *
  * An address of IPv6 is that of its /64: who has one has all of it.
  */
@@ -59,27 +59,22 @@ struct guests {
 	unsigned waiting;
 };
 
-void guests_house_init(struct guests_house *house, unsigned seats_each,
-		       uint64_t bytes_each);
+void guests_house_init(struct guests_house *house, unsigned seats_each, uint64_t bytes_each);
 void guests_house_fini(struct guests_house *house);
 
-/* It waits from now on.  Where too many wait, the one that has waited longest is
- * aborted, of its address, or of all. */
-void guests_enter(struct guests *guests, struct guest *guest,
-		  struct nopal_session *session);
+/* It waits from now on.  Where too many wait, the one that has waited longest is aborted, of its
+ * address, or of all. */
+void guests_enter(struct guests *guests, struct guest *guest, struct nopal_session *session);
 /* False, and `why`: too many sessions of its address, or in all, have a seat. */
-bool guests_seat(struct guests *guests, struct guest *guest,
-		 char ret_why[GUESTS_WHY_ROOM]);
+bool guests_seat(struct guests *guests, struct guest *guest, char ret_why[GUESTS_WHY_ROOM]);
 void guests_leave(struct guests *guests, struct guest *guest);
 
-/* So many unfinished bytes more for this address.  False, and `why`: they would be
- * more than one may have; nothing is counted then. */
-bool guests_claim(struct guests_house *house, const struct guests_key *key,
-		  uint64_t bytes, char ret_why[GUESTS_WHY_ROOM]);
+/* So many unfinished bytes more for this address.  False, and `why`: they would be more than one
+ * may have; nothing is counted then. */
+bool guests_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
+		  char ret_why[GUESTS_WHY_ROOM]);
 /* Whatever the bound is: they are there. */
-void guests_count(struct guests_house *house, const struct guests_key *key,
-		  uint64_t bytes);
-void guests_release(struct guests_house *house, const struct guests_key *key,
-		    uint64_t bytes);
+void guests_count(struct guests_house *house, const struct guests_key *key, uint64_t bytes);
+void guests_release(struct guests_house *house, const struct guests_key *key, uint64_t bytes);
 
 #endif

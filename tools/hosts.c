@@ -4,9 +4,8 @@
  *
  *   here 10.9.0.1 --nopal0 [TUN]-- emulator --[TUN] nopal1-- 10.9.0.2 there
  *
- * The emulator is forked, makes two namespaces, keeps them by descriptors, which
- * others enter by way of /proc/PID/fd, and drives the link until it is told to
- * end.
+ * The emulator is forked, makes two namespaces, keeps them by descriptors, which others enter by
+ * way of /proc/PID/fd, and drives the link until it is told to end.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,8 +60,7 @@ static bool hosts_up(int control, const char *device)
 	return ioctl(control, SIOCSIFFLAGS, &request) == 0;
 }
 
-static bool hosts_name(int control, const char *device, unsigned long what,
-		       const char *address)
+static bool hosts_name(int control, const char *device, unsigned long what, const char *address)
 {
 	struct sockaddr_in name = { .sin_family = AF_INET };
 	struct ifreq request = { 0 };
@@ -100,10 +98,8 @@ static bool hosts_configure(int space, int side)
 		return false;
 	control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	good = control >= 0 &&
-	       hosts_name(control, hosts_device[side], SIOCSIFADDR,
-			  hosts_address[side]) &&
-	       hosts_name(control, hosts_device[side], SIOCSIFNETMASK,
-			  HOSTS_NETMASK);
+	       hosts_name(control, hosts_device[side], SIOCSIFADDR, hosts_address[side]) &&
+	       hosts_name(control, hosts_device[side], SIOCSIFNETMASK, HOSTS_NETMASK);
 	if (control >= 0)
 		close(control);
 	return good;
@@ -141,35 +137,31 @@ static bool hosts_spaces(struct hosts_emulator *emulator)
 }
 
 static bool hosts_link(struct hosts_emulator *emulator,
-		       const struct nopal_link *const links[HOSTS_SIDES],
-		       uint64_t seed)
+		       const struct nopal_link *const links[HOSTS_SIDES], uint64_t seed)
 {
 	char paths[HOSTS_SIDES][HOSTS_PATH_BYTES];
 	struct nopal_tun_side sides[HOSTS_SIDES];
 	const int *spaces = emulator->ready.spaces;
 
 	for (int side = 0; side < HOSTS_SIDES; side++) {
-		snprintf(paths[side], sizeof(paths[side]), "/proc/self/fd/%d",
-			 spaces[side]);
+		snprintf(paths[side], sizeof(paths[side]), "/proc/self/fd/%d", spaces[side]);
 		sides[side].device = hosts_device[side];
 		sides[side].netns = paths[side];
 	}
 	emulator->loop = loop_new(NULL);
 	if (emulator->loop)
-		emulator->tun = nopal_tun_open(loop_base(emulator->loop), sides,
-					       links[0], links[1], seed, NULL);
-	if (emulator->tun && hosts_configure(spaces[0], 0) &&
-	    hosts_configure(spaces[1], 1) &&
+		emulator->tun = nopal_tun_open(loop_base(emulator->loop), sides, links[0], links[1],
+					       seed, NULL);
+	if (emulator->tun && hosts_configure(spaces[0], 0) && hosts_configure(spaces[1], 1) &&
 	    loop_on_interrupt(emulator->loop, hosts_on_end, emulator))
 		return true;
-	snprintf(emulator->ready.why, sizeof(emulator->ready.why),
-		 "no TUN devices (%s)", strerror(errno));
+	snprintf(emulator->ready.why, sizeof(emulator->ready.why), "no TUN devices (%s)",
+		 strerror(errno));
 	return false;
 }
 
-__attribute__((noreturn)) static void
-hosts_emulate(const struct nopal_link *const links[HOSTS_SIDES], uint64_t seed,
-	      int reports)
+__attribute__((noreturn)) static void hosts_emulate(
+	const struct nopal_link *const links[HOSTS_SIDES], uint64_t seed, int reports)
 {
 	struct hosts_emulator emulator = { .reports = reports };
 	struct nopal_link_counters did[HOSTS_SIDES] = { 0 };
@@ -201,8 +193,7 @@ void hosts_hurry(void)
 
 /* -------------------------------------------------------------- open, close */
 
-static bool hosts_fork(struct hosts *hosts,
-		       const struct nopal_link *const links[HOSTS_SIDES],
+static bool hosts_fork(struct hosts *hosts, const struct nopal_link *const links[HOSTS_SIDES],
 		       uint64_t seed)
 {
 	int pipes[2];
@@ -221,28 +212,25 @@ static bool hosts_fork(struct hosts *hosts,
 bool hosts_open(struct hosts *hosts, const struct nopal_link *forward,
 		const struct nopal_link *reverse, uint64_t seed)
 {
-	const struct nopal_link *const links[HOSTS_SIDES] = { forward,
-							      reverse };
+	const struct nopal_link *const links[HOSTS_SIDES] = { forward, reverse };
 	struct hosts_ready ready = { .why = "the emulator did not start" };
 	bool good;
 
 	*hosts = (struct hosts){ .reports = -1 };
 	hosts->home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	good = hosts->home >= 0 && hosts_fork(hosts, links, seed) &&
-	       read(hosts->reports, &ready, sizeof(ready)) ==
-		       (ssize_t)sizeof(ready) &&
+	       read(hosts->reports, &ready, sizeof(ready)) == (ssize_t)sizeof(ready) &&
 	       ready.why[0] == '\0';
 	if (!good) {
 		memcpy(hosts->why, ready.why, sizeof(ready.why));
 		hosts_close(hosts, NULL);
 		return false;
 	}
-	snprintf(hosts->here, sizeof(hosts->here), "/proc/%d/fd/%d",
-		 (int)hosts->emulator, ready.spaces[0]);
-	snprintf(hosts->there, sizeof(hosts->there), "/proc/%d/fd/%d",
-		 (int)hosts->emulator, ready.spaces[1]);
-	hosts->place = (struct bench_place){ hosts->here, hosts->there,
-					     hosts_address[1] };
+	snprintf(hosts->here, sizeof(hosts->here), "/proc/%d/fd/%d", (int)hosts->emulator,
+		 ready.spaces[0]);
+	snprintf(hosts->there, sizeof(hosts->there), "/proc/%d/fd/%d", (int)hosts->emulator,
+		 ready.spaces[1]);
+	hosts->place = (struct bench_place){ hosts->here, hosts->there, hosts_address[1] };
 	return true;
 }
 
@@ -252,8 +240,7 @@ void hosts_close(struct hosts *hosts, struct nopal_link_counters ret_did[2])
 
 	if (hosts->emulator > 0)
 		kill(hosts->emulator, SIGTERM);
-	if (hosts->reports >= 0 &&
-	    read(hosts->reports, did, sizeof(did)) != (ssize_t)sizeof(did))
+	if (hosts->reports >= 0 && read(hosts->reports, did, sizeof(did)) != (ssize_t)sizeof(did))
 		memset(did, 0, sizeof(did));
 	if (hosts->emulator > 0)
 		waitpid(hosts->emulator, NULL, 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts.h -- two hosts on this machine with an emulated link between them: two
- * network namespaces without names, and a process that holds both and the link.
- * All of it goes with that process.
+ * hosts.h -- two hosts on this machine with an emulated link between them: two network namespaces
+ * without names, and a process that holds both and the link. All of it goes with that process.
  */
 #ifndef NOPAL_HOSTS_H
 #define NOPAL_HOSTS_H
@@ -26,8 +25,8 @@ bool hosts_open(struct hosts *hosts, const struct nopal_link *forward,
 /* Back home; what the link did, forward and reverse (zeros: not known). */
 void hosts_close(struct hosts *hosts, struct nopal_link_counters ret_did[2]);
 
-/* A link that waits for the processor is another link.  Where this is not
- * granted, the counters of lateness say what it cost. */
+/* A link that waits for the processor is another link.  Where this is not granted, the counters of
+ * lateness say what it cost. */
 void hosts_hurry(void);
 
 #endif

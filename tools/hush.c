@@ -6,8 +6,8 @@
 
 #define HUSH_NS INT64_C(2000000000)
 
-static void hush_say(struct progress *progress, const char *before,
-		     const char *peer, const char *behind)
+static void hush_say(struct progress *progress, const char *before, const char *peer,
+		     const char *behind)
 {
 	char line[2 * NOPAL_ADDRESS_TEXT];
 
@@ -18,8 +18,7 @@ static void hush_say(struct progress *progress, const char *before,
 		fprintf(stderr, "%s\n", line);
 }
 
-void hush_look(struct hush *hush, const struct nopal_session *session,
-	       struct progress *progress)
+void hush_look(struct hush *hush, const struct nopal_session *session, struct progress *progress)
 {
 	bool silent = session && nopal_session_silence(session) >= HUSH_NS;
 	char text[NOPAL_ADDRESS_TEXT];

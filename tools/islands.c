@@ -16,8 +16,7 @@ static void islands_join(struct islands *islands, size_t at)
 		return;
 	list[at].end = list[at + 1].end;
 	islands->count--;
-	memmove(&list[at + 1], &list[at + 2],
-		(islands->count - at - 1) * sizeof(*list));
+	memmove(&list[at + 1], &list[at + 2], (islands->count - at - 1) * sizeof(*list));
 }
 
 bool islands_add(struct islands *islands, uint64_t from, uint64_t end)
@@ -27,8 +26,7 @@ bool islands_add(struct islands *islands, uint64_t from, uint64_t end)
 
 	while (at > 0 && list[at - 1].from >= from)
 		at--;
-	if ((at > 0 && list[at - 1].end > from) ||
-	    (at < islands->count && list[at].from < end))
+	if ((at > 0 && list[at - 1].end > from) || (at < islands->count && list[at].from < end))
 		return false;
 	if (at > 0 && list[at - 1].end == from) {
 		list[at - 1].end = end;
@@ -41,8 +39,7 @@ bool islands_add(struct islands *islands, uint64_t from, uint64_t end)
 	}
 	if (islands->count == ISLANDS_MOST)
 		return false;
-	memmove(&list[at + 1], &list[at],
-		(islands->count - at) * sizeof(*list));
+	memmove(&list[at + 1], &list[at], (islands->count - at) * sizeof(*list));
 	list[at] = (struct island){ .from = from, .end = end };
 	islands->count++;
 	return true;
@@ -51,8 +48,7 @@ bool islands_add(struct islands *islands, uint64_t from, uint64_t end)
 void islands_drop_first(struct islands *islands)
 {
 	islands->count--;
-	memmove(islands->list, islands->list + 1,
-		islands->count * sizeof(islands->list[0]));
+	memmove(islands->list, islands->list + 1, islands->count * sizeof(islands->list[0]));
 }
 
 static int islands_by_from(const void *a, const void *b)
@@ -83,13 +79,12 @@ uint64_t islands_bytes(const struct island *ranges, size_t count)
 	return bytes;
 }
 
-bool islands_gap(const struct island *ranges, size_t count, uint64_t from,
-		 uint64_t size, struct island *ret_gap)
+bool islands_gap(const struct island *ranges, size_t count, uint64_t from, uint64_t size,
+		 struct island *ret_gap)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (ranges[i].from > from) {
-			*ret_gap = (struct island){ .from = from,
-						    .end = ranges[i].from };
+			*ret_gap = (struct island){ .from = from, .end = ranges[i].from };
 			return true;
 		}
 		if (ranges[i].end > from)

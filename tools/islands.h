@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * islands.h -- which ranges of a file are there, beyond the first gap.  A
- * bounded list: a peer cannot make it long.
+ * islands.h -- which ranges of a file are there, beyond the first gap.  A bounded list: a peer
+ * cannot make it long.
  */
 #ifndef NOPAL_ISLANDS_H
 #define NOPAL_ISLANDS_H
@@ -23,13 +23,13 @@ struct islands {
 
 /* Puts [from, end) among them; false: it overlaps, or they are too many. */
 bool islands_add(struct islands *islands, uint64_t from, uint64_t end);
-/* Of ranges that may overlap, as several hold them: puts them in order; says how
- * many bytes they have together, once they are; and where the first gap is at or
- * after `from` in what is `size` long.  False: there is none. */
+/* Of ranges that may overlap, as several hold them: puts them in order; says how many bytes they
+ * have together, once they are; and where the first gap is at or after `from` in what is `size`
+ * long.  False: there is none. */
 void islands_sort(struct island *ranges, size_t count);
 uint64_t islands_bytes(const struct island *ranges, size_t count);
-bool islands_gap(const struct island *ranges, size_t count, uint64_t from,
-		 uint64_t size, struct island *ret_gap);
+bool islands_gap(const struct island *ranges, size_t count, uint64_t from, uint64_t size,
+		 struct island *ret_gap);
 /* The first one is no island any more. */
 void islands_drop_first(struct islands *islands);
 

@@ -19,13 +19,12 @@ struct list_out {
 	json_t *array; /* NULL: text */
 };
 
-static void list_entry(const struct list_out *out, const char *name,
-		       const char *about, const char *text)
+static void list_entry(const struct list_out *out, const char *name, const char *about,
+		       const char *text)
 {
 	if (out->array)
-		json_array_append_new(out->array,
-				      json_pack("{s:s, s:s, s:s}", "name", name,
-						"about", about, "doc", text));
+		json_array_append_new(out->array, json_pack("{s:s, s:s, s:s}", "name", name,
+							    "about", about, "doc", text));
 	else if (out->names_only)
 		printf("%s\n", name);
 	else
@@ -45,13 +44,12 @@ static void list_events(const struct list_out *out)
 {
 	const char *name;
 
-	for (unsigned event = NOPAL_NO_EVENT + 1;
-	     (name = nopal_event_name(event)) != NULL; event++) {
+	for (unsigned event = NOPAL_NO_EVENT + 1; (name = nopal_event_name(event)) != NULL;
+	     event++) {
 		const char *argument = nopal_event_argument(event);
 		const char *type = strrchr(argument, '_');
 
-		list_entry(out, name, type ? type + 1 : argument,
-			   nopal_event_doc(event));
+		list_entry(out, name, type ? type + 1 : argument, nopal_event_doc(event));
 	}
 }
 
@@ -71,12 +69,9 @@ static void list_table(const struct list_out *out, enum show_table table)
 		const char *about = "read only", *text = "";
 
 		for (size_t i = 0; i < nopal_registry_count(); i++) {
-			const struct nopal_microprotocol *one =
-				nopal_registry_at(i);
-			const struct nopal_attribute *attribute =
-				show_attribute(one, *name);
-			const struct nopal_shared *shared =
-				show_shared(one, *name);
+			const struct nopal_microprotocol *one = nopal_registry_at(i);
+			const struct nopal_attribute *attribute = show_attribute(one, *name);
+			const struct nopal_shared *shared = show_shared(one, *name);
 
 			if (table == SHOW_ATTRIBUTES && attribute &&
 			    (attribute->access == NOPAL_WRITE ||
@@ -115,8 +110,7 @@ static void list_roles(const struct list_out *out)
 		bool exclusive = false;
 
 		for (size_t i = 0; i < nopal_registry_count(); i++) {
-			const struct nopal_microprotocol *one =
-				nopal_registry_at(i);
+			const struct nopal_microprotocol *one = nopal_registry_at(i);
 			const struct nopal_role *provided = one->provides;
 			size_t length = strlen(text);
 
@@ -125,8 +119,8 @@ static void list_roles(const struct list_out *out)
 			while (strcmp(provided->name, *role) != 0)
 				provided++;
 			exclusive = exclusive || provided->exclusive;
-			snprintf(text + length, sizeof(text) - length, "%s%s",
-				 length ? ", " : "", one->name);
+			snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "",
+				 one->name);
 		}
 		list_entry(out, *role, exclusive ? "exclusive" : "", text);
 	}
@@ -180,15 +174,13 @@ static enum tool_exit list_unknown(const char *what)
 	if (near)
 		fprintf(stderr, "did you mean `nopal list %s`?\n", near);
 	else
-		fprintf(stderr, "microprotocols, events, attributes, shared, "
-				"roles or configs\n");
+		fprintf(stderr, "microprotocols, events, attributes, shared, roles or configs\n");
 	return TOOL_BAD_INPUT;
 }
 
 static enum tool_exit list_run(const struct tool_call *call)
 {
-	const char *what =
-		call->word_count ? call->words[0] : list_tables[0].what;
+	const char *what = call->word_count ? call->words[0] : list_tables[0].what;
 	struct list_out out = {
 		.names_only = tool_value(call, "names") != NULL,
 		.array = tool_value(call, "json") ? json_array() : NULL,
@@ -213,8 +205,7 @@ static enum tool_exit list_run(const struct tool_call *call)
 const struct tool tool_list = {
 	.name = "list",
 	.words = "[microprotocols|events|attributes|shared|roles|configs]",
-	.summary = "what is there: microprotocols, events, attributes, roles, "
-		   "configs",
+	.summary = "what is there: microprotocols, events, attributes, roles, configs",
 	.help = "  nopal list\n"
 		"  nopal list roles\n"
 		"  nopal list configs --names",

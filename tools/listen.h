@@ -7,24 +7,22 @@
 
 #include "tool.h"
 
-#define LISTEN_OPTION                                                          \
-	{                                                                      \
-		"listen", 0, "[ADDR]:PORT",                                    \
-			"UDP port, of all addresses where none is given "      \
-			"(default :9000)"                                      \
+#define LISTEN_OPTION                                                                              \
+	{                                                                                          \
+		"listen", 0, "[ADDR]:PORT",                                                        \
+			"UDP port, of all addresses where none is given "                          \
+			"(default :9000)"                                                          \
 	}
 
 /* How many sessions one address may have that ask for something. */
-#define LISTEN_SESSIONS_OPTION                                                 \
-	{                                                                      \
-		"peer-sessions", 0, "N",                                       \
-			"sessions of one address at a time (default 64)"       \
+#define LISTEN_SESSIONS_OPTION                                                                     \
+	{                                                                                          \
+		"peer-sessions", 0, "N", "sessions of one address at a time (default 64)"          \
 	}
 /* False: it was said why not. */
 bool listen_sessions(const struct tool_call *call, unsigned *ret_each);
 
-/* Looked at before anything is opened: a wrong word is the user's.  False: it was
- * said why. */
+/* Looked at before anything is opened: a wrong word is the user's.  False: it was said why. */
 bool listen_fits(const struct tool_call *call);
 
 /* False: a problem was added. */

@@ -19,8 +19,7 @@ enum {
 
 /* -------------------------------------------------------------------- options */
 
-bool live_judge_read(const struct tool_call *call,
-		     struct live_judge_options *ret_options)
+bool live_judge_read(const struct tool_call *call, struct live_judge_options *ret_options)
 {
 	ret_options->watch = tool_value(call, "watch") != NULL;
 	if (!tool_quantity(call, "patience", NOPAL_TIME, LIVE_PATIENCE_NS,
@@ -33,22 +32,21 @@ bool live_judge_read(const struct tool_call *call,
 	return false;
 }
 
-bool live_judge_watch(const struct live_judge_options *options,
-		      struct nopal_world *world, struct nopal_plan *plan)
+bool live_judge_watch(const struct live_judge_options *options, struct nopal_world *world,
+		      struct nopal_plan *plan)
 {
 	int error = options->watch ? nopal_watch_start(world, plan, false) : 0;
 
 	if (error)
-		fprintf(stderr, "error: nothing can be watched: %s\n",
-			strerror(-error));
+		fprintf(stderr, "error: nothing can be watched: %s\n", strerror(-error));
 	return error == 0;
 }
 
 /* ---------------------------------------------------------------------- facts */
 
 void live_judge_begin(struct live_judge *one, const struct nopal_plan *plan,
-		      struct nopal_world *world,
-		      const struct live_judge_options *options, bool sends)
+		      struct nopal_world *world, const struct live_judge_options *options,
+		      bool sends)
 {
 	*one = (struct live_judge){
 		.plan = plan,
@@ -159,8 +157,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 }
 
 /* Of what came, those that were delivered are known to be data. */
-static void facts_add(const struct live_judge *one,
-		      const struct nopal_session *session,
+static void facts_add(const struct live_judge *one, const struct nopal_session *session,
 		      struct judge_facts *facts)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
@@ -175,12 +172,10 @@ static void facts_add(const struct live_judge *one,
 }
 
 static void facts_add_destinations(const struct live_judge *one,
-				   const struct nopal_session *session,
-				   struct judge_facts *facts)
+				   const struct nopal_session *session, struct judge_facts *facts)
 {
 	size_t count = nopal_destinations(session, NULL, 0);
-	struct nopal_destination_info *infos =
-		count ? calloc(count, sizeof(*infos)) : NULL;
+	struct nopal_destination_info *infos = count ? calloc(count, sizeof(*infos)) : NULL;
 
 	if (!infos)
 		return;
@@ -190,8 +185,7 @@ static void facts_add_destinations(const struct live_judge *one,
 	free(infos);
 }
 
-static void facts_of(struct live_judge *one,
-		     const struct nopal_session *session)
+static void facts_of(struct live_judge *one, const struct nopal_session *session)
 {
 	struct judge_facts *facts = &one->facts;
 	struct judge_facts sum = one->gone;
@@ -205,12 +199,10 @@ static void facts_of(struct live_judge *one,
 	facts->hoarded = sum.hoarded;
 	facts->stranded = sum.stranded;
 	if (one->sends)
-		facts->given_up.times =
-			nopal_session_counters(session)->messages_missing;
+		facts->given_up.times = nopal_session_counters(session)->messages_missing;
 }
 
-void live_judge_stuck(struct live_judge *one,
-		      const struct nopal_session *session, const char *how)
+void live_judge_stuck(struct live_judge *one, const struct nopal_session *session, const char *how)
 {
 	snprintf(one->stuck, sizeof(one->stuck), "%s in %lld ms", how,
 		 (long long)(one->patience_ns / NOPAL_MILLISECOND));
@@ -240,8 +232,7 @@ void live_judge_say_held(const struct nopal_session *session)
 	free(suspects);
 }
 
-void live_judge_has_come(struct live_judge *one,
-			 const struct nopal_session *session)
+void live_judge_has_come(struct live_judge *one, const struct nopal_session *session)
 {
 	live_judge_stuck(one, session, "all has arrived");
 	snprintf(one->stuck, sizeof(one->stuck),
@@ -249,15 +240,13 @@ void live_judge_has_come(struct live_judge *one,
 	one->facts.arrived = true;
 }
 
-bool live_judge_storms(struct live_judge *one,
-		       const struct nopal_session *session)
+bool live_judge_storms(struct live_judge *one, const struct nopal_session *session)
 {
 	facts_of(one, session);
 	return judge_storms(&one->facts);
 }
 
-bool live_judge_cuts_storm(struct live_judge *one,
-			   struct nopal_session *session)
+bool live_judge_cuts_storm(struct live_judge *one, struct nopal_session *session)
 {
 	if (!live_judge_storms(one, session))
 		return false;
@@ -265,18 +254,15 @@ bool live_judge_cuts_storm(struct live_judge *one,
 	return true;
 }
 
-void live_judge_cut_sender(struct live_judge *one,
-			   struct nopal_session *session)
+void live_judge_cut_sender(struct live_judge *one, struct nopal_session *session)
 {
 	live_judge_stuck(one, session, "nothing moved");
-	nopal_session_abort(session, live_judge_keeps_none(one)
-					     ? TRANSFER_STANDS
-					     : "nothing moves any more");
+	nopal_session_abort(session, live_judge_keeps_none(one) ? TRANSFER_STANDS
+								: "nothing moves any more");
 }
 
 /* What an abort cuts off was just under way. */
-void live_judge_destination_ended(struct live_judge *one,
-				  const struct nopal_destination_info *info)
+void live_judge_destination_ended(struct live_judge *one, const struct nopal_destination_info *info)
 {
 	if (!one->plan)
 		return;
@@ -287,8 +273,7 @@ void live_judge_destination_ended(struct live_judge *one,
 		judge_suspect_held(one->suspects, info->session);
 }
 
-void live_judge_end(struct live_judge *one, const struct nopal_session *session,
-		    int end)
+void live_judge_end(struct live_judge *one, const struct nopal_session *session, int end)
 {
 	if (!one->plan)
 		return;
@@ -301,8 +286,7 @@ void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		judge_suspect_held(one->suspects, session);
 }
 
-static void say_lines(const struct live_judge *one, struct progress *progress,
-		      char *text)
+static void say_lines(const struct live_judge *one, struct progress *progress, char *text)
 {
 	const char *from = one->peer ? ", from " : "";
 	const char *peer = one->peer ? one->peer : "";
@@ -315,8 +299,8 @@ static void say_lines(const struct live_judge *one, struct progress *progress,
 			fprintf(stderr, "%s%s%s\n", line, from, peer);
 }
 
-/* Whatever was promised, it is told where something waited for ever: where it stood
- * still, was never delivered, or ended badly by itself. */
+/* Whatever was promised, it is told where something waited for ever: where it stood still, was
+ * never delivered, or ended badly by itself. */
 static bool lists_held(const struct live_judge *one)
 {
 	return one->facts.stuck || one->facts.stranded ||
@@ -340,8 +324,7 @@ static void say(const struct live_judge *one, struct progress *progress)
 }
 
 /* Of all together, where that was watched; else 0. */
-static uint64_t deeds(const struct judge_suspects *suspects,
-		      enum nopal_deed which)
+static uint64_t deeds(const struct judge_suspects *suspects, enum nopal_deed which)
 {
 	uint64_t count = 0;
 
@@ -374,8 +357,7 @@ json_t *live_judge_result(const struct live_judge *one)
 	return one->plan ? judge_json(&one->judgement) : json_null();
 }
 
-json_t *live_judge_json(struct live_judge *one,
-			const struct nopal_session *session)
+json_t *live_judge_json(struct live_judge *one, const struct nopal_session *session)
 {
 	if (!one->plan)
 		return json_null();

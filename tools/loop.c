@@ -19,8 +19,8 @@ enum {
 	LOOP_SPINS = 4096, /* polls between looks at the rest of the loop */
 };
 
-/* timeout(1) and sudo pass a signal on to us that reached us already: only one
- * that comes later is a second one. */
+/* timeout(1) and sudo pass a signal on to us that reached us already: only one that comes later is
+ * a second one. */
 #define LOOP_AGAIN_NS (300 * NOPAL_MILLISECOND)
 
 static const int loop_signals[LOOP_SIGNALS] = { SIGINT, SIGTERM };
@@ -43,9 +43,7 @@ struct loop_event {
 
 static bool loop_trace(struct loop *loop, const char *path)
 {
-	int error =
-		path ? nopal_trace_start(loop->world, path, NOPAL_TRACE_PACKETS)
-		     : 0;
+	int error = path ? nopal_trace_start(loop->world, path, NOPAL_TRACE_PACKETS) : 0;
 
 	if (error)
 		fprintf(stderr,
@@ -154,19 +152,16 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	loop->interrupted = call;
 	loop->user = user;
 	for (int i = 0; i < LOOP_SIGNALS; i++) {
-		/* what libevent puts back: the second one may come while we
-		 * clean up */
+		/* what libevent puts back: the second one may come while we clean up */
 		signal(loop_signals[i], SIG_IGN);
-		loop->signals[i] = evsignal_new(loop->base, loop_signals[i],
-						loop_on_signal, loop);
+		loop->signals[i] = evsignal_new(loop->base, loop_signals[i], loop_on_signal, loop);
 		if (!loop->signals[i] || event_add(loop->signals[i], NULL))
 			return false;
 	}
 	return true;
 }
 
-struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
-					const struct nopal_address *peer)
+struct nopal_endpoint *loop_endpoint_to(struct loop *loop, const struct nopal_address *peer)
 {
 	struct nopal_address local = { .port = 0 };
 	struct nopal_endpoint *endpoint;
@@ -180,8 +175,7 @@ struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
 }
 
 /* A socket of IPv6 reaches both. */
-struct nopal_endpoint *loop_endpoint_to_all(struct loop *loop,
-					    const struct nopal_address *peers,
+struct nopal_endpoint *loop_endpoint_to_all(struct loop *loop, const struct nopal_address *peers,
 					    unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -199,8 +193,8 @@ static void loop_on_event(evutil_socket_t fd, short what, void *user)
 	event->call(event->user);
 }
 
-struct loop_event *loop_event_new(struct loop *loop, enum loop_what what,
-				  int fd, loop_call *call, void *user)
+struct loop_event *loop_event_new(struct loop *loop, enum loop_what what, int fd, loop_call *call,
+				  void *user)
 {
 	static const short flags[] = {
 		[LOOP_TIMER] = 0,
@@ -214,8 +208,7 @@ struct loop_event *loop_event_new(struct loop *loop, enum loop_what what,
 	event->what = what;
 	event->call = call;
 	event->user = user;
-	event->event =
-		event_new(loop->base, fd, flags[what], loop_on_event, event);
+	event->event = event_new(loop->base, fd, flags[what], loop_on_event, event);
 	if (!event->event) {
 		free(event);
 		return NULL;

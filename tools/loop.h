@@ -14,13 +14,13 @@ struct loop_event;
 
 typedef void loop_call(void *user);
 
-/* A loop and its world, with a trace of packets into `trace` (NULL: none): it is
- * cheap enough to leave on.  NULL: a problem was printed. */
+/* A loop and its world, with a trace of packets into `trace` (NULL: none): it is cheap enough to
+ * leave on.  NULL: a problem was printed. */
 struct loop *loop_new(const char *trace);
 void loop_free(struct loop *loop); /* and its world */
 struct nopal_world *loop_world(struct loop *loop);
-/* Ends the world and its sessions before the rest, and says so where the trace
- * could not be written whole. */
+/* Ends the world and its sessions before the rest, and says so where the trace could not be written
+ * whole. */
 void loop_end_world(struct loop *loop);
 /* For what the library runs on its caller's loop. */
 struct event_base *loop_base(struct loop *loop);
@@ -33,17 +33,15 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user);
 
 /* An endpoint to reach the peer from: any address of its family, any port.  NULL:
  * it was said why. */
-struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
-					const struct nopal_address *peer);
+struct nopal_endpoint *loop_endpoint_to(struct loop *loop, const struct nopal_address *peer);
 /* The same for several, of both families. */
-struct nopal_endpoint *loop_endpoint_to_all(struct loop *loop,
-					    const struct nopal_address *peers,
+struct nopal_endpoint *loop_endpoint_to_all(struct loop *loop, const struct nopal_address *peers,
 					    unsigned count);
 
 enum loop_what { LOOP_TIMER, LOOP_READABLE, LOOP_WRITABLE };
 /* `fd` is -1 for timers.  Events begin stopped. */
-struct loop_event *loop_event_new(struct loop *loop, enum loop_what what,
-				  int fd, loop_call *call, void *user);
+struct loop_event *loop_event_new(struct loop *loop, enum loop_what what, int fd, loop_call *call,
+				  void *user);
 /* A timer fires once, after `delay_ns`; a descriptor's event until stopped. */
 void loop_event_start(struct loop_event *event, int64_t delay_ns);
 void loop_event_stop(struct loop_event *event);

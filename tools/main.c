@@ -15,29 +15,23 @@
 
 #include "program.h"
 
-extern const struct tool tool_check, tool_explain, tool_graph, tool_list,
-	tool_doc, tool_send, tool_recv, tool_fetch, tool_serve, tool_stream,
-	tool_sim, tool_trace, tool_why, tool_link, tool_fuse, tool_bench,
-	tool_reproduce;
+extern const struct tool tool_check, tool_explain, tool_graph, tool_list, tool_doc, tool_send,
+	tool_recv, tool_fetch, tool_serve, tool_stream, tool_sim, tool_trace, tool_why, tool_link,
+	tool_fuse, tool_bench, tool_reproduce;
 
 static const struct tool *const main_table[] = {
-	&tool_check, &tool_explain,   &tool_graph, &tool_list,	&tool_doc,
-	&tool_send,  &tool_recv,      &tool_fetch, &tool_serve, &tool_stream,
-	&tool_sim,   &tool_trace,     &tool_why,   &tool_link,	&tool_fuse,
-	&tool_bench, &tool_reproduce, NULL,
+	&tool_check, &tool_explain, &tool_graph, &tool_list,   &tool_doc,	&tool_send,
+	&tool_recv,  &tool_fetch,   &tool_serve, &tool_stream, &tool_sim,	&tool_trace,
+	&tool_why,   &tool_link,    &tool_fuse,	 &tool_bench,  &tool_reproduce, NULL,
 };
 
 static void main_help(FILE *out)
 {
-	fprintf(out, "nopal -- transport protocols composed from "
-		     "microprotocols\n\n");
+	fprintf(out, "nopal -- transport protocols composed from microprotocols\n\n");
 	for (const struct tool *const *tool = main_table; *tool; tool++)
-		fprintf(out, "  nopal %-9s %s\n", (*tool)->name,
-			(*tool)->summary);
-	fprintf(out, "\n  nopal help TOOL         what a tool does, with "
-		     "examples\n"
-		     "  nopal --complete SHELL  completions for bash, zsh or "
-		     "fish\n"
+		fprintf(out, "  nopal %-9s %s\n", (*tool)->name, (*tool)->summary);
+	fprintf(out, "\n  nopal help TOOL         what a tool does, with examples\n"
+		     "  nopal --complete SHELL  completions for bash, zsh or fish\n"
 		     "  nopal --man             the manual page\n"
 		     "  nopal --version\n");
 }
@@ -70,8 +64,7 @@ static enum tool_exit main_help_on(const char *name)
 /* Words that are not tools; `-1`: it is none of them. */
 static int main_special(const char *word, const char *next)
 {
-	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
-	    strcmp(word, "-h") == 0)
+	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return (int)main_help_on(next);
 	if (strcmp(word, "--version") == 0) {
 		printf("nopal %s\n", NOPAL_VERSION);
@@ -119,8 +112,8 @@ static void *main_json_memory(size_t bytes)
 	return memory;
 }
 
-/* A standard stream that is closed must not become a socket or a file, into which
- * results would go: its place is taken by one that fails. */
+/* A standard stream that is closed must not become a socket or a file, into which results would go:
+ * its place is taken by one that fails. */
 static void main_streams(void)
 {
 	int file;
@@ -139,8 +132,7 @@ static int main_flush(int result)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return result;
 	if (errno != EPIPE)
-		fprintf(stderr, "nopal: standard output: %s\n",
-			strerror(errno));
+		fprintf(stderr, "nopal: standard output: %s\n", strerror(errno));
 	return result == TOOL_GOOD ? TOOL_ENVIRONMENT : result;
 }
 

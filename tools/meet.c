@@ -22,8 +22,7 @@ bool meet_fits(const struct nopal_plan *plan)
 		return true;
 	fprintf(stderr,
 		"error: nobody can meet a peer with config %s\n"
-		"  fix: take one with virtual_circuit and one destination, as "
-		"-c bulk\n",
+		"  fix: take one with virtual_circuit and one destination, as -c bulk\n",
 		nopal_plan_name(plan));
 	return false;
 }
@@ -35,10 +34,8 @@ static bool meet_parse_local(const char *text, const struct nopal_address *peer,
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	snprintf(any, sizeof(any), "0.0.0.0:%s",
-		 meet_is_port(text) ? text : "0");
-	nopal_address_parse(meet_is_port(text) ? any : text, ret_local,
-			    &problems);
+	snprintf(any, sizeof(any), "0.0.0.0:%s", meet_is_port(text) ? text : "0");
+	nopal_address_parse(meet_is_port(text) ? any : text, ret_local, &problems);
 	if (tool_problems(&problems))
 		return false;
 	if (meet_is_port(text))
@@ -58,8 +55,7 @@ bool meet_parse(const struct tool_call *call, const struct nopal_address *peer,
 	const char *text = tool_value(call, "meet");
 
 	ret_meet->wanted = text != NULL;
-	return !text || (meet_parse_local(text, peer, &ret_meet->local) &&
-			 meet_fits(plan));
+	return !text || (meet_parse_local(text, peer, &ret_meet->local) && meet_fits(plan));
 }
 
 struct nopal_endpoint *meet_endpoint(const struct meet *meet, struct loop *loop,
@@ -71,26 +67,23 @@ struct nopal_endpoint *meet_endpoint(const struct meet *meet, struct loop *loop,
 	if (!meet->wanted)
 		return loop_endpoint_to(loop, peer);
 	nopal_problems_init(&problems);
-	endpoint =
-		nopal_endpoint_open(loop_world(loop), &meet->local, &problems);
+	endpoint = nopal_endpoint_open(loop_world(loop), &meet->local, &problems);
 	tool_problems(&problems);
 	return endpoint;
 }
 
-struct nopal_session *
-meet_open(const struct meet *meet, struct nopal_endpoint *endpoint,
-	  struct nopal_plan *plan, const struct nopal_address *peer,
-	  const struct nopal_callbacks *callbacks, void *user)
+struct nopal_session *meet_open(const struct meet *meet, struct nopal_endpoint *endpoint,
+				struct nopal_plan *plan, const struct nopal_address *peer,
+				const struct nopal_callbacks *callbacks, void *user)
 {
-	return (meet->wanted ? nopal_rendezvous_open : nopal_session_open)(
-		endpoint, plan, peer, callbacks, user);
+	return (meet->wanted ? nopal_rendezvous_open : nopal_session_open)(endpoint, plan, peer,
+									   callbacks, user);
 }
 
 const char *meet_ended_fix(bool wanted, int end)
 {
 	if (wanted && end == NOPAL_UNREACHABLE)
-		return "start both sides with --meet, each with the other's "
-		       "address, within --set virtual_circuit.rendezvous=TIME "
-		       "of each other";
+		return "start both sides with --meet, each with the other's address, within --set "
+		       "virtual_circuit.rendezvous=TIME of each other";
 	return tool_ended_fix(end);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pace.c -- no faster than a rate.  Time is reckoned from the beginning, so
- * late wake-ups are made good and the mean is the rate.
+ * pace.c -- no faster than a rate.  Time is reckoned from the beginning, so late wake-ups are made
+ * good and the mean is the rate.
  */
 #include "pace.h"
 
@@ -21,6 +21,6 @@ int64_t pace_wait_ns(const struct pace *pace, int64_t now_ns, uint64_t bytes)
 	if (pace->rate_bps <= 0 || went <= pace->burst_bytes)
 		return 0;
 	return pace->from_ns - now_ns +
-	       (int64_t)((double)(went - pace->burst_bytes) * PACE_BITS *
-			 PACE_NS_PER_S / (double)pace->rate_bps);
+	       (int64_t)((double)(went - pace->burst_bytes) * PACE_BITS * PACE_NS_PER_S /
+			 (double)pace->rate_bps);
 }

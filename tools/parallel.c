@@ -12,9 +12,9 @@ enum {
 	PARALLEL_HOSTS = 2,
 	PARALLEL_HALF = 2,
 	PARALLEL_KIND = 31, /* of the first byte, and 0 is data: docs/wire.md */
-	/* Longer than what one layer tells its peer by data of the one below, and
-	 * shorter than any data of ours: a message makes full packets, and a last
-	 * one of a thousand bytes or more. */
+	/* Longer than what one layer tells its peer by data of the one below, and shorter than any
+	 * data of ours: a message makes full packets, and a last one of a thousand bytes or
+	 * more. */
 	PARALLEL_DATA_BYTES = 900,
 };
 #define PARALLEL_PAUSE_NS NOPAL_SECOND /* before another one joins */
@@ -50,8 +50,7 @@ static void parallel_push(struct nopal_session *session, void *user)
 	struct parallel_end *end = user;
 
 	while (end->sent < end->all->messages &&
-	       nopal_send_buffer(session, end->all->message, 0,
-				 PARALLEL_MESSAGE_BYTES, 0) == 0)
+	       nopal_send_buffer(session, end->all->message, 0, PARALLEL_MESSAGE_BYTES, 0) == 0)
 		end->sent++;
 }
 
@@ -74,8 +73,8 @@ static void *parallel_on_accepted(struct nopal_session *session, void *user)
 	return end;
 }
 
-static void parallel_on_received(struct nopal_session *session,
-				 struct nopal_message *message, void *user)
+static void parallel_on_received(struct nopal_session *session, struct nopal_message *message,
+				 void *user)
 {
 	struct parallel_end *end = user;
 
@@ -86,8 +85,7 @@ static void parallel_on_received(struct nopal_session *session,
 	end->all->delivered += nopal_message_length(message);
 }
 
-static void parallel_on_ended(struct nopal_session *session, int code,
-			      const char *text, void *user)
+static void parallel_on_ended(struct nopal_session *session, int code, const char *text, void *user)
 {
 	struct parallel_end *end = user;
 
@@ -105,10 +103,9 @@ static const struct nopal_callbacks parallel_accepts = {
 	.received = parallel_on_received,
 };
 
-static void parallel_on_datagram(void *user, int64_t now_ns,
-				 const struct nopal_address *from,
-				 const struct nopal_address *to,
-				 const uint8_t *bytes, size_t length)
+static void parallel_on_datagram(void *user, int64_t now_ns, const struct nopal_address *from,
+				 const struct nopal_address *to, const uint8_t *bytes,
+				 size_t length)
 {
 	struct parallel_world *all = user;
 
@@ -123,10 +120,8 @@ static void parallel_on_datagram(void *user, int64_t now_ns,
 
 /* ----------------------------------------------------------------------- world */
 
-static bool parallel_world_open(struct parallel_world *all,
-				struct nopal_plan *plan, uint64_t seed,
-				const struct nopal_link *forward,
-				const struct nopal_link *reverse)
+static bool parallel_world_open(struct parallel_world *all, struct nopal_plan *plan, uint64_t seed,
+				const struct nopal_link *forward, const struct nopal_link *reverse)
 {
 	struct nopal_endpoint *listener;
 
@@ -145,8 +140,8 @@ static bool parallel_world_open(struct parallel_world *all,
 	all->from = nopal_sim_endpoint(all->world, 0, PARALLEL_PORT);
 	listener = nopal_sim_endpoint(all->world, 1, PARALLEL_PORT);
 	return all->from && listener &&
-	       nopal_endpoint_allow(listener, plan, NOPAL_ALLOW_CONNECTIONLESS,
-				    &parallel_accepts, all) == 0;
+	       nopal_endpoint_allow(listener, plan, NOPAL_ALLOW_CONNECTIONLESS, &parallel_accepts,
+				    all) == 0;
 }
 
 static void parallel_world_close(struct parallel_world *all)
@@ -163,13 +158,11 @@ static bool parallel_open_one(struct parallel_world *all)
 	struct parallel_end *end = &all->here[all->opened++];
 
 	end->all = all;
-	return nopal_session_open(all->from, all->plan, &all->to,
-				  &parallel_opens, end);
+	return nopal_session_open(all->from, all->plan, &all->to, &parallel_opens, end);
 }
 
 /* Until so many bytes are there; false: they never are, or not in time. */
-static bool parallel_pass(struct parallel_world *all, uint64_t bytes,
-			  int64_t until_ns)
+static bool parallel_pass(struct parallel_world *all, uint64_t bytes, int64_t until_ns)
 {
 	while (all->delivered < bytes)
 		if (all->ended || !nopal_sim_step(all->world) ||
@@ -200,15 +193,13 @@ static double parallel_evenness(const struct parallel_world *all, int count)
 	return parallel_fairness(bytes, count);
 }
 
-static void parallel_judge(struct parallel *parallel,
-			   const struct parallel_world *all)
+static void parallel_judge(struct parallel *parallel, const struct parallel_world *all)
 {
 	struct nopal_link_counters there = { 0 }, back = { 0 };
 
 	nopal_sim_link_counters(all->world, 0, 1, &there);
 	nopal_sim_link_counters(all->world, 1, 0, &back);
-	parallel->lost_packets =
-		there.lost + there.overflowed + back.lost + back.overflowed;
+	parallel->lost_packets = there.lost + there.overflowed + back.lost + back.overflowed;
 	parallel->took_ns = nopal_world_now(all->world);
 	parallel->data_packets = all->data_packets;
 	parallel->control_packets = all->control_packets;
@@ -217,11 +208,11 @@ static void parallel_judge(struct parallel *parallel,
 
 static bool parallel_go(struct parallel *parallel, struct parallel_world *all)
 {
-	uint64_t bytes = (uint64_t)parallel->connections *
-			 (uint64_t)parallel->messages * PARALLEL_MESSAGE_BYTES;
+	uint64_t bytes = (uint64_t)parallel->connections * (uint64_t)parallel->messages *
+			 PARALLEL_MESSAGE_BYTES;
 
-	if (!parallel_world_open(all, parallel->plan, parallel->seed,
-				 &parallel->forward, &parallel->reverse))
+	if (!parallel_world_open(all, parallel->plan, parallel->seed, &parallel->forward,
+				 &parallel->reverse))
 		return false;
 	all->messages = parallel->messages;
 	for (int i = 0; i < parallel->connections; i++)
@@ -239,8 +230,7 @@ static bool parallel_go(struct parallel *parallel, struct parallel_world *all)
 bool parallel_run(struct parallel *parallel)
 {
 	struct parallel_world *all = calloc(1, sizeof(*all));
-	bool good = all && parallel->connections <= PARALLEL_MOST &&
-		    parallel_go(parallel, all);
+	bool good = all && parallel->connections <= PARALLEL_MOST && parallel_go(parallel, all);
 
 	if (all)
 		parallel_world_close(all);
@@ -249,8 +239,8 @@ bool parallel_run(struct parallel *parallel)
 
 /* --------------------------------------------------------------------- joining */
 
-static bool parallel_join_one(struct parallel_joining *joining,
-			      struct parallel_world *all, int index)
+static bool parallel_join_one(struct parallel_joining *joining, struct parallel_world *all,
+			      int index)
 {
 	int64_t begun_ns = nopal_world_now(all->world);
 	uint64_t before = all->control_packets + all->data_packets;
@@ -261,22 +251,18 @@ static bool parallel_join_one(struct parallel_joining *joining,
 		return false;
 	joining->opened_ns[index] = all->here[index].opened_ns - begun_ns;
 	joining->arrived_ns[index] = all->there[index].arrived_ns - begun_ns;
-	joining->packets[index] =
-		all->control_packets + all->data_packets - before;
+	joining->packets[index] = all->control_packets + all->data_packets - before;
 	return true;
 }
 
-static bool parallel_join_both(struct parallel_joining *joining,
-			       struct parallel_world *all)
+static bool parallel_join_both(struct parallel_joining *joining, struct parallel_world *all)
 {
-	if (!parallel_world_open(all, joining->plan, joining->seed,
-				 &joining->link, &joining->link))
+	if (!parallel_world_open(all, joining->plan, joining->seed, &joining->link, &joining->link))
 		return false;
 	all->messages = 1;
 	if (!parallel_join_one(joining, all, 0))
 		return false;
-	nopal_sim_run(all->world,
-		      nopal_world_now(all->world) + PARALLEL_PAUSE_NS);
+	nopal_sim_run(all->world, nopal_world_now(all->world) + PARALLEL_PAUSE_NS);
 	return parallel_join_one(joining, all, 1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parallel.h -- connections side by side between two simulated hosts, the same data
- * over each, one way: what crosses the network for it, and how even they are.
+ * parallel.h -- connections side by side between two simulated hosts, the same data over each, one
+ * way: what crosses the network for it, and how even they are.
  *
  *     struct parallel run = { .plan = plan, .forward = link, .reverse = link,
  *                             .seed = 1, .connections = 100, .messages = 20 };
@@ -29,11 +29,10 @@ struct parallel {
 
 	/* what came of it */
 	int64_t took_ns; /* from the first opening to the last delivery */
-	/* Both ways.  Control is all that carries no data: acks, windows,
-	 * handshakes. */
+	/* Both ways.  Control is all that carries no data: acks, windows, handshakes. */
 	uint64_t data_packets, control_packets, control_bytes;
 	uint64_t lost_packets; /* of both, by the queue and by the link */
-	double fairness; /* Jain's index when half of all bytes were there */
+	double fairness;       /* Jain's index when half of all bytes were there */
 };
 
 /* False: out of memory, a session ended, or not all was there in time. */

@@ -2,11 +2,10 @@
 /*
  * part.c -- a file that is being received, on disk.
  *
- * The folder is a descriptor, and every name in it is opened without following
- * links, so nothing outside is ever touched.  Bytes are hashed as they come;
- * those that come early are hashed from the file when the gap before them has
- * closed.  Pieces are written from where they arrived, by pwritev: putting them
- * together first was no faster, however small they are.  What blocks for long
+ * The folder is a descriptor, and every name in it is opened without following links, so nothing
+ * outside is ever touched.  Bytes are hashed as they come; those that come early are hashed from
+ * the file when the gap before them has closed.  Pieces are written from where they arrived, by
+ * pwritev: putting them together first was no faster, however small they are.  What blocks for long
  * (fsync) runs in a thread.
  */
 #include <errno.h>
@@ -42,8 +41,7 @@ static void part_unlink(const struct part *part)
 
 /* ------------------------------------------------------------------- opening */
 
-static struct part *part_new(const struct part_folder *folder,
-			     const struct transfer_note *offer)
+static struct part *part_new(const struct part_folder *folder, const struct transfer_note *offer)
 {
 	struct part *part = calloc(1, sizeof(*part));
 
@@ -57,12 +55,12 @@ static struct part *part_new(const struct part_folder *folder,
 	file_hash_init(&part->hash);
 	/* transfer_name_refused left room for the decorations */
 	snprintf(part->name, sizeof(part->name), "%s", offer->text);
-	snprintf(part->file_name, sizeof(part->file_name), "%s%.200s%s",
-		 TRANSFER_PREFIX, offer->text, TRANSFER_PART_SUFFIX);
-	snprintf(part->state_name, sizeof(part->state_name), "%s%.200s%s",
-		 TRANSFER_PREFIX, offer->text, TRANSFER_STATE_SUFFIX);
-	snprintf(part->new_name, sizeof(part->new_name), "%s%.200s%s",
-		 TRANSFER_PREFIX, offer->text, TRANSFER_NEW_SUFFIX);
+	snprintf(part->file_name, sizeof(part->file_name), "%s%.200s%s", TRANSFER_PREFIX,
+		 offer->text, TRANSFER_PART_SUFFIX);
+	snprintf(part->state_name, sizeof(part->state_name), "%s%.200s%s", TRANSFER_PREFIX,
+		 offer->text, TRANSFER_STATE_SUFFIX);
+	snprintf(part->new_name, sizeof(part->new_name), "%s%.200s%s", TRANSFER_PREFIX, offer->text,
+		 TRANSFER_NEW_SUFFIX);
 	part->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (part->done_fd < 0) {
 		free(part);
@@ -89,9 +87,8 @@ static enum transfer_verdict part_open_existing(struct part *part, char *why)
 	if (part->folder.overwrite && part_read_state(part) > 0)
 		return TRANSFER_YES; /* it is being replaced: go on with that */
 	if ((uint64_t)now.st_size == part->size)
-		part->fd =
-			openat(part->folder.fd, part->name,
-			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		part->fd = openat(part->folder.fd, part->name,
+				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (part->fd < 0 && !part->folder.overwrite) {
 		part_wrong(why, part->name, part->folder.differs);
 		return TRANSFER_NO;
@@ -105,8 +102,7 @@ static bool part_is_named(const struct part *part, dev_t device, ino_t inode)
 {
 	struct stat now;
 
-	return fstatat(part->folder.fd, part->file_name, &now,
-		       AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(part->folder.fd, part->file_name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       now.st_dev == device && now.st_ino == inode;
 }
 
@@ -114,24 +110,19 @@ static enum transfer_verdict part_open_file(struct part *part, char *why)
 {
 	struct stat now;
 
-	part->fd =
-		openat(part->folder.fd, part->file_name,
-		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-		       PART_MODE);
+	part->fd = openat(part->folder.fd, part->file_name,
+			  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, PART_MODE);
 	if (part->fd < 0 || fstat(part->fd, &now)) {
 		part_failed(why, part->name, errno);
 		return TRANSFER_NO;
 	}
 	if (!S_ISREG(now.st_mode)) {
-		part_wrong(why, part->file_name,
-			   "is there, and is no plain file");
+		part_wrong(why, part->file_name, "is there, and is no plain file");
 		return TRANSFER_NO;
 	}
 	/* the one who had it before us may have renamed it since it was opened */
-	if (flock(part->fd, LOCK_EX | LOCK_NB) ||
-	    !part_is_named(part, now.st_dev, now.st_ino)) {
-		part_wrong(why, part->name,
-			   "another transfer of it is running");
+	if (flock(part->fd, LOCK_EX | LOCK_NB) || !part_is_named(part, now.st_dev, now.st_ino)) {
+		part_wrong(why, part->name, "another transfer of it is running");
 		return TRANSFER_LATER;
 	}
 	part->ours = true;
@@ -165,8 +156,7 @@ static enum transfer_verdict part_open_new(const struct part_folder *folder,
 	return verdict;
 }
 
-enum transfer_verdict part_open(const struct part_folder *folder,
-				const struct transfer_note *offer,
+enum transfer_verdict part_open(const struct part_folder *folder, const struct transfer_note *offer,
 				struct part **ret_part, char *why)
 {
 	const char *refused = transfer_name_refused(offer->text);
@@ -176,8 +166,7 @@ enum transfer_verdict part_open(const struct part_folder *folder,
 		return TRANSFER_NO;
 	}
 	if (offer->size > folder->limit) {
-		part_wrong(why, offer->text,
-			   "is longer than recv --limit takes");
+		part_wrong(why, offer->text, "is longer than recv --limit takes");
 		return TRANSFER_NO;
 	}
 	return part_open_new(folder, offer, ret_part, why);
@@ -190,10 +179,8 @@ static bool part_hash_to(struct part *part, uint64_t end)
 {
 	while (part->whole < end) {
 		uint64_t left = end - part->whole;
-		size_t room = left < sizeof(part->bytes) ? (size_t)left
-							 : sizeof(part->bytes);
-		ssize_t got =
-			pread(part->fd, part->bytes, room, (off_t)part->whole);
+		size_t room = left < sizeof(part->bytes) ? (size_t)left : sizeof(part->bytes);
+		ssize_t got = pread(part->fd, part->bytes, room, (off_t)part->whole);
 
 		if (got <= 0)
 			return false;
@@ -237,8 +224,7 @@ bool part_start_anew(struct part *part, char *why)
 {
 	if (part->existing) {
 		if (!part->folder.overwrite)
-			return part_wrong(why, part->name,
-					  part->folder.differs);
+			return part_wrong(why, part->name, part->folder.differs);
 		close(part->fd);
 		part->existing = false;
 		if (part_open_file(part, why) != TRANSFER_YES)
@@ -262,10 +248,8 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	int error;
 
 	if (offset != 0 && offset != part->found)
-		return part_wrong(why, part->name,
-				  "the sender began elsewhere");
-	if (part->existing && offset == part->size &&
-	    part->found == part->size) {
+		return part_wrong(why, part->name, "the sender began elsewhere");
+	if (part->existing && offset == part->size && part->found == part->size) {
 		part->here = true;
 		return true;
 	}
@@ -282,13 +266,12 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 /* ------------------------------------------------------------------- writing */
 
 /* The next bytes from the start: hashed as they are. */
-static bool part_write_next(struct part *part, const struct iovec *pieces,
-			    size_t count, uint64_t length)
+static bool part_write_next(struct part *part, const struct iovec *pieces, size_t count,
+			    uint64_t length)
 {
 	const struct islands *islands = &part->islands;
 
-	if (islands->count > 0 &&
-	    islands->list[0].from < part->whole + length) {
+	if (islands->count > 0 && islands->list[0].from < part->whole + length) {
 		errno = EBADMSG;
 		return false;
 	}
@@ -296,29 +279,24 @@ static bool part_write_next(struct part *part, const struct iovec *pieces,
 	if (!pieces_write(part->fd, pieces, count, part->whole))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		file_hash_update(&part->hash, pieces[i].iov_base,
-				 pieces[i].iov_len);
+		file_hash_update(&part->hash, pieces[i].iov_base, pieces[i].iov_len);
 	part->whole += length;
 	return part_join_islands(part);
 }
 
 /* Beyond a gap. */
-static bool part_write_apart(struct part *part, uint64_t offset,
-			     const struct iovec *pieces, size_t count,
-			     uint64_t length, char *why)
+static bool part_write_apart(struct part *part, uint64_t offset, const struct iovec *pieces,
+			     size_t count, uint64_t length, char *why)
 {
 	if (!islands_add(&part->islands, offset, offset + length))
-		return part_wrong(why, part->name,
-				  "bytes twice, or too scattered");
-	return pieces_write(part->fd, pieces, count, offset) ||
-	       part_failed(why, part->name, errno);
+		return part_wrong(why, part->name, "bytes twice, or too scattered");
+	return pieces_write(part->fd, pieces, count, offset) || part_failed(why, part->name, errno);
 }
 
-/* Before its start is known it lies where it belongs; what of it counts is seen
- * then.  What lay there beyond the beginning that was found is nobody's. */
-static bool part_write_early(struct part *part, uint64_t offset,
-			     const struct iovec *pieces, size_t count,
-			     uint64_t length, char *why)
+/* Before its start is known it lies where it belongs; what of it counts is seen then.  What lay
+ * there beyond the beginning that was found is nobody's. */
+static bool part_write_early(struct part *part, uint64_t offset, const struct iovec *pieces,
+			     size_t count, uint64_t length, char *why)
 {
 	if (part->existing && !part_start_anew(part, why))
 		return false;
@@ -327,31 +305,26 @@ static bool part_write_early(struct part *part, uint64_t offset,
 	return part_write_apart(part, offset, pieces, count, length, why);
 }
 
-bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
-		size_t count, char *why)
+bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, size_t count,
+		char *why)
 {
 	uint64_t length = 0;
 
 	for (size_t i = 0; i < count; i++)
 		length += pieces[i].iov_len;
-	if (part->here || length == 0 || offset > part->size ||
-	    length > part->size - offset ||
+	if (part->here || length == 0 || offset > part->size || length > part->size - offset ||
 	    (part->started && offset < part->whole))
-		return part_wrong(why, part->name,
-				  "bytes that are not its own");
+		return part_wrong(why, part->name, "bytes that are not its own");
 	if (part->by_blocks) {
 		part->written += length;
 		return pieces_write(part->fd, pieces, count, offset) ||
 		       part_failed(why, part->name, errno);
 	}
 	if (!part->started)
-		return part_write_early(part, offset, pieces, count, length,
-					why);
+		return part_write_early(part, offset, pieces, count, length, why);
 	if (offset > part->whole)
-		return part_write_apart(part, offset, pieces, count, length,
-					why);
-	return part_write_next(part, pieces, count, length) ||
-	       part_failed(why, part->name, errno);
+		return part_write_apart(part, offset, pieces, count, length, why);
+	return part_write_next(part, pieces, count, length) || part_failed(why, part->name, errno);
 }
 
 uint64_t part_done_bytes(const struct part *part)
@@ -374,14 +347,12 @@ uint64_t part_hash(const struct part *part)
 	return file_hash_value(&part->hash);
 }
 
-size_t part_ranges(const struct part *part,
-		   struct island ret_ranges[TRANSFER_RANGES_MOST])
+size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RANGES_MOST])
 {
 	size_t count = part_done_bytes(part) > 0;
 
 	ret_ranges[0] = (struct island){ .end = part_done_bytes(part) };
-	memcpy(ret_ranges + count, part->islands.list,
-	       part->islands.count * sizeof(*ret_ranges));
+	memcpy(ret_ranges + count, part->islands.list, part->islands.count * sizeof(*ret_ranges));
 	return count + part->islands.count;
 }
 
@@ -393,11 +364,8 @@ static int part_rename(const struct part *part)
 	int folder = part->folder.fd;
 
 	if (part->folder.overwrite)
-		return renameat(folder, part->file_name, folder, part->name)
-			       ? -errno
-			       : 0;
-	if (renameat2(folder, part->file_name, folder, part->name,
-		      RENAME_NOREPLACE) == 0)
+		return renameat(folder, part->file_name, folder, part->name) ? -errno : 0;
+	if (renameat2(folder, part->file_name, folder, part->name, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * part_blocks.c -- a file that is being received, on disk, in blocks whose hashes are
- * known.
+ * part_blocks.c -- a file that is being received, on disk, in blocks whose hashes are known.
  *
- * Whatever an earlier run left, and whatever became of it since: a block is here when
- * its hash is the file's, and no note of an earlier run is believed.  So a beginning of
- * another version lends what is the same in it.
+ * Whatever an earlier run left, and whatever became of it since: a block is here when its hash is
+ * the file's, and no note of an earlier run is believed.  So a beginning of another version lends
+ * what is the same in it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +13,7 @@
 
 #include "part_inside.h"
 
-bool part_block_hash(struct part *part, const struct island *block,
-		     uint64_t *ret_hash)
+bool part_block_hash(struct part *part, const struct island *block, uint64_t *ret_hash)
 {
 	uint64_t at = block->from;
 	struct file_hash hash;
@@ -23,8 +21,7 @@ bool part_block_hash(struct part *part, const struct island *block,
 	file_hash_init(&hash);
 	while (at < block->end) {
 		uint64_t left = block->end - at;
-		size_t room = left < sizeof(part->bytes) ? (size_t)left
-							 : sizeof(part->bytes);
+		size_t room = left < sizeof(part->bytes) ? (size_t)left : sizeof(part->bytes);
 		ssize_t got = pread(part->fd, part->bytes, room, (off_t)at);
 
 		if (got < 0 && errno == EINTR)
@@ -56,8 +53,7 @@ bool part_leave_existing(struct part *part, char *why)
 /* Room for all of it now, rather than none in the middle: it was asked for. */
 static int part_allocate(const struct part *part)
 {
-	if (part->size > 0 &&
-	    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
+	if (part->size > 0 && fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
 	    errno != EOPNOTSUPP && errno != ENOSYS)
 		return -errno;
 	return 0;
@@ -70,8 +66,7 @@ static int part_fit(struct part *part)
 
 	if (fstat(part->fd, &now))
 		return -errno;
-	if ((uint64_t)now.st_size > part->size &&
-	    ftruncate(part->fd, (off_t)part->size))
+	if ((uint64_t)now.st_size > part->size && ftruncate(part->fd, (off_t)part->size))
 		return -errno;
 	return part_allocate(part);
 }

@@ -54,8 +54,8 @@ struct part {
 /* Both return false: `why` is written. */
 bool part_wrong(char *why, const char *name, const char *cause);
 bool part_failed(char *why, const char *name, int error);
-/* Nothing of what is there counts; a file that differs is replaced, where it may be.
- * False: `why`. */
+/* Nothing of what is there counts; a file that differs is replaced, where it may be. False:
+ * `why`. */
 bool part_start_anew(struct part *part, char *why);
 /* 0, or a negative errno value. */
 int part_write_state(const struct part *part, uint64_t offset);

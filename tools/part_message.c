@@ -7,9 +7,8 @@
 
 enum { PART_PIECES = 1024 }; /* written at once */
 
-bool part_write_message(struct part *part, uint64_t offset,
-			const struct nopal_message *message, uint64_t skip,
-			char *why)
+bool part_write_message(struct part *part, uint64_t offset, const struct nopal_message *message,
+			uint64_t skip, char *why)
 {
 	struct pieces pieces = { .message = message, .skip = skip };
 	struct iovec some[PART_PIECES];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * part_state.c -- what is noted of a part beside it, and what lies in a folder of
- * parts when nobody is at work there.
+ * part_state.c -- what is noted of a part beside it, and what lies in a folder of parts when nobody
+ * is at work there.
  *
  *   nopal-part 1 ID SIZE OFFSET OWNER	 hex, decimal, decimal, hex
  *
- * OFFSET bytes from the start are on disk.  OWNER is whose bytes they are, where
- * somebody said so; earlier versions did not.
+ * OFFSET bytes from the start are on disk.  OWNER is whose bytes they are, where somebody said so;
+ * earlier versions did not.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -49,8 +49,7 @@ static bool owner_read(const char *hex, uint8_t *ret_owner)
 static int state_put(const struct part *part, const char *text, size_t length)
 {
 	int fd = openat(part->folder.fd, part->new_name,
-			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			PART_MODE);
+			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, PART_MODE);
 	int error = 0;
 
 	if (fd < 0)
@@ -59,8 +58,7 @@ static int state_put(const struct part *part, const char *text, size_t length)
 		error = errno ? -errno : -EIO;
 	if (close(fd) && !error)
 		error = -errno;
-	if (!error && renameat(part->folder.fd, part->new_name, part->folder.fd,
-			       part->state_name))
+	if (!error && renameat(part->folder.fd, part->new_name, part->folder.fd, part->state_name))
 		error = -errno;
 	if (error)
 		unlinkat(part->folder.fd, part->new_name, 0);
@@ -74,10 +72,9 @@ int part_write_state(const struct part *part, uint64_t offset)
 
 	if (part->owned)
 		owner_print(part->owner, owner);
-	length = snprintf(
-		text, sizeof(text), "nopal-part 1 %016llx %llu %llu%s%s\n",
-		(unsigned long long)part->id, (unsigned long long)part->size,
-		(unsigned long long)offset, part->owned ? " " : "", owner);
+	length = snprintf(text, sizeof(text), "nopal-part 1 %016llx %llu %llu%s%s\n",
+			  (unsigned long long)part->id, (unsigned long long)part->size,
+			  (unsigned long long)offset, part->owned ? " " : "", owner);
 	return state_put(part, text, (size_t)length);
 }
 
@@ -91,8 +88,7 @@ static bool state_read(int folder, const char *name, struct state *ret_state)
 {
 	char text[PART_STATE_ROOM], owner[PART_HEX_DIGITS + 1] = "";
 	ssize_t length;
-	int fd = openat(folder, name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
@@ -101,9 +97,8 @@ static bool state_read(int folder, const char *name, struct state *ret_state)
 	if (length <= 0)
 		return false;
 	text[length] = '\0';
-	if (sscanf(text, "nopal-part 1 %16llx %20llu %20llu %32[0-9a-f]",
-		   &ret_state->id, &ret_state->size, &ret_state->offset,
-		   owner) < 3)
+	if (sscanf(text, "nopal-part 1 %16llx %20llu %20llu %32[0-9a-f]", &ret_state->id,
+		   &ret_state->size, &ret_state->offset, owner) < 3)
 		return false;
 	ret_state->owned = owner_read(owner, ret_state->owner);
 	return true;
@@ -118,23 +113,19 @@ uint64_t part_read_state(const struct part *part)
 {
 	struct state state;
 
-	return state_read(part->folder.fd, part->state_name, &state) &&
-			       state.id == part->id &&
-			       state.size == part->size &&
-			       state.offset <= part->size
+	return state_read(part->folder.fd, part->state_name, &state) && state.id == part->id &&
+			       state.size == part->size && state.offset <= part->size
 		       ? state.offset
 		       : 0;
 }
 
-uint64_t part_found_bytes(const struct part *part,
-			  uint8_t ret_owner[PART_OWNER_BYTES])
+uint64_t part_found_bytes(const struct part *part, uint8_t ret_owner[PART_OWNER_BYTES])
 {
 	struct state state;
 	struct stat now;
 
 	if (!part->ours || fstat(part->fd, &now) ||
-	    !state_read(part->folder.fd, part->state_name, &state) ||
-	    !state.owned)
+	    !state_read(part->folder.fd, part->state_name, &state) || !state.owned)
 		return 0;
 	memcpy(ret_owner, state.owner, PART_OWNER_BYTES);
 	return disk_bytes(&now);
@@ -166,8 +157,7 @@ bool part_has_room(const struct part *part)
 	if (fstat(part->fd, &now))
 		return false;
 	there = disk_bytes(&now);
-	return there >= part->size ||
-	       part->size - there <= part_free_bytes(part->folder.fd);
+	return there >= part->size || part->size - there <= part_free_bytes(part->folder.fd);
 }
 
 void part_reserve_ahead(struct part *part, uint64_t end)
@@ -184,8 +174,7 @@ void part_reserve_ahead(struct part *part, uint64_t end)
 		more = part->size - end;
 	part->reserved = end + more;
 	/* what cannot be had is an error of the write that wants it */
-	if (more &&
-	    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, (off_t)end, (off_t)more))
+	if (more && fallocate(part->fd, FALLOC_FL_KEEP_SIZE, (off_t)end, (off_t)more))
 		part->reserved = part->size;
 }
 
@@ -199,9 +188,8 @@ static int part_give_back(const struct part *part)
 	if (islands->count > 0 && islands->list[0].from < end)
 		end = islands->list[0].from;
 	if (islands->count > 0 && end > part->whole)
-		return fallocate(
-			part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			(off_t)part->whole, (off_t)(end - part->whole));
+		return fallocate(part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				 (off_t)part->whole, (off_t)(end - part->whole));
 	return fstat(part->fd, &now) ? -1 : ftruncate(part->fd, now.st_size);
 }
 
@@ -227,28 +215,25 @@ static bool sweep_is_part(const char *name, char *ret_state)
 	size_t length = strlen(name), suffix = strlen(TRANSFER_PART_SUFFIX);
 
 	if (length <= suffix + strlen(TRANSFER_PREFIX) ||
-	    length - suffix + strlen(TRANSFER_STATE_SUFFIX) >=
-		    TRANSFER_TEXT_ROOM ||
+	    length - suffix + strlen(TRANSFER_STATE_SUFFIX) >= TRANSFER_TEXT_ROOM ||
 	    strncmp(name, TRANSFER_PREFIX, strlen(TRANSFER_PREFIX)) != 0 ||
 	    strcmp(name + length - suffix, TRANSFER_PART_SUFFIX) != 0)
 		return false;
-	snprintf(ret_state, TRANSFER_TEXT_ROOM, "%.*s%s",
-		 (int)(length - suffix), name, TRANSFER_STATE_SUFFIX);
+	snprintf(ret_state, TRANSFER_TEXT_ROOM, "%.*s%s", (int)(length - suffix), name,
+		 TRANSFER_STATE_SUFFIX);
 	return true;
 }
 
-static void sweep_one(int folder, const char *name, const char *state_name,
-		      part_sweep_found *found, void *user)
+static void sweep_one(int folder, const char *name, const char *state_name, part_sweep_found *found,
+		      void *user)
 {
 	struct state state;
 	struct stat now;
-	int fd = openat(folder, name,
-			O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &now) || !S_ISREG(now.st_mode) ||
-	    flock(fd, LOCK_EX | LOCK_NB)) {
+	if (fstat(fd, &now) || !S_ISREG(now.st_mode) || flock(fd, LOCK_EX | LOCK_NB)) {
 		close(fd); /* somebody is at work on it */
 		return;
 	}

@@ -8,8 +8,7 @@
 
 #include "pieces.h"
 
-size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room,
-		   uint64_t *ret_bytes)
+size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room, uint64_t *ret_bytes)
 {
 	size_t total = nopal_message_pieces(pieces->message), count = 0;
 
@@ -17,8 +16,7 @@ size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room,
 	for (; pieces->at < total && count < room; pieces->at++) {
 		uint64_t skip = pieces->skip;
 		uint32_t length;
-		const uint8_t *piece = nopal_message_piece(pieces->message,
-							   pieces->at, &length);
+		const uint8_t *piece = nopal_message_piece(pieces->message, pieces->at, &length);
 
 		pieces->skip = length < skip ? skip - length : 0;
 		if (length <= skip)
@@ -31,8 +29,7 @@ size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room,
 }
 
 /* pwritev until all is written: a disk that fills up writes short. */
-bool pieces_write(int fd, const struct iovec *pieces, size_t count,
-		  uint64_t offset)
+bool pieces_write(int fd, const struct iovec *pieces, size_t count, uint64_t offset)
 {
 	size_t skip = 0; /* bytes of the first piece that are written */
 

@@ -17,10 +17,8 @@ struct pieces {
 };
 
 /* The next ones, and how many bytes these are; 0: no more. */
-size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room,
-		   uint64_t *ret_bytes);
+size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room, uint64_t *ret_bytes);
 /* All of them at an offset, whatever the disk takes at a time.  False: errno. */
-bool pieces_write(int fd, const struct iovec *pieces, size_t count,
-		  uint64_t offset);
+bool pieces_write(int fd, const struct iovec *pieces, size_t count, uint64_t offset);
 
 #endif

@@ -51,16 +51,13 @@ static int64_t flow_due(const struct playout_flow *flow, uint32_t number)
 
 static void flow_wait(struct playout_flow *flow)
 {
-	int64_t due_ns = flow_due(flow, flow->next),
-		now_ns = nopal_world_now(flow->stage->world);
+	int64_t due_ns = flow_due(flow, flow->next), now_ns = nopal_world_now(flow->stage->world);
 
 	if (flow->next == flow->playout->count)
 		return;
 	if (flow->stage->loop)
-		loop_event_start(flow->tick,
-				 due_ns > now_ns ? due_ns - now_ns : 0);
-	else if (nopal_sim_at(flow->stage->world, due_ns, flow_on_tick, flow) <
-		 0)
+		loop_event_start(flow->tick, due_ns > now_ns ? due_ns - now_ns : 0);
+	else if (nopal_sim_at(flow->stage->world, due_ns, flow_on_tick, flow) < 0)
 		tool_lacks_memory();
 }
 
@@ -72,8 +69,7 @@ static void flow_on_tick(void *user)
 	uint32_t head[PLAYOUT_HEAD_WORDS] = { flow->index, 0 };
 
 	while (flow->session && flow->next < flow->playout->count &&
-	       flow_due(flow, flow->next) <=
-		       nopal_world_now(flow->stage->world)) {
+	       flow_due(flow, flow->next) <= nopal_world_now(flow->stage->world)) {
 		head[1] = flow->next++;
 		memcpy(bytes, head, sizeof(head));
 		nopal_send(flow->session, bytes, flow->playout->bytes, 0);
@@ -87,14 +83,12 @@ static void flow_on_opened(struct nopal_session *session, void *user)
 	struct playout_flow *flow = user;
 
 	flow->session = session;
-	flow->start_ns =
-		nopal_world_now(flow->stage->world) +
-		flow->index * flow->playout->interval_ns / flow->stage->count;
+	flow->start_ns = nopal_world_now(flow->stage->world) +
+			 flow->index * flow->playout->interval_ns / flow->stage->count;
 	flow_wait(flow);
 }
 
-static void flow_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
+static void flow_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct playout_flow *flow = user;
 
@@ -112,8 +106,8 @@ static void *stage_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void stage_on_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void stage_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct playout_stage *stage = user;
 	uint32_t head[PLAYOUT_HEAD_WORDS] = { 0 };
@@ -122,8 +116,7 @@ static void stage_on_received(struct nopal_session *session,
 
 	(void)session;
 	nopal_message_copy(message, 0, head, sizeof(head));
-	if (head[0] >= stage->count ||
-	    head[1] >= stage->flows[head[0]].playout->count)
+	if (head[0] >= stage->count || head[1] >= stage->flows[head[0]].playout->count)
 		return;
 	flow = &stage->flows[head[0]];
 	if (!flow->playing)
@@ -149,22 +142,18 @@ static void flow_judge(struct playout_flow *flow)
 
 	playout->on_time = playout->late = playout->lost = 0;
 	for (uint32_t i = 0; i < playout->count; i++) {
-		int64_t due_ns = flow->zero_ns + playout->buffer_ns +
-				 i * playout->interval_ns;
+		int64_t due_ns = flow->zero_ns + playout->buffer_ns + i * playout->interval_ns;
 
 		if (flow->arrived_ns[i] == 0)
 			*(reliable ? &playout->late : &playout->lost) += 1;
 		else
-			*(flow->arrived_ns[i] > due_ns ? &playout->late
-						       : &playout->on_time) +=
-				1;
+			*(flow->arrived_ns[i] > due_ns ? &playout->late : &playout->on_time) += 1;
 	}
 }
 
 /* --------------------------------------------------------------------- stage */
 
-static bool stage_init(struct playout_stage *stage, struct playout *playouts,
-		       uint32_t count)
+static bool stage_init(struct playout_stage *stage, struct playout *playouts, uint32_t count)
 {
 	stage->count = count;
 	stage->flows = calloc(count, sizeof(*stage->flows));
@@ -174,8 +163,7 @@ static bool stage_init(struct playout_stage *stage, struct playout *playouts,
 		flow->stage = stage;
 		flow->playout = &playouts[i];
 		flow->index = i;
-		flow->arrived_ns =
-			calloc(playouts[i].count, sizeof(*flow->arrived_ns));
+		flow->arrived_ns = calloc(playouts[i].count, sizeof(*flow->arrived_ns));
 		if (!flow->arrived_ns)
 			return false;
 	}
@@ -195,8 +183,7 @@ static void stage_fini(struct playout_stage *stage)
 /* Until all that is waited for is over. */
 static int64_t stage_length(const struct playout *playout)
 {
-	return (playout->count + 1) * playout->interval_ns +
-	       playout->buffer_ns + PLAYOUT_GRACE_NS;
+	return (playout->count + 1) * playout->interval_ns + playout->buffer_ns + PLAYOUT_GRACE_NS;
 }
 
 bool playout_simulate(struct playout *playout, const struct trips_link *link)
@@ -229,8 +216,7 @@ struct playout_relays {
 };
 
 static bool relays_open(struct playout_relays *relays, struct loop *loop,
-			const struct trips_link *links,
-			const struct nopal_address *target)
+			const struct trips_link *links, const struct nopal_address *target)
 {
 	struct nopal_problems problems;
 	struct nopal_address any;
@@ -239,9 +225,9 @@ static bool relays_open(struct playout_relays *relays, struct loop *loop,
 		return false;
 	for (int i = 0; i < relays->count; i++) {
 		nopal_problems_init(&problems);
-		relays->relays[i] = nopal_relay_open(
-			loop_base(loop), &any, target, links[i].forward,
-			links[i].reverse, links[i].seed, &problems);
+		relays->relays[i] =
+			nopal_relay_open(loop_base(loop), &any, target, links[i].forward,
+					 links[i].reverse, links[i].seed, &problems);
 		tool_problems(&problems);
 		if (!relays->relays[i])
 			return false;
@@ -260,8 +246,7 @@ static void relays_close(struct playout_relays *relays)
 }
 
 /* Where all plans may be opened. */
-static bool stage_listen(struct playout_stage *stage,
-			 struct nopal_address *ret_address)
+static bool stage_listen(struct playout_stage *stage, struct nopal_address *ret_address)
 {
 	struct nopal_endpoint *endpoint = NULL;
 	struct nopal_address any;
@@ -269,31 +254,25 @@ static bool stage_listen(struct playout_stage *stage,
 	if (bench_address("127.0.0.1", 0, &any))
 		endpoint = nopal_endpoint_open(stage->world, &any, NULL);
 	for (uint32_t i = 0; endpoint && i < stage->count; i++)
-		if (nopal_endpoint_allow(endpoint,
-					 stage->flows[i].playout->plan,
-					 NOPAL_ALLOW_CONNECTIONLESS,
-					 &stage_callbacks, stage) < 0)
+		if (nopal_endpoint_allow(endpoint, stage->flows[i].playout->plan,
+					 NOPAL_ALLOW_CONNECTIONLESS, &stage_callbacks, stage) < 0)
 			return false;
 	if (endpoint)
 		nopal_endpoint_local(endpoint, ret_address);
 	return endpoint != NULL;
 }
 
-static bool stage_open(struct playout_stage *stage,
-		       const struct playout_relays *relays)
+static bool stage_open(struct playout_stage *stage, const struct playout_relays *relays)
 {
-	struct nopal_endpoint *endpoint =
-		loop_endpoint_to(stage->loop, &relays->addresses[0]);
+	struct nopal_endpoint *endpoint = loop_endpoint_to(stage->loop, &relays->addresses[0]);
 
 	for (uint32_t i = 0; endpoint && i < stage->count; i++) {
 		struct playout_flow *flow = &stage->flows[i];
 
-		flow->tick = loop_event_new(stage->loop, LOOP_TIMER, -1,
-					    flow_on_tick, flow);
-		if (!flow->tick ||
-		    !nopal_session_open(endpoint, flow->playout->plan,
-					&relays->addresses[flow->playout->link],
-					&flow_callbacks, flow))
+		flow->tick = loop_event_new(stage->loop, LOOP_TIMER, -1, flow_on_tick, flow);
+		if (!flow->tick || !nopal_session_open(endpoint, flow->playout->plan,
+						       &relays->addresses[flow->playout->link],
+						       &flow_callbacks, flow))
 			return false;
 	}
 	return endpoint != NULL;
@@ -306,11 +285,9 @@ static void stage_on_end(void *user)
 	loop_stop(stage->loop);
 }
 
-static bool stage_run(struct playout_stage *stage,
-		      const struct playout_relays *relays)
+static bool stage_run(struct playout_stage *stage, const struct playout_relays *relays)
 {
-	struct loop_event *end = loop_event_new(stage->loop, LOOP_TIMER, -1,
-						stage_on_end, stage);
+	struct loop_event *end = loop_event_new(stage->loop, LOOP_TIMER, -1, stage_on_end, stage);
 	bool good = end && stage_open(stage, relays);
 
 	if (good) {
@@ -321,8 +298,8 @@ static bool stage_run(struct playout_stage *stage,
 	return good;
 }
 
-bool playout_run(struct playout *playouts, int count,
-		 const struct trips_link *links, int link_count)
+bool playout_run(struct playout *playouts, int count, const struct trips_link *links,
+		 int link_count)
 {
 	struct playout_stage stage = { .loop = loop_new(NULL) };
 	struct playout_relays relays = { .count = link_count };
@@ -332,14 +309,10 @@ bool playout_run(struct playout *playouts, int count,
 	if (!stage.loop)
 		return false;
 	stage.world = loop_world(stage.loop);
-	relays.relays =
-		calloc((size_t)link_count, sizeof(struct nopal_relay *));
-	relays.addresses =
-		calloc((size_t)link_count, sizeof(*relays.addresses));
-	good = relays.relays && relays.addresses &&
-	       stage_init(&stage, playouts, (uint32_t)count) &&
-	       stage_listen(&stage, &target) &&
-	       relays_open(&relays, stage.loop, links, &target) &&
+	relays.relays = calloc((size_t)link_count, sizeof(struct nopal_relay *));
+	relays.addresses = calloc((size_t)link_count, sizeof(*relays.addresses));
+	good = relays.relays && relays.addresses && stage_init(&stage, playouts, (uint32_t)count) &&
+	       stage_listen(&stage, &target) && relays_open(&relays, stage.loop, links, &target) &&
 	       stage_run(&stage, &relays);
 	for (int i = 0; good && i < count; i++)
 		flow_judge(&stage.flows[i]);

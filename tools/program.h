@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.h -- what main.c shares with the tools' own frame: parsing, help,
- * what is printed from the option tables, and last words.
+ * program.h -- what main.c shares with the tools' own frame: parsing, help, what is printed from
+ * the option tables, and last words.
  */
 #ifndef NOPAL_PROGRAM_H
 #define NOPAL_PROGRAM_H
@@ -31,8 +31,7 @@ const char *tool_nearest(const struct tool *const *table, const char *name);
 enum tool_exit tool_outcome(enum tool_exit result);
 
 /* Completions for bash, zsh or fish; false: no such shell. */
-bool tool_complete(const struct tool *const *table, const char *shell,
-		   FILE *out);
+bool tool_complete(const struct tool *const *table, const char *shell, FILE *out);
 /* The manual page, for man(1). */
 void tool_man(const struct tool *const *table, FILE *out);
 

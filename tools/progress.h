@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h -- how a transfer fares: for people on a terminal, for programs as
- * JSON.  Talk goes to stderr, results to stdout.
+ * progress.h -- how a transfer fares: for people on a terminal, for programs as JSON.  Talk goes to
+ * stderr, results to stdout.
  */
 #ifndef NOPAL_PROGRESS_H
 #define NOPAL_PROGRESS_H
@@ -34,20 +34,16 @@ struct progress_file {
 	uint64_t hash;
 	const char *error; /* NULL: well */
 	bool share;	   /* all that was for us, and others have the rest */
-	json_t *judged; /* what became of promises; given away; NULL: nothing */
+	json_t *judged;	   /* what became of promises; given away; NULL: nothing */
 };
 
-void progress_init(struct progress *progress, const char *what, bool json,
-		   bool jsonl);
+void progress_init(struct progress *progress, const char *what, bool json, bool jsonl);
 /* Shows how far it is, a few times a second at most. */
-void progress_show(struct progress *progress, const struct progress_file *file,
-		   int64_t now_ns);
+void progress_show(struct progress *progress, const struct progress_file *file, int64_t now_ns);
 /* The line alone, now: among others that its caller draws. */
-void progress_draw(struct progress *progress, const struct progress_file *file,
-		   int64_t now_ns);
+void progress_draw(struct progress *progress, const struct progress_file *file, int64_t now_ns);
 /* The file has ended. */
-void progress_end(struct progress *progress, const struct progress_file *file,
-		  int64_t now_ns);
+void progress_end(struct progress *progress, const struct progress_file *file, int64_t now_ns);
 /* A line of talk; ends the open line first. */
 void progress_say(struct progress *progress, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -55,13 +51,12 @@ void progress_say(struct progress *progress, const char *format, ...)
 const char *progress_rate(double bps, char *text);
 const char *progress_size(double bytes, char *text);
 
-/* What is printed where JSON is asked for, to be added to: of a while, in which
- * so many bytes came, or of a file that has ended. */
-json_t *progress_object(const struct progress *progress,
-			const struct progress_file *file, const char *type,
-			int64_t duration_ns, uint64_t bytes);
-json_t *progress_result(const struct progress *progress,
-			const struct progress_file *file, int64_t duration_ns);
+/* What is printed where JSON is asked for, to be added to: of a while, in which so many bytes came,
+ * or of a file that has ended. */
+json_t *progress_object(const struct progress *progress, const struct progress_file *file,
+			const char *type, int64_t duration_ns, uint64_t bytes);
+json_t *progress_result(const struct progress *progress, const struct progress_file *file,
+			int64_t duration_ns);
 /* Prints it on a line of its own, and gives it back. */
 void progress_print(json_t *object);
 /* A file's name may hold any bytes; JSON holds characters.  NULL is null. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv.c -- `nopal recv`: takes files from `nopal send`.  The sessions are in
- * recv_session.c, their loops in recv_loops.c, what is on disk in part.c.
+ * recv.c -- `nopal recv`: takes files from `nopal send`.  The sessions are in recv_session.c, their
+ * loops in recv_loops.c, what is on disk in part.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,7 @@ static void recv_say_folder(const char *path)
 		path, strerror(errno));
 }
 
-static bool recv_folder(const struct tool_call *call,
-			struct part_folder *folder)
+static bool recv_folder(const struct tool_call *call, struct part_folder *folder)
 {
 	const char *path = tool_value(call, "output");
 	int64_t limit;
@@ -40,8 +39,7 @@ static bool recv_folder(const struct tool_call *call,
 	if (!tool_quantity(call, "limit", NOPAL_SIZE, INT64_MAX, &limit))
 		return false;
 	folder->limit = (uint64_t)limit;
-	folder->differs =
-		"is there, and differs (recv --overwrite replaces it)";
+	folder->differs = "is there, and differs (recv --overwrite replaces it)";
 	folder->overwrite = tool_value(call, "overwrite") != NULL;
 	if (!path)
 		path = ".";
@@ -75,8 +73,8 @@ static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 	char *end = NULL;
 	unsigned long count = text ? strtoul(text, &end, RECV_DECIMAL) : 1;
 
-	if (text && (text[0] < '0' || text[0] > '9' || *end || count < 1 ||
-		     count > NOPAL_SHARDS_MOST)) {
+	if (text &&
+	    (text[0] < '0' || text[0] > '9' || *end || count < 1 || count > NOPAL_SHARDS_MOST)) {
 		fprintf(stderr,
 			"error: --loops %s\n"
 			"  fix: give a number from 1 to %d, one a core\n",
@@ -114,20 +112,17 @@ static bool recv_open_at(const struct nopal_address *local, void *user,
 {
 	const struct recv_opening *opening = user;
 
-	return recv_loops_open(opening->group, opening->loops, local,
-			       opening->trace, problems);
+	return recv_loops_open(opening->group, opening->loops, local, opening->trace, problems);
 }
 
-static void recv_say_where(const struct tool_call *call,
-			   const struct recv_group *group)
+static void recv_say_where(const struct tool_call *call, const struct recv_group *group)
 {
 	char here[NOPAL_ADDRESS_TEXT], there[NOPAL_ADDRESS_TEXT];
 	struct nopal_address local;
 
 	nopal_endpoint_local(group->receivers[0].endpoint, &local);
 	if (!group->meets) {
-		recv_where_print("nopal send FILE...", &local,
-				 tool_value(call, "config"),
+		recv_where_print("nopal send FILE...", &local, tool_value(call, "config"),
 				 tool_values(call, "set"), stderr);
 		if (!transfer_plan_tells(group->plan))
 			fprintf(stderr,
@@ -136,16 +131,14 @@ static void recv_say_where(const struct tool_call *call,
 				nopal_plan_name(group->plan));
 		return;
 	}
-	fprintf(stderr, "meeting %s from %s\n",
-		nopal_address_format(group->meets, there),
+	fprintf(stderr, "meeting %s from %s\n", nopal_address_format(group->meets, there),
 		nopal_address_format(&local, here));
 }
 
-static enum tool_exit recv_with(const struct tool_call *call,
-				struct recv_group *group, unsigned loops)
+static enum tool_exit recv_with(const struct tool_call *call, struct recv_group *group,
+				unsigned loops)
 {
-	struct recv_opening opening = { group, loops,
-					tool_value(call, "trace") };
+	struct recv_opening opening = { group, loops, tool_value(call, "trace") };
 
 	if (!listen_open(call, recv_open_at, &opening))
 		return TOOL_ENVIRONMENT;
@@ -161,17 +154,14 @@ struct recv_limits {
 	int64_t bytes;
 };
 
-static bool recv_limits_fit(const struct tool_call *call,
-			    struct recv_limits *ret_limits)
+static bool recv_limits_fit(const struct tool_call *call, struct recv_limits *ret_limits)
 {
 	return listen_sessions(call, &ret_limits->sessions) &&
-	       tool_quantity(call, "peer-bytes", NOPAL_SIZE, 0,
-			     &ret_limits->bytes);
+	       tool_quantity(call, "peer-bytes", NOPAL_SIZE, 0, &ret_limits->bytes);
 }
 
-static enum tool_exit recv_into(const struct tool_call *call,
-				struct recv_group *group, unsigned loops,
-				struct recv_limits limits)
+static enum tool_exit recv_into(const struct tool_call *call, struct recv_group *group,
+				unsigned loops, struct recv_limits limits)
 {
 	enum tool_exit exit;
 
@@ -185,8 +175,7 @@ static enum tool_exit recv_into(const struct tool_call *call,
 static enum tool_exit recv_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
-	struct recv_group group = { .folder.fd = -1,
-				    .once = tool_value(call, "once") != NULL };
+	struct recv_group group = { .folder.fd = -1, .once = tool_value(call, "once") != NULL };
 	const char *meet = tool_value(call, "meet");
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	struct recv_limits limits;
@@ -194,8 +183,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 	unsigned loops;
 
 	if (!listen_fits(call) || !recv_loops_fit(call, &loops) ||
-	    !recv_limits_fit(call, &limits) ||
-	    !live_judge_read(call, &group.judges) ||
+	    !recv_limits_fit(call, &limits) || !live_judge_read(call, &group.judges) ||
 	    (meet && !tool_destination(meet, &peer)))
 		return TOOL_BAD_INPUT;
 	group.meets = meet ? &peer : NULL;
@@ -205,8 +193,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 	pthread_mutex_init(&group.lock, NULL);
 	progress_init(&group.progress, "recv", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
-	if (transfer_plan_fits(group.plan) &&
-	    (!meet || meet_fits(group.plan)) &&
+	if (transfer_plan_fits(group.plan) && (!meet || meet_fits(group.plan)) &&
 	    recv_folder(call, &group.folder) && recv_key(call, &group))
 		exit = recv_into(call, &group, loops, limits);
 	if (group.folder.fd >= 0)
@@ -217,22 +204,17 @@ static enum tool_exit recv_run(const struct tool_call *call)
 }
 
 static const struct tool_option recv_options[] = {
-	{ "config", 'c', "CONF",
-	  "composition, the same on both sides (default bulk)" },
-	{ "output", 'o', "DIR",
-	  "where files go (default: here); made where missing" },
+	{ "config", 'c', "CONF", "composition, the same on both sides (default bulk)" },
+	{ "output", 'o', "DIR", "where files go (default: here); made where missing" },
 	LISTEN_OPTION,
-	{ "meet", 0, "HOST:PORT",
-	  "open towards `nopal send --meet`, and take its files alone" },
+	{ "meet", 0, "HOST:PORT", "open towards `nopal send --meet`, and take its files alone" },
 	{ "once", 0, NULL, "end after the first session that brought files" },
 	{ "overwrite", 0, NULL, "replace files of the same name that differ" },
 	{ "limit", 0, "SIZE", "refuse longer files" },
 	LISTEN_SESSIONS_OPTION,
 	{ "peer-bytes", 0, "SIZE",
-	  "length of all unfinished files of one address (default: nine tenths "
-	  "of the free disk)" },
-	{ "loops", 0, "N",
-	  "share the port among N threads, for N cores (default 1)" },
+	  "length of all unfinished files of one address (default: nine tenths of the free disk)" },
+	{ "loops", 0, "N", "share the port among N threads, for N cores (default 1)" },
 	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
@@ -245,38 +227,27 @@ const struct tool tool_recv = {
 	.name = "recv",
 	.words = "",
 	.summary = "take files from `nopal send`",
-	.help = "Takes files from any number of `nopal send` with the same "
-		"composition, until it is interrupted.  A file appears under "
-		"its name "
-		"only when it is whole, its hash agrees and it is on disk; "
-		"until then "
-		"it is .NAME.nopal-part, and a transfer that was cut short "
-		"goes on "
-		"from there.  A file that is there already and differs is "
-		"refused, "
-		"unless --overwrite is given.  Names are never paths, and "
-		"names that "
-		"begin with a dot are refused.  Of a file that is spread over "
-		"several receivers each keeps its share, at its place in "
-		".NAME.nopal-part, and calls it no file.\n"
+	.help = "Takes files from any number of `nopal send` with the same composition, until it "
+		"is interrupted.  A file appears under its name only when it is whole, its hash "
+		"agrees and it is on disk; until then it is .NAME.nopal-part, and a transfer that "
+		"was cut short goes on from there.  A file that is there already and differs is "
+		"refused, unless --overwrite is given.  Names are never paths, and names that "
+		"begin with a dot are refused.  Of a file that is spread over several receivers "
+		"each keeps its share, at its place in .NAME.nopal-part, and calls it no file.\n"
 		"\n"
-		"Disk is taken as data come. One address, of IPv6 one /64, has "
-		"at most --peer-sessions that offer something, and unfinished "
-		"files of --peer-bytes; whoever wants more is told so. A part "
-		"to which nothing came goes when its session ends, after 10 "
-		"minutes, or when the next recv starts here.\n"
+		"Disk is taken as data come. One address, of IPv6 one /64, has at most "
+		"--peer-sessions that offer something, and unfinished files of --peer-bytes; "
+		"whoever wants more is told so. A part to which nothing came goes when its "
+		"session ends, after 10 minutes, or when the next recv starts here.\n"
 		"\n"
-		"A session runs on one core.  With --loops several take part: "
-		"sessions are spread over so many threads, by the addresses of "
-		"their senders.\n"
+		"A session runs on one core.  With --loops several take part: sessions are spread "
+		"over so many threads, by the addresses of their senders.\n"
 		"\n"
 		"  nopal recv -o incoming --listen 192.0.2.1:9000\n"
 		"\n"
-		"With --meet it listens to nobody: sender and receiver open "
-		"towards "
-		"each other, as where firewalls let nobody in; --listen says "
-		"from "
-		"where.  It ends with the session.\n"
+		"With --meet it listens to nobody: sender and receiver open towards each other, "
+		"as where firewalls let nobody in; --listen says from where.  It ends with the "
+		"session.\n"
 		"\n"
 		"  nopal recv --listen 0.0.0.0:9000 --meet A:9001\n"
 		"  nopal send big.iso B:9000 --meet 9001\n",

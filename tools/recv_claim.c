@@ -2,19 +2,16 @@
 /*
  * recv_claim.c -- what one address may have unfinished in the folder of `nopal recv`.
  *
- * An offer claims its length, and nothing of the disk; what stays of a file when its
- * session ends is counted by its bytes on disk, also by the next run of recv, since
- * the part's state says whose it is.
+ * An offer claims its length, and nothing of the disk; what stays of a file when its session ends
+ * is counted by its bytes on disk, also by the next run of recv, since the part's state says whose
+ * it is.
  */
 #include <string.h>
 
 #include "microprotocol.h"
 #include "recv_incoming.h"
 
-enum {
-	CLAIM_TENTHS = 9,
-	CLAIM_OF = 10
-}; /* of the disk, where nothing is said */
+enum { CLAIM_TENTHS = 9, CLAIM_OF = 10 }; /* of the disk, where nothing is said */
 
 /* -------------------------------------------------------------------- a session's */
 
@@ -27,16 +24,14 @@ bool recv_claim(struct incoming *incoming)
 
 	if (found)
 		guests_release(house, &owner, found);
-	if (guests_claim(house, &incoming->guest.key, incoming->offer.size,
-			 why)) {
+	if (guests_claim(house, &incoming->guest.key, incoming->offer.size, why)) {
 		incoming->claimed = incoming->offer.size;
 		part_set_owner(incoming->part, incoming->guest.key.bytes);
 		return true;
 	}
 	if (found)
 		guests_count(house, &owner, found);
-	snprintf(incoming->error, sizeof(incoming->error), "%.60s: %s",
-		 incoming->offer.text, why);
+	snprintf(incoming->error, sizeof(incoming->error), "%.60s: %s", incoming->offer.text, why);
 	return false;
 }
 
@@ -57,8 +52,7 @@ struct claim_sweep {
 	uint64_t bytes;
 };
 
-static void claim_found(void *user, const uint8_t owner[PART_OWNER_BYTES],
-			uint64_t bytes)
+static void claim_found(void *user, const uint8_t owner[PART_OWNER_BYTES], uint64_t bytes)
 {
 	struct claim_sweep *sweep = user;
 	struct guests_key key;
@@ -79,6 +73,5 @@ void recv_claims_find(struct recv_group *group, uint64_t bytes_each)
 	if (bytes_each)
 		group->house.bytes_each = bytes_each;
 	else if (disk < INT64_MAX)
-		group->house.bytes_each =
-			(disk + sweep.bytes) / CLAIM_OF * CLAIM_TENTHS;
+		group->house.bytes_each = (disk + sweep.bytes) / CLAIM_OF * CLAIM_TENTHS;
 }

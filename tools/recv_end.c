@@ -21,9 +21,8 @@ int recv_end_of(const struct incoming *incoming, int end)
 {
 	bool done = !incoming->part || recv_end_is_share(incoming);
 
-	return done && !transfer_plan_tells(incoming->receiver->group->plan)
-		       ? NOPAL_ENDED_WELL
-		       : end;
+	return done && !transfer_plan_tells(incoming->receiver->group->plan) ? NOPAL_ENDED_WELL
+									     : end;
 }
 
 void recv_end_say(struct incoming *incoming, int end, const char *text)
@@ -45,21 +44,17 @@ void recv_end_say(struct incoming *incoming, int end, const char *text)
 	if (incoming->part) {
 		incoming->file.error = error;
 		incoming->file.bytes = part_done_bytes(incoming->part);
-		incoming->file.transport =
-			nopal_endpoint_transport(incoming->receiver->endpoint);
+		incoming->file.transport = nopal_endpoint_transport(incoming->receiver->endpoint);
 		progress_end(progress, &incoming->file, now_ns);
 	} else if (end != NOPAL_ENDED_WELL && !incoming->guest.sent_away) {
-		progress_say(progress, "%s: %s", incoming->guest.address,
-			     error);
+		progress_say(progress, "%s: %s", incoming->guest.address, error);
 	}
 	if (incoming->part && part_done_bytes(incoming->part) > 0)
-		progress_say(
-			progress,
-			"%s: %llu of %llu bytes are kept; they go on when it "
-			"is sent again",
-			incoming->offer.text,
-			(unsigned long long)part_done_bytes(incoming->part),
-			(unsigned long long)incoming->offer.size);
+		progress_say(progress,
+			     "%s: %llu of %llu bytes are kept; they go on when it is sent again",
+			     incoming->offer.text,
+			     (unsigned long long)part_done_bytes(incoming->part),
+			     (unsigned long long)incoming->offer.size);
 }
 
 void recv_end_meeting(const struct incoming *incoming, int end)
@@ -68,7 +63,6 @@ void recv_end_meeting(const struct incoming *incoming, int end)
 	bool good = end == NOPAL_ENDED_WELL && !incoming->files_bad;
 
 	if (meet_ended_fix(true, end))
-		progress_say(&group->progress, "  fix: %s",
-			     meet_ended_fix(true, end));
+		progress_say(&group->progress, "  fix: %s", meet_ended_fix(true, end));
 	recv_loops_stop(group, good ? TOOL_GOOD : TOOL_FAILED);
 }

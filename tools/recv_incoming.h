@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_incoming.h -- one session of `nopal recv`: of recv_session.c, of recv_claim.c,
- * which counts what it may have, and of recv_end.c, which says how it ended.
+ * recv_incoming.h -- one session of `nopal recv`: of recv_session.c, of recv_claim.c, which counts
+ * what it may have, and of recv_end.c, which says how it ended.
  */
 #ifndef NOPAL_RECV_INCOMING_H
 #define NOPAL_RECV_INCOMING_H
@@ -10,21 +10,10 @@
 #include "recv_session.h"
 #include "transfer.h"
 
-enum recv_state {
-	RECV_IDLE,
-	RECV_CHECKING,
-	RECV_ANSWERED,
-	RECV_TAKING,
-	RECV_COMMITTING
-};
+enum recv_state { RECV_IDLE, RECV_CHECKING, RECV_ANSWERED, RECV_TAKING, RECV_COMMITTING };
 
 /* Of a file of which others have the rest: it is synced, and then said. */
-enum recv_share {
-	RECV_WHOLE,
-	RECV_SHARE_ASKED,
-	RECV_SHARE_SAVING,
-	RECV_SHARED
-};
+enum recv_share { RECV_WHOLE, RECV_SHARE_ASKED, RECV_SHARE_SAVING, RECV_SHARED };
 
 /* One session. */
 struct incoming {
@@ -40,9 +29,9 @@ struct incoming {
 	uint64_t end_size, end_hash;
 	struct progress_file file;
 	struct live_judge judge;
-	bool noted;	      /* a note of the protocol has come */
-	bool chunk_known;     /* by a DATA that came; else as our plan has it */
-	uint64_t chunk_bytes; /* of a DATA, all but the last */
+	bool noted;	       /* a note of the protocol has come */
+	bool chunk_known;      /* by a DATA that came; else as our plan has it */
+	uint64_t chunk_bytes;  /* of a DATA, all but the last */
 	uint64_t first_number; /* of the file, for the judge */
 	uint64_t started_at;   /* the offset of its START */
 	struct loop_event *step, *job;
@@ -53,8 +42,8 @@ struct incoming {
 	char error[TRANSFER_TEXT_ROOM];
 };
 
-/* Counts the part that is open for the session's address.  False: `error` says why
- * that may not be. */
+/* Counts the part that is open for the session's address.  False: `error` says why that may not
+ * be. */
 bool recv_claim(struct incoming *incoming);
 /* So many bytes of it stay on disk, unfinished. */
 void recv_unclaim(struct incoming *incoming, uint64_t kept);
@@ -67,16 +56,14 @@ void recv_end_meeting(const struct incoming *incoming, int end);
 
 /* recv_judge.c */
 void recv_judge_begin(struct incoming *incoming);
-void recv_judge_note(struct incoming *incoming,
-		     const struct nopal_message *message,
+void recv_judge_note(struct incoming *incoming, const struct nopal_message *message,
 		     const struct transfer_note *note);
 /* A file is over, and all of it is known to have come or not. */
 void recv_judge_file(struct incoming *incoming);
 /* From time to time.  Not NULL: the file is to end with that. */
 const char *recv_judge_look(struct incoming *incoming);
 /* True: a promise was broken. */
-bool recv_judge_ended(struct incoming *incoming,
-		      const struct nopal_session *session, int end,
+bool recv_judge_ended(struct incoming *incoming, const struct nopal_session *session, int end,
 		      const char *text);
 
 #endif

@@ -2,10 +2,9 @@
 /*
  * recv_judge.c -- what a session of `nopal recv` keeps of its promises.
  *
- * The notes number what is sent: a file's DATA have offsets that grow by one chunk
- * after the other, but where a file is spread or sent to several, where what one lost
- * is sent again to others.  How long a chunk is the sender decides, whose MTU may be
- * another: it is seen from the first one.
+ * The notes number what is sent: a file's DATA have offsets that grow by one chunk after the other,
+ * but where a file is spread or sent to several, where what one lost is sent again to others.  How
+ * long a chunk is the sender decides, whose MTU may be another: it is seen from the first one.
  */
 #include <string.h>
 
@@ -31,16 +30,13 @@ static uint64_t recv_number(const struct incoming *incoming, uint64_t offset)
 	return incoming->first_number + offset / incoming->chunk_bytes;
 }
 
-/* The last one of a file may be short.  What has been numbered by another length is not
- * judged. */
-static void recv_learn_chunk(struct incoming *incoming, uint64_t offset,
-			     uint64_t bytes)
+/* The last one of a file may be short.  What has been numbered by another length is not judged. */
+static void recv_learn_chunk(struct incoming *incoming, uint64_t offset, uint64_t bytes)
 {
 	uint64_t size = incoming->offer.size;
 	bool last = offset >= size || bytes >= size - offset;
 
-	if (incoming->chunk_known || bytes == 0 ||
-	    (last && bytes <= incoming->chunk_bytes))
+	if (incoming->chunk_known || bytes == 0 || (last && bytes <= incoming->chunk_bytes))
 		return;
 	incoming->chunk_known = !last;
 	if (bytes == incoming->chunk_bytes)
@@ -50,8 +46,7 @@ static void recv_learn_chunk(struct incoming *incoming, uint64_t offset,
 	incoming->chunk_bytes = bytes;
 }
 
-void recv_judge_note(struct incoming *incoming,
-		     const struct nopal_message *message,
+void recv_judge_note(struct incoming *incoming, const struct nopal_message *message,
 		     const struct transfer_note *note)
 {
 	uint64_t length = nopal_message_length(message);
@@ -62,10 +57,8 @@ void recv_judge_note(struct incoming *incoming,
 	else if (note->type == TRANSFER_START)
 		incoming->started_at = note->offset;
 	if (note->type == TRANSFER_DATA && incoming->part) {
-		recv_learn_chunk(incoming, note->offset,
-				 length - TRANSFER_DATA_HEADER);
-		live_judge_came(&incoming->judge,
-				recv_number(incoming, note->offset));
+		recv_learn_chunk(incoming, note->offset, length - TRANSFER_DATA_HEADER);
+		live_judge_came(&incoming->judge, recv_number(incoming, note->offset));
 	} else if (note->type != TRANSFER_PING) {
 		live_judge_moved(&incoming->judge);
 	}
@@ -93,23 +86,19 @@ const char *recv_judge_look(struct incoming *incoming)
 		return NULL;
 	if (!session || !live_judge_stands(judge))
 		return NULL;
-	if (incoming->state != RECV_TAKING || !incoming->end_known ||
-	    part_is_busy(incoming->part))
+	if (incoming->state != RECV_TAKING || !incoming->end_known || part_is_busy(incoming->part))
 		return NULL;
-	live_judge_stuck(judge, session,
-			 "the end of the file has come, and no more of it");
+	live_judge_stuck(judge, session, "the end of the file has come, and no more of it");
 	recv_judge_file(incoming);
 	return "some of the file never came";
 }
 
-bool recv_judge_ended(struct incoming *incoming,
-		      const struct nopal_session *session, int end,
+bool recv_judge_ended(struct incoming *incoming, const struct nopal_session *session, int end,
 		      const char *text)
 {
 	struct recv_group *group = incoming->receiver->group;
 
-	if (incoming->part && incoming->state == RECV_TAKING &&
-	    end == NOPAL_ENDED_WELL)
+	if (incoming->part && incoming->state == RECV_TAKING && end == NOPAL_ENDED_WELL)
 		recv_judge_file(incoming);
 	if (text && strstr(text, TRANSFER_STANDS))
 		live_judge_has_come(&incoming->judge, session);

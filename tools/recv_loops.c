@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recv_loops.c -- the loops of `nopal recv`.  They share a port, not sessions:
- * a session lives on one of them.  What one has to tell another it leaves under
- * the group's lock, and writes to its eventfd.
+ * a session lives on one of them.  What one has to tell another it leaves under the group's lock,
+ * and writes to its eventfd.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -79,8 +79,7 @@ static void loops_on_interrupt(void *user)
 {
 	struct recv_group *group = user;
 
-	recv_loops_stop(group,
-			group->once || group->broken ? TOOL_FAILED : TOOL_GOOD);
+	recv_loops_stop(group, group->once || group->broken ? TOOL_FAILED : TOOL_GOOD);
 }
 
 /* ------------------------------------------------------------ open and close */
@@ -94,33 +93,27 @@ static struct nopal_endpoint *loops_endpoint(const struct receiver *receiver,
 
 	if (!group->shards)
 		return nopal_endpoint_open(world, local, problems);
-	return nopal_shard_endpoint(group->shards,
-				    (unsigned)(receiver - group->receivers),
-				    world, problems);
+	return nopal_shard_endpoint(group->shards, (unsigned)(receiver - group->receivers), world,
+				    problems);
 }
 
-static bool loops_open_one(struct receiver *receiver,
-			   const struct nopal_address *local, const char *trace,
-			   struct nopal_problems *problems)
+static bool loops_open_one(struct receiver *receiver, const struct nopal_address *local,
+			   const char *trace, struct nopal_problems *problems)
 {
 	receiver->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	receiver->loop = loop_new(trace);
 	if (!receiver->loop || receiver->called_fd < 0 ||
-	    !live_judge_watch(&receiver->group->judges,
-			      loop_world(receiver->loop),
+	    !live_judge_watch(&receiver->group->judges, loop_world(receiver->loop),
 			      receiver->group->plan))
 		return false;
 	receiver->endpoint = loops_endpoint(receiver, local, problems);
 	if (!receiver->endpoint)
 		return false;
 	if (receiver->group->keeps_key)
-		nopal_endpoint_set_reset_key(receiver->endpoint,
-					     receiver->group->reset_key);
-	receiver->ping = loop_event_new(receiver->loop, LOOP_TIMER, -1,
-					loops_on_ping, receiver);
-	receiver->called =
-		loop_event_new(receiver->loop, LOOP_READABLE,
-			       receiver->called_fd, loops_on_called, receiver);
+		nopal_endpoint_set_reset_key(receiver->endpoint, receiver->group->reset_key);
+	receiver->ping = loop_event_new(receiver->loop, LOOP_TIMER, -1, loops_on_ping, receiver);
+	receiver->called = loop_event_new(receiver->loop, LOOP_READABLE, receiver->called_fd,
+					  loops_on_called, receiver);
 	if (!receiver->ping || !receiver->called)
 		return false;
 	loop_event_start(receiver->ping, HUSH_LOOK_NS);
@@ -129,17 +122,15 @@ static bool loops_open_one(struct receiver *receiver,
 		return recv_session_meet(receiver, receiver->group->meets);
 	/* who gives a config without a handshake here wants just that */
 	return nopal_endpoint_allow(receiver->endpoint, receiver->group->plan,
-				    NOPAL_ALLOW_CONNECTIONLESS,
-				    &recv_session_callbacks, receiver) == 0;
+				    NOPAL_ALLOW_CONNECTIONLESS, &recv_session_callbacks,
+				    receiver) == 0;
 }
 
-static bool loops_open_all(struct recv_group *group,
-			   const struct nopal_address *local, const char *trace,
-			   struct nopal_problems *problems)
+static bool loops_open_all(struct recv_group *group, const struct nopal_address *local,
+			   const char *trace, struct nopal_problems *problems)
 {
 	if (group->count > 1) {
-		group->shards =
-			nopal_shards_open(local, group->count, problems);
+		group->shards = nopal_shards_open(local, group->count, problems);
 		if (!group->shards)
 			return false;
 	}
@@ -149,17 +140,14 @@ static bool loops_open_all(struct recv_group *group,
 		group->receivers[i].called_fd = -1;
 	}
 	for (unsigned i = 0; i < group->count; i++) {
-		if (!loops_open_one(&group->receivers[i], local, trace,
-				    problems))
+		if (!loops_open_one(&group->receivers[i], local, trace, problems))
 			return false;
 	}
-	return loop_on_interrupt(group->receivers[0].loop, loops_on_interrupt,
-				 group);
+	return loop_on_interrupt(group->receivers[0].loop, loops_on_interrupt, group);
 }
 
-bool recv_loops_open(struct recv_group *group, unsigned count,
-		     const struct nopal_address *local, const char *trace,
-		     struct nopal_problems *problems)
+bool recv_loops_open(struct recv_group *group, unsigned count, const struct nopal_address *local,
+		     const char *trace, struct nopal_problems *problems)
 {
 	group->receivers = calloc(count, sizeof(*group->receivers));
 	group->count = group->receivers ? count : 0;
@@ -214,8 +202,8 @@ void recv_loops_run(struct recv_group *group)
 	unsigned started = 1;
 
 	while (started < group->count &&
-	       pthread_create(&group->receivers[started].thread, NULL,
-			      loops_thread, &group->receivers[started]) == 0)
+	       pthread_create(&group->receivers[started].thread, NULL, loops_thread,
+			      &group->receivers[started]) == 0)
 		started++;
 	if (started < group->count) {
 		fprintf(stderr, "error: no more threads: take fewer --loops\n");

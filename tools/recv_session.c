@@ -10,9 +10,8 @@
  *
  * Where the composition does not order them, DATA, END and SHARE may overtake START.
  *
- * What is on disk is part.c's work; here is what is said to the peer.  A peer
- * that falls silent is the composition's to notice; pings give it something to
- * notice with.
+ * What is on disk is part.c's work; here is what is said to the peer.  A peer that falls silent is
+ * the composition's to notice; pings give it something to notice with.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,8 +83,7 @@ static void recv_result(struct incoming *incoming, const char *error)
 	recv_file_over(incoming, error);
 }
 
-static void recv_answer(struct incoming *incoming,
-			enum transfer_verdict verdict, uint64_t offset,
+static void recv_answer(struct incoming *incoming, enum transfer_verdict verdict, uint64_t offset,
 			uint64_t hash)
 {
 	struct transfer_note note = {
@@ -138,10 +136,8 @@ static void recv_say_held(struct incoming *incoming)
 	for (size_t i = 0; i < count; i++)
 		incoming->file.bytes += ranges[i].end - ranges[i].from;
 	if (incoming->out.session &&
-	    !transfer_send_held(incoming->out.session, incoming->offer.file,
-				ranges, count))
-		nopal_session_abort(incoming->out.session,
-				    "the peer takes no notes");
+	    !transfer_send_held(incoming->out.session, incoming->offer.file, ranges, count))
+		nopal_session_abort(incoming->out.session, "the peer takes no notes");
 }
 
 static void recv_try_share(struct incoming *incoming)
@@ -169,8 +165,7 @@ static void recv_on_job(void *user)
 		recv_result(incoming, incoming->error);
 	} else if (incoming->state == RECV_COMMITTING) {
 		recv_result(incoming, NULL);
-	} else if (incoming->share == RECV_SHARE_ASKED ||
-		   incoming->share == RECV_SHARE_SAVING) {
+	} else if (incoming->share == RECV_SHARE_ASKED || incoming->share == RECV_SHARE_SAVING) {
 		recv_try_share(incoming);
 	} else {
 		recv_try_finish(incoming);
@@ -199,20 +194,17 @@ void recv_session_give_up(struct receiver *receiver, uint64_t id)
 {
 	int64_t now_ns = recv_now(receiver);
 
-	for (struct incoming *other = receiver->incomings; other;
-	     other = other->next) {
-		if (!other->part || !other->out.session ||
-		    other->state == RECV_COMMITTING || other->offer.id != id ||
-		    now_ns - other->heard_ns < RECV_SILENT_NS)
+	for (struct incoming *other = receiver->incomings; other; other = other->next) {
+		if (!other->part || !other->out.session || other->state == RECV_COMMITTING ||
+		    other->offer.id != id || now_ns - other->heard_ns < RECV_SILENT_NS)
 			continue;
-		nopal_session_abort(other->out.session,
-				    "another session goes on with its file");
+		nopal_session_abort(other->out.session, "another session goes on with its file");
 		return;
 	}
 }
 
-/* The same file on another session whose peer says nothing: its sender was
- * probably started again, and its new port may have led it to another loop. */
+/* The same file on another session whose peer says nothing: its sender was probably started again,
+ * and its new port may have led it to another loop. */
 static void recv_take_over(const struct incoming *incoming)
 {
 	recv_session_give_up(incoming->receiver, incoming->offer.id);
@@ -243,9 +235,8 @@ static bool recv_take_part(struct incoming *incoming)
 {
 	if (!recv_claim(incoming))
 		return false;
-	incoming->job =
-		loop_event_new(incoming->receiver->loop, LOOP_READABLE,
-			       part_fd(incoming->part), recv_on_job, incoming);
+	incoming->job = loop_event_new(incoming->receiver->loop, LOOP_READABLE,
+				       part_fd(incoming->part), recv_on_job, incoming);
 	if (!incoming->job)
 		return recv_say_wrong(incoming, "out of memory");
 	loop_event_start(incoming->job, 0);
@@ -262,16 +253,15 @@ static enum transfer_verdict recv_open_part(struct incoming *incoming)
 		recv_say_wrong(incoming, why);
 		return TRANSFER_NO;
 	}
-	verdict = part_open(&receiver->group->folder, &incoming->offer,
-			    &incoming->part, incoming->error);
+	verdict = part_open(&receiver->group->folder, &incoming->offer, &incoming->part,
+			    incoming->error);
 	if (verdict != TRANSFER_YES || recv_take_part(incoming))
 		return verdict;
 	recv_forget_part(incoming, true);
 	return TRANSFER_NO;
 }
 
-static void recv_on_offer(struct incoming *incoming,
-			  const struct transfer_note *note)
+static void recv_on_offer(struct incoming *incoming, const struct transfer_note *note)
 {
 	enum transfer_verdict verdict;
 
@@ -291,8 +281,7 @@ static void recv_on_offer(struct incoming *incoming,
 		recv_file_over(incoming, incoming->error);
 }
 
-static void recv_on_start(struct incoming *incoming,
-			  const struct transfer_note *note)
+static void recv_on_start(struct incoming *incoming, const struct transfer_note *note)
 {
 	if (incoming->state != RECV_ANSWERED)
 		return;
@@ -308,20 +297,17 @@ static void recv_on_start(struct incoming *incoming,
 }
 
 /* What is here already is passed over: the sender began where others are. */
-static bool recv_write(struct incoming *incoming,
-		       const struct nopal_message *message, uint64_t offset)
+static bool recv_write(struct incoming *incoming, const struct nopal_message *message,
+		       uint64_t offset)
 {
-	uint64_t whole = incoming->state == RECV_TAKING
-				 ? part_done_bytes(incoming->part)
-				 : 0;
+	uint64_t whole = incoming->state == RECV_TAKING ? part_done_bytes(incoming->part) : 0;
 	uint64_t skip = offset < whole ? whole - offset : 0;
 
 	return part_write_message(incoming->part, offset + skip, message,
 				  TRANSFER_DATA_HEADER + skip, incoming->error);
 }
 
-static void recv_on_data(struct incoming *incoming,
-			 const struct nopal_message *message,
+static void recv_on_data(struct incoming *incoming, const struct nopal_message *message,
 			 const struct transfer_note *note)
 {
 	struct receiver *receiver = incoming->receiver;
@@ -335,8 +321,7 @@ static void recv_on_data(struct incoming *incoming,
 	if (incoming->state == RECV_ANSWERED)
 		return;
 	incoming->file.bytes = part_done_bytes(incoming->part);
-	progress_show(&receiver->group->progress, &incoming->file,
-		      incoming->heard_ns);
+	progress_show(&receiver->group->progress, &incoming->file, incoming->heard_ns);
 	if (part_wants_save(incoming->part) &&
 	    incoming->heard_ns - incoming->saved_ns >= RECV_SAVE_NS) {
 		incoming->saved_ns = incoming->heard_ns;
@@ -345,8 +330,7 @@ static void recv_on_data(struct incoming *incoming,
 	recv_try_finish(incoming);
 }
 
-static void recv_on_end(struct incoming *incoming,
-			const struct transfer_note *note)
+static void recv_on_end(struct incoming *incoming, const struct transfer_note *note)
 {
 	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
 		return;
@@ -356,8 +340,7 @@ static void recv_on_end(struct incoming *incoming,
 	recv_try_finish(incoming);
 }
 
-static void recv_on_note(struct incoming *incoming,
-			 const struct nopal_message *message,
+static void recv_on_note(struct incoming *incoming, const struct nopal_message *message,
 			 const struct transfer_note *note)
 {
 	if (note->type == TRANSFER_OFFER) {
@@ -381,8 +364,8 @@ static void recv_on_note(struct incoming *incoming,
 		recv_try_share(incoming);
 		break;
 	case TRANSFER_ABORT:
-		snprintf(incoming->error, sizeof(incoming->error),
-			 "the sender: %.200s", note->text);
+		snprintf(incoming->error, sizeof(incoming->error), "the sender: %.200s",
+			 note->text);
 		recv_file_over(incoming, incoming->error);
 		break;
 	case TRANSFER_OFFER:
@@ -406,8 +389,7 @@ static struct incoming *recv_incoming_new(struct receiver *receiver)
 
 	if (!incoming)
 		return NULL;
-	incoming->step = loop_event_new(receiver->loop, LOOP_TIMER, -1,
-					recv_step, incoming);
+	incoming->step = loop_event_new(receiver->loop, LOOP_TIMER, -1, recv_step, incoming);
 	if (!incoming->step) {
 		free(incoming);
 		return NULL;
@@ -446,8 +428,8 @@ static void recv_on_opened(struct nopal_session *session, void *user)
 		recv_judge_begin(incoming);
 }
 
-static void recv_on_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void recv_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	struct incoming *incoming = user;
 	struct transfer_note note;
@@ -489,8 +471,7 @@ static void recv_incoming_free(struct incoming *incoming)
 	free(incoming);
 }
 
-static void recv_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
+static void recv_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct incoming *incoming = user;
 	struct receiver *receiver;
@@ -509,8 +490,7 @@ static void recv_on_ended(struct nopal_session *session, int end,
 		recv_loops_stop(receiver->group, TOOL_FAILED);
 	else if (receiver->group->once && end == NOPAL_ENDED_WELL &&
 		 incoming->files_good + incoming->files_bad > 0)
-		recv_loops_stop(receiver->group,
-				incoming->files_bad ? TOOL_FAILED : TOOL_GOOD);
+		recv_loops_stop(receiver->group, incoming->files_bad ? TOOL_FAILED : TOOL_GOOD);
 	recv_incoming_free(incoming);
 }
 
@@ -522,8 +502,7 @@ const struct nopal_callbacks recv_session_callbacks = {
 	.ended = recv_on_ended,
 };
 
-bool recv_session_meet(struct receiver *receiver,
-		       const struct nopal_address *peer)
+bool recv_session_meet(struct receiver *receiver, const struct nopal_address *peer)
 {
 	static const struct nopal_callbacks callbacks = {
 		.opened = recv_on_opened,
@@ -536,9 +515,8 @@ bool recv_session_meet(struct receiver *receiver,
 
 	if (!incoming)
 		return false;
-	session =
-		nopal_rendezvous_open(receiver->endpoint, receiver->group->plan,
-				      peer, &callbacks, incoming);
+	session = nopal_rendezvous_open(receiver->endpoint, receiver->group->plan, peer, &callbacks,
+					incoming);
 	if (session)
 		guests_enter(&receiver->guests, &incoming->guest, session);
 	else
@@ -549,10 +527,8 @@ bool recv_session_meet(struct receiver *receiver,
 static bool recv_grew_not(const struct incoming *incoming, int64_t now_ns)
 {
 	return incoming->part &&
-	       (incoming->state == RECV_ANSWERED ||
-		incoming->state == RECV_TAKING) &&
-	       part_is_empty(incoming->part) &&
-	       now_ns - incoming->answered_ns >= RECV_GROW_NS;
+	       (incoming->state == RECV_ANSWERED || incoming->state == RECV_TAKING) &&
+	       part_is_empty(incoming->part) && now_ns - incoming->answered_ns >= RECV_GROW_NS;
 }
 
 void recv_session_ping(struct receiver *receiver)
@@ -564,16 +540,14 @@ void recv_session_ping(struct receiver *receiver)
 
 	for (struct incoming *at = receiver->incomings; at; at = next) {
 		next = at->next;
-		hush_look(&at->hush, at->out.session,
-			  &receiver->group->progress);
+		hush_look(&at->hush, at->out.session, &receiver->group->progress);
 		if (recv_grew_not(at, now_ns))
 			recv_result(at, RECV_GREW_NOT);
 		stuck = recv_judge_look(at);
 		if (stuck)
 			recv_result(at, stuck);
 		if (at->out.session && at->out.count == 0 &&
-		    now_ns - at->heard_ns >=
-			    (at->part ? HUSH_LOOK_NS : RECV_PING_NS))
+		    now_ns - at->heard_ns >= (at->part ? HUSH_LOOK_NS : RECV_PING_NS))
 			transfer_say(&at->out, &note);
 	}
 }

@@ -2,9 +2,8 @@
 /*
  * recv_session.h -- the sessions of `nopal recv`, on one loop or several.
  *
- * A receiver is one loop with its sessions, and of its own thread alone.  What
- * all of them share is the group: its plan, folder and talk never change hands,
- * the rest is under its lock.
+ * A receiver is one loop with its sessions, and of its own thread alone.  What all of them share is
+ * the group: its plan, folder and talk never change hands, the rest is under its lock.
  */
 #ifndef NOPAL_RECV_SESSION_H
 #define NOPAL_RECV_SESSION_H
@@ -35,7 +34,7 @@ struct recv_group {
 	bool once;
 	struct live_judge_options judges;
 	const struct nopal_address *meets; /* NULL: it listens */
-	pthread_mutex_t lock; /* of what follows, and of `wanted` */
+	pthread_mutex_t lock;		   /* of what follows, and of `wanted` */
 	bool over;
 	bool broken; /* a session broke a promise */
 	enum tool_exit exit;
@@ -53,16 +52,15 @@ struct receiver {
 	pthread_t thread;
 };
 
-/* Removes parts that never grew, and counts the others for whose they are.  0: an
- * address may have nine tenths of the free disk unfinished. */
+/* Removes parts that never grew, and counts the others for whose they are.  0: an address may have
+ * nine tenths of the free disk unfinished. */
 void recv_claims_find(struct recv_group *group, uint64_t bytes_each);
 /* For nopal_endpoint_allow; the receiver is the listener's user. */
 extern const struct nopal_callbacks recv_session_callbacks;
 /* Opens towards a sender that opens towards us.  False: it cannot. */
-bool recv_session_meet(struct receiver *receiver,
-		       const struct nopal_address *peer);
-/* Calls silent peers, so that the composition finds out whether they live, and ends
- * files of which nothing came. */
+bool recv_session_meet(struct receiver *receiver, const struct nopal_address *peer);
+/* Calls silent peers, so that the composition finds out whether they live, and ends files of which
+ * nothing came. */
 void recv_session_ping(struct receiver *receiver);
 /* Ends the session that has this file, where its peer says nothing. */
 void recv_session_give_up(struct receiver *receiver, uint64_t id);

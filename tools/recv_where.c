@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_where.c -- the line to run on the other side: with an address that the
- * other side can reach, where we listen on all of ours.
+ * recv_where.c -- the line to run on the other side: with an address that the other side can reach,
+ * where we listen on all of ours.
  */
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -43,8 +43,7 @@ static void where_find(struct nopal_address *address)
 static void where_word(const char *word, FILE *out)
 {
 	static const char plain[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		"0123456789-_=./:,+@%";
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=./:,+@%";
 
 	if (word[0] && strspn(word, plain) == strlen(word)) {
 		fputs(word, out);
@@ -60,8 +59,8 @@ static void where_word(const char *word, FILE *out)
 	fputc('\'', out);
 }
 
-void recv_where_print(const char *command, const struct nopal_address *local,
-		      const char *config, const char *const *sets, FILE *out)
+void recv_where_print(const char *command, const struct nopal_address *local, const char *config,
+		      const char *const *sets, FILE *out)
 {
 	struct nopal_address reachable = *local;
 	char text[NOPAL_ADDRESS_TEXT];
@@ -70,8 +69,7 @@ void recv_where_print(const char *command, const struct nopal_address *local,
 		nopal_address_format(local, text));
 	if (where_is_wildcard(local))
 		where_find(&reachable);
-	fprintf(out, "  %s %s", command,
-		nopal_address_format(&reachable, text));
+	fprintf(out, "  %s %s", command, nopal_address_format(&reachable, text));
 	if (config) {
 		fputs(" -c ", out);
 		where_word(config, out);

@@ -8,7 +8,7 @@
 #include "nopal.h"
 
 /* "listening on ...; on the other side run: COMMAND HOST:PORT -c CONF ...". */
-void recv_where_print(const char *command, const struct nopal_address *local,
-		      const char *config, const char *const *sets, FILE *out);
+void recv_where_print(const char *command, const struct nopal_address *local, const char *config,
+		      const char *const *sets, FILE *out);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * reproduce.c -- `nopal reproduce`: the experiments of the papers, again.
  *
- * This file is the frame: options, helpers of reproduce.h, and what is printed at
- * the end.  An experiment is a file of its own and a line of the table below.
+ * This file is the frame: options, helpers of reproduce.h, and what is printed at the end.  An
+ * experiment is a file of its own and a line of the table below.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,19 +14,16 @@
 #include "reproduce_report.h"
 #include "tool.h"
 
-extern const struct reproduction reproduce_congestion, reproduce_ctp_fig5,
-	reproduce_ctp_packing, reproduce_ctp_table1, reproduce_ctp_table2,
-	reproduce_one_to_many_1, reproduce_one_to_many_2,
-	reproduce_one_to_many_3, reproduce_udt_fig6, reproduce_udt_fig7,
+extern const struct reproduction reproduce_congestion, reproduce_ctp_fig5, reproduce_ctp_packing,
+	reproduce_ctp_table1, reproduce_ctp_table2, reproduce_one_to_many_1,
+	reproduce_one_to_many_2, reproduce_one_to_many_3, reproduce_udt_fig6, reproduce_udt_fig7,
 	reproduce_udt_flows;
 
 static const struct reproduction *const reproduce_table[] = {
-	&reproduce_congestion,	  &reproduce_ctp_fig5,
-	&reproduce_ctp_packing,	  &reproduce_ctp_table1,
-	&reproduce_ctp_table2,	  &reproduce_one_to_many_1,
-	&reproduce_one_to_many_2, &reproduce_one_to_many_3,
-	&reproduce_udt_fig6,	  &reproduce_udt_fig7,
-	&reproduce_udt_flows,	  NULL,
+	&reproduce_congestion,	  &reproduce_ctp_fig5,	    &reproduce_ctp_packing,
+	&reproduce_ctp_table1,	  &reproduce_ctp_table2,    &reproduce_one_to_many_1,
+	&reproduce_one_to_many_2, &reproduce_one_to_many_3, &reproduce_udt_fig6,
+	&reproduce_udt_fig7,	  &reproduce_udt_flows,	    NULL,
 };
 
 /* ------------------------------------------------------------------ helpers */
@@ -45,8 +42,7 @@ bool reproduce_wanted(const char *list, const char *word)
 	return list == NULL;
 }
 
-void reproduce_say(const struct reproduce_options *options, const char *format,
-		   ...)
+void reproduce_say(const struct reproduce_options *options, const char *format, ...)
 {
 	va_list arguments;
 
@@ -63,9 +59,8 @@ void reproduce_say(const struct reproduce_options *options, const char *format,
 static enum tool_exit reproduce_list(void)
 {
 	for (int i = 0; reproduce_table[i]; i++)
-		printf("%-18s %s\n%18s %s\n", reproduce_table[i]->name,
-		       reproduce_table[i]->summary, "",
-		       reproduce_table[i]->time);
+		printf("%-18s %s\n%18s %s\n", reproduce_table[i]->name, reproduce_table[i]->summary,
+		       "", reproduce_table[i]->time);
 	return TOOL_GOOD;
 }
 
@@ -90,17 +85,14 @@ static const struct reproduction *reproduce_find(const char *name)
 	return NULL;
 }
 
-static bool reproduce_read(const struct tool_call *call,
-			   struct reproduce_options *options)
+static bool reproduce_read(const struct tool_call *call, struct reproduce_options *options)
 {
 	int64_t runs, seed;
 
 	options->quick = tool_value(call, "quick") != NULL;
 	options->runs_given = tool_value(call, "runs") != NULL;
 	if (!tool_quantity(call, "runs", NOPAL_COUNT,
-			   options->quick ? REPRODUCE_RUNS_QUICK
-					  : REPRODUCE_RUNS,
-			   &runs) ||
+			   options->quick ? REPRODUCE_RUNS_QUICK : REPRODUCE_RUNS, &runs) ||
 	    !tool_quantity(call, "seed", NOPAL_COUNT, 1, &seed))
 		return false;
 	if (runs < 1 || runs > REPRODUCE_RUNS_MOST) {
@@ -120,8 +112,7 @@ static bool reproduce_read(const struct tool_call *call,
 	return true;
 }
 
-static bool reproduce_results(const struct tool_call *call,
-			      const struct reproduce_options *options)
+static bool reproduce_results(const struct tool_call *call, const struct reproduce_options *options)
 {
 	const char *plot = tool_value(call, "plot");
 	bool good = true;
@@ -182,18 +173,13 @@ const struct tool tool_reproduce = {
 	.name = "reproduce",
 	.words = "[EXPERIMENT]",
 	.summary = "run the papers' experiments again, figures beside figures",
-	.help = "Without a word, lists the experiments.  Prints mean and "
-		"deviation of\n"
-		"the runs, what the paper has in brackets, and which of its "
-		"claims hold,\n"
+	.help = "Without a word, lists the experiments.  Prints mean and deviation of\n"
+		"the runs, what the paper has in brackets, and which of its claims hold,\n"
 		"do not hold, or cannot be tested, and why.\n"
 		"\n"
-		"In the simulator the same seed gives the same figures on "
-		"every machine.\n"
-		"Live rows that need network namespaces (root) are left out "
-		"where those\n"
-		"cannot be made.  Paths are lo, lan and wan; rows are udp, "
-		"tcp, and names\n"
+		"In the simulator the same seed gives the same figures on every machine.\n"
+		"Live rows that need network namespaces (root) are left out where those\n"
+		"cannot be made.  Paths are lo, lan and wan; rows are udp, tcp, and names\n"
 		"of configs.\n"
 		"\n"
 		"  nopal reproduce ctp-table2\n"

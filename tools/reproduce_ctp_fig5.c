@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_ctp_fig5.c -- sound that is played while it arrives: UDP, CTP-Bulk
- * and CTP-Audio where packets get lost.  Bridges et al., CTP, ToN 2007, section
- * V.C.1 and figure 5.
+ * reproduce_ctp_fig5.c -- sound that is played while it arrives: UDP, CTP-Bulk and CTP-Audio where
+ * packets get lost.  Bridges et al., CTP, ToN 2007, section V.C.1 and figure 5.
  *
- * 1500 packets at 128 kbit/s, of 400 bytes every 25 ms; the player begins 3 s after
- * the first of them came.  Loss is added where packets enter the receiving host, in
- * that direction alone.  The figure has no numbers in its text, so that shapes are
- * what can be held against it.  UDP is ctp_minimal: a datagram a packet and no
- * promise.  A packet that is not there 5 s after the last was due is late where the
- * composition promised it, and lost where it did not.
+ * 1500 packets at 128 kbit/s, of 400 bytes every 25 ms; the player begins 3 s after the first of
+ * them came.  Loss is added where packets enter the receiving host, in that direction alone.  The
+ * figure has no numbers in its text, so that shapes are what can be held against it.  UDP is
+ * ctp_minimal: a datagram a packet and no promise.  A packet that is not there 5 s after the last
+ * was due is late where the composition promised it, and lost where it did not.
  */
 #include <stdlib.h>
 
@@ -30,8 +28,7 @@ enum {
 #define FIG5_INTERVAL_NS (25 * NOPAL_MILLISECOND)
 #define FIG5_BUFFER_NS	 (3000 * NOPAL_MILLISECOND)
 
-static const char *const fig5_losses[FIG5_LOSSES] = { "0",  "2",  "5",
-						      "10", "15", "20" };
+static const char *const fig5_losses[FIG5_LOSSES] = { "0", "2", "5", "10", "15", "20" };
 enum { FIG5_NO_LOSS = 0, FIG5_LITTLE_LOSS = 2, FIG5_MUCH_LOSS = 3 };
 
 enum { FIG5_UDP, FIG5_BULK, FIG5_AUDIO, FIG5_PROTOCOLS };
@@ -45,10 +42,8 @@ static const struct fig5_place {
 	bool live, wide;
 	const char *word, *area, *link;
 } fig5_places[] = {
-	{ false, true, "wan", "wide area, simulated",
-	  "rate 63mbit delay 206500us fwd: loss %s%%" },
-	{ false, false, "lan", "local area, simulated",
-	  "rate 100mbit delay 72us fwd: loss %s%%" },
+	{ false, true, "wan", "wide area, simulated", "rate 63mbit delay 206500us fwd: loss %s%%" },
+	{ false, false, "lan", "local area, simulated", "rate 100mbit delay 72us fwd: loss %s%%" },
 	{ true, true, "wan", "wide area, live by a relay",
 	  "rate 63mbit delay 206500us fwd: loss %s%%" },
 	{ true, false, "lan", "local area, live by a relay",
@@ -68,13 +63,12 @@ enum fig5_fate { FIG5_ON_TIME, FIG5_LATE, FIG5_LOST, FIG5_FATES };
 static const char *const fig5_fates[FIG5_FATES] = { "on time", "late", "lost" };
 
 /* On time, of all three: 5(a), and of the two that do not wait: 5(b). */
-static struct reproduce_cell fig5_cell(char text[FIG5_TEXT], const char *panel,
-				       int place, int protocol, int loss)
+static struct reproduce_cell fig5_cell(char text[FIG5_TEXT], const char *panel, int place,
+				       int protocol, int loss)
 {
-	snprintf(text, FIG5_TEXT, "%s%s: on time, by loss %%", panel,
-		 fig5_places[place].area);
-	return (struct reproduce_cell){ text, fig5_losses[loss],
-					fig5_protocols[protocol].name, "%" };
+	snprintf(text, FIG5_TEXT, "%s%s: on time, by loss %%", panel, fig5_places[place].area);
+	return (struct reproduce_cell){ text, fig5_losses[loss], fig5_protocols[protocol].name,
+					"%" };
 }
 
 static const char *fig5_panel(int place, bool all)
@@ -85,25 +79,22 @@ static const char *fig5_panel(int place, bool all)
 }
 
 /* All fates of one protocol's packets: 5(c). */
-static void fig5_add_fates(const struct reproduce_options *options, int place,
-			   int protocol, int loss,
-			   const double shares[FIG5_FATES])
+static void fig5_add_fates(const struct reproduce_options *options, int place, int protocol,
+			   int loss, const double shares[FIG5_FATES])
 {
 	char text[FIG5_TEXT];
 
-	snprintf(text, FIG5_TEXT, "%s%s: %s, by loss %%",
-		 protocol == FIG5_BULK ? "5(c) " : "", fig5_places[place].area,
-		 fig5_protocols[protocol].name);
+	snprintf(text, FIG5_TEXT, "%s%s: %s, by loss %%", protocol == FIG5_BULK ? "5(c) " : "",
+		 fig5_places[place].area, fig5_protocols[protocol].name);
 	for (int fate = 0; fate < FIG5_FATES; fate++) {
-		struct reproduce_cell cell = { text, fig5_losses[loss],
-					       fig5_fates[fate], "%" };
+		struct reproduce_cell cell = { text, fig5_losses[loss], fig5_fates[fate], "%" };
 
 		reproduce_add(options->report, &cell, shares[fate]);
 	}
 }
 
-static void fig5_add(const struct reproduce_options *options, int place,
-		     int protocol, int loss, const double shares[FIG5_FATES])
+static void fig5_add(const struct reproduce_options *options, int place, int protocol, int loss,
+		     const double shares[FIG5_FATES])
 {
 	char text[FIG5_TEXT];
 	struct reproduce_cell cell =
@@ -123,8 +114,7 @@ static void fig5_add(const struct reproduce_options *options, int place,
 static void fig5_declare(const struct reproduce_options *options, int place)
 {
 	char text[FIG5_TEXT];
-	struct reproduce_cell cell =
-		fig5_cell(text, fig5_panel(place, true), place, FIG5_UDP, 0);
+	struct reproduce_cell cell = fig5_cell(text, fig5_panel(place, true), place, FIG5_UDP, 0);
 
 	reproduce_declare(options->report, &cell);
 	if (!fig5_places[place].wide)
@@ -134,8 +124,8 @@ static void fig5_declare(const struct reproduce_options *options, int place)
 }
 
 /* The mean share on time. */
-static double fig5_on_time(const struct reproduce_options *options, int place,
-			   int protocol, int loss)
+static double fig5_on_time(const struct reproduce_options *options, int place, int protocol,
+			   int loss)
 {
 	char text[FIG5_TEXT];
 	struct reproduce_cell cell =
@@ -151,8 +141,7 @@ static uint32_t fig5_packets(const struct reproduce_options *options)
 	return options->quick ? FIG5_PACKETS_QUICK : FIG5_PACKETS;
 }
 
-static struct playout fig5_playout(const struct reproduce_options *options,
-				   struct nopal_plan *plan)
+static struct playout fig5_playout(const struct reproduce_options *options, struct nopal_plan *plan)
 {
 	return (struct playout){
 		.plan = plan,
@@ -163,12 +152,11 @@ static struct playout fig5_playout(const struct reproduce_options *options,
 	};
 }
 
-static void fig5_note(const struct reproduce_options *options, int place,
-		      int protocol, int loss, const struct playout *playout)
+static void fig5_note(const struct reproduce_options *options, int place, int protocol, int loss,
+		      const struct playout *playout)
 {
 	double whole = (double)playout->count / FIG5_PERCENT;
-	double shares[FIG5_FATES] = { playout->on_time / whole,
-				      playout->late / whole,
+	double shares[FIG5_FATES] = { playout->on_time / whole, playout->late / whole,
 				      playout->lost / whole };
 
 	fig5_add(options, place, protocol, loss, shares);
@@ -179,20 +167,19 @@ static bool fig5_wanted(const struct reproduce_options *options, int protocol)
 	return reproduce_wanted(options->rows, fig5_protocols[protocol].config);
 }
 
-static bool fig5_link(const struct reproduce_options *options, int place,
-		      int loss, int run, struct reproduce_place *ret_place)
+static bool fig5_link(const struct reproduce_options *options, int place, int loss, int run,
+		      struct reproduce_place *ret_place)
 {
 	char words[FIG5_TEXT];
 
-	snprintf(words, sizeof(words), fig5_places[place].link,
-		 fig5_losses[loss]);
+	snprintf(words, sizeof(words), fig5_places[place].link, fig5_losses[loss]);
 	/* only its words: a relay is not a pair of hosts */
-	return reproduce_place_open(ret_place, options, REPRODUCE_SIMULATED,
-				    words, options->seed + (uint64_t)run);
+	return reproduce_place_open(ret_place, options, REPRODUCE_SIMULATED, words,
+				    options->seed + (uint64_t)run);
 }
 
-static bool fig5_simulate(const struct reproduce_options *options, int place,
-			  int protocol, struct nopal_plan *plan)
+static bool fig5_simulate(const struct reproduce_options *options, int place, int protocol,
+			  struct nopal_plan *plan)
 {
 	struct reproduce_place where;
 
@@ -203,9 +190,7 @@ static bool fig5_simulate(const struct reproduce_options *options, int place,
 
 			if (!fig5_link(options, place, loss, run, &where))
 				return false;
-			link = (struct trips_link){ &where.forward,
-						    &where.reverse,
-						    where.seed };
+			link = (struct trips_link){ &where.forward, &where.reverse, where.seed };
 			if (!playout_simulate(&playout, &link))
 				return false;
 			fig5_note(options, place, protocol, loss, &playout);
@@ -232,8 +217,7 @@ static bool fig5_live(const struct reproduce_options *options, int place,
 		};
 		for (int i = 0; i < FIG5_PROTOCOLS; i++)
 			if (plans[i]) {
-				playouts[count] =
-					fig5_playout(options, plans[i]);
+				playouts[count] = fig5_playout(options, plans[i]);
 				playouts[count++].link = loss;
 			}
 	}
@@ -243,8 +227,7 @@ static bool fig5_live(const struct reproduce_options *options, int place,
 	for (int loss = 0; loss < FIG5_LOSSES; loss++)
 		for (int i = 0; i < FIG5_PROTOCOLS; i++)
 			if (plans[i])
-				fig5_note(options, place, i, loss,
-					  &playouts[count++]);
+				fig5_note(options, place, i, loss, &playouts[count++]);
 	return true;
 }
 
@@ -252,8 +235,7 @@ static bool fig5_place_run(const struct reproduce_options *options, int place,
 			   struct nopal_plan *const plans[FIG5_PROTOCOLS])
 {
 	bool live = fig5_places[place].live, good = true;
-	int runs =
-		live && !options->runs_given ? FIG5_LIVE_RUNS : options->runs;
+	int runs = live && !options->runs_given ? FIG5_LIVE_RUNS : options->runs;
 
 	reproduce_say(options, "%s", fig5_places[place].area);
 	fig5_declare(options, place);
@@ -266,12 +248,10 @@ static bool fig5_place_run(const struct reproduce_options *options, int place,
 
 /* -------------------------------------------------------------------- claims */
 
-static void fig5_claims_wide(const struct reproduce_options *options, int place,
-			     const char *why)
+static void fig5_claims_wide(const struct reproduce_options *options, int place, const char *why)
 {
 	double bulk = fig5_on_time(options, place, FIG5_BULK, FIG5_LITTLE_LOSS),
-	       audio = fig5_on_time(options, place, FIG5_AUDIO,
-				    FIG5_LITTLE_LOSS),
+	       audio = fig5_on_time(options, place, FIG5_AUDIO, FIG5_LITTLE_LOSS),
 	       udp = fig5_on_time(options, place, FIG5_UDP, FIG5_LITTLE_LOSS);
 
 	reproduce_claim_less(options->report,
@@ -282,40 +262,31 @@ static void fig5_claims_wide(const struct reproduce_options *options, int place,
 			     "in the wide area CTP-Bulk cannot deliver on time "
 			     "under significant loss (5 %) what UDP can",
 			     bulk, udp, why);
-	reproduce_claim_less(options->report,
-			     "CTP-Audio delivers more on time than UDP at 5 %",
+	reproduce_claim_less(options->report, "CTP-Audio delivers more on time than UDP at 5 %",
 			     udp, audio, why);
-	reproduce_claim_less(
-		options->report,
-		"CTP-Audio delivers more on time than UDP at 10 %",
-		fig5_on_time(options, place, FIG5_UDP, FIG5_MUCH_LOSS),
-		fig5_on_time(options, place, FIG5_AUDIO, FIG5_MUCH_LOSS), why);
+	reproduce_claim_less(options->report, "CTP-Audio delivers more on time than UDP at 10 %",
+			     fig5_on_time(options, place, FIG5_UDP, FIG5_MUCH_LOSS),
+			     fig5_on_time(options, place, FIG5_AUDIO, FIG5_MUCH_LOSS), why);
 }
 
 static void fig5_claims(const struct reproduce_options *options)
 {
 	int much = FIG5_MUCH_LOSS, none = FIG5_NO_LOSS;
 
-	fig5_claims_wide(options, FIG5_SIM_WIDE,
-			 "% on time, wide area, simulated");
+	fig5_claims_wide(options, FIG5_SIM_WIDE, "% on time, wide area, simulated");
 	fig5_claims_wide(options, FIG5_LIVE_WIDE, "% on time, wide area, live");
-	reproduce_claim_less(
-		options->report,
-		"CTP-Bulk is increasingly late as loss increases: 10 % "
-		"against none",
-		fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, much),
-		fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, none),
-		"% on time, wide area, simulated");
-	reproduce_claim_less(
-		options->report,
-		"in the local area UDP and CTP-Audio compare the same",
-		fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_UDP, much),
-		fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_AUDIO, much),
-		"% on time at 10 %, local area, simulated");
-	reproduce_claim(options->report, "the heights of figure 5's curves",
-			REPRODUCE_UNTESTABLE,
-			"the figure is an image; its text gives neither losses "
-			"nor percentages");
+	reproduce_claim_less(options->report,
+			     "CTP-Bulk is increasingly late as loss increases: 10 % against none",
+			     fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, much),
+			     fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, none),
+			     "% on time, wide area, simulated");
+	reproduce_claim_less(options->report,
+			     "in the local area UDP and CTP-Audio compare the same",
+			     fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_UDP, much),
+			     fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_AUDIO, much),
+			     "% on time at 10 %, local area, simulated");
+	reproduce_claim(options->report, "the heights of figure 5's curves", REPRODUCE_UNTESTABLE,
+			"the figure is an image; its text gives neither losses nor percentages");
 }
 
 static int fig5_run(const struct reproduce_options *options)
@@ -325,8 +296,7 @@ static int fig5_run(const struct reproduce_options *options)
 
 	for (int i = 0; i < FIG5_PROTOCOLS && good; i++)
 		if (fig5_wanted(options, i))
-			good = reproduce_protocol_plan(&fig5_protocols[i],
-						       &plans[i]);
+			good = reproduce_protocol_plan(&fig5_protocols[i], &plans[i]);
 	for (int place = 0; place < FIG5_PLACES && good; place++)
 		if ((fig5_places[place].live ? options->live : options->sim) &&
 		    reproduce_wanted(options->paths, fig5_places[place].word))
@@ -340,8 +310,7 @@ static int fig5_run(const struct reproduce_options *options)
 
 const struct reproduction reproduce_ctp_fig5 = {
 	.name = "ctp-fig5",
-	.summary = "sound on time under loss: UDP, CTP-Bulk, CTP-Audio "
-		   "(figure 5)",
+	.summary = "sound on time under loss: UDP, CTP-Bulk, CTP-Audio (figure 5)",
 	.time = "3 minutes; --sim 2 seconds",
 	.run = fig5_run,
 };

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_ctp_packing.c -- what it gains to specialise the packet path of a
- * composition.  Bridges et al., CTP, ToN 2007, sections V.B (headers) and V.D.
+ * reproduce_ctp_packing.c -- what it gains to specialise the packet path of a composition.  Bridges
+ * et al., CTP, ToN 2007, sections V.B (headers) and V.D.
  *
- * The paper's only optimization was packing and unpacking of its own for each
- * configuration; it gained a little, and its headers stayed at 68 bytes.  Ours
- * carry what the composition uses; a fused unit compiles its handlers and its
- * packing into one.  Both do the same on the wire.  Round trips and bandwidth are
- * over loopback; the time of processing is that of the simulator, both ends, with
- * no kernel between them.
+ * The paper's only optimization was packing and unpacking of its own for each configuration; it
+ * gained a little, and its headers stayed at 68 bytes.  Ours carry what the composition uses; a
+ * fused unit compiles its handlers and its packing into one.  Both do the same on the wire.  Round
+ * trips and bandwidth are over loopback; the time of processing is that of the simulator, both
+ * ends, with no kernel between them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -50,19 +49,14 @@ enum packing_column {
 };
 
 /* `text` is the row's. */
-static struct reproduce_cell packing_cell(char text[PACKING_TEXT], int protocol,
-					  bool fused,
+static struct reproduce_cell packing_cell(char text[PACKING_TEXT], int protocol, bool fused,
 					  enum packing_column column)
 {
 	static const struct reproduce_cell columns[] = {
-		[PACKING_TRIP] = { "live over loopback", NULL, "round trip",
-				   "us" },
-		[PACKING_BANDWIDTH] = { "live over loopback", NULL, "bandwidth",
-					"Mb/s" },
-		[PACKING_PROCESSING] = { "processing, both ends", NULL,
-					 "a message", "ns" },
-		[PACKING_HEADER] = { "headers", NULL, "a data datagram",
-				     "bytes" },
+		[PACKING_TRIP] = { "live over loopback", NULL, "round trip", "us" },
+		[PACKING_BANDWIDTH] = { "live over loopback", NULL, "bandwidth", "Mb/s" },
+		[PACKING_PROCESSING] = { "processing, both ends", NULL, "a message", "ns" },
+		[PACKING_HEADER] = { "headers", NULL, "a data datagram", "bytes" },
 	};
 	struct reproduce_cell cell = columns[column];
 
@@ -72,13 +66,11 @@ static struct reproduce_cell packing_cell(char text[PACKING_TEXT], int protocol,
 	return cell;
 }
 
-static double packing_median(const struct reproduce_options *options,
-			     int protocol, bool fused,
+static double packing_median(const struct reproduce_options *options, int protocol, bool fused,
 			     enum packing_column column)
 {
 	char text[PACKING_TEXT];
-	struct reproduce_cell cell =
-		packing_cell(text, protocol, fused, column);
+	struct reproduce_cell cell = packing_cell(text, protocol, fused, column);
 
 	return reproduce_median(options->report, &cell);
 }
@@ -93,12 +85,10 @@ struct packing {
 	int64_t *trips_ns;
 };
 
-static void packing_add(const struct packing *packing,
-			enum packing_column column, double value)
+static void packing_add(const struct packing *packing, enum packing_column column, double value)
 {
 	char text[PACKING_TEXT];
-	struct reproduce_cell cell =
-		packing_cell(text, packing->protocol, packing->fused, column);
+	struct reproduce_cell cell = packing_cell(text, packing->protocol, packing->fused, column);
 
 	if (!isnan(value))
 		reproduce_add(packing->options->report, &cell, value);
@@ -113,8 +103,7 @@ static bool packing_live(const struct packing *packing)
 		.plan = packing->plan,
 		.bytes = 1,
 		.warm = PACKING_TRIPS_WARM,
-		.count = packing->options->quick ? PACKING_TRIPS_QUICK
-						 : PACKING_TRIPS,
+		.count = packing->options->quick ? PACKING_TRIPS_QUICK : PACKING_TRIPS,
 		.patience_ns = PACKING_PATIENCE_NS,
 		.trips_ns = packing->trips_ns,
 	};
@@ -127,14 +116,12 @@ static bool packing_live(const struct packing *packing)
 		.patience_ns = PACKING_PATIENCE_NS,
 	};
 
-	if (!reproduce_place_trips(&place, &trips) ||
-	    !reproduce_place_volley(&place, &volley))
+	if (!reproduce_place_trips(&place, &trips) || !reproduce_place_volley(&place, &volley))
 		return false;
 	packing_add(packing, PACKING_TRIP, reproduce_trips_median_us(&trips));
 	packing_add(packing, PACKING_BANDWIDTH,
-		    volley.done ? (double)PACKING_MESSAGES * PACKING_BYTES *
-					  PACKING_BITS * NOPAL_MICROSECOND /
-					  (double)volley.sender_ns
+		    volley.done ? (double)PACKING_MESSAGES * PACKING_BYTES * PACKING_BITS *
+					  NOPAL_MICROSECOND / (double)volley.sender_ns
 				: NAN);
 	return true;
 }
@@ -148,38 +135,33 @@ static bool packing_simulate(const struct packing *packing)
 		.plan = packing->plan,
 		.bytes = PACKING_BYTES,
 		.count = PACKING_MESSAGES,
-		.warm = packing->options->quick ? PACKING_VOLLEYS_QUICK
-						: PACKING_VOLLEYS,
+		.warm = packing->options->quick ? PACKING_VOLLEYS_QUICK : PACKING_VOLLEYS,
 		.patience_ns = PACKING_PATIENCE_NS,
 	};
 	int64_t begun_ns;
 
-	if (!reproduce_place_open(&place, packing->options, REPRODUCE_SIMULATED,
-				  PACKING_LINK, packing->options->seed))
+	if (!reproduce_place_open(&place, packing->options, REPRODUCE_SIMULATED, PACKING_LINK,
+				  packing->options->seed))
 		return false;
 	begun_ns = bench_cpu_ns();
 	if (!reproduce_place_volley(&place, &volley))
 		return false;
 	packing_add(packing, PACKING_PROCESSING,
-		    volley.done
-			    ? (double)(bench_cpu_ns() - begun_ns) /
-				      ((volley.warm + 1.0) * PACKING_MESSAGES)
-			    : NAN);
+		    volley.done ? (double)(bench_cpu_ns() - begun_ns) /
+					  ((volley.warm + 1.0) * PACKING_MESSAGES)
+				: NAN);
 	return true;
 }
 
 static void packing_header(const struct packing *packing)
 {
 	char text[PACKING_TEXT];
-	struct reproduce_cell cell =
-		packing_cell(text, packing->protocol, false, PACKING_HEADER);
+	struct reproduce_cell cell = packing_cell(text, packing->protocol, false, PACKING_HEADER);
 
 	if (packing->fused)
 		return;
-	packing_add(packing, PACKING_HEADER,
-		    nopal_plan_header_bytes(packing->plan));
-	reproduce_paper(packing->options->report, &cell, PACKING_PAPER_HEADER,
-			0);
+	packing_add(packing, PACKING_HEADER, nopal_plan_header_bytes(packing->plan));
+	reproduce_paper(packing->options->report, &cell, PACKING_PAPER_HEADER, 0);
 }
 
 /* The plan, or NULL: there is no unit of it, or none at all. */
@@ -195,13 +177,11 @@ static struct nopal_plan *packing_plan(const struct packing *packing)
 	if (plan && !packing->fused)
 		nopal_plan_interpret(plan);
 	if (!plan || !packing->fused ||
-	    strncmp(nopal_plan_runs(plan), PACKING_FUSED,
-		    strlen(PACKING_FUSED)) == 0)
+	    strncmp(nopal_plan_runs(plan), PACKING_FUSED, strlen(PACKING_FUSED)) == 0)
 		return plan;
 	reproduce_note(packing->options->report,
-		       "no fused row of %s: %s; $NOPAL_FUSED names the folder "
-		       "of its unit",
-		       config, nopal_plan_runs(plan));
+		       "no fused row of %s: %s; $NOPAL_FUSED names the folder of its unit", config,
+		       nopal_plan_runs(plan));
 	nopal_plan_unref(plan);
 	return NULL;
 }
@@ -234,8 +214,7 @@ static bool packing_round(struct packing *packing, int run)
 		for (int fused = 0; fused < 2 && good; fused++) {
 			packing->protocol = i;
 			packing->fused = fused;
-			if (reproduce_wanted(options->rows,
-					     packing_protocols[i].config))
+			if (reproduce_wanted(options->rows, packing_protocols[i].config))
 				good = packing_row(packing, run);
 		}
 	return good;
@@ -243,39 +222,30 @@ static bool packing_round(struct packing *packing, int run)
 
 /* -------------------------------------------------------------------- claims */
 
-static void packing_claims(const struct reproduce_options *options,
-			   int protocol)
+static void packing_claims(const struct reproduce_options *options, int protocol)
 {
 	const char *name = packing_protocols[protocol].name;
 	char claim[PACKING_TEXT * 2];
 
-	snprintf(claim, sizeof(claim),
-		 "%s: headers of one's own are shorter than 68 bytes", name);
-	reproduce_claim_less(
-		options->report, claim,
-		packing_median(options, protocol, false, PACKING_HEADER),
-		PACKING_PAPER_HEADER, "bytes");
-	snprintf(claim, sizeof(claim),
-		 "%s: a specialised packet path lowers the latency", name);
-	reproduce_claim_less(
-		options->report, claim,
-		packing_median(options, protocol, true, PACKING_TRIP),
-		packing_median(options, protocol, false, PACKING_TRIP),
-		"us, live, fused against interpreted");
-	snprintf(claim, sizeof(claim),
-		 "%s: a specialised packet path raises the bandwidth", name);
-	reproduce_claim_less(
-		options->report, claim,
-		packing_median(options, protocol, false, PACKING_BANDWIDTH),
-		packing_median(options, protocol, true, PACKING_BANDWIDTH),
-		"Mb/s, live, interpreted against fused");
-	snprintf(claim, sizeof(claim),
-		 "%s: a specialised packet path costs less processing", name);
-	reproduce_claim_less(
-		options->report, claim,
-		packing_median(options, protocol, true, PACKING_PROCESSING),
-		packing_median(options, protocol, false, PACKING_PROCESSING),
-		"ns a message, fused against interpreted");
+	snprintf(claim, sizeof(claim), "%s: headers of one's own are shorter than 68 bytes", name);
+	reproduce_claim_less(options->report, claim,
+			     packing_median(options, protocol, false, PACKING_HEADER),
+			     PACKING_PAPER_HEADER, "bytes");
+	snprintf(claim, sizeof(claim), "%s: a specialised packet path lowers the latency", name);
+	reproduce_claim_less(options->report, claim,
+			     packing_median(options, protocol, true, PACKING_TRIP),
+			     packing_median(options, protocol, false, PACKING_TRIP),
+			     "us, live, fused against interpreted");
+	snprintf(claim, sizeof(claim), "%s: a specialised packet path raises the bandwidth", name);
+	reproduce_claim_less(options->report, claim,
+			     packing_median(options, protocol, false, PACKING_BANDWIDTH),
+			     packing_median(options, protocol, true, PACKING_BANDWIDTH),
+			     "Mb/s, live, interpreted against fused");
+	snprintf(claim, sizeof(claim), "%s: a specialised packet path costs less processing", name);
+	reproduce_claim_less(options->report, claim,
+			     packing_median(options, protocol, true, PACKING_PROCESSING),
+			     packing_median(options, protocol, false, PACKING_PROCESSING),
+			     "ns a message, fused against interpreted");
 }
 
 static int packing_run(const struct reproduce_options *options)
@@ -291,9 +261,8 @@ static int packing_run(const struct reproduce_options *options)
 	free(packing.trips_ns);
 	for (int i = 0; i < PACKING_PROTOCOLS && good; i++)
 		packing_claims(options, i);
-	reproduce_note(options->report,
-		       "claims compare medians of runs; the paper gives no "
-		       "figures for its gain");
+	reproduce_note(options->report, "claims compare medians of runs; the paper gives no "
+					"figures for its gain");
 	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
 }
 

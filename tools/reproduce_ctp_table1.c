@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_ctp_table1.c -- what configurability costs: latency and bandwidth of
- * four compositions beside UDP and TCP.  Bridges et al., CTP, ToN 2007, section
- * V.B and Table I.
+ * reproduce_ctp_table1.c -- what configurability costs: latency and bandwidth of four compositions
+ * beside UDP and TCP.  Bridges et al., CTP, ToN 2007, section V.B and Table I.
  *
- * Latency: the mean of 10 round trips of one byte.  Bandwidth: 1000 messages of
- * 1250 bytes and an answer when all are there; from the first departure to the
- * answer, as the paper says, and from the first arrival to the last, which its
- * figures for the wide area must be: a round trip of 413 ms alone bounds the former
- * at 24 Mbit/s.  Its UDP figure there, with 28 bytes of headers, is a path of about
- * 63 Mbit/s.  Both come after exchanges that are not counted.
+ * Latency: the mean of 10 round trips of one byte.  Bandwidth: 1000 messages of 1250 bytes and an
+ * answer when all are there; from the first departure to the answer, as the paper says, and from
+ * the first arrival to the last, which its figures for the wide area must be: a round trip of 413
+ * ms alone bounds the former at 24 Mbit/s.  Its UDP figure there, with 28 bytes of headers, is a
+ * path of about 63 Mbit/s.  Both come after exchanges that are not counted.
  * What a composition adds to UDP is the difference of a run's median round trips.
  */
 #include <math.h>
@@ -75,23 +73,15 @@ static const struct table1_place {
 	int trips_warm, volleys_warm;
 	int64_t patience_ns;
 } table1_places[] = {
-	{ REPRODUCE_SIMULATED, "lan",
-	  "local area, simulated: 100 Mbit/s, 0.15 ms",
-	  "rate 100mbit delay 72us limit 2000", false, 10, 3,
-	  60 * NOPAL_SECOND },
+	{ REPRODUCE_SIMULATED, "lan", "local area, simulated: 100 Mbit/s, 0.15 ms",
+	  "rate 100mbit delay 72us limit 2000", false, 10, 3, 60 * NOPAL_SECOND },
 	{ REPRODUCE_SIMULATED, "wan", "wide area, simulated: 63 Mbit/s, 413 ms",
-	  "rate 63mbit delay 206500us limit 2000", true, 10, 3,
-	  60 * NOPAL_SECOND },
-	{ REPRODUCE_LOOPBACK, "lo", "loopback, live", NULL, false, 100, 3,
-	  5 * NOPAL_SECOND },
-	{ REPRODUCE_HOSTS, "lan",
-	  "local area, live over an emulated link: 100 Mbit/s, 0.1 ms",
-	  "rate 100mbit delay 50us limit 2000", false, 100, 3,
-	  5 * NOPAL_SECOND },
-	{ REPRODUCE_HOSTS, "wan",
-	  "wide area, live over an emulated link: 63 Mbit/s, 413 ms",
-	  "rate 63mbit delay 206500us limit 2000", true, 1, 2,
-	  30 * NOPAL_SECOND },
+	  "rate 63mbit delay 206500us limit 2000", true, 10, 3, 60 * NOPAL_SECOND },
+	{ REPRODUCE_LOOPBACK, "lo", "loopback, live", NULL, false, 100, 3, 5 * NOPAL_SECOND },
+	{ REPRODUCE_HOSTS, "lan", "local area, live over an emulated link: 100 Mbit/s, 0.1 ms",
+	  "rate 100mbit delay 50us limit 2000", false, 100, 3, 5 * NOPAL_SECOND },
+	{ REPRODUCE_HOSTS, "wan", "wide area, live over an emulated link: 63 Mbit/s, 413 ms",
+	  "rate 63mbit delay 206500us limit 2000", true, 1, 2, 30 * NOPAL_SECOND },
 };
 enum {
 	TABLE1_SIM_LAN,
@@ -111,8 +101,7 @@ enum table1_column {
 	TABLE1_ARRIVAL,
 };
 
-static struct reproduce_cell table1_cell(int place, int row,
-					 enum table1_column column)
+static struct reproduce_cell table1_cell(int place, int row, enum table1_column column)
 {
 	static const struct {
 		const char *name, *unit;
@@ -123,61 +112,51 @@ static struct reproduce_cell table1_cell(int place, int row,
 		[TABLE1_ARRIVAL] = { "at the receiver", "Mb/s" },
 	};
 
-	return (struct reproduce_cell){ table1_places[place].table,
-					table1_rows[row].protocol.name,
-					columns[column].name,
-					columns[column].unit };
+	return (struct reproduce_cell){ table1_places[place].table, table1_rows[row].protocol.name,
+					columns[column].name, columns[column].unit };
 }
 
-static void table1_add(const struct reproduce_options *options, int place,
-		       int row, enum table1_column column, double value)
+static void table1_add(const struct reproduce_options *options, int place, int row,
+		       enum table1_column column, double value)
 {
 	struct reproduce_cell cell = table1_cell(place, row, column);
 
 	if (!isnan(value))
 		reproduce_add(options->report, &cell, value);
 	else
-		reproduce_note(options->report,
-			       "%s, %s: a run ended without its answer",
+		reproduce_note(options->report, "%s, %s: a run ended without its answer",
 			       cell.table, cell.row);
 }
 
-static double table1_mean(const struct reproduce_options *options, int place,
-			  int row, enum table1_column column)
+static double table1_mean(const struct reproduce_options *options, int place, int row,
+			  enum table1_column column)
 {
 	struct reproduce_cell cell = table1_cell(place, row, column);
 
 	return reproduce_mean(options->report, &cell);
 }
 
-static void table1_paper(const struct reproduce_options *options, int place,
-			 int row)
+static void table1_paper(const struct reproduce_options *options, int place, int row)
 {
 	bool wide = table1_places[place].wide;
-	const struct table1_paper *paper =
-		wide ? &table1_rows[row].wide : &table1_rows[row].local;
+	const struct table1_paper *paper = wide ? &table1_rows[row].wide : &table1_rows[row].local;
 	struct reproduce_cell latency = table1_cell(place, row, TABLE1_LATENCY),
 			      over = table1_cell(place, row, TABLE1_OVER_UDP),
 			      bandwidth = table1_cell(place, row,
-						      wide ? TABLE1_ARRIVAL
-							   : TABLE1_BANDWIDTH);
+						      wide ? TABLE1_ARRIVAL : TABLE1_BANDWIDTH);
 
 	for (int i = TABLE1_LATENCY; i <= TABLE1_ARRIVAL; i++) {
-		struct reproduce_cell cell =
-			table1_cell(place, row, (enum table1_column)i);
+		struct reproduce_cell cell = table1_cell(place, row, (enum table1_column)i);
 
 		reproduce_declare(options->report, &cell);
 	}
-	reproduce_paper(options->report, &latency, paper->latency,
-			paper->latency_deviation);
+	reproduce_paper(options->report, &latency, paper->latency, paper->latency_deviation);
 	if (row != TABLE1_UDP && !wide)
 		reproduce_paper(options->report, &over,
-				(paper->latency -
-				 table1_rows[TABLE1_UDP].local.latency) *
+				(paper->latency - table1_rows[TABLE1_UDP].local.latency) *
 					NOPAL_MILLISECOND / NOPAL_MICROSECOND,
 				0);
-	reproduce_paper(options->report, &bandwidth, paper->bandwidth,
-			paper->bandwidth_deviation);
+	reproduce_paper(options->report, &bandwidth, paper->bandwidth, paper->bandwidth_deviation);
 }
 
 /* ---------------------------------------------------------------------- runs */
@@ -190,8 +169,7 @@ static double table1_mbps(uint32_t messages, int64_t took_ns)
 }
 
 /* How long the link itself takes for a datagram. */
-static int64_t table1_wire_ns(const struct reproduce_place *place,
-			      int64_t bytes)
+static int64_t table1_wire_ns(const struct reproduce_place *place, int64_t bytes)
 {
 	return (bytes + TABLE1_HEADER_BYTES) * TABLE1_BITS * NOPAL_SECOND /
 	       (int64_t)place->forward.rate_bps;
@@ -203,8 +181,7 @@ static double table1_udp(const struct reproduce_options *options,
 {
 	int64_t there_ns = place->forward.delay_ns,
 		one_ns = table1_wire_ns(place, TABLE1_MESSAGE_BYTES),
-		trip_ns = 2 *
-			  (there_ns + table1_wire_ns(place, TABLE1_TRIP_BYTES)),
+		trip_ns = 2 * (there_ns + table1_wire_ns(place, TABLE1_TRIP_BYTES)),
 		volley_ns = TABLE1_MESSAGES * one_ns + 2 * there_ns +
 			    table1_wire_ns(place, TABLE1_ANSWER_BYTES);
 	double ms = (double)trip_ns / NOPAL_MILLISECOND;
@@ -213,8 +190,7 @@ static double table1_udp(const struct reproduce_options *options,
 	table1_add(options, where, TABLE1_UDP, TABLE1_BANDWIDTH,
 		   table1_mbps(TABLE1_MESSAGES, volley_ns));
 	table1_add(options, where, TABLE1_UDP, TABLE1_ARRIVAL,
-		   table1_mbps(TABLE1_MESSAGES - 1,
-			       (TABLE1_MESSAGES - 1) * one_ns));
+		   table1_mbps(TABLE1_MESSAGES - 1, (TABLE1_MESSAGES - 1) * one_ns));
 	return (double)trip_ns / NOPAL_MICROSECOND;
 }
 
@@ -223,9 +199,8 @@ struct table1_trip {
 	double mean_ms, median_us;
 };
 
-static bool table1_latency(const struct reproduce_place *place, int where,
-			   int row, struct nopal_plan *plan,
-			   struct table1_trip *ret_trip)
+static bool table1_latency(const struct reproduce_place *place, int where, int row,
+			   struct nopal_plan *plan, struct table1_trip *ret_trip)
 {
 	int64_t trips_ns[TABLE1_TRIPS];
 	struct trips trips = {
@@ -246,8 +221,8 @@ static bool table1_latency(const struct reproduce_place *place, int where,
 }
 
 static bool table1_bandwidth(const struct reproduce_options *options,
-			     const struct reproduce_place *place, int where,
-			     int row, struct nopal_plan *plan)
+			     const struct reproduce_place *place, int where, int row,
+			     struct nopal_plan *plan)
 {
 	struct volley volley = {
 		.kind = table1_rows[row].protocol.kind,
@@ -261,19 +236,15 @@ static bool table1_bandwidth(const struct reproduce_options *options,
 	if (!reproduce_place_volley(place, &volley))
 		return false;
 	table1_add(options, where, row, TABLE1_BANDWIDTH,
-		   volley.done ? table1_mbps(TABLE1_MESSAGES, volley.sender_ns)
-			       : NAN);
+		   volley.done ? table1_mbps(TABLE1_MESSAGES, volley.sender_ns) : NAN);
 	table1_add(options, where, row, TABLE1_ARRIVAL,
-		   volley.done ? table1_mbps(TABLE1_MESSAGES - 1,
-					     volley.receiver_ns)
-			       : NAN);
+		   volley.done ? table1_mbps(TABLE1_MESSAGES - 1, volley.receiver_ns) : NAN);
 	return true;
 }
 
 /* One run of a row; `udp_us` is the run's round trip of UDP. */
-static bool table1_row(const struct reproduce_options *options,
-		       const struct reproduce_place *place, int where, int row,
-		       double *udp_us)
+static bool table1_row(const struct reproduce_options *options, const struct reproduce_place *place,
+		       int where, int row, double *udp_us)
 {
 	const struct reproduce_protocol *protocol = &table1_rows[row].protocol;
 	struct nopal_plan *plan;
@@ -282,8 +253,7 @@ static bool table1_row(const struct reproduce_options *options,
 
 	if (place->world == REPRODUCE_SIMULATED && protocol->kind == TRIPS_UDP)
 		*udp_us = table1_udp(options, place, where);
-	if (place->world == REPRODUCE_SIMULATED &&
-	    protocol->kind != TRIPS_CONFIG)
+	if (place->world == REPRODUCE_SIMULATED && protocol->kind != TRIPS_CONFIG)
 		return true;
 	good = reproduce_protocol_plan(protocol, &plan) &&
 	       table1_latency(place, where, row, plan, &trip) &&
@@ -295,28 +265,24 @@ static bool table1_row(const struct reproduce_options *options,
 	if (row == TABLE1_UDP)
 		*udp_us = trip.median_us;
 	else if (!isnan(*udp_us))
-		table1_add(options, where, row, TABLE1_OVER_UDP,
-			   trip.median_us - *udp_us);
+		table1_add(options, where, row, TABLE1_OVER_UDP, trip.median_us - *udp_us);
 	return true;
 }
 
 static bool table1_wanted(const struct reproduce_options *options, int row)
 {
-	return reproduce_wanted(options->rows,
-				table1_rows[row].protocol.config);
+	return reproduce_wanted(options->rows, table1_rows[row].protocol.config);
 }
 
 /* One run of all rows; false: the machine refuses. */
-static bool table1_round(const struct reproduce_options *options, int where,
-			 int run)
+static bool table1_round(const struct reproduce_options *options, int where, int run)
 {
 	struct reproduce_place place;
 	double udp_us = NAN;
 	bool good;
 
 	if (!reproduce_place_open(&place, options, table1_places[where].world,
-				  table1_places[where].link,
-				  options->seed + (uint64_t)run))
+				  table1_places[where].link, options->seed + (uint64_t)run))
 		return false;
 	good = true;
 	for (int row = 0; row < TABLE1_ROWS && good; row++)
@@ -332,8 +298,7 @@ static int table1_runs(const struct reproduce_options *options, int where)
 		return options->runs;
 	if (options->quick)
 		return 0;
-	return options->runs < TABLE1_WIDE_RUNS ? options->runs
-						: TABLE1_WIDE_RUNS;
+	return options->runs < TABLE1_WIDE_RUNS ? options->runs : TABLE1_WIDE_RUNS;
 }
 
 static void table1_place(const struct reproduce_options *options, int where)
@@ -344,8 +309,8 @@ static void table1_place(const struct reproduce_options *options, int where)
 		if (table1_wanted(options, row))
 			table1_paper(options, where, row);
 	for (int run = 0; run < runs; run++) {
-		reproduce_say(options, "%s: run %d of %d",
-			      table1_places[where].table, run + 1, runs);
+		reproduce_say(options, "%s: run %d of %d", table1_places[where].table, run + 1,
+			      runs);
 		if (!table1_round(options, where, run))
 			return;
 	}
@@ -356,10 +321,8 @@ static void table1_place(const struct reproduce_options *options, int where)
 /* A median: one of ten trips that waits for the processor spoils a run. */
 static double table1_over(const struct reproduce_options *options, int row)
 {
-	struct reproduce_cell lan = table1_cell(TABLE1_LIVE_LAN, row,
-						TABLE1_OVER_UDP),
-			      loopback = table1_cell(TABLE1_LOOPBACK, row,
-						     TABLE1_OVER_UDP);
+	struct reproduce_cell lan = table1_cell(TABLE1_LIVE_LAN, row, TABLE1_OVER_UDP),
+			      loopback = table1_cell(TABLE1_LOOPBACK, row, TABLE1_OVER_UDP);
 	double over = reproduce_median(options->report, &loopback);
 
 	return isnan(over) ? reproduce_median(options->report, &lan) : over;
@@ -367,52 +330,41 @@ static double table1_over(const struct reproduce_options *options, int row)
 
 static void table1_claims_latency(const struct reproduce_options *options)
 {
-	double tcp = table1_over(options, TABLE1_TCP),
-	       bulk = table1_over(options, TABLE1_BULK),
+	double tcp = table1_over(options, TABLE1_TCP), bulk = table1_over(options, TABLE1_BULK),
 	       minimal = table1_over(options, TABLE1_MINIMAL),
 	       fifo = table1_over(options, TABLE1_FIFO);
 
 	reproduce_claim_less(options->report,
 			     "CTP-Minimal costs about 100 us a round trip over "
 			     "UDP (121 in the table), or less",
-			     minimal, 121,
-			     "us over UDP, live, medians of runs");
+			     minimal, 121, "us over UDP, live, medians of runs");
 	reproduce_claim_less(options->report,
 			     "CTP-LossyFIFO adds next to nothing to "
 			     "CTP-Minimal (6 us in the table)",
-			     fifo - minimal, 6,
-			     "us more, live, medians of runs");
+			     fifo - minimal, 6, "us more, live, medians of runs");
 	reproduce_claim_less(options->report,
-			     "what does more costs more: CTP-Minimal against "
-			     "CTP-Bulk",
-			     minimal, bulk,
-			     "us over UDP, live, medians of runs");
+			     "what does more costs more: CTP-Minimal against CTP-Bulk", minimal,
+			     bulk, "us over UDP, live, medians of runs");
 	reproduce_claim_less(options->report,
 			     "CTP-Bulk costs about 200 us a round trip over "
 			     "TCP (218 in the table), or less",
-			     bulk - tcp, 218,
-			     "us over TCP, live, medians of runs");
+			     bulk - tcp, 218, "us over TCP, live, medians of runs");
 	reproduce_claim_less(
 		options->report,
 		"in the wide area the path hides what a composition costs: "
 		"CTP-Bulk within 1 % of UDP",
-		table1_mean(options, TABLE1_SIM_WAN, TABLE1_BULK,
-			    TABLE1_LATENCY),
-		1.01 * table1_mean(options, TABLE1_SIM_WAN, TABLE1_UDP,
-				   TABLE1_LATENCY),
+		table1_mean(options, TABLE1_SIM_WAN, TABLE1_BULK, TABLE1_LATENCY),
+		1.01 * table1_mean(options, TABLE1_SIM_WAN, TABLE1_UDP, TABLE1_LATENCY),
 		"ms, simulated");
 }
 
-static double table1_rate(const struct reproduce_options *options, int where,
-			  int row)
+static double table1_rate(const struct reproduce_options *options, int where, int row)
 {
 	return table1_mean(options, where, row,
-			   table1_places[where].wide ? TABLE1_ARRIVAL
-						     : TABLE1_BANDWIDTH);
+			   table1_places[where].wide ? TABLE1_ARRIVAL : TABLE1_BANDWIDTH);
 }
 
-static void table1_claims_wide(const struct reproduce_options *options,
-			       int where, const char *why)
+static void table1_claims_wide(const struct reproduce_options *options, int where, const char *why)
 {
 	double minimal = table1_rate(options, where, TABLE1_MINIMAL),
 	       video = table1_rate(options, where, TABLE1_VIDEO),
@@ -423,34 +375,28 @@ static void table1_claims_wide(const struct reproduce_options *options,
 			     "in the wide area what has no congestion control "
 			     "is fastest: CTP-Video below CTP-Minimal",
 			     video, minimal, why);
-	reproduce_claim_less(options->report,
-			     "in the wide area CTP-Video is faster than "
-			     "CTP-Bulk",
+	reproduce_claim_less(options->report, "in the wide area CTP-Video is faster than CTP-Bulk",
 			     bulk, video, why);
 	if (table1_places[where].world == REPRODUCE_SIMULATED)
 		return;
-	reproduce_claim_less(options->report,
-			     "in the wide area CTP-Video is faster than TCP",
-			     tcp, video, why);
-	reproduce_claim_less(options->report,
-			     "in the wide area TCP is faster than CTP-Bulk",
-			     bulk, tcp, why);
+	reproduce_claim_less(options->report, "in the wide area CTP-Video is faster than TCP", tcp,
+			     video, why);
+	reproduce_claim_less(options->report, "in the wide area TCP is faster than CTP-Bulk", bulk,
+			     tcp, why);
 }
 
 static void table1_claims(const struct reproduce_options *options)
 {
 	table1_claims_latency(options);
-	reproduce_claim_less(
-		options->report,
-		"CTP-Minimal's bandwidth competes with UDP's: within 10 %",
-		0.9 * table1_rate(options, TABLE1_SIM_LAN, TABLE1_UDP),
-		table1_rate(options, TABLE1_SIM_LAN, TABLE1_MINIMAL),
-		"Mb/s, simulated, 0.9 of UDP against CTP-Minimal");
-	reproduce_claim_less(
-		options->report, "the same on a real machine",
-		0.9 * table1_rate(options, TABLE1_LIVE_LAN, TABLE1_UDP),
-		table1_rate(options, TABLE1_LIVE_LAN, TABLE1_MINIMAL),
-		"Mb/s, live, 0.9 of UDP against CTP-Minimal");
+	reproduce_claim_less(options->report,
+			     "CTP-Minimal's bandwidth competes with UDP's: within 10 %",
+			     0.9 * table1_rate(options, TABLE1_SIM_LAN, TABLE1_UDP),
+			     table1_rate(options, TABLE1_SIM_LAN, TABLE1_MINIMAL),
+			     "Mb/s, simulated, 0.9 of UDP against CTP-Minimal");
+	reproduce_claim_less(options->report, "the same on a real machine",
+			     0.9 * table1_rate(options, TABLE1_LIVE_LAN, TABLE1_UDP),
+			     table1_rate(options, TABLE1_LIVE_LAN, TABLE1_MINIMAL),
+			     "Mb/s, live, 0.9 of UDP against CTP-Minimal");
 	table1_claims_wide(options, TABLE1_SIM_WAN, "Mb/s, simulated");
 	table1_claims_wide(options, TABLE1_LIVE_WAN, "Mb/s, live");
 	reproduce_claim(options->report,
@@ -472,9 +418,8 @@ static int table1_run(const struct reproduce_options *options)
 			table1_place(options, i);
 	}
 	if (options->sim)
-		reproduce_note(options->report,
-			       "simulated, UDP is what the link itself takes, "
-			       "and hosts cost no time");
+		reproduce_note(options->report, "simulated, UDP is what the link itself takes, "
+						"and hosts cost no time");
 	table1_claims(options);
 	return TOOL_GOOD;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_one_to_many.c -- how long a file takes to a server and back: the
- * one-to-many protocol's paper, section 5.1, tables 1 to 3.
+ * reproduce_one_to_many.c -- how long a file takes to a server and back: the one-to-many protocol's
+ * paper, section 5.1, tables 1 to 3.
  *
- * Files of 1 to 32 MB go in pieces, each a packet with the paper's header, by
- * Go-Back-N; every byte is checked as it comes back.  The tables differ by payload,
- * window and wait.  The first column has all three as they are there.  Those of
- * windows of 1, 32 and 128 measure how long to wait, which a fixed wait is too short
- * for where a window takes longer to cross the link.  Beside them a composition that
- * resends only what was lost, the kernel's TCP, and UDT.
+ * Files of 1 to 32 MB go in pieces, each a packet with the paper's header, by Go-Back-N; every byte
+ * is checked as it comes back.  The tables differ by payload, window and wait.  The first column
+ * has all three as they are there.  Those of windows of 1, 32 and 128 measure how long to wait,
+ * which a fixed wait is too short for where a window takes longer to cross the link.  Beside them a
+ * composition that resends only what was lost, the kernel's TCP, and UDT.
  *
- * Simulated, the link is as the paper's best figures are; then it loses, which the
- * paper's did and does not say how often.  Live it is the loopback.
+ * Simulated, the link is as the paper's best figures are; then it loses, which the paper's did and
+ * does not say how often.  Live it is the loopback.
  */
 #include <math.h>
 #include <stdio.h>
@@ -38,15 +37,13 @@ enum {
 #define MANY_UDT	 "echo_udt"
 #define MANY_TOLERANCE	 1.1
 
-static const char *const many_rows[MANY_SIZES] = { "1", "2",  "4",
-						   "8", "16", "32" };
+static const char *const many_rows[MANY_SIZES] = { "1", "2", "4", "8", "16", "32" };
 
 /* The paper's ways, as a config. */
 static const char many_config[] = "transport_driver {}\n"
 				  "resize { mtu = %uB }\n"
 				  "sequenced_segments {}\n"
-				  "%s"
-				  "go_back_n { window = %u  timeout = %ums }\n"
+				  "%sgo_back_n { window = %u  timeout = %ums }\n"
 				  "one_to_many {}\n"
 				  "reliable_fifo {}\n";
 static const char many_measures[] = "rtt_estimation { timeout_min = 10ms }\n";
@@ -57,21 +54,9 @@ static const struct many_table {
 	unsigned payload, window, wait_ms;
 	double paper[MANY_SIZES]; /* seconds */
 } many_tables[MANY_PAPER_TABLES] = {
-	{ "Table 1",
-	  1024,
-	  32,
-	  50,
-	  { 1.743, 3.375, 6.784, 13.735, 27.694, 55.394 } },
-	{ "Table 2",
-	  8096,
-	  128,
-	  10,
-	  { 0.463, 0.867, 1.654, 3.166, 6.279, 12.563 } },
-	{ "Table 3",
-	  8096,
-	  1,
-	  10,
-	  { 1.187, 2.658, 4.795, 9.323, 18.333, 38.152 } },
+	{ "Table 1", 1024, 32, 50, { 1.743, 3.375, 6.784, 13.735, 27.694, 55.394 } },
+	{ "Table 2", 8096, 128, 10, { 0.463, 0.867, 1.654, 3.166, 6.279, 12.563 } },
+	{ "Table 3", 8096, 1, 10, { 1.187, 2.658, 4.795, 9.323, 18.333, 38.152 } },
 };
 enum { MANY_UNTWEAKED, MANY_TWEAKED, MANY_STOP_AND_WAIT };
 
@@ -130,14 +115,12 @@ struct many {
 /* --------------------------------------------------------------------- cells */
 
 /* `text` is the table's. */
-static struct reproduce_cell many_cell(const struct many *many,
-				       char text[MANY_TEXT], int place,
+static struct reproduce_cell many_cell(const struct many *many, char text[MANY_TEXT], int place,
 				       int column, int row)
 {
-	snprintf(text, MANY_TEXT, "%s, %s; MB there and back",
-		 many->table->name, many_places[place].text);
-	return (struct reproduce_cell){ text, many_rows[row],
-					many_columns[column].name, "s" };
+	snprintf(text, MANY_TEXT, "%s, %s; MB there and back", many->table->name,
+		 many_places[place].text);
+	return (struct reproduce_cell){ text, many_rows[row], many_columns[column].name, "s" };
 }
 
 static double many_mean(const struct many *many, int place, int column, int row)
@@ -179,11 +162,9 @@ static bool many_wants(const struct many *many, int place, int column)
 
 /* ---------------------------------------------------------------------- runs */
 
-static const struct many_table *many_table_of(const struct many *many,
-					      int column)
+static const struct many_table *many_table_of(const struct many *many, int column)
 {
-	return many_columns[column].table_1 ? &many_tables[MANY_UNTWEAKED]
-					    : many->table;
+	return many_columns[column].table_1 ? &many_tables[MANY_UNTWEAKED] : many->table;
 }
 
 static struct nopal_plan *many_plan(const struct many *many, int column)
@@ -195,13 +176,11 @@ static struct nopal_plan *many_plan(const struct many *many, int column)
 	char text[MANY_TEXT];
 
 	nopal_problems_init(&problems);
-	snprintf(text, sizeof(text), many_config,
-		 table->payload + MANY_HEADER + MANY_OVERHEAD,
-		 how->fixed ? "" : many_measures,
-		 how->window ? how->window : table->window, table->wait_ms);
-	plan = how->kind == MANY_GO_BACK
-		       ? nopal_plan_parse(text, "one_to_many", NULL, &problems)
-		       : nopal_plan_load("bulk", NULL, &problems);
+	snprintf(text, sizeof(text), many_config, table->payload + MANY_HEADER + MANY_OVERHEAD,
+		 how->fixed ? "" : many_measures, how->window ? how->window : table->window,
+		 table->wait_ms);
+	plan = how->kind == MANY_GO_BACK ? nopal_plan_parse(text, "one_to_many", NULL, &problems)
+					 : nopal_plan_load("bulk", NULL, &problems);
 	tool_problems(&problems);
 	if (plan)
 		nopal_plan_interpret(plan);
@@ -222,9 +201,8 @@ static bool many_udt(const struct many *many, struct echo *echo)
 				  path);
 		return false;
 	}
-	snprintf(command, sizeof(command), "'%s' %llu %u %d", path,
-		 (unsigned long long)echo->size, (unsigned)echo->piece,
-		 ECHO_AHEAD);
+	snprintf(command, sizeof(command), "'%s' %llu %u %d", path, (unsigned long long)echo->size,
+		 (unsigned)echo->piece, ECHO_AHEAD);
 	fflush(stdout);
 	said = popen(command, "r");
 	echo->done = said && fscanf(said, "%lld", &took_ns) == 1;
@@ -235,18 +213,16 @@ static bool many_udt(const struct many *many, struct echo *echo)
 }
 
 /* False: the machine refuses. */
-static bool many_transfer(const struct many *many, int place, int column,
-			  struct echo *echo, int run)
+static bool many_transfer(const struct many *many, int place, int column, struct echo *echo,
+			  int run)
 {
 	struct reproduce_place where;
 	bool good;
 
 	if (many_columns[column].kind == MANY_OVER_UDT)
 		return many_udt(many, echo);
-	if (!reproduce_place_open(&where, many->options,
-				  many_places[place].world,
-				  many_places[place].link,
-				  many->options->seed + (uint64_t)run))
+	if (!reproduce_place_open(&where, many->options, many_places[place].world,
+				  many_places[place].link, many->options->seed + (uint64_t)run))
 		return false;
 	good = reproduce_place_echo(&where, echo);
 	reproduce_place_close(&where, many->options);
@@ -269,11 +245,9 @@ static bool many_test(const struct many *many, int place, int column, int row,
 	if (!many_transfer(many, place, column, &echo, run))
 		return false;
 	if (echo.done)
-		reproduce_add(many->options->report, &cell,
-			      (double)echo.took_ns / NOPAL_SECOND);
+		reproduce_add(many->options->report, &cell, (double)echo.took_ns / NOPAL_SECOND);
 	else
-		reproduce_note(many->options->report,
-			       "%s, %s MB, %s: not all came back as it was",
+		reproduce_note(many->options->report, "%s, %s MB, %s: not all came back as it was",
 			       cell.column, cell.row, many_places[place].text);
 	return true;
 }
@@ -281,14 +255,12 @@ static bool many_test(const struct many *many, int place, int column, int row,
 /* Where nothing is random all runs are the same; UDT takes its time. */
 static int many_runs(const struct many *many, int place, int column)
 {
-	bool random = many_places[place].lossy ||
-		      many_places[place].world != REPRODUCE_SIMULATED;
+	bool random = many_places[place].lossy || many_places[place].world != REPRODUCE_SIMULATED;
 	int runs = many->options->runs;
 
 	if (!random)
 		return 1;
-	return many_columns[column].kind == MANY_OVER_UDT &&
-			       !many->options->runs_given &&
+	return many_columns[column].kind == MANY_OVER_UDT && !many->options->runs_given &&
 			       runs > MANY_RUNS_SLOW
 		       ? MANY_RUNS_SLOW
 		       : runs;
@@ -302,14 +274,12 @@ static void many_column_run(const struct many *many, int place, int column)
 	bool good = plan || !config;
 
 	for (int row = 0; good && row < many_sizes(many, place); row++) {
-		for (int run = 0; good && run < many_runs(many, place, column);
-		     run++)
+		for (int run = 0; good && run < many_runs(many, place, column); run++)
 			good = many_test(many, place, column, row, plan, run);
 		if (good)
 			reproduce_say(many->options, "%s, %s, %s MB: %.3f s",
-				      many_places[place].text,
-				      many_columns[column].name, many_rows[row],
-				      many_mean(many, place, column, row));
+				      many_places[place].text, many_columns[column].name,
+				      many_rows[row], many_mean(many, place, column, row));
 	}
 	nopal_plan_unref(plan);
 }
@@ -318,11 +288,9 @@ static void many_paper(const struct many *many, int place)
 {
 	for (int row = 0; row < many_sizes(many, place); row++) {
 		char text[MANY_TEXT];
-		struct reproduce_cell cell =
-			many_cell(many, text, place, MANY_AS_THERE, row);
+		struct reproduce_cell cell = many_cell(many, text, place, MANY_AS_THERE, row);
 
-		reproduce_paper(many->options->report, &cell,
-				many->table->paper[row], 0);
+		reproduce_paper(many->options->report, &cell, many->table->paper[row], 0);
 	}
 }
 
@@ -349,13 +317,12 @@ static int many_own(const struct many *many)
 }
 
 /* The time of the largest file of a column against that of another one. */
-static void many_claim(const struct many *many, const char *claim, int place,
-		       int less, int more, const char *why)
+static void many_claim(const struct many *many, const char *claim, int place, int less, int more,
+		       const char *why)
 {
 	int last = many_last(many, place);
 
-	reproduce_claim_less(many->options->report, claim,
-			     many_mean(many, place, less, last),
+	reproduce_claim_less(many->options->report, claim, many_mean(many, place, less, last),
 			     many_mean(many, place, more, last), why);
 }
 
@@ -364,26 +331,23 @@ static void many_claim_linear(const struct many *many)
 {
 	int last = many_last(many, MANY_CALM), own = many_own(many);
 
-	reproduce_claim_less(
-		many->options->report, "the time grows no faster than the file",
-		many_mean(many, MANY_CALM, own, last) / (double)(1 << last),
-		many_mean(many, MANY_CALM, own, 0),
-		"s a MB, simulated, largest file against 1 MB");
+	reproduce_claim_less(many->options->report, "the time grows no faster than the file",
+			     many_mean(many, MANY_CALM, own, last) / (double)(1 << last),
+			     many_mean(many, MANY_CALM, own, 0),
+			     "s a MB, simulated, largest file against 1 MB");
 }
 
 static void many_claims(const struct many *many)
 {
 	many_claim_linear(many);
-	many_claim(many, "a window of one packet takes longer", MANY_CALM,
-		   MANY_MANY, MANY_ONE, "s, window 128 against 1");
-	many_claim(many, "a window of one packet takes longer, live", MANY_LIVE,
-		   MANY_MANY, MANY_ONE, "s, window 128 against 1");
-	many_claim(many, "where packets are lost, selective repeat is faster",
-		   MANY_LOSSY, MANY_BULK, MANY_MANY,
-		   "s at 1 % loss, bulk against window 128");
-	many_claim(many, "over loopback UDT is slower than Go-Back-N",
-		   MANY_LIVE, MANY_MANY, MANY_UDT_4,
-		   "s, window 128 against UDT");
+	many_claim(many, "a window of one packet takes longer", MANY_CALM, MANY_MANY, MANY_ONE,
+		   "s, window 128 against 1");
+	many_claim(many, "a window of one packet takes longer, live", MANY_LIVE, MANY_MANY,
+		   MANY_ONE, "s, window 128 against 1");
+	many_claim(many, "where packets are lost, selective repeat is faster", MANY_LOSSY,
+		   MANY_BULK, MANY_MANY, "s at 1 % loss, bulk against window 128");
+	many_claim(many, "over loopback UDT is slower than Go-Back-N", MANY_LIVE, MANY_MANY,
+		   MANY_UDT_4, "s, window 128 against UDT");
 }
 
 /* Does the wait that the paper set do, within a tenth, where ours is measured? */
@@ -391,13 +355,11 @@ static void many_claim_wait(const struct many *many)
 {
 	int last = many_last(many, MANY_CALM);
 
-	reproduce_claim_less(
-		many->options->report,
-		"a fixed wait of the paper's length is long enough",
-		many_mean(many, MANY_CALM, MANY_AS_THERE, last),
-		many_mean(many, MANY_CALM, many_own(many), last) *
-			MANY_TOLERANCE,
-		"s, simulated, against eleven tenths of a measured one");
+	reproduce_claim_less(many->options->report,
+			     "a fixed wait of the paper's length is long enough",
+			     many_mean(many, MANY_CALM, MANY_AS_THERE, last),
+			     many_mean(many, MANY_CALM, many_own(many), last) * MANY_TOLERANCE,
+			     "s, simulated, against eleven tenths of a measured one");
 }
 
 /* What the paper says of pieces of 8096 bytes against those of 1024. */
@@ -405,25 +367,19 @@ static void many_claims_tweaked(const struct many *many)
 {
 	int last = many_last(many, MANY_LOSSY);
 
-	many_claim(many,
-		   "8096 bytes in a window of 128 are faster than 1024 in 32",
-		   MANY_CALM, MANY_MANY, MANY_AS_TABLE_1, "s, simulated");
-	many_claim(many,
-		   "8096 bytes in a window of 128 are faster than 1024 in 32, "
-		   "live",
+	many_claim(many, "8096 bytes in a window of 128 are faster than 1024 in 32", MANY_CALM,
+		   MANY_MANY, MANY_AS_TABLE_1, "s, simulated");
+	many_claim(many, "8096 bytes in a window of 128 are faster than 1024 in 32, live",
 		   MANY_LIVE, MANY_MANY, MANY_AS_TABLE_1, "s, live");
+	reproduce_claim_less(many->options->report,
+			     "where packets are lost, fragments cost more than whole ones",
+			     many_mean(many, MANY_LOSSY, MANY_MANY, last),
+			     many_mean(many, MANY_CUT, MANY_MANY, last),
+			     "s at 1 % loss, 8096 bytes whole against in six");
 	reproduce_claim_less(
-		many->options->report,
-		"where packets are lost, fragments cost more than whole ones",
-		many_mean(many, MANY_LOSSY, MANY_MANY, last),
-		many_mean(many, MANY_CUT, MANY_MANY, last),
-		"s at 1 % loss, 8096 bytes whole against in six");
-	reproduce_claim_less(
-		many->options->report,
-		"where fragments are lost, 1024 bytes are faster than 8096",
+		many->options->report, "where fragments are lost, 1024 bytes are faster than 8096",
 		many_mean(many, MANY_LOSSY, MANY_AS_TABLE_1, last),
-		many_mean(many, MANY_CUT, MANY_MANY, last),
-		"s at 1 % loss, whole against in six");
+		many_mean(many, MANY_CUT, MANY_MANY, last), "s at 1 % loss, whole against in six");
 }
 
 static void many_notes(const struct many *many)
@@ -431,16 +387,13 @@ static void many_notes(const struct many *many)
 	struct reproduce_report *report = many->options->report;
 
 	if (many->options->live)
-		reproduce_note(report,
-			       "the paper's link was 802.11g, and its times "
-			       "those of a whole program; loopback has no "
-			       "delay and no loss, and packets as large as "
-			       "these are whole there");
+		reproduce_note(report, "the paper's link was 802.11g, and its times those of a "
+				       "whole program; loopback has no delay and no loss, and "
+				       "packets as large as these are whole there");
 	if (many->table == &many_tables[MANY_UNTWEAKED])
-		reproduce_note(report,
-			       "the paper's figures of this table are 54 ms "
-			       "for each window of 32 packets, whatever the "
-			       "size: as long as its wait of 50 ms");
+		reproduce_note(report, "the paper's figures of this table are 54 ms "
+				       "for each window of 32 packets, whatever the "
+				       "size: as long as its wait of 50 ms");
 	reproduce_note(report, "what the paper calls MB/s is Mbit/s: 32 MB in "
 			       "12.563 s are 2.7 MB/s each way");
 }

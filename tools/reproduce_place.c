@@ -17,15 +17,12 @@ static bool place_words(struct reproduce_place *place, const char *link)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	nopal_link_parse(link ? link : "", &place->forward, &place->reverse,
-			 &problems);
+	nopal_link_parse(link ? link : "", &place->forward, &place->reverse, &problems);
 	return !tool_problems(&problems);
 }
 
-bool reproduce_place_open(struct reproduce_place *place,
-			  const struct reproduce_options *options,
-			  enum reproduce_world world, const char *link,
-			  uint64_t seed)
+bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_options *options,
+			  enum reproduce_world world, const char *link, uint64_t seed)
 {
 	*place = (struct reproduce_place){ .world = world, .seed = seed };
 	if (!place_words(place, link))
@@ -33,8 +30,7 @@ bool reproduce_place_open(struct reproduce_place *place,
 	if (world != REPRODUCE_HOSTS ||
 	    hosts_open(&place->hosts, &place->forward, &place->reverse, seed))
 		return true;
-	reproduce_refused(options->report,
-			  "no rows over an emulated link: %s; they need root",
+	reproduce_refused(options->report, "no rows over an emulated link: %s; they need root",
 			  place->hosts.why);
 	return false;
 }
@@ -45,17 +41,14 @@ static void place_judge(const struct nopal_link_counters *did,
 	int64_t packets = (int64_t)did->delivered;
 
 	if (did->missed + did->refused > 0)
-		reproduce_note(options->report,
-			       "the emulator dropped packets that its link did "
-			       "not: this machine was too busy");
+		reproduce_note(options->report, "the emulator dropped packets that its link did "
+						"not: this machine was too busy");
 	if (packets > 0 && did->late_sum_ns / packets > PLACE_LATE_NS)
-		reproduce_note(options->report,
-			       "the emulator was late on average: this machine "
-			       "was too busy");
+		reproduce_note(options->report, "the emulator was late on average: this machine "
+						"was too busy");
 }
 
-void reproduce_place_close(struct reproduce_place *place,
-			   const struct reproduce_options *options)
+void reproduce_place_close(struct reproduce_place *place, const struct reproduce_options *options)
 {
 	struct nopal_link_counters did[2];
 
@@ -68,8 +61,7 @@ void reproduce_place_close(struct reproduce_place *place,
 
 static struct trips_link place_link(const struct reproduce_place *place)
 {
-	return (struct trips_link){ &place->forward, &place->reverse,
-				    place->seed };
+	return (struct trips_link){ &place->forward, &place->reverse, place->seed };
 }
 
 static struct bench_place place_pair(const struct reproduce_place *place)
@@ -82,30 +74,25 @@ static struct bench_place place_pair(const struct reproduce_place *place)
 	return loopback;
 }
 
-bool reproduce_place_trips(const struct reproduce_place *place,
-			   struct trips *trips)
+bool reproduce_place_trips(const struct reproduce_place *place, struct trips *trips)
 {
 	struct trips_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
 
-	return place->world == REPRODUCE_SIMULATED
-		       ? trips_simulate(trips, &link)
-		       : trips_run(trips, &pair);
+	return place->world == REPRODUCE_SIMULATED ? trips_simulate(trips, &link)
+						   : trips_run(trips, &pair);
 }
 
-bool reproduce_place_volley(const struct reproduce_place *place,
-			    struct volley *volley)
+bool reproduce_place_volley(const struct reproduce_place *place, struct volley *volley)
 {
 	struct trips_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
 
-	return place->world == REPRODUCE_SIMULATED
-		       ? volley_simulate(volley, &link)
-		       : volley_run(volley, &pair);
+	return place->world == REPRODUCE_SIMULATED ? volley_simulate(volley, &link)
+						   : volley_run(volley, &pair);
 }
 
-bool reproduce_place_echo(const struct reproduce_place *place,
-			  struct echo *echo)
+bool reproduce_place_echo(const struct reproduce_place *place, struct echo *echo)
 {
 	struct trips_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
@@ -123,8 +110,7 @@ bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 	if (protocol->kind != TRIPS_CONFIG)
 		return true;
 	nopal_problems_init(&problems);
-	*ret_plan =
-		nopal_plan_load(protocol->config, protocol->sets, &problems);
+	*ret_plan = nopal_plan_load(protocol->config, protocol->sets, &problems);
 	tool_problems(&problems);
 	if (*ret_plan)
 		nopal_plan_interpret(*ret_plan);

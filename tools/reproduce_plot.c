@@ -2,9 +2,9 @@
 /*
  * reproduce_plot.c -- a report as a plot, by gnuplot: a panel for each table.
  *
- * A table whose rows are numbers is a curve for each column, with the deviation
- * as whiskers and the paper's figures as points, logarithmic where it spans much;
- * any other is bars, a panel for each column.
+ * A table whose rows are numbers is a curve for each column, with the deviation as whiskers and the
+ * paper's figures as points, logarithmic where it spans much; any other is bars, a panel for each
+ * column.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,12 +31,10 @@ static bool plot_is_curve(const struct reproduce_table *table)
 	return true;
 }
 
-static bool plot_has(const struct reproduce_table *table, int column,
-		     bool paper)
+static bool plot_has(const struct reproduce_table *table, int column, bool paper)
 {
 	for (int row = 0; row < table->row_count; row++) {
-		const struct reproduce_values *values =
-			reproduce_values_at(table, row, column);
+		const struct reproduce_values *values = reproduce_values_at(table, row, column);
 
 		if (values && (paper ? values->paper : values->count > 0))
 			return true;
@@ -45,20 +43,18 @@ static bool plot_has(const struct reproduce_table *table, int column,
 }
 
 /* "row mean deviation paper" lines of a column; a name is quoted. */
-static void plot_data(const struct reproduce_table *table, int number,
-		      int column, bool curve, FILE *out)
+static void plot_data(const struct reproduce_table *table, int number, int column, bool curve,
+		      FILE *out)
 {
 	fprintf(out, "$t%dc%d << EOD\n", number, column);
 	for (int row = 0; row < table->row_count; row++) {
-		const struct reproduce_values *values =
-			reproduce_values_at(table, row, column);
+		const struct reproduce_values *values = reproduce_values_at(table, row, column);
 		double deviation = reproduce_values_deviation(values);
 
 		if (!values || values->count == 0)
 			continue;
-		fprintf(out, curve ? "%s %g %g %g\n" : "\"%s\" %g %g %g\n",
-			table->rows[row], reproduce_values_mean(values),
-			isnan(deviation) ? 0 : deviation,
+		fprintf(out, curve ? "%s %g %g %g\n" : "\"%s\" %g %g %g\n", table->rows[row],
+			reproduce_values_mean(values), isnan(deviation) ? 0 : deviation,
 			values->paper ? values->paper_mean : NAN);
 	}
 	fprintf(out, "EOD\n");
@@ -71,8 +67,8 @@ static bool plot_is_wide(const struct reproduce_table *table)
 
 	for (int row = 0; row < table->row_count; row++)
 		for (int column = 0; column < table->column_count; column++) {
-			double mean = reproduce_values_mean(
-				reproduce_values_at(table, row, column));
+			double mean =
+				reproduce_values_mean(reproduce_values_at(table, row, column));
 
 			if (!(mean > 0))
 				continue;
@@ -82,33 +78,27 @@ static bool plot_is_wide(const struct reproduce_table *table)
 	return most > PLOT_WIDE * least;
 }
 
-static void plot_curves(const struct reproduce_table *table, int number,
-			FILE *out)
+static void plot_curves(const struct reproduce_table *table, int number, FILE *out)
 {
 	const char *comma = "";
 
 	for (int column = 0; column < table->column_count; column++)
 		plot_data(table, number, column, true, out);
-	fprintf(out, "set title \"%s\"\nset ylabel \"%s\"\n", table->name,
-		table->columns[0].unit);
+	fprintf(out, "set title \"%s\"\nset ylabel \"%s\"\n", table->name, table->columns[0].unit);
 	if (plot_is_wide(table))
 		fprintf(out, "set logscale y\nset yrange [*:*]\n");
 	fprintf(out, "plot ");
 	for (int column = 0; column < table->column_count; column++) {
 		if (!plot_has(table, column, false))
 			continue;
-		fprintf(out,
-			"%s$t%dc%d using 1:2:3 with yerrorlines lc %d "
-			"title \"%s\"",
-			comma, number, column, column + 1,
-			table->columns[column].name);
+		fprintf(out, "%s$t%dc%d using 1:2:3 with yerrorlines lc %d title \"%s\"", comma,
+			number, column, column + 1, table->columns[column].name);
 		comma = ", ";
 		if (plot_has(table, column, true))
 			fprintf(out,
 				", $t%dc%d using 1:4 with points lc %d pt 6 "
 				"ps 2 title \"%s, paper\"",
-				number, column, column + 1,
-				table->columns[column].name);
+				number, column, column + 1, table->columns[column].name);
 	}
 	fprintf(out, "\nunset logscale y\nset yrange [0:*]\n");
 }
@@ -119,36 +109,31 @@ static int plot_rows(const struct reproduce_table *table, int column)
 	int rows = 0;
 
 	for (int row = 0; row < table->row_count; row++) {
-		const struct reproduce_values *values =
-			reproduce_values_at(table, row, column);
+		const struct reproduce_values *values = reproduce_values_at(table, row, column);
 
 		rows += values && values->count > 0;
 	}
 	return rows;
 }
 
-static void plot_bars(const struct reproduce_table *table, int number,
-		      int column, FILE *out)
+static void plot_bars(const struct reproduce_table *table, int number, int column, FILE *out)
 {
 	plot_data(table, number, column, false, out);
 	fprintf(out,
 		"set title \"%s: %s\"\nset ylabel \"%s\"\n"
 		"set style fill solid 0.5\nset boxwidth 0.7\n"
 		"set xrange [-0.5:%d.5]\n"
-		"plot $t%dc%d using 0:2:3:xtic(1) with boxerrorbars "
-		"title \"ours\"%s",
-		table->name, table->columns[column].name,
-		table->columns[column].unit, plot_rows(table, column) - 1,
-		number, column, plot_has(table, column, true) ? "" : "\n");
+		"plot $t%dc%d using 0:2:3:xtic(1) with boxerrorbars title \"ours\"%s",
+		table->name, table->columns[column].name, table->columns[column].unit,
+		plot_rows(table, column) - 1, number, column,
+		plot_has(table, column, true) ? "" : "\n");
 	if (plot_has(table, column, true))
-		fprintf(out, ", '' using 0:4 with points pt 6 ps 2 title "
-			     "\"paper\"\n");
+		fprintf(out, ", '' using 0:4 with points pt 6 ps 2 title \"paper\"\n");
 	fprintf(out, "set xrange [*:*]\n");
 }
 
 /* Panels of a table: one where it is a curve, else one a column with values. */
-static int plot_table(const struct reproduce_table *table, int number,
-		      FILE *out)
+static int plot_table(const struct reproduce_table *table, int number, FILE *out)
 {
 	bool curve = plot_is_curve(table);
 	int panels = 0;
@@ -202,8 +187,7 @@ static void plot_script(const void *what, FILE *out)
 bool reproduce_plot(const struct reproduce_report *report, const char *file)
 {
 	int panels = plot_panels(report);
-	struct gnuplot_size size = { .width = PLOT_WIDTH *
-					      plot_abreast(panels) };
+	struct gnuplot_size size = { .width = PLOT_WIDTH * plot_abreast(panels) };
 
 	if (panels == 0)
 		return true;

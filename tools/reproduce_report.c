@@ -41,8 +41,7 @@ static char *report_words(const char *format, va_list arguments)
 
 struct reproduce_report *reproduce_report_new(const char *name)
 {
-	struct reproduce_report *report =
-		report_grown(NULL, 1, sizeof(*report));
+	struct reproduce_report *report = report_grown(NULL, 1, sizeof(*report));
 
 	memset(report, 0, sizeof(*report));
 	report->name = report_text(name);
@@ -92,8 +91,7 @@ void reproduce_report_free(struct reproduce_report *report)
 /* -------------------------------------------------------------------- cells */
 
 /* Places by name, or -1. */
-static int report_table_at(const struct reproduce_report *report,
-			   const char *name)
+static int report_table_at(const struct reproduce_report *report, const char *name)
 {
 	for (int i = 0; i < report->table_count; i++)
 		if (strcmp(report->tables[i].name, name) == 0)
@@ -109,8 +107,7 @@ static int report_row_at(const struct reproduce_table *table, const char *name)
 	return -1;
 }
 
-static int report_column_at(const struct reproduce_table *table,
-			    const char *name)
+static int report_column_at(const struct reproduce_table *table, const char *name)
 {
 	for (int i = 0; i < table->column_count; i++)
 		if (strcmp(table->columns[i].name, name) == 0)
@@ -118,8 +115,7 @@ static int report_column_at(const struct reproduce_table *table,
 	return -1;
 }
 
-static struct reproduce_table *
-report_table_make(struct reproduce_report *report, const char *name)
+static struct reproduce_table *report_table_make(struct reproduce_report *report, const char *name)
 {
 	int at = report_table_at(report, name);
 
@@ -127,17 +123,14 @@ report_table_make(struct reproduce_report *report, const char *name)
 		return &report->tables[at];
 	at = report->table_count++;
 	report->tables =
-		report_grown(report->tables, (size_t)report->table_count,
-			     sizeof(*report->tables));
-	report->tables[at] =
-		(struct reproduce_table){ .name = report_text(name) };
+		report_grown(report->tables, (size_t)report->table_count, sizeof(*report->tables));
+	report->tables[at] = (struct reproduce_table){ .name = report_text(name) };
 	return &report->tables[at];
 }
 
 static int report_row_make(struct reproduce_table *table, const char *name)
 {
-	size_t rows = (size_t)table->row_count + 1,
-	       columns = (size_t)table->column_count;
+	size_t rows = (size_t)table->row_count + 1, columns = (size_t)table->column_count;
 	int at = report_row_at(table, name);
 
 	if (at >= 0)
@@ -154,30 +147,27 @@ static int report_row_make(struct reproduce_table *table, const char *name)
 	return at;
 }
 
-static int report_column_make(struct reproduce_table *table, const char *name,
-			      const char *unit)
+static int report_column_make(struct reproduce_table *table, const char *name, const char *unit)
 {
 	size_t columns = (size_t)table->column_count + 1;
 	int at = report_column_at(table, name);
 
 	if (at >= 0)
 		return at;
-	table->columns =
-		report_grown(table->columns, columns, sizeof(*table->columns));
+	table->columns = report_grown(table->columns, columns, sizeof(*table->columns));
 	at = table->column_count++;
 	table->columns[at].name = report_text(name);
 	table->columns[at].unit = report_text(unit);
 	for (int row = 0; row < table->row_count; row++) {
-		table->cells[row] = report_grown(table->cells[row], columns,
-						 sizeof(**table->cells));
+		table->cells[row] =
+			report_grown(table->cells[row], columns, sizeof(**table->cells));
 		table->cells[row][at] = (struct reproduce_values){ 0 };
 	}
 	return at;
 }
 
-static struct reproduce_values *
-report_cell_make(struct reproduce_report *report,
-		 const struct reproduce_cell *cell)
+static struct reproduce_values *report_cell_make(struct reproduce_report *report,
+						 const struct reproduce_cell *cell)
 {
 	struct reproduce_table *table = report_table_make(report, cell->table);
 	int column = report_column_make(table, cell->column, cell->unit);
@@ -186,9 +176,8 @@ report_cell_make(struct reproduce_report *report,
 	return &table->cells[row][column];
 }
 
-static const struct reproduce_values *
-report_cell_find(const struct reproduce_report *report,
-		 const struct reproduce_cell *cell)
+static const struct reproduce_values *report_cell_find(const struct reproduce_report *report,
+						       const struct reproduce_cell *cell)
 {
 	int at = report_table_at(report, cell->table), row, column;
 
@@ -201,30 +190,25 @@ report_cell_find(const struct reproduce_report *report,
 	return &report->tables[at].cells[row][column];
 }
 
-void reproduce_declare(struct reproduce_report *report,
-		       const struct reproduce_cell *cell)
+void reproduce_declare(struct reproduce_report *report, const struct reproduce_cell *cell)
 {
 	report_cell_make(report, cell);
 }
 
-void reproduce_add(struct reproduce_report *report,
-		   const struct reproduce_cell *cell, double value)
+void reproduce_add(struct reproduce_report *report, const struct reproduce_cell *cell, double value)
 {
 	struct reproduce_values *values = report_cell_make(report, cell);
 
 	if (values->count == values->room) {
-		values->room =
-			values->room ? 2 * values->room : REPORT_FIRST_VALUES;
+		values->room = values->room ? 2 * values->room : REPORT_FIRST_VALUES;
 		values->values =
-			report_grown(values->values, (size_t)values->room,
-				     sizeof(*values->values));
+			report_grown(values->values, (size_t)values->room, sizeof(*values->values));
 	}
 	values->values[values->count++] = value;
 }
 
-void reproduce_paper(struct reproduce_report *report,
-		     const struct reproduce_cell *cell, double mean,
-		     double deviation)
+void reproduce_paper(struct reproduce_report *report, const struct reproduce_cell *cell,
+		     double mean, double deviation)
 {
 	struct reproduce_values *values = report_cell_make(report, cell);
 
@@ -235,8 +219,8 @@ void reproduce_paper(struct reproduce_report *report,
 
 /* --------------------------------------------------------------- statistics */
 
-const struct reproduce_values *
-reproduce_values_at(const struct reproduce_table *table, int row, int column)
+const struct reproduce_values *reproduce_values_at(const struct reproduce_table *table, int row,
+						   int column)
 {
 	const struct reproduce_values *values = &table->cells[row][column];
 
@@ -265,20 +249,17 @@ double reproduce_values_deviation(const struct reproduce_values *values)
 	return sqrt(sum / (values->count - 1));
 }
 
-double reproduce_mean(const struct reproduce_report *report,
-		      const struct reproduce_cell *cell)
+double reproduce_mean(const struct reproduce_report *report, const struct reproduce_cell *cell)
 {
 	return reproduce_values_mean(report_cell_find(report, cell));
 }
 
-double reproduce_deviation(const struct reproduce_report *report,
-			   const struct reproduce_cell *cell)
+double reproduce_deviation(const struct reproduce_report *report, const struct reproduce_cell *cell)
 {
 	return reproduce_values_deviation(report_cell_find(report, cell));
 }
 
-double reproduce_median(const struct reproduce_report *report,
-			const struct reproduce_cell *cell)
+double reproduce_median(const struct reproduce_report *report, const struct reproduce_cell *cell)
 {
 	const struct reproduce_values *values = report_cell_find(report, cell);
 
@@ -287,8 +268,7 @@ double reproduce_median(const struct reproduce_report *report,
 	return bench_spread_of(values->values, values->count).median;
 }
 
-int reproduce_count(const struct reproduce_report *report,
-		    const struct reproduce_cell *cell)
+int reproduce_count(const struct reproduce_report *report, const struct reproduce_cell *cell)
 {
 	const struct reproduce_values *values = report_cell_find(report, cell);
 
@@ -315,11 +295,7 @@ bool reproduce_report_has_values(const struct reproduce_report *report)
 const char *reproduce_number(char *text, size_t room, double value)
 {
 	double size = fabs(value);
-	int digits = size >= 1000  ? 0
-		     : size >= 100 ? 1
-		     : size >= 10  ? 2
-		     : size >= 1   ? 3
-				   : 4;
+	int digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
 
 	snprintf(text, room, "%.*f", digits, value);
 	return text;
@@ -336,8 +312,7 @@ static void report_note(struct reproduce_report *report, char *text)
 			return;
 		}
 	report->notes =
-		report_grown(report->notes, (size_t)report->note_count + 1,
-			     sizeof(*report->notes));
+		report_grown(report->notes, (size_t)report->note_count + 1, sizeof(*report->notes));
 	report->notes[report->note_count++] = text;
 }
 
@@ -364,8 +339,7 @@ static void report_line(struct reproduce_report *report, const char *claim,
 			enum reproduce_verdict verdict, char *why)
 {
 	report->lines =
-		report_grown(report->lines, (size_t)report->line_count + 1,
-			     sizeof(*report->lines));
+		report_grown(report->lines, (size_t)report->line_count + 1, sizeof(*report->lines));
 	report->lines[report->line_count++] = (struct reproduce_line){
 		.claim = report_text(claim),
 		.why = why,
@@ -383,18 +357,16 @@ void reproduce_claim(struct reproduce_report *report, const char *claim,
 	va_end(arguments);
 }
 
-void reproduce_claim_less(struct reproduce_report *report, const char *claim,
-			  double a, double b, const char *why)
+void reproduce_claim_less(struct reproduce_report *report, const char *claim, double a, double b,
+			  const char *why)
 {
 	char text[REPORT_NUMBER_BYTES], other[REPORT_NUMBER_BYTES];
 
 	if (isnan(a) || isnan(b))
 		reproduce_claim(report, claim, REPRODUCE_UNMEASURED, "%s", why);
 	else
-		reproduce_claim(report, claim,
-				a < b ? REPRODUCE_HOLDS : REPRODUCE_FAILS,
-				"%s: %s against %s", why,
-				reproduce_number(text, sizeof(text), a),
+		reproduce_claim(report, claim, a < b ? REPRODUCE_HOLDS : REPRODUCE_FAILS,
+				"%s: %s against %s", why, reproduce_number(text, sizeof(text), a),
 				reproduce_number(other, sizeof(other), b));
 }
 

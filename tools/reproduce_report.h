@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_report.h -- the report of an experiment from its inside: for what
- * prints it, and for tests.  Experiments need reproduce.h alone.
+ * reproduce_report.h -- the report of an experiment from its inside: for what prints it, and for
+ * tests.  Experiments need reproduce.h alone.
  */
 #ifndef NOPAL_REPRODUCE_REPORT_H
 #define NOPAL_REPRODUCE_REPORT_H
@@ -46,8 +46,8 @@ struct reproduce_report *reproduce_report_new(const char *name);
 void reproduce_report_free(struct reproduce_report *report);
 
 /* NULL: nothing was said of this cell. */
-const struct reproduce_values *
-reproduce_values_at(const struct reproduce_table *table, int row, int column);
+const struct reproduce_values *reproduce_values_at(const struct reproduce_table *table, int row,
+						   int column);
 double reproduce_values_mean(const struct reproduce_values *values);
 double reproduce_values_deviation(const struct reproduce_values *values);
 /* Has any cell a value? */
@@ -61,10 +61,10 @@ const char *reproduce_number(char *text, size_t room, double value);
 void reproduce_print(const struct reproduce_report *report, FILE *out);
 void reproduce_print_notes(const struct reproduce_report *report, FILE *out);
 /* reproduce_json.c.  One object.  False: out of memory. */
-bool reproduce_json(const struct reproduce_report *report,
-		    const struct reproduce_options *options, FILE *out);
-/* reproduce_plot.c.  By gnuplot: a panel for each table; the file's suffix names
- * the kind: png, svg or pdf.  False: it was said why. */
+bool reproduce_json(const struct reproduce_report *report, const struct reproduce_options *options,
+		    FILE *out);
+/* reproduce_plot.c.  By gnuplot: a panel for each table; the file's suffix names the kind: png, svg
+ * or pdf.  False: it was said why. */
 bool reproduce_plot(const struct reproduce_report *report, const char *file);
 
 #endif

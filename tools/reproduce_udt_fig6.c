@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_udt_fig6.c -- the processor's time for one flow: TCP, UDP, UDT itself, and
- * our compositions, interpreted and fused, in the same rounds.
+ * reproduce_udt_fig6.c -- the processor's time for one flow: TCP, UDP, UDT itself, and our
+ * compositions, interpreted and fused, in the same rounds.
  *
- * Two network namespaces joined by veth; all rows carry 1400 bytes of payload in a
- * packet and check what arrives.  On path V the kernel carries 64 KiB at once; on W it
- * has no offload, as in the paper, whose packets had 9000 bytes.  The paper's figure
- * is a picture: what its text says of it in numbers is beside ours.
+ * Two network namespaces joined by veth; all rows carry 1400 bytes of payload in a packet and check
+ * what arrives.  On path V the kernel carries 64 KiB at once; on W it has no offload, as in the
+ * paper, whose packets had 9000 bytes.  The paper's figure is a picture: what its text says of it
+ * in numbers is beside ours.
  */
 #include <string.h>
 
@@ -53,11 +53,9 @@ static const char *const fig6_tables[FIG6_PATHS] = {
 
 /* ---------------------------------------------------------------------- cells */
 
-static struct reproduce_cell fig6_cell(int path, int row, const char *column,
-				       const char *unit)
+static struct reproduce_cell fig6_cell(int path, int row, const char *column, const char *unit)
 {
-	return (struct reproduce_cell){ fig6_tables[path], fig6_rows[row].name,
-					column, unit };
+	return (struct reproduce_cell){ fig6_tables[path], fig6_rows[row].name, column, unit };
 }
 
 static struct reproduce_cell fig6_cpu(int path, int row)
@@ -81,15 +79,11 @@ static double fig6_percent(double seconds_a_gigabyte)
 	return FIG6_PERCENT * seconds_a_gigabyte / FIG6_GIGABYTE;
 }
 
-static void fig6_add(const struct reproduce_veth *veth, int row,
-		     const json_t *line)
+static void fig6_add(const struct reproduce_veth *veth, int row, const json_t *line)
 {
-	int path = strcmp(veth_text(line, "path"), fig6_paths[FIG6_V]) == 0
-			   ? FIG6_V
-			   : FIG6_W;
+	int path = strcmp(veth_text(line, "path"), fig6_paths[FIG6_V]) == 0 ? FIG6_V : FIG6_W;
 	struct reproduce_report *report = veth->options->report;
-	struct reproduce_cell cpu = fig6_cpu(path, row),
-			      share = fig6_share(path, row),
+	struct reproduce_cell cpu = fig6_cpu(path, row), share = fig6_share(path, row),
 			      goodput = fig6_goodput(path, row);
 
 	reproduce_add(report, &cpu, veth_cpu(line));
@@ -97,9 +91,8 @@ static void fig6_add(const struct reproduce_veth *veth, int row,
 	reproduce_add(report, &goodput, veth_goodput(line));
 }
 
-/* Section 4.2 has the load of UDT's threads that copy, at the sender and at the
- * receiver, the UDT thread's and the application's; and that TCP and UDP take about
- * half of it. */
+/* Section 4.2 has the load of UDT's threads that copy, at the sender and at the receiver, the UDT
+ * thread's and the application's; and that TCP and UDP take about half of it. */
 #define FIG6_UDT_GBPS	 7.4
 #define FIG6_UDT_PERCENT ((99 + 40 + 90 + 36) / FIG6_UDT_GBPS)
 
@@ -122,8 +115,7 @@ static void fig6_paper(const struct reproduce_options *options, int path,
 
 	if (!reproduce_wanted(options->rows, fig6_rows[paper->row].row))
 		return;
-	reproduce_paper(report, &cpu,
-			paper->percent * FIG6_GIGABYTE / FIG6_PERCENT, 0);
+	reproduce_paper(report, &cpu, paper->percent * FIG6_GIGABYTE / FIG6_PERCENT, 0);
 	reproduce_paper(report, &share, paper->percent, 0);
 	if (paper->gbps > 0)
 		reproduce_paper(report, &goodput, paper->gbps, 0);
@@ -132,8 +124,7 @@ static void fig6_paper(const struct reproduce_options *options, int path,
 static void fig6_declare(const struct reproduce_options *options, int path)
 {
 	for (int row = 0; row < FIG6_ROWS; row++) {
-		struct reproduce_cell cells[] = { fig6_cpu(path, row),
-						  fig6_share(path, row),
+		struct reproduce_cell cells[] = { fig6_cpu(path, row), fig6_share(path, row),
 						  fig6_goodput(path, row) };
 
 		if (!reproduce_wanted(options->rows, fig6_rows[row].row))
@@ -141,8 +132,7 @@ static void fig6_declare(const struct reproduce_options *options, int path)
 		for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
 			reproduce_declare(options->report, &cells[i]);
 	}
-	for (size_t i = 0; i < sizeof(fig6_papers) / sizeof(fig6_papers[0]);
-	     i++)
+	for (size_t i = 0; i < sizeof(fig6_papers) / sizeof(fig6_papers[0]); i++)
 		fig6_paper(options, path, &fig6_papers[i]);
 }
 
@@ -159,31 +149,24 @@ static double fig6_median(const struct reproduce_options *options, int row)
 static void fig6_claims(const struct reproduce_options *options)
 {
 	struct reproduce_report *report = options->report;
-	double tcp = fig6_median(options, FIG6_TCP),
-	       udp = fig6_median(options, FIG6_UDP),
-	       udt = fig6_median(options, FIG6_UDT),
-	       ours = fig6_median(options, FIG6_UDT4_FUSED);
+	double tcp = fig6_median(options, FIG6_TCP), udp = fig6_median(options, FIG6_UDP),
+	       udt = fig6_median(options, FIG6_UDT), ours = fig6_median(options, FIG6_UDT4_FUSED);
 
-	reproduce_claim_less(
-		report,
-		"UDT that copies costs nearer to the double of TCP "
-		"than to the same",
-		FIG6_DOUBLE * tcp, udt, "s/GB on W, medians: 1.5 of TCP; UDT");
-	reproduce_claim(report,
-			"UDT that avoids copies costs as UDP, and less than "
-			"TCP",
+	reproduce_claim_less(report,
+			     "UDT that copies costs nearer to the double of TCP than to the same",
+			     FIG6_DOUBLE * tcp, udt, "s/GB on W, medians: 1.5 of TCP; UDT");
+	reproduce_claim(report, "UDT that avoids copies costs as UDP, and less than TCP",
 			REPRODUCE_UNTESTABLE,
 			"the UDT that is released does not avoid them; ours "
 			"sends from where the data lie: below");
-	reproduce_claim_less(report, "udt4, fused, costs less than UDT", ours,
-			     udt, "s/GB on W, medians: udt4, fused; UDT");
+	reproduce_claim_less(report, "udt4, fused, costs less than UDT", ours, udt,
+			     "s/GB on W, medians: udt4, fused; UDT");
 	reproduce_claim_less(report,
 			     "udt4, fused, costs nearer to the same as UDP, a "
 			     "datagram a call, than to the double",
-			     ours, FIG6_SAME * udp,
-			     "s/GB on W, medians: udt4, fused; 1.5 of UDP");
-	reproduce_claim_less(report, "udt4, fused, costs less than TCP", ours,
-			     tcp, "s/GB on W, medians: udt4, fused; TCP");
+			     ours, FIG6_SAME * udp, "s/GB on W, medians: udt4, fused; 1.5 of UDP");
+	reproduce_claim_less(report, "udt4, fused, costs less than TCP", ours, tcp,
+			     "s/GB on W, medians: udt4, fused; TCP");
 }
 
 static int fig6_run(const struct reproduce_options *options)
@@ -204,13 +187,11 @@ static int fig6_run(const struct reproduce_options *options)
 		if (reproduce_wanted(options->paths, fig6_paths[path]))
 			fig6_declare(options, path);
 	exit = reproduce_veth(&veth);
-	reproduce_note(options->report,
-		       "processor: of both sides and of the kernel's own "
-		       "threads; TCP's and UDP's time in a call is theirs");
-	reproduce_note(options->report,
-		       "the paper's machine: two Opterons of 3 GHz, Linux "
-		       "2.6.18, 10 Gbit/s, packets of 9000 bytes; of TCP and "
-		       "UDP it has a picture, and says half of UDT's");
+	reproduce_note(options->report, "processor: of both sides and of the kernel's own "
+					"threads; TCP's and UDP's time in a call is theirs");
+	reproduce_note(options->report, "the paper's machine: two Opterons of 3 GHz, Linux "
+					"2.6.18, 10 Gbit/s, packets of 9000 bytes; of TCP and "
+					"UDP it has a picture, and says half of UDT's");
 	fig6_claims(options);
 	return exit;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_udt_fig7.c -- 10, 100 and 500 connections between two hosts: TCP, UDT
- * itself, and UDT of our parts with a flow for all and with a flow for each.
+ * reproduce_udt_fig7.c -- 10, 100 and 500 connections between two hosts: TCP, UDT itself, and UDT
+ * of our parts with a flow for all and with a flow for each.
  *
- * Two network namespaces joined by veth without offloads, 1400 bytes of payload in
- * every packet, one process a side; all rows in the same rounds.  Connections are made
- * first; then all send for a while, and what is measured is from the first arrival to
- * the last.  Packets back are all that the receiving host sends: acks, for the most
- * part.  Memory is what the two processes grew by, without what the kernel has.
+ * Two network namespaces joined by veth without offloads, 1400 bytes of payload in every packet,
+ * one process a side; all rows in the same rounds.  Connections are made first; then all send for a
+ * while, and what is measured is from the first arrival to the last.  Packets back are all that the
+ * receiving host sends: acks, for the most part.  Memory is what the two processes grew by, without
+ * what the kernel has.
  */
 #include <math.h>
 #include <stdio.h>
@@ -73,16 +73,12 @@ struct fig7_cell {
 	char table[FIG7_ROOM], count[FIG7_ROOM];
 };
 
-static const struct reproduce_cell *fig7_cell(struct fig7_cell *cell,
-					      enum fig7_table table,
-					      const char *path, int count,
-					      int row)
+static const struct reproduce_cell *fig7_cell(struct fig7_cell *cell, enum fig7_table table,
+					      const char *path, int count, int row)
 {
-	snprintf(cell->table, sizeof(cell->table), "%s, on %s",
-		 fig7_tables[table].name, path);
+	snprintf(cell->table, sizeof(cell->table), "%s, on %s", fig7_tables[table].name, path);
 	snprintf(cell->count, sizeof(cell->count), "%d", count);
-	cell->cell = (struct reproduce_cell){ cell->table, cell->count,
-					      fig7_rows[row].name,
+	cell->cell = (struct reproduce_cell){ cell->table, cell->count, fig7_rows[row].name,
 					      fig7_tables[table].unit };
 	return &cell->cell;
 }
@@ -110,49 +106,41 @@ static double fig7_value(enum fig7_table table, const json_t *line)
 	return 0;
 }
 
-static void fig7_add(const struct reproduce_veth *veth, int row,
-		     const json_t *line)
+static void fig7_add(const struct reproduce_veth *veth, int row, const json_t *line)
 {
 	int count = (int)veth_number(line, "connections");
 	struct fig7_cell cell;
 
 	for (int table = 0; table < FIG7_TABLES; table++)
 		reproduce_add(veth->options->report,
-			      fig7_cell(&cell, (enum fig7_table)table,
-					veth_text(line, "path"), count, row),
+			      fig7_cell(&cell, (enum fig7_table)table, veth_text(line, "path"),
+					count, row),
 			      fig7_value((enum fig7_table)table, line));
 }
 
 /* In the order of the tables, whatever runs first. */
-static void fig7_declare(const struct reproduce_options *options,
-			 const char *path)
+static void fig7_declare(const struct reproduce_options *options, const char *path)
 {
 	struct fig7_cell cell;
 
 	for (int table = 0; table < FIG7_TABLES; table++)
 		for (int size = 0; size < FIG7_SIZES; size++)
 			for (int row = 0; row < FIG7_ROWS; row++)
-				if (reproduce_wanted(options->rows,
-						     fig7_rows[row].row))
-					reproduce_declare(
-						options->report,
-						fig7_cell(
-							&cell,
-							(enum fig7_table)table,
-							path, fig7_sizes[size],
-							row));
+				if (reproduce_wanted(options->rows, fig7_rows[row].row))
+					reproduce_declare(options->report,
+							  fig7_cell(&cell, (enum fig7_table)table,
+								    path, fig7_sizes[size], row));
 }
 
 /* --------------------------------------------------------------------- claims */
 
-static double fig7_median(const struct reproduce_options *options,
-			  enum fig7_table table, int size, int row)
+static double fig7_median(const struct reproduce_options *options, enum fig7_table table, int size,
+			  int row)
 {
 	struct fig7_cell cell;
 
-	return reproduce_median(
-		options->report,
-		fig7_cell(&cell, table, fig7_paths[0], fig7_sizes[size], row));
+	return reproduce_median(options->report,
+				fig7_cell(&cell, table, fig7_paths[0], fig7_sizes[size], row));
 }
 
 static void fig7_claim_growth(const struct reproduce_options *options, int row)
@@ -163,24 +151,21 @@ static void fig7_claim_growth(const struct reproduce_options *options, int row)
 		 "%s: 500 connections cost less than twice what 10 cost a byte "
 		 "(\"increases slowly\")",
 		 fig7_rows[row].name);
-	reproduce_claim_less(
-		options->report, claim,
-		fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, row),
-		FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, row),
-		"s/GB on W, medians: of 500; twice that of 10");
+	reproduce_claim_less(options->report, claim,
+			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, row),
+			     FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, row),
+			     "s/GB on W, medians: of 500; twice that of 10");
 }
 
 /* Of connections with one flow and with own flows. */
-static void fig7_claim_sharing(const struct reproduce_options *options,
-			       int size, int shared, int own, const char *how)
+static void fig7_claim_sharing(const struct reproduce_options *options, int size, int shared,
+			       int own, const char *how)
 {
 	char claim[FIG7_ROOM];
 
-	snprintf(claim, sizeof(claim),
-		 "%d connections cost less where they share a flow, %s",
+	snprintf(claim, sizeof(claim), "%d connections cost less where they share a flow, %s",
 		 fig7_sizes[size], how);
-	reproduce_claim_less(options->report, claim,
-			     fig7_median(options, FIG7_CPU, size, shared),
+	reproduce_claim_less(options->report, claim, fig7_median(options, FIG7_CPU, size, shared),
 			     fig7_median(options, FIG7_CPU, size, own),
 			     "s/GB on W, medians: one flow; own flows");
 }
@@ -193,26 +178,20 @@ static void fig7_claims(const struct reproduce_options *options)
 	fig7_claim_growth(options, FIG7_SHARED_FUSED);
 	fig7_claim_growth(options, FIG7_OWN_FUSED);
 	for (int size = 0; size < FIG7_SIZES; size++) {
-		fig7_claim_sharing(options, size, FIG7_SHARED, FIG7_OWN,
-				   "interpreted");
-		fig7_claim_sharing(options, size, FIG7_SHARED_FUSED,
-				   FIG7_OWN_FUSED, "fused");
+		fig7_claim_sharing(options, size, FIG7_SHARED, FIG7_OWN, "interpreted");
+		fig7_claim_sharing(options, size, FIG7_SHARED_FUSED, FIG7_OWN_FUSED, "fused");
 	}
-	reproduce_claim_less(
-		report,
-		"control packets of own flows grow with their number, and not "
-		"those of one flow: 500 connections",
-		fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_SHARED),
-		fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_OWN),
-		"packets back a GB on W, medians: one flow; own flows");
-	reproduce_claim_less(
-		report,
-		"500 connections of udt4, own flows, cost less than UDT's",
-		fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_OWN_FUSED),
-		fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_UDT),
-		"s/GB on W, medians: own flows, fused; UDT");
-	reproduce_claim(report, "UDT's connections that share a flow",
-			REPRODUCE_UNTESTABLE,
+	reproduce_claim_less(report,
+			     "control packets of own flows grow with their number, and not "
+			     "those of one flow: 500 connections",
+			     fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_SHARED),
+			     fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_OWN),
+			     "packets back a GB on W, medians: one flow; own flows");
+	reproduce_claim_less(report, "500 connections of udt4, own flows, cost less than UDT's",
+			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_OWN_FUSED),
+			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_UDT),
+			     "s/GB on W, medians: own flows, fused; UDT");
+	reproduce_claim(report, "UDT's connections that share a flow", REPRODUCE_UNTESTABLE,
 			"the UDT that is released has no flows to share: its "
 			"connections share a UDP port");
 }
@@ -224,8 +203,7 @@ static int fig7_run(const struct reproduce_options *options)
 		.rows = fig7_rows,
 		.row_count = FIG7_ROWS,
 		/* V where it is asked for */
-		.paths = options->paths ? fig7_paths
-					: (const char *const[]){ "W", NULL },
+		.paths = options->paths ? fig7_paths : (const char *const[]){ "W", NULL },
 		.counts = FIG7_COUNTS,
 		.runs = FIG7_RUNS,
 		.seconds = 2,
@@ -238,10 +216,8 @@ static int fig7_run(const struct reproduce_options *options)
 		if (reproduce_wanted(options->paths, veth.paths[i]))
 			fig7_declare(options, veth.paths[i]);
 	exit = reproduce_veth(&veth);
-	reproduce_note(
-		options->report,
-		"the paper's figure 7 is a picture without numbers: what "
-		"its text claims of it is below");
+	reproduce_note(options->report, "the paper's figure 7 is a picture without numbers: what "
+					"its text claims of it is below");
 	fig7_claims(options);
 	return exit;
 }

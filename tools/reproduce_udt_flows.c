@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_udt_flows.c -- what connections gain where they share a flow: control
- * packets, their part of a bottleneck, and the time to set up one more.
+ * reproduce_udt_flows.c -- what connections gain where they share a flow: control packets, their
+ * part of a bottleneck, and the time to set up one more.
  *
- * In virtual time.  `udt4_shared` against `udt4`, where each connection has its own
- * flow: 10, 100 and 500 of them carry the same data over 1 Gbit/s; 1 to 20 stand
- * beside one that has nothing to do with them on a bottleneck of 20 Mbit/s; and one
- * joins another a second later.
+ * In virtual time.  `udt4_shared` against `udt4`, where each connection has its own flow: 10, 100
+ * and 500 of them carry the same data over 1 Gbit/s; 1 to 20 stand beside one that has nothing to
+ * do with them on a bottleneck of 20 Mbit/s; and one joins another a second later.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,9 +30,8 @@ enum {
 	FLOWS_NEAR = 10, /* ... and what is near it */
 	FLOWS_TIMES = 2, /* parts of one of many, at most */
 };
-#define FLOWS_WIDE_LINK "rate 1gbit delay 5ms limit 1000"
-#define FLOWS_NECK                                                             \
-	"fwd: rate 20mbit delay 30ms limit 100 rev: rate 20mbit delay 30ms"
+#define FLOWS_WIDE_LINK	   "rate 1gbit delay 5ms limit 1000"
+#define FLOWS_NECK	   "fwd: rate 20mbit delay 30ms limit 100 rev: rate 20mbit delay 30ms"
 #define FLOWS_JOIN_LINK	   "rate 100mbit delay 25ms"
 #define FLOWS_JOIN_RTT	   (50.0 * NOPAL_MILLISECOND)
 #define FLOWS_PATIENCE_NS  (600 * NOPAL_SECOND)
@@ -72,19 +70,14 @@ enum flows_table {
 static const struct {
 	const char *name, *unit;
 } flows_tables[] = {
-	[FLOWS_CONTROL] = { "connections over 1 Gbit/s: control packets",
-			    "1/GB" },
+	[FLOWS_CONTROL] = { "connections over 1 Gbit/s: control packets", "1/GB" },
 	[FLOWS_GOODPUT] = { "connections over 1 Gbit/s: goodput", "Gbit/s" },
 	[FLOWS_LOST] = { "connections over 1 Gbit/s: lost packets", "%" },
 	[FLOWS_JAIN] = { "connections over 1 Gbit/s: Jain's index", "" },
-	[FLOWS_FOREIGN] = { "connections beside a foreign flow: what it has",
-			    "%" },
-	[FLOWS_ROUGH] = { "connections beside a foreign flow: its roughness",
-			  "%" },
-	[FLOWS_DROPPED] = { "connections beside a foreign flow: lost packets",
-			    "%" },
-	[FLOWS_JOINING] = { "one connection, and another a second later",
-			    NULL },
+	[FLOWS_FOREIGN] = { "connections beside a foreign flow: what it has", "%" },
+	[FLOWS_ROUGH] = { "connections beside a foreign flow: its roughness", "%" },
+	[FLOWS_DROPPED] = { "connections beside a foreign flow: lost packets", "%" },
+	[FLOWS_JOINING] = { "one connection, and another a second later", NULL },
 };
 
 /* ---------------------------------------------------------------------- cells */
@@ -95,17 +88,16 @@ struct flows {
 };
 
 /* So many connections of a kind. */
-static struct reproduce_cell flows_cell(enum flows_table table, int count,
-					enum flows_kind kind, char *row)
+static struct reproduce_cell flows_cell(enum flows_table table, int count, enum flows_kind kind,
+					char *row)
 {
 	snprintf(row, FLOWS_ROW_BYTES, "%d", count);
-	return (struct reproduce_cell){ flows_tables[table].name, row,
-					flows_kinds[kind].name,
+	return (struct reproduce_cell){ flows_tables[table].name, row, flows_kinds[kind].name,
 					flows_tables[table].unit };
 }
 
-static void flows_add(const struct flows *flows, enum flows_table table,
-		      int count, enum flows_kind kind, double value)
+static void flows_add(const struct flows *flows, enum flows_table table, int count,
+		      enum flows_kind kind, double value)
 {
 	char row[FLOWS_ROW_BYTES];
 	struct reproduce_cell cell = flows_cell(table, count, kind, row);
@@ -113,8 +105,8 @@ static void flows_add(const struct flows *flows, enum flows_table table,
 	reproduce_add(flows->options->report, &cell, value);
 }
 
-static double flows_mean(const struct flows *flows, enum flows_table table,
-			 int count, enum flows_kind kind)
+static double flows_mean(const struct flows *flows, enum flows_table table, int count,
+			 enum flows_kind kind)
 {
 	char row[FLOWS_ROW_BYTES];
 	struct reproduce_cell cell = flows_cell(table, count, kind, row);
@@ -122,11 +114,9 @@ static double flows_mean(const struct flows *flows, enum flows_table table,
 	return reproduce_mean(flows->options->report, &cell);
 }
 
-static struct reproduce_cell flows_joining(const char *row, const char *column,
-					   const char *unit)
+static struct reproduce_cell flows_joining(const char *row, const char *column, const char *unit)
 {
-	return (struct reproduce_cell){ flows_tables[FLOWS_JOINING].name, row,
-					column, unit };
+	return (struct reproduce_cell){ flows_tables[FLOWS_JOINING].name, row, column, unit };
 }
 
 static void flows_link(const char *words, struct nopal_link *ret_forward,
@@ -141,17 +131,14 @@ static void flows_link(const char *words, struct nopal_link *ret_forward,
 
 /* ------------------------------------------------------------ control packets */
 
-static bool flows_control(const struct flows *flows, int count,
-			  enum flows_kind kind, int run)
+static bool flows_control(const struct flows *flows, int count, enum flows_kind kind, int run)
 {
 	const struct reproduce_options *options = flows->options;
 	struct parallel all = {
 		.plan = flows->plan[kind],
 		.seed = options->seed + (uint64_t)run,
 		.connections = count,
-		.messages = (options->quick ? FLOWS_QUICK_MESSAGES
-					    : FLOWS_MESSAGES) /
-			    count,
+		.messages = (options->quick ? FLOWS_QUICK_MESSAGES : FLOWS_MESSAGES) / count,
 		.patience_ns = FLOWS_PATIENCE_NS,
 	};
 	double giga, packets;
@@ -159,8 +146,7 @@ static bool flows_control(const struct flows *flows, int count,
 	flows_link(FLOWS_WIDE_LINK, &all.forward, &all.reverse);
 	if (!parallel_run(&all))
 		return false;
-	giga = (double)count * all.messages * PARALLEL_MESSAGE_BYTES /
-	       FLOWS_GIGA;
+	giga = (double)count * all.messages * PARALLEL_MESSAGE_BYTES / FLOWS_GIGA;
 	packets = (double)all.control_packets;
 	flows_add(flows, FLOWS_CONTROL, count, kind, packets / giga);
 	flows_add(flows, FLOWS_GOODPUT, count, kind,
@@ -174,8 +160,7 @@ static bool flows_control(const struct flows *flows, int count,
 
 /* --------------------------------------------------------------- a foreign flow */
 
-static bool flows_foreign(const struct flows *flows, int count,
-			  enum flows_kind kind, int run)
+static bool flows_foreign(const struct flows *flows, int count, enum flows_kind kind, int run)
 {
 	const struct reproduce_options *options = flows->options;
 	struct dumbbell bell = {
@@ -191,10 +176,8 @@ static bool flows_foreign(const struct flows *flows, int count,
 	flows_link(FLOWS_NECK, &bell.forward, &bell.reverse);
 	if (!dumbbell_run(&bell))
 		return false;
-	flows_add(flows, FLOWS_FOREIGN, count, kind,
-		  FLOWS_PERCENT * dumbbell_share(&bell));
-	flows_add(flows, FLOWS_ROUGH, count, kind,
-		  FLOWS_PERCENT * bell.roughness);
+	flows_add(flows, FLOWS_FOREIGN, count, kind, FLOWS_PERCENT * dumbbell_share(&bell));
+	flows_add(flows, FLOWS_ROUGH, count, kind, FLOWS_PERCENT * bell.roughness);
 	flows_add(flows, FLOWS_DROPPED, count, kind, FLOWS_PERCENT * bell.loss);
 	return true;
 }
@@ -210,25 +193,18 @@ static void flows_add_joining(const struct flows *flows, const char *row,
 {
 	const double trips = FLOWS_JOIN_RTT;
 	struct reproduce_cell opened = flows_joining(row, "may send", "RTT"),
-			      arrived = flows_joining(
-				      row, "first message there", "RTT"),
-			      packets = flows_joining(row, "packets till then",
-						      "");
+			      arrived = flows_joining(row, "first message there", "RTT"),
+			      packets = flows_joining(row, "packets till then", "");
 
-	reproduce_add(flows->options->report, &opened,
-		      (double)joining->opened_ns[index] / trips);
-	reproduce_add(flows->options->report, &arrived,
-		      (double)joining->arrived_ns[index] / trips);
-	reproduce_add(flows->options->report, &packets,
-		      (double)joining->packets[index]);
+	reproduce_add(flows->options->report, &opened, (double)joining->opened_ns[index] / trips);
+	reproduce_add(flows->options->report, &arrived, (double)joining->arrived_ns[index] / trips);
+	reproduce_add(flows->options->report, &packets, (double)joining->packets[index]);
 }
 
-/* Two-way, says the paper; how many ways the first has is no matter of round
- * trips. */
+/* Two-way, says the paper; how many ways the first has is no matter of round trips. */
 static void flows_paper_joining(const struct flows *flows)
 {
-	struct reproduce_cell joins =
-		flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT");
+	struct reproduce_cell joins = flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT");
 
 	reproduce_paper(flows->options->report, &joins, FLOWS_JOIN_ASKED, 0);
 }
@@ -255,8 +231,7 @@ static bool flows_join(const struct flows *flows, int run)
 
 /* ------------------------------------------------------------------------ runs */
 
-typedef bool flows_once(const struct flows *flows, int count,
-			enum flows_kind kind, int run);
+typedef bool flows_once(const struct flows *flows, int count, enum flows_kind kind, int run);
 
 /* Rows are numbers of connections. */
 static bool flows_wants(const struct flows *flows, int count)
@@ -268,20 +243,17 @@ static bool flows_wants(const struct flows *flows, int count)
 }
 
 /* All runs of a table, for each count with one flow and with own flows. */
-static bool flows_rows(const struct flows *flows, enum flows_table table,
-		       flows_once *once, const int *counts, int rows)
+static bool flows_rows(const struct flows *flows, enum flows_table table, flows_once *once,
+		       const int *counts, int rows)
 {
 	for (int row = 0; row < rows; row++)
-		for (int run = 0; flows_wants(flows, counts[row]) &&
-				  run < flows->options->runs;
+		for (int run = 0; flows_wants(flows, counts[row]) && run < flows->options->runs;
 		     run++)
 			for (int kind = 0; kind < FLOWS_KINDS; kind++) {
-				reproduce_say(
-					flows->options, "%s: %d, %s, run %d",
-					flows_tables[table].name, counts[row],
-					flows_kinds[kind].name, run + 1);
-				if (!once(flows, counts[row],
-					  (enum flows_kind)kind, run))
+				reproduce_say(flows->options, "%s: %d, %s, run %d",
+					      flows_tables[table].name, counts[row],
+					      flows_kinds[kind].name, run + 1);
+				if (!once(flows, counts[row], (enum flows_kind)kind, run))
 					return false;
 			}
 	return true;
@@ -289,10 +261,8 @@ static bool flows_rows(const struct flows *flows, enum flows_table table,
 
 static bool flows_runs(const struct flows *flows)
 {
-	if (!flows_rows(flows, FLOWS_CONTROL, flows_control, flows_sizes,
-			FLOWS_SIZES) ||
-	    !flows_rows(flows, FLOWS_FOREIGN, flows_foreign, flows_beside,
-			FLOWS_BESIDE))
+	if (!flows_rows(flows, FLOWS_CONTROL, flows_control, flows_sizes, FLOWS_SIZES) ||
+	    !flows_rows(flows, FLOWS_FOREIGN, flows_foreign, flows_beside, FLOWS_BESIDE))
 		return false;
 	for (int run = 0; run < flows->options->runs; run++)
 		if (!flows_join(flows, run))
@@ -309,8 +279,7 @@ static bool flows_plans(struct flows *flows)
 		struct nopal_problems problems;
 
 		nopal_problems_init(&problems);
-		flows->plan[kind] = nopal_plan_load(flows_kinds[kind].config,
-						    NULL, &problems);
+		flows->plan[kind] = nopal_plan_load(flows_kinds[kind].config, NULL, &problems);
 		tool_problems(&problems);
 		good = good && flows->plan[kind];
 	}
@@ -331,13 +300,12 @@ static void flows_claim_control(const struct flows *flows)
 			 "%d connections that share a flow need fewer control "
 			 "packets, by a factor of %d at least",
 			 count, flows_fewer[i]);
-		reproduce_claim_less(
-			report, claim,
-			flows_fewer[i] * flows_mean(flows, FLOWS_CONTROL, count,
-						    FLOWS_SHARED),
-			flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
-			"a gigabyte, so many times those of the shared flow; "
-			"of own flows");
+		reproduce_claim_less(report, claim,
+				     flows_fewer[i] *
+					     flows_mean(flows, FLOWS_CONTROL, count, FLOWS_SHARED),
+				     flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
+				     "a gigabyte, so many times those of the shared flow; "
+				     "of own flows");
 	}
 }
 
@@ -347,21 +315,16 @@ static void flows_claim_coordination(const struct flows *flows, int count)
 	char claim[FLOWS_CLAIM];
 
 	snprintf(claim, sizeof(claim),
-		 "%d connections that share a flow share it evenly (section "
-		 "2.1)",
-		 count);
+		 "%d connections that share a flow share it evenly (section 2.1)", count);
 	reproduce_claim_less(report, claim, FLOWS_EVEN,
 			     flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
 			     "Jain's index that counts as even; theirs");
 	snprintf(claim, sizeof(claim),
-		 "%d connections that coordinate have more than those that "
-		 "compete (section 2.1)",
+		 "%d connections that coordinate have more than those that compete (section 2.1)",
 		 count);
-	reproduce_claim_less(
-		report, claim,
-		flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
-		flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
-		"Gbit/s, own flows; shared");
+	reproduce_claim_less(report, claim, flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
+			     flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
+			     "Gbit/s, own flows; shared");
 }
 
 static void flows_claim_foreign(const struct flows *flows, int count)
@@ -371,17 +334,12 @@ static void flows_claim_foreign(const struct flows *flows, int count)
 	char claim[FLOWS_CLAIM];
 
 	snprintf(claim, sizeof(claim),
-		 "beside %d connections of one flow a foreign one has about "
-		 "its half",
-		 count);
-	reproduce_claim_less(report, claim, fabs(share - FLOWS_HALF),
-			     FLOWS_NEAR,
+		 "beside %d connections of one flow a foreign one has about its half", count);
+	reproduce_claim_less(report, claim, fabs(share - FLOWS_HALF), FLOWS_NEAR,
 			     "per cent from the half; what is near");
-	snprintf(claim, sizeof(claim),
-		 "beside %d of own flows it has no more than two parts of %d",
+	snprintf(claim, sizeof(claim), "beside %d of own flows it has no more than two parts of %d",
 		 count, count + 1);
-	reproduce_claim_less(report, claim,
-			     flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
+	reproduce_claim_less(report, claim, flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
 			     (double)FLOWS_TIMES * FLOWS_PERCENT / (count + 1),
 			     "per cent of the bottleneck; two such parts");
 }
@@ -389,20 +347,15 @@ static void flows_claim_foreign(const struct flows *flows, int count)
 static void flows_claim_joining(const struct flows *flows)
 {
 	struct reproduce_report *report = flows->options->report;
-	struct reproduce_cell first = flows_joining(FLOWS_FIRST, "may send",
-						    NULL),
-			      joins = flows_joining(FLOWS_SECOND_JOIN,
-						    "may send", NULL);
+	struct reproduce_cell first = flows_joining(FLOWS_FIRST, "may send", NULL),
+			      joins = flows_joining(FLOWS_SECOND_JOIN, "may send", NULL);
 	double trips = reproduce_mean(report, &joins);
 
-	reproduce_claim_less(report,
-			     "who joins a flow may send sooner than who opens "
-			     "one (section 3.3)",
-			     trips, reproduce_mean(report, &first),
-			     "round trips, joining; the first");
-	reproduce_claim_less(report,
-			     "who joins a flow may send within a round trip",
-			     trips, FLOWS_JOIN_ASKED, "round trips; asked for");
+	reproduce_claim_less(
+		report, "who joins a flow may send sooner than who opens one (section 3.3)", trips,
+		reproduce_mean(report, &first), "round trips, joining; the first");
+	reproduce_claim_less(report, "who joins a flow may send within a round trip", trips,
+			     FLOWS_JOIN_ASKED, "round trips; asked for");
 }
 
 static void flows_claims(const struct flows *flows)
@@ -421,9 +374,8 @@ static int flows_run(const struct reproduce_options *options)
 	bool good;
 
 	if (!options->sim) {
-		reproduce_refused(options->report,
-				  "these flows are in the simulator alone; "
-				  "udt-fig7 has live ones");
+		reproduce_refused(options->report, "these flows are in the simulator alone; "
+						   "udt-fig7 has live ones");
 		return TOOL_GOOD;
 	}
 	good = flows_plans(&flows) && flows_runs(&flows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_veth.c -- experiments whose rows are programs: what is wanted of them,
- * run, and what could not be.
+ * reproduce_veth.c -- experiments whose rows are programs: what is wanted of them, run, and what
+ * could not be.
  */
 #include <string.h>
 
@@ -40,27 +40,23 @@ static void veth_on_line(void *user, const json_t *line)
 
 	if (left_out)
 		reproduce_note(veth->options->report,
-			       "%s is left out, %s was not built; "
-			       "tools/install-packages bench, then meson setup "
-			       "--reconfigure",
+			       "%s is left out, %s was not built; tools/install-packages bench, "
+			       "then meson setup --reconfigure",
 			       left_out, veth_text(line, "program"));
 	if (row < 0)
 		return;
 	if (veth_is_sound(line)) {
-		reproduce_say(veth->options,
-			      "%s, %s, %.0f at once: %.3f s/GB, %.3f Gbit/s",
+		reproduce_say(veth->options, "%s, %s, %.0f at once: %.3f s/GB, %.3f Gbit/s",
 			      veth_text(line, "path"), veth->rows[row].name,
-			      veth_number(line, "connections"), veth_cpu(line),
-			      veth_goodput(line));
+			      veth_number(line, "connections"), veth_cpu(line), veth_goodput(line));
 		veth->add(veth, row, line);
 		return;
 	}
-	reproduce_note(
-		veth->options->report,
-		"%s on %s, %.0f at once: a run delivered nothing, or not "
-		"what was sent, or took too long",
-		veth->rows[row].name, veth_text(line, "path"),
-		veth_number(line, "connections"));
+	reproduce_note(veth->options->report,
+		       "%s on %s, %.0f at once: a run delivered nothing, or not "
+		       "what was sent, or took too long",
+		       veth->rows[row].name, veth_text(line, "path"),
+		       veth_number(line, "connections"));
 }
 
 static int veth_runs(const struct reproduce_veth *veth)
@@ -76,14 +72,12 @@ static int veth_runs(const struct reproduce_veth *veth)
 static int veth_end(const struct reproduce_veth *veth, int exit)
 {
 	if (exit == TOOL_SKIPPED)
-		reproduce_refused(veth->options->report,
-				  "no rows between network namespaces: they "
-				  "need root, and iproute2");
+		reproduce_refused(veth->options->report, "no rows between network namespaces: they "
+							 "need root, and iproute2");
 	else if (exit == TOOL_ENVIRONMENT)
-		reproduce_refused(
-			veth->options->report,
-			"no programs to run: they are in a build tree "
-			"with tests, or where NOPAL_BENCH_DIR says");
+		reproduce_refused(veth->options->report,
+				  "no programs to run: they are in a build tree "
+				  "with tests, or where NOPAL_BENCH_DIR says");
 	else
 		return exit;
 	return TOOL_GOOD;
@@ -97,16 +91,14 @@ int reproduce_veth(const struct reproduce_veth *veth)
 		.rows = rows,
 		.counts = veth->counts,
 		.rounds = veth_runs(veth),
-		.seconds = veth->options->quick ? veth->quick_seconds
-						: veth->seconds,
+		.seconds = veth->options->quick ? veth->quick_seconds : veth->seconds,
 		.line = veth_on_line,
 		.user = (void *)(uintptr_t)veth,
 	};
 
 	if (!veth->options->live) {
-		reproduce_refused(veth->options->report,
-				  "processor time is a live machine's; "
-				  "udt-flows is simulated");
+		reproduce_refused(veth->options->report, "processor time is a live machine's; "
+							 "udt-flows is simulated");
 		return TOOL_GOOD;
 	}
 	for (int i = 0; i < veth->row_count; i++)

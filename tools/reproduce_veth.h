@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_veth.h -- experiments whose rows are programs, between two network
- * namespaces: nopal, UDT itself, the kernel's TCP, plain UDP.
+ * reproduce_veth.h -- experiments whose rows are programs, between two network namespaces: nopal,
+ * UDT itself, the kernel's TCP, plain UDP.
  */
 #ifndef NOPAL_REPRODUCE_VETH_H
 #define NOPAL_REPRODUCE_VETH_H
@@ -23,8 +23,7 @@ struct reproduce_veth {
 	int runs;		  /* unless they were asked for */
 	double seconds, quick_seconds;
 	/* A sound measurement of a row. */
-	void (*add)(const struct reproduce_veth *veth, int row,
-		    const json_t *line);
+	void (*add)(const struct reproduce_veth *veth, int row, const json_t *line);
 };
 
 /* One of `enum tool_exit`, as an experiment has to return. */

@@ -24,10 +24,8 @@ static enum reset_key key_refused(const char *path, const char *cause)
 
 static enum reset_key key_none(const char *path, int error)
 {
-	fprintf(stderr,
-		"note: %s/%s cannot be kept: %s: senders hear later of a "
-		"restart\n",
-		path, RESET_KEY_NAME, strerror(error));
+	fprintf(stderr, "note: %s/%s cannot be kept: %s: senders hear later of a restart\n", path,
+		RESET_KEY_NAME, strerror(error));
 	return RESET_KEY_NONE;
 }
 
@@ -60,12 +58,11 @@ static enum reset_key key_read(int file, const char *path, uint8_t *ret_key)
 	return fault ? key_refused(path, fault) : RESET_KEY_KEPT;
 }
 
-/* Into a file of its own, that gets the name when it is whole.  Negative: errno
- * value; -EEXIST: somebody else was first. */
+/* Into a file of its own, that gets the name when it is whole.  Negative: errno value; -EEXIST:
+ * somebody else was first. */
 static int key_write(int folder, const char *name, const uint8_t *key)
 {
-	int file = openat(folder, name,
-			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  RESET_KEY_MODE);
 	ssize_t length;
 	int error = 0;
@@ -95,8 +92,7 @@ static int key_make(int folder)
 	return key_write(folder, name, key);
 }
 
-enum reset_key reset_key_keep(int folder, const char *path,
-			      uint8_t ret_key[NOPAL_RESET_KEY_BYTES])
+enum reset_key reset_key_keep(int folder, const char *path, uint8_t ret_key[NOPAL_RESET_KEY_BYTES])
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	int file = openat(folder, RESET_KEY_NAME, flags), error;
@@ -107,6 +103,5 @@ enum reset_key reset_key_keep(int folder, const char *path,
 			return key_none(path, -error);
 		file = openat(folder, RESET_KEY_NAME, flags);
 	}
-	return file < 0 ? key_refused(path, strerror(errno))
-			: key_read(file, path, ret_key);
+	return file < 0 ? key_refused(path, strerror(errno)) : key_read(file, path, ret_key);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reset_key.h -- the reset key of a receiver, kept beside its parts: one that was
- * started again ends the sessions of the one before within a round trip.
+ * reset_key.h -- the reset key of a receiver, kept beside its parts: one that was started again
+ * ends the sessions of the one before within a round trip.
  *
  *   .nopal-reset-key   NOPAL_RESET_KEY_BYTES random bytes, its owner's alone
  */
@@ -18,7 +18,6 @@ enum reset_key {
 	RESET_KEY_NONE, /* the disk takes none, which was said: do without */
 };
 /* Reads it, or makes it where there is none; whole, or not at all. */
-enum reset_key reset_key_keep(int folder, const char *path,
-			      uint8_t ret_key[NOPAL_RESET_KEY_BYTES]);
+enum reset_key reset_key_keep(int folder, const char *path, uint8_t ret_key[NOPAL_RESET_KEY_BYTES]);
 
 #endif

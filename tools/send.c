@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send.c -- `nopal send FILE... HOST:PORT`: files to a `nopal recv`; to several,
- * see send_many.c.
+ * send.c -- `nopal send FILE... HOST:PORT`: files to a `nopal recv`; to several, see send_many.c.
  *
  *   OPENING -> OFFERED -> CHECKING -> SENDING -> ENDED -> next file ... -> close
  *                 ^  |    (compares    (DATA)    (waits for RESULT)
  *                 |  v     what is
  *                WAITING   there)
  *
- * A file is read once, straight into the buffers that leave, and hashed on the
- * way.  It may not change meanwhile: size and time are looked at again before
- * the END.  Nothing here decides that the peer is gone: the composition does,
- * and pings give it something to find that out with while we only wait.
+ * A file is read once, straight into the buffers that leave, and hashed on the way.  It may not
+ * change meanwhile: size and time are looked at again before the END.  Nothing here decides that
+ * the peer is gone: the composition does, and pings give it something to find that out with while
+ * we only wait.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +35,7 @@ static void send_file_over(struct sender *sender, const char *error)
 	if (error)
 		sender->exit = TOOL_FAILED;
 	sender->file.transport = nopal_endpoint_transport(sender->endpoint);
-	sender->file.judged =
-		live_judge_json(&sender->judge, sender->out.session);
+	sender->file.judged = live_judge_json(&sender->judge, sender->out.session);
 	progress_end(&sender->progress, &sender->file, send_now(sender));
 	feed_close(&sender->feed);
 	loop_event_stop(sender->step);
@@ -49,8 +47,7 @@ static void send_file_over(struct sender *sender, const char *error)
 /* The fault is here, and `error` says what: the other side is told. */
 static void send_file_fails(struct sender *sender)
 {
-	struct transfer_note note = { .type = TRANSFER_ABORT,
-				      .file = (uint32_t)sender->at };
+	struct transfer_note note = { .type = TRANSFER_ABORT, .file = (uint32_t)sender->at };
 
 	snprintf(note.text, sizeof(note.text), "%s", sender->feed.error);
 	transfer_say(&sender->out, &note);
@@ -107,8 +104,7 @@ static void send_next_file(struct sender *sender)
 	}
 	sender->offered_ns = send_now(sender);
 	send_begin_file(sender, sender->feed.source.name);
-	if (!feed_open(&sender->feed, (uint32_t)sender->at,
-		       sender->paths[sender->at])) {
+	if (!feed_open(&sender->feed, (uint32_t)sender->at, sender->paths[sender->at])) {
 		send_file_over(sender, sender->feed.error);
 		return;
 	}
@@ -141,8 +137,8 @@ static void send_check(void *user)
 
 	live_judge_moved(&sender->judge);
 	if (!source_read(&sender->feed.source, bytes,
-			 left < sizeof(bytes) ? (size_t)left : sizeof(bytes),
-			 &length, sender->feed.error))
+			 left < sizeof(bytes) ? (size_t)left : sizeof(bytes), &length,
+			 sender->feed.error))
 		send_file_fails(sender);
 	else if (sender->feed.source.offset < sender->check_to)
 		loop_event_start(sender->step, 0);
@@ -152,24 +148,21 @@ static void send_check(void *user)
 		send_start(sender, 0);
 }
 
-static void send_on_answer(struct sender *sender,
-			   const struct transfer_note *note)
+static void send_on_answer(struct sender *sender, const struct transfer_note *note)
 {
 	if (note->verdict == TRANSFER_NO) {
-		snprintf(sender->feed.error, sizeof(sender->feed.error),
-			 "refused: %.200s", note->text);
+		snprintf(sender->feed.error, sizeof(sender->feed.error), "refused: %.200s",
+			 note->text);
 		send_file_over(sender, sender->feed.error);
 	} else if (note->verdict == TRANSFER_LATER) {
 		if (send_now(sender) - sender->offered_ns > SEND_OFFER_FOR_NS) {
-			snprintf(sender->feed.error, sizeof(sender->feed.error),
-				 "%s", note->text);
+			snprintf(sender->feed.error, sizeof(sender->feed.error), "%s", note->text);
 			send_file_fails(sender);
 			return;
 		}
 		sender->state = SEND_WAITING;
 		loop_event_start(sender->again, SEND_OFFER_AGAIN_NS);
-	} else if (note->offset == 0 ||
-		   note->offset > sender->file.total_bytes) {
+	} else if (note->offset == 0 || note->offset > sender->file.total_bytes) {
 		send_start(sender, 0);
 	} else {
 		sender->state = SEND_CHECKING;
@@ -206,8 +199,8 @@ static void send_pump(struct sender *sender)
 	enum feed_stop stop;
 	int64_t wait_ns;
 
-	if (sender->state != SEND_SENDING || !sender->out.session ||
-	    sender->interrupted || !transfer_flush(&sender->out))
+	if (sender->state != SEND_SENDING || !sender->out.session || sender->interrupted ||
+	    !transfer_flush(&sender->out))
 		return;
 	stop = feed_pump(&sender->feed, &sender->out.session, 0, &wait_ns);
 	sender->file.bytes = sender->feed.offset;
@@ -247,8 +240,7 @@ static void send_on_writable(struct nopal_session *session, void *user)
 		send_pump(sender);
 }
 
-static void send_on_result(struct sender *sender,
-			   const struct transfer_note *note)
+static void send_on_result(struct sender *sender, const struct transfer_note *note)
 {
 	if (note->verdict == TRANSFER_YES && sender->state == SEND_ENDED) {
 		sender->judge.facts.bytes_seen = true;
@@ -256,17 +248,14 @@ static void send_on_result(struct sender *sender,
 		send_file_over(sender, NULL);
 		return;
 	}
-	sender->judge.facts.garbled =
-		strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
-	snprintf(sender->feed.error, sizeof(sender->feed.error),
-		 "the receiver: %.200s",
-		 note->verdict == TRANSFER_YES ? "done before the end"
-					       : note->text);
+	sender->judge.facts.garbled = strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
+	snprintf(sender->feed.error, sizeof(sender->feed.error), "the receiver: %.200s",
+		 note->verdict == TRANSFER_YES ? "done before the end" : note->text);
 	send_file_over(sender, sender->feed.error);
 }
 
-static void send_on_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void send_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	struct sender *sender = user;
 	struct transfer_note note;
@@ -278,8 +267,8 @@ static void send_on_received(struct nopal_session *session,
 	}
 	sender->noted = true;
 	sender->heard_ns = send_now(sender);
-	if (note.file != (uint32_t)sender->at ||
-	    sender->state == SEND_OPENING || sender->state == SEND_CLOSING)
+	if (note.file != (uint32_t)sender->at || sender->state == SEND_OPENING ||
+	    sender->state == SEND_CLOSING)
 		return;
 	if (note.type == TRANSFER_ANSWER && sender->state == SEND_OFFERED)
 		send_on_answer(sender, &note);
@@ -287,8 +276,7 @@ static void send_on_received(struct nopal_session *session,
 		send_on_result(sender, &note);
 }
 
-static void send_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
+static void send_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct sender *sender = user;
 
@@ -322,20 +310,17 @@ static void send_on_ping(void *user)
 	struct sender *sender = user;
 
 	hush_look(&sender->hush, sender->out.session, &sender->progress);
-	sender->alone =
-		sender->out.session && sender->state == SEND_OFFERED &&
-		transfer_is_alone(sender->out.session, sender->plan,
-				  send_now(sender) - sender->offered_ns);
+	sender->alone = sender->out.session && sender->state == SEND_OFFERED &&
+			transfer_is_alone(sender->out.session, sender->plan,
+					  send_now(sender) - sender->offered_ns);
 	if (sender->alone) {
 		nopal_session_abort(sender->out.session, TRANSFER_ALONE);
 		return;
 	}
 	if (send_end_stuck(sender))
 		return;
-	if (sender->out.session && sender->state != SEND_OPENING &&
-	    sender->state != SEND_SENDING &&
-	    send_now(sender) - sender->heard_ns >= HUSH_LOOK_NS &&
-	    sender->out.count == 0) {
+	if (sender->out.session && sender->state != SEND_OPENING && sender->state != SEND_SENDING &&
+	    send_now(sender) - sender->heard_ns >= HUSH_LOOK_NS && sender->out.count == 0) {
 		sender->pings++;
 		transfer_say(&sender->out, &note);
 	}
@@ -349,12 +334,9 @@ static bool send_setup(struct sender *sender)
 	struct loop *loop = sender->loop;
 
 	sender->step = loop_event_new(loop, LOOP_TIMER, -1, send_check, sender);
-	sender->paced =
-		loop_event_new(loop, LOOP_TIMER, -1, send_on_pace, sender);
-	sender->again =
-		loop_event_new(loop, LOOP_TIMER, -1, send_again, sender);
-	sender->ping =
-		loop_event_new(loop, LOOP_TIMER, -1, send_on_ping, sender);
+	sender->paced = loop_event_new(loop, LOOP_TIMER, -1, send_on_pace, sender);
+	sender->again = loop_event_new(loop, LOOP_TIMER, -1, send_again, sender);
+	sender->ping = loop_event_new(loop, LOOP_TIMER, -1, send_on_ping, sender);
 	return sender->step && sender->paced && sender->again && sender->ping &&
 	       loop_on_interrupt(loop, send_on_interrupt, sender);
 }
@@ -371,18 +353,17 @@ static void send_cleanup(struct sender *sender)
 	nopal_plan_unref(sender->plan);
 }
 
-static enum tool_exit send_open(struct sender *sender,
-				const struct nopal_address *peer)
+static enum tool_exit send_open(struct sender *sender, const struct nopal_address *peer)
 {
 	struct nopal_session *session;
 
 	sender->endpoint = meet_endpoint(&sender->meet, sender->loop, peer);
 	if (!sender->endpoint)
 		return TOOL_ENVIRONMENT;
-	live_judge_begin(&sender->judge, sender->plan, loop_world(sender->loop),
-			 &sender->judges, true);
-	session = meet_open(&sender->meet, sender->endpoint, sender->plan, peer,
-			    &send_callbacks, sender);
+	live_judge_begin(&sender->judge, sender->plan, loop_world(sender->loop), &sender->judges,
+			 true);
+	session = meet_open(&sender->meet, sender->endpoint, sender->plan, peer, &send_callbacks,
+			    sender);
 	if (!session) {
 		fprintf(stderr, "error: no session: out of memory\n");
 		return TOOL_ENVIRONMENT;
@@ -395,8 +376,7 @@ static enum tool_exit send_open(struct sender *sender,
 	return sender->exit;
 }
 
-static enum tool_exit send_with(struct sender *sender,
-				const struct nopal_address *peer)
+static enum tool_exit send_with(struct sender *sender, const struct nopal_address *peer)
 {
 	enum tool_exit exit;
 
@@ -405,10 +385,8 @@ static enum tool_exit send_with(struct sender *sender,
 		nopal_plan_unref(sender->plan);
 		return TOOL_ENVIRONMENT;
 	}
-	feed_init(&sender->feed, loop_world(sender->loop),
-		  transfer_chunk_bytes(sender->plan));
-	exit = live_judge_watch(&sender->judges, loop_world(sender->loop),
-				sender->plan) &&
+	feed_init(&sender->feed, loop_world(sender->loop), transfer_chunk_bytes(sender->plan));
+	exit = live_judge_watch(&sender->judges, loop_world(sender->loop), sender->plan) &&
 			       send_setup(sender)
 		       ? send_open(sender, peer)
 		       : TOOL_ENVIRONMENT;
@@ -417,10 +395,9 @@ static enum tool_exit send_with(struct sender *sender,
 }
 
 /* These take over the plan. */
-static enum tool_exit send_one(const struct tool_call *call,
-			       struct nopal_plan *plan, int files,
-			       const struct nopal_address *peer,
-			       const struct meet *meet, int64_t rate_bps)
+static enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *plan, int files,
+			       const struct nopal_address *peer, const struct meet *meet,
+			       int64_t rate_bps)
 {
 	struct sender sender = { .feed.pace.rate_bps = rate_bps,
 				 .trace = tool_value(call, "trace"),
@@ -434,8 +411,7 @@ static enum tool_exit send_one(const struct tool_call *call,
 		nopal_plan_unref(plan);
 		return TOOL_BAD_INPUT;
 	}
-	progress_init(&sender.progress, "send",
-		      tool_value(call, "json") != NULL,
+	progress_init(&sender.progress, "send", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
 	return send_with(&sender, peer);
 }
@@ -466,22 +442,19 @@ static enum tool_exit send_to(const struct tool_call *call, int files,
 static enum tool_exit send_run(const struct tool_call *call)
 {
 	int files = send_words_files(call);
-	struct nopal_address *peers =
-		calloc((size_t)(call->word_count - files), sizeof(*peers));
+	struct nopal_address *peers = calloc((size_t)(call->word_count - files), sizeof(*peers));
 	enum tool_exit exit = TOOL_BAD_INPUT;
 
 	if (!peers)
 		return TOOL_ENVIRONMENT;
-	if (send_words_peers(call, files, peers) &&
-	    send_words_may_read(call, files))
+	if (send_words_peers(call, files, peers) && send_words_may_read(call, files))
 		exit = send_to(call, files, peers);
 	free(peers);
 	return exit;
 }
 
 static const struct tool_option send_options[] = {
-	{ "config", 'c', "CONF",
-	  "composition, the same on both sides (default bulk)" },
+	{ "config", 'c', "CONF", "composition, the same on both sides (default bulk)" },
 	{ "rate", 0, "RATE", "read the file no faster, as 100Mbit" },
 	{ "meet", 0, "[ADDR:]PORT", "meet `nopal recv --meet` from there" },
 	LIVE_JUDGE_OPTIONS,
@@ -496,40 +469,32 @@ const struct tool tool_send = {
 	.name = "send",
 	.words = "FILE... HOST:PORT...",
 	.summary = "send files to `nopal recv`",
-	.help = "Sends files, one after the other in one session, to a `nopal "
-		"recv` with the same composition.  A transfer that was cut "
-		"short goes on where it ended when the same command is given "
-		"again: the receiver's beginning is compared by hash first.\n"
+	.help = "Sends files, one after the other in one session, to a `nopal recv` with the same "
+		"composition.  A transfer that was cut short goes on where it ended when the same "
+		"command is given again: the receiver's beginning is compared by hash first.\n"
 		"\n"
 		"  nopal recv -o incoming\n"
 		"  nopal send big.iso HOST:9000\n"
 		"\n"
-		"Where firewalls let nobody in both sides open, --meet: see "
-		"`nopal recv --help`.\n\n"
-		"Several addresses at the end: the file goes to all of them "
-		"at once, by a composition that is one to many; each file "
-		"has a session of its own.  It begins when each has "
-		"answered or is given up, and ends when it has ended for "
-		"each, with a table: complete (its hash agrees, and it is "
-		"on disk), was there, share, refused, failed, no answer, "
-		"died.  Who dies is no matter for the others.  The exit "
-		"code is 0 where the composition's rule is kept: "
-		"one_to_many_all, every receiver has the file; _any, one "
-		"has; _quorum, as many as --set fan_out.acks=N says.  The "
-		"others get it, too, but for those that fall too far "
-		"behind.  Receivers run one_to_many_all for all three.\n\n"
-		"one_to_many_balance, on both sides, spreads the file: each "
-		"piece goes to one receiver, which keeps it at its place in "
-		".NAME.nopal-part and calls it no file.  The rule is that "
-		"those that are there at the end have all of it together: "
-		"what was with one that died is sent again to those that "
-		"are left.\n\n"
-		"Who has the whole file is left alone.  The others go on "
-		"from the shortest beginning that one of them has, when "
-		"all of them have one; else all begin anew, as always where "
-		"the file is spread.\n\n"
-		"  nopal send big.iso A:9000 B:9000 C:9000 -c "
-		"one_to_many_all\n",
+		"Where firewalls let nobody in both sides open, --meet: see `nopal recv "
+		"--help`.\n\n"
+		"Several addresses at the end: the file goes to all of them at once, by a "
+		"composition that is one to many; each file has a session of its own.  It begins "
+		"when each has answered or is given up, and ends when it has ended for each, with "
+		"a table: complete (its hash agrees, and it is on disk), was there, share, "
+		"refused, failed, no answer, died.  Who dies is no matter for the others.  The "
+		"exit code is 0 where the composition's rule is kept: one_to_many_all, every "
+		"receiver has the file; _any, one has; _quorum, as many as --set fan_out.acks=N "
+		"says.  The others get it, too, but for those that fall too far behind.  "
+		"Receivers run one_to_many_all for all three.\n\n"
+		"one_to_many_balance, on both sides, spreads the file: each piece goes to one "
+		"receiver, which keeps it at its place in .NAME.nopal-part and calls it no file.  "
+		"The rule is that those that are there at the end have all of it together: what "
+		"was with one that died is sent again to those that are left.\n\n"
+		"Who has the whole file is left alone.  The others go on from the shortest "
+		"beginning that one of them has, when all of them have one; else all begin anew, "
+		"as always where the file is spread.\n\n"
+		"  nopal send big.iso A:9000 B:9000 C:9000 -c one_to_many_all\n",
 	.least_words = 2,
 	.most_words = -1,
 	.options = send_options,

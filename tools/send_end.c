@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_end.c -- what `nopal send` says and does when its session has ended, or stands
- * still.
+ * send_end.c -- what `nopal send` says and does when its session has ended, or stands still.
  */
 #include "microprotocol.h"
 #include "send_inside.h"
@@ -33,17 +32,14 @@ static void send_broke(struct sender *sender, int end, const char *text)
 		text = "interrupted";
 	else if (!text || !*text)
 		text = "the receiver closed the session";
-	snprintf(error, sizeof(error), "%s: %.*s", sender->peer,
-		 tool_text_length(text), text);
+	snprintf(error, sizeof(error), "%s: %.*s", sender->peer, tool_text_length(text), text);
 	if (sender->at < sender->path_count) {
 		if (!sender->file.name)
 			send_begin_file(sender, sender->paths[sender->at]);
 		sender->file.bytes = sender->feed.offset;
 		sender->file.error = error;
-		sender->file.transport =
-			nopal_endpoint_transport(sender->endpoint);
-		progress_end(&sender->progress, &sender->file,
-			     send_now(sender));
+		sender->file.transport = nopal_endpoint_transport(sender->endpoint);
+		progress_end(&sender->progress, &sender->file, send_now(sender));
 	} else {
 		progress_say(&sender->progress, "error: %s", error);
 	}
@@ -54,31 +50,26 @@ static void send_broke(struct sender *sender, int end, const char *text)
 static bool send_ended_well(const struct sender *sender, int end)
 {
 	return sender->state == SEND_CLOSING &&
-	       (end == NOPAL_ENDED_WELL ||
-		(end == NOPAL_ABORTED && !sender->interrupted &&
-		 !transfer_plan_tells(sender->plan)));
+	       (end == NOPAL_ENDED_WELL || (end == NOPAL_ABORTED && !sender->interrupted &&
+					    !transfer_plan_tells(sender->plan)));
 }
 
 /* What grows while anything but pings goes on. */
-static int64_t send_moves(const struct sender *sender,
-			  const struct nopal_counters *counters)
+static int64_t send_moves(const struct sender *sender, const struct nopal_counters *counters)
 {
-	return (int64_t)(counters->departures - counters->resends +
-			 counters->messages_arrived) -
+	return (int64_t)(counters->departures - counters->resends + counters->messages_arrived) -
 	       2 * sender->pings;
 }
 
 /* What left is on its way, or the receiver has all of it and lives. */
-static void send_look(struct sender *sender,
-		      const struct nopal_session *session)
+static void send_look(struct sender *sender, const struct nopal_session *session)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
 	uint64_t told = counters->messages_arrived + counters->messages_missing;
 	int64_t moves = send_moves(sender, counters);
 
-	if (moves > sender->moves ||
-	    (counters->messages_sent - told <= SEND_PINGS_AWAY &&
-	     send_now(sender) - sender->heard_ns < 2 * HUSH_LOOK_NS))
+	if (moves > sender->moves || (counters->messages_sent - told <= SEND_PINGS_AWAY &&
+				      send_now(sender) - sender->heard_ns < 2 * HUSH_LOOK_NS))
 		live_judge_moved(&sender->judge);
 	if (moves > sender->moves)
 		sender->moves = moves;
@@ -99,8 +90,7 @@ bool send_end_stuck(struct sender *sender)
 	return true;
 }
 
-void send_end(struct sender *sender, const struct nopal_session *session,
-	      int end, const char *text)
+void send_end(struct sender *sender, const struct nopal_session *session, int end, const char *text)
 {
 	bool well = !sender->alone && send_ended_well(sender, end);
 
@@ -115,7 +105,6 @@ void send_end(struct sender *sender, const struct nopal_session *session,
 	else if (well)
 		end = NOPAL_ENDED_WELL;
 	live_judge_end(&sender->judge, session, end);
-	if (live_judge_is_broken(&sender->judge, &sender->progress) &&
-	    sender->exit == TOOL_GOOD)
+	if (live_judge_is_broken(&sender->judge, &sender->progress) && sender->exit == TOOL_GOOD)
 		sender->exit = TOOL_FAILED;
 }

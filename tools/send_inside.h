@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_inside.h -- who sends files to one receiver: of send.c, and of send_end.c,
- * which says how it ended.
+ * send_inside.h -- who sends files to one receiver: of send.c, and of send_end.c, which says how it
+ * ended.
  */
 #ifndef NOPAL_SEND_INSIDE_H
 #define NOPAL_SEND_INSIDE_H
@@ -64,7 +64,7 @@ void send_begin_file(struct sender *sender, const char *name);
 /* Nothing has moved for long: says who holds what, and aborts the session. */
 bool send_end_stuck(struct sender *sender);
 /* The session has ended: judges, and says what was not good. */
-void send_end(struct sender *sender, const struct nopal_session *session,
-	      int end, const char *text);
+void send_end(struct sender *sender, const struct nopal_session *session, int end,
+	      const char *text);
 
 #endif

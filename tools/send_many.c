@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_many.c -- files to many receivers, one after the other, each in a group of
- * its own: who refuses one of them may take the next.  Who died gets none any more.
- * What happens to one file is in send_many_file.h.
+ * send_many.c -- files to many receivers, one after the other, each in a group of its own: who
+ * refuses one of them may take the next.  Who died gets none any more.  What happens to one file is
+ * in send_many_file.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,15 +24,12 @@ enum {
 static int64_t send_many_acks(const struct nopal_plan *plan)
 {
 	const struct nopal_part *part = show_provider(plan, "fan_out");
-	const struct nopal_parameter *at =
-		part ? part->microprotocol->parameters : NULL;
+	const struct nopal_parameter *at = part ? part->microprotocol->parameters : NULL;
 	int64_t acks = 0;
 
 	for (; at && at->name; at++)
 		if (strcmp(at->name, "acks") == 0)
-			memcpy(&acks,
-			       (const char *)part->parameters + at->offset,
-			       sizeof(acks));
+			memcpy(&acks, (const char *)part->parameters + at->offset, sizeof(acks));
 	return acks;
 }
 
@@ -59,8 +56,7 @@ static bool send_many_may_keep(const struct table *table)
 	fprintf(stderr,
 		"error: %u must have it, and there %s %u\n"
 		"  fix: give more receivers, or --set fan_out.acks=%u\n",
-		table->needed, table->count == 1 ? "is" : "are", table->count,
-		table->count);
+		table->needed, table->count == 1 ? "is" : "are", table->count, table->count);
 	return false;
 }
 
@@ -74,16 +70,14 @@ static uint32_t send_many_chunk_bytes(const struct many *many)
 
 	if (!many->table.spread || apart <= chunk)
 		return chunk;
-	return apart < SEND_SPREAD_CHUNK_MOST ? (uint32_t)apart
-					      : SEND_SPREAD_CHUNK_MOST;
+	return apart < SEND_SPREAD_CHUNK_MOST ? (uint32_t)apart : SEND_SPREAD_CHUNK_MOST;
 }
 
 /* Where each gets a piece of its own, enough for all must be under way. */
 static void send_many_budget(struct many *many)
 {
 	struct nopal_budget budget = *nopal_plan_budget(many->plan);
-	uint64_t ahead = (uint64_t)many->feed.chunk_bytes * many->count *
-			 SEND_AHEAD_CHUNKS;
+	uint64_t ahead = (uint64_t)many->feed.chunk_bytes * many->count * SEND_AHEAD_CHUNKS;
 
 	if (many->table.spread && ahead > budget.send_bytes)
 		budget.send_bytes = ahead;
@@ -134,18 +128,15 @@ static void send_many_forget(struct many *many)
 static void send_many_begin(struct many *many)
 {
 	send_many_forget(many);
-	if (!feed_open(&many->feed, (uint32_t)many->at,
-		       many->paths[many->at])) {
+	if (!feed_open(&many->feed, (uint32_t)many->at, many->paths[many->at])) {
 		many->table.file.error = many->feed.error;
 		loop_event_start(many->next, 0);
 		return;
 	}
 	many->table.file.total_bytes = many->feed.source.size;
 	many->feed.chunk_bytes = send_many_chunk_bytes(many);
-	live_judge_begin(&many->judge, many->plan, loop_world(many->loop),
-			 &many->judges, true);
-	many->group = nopal_group_open(many->endpoint, many->plan,
-				       &many_callbacks, many);
+	live_judge_begin(&many->judge, many->plan, loop_world(many->loop), &many->judges, true);
+	many->group = nopal_group_open(many->endpoint, many->plan, &many_callbacks, many);
 	if (!many->group) {
 		many->table.file.error = "no session: out of memory";
 		loop_event_start(many->next, 0);
@@ -166,8 +157,8 @@ static void send_many_next(void *user)
 		many->table.file.error = "interrupted";
 	many->table.file.transport = nopal_endpoint_transport(many->endpoint);
 	many->judge.facts.all_receivers = table_is_kept(&many->table);
-	if (live_judge_is_broken(&many->judge, &many->table.progress) ||
-	    many->table.file.error || !table_is_kept(&many->table))
+	if (live_judge_is_broken(&many->judge, &many->table.progress) || many->table.file.error ||
+	    !table_is_kept(&many->table))
 		many->exit = TOOL_FAILED;
 	many->table.file.judged = live_judge_result(&many->judge);
 	live_judge_fini(&many->judge);
@@ -183,10 +174,9 @@ static void send_many_next(void *user)
 
 /* ----------------------------------------------------------------------- time */
 
-/* Offers it again, and asks who is silent whether it lives: while we only wait,
- * nothing of ours is on its way that could get lost. */
-static void send_many_look(struct many *many, struct many_one *one,
-			   int64_t now_ns)
+/* Offers it again, and asks who is silent whether it lives: while we only wait, nothing of ours is
+ * on its way that could get lost. */
+static void send_many_look(struct many *many, struct many_one *one, int64_t now_ns)
 {
 	const struct transfer_note ping = { .type = TRANSFER_PING };
 
@@ -203,8 +193,7 @@ static void send_many_look(struct many *many, struct many_one *one,
 static void send_many_miss(struct many *many, int64_t now_ns)
 {
 	size_t count = many->group && many->stage == MANY_GATHERING
-			       ? nopal_destinations(many->group, many->infos,
-						    many->count)
+			       ? nopal_destinations(many->group, many->infos, many->count)
 			       : 0;
 	bool missed = false;
 
@@ -301,20 +290,17 @@ static bool send_many_setup(struct many *many, const char *trace)
 {
 	struct loop *loop = many->loop = loop_new(trace);
 
-	if (!loop ||
-	    !live_judge_watch(&many->judges, loop_world(loop), many->plan))
+	if (!loop || !live_judge_watch(&many->judges, loop_world(loop), many->plan))
 		return false;
 	many->step = loop_event_new(loop, LOOP_TIMER, -1, many_check, many);
-	many->paced =
-		loop_event_new(loop, LOOP_TIMER, -1, send_many_on_pace, many);
+	many->paced = loop_event_new(loop, LOOP_TIMER, -1, send_many_on_pace, many);
 	many->tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, many);
 	many->next = loop_event_new(loop, LOOP_TIMER, -1, send_many_next, many);
 	return many->step && many->paced && many->tick && many->next &&
 	       loop_on_interrupt(loop, send_many_on_interrupt, many);
 }
 
-static bool send_many_room(struct many *many, char *const *names,
-			   const struct nopal_address *peers)
+static bool send_many_room(struct many *many, char *const *names, const struct nopal_address *peers)
 {
 	many->ones = calloc(many->count, sizeof(*many->ones));
 	many->infos = calloc(many->count, sizeof(*many->infos));
@@ -339,21 +325,18 @@ static bool send_many_is_channel(const struct nopal_microprotocol *one)
 }
 
 /* The address of the plan's channel; false: it has none. */
-static bool send_many_channel(const struct nopal_plan *plan,
-			      struct nopal_address *ret_address)
+static bool send_many_channel(const struct nopal_plan *plan, struct nopal_address *ret_address)
 {
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_part *part = nopal_plan_part(plan, i);
-		const struct nopal_parameter *parameter =
-			part->microprotocol->parameters;
+		const struct nopal_parameter *parameter = part->microprotocol->parameters;
 
 		if (!send_many_is_channel(part->microprotocol))
 			continue;
 		for (; parameter && parameter->name; parameter++)
 			if (parameter->unit == NOPAL_ADDRESS) {
 				memcpy(ret_address,
-				       (const char *)part->parameters +
-					       parameter->offset,
+				       (const char *)part->parameters + parameter->offset,
 				       sizeof(*ret_address));
 				return true;
 			}
@@ -361,10 +344,9 @@ static bool send_many_channel(const struct nopal_plan *plan,
 	return false;
 }
 
-/* Who is reached by the other family than the channel's gets copies: where that is
- * everybody, somebody meant something else. */
-static void send_many_note_family(const struct many *many,
-				  const struct nopal_address *peers)
+/* Who is reached by the other family than the channel's gets copies: where that is everybody,
+ * somebody meant something else. */
+static void send_many_note_family(const struct many *many, const struct nopal_address *peers)
 {
 	char text[NOPAL_ADDRESS_TEXT];
 	struct nopal_address channel;
@@ -373,18 +355,15 @@ static void send_many_note_family(const struct many *many,
 	if (!send_many_channel(many->plan, &channel))
 		return;
 	for (unsigned i = 0; i < many->count; i++)
-		others += nopal_address_is_v4(&peers[i]) !=
-			  nopal_address_is_v4(&channel);
+		others += nopal_address_is_v4(&peers[i]) != nopal_address_is_v4(&channel);
 	if (others < many->count)
 		return;
 	fprintf(stderr,
 		"note: each receiver gets a copy of its own: %s is an address "
 		"of IPv%c, and theirs are not\n"
 		"  fix: give both sides %s\n",
-		nopal_address_format(&channel, text),
-		nopal_address_is_v4(&channel) ? '4' : '6',
-		nopal_address_is_v4(&channel) ? "-c multicast6"
-					      : "-c multicast");
+		nopal_address_format(&channel, text), nopal_address_is_v4(&channel) ? '4' : '6',
+		nopal_address_is_v4(&channel) ? "-c multicast6" : "-c multicast");
 }
 
 static void send_many_run(struct many *many, const struct nopal_address *peers)
@@ -395,8 +374,7 @@ static void send_many_run(struct many *many, const struct nopal_address *peers)
 		return;
 	}
 	send_many_note_family(many, peers);
-	feed_init(&many->feed, loop_world(many->loop),
-		  transfer_chunk_bytes(many->plan));
+	feed_init(&many->feed, loop_world(many->loop), transfer_chunk_bytes(many->plan));
 	send_many_begin(many);
 	loop_event_start(many->tick, SEND_TICK_NS);
 	loop_run(many->loop);
@@ -411,8 +389,7 @@ static void send_many_cleanup(struct many *many)
 	loop_event_free(many->next);
 	if (many->loop)
 		loop_free(many->loop);
-	for (unsigned i = 0; many->ones && many->table.rows && i < many->count;
-	     i++) {
+	for (unsigned i = 0; many->ones && many->table.rows && i < many->count; i++) {
 		many_forget_held(&many->ones[i]);
 		free(many->table.rows[i].why);
 	}
@@ -423,9 +400,8 @@ static void send_many_cleanup(struct many *many)
 	nopal_plan_unref(many->plan);
 }
 
-enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan,
-			 int files, const struct nopal_address *peers,
-			 int64_t rate_bps)
+enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, int files,
+			 const struct nopal_address *peers, int64_t rate_bps)
 {
 	struct many many = {
 		.plan = plan,
@@ -437,12 +413,10 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan,
 	};
 
 	many.table.count = many.count;
-	progress_init(&many.table.progress, "send",
-		      tool_value(call, "json") != NULL,
+	progress_init(&many.table.progress, "send", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
 	send_many_rule(&many);
-	if (!send_many_may_keep(&many.table) ||
-	    !live_judge_read(call, &many.judges))
+	if (!send_many_may_keep(&many.table) || !live_judge_read(call, &many.judges))
 		many.exit = TOOL_BAD_INPUT;
 	else if (send_many_room(&many, call->words + files, peers) &&
 		 send_many_setup(&many, tool_value(call, "trace")))

@@ -10,8 +10,7 @@
 #define MANY_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
 #define MANY_OFFER_FOR_NS   (60 * NOPAL_SECOND)
 
-static void many_offer_later(struct many *many, struct many_one *one,
-			     const char *why)
+static void many_offer_later(struct many *many, struct many_one *one, const char *why)
 {
 	int64_t now_ns = many_now(many);
 
@@ -28,8 +27,7 @@ static uint64_t many_has(const struct many *many, uint64_t offset)
 {
 	uint64_t size = many->feed.source.size;
 
-	return offset == size || (offset < size && !many->table.spread) ? offset
-									: 0;
+	return offset == size || (offset < size && !many->table.spread) ? offset : 0;
 }
 
 static void many_on_answer(struct many *many, struct many_one *one,
@@ -57,23 +55,19 @@ static void many_on_result(struct many *many, struct many_one *one,
 	if (note->verdict == TRANSFER_YES && one->state == MANY_ENDED) {
 		many->judge.facts.bytes_seen = true;
 		one->row->bytes = many->feed.source.size;
-		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE,
-			   NULL);
+		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE, NULL);
 		return;
 	}
-	many->judge.facts.garbled |=
-		strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
+	many->judge.facts.garbled |= strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
 	snprintf(why, sizeof(why), "the receiver: %.200s",
-		 note->verdict == TRANSFER_YES ? "done before the end"
-					       : note->text);
+		 note->verdict == TRANSFER_YES ? "done before the end" : note->text);
 	many_measure_all(many);
 	many_leave(many, one, TABLE_FAILED, why);
 	one->row->fix = "mend that there, " MANY_AGAIN;
 }
 
 static void many_on_note(struct many *many, struct many_one *one,
-			 const struct nopal_message *message,
-			 const struct transfer_note *note)
+			 const struct nopal_message *message, const struct transfer_note *note)
 {
 	one->heard_ns = one->spoke_ns = many_now(many);
 	if (note->file != many->feed.file || one->state == MANY_OUT)
@@ -91,12 +85,11 @@ static void many_on_note(struct many *many, struct many_one *one,
 	many_go_on(many);
 }
 
-static void many_on_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void many_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	struct many *many = user;
-	struct many_one *one = many_find(
-		many, nopal_message_property(message, many->destination));
+	struct many_one *one = many_find(many, nopal_message_property(message, many->destination));
 	struct transfer_note note;
 
 	(void)session;
@@ -119,8 +112,7 @@ static enum table_state many_state_of_end(int end)
 }
 
 /* Without a handshake it is open before it was told that it has an id. */
-static struct many_one *many_whose(struct many *many,
-				   const struct nopal_destination_info *info)
+static struct many_one *many_whose(struct many *many, const struct nopal_destination_info *info)
 {
 	struct many_one *one = many_find(many, info->id);
 
@@ -138,8 +130,7 @@ static struct many_one *many_whose(struct many *many,
 
 static const char *many_fix(int end)
 {
-	if (end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP ||
-	    end == NOPAL_ABORTED)
+	if (end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP || end == NOPAL_ABORTED)
 		return "bring it back, " MANY_AGAIN;
 	return tool_ended_fix(end);
 }
@@ -154,15 +145,13 @@ static void many_lose(struct many *many, struct many_one *one,
 	}
 	one->dead = true;
 	many_over(many, one, many_state_of_end(info->end),
-		  info->end == NOPAL_ENDED_WELL ? "it closed the session"
-						: info->text);
+		  info->end == NOPAL_ENDED_WELL ? "it closed the session" : info->text);
 	one->row->fix = many_fix(info->end);
 	many_go_on(many);
 }
 
 static void many_on_destination(struct nopal_session *session,
-				const struct nopal_destination_info *info,
-				void *user)
+				const struct nopal_destination_info *info, void *user)
 {
 	struct many *many = user;
 	struct many_one *one = many_whose(many, info);
@@ -189,8 +178,7 @@ static void many_on_destination(struct nopal_session *session,
 		many_lose(many, one, info);
 }
 
-static void many_on_sent(struct nopal_session *session, uint64_t cookie,
-			 int fate, void *user)
+static void many_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct many *many = user;
 
@@ -210,8 +198,7 @@ static void many_on_writable(struct nopal_session *session, void *user)
 	many_pump(user);
 }
 
-static void many_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
+static void many_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct many *many = user;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_many_check.c -- what receivers have of a file before it is sent to them: all
- * of it, or a beginning.
+ * send_many_check.c -- what receivers have of a file before it is sent to them: all of it, or a
+ * beginning.
  *
- * The file is read once, as far as the longest of these, and compared by hash where
- * each of them ends.  Who has all of it is done with.  The others go on together from
- * the shortest beginning, and pass over what they have; where one of them has none, or
- * one that is not the file's, all begin anew.
+ * The file is read once, as far as the longest of these, and compared by hash where each of them
+ * ends.  Who has all of it is done with.  The others go on together from the shortest beginning,
+ * and pass over what they have; where one of them has none, or one that is not the file's, all
+ * begin anew.
  */
 #include <string.h>
 
@@ -20,8 +20,7 @@ static uint64_t check_mark(const struct many *many)
 	for (unsigned i = 0; i < many->count; i++) {
 		const struct many_one *one = &many->ones[i];
 
-		if (one->state == MANY_ANSWERED &&
-		    one->has > many->feed.source.offset &&
+		if (one->state == MANY_ANSWERED && one->has > many->feed.source.offset &&
 		    (!mark || one->has < mark))
 			mark = one->has;
 	}
@@ -45,8 +44,7 @@ static void check_compare(struct many *many, uint64_t mark)
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
 
-		if (one->state != MANY_ANSWERED || one->has != mark ||
-		    one->its_hash == hash)
+		if (one->state != MANY_ANSWERED || one->has != mark || one->its_hash == hash)
 			continue;
 		one->has = 0;
 		good = false;
@@ -73,8 +71,7 @@ static void check_settle(struct many *many)
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
 
-		if (one->state != MANY_ANSWERED || one->has < end.size ||
-		    !end.size)
+		if (one->state != MANY_ANSWERED || one->has < end.size || !end.size)
 			continue;
 		one->has_it = true;
 		one->state = MANY_ENDED;
@@ -101,8 +98,7 @@ void many_check(void *user)
 		check_settle(many);
 		return;
 	}
-	if (!source_read(&feed->source, bytes,
-			 left < sizeof(bytes) ? (size_t)left : sizeof(bytes),
+	if (!source_read(&feed->source, bytes, left < sizeof(bytes) ? (size_t)left : sizeof(bytes),
 			 &length, feed->error)) {
 		many_fail(many);
 		return;

@@ -36,8 +36,8 @@ bool many_any(const struct many *many, enum many_state state)
 	return false;
 }
 
-void many_say(const struct many *many, struct many_one *one,
-	      enum transfer_type type, uint64_t offset)
+void many_say(const struct many *many, struct many_one *one, enum transfer_type type,
+	      uint64_t offset)
 {
 	const struct transfer_note note = { .type = type,
 					    .file = many->feed.file,
@@ -48,8 +48,7 @@ void many_say(const struct many *many, struct many_one *one,
 
 /* --------------------------------------------------- it is over for one of them */
 
-void many_over(struct many *many, struct many_one *one, enum table_state state,
-	       const char *why)
+void many_over(struct many *many, struct many_one *one, enum table_state state, const char *why)
 {
 	one->state = MANY_OUT;
 	one->row->state = state;
@@ -58,10 +57,9 @@ void many_over(struct many *many, struct many_one *one, enum table_state state,
 	one->row->why = why ? strdup(why) : NULL;
 }
 
-/* What it was told arrives there, and its session ends: or the other way round,
- * where it has all and only that tells it. */
-void many_leave(struct many *many, struct many_one *one, enum table_state state,
-		const char *why)
+/* What it was told arrives there, and its session ends: or the other way round, where it has all
+ * and only that tells it. */
+void many_leave(struct many *many, struct many_one *one, enum table_state state, const char *why)
 {
 	bool at_once;
 
@@ -74,8 +72,7 @@ void many_leave(struct many *many, struct many_one *one, enum table_state state,
 
 void many_fail(struct many *many)
 {
-	struct transfer_note note = { .type = TRANSFER_ABORT,
-				      .file = many->feed.file };
+	struct transfer_note note = { .type = TRANSFER_ABORT, .file = many->feed.file };
 
 	snprintf(note.text, sizeof(note.text), "%s", many->feed.error);
 	many->table.file.error = many->feed.error;
@@ -118,9 +115,7 @@ void many_measure(const struct many *many, struct many_one *one,
 		  const struct nopal_destination_info *info)
 {
 	uint64_t chunk = many->feed.chunk_bytes;
-	uint64_t bytes = info->arrived_bytes > one->notes
-				 ? info->arrived_bytes - one->notes
-				 : 0;
+	uint64_t bytes = info->arrived_bytes > one->notes ? info->arrived_bytes - one->notes : 0;
 
 	bytes = many->from + bytes / (chunk + TRANSFER_DATA_HEADER) * chunk;
 	if (bytes > many->feed.source.size)
@@ -131,10 +126,7 @@ void many_measure(const struct many *many, struct many_one *one,
 
 void many_measure_all(struct many *many)
 {
-	size_t count = many->group
-			       ? nopal_destinations(many->group, many->infos,
-						    many->count)
-			       : 0;
+	size_t count = many->group ? nopal_destinations(many->group, many->infos, many->count) : 0;
 
 	for (size_t i = 0; i < count && i < many->count; i++) {
 		struct many_one *one = many_find(many, many->infos[i].id);
@@ -146,8 +138,7 @@ void many_measure_all(struct many *many)
 
 static void many_count_given(struct many *many)
 {
-	size_t count =
-		nopal_destinations(many->group, many->infos, many->count);
+	size_t count = nopal_destinations(many->group, many->infos, many->count);
 
 	for (size_t i = 0; i < count && i < many->count; i++) {
 		struct many_one *one = many_find(many, many->infos[i].id);
@@ -160,20 +151,17 @@ static void many_count_given(struct many *many)
 /* A composition may leave out who is slow; it has no file then. */
 static void many_drop_slow(struct many *many)
 {
-	uint64_t data = many->feed.source.size - many->from +
-			many->feed.chunks * TRANSFER_DATA_HEADER;
+	uint64_t data =
+		many->feed.source.size - many->from + many->feed.chunks * TRANSFER_DATA_HEADER;
 
 	many_count_given(many);
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
 
-		if (one->state != MANY_TAKING ||
-		    one->given >= one->notes + data)
+		if (one->state != MANY_TAKING || one->given >= one->notes + data)
 			continue;
-		many_leave(many, one, TABLE_FAILED,
-			   "too slow for the others: it missed some");
-		one->row->fix = "the same command again, to it alone; or a "
-				"longer fan_out.backlog";
+		many_leave(many, one, TABLE_FAILED, "too slow for the others: it missed some");
+		one->row->fix = "the same command again, to it alone; or a longer fan_out.backlog";
 	}
 }
 
@@ -203,13 +191,12 @@ void many_start(struct many *many)
 	many_pump(many);
 }
 
-/* What follows DATA to one by its own session comes after them; not so where they left
- * through a channel, or to somebody else. */
+/* What follows DATA to one by its own session comes after them; not so where they left through a
+ * channel, or to somebody else. */
 static bool many_is_drained(const struct many *many)
 {
 	return many->fates == many->feed.chunks ||
-	       !(many->table.spread ||
-		 nopal_plan_provides(many->plan, "channel"));
+	       !(many->table.spread || nopal_plan_provides(many->plan, "channel"));
 }
 
 /* END, or where all have only a share of it, SHARE. */
@@ -233,9 +220,8 @@ static bool many_next_gap(struct many *many)
 {
 	struct island gap;
 
-	if (!many->rounds ||
-	    !islands_gap(many->held, many->held_count, many->feed.end,
-			 many->feed.source.size, &gap))
+	if (!many->rounds || !islands_gap(many->held, many->held_count, many->feed.end,
+					  many->feed.source.size, &gap))
 		return false;
 	feed_range(&many->feed, gap.from, gap.end);
 	return true;
@@ -283,8 +269,7 @@ void many_pump(struct many *many)
 	enum feed_stop stop;
 	int64_t wait_ns;
 
-	if (many->stage != MANY_SENDING || many->interrupted ||
-	    !many_flush(many))
+	if (many->stage != MANY_SENDING || many->interrupted || !many_flush(many))
 		return;
 	stop = feed_pump(&many->feed, &many->group, MANY_DATA, &wait_ns);
 	if (stop == FEED_PACED)
@@ -301,8 +286,7 @@ void many_pump(struct many *many)
 static void many_judge_shares(struct many *many)
 {
 	if (!many_unite(many) || !many_any(many, MANY_TAKING) ||
-	    many->table.union_bytes == many->feed.source.size ||
-	    many->rounds == MANY_ROUNDS_MOST) {
+	    many->table.union_bytes == many->feed.source.size || many->rounds == MANY_ROUNDS_MOST) {
 		many_close(many);
 		return;
 	}
@@ -315,8 +299,8 @@ static void many_judge_shares(struct many *many)
 /* Something changed: is the stage over? */
 void many_go_on(struct many *many)
 {
-	bool left = many_any(many, MANY_ANSWERED) ||
-		    many_any(many, MANY_TAKING) || many_any(many, MANY_ENDED);
+	bool left = many_any(many, MANY_ANSWERED) || many_any(many, MANY_TAKING) ||
+		    many_any(many, MANY_ENDED);
 
 	if (many->stage == MANY_CLOSING || many_any(many, MANY_OPENING) ||
 	    many_any(many, MANY_OFFERED) || many_any(many, MANY_WAITING))

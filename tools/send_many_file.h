@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_many_file.h -- a file on its way to many receivers: where each of them is,
- * and where all.
+ * send_many_file.h -- a file on its way to many receivers: where each of them is, and where all.
  *
  *   GATHERING   offers go out, answers come
  *      |  \
@@ -16,14 +15,13 @@
  *      v
  *   CLOSING
  *
- * All begin together, so that the bytes leave once: at 0, or where the shortest
- * beginning ends, when all have one (send_many_check.c).  Who refuses it, or has it, leaves the group before the first
- * byte.  Who does not answer any more is no matter for the others: its session
- * ends, and the table says why.
+ * All begin together, so that the bytes leave once: at 0, or where the shortest beginning ends,
+ * when all have one (send_many_check.c).  Who refuses it, or has it, leaves the group before the
+ * first byte.  Who does not answer any more is no matter for the others: its session ends, and the
+ * table says why.
  *
- * Where the config spreads messages over receivers, each keeps what it got.  What
- * was lost with one of them is sent again to those that are left, as they say
- * themselves what they hold.
+ * Where the config spreads messages over receivers, each keeps what it got.  What was lost with one
+ * of them is sent again to those that are left, as they say themselves what they hold.
  */
 #ifndef NOPAL_SEND_MANY_FILE_H
 #define NOPAL_SEND_MANY_FILE_H
@@ -72,7 +70,7 @@ struct many_one {
 	uint64_t given; /* bytes of messages to it, as of the last look */
 	uint64_t notes; /* of these, what is no DATA */
 	int64_t offered_ns, again_ns, heard_ns;
-	int64_t spoke_ns; /* heard_ns, but that a ping of ours is no word of it */
+	int64_t spoke_ns;    /* heard_ns, but that a ping of ours is no word of it */
 	struct island *held; /* as it said */
 	size_t held_count;
 };
@@ -99,7 +97,7 @@ struct many {
 	size_t held_count;
 	bool interrupted;
 	struct live_judge judge; /* of the group */
-	uint64_t moves; /* as of the last look: see send_many_moves() */
+	uint64_t moves;		 /* as of the last look: see send_many_moves() */
 	struct live_judge_options judges;
 	enum tool_exit exit;
 	struct loop_event *step, *paced, *tick, *next;
@@ -112,14 +110,12 @@ void many_name(const struct many *many, struct many_one *one, uint32_t id);
 struct many_one *many_find(const struct many *many, uint64_t id);
 bool many_any(const struct many *many, enum many_state state);
 /* It is over for this one. */
-void many_over(struct many *many, struct many_one *one, enum table_state state,
-	       const char *why);
+void many_over(struct many *many, struct many_one *one, enum table_state state, const char *why);
 /* And what it was told arrives there, and its session ends. */
-void many_leave(struct many *many, struct many_one *one, enum table_state state,
-		const char *why);
+void many_leave(struct many *many, struct many_one *one, enum table_state state, const char *why);
 void many_offer(struct many *many, struct many_one *one);
-void many_say(const struct many *many, struct many_one *one,
-	      enum transfer_type type, uint64_t offset);
+void many_say(const struct many *many, struct many_one *one, enum transfer_type type,
+	      uint64_t offset);
 /* The fault is here: all are told. */
 void many_fail(struct many *many);
 /* DATA for all that answered and do not have it. */
@@ -140,8 +136,7 @@ void many_gathered(struct many *many);
 void many_check(void *user);
 
 /* send_many_shares.c */
-void many_on_held(struct many *many, struct many_one *one,
-		  const struct nopal_message *message);
+void many_on_held(struct many *many, struct many_one *one, const struct nopal_message *message);
 void many_forget_held(struct many_one *one);
 /* What those that are left hold together; false: no memory. */
 bool many_unite(struct many *many);

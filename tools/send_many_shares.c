@@ -14,8 +14,7 @@ void many_forget_held(struct many_one *one)
 	one->held_count = 0;
 }
 
-void many_on_held(struct many *many, struct many_one *one,
-		  const struct nopal_message *message)
+void many_on_held(struct many *many, struct many_one *one, const struct nopal_message *message)
 {
 	const struct transfer_note end = { .type = TRANSFER_END,
 					   .file = many->feed.file,
@@ -26,8 +25,7 @@ void many_on_held(struct many *many, struct many_one *one,
 
 	many_forget_held(one);
 	if (!transfer_held(message, many->feed.source.size, held, &count)) {
-		many_leave(many, one, TABLE_FAILED,
-			   "it says that it holds what there is not");
+		many_leave(many, one, TABLE_FAILED, "it says that it holds what there is not");
 		return;
 	}
 	one->held = malloc((count + 1) * sizeof(*held));
@@ -61,12 +59,9 @@ bool many_unite(struct many *many)
 		const struct many_one *one = &many->ones[i];
 
 		if (table_is_whole(one->row) && many->feed.source.size)
-			held[many->held_count++] = (struct island){
-				.end = many->feed.source.size
-			};
+			held[many->held_count++] = (struct island){ .end = many->feed.source.size };
 		if (one->state == MANY_TAKING && one->held_count)
-			memcpy(held + many->held_count, one->held,
-			       one->held_count * sizeof(*held));
+			memcpy(held + many->held_count, one->held, one->held_count * sizeof(*held));
 		if (one->state == MANY_TAKING)
 			many->held_count += one->held_count;
 	}

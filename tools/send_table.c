@@ -83,8 +83,7 @@ static void table_clear(struct table *table)
 	table->progress.line_open = false;
 }
 
-static void table_draw_row(const struct table *table,
-			   const struct table_row *row)
+static void table_draw_row(const struct table *table, const struct table_row *row)
 {
 	char done[PROGRESS_RATE_ROOM];
 	unsigned percent = TABLE_PERCENT;
@@ -111,8 +110,8 @@ static void table_draw(struct table *table, int64_t now_ns)
 		progress_draw(&table->progress, &table->file, now_ns);
 		return;
 	}
-	fprintf(stderr, "%.40s: %u of %u have it\n", table->file.name,
-		table_complete(table), table->count);
+	fprintf(stderr, "%.40s: %u of %u have it\n", table->file.name, table_complete(table),
+		table->count);
 	table->lines++;
 }
 
@@ -130,12 +129,10 @@ static void table_print_row(const struct table_row *row)
 {
 	char size[PROGRESS_RATE_ROOM];
 
-	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->peer,
-		table_word(row->state), progress_size((double)row->bytes, size),
-		(double)row->took_ns / TABLE_NS_PER_S);
+	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->peer, table_word(row->state),
+		progress_size((double)row->bytes, size), (double)row->took_ns / TABLE_NS_PER_S);
 	if (row->why)
-		fprintf(stderr, "  %.*s", table_line_length(row->why),
-			row->why);
+		fprintf(stderr, "  %.*s", table_line_length(row->why), row->why);
 	if (row->fix)
 		fprintf(stderr, "; fix: %s", row->fix);
 	fputc('\n', stderr);
@@ -184,8 +181,7 @@ static void table_print_rests(const struct table *table)
 static void table_say_rule(const struct table *table, char *text)
 {
 	if (table->spread)
-		snprintf(text, TABLE_TEXT_ROOM,
-			 "%llu of %llu bytes are with those that are there",
+		snprintf(text, TABLE_TEXT_ROOM, "%llu of %llu bytes are with those that are there",
 			 (unsigned long long)table->union_bytes,
 			 (unsigned long long)table->file.total_bytes);
 	else
@@ -199,9 +195,8 @@ static const char *table_resumed(const struct table *table, char *text)
 
 	text[0] = '\0';
 	if (table->file.resumed_bytes)
-		snprintf(
-			text, TABLE_TEXT_ROOM, ", resumed at %s",
-			progress_size((double)table->file.resumed_bytes, size));
+		snprintf(text, TABLE_TEXT_ROOM, ", resumed at %s",
+			 progress_size((double)table->file.resumed_bytes, size));
 	return text;
 }
 
@@ -209,13 +204,10 @@ static void table_print_sent(const struct table *table, double seconds)
 {
 	char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
 
-	fprintf(stderr,
-		"%s: %s in %.2f s, %s: %u of %u have it%s%s, hash %016llx\n",
-		table->file.name,
-		progress_size((double)table->file.total_bytes, size), seconds,
+	fprintf(stderr, "%s: %s in %.2f s, %s: %u of %u have it%s%s, hash %016llx\n",
+		table->file.name, progress_size((double)table->file.total_bytes, size), seconds,
 		table->mode, table_complete(table), table->count,
-		table->spread ? " whole, together they do" : "",
-		table_resumed(table, resumed),
+		table->spread ? " whole, together they do" : "", table_resumed(table, resumed),
 		(unsigned long long)table->file.hash);
 }
 
@@ -231,30 +223,24 @@ static unsigned table_gave(const struct table *table)
 static void table_print_fetched(const struct table *table, double seconds)
 {
 	const struct progress_file *file = &table->file;
-	char size[PROGRESS_RATE_ROOM], rate[PROGRESS_RATE_ROOM],
-		resumed[TABLE_TEXT_ROOM];
+	char size[PROGRESS_RATE_ROOM], rate[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
 	uint64_t came = file->total_bytes - file->resumed_bytes;
 
 	progress_size((double)file->total_bytes, size);
-	progress_rate((double)came * TABLE_BITS / (seconds > 0 ? seconds : 1),
-		      rate);
+	progress_rate((double)came * TABLE_BITS / (seconds > 0 ? seconds : 1), rate);
 	if (!came && file->total_bytes)
 		fprintf(stderr, "%s: %s, was there already", file->name, size);
 	else
-		fprintf(stderr, "%s: %s in %.2f s, %s%s, from %u of %u",
-			file->name, size, seconds, rate,
-			table_resumed(table, resumed), table_gave(table),
-			table->count);
+		fprintf(stderr, "%s: %s in %.2f s, %s%s, from %u of %u", file->name, size, seconds,
+			rate, table_resumed(table, resumed), table_gave(table), table->count);
 	fprintf(stderr, ", hash %016llx\n", (unsigned long long)file->hash);
 }
 
-static void table_print(const struct table *table, const char *error,
-			int64_t duration_ns)
+static void table_print(const struct table *table, const char *error, int64_t duration_ns)
 {
 	double seconds = (double)duration_ns / TABLE_NS_PER_S;
 
-	if (error &&
-	    strncmp(error, table->file.name, strlen(table->file.name)) == 0)
+	if (error && strncmp(error, table->file.name, strlen(table->file.name)) == 0)
 		fprintf(stderr, "error: %s\n", error);
 	else if (error)
 		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
@@ -275,20 +261,15 @@ static json_t *table_rows_json(const struct table *table)
 
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct table_row *row = &table->rows[i];
-		json_t *object =
-			json_pack("{s:o, s:s, s:o, s:o, s:I, s:I}",
-				  table->fetched ? "server" : "receiver",
-				  progress_string(row->peer), "state",
-				  table_word(row->state), "why",
-				  progress_string(row->why), "fix",
-				  progress_string(row->fix), "bytes",
-				  (json_int_t)row->bytes, "duration_ns",
-				  (json_int_t)row->took_ns);
+		json_t *object = json_pack(
+			"{s:o, s:s, s:o, s:o, s:I, s:I}", table->fetched ? "server" : "receiver",
+			progress_string(row->peer), "state", table_word(row->state), "why",
+			progress_string(row->why), "fix", progress_string(row->fix), "bytes",
+			(json_int_t)row->bytes, "duration_ns", (json_int_t)row->took_ns);
 
 		if (table->fetched)
-			json_object_set_new(
-				object, "twice_bytes",
-				json_integer((json_int_t)row->twice_bytes));
+			json_object_set_new(object, "twice_bytes",
+					    json_integer((json_int_t)row->twice_bytes));
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -298,16 +279,12 @@ static void table_print_json(const struct table *table, json_t *object)
 {
 	json_object_set_new(object, "mode", json_string(table->mode));
 	if (table->fetched) {
-		json_object_set_new(object, "gave",
-				    json_integer(table_gave(table)));
+		json_object_set_new(object, "gave", json_integer(table_gave(table)));
 		json_object_set_new(object, "servers", table_rows_json(table));
 	} else {
-		json_object_set_new(object, "needed",
-				    json_integer(table->needed));
-		json_object_set_new(object, "complete",
-				    json_integer(table_complete(table)));
-		json_object_set_new(object, "receivers",
-				    table_rows_json(table));
+		json_object_set_new(object, "needed", json_integer(table->needed));
+		json_object_set_new(object, "complete", json_integer(table_complete(table)));
+		json_object_set_new(object, "receivers", table_rows_json(table));
 	}
 	progress_print(object);
 }
@@ -319,8 +296,7 @@ bool table_is_due(const struct table *table, int64_t now_ns)
 	const struct progress *progress = &table->progress;
 
 	return (progress->terminal || progress->jsonl) &&
-	       now_ns - table->shown_ns >=
-		       (progress->jsonl ? TABLE_JSONL_NS : TABLE_TERMINAL_NS);
+	       now_ns - table->shown_ns >= (progress->jsonl ? TABLE_JSONL_NS : TABLE_TERMINAL_NS);
 }
 
 void table_show(struct table *table, int64_t now_ns)
@@ -330,10 +306,8 @@ void table_show(struct table *table, int64_t now_ns)
 	more = bytes > table->file.bytes ? bytes - table->file.bytes : 0;
 	table->file.bytes = bytes;
 	if (table->progress.jsonl)
-		table_print_json(
-			table, progress_object(&table->progress, &table->file,
-					       "interval",
-					       now_ns - table->shown_ns, more));
+		table_print_json(table, progress_object(&table->progress, &table->file, "interval",
+							now_ns - table->shown_ns, more));
 	if (table->progress.terminal)
 		table_draw(table, now_ns);
 	table->shown_ns = now_ns;
@@ -364,15 +338,13 @@ void table_end(struct table *table)
 		error = text;
 	}
 	table->file.error = error;
-	table->file.bytes =
-		table->spread ? table->union_bytes : table_bytes(table);
+	table->file.bytes = table->spread ? table->union_bytes : table_bytes(table);
 	if (table->file.resumed_bytes > table->file.bytes)
 		table->file.resumed_bytes = table->file.bytes;
 	table_print(table, error, duration_ns);
 	if (table->progress.json || table->progress.jsonl)
 		table_print_json(table,
-				 progress_result(&table->progress, &table->file,
-						 duration_ns));
+				 progress_result(&table->progress, &table->file, duration_ns));
 	else
 		json_decref(table->file.judged);
 	table->file.judged = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_table.h -- how a file fares that goes to many, or comes from them: a line for
- * each while it goes, and a table at its end.
+ * send_table.h -- how a file fares that goes to many, or comes from them: a line for each while it
+ * goes, and a table at its end.
  */
 #ifndef NOPAL_SEND_TABLE_H
 #define NOPAL_SEND_TABLE_H
@@ -37,10 +37,10 @@ struct table {
 	unsigned count;
 	unsigned needed; /* that many must have it whole */
 	const char *mode;
-	bool spread;	      /* or all of them together */
-	bool fetched;	      /* it comes from them, and is spread */
-	uint64_t union_bytes; /* that they have together; or that are here */
-	unsigned lines;	      /* that stand on the terminal */
+	bool spread;		    /* or all of them together */
+	bool fetched;		    /* it comes from them, and is spread */
+	uint64_t union_bytes;	    /* that they have together; or that are here */
+	unsigned lines;		    /* that stand on the terminal */
 	int64_t shown_ns, ended_ns; /* 0: with the last of its rows */
 };
 

@@ -19,8 +19,7 @@ int send_words_files(const struct tool_call *call)
 	return files;
 }
 
-bool send_words_peers(const struct tool_call *call, int files,
-		      struct nopal_address *ret_peers)
+bool send_words_peers(const struct tool_call *call, int files, struct nopal_address *ret_peers)
 {
 	int count = call->word_count - files;
 
@@ -42,19 +41,16 @@ bool send_words_peers(const struct tool_call *call, int files,
 	return true;
 }
 
-bool send_words_fit(const struct tool_call *call, int files,
-		    const struct nopal_plan *plan)
+bool send_words_fit(const struct tool_call *call, int files, const struct nopal_plan *plan)
 {
-	if (call->word_count - files == 1 ||
-	    nopal_plan_provides(plan, "fan_out"))
+	if (call->word_count - files == 1 || nopal_plan_provides(plan, "fan_out"))
 		return true;
 	fprintf(stderr,
 		"error: %s and %s: config %s has one destination\n"
-		"  fix: take -c one_to_many_all, or _any, _quorum, _balance; "
-		"or "
-		"call `nopal send` once for each\n",
-		call->words[call->word_count - 2],
-		call->words[call->word_count - 1], nopal_plan_name(plan));
+		"  fix: take -c one_to_many_all, or _any, _quorum, _balance; or call `nopal send` "
+		"once for each\n",
+		call->words[call->word_count - 2], call->words[call->word_count - 1],
+		nopal_plan_name(plan));
 	return false;
 }
 
@@ -66,15 +62,13 @@ static bool send_words_file(const char *path)
 	if (stat(path, &now) || access(path, R_OK))
 		wrong = strerror(errno);
 	else if (!S_ISREG(now.st_mode))
-		wrong = S_ISDIR(now.st_mode) ? "is a folder"
-					     : "is no plain file";
+		wrong = S_ISDIR(now.st_mode) ? "is a folder" : "is no plain file";
 	if (!wrong)
 		return true;
 	fprintf(stderr, "error: %s: %s\n  fix: %s\n", path, wrong,
-		strcmp(path, "-") == 0
-			? "pipes go by `nopal stream`"
-			: "give plain files that may be read; a folder goes as "
-			  "an archive, as tar makes it");
+		strcmp(path, "-") == 0 ? "pipes go by `nopal stream`"
+				       : "give plain files that may be read; a folder goes as "
+					 "an archive, as tar makes it");
 	return false;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve.c -- `nopal serve`: files of a folder for `nopal fetch`.  The sessions are
- * in serve_session.c, what is on disk in serve_file.c.
+ * serve.c -- `nopal serve`: files of a folder for `nopal fetch`.  The sessions are in
+ * serve_session.c, what is on disk in serve_file.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,11 +81,9 @@ static bool serve_open_at(const struct nopal_address *local, void *user,
 {
 	struct serving *serving = user;
 
-	serving->endpoint =
-		nopal_endpoint_open(serving->serve.world, local, problems);
-	return serving->endpoint &&
-	       nopal_endpoint_allow(serving->endpoint, serving->serve.plan, 0,
-				    &serve_callbacks, &serving->serve) == 0;
+	serving->endpoint = nopal_endpoint_open(serving->serve.world, local, problems);
+	return serving->endpoint && nopal_endpoint_allow(serving->endpoint, serving->serve.plan, 0,
+							 &serve_callbacks, &serving->serve) == 0;
 }
 
 static bool serve_setup(struct serving *serving, const char *trace)
@@ -95,16 +93,13 @@ static bool serve_setup(struct serving *serving, const char *trace)
 	if (!loop)
 		return false;
 	serving->serve.world = loop_world(loop);
-	serving->step =
-		loop_event_new(loop, LOOP_TIMER, -1, serve_on_step, serving);
-	serving->tick =
-		loop_event_new(loop, LOOP_TIMER, -1, serve_on_tick, serving);
+	serving->step = loop_event_new(loop, LOOP_TIMER, -1, serve_on_step, serving);
+	serving->tick = loop_event_new(loop, LOOP_TIMER, -1, serve_on_tick, serving);
 	return serving->step && serving->tick &&
 	       loop_on_interrupt(loop, serve_on_interrupt, serving);
 }
 
-static enum tool_exit serve_with(const struct tool_call *call,
-				 struct serving *serving)
+static enum tool_exit serve_with(const struct tool_call *call, struct serving *serving)
 {
 	struct nopal_address local;
 
@@ -136,9 +131,9 @@ static void serve_cleanup(struct serving *serving)
 static enum tool_exit serve_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
-	struct serving serving = { .serve = { .user = &serving,
-					      .wake = serve_on_wake,
-					      .say = serve_on_say } };
+	struct serving serving = {
+		.serve = { .user = &serving, .wake = serve_on_wake, .say = serve_on_say }
+	};
 	enum tool_exit exit;
 	unsigned sessions;
 
@@ -146,8 +141,7 @@ static enum tool_exit serve_run(const struct tool_call *call)
 	    !serve_folder(call->words[0], &serving.serve.files.folder))
 		return TOOL_BAD_INPUT;
 	serving.serve.plan = tool_plan(call, config ? config : "fetch");
-	if (!serving.serve.plan ||
-	    !transfer_plan_fits_many(serving.serve.plan)) {
+	if (!serving.serve.plan || !transfer_plan_fits_many(serving.serve.plan)) {
 		if (serving.serve.plan)
 			nopal_plan_unref(serving.serve.plan);
 		close(serving.serve.files.folder);
@@ -161,8 +155,7 @@ static enum tool_exit serve_run(const struct tool_call *call)
 }
 
 static const struct tool_option serve_options[] = {
-	{ "config", 'c', "CONF",
-	  "composition, the same on both sides (default fetch)" },
+	{ "config", 'c', "CONF", "composition, the same on both sides (default fetch)" },
 	LISTEN_OPTION,
 	LISTEN_SESSIONS_OPTION,
 	TOOL_SET_OPTION,
@@ -174,13 +167,11 @@ const struct tool tool_serve = {
 	.name = "serve",
 	.words = "DIR",
 	.summary = "serve the files below a folder to `nopal fetch`",
-	.help = "Gives the plain files below DIR to any number of `nopal "
-		"fetch`, each the parts that it asks for, until it is "
-		"interrupted.  Nothing outside DIR is reached: names are "
-		"looked up below it, links are not followed, and names that "
-		"begin with a dot are not there.  A file is read once for its "
-		"hash before the first part of it leaves; it is read again "
-		"only when it has changed.\n"
+	.help = "Gives the plain files below DIR to any number of `nopal fetch`, each the parts "
+		"that it asks for, until it is interrupted.  Nothing outside DIR is reached: "
+		"names are looked up below it, links are not followed, and names that begin with "
+		"a dot are not there.  A file is read once for its hash before the first part of "
+		"it leaves; it is read again only when it has changed.\n"
 		"\n"
 		"  nopal serve incoming --listen 192.0.2.1:9000\n",
 	.least_words = 1,

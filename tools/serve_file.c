@@ -46,8 +46,7 @@ static int serve_file_walk(int folder, const char *path)
 		error = errno;
 		/* with O_DIRECTORY, a link is told as no folder */
 		if (next < 0 && error == ENOTDIR &&
-		    fstatat(at, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISLNK(now.st_mode))
+		    fstatat(at, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(now.st_mode))
 			error = ELOOP;
 		if (at != folder)
 			close(at);
@@ -81,18 +80,14 @@ static void serve_file_identify(struct serve_file *file, int fd)
 	file->device = now.st_dev;
 	file->inode = now.st_ino;
 	file->size = (uint64_t)now.st_size;
-	file->mtime_ns = (int64_t)now.st_mtim.tv_sec * SERVE_NS_PER_S +
-			 now.st_mtim.tv_nsec;
-	file->ctime_ns = (int64_t)now.st_ctim.tv_sec * SERVE_NS_PER_S +
-			 now.st_ctim.tv_nsec;
+	file->mtime_ns = (int64_t)now.st_mtim.tv_sec * SERVE_NS_PER_S + now.st_mtim.tv_nsec;
+	file->ctime_ns = (int64_t)now.st_ctim.tv_sec * SERVE_NS_PER_S + now.st_ctim.tv_nsec;
 }
 
-static bool serve_file_is(const struct serve_file *a,
-			  const struct serve_file *b)
+static bool serve_file_is(const struct serve_file *a, const struct serve_file *b)
 {
-	return a->device == b->device && a->inode == b->inode &&
-	       a->size == b->size && a->mtime_ns == b->mtime_ns &&
-	       a->ctime_ns == b->ctime_ns;
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
 static void serve_file_free(struct serve_files *files, struct serve_file *file)
@@ -119,21 +114,19 @@ static void serve_file_forget(struct serve_files *files)
 		if (!at->users)
 			oldest = at;
 	}
-	if (oldest &&
-	    (files->count > SERVE_FILES_MOST || hashes > SERVE_HASHES_MOST))
+	if (oldest && (files->count > SERVE_FILES_MOST || hashes > SERVE_HASHES_MOST))
 		serve_file_free(files, oldest);
 }
 
-static struct serve_file *serve_file_add(struct serve_files *files,
-					 const struct serve_file *like,
+static struct serve_file *serve_file_add(struct serve_files *files, const struct serve_file *like,
 					 const struct source *source, char *why)
 {
 	struct serve_file *file = malloc(sizeof(*file));
 	int fd = file ? fcntl(source->fd, F_DUPFD_CLOEXEC, 0) : -1;
 
 	if (fd < 0 || !source_take(&file->source, fd, source->name, why)) {
-		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: the server: %s",
-			 source->name, strerror(errno));
+		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: the server: %s", source->name,
+			 strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		free(file);
@@ -157,8 +150,7 @@ static bool serve_file_fits(const struct source *source, char *why)
 {
 	if (file_blocks_fit(source->size))
 		return true;
-	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: it is longer than 2 TiB",
-		 source->name);
+	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: it is longer than 2 TiB", source->name);
 	return false;
 }
 
@@ -170,14 +162,12 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 
 	if (fd < 0)
 		return NULL;
-	if (!source_take(ret_source, fd, name, why) ||
-	    !serve_file_fits(ret_source, why)) {
+	if (!source_take(ret_source, fd, name, why) || !serve_file_fits(ret_source, why)) {
 		source_close(ret_source);
 		return NULL;
 	}
 	serve_file_identify(&like, fd);
-	while (file && (file->state == SERVE_FILE_FAILED ||
-			!serve_file_is(file, &like)))
+	while (file && (file->state == SERVE_FILE_FAILED || !serve_file_is(file, &like)))
 		file = file->next;
 	if (!file)
 		file = serve_file_add(files, &like, ret_source, why);
@@ -209,8 +199,7 @@ static bool serve_file_read_block(struct serve_file *file)
 
 	file_hash_init(&source->hash);
 	while (source->offset < range.end)
-		if (!source_read(source, bytes,
-				 (size_t)(range.end - source->offset), &length,
+		if (!source_read(source, bytes, (size_t)(range.end - source->offset), &length,
 				 file->why))
 			return false;
 	if (file_blocks_add(blocks, source_hash(source)))

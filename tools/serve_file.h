@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve_file.h -- files below a folder that are served, and the hashes of their
- * blocks, each of which is taken once.
+ * serve_file.h -- files below a folder that are served, and the hashes of their blocks, each of
+ * which is taken once.
  *
  *   serve_file_open --> NEW --serve_file_step...--> KNOWN
  *                                             \--> FAILED
  *
- * A name is looked up one folder at a time, from the folder's descriptor, and no
- * link is followed: what is served is below the folder, whatever the names are.
+ * A name is looked up one folder at a time, from the folder's descriptor, and no link is followed:
+ * what is served is below the folder, whatever the names are.
  */
 #ifndef NOPAL_SERVE_FILE_H
 #define NOPAL_SERVE_FILE_H

@@ -84,8 +84,7 @@ static void serve_answer(struct serve_session *to)
 				       .size = to->file->size,
 				       .hash = to->file->hash };
 	transfer_say(&to->out, &note);
-	snprintf(note.text, sizeof(note.text),
-		 "%.200s: asked for, hash %016llx", to->name,
+	snprintf(note.text, sizeof(note.text), "%.200s: asked for, hash %016llx", to->name,
 		 (unsigned long long)to->file->hash);
 	serve_say(to, note.text);
 }
@@ -101,8 +100,7 @@ static void serve_refuse_version(struct serve_session *to, unsigned version)
 	serve_refuse(to, why);
 }
 
-static void serve_on_ask(struct serve_session *to,
-			 const struct transfer_note *note)
+static void serve_on_ask(struct serve_session *to, const struct transfer_note *note)
 {
 	struct serve *serve = to->serve;
 	char why[TRANSFER_TEXT_ROOM];
@@ -120,8 +118,7 @@ static void serve_on_ask(struct serve_session *to,
 		return;
 	}
 	snprintf(to->name, sizeof(to->name), "%s", note->text);
-	to->file = serve_file_open(&serve->files, note->text, &to->feed.source,
-				   why);
+	to->file = serve_file_open(&serve->files, note->text, &to->feed.source, why);
 	if (!to->file)
 		serve_refuse(to, why);
 	else if (to->file->state == SERVE_FILE_NEW)
@@ -151,8 +148,7 @@ bool serve_step(struct serve *serve)
 
 static void serve_abort(struct serve_session *to)
 {
-	struct transfer_note note = { .type = TRANSFER_ABORT,
-				      .file = to->feed.file };
+	struct transfer_note note = { .type = TRANSFER_ABORT, .file = to->feed.file };
 
 	snprintf(note.text, sizeof(note.text), "%s", to->feed.error);
 	serve_drop(to);
@@ -199,29 +195,24 @@ static void serve_pump(struct serve_session *to)
 	int64_t wait_ns;
 
 	serve_list(to);
-	while (stop == FEED_ALL && transfer_flush(&to->out) && to->file &&
-	       serve_next(to)) {
+	while (stop == FEED_ALL && transfer_flush(&to->out) && to->file && serve_next(to)) {
 		stop = feed_pump(&to->feed, &to->out.session, 0, &wait_ns);
-		if (stop == FEED_FAILED ||
-		    !source_is_same(&to->feed.source, to->feed.error)) {
+		if (stop == FEED_FAILED || !source_is_same(&to->feed.source, to->feed.error)) {
 			serve_abort(to);
 			return;
 		}
 	}
 }
 
-static void serve_on_want(struct serve_session *to,
-			  const struct transfer_note *note)
+static void serve_on_want(struct serve_session *to, const struct transfer_note *note)
 {
 	struct island want = { note->offset, note->offset + note->size };
 
 	if (!to->offered)
 		return;
 	if (want.end > to->file->size || want.end < want.from ||
-	    note->size > to->file->blocks.block_bytes ||
-	    to->count == SERVE_WANTS) {
-		nopal_session_abort(to->out.session,
-				    "it wants what there is not");
+	    note->size > to->file->blocks.block_bytes || to->count == SERVE_WANTS) {
+		nopal_session_abort(to->out.session, "it wants what there is not");
 		return;
 	}
 	to->wants[(to->first + to->count) % SERVE_WANTS] = want;
@@ -229,15 +220,13 @@ static void serve_on_want(struct serve_session *to,
 	serve_pump(to);
 }
 
-static void serve_on_list(struct serve_session *to,
-			  const struct transfer_note *note)
+static void serve_on_list(struct serve_session *to, const struct transfer_note *note)
 {
 	if (!to->offered)
 		return;
 	if (to->list.size || note->offset > to->file->blocks.count ||
 	    note->size > to->file->blocks.count - note->offset) {
-		nopal_session_abort(to->out.session,
-				    "it wants hashes that there are not");
+		nopal_session_abort(to->out.session, "it wants hashes that there are not");
 		return;
 	}
 	to->list = *note;
@@ -250,8 +239,8 @@ static void serve_on_result(struct serve_session *to)
 
 	if (!to->file)
 		return;
-	snprintf(text, sizeof(text), "%s: it is there; %llu bytes from here",
-		 to->name, (unsigned long long)to->bytes);
+	snprintf(text, sizeof(text), "%s: it is there; %llu bytes from here", to->name,
+		 (unsigned long long)to->bytes);
 	serve_drop(to);
 	serve_say(to, text);
 }
@@ -281,8 +270,8 @@ static void serve_on_opened(struct nopal_session *session, void *user)
 		nopal_session_abort(session, "out of memory");
 }
 
-static void serve_on_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void serve_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct serve_session *to = user;
 	struct transfer_note note;
@@ -311,8 +300,7 @@ static void serve_on_writable(struct nopal_session *session, void *user)
 		serve_pump(user);
 }
 
-static void serve_on_ended(struct nopal_session *session, int end,
-			   const char *text, void *user)
+static void serve_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct serve_session *to = user, **at;
 	char line[2 * TRANSFER_TEXT_ROOM];
@@ -322,8 +310,7 @@ static void serve_on_ended(struct nopal_session *session, int end,
 		return;
 	to->out.session = NULL;
 	if (to->file) {
-		snprintf(line, sizeof(line),
-			 "%s: it went after %llu bytes: %.200s", to->name,
+		snprintf(line, sizeof(line), "%s: it went after %llu bytes: %.200s", to->name,
 			 (unsigned long long)to->bytes,
 			 end == NOPAL_ENDED_WELL ? "it closed the session"
 			 : text			 ? text

@@ -6,9 +6,8 @@
  *     ^              |                       |   \--WANT...--> DATA...
  *     +--------------+--ANSWER: no-----------+--RESULT: it has all
  *
- * Parts leave in the order in which they were wanted, as the session takes them.
- * Nothing here knows a loop: who serves calls serve_step() when it is told to, and
- * serve_tick() now and then.
+ * Parts leave in the order in which they were wanted, as the session takes them. Nothing here knows
+ * a loop: who serves calls serve_step() when it is told to, and serve_tick() now and then.
  */
 #ifndef NOPAL_SERVE_SESSION_H
 #define NOPAL_SERVE_SESSION_H

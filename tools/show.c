@@ -50,8 +50,7 @@ static void show_address(const void *parameter, char *text)
 {
 	struct nopal_address address;
 
-	_Static_assert((int)SHOW_VALUE_ROOM >= (int)NOPAL_ADDRESS_TEXT,
-		       "it has room");
+	_Static_assert((int)SHOW_VALUE_ROOM >= (int)NOPAL_ADDRESS_TEXT, "it has room");
 	memcpy(&address, parameter, sizeof(address));
 	nopal_address_format(&address, text);
 }
@@ -66,8 +65,7 @@ const char *show_unit(enum nopal_unit unit)
 		[NOPAL_ADDRESS] = "address",
 	};
 
-	return (size_t)unit < sizeof(units) / sizeof(*units) ? units[unit]
-							     : "?";
+	return (size_t)unit < sizeof(units) / sizeof(*units) ? units[unit] : "?";
 }
 
 const char *show_kind_class(enum nopal_kind_class class)
@@ -97,8 +95,7 @@ const char *show_kinds(const struct nopal_microprotocol *one, unsigned kinds)
 	case NOPAL_REPLIES:
 		return "replies";
 	default:
-		return one->kinds ? one->kinds[kinds - NOPAL_OWN_KIND].name
-				  : "?";
+		return one->kinds ? one->kinds[kinds - NOPAL_OWN_KIND].name : "?";
 	}
 }
 
@@ -115,8 +112,7 @@ bool show_provides(const struct nopal_microprotocol *one, const char *role)
 	return false;
 }
 
-const struct nopal_part *show_provider(const struct nopal_plan *plan,
-				       const char *role)
+const struct nopal_part *show_provider(const struct nopal_plan *plan, const char *role)
 {
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_part *part = nopal_plan_part(plan, i);
@@ -135,9 +131,8 @@ struct show_scale {
 };
 
 static const struct show_scale show_times[] = {
-	{ "h", 3600 * NOPAL_SECOND }, { "min", 60 * NOPAL_SECOND },
-	{ "s", NOPAL_SECOND },	      { "ms", NOPAL_MILLISECOND },
-	{ "us", NOPAL_MICROSECOND },  { "ns", 1 },
+	{ "h", 3600 * NOPAL_SECOND }, { "min", 60 * NOPAL_SECOND }, { "s", NOPAL_SECOND },
+	{ "ms", NOPAL_MILLISECOND },  { "us", NOPAL_MICROSECOND },  { "ns", 1 },
 };
 static const struct show_scale show_sizes[] = {
 	{ "GiB", INT64_C(1) << 30 },
@@ -154,8 +149,7 @@ static const struct show_scale show_rates[] = {
 #define SHOW_ROOM(table) (sizeof(table) / sizeof(*(table)))
 
 /* By the largest unit that leaves no rest. */
-static void show_scaled(int64_t value, const struct show_scale *scales,
-			size_t count, char *text)
+static void show_scaled(int64_t value, const struct show_scale *scales, size_t count, char *text)
 {
 	const struct show_scale *unit = &scales[count - 1];
 
@@ -163,8 +157,7 @@ static void show_scaled(int64_t value, const struct show_scale *scales,
 		if (value % scales[i].scale == 0)
 			unit = &scales[i];
 	}
-	snprintf(text, SHOW_VALUE_ROOM, "%" PRId64 "%s", value / unit->scale,
-		 unit->name);
+	snprintf(text, SHOW_VALUE_ROOM, "%" PRId64 "%s", value / unit->scale, unit->name);
 }
 
 static void show_choice(const char *choices, int64_t value, char *text)
@@ -173,19 +166,17 @@ static void show_choice(const char *choices, int64_t value, char *text)
 		choices = strchr(choices, '|');
 		choices = choices ? choices + 1 : NULL;
 	}
-	snprintf(text, SHOW_VALUE_ROOM, "%.*s",
-		 choices ? (int)strcspn(choices, "|") : 1,
+	snprintf(text, SHOW_VALUE_ROOM, "%.*s", choices ? (int)strcspn(choices, "|") : 1,
 		 choices ? choices : "?");
 }
 
-const char *show_value(const struct nopal_part *part,
-		       const struct nopal_parameter *parameter, char *text)
+const char *show_value(const struct nopal_part *part, const struct nopal_parameter *parameter,
+		       char *text)
 {
 	const double parts_in_percent = 10000.0;
 	int64_t value;
 
-	memcpy(&value, (const char *)part->parameters + parameter->offset,
-	       sizeof(value));
+	memcpy(&value, (const char *)part->parameters + parameter->offset, sizeof(value));
 	switch (parameter->unit) {
 	case NOPAL_TIME:
 		show_scaled(value, show_times, SHOW_ROOM(show_times), text);
@@ -197,8 +188,7 @@ const char *show_value(const struct nopal_part *part,
 		show_scaled(value, show_rates, SHOW_ROOM(show_rates), text);
 		break;
 	case NOPAL_PERCENT:
-		snprintf(text, SHOW_VALUE_ROOM, "%g%%",
-			 (double)value / parts_in_percent);
+		snprintf(text, SHOW_VALUE_ROOM, "%g%%", (double)value / parts_in_percent);
 		break;
 	case NOPAL_SWITCH:
 		show_choice("off|on", value, text);
@@ -210,8 +200,7 @@ const char *show_value(const struct nopal_part *part,
 		show_choice("none|given", value, text);
 		break;
 	case NOPAL_ADDRESS:
-		show_address((const char *)part->parameters + parameter->offset,
-			     text);
+		show_address((const char *)part->parameters + parameter->offset, text);
 		break;
 	case NOPAL_COUNT:
 		snprintf(text, SHOW_VALUE_ROOM, "%" PRId64, value);
@@ -222,8 +211,8 @@ const char *show_value(const struct nopal_part *part,
 
 /* ----------------------------------------------------------------------- tables */
 
-static const char *show_table_name(const struct nopal_microprotocol *one,
-				   enum show_table table, size_t index)
+static const char *show_table_name(const struct nopal_microprotocol *one, enum show_table table,
+				   size_t index)
 {
 	switch (table) {
 	case SHOW_ROLES:
@@ -241,27 +230,22 @@ static int show_by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static const struct nopal_microprotocol *show_at(const struct nopal_plan *plan,
-						 size_t index)
+static const struct nopal_microprotocol *show_at(const struct nopal_plan *plan, size_t index)
 {
-	return plan ? nopal_plan_part(plan, index)->microprotocol
-		    : nopal_registry_at(index);
+	return plan ? nopal_plan_part(plan, index)->microprotocol : nopal_registry_at(index);
 }
 
 const char **show_names(const struct nopal_plan *plan, enum show_table table)
 {
-	size_t many =
-		plan ? nopal_plan_part_count(plan) : nopal_registry_count();
+	size_t many = plan ? nopal_plan_part_count(plan) : nopal_registry_count();
 	const char **names = NULL, *name;
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < many; i++) {
 		const struct nopal_microprotocol *one = show_at(plan, i);
 
-		for (size_t j = 0; (name = show_table_name(one, table, j));
-		     j++) {
-			names = tool_need(
-				reallocarray(names, count + 1, sizeof(*names)));
+		for (size_t j = 0; (name = show_table_name(one, table, j)); j++) {
+			names = tool_need(reallocarray(names, count + 1, sizeof(*names)));
 			names[count++] = name;
 		}
 	}
@@ -275,8 +259,8 @@ const char **show_names(const struct nopal_plan *plan, enum show_table table)
 	return names;
 }
 
-const struct nopal_attribute *
-show_attribute(const struct nopal_microprotocol *one, const char *name)
+const struct nopal_attribute *show_attribute(const struct nopal_microprotocol *one,
+					     const char *name)
 {
 	const struct nopal_attribute *entry = one->attributes;
 
@@ -287,8 +271,7 @@ show_attribute(const struct nopal_microprotocol *one, const char *name)
 	return NULL;
 }
 
-const struct nopal_shared *show_shared(const struct nopal_microprotocol *one,
-				       const char *name)
+const struct nopal_shared *show_shared(const struct nopal_microprotocol *one, const char *name)
 {
 	const struct nopal_shared *entry = one->shared;
 
@@ -299,8 +282,7 @@ const struct nopal_shared *show_shared(const struct nopal_microprotocol *one,
 	return NULL;
 }
 
-int show_uses(const struct nopal_microprotocol *one, enum show_table table,
-	      const char *name)
+int show_uses(const struct nopal_microprotocol *one, enum show_table table, const char *name)
 {
 	const struct nopal_attribute *attribute;
 	const struct nopal_shared *shared;
@@ -337,8 +319,7 @@ static char **show_folder(const char *folder, char **names, size_t *count)
 		*dot = '\0';
 		if (show_has(names, *count, entry->d_name))
 			continue;
-		names = tool_need(
-			reallocarray(names, *count + 2, sizeof(*names)));
+		names = tool_need(reallocarray(names, *count + 2, sizeof(*names)));
 		names[(*count)++] = tool_need(strdup(entry->d_name));
 	}
 	if (directory)
@@ -369,8 +350,7 @@ char **show_configs(void)
 
 json_t *show_object(const char *schema)
 {
-	return tool_need(json_pack("{s:s, s:i}", "schema", schema, "version",
-				   SHOW_SCHEMA_VERSION));
+	return tool_need(json_pack("{s:s, s:i}", "schema", schema, "version", SHOW_SCHEMA_VERSION));
 }
 
 json_t *show_problems(const struct nopal_problems *problems)
@@ -380,12 +360,10 @@ json_t *show_problems(const struct nopal_problems *problems)
 	for (size_t i = 0; i < problems->count; i++) {
 		const struct nopal_problem_entry *entry = &problems->entries[i];
 
-		json_array_append_new(
-			array,
-			json_pack("{s:s?, s:i, s:s, s:s, s:s?}", "file",
-				  entry->file, "line", entry->line, "severity",
-				  entry->warning ? "warning" : "error", "cause",
-				  entry->cause, "fix", entry->fix));
+		json_array_append_new(array, json_pack("{s:s?, s:i, s:s, s:s, s:s?}", "file",
+						       entry->file, "line", entry->line, "severity",
+						       entry->warning ? "warning" : "error",
+						       "cause", entry->cause, "fix", entry->fix));
 	}
 	return array;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * show.h -- descriptors and plans as words: what check, explain, graph, list
- * and doc share.
+ * show.h -- descriptors and plans as words: what check, explain, graph, list and doc share.
  */
 #ifndef NOPAL_SHOW_H
 #define NOPAL_SHOW_H
@@ -21,28 +20,24 @@ const char *show_kinds(const struct nopal_microprotocol *one, unsigned kinds);
 
 bool show_provides(const struct nopal_microprotocol *one, const char *role);
 /* The first part of the plan that provides the role, or NULL. */
-const struct nopal_part *show_provider(const struct nopal_plan *plan,
-				       const char *role);
+const struct nopal_part *show_provider(const struct nopal_plan *plan, const char *role);
 /* A part's value as one would write it; `text` has room for it. */
 enum { SHOW_VALUE_ROOM = 64 };
-const char *show_value(const struct nopal_part *part,
-		       const struct nopal_parameter *parameter, char *text);
+const char *show_value(const struct nopal_part *part, const struct nopal_parameter *parameter,
+		       char *text);
 
-/* Sorted names without doubles of what all microprotocols (or those of one
- * plan, where it is given) speak of.  Caller frees the array alone. */
+/* Sorted names without doubles of what all microprotocols (or those of one plan, where it is given)
+ * speak of.  Caller frees the array alone. */
 enum show_table { SHOW_ROLES, SHOW_ATTRIBUTES, SHOW_SHARED };
 const char **show_names(const struct nopal_plan *plan, enum show_table table);
 /* How the microprotocol uses an attribute or shared variable; -1: not at all. */
-int show_uses(const struct nopal_microprotocol *one, enum show_table table,
-	      const char *name);
+int show_uses(const struct nopal_microprotocol *one, enum show_table table, const char *name);
 /* Its entry for the name, or NULL. */
-const struct nopal_attribute *
-show_attribute(const struct nopal_microprotocol *one, const char *name);
-const struct nopal_shared *show_shared(const struct nopal_microprotocol *one,
-				       const char *name);
+const struct nopal_attribute *show_attribute(const struct nopal_microprotocol *one,
+					     const char *name);
+const struct nopal_shared *show_shared(const struct nopal_microprotocol *one, const char *name);
 
-/* Configs that are found by name: sorted, NULL-ended; caller frees each and
- * the array. */
+/* Configs that are found by name: sorted, NULL-ended; caller frees each and the array. */
 char **show_configs(void);
 
 /* A JSON object with "schema" and "version". */

@@ -47,22 +47,21 @@ struct sim_flow {
 	struct sim_run *run;
 	struct sim_end sender, receiver;
 	unsigned index;
-	uint64_t next; /* message to send */
-	bool call_set; /* a call at the time of `next` is on its way */
+	uint64_t next;		       /* message to send */
+	bool call_set;		       /* a call at the time of `next` is on its way */
 	bool pumping, closed, no_room; /* no_room: a message was refused so */
 	int64_t start_ns;	       /* when it opened; -1: not yet */
 	uint8_t *seen;		       /* bit i: message i was delivered */
-	uint8_t *told;	   /* bit i: the sender was told that it arrived */
-	uint8_t *given_up; /* or that it did not, or that nobody can say */
-	int64_t *sent_ns;  /* when message i was sent */
-	uint64_t beyond;   /* one past the highest message delivered */
+	uint8_t *told;		       /* bit i: the sender was told that it arrived */
+	uint8_t *given_up;	       /* or that it did not, or that nobody can say */
+	int64_t *sent_ns;	       /* when message i was sent */
+	uint64_t beyond;	       /* one past the highest message delivered */
 	uint64_t bytes_sent;
 	uint64_t delivered_messages, delivered_bytes;
 	uint64_t duplicates, out_of_order, late, wrong_messages, wrong_bytes;
-	struct judge_count twice, overtaken,
-		wrong;		 /* the same, for the judge */
-	unsigned accepted;	 /* sessions of the receiver */
-	struct judge_facts gone; /* what destinations counted that have ended */
+	struct judge_count twice, overtaken, wrong; /* the same, for the judge */
+	unsigned accepted;			    /* sessions of the receiver */
+	struct judge_facts gone;		    /* what destinations counted that have ended */
 	int64_t last_delivery_ns;
 };
 
@@ -85,22 +84,22 @@ struct sim_run {
 	uint8_t *pattern, *scratch;
 	int64_t *delays; /* of every message delivered */
 	size_t delay_count, delay_room;
-	int64_t first_send_ns; /* -1: nothing was sent */
-	int64_t last_ns;       /* when a session last did something */
+	int64_t first_send_ns;		  /* -1: nothing was sent */
+	int64_t last_ns;		  /* when a session last did something */
 	int senders_left, receivers_left; /* sessions that have not ended */
 	bool connectionless;
 	struct sim_progress progress;
 	char stuck[JUDGE_TEXT]; /* why it was cut; "": it was not */
 	struct judgement judgement;
 	struct judge_suspects *suspects;
-	bool stranded; /* a session that ended kept messages from delivery */
+	bool stranded;	     /* a session that ended kept messages from delivery */
 	uint64_t told_bytes; /* delivered when --jsonl spoke last */
 	uint64_t trace_hash;
 };
 
 /* sim.c */
-/* The same run once more, up to its end, without a word; the caller frees the world
- * and the traffic.  False: out of memory. */
+/* The same run once more, up to its end, without a word; the caller frees the world and the
+ * traffic.  False: out of memory. */
 bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
 
 /* sim_judge.c */
@@ -113,17 +112,14 @@ static inline bool sim_judge_is_due(struct sim_run *run)
 	struct sim_progress *progress = &run->progress;
 
 	return ++progress->steps % SIM_JUDGE_STEPS == 0 ||
-	       nopal_world_now(run->world) >=
-		       progress->at_ns + progress->patience_ns;
+	       nopal_world_now(run->world) >= progress->at_ns + progress->patience_ns;
 }
 /* Nothing is left to happen. */
 void sim_judge_idle(struct sim_run *run);
 /* What a session held when it ended, or holds when the run does. */
-void sim_judge_held(struct sim_run *run, struct sim_end *end,
-		    const struct nopal_session *session);
+void sim_judge_held(struct sim_run *run, struct sim_end *end, const struct nopal_session *session);
 /* One of the destinations of the flow's sender ended: the same. */
-void sim_judge_destination(struct sim_flow *flow,
-			   const struct nopal_destination_info *info);
+void sim_judge_destination(struct sim_flow *flow, const struct nopal_destination_info *info);
 /* When all has ended: verdicts, and whom they blame. */
 void sim_judge(struct sim_run *run);
 
@@ -136,10 +132,10 @@ static inline bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
 	return bits[number / SIM_SEEN_AT_ONCE] >> number % SIM_SEEN_AT_ONCE & 1;
 }
 bool sim_traffic_prepare(struct sim_run *run);
-bool sim_traffic_open(struct sim_run *run, unsigned flow,
-		      struct nopal_endpoint *from, struct nopal_endpoint *to);
-/* Notes the counters of sessions that have not ended, and says what they wait
- * for where that was asked. */
+bool sim_traffic_open(struct sim_run *run, unsigned flow, struct nopal_endpoint *from,
+		      struct nopal_endpoint *to);
+/* Notes the counters of sessions that have not ended, and says what they wait for where that was
+ * asked. */
 void sim_traffic_finish(struct sim_run *run);
 void sim_traffic_free(struct sim_run *run);
 uint64_t sim_traffic_delivered(const struct sim_run *run);

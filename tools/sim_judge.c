@@ -2,11 +2,10 @@
 /*
  * sim_judge.c -- a simulated run, judged.
  *
- * Both ends are seen: what was sent is held against what came.  A run that stands
- * still is cut: nothing is left to happen, or nothing new has happened for long, be
- * it in virtual time or in steps.  Where a promise is broken, or a session ended
- * badly, the same run is made again, watched, and its deeds say who did it: the same
- * seed is the same run.
+ * Both ends are seen: what was sent is held against what came.  A run that stands still is cut:
+ * nothing is left to happen, or nothing new has happened for long, be it in virtual time or in
+ * steps.  Where a promise is broken, or a session ended badly, the same run is made again, watched,
+ * and its deeds say who did it: the same seed is the same run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,12 +26,10 @@ enum {
 
 static const struct nopal_counters *end_counters(const struct sim_end *end)
 {
-	return end->session ? nopal_session_counters(end->session)
-			    : &end->counters;
+	return end->session ? nopal_session_counters(end->session) : &end->counters;
 }
 
-static void facts_add(struct judge_facts *facts,
-		      const struct nopal_counters *counters)
+static void facts_add(struct judge_facts *facts, const struct nopal_counters *counters)
 {
 	facts->misuses += counters->misuses;
 	facts->data += counters->departures;
@@ -40,8 +37,7 @@ static void facts_add(struct judge_facts *facts,
 }
 
 /* Both ends, and those of a group that have ended. */
-static void facts_of_flow(struct judge_facts *facts,
-			  const struct sim_flow *flow,
+static void facts_of_flow(struct judge_facts *facts, const struct sim_flow *flow,
 			  const struct nopal_counters *sender,
 			  const struct nopal_counters *receiver)
 {
@@ -59,20 +55,17 @@ static int64_t link_trip_ns(const struct nopal_link *link)
 	int64_t queue_ns = 0;
 
 	if (link->rate_bps)
-		queue_ns = (int64_t)nopal_scale(
-			(uint64_t)link->limit * PACKET_BITS,
-			(uint64_t)NOPAL_SECOND, link->rate_bps);
+		queue_ns = (int64_t)nopal_scale((uint64_t)link->limit * PACKET_BITS,
+						(uint64_t)NOPAL_SECOND, link->rate_bps);
 	return link->delay_ns + link->jitter_ns + queue_ns;
 }
 
 /* How long may a run be without anything new? */
 static int64_t patience_ns(const struct sim_options *options)
 {
-	int64_t trip_ns = link_trip_ns(&options->forward) +
-			  link_trip_ns(&options->reverse);
+	int64_t trip_ns = link_trip_ns(&options->forward) + link_trip_ns(&options->reverse);
 
-	return STUCK_SECONDS * NOPAL_SECOND + STUCK_TRIPS * trip_ns +
-	       options->interval_ns;
+	return STUCK_SECONDS * NOPAL_SECOND + STUCK_TRIPS * trip_ns + options->interval_ns;
 }
 
 /* First departures are something new, too: a long message takes many. */
@@ -81,8 +74,7 @@ static uint64_t departures(const struct sim_run *run)
 	uint64_t count = 0;
 
 	for (int i = 0; i < run->options.flows; i++) {
-		const struct nopal_session *session =
-			run->flows[i].sender.session;
+		const struct nopal_session *session = run->flows[i].sender.session;
 		const struct nopal_counters *counters;
 
 		if (!session)
@@ -118,8 +110,7 @@ static uint64_t undelivered(const struct sim_run *run)
 	uint64_t count = 0;
 
 	for (int i = 0; i < run->options.flows; i++)
-		count += run->options.messages -
-			 run->flows[i].delivered_messages;
+		count += run->options.messages - run->flows[i].delivered_messages;
 	return count;
 }
 
@@ -136,14 +127,11 @@ static void stuck(struct sim_run *run, const char *how)
 {
 	if (all_done(run))
 		snprintf(run->stuck, sizeof(run->stuck),
-			 "%s: all has arrived, and the session does not end",
-			 how);
+			 "%s: all has arrived, and the session does not end", how);
 	else
 		snprintf(run->stuck, sizeof(run->stuck),
-			 "%s: %" PRIu64 " of %" PRIu64
-			 " messages have not arrived",
-			 how, undelivered(run),
-			 run->options.messages * (uint64_t)run->options.flows);
+			 "%s: %" PRIu64 " of %" PRIu64 " messages have not arrived", how,
+			 undelivered(run), run->options.messages * (uint64_t)run->options.flows);
 }
 
 /* New data left; or the link takes what comes and lets nothing through. */
@@ -194,9 +182,7 @@ bool sim_judge_goes_on(struct sim_run *run)
 		return true;
 	}
 	if (steps < STUCK_STEPS)
-		snprintf(how, sizeof(how),
-			 "nothing new happened in %" PRId64
-			 " s of virtual time",
+		snprintf(how, sizeof(how), "nothing new happened in %" PRId64 " s of virtual time",
 			 waited_ns / NOPAL_SECOND);
 	else
 		snprintf(how, sizeof(how),
@@ -215,8 +201,7 @@ void sim_judge_idle(struct sim_run *run)
 
 /* ------------------------------------------------------------------- verdicts */
 
-void sim_judge_held(struct sim_run *run, struct sim_end *end,
-		    const struct nopal_session *session)
+void sim_judge_held(struct sim_run *run, struct sim_end *end, const struct nopal_session *session)
 {
 	judge_suspect_held(run->suspects, session);
 	end->stranded = judge_stranded(session);
@@ -224,8 +209,7 @@ void sim_judge_held(struct sim_run *run, struct sim_end *end,
 	run->stranded |= end->stranded > 0;
 }
 
-void sim_judge_destination(struct sim_flow *flow,
-			   const struct nopal_destination_info *info)
+void sim_judge_destination(struct sim_flow *flow, const struct nopal_destination_info *info)
 {
 	facts_add(&flow->gone, nopal_session_counters(info->session));
 	judge_suspect_held(flow->run->suspects, info->session);
@@ -239,12 +223,10 @@ static int end_of(const struct sim_end *end)
 }
 
 /* What never came, and what was told of it. */
-static void facts_missing(const struct sim_flow *flow,
-			  struct judge_facts *facts)
+static void facts_missing(const struct sim_flow *flow, struct judge_facts *facts)
 {
 	for (uint64_t i = 0; i < flow->next; i++) {
-		if (i % SIM_SEEN_AT_ONCE == 0 &&
-		    flow->seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL) {
+		if (i % SIM_SEEN_AT_ONCE == 0 && flow->seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL) {
 			i += SIM_SEEN_AT_ONCE - 1;
 			continue;
 		}
@@ -273,16 +255,14 @@ static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		.numbered = options->size >= SIM_HEAD_BYTES,
 		.counted = true,
 		.bytes_seen = true,
-		.link_corrupts =
-			options->forward.corrupt || options->reverse.corrupt,
+		.link_corrupts = options->forward.corrupt || options->reverse.corrupt,
 		.receiver_restarted = flow->accepted > 1,
 		.sent = flow->next,
 		.delivered = flow->delivered_messages,
 		.overtaken = flow->overtaken,
 		.twice = flow->twice,
 		.wrong = flow->wrong,
-		.dropped =
-			sender->messages_missing + receiver->messages_discarded,
+		.dropped = sender->messages_missing + receiver->messages_discarded,
 		.stuck = *run->stuck && !flow->sender.ended ? run->stuck : NULL,
 		.unclosed = all_done(run),
 		.open_ns = nopal_world_now(run->world),

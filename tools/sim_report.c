@@ -2,8 +2,8 @@
 /*
  * sim_report.c -- what a simulated run came to.
  *
- * Everything is computed in integers from virtual time, so that the same run
- * prints the same bytes on every machine.
+ * Everything is computed in integers from virtual time, so that the same run prints the same bytes
+ * on every machine.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -38,8 +38,7 @@ struct totals {
 	struct nopal_link_counters link;
 };
 
-static void counters_add(struct nopal_counters *sum,
-			 const struct nopal_counters *one)
+static void counters_add(struct nopal_counters *sum, const struct nopal_counters *one)
 {
 #define ADD(name, doc) sum->name += one->name;
 	NOPAL_COUNTERS(ADD)
@@ -51,14 +50,12 @@ static uint64_t rate_bps(uint64_t bytes, int64_t time_ns)
 {
 	if (time_ns <= 0)
 		return 0;
-	return nopal_scale(bytes * BYTE_BITS, (uint64_t)NOPAL_SECOND,
-			   (uint64_t)time_ns);
+	return nopal_scale(bytes * BYTE_BITS, (uint64_t)NOPAL_SECOND, (uint64_t)time_ns);
 }
 
 static uint64_t flow_goodput(const struct sim_flow *flow)
 {
-	return rate_bps(flow->delivered_bytes,
-			flow->last_delivery_ns - flow->run->first_send_ns);
+	return rate_bps(flow->delivered_bytes, flow->last_delivery_ns - flow->run->first_send_ns);
 }
 
 /* Over a link without delay and rate all comes at once. */
@@ -67,8 +64,8 @@ static bool took_no_time(uint64_t delivered_bytes, uint64_t goodput_bps)
 	return delivered_bytes > 0 && goodput_bps == 0;
 }
 
-/* Jain's index, (sum x)^2 / (n * sum x^2), in millionths.  Shares are taken in
- * a unit that keeps 10000 flows of 100 Gbit/s within 64 bits. */
+/* Jain's index, (sum x)^2 / (n * sum x^2), in millionths.  Shares are taken in a unit that keeps
+ * 10000 flows of 100 Gbit/s within 64 bits. */
 static uint64_t fairness(const struct sim_run *run)
 {
 	const uint64_t unit_bps = 100000;
@@ -82,9 +79,7 @@ static uint64_t fairness(const struct sim_run *run)
 	}
 	if (squares == 0)
 		return 0;
-	return nopal_scale(
-		nopal_scale(sum, MILLION, (uint64_t)run->options.flows), sum,
-		squares);
+	return nopal_scale(nopal_scale(sum, MILLION, (uint64_t)run->options.flows), sum, squares);
 }
 
 static void totals_add(struct totals *totals, const struct sim_flow *flow)
@@ -113,14 +108,11 @@ static void totals_make(const struct sim_run *run, struct totals *totals)
 		totals_add(totals, &run->flows[i]);
 	totals->duration_ns = run->last_ns;
 	totals->goodput_bps =
-		rate_bps(totals->delivered_bytes,
-			 totals->last_delivery_ns - run->first_send_ns);
-	left = totals->sender.datagram_bytes_out +
-	       totals->sender.datagrams_out * UDP_IP_BYTES;
+		rate_bps(totals->delivered_bytes, totals->last_delivery_ns - run->first_send_ns);
+	left = totals->sender.datagram_bytes_out + totals->sender.datagrams_out * UDP_IP_BYTES;
 	if (totals->delivered_bytes && left > totals->delivered_bytes)
-		totals->overhead_ppm =
-			nopal_scale(left - totals->delivered_bytes, MILLION,
-				    totals->delivered_bytes);
+		totals->overhead_ppm = nopal_scale(left - totals->delivered_bytes, MILLION,
+						   totals->delivered_bytes);
 	totals->fairness_ppm = fairness(run);
 	nopal_sim_link_counters(run->world, 0, 1, &totals->link);
 }
@@ -170,15 +162,15 @@ static bool all_delivered(const struct sim_run *run)
 	return true;
 }
 
-/* All came, and the senders know of none that is missing: where two must have one,
- * a single receiver is not enough. */
+/* All came, and the senders know of none that is missing: where two must have one, a single
+ * receiver is not enough. */
 static bool is_complete(const struct sim_run *run, const struct totals *totals)
 {
 	return all_delivered(run) && totals->sender.messages_missing == 0;
 }
 
-/* Lost messages are no failure of a config that does not promise them, nor of
- * a run that was to be short. */
+/* Lost messages are no failure of a config that does not promise them, nor of a run that was to be
+ * short. */
 bool sim_report_is_good(const struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++)
@@ -217,8 +209,7 @@ static void put(json_t *object, const char *name, uint64_t value)
 	json_object_set_new(object, name, json_integer((json_int_t)value));
 }
 
-static void put_goodput(json_t *object, uint64_t delivered_bytes,
-			uint64_t goodput_bps)
+static void put_goodput(json_t *object, uint64_t delivered_bytes, uint64_t goodput_bps)
 {
 	if (took_no_time(delivered_bytes, goodput_bps))
 		json_object_set_new(object, "goodput_bps", json_null());
@@ -314,8 +305,7 @@ static void put_setting(json_t *object, const struct sim_run *run)
 	put_time(object, "interval_ns", options->interval_ns);
 }
 
-static void put_result(json_t *object, const struct sim_run *run,
-		       const struct totals *totals)
+static void put_result(json_t *object, const struct sim_run *run, const struct totals *totals)
 {
 	put_time(object, "duration_ns", totals->duration_ns);
 	put(object, "sent_messages", totals->messages_sent);
@@ -327,11 +317,9 @@ static void put_result(json_t *object, const struct sim_run *run,
 	put(object, "late_messages", totals->late);
 	put(object, "wrong_messages", totals->wrong_messages);
 	put(object, "wrong_bytes", totals->wrong_bytes);
-	json_object_set_new(
-		object, "verified",
-		json_boolean(totals->delivered_bytes && all_verified(run)));
-	json_object_set_new(object, "complete",
-			    json_boolean(is_complete(run, totals)));
+	json_object_set_new(object, "verified",
+			    json_boolean(totals->delivered_bytes && all_verified(run)));
+	json_object_set_new(object, "complete", json_boolean(is_complete(run, totals)));
 	put_goodput(object, totals->delivered_bytes, totals->goodput_bps);
 	put(object, "fairness_ppm", totals->fairness_ppm);
 	put(object, "datagrams", totals->sender.datagrams_out);
@@ -342,10 +330,8 @@ static void put_result(json_t *object, const struct sim_run *run,
 	put_time(object, "delay_p50_ns", delay_at(run, MEDIAN));
 	put_time(object, "delay_p99_ns", delay_at(run, TAIL));
 	put_time(object, "delay_max_ns", delay_at(run, PERCENT));
-	put_time(object, "queue_delay_peak_ns",
-		 totals->link.queue_delay_peak_ns);
-	put_time(object, "queue_delay_mean_ns",
-		 queue_delay_mean(&totals->link));
+	put_time(object, "queue_delay_peak_ns", totals->link.queue_delay_peak_ns);
+	put_time(object, "queue_delay_mean_ns", queue_delay_mean(&totals->link));
 	put_hex(object, "trace_hash", run->trace_hash);
 }
 
@@ -364,8 +350,7 @@ static void json_end(const struct sim_run *run, const struct totals *totals)
 	put_result(object, run, totals);
 	json_object_set_new(object, "link_counters", link_json(&totals->link));
 	json_object_set_new(object, "sender", counters_json(&totals->sender));
-	json_object_set_new(object, "receiver",
-			    counters_json(&totals->receiver));
+	json_object_set_new(object, "receiver", counters_json(&totals->receiver));
 	json_object_set_new(object, "flows", flows_json(run));
 	json_object_set_new(object, "judged", judge_json(&run->judgement));
 	json_line(object, run->options.jsonl ? JSON_COMPACT : JSON_INDENT(2));
@@ -375,11 +360,8 @@ static void json_end(const struct sim_run *run, const struct totals *totals)
 static void put_shared(json_t *object, const struct sim_run *run)
 {
 	static const char *const names[] = {
-		"congestion_window_bytes",
-		"sending_rate_bps",
-		"bytes_in_flight",
-		"smoothed_rtt_ns",
-		"timeout_ns",
+		"congestion_window_bytes", "sending_rate_bps", "bytes_in_flight",
+		"smoothed_rtt_ns",	   "timeout_ns",
 	};
 	const struct nopal_session *session = run->flows[0].sender.session;
 	int64_t value;
@@ -399,8 +381,7 @@ void sim_report_moment(struct sim_run *run)
 	put(object, "version", REPORT_VERSION);
 	put_time(object, "time_ns", nopal_world_now(run->world));
 	put(object, "delivered_bytes", delivered);
-	put(object, "goodput_bps",
-	    rate_bps(delivered - run->told_bytes, run->options.every_ns));
+	put(object, "goodput_bps", rate_bps(delivered - run->told_bytes, run->options.every_ns));
 	put_shared(object, run);
 	nopal_sim_link_counters(run->world, 0, 1, &link);
 	json_object_set_new(object, "link_counters", link_json(&link));
@@ -424,10 +405,8 @@ static void time_row(const char *name, int64_t time_ns)
 
 	while (i < 2 && time_ns < units[i].scale)
 		i++;
-	printf("  %-22s %" PRId64 ".%03" PRId64 " %s\n", name,
-	       time_ns / units[i].scale,
-	       time_ns % units[i].scale / (units[i].scale / thousand),
-	       units[i].name);
+	printf("  %-22s %" PRId64 ".%03" PRId64 " %s\n", name, time_ns / units[i].scale,
+	       time_ns % units[i].scale / (units[i].scale / thousand), units[i].name);
 }
 
 static void count_row(const char *name, uint64_t value)
@@ -436,8 +415,7 @@ static void count_row(const char *name, uint64_t value)
 }
 
 /* Millionths as a number with `unit` per million. */
-static void share_row(const char *name, uint64_t ppm, const char *unit,
-		      uint64_t per_unit)
+static void share_row(const char *name, uint64_t ppm, const char *unit, uint64_t per_unit)
 {
 	const uint64_t thousand = 1000;
 
@@ -450,11 +428,9 @@ static void table_ends(const struct sim_run *run)
 	for (int i = 0; i < run->options.flows; i++) {
 		const struct sim_end *end = &run->flows[i].sender;
 
-		if (run->options.flows > 1 || !end->ended ||
-		    end->how != NOPAL_ENDED_WELL)
-			printf("  session %-14d %s%s%s, %" PRIu64 " bytes\n", i,
-			       end_word(end), end->text ? ": " : "",
-			       end->text ? end->text : "",
+		if (run->options.flows > 1 || !end->ended || end->how != NOPAL_ENDED_WELL)
+			printf("  session %-14d %s%s%s, %" PRIu64 " bytes\n", i, end_word(end),
+			       end->text ? ": " : "", end->text ? end->text : "",
 			       run->flows[i].delivered_bytes);
 	}
 }
@@ -477,8 +453,7 @@ static void table_traffic(const struct totals *totals)
 static void table_end(const struct sim_run *run, const struct totals *totals)
 {
 	printf("%s over %s, seed %" PRIu64 "\n", nopal_plan_name(run->plan),
-	       *run->options.link_text ? run->options.link_text
-				       : "an ideal link",
+	       *run->options.link_text ? run->options.link_text : "an ideal link",
 	       run->options.seed);
 	table_ends(run);
 	time_row("virtual time", totals->duration_ns);
@@ -486,8 +461,7 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	count_row("messages delivered", totals->delivered_messages);
 	count_row("bytes delivered", totals->delivered_bytes);
 	if (totals->sender.messages_missing)
-		count_row("missing, says sender",
-			  totals->sender.messages_missing);
+		count_row("missing, says sender", totals->sender.messages_missing);
 	if (took_no_time(totals->delivered_bytes, totals->goodput_bps))
 		printf("  %-22s %s\n", "goodput", "without bound: in no time");
 	else
@@ -520,8 +494,7 @@ static void say_judgement(const struct sim_run *run)
 	bool broken = judge_is_broken(judgement);
 
 	fflush(stdout);
-	if (*run->stuck &&
-	    judgement->of[NOPAL_PROGRESS].verdict != JUDGE_BROKEN)
+	if (*run->stuck && judgement->of[NOPAL_PROGRESS].verdict != JUDGE_BROKEN)
 		fprintf(stderr, "nopal: stopped: %s\n", run->stuck);
 	judge_say(judgement, stderr);
 	if (broken || judgement->end || *run->stuck || run->stranded)
@@ -533,8 +506,7 @@ void sim_report_end(struct sim_run *run)
 	struct totals totals;
 
 	if (run->delay_count)
-		qsort(run->delays, run->delay_count, sizeof(*run->delays),
-		      delay_compare);
+		qsort(run->delays, run->delay_count, sizeof(*run->delays), delay_compare);
 	totals_make(run, &totals);
 	if (run->options.json || run->options.jsonl)
 		json_end(run, &totals);

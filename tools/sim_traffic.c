@@ -2,10 +2,9 @@
 /*
  * sim_traffic.c -- the messages of `nopal sim`.
  *
- * A message of at least 16 bytes begins with the time of its sending and its
- * number, 8 bytes each, big endian.  All other bytes are a piece of one
- * pseudo-random pattern, from a place that depends on the flow and the number,
- * so that bytes of another message or of another place are wrong bytes.
+ * A message of at least 16 bytes begins with the time of its sending and its number, 8 bytes each,
+ * big endian.  All other bytes are a piece of one pseudo-random pattern, from a place that depends
+ * on the flow and the number, so that bytes of another message or of another place are wrong bytes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,21 +45,17 @@ static uint64_t message_length(const struct sim_run *run, uint64_t number)
 {
 	const struct sim_options *options = &run->options;
 
-	return number + 1 < options->messages
-		       ? options->size
-		       : options->bytes - number * options->size;
+	return number + 1 < options->messages ? options->size
+					      : options->bytes - number * options->size;
 }
 
-/* What a message's bytes are, but for its head.  Short ones do not tell their
- * number, and are all alike. */
-static const uint8_t *message_pattern(const struct sim_flow *flow,
-				      uint64_t number, uint64_t length)
+/* What a message's bytes are, but for its head.  Short ones do not tell their number, and are all
+ * alike. */
+static const uint8_t *message_pattern(const struct sim_flow *flow, uint64_t number, uint64_t length)
 {
-	uint64_t shift =
-		length < SIM_HEAD_BYTES
-			? 0
-			: (number + (uint64_t)flow->index * FLOW_STEP) %
-				  PATTERN_SHIFTS;
+	uint64_t shift = length < SIM_HEAD_BYTES
+				 ? 0
+				 : (number + (uint64_t)flow->index * FLOW_STEP) % PATTERN_SHIFTS;
 
 	return flow->run->pattern + shift;
 }
@@ -77,8 +72,7 @@ static int message_send(struct sim_flow *flow)
 		put_word(run->scratch, (uint64_t)now_ns);
 		put_word(run->scratch + HEAD_NUMBER, flow->next);
 	}
-	error = nopal_send(flow->sender.session, run->scratch, length,
-			   flow->next);
+	error = nopal_send(flow->sender.session, run->scratch, length, flow->next);
 	if (error)
 		return error;
 	if (run->first_send_ns < 0)
@@ -95,8 +89,7 @@ static void pump_call(void *user);
 /* When message `number` is due. */
 static int64_t message_due(const struct sim_flow *flow, uint64_t number)
 {
-	return flow->start_ns +
-	       (int64_t)number * flow->run->options.interval_ns;
+	return flow->start_ns + (int64_t)number * flow->run->options.interval_ns;
 }
 
 static void give_up_sending(struct sim_flow *flow, int error)
@@ -110,8 +103,7 @@ static bool pump_one(struct sim_flow *flow)
 {
 	int error;
 
-	if (!flow->sender.session ||
-	    flow->next == flow->run->options.messages ||
+	if (!flow->sender.session || flow->next == flow->run->options.messages ||
 	    message_due(flow, flow->next) > nopal_world_now(flow->run->world))
 		return false;
 	error = message_send(flow);
@@ -121,8 +113,8 @@ static bool pump_one(struct sim_flow *flow)
 	return !error;
 }
 
-/* What comes after all that is due was sent: the end, or a later message.
- * Where the send buffer is full, `writable` follows by itself. */
+/* What comes after all that is due was sent: the end, or a later message. Where the send buffer is
+ * full, `writable` follows by itself. */
 static void pump_on(struct sim_flow *flow)
 {
 	struct sim_run *run = flow->run;
@@ -132,11 +124,9 @@ static void pump_on(struct sim_flow *flow)
 		flow->closed = true;
 		nopal_session_close(flow->sender.session);
 	} else if (!flow->call_set && due_ns > nopal_world_now(run->world)) {
-		flow->call_set =
-			nopal_sim_at(run->world, due_ns, pump_call, flow) == 0;
+		flow->call_set = nopal_sim_at(run->world, due_ns, pump_call, flow) == 0;
 		if (!flow->call_set)
-			nopal_session_abort(flow->sender.session,
-					    strerror(ENOMEM));
+			nopal_session_abort(flow->sender.session, strerror(ENOMEM));
 	}
 }
 
@@ -199,8 +189,7 @@ static bool seen_mark(uint8_t *bits, uint64_t number)
 	return seen;
 }
 
-static void sender_sent(struct nopal_session *session, uint64_t cookie,
-			int fate, void *user)
+static void sender_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -211,8 +200,8 @@ static void sender_sent(struct nopal_session *session, uint64_t cookie,
 		seen_mark(flow->given_up, cookie);
 }
 
-static void end_note(struct sim_run *run, struct sim_end *end,
-		     struct nopal_session *session, int how, const char *text)
+static void end_note(struct sim_run *run, struct sim_end *end, struct nopal_session *session,
+		     int how, const char *text)
 {
 	end->counters = *nopal_session_counters(session);
 	sim_judge_held(run, end, session);
@@ -226,16 +215,14 @@ static void end_note(struct sim_run *run, struct sim_end *end,
 
 /* Here it is seen for the last time: a group ends without its destinations. */
 static void sender_destination(struct nopal_session *session,
-			       const struct nopal_destination_info *info,
-			       void *user)
+			       const struct nopal_destination_info *info, void *user)
 {
 	(void)session;
 	if (info->ended)
 		sim_judge_destination(user, info);
 }
 
-static void sender_ended(struct nopal_session *session, int how,
-			 const char *text, void *user)
+static void sender_ended(struct nopal_session *session, int how, const char *text, void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -246,8 +233,7 @@ static void sender_ended(struct nopal_session *session, int how,
 
 /* ---------------------------------------------------------------- receiving */
 
-static void *receiver_accepted(struct nopal_session *session,
-			       void *listener_user)
+static void *receiver_accepted(struct nopal_session *session, void *listener_user)
 {
 	struct sim_flow *flow = listener_user;
 
@@ -260,8 +246,7 @@ static void *receiver_accepted(struct nopal_session *session,
 	return flow;
 }
 
-static void receiver_ended(struct nopal_session *session, int how,
-			   const char *text, void *user)
+static void receiver_ended(struct nopal_session *session, int how, const char *text, void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -278,10 +263,8 @@ static void delay_note(struct sim_flow *flow, int64_t delay_ns)
 
 	flow->late += deadline_ns && delay_ns > deadline_ns;
 	if (run->delay_count == run->delay_room) {
-		size_t room =
-			run->delay_room ? 2 * run->delay_room : FIRST_DELAYS;
-		int64_t *delays =
-			realloc(run->delays, room * sizeof(*run->delays));
+		size_t room = run->delay_room ? 2 * run->delay_room : FIRST_DELAYS;
+		int64_t *delays = realloc(run->delays, room * sizeof(*run->delays));
 
 		if (!delays) {
 			tool_lacks_memory();
@@ -294,8 +277,7 @@ static void delay_note(struct sim_flow *flow, int64_t delay_ns)
 }
 
 /* Bytes of [at, at + length) of a message that are not as they were sent. */
-static uint64_t wrong_in_piece(const uint8_t *bytes, const uint8_t *expected,
-			       uint64_t length)
+static uint64_t wrong_in_piece(const uint8_t *bytes, const uint8_t *expected, uint64_t length)
 {
 	uint64_t wrong = 0;
 
@@ -307,8 +289,8 @@ static uint64_t wrong_in_piece(const uint8_t *bytes, const uint8_t *expected,
 }
 
 /* The head was read already: it is skipped. */
-static uint64_t wrong_in_message(const struct nopal_message *message,
-				 const uint8_t *expected, uint64_t skip)
+static uint64_t wrong_in_message(const struct nopal_message *message, const uint8_t *expected,
+				 uint64_t skip)
 {
 	uint64_t wrong = 0, at = 0;
 
@@ -318,17 +300,14 @@ static uint64_t wrong_in_message(const struct nopal_message *message,
 		uint64_t from = skip > at ? skip - at : 0;
 
 		if (from < length)
-			wrong += wrong_in_piece(bytes + from,
-						expected + at + from,
-						length - from);
+			wrong += wrong_in_piece(bytes + from, expected + at + from, length - from);
 		at += length;
 	}
 	return wrong;
 }
 
 /* The number that a message claims; false where it cannot be one of ours. */
-static bool message_number(struct sim_flow *flow,
-			   const struct nopal_message *message,
+static bool message_number(struct sim_flow *flow, const struct nopal_message *message,
 			   uint64_t *ret_number)
 {
 	const struct sim_options *options = &flow->run->options;
@@ -338,18 +317,16 @@ static bool message_number(struct sim_flow *flow,
 	if (length < SIM_HEAD_BYTES) {
 		*ret_number = 0;
 		return length == options->size ||
-		       length ==
-			       message_length(flow->run, options->messages - 1);
+		       length == message_length(flow->run, options->messages - 1);
 	}
 	nopal_message_copy(message, 0, head, sizeof(head));
 	*ret_number = get_word(head + HEAD_NUMBER);
-	return *ret_number < options->messages &&
-	       length == message_length(flow->run, *ret_number);
+	return *ret_number < options->messages && length == message_length(flow->run, *ret_number);
 }
 
 /* Notes the delay and the order; false for a duplicate. */
-static bool message_note(struct sim_flow *flow,
-			 const struct nopal_message *message, uint64_t number)
+static bool message_note(struct sim_flow *flow, const struct nopal_message *message,
+			 uint64_t number)
 {
 	uint8_t time[WORD_BYTES], expected[WORD_BYTES];
 
@@ -369,13 +346,12 @@ static bool message_note(struct sim_flow *flow,
 	put_word(expected, (uint64_t)flow->sent_ns[number]);
 	nopal_message_copy(message, 0, time, sizeof(time));
 	flow->wrong_bytes += wrong_in_piece(time, expected, sizeof(time));
-	delay_note(flow,
-		   nopal_world_now(flow->run->world) - flow->sent_ns[number]);
+	delay_note(flow, nopal_world_now(flow->run->world) - flow->sent_ns[number]);
 	return true;
 }
 
-static void receiver_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void receiver_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct sim_flow *flow = user;
 	uint64_t length = nopal_message_length(message), number, wrong;
@@ -392,9 +368,8 @@ static void receiver_received(struct nopal_session *session,
 	if (!message_note(flow, message, number))
 		return;
 	flow->run->progress.count++;
-	flow->wrong_bytes +=
-		wrong_in_message(message, message_pattern(flow, number, length),
-				 length < SIM_HEAD_BYTES ? 0 : SIM_HEAD_BYTES);
+	flow->wrong_bytes += wrong_in_message(message, message_pattern(flow, number, length),
+					      length < SIM_HEAD_BYTES ? 0 : SIM_HEAD_BYTES);
 	if (flow->wrong_bytes > wrong)
 		judge_note(&flow->wrong, number);
 	flow->delivered_messages++;
@@ -417,8 +392,8 @@ static const struct nopal_callbacks receiver_callbacks = {
 	.ended = receiver_ended,
 };
 
-/* Numerical Recipes' linear congruential generator: its high bytes are good
- * enough to tell places apart. */
+/* Numerical Recipes' linear congruential generator: its high bytes are good enough to tell places
+ * apart. */
 static void pattern_fill(uint8_t *pattern, uint64_t length)
 {
 	const uint32_t multiplier = 1664525, increment = 1013904223;
@@ -452,29 +427,28 @@ bool sim_traffic_prepare(struct sim_run *run)
 		run->flows[i].told = calloc(messages / BYTE_BITS + 1, 1);
 		run->flows[i].given_up = calloc(messages / BYTE_BITS + 1, 1);
 		run->flows[i].sent_ns = calloc(messages, sizeof(int64_t));
-		if (!run->flows[i].seen || !run->flows[i].told ||
-		    !run->flows[i].given_up || !run->flows[i].sent_ns)
+		if (!run->flows[i].seen || !run->flows[i].told || !run->flows[i].given_up ||
+		    !run->flows[i].sent_ns)
 			return false;
 	}
 	return true;
 }
 
-bool sim_traffic_open(struct sim_run *run, unsigned index,
-		      struct nopal_endpoint *from, struct nopal_endpoint *to)
+bool sim_traffic_open(struct sim_run *run, unsigned index, struct nopal_endpoint *from,
+		      struct nopal_endpoint *to)
 {
 	struct sim_flow *flow = &run->flows[index];
 	struct nopal_session *session;
 	struct nopal_address peer;
 
 	if (!from || !to ||
-	    nopal_endpoint_allow(to, run->plan, NOPAL_ALLOW_CONNECTIONLESS,
-				 &receiver_callbacks, flow))
+	    nopal_endpoint_allow(to, run->plan, NOPAL_ALLOW_CONNECTIONLESS, &receiver_callbacks,
+				 flow))
 		return false;
 	nopal_endpoint_local(to, &peer);
 	flow->sender.existed = true;
 	run->senders_left++;
-	session = nopal_session_open(from, run->plan, &peer, &sender_callbacks,
-				     flow);
+	session = nopal_session_open(from, run->plan, &peer, &sender_callbacks, flow);
 	if (!session)
 		return false;
 	if (!flow->sender.ended)
@@ -482,8 +456,7 @@ bool sim_traffic_open(struct sim_run *run, unsigned index,
 	return true;
 }
 
-static void end_finish(struct sim_run *run, const struct sim_flow *flow,
-		       struct sim_end *end)
+static void end_finish(struct sim_run *run, const struct sim_flow *flow, struct sim_end *end)
 {
 	if (!end->session)
 		return;

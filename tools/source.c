@@ -2,11 +2,10 @@
 /*
  * source.c -- a file that is being sent.
  *
- * It is read into the buffers that leave, and hashed there while it is in the
- * cache.  Mapping it would save no time here (what the copy costs, page faults
- * cost, too), and it would send whatever another program writes into it
- * meanwhile, resends included; and one that cuts it short would end us by SIGBUS
- * in the middle of a train.  A read that comes short is an error in words.
+ * It is read into the buffers that leave, and hashed there while it is in the cache.  Mapping it
+ * would save no time here (what the copy costs, page faults cost, too), and it would send whatever
+ * another program writes into it meanwhile, resends included; and one that cuts it short would end
+ * us by SIGBUS in the middle of a train.  A read that comes short is an error in words.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +25,7 @@ static bool source_wrong(char *why, const char *name, const char *cause)
 
 static int64_t source_mtime(const struct stat *file)
 {
-	return (int64_t)file->st_mtim.tv_sec * SOURCE_NS_PER_S +
-	       file->st_mtim.tv_nsec;
+	return (int64_t)file->st_mtim.tv_sec * SOURCE_NS_PER_S + file->st_mtim.tv_nsec;
 }
 
 static void source_name(struct source *source, const char *path)
@@ -43,9 +41,7 @@ static void source_name(struct source *source, const char *path)
 
 bool source_open(struct source *source, const char *path, char *why)
 {
-	return source_take(source,
-			   open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path,
-			   why);
+	return source_take(source, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, why);
 }
 
 bool source_take(struct source *source, int fd, const char *path, char *why)
@@ -78,8 +74,7 @@ void source_rewind(struct source *source)
 	file_hash_init(&source->hash);
 }
 
-bool source_read(struct source *source, uint8_t *bytes, size_t room,
-		 size_t *ret_length, char *why)
+bool source_read(struct source *source, uint8_t *bytes, size_t room, size_t *ret_length, char *why)
 {
 	ssize_t got;
 
@@ -89,8 +84,7 @@ bool source_read(struct source *source, uint8_t *bytes, size_t room,
 	if (got < 0)
 		return source_wrong(why, source->name, strerror(errno));
 	if (got == 0)
-		return source_wrong(why, source->name,
-				    "it got shorter while it was sent");
+		return source_wrong(why, source->name, "it got shorter while it was sent");
 	file_hash_update(&source->hash, bytes, (size_t)got);
 	source->offset += (uint64_t)got;
 	*ret_length = (size_t)got;
@@ -103,10 +97,8 @@ bool source_is_same(const struct source *source, char *why)
 
 	if (fstat(source->fd, &now))
 		return source_wrong(why, source->name, strerror(errno));
-	if ((uint64_t)now.st_size != source->size ||
-	    source_mtime(&now) != source->mtime_ns)
-		return source_wrong(why, source->name,
-				    "it changed while it was sent");
+	if ((uint64_t)now.st_size != source->size || source_mtime(&now) != source->mtime_ns)
+		return source_wrong(why, source->name, "it changed while it was sent");
 	return true;
 }
 

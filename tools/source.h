@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source.h -- a file that is being sent: read once, hashed on the way, and
- * watched, since it may not change meanwhile.  It is never mapped: a file that
- * gets shorter is an error here, not a signal.
+ * source.h -- a file that is being sent: read once, hashed on the way, and watched, since it may
+ * not change meanwhile.  It is never mapped: a file that gets shorter is an error here, not a
+ * signal.
  */
 #ifndef NOPAL_SOURCE_H
 #define NOPAL_SOURCE_H
@@ -25,8 +25,7 @@ bool source_open(struct source *source, const char *path, char *why);
 bool source_take(struct source *source, int fd, const char *path, char *why);
 void source_close(struct source *source);
 /* Reads on; false: `why`. */
-bool source_read(struct source *source, uint8_t *bytes, size_t room,
-		 size_t *ret_length, char *why);
+bool source_read(struct source *source, uint8_t *bytes, size_t room, size_t *ret_length, char *why);
 void source_rewind(struct source *source);
 /* Is it still as it was opened?  False: `why`. */
 bool source_is_same(const struct source *source, char *why);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.c -- `nopal stream`: messages from an input over a session of any
- * composition to an output.
+ * stream.c -- `nopal stream`: messages from an input over a session of any composition to an
+ * output.
  *
- * Either side may send, receive, or both.  What is lost stays lost where the
- * composition does not resend: the line an interval says how it fares.
+ * Either side may send, receive, or both.  What is lost stays lost where the composition does not
+ * resend: the line an interval says how it fares.
  */
 #include <errno.h>
 #include <signal.h>
@@ -93,8 +93,8 @@ static void stream_in_ended(void *user)
 
 static void stream_judge_begin(struct stream *stream)
 {
-	live_judge_begin(&stream->judge, stream->plan, loop_world(stream->loop),
-			 &stream->judges, stream->in != NULL);
+	live_judge_begin(&stream->judge, stream->plan, loop_world(stream->loop), &stream->judges,
+			 stream->in != NULL);
 	stream->judge.both = stream->in && stream->out;
 }
 
@@ -125,17 +125,16 @@ static void *stream_on_accepted(struct nopal_session *session, void *user)
 	return stream;
 }
 
-static void stream_on_received(struct nopal_session *session,
-			       struct nopal_message *message, void *user)
+static void stream_on_received(struct nopal_session *session, struct nopal_message *message,
+			       void *user)
 {
 	struct stream *stream = user;
 
 	if (!stream)
 		return;
 	stream->heard_ns = stream_now(stream);
-	if (stream->out &&
-	    !stream_out_put(stream->out, session, message,
-			    !stream->reliable || !stream->flow_controlled)) {
+	if (stream->out && !stream_out_put(stream->out, session, message,
+					   !stream->reliable || !stream->flow_controlled)) {
 		stream->exit = TOOL_ENVIRONMENT;
 		nopal_session_abort(session, "the output is broken");
 	}
@@ -151,8 +150,7 @@ static void stream_on_writable(struct nopal_session *session, void *user)
 }
 
 /* How many of ours have arrived the session counts, where somebody tells. */
-static void stream_count(struct stream *stream,
-			 const struct nopal_session *session)
+static void stream_count(struct stream *stream, const struct nopal_session *session)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
 	struct judge_facts *facts = &stream->judge.facts;
@@ -162,25 +160,21 @@ static void stream_count(struct stream *stream,
 	facts->delivered = counters->messages_arrived;
 }
 
-/* Messages of a stream have no numbers of ours: which of them came, in which order,
- * and with which bytes, is not judged. */
-static void stream_judge(struct stream *stream,
-			 const struct nopal_session *session, int end)
+/* Messages of a stream have no numbers of ours: which of them came, in which order, and with which
+ * bytes, is not judged. */
+static void stream_judge(struct stream *stream, const struct nopal_session *session, int end)
 {
 	if (stream->interrupted && end != NOPAL_ENDED_WELL)
 		return;
 	if (stream->report.begun)
 		stream_count(stream, session);
-	live_judge_end(&stream->judge, session,
-		       stream->no_room ? NOPAL_RESOURCE : end);
-	if (live_judge_is_broken(&stream->judge, NULL) &&
-	    stream->exit == TOOL_GOOD)
+	live_judge_end(&stream->judge, session, stream->no_room ? NOPAL_RESOURCE : end);
+	if (live_judge_is_broken(&stream->judge, NULL) && stream->exit == TOOL_GOOD)
 		stream->exit = TOOL_FAILED;
 	stream->report.judgement = &stream->judge.judgement;
 }
 
-static void stream_on_ended(struct nopal_session *session, int end,
-			    const char *text, void *user)
+static void stream_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct stream *stream = user;
 	const char *fix;
@@ -199,8 +193,7 @@ static void stream_on_ended(struct nopal_session *session, int end,
 		if (!text || !*text)
 			text = "broken";
 		fprintf(stderr, "error: %s%s%.*s\n", stream->report.peer,
-			stream->report.begun ? ": " : "",
-			tool_text_length(text), text);
+			stream->report.begun ? ": " : "", tool_text_length(text), text);
 		if (fix)
 			fprintf(stderr, "  fix: %s\n", fix);
 		if (stream->exit == TOOL_GOOD)
@@ -225,12 +218,12 @@ static uint64_t stream_moves(const struct nopal_session *session)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
 
-	return counters->departures - counters->resends +
-	       counters->messages_arrived + counters->messages_delivered;
+	return counters->departures - counters->resends + counters->messages_arrived +
+	       counters->messages_delivered;
 }
 
-/* While it is open its application may just have nothing to say, or not read; once
- * it closes, nobody may keep it. */
+/* While it is open its application may just have nothing to say, or not read; once it closes,
+ * nobody may keep it. */
 static void stream_look(struct stream *stream)
 {
 	uint64_t moves = stream_moves(stream->session);
@@ -254,11 +247,9 @@ static void stream_look(struct stream *stream)
 /* Who goes before the flow has closed cuts off what the peer has not heard yet. */
 static void stream_linger(struct stream *stream)
 {
-	const struct nopal_endpoint_counters *counters =
-		nopal_endpoint_counters(stream->endpoint);
+	const struct nopal_endpoint_counters *counters = nopal_endpoint_counters(stream->endpoint);
 
-	if (!counters->sessions ||
-	    stream_now(stream) - stream->over_ns > STREAM_LINGER_NS)
+	if (!counters->sessions || stream_now(stream) - stream->over_ns > STREAM_LINGER_NS)
 		loop_stop(stream->loop);
 	else
 		loop_event_start(stream->tick, STREAM_LOOK_NS);
@@ -275,8 +266,7 @@ static void stream_on_tick(void *user)
 	}
 	if (stream->session && stream->report.begun) {
 		if (stream->out)
-			stream->report.overflowed =
-				stream_out_dropped(stream->out);
+			stream->report.overflowed = stream_out_dropped(stream->out);
 		stream_report_line(&stream->report, stream->session, now_ns);
 		stream_look(stream);
 	}
@@ -301,8 +291,7 @@ static void stream_on_interrupt(void *user)
 
 /* --------------------------------------------------------------------- running */
 
-static bool stream_open_ends(const struct tool_call *call,
-			     struct stream *stream, bool opener)
+static bool stream_open_ends(const struct tool_call *call, struct stream *stream, bool opener)
 {
 	struct stream_in_calls calls = { stream_got, stream_in_ended, stream };
 	const char *in = tool_value(call, "in"), *out = tool_value(call, "out");
@@ -315,12 +304,10 @@ static bool stream_open_ends(const struct tool_call *call,
 	if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
 		return false;
 	if (in)
-		stream->in = stream_in_new(stream->loop, in, stream->size,
-					   rate_bps, &calls);
+		stream->in = stream_in_new(stream->loop, in, stream->size, rate_bps, &calls);
 	if (out)
 		stream->out = stream_out_new(stream->loop, out);
-	stream->report.to_stderr =
-		stream->out && stream_out_is_pipe(stream->out);
+	stream->report.to_stderr = stream->out && stream_out_is_pipe(stream->out);
 	return (!in || stream->in) && (!out || stream->out);
 }
 
@@ -331,16 +318,14 @@ static bool stream_listen(const struct tool_call *call, struct stream *stream,
 	struct nopal_address bound;
 
 	nopal_problems_init(&problems);
-	stream->endpoint =
-		nopal_endpoint_open(loop_world(stream->loop), local, &problems);
+	stream->endpoint = nopal_endpoint_open(loop_world(stream->loop), local, &problems);
 	tool_problems(&problems);
 	if (!stream->endpoint)
 		return false;
 	nopal_endpoint_local(stream->endpoint, &bound);
 	recv_where_print("nopal stream", &bound, tool_value(call, "config"),
 			 tool_values(call, "set"), stderr);
-	return nopal_endpoint_allow(stream->endpoint, stream->plan,
-				    NOPAL_ALLOW_CONNECTIONLESS,
+	return nopal_endpoint_allow(stream->endpoint, stream->plan, NOPAL_ALLOW_CONNECTIONLESS,
 				    &stream_callbacks, stream) == 0;
 }
 
@@ -352,8 +337,8 @@ static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
 	if (!stream->endpoint)
 		return false;
 	stream_judge_begin(stream);
-	session = meet_open(&stream->meet, stream->endpoint, stream->plan, peer,
-			    &stream_callbacks, stream);
+	session = meet_open(&stream->meet, stream->endpoint, stream->plan, peer, &stream_callbacks,
+			    stream);
 	if (session && !stream->over)
 		stream->session = session;
 	return session != NULL;
@@ -362,31 +347,25 @@ static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
 static bool stream_start(const struct tool_call *call, struct stream *stream,
 			 const struct nopal_address *address, bool opener)
 {
-	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1,
-				      stream_on_tick, stream);
+	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1, stream_on_tick, stream);
 	if (!stream_open_ends(call, stream, opener)) {
 		stream->exit = TOOL_BAD_INPUT;
 		return false;
 	}
-	if (!stream->tick ||
-	    !loop_on_interrupt(stream->loop, stream_on_interrupt, stream))
+	if (!stream->tick || !loop_on_interrupt(stream->loop, stream_on_interrupt, stream))
 		return false;
 	loop_event_start(stream->tick, stream->interval_ns);
-	return opener ? stream_dial(stream, address)
-		      : stream_listen(call, stream, address);
+	return opener ? stream_dial(stream, address) : stream_listen(call, stream, address);
 }
 
-static enum tool_exit stream_with(const struct tool_call *call,
-				  struct stream *stream,
-				  const struct nopal_address *address,
-				  bool opener)
+static enum tool_exit stream_with(const struct tool_call *call, struct stream *stream,
+				  const struct nopal_address *address, bool opener)
 {
 	bool started;
 
 	stream->loop = loop_new(tool_value(call, "trace"));
 	started = stream->loop &&
-		  live_judge_watch(&stream->judges, loop_world(stream->loop),
-				   stream->plan) &&
+		  live_judge_watch(&stream->judges, loop_world(stream->loop), stream->plan) &&
 		  stream_start(call, stream, address, opener);
 	if (!started && stream->exit == TOOL_GOOD)
 		stream->exit = TOOL_ENVIRONMENT;
@@ -404,17 +383,16 @@ static enum tool_exit stream_with(const struct tool_call *call,
 }
 
 /* Either a peer to open to, or an address to listen on. */
-static bool stream_address(const struct tool_call *call,
-			   struct nopal_address *ret_address, bool *ret_opener)
+static bool stream_address(const struct tool_call *call, struct nopal_address *ret_address,
+			   bool *ret_opener)
 {
 	const char *listen = tool_value(call, "listen");
 	struct nopal_problems problems;
 
 	*ret_opener = call->word_count == 1;
 	if (*ret_opener == (listen != NULL)) {
-		fprintf(stderr,
-			"error: one side listens, the other opens\n"
-			"  fix: give HOST:PORT or --listen ADDR:PORT\n");
+		fprintf(stderr, "error: one side listens, the other opens\n"
+				"  fix: give HOST:PORT or --listen ADDR:PORT\n");
 		return false;
 	}
 	if (*ret_opener)
@@ -430,28 +408,25 @@ static bool stream_address(const struct tool_call *call,
 }
 
 /* Both open, so neither is the one that is read from by itself. */
-static bool stream_meet(const struct tool_call *call,
-			const struct nopal_address *peer, struct stream *stream)
+static bool stream_meet(const struct tool_call *call, const struct nopal_address *peer,
+			struct stream *stream)
 {
 	if (!meet_parse(call, peer, stream->plan, &stream->meet))
 		return false;
-	if (!stream->meet.wanted || tool_value(call, "in") ||
-	    tool_value(call, "out"))
+	if (!stream->meet.wanted || tool_value(call, "in") || tool_value(call, "out"))
 		return true;
 	fprintf(stderr, "error: --meet says not who sends\n"
 			"  fix: give --in pipe:, --out pipe:, or both\n");
 	return false;
 }
 
-static bool stream_options_of(const struct tool_call *call,
-			      struct stream *stream)
+static bool stream_options_of(const struct tool_call *call, struct stream *stream)
 {
 	uint64_t limit = nopal_plan_message_limit(stream->plan);
 	int64_t size = nopal_plan_body_bytes(stream->plan);
 
 	stream->reliable = nopal_plan_provides(stream->plan, "reliability");
-	stream->flow_controlled =
-		nopal_plan_provides(stream->plan, "flow_control");
+	stream->flow_controlled = nopal_plan_provides(stream->plan, "flow_control");
 	if (stream->reliable)
 		size = STREAM_RELIABLE_BYTES;
 	if ((uint64_t)size > limit)
@@ -466,9 +441,7 @@ static bool stream_options_of(const struct tool_call *call,
 		stream->size = (size_t)size;
 		return true;
 	}
-	fprintf(stderr,
-		"error: --size is 1 to %llu bytes with config %s, --interval "
-		"above 0\n",
+	fprintf(stderr, "error: --size is 1 to %llu bytes with config %s, --interval above 0\n",
 		(unsigned long long)limit, nopal_plan_name(stream->plan));
 	return false;
 }
@@ -491,12 +464,10 @@ static enum tool_exit stream_run(const struct tool_call *call)
 	stream.plan = tool_plan(call, config);
 	if (!stream.plan)
 		return TOOL_BAD_INPUT;
-	signal(SIGPIPE,
-	       SIG_IGN); /* a reader that went is an error of a write */
+	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
 	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
 	stream.report.plan = nopal_plan_name(stream.plan);
-	if (stream_options_of(call, &stream) &&
-	    stream_meet(call, &address, &stream))
+	if (stream_options_of(call, &stream) && stream_meet(call, &address, &stream))
 		exit = stream_with(call, &stream, &address, opener);
 	nopal_plan_unref(stream.plan);
 	return exit;
@@ -505,10 +476,8 @@ static enum tool_exit stream_run(const struct tool_call *call)
 static const struct tool_option stream_options[] = {
 	{ "config", 'c', "CONF", "composition, the same on both sides" },
 	{ "listen", 0, "ADDR:PORT", "wait for the other side there" },
-	{ "meet", 0, "[ADDR:]PORT",
-	  "from there, while the other side opens to us, too" },
-	{ "in", 0, "WHERE",
-	  "pipe: | file:PATH | udp://ADDR:PORT (who opens: pipe:)" },
+	{ "meet", 0, "[ADDR:]PORT", "from there, while the other side opens to us, too" },
+	{ "in", 0, "WHERE", "pipe: | file:PATH | udp://ADDR:PORT (who opens: pipe:)" },
 	{ "out", 0, "WHERE", "the same; who listens: pipe:" },
 	{ "size", 0, "SIZE", "longest message from a pipe or a file" },
 	{ "rate", 0, "RATE", "read a file no faster, as 2Mbit" },
@@ -524,26 +493,17 @@ static const struct tool_option stream_options[] = {
 const struct tool tool_stream = {
 	.name = "stream",
 	.words = "[HOST:PORT]",
-	.summary =
-		"carry messages of pipes, files and UDP over any composition",
-	.help = "One side listens, the other opens.  What comes in at --in "
-		"leaves the "
-		"other side at --out, message by message; both may do both.  A "
-		"line an "
-		"interval says how it fares.  JSON goes to standard output, or "
-		"to "
-		"standard error where --out is pipe:.\n"
+	.summary = "carry messages of pipes, files and UDP over any composition",
+	.help = "One side listens, the other opens.  What comes in at --in leaves the other side "
+		"at --out, message by message; both may do both.  A line an interval says how it "
+		"fares.  JSON goes to standard output, or to standard error where --out is "
+		"pipe:.\n"
 		"\n"
-		"  nopal stream -c ctp_audio --listen 0.0.0.0:9000 > "
-		"heard.raw\n"
-		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw "
-		"--rate "
-		"256kbit\n"
+		"  nopal stream -c ctp_audio --listen 0.0.0.0:9000 > heard.raw\n"
+		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw --rate 256kbit\n"
 		"\n"
-		"With --meet neither side listens, as where firewalls let "
-		"nobody "
-		"in: both open, each to the port that the other one opens "
-		"from.\n"
+		"With --meet neither side listens, as where firewalls let nobody in: both open, "
+		"each to the port that the other one opens from.\n"
 		"\n"
 		"  nopal stream -c bulk B:9000 --meet 9001 --in pipe:\n"
 		"  nopal stream -c bulk A:9001 --meet 9000 --out pipe:\n",

@@ -2,8 +2,8 @@
 /*
  * stream_in.c -- where the messages of `nopal stream` come from.
  *
- * A pipe or a socket is read when it is readable and the session takes more; a
- * file is read at its rate, a message a time.
+ * A pipe or a socket is read when it is readable and the session takes more; a file is read at its
+ * rate, a message a time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -152,8 +152,7 @@ static int stream_in_open(const char *where, bool *ret_udp)
 	return fd;
 }
 
-struct stream_in *stream_in_new(struct loop *loop, const char *where,
-				size_t size, int64_t rate_bps,
+struct stream_in *stream_in_new(struct loop *loop, const char *where, size_t size, int64_t rate_bps,
 				const struct stream_in_calls *calls)
 {
 	struct stream_in *in;
@@ -177,13 +176,12 @@ struct stream_in *stream_in_new(struct loop *loop, const char *where,
 	in->pace.rate_bps = rate_bps;
 	in->is_udp = is_udp;
 	/* what cannot be waited for is always ready: files, /dev/zero */
-	in->is_file = fstat(fd, &what) == 0 && !S_ISFIFO(what.st_mode) &&
-		      !S_ISSOCK(what.st_mode) && !isatty(fd);
+	in->is_file = fstat(fd, &what) == 0 && !S_ISFIFO(what.st_mode) && !S_ISSOCK(what.st_mode) &&
+		      !isatty(fd);
 	in->flags = fcntl(fd, F_GETFL);
 	fcntl(fd, F_SETFL, in->flags | O_NONBLOCK);
-	in->event =
-		loop_event_new(loop, in->is_file ? LOOP_TIMER : LOOP_READABLE,
-			       in->is_file ? -1 : fd, stream_in_on_event, in);
+	in->event = loop_event_new(loop, in->is_file ? LOOP_TIMER : LOOP_READABLE,
+				   in->is_file ? -1 : fd, stream_in_on_event, in);
 	if (in->event)
 		return in;
 	stream_in_free(in);

@@ -2,8 +2,8 @@
 /*
  * stream_out.c -- where the messages of `nopal stream` go to.
  *
- * A message that cannot be written yet is kept where it arrived: for flow
- * control it is unread, so a slow reader slows the peer down.
+ * A message that cannot be written yet is kept where it arrived: for flow control it is unread, so
+ * a slow reader slows the peer down.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,8 @@
 #include "stream_udp.h"
 
 enum {
-	STREAM_PIECES = 256, /* written at once */
-	STREAM_QUEUE_MOST =
-		4096, /* messages that wait where some may be dropped */
+	STREAM_PIECES = 256,	  /* written at once */
+	STREAM_QUEUE_MOST = 4096, /* messages that wait where some may be dropped */
 	STREAM_FILE_MODE = 0666,
 };
 
@@ -41,8 +40,8 @@ struct stream_out {
 };
 
 /* Pieces from byte `from` on; returns how many. */
-static size_t stream_out_pieces(const struct nopal_message *message,
-				uint64_t from, struct iovec *pieces)
+static size_t stream_out_pieces(const struct nopal_message *message, uint64_t from,
+				struct iovec *pieces)
 {
 	size_t count = 0, total = nopal_message_pieces(message);
 
@@ -76,8 +75,7 @@ static bool stream_out_empty(struct stream_out *out)
 }
 
 /* Writes on at out->written; true: all of it is out (or will never be). */
-static bool stream_out_write(struct stream_out *out,
-			     const struct nopal_message *message)
+static bool stream_out_write(struct stream_out *out, const struct nopal_message *message)
 {
 	struct iovec pieces[STREAM_PIECES];
 
@@ -127,8 +125,7 @@ static void stream_out_on_writable(void *user)
 		loop_event_stop(out->event);
 }
 
-static bool stream_out_queue(struct stream_out *out,
-			     struct nopal_session *session,
+static bool stream_out_queue(struct stream_out *out, struct nopal_session *session,
 			     struct nopal_message *message)
 {
 	struct stream_queued *queued = calloc(1, sizeof(*queued));
@@ -194,8 +191,7 @@ static int stream_out_open(struct stream_out *out, const char *where)
 	}
 	if (strncmp(where, "file:", sizeof("file:") - 1) == 0) {
 		where += sizeof("file:") - 1;
-		fd = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-			  STREAM_FILE_MODE);
+		fd = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, STREAM_FILE_MODE);
 		if (fd < 0)
 			fprintf(stderr,
 				"error: %s: %s\n"
@@ -227,8 +223,7 @@ struct stream_out *stream_out_new(struct loop *loop, const char *where)
 	}
 	out->flags = fcntl(out->fd, F_GETFL);
 	fcntl(out->fd, F_SETFL, out->flags | O_NONBLOCK);
-	out->event = loop_event_new(loop, LOOP_WRITABLE, out->fd,
-				    stream_out_on_writable, out);
+	out->event = loop_event_new(loop, LOOP_WRITABLE, out->fd, stream_out_on_writable, out);
 	if (out->event)
 		return out;
 	stream_out_free(out);

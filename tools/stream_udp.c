@@ -22,15 +22,13 @@ union stream_name {
 	struct sockaddr_in6 v6;
 };
 
-static socklen_t stream_udp_name(const struct nopal_address *address,
-				 union stream_name *name)
+static socklen_t stream_udp_name(const struct nopal_address *address, union stream_name *name)
 {
 	memset(name, 0, sizeof(*name));
 	if (nopal_address_is_v4(address)) {
 		name->v4.sin_family = AF_INET;
 		name->v4.sin_port = htons(address->port);
-		memcpy(&name->v4.sin_addr, address->ip + NOPAL_V4_AT,
-		       sizeof(name->v4.sin_addr));
+		memcpy(&name->v4.sin_addr, address->ip + NOPAL_V4_AT, sizeof(name->v4.sin_addr));
 		return sizeof(name->v4);
 	}
 	name->v6.sin6_family = AF_INET6;
@@ -58,14 +56,13 @@ int stream_udp_open(const char *address, bool connected)
 		return -1;
 	length = stream_udp_name(&parsed, &name);
 	fd = socket(name.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && (connected ? connect(fd, &name.any, length)
-				  : bind(fd, &name.any, length)) == 0) {
+	if (fd >= 0 &&
+	    (connected ? connect(fd, &name.any, length) : bind(fd, &name.any, length)) == 0) {
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 		return fd;
 	}
-	fprintf(stderr, "error: udp://%s: %s\n  fix: %s\n", address,
-		strerror(errno),
+	fprintf(stderr, "error: udp://%s: %s\n  fix: %s\n", address, strerror(errno),
 		connected ? "give an address that this machine can reach"
 			  : "give an address of this machine and a free port");
 	if (fd >= 0)

@@ -19,14 +19,12 @@ enum {
 
 /* ---------------------------------------------------------------- questions */
 
-static int tool_option_index(const struct tool *tool, const char *name,
-			     size_t length)
+static int tool_option_index(const struct tool *tool, const char *name, size_t length)
 {
 	for (int i = 0; tool->options && tool->options[i].name; i++) {
 		const char *known = tool->options[i].name;
 
-		if (strlen(known) == length &&
-		    strncmp(known, name, length) == 0)
+		if (strlen(known) == length && strncmp(known, name, length) == 0)
 			return i;
 	}
 	return -1;
@@ -69,8 +67,7 @@ void *tool_need(void *memory)
 enum tool_exit tool_outcome(enum tool_exit result)
 {
 	if (tool_memory == TOOL_LACKS_MEMORY)
-		fputs("nopal: out of memory: what it printed is not whole\n",
-		      stderr);
+		fputs("nopal: out of memory: what it printed is not whole\n", stderr);
 	if (tool_memory == TOOL_HAS_MEMORY || result == TOOL_FAILED)
 		return result;
 	return TOOL_ENVIRONMENT;
@@ -89,8 +86,8 @@ bool tool_problems(struct nopal_problems *problems)
 	return bad;
 }
 
-bool tool_quantity(const struct tool_call *call, const char *option, int unit,
-		   int64_t fallback, int64_t *ret_value)
+bool tool_quantity(const struct tool_call *call, const char *option, int unit, int64_t fallback,
+		   int64_t *ret_value)
 {
 	const char *text = tool_value(call, option);
 	struct nopal_problems problems;
@@ -117,12 +114,10 @@ int tool_text_length(const char *text)
 const char *tool_ended_fix(int end)
 {
 	if (end == NOPAL_UNREACHABLE)
-		return "start the listener there first, `nopal recv`, `nopal "
-		       "serve` or `nopal stream --listen`, on this port, to "
-		       "which UDP must come through";
+		return "start the listener there first, `nopal recv`, `nopal serve` or `nopal "
+		       "stream --listen`, on this port, to which UDP must come through";
 	if (end == NOPAL_NOT_AUTHENTIC)
-		return "give both sides the same file as aead.psk_file, or "
-		       "none to both";
+		return "give both sides the same file as aead.psk_file, or none to both";
 	if (end == NOPAL_REFUSED)
 		return "give both sides the same -c and --set";
 	return NULL;
@@ -163,8 +158,7 @@ bool tool_destination(const char *text, struct nopal_address *ret_address)
 	if (wrong)
 		fprintf(stderr,
 			"error: \"%s\" is no destination: %s\n"
-			"  fix: write the HOST:PORT where the other side "
-			"listens\n",
+			"  fix: write the HOST:PORT where the other side listens\n",
 			text, wrong);
 	return wrong == NULL;
 }
@@ -211,16 +205,14 @@ struct tool_line {
 	bool words_only; /* after -- */
 };
 
-static bool tool_say(const struct tool_line *line, const char *what,
-		     const char *word)
+static bool tool_say(const struct tool_line *line, const char *what, const char *word)
 {
-	fprintf(stderr, "nopal %s: %s %s\n  fix: see `nopal help %s`\n",
-		line->tool->name, what, word, line->tool->name);
+	fprintf(stderr, "nopal %s: %s %s\n  fix: see `nopal help %s`\n", line->tool->name, what,
+		word, line->tool->name);
 	return false;
 }
 
-static bool tool_say_unknown(const struct tool_line *line, const char *word,
-			     size_t length)
+static bool tool_say_unknown(const struct tool_line *line, const char *word, size_t length)
 {
 	const char *names[TOOL_MAX_OPTIONS + 1] = { 0 };
 	char name[64];
@@ -237,9 +229,7 @@ static bool tool_say_unknown(const struct tool_line *line, const char *word,
 			line->tool->name, name, line->tool->name);
 		return false;
 	}
-	fprintf(stderr,
-		"nopal %s: there is no option --%s\n  fix: did you mean "
-		"--%s?\n",
+	fprintf(stderr, "nopal %s: there is no option --%s\n  fix: did you mean --%s?\n",
 		line->tool->name, name, near);
 	return false;
 }
@@ -248,10 +238,8 @@ static bool tool_say_no_letter(const struct tool_line *line, char letter)
 {
 	fprintf(stderr,
 		"nopal %s: there is no option -%c, of %s\n"
-		"  fix: see `nopal help %s`; a word that begins with - comes "
-		"after --\n",
-		line->tool->name, letter, line->argv[line->at],
-		line->tool->name);
+		"  fix: see `nopal help %s`; a word that begins with - comes after --\n",
+		line->tool->name, letter, line->argv[line->at], line->tool->name);
 	return false;
 }
 
@@ -263,8 +251,7 @@ static bool tool_set(const struct tool_line *line, int index, const char *value)
 	while (repeats[count])
 		count++;
 	if (count == TOOL_MAX_REPEATS)
-		return tool_say(line, "too many times:",
-				line->tool->options[index].name);
+		return tool_say(line, "too many times:", line->tool->options[index].name);
 	repeats[count] = value;
 	line->call->values[index] = value;
 	return true;
@@ -277,8 +264,7 @@ static bool tool_take(struct tool_line *line, int index, const char *value)
 
 	if (!option->argument) {
 		if (value)
-			return tool_say(line, "no value goes with",
-					option->name);
+			return tool_say(line, "no value goes with", option->name);
 		return tool_set(line, index, "");
 	}
 	if (!value && line->at + 1 < line->argc)
@@ -316,8 +302,7 @@ static bool tool_take_letters(struct tool_line *line, const char *letters)
 		if (index < 0)
 			return tool_say_no_letter(line, *letters);
 		if (line->tool->options[index].argument)
-			return tool_take(line, index,
-					 letters[1] ? letters + 1 : NULL);
+			return tool_take(line, index, letters[1] ? letters + 1 : NULL);
 		if (!tool_take(line, index, NULL))
 			return false;
 	}
@@ -344,8 +329,7 @@ static bool tool_take_word(struct tool_line *line, char *word)
 static bool tool_asks_help(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") == 0 ||
-		    strcmp(argv[i], "-h") == 0)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return true;
 	}
 	return false;
@@ -357,20 +341,16 @@ static bool tool_count_words(const struct tool_line *line)
 	int count = line->call->word_count;
 
 	if (count < tool->least_words)
-		return tool_say(line, "something is missing: nopal",
-				tool->words);
+		return tool_say(line, "something is missing: nopal", tool->words);
 	if (tool->most_words >= 0 && count > tool->most_words)
-		return tool_say(line, "one word too many:",
-				line->call->words[count - 1]);
+		return tool_say(line, "one word too many:", line->call->words[count - 1]);
 	return true;
 }
 
 enum tool_parsed tool_parse(const struct tool *tool, int argc, char **argv,
 			    struct tool_call *ret_call)
 {
-	struct tool_line line = {
-		.tool = tool, .call = ret_call, .argc = argc, .argv = argv
-	};
+	struct tool_line line = { .tool = tool, .call = ret_call, .argc = argc, .argv = argv };
 
 	memset(ret_call, 0, sizeof(*ret_call));
 	ret_call->tool = tool;
@@ -393,28 +373,23 @@ static void tool_help_option(const struct tool_option *option, FILE *out)
 	char left[128];
 	int length;
 
-	length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s",
-			  option->letter ? '-' : ' ',
-			  option->letter ? option->letter : ' ',
-			  option->letter ? "," : " ", option->name,
-			  option->argument ? " " : "",
+	length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", option->letter ? '-' : ' ',
+			  option->letter ? option->letter : ' ', option->letter ? "," : " ",
+			  option->name, option->argument ? " " : "",
 			  option->argument ? option->argument : "");
 	if (length >= TOOL_HELP_COLUMN)
-		fprintf(out, "%s\n%*s%s\n", left, TOOL_HELP_COLUMN, "",
-			option->doc);
+		fprintf(out, "%s\n%*s%s\n", left, TOOL_HELP_COLUMN, "", option->doc);
 	else
 		fprintf(out, "%-*s%s\n", TOOL_HELP_COLUMN, left, option->doc);
 }
 
 void tool_help(const struct tool *tool, FILE *out)
 {
-	fprintf(out, "nopal %s %s\n\n%s.\n", tool->name, tool->words,
-		tool->summary);
+	fprintf(out, "nopal %s %s\n\n%s.\n", tool->name, tool->words, tool->summary);
 	if (tool->help)
 		fprintf(out, "\n%s\n", tool->help);
 	if (tool->options && tool->options->name)
 		fprintf(out, "\n");
-	for (const struct tool_option *option = tool->options;
-	     option && option->name; option++)
+	for (const struct tool_option *option = tool->options; option && option->name; option++)
 		tool_help_option(option, out);
 }

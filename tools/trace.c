@@ -16,8 +16,7 @@ static void trace_time(int64_t time_ns)
 }
 
 /* "   0.025000000 s1 release  send, segment 5, by windowed_cc, left nobody" */
-static void trace_text(const struct trace_view *view,
-		       const struct trace_session *session,
+static void trace_text(const struct trace_view *view, const struct trace_session *session,
 		       const struct nopal_trace_record *record)
 {
 	struct trace_fields fields;
@@ -30,8 +29,7 @@ static void trace_text(const struct trace_view *view,
 
 		fputs(i ? ", " : " ", stdout);
 		if (!field->text)
-			printf("%s %llu", field->key,
-			       (unsigned long long)field->number);
+			printf("%s %llu", field->key, (unsigned long long)field->number);
 		else if (i == 0)
 			fputs(field->text, stdout);
 		else
@@ -51,16 +49,14 @@ static void trace_json_string(const char *text)
 	putchar('"');
 }
 
-static void trace_json(const struct trace_view *view,
-		       const struct trace_session *session,
+static void trace_json(const struct trace_view *view, const struct trace_session *session,
 		       const struct nopal_trace_record *record)
 {
 	struct trace_fields fields;
 
 	trace_view_fields(view, session, record, &fields);
-	printf("{\"time_ns\":%lld,\"session\":%u,\"what\":\"%s\"",
-	       (long long)record->time_ns, session->number,
-	       trace_view_what(record));
+	printf("{\"time_ns\":%lld,\"session\":%u,\"what\":\"%s\"", (long long)record->time_ns,
+	       session->number, trace_view_what(record));
 	for (size_t i = 0; i < fields.count; i++) {
 		const struct trace_field *field = &fields.field[i];
 
@@ -93,8 +89,7 @@ static enum tool_exit trace_convert(struct trace_view *view, const char *form)
 		return trace_ladder(view);
 	if (strcmp(form, "text") == 0 || strcmp(form, "json") == 0)
 		return trace_lines(view, *form == 'j');
-	fprintf(stderr, "--to: `%s` is no form\n  fix: text, seq or json\n",
-		form);
+	fprintf(stderr, "--to: `%s` is no form\n  fix: text, seq or json\n", form);
 	return TOOL_BAD_INPUT;
 }
 
@@ -115,18 +110,15 @@ static enum tool_exit trace_run(const struct tool_call *call)
 const struct tool tool_trace = {
 	.name = "trace",
 	.words = "FILE",
-	.summary = "show a trace as text, as a ladder of segments, or as JSON "
-		   "lines",
-	.help = "Reads a trace that `nopal sim --trace FILE` or a live tool "
-		"wrote.  A trace that was\ncut short (a killed process, a full "
-		"disk) is read up to the cut.\n\n"
+	.summary = "show a trace as text, as a ladder of segments, or as JSON lines",
+	.help = "Reads a trace that `nopal sim --trace FILE` or a live tool wrote.  A trace that "
+		"was\ncut short (a killed process, a full disk) is read up to the cut.\n\n"
 		"  text   a line a record\n"
-		"  seq    segments between the two sides of a connection; both "
-		"must be in the file; x: it did not arrive\n"
+		"  seq    segments between the two sides of a connection; both must be in the "
+		"file; x: it did not arrive\n"
 		"  json   an object a line, with the same names\n\n"
 		"  nopal trace run.trace --to seq --until 200ms\n"
-		"  nopal trace run.trace --to json | jq "
-		"'select(.what==\"depart\")'\n",
+		"  nopal trace run.trace --to json | jq 'select(.what==\"depart\")'\n",
 	.least_words = 1,
 	.most_words = 1,
 	.options =
@@ -134,8 +126,7 @@ const struct tool tool_trace = {
 			{ "to", 0, "text|seq|json", "the form; default text" },
 			TRACE_VIEW_OPTIONS,
 			{ "from", 0, "TIME", "leave out what was before" },
-			{ "until", 0, "TIME",
-			  "leave out what was at or after" },
+			{ "until", 0, "TIME", "leave out what was at or after" },
 			{ 0 } },
 	.run = trace_run,
 };

@@ -7,11 +7,10 @@
  *                                               0.025100 ----------------> data 5
  *          data 6 (resend) ----------x          0.030000
  *
- * A segment is a line where it departs and a line where it arrives.  The two
- * are known to belong together by packet number; arriving segments are shown
- * under the number that the sender gave them.  Compositions without packet
- * numbers on the wire, and control segments, show arrows alone: nothing says
- * which one arrived.
+ * A segment is a line where it departs and a line where it arrives.  The two are known to belong
+ * together by packet number; arriving segments are shown under the number that the sender gave
+ * them.  Compositions without packet numbers on the wire, and control segments, show arrows alone:
+ * nothing says which one arrived.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,51 +61,43 @@ static const char *ladder_raised(const struct trace_view *view,
 	char text[TRACE_NAME];
 	const char *name = trace_view_event(view, record->number, text);
 
-	for (size_t i = 0; i < sizeof(ladder_events) / sizeof(*ladder_events);
-	     i++)
+	for (size_t i = 0; i < sizeof(ladder_events) / sizeof(*ladder_events); i++)
 		if (strcmp(name, ladder_events[i].event) == 0)
 			return ladder_events[i].label;
 	return NULL;
 }
 
-static bool ladder_takes(const struct ladder *ladder,
-			 const struct trace_session *session,
+static bool ladder_takes(const struct ladder *ladder, const struct trace_session *session,
 			 const struct nopal_trace_record *record)
 {
 	if (session != ladder->opener && session != ladder->listener)
 		return false;
 	if (record->what == NOPAL_TRACED_RAISE)
 		return ladder_raised(ladder->view, record) != NULL;
-	return record->what == NOPAL_TRACED_DEPART ||
-	       record->what == NOPAL_TRACED_ARRIVE ||
+	return record->what == NOPAL_TRACED_DEPART || record->what == NOPAL_TRACED_ARRIVE ||
 	       record->what == NOPAL_TRACED_DELIVER;
 }
 
 /* The runtime's "data" and "opening data". */
-static bool ladder_is_data(const struct trace_view *view,
-			   const struct trace_session *session,
+static bool ladder_is_data(const struct trace_view *view, const struct trace_session *session,
 			   const struct nopal_trace_record *record)
 {
 	char text[TRACE_NAME];
-	const char *name =
-		trace_view_kind(view, session->plan, record->number, text);
+	const char *name = trace_view_kind(view, session->plan, record->number, text);
 
-	if (record->what != NOPAL_TRACED_DEPART &&
-	    record->what != NOPAL_TRACED_ARRIVE)
+	if (record->what != NOPAL_TRACED_DEPART && record->what != NOPAL_TRACED_ARRIVE)
 		return false;
 	return strcmp(name, "data") == 0 || strcmp(name, "opening data") == 0;
 }
 
-static bool ladder_add(struct ladder *ladder,
-		       const struct trace_session *session,
+static bool ladder_add(struct ladder *ladder, const struct trace_session *session,
 		       const struct nopal_trace_record *record)
 {
 	bool data, moves;
 
 	if (ladder->count == ladder->room) {
 		size_t room = ladder->room * 2 + FIRST_ROWS;
-		void *rows =
-			realloc(ladder->rows, room * sizeof(*ladder->rows));
+		void *rows = realloc(ladder->rows, room * sizeof(*ladder->rows));
 
 		if (!rows)
 			return false;
@@ -114,8 +105,7 @@ static bool ladder_add(struct ladder *ladder,
 		ladder->room = room;
 	}
 	data = ladder_is_data(ladder->view, session, record);
-	moves = record->what == NOPAL_TRACED_DEPART ||
-		record->what == NOPAL_TRACED_ARRIVE;
+	moves = record->what == NOPAL_TRACED_DEPART || record->what == NOPAL_TRACED_ARRIVE;
 	ladder->rows[ladder->count] = (struct ladder_row){
 		.record = *record,
 		.place = ladder->count,
@@ -169,11 +159,9 @@ static int ladder_by_segment(const void *left, const void *right)
 	return order ? order : ladder_order(a->place, b->place);
 }
 
-static bool ladder_same_packet(const struct ladder_row *a,
-			       const struct ladder_row *b)
+static bool ladder_same_packet(const struct ladder_row *a, const struct ladder_row *b)
 {
-	return ladder_rightwards(a) == ladder_rightwards(b) &&
-	       a->record.b == b->record.b;
+	return ladder_rightwards(a) == ladder_rightwards(b) && a->record.b == b->record.b;
 }
 
 static void ladder_match(struct ladder_row **rows, size_t count)
@@ -188,8 +176,8 @@ static void ladder_match(struct ladder_row **rows, size_t count)
 			continue;
 		}
 		rows[i]->number = 0;
-		rows[i]->duplicate = before && before != sent &&
-				     ladder_same_packet(before, rows[i]);
+		rows[i]->duplicate =
+			before && before != sent && ladder_same_packet(before, rows[i]);
 		if (!sent || !ladder_same_packet(sent, rows[i]))
 			continue;
 		sent->gone = false;
@@ -201,14 +189,13 @@ static void ladder_find_resends(struct ladder_row **rows, size_t count)
 {
 	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_segment);
 	for (size_t i = 1; i < count; i++)
-		rows[i]->again =
-			rows[i]->left == rows[i - 1]->left &&
-			rows[i]->record.what == rows[i - 1]->record.what &&
-			rows[i]->record.a == rows[i - 1]->record.a;
+		rows[i]->again = rows[i]->left == rows[i - 1]->left &&
+				 rows[i]->record.what == rows[i - 1]->record.what &&
+				 rows[i]->record.a == rows[i - 1]->record.a;
 }
 
-/* Do segments of this direction carry packet numbers?  Where they do not, all
- * arrive as number 0. */
+/* Do segments of this direction carry packet numbers?  Where they do not, all arrive as number
+ * 0. */
 static bool ladder_has_numbers(const struct ladder *ladder, bool rightwards)
 {
 	bool arrivals = false;
@@ -258,12 +245,10 @@ static bool ladder_mark(struct ladder *ladder)
 
 /* --------------------------------------------------------------- printing */
 
-static void ladder_label(const struct ladder *ladder,
-			 const struct ladder_row *row, char *label)
+static void ladder_label(const struct ladder *ladder, const struct ladder_row *row, char *label)
 {
 	const struct nopal_trace_record *record = &row->record;
-	const struct trace_session *session =
-		row->left ? ladder->opener : ladder->listener;
+	const struct trace_session *session = row->left ? ladder->opener : ladder->listener;
 	char name[TRACE_NAME], number[TRACE_NAME] = "";
 	const char *what, *mark = "";
 
@@ -276,13 +261,10 @@ static void ladder_label(const struct ladder *ladder,
 	else if (record->what == NOPAL_TRACED_DELIVER)
 		what = "deliver message";
 	else
-		what = trace_view_kind(ladder->view, session->plan,
-				       record->number, name);
-	if (row->number &&
-	    (row->numbered || record->what == NOPAL_TRACED_RAISE ||
-	     record->what == NOPAL_TRACED_DELIVER))
-		snprintf(number, sizeof(number), " %llu",
-			 (unsigned long long)row->number);
+		what = trace_view_kind(ladder->view, session->plan, record->number, name);
+	if (row->number && (row->numbered || record->what == NOPAL_TRACED_RAISE ||
+			    record->what == NOPAL_TRACED_DELIVER))
+		snprintf(number, sizeof(number), " %llu", (unsigned long long)row->number);
 	snprintf(label, LABEL_TEXT, "%.*s%s%s", TRACE_NAME, what, number, mark);
 }
 
@@ -290,13 +272,11 @@ static void ladder_arrow(const struct ladder_row *row, char *arrow)
 {
 	memset(arrow, ' ', ARROW);
 	arrow[ARROW] = 0;
-	if (row->record.what != NOPAL_TRACED_DEPART &&
-	    row->record.what != NOPAL_TRACED_ARRIVE)
+	if (row->record.what != NOPAL_TRACED_DEPART && row->record.what != NOPAL_TRACED_ARRIVE)
 		return;
 	memset(arrow, '-', ARROW);
 	if (!row->gone) {
-		arrow[ladder_rightwards(row) ? ARROW - 1 : 0] =
-			ladder_rightwards(row) ? '>' : '<';
+		arrow[ladder_rightwards(row) ? ARROW - 1 : 0] = ladder_rightwards(row) ? '>' : '<';
 		return;
 	}
 	/* It stops half way. */
@@ -304,8 +284,7 @@ static void ladder_arrow(const struct ladder_row *row, char *arrow)
 	arrow[ARROW / 2 - !row->left] = 'x';
 }
 
-static void ladder_print(const struct ladder *ladder,
-			 const struct ladder_row *row)
+static void ladder_print(const struct ladder *ladder, const struct ladder_row *row)
 {
 	char label[LABEL_TEXT], arrow[ARROW + 1];
 	long long us = row->record.time_ns / NOPAL_MICROSECOND;
@@ -313,24 +292,23 @@ static void ladder_print(const struct ladder *ladder,
 	ladder_label(ladder, row, label);
 	ladder_arrow(row, arrow);
 	if (row->left)
-		printf("%*.*s %s %4lld.%06lld\n", LABEL, LABEL, label, arrow,
-		       us / 1000000, us % 1000000);
+		printf("%*.*s %s %4lld.%06lld\n", LABEL, LABEL, label, arrow, us / 1000000,
+		       us % 1000000);
 	else
-		printf("%*s %*s %4lld.%06lld %s %.*s\n", LABEL, "", ARROW, "",
-		       us / 1000000, us % 1000000, arrow, LABEL, label);
+		printf("%*s %*s %4lld.%06lld %s %.*s\n", LABEL, "", ARROW, "", us / 1000000,
+		       us % 1000000, arrow, LABEL, label);
 }
 
 static void ladder_print_all(const struct ladder *ladder)
 {
 	const struct trace_view *view = ladder->view;
 
-	printf("%*s %*s %11s %*s %s\n", LABEL, "opener", ARROW, "", "seconds",
-	       ARROW, "", "listener");
+	printf("%*s %*s %11s %*s %s\n", LABEL, "opener", ARROW, "", "seconds", ARROW, "",
+	       "listener");
 	for (size_t i = 0; i < ladder->count && !ferror(stdout); i++) {
 		const struct ladder_row *row = &ladder->rows[i];
 
-		if (row->record.time_ns >= view->from_ns &&
-		    row->record.time_ns < view->until_ns)
+		if (row->record.time_ns >= view->from_ns && row->record.time_ns < view->until_ns)
 			ladder_print(ladder, row);
 	}
 }
@@ -350,8 +328,7 @@ static void ladder_scan(struct ladder *ladder, bool collect)
 	while (trace_view_next(view, &record, &session))
 		if (collect && ladder_takes(ladder, session, &record) &&
 		    !ladder_add(ladder, session, &record)) {
-			fprintf(stderr, "%s: error: out of memory\n",
-				view->file);
+			fprintf(stderr, "%s: error: out of memory\n", view->file);
 			view->damaged = true;
 			break;
 		}
@@ -377,11 +354,8 @@ static bool ladder_choose(struct ladder *ladder)
 		ladder->listener = ladder->opener->other;
 	}
 	if (ladder->opener && connections > 1 && !view->wanted)
-		fprintf(stderr,
-			"s%u and s%u, of %u connections; --session N shows "
-			"another\n",
-			ladder->opener->number, ladder->listener->number,
-			connections);
+		fprintf(stderr, "s%u and s%u, of %u connections; --session N shows another\n",
+			ladder->opener->number, ladder->listener->number, connections);
 	return ladder->opener != NULL;
 }
 

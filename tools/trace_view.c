@@ -15,8 +15,8 @@ enum { FIRST_ROOM = 64, ID_DIGITS = 8, HEX = 16, DECIMAL = 10 };
 
 /* -------------------------------------------------------------- sessions */
 
-static struct trace_session **trace_view_slot(struct trace_session **table,
-					      unsigned room, uint32_t id)
+static struct trace_session **trace_view_slot(struct trace_session **table, unsigned room,
+					      uint32_t id)
 {
 	unsigned at = (id * UINT32_C(0x9e3779b9) >> 7) & (room - 1);
 
@@ -48,8 +48,7 @@ static bool trace_view_grow(struct trace_view *view)
 }
 
 /* Finds the session, or makes it; NULL: out of memory. */
-static struct trace_session *trace_view_session(struct trace_view *view,
-						uint32_t id)
+static struct trace_session *trace_view_session(struct trace_view *view, uint32_t id)
 {
 	struct trace_session **slot;
 
@@ -68,14 +67,13 @@ static struct trace_session *trace_view_session(struct trace_view *view,
 	return *slot;
 }
 
-static void trace_view_begin(struct trace_view *view,
-			     struct trace_session *session,
+static void trace_view_begin(struct trace_view *view, struct trace_session *session,
 			     const struct nopal_trace_record *record)
 {
 	struct trace_session *other;
 
-	/* The layers of a stack begin one by one: the first tells, until it
-	 * gives way to a peer that it meets. */
+	/* The layers of a stack begin one by one: the first tells, until it gives way to a peer
+	 * that it meets. */
 	if (session->begun && session->opener == (record->b & 1))
 		return;
 	session->begun = true;
@@ -106,8 +104,7 @@ static bool trace_view_wanted(struct trace_view *view, const char *text)
 		text++;
 	value = strtoull(text, &end, view->wanted_is_id ? HEX : DECIMAL);
 	view->wanted = (uint32_t)value;
-	if (*text >= '0' && *text <= 'f' && !*end && value &&
-	    value <= UINT32_MAX)
+	if (*text >= '0' && *text <= 'f' && !*end && value && value <= UINT32_MAX)
 		return true;
 	fprintf(stderr,
 		"--session: `%s` is no session\n  fix: give its number in the "
@@ -116,13 +113,10 @@ static bool trace_view_wanted(struct trace_view *view, const char *text)
 	return false;
 }
 
-static bool trace_view_times(struct trace_view *view,
-			     const struct tool_call *call)
+static bool trace_view_times(struct trace_view *view, const struct tool_call *call)
 {
-	return tool_quantity(call, "from", NOPAL_TIME, INT64_MIN,
-			     &view->from_ns) &&
-	       tool_quantity(call, "until", NOPAL_TIME, INT64_MAX,
-			     &view->until_ns);
+	return tool_quantity(call, "from", NOPAL_TIME, INT64_MIN, &view->from_ns) &&
+	       tool_quantity(call, "until", NOPAL_TIME, INT64_MAX, &view->until_ns);
 }
 
 static bool trace_view_start(struct trace_view *view)
@@ -143,8 +137,8 @@ static bool trace_view_start(struct trace_view *view)
 	return view->reader != NULL;
 }
 
-enum tool_exit trace_view_open(struct trace_view *view,
-			       const struct tool_call *call, const char *file)
+enum tool_exit trace_view_open(struct trace_view *view, const struct tool_call *call,
+			       const char *file)
 {
 	*view = (struct trace_view){
 		.file = file,
@@ -156,8 +150,7 @@ enum tool_exit trace_view_open(struct trace_view *view,
 	return trace_view_start(view) ? TOOL_GOOD : TOOL_BAD_INPUT;
 }
 
-enum tool_exit trace_view_span(struct trace_view *view,
-			       const struct tool_call *call)
+enum tool_exit trace_view_span(struct trace_view *view, const struct tool_call *call)
 {
 	return trace_view_times(view, call) ? TOOL_GOOD : TOOL_BAD_INPUT;
 }
@@ -180,24 +173,21 @@ void trace_view_close(struct trace_view *view)
 
 /* --------------------------------------------------------------- records */
 
-bool trace_view_wants(const struct trace_view *view,
-		      const struct trace_session *session)
+bool trace_view_wants(const struct trace_view *view, const struct trace_session *session)
 {
 	if (!view->wanted)
 		return true;
-	return view->wanted ==
-	       (view->wanted_is_id ? session->id : session->number);
+	return view->wanted == (view->wanted_is_id ? session->id : session->number);
 }
 
-static bool trace_view_read(struct trace_view *view,
-			    struct nopal_trace_record *record,
+static bool trace_view_read(struct trace_view *view, struct nopal_trace_record *record,
 			    struct trace_session **ret_session)
 {
 	int more = nopal_trace_next(view->reader, record);
 
 	if (more < 0) {
-		fprintf(stderr, "%s: error: damaged after %llu records\n",
-			view->file, (unsigned long long)view->records);
+		fprintf(stderr, "%s: error: damaged after %llu records\n", view->file,
+			(unsigned long long)view->records);
 		view->damaged = true;
 	}
 	if (more <= 0)
@@ -211,8 +201,7 @@ static bool trace_view_read(struct trace_view *view,
 	return false;
 }
 
-/* A raise of depth n ends all that were as deep; a timer and an arriving
- * segment begin anew. */
+/* A raise of depth n ends all that were as deep; a timer and an arriving segment begin anew. */
 static void trace_view_follow(struct trace_session *session,
 			      const struct nopal_trace_record *record)
 {
@@ -223,11 +212,9 @@ static void trace_view_follow(struct trace_session *session,
 			at = (unsigned)record->b;
 		else if (at == TRACE_DEPTH)
 			return;
-		session->raise[at] =
-			(struct trace_raise){ record->a, record->number };
+		session->raise[at] = (struct trace_raise){ record->a, record->number };
 		session->depth = at + 1;
-	} else if (record->what == NOPAL_TRACED_TIMER ||
-		   record->what == NOPAL_TRACED_ARRIVE) {
+	} else if (record->what == NOPAL_TRACED_TIMER || record->what == NOPAL_TRACED_ARRIVE) {
 		session->depth = 0;
 		session->timer = record->what == NOPAL_TRACED_TIMER;
 		session->timer_ns = record->time_ns;
@@ -244,8 +231,7 @@ bool trace_view_next(struct trace_view *view, struct nopal_trace_record *record,
 		if (record->what == NOPAL_TRACED_SESSION)
 			trace_view_begin(view, session, record);
 		trace_view_follow(session, record);
-		if (record->time_ns >= view->from_ns &&
-		    record->time_ns < view->until_ns &&
+		if (record->time_ns >= view->from_ns && record->time_ns < view->until_ns &&
 		    trace_view_wants(view, session))
 			return true;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfer.c -- notes between who sends files and who takes them: their bytes,
- * and what a name may be.  What arrives is hostile until it was decoded: one cursor,
- * canonical form only, nothing read twice.
+ * transfer.c -- notes between who sends files and who takes them: their bytes, and what a name may
+ * be.  What arrives is hostile until it was decoded: one cursor, canonical form only, nothing read
+ * twice.
  */
 #include <endian.h>
 #include <errno.h>
@@ -24,8 +24,7 @@ enum {
 	TRANSFER_DELETE = 0x7f,
 	/* NAME_MAX less our longest decoration */
 	TRANSFER_NAME_LONGEST =
-		TRANSFER_TEXT_LONGEST -
-		(int)sizeof(TRANSFER_PREFIX TRANSFER_NEW_SUFFIX),
+		TRANSFER_TEXT_LONGEST - (int)sizeof(TRANSFER_PREFIX TRANSFER_NEW_SUFFIX),
 };
 
 /* ------------------------------------------------------------------ cursor */
@@ -53,8 +52,7 @@ static void cursor_text(struct cursor *cursor, char *ret_text)
 	size_t length = (size_t)cursor_number(cursor, TRANSFER_LENGTH_BYTES);
 
 	if (cursor->bad || length > TRANSFER_TEXT_LONGEST ||
-	    length > (size_t)(cursor->end - cursor->at) ||
-	    memchr(cursor->at, 0, length)) {
+	    length > (size_t)(cursor->end - cursor->at) || memchr(cursor->at, 0, length)) {
 		cursor->bad = true;
 		return;
 	}
@@ -63,8 +61,8 @@ static void cursor_text(struct cursor *cursor, char *ret_text)
 	cursor->at += length;
 }
 
-/* Why: for people.  What could steer a terminal, or feign a line, is replaced; names
- * that hold such are refused. */
+/* Why: for people.  What could steer a terminal, or feign a line, is replaced; names that hold such
+ * are refused. */
 static void cursor_reason(struct cursor *cursor, char *ret_text)
 {
 	cursor_text(cursor, ret_text);
@@ -100,8 +98,7 @@ static void cursor_put_text(uint8_t **at, const char *text)
 
 /* ------------------------------------------------------------------- notes */
 
-static void transfer_decode_offer(struct cursor *cursor,
-				  struct transfer_note *note)
+static void transfer_decode_offer(struct cursor *cursor, struct transfer_note *note)
 {
 	if (cursor_number(cursor, 1) != TRANSFER_VERSION)
 		cursor->bad = true;
@@ -114,8 +111,7 @@ static void transfer_decode_offer(struct cursor *cursor,
 		cursor->bad = true;
 }
 
-static void transfer_decode_answer(struct cursor *cursor,
-				   struct transfer_note *note)
+static void transfer_decode_answer(struct cursor *cursor, struct transfer_note *note)
 {
 	note->verdict = cursor_verdict(cursor);
 	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
@@ -123,8 +119,7 @@ static void transfer_decode_answer(struct cursor *cursor,
 	cursor_reason(cursor, note->text);
 }
 
-static void transfer_decode_ask(struct cursor *cursor,
-				struct transfer_note *note)
+static void transfer_decode_ask(struct cursor *cursor, struct transfer_note *note)
 {
 	note->version = (uint8_t)cursor_number(cursor, 1);
 	if (note->version == TRANSFER_ASK_VERSION)
@@ -133,8 +128,7 @@ static void transfer_decode_ask(struct cursor *cursor,
 		cursor->at = cursor->end;
 }
 
-static void transfer_decode_want(struct cursor *cursor,
-				 struct transfer_note *note)
+static void transfer_decode_want(struct cursor *cursor, struct transfer_note *note)
 {
 	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
@@ -142,8 +136,7 @@ static void transfer_decode_want(struct cursor *cursor,
 		cursor->bad = true;
 }
 
-static void transfer_decode_list(struct cursor *cursor,
-				 struct transfer_note *note)
+static void transfer_decode_list(struct cursor *cursor, struct transfer_note *note)
 {
 	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
@@ -151,8 +144,7 @@ static void transfer_decode_list(struct cursor *cursor,
 		cursor->bad = true;
 }
 
-static void transfer_decode_rest(struct cursor *cursor,
-				 struct transfer_note *note)
+static void transfer_decode_rest(struct cursor *cursor, struct transfer_note *note)
 {
 	switch (note->type) {
 	case TRANSFER_OFFER:
@@ -198,29 +190,24 @@ static void transfer_decode_rest(struct cursor *cursor,
 /* There is more behind what is looked at here. */
 static bool transfer_is_long(enum transfer_type type)
 {
-	return type == TRANSFER_DATA || type == TRANSFER_HELD ||
-	       type == TRANSFER_HASHES;
+	return type == TRANSFER_DATA || type == TRANSFER_HELD || type == TRANSFER_HASHES;
 }
 
-bool transfer_decode(const uint8_t *bytes, size_t length,
-		     struct transfer_note *ret_note)
+bool transfer_decode(const uint8_t *bytes, size_t length, struct transfer_note *ret_note)
 {
 	struct cursor cursor = { .at = bytes, .end = bytes + length };
 	struct transfer_note note = { .file = 0 };
 
-	note.type =
-		(enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
+	note.type = (enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
 	note.file = (uint32_t)cursor_number(&cursor, TRANSFER_FILE_BYTES);
 	transfer_decode_rest(&cursor, &note);
-	if (cursor.bad ||
-	    (cursor.at != cursor.end && !transfer_is_long(note.type)))
+	if (cursor.bad || (cursor.at != cursor.end && !transfer_is_long(note.type)))
 		return false;
 	*ret_note = note;
 	return true;
 }
 
-static void transfer_encode_offer(const struct transfer_note *note,
-				  uint8_t **at)
+static void transfer_encode_offer(const struct transfer_note *note, uint8_t **at)
 {
 	cursor_put(at, TRANSFER_VERSION, 1);
 	cursor_put(at, note->id, TRANSFER_NUMBER_BYTES);
@@ -278,13 +265,12 @@ size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
 	return (size_t)(at - bytes);
 }
 
-static int transfer_send(const struct transfer_outbox *outbox,
-			 const struct transfer_note *note)
+static int transfer_send(const struct transfer_outbox *outbox, const struct transfer_note *note)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 
-	return nopal_send_with(outbox->session, bytes,
-			       transfer_encode(note, bytes), 0, &outbox->to, 1);
+	return nopal_send_with(outbox->session, bytes, transfer_encode(note, bytes), 0, &outbox->to,
+			       1);
 }
 
 bool transfer_flush(struct transfer_outbox *outbox)
@@ -300,8 +286,7 @@ bool transfer_flush(struct transfer_outbox *outbox)
 	return outbox->count == 0;
 }
 
-void transfer_say(struct transfer_outbox *outbox,
-		  const struct transfer_note *note)
+void transfer_say(struct transfer_outbox *outbox, const struct transfer_note *note)
 {
 	if (!outbox->session)
 		return;
@@ -313,11 +298,9 @@ void transfer_say(struct transfer_outbox *outbox,
 		nopal_session_abort(outbox->session, "the peer takes no notes");
 }
 
-bool transfer_received(const struct nopal_message *message,
-		       struct transfer_note *ret_note)
+bool transfer_received(const struct nopal_message *message, struct transfer_note *ret_note)
 {
-	uint8_t bytes[TRANSFER_NOTE_LONGEST +
-		      1]; /* one more shows what is too long */
+	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1]; /* one more shows what is too long */
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
 
 	/* an ASK of another version may be as long as it likes */
@@ -332,15 +315,13 @@ bool transfer_received(const struct nopal_message *message,
 enum {
 	TRANSFER_HELD_HEADER = TRANSFER_TYPE_BYTES + TRANSFER_FILE_BYTES,
 	TRANSFER_RANGE_BYTES = 2 * TRANSFER_NUMBER_BYTES,
-	TRANSFER_HELD_LONGEST = TRANSFER_HELD_HEADER +
-				TRANSFER_RANGES_MOST * TRANSFER_RANGE_BYTES,
+	TRANSFER_HELD_LONGEST = TRANSFER_HELD_HEADER + TRANSFER_RANGES_MOST * TRANSFER_RANGE_BYTES,
 };
 
-static size_t transfer_encode_held(uint32_t file, const struct island *ranges,
-				   size_t count, uint8_t *bytes)
+static size_t transfer_encode_held(uint32_t file, const struct island *ranges, size_t count,
+				   uint8_t *bytes)
 {
-	const struct transfer_note note = { .type = TRANSFER_HELD,
-					    .file = file };
+	const struct transfer_note note = { .type = TRANSFER_HELD, .file = file };
 	uint8_t *at = bytes + transfer_encode(&note, bytes);
 
 	for (size_t i = 0; i < count && i < TRANSFER_RANGES_MOST; i++) {
@@ -351,13 +332,10 @@ static size_t transfer_encode_held(uint32_t file, const struct island *ranges,
 }
 
 /* In order, apart, and within `size`.  False: they are not. */
-static bool transfer_decode_held(const uint8_t *bytes, size_t length,
-				 uint64_t size,
-				 struct island ret_ranges[TRANSFER_RANGES_MOST],
-				 size_t *ret_count)
+static bool transfer_decode_held(const uint8_t *bytes, size_t length, uint64_t size,
+				 struct island ret_ranges[TRANSFER_RANGES_MOST], size_t *ret_count)
 {
-	struct cursor cursor = { .at = bytes + TRANSFER_HELD_HEADER,
-				 .end = bytes + length };
+	struct cursor cursor = { .at = bytes + TRANSFER_HELD_HEADER, .end = bytes + length };
 	uint64_t last = 0;
 	size_t count = 0;
 
@@ -366,8 +344,7 @@ static bool transfer_decode_held(const uint8_t *bytes, size_t length,
 
 		range.from = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
 		range.end = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
-		if (cursor.bad || range.from < last ||
-		    range.end <= range.from || range.end > size)
+		if (cursor.bad || range.from < last || range.end <= range.from || range.end > size)
 			return false;
 		last = range.end;
 		ret_ranges[count++] = range;
@@ -376,19 +353,16 @@ static bool transfer_decode_held(const uint8_t *bytes, size_t length,
 	return cursor.at == cursor.end;
 }
 
-bool transfer_send_held(struct nopal_session *session, uint32_t file,
-			const struct island *ranges, size_t count)
+bool transfer_send_held(struct nopal_session *session, uint32_t file, const struct island *ranges,
+			size_t count)
 {
 	uint8_t bytes[TRANSFER_HELD_LONGEST];
 
-	return nopal_send(session, bytes,
-			  transfer_encode_held(file, ranges, count, bytes),
-			  0) == 0;
+	return nopal_send(session, bytes, transfer_encode_held(file, ranges, count, bytes), 0) == 0;
 }
 
 bool transfer_held(const struct nopal_message *message, uint64_t size,
-		   struct island ret_ranges[TRANSFER_RANGES_MOST],
-		   size_t *ret_count)
+		   struct island ret_ranges[TRANSFER_RANGES_MOST], size_t *ret_count)
 {
 	uint8_t bytes[TRANSFER_HELD_LONGEST + 1];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
@@ -398,15 +372,13 @@ bool transfer_held(const struct nopal_message *message, uint64_t size,
 
 /* ------------------------------------------------------------------ hashes */
 
-int transfer_send_hashes(struct nopal_session *session,
-			 const struct transfer_note *list,
+int transfer_send_hashes(struct nopal_session *session, const struct transfer_note *list,
 			 const uint64_t *hashes)
 {
 	const struct transfer_note note = { .type = TRANSFER_HASHES,
 					    .file = list->file,
 					    .offset = list->offset };
-	uint32_t length = TRANSFER_DATA_HEADER +
-			  (uint32_t)list->size * TRANSFER_NUMBER_BYTES;
+	uint32_t length = TRANSFER_DATA_HEADER + (uint32_t)list->size * TRANSFER_NUMBER_BYTES;
 	struct nopal_buffer *buffer = nopal_buffer_new(length);
 	uint8_t *at;
 	int error;
@@ -422,12 +394,12 @@ int transfer_send_hashes(struct nopal_session *session,
 	return error;
 }
 
-size_t transfer_hashes(const struct nopal_message *message, size_t first,
-		       uint64_t *ret_hashes, size_t room)
+size_t transfer_hashes(const struct nopal_message *message, size_t first, uint64_t *ret_hashes,
+		       size_t room)
 {
-	size_t length = nopal_message_copy(
-		message, TRANSFER_DATA_HEADER + first * TRANSFER_NUMBER_BYTES,
-		ret_hashes, room * TRANSFER_NUMBER_BYTES);
+	size_t length =
+		nopal_message_copy(message, TRANSFER_DATA_HEADER + first * TRANSFER_NUMBER_BYTES,
+				   ret_hashes, room * TRANSFER_NUMBER_BYTES);
 
 	for (size_t i = 0; i < length / TRANSFER_NUMBER_BYTES; i++)
 		ret_hashes[i] = be64toh(ret_hashes[i]);
@@ -457,8 +429,7 @@ const char *transfer_name_refused(const char *name)
 	return NULL;
 }
 
-const char *transfer_path_next(const char **path,
-			       char ret_name[TRANSFER_TEXT_ROOM])
+const char *transfer_path_next(const char **path, char ret_name[TRANSFER_TEXT_ROOM])
 {
 	size_t length = strcspn(*path, "/");
 
@@ -478,8 +449,7 @@ const char *transfer_path_refused(const char *path)
 	if (strlen(path) > TRANSFER_TEXT_LONGEST)
 		return "the name is too long";
 	while (path) {
-		const char *refused =
-			transfer_name_refused(transfer_path_next(&path, name));
+		const char *refused = transfer_name_refused(transfer_path_next(&path, name));
 
 		if (refused)
 			return refused;
@@ -520,11 +490,10 @@ bool transfer_plan_tells(const struct nopal_plan *plan)
 	return nopal_plan_provides(plan, "connection");
 }
 
-bool transfer_is_alone(const struct nopal_session *session,
-		       const struct nopal_plan *plan, int64_t offered_for_ns)
+bool transfer_is_alone(const struct nopal_session *session, const struct nopal_plan *plan,
+		       int64_t offered_for_ns)
 {
-	return offered_for_ns >= TRANSFER_ALONE_NS &&
-	       !transfer_plan_tells(plan) &&
+	return offered_for_ns >= TRANSFER_ALONE_NS && !transfer_plan_tells(plan) &&
 	       nopal_session_counters(session)->datagrams_in == 0;
 }
 
@@ -553,8 +522,7 @@ bool transfer_plan_fits_many(const struct nopal_plan *plan)
 
 	if (!nopal_plan_provides(plan, "fan_out"))
 		refused = "speaks to one, and a file is fetched from many";
-	else if (nopal_plan_message_limit(plan) <
-		 TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER)
+	else if (nopal_plan_message_limit(plan) < TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER)
 		refused = "takes only messages that are shorter than a part "
 			  "of a long file";
 	if (!refused)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trips.c -- round trips of a message: plain UDP, the kernel's TCP, and configs,
- * between two processes or in the simulator.
+ * trips.c -- round trips of a message: plain UDP, the kernel's TCP, and configs, between two
+ * processes or in the simulator.
  *
- * Plain UDP is connected on both sides: the least that the kernel does for a
- * datagram.
+ * Plain UDP is connected on both sides: the least that the kernel does for a datagram.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -70,8 +69,7 @@ static bool trips_receive(struct trips_socket *sock)
 	size_t got = 0;
 
 	for (unsigned polls = 1;; polls++) {
-		ssize_t more = recv(sock->fd, sock->bytes + got,
-				    sock->length - got, flags);
+		ssize_t more = recv(sock->fd, sock->bytes + got, sock->length - got, flags);
 
 		if (more > 0 || (more == 0 && !stream)) {
 			got += (size_t)more;
@@ -92,8 +90,7 @@ static bool trips_receive(struct trips_socket *sock)
 
 static bool trips_send(const struct trips_socket *sock)
 {
-	return send(sock->fd, sock->bytes, sock->length, MSG_NOSIGNAL) ==
-	       (ssize_t)sock->length;
+	return send(sock->fd, sock->bytes, sock->length, MSG_NOSIGNAL) == (ssize_t)sock->length;
 }
 
 static void trips_patience(const struct trips_socket *sock)
@@ -105,8 +102,7 @@ static void trips_patience(const struct trips_socket *sock)
 	};
 	int on = 1;
 
-	setsockopt(sock->fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-		   sizeof(patience));
+	setsockopt(sock->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(sock->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
@@ -116,22 +112,18 @@ static int pong_meet_udp(struct trips_socket *sock)
 	struct sockaddr_storage from;
 	socklen_t length = sizeof(from);
 
-	if (recvfrom(sock->fd, sock->bytes, sizeof(sock->bytes), 0,
-		     (struct sockaddr *)&from,
+	if (recvfrom(sock->fd, sock->bytes, sizeof(sock->bytes), 0, (struct sockaddr *)&from,
 		     &length) != (ssize_t)sock->length ||
-	    connect(sock->fd, (struct sockaddr *)&from, length) ||
-	    !trips_send(sock))
+	    connect(sock->fd, (struct sockaddr *)&from, length) || !trips_send(sock))
 		return -1;
 	return sock->fd;
 }
 
-static void pong_socket(const struct trips *trips,
-			const struct bench_place *place, int tell)
+static void pong_socket(const struct trips *trips, const struct bench_place *place, int tell)
 {
 	bool tcp = trips->kind == TRIPS_TCP;
 	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address,
-				    tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
+	int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
 	struct trips_socket sock = trips_socket_of(trips, fd);
 
 	if (fd < 0 || (tcp && listen(fd, 1)))
@@ -145,12 +137,10 @@ static void pong_socket(const struct trips *trips,
 		;
 }
 
-static void ping_socket(struct trips *trips, const struct bench_place *place,
-			uint16_t port)
+static void ping_socket(struct trips *trips, const struct bench_place *place, uint16_t port)
 {
 	bool tcp = trips->kind == TRIPS_TCP;
-	int fd = bench_socket_connected(place->address,
-					tcp ? SOCK_STREAM : SOCK_DGRAM, port);
+	int fd = bench_socket_connected(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, port);
 	struct trips_socket sock = trips_socket_of(trips, fd);
 	int64_t begun_ns, now_ns;
 
@@ -215,8 +205,7 @@ static void *side_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void side_answer(struct nopal_session *session,
-			const struct nopal_message *message)
+static void side_answer(struct nopal_session *session, const struct nopal_message *message)
 {
 	const uint8_t *bytes = NULL;
 	uint32_t length = 0;
@@ -226,8 +215,8 @@ static void side_answer(struct nopal_session *session,
 	nopal_send(session, bytes, length, 0);
 }
 
-static void side_on_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void side_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	struct trips_side *side = user;
 	int64_t now_ns;
@@ -247,8 +236,7 @@ static void side_on_received(struct nopal_session *session,
 	side_ping(side);
 }
 
-static void side_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
+static void side_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session;
 	(void)end;
@@ -278,9 +266,8 @@ static void side_run(struct trips_side *side, enum trips_way way)
 {
 	if (way == TRIPS_LINGER)
 		nopal_live_linger(side->world, TRIPS_LINGER_NS);
-	side->tick = side->trips ? loop_event_new(side->loop, LOOP_TIMER, -1,
-						  side_on_tick, side)
-				 : NULL;
+	side->tick =
+		side->trips ? loop_event_new(side->loop, LOOP_TIMER, -1, side_on_tick, side) : NULL;
 	if (side->tick)
 		loop_event_start(side->tick, side->trips->patience_ns);
 	if (way == TRIPS_SPIN)
@@ -290,21 +277,18 @@ static void side_run(struct trips_side *side, enum trips_way way)
 	loop_event_free(side->tick);
 }
 
-static void pong_config(const struct trips *trips,
-			const struct bench_place *place, int tell)
+static void pong_config(const struct trips *trips, const struct bench_place *place, int tell)
 {
 	struct trips_side side = { .loop = loop_new(NULL) };
 
 	if (!side.loop)
 		return;
 	side.world = loop_world(side.loop);
-	if (bench_partner_listen(side.loop, place, trips->plan, &side_callbacks,
-				 &side, tell))
+	if (bench_partner_listen(side.loop, place, trips->plan, &side_callbacks, &side, tell))
 		side_run(&side, trips->way);
 }
 
-static void ping_config(struct trips *trips, const struct bench_place *place,
-			uint16_t port)
+static void ping_config(struct trips *trips, const struct bench_place *place, uint16_t port)
 {
 	struct trips_side side = { .trips = trips, .loop = loop_new(NULL) };
 
@@ -312,8 +296,7 @@ static void ping_config(struct trips *trips, const struct bench_place *place,
 		return;
 	side.world = loop_world(side.loop);
 	side.progress = trips->done;
-	if (bench_partner_open(side.loop, place, port, trips->plan,
-			       &side_callbacks, &side))
+	if (bench_partner_open(side.loop, place, port, trips->plan, &side_callbacks, &side))
 		side_run(&side, trips->way);
 	side.over = true; /* what still arrives is not counted */
 	loop_free(side.loop);
@@ -349,8 +332,7 @@ bool trips_run(struct trips *trips, const struct bench_place *place)
 static void side_simulate(struct trips_side *ping)
 {
 	while (!ping->over && nopal_sim_step(ping->world))
-		if (nopal_world_now(ping->world) - ping->begun_ns >
-		    ping->trips->patience_ns)
+		if (nopal_world_now(ping->world) - ping->begun_ns > ping->trips->patience_ns)
 			break;
 }
 
@@ -367,17 +349,15 @@ bool trips_peers_open(struct nopal_world *world, const struct trips_link *link,
 	to = nopal_sim_endpoint(world, 1, TRIPS_SIM_PORT);
 	nopal_sim_address(1, TRIPS_SIM_PORT, &peer);
 	return from && to &&
-	       nopal_endpoint_allow(to, peers->plan, NOPAL_ALLOW_CONNECTIONLESS,
-				    peers->listens, peers->listener) == 0 &&
-	       nopal_session_open(from, peers->plan, &peer, peers->opens,
-				  peers->opener);
+	       nopal_endpoint_allow(to, peers->plan, NOPAL_ALLOW_CONNECTIONLESS, peers->listens,
+				    peers->listener) == 0 &&
+	       nopal_session_open(from, peers->plan, &peer, peers->opens, peers->opener);
 }
 
 bool trips_simulate(struct trips *trips, const struct trips_link *link)
 {
 	struct nopal_world *world = nopal_sim_new(link->seed);
-	struct trips_side ping = { .trips = trips, .world = world },
-			  pong = { .world = world };
+	struct trips_side ping = { .trips = trips, .world = world }, pong = { .world = world };
 	struct trips_peers peers = { .plan = trips->plan,
 				     .opens = &side_callbacks,
 				     .listens = &side_callbacks,

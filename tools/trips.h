@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trips.h -- round trips of a message: plain UDP, the kernel's TCP, and configs,
- * between two processes or in the simulator.
+ * trips.h -- round trips of a message: plain UDP, the kernel's TCP, and configs, between two
+ * processes or in the simulator.
  */
 #ifndef NOPAL_TRIPS_H
 #define NOPAL_TRIPS_H
@@ -9,8 +9,8 @@
 #include "bench_pair.h"
 
 enum trips_kind { TRIPS_UDP, TRIPS_TCP, TRIPS_CONFIG };
-/* A blocking receive, for a config its loop; receives that do not block, for a
- * config nopal_live_poll; its loop, that polls for a while after each arrival. */
+/* A blocking receive, for a config its loop; receives that do not block, for a config
+ * nopal_live_poll; its loop, that polls for a while after each arrival. */
 enum trips_way { TRIPS_SLEEP, TRIPS_SPIN, TRIPS_LINGER, TRIPS_WAYS };
 enum { TRIPS_MOST_BYTES = 1024 };
 
@@ -22,11 +22,11 @@ struct trips {
 	int64_t warm, count;	 /* not counted, and counted */
 	int64_t patience_ns;	 /* no answer for so long: it ends */
 	int64_t *trips_ns;	 /* out: each that was counted */
-	int64_t done; /* out: how many were counted; negative: none was */
+	int64_t done;		 /* out: how many were counted; negative: none was */
 };
 
-/* Live, this process and a partner.  False: the machine refused.  Where an answer
- * stayed out, fewer are done. */
+/* Live, this process and a partner.  False: the machine refused.  Where an answer stayed out, fewer
+ * are done. */
 bool trips_run(struct trips *trips, const struct bench_place *place);
 
 /* Two simulated hosts over this link. */

@@ -27,8 +27,7 @@ static bool veth_directory(char *directory, size_t room)
 {
 	const char *said = getenv("NOPAL_BENCH_DIR");
 	char program[PATH_ROOM], script[PATH_ROOM + sizeof("/" SCRIPT)];
-	ssize_t length =
-		readlink("/proc/self/exe", program, sizeof(program) - 1);
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	char *slash;
 
 	program[length > 0 ? length : 0] = '\0';
@@ -36,8 +35,8 @@ static bool veth_directory(char *directory, size_t room)
 	if (said)
 		snprintf(directory, room, "%s", said);
 	else
-		snprintf(directory, room, "%.*s" BESIDE,
-			 slash ? (int)(slash + 1 - program) : 0, program);
+		snprintf(directory, room, "%.*s" BESIDE, slash ? (int)(slash + 1 - program) : 0,
+			 program);
 	snprintf(script, sizeof(script), "%s/" SCRIPT, directory);
 	if (access(script, R_OK) == 0)
 		return true;
@@ -82,8 +81,7 @@ double veth_goodput(const json_t *line)
 
 double veth_cpu(const json_t *line)
 {
-	return (veth_side(line, "recv", "cpu_s") +
-		veth_side(line, "send", "cpu_s") +
+	return (veth_side(line, "recv", "cpu_s") + veth_side(line, "send", "cpu_s") +
 		veth_number(line, "softirq_s")) /
 	       (veth_side(line, "recv", "delivered_bytes") / GIGA);
 }
@@ -118,9 +116,8 @@ static void veth_exec(const struct veth *veth, const char *directory)
 	snprintf(script, sizeof(script), "%s/" SCRIPT, directory);
 	snprintf(rounds, sizeof(rounds), "%d", veth->rounds);
 	snprintf(seconds, sizeof(seconds), "%.3f", veth->seconds);
-	execlp("bash", "bash", script, "-d", directory, "-n", rounds, "-t",
-	       seconds, "-p", veth->paths, "-c",
-	       veth->counts ? veth->counts : "1", "-r", veth->rows, NULL);
+	execlp("bash", "bash", script, "-d", directory, "-n", rounds, "-t", seconds, "-p",
+	       veth->paths, "-c", veth->counts ? veth->counts : "1", "-r", veth->rows, NULL);
 	fprintf(stderr, "nopal: bash: %s\n", strerror(errno));
 	_exit(TOOL_ENVIRONMENT);
 }

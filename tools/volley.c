@@ -2,8 +2,8 @@
 /*
  * volley.c -- many messages one way and one answer when all are there.
  *
- * Every message begins with the number of its volley, so that what is late is not
- * counted for the next.  The answer is how long the arrivals took.
+ * Every message begins with the number of its volley, so that what is late is not counted for the
+ * next.  The answer is how long the arrivals took.
  */
 #include <netinet/tcp.h>
 #include <string.h>
@@ -26,14 +26,13 @@ struct volley_arrivals {
 };
 
 /* Takes note of a message; true: it was the last one. */
-static bool arrivals_note(struct volley_arrivals *arrivals, uint32_t count,
-			  int64_t number, int64_t now_ns)
+static bool arrivals_note(struct volley_arrivals *arrivals, uint32_t count, int64_t number,
+			  int64_t now_ns)
 {
 	if (number < arrivals->number)
 		return false;
 	if (number > arrivals->number || arrivals->count == 0)
-		*arrivals = (struct volley_arrivals){ .number = number,
-						      .first_ns = now_ns };
+		*arrivals = (struct volley_arrivals){ .number = number, .first_ns = now_ns };
 	arrivals->last_ns = now_ns;
 	return ++arrivals->count == count;
 }
@@ -46,8 +45,7 @@ static bool volley_receive(int fd, void *bytes, size_t length)
 	size_t got = 0;
 
 	while (got < length) {
-		ssize_t more =
-			recv(fd, (uint8_t *)bytes + got, length - got, 0);
+		ssize_t more = recv(fd, (uint8_t *)bytes + got, length - got, 0);
 
 		if (more <= 0)
 			return false;
@@ -60,8 +58,7 @@ static void volley_patience(const struct volley *volley, int fd)
 {
 	struct timeval patience = {
 		.tv_sec = volley->patience_ns / NOPAL_SECOND,
-		.tv_usec =
-			volley->patience_ns % NOPAL_SECOND / VOLLEY_NS_PER_US,
+		.tv_usec = volley->patience_ns % NOPAL_SECOND / VOLLEY_NS_PER_US,
 	};
 	int on = 1;
 
@@ -78,8 +75,8 @@ static bool catch_one(int fd, const struct volley *volley, uint8_t *bytes)
 
 	if (volley->kind == TRIPS_TCP)
 		return volley_receive(fd, bytes, volley->bytes);
-	return recvfrom(fd, bytes, volley->bytes, 0, (struct sockaddr *)&from,
-			&length) == (ssize_t)volley->bytes &&
+	return recvfrom(fd, bytes, volley->bytes, 0, (struct sockaddr *)&from, &length) ==
+		       (ssize_t)volley->bytes &&
 	       connect(fd, (struct sockaddr *)&from, length) == 0;
 }
 
@@ -92,24 +89,20 @@ static void catch_all(int fd, const struct volley *volley)
 
 	while (good) {
 		memcpy(&number, bytes, sizeof(number));
-		if (arrivals_note(&arrivals, volley->count, number,
-				  bench_now_ns())) {
+		if (arrivals_note(&arrivals, volley->count, number, bench_now_ns())) {
 			took_ns = arrivals.last_ns - arrivals.first_ns;
-			if (send(fd, &took_ns, sizeof(took_ns), MSG_NOSIGNAL) <
-			    0)
+			if (send(fd, &took_ns, sizeof(took_ns), MSG_NOSIGNAL) < 0)
 				return;
 		}
 		good = volley_receive(fd, bytes, volley->bytes);
 	}
 }
 
-static void catch_socket(const struct volley *volley,
-			 const struct bench_place *place, int tell)
+static void catch_socket(const struct volley *volley, const struct bench_place *place, int tell)
 {
 	bool tcp = volley->kind == TRIPS_TCP;
 	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address,
-				    tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
+	int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
 
 	if (fd < 0)
 		return;
@@ -131,22 +124,18 @@ static bool throw_one(int fd, struct volley *volley, int64_t number)
 
 	memcpy(bytes, &number, sizeof(number));
 	for (uint32_t i = 0; i < volley->count; i++)
-		if (send(fd, bytes, volley->bytes, MSG_NOSIGNAL) !=
-		    (ssize_t)volley->bytes)
+		if (send(fd, bytes, volley->bytes, MSG_NOSIGNAL) != (ssize_t)volley->bytes)
 			return false;
-	if (!volley_receive(fd, &volley->receiver_ns,
-			    sizeof(volley->receiver_ns)))
+	if (!volley_receive(fd, &volley->receiver_ns, sizeof(volley->receiver_ns)))
 		return false;
 	volley->sender_ns = bench_now_ns() - begun_ns;
 	return true;
 }
 
-static void throw_socket(struct volley *volley, const struct bench_place *place,
-			 uint16_t port)
+static void throw_socket(struct volley *volley, const struct bench_place *place, uint16_t port)
 {
 	bool tcp = volley->kind == TRIPS_TCP;
-	int fd = bench_socket_connected(place->address,
-					tcp ? SOCK_STREAM : SOCK_DGRAM, port);
+	int fd = bench_socket_connected(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, port);
 
 	if (fd < 0)
 		return;
@@ -233,15 +222,13 @@ static void side_on_writable(struct nopal_session *session, void *user)
 		side_throw(side);
 }
 
-static void side_on_answer(struct volley_side *side,
-			   const struct nopal_message *message)
+static void side_on_answer(struct volley_side *side, const struct nopal_message *message)
 {
 	struct volley *volley = side->volley;
 
 	if (side->over || side->sent < volley->count)
 		return;
-	nopal_message_copy(message, 0, &volley->receiver_ns,
-			   sizeof(volley->receiver_ns));
+	nopal_message_copy(message, 0, &volley->receiver_ns, sizeof(volley->receiver_ns));
 	volley->sender_ns = side_now(side) - side->begun_ns;
 	volley->done = side->number++ == volley->warm;
 	if (volley->done)
@@ -250,8 +237,8 @@ static void side_on_answer(struct volley_side *side,
 		side_begin(side);
 }
 
-static void side_on_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void side_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	struct volley_side *side = user;
 	int64_t number = 0, took_ns;
@@ -261,15 +248,13 @@ static void side_on_received(struct nopal_session *session,
 		return;
 	}
 	nopal_message_copy(message, 0, &number, sizeof(number));
-	if (!arrivals_note(&side->arrivals, side->volley->count, number,
-			   side_now(side)))
+	if (!arrivals_note(&side->arrivals, side->volley->count, number, side_now(side)))
 		return;
 	took_ns = side->arrivals.last_ns - side->arrivals.first_ns;
 	nopal_send(session, &took_ns, sizeof(took_ns), 0);
 }
 
-static void side_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
+static void side_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session;
 	(void)end;
@@ -290,35 +275,28 @@ static void side_on_tick(void *user)
 	side_over(user);
 }
 
-static void catch_config(struct volley *volley, const struct bench_place *place,
-			 int tell)
+static void catch_config(struct volley *volley, const struct bench_place *place, int tell)
 {
 	struct volley_side side = { .volley = volley, .loop = loop_new(NULL) };
 
 	if (!side.loop)
 		return;
 	side.world = loop_world(side.loop);
-	if (bench_partner_listen(side.loop, place, volley->plan,
-				 &side_callbacks, &side, tell))
+	if (bench_partner_listen(side.loop, place, volley->plan, &side_callbacks, &side, tell))
 		loop_run(side.loop);
 }
 
-static void throw_config(struct volley *volley, const struct bench_place *place,
-			 uint16_t port)
+static void throw_config(struct volley *volley, const struct bench_place *place, uint16_t port)
 {
-	struct volley_side side = { .volley = volley,
-				    .throws = true,
-				    .loop = loop_new(NULL) };
+	struct volley_side side = { .volley = volley, .throws = true, .loop = loop_new(NULL) };
 
 	if (!side.loop)
 		return;
 	side.world = loop_world(side.loop);
-	side.tick =
-		loop_event_new(side.loop, LOOP_TIMER, -1, side_on_tick, &side);
+	side.tick = loop_event_new(side.loop, LOOP_TIMER, -1, side_on_tick, &side);
 	if (side.tick)
 		loop_event_start(side.tick, volley->patience_ns);
-	if (bench_partner_open(side.loop, place, port, volley->plan,
-			       &side_callbacks, &side) &&
+	if (bench_partner_open(side.loop, place, port, volley->plan, &side_callbacks, &side) &&
 	    !side.over)
 		loop_run(side.loop);
 	side.over = true; /* what still arrives is not counted */
@@ -355,9 +333,7 @@ bool volley_run(struct volley *volley, const struct bench_place *place)
 bool volley_simulate(struct volley *volley, const struct trips_link *link)
 {
 	struct nopal_world *world = nopal_sim_new(link->seed);
-	struct volley_side throws = { .volley = volley,
-				      .throws = true,
-				      .world = world },
+	struct volley_side throws = { .volley = volley, .throws = true, .world = world },
 			   catches = { .volley = volley, .world = world };
 	struct trips_peers peers = { .plan = volley->plan,
 				     .opens = &side_callbacks,
@@ -368,8 +344,7 @@ bool volley_simulate(struct volley *volley, const struct trips_link *link)
 
 	volley->done = false;
 	while (good && !throws.over && nopal_sim_step(world))
-		if (nopal_world_now(world) - throws.begun_ns >
-		    volley->patience_ns)
+		if (nopal_world_now(world) - throws.begun_ns > volley->patience_ns)
 			break;
 	throws.over = true;
 	nopal_world_free(world);

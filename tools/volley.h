@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * volley.h -- many messages one way and one answer when all are there: the
- * bandwidth test of CTP's paper, by plain UDP, the kernel's TCP and configs,
- * between two processes or in the simulator.
+ * volley.h -- many messages one way and one answer when all are there: the bandwidth test of CTP's
+ * paper, by plain UDP, the kernel's TCP and configs, between two processes or in the simulator.
  */
 #ifndef NOPAL_VOLLEY_H
 #define NOPAL_VOLLEY_H
@@ -19,8 +18,8 @@ struct volley {
 	int warm;		 /* volleys before the one that counts */
 	int64_t patience_ns;	 /* no answer for so long: it ends */
 	bool done;		 /* out: the answer came */
-	int64_t sender_ns;   /* out: from the first departure to the answer */
-	int64_t receiver_ns; /* out: from the first arrival to the last */
+	int64_t sender_ns;	 /* out: from the first departure to the answer */
+	int64_t receiver_ns;	 /* out: from the first arrival to the last */
 };
 
 /* Live, this process and a partner.  False: the machine refused. */

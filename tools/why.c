@@ -2,9 +2,8 @@
 /*
  * why.c -- nopal why: the life of one segment, and who held it how long.
  *
- * Every barrier is followed bit by bit: when it was armed, who released it, in
- * the course of which event.  Messages are told in the same way: they have
- * numbers of the same count.
+ * Every barrier is followed bit by bit: when it was armed, who released it, in the course of which
+ * event.  Messages are told in the same way: they have numbers of the same count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +46,7 @@ struct why {
 /* The number that a record is about; 0: none. */
 static uint64_t why_subject(const struct nopal_trace_record *record)
 {
-	return record->what == NOPAL_TRACED_SESSION ||
-			       record->what == NOPAL_TRACED_TIMER
+	return record->what == NOPAL_TRACED_SESSION || record->what == NOPAL_TRACED_TIMER
 		       ? 0
 		       : record->a;
 }
@@ -82,16 +80,13 @@ static void why_unknown(const struct why *why)
 	fprintf(stderr, "%s: no segment %llu\n  fix: ", why->view->file,
 		(unsigned long long)why->number);
 	if (why->below && why->above)
-		fprintf(stderr, "nearest are %llu and %llu\n",
-			(unsigned long long)why->below,
+		fprintf(stderr, "nearest are %llu and %llu\n", (unsigned long long)why->below,
 			(unsigned long long)why->above);
 	else if (why->below || why->above)
 		fprintf(stderr, "nearest is %llu\n",
-			(unsigned long long)(why->below ? why->below
-							: why->above));
+			(unsigned long long)(why->below ? why->below : why->above));
 	else
-		fprintf(stderr, "`nopal trace %s` shows what is in it\n",
-			why->view->file);
+		fprintf(stderr, "`nopal trace %s` shows what is in it\n", why->view->file);
 }
 
 /* ----------------------------------------------------------------- telling */
@@ -118,8 +113,7 @@ static const char *why_span(int64_t span_ns, char *text)
 
 			snprintf(text, SPAN_TEXT, "%lld.%03lld %s",
 				 (long long)(span_ns / units[i].ns),
-				 (long long)(span_ns % units[i].ns / part),
-				 units[i].name);
+				 (long long)(span_ns % units[i].ns / part), units[i].name);
 			return text;
 		}
 	snprintf(text, SPAN_TEXT, "%lld ns", (long long)span_ns);
@@ -135,17 +129,14 @@ static void why_time(const struct why *why, int64_t time_ns)
 	       why_span(why_between(why->first_ns, time_ns), span));
 }
 
-static const char *why_hold_name(const struct why *why, unsigned barrier,
-				 unsigned bit, char *text)
+static const char *why_hold_name(const struct why *why, unsigned barrier, unsigned bit, char *text)
 {
-	return trace_view_hold(why->view, why->session->plan, barrier, bit,
-			       text);
+	return trace_view_hold(why->view, why->session->plan, barrier, bit, text);
 }
 
 /* ------------------------------------------------------------------- holds */
 
-static void why_arm(struct why *why, unsigned barrier, uint32_t bits,
-		    int64_t now_ns)
+static void why_arm(struct why *why, unsigned barrier, uint32_t bits, int64_t now_ns)
 {
 	uint32_t fresh = bits & ~why->held[barrier];
 
@@ -155,8 +146,8 @@ static void why_arm(struct why *why, unsigned barrier, uint32_t bits,
 	why->held[barrier] = bits;
 }
 
-static void why_compare(struct why_longest *longest, unsigned barrier,
-			unsigned bit, int64_t span_ns, const char *event)
+static void why_compare(struct why_longest *longest, unsigned barrier, unsigned bit,
+			int64_t span_ns, const char *event)
 {
 	if (longest->found && span_ns <= longest->span_ns)
 		return;
@@ -167,13 +158,12 @@ static void why_compare(struct why_longest *longest, unsigned barrier,
 		.bit = bit,
 		.span_ns = span_ns,
 	};
-	snprintf(longest->event, sizeof(longest->event), "%s",
-		 event ? event : "");
+	snprintf(longest->event, sizeof(longest->event), "%s", event ? event : "");
 }
 
 /* A bit is released, or the trace ends (`event` is NULL). */
-static void why_held(struct why *why, unsigned barrier, unsigned i,
-		     int64_t now_ns, const char *event)
+static void why_held(struct why *why, unsigned barrier, unsigned i, int64_t now_ns,
+		     const char *event)
 {
 	struct why_bit *bit = &why->bit[barrier][i];
 	int64_t span_ns = why_between(bit->since_ns, now_ns);
@@ -186,8 +176,7 @@ static void why_held(struct why *why, unsigned barrier, unsigned i,
 }
 
 /* The part's bit, by its name in the dictionary. */
-static uint32_t why_bit_of(const struct why *why, unsigned barrier,
-			   const char *part)
+static uint32_t why_bit_of(const struct why *why, unsigned barrier, const char *part)
 {
 	char text[TRACE_NAME];
 	size_t length = strlen(part);
@@ -201,27 +190,24 @@ static uint32_t why_bit_of(const struct why *why, unsigned barrier,
 	return 0;
 }
 
-static void why_on_hold(struct why *why,
-			const struct nopal_trace_record *record)
+static void why_on_hold(struct why *why, const struct nopal_trace_record *record)
 {
 	char bits[TRACE_TEXT];
 
 	why_arm(why, record->number, (uint32_t)record->b, record->time_ns);
 	why_time(why, record->time_ns);
 	printf("%s waits for %s\n", trace_view_barrier(record->number),
-	       trace_view_holds(why->view, why->session->plan, record->number,
-				(uint32_t)record->b, bits));
+	       trace_view_holds(why->view, why->session->plan, record->number, (uint32_t)record->b,
+				bits));
 }
 
-static void why_on_release(struct why *why,
-			   const struct nopal_trace_record *record)
+static void why_on_release(struct why *why, const struct nopal_trace_record *record)
 {
 	char part[TRACE_NAME], event[TRACE_NAME], span[SPAN_TEXT];
 	char bits[TRACE_TEXT];
 	unsigned barrier = record->number;
 	uint32_t left = (uint32_t)record->b, freed;
-	const char *who = trace_view_part(why->view, why->session->plan,
-					  record->part, part);
+	const char *who = trace_view_part(why->view, why->session->plan, record->part, part);
 	const char *name;
 
 	name = trace_view_during(why->view, why->session, record, event);
@@ -235,35 +221,28 @@ static void why_on_release(struct why *why,
 	for (unsigned i = 0; i < BITS; i++)
 		if (freed >> i & 1) {
 			why_held(why, barrier, i, record->time_ns, name);
-			why_span(why_between(why->bit[barrier][i].since_ns,
-					     record->time_ns),
-				 span);
+			why_span(why_between(why->bit[barrier][i].since_ns, record->time_ns), span);
 		}
 	why_time(why, record->time_ns);
-	printf("%s released by %s after %s, in %s; left: %s\n",
-	       trace_view_barrier(barrier), who, span, name,
-	       trace_view_holds(why->view, why->session->plan, barrier, left,
-				bits));
+	printf("%s released by %s after %s, in %s; left: %s\n", trace_view_barrier(barrier), who,
+	       span, name, trace_view_holds(why->view, why->session->plan, barrier, left, bits));
 }
 
 /* -------------------------------------------------------------------- life */
 
-static void why_on_depart(struct why *why,
-			  const struct nopal_trace_record *record)
+static void why_on_depart(struct why *why, const struct nopal_trace_record *record)
 {
 	char name[TRACE_NAME];
 
 	why_time(why, record->time_ns);
 	printf("%s departs%s, packet %llu\n",
-	       trace_view_kind(why->view, why->session->plan, record->number,
-			       name),
+	       trace_view_kind(why->view, why->session->plan, record->number, name),
 	       why->departures ? " again" : "", (unsigned long long)record->b);
 	why->departures++;
 	why->departed_ns = record->time_ns;
 }
 
-static void why_on_other(struct why *why,
-			 const struct nopal_trace_record *record)
+static void why_on_other(struct why *why, const struct nopal_trace_record *record)
 {
 	struct trace_fields fields;
 
@@ -275,17 +254,14 @@ static void why_on_other(struct why *why,
 		printf("%s arrives, packet %llu\n", fields.field[0].text,
 		       (unsigned long long)record->b);
 	else if (record->what == NOPAL_TRACED_DELIVER)
-		printf("delivered, %llu bytes\n",
-		       (unsigned long long)record->b);
+		printf("delivered, %llu bytes\n", (unsigned long long)record->b);
 	else if (record->what == NOPAL_TRACED_NOTE)
-		printf("note: %s, by %s\n", fields.field[0].text,
-		       fields.field[1].text);
+		printf("note: %s, by %s\n", fields.field[0].text, fields.field[1].text);
 	else
 		puts("freed");
 }
 
-static void why_on_record(struct why *why,
-			  const struct nopal_trace_record *record)
+static void why_on_record(struct why *why, const struct nopal_trace_record *record)
 {
 	bool barrier = record->number < NOPAL_BARRIERS;
 
@@ -311,13 +287,12 @@ static void why_live(struct why *why)
 	struct trace_session *session;
 	int64_t last_ns = 0;
 
-	printf("segment %llu of s%u (%08x, %s)\n\n",
-	       (unsigned long long)why->number, why->session->number,
-	       why->session->id, why->session->opener ? "opener" : "listener");
+	printf("segment %llu of s%u (%08x, %s)\n\n", (unsigned long long)why->number,
+	       why->session->number, why->session->id,
+	       why->session->opener ? "opener" : "listener");
 	while (trace_view_next(why->view, &record, &session)) {
 		last_ns = record.time_ns;
-		if (session == why->session &&
-		    why_subject(&record) == why->number)
+		if (session == why->session && why_subject(&record) == why->number)
 			why_on_record(why, &record);
 	}
 	if (!why->freed)
@@ -348,25 +323,20 @@ static void why_totals(const struct why *why)
 
 			if (!bit->times)
 				continue;
-			printf("%-10s  %12s  %5u  %s%s\n",
-			       trace_view_barrier(barrier),
+			printf("%-10s  %12s  %5u  %s%s\n", trace_view_barrier(barrier),
 			       why_span(bit->total_ns, span), bit->times,
 			       why_hold_name(why, barrier, i, name),
-			       !why->freed && why->held[barrier] >> i & 1
-				       ? " (still holds)"
-				       : "");
+			       !why->freed && why->held[barrier] >> i & 1 ? " (still holds)" : "");
 		}
 }
 
-static void why_name(const struct why *why, const char *title,
-		     const struct why_longest *longest)
+static void why_name(const struct why *why, const char *title, const struct why_longest *longest)
 {
 	char name[TRACE_NAME], span[SPAN_TEXT];
 
 	printf("%s: %s; it held %s for %s, ", title,
 	       why_hold_name(why, longest->barrier, longest->bit, name),
-	       trace_view_barrier(longest->barrier),
-	       why_span(longest->span_ns, span));
+	       trace_view_barrier(longest->barrier), why_span(longest->span_ns, span));
 	if (longest->still)
 		puts("and still holds at the end of the trace");
 	else
@@ -377,8 +347,7 @@ static void why_sum_up(const struct why *why)
 {
 	if (!why->longest.found) {
 		puts(why->events ? "\nnobody held it"
-				 : "\nholds are not in this trace: it has "
-				   "packets alone");
+				 : "\nholds are not in this trace: it has packets alone");
 		return;
 	}
 	why_totals(why);
@@ -428,13 +397,10 @@ static enum tool_exit why_run(const struct tool_call *call)
 const struct tool tool_why = {
 	.name = "why",
 	.words = "FILE SEGMENT",
-	.summary = "the life of a segment: who held it, how long, what "
-		   "released it",
-	.help = "SEGMENT is a number as `nopal trace FILE` shows it; messages "
-		"work too.  Without\n--session it is looked for in the "
-		"sessions "
-		"in the order of the file.  The trace must\nhave events, not "
-		"packets alone, for holds to be told.\n\n"
+	.summary = "the life of a segment: who held it, how long, what released it",
+	.help = "SEGMENT is a number as `nopal trace FILE` shows it; messages work too.  "
+		"Without\n--session it is looked for in the sessions in the order of the file.  "
+		"The trace must\nhave events, not packets alone, for holds to be told.\n\n"
 		"  nopal why run.trace 17\n"
 		"  nopal why run.trace 17 --session 2\n",
 	.least_words = 2,

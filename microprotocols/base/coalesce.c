@@ -57,20 +57,16 @@ struct coalesce {
 
 static enum nopal_verdict coalesce_break(struct nopal_session *session)
 {
-	nopal_session_break(session, NOPAL_RESOURCE,
-			    "no segment could be made of messages");
+	nopal_session_break(session, NOPAL_RESOURCE, "no segment could be made of messages");
 	return NOPAL_STOP;
 }
 
 /* A segment whose fate is that of all messages in it. */
-static struct nopal_segment *coalesce_segment(struct nopal_session *session,
-					      struct coalesce *self)
+static struct nopal_segment *coalesce_segment(struct nopal_session *session, struct coalesce *self)
 {
 	struct nopal_writer *writer = &self->writer;
-	struct nopal_body body = { self->buffer, writer->start,
-				   nopal_written(writer) };
-	struct nopal_message *message =
-		nopal_message_find(session, self->message[0]);
+	struct nopal_body body = { self->buffer, writer->start, nopal_written(writer) };
+	struct nopal_message *message = nopal_message_find(session, self->message[0]);
 	struct nopal_segment *segment = NULL;
 
 	self->buffer = NULL;
@@ -87,8 +83,7 @@ static struct nopal_segment *coalesce_segment(struct nopal_session *session,
 }
 
 /* Ends the segment that is being filled.  Its messages are cut before it goes:
- * the list may be filled anew while it does.  NULL: nothing to send, or the
- * session is broken. */
+ * the list may be filled anew while it does.  NULL: nothing to send, or the session is broken. */
 static struct nopal_segment *coalesce_end(struct nopal_session *session,
 					  const struct nopal_part *part)
 {
@@ -104,8 +99,7 @@ static struct nopal_segment *coalesce_end(struct nopal_session *session,
 	if (!segment)
 		coalesce_break(session);
 	for (uint32_t i = 0; segment && i < count; i++) {
-		struct nopal_message *message =
-			nopal_message_find(session, self->message[i]);
+		struct nopal_message *message = nopal_message_find(session, self->message[i]);
 
 		if (message)
 			nopal_message_is_cut(session, message);
@@ -113,8 +107,7 @@ static struct nopal_segment *coalesce_end(struct nopal_session *session,
 	return segment;
 }
 
-static void coalesce_flush(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void coalesce_flush(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct nopal_segment *segment = coalesce_end(session, part);
 
@@ -122,8 +115,7 @@ static void coalesce_flush(struct nopal_session *session,
 		nopal_raise_SEGMENT_FROM_USER(session, segment);
 }
 
-static void coalesce_when_flush(struct nopal_session *session,
-				const struct nopal_part *part)
+static void coalesce_when_flush(struct nopal_session *session, const struct nopal_part *part)
 {
 	coalesce_flush(session, part);
 }
@@ -137,14 +129,12 @@ static uint32_t coalesce_length_bytes(uint64_t length)
 	return bytes;
 }
 
-/* A segment for what the path takes, or for a message that is longer: that one leaves
- * as the network carries it. */
-static bool coalesce_prepare(struct nopal_session *session,
-			     struct coalesce *self,
+/* A segment for what the path takes, or for a message that is longer: that one leaves as the
+ * network carries it. */
+static bool coalesce_prepare(struct nopal_session *session, struct coalesce *self,
 			     const struct nopal_message *message)
 {
-	uint64_t alone =
-		coalesce_length_bytes(message->length) + message->length;
+	uint64_t alone = coalesce_length_bytes(message->length) + message->length;
 	uint32_t room = nopal_body_limit(session);
 
 	if (self->buffer)
@@ -161,13 +151,11 @@ static bool coalesce_prepare(struct nopal_session *session,
 }
 
 /* May it share a segment with those that are there? */
-static bool coalesce_suits(struct nopal_session *session,
-			   const struct nopal_part *part,
+static bool coalesce_suits(struct nopal_session *session, const struct nopal_part *part,
 			   const struct nopal_message *message)
 {
 	const struct coalesce *self = nopal_state(session, part);
-	const struct nopal_message *first =
-		nopal_message_find(session, self->message[0]);
+	const struct nopal_message *first = nopal_message_find(session, self->message[0]);
 
 	return first && nopal_message_is_like(session, first, message) &&
 	       nopal_get(first, part, COALESCE_COMPRESSED) ==
@@ -175,8 +163,7 @@ static bool coalesce_suits(struct nopal_session *session,
 }
 
 /* Adds the message whole or not at all. */
-static bool coalesce_add(struct nopal_session *session,
-			 const struct nopal_part *part,
+static bool coalesce_add(struct nopal_session *session, const struct nopal_part *part,
 			 const struct nopal_message *message)
 {
 	struct coalesce *self = nopal_state(session, part);
@@ -202,18 +189,16 @@ static enum nopal_verdict coalesce_on_from_user(struct nopal_session *session,
 	struct coalesce *self = nopal_state(session, part);
 	struct nopal_segment *full = NULL;
 
-	/* The message has its number: it takes its place before the full
-	 * segment goes, for its going may send more. */
-	if (!coalesce_prepare(session, self, message) ||
-	    !coalesce_add(session, part, message)) {
+	/* The message has its number: it takes its place before the full segment goes, for its
+	 * going may send more. */
+	if (!coalesce_prepare(session, self, message) || !coalesce_add(session, part, message)) {
 		full = coalesce_end(session, part);
 		if (!coalesce_prepare(session, self, message) ||
 		    !coalesce_add(session, part, message))
 			return coalesce_break(session);
 	}
 	if (set->delay_ns && self->count == 1)
-		nopal_timer_start(session, part, COALESCE_FLUSH,
-				  session->now_ns + set->delay_ns);
+		nopal_timer_start(session, part, COALESCE_FLUSH, session->now_ns + set->delay_ns);
 	if (full)
 		nopal_raise_SEGMENT_FROM_USER(session, full);
 	return NOPAL_CONTINUE;
@@ -249,13 +234,11 @@ static uint64_t coalesce_count(struct nopal_reader reader)
 	return nopal_read_complete(&reader) ? count : 0;
 }
 
-static bool coalesce_deliver(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     const struct nopal_segment *segment,
-			     struct nopal_body body, uint64_t number)
+static bool coalesce_deliver(struct nopal_session *session, const struct nopal_part *part,
+			     const struct nopal_segment *segment, struct nopal_body body,
+			     uint64_t number)
 {
-	struct nopal_message *message =
-		nopal_message_arriving(session, segment);
+	struct nopal_message *message = nopal_message_arriving(session, segment);
 
 	if (!message)
 		return false;
@@ -284,18 +267,14 @@ static enum nopal_verdict coalesce_on_verified(struct nopal_session *session,
 
 		body.length = (uint32_t)nopal_read_varint(&reader);
 		body.bytes = nopal_read_bytes(&reader, body.length);
-		kept = coalesce_deliver(session, part, segment, body,
-					number + i) &&
-		       kept;
+		kept = coalesce_deliver(session, part, segment, body, number + i) && kept;
 	}
 	if (!kept && nopal_shared(session, part, COALESCE_UNMET))
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room for a message that arrived");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
 	return count && kept ? NOPAL_CONTINUE : NOPAL_STOP;
 }
 
-static void coalesce_close(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void coalesce_close(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct coalesce *self = nopal_state(session, part);
 
@@ -303,8 +282,7 @@ static void coalesce_close(struct nopal_session *session,
 }
 
 /* What is left of a body behind the length of the message that fills it. */
-static uint64_t coalesce_message_limit(const void *parameters,
-				       uint32_t body_bytes)
+static uint64_t coalesce_message_limit(const void *parameters, uint32_t body_bytes)
 {
 	uint32_t length_bytes = coalesce_length_bytes(body_bytes);
 
@@ -342,51 +320,40 @@ const struct nopal_microprotocol nopal_coalesce = {
 	.name = "coalesce",
 	.family = "base",
 	.summary = "several small messages in one segment",
-	.provides = (const struct nopal_role[]){ { "message_segments", true },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "message_numbers", "messages of one segment are told "
-					     "apart by their numbers" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-		  .because = "a message is no longer than a segment" },
-		{ NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-		  .because = "messages share a segment, and so the attributes "
-			     "of the first of them" }),
+	.provides = (const struct nopal_role[]){ { "message_segments", true }, { 0 } },
+	.needs = (const struct nopal_relation[]){ { "message_numbers",
+						    "messages of one segment are told "
+						    "apart by their numbers" },
+						  { 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+				     .because = "a message is no longer than a segment" },
+				   { NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+				     .because = "messages share a segment, and so the attributes "
+						"of the first of them" }),
 	.parameters_size = sizeof(struct coalesce_parameters),
 	.parameters = coalesce_table,
 	.attributes =
 		(const struct nopal_attribute[]){
-			[COALESCE_MESSAGE] = { .name = "message_number",
-					       .access = NOPAL_READ },
+			[COALESCE_MESSAGE] = { .name = "message_number", .access = NOPAL_READ },
 			[COALESCE_FIRST] = { .name = "order_first",
 					     .access = NOPAL_WRITE,
-					     .doc = "first number that the "
-						    "message covers" },
+					     .doc = "first number that the message covers" },
 			[COALESCE_NEXT] = { .name = "order_next",
 					    .access = NOPAL_WRITE,
-					    .doc = "one past the last number "
-						   "that it covers" },
+					    .doc = "one past the last number that it covers" },
 			[COALESCE_COMPRESSED] = { .name = "compressed",
-						  .access =
-							  NOPAL_READ_OPTIONAL },
+						  .access = NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[COALESCE_UNMET] = { "reliability_unmet",
-					     NOPAL_READ_OPTIONAL, 0,
-					     "1: a message that cannot be kept "
-					     "breaks the session" },
+			[COALESCE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+					     "1: a message that cannot be kept breaks the session" },
 			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[COALESCE_FLUSH] = { "flush", coalesce_when_flush },
-			{ 0 } },
+	.timers = (const struct nopal_timer[]){ [COALESCE_FLUSH] = { "flush", coalesce_when_flush },
+						{ 0 } },
 	.bindings = coalesce_bindings,
-	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN",
+					 NULL },
 	.state_size = sizeof(struct coalesce),
 	.message_limit = coalesce_message_limit,
 	.close = coalesce_close,

@@ -40,8 +40,7 @@ static enum nopal_verdict fixed_size_on_from_user(struct nopal_session *session,
 
 	(void)part;
 	if (message->length <= nopal_body_most(session))
-		segment = nopal_segment_cut(session, message, 0,
-					    (uint32_t)message->length);
+		segment = nopal_segment_cut(session, message, 0, (uint32_t)message->length);
 	if (!segment) {
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no segment could be made of a message");
@@ -52,17 +51,13 @@ static enum nopal_verdict fixed_size_on_from_user(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Where the message stands in the order: by message numbers, else by segment
- * numbers. */
-static void fixed_size_place(const struct nopal_part *part,
-			     struct nopal_message *message)
+/* Where the message stands in the order: by message numbers, else by segment numbers. */
+static void fixed_size_place(const struct nopal_part *part, struct nopal_message *message)
 {
 	uint64_t first = nopal_get(message, part,
-				   nopal_has(part, FIXED_SIZE_MESSAGE)
-					   ? FIXED_SIZE_MESSAGE
-					   : FIXED_SIZE_SEGMENT);
-	bool numbered = nopal_has(part, FIXED_SIZE_MESSAGE) ||
-			nopal_has(part, FIXED_SIZE_SEGMENT);
+				   nopal_has(part, FIXED_SIZE_MESSAGE) ? FIXED_SIZE_MESSAGE
+								       : FIXED_SIZE_SEGMENT);
+	bool numbered = nopal_has(part, FIXED_SIZE_MESSAGE) || nopal_has(part, FIXED_SIZE_SEGMENT);
 
 	nopal_set(message, part, FIXED_SIZE_FIRST, first);
 	nopal_set(message, part, FIXED_SIZE_NEXT, numbered ? first + 1 : 0);
@@ -75,8 +70,7 @@ static enum nopal_verdict fixed_size_unkept(struct nopal_session *session,
 	if (message)
 		nopal_message_discard(session, message);
 	if (nopal_shared(session, part, FIXED_SIZE_UNMET))
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room for a message that arrived");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
 	return NOPAL_STOP;
 }
 
@@ -119,38 +113,30 @@ const struct nopal_microprotocol nopal_fixed_size = {
 	.family = "base",
 	.whole = true,
 	.summary = "one segment for each message",
-	.provides = (const struct nopal_role[]){ { "message_segments", true },
-						 { 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-		  .because = "a message is no longer than a segment" }),
+	.provides = (const struct nopal_role[]){ { "message_segments", true }, { 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+				     .because = "a message is no longer than a segment" }),
 	.parameters_size = sizeof(struct fixed_size_parameters),
 	.parameters = fixed_size_table,
 	.attributes =
 		(const struct nopal_attribute[]){
 			[FIXED_SIZE_MESSAGE] = { .name = "message_number",
-						 .access =
-							 NOPAL_READ_OPTIONAL },
+						 .access = NOPAL_READ_OPTIONAL },
 			[FIXED_SIZE_SEGMENT] = { .name = "segment_number",
-						 .access =
-							 NOPAL_READ_OPTIONAL },
+						 .access = NOPAL_READ_OPTIONAL },
 			[FIXED_SIZE_FIRST] = { .name = "order_first",
 					       .access = NOPAL_WRITE,
-					       .doc = "first number that the "
-						      "message covers" },
+					       .doc = "first number that the message covers" },
 			[FIXED_SIZE_NEXT] = { .name = "order_next",
 					      .access = NOPAL_WRITE,
-					      .doc = "one past the last number "
-						     "that it covers" },
+					      .doc = "one past the last number that it covers" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[FIXED_SIZE_UNMET] = { "reliability_unmet",
-					       NOPAL_READ_OPTIONAL, 0,
-					       "1: a segment that cannot be "
-					       "kept breaks the session" },
+			[FIXED_SIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+					       "1: a segment that cannot be kept breaks the session" },
 			{ 0 } },
 	.bindings = fixed_size_bindings,
-	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN",
+					 NULL },
 };

@@ -29,8 +29,6 @@ const struct nopal_microprotocol nopal_four_tuple = {
 			{ "address_demux", true },
 			{ 0 },
 		},
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "addresses are those of datagrams" },
-			{ 0 } },
+	.needs = (const struct nopal_relation[]){ { "network", "addresses are those of datagrams" },
+						  { 0 } },
 };

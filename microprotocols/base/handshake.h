@@ -22,13 +22,11 @@ enum {
 	HANDSHAKE_NUMBER_BYTES = 4,
 	HANDSHAKE_COOKIE_BYTES = 8,
 	HANDSHAKE_ID_BYTES = 4,
-	HANDSHAKE_FIELDS_BYTES =
-		8 + 4 + 1 + 1 + 8, /* of connect, after the text */
+	HANDSHAKE_FIELDS_BYTES = 8 + 4 + 1 + 1 + 8, /* of connect, after the text */
 	HANDSHAKE_ACCEPT_BYTES = 8 + 4 + 4,
 	HANDSHAKE_CLOSE_BYTES = 8 + 1,
-	/* With the runtime's 21 bytes of head a datagram of 1200, as QUIC's
-	 * first (RFC 9000, section 14.1): more than any reply, less than any
-	 * path's MTU. */
+	/* With the runtime's 21 bytes of head a datagram of 1200, as QUIC's first (RFC 9000,
+	 * section 14.1): more than any reply, less than any path's MTU. */
 	HANDSHAKE_CONNECT_BYTES = 1200 - 21,
 	/* Flag of close: its sender has seen the other's close.  Of close_ack:
 	 * its sender's own close is acknowledged. */
@@ -49,10 +47,9 @@ struct handshake_accept {
 	uint64_t nonce, id, initial;
 };
 
-/* `*ret_known` is what is before the cookie: what both sides know alike.  Its last
- * bytes are the offers. */
-static inline bool handshake_read_connect(struct nopal_reader reader,
-					  uint32_t offer_bytes,
+/* `*ret_known` is what is before the cookie: what both sides know alike.  Its last bytes are the
+ * offers. */
+static inline bool handshake_read_connect(struct nopal_reader reader, uint32_t offer_bytes,
 					  struct handshake_connect *ret_connect,
 					  struct nopal_reader *ret_known)
 {
@@ -71,8 +68,7 @@ static inline bool handshake_read_connect(struct nopal_reader reader,
 	read.cookie = nopal_read(&reader, HANDSHAKE_COOKIE_BYTES);
 	while (nopal_read_left(&reader))
 		zeros |= nopal_read(&reader, 1);
-	if (!nopal_read_complete(&reader) || zeros || !read.initial ||
-	    read.cookie_given > 1 ||
+	if (!nopal_read_complete(&reader) || zeros || !read.initial || read.cookie_given > 1 ||
 	    (!read.cookie_given && (read.cookie_epoch || read.cookie)))
 		return false;
 	*ret_connect = read;
@@ -81,10 +77,9 @@ static inline bool handshake_read_connect(struct nopal_reader reader,
 }
 
 /* Up to the offers, which are so many bytes; a text that is too long is cut. */
-static inline void
-handshake_write_known(struct nopal_writer *writer, const char *text,
-		      uint32_t offer_bytes,
-		      const struct handshake_connect *connect)
+static inline void handshake_write_known(struct nopal_writer *writer, const char *text,
+					 uint32_t offer_bytes,
+					 const struct handshake_connect *connect)
 {
 	size_t room = (size_t)(writer->end - writer->at);
 	size_t others = HANDSHAKE_FIELDS_BYTES + 1 + offer_bytes;
@@ -97,9 +92,8 @@ handshake_write_known(struct nopal_writer *writer, const char *text,
 }
 
 /* Behind the offers, to the writer's end. */
-static inline void
-handshake_write_proof(struct nopal_writer *writer,
-		      const struct handshake_connect *connect)
+static inline void handshake_write_proof(struct nopal_writer *writer,
+					 const struct handshake_connect *connect)
 {
 	nopal_write(writer, connect->cookie_given, 1);
 	nopal_write(writer, connect->cookie_epoch, 1);
@@ -108,36 +102,32 @@ handshake_write_proof(struct nopal_writer *writer,
 		nopal_write(writer, 0, 1);
 }
 
-/* A listener without state: epochs of its clock, and the cookie that proves the
- * address of whoever shows it. */
+/* A listener without state: epochs of its clock, and the cookie that proves the address of whoever
+ * shows it. */
 static inline uint64_t handshake_epoch(const struct nopal_request *request)
 {
 	return (uint64_t)(request->now_ns / HANDSHAKE_EPOCH_NS);
 }
 
 /* `ours`: 0, or the nonce of the one session for which the cookie is made. */
-static inline uint64_t handshake_cookie(const struct nopal_request *request,
-					uint64_t epoch, uint64_t ours,
-					const struct handshake_connect *connect)
+static inline uint64_t handshake_cookie(const struct nopal_request *request, uint64_t epoch,
+					uint64_t ours, const struct handshake_connect *connect)
 {
 	uint64_t theirs = connect->nonce + connect->initial * HANDSHAKE_SPREAD;
 
-	return nopal_request_mac(request, epoch,
-				 theirs + ours * HANDSHAKE_SPREAD);
+	return nopal_request_mac(request, epoch, theirs + ours * HANDSHAKE_SPREAD);
 }
 
-/* Good in the epoch in which it was given and in the next.  One word is
- * compared at once: the time tells nothing of where it differs. */
-static inline bool handshake_proven(const struct nopal_request *request,
-				    uint64_t ours,
+/* Good in the epoch in which it was given and in the next.  One word is compared at once: the time
+ * tells nothing of where it differs. */
+static inline bool handshake_proven(const struct nopal_request *request, uint64_t ours,
 				    const struct handshake_connect *connect)
 {
 	uint64_t now = handshake_epoch(request);
 	uint64_t age = (uint8_t)(now - connect->cookie_epoch);
 
 	return connect->cookie_given && age <= 1 && age <= now &&
-	       (connect->cookie ^
-		handshake_cookie(request, now - age, ours, connect)) == 0;
+	       (connect->cookie ^ handshake_cookie(request, now - age, ours, connect)) == 0;
 }
 
 static inline bool handshake_read_cookie(struct nopal_reader reader,
@@ -151,9 +141,8 @@ static inline bool handshake_read_cookie(struct nopal_reader reader,
 	return nopal_read_complete(&reader) && type == HANDSHAKE_REPLY_COOKIE;
 }
 
-static inline void
-handshake_write_cookie(struct nopal_writer *writer,
-		       const struct handshake_connect *connect)
+static inline void handshake_write_cookie(struct nopal_writer *writer,
+					  const struct handshake_connect *connect)
 {
 	nopal_write(writer, HANDSHAKE_REPLY_COOKIE, 1);
 	nopal_write(writer, connect->nonce, HANDSHAKE_NONCE_BYTES);
@@ -162,49 +151,46 @@ handshake_write_cookie(struct nopal_writer *writer,
 }
 
 /* The answer to who has not proven its address yet. */
-static inline enum nopal_admission_verdict
-handshake_prove(const struct nopal_request *request, uint64_t ours,
-		struct handshake_connect *connect, struct nopal_writer *reply)
+static inline enum nopal_admission_verdict handshake_prove(const struct nopal_request *request,
+							   uint64_t ours,
+							   struct handshake_connect *connect,
+							   struct nopal_writer *reply)
 {
 	if (handshake_proven(request, ours, connect))
 		return NOPAL_ADMIT_ACCEPT;
 	connect->cookie_epoch = handshake_epoch(request);
-	connect->cookie =
-		handshake_cookie(request, connect->cookie_epoch, ours, connect);
+	connect->cookie = handshake_cookie(request, connect->cookie_epoch, ours, connect);
 	handshake_write_cookie(reply, connect);
 	return reply->full ? NOPAL_ADMIT_DROP : NOPAL_ADMIT_REPLY;
 }
 
 /* A listener's word on a request, before it has any state. */
-static inline enum nopal_admission_verdict
-handshake_admit(const struct nopal_part *part, struct nopal_request *request,
-		struct nopal_writer *reply)
+static inline enum nopal_admission_verdict handshake_admit(const struct nopal_part *part,
+							   struct nopal_request *request,
+							   struct nopal_writer *reply)
 {
 	struct handshake_connect connect;
 	struct nopal_reader known;
 
 	(void)part;
-	if (!handshake_read_connect(request->body, request->offer_bytes,
-				    &connect, &known))
+	if (!handshake_read_connect(request->body, request->offer_bytes, &connect, &known))
 		return NOPAL_ADMIT_DROP;
 	return handshake_prove(request, 0, &connect, reply);
 }
 
-/* Of two that ask each other, the one with the larger nonce goes on asking, and the
- * other one answers.  Equal ones are drawn anew, at both sides.  `*ret_stays`: it is
- * we who ask. */
-static inline enum nopal_admission_verdict
-handshake_meet(struct nopal_session *session,
-	       const struct nopal_request *request,
-	       struct handshake_connect *ours, struct nopal_writer *reply,
-	       bool *ret_stays)
+/* Of two that ask each other, the one with the larger nonce goes on asking, and the other one
+ * answers.  Equal ones are drawn anew, at both sides.  `*ret_stays`: it is we who ask. */
+static inline enum nopal_admission_verdict handshake_meet(struct nopal_session *session,
+							  const struct nopal_request *request,
+							  struct handshake_connect *ours,
+							  struct nopal_writer *reply,
+							  bool *ret_stays)
 {
 	struct handshake_connect theirs;
 	struct nopal_reader known;
 
 	*ret_stays = false;
-	if (!handshake_read_connect(request->body, request->offer_bytes,
-				    &theirs, &known))
+	if (!handshake_read_connect(request->body, request->offer_bytes, &theirs, &known))
 		return NOPAL_ADMIT_DROP;
 	if (theirs.nonce > ours->nonce)
 		return handshake_prove(request, ours->nonce, &theirs, reply);
@@ -218,8 +204,7 @@ handshake_meet(struct nopal_session *session,
 }
 
 /* `*ret_offers` begins at the offers. */
-static inline bool handshake_read_accept(struct nopal_reader reader,
-					 uint32_t offer_bytes,
+static inline bool handshake_read_accept(struct nopal_reader reader, uint32_t offer_bytes,
 					 struct handshake_accept *ret_accept,
 					 struct nopal_reader *ret_offers)
 {
@@ -228,8 +213,7 @@ static inline bool handshake_read_accept(struct nopal_reader reader,
 	ret_accept->initial = nopal_read(&reader, HANDSHAKE_NUMBER_BYTES);
 	*ret_offers = reader;
 	nopal_read_bytes(&reader, offer_bytes);
-	return nopal_read_complete(&reader) && ret_accept->id &&
-	       ret_accept->initial;
+	return nopal_read_complete(&reader) && ret_accept->id && ret_accept->initial;
 }
 
 static inline void handshake_write_accept(struct nopal_writer *writer,
@@ -240,8 +224,8 @@ static inline void handshake_write_accept(struct nopal_writer *writer,
 	nopal_write(writer, accept->initial, HANDSHAKE_NUMBER_BYTES);
 }
 
-static inline bool handshake_read_close(struct nopal_reader reader,
-					uint64_t *ret_nonce, bool *ret_known)
+static inline bool handshake_read_close(struct nopal_reader reader, uint64_t *ret_nonce,
+					bool *ret_known)
 {
 	uint64_t flags;
 

@@ -5,8 +5,8 @@
  *   request   all of connect before the cookie; it ends with the opener's offers
  *   answer    accept; it ends with the listener's
  *
- * Both are the same however often they are sent, and so both sides can show them,
- * byte by byte, to the parts whose offers they hold.
+ * Both are the same however often they are sent, and so both sides can show them, byte by byte, to
+ * the parts whose offers they hold.
  */
 #ifndef NOPAL_HANDSHAKE_OFFERS_H
 #define NOPAL_HANDSHAKE_OFFERS_H
@@ -14,20 +14,17 @@
 #include "handshake.h"
 
 /* Of connect, whose kind in the part's table is `kind`. */
-static inline uint32_t
-handshake_connect_bytes(const struct nopal_session *session,
-			const struct nopal_part *part, unsigned kind)
+static inline uint32_t handshake_connect_bytes(const struct nopal_session *session,
+					       const struct nopal_part *part, unsigned kind)
 {
 	uint32_t limit = nopal_control_limit(session, part, kind);
 
-	return limit < HANDSHAKE_CONNECT_BYTES ? limit
-					       : HANDSHAKE_CONNECT_BYTES;
+	return limit < HANDSHAKE_CONNECT_BYTES ? limit : HANDSHAKE_CONNECT_BYTES;
 }
 
-static inline void
-handshake_write_request(struct nopal_session *session,
-			struct nopal_writer *writer,
-			const struct handshake_connect *connect)
+static inline void handshake_write_request(struct nopal_session *session,
+					   struct nopal_writer *writer,
+					   const struct handshake_connect *connect)
 {
 	handshake_write_known(writer, nopal_session_composition(session),
 			      nopal_offers_bytes(session), connect);
@@ -42,10 +39,9 @@ static inline void handshake_write_answer(struct nopal_session *session,
 	nopal_offers_write(session, writer);
 }
 
-/* At the listener, which has read the request and is about to send the answer.
- * False: a part does not take what the opener offers. */
-static inline bool handshake_answer(struct nopal_session *session,
-				    struct nopal_reader request,
+/* At the listener, which has read the request and is about to send the answer. False: a part does
+ * not take what the opener offers. */
+static inline bool handshake_answer(struct nopal_session *session, struct nopal_reader request,
 				    const struct handshake_accept *accept)
 {
 	uint8_t answer[HANDSHAKE_ACCEPT_BYTES + NOPAL_OFFERS_MOST];
@@ -65,8 +61,7 @@ static inline bool handshake_answer(struct nopal_session *session,
 }
 
 /* At the opener, whose requests had this many bytes; the answer's offers are read. */
-static inline bool handshake_answered(struct nopal_session *session,
-				      uint32_t request_bytes,
+static inline bool handshake_answered(struct nopal_session *session, uint32_t request_bytes,
 				      const struct handshake_connect *connect,
 				      const struct nopal_segment *answer)
 {

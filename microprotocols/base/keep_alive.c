@@ -33,8 +33,8 @@ struct keep_alive {
 	bool asked;	  /* an answer is due at the end of the turn */
 };
 
-static void keep_alive_send(struct nopal_session *session,
-			    const struct nopal_part *part, unsigned kind)
+static void keep_alive_send(struct nopal_session *session, const struct nopal_part *part,
+			    unsigned kind)
 {
 	struct nopal_segment *segment = nopal_control_bare(session, part, kind);
 
@@ -42,8 +42,8 @@ static void keep_alive_send(struct nopal_session *session,
 		nopal_control_send(session, segment, 0);
 }
 
-/* The next look: when the silence could be long enough for a probe, else when
- * the next probe is due, and never after the end of patience. */
+/* The next look: when the silence could be long enough for a probe, else when the next probe is
+ * due, and never after the end of patience. */
 static int64_t keep_alive_next(const struct nopal_session *session,
 			       const struct keep_alive_parameters *set,
 			       const struct keep_alive *self)
@@ -58,24 +58,21 @@ static int64_t keep_alive_next(const struct nopal_session *session,
 	return next < last ? next : last;
 }
 
-static void keep_alive_when_check(struct nopal_session *session,
-				  const struct nopal_part *part)
+static void keep_alive_when_check(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct keep_alive_parameters *set = nopal_parameters(part);
 	struct keep_alive *self = nopal_state(session, part);
 	int64_t silence_ns = session->now_ns - self->heard_ns;
 
 	if (silence_ns >= set->timeout_ns) {
-		nopal_session_break(session, NOPAL_PEER_LOST,
-				    "nothing was heard from the peer");
+		nopal_session_break(session, NOPAL_PEER_LOST, "nothing was heard from the peer");
 		return;
 	}
 	if (silence_ns >= set->interval_ns) {
 		keep_alive_send(session, part, KEEP_ALIVE_PROBE);
 		nopal_session_doubt(session);
 	}
-	nopal_timer_start(session, part, KEEP_ALIVE_CHECK,
-			  keep_alive_next(session, set, self));
+	nopal_timer_start(session, part, KEEP_ALIVE_CHECK, keep_alive_next(session, set, self));
 }
 
 static enum nopal_verdict keep_alive_on_opened(struct nopal_session *session,
@@ -87,8 +84,7 @@ static enum nopal_verdict keep_alive_on_opened(struct nopal_session *session,
 
 	(void)subject;
 	self->heard_ns = session->now_ns;
-	nopal_timer_start(session, part, KEEP_ALIVE_CHECK,
-			  session->now_ns + set->interval_ns);
+	nopal_timer_start(session, part, KEEP_ALIVE_CHECK, session->now_ns + set->interval_ns);
 	return NOPAL_CONTINUE;
 }
 
@@ -140,14 +136,12 @@ static enum nopal_verdict keep_alive_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void keep_alive_validate(const void *parameters,
-				struct nopal_problems *problems)
+static void keep_alive_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct keep_alive_parameters *set = parameters;
 
 	if (set->timeout_ns <= set->interval_ns)
-		nopal_problem(problems, "timeout",
-			      "the session would break before the first probe",
+		nopal_problem(problems, "timeout", "the session would break before the first probe",
 			      "make timeout longer than interval");
 }
 
@@ -180,8 +174,7 @@ static const struct nopal_binding keep_alive_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, keep_alive_on_opened),
 	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_any, .kinds = NOPAL_EVERY_KIND,
 		 .before = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_probe,
-		 .kinds = NOPAL_OWN_KIND + KEEP_ALIVE_PROBE),
+	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_probe, .kinds = NOPAL_OWN_KIND + KEEP_ALIVE_PROBE),
 	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_answer,
 		 .kinds = NOPAL_OWN_KIND + KEEP_ALIVE_ANSWER),
 	NOPAL_ON(TURN_END, keep_alive_on_turn_end),
@@ -194,9 +187,8 @@ const struct nopal_microprotocol nopal_keep_alive = {
 	.family = "base",
 	.summary = "find out that a silent peer is gone",
 	.provides = (const struct nopal_role[]){ { "liveness", false }, { 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
-		  .bound = "timeout", .because = "a silent peer is probed" }),
+	.promises = NOPAL_PROMISES({ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
+				     .bound = "timeout", .because = "a silent peer is probed" }),
 	.parameters_size = sizeof(struct keep_alive_parameters),
 	.parameters = keep_alive_table,
 	.validate = keep_alive_validate,
@@ -204,13 +196,11 @@ const struct nopal_microprotocol nopal_keep_alive = {
 		(const struct nopal_kind[]){
 			[KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL,
 					       "asks for a sign of life" },
-			[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL,
-						"a sign of life" },
+			[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL, "a sign of life" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check },
-			{ 0 } },
+			[KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check }, { 0 } },
 	.bindings = keep_alive_bindings,
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct keep_alive),

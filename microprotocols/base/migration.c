@@ -24,14 +24,13 @@
  *
  *   another address --a segment--> asked --its proof comes back--> the peer's
  *
- * What is asked are 8 random bytes, and what proves it is a keyed hash of them, whose
- * key both sides have from the opening.  An address is asked in answer to a segment,
- * once a round trip at most, by no more than three times what came: a forged one
- * gets no more than that, and no data.
+ * What is asked are 8 random bytes, and what proves it is a keyed hash of them, whose key both
+ * sides have from the opening.  An address is asked in answer to a segment, once a round trip at
+ * most, by no more than three times what came: a forged one gets no more than that, and no data.
  *
- * Where the IP address is another one, what was known of the path may be wrong: the
- * window is reduced as by a mark of congestion, and the longest datagram is looked
- * for anew.  Where only the port is, as behind a NAT, the path is what it was.
+ * Where the IP address is another one, what was known of the path may be wrong: the window is
+ * reduced as by a mark of congestion, and the longest datagram is looked for anew.  Where only the
+ * port is, as behind a NAT, the path is what it was.
  */
 #include <string.h>
 
@@ -43,8 +42,8 @@ enum { MIGRATION_BYTES = 8 };		      /* of a question and of a proof */
 
 static const int64_t MIGRATION_EVERY_NS = 100 * NOPAL_MILLISECOND;
 
-/* Of a path that has not proved itself.  A number is given to another path only
- * after NOPAL_PATH_SILENCE_NS, and then the question is another one. */
+/* Of a path that has not proved itself.  A number is given to another path only after
+ * NOPAL_PATH_SILENCE_NS, and then the question is another one. */
 struct migration_question {
 	uint64_t bytes; /* 0: nobody was asked */
 	int64_t made_ns, asked_ns;
@@ -54,13 +53,12 @@ struct migration {
 	struct migration_question *path; /* NOPAL_PATHS_MOST; NULL: none yet */
 };
 
-static void migration_send(struct nopal_session *session,
-			   const struct nopal_part *part, unsigned kind,
-			   unsigned path, uint64_t value)
+static void migration_send(struct nopal_session *session, const struct nopal_part *part,
+			   unsigned kind, unsigned path, uint64_t value)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(
-		session, part, kind, MIGRATION_BYTES, &writer);
+	struct nopal_segment *segment =
+		nopal_control_begin(session, part, kind, MIGRATION_BYTES, &writer);
 
 	if (!segment)
 		return;
@@ -68,20 +66,18 @@ static void migration_send(struct nopal_session *session,
 	nopal_control_send_by(session, segment, MIGRATION_BYTES, path);
 }
 
-static struct migration_question *
-migration_question_of(struct nopal_session *session,
-		      const struct nopal_part *part, unsigned path)
+static struct migration_question *migration_question_of(struct nopal_session *session,
+							const struct nopal_part *part,
+							unsigned path)
 {
 	struct migration *self = nopal_state(session, part);
 
 	if (path >= NOPAL_PATHS_MOST)
 		return NULL;
 	if (!self->path) {
-		self->path = nopal_alloc(session, NOPAL_PATHS_MOST *
-							  sizeof(*self->path));
+		self->path = nopal_alloc(session, NOPAL_PATHS_MOST * sizeof(*self->path));
 		if (self->path)
-			memset(self->path, 0,
-			       NOPAL_PATHS_MOST * sizeof(*self->path));
+			memset(self->path, 0, NOPAL_PATHS_MOST * sizeof(*self->path));
 	}
 	return self->path ? &self->path[path] : NULL;
 }
@@ -89,33 +85,29 @@ migration_question_of(struct nopal_session *session,
 static bool migration_is_good(const struct nopal_session *session,
 			      const struct migration_question *question)
 {
-	return question->bytes &&
-	       session->now_ns - question->made_ns < NOPAL_PATH_SILENCE_NS;
+	return question->bytes && session->now_ns - question->made_ns < NOPAL_PATH_SILENCE_NS;
 }
 
-static void migration_ask(struct nopal_session *session,
-			  const struct nopal_part *part, unsigned path)
+static void migration_ask(struct nopal_session *session, const struct nopal_part *part,
+			  unsigned path)
 {
-	struct migration_question *question =
-		migration_question_of(session, part, path);
+	struct migration_question *question = migration_question_of(session, part, path);
 	int64_t every_ns = nopal_shared(session, part, MIGRATION_SMOOTHED);
 
 	if (every_ns == 0)
 		every_ns = MIGRATION_EVERY_NS;
-	if (!question || (question->bytes &&
-			  session->now_ns - question->asked_ns < every_ns))
+	if (!question || (question->bytes && session->now_ns - question->asked_ns < every_ns))
 		return;
 	if (!migration_is_good(session, question)) {
-		nopal_random_bytes(session, &question->bytes,
-				   sizeof(question->bytes));
+		nopal_random_bytes(session, &question->bytes, sizeof(question->bytes));
 		question->made_ns = session->now_ns;
 	}
 	question->asked_ns = session->now_ns;
 	migration_send(session, part, MIGRATION_ASK, path, question->bytes);
 }
 
-/* It may be our own address that changed, and this is how we could hear of it: the
- * answer goes where the question came from, and is no longer. */
+/* It may be our own address that changed, and this is how we could hear of it: the answer goes
+ * where the question came from, and is no longer. */
 static enum nopal_verdict migration_on_ask(struct nopal_session *session,
 					   const struct nopal_part *part,
 					   struct nopal_segment *segment)
@@ -129,8 +121,7 @@ static enum nopal_verdict migration_on_ask(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-static void migration_moved(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void migration_moved(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct migration *self = nopal_state(session, part);
 
@@ -140,8 +131,7 @@ static void migration_moved(struct nopal_session *session,
 		    nopal_shared(session, part, MIGRATION_COUNT) + 1);
 }
 
-static void migration_take_proof(struct nopal_session *session,
-				 const struct nopal_part *part,
+static void migration_take_proof(struct nopal_session *session, const struct nopal_part *part,
 				 const struct nopal_segment *segment)
 {
 	const struct migration *self = nopal_state(session, part);
@@ -150,8 +140,8 @@ static void migration_take_proof(struct nopal_session *session,
 	const struct migration_question *question;
 	bool elsewhere;
 
-	if (!nopal_read_complete(&reader) || !self->path ||
-	    segment->path == 0 || segment->path >= NOPAL_PATHS_MOST)
+	if (!nopal_read_complete(&reader) || !self->path || segment->path == 0 ||
+	    segment->path >= NOPAL_PATHS_MOST)
 		return;
 	question = &self->path[segment->path];
 	if (!migration_is_good(session, question) ||
@@ -177,10 +167,8 @@ static enum nopal_verdict migration_on_elsewhere(struct nopal_session *session,
 }
 
 static const struct nopal_binding migration_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_ELSEWHERE, migration_on_elsewhere,
-		 .kinds = NOPAL_EVERY_KIND),
-	NOPAL_ON(SEGMENT_FROM_NET, migration_on_ask,
-		 .kinds = NOPAL_OWN_KIND + MIGRATION_ASK),
+	NOPAL_ON(SEGMENT_FROM_ELSEWHERE, migration_on_elsewhere, .kinds = NOPAL_EVERY_KIND),
+	NOPAL_ON(SEGMENT_FROM_NET, migration_on_ask, .kinds = NOPAL_OWN_KIND + MIGRATION_ASK),
 	{ 0 },
 };
 
@@ -189,35 +177,29 @@ const struct nopal_microprotocol nopal_migration = {
 	.name = "migration",
 	.family = "base",
 	.summary = "follow a peer whose address changes",
-	.provides =
-		(const struct nopal_role[]){ { "path_change", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "addresses are those of datagrams" },
-			{ "connection", "the secret that proves the peer is "
-					"told while a session opens" },
-			{ 0 } },
+	.provides = (const struct nopal_role[]){ { "path_change", true }, { 0 } },
+	.needs = (const struct nopal_relation[]){ { "network", "addresses are those of datagrams" },
+						  { "connection",
+						    "the secret that proves the peer is "
+						    "told while a session opens" },
+						  { 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "address_demux", "where the address tells whose a "
-					   "datagram is, another "
+			{ "address_demux", "where the address tells whose a datagram is, another "
 					   "address is another session" },
 			{ "parallel_paths", "it opens paths beside the first" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[MIGRATION_SMOOTHED] = { "smoothed_rtt_ns",
-						 NOPAL_READ_OPTIONAL, 0, NULL },
+			[MIGRATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, NULL },
 			[MIGRATION_COUNT] = { "migrations", NOPAL_WRITE, 0,
-					      "how often the peer's address "
-					      "changed" },
+					      "how often the peer's address changed" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
 			[MIGRATION_ASK] = { "migration_ask", NOPAL_KIND_CONTROL,
 					    "asks an address for a proof" },
-			[MIGRATION_PROOF] = { "migration_proof",
-					      NOPAL_KIND_CONTROL,
+			[MIGRATION_PROOF] = { "migration_proof", NOPAL_KIND_CONTROL,
 					      "of the peer's being there" },
 			{ 0 } },
 	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },

@@ -7,16 +7,15 @@
  *     |                        +---- `raise` passed, data left -+
  *     +---------------------- `raise` passed, and nothing left -+
  *
- * A probe is a control segment of the length that is tried, and the peer answers
- * it.  Segments are cut for what is known to pass: at first what an IP packet of
- * 1200 bytes holds, or what earlier sessions found, and that is tried at once.
- * Lengths are tried so: Ethernet's, the composition's most,
- * then the middle of the usual ones that are in question, then the middle of the
- * rest, until what is in question is a small part.  A search that is not the
- * first tries the present length once more before it tries others.
+ * A probe is a control segment of the length that is tried, and the peer answers it.  Segments are
+ * cut for what is known to pass: at first what an IP packet of 1200 bytes holds, or what earlier
+ * sessions found, and that is tried at once.  Lengths are tried so: Ethernet's, the composition's
+ * most,
+ * then the middle of the usual ones that are in question, then the middle of the rest, until what
+ * is in question is a small part.  A search that is not the first tries the present length once
+ * more before it tries others.
  *
- * What the network says (ICMP) makes it start from the floor, and try first what is
- * said to pass.
+ * What the network says (ICMP) makes it start from the floor, and try first what is said to pass.
  *
  * Paper:     RFC 8899 (DPLPMTUD); RFC 4821.
  * Differs:   a probe waits for the timeout of the round trip, where it is known,
@@ -62,12 +61,10 @@ enum {
 	MTU_DISCOVERY_PART = 64, /* what in question is small, of what passes */
 };
 
-/* Packets of IP, as links and tunnels have them: RFC 8200; IPv6 on the others
- * takes 20 bytes more; WireGuard, VXLAN, GRE, IP in IP, PPPoE, Ethernet; FDDI;
- * jumbo frames. */
-static const uint16_t mtu_discovery_usual[] = { 1260, 1280, 1400, 1420, 1450,
-						1472, 1476, 1480, 1492, 1500,
-						4352, 8980, 9000 };
+/* Packets of IP, as links and tunnels have them: RFC 8200; IPv6 on the others takes 20 bytes more;
+ * WireGuard, VXLAN, GRE, IP in IP, PPPoE, Ethernet; FDDI; jumbo frames. */
+static const uint16_t mtu_discovery_usual[] = { 1260, 1280, 1400, 1420, 1450, 1472, 1476,
+						1480, 1492, 1500, 4352, 8980, 9000 };
 
 enum mtu_discovery_is {
 	MTU_DISCOVERY_ASLEEP,
@@ -91,15 +88,12 @@ struct mtu_discovery {
 /* Of the usual lengths in question the middle one; 0: there is none. */
 static uint32_t mtu_discovery_usual_between(uint32_t good, uint32_t bad)
 {
-	const unsigned all =
-		sizeof(mtu_discovery_usual) / sizeof(*mtu_discovery_usual);
+	const unsigned all = sizeof(mtu_discovery_usual) / sizeof(*mtu_discovery_usual);
 	unsigned from = 0, to;
 
-	while (from < all &&
-	       mtu_discovery_usual[from] <= good + MTU_DISCOVERY_IP_BYTES)
+	while (from < all && mtu_discovery_usual[from] <= good + MTU_DISCOVERY_IP_BYTES)
 		from++;
-	for (to = from; to < all &&
-			mtu_discovery_usual[to] < bad + MTU_DISCOVERY_IP_BYTES;)
+	for (to = from; to < all && mtu_discovery_usual[to] < bad + MTU_DISCOVERY_IP_BYTES;)
 		to++;
 	if (from == to)
 		return 0;
@@ -107,8 +101,7 @@ static uint32_t mtu_discovery_usual_between(uint32_t good, uint32_t bad)
 }
 
 /* What to try; 0: it is found. */
-static uint32_t mtu_discovery_next(const struct mtu_discovery *self,
-				   uint32_t most)
+static uint32_t mtu_discovery_next(const struct mtu_discovery *self, uint32_t most)
 {
 	uint32_t good = self->good, bad = self->bad, usual;
 
@@ -125,35 +118,30 @@ static uint32_t mtu_discovery_next(const struct mtu_discovery *self,
 /* ----------------------------------------------------------------- probing */
 
 /* Header and trailer of a probe. */
-static uint32_t mtu_discovery_overhead(struct nopal_session *session,
-				       const struct nopal_part *part)
+static uint32_t mtu_discovery_overhead(struct nopal_session *session, const struct nopal_part *part)
 {
-	return nopal_path_limit(session) -
-	       nopal_control_limit(session, part, MTU_DISCOVERY_PROBE);
+	return nopal_path_limit(session) - nopal_control_limit(session, part, MTU_DISCOVERY_PROBE);
 }
 
-static void mtu_discovery_probe(struct nopal_session *session,
-				const struct nopal_part *part)
+static void mtu_discovery_probe(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 	uint32_t length = self->trying - mtu_discovery_overhead(session, part);
 	uint8_t *bytes;
-	struct nopal_segment *segment = nopal_control_new(
-		session, part, MTU_DISCOVERY_PROBE, length, &bytes);
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, MTU_DISCOVERY_PROBE, length, &bytes);
 
 	self->tries++;
-	nopal_timer_start(
-		session, part, MTU_DISCOVERY_CLOCK,
-		session->now_ns +
-			nopal_shared(session, part, MTU_DISCOVERY_TIMEOUT));
+	nopal_timer_start(session, part, MTU_DISCOVERY_CLOCK,
+			  session->now_ns + nopal_shared(session, part, MTU_DISCOVERY_TIMEOUT));
 	if (!segment)
 		return;
 	memset(bytes, 0, length);
 	nopal_control_send(session, segment, length);
 }
 
-static void mtu_discovery_try(struct nopal_session *session,
-			      const struct nopal_part *part, uint32_t length)
+static void mtu_discovery_try(struct nopal_session *session, const struct nopal_part *part,
+			      uint32_t length)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 
@@ -163,8 +151,7 @@ static void mtu_discovery_try(struct nopal_session *session,
 	mtu_discovery_probe(session, part);
 }
 
-static void mtu_discovery_go_on(struct nopal_session *session,
-				const struct nopal_part *part)
+static void mtu_discovery_go_on(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct mtu_discovery_parameters *set = nopal_parameters(part);
 	struct mtu_discovery *self = nopal_state(session, part);
@@ -176,12 +163,10 @@ static void mtu_discovery_go_on(struct nopal_session *session,
 	}
 	self->is = MTU_DISCOVERY_FOUND;
 	self->used = false;
-	nopal_timer_start(session, part, MTU_DISCOVERY_CLOCK,
-			  session->now_ns + set->raise_ns);
+	nopal_timer_start(session, part, MTU_DISCOVERY_CLOCK, session->now_ns + set->raise_ns);
 }
 
-static void mtu_discovery_search(struct nopal_session *session,
-				 const struct nopal_part *part)
+static void mtu_discovery_search(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 
@@ -192,8 +177,8 @@ static void mtu_discovery_search(struct nopal_session *session,
 		mtu_discovery_go_on(session, part);
 }
 
-static void mtu_discovery_set(struct nopal_session *session,
-			      const struct nopal_part *part, uint32_t length)
+static void mtu_discovery_set(struct nopal_session *session, const struct nopal_part *part,
+			      uint32_t length)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 
@@ -204,8 +189,7 @@ static void mtu_discovery_set(struct nopal_session *session,
 }
 
 /* The probe is given up: of this length, or of the one that passed before. */
-static void mtu_discovery_failed(struct nopal_session *session,
-				 const struct nopal_part *part)
+static void mtu_discovery_failed(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 
@@ -215,8 +199,7 @@ static void mtu_discovery_failed(struct nopal_session *session,
 	mtu_discovery_go_on(session, part);
 }
 
-static void mtu_discovery_when_due(struct nopal_session *session,
-				   const struct nopal_part *part)
+static void mtu_discovery_when_due(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct mtu_discovery_parameters *set = nopal_parameters(part);
 	struct mtu_discovery *self = nopal_state(session, part);
@@ -232,10 +215,9 @@ static void mtu_discovery_when_due(struct nopal_session *session,
 }
 
 /* It passed, and the first search will say whether it still does. */
-static enum nopal_verdict
-mtu_discovery_on_open_session(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_session *subject)
+static enum nopal_verdict mtu_discovery_on_open_session(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_session *subject)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 	int64_t known = nopal_shared(session, part, MTU_DISCOVERY_KNOWN);
@@ -268,9 +250,8 @@ static enum nopal_verdict mtu_discovery_on_probe(struct nopal_session *session,
 						 struct nopal_segment *segment)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *answer =
-		nopal_control_begin(session, part, MTU_DISCOVERY_ANSWER,
-				    MTU_DISCOVERY_ANSWER_BYTES, &writer);
+	struct nopal_segment *answer = nopal_control_begin(session, part, MTU_DISCOVERY_ANSWER,
+							   MTU_DISCOVERY_ANSWER_BYTES, &writer);
 
 	if (!answer)
 		return NOPAL_STOP;
@@ -287,8 +268,7 @@ static enum nopal_verdict mtu_discovery_on_answer(struct nopal_session *session,
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t length = nopal_read(&reader, MTU_DISCOVERY_ANSWER_BYTES);
 
-	if (!nopal_read_complete(&reader) ||
-	    self->is != MTU_DISCOVERY_SEARCHING ||
+	if (!nopal_read_complete(&reader) || self->is != MTU_DISCOVERY_SEARCHING ||
 	    length + mtu_discovery_overhead(session, part) != self->trying)
 		return NOPAL_STOP;
 	mtu_discovery_set(session, part, self->trying);
@@ -298,22 +278,21 @@ static enum nopal_verdict mtu_discovery_on_answer(struct nopal_session *session,
 
 /* ------------------------------------------------------------- black holes */
 
-/* Longer than the floor, and no longer than the path is thought to take: what
- * was cut for a longer one goes another way. */
+/* Longer than the floor, and no longer than the path is thought to take: what was cut for a longer
+ * one goes another way. */
 static bool mtu_discovery_is_long(const struct nopal_session *session,
 				  const struct mtu_discovery *self,
 				  const struct nopal_segment *segment)
 {
-	uint32_t length = segment->body.length + nopal_path_most(session) -
-			  nopal_body_most(session);
+	uint32_t length =
+		segment->body.length + nopal_path_most(session) - nopal_body_most(session);
 
 	return length > self->floor && length <= self->good;
 }
 
-static enum nopal_verdict
-mtu_discovery_on_received(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict mtu_discovery_on_received(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 
@@ -322,16 +301,14 @@ mtu_discovery_on_received(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-mtu_discovery_on_missing(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict mtu_discovery_on_missing(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	const struct mtu_discovery_parameters *set = nopal_parameters(part);
 	struct mtu_discovery *self = nopal_state(session, part);
 
-	if (!mtu_discovery_is_long(session, self, segment) ||
-	    ++self->lost < set->black_hole)
+	if (!mtu_discovery_is_long(session, self, segment) || ++self->lost < set->black_hole)
 		return NOPAL_CONTINUE;
 	mtu_discovery_set(session, part, self->floor);
 	mtu_discovery_search(session, part);
@@ -340,19 +317,17 @@ mtu_discovery_on_missing(struct nopal_session *session,
 
 /* ---------------------------------------------------------- what is said of it */
 
-/* It may be forged: nothing is believed below the floor, and what is said to pass
- * is probed.  A probe that was too long need not wait for its timeout. */
-static enum nopal_verdict
-mtu_discovery_on_narrowed(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_session *subject)
+/* It may be forged: nothing is believed below the floor, and what is said to pass is probed.  A
+ * probe that was too long need not wait for its timeout. */
+static enum nopal_verdict mtu_discovery_on_narrowed(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_session *subject)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 	uint32_t hint = nopal_path_hint(session);
 
 	(void)subject;
-	if (hint >= self->good && self->is == MTU_DISCOVERY_SEARCHING &&
-	    self->trying > hint) {
+	if (hint >= self->good && self->is == MTU_DISCOVERY_SEARCHING && self->trying > hint) {
 		mtu_discovery_failed(session, part);
 	} else if (hint < self->good && self->good > self->floor) {
 		mtu_discovery_set(session, part, self->floor);
@@ -365,8 +340,7 @@ mtu_discovery_on_narrowed(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static int mtu_discovery_open(struct nopal_session *session,
-			      const struct nopal_part *part)
+static int mtu_discovery_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
 
@@ -389,8 +363,7 @@ static const struct nopal_parameter mtu_discovery_table[] = {
 	  .initial = "6",
 	  .least = "1",
 	  .most = "1000",
-	  .doc = "long segments that are lost in a row before the path is "
-		 "taken for shorter" },
+	  .doc = "long segments that are lost in a row before the path is taken for shorter" },
 	{ .name = "raise",
 	  .unit = NOPAL_TIME,
 	  .offset = offsetof(struct mtu_discovery_parameters, raise_ns),
@@ -402,8 +375,7 @@ static const struct nopal_parameter mtu_discovery_table[] = {
 };
 
 static const struct nopal_binding mtu_discovery_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, mtu_discovery_on_open_session,
-		 .before = "connection"),
+	NOPAL_ON(OPEN_SESSION, mtu_discovery_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, mtu_discovery_on_send),
 	NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_probe,
 		 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_PROBE),
@@ -421,44 +393,31 @@ const struct nopal_microprotocol nopal_mtu_discovery = {
 	.name = "mtu_discovery",
 	.family = "base",
 	.summary = "find the longest datagram that the path takes",
-	.provides =
-		(const struct nopal_role[]){ { "path_limit", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "path_limit", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "network", "the longest datagram is that of a path" },
-			{ 0 } },
+			{ "network", "the longest datagram is that of a path" }, { 0 } },
 	.parameters_size = sizeof(struct mtu_discovery_parameters),
 	.parameters = mtu_discovery_table,
 	.kinds =
 		(const struct nopal_kind[]){
-			[MTU_DISCOVERY_PROBE] = { "mtu_probe",
-						  NOPAL_KIND_CONTROL,
-						  "as long as the datagram "
-						  "that is tried" },
-			[MTU_DISCOVERY_ANSWER] = { "mtu_probe_ack",
-						   NOPAL_KIND_CONTROL,
-						   "a probe of this length "
-						   "arrived" },
+			[MTU_DISCOVERY_PROBE] = { "mtu_probe", NOPAL_KIND_CONTROL,
+						  "as long as the datagram that is tried" },
+			[MTU_DISCOVERY_ANSWER] = { "mtu_probe_ack", NOPAL_KIND_CONTROL,
+						   "a probe of this length arrived" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[MTU_DISCOVERY_TIMEOUT] = { "timeout_ns",
-						    NOPAL_READ_OPTIONAL,
-						    NOPAL_SECOND,
+			[MTU_DISCOVERY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
 						    "how long a probe waits" },
-			[MTU_DISCOVERY_KNOWN] = { "known_limit_bytes",
-						  NOPAL_READ_OPTIONAL, 0,
+			[MTU_DISCOVERY_KNOWN] = { "known_limit_bytes", NOPAL_READ_OPTIONAL, 0,
 						  "of earlier sessions" },
-			[MTU_DISCOVERY_FOUND_LIMIT] = { "found_limit_bytes",
-							NOPAL_WRITE, 0,
-							"the longest datagram "
-							"that passed" },
+			[MTU_DISCOVERY_FOUND_LIMIT] = { "found_limit_bytes", NOPAL_WRITE, 0,
+							"the longest datagram that passed" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[MTU_DISCOVERY_CLOCK] = { "clock",
-						  mtu_discovery_when_due },
-			{ 0 } },
+			[MTU_DISCOVERY_CLOCK] = { "clock", mtu_discovery_when_due }, { 0 } },
 	.bindings = mtu_discovery_bindings,
 	.state_size = sizeof(struct mtu_discovery),
 	.open = mtu_discovery_open,

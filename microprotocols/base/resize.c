@@ -67,15 +67,12 @@ struct resize {
 
 /* --------------------------------------------------------------- to the net */
 
-static bool resize_cut(struct nopal_session *session,
-		       const struct nopal_part *part,
-		       struct nopal_message *message, uint64_t from,
-		       uint32_t limit)
+static bool resize_cut(struct nopal_session *session, const struct nopal_part *part,
+		       struct nopal_message *message, uint64_t from, uint32_t limit)
 {
 	uint64_t left = message->length - from;
 	uint32_t length = left < limit ? (uint32_t)left : limit;
-	struct nopal_segment *segment =
-		nopal_segment_cut(session, message, from, length);
+	struct nopal_segment *segment = nopal_segment_cut(session, message, from, length);
 
 	if (!segment)
 		return false;
@@ -85,14 +82,12 @@ static bool resize_cut(struct nopal_session *session,
 	return true;
 }
 
-/* Among many, what is for one alone has no part in a common numbering that would
- * bring its pieces together: the layer below cuts it. */
-static uint32_t resize_limit(const struct nopal_session *session,
-			     const struct nopal_part *part,
+/* Among many, what is for one alone has no part in a common numbering that would bring its pieces
+ * together: the layer below cuts it. */
+static uint32_t resize_limit(const struct nopal_session *session, const struct nopal_part *part,
 			     const struct nopal_message *message)
 {
-	if (!nopal_has(part, RESIZE_DESTINATION) ||
-	    !nopal_is_for_one(session, message) ||
+	if (!nopal_has(part, RESIZE_DESTINATION) || !nopal_is_for_one(session, message) ||
 	    message->length > RESIZE_UNCUT)
 		return nopal_body_limit(session);
 	return message->length ? (uint32_t)message->length : 1;
@@ -104,8 +99,7 @@ static enum nopal_verdict resize_on_from_user(struct nopal_session *session,
 {
 	uint32_t limit = resize_limit(session, part, message);
 	uint64_t from = 0;
-	bool good =
-		limit && message->length <= (uint64_t)limit * RESIZE_FRAGMENTS;
+	bool good = limit && message->length <= (uint64_t)limit * RESIZE_FRAGMENTS;
 
 	do {
 		good = good && resize_cut(session, part, message, from, limit);
@@ -133,8 +127,7 @@ static void resize_list_add(struct resize *self, struct resize_partial *partial)
 	self->newest = partial;
 }
 
-static void resize_list_remove(struct resize *self,
-			       struct resize_partial *partial)
+static void resize_list_remove(struct resize *self, struct resize_partial *partial)
 {
 	if (partial->older)
 		partial->older->newer = partial->newer;
@@ -146,8 +139,7 @@ static void resize_list_remove(struct resize *self,
 		self->newest = partial->older;
 }
 
-static struct resize_partial *resize_record(struct nopal_session *session,
-					    struct resize *self)
+static struct resize_partial *resize_record(struct nopal_session *session, struct resize *self)
 {
 	struct resize_partial *record = self->free;
 
@@ -158,8 +150,7 @@ static struct resize_partial *resize_record(struct nopal_session *session,
 }
 
 /* Takes the record out and gives it back; the message is the caller's now. */
-static struct nopal_message *resize_take(struct resize *self,
-					 struct resize_partial *partial)
+static struct nopal_message *resize_take(struct resize *self, struct resize_partial *partial)
 {
 	struct nopal_message *message = partial->message;
 
@@ -178,20 +169,17 @@ static void resize_abandon(struct nopal_session *session, struct resize *self,
 	nopal_message_discard(session, resize_take(self, partial));
 }
 
-static void resize_watch(struct nopal_session *session,
-			 const struct nopal_part *part)
+static void resize_watch(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct resize_parameters *set = nopal_parameters(part);
 	struct resize *self = nopal_state(session, part);
 
 	if (self->oldest)
 		nopal_timer_start(session, part, RESIZE_EXPIRE,
-				  self->oldest->message->created_ns +
-					  set->reassembly_timeout_ns);
+				  self->oldest->message->created_ns + set->reassembly_timeout_ns);
 }
 
-static void resize_when_expired(struct nopal_session *session,
-				const struct nopal_part *part)
+static void resize_when_expired(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct resize_parameters *set = nopal_parameters(part);
 	struct resize *self = nopal_state(session, part);
@@ -202,12 +190,11 @@ static void resize_when_expired(struct nopal_session *session,
 	resize_watch(session, part);
 }
 
-/* A new incomplete message, begun by this segment.  Where nobody resends, the
- * oldest makes room for it. */
+/* A new incomplete message, begun by this segment.  Where nobody resends, the oldest makes room for
+ * it. */
 static struct resize_partial *resize_begin(struct nopal_session *session,
 					   const struct nopal_part *part,
-					   const struct nopal_segment *segment,
-					   uint64_t key)
+					   const struct nopal_segment *segment, uint64_t key)
 {
 	const struct resize_parameters *set = nopal_parameters(part);
 	struct resize *self = nopal_state(session, part);
@@ -224,8 +211,7 @@ static struct resize_partial *resize_begin(struct nopal_session *session,
 		return NULL;
 	*partial = (struct resize_partial){ .key = key };
 	partial->message = nopal_message_arriving(session, segment);
-	if (!partial->message ||
-	    nopal_map_put(session, &self->partials, key, partial) < 0) {
+	if (!partial->message || nopal_map_put(session, &self->partials, key, partial) < 0) {
 		if (partial->message)
 			nopal_message_discard(session, partial->message);
 		partial->newer = self->free;
@@ -240,8 +226,7 @@ static struct resize_partial *resize_begin(struct nopal_session *session,
 
 static struct resize_partial *resize_find(struct nopal_session *session,
 					  const struct nopal_part *part,
-					  const struct nopal_segment *segment,
-					  uint64_t key)
+					  const struct nopal_segment *segment, uint64_t key)
 {
 	struct resize *self = nopal_state(session, part);
 	struct resize_partial *partial = self->latest;
@@ -255,8 +240,7 @@ static struct resize_partial *resize_find(struct nopal_session *session,
 }
 
 /* Does the fragment agree with what its message is known to be? */
-static bool resize_agrees(const struct resize_partial *partial, uint32_t index,
-			  bool last)
+static bool resize_agrees(const struct resize_partial *partial, uint32_t index, bool last)
 {
 	const struct nopal_message *message = partial->message;
 
@@ -269,10 +253,8 @@ static bool resize_agrees(const struct resize_partial *partial, uint32_t index,
 
 /* ------------------------------------------------------------- from the net */
 
-/* Where the message stands in the order: by message numbers, else by segment
- * numbers. */
-static void resize_place(const struct nopal_part *part,
-			 struct nopal_message *message, uint64_t key,
+/* Where the message stands in the order: by message numbers, else by segment numbers. */
+static void resize_place(const struct nopal_part *part, struct nopal_message *message, uint64_t key,
 			 uint32_t total)
 {
 	bool numbered = nopal_has(part, RESIZE_MESSAGE);
@@ -285,16 +267,13 @@ static enum nopal_verdict resize_unkept(struct nopal_session *session,
 					const struct nopal_part *part)
 {
 	if (nopal_shared(session, part, RESIZE_UNMET))
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room for a message that arrives");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrives");
 	return NOPAL_STOP;
 }
 
 /* The common case: a message of one segment needs no record. */
-static enum nopal_verdict resize_whole(struct nopal_session *session,
-				       const struct nopal_part *part,
-				       struct nopal_segment *segment,
-				       uint64_t key)
+static enum nopal_verdict resize_whole(struct nopal_session *session, const struct nopal_part *part,
+				       struct nopal_segment *segment, uint64_t key)
 {
 	struct nopal_message *message;
 
@@ -312,10 +291,8 @@ static enum nopal_verdict resize_whole(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict resize_join(struct nopal_session *session,
-				      const struct nopal_part *part,
-				      struct nopal_segment *segment,
-				      struct resize_partial *partial)
+static enum nopal_verdict resize_join(struct nopal_session *session, const struct nopal_part *part,
+				      struct nopal_segment *segment, struct resize_partial *partial)
 {
 	struct resize *self = nopal_state(session, part);
 	uint64_t fragment = nopal_get(segment, part, RESIZE_FRAGMENT);
@@ -324,8 +301,7 @@ static enum nopal_verdict resize_join(struct nopal_session *session,
 
 	if (!resize_agrees(partial, index, (fragment & RESIZE_LAST) != 0))
 		return NOPAL_STOP;
-	if (!nopal_message_put(session, partial->message, index,
-			       segment->body)) {
+	if (!nopal_message_put(session, partial->message, index, segment->body)) {
 		resize_abandon(session, self, partial);
 		return resize_unkept(session, part);
 	}
@@ -382,8 +358,7 @@ static enum nopal_verdict resize_on_gave_up(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void resize_rest(struct nopal_session *session,
-			const struct nopal_part *part)
+static void resize_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct resize *self = nopal_state(session, part);
 
@@ -396,8 +371,7 @@ static void resize_rest(struct nopal_session *session,
 	}
 }
 
-static uint64_t resize_message_limit(const void *parameters,
-				     uint32_t body_bytes)
+static uint64_t resize_message_limit(const void *parameters, uint32_t body_bytes)
 {
 	(void)parameters;
 	return (uint64_t)body_bytes * RESIZE_FRAGMENTS;
@@ -441,32 +415,29 @@ const struct nopal_microprotocol nopal_resize = {
 	.family = "base",
 	.many = true,
 	.summary = "cut messages into segments, and put them together again",
-	.provides = (const struct nopal_role[]){ { "message_segments", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "message_segments", true }, { 0 } },
 	.standard = "message_segments",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "message_numbers|segment_numbers",
 			  "numbers say which segments belong to one message" },
 			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_MESSAGE_SIZE, NOPAL_OPENING_STAGE, NOPAL_REQUIRES,
-		  NOPAL_ANY_SIZE, .with = "fan_out",
-		  .because = "a message for one alone is cut by the layer "
-			     "below" },
-		{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .with = "fan_out", .without = "channel_repair",
-		  .bound = "reassembly_timeout",
-		  .because = "a message that stays incomplete for so long is "
-			     "dropped" },
-		{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .without = "reliability|channel_repair", .amid_partial = true,
-		  .bound = "reassembly_timeout",
-		  .because = "what an incomplete message waits for so long may "
-			     "have been given up below" },
-		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES,
-		  NOPAL_ANY_SIZE,
-		  .because = "messages are cut into segments" }),
+	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_OPENING_STAGE, NOPAL_REQUIRES,
+				     NOPAL_ANY_SIZE, .with = "fan_out",
+				     .because = "a message for one alone is cut by the layer "
+						"below" },
+				   { NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
+				     .with = "fan_out", .without = "channel_repair",
+				     .bound = "reassembly_timeout",
+				     .because = "a message that stays incomplete for so long is "
+						"dropped" },
+				   { NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
+				     .without = "reliability|channel_repair", .amid_partial = true,
+				     .bound = "reassembly_timeout",
+				     .because = "what an incomplete message waits for so long may "
+						"have been given up below" },
+				   { NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES,
+				     NOPAL_ANY_SIZE, .because = "messages are cut into segments" }),
 	.parameters_size = sizeof(struct resize_parameters),
 	.parameters = resize_table,
 	.attributes =
@@ -475,38 +446,30 @@ const struct nopal_microprotocol nopal_resize = {
 					      .access = NOPAL_WRITE,
 					      .wire_bytes = RESIZE_WIRE_BYTES,
 					      .kinds = NOPAL_DATA,
-					      .doc = "last of its message, and "
-						     "its place in it" },
+					      .doc = "last of its message, and its place in it" },
 			[RESIZE_MESSAGE] = { .name = "message_number",
 					     .access = NOPAL_READ_OPTIONAL },
 			[RESIZE_SEGMENT] = { .name = "segment_number",
 					     .access = NOPAL_READ_OPTIONAL },
 			[RESIZE_FIRST] = { .name = "order_first",
 					   .access = NOPAL_WRITE,
-					   .doc = "first number that the "
-						  "message covers" },
+					   .doc = "first number that the message covers" },
 			[RESIZE_NEXT] = { .name = "order_next",
 					  .access = NOPAL_WRITE,
-					  .doc = "one past the last number "
-						 "that it covers" },
+					  .doc = "one past the last number that it covers" },
 			[RESIZE_DESTINATION] = { .name = "destination",
-						 .access =
-							 NOPAL_READ_OPTIONAL },
+						 .access = NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[RESIZE_UNMET] = { "reliability_unmet",
-					   NOPAL_READ_OPTIONAL, 0,
-					   "1: what is missing is still to "
-					   "come" },
+			[RESIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+					   "1: what is missing is still to come" },
 			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[RESIZE_EXPIRE] = { "expire", resize_when_expired },
-			{ 0 } },
+	.timers = (const struct nopal_timer[]){ [RESIZE_EXPIRE] = { "expire", resize_when_expired },
+						{ 0 } },
 	.bindings = resize_bindings,
-	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN",
+					 NULL },
 	.state_size = sizeof(struct resize),
 	.rest = resize_rest,
 	.message_limit = resize_message_limit,

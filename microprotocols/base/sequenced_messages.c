@@ -29,28 +29,23 @@ struct sequenced_messages {
 	uint64_t highest; /* of the peer, so far */
 };
 
-static enum nopal_verdict
-sequenced_messages_on_opened(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_session *subject)
+static enum nopal_verdict sequenced_messages_on_opened(struct nopal_session *session,
+						       const struct nopal_part *part,
+						       struct nopal_session *subject)
 {
 	struct sequenced_messages *self = nopal_state(session, part);
 
 	(void)subject;
-	self->next =
-		(uint64_t)nopal_shared(session, part, SEQUENCED_MESSAGES_LOCAL);
-	self->first =
-		(uint64_t)nopal_shared(session, part, SEQUENCED_MESSAGES_PEER);
+	self->next = (uint64_t)nopal_shared(session, part, SEQUENCED_MESSAGES_LOCAL);
+	self->first = (uint64_t)nopal_shared(session, part, SEQUENCED_MESSAGES_PEER);
 	self->highest = self->first;
-	nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER,
-			  self->first);
+	nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER, self->first);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-sequenced_messages_on_from_user(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_message *message)
+static enum nopal_verdict sequenced_messages_on_from_user(struct nopal_session *session,
+							  const struct nopal_part *part,
+							  struct nopal_message *message)
 {
 	struct sequenced_messages *self = nopal_state(session, part);
 	bool many = nopal_has(part, SEQUENCED_MESSAGES_DESTINATION);
@@ -67,33 +62,27 @@ sequenced_messages_on_from_user(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-sequenced_messages_on_verified(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static enum nopal_verdict sequenced_messages_on_verified(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_segment *segment)
 {
 	struct sequenced_messages *self = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, SEQUENCED_MESSAGES_NUMBER);
 
 	if (number < self->first)
-		return number || !nopal_has(part,
-					    SEQUENCED_MESSAGES_DESTINATION)
-			       ? NOPAL_STOP
-			       : NOPAL_CONTINUE;
+		return number || !nopal_has(part, SEQUENCED_MESSAGES_DESTINATION) ? NOPAL_STOP
+										  : NOPAL_CONTINUE;
 	if (number > self->highest) {
 		self->highest = number;
-		nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER,
-				  number);
+		nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER, number);
 	}
 	return NOPAL_CONTINUE;
 }
 
 static const struct nopal_binding sequenced_messages_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, sequenced_messages_on_opened),
-	NOPAL_ON(MSG_FROM_USER, sequenced_messages_on_from_user,
-		 .before = "message_segments"),
-	NOPAL_ON(SEGMENT_VERIFIED, sequenced_messages_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(MSG_FROM_USER, sequenced_messages_on_from_user, .before = "message_segments"),
+	NOPAL_ON(SEGMENT_VERIFIED, sequenced_messages_on_verified, .before = "message_segments"),
 	{ 0 },
 };
 
@@ -103,35 +92,25 @@ const struct nopal_microprotocol nopal_sequenced_messages = {
 	.family = "base",
 	.many = true, /* of what comes it keeps how far numbers are at all */
 	.summary = "number every message",
-	.provides = (const struct nopal_role[]){ { "message_numbers", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "message_numbers", true }, { 0 } },
 	.standard = "message_numbers",
 	.attributes =
 		(const struct nopal_attribute[]){
-			[SEQUENCED_MESSAGES_NUMBER] = { .name = "message_"
-								"number",
+			[SEQUENCED_MESSAGES_NUMBER] = { .name = "message_number",
 							.access = NOPAL_WRITE,
-							.wire_bytes =
-								SEQUENCED_MESSAGES_WIRE_BYTES,
+							.wire_bytes = SEQUENCED_MESSAGES_WIRE_BYTES,
 							.kinds = NOPAL_DATA,
 							.serial = true,
-							.doc = "counts "
-							       "messages of a "
-							       "direction" },
-			[SEQUENCED_MESSAGES_DESTINATION] = { .name = "destinati"
-								     "on",
-							     .access =
-								     NOPAL_READ_OPTIONAL },
+							.doc = "counts messages of a direction" },
+			[SEQUENCED_MESSAGES_DESTINATION] = { .name = "destination",
+							     .access = NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[SEQUENCED_MESSAGES_LOCAL] = { "initial_local",
-						       NOPAL_READ_OPTIONAL, 1,
+			[SEQUENCED_MESSAGES_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 						       "our first number" },
-			[SEQUENCED_MESSAGES_PEER] = { "initial_peer",
-						      NOPAL_READ_OPTIONAL, 1,
-						      "the peer's first "
-						      "number" },
+			[SEQUENCED_MESSAGES_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+						      "the peer's first number" },
 			{ 0 } },
 	.bindings = sequenced_messages_bindings,
 	.state_size = sizeof(struct sequenced_messages),

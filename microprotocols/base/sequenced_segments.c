@@ -41,34 +41,28 @@ struct sequenced_segments_parameters {
 };
 
 struct sequenced_segments {
-	uint64_t next;	/* number of our next segment */
-	uint64_t first; /* of the peer's first */
-	struct nopal_numbers
-		seen; /* of the peer; made with the first arrival */
-	uint64_t far; /* one past the last that came from far ahead, or 0 */
+	uint64_t next;		   /* number of our next segment */
+	uint64_t first;		   /* of the peer's first */
+	struct nopal_numbers seen; /* of the peer; made with the first arrival */
+	uint64_t far;		   /* one past the last that came from far ahead, or 0 */
 };
 
-static enum nopal_verdict
-sequenced_segments_on_opened(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_session *subject)
+static enum nopal_verdict sequenced_segments_on_opened(struct nopal_session *session,
+						       const struct nopal_part *part,
+						       struct nopal_session *subject)
 {
 	struct sequenced_segments *self = nopal_state(session, part);
 
 	(void)subject;
-	self->next =
-		(uint64_t)nopal_shared(session, part, SEQUENCED_SEGMENTS_LOCAL);
-	self->first =
-		(uint64_t)nopal_shared(session, part, SEQUENCED_SEGMENTS_PEER);
-	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
-			  self->first);
+	self->next = (uint64_t)nopal_shared(session, part, SEQUENCED_SEGMENTS_LOCAL);
+	self->first = (uint64_t)nopal_shared(session, part, SEQUENCED_SEGMENTS_PEER);
+	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER, self->first);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-sequenced_segments_on_from_user(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_segment *segment)
+static enum nopal_verdict sequenced_segments_on_from_user(struct nopal_session *session,
+							  const struct nopal_part *part,
+							  struct nopal_segment *segment)
 {
 	struct sequenced_segments *self = nopal_state(session, part);
 
@@ -76,12 +70,11 @@ sequenced_segments_on_from_user(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* A number beyond the window where nobody resends: the window goes to it when
- * it is near, or when a second one from there shows that the first was no
- * stray. */
-static enum nopal_number_is
-sequenced_segments_beyond(struct nopal_session *session,
-			  struct sequenced_segments *self, uint64_t number)
+/* A number beyond the window where nobody resends: the window goes to it when it is near, or when a
+ * second one from there shows that the first was no stray. */
+static enum nopal_number_is sequenced_segments_beyond(struct nopal_session *session,
+						      struct sequenced_segments *self,
+						      uint64_t number)
 {
 	uint64_t window = self->seen.window;
 
@@ -95,47 +88,37 @@ sequenced_segments_beyond(struct nopal_session *session,
 	return nopal_numbers_mark(session, &self->seen, number);
 }
 
-/* Above a layer that resends nothing comes again: where there is no memory for a
- * number of the window, it is lost. */
+/* Above a layer that resends nothing comes again: where there is no memory for a number of the
+ * window, it is lost. */
 static void sequenced_segments_unkept(struct nopal_session *session,
-				      const struct sequenced_segments *self,
-				      uint64_t number)
+				      const struct sequenced_segments *self, uint64_t number)
 {
 	if (nopal_numbers_test(&self->seen, number) == NOPAL_NUMBER_NEW)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to remember what arrives");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to remember what arrives");
 }
 
-static bool sequenced_segments_prepare(struct nopal_session *session,
-				       const struct nopal_part *part)
+static bool sequenced_segments_prepare(struct nopal_session *session, const struct nopal_part *part)
 {
-	const struct sequenced_segments_parameters *set =
-		nopal_parameters(part);
+	const struct sequenced_segments_parameters *set = nopal_parameters(part);
 	struct sequenced_segments *self = nopal_state(session, part);
 
-	if (nopal_numbers_init(&self->seen, self->first,
-			       (uint32_t)set->window) == 0)
+	if (nopal_numbers_init(&self->seen, self->first, (uint32_t)set->window) == 0)
 		return true;
-	nopal_session_break(session, NOPAL_RESOURCE,
-			    "no room to remember which segments arrived");
+	nopal_session_break(session, NOPAL_RESOURCE, "no room to remember which segments arrived");
 	return false;
 }
 
-static void sequenced_segments_tell(struct nopal_session *session,
-				    const struct nopal_part *part)
+static void sequenced_segments_tell(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct sequenced_segments *self = nopal_state(session, part);
 
-	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
-			  self->seen.end - 1);
-	nopal_share(session, part, SEQUENCED_SEGMENTS_FLOOR,
-		    (int64_t)self->seen.floor);
+	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER, self->seen.end - 1);
+	nopal_share(session, part, SEQUENCED_SEGMENTS_FLOOR, (int64_t)self->seen.floor);
 }
 
-static enum nopal_verdict
-sequenced_segments_on_from_net(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static enum nopal_verdict sequenced_segments_on_from_net(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_segment *segment)
 {
 	struct sequenced_segments *self = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, SEQUENCED_SEGMENTS_NUMBER);
@@ -144,8 +127,7 @@ sequenced_segments_on_from_net(struct nopal_session *session,
 	if (!self->seen.window && !sequenced_segments_prepare(session, part))
 		return NOPAL_STOP;
 	is = nopal_numbers_mark(session, &self->seen, number);
-	if (is == NOPAL_NUMBER_BEYOND &&
-	    !nopal_shared(session, part, SEQUENCED_SEGMENTS_UNMET))
+	if (is == NOPAL_NUMBER_BEYOND && !nopal_shared(session, part, SEQUENCED_SEGMENTS_UNMET))
 		is = sequenced_segments_beyond(session, self, number);
 	else if (is == NOPAL_NUMBER_BEYOND)
 		sequenced_segments_unkept(session, self, number);
@@ -156,10 +138,9 @@ sequenced_segments_on_from_net(struct nopal_session *session,
 }
 
 /* What was given up and comes late all the same goes no further. */
-static enum nopal_verdict
-sequenced_segments_on_gave_up(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_forward *forward)
+static enum nopal_verdict sequenced_segments_on_gave_up(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_forward *forward)
 {
 	struct sequenced_segments *self = nopal_state(session, part);
 
@@ -170,19 +151,16 @@ sequenced_segments_on_gave_up(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void sequenced_segments_rest(struct nopal_session *session,
-				    const struct nopal_part *part)
+static void sequenced_segments_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct sequenced_segments *self = nopal_state(session, part);
 
 	nopal_numbers_rest(session, &self->seen);
 }
 
-static int sequenced_segments_open(struct nopal_session *session,
-				   const struct nopal_part *part)
+static int sequenced_segments_open(struct nopal_session *session, const struct nopal_part *part)
 {
-	const struct sequenced_segments_parameters *set =
-		nopal_parameters(part);
+	const struct sequenced_segments_parameters *set = nopal_parameters(part);
 
 	nopal_share(session, part, SEQUENCED_SEGMENTS_WINDOW, set->window);
 	return 0;
@@ -204,8 +182,7 @@ static const struct nopal_binding sequenced_segments_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, sequenced_segments_on_opened),
 	NOPAL_ON(SEGMENT_FROM_USER, sequenced_segments_on_from_user),
 	NOPAL_ON(SEGMENT_FROM_NET, sequenced_segments_on_from_net),
-	NOPAL_ON(PEER_GAVE_UP, sequenced_segments_on_gave_up,
-		 .before = "flow_control"),
+	NOPAL_ON(PEER_GAVE_UP, sequenced_segments_on_gave_up, .before = "flow_control"),
 	{ 0 },
 };
 
@@ -223,39 +200,25 @@ const struct nopal_microprotocol nopal_sequenced_segments = {
 	.parameters = sequenced_segments_table,
 	.attributes =
 		(const struct nopal_attribute[]){
-			[SEQUENCED_SEGMENTS_NUMBER] = { .name = "segment_"
-								"number",
+			[SEQUENCED_SEGMENTS_NUMBER] = { .name = "segment_number",
 							.access = NOPAL_WRITE,
-							.wire_bytes =
-								SEQUENCED_SEGMENTS_WIRE_BYTES,
+							.wire_bytes = SEQUENCED_SEGMENTS_WIRE_BYTES,
 							.kinds = NOPAL_DATA,
 							.serial = true,
-							.doc = "counts "
-							       "segments of a "
-							       "direction" },
+							.doc = "counts segments of a direction" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local",
-						       NOPAL_READ_OPTIONAL, 1,
+			[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 						       "our first number" },
-			[SEQUENCED_SEGMENTS_PEER] = { "initial_peer",
-						      NOPAL_READ_OPTIONAL, 1,
-						      "the peer's first "
-						      "number" },
-			[SEQUENCED_SEGMENTS_UNMET] = { "reliability_unmet",
-						       NOPAL_READ_OPTIONAL, 0,
-						       "1: an unseen segment "
-						       "is still needed" },
-			[SEQUENCED_SEGMENTS_WINDOW] = { "segment_window",
-							NOPAL_WRITE, 0,
-							"numbers that the "
-							"filter remembers" },
-			[SEQUENCED_SEGMENTS_FLOOR] = { "segment_floor",
-						       NOPAL_WRITE, 0,
-						       "the peer's below it "
-						       "were seen or given "
-						       "up" },
+			[SEQUENCED_SEGMENTS_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+						      "the peer's first number" },
+			[SEQUENCED_SEGMENTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+						       "1: an unseen segment is still needed" },
+			[SEQUENCED_SEGMENTS_WINDOW] = { "segment_window", NOPAL_WRITE, 0,
+							"numbers that the filter remembers" },
+			[SEQUENCED_SEGMENTS_FLOOR] = { "segment_floor", NOPAL_WRITE, 0,
+						       "the peer's below it were seen or given up" },
 			{ 0 } },
 	.bindings = sequenced_segments_bindings,
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },

@@ -20,8 +20,8 @@
  * Shares:    nothing.
  * Parameters: nothing.
  *
- * The end of one direction waits for nothing of the other one.  A stream has ended
- * when both sides have said so, and the peer has our word.
+ * The end of one direction waits for nothing of the other one.  A stream has ended when both sides
+ * have said so, and the peer has our word.
  */
 #include "microprotocol.h"
 
@@ -47,8 +47,7 @@ static enum nopal_verdict stream_end_on_open(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void stream_end_look(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void stream_end_look(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct stream_end *self = nopal_state(session, part);
 
@@ -61,16 +60,14 @@ static enum nopal_verdict stream_end_on_close(struct nopal_session *session,
 					      struct nopal_session *subject)
 {
 	struct stream_end *self = nopal_state(session, part);
-	struct nopal_segment *segment =
-		nopal_control_bare(session, part, STREAM_END_END);
+	struct nopal_segment *segment = nopal_control_bare(session, part, STREAM_END_END);
 
 	(void)subject;
 	self->said = segment != NULL;
 	if (segment)
 		nopal_raise_SEGMENT_TO_NET(session, segment);
 	else
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to say that a stream ends");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to say that a stream ends");
 	return NOPAL_CONTINUE;
 }
 
@@ -127,8 +124,8 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_session *session,
 	if (self->reset || (self->heard && self->said) ||
 	    (nopal_session_is_opener(session) && !self->began))
 		return NOPAL_CONTINUE;
-	segment = nopal_control_begin(session, part, STREAM_END_RESET,
-				      NOPAL_FAILURE_BYTES, &writer);
+	segment =
+		nopal_control_begin(session, part, STREAM_END_RESET, NOPAL_FAILURE_BYTES, &writer);
 	if (!segment) {
 		nopal_flow_break(session, "no room to say that a stream broke");
 		return NOPAL_CONTINUE;
@@ -142,12 +139,9 @@ static const struct nopal_binding stream_end_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, stream_end_on_open),
 	NOPAL_ON(CLOSE_SESSION, stream_end_on_close),
 	NOPAL_ON(SESSION_BROKEN, stream_end_on_broken),
-	NOPAL_ON(SEGMENT_DONE, stream_end_on_done,
-		 .kinds = NOPAL_OWN_KIND + STREAM_END_END),
-	NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_end,
-		 .kinds = NOPAL_OWN_KIND + STREAM_END_END),
-	NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_reset,
-		 .kinds = NOPAL_OWN_KIND + STREAM_END_RESET),
+	NOPAL_ON(SEGMENT_DONE, stream_end_on_done, .kinds = NOPAL_OWN_KIND + STREAM_END_END),
+	NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_end, .kinds = NOPAL_OWN_KIND + STREAM_END_END),
+	NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_reset, .kinds = NOPAL_OWN_KIND + STREAM_END_RESET),
 	{ 0 },
 };
 
@@ -157,36 +151,28 @@ const struct nopal_microprotocol nopal_stream_end = {
 	.family = "base",
 	.summary = "a stream opens at once, and tells the peer when it ends",
 	.wire_version = 1,
-	.provides =
-		(const struct nopal_role[]){ { "connection", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "connection", true }, { 0 } },
 	.needs =
-		(const struct nopal_relation[]){
-			{ .role = "layer_below",
-			  .because = "the flow has had its handshake, and a "
-				     "stream "
-				     "has none" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_REQUIRES,
-		  NOPAL_PROVEN,
-		  .because = "where the flow has no handshake it is gone with "
-			     "the last stream, and who waits for an ack is "
-			     "left alone" },
-		{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
-		  .because = "where the word that a stream is at its end gets "
-			     "lost, its peer waits for ever" }),
+		(const struct nopal_relation[]){ { .role = "layer_below",
+						   .because = "the flow has had its handshake, and "
+							      "a stream has none" },
+						 { 0 } },
+	.promises =
+		NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_PROVEN,
+				 .because = "where the flow has no handshake it is gone with the "
+					    "last stream, and who waits for an ack is left alone" },
+			       { NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
+				 .because = "where the word that a stream is at its end gets "
+					    "lost, its peer waits for ever" }),
 	.kinds =
 		(const struct nopal_kind[]){
 			[STREAM_END_END] = { "end", NOPAL_KIND_CARRIED,
-					     "this side sends no more on the "
-					     "stream" },
+					     "this side sends no more on the stream" },
 			[STREAM_END_RESET] = { "reset", NOPAL_KIND_CONTROL,
-					       "the stream broke on this "
-					       "side" },
+					       "the stream broke on this side" },
 			{ 0 } },
 	.state_size = sizeof(struct stream_end),
 	.bindings = stream_end_bindings,
-	.raises =
-		(const char *const[]){ "SEGMENT_TO_NET", "SESSION_OPENED",
-				       "PEER_CLOSED", "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SEGMENT_TO_NET", "SESSION_OPENED", "PEER_CLOSED",
+					 "SESSION_BROKEN", NULL },
 };

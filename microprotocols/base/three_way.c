@@ -18,15 +18,14 @@
  *            SYN  A  (the opener) ---------------------------->  ACK
  *            SYN-ACK  B, A+1  (the listener) ----------------->  ACK
  *
- * A and B are random, the first data have the numbers A+1 and B+1, and a FIN has the
- * number behind the last of them.  The MSS is the smaller of what the two can pack
- * into a datagram; both keep to it.  What comes from the opener and acknowledges B
- * confirms, be it data where the ACK was lost.
+ * A and B are random, the first data have the numbers A+1 and B+1, and a FIN has the number behind
+ * the last of them.  The MSS is the smaller of what the two can pack into a datagram; both keep to
+ * it.  What comes from the opener and acknowledges B confirms, be it data where the ACK was lost.
  *
- * What it does not protect against: there is no cookie.  Whoever can send from an
- * address that is not his own can have `backlog` sessions half open at a listener for
- * as long as it repeats the SYN-ACK, and nobody else gets in meanwhile.  Who guesses or
- * reads B opens a session in another's name; who guesses two numbers can close it.
+ * What it does not protect against: there is no cookie.  Whoever can send from an address that is
+ * not his own can have `backlog` sessions half open at a listener for as long as it repeats the
+ * SYN-ACK, and nobody else gets in meanwhile.  Who guesses or reads B opens a session in another's
+ * name; who guesses two numbers can close it.
  *
  * Paper:     the one-to-many protocol, sections 3.5, 3.6, and figures 1 and 2.
  * Differs:   the paper does not say where the MSS is told: it is 4 bytes of payload
@@ -59,50 +58,44 @@
  */
 #include "three_way.h"
 
-static enum nopal_admission_verdict
-three_way_admit(const struct nopal_part *part, struct nopal_request *request,
-		struct nopal_writer *reply)
+static enum nopal_admission_verdict three_way_admit(const struct nopal_part *part,
+						    struct nopal_request *request,
+						    struct nopal_writer *reply)
 {
 	const struct three_way_parameters *set = nopal_parameters(part);
 
 	(void)reply;
-	return request->half_open < set->backlog ? NOPAL_ADMIT_ACCEPT
-						 : NOPAL_ADMIT_DROP;
+	return request->half_open < set->backlog ? NOPAL_ADMIT_ACCEPT : NOPAL_ADMIT_DROP;
 }
 
-static uint64_t three_way_initial(struct nopal_session *session,
-				  const struct nopal_part *part, unsigned whose)
+static uint64_t three_way_initial(struct nopal_session *session, const struct nopal_part *part,
+				  unsigned whose)
 {
 	return (uint64_t)nopal_shared(session, part, whose);
 }
 
 /* -------------------------------------------------------------- what is sent */
 
-static void three_way_send_syn(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void three_way_send_syn(struct nopal_session *session, const struct nopal_part *part)
 {
-	nopal__three_way_send(
-		session, part, THREE_WAY_SYN,
-		three_way_initial(session, part, THREE_WAY_LOCAL) - 1, 0,
-		nopal_body_most(session));
+	nopal__three_way_send(session, part, THREE_WAY_SYN,
+			      three_way_initial(session, part, THREE_WAY_LOCAL) - 1, 0,
+			      nopal_body_most(session));
 }
 
-static void three_way_send_syn_ack(struct nopal_session *session,
-				   const struct nopal_part *part)
+static void three_way_send_syn_ack(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way *self = nopal_state(session, part);
 
-	nopal__three_way_send(
-		session, part, THREE_WAY_SYN_ACK,
-		three_way_initial(session, part, THREE_WAY_LOCAL) - 1,
-		three_way_initial(session, part, THREE_WAY_PEER), self->mss);
+	nopal__three_way_send(session, part, THREE_WAY_SYN_ACK,
+			      three_way_initial(session, part, THREE_WAY_LOCAL) - 1,
+			      three_way_initial(session, part, THREE_WAY_PEER), self->mss);
 }
 
 /* ------------------------------------------------------------------- opening */
 
 /* Once more what the other side has not answered yet. */
-static void three_way_repeat_opening(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void three_way_repeat_opening(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way_parameters *set = nopal_parameters(part);
 	struct three_way *self = nopal_state(session, part);
@@ -113,14 +106,11 @@ static void three_way_repeat_opening(struct nopal_session *session,
 		three_way_send_syn(session, part);
 	else if (self->state != THREE_WAY_LISTENING)
 		three_way_send_syn_ack(session, part);
-	wait_ns = self->doubted ? set->retry_ns
-				: three_way_wait(set, self->opening_sends);
-	nopal_timer_start(session, part, THREE_WAY_OPENING,
-			  session->now_ns + wait_ns);
+	wait_ns = self->doubted ? set->retry_ns : three_way_wait(set, self->opening_sends);
+	nopal_timer_start(session, part, THREE_WAY_OPENING, session->now_ns + wait_ns);
 }
 
-static void three_way_when_opening(struct nopal_session *session,
-				   const struct nopal_part *part)
+static void three_way_when_opening(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way_parameters *set = nopal_parameters(part);
 	struct three_way *self = nopal_state(session, part);
@@ -128,20 +118,17 @@ static void three_way_when_opening(struct nopal_session *session,
 	if (self->opening_sends < set->attempts)
 		three_way_repeat_opening(session, part);
 	else if (self->state == THREE_WAY_ASKING)
-		nopal_session_break(session, NOPAL_UNREACHABLE,
-				    "no answer to the request to open");
+		nopal_session_break(session, NOPAL_UNREACHABLE, "no answer to the request to open");
 	else if (self->doubted)
-		nopal_session_break(session, NOPAL_PEER_LOST,
-				    "the peer fell silent");
+		nopal_session_break(session, NOPAL_PEER_LOST, "the peer fell silent");
 	else
 		nopal_session_break(session, NOPAL_UNREACHABLE,
 				    "the opener fell silent while opening");
 }
 
-static enum nopal_verdict
-three_way_on_open_session(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_session *subject)
+static enum nopal_verdict three_way_on_open_session(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_session *subject)
 {
 	struct three_way *self = nopal_state(session, part);
 
@@ -154,10 +141,9 @@ three_way_on_open_session(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* The peer's first number, and the shorter of the longest bodies; false: there is
- * none that we could keep to, and the session ends. */
-static bool three_way_agree(struct nopal_session *session,
-			    const struct nopal_part *part,
+/* The peer's first number, and the shorter of the longest bodies; false: there is none that we
+ * could keep to, and the session ends. */
+static bool three_way_agree(struct nopal_session *session, const struct nopal_part *part,
 			    const struct nopal_segment *segment)
 {
 	struct three_way *self = nopal_state(session, part);
@@ -168,8 +154,7 @@ static bool three_way_agree(struct nopal_session *session,
 
 	self->mss = theirs < most ? (uint32_t)theirs : most;
 	nopal_path_limit_set(session, header + self->mss);
-	if (!nopal_read_complete(&reader) ||
-	    nopal_body_limit(session) > theirs) {
+	if (!nopal_read_complete(&reader) || nopal_body_limit(session) > theirs) {
 		nopal_session_break(session, NOPAL_REFUSED,
 				    "the peer takes only shorter packets than "
 				    "this composition can be held to");
@@ -180,8 +165,7 @@ static bool three_way_agree(struct nopal_session *session,
 	return true;
 }
 
-static void three_way_listen(struct nopal_session *session,
-			     const struct nopal_part *part)
+static void three_way_listen(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way_parameters *set = nopal_parameters(part);
 	const struct three_way *self = nopal_state(session, part);
@@ -191,8 +175,7 @@ static void three_way_listen(struct nopal_session *session,
 				  self->heard_ns + set->silence_ns);
 }
 
-static void three_way_settled(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void three_way_settled(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct three_way *self = nopal_state(session, part);
 
@@ -204,8 +187,7 @@ static void three_way_settled(struct nopal_session *session,
 }
 
 /* Is the peer of this open session still there? */
-static void three_way_doubt(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void three_way_doubt(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct three_way *self = nopal_state(session, part);
 
@@ -217,8 +199,7 @@ static void three_way_doubt(struct nopal_session *session,
 }
 
 /* The timer is not moved with everything that comes; it looks when it fires. */
-static void three_way_when_silent(struct nopal_session *session,
-				  const struct nopal_part *part)
+static void three_way_when_silent(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way_parameters *set = nopal_parameters(part);
 	const struct three_way *self = nopal_state(session, part);
@@ -235,9 +216,8 @@ static enum nopal_verdict three_way_on_syn(struct nopal_session *session,
 					   struct nopal_segment *segment)
 {
 	struct three_way *self = nopal_state(session, part);
-	bool same = three_way_is(
-		nopal_get(segment, part, THREE_WAY_NUMBER),
-		three_way_initial(session, part, THREE_WAY_PEER) - 1);
+	bool same = three_way_is(nopal_get(segment, part, THREE_WAY_NUMBER),
+				 three_way_initial(session, part, THREE_WAY_PEER) - 1);
 
 	if (nopal_session_is_opener(session))
 		return NOPAL_STOP;
@@ -284,14 +264,12 @@ static enum nopal_verdict three_way_on_syn_ack(struct nopal_session *session,
 
 /* -------------------------------------------------- what all that comes may say */
 
-/* Half open, what acknowledges our number is from who has seen it, and is the first
- * of the session; everything else goes no further. */
+/* Half open, what acknowledges our number is from who has seen it, and is the first of the session;
+ * everything else goes no further. */
 static enum nopal_verdict three_way_half_open(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      uint64_t floor)
+					      const struct nopal_part *part, uint64_t floor)
 {
-	if (!three_way_is(floor,
-			  three_way_initial(session, part, THREE_WAY_LOCAL)))
+	if (!three_way_is(floor, three_way_initial(session, part, THREE_WAY_LOCAL)))
 		return NOPAL_STOP;
 	three_way_settled(session, part);
 	nopal_session_opened(session);
@@ -310,9 +288,7 @@ static enum nopal_verdict three_way_on_any(struct nopal_session *session,
 	if (self->state == THREE_WAY_TELLING)
 		return three_way_half_open(session, part, floor);
 	if (self->state != THREE_WAY_OPEN)
-		return segment->kind == part->kind[THREE_WAY_SYN_ACK]
-			       ? NOPAL_CONTINUE
-			       : NOPAL_STOP;
+		return segment->kind == part->kind[THREE_WAY_SYN_ACK] ? NOPAL_CONTINUE : NOPAL_STOP;
 	self->heard_ns = session->now_ns;
 	if (self->doubted)
 		three_way_settled(session, part);
@@ -346,33 +322,30 @@ static enum nopal_verdict three_way_on_verified(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void three_way_validate(const void *parameters,
-			       struct nopal_problems *problems)
+static void three_way_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct three_way_parameters *set = parameters;
 
 	if (set->retry_most_ns < set->retry_ns)
-		nopal_problem(problems, "retry_most",
-			      "the longest wait is shorter than the first",
+		nopal_problem(problems, "retry_most", "the longest wait is shorter than the first",
 			      "make retry_most at least retry");
 }
 
 #define PARAMETER(field) offsetof(struct three_way_parameters, field)
 
 static const struct nopal_parameter three_way_table[] = {
-	{ "retry", NOPAL_TIME, PARAMETER(retry_ns), "250ms", "1ms", "10s", NULL,
-	  false, "wait for the first answer, doubled each time" },
-	{ "retry_most", NOPAL_TIME, PARAMETER(retry_most_ns), "2s", "1ms",
-	  "60s", NULL, false, "the longest wait for an answer" },
-	{ "attempts", NOPAL_COUNT, PARAMETER(attempts), "8", "1", "100", NULL,
-	  false, "requests without an answer before giving up" },
-	{ "linger", NOPAL_TIME, PARAMETER(linger_ns), "500ms", "0ms", "60s",
-	  NULL, false,
+	{ "retry", NOPAL_TIME, PARAMETER(retry_ns), "250ms", "1ms", "10s", NULL, false,
+	  "wait for the first answer, doubled each time" },
+	{ "retry_most", NOPAL_TIME, PARAMETER(retry_most_ns), "2s", "1ms", "60s", NULL, false,
+	  "the longest wait for an answer" },
+	{ "attempts", NOPAL_COUNT, PARAMETER(attempts), "8", "1", "100", NULL, false,
+	  "requests without an answer before giving up" },
+	{ "linger", NOPAL_TIME, PARAMETER(linger_ns), "500ms", "0ms", "60s", NULL, false,
 	  "how long the side that acknowledged last still answers" },
-	{ "silence", NOPAL_TIME, PARAMETER(silence_ns), "15s", "10ms", "10min",
-	  NULL, false, "after so much the peer is asked whether it is there" },
-	{ "backlog", NOPAL_COUNT, PARAMETER(backlog), "128", "1", "65536", NULL,
-	  false, "sessions half open at a listener, at most" },
+	{ "silence", NOPAL_TIME, PARAMETER(silence_ns), "15s", "10ms", "10min", NULL, false,
+	  "after so much the peer is asked whether it is there" },
+	{ "backlog", NOPAL_COUNT, PARAMETER(backlog), "128", "1", "65536", NULL, false,
+	  "sessions half open at a listener, at most" },
 	{ 0 },
 };
 
@@ -385,8 +358,7 @@ static const struct nopal_attribute three_way_attributes[] = {
 	[THREE_WAY_FLOOR] = { .name = "handshake_floor",
 			      .access = NOPAL_WRITE,
 			      .doc = "the number that is waited for" },
-	[THREE_WAY_OF_DATA] = { .name = "segment_number",
-				.access = NOPAL_READ },
+	[THREE_WAY_OF_DATA] = { .name = "segment_number", .access = NOPAL_READ },
 	{ 0 },
 };
 
@@ -394,10 +366,8 @@ static const struct nopal_binding three_way_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, three_way_on_open_session),
 	NOPAL_ON(SEND_SEGMENT, three_way_on_send),
 	NOPAL_ON(SEGMENT_FROM_NET, three_way_on_any, .kinds = NOPAL_EVERY_KIND,
-		 .before = "duplicate_filter|acknowledgement|loss_detection|"
-			   "flow_control"),
-	NOPAL_ON(SEGMENT_FROM_NET, three_way_on_syn,
-		 .kinds = NOPAL_OWN_KIND + THREE_WAY_SYN),
+		 .before = "duplicate_filter|acknowledgement|loss_detection|flow_control"),
+	NOPAL_ON(SEGMENT_FROM_NET, three_way_on_syn, .kinds = NOPAL_OWN_KIND + THREE_WAY_SYN),
 	NOPAL_ON(SEGMENT_FROM_NET, three_way_on_syn_ack,
 		 .kinds = NOPAL_OWN_KIND + THREE_WAY_SYN_ACK),
 	NOPAL_ON(SEGMENT_FROM_NET, nopal__three_way_on_fin,
@@ -408,22 +378,16 @@ static const struct nopal_binding three_way_bindings[] = {
 };
 
 static const struct nopal_shared three_way_shared[] = {
-	[THREE_WAY_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
-			      "our first number" },
-	[THREE_WAY_PEER] = { "initial_peer", NOPAL_WRITE, 1,
-			     "the peer's first number" },
+	[THREE_WAY_LOCAL] = { "initial_local", NOPAL_WRITE, 1, "our first number" },
+	[THREE_WAY_PEER] = { "initial_peer", NOPAL_WRITE, 1, "the peer's first number" },
 	{ 0 },
 };
 
 static const struct nopal_kind three_way_kinds[] = {
-	[THREE_WAY_SYN] = { "syn", NOPAL_KIND_OPENING,
-			    "asks a listener to open" },
-	[THREE_WAY_SYN_ACK] = { "syn_ack", NOPAL_KIND_CONTROL,
-				"opens the opener" },
-	[THREE_WAY_ACK] = { "ack", NOPAL_KIND_CONTROL,
-			    "confirms that, or that a FIN has arrived" },
-	[THREE_WAY_FIN] = { "fin", NOPAL_KIND_CONTROL,
-			    "no more messages will come" },
+	[THREE_WAY_SYN] = { "syn", NOPAL_KIND_OPENING, "asks a listener to open" },
+	[THREE_WAY_SYN_ACK] = { "syn_ack", NOPAL_KIND_CONTROL, "opens the opener" },
+	[THREE_WAY_ACK] = { "ack", NOPAL_KIND_CONTROL, "confirms that, or that a FIN has arrived" },
+	[THREE_WAY_FIN] = { "fin", NOPAL_KIND_CONTROL, "no more messages will come" },
 	{ 0 },
 };
 
@@ -439,8 +403,7 @@ const struct nopal_microprotocol nopal_three_way = {
 	.abi = NOPAL_ABI,
 	.name = "three_way",
 	.family = "base",
-	.summary = "open and close a session as the one-to-many protocol does, "
-		   "in its header",
+	.summary = "open and close a session as the one-to-many protocol does, in its header",
 	.provides =
 		(const struct nopal_role[]){
 			{ "connection", true },
@@ -451,16 +414,14 @@ const struct nopal_microprotocol nopal_three_way = {
 		},
 	.needs =
 		(const struct nopal_relation[]){
-			{ "one_to_many",
-			  "its packets exist in that header alone" },
+			{ "one_to_many", "its packets exist in that header alone" },
 			{ 0 },
 		},
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
-		  .because = "a random number has come back from the address "
-			     "of the peer" },
-		{ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
-		  .because = "a silent peer is asked" }),
+	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
+				     .because = "a random number has come back from the address "
+						"of the peer" },
+				   { NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
+				     .because = "a silent peer is asked" }),
 	.parameters_size = sizeof(struct three_way_parameters),
 	.parameters = three_way_table,
 	.validate = three_way_validate,
@@ -469,8 +430,7 @@ const struct nopal_microprotocol nopal_three_way = {
 	.kinds = three_way_kinds,
 	.timers = three_way_timers,
 	.bindings = three_way_bindings,
-	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct three_way),
 	.admission = &(const struct nopal_admission){ three_way_admit },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * three_way.h -- what the files of three_way share: its state, and of three_way_close.c
- * how it sends, and the handlers of its close.
+ * three_way.h -- what the files of three_way share: its state, and of three_way_close.c how it
+ * sends, and the handlers of its close.
  */
 #ifndef NOPAL_THREE_WAY_H
 #define NOPAL_THREE_WAY_H
@@ -9,8 +9,7 @@
 #include "microprotocol.h"
 
 struct three_way_parameters {
-	int64_t retry_ns, retry_most_ns, attempts, linger_ns, silence_ns,
-		backlog;
+	int64_t retry_ns, retry_most_ns, attempts, linger_ns, silence_ns, backlog;
 };
 
 /* attributes */
@@ -53,8 +52,7 @@ struct three_way {
 	int64_t heard_ns; /* when something of the peer's came last */
 };
 
-static inline int64_t three_way_wait(const struct three_way_parameters *set,
-				     uint32_t sends)
+static inline int64_t three_way_wait(const struct three_way_parameters *set, uint32_t sends)
 {
 	int64_t wait_ns = set->retry_ns;
 
@@ -70,18 +68,15 @@ static inline bool three_way_is(uint64_t wire, uint64_t number)
 }
 
 /* `mss`: of what opens; else 0, and no payload. */
-void nopal__three_way_send(struct nopal_session *session,
-			   const struct nopal_part *part, unsigned kind,
-			   uint64_t number, uint64_t floor, uint32_t mss);
-void nopal__three_way_send_ack(struct nopal_session *session,
-			       const struct nopal_part *part);
+void nopal__three_way_send(struct nopal_session *session, const struct nopal_part *part,
+			   unsigned kind, uint64_t number, uint64_t floor, uint32_t mss);
+void nopal__three_way_send_ack(struct nopal_session *session, const struct nopal_part *part);
 
 nopal_CLOSE_SESSION_handler nopal__three_way_on_close_session;
 nopal_SEGMENT_FROM_NET_handler nopal__three_way_on_fin;
 nopal_timer_handler nopal__three_way_when_closing;
 nopal_timer_handler nopal__three_way_when_lingered;
 /* Something came that acknowledges our FIN. */
-void nopal__three_way_acked(struct nopal_session *session,
-			    const struct nopal_part *part);
+void nopal__three_way_acked(struct nopal_session *session, const struct nopal_part *part);
 
 #endif

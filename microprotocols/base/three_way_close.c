@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * three_way_close.c -- how three_way sends, and where it closes: the FINs, and what
- * acknowledges them.
+ * three_way_close.c -- how three_way sends, and where it closes: the FINs, and what acknowledges
+ * them.
  */
 #include "three_way.h"
 
-void nopal__three_way_send(struct nopal_session *session,
-			   const struct nopal_part *part, unsigned kind,
-			   uint64_t number, uint64_t floor, uint32_t mss)
+void nopal__three_way_send(struct nopal_session *session, const struct nopal_part *part,
+			   unsigned kind, uint64_t number, uint64_t floor, uint32_t mss)
 {
 	uint32_t length = mss ? THREE_WAY_MSS_BYTES : 0;
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, kind, length, &writer);
+	struct nopal_segment *segment = nopal_control_begin(session, part, kind, length, &writer);
 
 	if (!segment)
 		return;
@@ -23,18 +21,16 @@ void nopal__three_way_send(struct nopal_session *session,
 	nopal_control_send(session, segment, length);
 }
 
-void nopal__three_way_send_ack(struct nopal_session *session,
-			       const struct nopal_part *part)
+void nopal__three_way_send_ack(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way *self = nopal_state(session, part);
 
-	nopal__three_way_send(session, part, THREE_WAY_ACK,
-			      self->next + self->closing, self->floor, 0);
+	nopal__three_way_send(session, part, THREE_WAY_ACK, self->next + self->closing, self->floor,
+			      0);
 }
 
 /* Once the peer has closed too, it only lingers: no back-off then. */
-static void three_way_repeat_closing(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void three_way_repeat_closing(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way_parameters *set = nopal_parameters(part);
 	struct three_way *self = nopal_state(session, part);
@@ -45,14 +41,11 @@ static void three_way_repeat_closing(struct nopal_session *session,
 		wait_ns = set->retry_most_ns;
 	else if (!self->peer_closed)
 		wait_ns = three_way_wait(set, self->closing_sends);
-	nopal__three_way_send(session, part, THREE_WAY_FIN, self->next,
-			      self->floor, 0);
-	nopal_timer_start(session, part, THREE_WAY_CLOSING,
-			  session->now_ns + wait_ns);
+	nopal__three_way_send(session, part, THREE_WAY_FIN, self->next, self->floor, 0);
+	nopal_timer_start(session, part, THREE_WAY_CLOSING, session->now_ns + wait_ns);
 }
 
-void nopal__three_way_when_closing(struct nopal_session *session,
-				   const struct nopal_part *part)
+void nopal__three_way_when_closing(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way_parameters *set = nopal_parameters(part);
 	struct three_way *self = nopal_state(session, part);
@@ -62,21 +55,18 @@ void nopal__three_way_when_closing(struct nopal_session *session,
 	else if (self->peer_closed)
 		nopal_session_closed(session);
 	else
-		nopal_session_break(session, NOPAL_PEER_LOST,
-				    "no answer to the FIN");
+		nopal_session_break(session, NOPAL_PEER_LOST, "no answer to the FIN");
 }
 
-void nopal__three_way_when_lingered(struct nopal_session *session,
-				    const struct nopal_part *part)
+void nopal__three_way_when_lingered(struct nopal_session *session, const struct nopal_part *part)
 {
 	(void)part;
 	nopal_session_closed(session);
 }
 
-enum nopal_verdict
-nopal__three_way_on_close_session(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  struct nopal_session *subject)
+enum nopal_verdict nopal__three_way_on_close_session(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_session *subject)
 {
 	struct three_way *self = nopal_state(session, part);
 
@@ -88,10 +78,9 @@ nopal__three_way_on_close_session(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Both have closed, and ours is acknowledged.  Whether the peer knows that we have
- * its FIN shows where every one of ours said so. */
-static void three_way_both_closed(struct nopal_session *session,
-				  const struct nopal_part *part)
+/* Both have closed, and ours is acknowledged.  Whether the peer knows that we have its FIN shows
+ * where every one of ours said so. */
+static void three_way_both_closed(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct three_way_parameters *set = nopal_parameters(part);
 	const struct three_way *self = nopal_state(session, part);
@@ -104,8 +93,7 @@ static void three_way_both_closed(struct nopal_session *session,
 				  session->now_ns + set->linger_ns);
 }
 
-void nopal__three_way_acked(struct nopal_session *session,
-			    const struct nopal_part *part)
+void nopal__three_way_acked(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct three_way *self = nopal_state(session, part);
 	bool first = !self->close_acked;

@@ -18,30 +18,27 @@
  */
 #include "microprotocol.h"
 
-static enum nopal_verdict
-transport_driver_on_from_user(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_segment *segment)
+static enum nopal_verdict transport_driver_on_from_user(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_segment *segment)
 {
 	(void)part;
 	nopal_raise_SEGMENT_TO_NET(session, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-transport_driver_on_to_net(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict transport_driver_on_to_net(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	nopal_release(session, part, segment, NOPAL_SEND);
 	return NOPAL_CONTINUE;
 }
 
 static const struct nopal_binding transport_driver_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_USER, transport_driver_on_from_user,
-		 .after = "segment_numbers"),
-	NOPAL_ON(SEGMENT_TO_NET, transport_driver_on_to_net,
-		 .kinds = NOPAL_CARRIED, .before = "window_mechanism"),
+	NOPAL_ON(SEGMENT_FROM_USER, transport_driver_on_from_user, .after = "segment_numbers"),
+	NOPAL_ON(SEGMENT_TO_NET, transport_driver_on_to_net, .kinds = NOPAL_CARRIED,
+		 .before = "window_mechanism"),
 	{ 0 },
 };
 
@@ -53,14 +50,11 @@ const struct nopal_microprotocol nopal_transport_driver = {
 	.summary = "carry every segment through, whatever else is there",
 	.provides = (const struct nopal_role[]){ { "driver", true }, { 0 } },
 	.standard = "driver",
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, .of = "urgent",
-		  .because = "what is urgent leaves first" }),
-	.holds =
-		(const struct nopal_hold[]){
-			{ "it has been offered to the network", NOPAL_SEND,
-			  NOPAL_CARRIED, true },
-			{ 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, .of = "urgent",
+				     .because = "what is urgent leaves first" }),
+	.holds = (const struct nopal_hold[]){ { "it has been offered to the network", NOPAL_SEND,
+						NOPAL_CARRIED, true },
+					      { 0 } },
 	.bindings = transport_driver_bindings,
 	.raises = (const char *const[]){ "SEGMENT_TO_NET", NULL },
 };

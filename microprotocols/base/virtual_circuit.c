@@ -62,8 +62,7 @@ enum { VIRTUAL_CIRCUIT_INITIAL_SHIFT = 64 - 31 }; /* leaves 31 random bits */
 static bool virtual_circuit_waits(const struct nopal_session *session,
 				  const struct virtual_circuit *self)
 {
-	return nopal_session_meets(session) &&
-	       self->state == VIRTUAL_CIRCUIT_ASKING &&
+	return nopal_session_meets(session) && self->state == VIRTUAL_CIRCUIT_ASKING &&
 	       !self->connect.cookie_given;
 }
 
@@ -82,10 +81,8 @@ static void virtual_circuit_repeat_opening(struct nopal_session *session,
 		virtual_circuit_send_connect(session, part);
 	else if (self->state == VIRTUAL_CIRCUIT_TELLING)
 		virtual_circuit_send_accept(session, part);
-	again_ns = session->now_ns +
-		   virtual_circuit_wait(set, self->opening_sends);
-	if (virtual_circuit_waits(session, self) &&
-	    again_ns > self->meet_until_ns)
+	again_ns = session->now_ns + virtual_circuit_wait(set, self->opening_sends);
+	if (virtual_circuit_waits(session, self) && again_ns > self->meet_until_ns)
 		again_ns = self->meet_until_ns;
 	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_OPENING, again_ns);
 }
@@ -101,27 +98,23 @@ static void virtual_circuit_when_opening(struct nopal_session *session,
 			virtual_circuit_repeat_opening(session, part);
 		else
 			nopal_session_break(session, NOPAL_UNREACHABLE,
-					    "the peer did not open towards us "
-					    "in time");
+					    "the peer did not open towards us in time");
 	} else if (self->opening_sends < set->attempts)
 		virtual_circuit_repeat_opening(session, part);
 	else if (self->state == VIRTUAL_CIRCUIT_ASKING)
-		nopal_session_break(session, NOPAL_UNREACHABLE,
-				    "no answer to the request to open");
+		nopal_session_break(session, NOPAL_UNREACHABLE, "no answer to the request to open");
 	else
 		nopal_session_break(session, NOPAL_UNREACHABLE,
 				    "the opener fell silent while opening");
 }
 
-static enum nopal_verdict
-virtual_circuit_on_open_session(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_session *subject)
+static enum nopal_verdict virtual_circuit_on_open_session(struct nopal_session *session,
+							  const struct nopal_part *part,
+							  struct nopal_session *subject)
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(part);
 	struct virtual_circuit *self = nopal_state(session, part);
-	uint64_t initial =
-		1 + (nopal_random(session) >> VIRTUAL_CIRCUIT_INITIAL_SHIFT);
+	uint64_t initial = 1 + (nopal_random(session) >> VIRTUAL_CIRCUIT_INITIAL_SHIFT);
 
 	(void)subject;
 	nopal_share(session, part, VIRTUAL_CIRCUIT_LOCAL, (int64_t)initial);
@@ -130,19 +123,18 @@ virtual_circuit_on_open_session(struct nopal_session *session,
 		self->connect.initial = initial;
 		self->state = VIRTUAL_CIRCUIT_ASKING;
 		if (nopal_session_meets(session))
-			self->meet_until_ns =
-				session->now_ns + set->rendezvous_ns;
+			self->meet_until_ns = session->now_ns + set->rendezvous_ns;
 	}
 	virtual_circuit_repeat_opening(session, part);
 	return NOPAL_CONTINUE;
 }
 
-/* Who stays the opener asks at once when it hears the peer: now a request may pass.
- * It is no longer than what was heard, and not more often than by itself. */
-static enum nopal_admission_verdict
-virtual_circuit_meet(struct nopal_session *session,
-		     const struct nopal_part *part,
-		     struct nopal_request *request, struct nopal_writer *reply)
+/* Who stays the opener asks at once when it hears the peer: now a request may pass. It is no longer
+ * than what was heard, and not more often than by itself. */
+static enum nopal_admission_verdict virtual_circuit_meet(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_request *request,
+							 struct nopal_writer *reply)
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(part);
 	struct virtual_circuit *self = nopal_state(session, part);
@@ -152,20 +144,18 @@ virtual_circuit_meet(struct nopal_session *session,
 
 	if (stays && session->now_ns - self->asked_ns >= set->retry_ns &&
 	    nopal_read_left(&request->body) >=
-		    handshake_connect_bytes(session, part,
-					    VIRTUAL_CIRCUIT_CONNECT)) {
+		    handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT)) {
 		self->opening_sends = 0;
 		virtual_circuit_repeat_opening(session, part);
 	}
 	return verdict;
 }
 
-/* A new cookie is used at once; a listener that is never content with its own
- * gets no more than its share of requests. */
-static enum nopal_verdict
-virtual_circuit_on_reply(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+/* A new cookie is used at once; a listener that is never content with its own gets no more than its
+ * share of requests. */
+static enum nopal_verdict virtual_circuit_on_reply(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(part);
 	struct virtual_circuit *self = nopal_state(session, part);
@@ -185,12 +175,11 @@ virtual_circuit_on_reply(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-/* At the listener's session: its first segment, and each repetition of it.  Who met
- * its peer and gave way has asked before. */
-static enum nopal_verdict
-virtual_circuit_on_connect(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+/* At the listener's session: its first segment, and each repetition of it.  Who met its peer and
+ * gave way has asked before. */
+static enum nopal_verdict virtual_circuit_on_connect(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	struct virtual_circuit *self = nopal_state(session, part);
 	struct handshake_connect said;
@@ -198,8 +187,8 @@ virtual_circuit_on_connect(struct nopal_session *session,
 	struct nopal_reader known;
 
 	if (nopal_session_is_opener(session) ||
-	    !handshake_read_connect(nopal_body_reader(&segment->body),
-				    nopal_offers_bytes(session), &said, &known))
+	    !handshake_read_connect(nopal_body_reader(&segment->body), nopal_offers_bytes(session),
+				    &said, &known))
 		return NOPAL_STOP;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
 		self->state = VIRTUAL_CIRCUIT_LISTENING;
@@ -223,8 +212,7 @@ virtual_circuit_on_connect(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-static void virtual_circuit_confirmed(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void virtual_circuit_confirmed(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct virtual_circuit *self = nopal_state(session, part);
 
@@ -233,13 +221,11 @@ static void virtual_circuit_confirmed(struct nopal_session *session,
 	nopal_timer_stop(session, part, VIRTUAL_CIRCUIT_OPENING);
 }
 
-/* The listener's accept opens the opener, whose own confirms it.  Where that was
- * lost, the listener's comes again.  At the listener the segment's coming is
- * all that counts. */
-static enum nopal_verdict
-virtual_circuit_on_accept(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+/* The listener's accept opens the opener, whose own confirms it.  Where that was lost, the
+ * listener's comes again.  At the listener the segment's coming is all that counts. */
+static enum nopal_verdict virtual_circuit_on_accept(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct virtual_circuit *self = nopal_state(session, part);
 	bool opens = self->state == VIRTUAL_CIRCUIT_ASKING;
@@ -247,22 +233,18 @@ virtual_circuit_on_accept(struct nopal_session *session,
 	struct nopal_reader offers;
 
 	if (!nopal_session_is_opener(session) ||
-	    !handshake_read_accept(nopal_body_reader(&segment->body),
-				   nopal_offers_bytes(session), &said,
-				   &offers) ||
-	    said.nonce != self->connect.nonce ||
-	    !nopal_offers_read(session, &offers) ||
-	    (opens && !handshake_answered(
-			      session,
-			      handshake_connect_bytes(session, part,
-						      VIRTUAL_CIRCUIT_CONNECT),
-			      &self->connect, segment)))
+	    !handshake_read_accept(nopal_body_reader(&segment->body), nopal_offers_bytes(session),
+				   &said, &offers) ||
+	    said.nonce != self->connect.nonce || !nopal_offers_read(session, &offers) ||
+	    (opens &&
+	     !handshake_answered(session,
+				 handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT),
+				 &self->connect, segment)))
 		return NOPAL_STOP;
 	if (opens) {
 		virtual_circuit_confirmed(session, part);
 		nopal_session_set_peer_id(session, (uint32_t)said.id);
-		nopal_share(session, part, VIRTUAL_CIRCUIT_PEER,
-			    (int64_t)said.initial);
+		nopal_share(session, part, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
 	}
 	virtual_circuit_send_accept(session, part);
 	if (opens)
@@ -270,10 +252,9 @@ virtual_circuit_on_accept(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-/* Before the accept an opener cannot read its peer's numbers: what overtook it
- * goes no further.  At the listener anything but another connect shows that the
- * opener has the accept; from then on a connect, which anybody could have sent
- * again, is none of the session's business. */
+/* Before the accept an opener cannot read its peer's numbers: what overtook it goes no further.  At
+ * the listener anything but another connect shows that the opener has the accept; from then on a
+ * connect, which anybody could have sent again, is none of the session's business. */
 static enum nopal_verdict virtual_circuit_on_any(struct nopal_session *session,
 						 const struct nopal_part *part,
 						 struct nopal_segment *segment)
@@ -285,9 +266,8 @@ static enum nopal_verdict virtual_circuit_on_any(struct nopal_session *session,
 	if (self->state == VIRTUAL_CIRCUIT_OPEN)
 		return connect ? NOPAL_STOP : NOPAL_CONTINUE;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
-		return accept || (connect && !nopal_session_is_opener(session))
-			       ? NOPAL_CONTINUE
-			       : NOPAL_STOP;
+		return accept || (connect && !nopal_session_is_opener(session)) ? NOPAL_CONTINUE
+										: NOPAL_STOP;
 	if (self->state == VIRTUAL_CIRCUIT_TELLING && !connect)
 		virtual_circuit_confirmed(session, part);
 	return NOPAL_CONTINUE;
@@ -308,10 +288,8 @@ static void virtual_circuit_repeat_close(struct nopal_session *session,
 		wait_ns = set->retry_most_ns;
 	else if (!self->peer_closed)
 		wait_ns = virtual_circuit_wait(set, self->closing_sends);
-	virtual_circuit_send_close(session, part, VIRTUAL_CIRCUIT_CLOSE,
-				   self->peer_closed);
-	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_CLOSING,
-			  session->now_ns + wait_ns);
+	virtual_circuit_send_close(session, part, VIRTUAL_CIRCUIT_CLOSE, self->peer_closed);
+	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_CLOSING, session->now_ns + wait_ns);
 }
 
 static void virtual_circuit_when_closing(struct nopal_session *session,
@@ -325,8 +303,7 @@ static void virtual_circuit_when_closing(struct nopal_session *session,
 	else if (self->peer_closed)
 		nopal_session_closed(session);
 	else
-		nopal_session_break(session, NOPAL_PEER_LOST,
-				    "no answer to the close");
+		nopal_session_break(session, NOPAL_PEER_LOST, "no answer to the close");
 }
 
 static void virtual_circuit_when_lingered(struct nopal_session *session,
@@ -336,10 +313,9 @@ static void virtual_circuit_when_lingered(struct nopal_session *session,
 	nopal_session_closed(session);
 }
 
-static enum nopal_verdict
-virtual_circuit_on_close_session(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_session *subject)
+static enum nopal_verdict virtual_circuit_on_close_session(struct nopal_session *session,
+							   const struct nopal_part *part,
+							   struct nopal_session *subject)
 {
 	struct virtual_circuit *self = nopal_state(session, part);
 
@@ -350,8 +326,8 @@ virtual_circuit_on_close_session(struct nopal_session *session,
 }
 
 /* Our close has arrived.  `settled`: the peer knows that all is acknowledged. */
-static void virtual_circuit_acked(struct nopal_session *session,
-				  const struct nopal_part *part, bool settled)
+static void virtual_circuit_acked(struct nopal_session *session, const struct nopal_part *part,
+				  bool settled)
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(part);
 	struct virtual_circuit *self = nopal_state(session, part);
@@ -370,21 +346,18 @@ static void virtual_circuit_acked(struct nopal_session *session,
 
 /* Is the segment a close or close_ack of this connection? */
 static bool virtual_circuit_read_close(const struct virtual_circuit *self,
-				       const struct nopal_segment *segment,
-				       bool *ret_known)
+				       const struct nopal_segment *segment, bool *ret_known)
 {
 	uint64_t nonce;
 
 	return self->state >= VIRTUAL_CIRCUIT_TELLING &&
-	       handshake_read_close(nopal_body_reader(&segment->body), &nonce,
-				    ret_known) &&
+	       handshake_read_close(nopal_body_reader(&segment->body), &nonce, ret_known) &&
 	       nonce == self->connect.nonce;
 }
 
-static enum nopal_verdict
-virtual_circuit_on_close(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict virtual_circuit_on_close(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	struct virtual_circuit *self = nopal_state(session, part);
 	bool known, first;
@@ -396,35 +369,30 @@ virtual_circuit_on_close(struct nopal_session *session,
 	if (first)
 		nopal_session_peer_closed(session);
 	self->close_acked |= known && self->closing;
-	virtual_circuit_send_close(session, part, VIRTUAL_CIRCUIT_CLOSE_ACK,
-				   self->close_acked);
+	virtual_circuit_send_close(session, part, VIRTUAL_CIRCUIT_CLOSE_ACK, self->close_acked);
 	if (self->close_acked)
 		virtual_circuit_acked(session, part, false);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict
-virtual_circuit_on_close_ack(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_segment *segment)
+static enum nopal_verdict virtual_circuit_on_close_ack(struct nopal_session *session,
+						       const struct nopal_part *part,
+						       struct nopal_segment *segment)
 {
 	struct virtual_circuit *self = nopal_state(session, part);
 	bool settled;
 
-	if (virtual_circuit_read_close(self, segment, &settled) &&
-	    self->closing)
+	if (virtual_circuit_read_close(self, segment, &settled) && self->closing)
 		virtual_circuit_acked(session, part, settled);
 	return NOPAL_STOP;
 }
 
-static void virtual_circuit_validate(const void *parameters,
-				     struct nopal_problems *problems)
+static void virtual_circuit_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct virtual_circuit_parameters *set = parameters;
 
 	if (set->retry_most_ns < set->retry_ns)
-		nopal_problem(problems, "retry_most",
-			      "the longest wait is shorter than the first",
+		nopal_problem(problems, "retry_most", "the longest wait is shorter than the first",
 			      "make retry_most at least retry");
 }
 
@@ -469,12 +437,11 @@ static const struct nopal_parameter virtual_circuit_table[] = {
 
 static const struct nopal_binding virtual_circuit_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, virtual_circuit_on_open_session),
-	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_any,
-		 .kinds = NOPAL_EVERY_KIND,
-		 .before = "liveness|duplicate_filter|acknowledgement|"
-			   "loss_detection|redundancy|flow_control"),
-	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_reply,
-		 .kinds = NOPAL_REPLIES),
+	NOPAL_ON(
+		SEGMENT_FROM_NET, virtual_circuit_on_any, .kinds = NOPAL_EVERY_KIND,
+		.before =
+			"liveness|duplicate_filter|acknowledgement|loss_detection|redundancy|flow_control"),
+	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_reply, .kinds = NOPAL_REPLIES),
 	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_connect,
 		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CONNECT),
 	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_accept,
@@ -488,22 +455,16 @@ static const struct nopal_binding virtual_circuit_bindings[] = {
 };
 
 static const struct nopal_shared virtual_circuit_shared[] = {
-	[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
-				    "our first number" },
-	[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE, 1,
-				   "the peer's first number" },
+	[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1, "our first number" },
+	[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE, 1, "the peer's first number" },
 	{ 0 },
 };
 
 static const struct nopal_kind virtual_circuit_kinds[] = {
-	[VIRTUAL_CIRCUIT_CONNECT] = { "connect", NOPAL_KIND_OPENING,
-				      "asks a listener to open" },
-	[VIRTUAL_CIRCUIT_ACCEPT] = { "accept", NOPAL_KIND_ANSWER,
-				     "opens, and confirms that" },
-	[VIRTUAL_CIRCUIT_CLOSE] = { "close", NOPAL_KIND_CONTROL,
-				    "no more messages will come" },
-	[VIRTUAL_CIRCUIT_CLOSE_ACK] = { "close_ack", NOPAL_KIND_CONTROL,
-					"the close has arrived" },
+	[VIRTUAL_CIRCUIT_CONNECT] = { "connect", NOPAL_KIND_OPENING, "asks a listener to open" },
+	[VIRTUAL_CIRCUIT_ACCEPT] = { "accept", NOPAL_KIND_ANSWER, "opens, and confirms that" },
+	[VIRTUAL_CIRCUIT_CLOSE] = { "close", NOPAL_KIND_CONTROL, "no more messages will come" },
+	[VIRTUAL_CIRCUIT_CLOSE_ACK] = { "close_ack", NOPAL_KIND_CONTROL, "the close has arrived" },
 	{ 0 },
 };
 
@@ -519,16 +480,12 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.name = "virtual_circuit",
 	.family = "base",
 	.summary = "open and close a session by handshake",
-	.provides =
-		(const struct nopal_role[]){ { "connection", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "connection", true }, { 0 } },
 	.standard = "connection",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "network",
-			  "a listener meets who opens where datagrams arrive" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE,
-				     NOPAL_GIVES, NOPAL_PROVEN,
+			{ "network", "a listener meets who opens where datagrams arrive" }, { 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
 				     .because = "a cookie has come back from "
 						"the address of the peer" }),
 	.parameters_size = sizeof(struct virtual_circuit_parameters),
@@ -538,9 +495,7 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.kinds = virtual_circuit_kinds,
 	.timers = virtual_circuit_timers,
 	.bindings = virtual_circuit_bindings,
-	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct virtual_circuit),
-	.admission = &(const struct nopal_admission){ handshake_admit,
-						      virtual_circuit_meet },
+	.admission = &(const struct nopal_admission){ handshake_admit, virtual_circuit_meet },
 };

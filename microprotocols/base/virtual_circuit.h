@@ -47,9 +47,8 @@ struct virtual_circuit {
 	int64_t meet_until_ns; /* how long to wait for the peer */
 };
 
-static inline int64_t
-virtual_circuit_wait(const struct virtual_circuit_parameters *set,
-		     uint32_t sends)
+static inline int64_t virtual_circuit_wait(const struct virtual_circuit_parameters *set,
+					   uint32_t sends)
 {
 	int64_t wait_ns = set->retry_ns;
 
@@ -62,11 +61,10 @@ static inline void virtual_circuit_send_connect(struct nopal_session *session,
 						const struct nopal_part *part)
 {
 	const struct virtual_circuit *self = nopal_state(session, part);
-	uint32_t length =
-		handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT);
+	uint32_t length = handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(
-		session, part, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
+	struct nopal_segment *segment =
+		nopal_control_begin(session, part, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
 
 	if (!segment)
 		return;
@@ -75,29 +73,26 @@ static inline void virtual_circuit_send_connect(struct nopal_session *session,
 	nopal_control_send(session, segment, length);
 }
 
-static inline struct handshake_accept
-virtual_circuit_accept(struct nopal_session *session,
-		       const struct nopal_part *part)
+static inline struct handshake_accept virtual_circuit_accept(struct nopal_session *session,
+							     const struct nopal_part *part)
 {
 	const struct virtual_circuit *self = nopal_state(session, part);
 
 	return (struct handshake_accept){
 		.nonce = self->connect.nonce,
 		.id = nopal_session_local_id(session),
-		.initial = (uint64_t)nopal_shared(session, part,
-						  VIRTUAL_CIRCUIT_LOCAL),
+		.initial = (uint64_t)nopal_shared(session, part, VIRTUAL_CIRCUIT_LOCAL),
 	};
 }
 
 static inline void virtual_circuit_send_accept(struct nopal_session *session,
 					       const struct nopal_part *part)
 {
-	const struct handshake_accept accept =
-		virtual_circuit_accept(session, part);
+	const struct handshake_accept accept = virtual_circuit_accept(session, part);
 	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_offers_bytes(session);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(
-		session, part, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);
+	struct nopal_segment *segment =
+		nopal_control_begin(session, part, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);
 
 	if (!segment)
 		return;
@@ -106,13 +101,13 @@ static inline void virtual_circuit_send_accept(struct nopal_session *session,
 }
 
 static inline void virtual_circuit_send_close(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      unsigned kind, bool known)
+					      const struct nopal_part *part, unsigned kind,
+					      bool known)
 {
 	const struct virtual_circuit *self = nopal_state(session, part);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(
-		session, part, kind, HANDSHAKE_CLOSE_BYTES, &writer);
+	struct nopal_segment *segment =
+		nopal_control_begin(session, part, kind, HANDSHAKE_CLOSE_BYTES, &writer);
 
 	if (!segment)
 		return;

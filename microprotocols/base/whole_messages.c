@@ -19,13 +19,12 @@
 
 enum { WHOLE_MESSAGES_MOST = 1 << 30 }; /* bytes */
 
-static enum nopal_verdict
-whole_messages_on_from_user(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_message *message)
+static enum nopal_verdict whole_messages_on_from_user(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_message *message)
 {
-	struct nopal_segment *segment = nopal_segment_cut(
-		session, message, 0, (uint32_t)message->length);
+	struct nopal_segment *segment =
+		nopal_segment_cut(session, message, 0, (uint32_t)message->length);
 
 	(void)part;
 	if (!segment) {
@@ -38,29 +37,24 @@ whole_messages_on_from_user(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-whole_messages_on_verified(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict whole_messages_on_verified(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
-	struct nopal_message *message =
-		nopal_message_arriving(session, segment);
+	struct nopal_message *message = nopal_message_arriving(session, segment);
 
 	(void)part;
-	if (!message ||
-	    !nopal_message_put(session, message, 0, segment->body)) {
+	if (!message || !nopal_message_put(session, message, 0, segment->body)) {
 		if (message)
 			nopal_message_discard(session, message);
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room for a message that arrived");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
 		return NOPAL_STOP;
 	}
 	nopal_raise_MSG_FROM_NET(session, message);
 	return NOPAL_CONTINUE;
 }
 
-static uint64_t whole_messages_limit(const void *parameters,
-				     uint32_t body_bytes)
+static uint64_t whole_messages_limit(const void *parameters, uint32_t body_bytes)
 {
 	(void)parameters;
 	(void)body_bytes;
@@ -79,15 +73,14 @@ const struct nopal_microprotocol nopal_whole_messages = {
 	.family = "base",
 	.many = true,
 	.summary = "one segment for each message, which the layer below cuts",
-	.provides = (const struct nopal_role[]){ { "message_segments", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "message_segments", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
 			{ .role = "layer_below",
 			  .because = "a datagram does not hold every message" },
 			{ 0 } },
 	.bindings = whole_messages_bindings,
-	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN",
+					 NULL },
 	.message_limit = whole_messages_limit,
 };

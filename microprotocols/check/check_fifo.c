@@ -25,10 +25,9 @@ struct check_fifo {
 	uint64_t next; /* one past the last number that was delivered */
 };
 
-static enum nopal_verdict
-check_fifo_on_msg_to_user(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_message *message)
+static enum nopal_verdict check_fifo_on_msg_to_user(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_message *message)
 {
 	struct check_fifo *self = nopal_state(session, part);
 	uint64_t first = nopal_get(message, part, CHECK_FIFO_FIRST);
@@ -37,13 +36,11 @@ check_fifo_on_msg_to_user(struct nopal_session *session,
 	if (nopal_get(message, part, CHECK_FIFO_OUT_OF_BAND))
 		return NOPAL_CONTINUE;
 	if (next <= first)
-		nopal_session_break(
-			session, NOPAL_RUNTIME_LIMIT,
-			"check_fifo: a message without a number is delivered");
+		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
+				    "check_fifo: a message without a number is delivered");
 	else if (first < self->next)
 		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
-				    "check_fifo: a message is delivered twice "
-				    "or out of order");
+				    "check_fifo: a message is delivered twice or out of order");
 	else
 		self->next = next;
 	return NOPAL_CONTINUE;
@@ -60,16 +57,14 @@ static const struct nopal_role check_fifo_provides[] = {
 };
 
 static const struct nopal_relation check_fifo_needs[] = {
-	{ "message_numbers|segment_numbers",
-	  "numbers are the order that is watched" },
+	{ "message_numbers|segment_numbers", "numbers are the order that is watched" },
 	{ 0 },
 };
 
 static const struct nopal_attribute check_fifo_attributes[] = {
 	[CHECK_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
 	[CHECK_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
-	[CHECK_FIFO_OUT_OF_BAND] = { .name = "out_of_band",
-				     .access = NOPAL_READ_OPTIONAL },
+	[CHECK_FIFO_OUT_OF_BAND] = { .name = "out_of_band", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 

@@ -29,10 +29,9 @@ struct check_holds_parameters {
 enum { CHECK_HOLDS_MARKS };   /* attributes */
 enum { CHECK_HOLDS_STALLED }; /* timers */
 
-/* What was seen of a segment: bits of the attribute check_marks.  Whether this
- * microprotocol hears that a segment is asked to leave before or after those
- * who then let it go is not declared: a departure may run ahead of the asking
- * by one. */
+/* What was seen of a segment: bits of the attribute check_marks.  Whether this microprotocol hears
+ * that a segment is asked to leave before or after those who then let it go is not declared: a
+ * departure may run ahead of the asking by one. */
 enum {
 	CHECK_HOLDS_ASKED = 1, /* to leave, and has not left since */
 	CHECK_HOLDS_AHEAD = 2, /* left, and the asking is still to be heard */
@@ -53,8 +52,7 @@ static void check_holds_fail(struct nopal_session *session, const char *text)
 }
 
 /* Notes a step of the segment; returns the marks as they were. */
-static uint64_t check_holds_step(struct nopal_session *session,
-				 const struct nopal_part *part,
+static uint64_t check_holds_step(struct nopal_session *session, const struct nopal_part *part,
 				 struct nopal_segment *segment)
 {
 	const struct check_holds_parameters *set = nopal_parameters(part);
@@ -66,8 +64,7 @@ static uint64_t check_holds_step(struct nopal_session *session,
 		marks |= CHECK_HOLDS_COUNTED;
 		self->open++;
 	}
-	if (self->open &&
-	    !nopal_timer_running(session, part, CHECK_HOLDS_STALLED))
+	if (self->open && !nopal_timer_running(session, part, CHECK_HOLDS_STALLED))
 		nopal_timer_start(session, part, CHECK_HOLDS_STALLED,
 				  session->now_ns + set->stall_ns);
 	return marks;
@@ -82,8 +79,7 @@ static enum nopal_verdict check_holds_on_asked(struct nopal_session *session,
 	if (marks & CHECK_HOLDS_AHEAD)
 		marks &= ~(uint64_t)CHECK_HOLDS_AHEAD;
 	else if (marks & CHECK_HOLDS_DONE)
-		check_holds_fail(session, "check_holds: a segment that is done "
-					  "is asked to leave");
+		check_holds_fail(session, "check_holds: a segment that is done is asked to leave");
 	else
 		marks |= CHECK_HOLDS_ASKED;
 	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks);
@@ -97,13 +93,9 @@ static enum nopal_verdict check_holds_on_send(struct nopal_session *session,
 	uint64_t marks = check_holds_step(session, part, segment);
 
 	if (marks & CHECK_HOLDS_DONE)
-		check_holds_fail(
-			session,
-			"check_holds: a segment leaves after it is done");
+		check_holds_fail(session, "check_holds: a segment leaves after it is done");
 	else if (marks & CHECK_HOLDS_AHEAD)
-		check_holds_fail(
-			session,
-			"check_holds: a segment leaves that nobody asked to");
+		check_holds_fail(session, "check_holds: a segment leaves that nobody asked to");
 	if (!(marks & CHECK_HOLDS_ASKED))
 		marks |= CHECK_HOLDS_AHEAD;
 	marks &= ~(uint64_t)CHECK_HOLDS_ASKED;
@@ -118,14 +110,10 @@ static enum nopal_verdict check_holds_on_received(struct nopal_session *session,
 	uint64_t marks = check_holds_step(session, part, segment);
 
 	if (!(marks & CHECK_HOLDS_LEFT))
-		check_holds_fail(
-			session,
-			"check_holds: a segment is received that never left");
+		check_holds_fail(session, "check_holds: a segment is received that never left");
 	else if (marks & CHECK_HOLDS_RECEIVED)
-		check_holds_fail(session,
-				 "check_holds: a segment is received twice");
-	nopal_set(segment, part, CHECK_HOLDS_MARKS,
-		  marks | CHECK_HOLDS_RECEIVED);
+		check_holds_fail(session, "check_holds: a segment is received twice");
+	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_RECEIVED);
 	return NOPAL_CONTINUE;
 }
 
@@ -137,8 +125,7 @@ static enum nopal_verdict check_holds_on_done(struct nopal_session *session,
 	uint64_t marks = check_holds_step(session, part, segment);
 
 	if (marks & CHECK_HOLDS_DONE) {
-		check_holds_fail(session,
-				 "check_holds: a segment is done twice");
+		check_holds_fail(session, "check_holds: a segment is done twice");
 		return NOPAL_CONTINUE;
 	}
 	self->open--;
@@ -147,8 +134,7 @@ static enum nopal_verdict check_holds_on_done(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void check_holds_when_stalled(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void check_holds_when_stalled(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct check_holds_parameters *set = nopal_parameters(part);
 	struct check_holds *self = nopal_state(session, part);
@@ -157,11 +143,9 @@ static void check_holds_when_stalled(struct nopal_session *session,
 	if (!self->open)
 		return;
 	if (session->now_ns >= deadline_ns)
-		check_holds_fail(session, "check_holds: segments wait, and "
-					  "nothing happens to any");
+		check_holds_fail(session, "check_holds: segments wait, and nothing happens to any");
 	else
-		nopal_timer_start(session, part, CHECK_HOLDS_STALLED,
-				  deadline_ns);
+		nopal_timer_start(session, part, CHECK_HOLDS_STALLED, deadline_ns);
 }
 
 static const struct nopal_parameter check_holds_table[] = {
@@ -179,8 +163,7 @@ static const struct nopal_binding check_holds_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, check_holds_on_asked, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_RESEND, check_holds_on_asked, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEND_SEGMENT, check_holds_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_RECEIVED, check_holds_on_received,
-		 .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_RECEIVED, check_holds_on_received, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_DONE, check_holds_on_done, .kinds = NOPAL_CARRIED),
 	{ 0 },
 };

@@ -34,35 +34,29 @@ static uint32_t check_integrity_hash(const struct nopal_body *body)
 	return hash;
 }
 
-static enum nopal_verdict
-check_integrity_on_to_net(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict check_integrity_on_to_net(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	(void)session;
-	nopal_set(segment, part, CHECK_INTEGRITY_HASH,
-		  check_integrity_hash(&segment->body));
+	nopal_set(segment, part, CHECK_INTEGRITY_HASH, check_integrity_hash(&segment->body));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-check_integrity_on_verified(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_segment *segment)
+static enum nopal_verdict check_integrity_on_verified(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_segment *segment)
 {
-	if (nopal_get(segment, part, CHECK_INTEGRITY_HASH) !=
-	    check_integrity_hash(&segment->body))
-		nopal_session_break(
-			session, NOPAL_RUNTIME_LIMIT,
-			"check_integrity: a segment arrived damaged");
+	if (nopal_get(segment, part, CHECK_INTEGRITY_HASH) != check_integrity_hash(&segment->body))
+		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
+				    "check_integrity: a segment arrived damaged");
 	return NOPAL_CONTINUE;
 }
 
 /* Before the driver lets the segment go, for the hash leaves with it. */
 static const struct nopal_binding check_integrity_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, check_integrity_on_to_net, .before = "driver"),
-	NOPAL_ON(SEGMENT_VERIFIED, check_integrity_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_VERIFIED, check_integrity_on_verified, .before = "message_segments"),
 	{ 0 },
 };
 

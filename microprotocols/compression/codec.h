@@ -22,22 +22,18 @@ struct nopal__codec_memory {
 struct nopal__codec {
 	bool built;
 	int most_level;
-	/* A byte of the compressed form stands for at most so many: who claims
-	 * more gets no memory. */
+	/* A byte of the compressed form stands for at most so many: who claims more gets no
+	 * memory. */
 	uint32_t most_expansion;
-	/* The compressed form into to[0..room); its length, or 0 where it is not
-	 * to be had, or not in this room. */
-	size_t (*squeeze)(struct nopal_session *session,
-			  struct nopal__codec_memory *memory, int level,
-			  const uint8_t *from, size_t length, uint8_t *to,
-			  size_t room);
-	/* The bytes that from[0..length) is the compressed form of, if they are
-	 * `exactly` so many.  -EINVAL: they are not; -ENOMEM. */
-	int (*expand)(struct nopal_session *session,
-		      struct nopal__codec_memory *memory, const uint8_t *from,
-		      size_t length, uint8_t *to, size_t exactly);
-	void (*rest)(struct nopal_session *session,
-		     struct nopal__codec_memory *memory);
+	/* The compressed form into to[0..room); its length, or 0 where it is not to be had, or not
+	 * in this room. */
+	size_t (*squeeze)(struct nopal_session *session, struct nopal__codec_memory *memory,
+			  int level, const uint8_t *from, size_t length, uint8_t *to, size_t room);
+	/* The bytes that from[0..length) is the compressed form of, if they are `exactly` so many.
+	 * -EINVAL: they are not; -ENOMEM. */
+	int (*expand)(struct nopal_session *session, struct nopal__codec_memory *memory,
+		      const uint8_t *from, size_t length, uint8_t *to, size_t exactly);
+	void (*rest)(struct nopal_session *session, struct nopal__codec_memory *memory);
 };
 
 extern const struct nopal__codec nopal__codec_zstd, nopal__codec_lz4;

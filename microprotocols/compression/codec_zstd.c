@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec_zstd.c -- frames of Zstandard (RFC 8878), without checksum and without
- * content size: who calls knows both better.
+ * codec_zstd.c -- frames of Zstandard (RFC 8878), without checksum and without content size: who
+ * calls knows both better.
  */
 #define ZSTD_STATIC_LINKING_ONLY /* for contexts in memory of ours */
 #include <errno.h>
@@ -35,8 +35,7 @@ static ZSTD_customMem codec_zstd_memory(struct nopal_session *session)
 
 static ZSTD_CCtx *codec_zstd_squeezer(struct nopal_session *session, int level)
 {
-	ZSTD_CCtx *context =
-		ZSTD_createCCtx_advanced(codec_zstd_memory(session));
+	ZSTD_CCtx *context = ZSTD_createCCtx_advanced(codec_zstd_memory(session));
 
 	if (!context)
 		return NULL;
@@ -45,10 +44,9 @@ static ZSTD_CCtx *codec_zstd_squeezer(struct nopal_session *session, int level)
 	return context;
 }
 
-static size_t codec_zstd_squeeze(struct nopal_session *session,
-				 struct nopal__codec_memory *memory, int level,
-				 const uint8_t *from, size_t length,
-				 uint8_t *to, size_t room)
+static size_t codec_zstd_squeeze(struct nopal_session *session, struct nopal__codec_memory *memory,
+				 int level, const uint8_t *from, size_t length, uint8_t *to,
+				 size_t room)
 {
 	size_t bytes;
 
@@ -60,24 +58,19 @@ static size_t codec_zstd_squeeze(struct nopal_session *session,
 	return ZSTD_isError(bytes) ? 0 : bytes;
 }
 
-static int codec_zstd_expand(struct nopal_session *session,
-			     struct nopal__codec_memory *memory,
-			     const uint8_t *from, size_t length, uint8_t *to,
-			     size_t exactly)
+static int codec_zstd_expand(struct nopal_session *session, struct nopal__codec_memory *memory,
+			     const uint8_t *from, size_t length, uint8_t *to, size_t exactly)
 {
 	if (!memory->expander)
-		memory->expander =
-			ZSTD_createDCtx_advanced(codec_zstd_memory(session));
+		memory->expander = ZSTD_createDCtx_advanced(codec_zstd_memory(session));
 	if (!memory->expander)
 		return -ENOMEM;
-	return ZSTD_decompressDCtx(memory->expander, to, exactly, from,
-				   length) == exactly
+	return ZSTD_decompressDCtx(memory->expander, to, exactly, from, length) == exactly
 		       ? 0
 		       : -EINVAL;
 }
 
-static void codec_zstd_rest(struct nopal_session *session,
-			    struct nopal__codec_memory *memory)
+static void codec_zstd_rest(struct nopal_session *session, struct nopal__codec_memory *memory)
 {
 	(void)session;
 	ZSTD_freeCCtx(memory->squeezer);

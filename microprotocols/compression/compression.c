@@ -2,13 +2,12 @@
 /*
  * compression -- messages travel shorter where they can.
  *
- * Each message is compressed by itself: none waits for another, and any may be
- * lost.  What would not become shorter travels as it is.
+ * Each message is compressed by itself: none waits for another, and any may be lost.  What would
+ * not become shorter travels as it is.
  *
- * Nothing that arrives is believed: the length that a message claims is refused
- * above `most`, and above what its bytes could stand for; and so is one whose
- * bytes are anything but the compressed form of exactly that length.  Such a
- * message is discarded, and counted as that.
+ * Nothing that arrives is believed: the length that a message claims is refused above `most`, and
+ * above what its bytes could stand for; and so is one whose bytes are anything but the compressed
+ * form of exactly that length.  Such a message is discarded, and counted as that.
  *
  * Paper:     none: in Cactus a service of its own, data compression.
  * Differs:   no dictionary, and no memory of earlier messages.
@@ -56,50 +55,43 @@ struct compression {
 	struct nopal__codec_memory memory;
 };
 
-static const struct nopal__codec *
-compression_codec(const struct compression_parameters *set)
+static const struct nopal__codec *compression_codec(const struct compression_parameters *set)
 {
-	return set->algorithm == COMPRESSION_LZ4 ? &nopal__codec_lz4
-						 : &nopal__codec_zstd;
+	return set->algorithm == COMPRESSION_LZ4 ? &nopal__codec_lz4 : &nopal__codec_zstd;
 }
 
 /* ------------------------------------------------------------------- shorter */
 
-/* Length and compressed form of the message into `body`, which has room for less
- * than the message itself. */
-static bool compression_squeeze(struct nopal_session *session,
-				const struct nopal_part *part,
-				const struct nopal_message *message,
-				struct nopal_body *body)
+/* Length and compressed form of the message into `body`, which has room for less than the message
+ * itself. */
+static bool compression_squeeze(struct nopal_session *session, const struct nopal_part *part,
+				const struct nopal_message *message, struct nopal_body *body)
 {
 	const struct compression_parameters *set = nopal_parameters(part);
 	struct compression *self = nopal_state(session, part);
-	struct nopal_writer writer =
-		nopal_writer_over(body->buffer->bytes, message->length - 1);
+	struct nopal_writer writer = nopal_writer_over(body->buffer->bytes, message->length - 1);
 	size_t bytes;
 
 	nopal_write_varint(&writer, message->length);
 	if (writer.full)
 		return false;
-	bytes = compression_codec(set)->squeeze(
-		session, &self->memory, (int)set->level, message->one.bytes,
-		message->length, writer.at, (size_t)(writer.end - writer.at));
+	bytes = compression_codec(set)->squeeze(session, &self->memory, (int)set->level,
+						message->one.bytes, message->length, writer.at,
+						(size_t)(writer.end - writer.at));
 	body->bytes = writer.start;
 	body->length = nopal_written(&writer) + (uint32_t)bytes;
 	return bytes != 0;
 }
 
-static enum nopal_verdict
-compression_on_from_user(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_message *message)
+static enum nopal_verdict compression_on_from_user(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_message *message)
 {
 	const struct compression_parameters *set = nopal_parameters(part);
 	struct nopal_body body = { 0 };
 
 	nopal_set(message, part, COMPRESSION_COMPRESSED, COMPRESSION_AS_IT_WAS);
-	if (message->length < (uint64_t)set->least ||
-	    message->length > (uint64_t)set->most)
+	if (message->length < (uint64_t)set->least || message->length > (uint64_t)set->most)
 		return NOPAL_CONTINUE;
 	body.buffer = nopal_body_buffer(session, (uint32_t)message->length);
 	if (!body.buffer)
@@ -107,16 +99,14 @@ compression_on_from_user(struct nopal_session *session,
 	if (!compression_squeeze(session, part, message, &body))
 		nopal_buffer_unref(body.buffer);
 	else if (nopal_message_replace(session, message, body))
-		nopal_set(message, part, COMPRESSION_COMPRESSED,
-			  COMPRESSION_SQUEEZED);
+		nopal_set(message, part, COMPRESSION_COMPRESSED, COMPRESSION_SQUEEZED);
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------------ as it was */
 
 /* The bytes of the message in one piece; a reference of the caller's. */
-static bool compression_gather(struct nopal_session *session,
-			       const struct nopal_message *message,
+static bool compression_gather(struct nopal_session *session, const struct nopal_message *message,
 			       struct nopal_body *ret_body)
 {
 	struct nopal_writer writer;
@@ -126,16 +116,14 @@ static bool compression_gather(struct nopal_session *session,
 		nopal_buffer_ref(ret_body->buffer);
 		return true;
 	}
-	ret_body->buffer =
-		nopal_body_buffer(session, (uint32_t)message->length);
+	ret_body->buffer = nopal_body_buffer(session, (uint32_t)message->length);
 	if (!ret_body->buffer)
 		return false;
 	ret_body->bytes = ret_body->buffer->bytes;
 	ret_body->length = (uint32_t)message->length;
 	writer = nopal_writer_over(ret_body->buffer->bytes, message->length);
 	for (uint32_t i = 0; i < message->fragments; i++)
-		nopal_write_bytes(&writer, message->fragment[i].bytes,
-				  message->fragment[i].length);
+		nopal_write_bytes(&writer, message->fragment[i].bytes, message->fragment[i].length);
 	return true;
 }
 
@@ -144,8 +132,7 @@ static uint32_t compression_claim(const struct compression_parameters *set,
 				  struct nopal_reader *reader)
 {
 	uint64_t claim = nopal_read_varint(reader);
-	uint64_t could = nopal_read_left(reader) *
-			 compression_codec(set)->most_expansion;
+	uint64_t could = nopal_read_left(reader) * compression_codec(set)->most_expansion;
 
 	if (reader->bad || claim > (uint64_t)set->most || claim > could)
 		return 0;
@@ -158,9 +145,10 @@ enum compression_outcome {
 	COMPRESSION_NO_MEMORY,
 };
 
-static enum compression_outcome
-compression_expand(struct nopal_session *session, const struct nopal_part *part,
-		   struct nopal_message *message, struct nopal_reader reader)
+static enum compression_outcome compression_expand(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_message *message,
+						   struct nopal_reader reader)
 {
 	const struct compression_parameters *set = nopal_parameters(part);
 	struct compression *self = nopal_state(session, part);
@@ -173,17 +161,15 @@ compression_expand(struct nopal_session *session, const struct nopal_part *part,
 	if (!body.buffer)
 		return COMPRESSION_NO_MEMORY;
 	body.bytes = body.buffer->bytes;
-	failed = compression_codec(set)->expand(
-		session, &self->memory, reader.at, nopal_read_left(&reader),
-		body.buffer->bytes, body.length);
+	failed = compression_codec(set)->expand(session, &self->memory, reader.at,
+						nopal_read_left(&reader), body.buffer->bytes,
+						body.length);
 	if (failed) {
 		nopal_buffer_unref(body.buffer);
-		return failed == -ENOMEM ? COMPRESSION_NO_MEMORY
-					 : COMPRESSION_NONSENSE;
+		return failed == -ENOMEM ? COMPRESSION_NO_MEMORY : COMPRESSION_NONSENSE;
 	}
-	return nopal_message_replace(session, message, body)
-		       ? COMPRESSION_DONE
-		       : COMPRESSION_NO_MEMORY;
+	return nopal_message_replace(session, message, body) ? COMPRESSION_DONE
+							     : COMPRESSION_NO_MEMORY;
 }
 
 static enum compression_outcome compression_undo(struct nopal_session *session,
@@ -193,13 +179,11 @@ static enum compression_outcome compression_undo(struct nopal_session *session,
 	struct nopal_body body;
 	enum compression_outcome outcome;
 
-	if (nopal_get(message, part, COMPRESSION_COMPRESSED) !=
-	    COMPRESSION_SQUEEZED)
+	if (nopal_get(message, part, COMPRESSION_COMPRESSED) != COMPRESSION_SQUEEZED)
 		return COMPRESSION_NONSENSE;
 	if (!compression_gather(session, message, &body))
 		return COMPRESSION_NO_MEMORY;
-	outcome = compression_expand(session, part, message,
-				     nopal_body_reader(&body));
+	outcome = compression_expand(session, part, message, nopal_body_reader(&body));
 	nopal_buffer_unref(body.buffer);
 	return outcome;
 }
@@ -210,24 +194,20 @@ static enum nopal_verdict compression_on_to_user(struct nopal_session *session,
 {
 	enum compression_outcome outcome;
 
-	if (nopal_get(message, part, COMPRESSION_COMPRESSED) ==
-	    COMPRESSION_AS_IT_WAS)
+	if (nopal_get(message, part, COMPRESSION_COMPRESSED) == COMPRESSION_AS_IT_WAS)
 		return NOPAL_CONTINUE;
 	outcome = compression_undo(session, part, message);
 	if (outcome == COMPRESSION_DONE)
 		return NOPAL_CONTINUE;
 	nopal_message_discard(session, message);
-	if (outcome == COMPRESSION_NO_MEMORY &&
-	    nopal_shared(session, part, COMPRESSION_UNMET))
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room for a message that arrived");
+	if (outcome == COMPRESSION_NO_MEMORY && nopal_shared(session, part, COMPRESSION_UNMET))
+		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
 	return NOPAL_STOP;
 }
 
 /* ---------------------------------------------------------------- declarations */
 
-static void compression_rest(struct nopal_session *session,
-			     const struct nopal_part *part)
+static void compression_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct compression_parameters *set = nopal_parameters(part);
 	struct compression *self = nopal_state(session, part);
@@ -235,20 +215,16 @@ static void compression_rest(struct nopal_session *session,
 	compression_codec(set)->rest(session, &self->memory);
 }
 
-static void compression_validate(const void *parameters,
-				 struct nopal_problems *problems)
+static void compression_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct compression_parameters *set = parameters;
 	const struct nopal__codec *codec = compression_codec(set);
 
 	if (!codec->built)
-		nopal_problem(problems, "algorithm",
-			      "this nopal was built without it",
-			      "take the other one, or build with libzstd and "
-			      "liblz4");
+		nopal_problem(problems, "algorithm", "this nopal was built without it",
+			      "take the other one, or build with libzstd and liblz4");
 	else if (set->level > codec->most_level)
-		nopal_problem(problems, "level",
-			      "the algorithm has no such level",
+		nopal_problem(problems, "level", "the algorithm has no such level",
 			      "at most 19 for zstd, 12 for lz4");
 }
 
@@ -291,8 +267,7 @@ static const struct nopal_parameter compression_table[] = {
 };
 
 static const struct nopal_binding compression_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, compression_on_from_user,
-		 .before = "message_segments"),
+	NOPAL_ON(MSG_FROM_USER, compression_on_from_user, .before = "message_segments"),
 	NOPAL_ON(MSG_TO_USER, compression_on_to_user),
 	{ 0 },
 };
@@ -302,12 +277,10 @@ const struct nopal_microprotocol nopal_compression = {
 	.name = "compression",
 	.family = "compression",
 	.summary = "messages travel shorter where they can",
-	.provides =
-		(const struct nopal_role[]){ { "compression", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "compression", true }, { 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "confidentiality",
-			  "how short a message became tells of its secrets",
+			{ "confidentiality", "how short a message became tells of its secrets",
 			  .unless = "single_secret" },
 			{ 0 } },
 	.parameters_size = sizeof(struct compression_parameters),
@@ -319,16 +292,12 @@ const struct nopal_microprotocol nopal_compression = {
 						     .access = NOPAL_WRITE,
 						     .wire_bytes = 1,
 						     .kinds = NOPAL_DATA,
-						     .doc = "1: a length and "
-							    "the compressed "
-							    "form" },
+						     .doc = "1: a length and the compressed form" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[COMPRESSION_UNMET] = { "reliability_unmet",
-						NOPAL_READ_OPTIONAL, 0,
-						"1: no memory for a message "
-						"breaks the session" },
+			[COMPRESSION_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+						"1: no memory for a message breaks the session" },
 			{ 0 } },
 	.bindings = compression_bindings,
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },

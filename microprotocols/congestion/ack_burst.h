@@ -2,9 +2,9 @@
 /*
  * ack_burst.h -- how far acks run ahead of the bandwidth.
  *
- * Receivers, radios and kernels hand acks over in bursts.  Between two of them
- * the pipe must not run dry, so a window needs room for the largest of late: of
- * the last two stretches of rounds that the policy marks off.
+ * Receivers, radios and kernels hand acks over in bursts.  Between two of them the pipe must not
+ * run dry, so a window needs room for the largest of late: of the last two stretches of rounds that
+ * the policy marks off.
  */
 #ifndef NOPAL_ACK_BURST_H
 #define NOPAL_ACK_BURST_H
@@ -18,13 +18,11 @@ struct ack_burst {
 };
 
 /* `delivered` is all that was, by now; `most`: a burst counts no further. */
-static inline void ack_burst_note(struct ack_burst *burst, int64_t now_ns,
-				  uint64_t delivered, uint64_t bandwidth_bps,
-				  uint64_t most)
+static inline void ack_burst_note(struct ack_burst *burst, int64_t now_ns, uint64_t delivered,
+				  uint64_t bandwidth_bps, uint64_t most)
 {
 	uint64_t acked = delivered - burst->began_delivered;
-	uint64_t expected =
-		nopal_rate_bytes(bandwidth_bps, now_ns - burst->began_ns);
+	uint64_t expected = nopal_rate_bytes(bandwidth_bps, now_ns - burst->began_ns);
 
 	if (acked <= expected) {
 		burst->began_ns = now_ns;

@@ -2,11 +2,10 @@
 /*
  * ack_train.h -- how fast a path carried the first window.
  *
- * The first window leaves in one burst, so what spaces its acks is the
- * bottleneck: bytes over time between the first and the last of them is its
- * rate, a round trip after the start and not after as many as slow start takes.
- * The first ack gives a time only: how much it stands for says nothing.  Few acks
- * for many segments come of batches on the way and say nothing either.
+ * The first window leaves in one burst, so what spaces its acks is the bottleneck: bytes over time
+ * between the first and the last of them is its rate, a round trip after the start and not after as
+ * many as slow start takes. The first ack gives a time only: how much it stands for says nothing.
+ * Few acks for many segments come of batches on the way and say nothing either.
  */
 #ifndef NOPAL_ACK_TRAIN_H
 #define NOPAL_ACK_TRAIN_H
@@ -28,33 +27,30 @@ struct ack_train {
 };
 
 /* An ack of the first window; `delivered` is all that was, by now. */
-static inline void ack_train_note(struct ack_train *train, int64_t now_ns,
-				  uint64_t delivered)
+static inline void ack_train_note(struct ack_train *train, int64_t now_ns, uint64_t delivered)
 {
 	if (!train->acks++) {
 		train->began_ns = now_ns;
 		train->began_delivered = delivered;
 	} else if (train->acks >= ACK_TRAIN_FEW && now_ns > train->began_ns) {
 		train->rate_bps =
-			nopal_rate_of(delivered - train->began_delivered,
-				      now_ns - train->began_ns);
+			nopal_rate_of(delivered - train->began_delivered, now_ns - train->began_ns);
 	}
 }
 
 /* What is known of the bottleneck: it carried this much. */
-static inline uint64_t ack_train_known(const struct ack_train *train,
-				       uint64_t seen_bps)
+static inline uint64_t ack_train_known(const struct ack_train *train, uint64_t seen_bps)
 {
 	return train->rate_bps > seen_bps ? train->rate_bps : seen_bps;
 }
 
-/* The pace of a startup that would send at `wanted_bps` and has seen `seen_bps`
- * delivered: the train's rate at once, and beyond it in smaller steps. */
-static inline uint64_t ack_train_pace(const struct ack_train *train,
-				      uint64_t seen_bps, uint64_t wanted_bps)
+/* The pace of a startup that would send at `wanted_bps` and has seen `seen_bps` delivered: the
+ * train's rate at once, and beyond it in smaller steps. */
+static inline uint64_t ack_train_pace(const struct ack_train *train, uint64_t seen_bps,
+				      uint64_t wanted_bps)
 {
-	uint64_t most = nopal_scale(ack_train_known(train, seen_bps),
-				    ACK_TRAIN_GAIN, ACK_TRAIN_UNITY);
+	uint64_t most =
+		nopal_scale(ack_train_known(train, seen_bps), ACK_TRAIN_GAIN, ACK_TRAIN_UNITY);
 
 	if (!train->rate_bps)
 		return wanted_bps;

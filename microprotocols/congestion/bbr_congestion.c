@@ -6,8 +6,8 @@
  *                                                         |   ^
  *                                   least rtt is old: probe rtt
  *
- * The rate follows the largest delivery rate of the last ten rounds, the window
- * is twice the bandwidth-delay product.
+ * The rate follows the largest delivery rate of the last ten rounds, the window is twice the
+ * bandwidth-delay product.
  *
  * Paper:     Cardwell, Cheng, Gunn, Yeganeh, Jacobson, BBR, ACM Queue 2016.  As
  *            a policy: Bridges et al., CTP, ToN 2007, section III.D (b).
@@ -123,19 +123,16 @@ static uint64_t bbr_carried(const struct bbr_congestion *bbr, uint64_t rate_bps)
 /* `percent` of the bandwidth-delay product, in bytes. */
 static uint64_t bbr_product(const struct bbr_congestion *bbr, uint32_t percent)
 {
-	return nopal_scale(bbr_carried(bbr, bbr->bandwidth_bps), percent,
-			   BBR_UNITY);
+	return nopal_scale(bbr_carried(bbr, bbr->bandwidth_bps), percent, BBR_UNITY);
 }
 
-static uint64_t bbr_in_flight(struct nopal_session *session,
-			      const struct nopal_part *part)
+static uint64_t bbr_in_flight(struct nopal_session *session, const struct nopal_part *part)
 {
 	return (uint64_t)nopal_shared(session, part, BBR_IN_FLIGHT);
 }
 
 /* Is what leaves now surely no more than the bottleneck takes? */
-static bool bbr_is_slow(struct nopal_session *session,
-			const struct nopal_part *part)
+static bool bbr_is_slow(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct bbr_congestion *bbr = nopal_state(session, part);
 
@@ -156,8 +153,7 @@ static enum nopal_verdict bbr_congestion_on_send(struct nopal_session *session,
 	bool slow = bbr_is_slow(session, part);
 
 	if (nopal_shared(session, part, BBR_APP_LIMITED))
-		bbr->delivery.limited_until =
-			bbr->delivery.delivered + in_flight;
+		bbr->delivery.limited_until = bbr->delivery.delivered + in_flight;
 	delivery_stamp(session, part, &bbr->delivery, segment, in_flight, slow);
 	return NOPAL_CONTINUE;
 }
@@ -170,26 +166,23 @@ static void bbr_begin_again(struct bbr_congestion *bbr)
 	bbr->mode = BBR_STARTUP;
 }
 
-static enum nopal_verdict
-bbr_congestion_on_received(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict bbr_congestion_on_received(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
-	int64_t late_ns = nopal_has(part, BBR_LATE)
-				  ? (int64_t)nopal_get(segment, part, BBR_LATE)
-				  : 0;
+	int64_t late_ns =
+		nopal_has(part, BBR_LATE) ? (int64_t)nopal_get(segment, part, BBR_LATE) : 0;
 
 	if (late_ns)
 		delivery_undo_loss(&bbr->delivery, segment);
 	else if (segment->departures == 1)
 		late_ns = segment->departed_ns;
-	if (late_ns && least_rtt_segment(&bbr->least, session->now_ns - late_ns,
-					 segment->packet_number))
+	if (late_ns &&
+	    least_rtt_segment(&bbr->least, session->now_ns - late_ns, segment->packet_number))
 		bbr_begin_again(bbr);
 	delivery_take(session, part, &bbr->delivery, segment,
-		      least_rtt_age(&bbr->least, nopal_shared(session, part,
-							      BBR_LATEST_RTT)));
+		      least_rtt_age(&bbr->least, nopal_shared(session, part, BBR_LATEST_RTT)));
 	if (delivery_is_marked(part, segment))
 		random_loss_count(&bbr->loss, segment, false);
 	return NOPAL_CONTINUE;
@@ -207,46 +200,38 @@ static enum nopal_verdict bbr_congestion_on_lost(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-bbr_congestion_on_timeout(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
 	if (delivery_is_silent(part, &bbr->delivery, segment))
 		nopal_share(session, part, BBR_WINDOW,
-			    BBR_LEAST_SEGMENTS *
-				    (int64_t)nopal_body_limit(session));
+			    BBR_LEAST_SEGMENTS * (int64_t)nopal_body_limit(session));
 	return bbr_congestion_on_lost(session, part, segment);
 }
 
 /* --------------------------------------------------------- what an ack tells */
 
-static void bbr_note_round(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void bbr_note_round(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 	uint64_t delivered, lost;
 
-	if (delivery_round_ends(&bbr->round, &bbr->delivery, &delivered,
-				&lost) &&
-	    bbr->mode == BBR_STARTUP && bbr->train.rate_bps &&
-	    !bbr_is_slow(session, part))
-		bbr->pipe.full |= random_loss_exceeded(session, &bbr->loss,
-						       delivered, lost);
+	if (delivery_round_ends(&bbr->round, &bbr->delivery, &delivered, &lost) &&
+	    bbr->mode == BBR_STARTUP && bbr->train.rate_bps && !bbr_is_slow(session, part))
+		bbr->pipe.full |= random_loss_exceeded(session, &bbr->loss, delivered, lost);
 }
 
 /* What the bottleneck passed in the interval of the sample. */
-static uint64_t bbr_passed(struct nopal_session *session,
-			   const struct nopal_part *part)
+static uint64_t bbr_passed(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	const struct bbr_congestion *bbr = nopal_state(session, part);
 	uint64_t delivered = delivery_amount(
-		&bbr->delivery,
-		least_rtt_early(&bbr->least, bbr_product(bbr, BBR_UNITY),
-				nopal_body_limit(session)));
+		&bbr->delivery, least_rtt_early(&bbr->least, bbr_product(bbr, BBR_UNITY),
+						nopal_body_limit(session)));
 	uint64_t lost = delivery_lost(&bbr->delivery);
 
 	if (!set->compensate)
@@ -254,8 +239,7 @@ static uint64_t bbr_passed(struct nopal_session *session,
 	return random_loss_passed(session, &bbr->loss, delivered, lost);
 }
 
-static void bbr_note_rate(struct nopal_session *session,
-			  const struct nopal_part *part)
+static void bbr_note_rate(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 	int64_t interval = delivery_interval(session, &bbr->delivery);
@@ -266,14 +250,13 @@ static void bbr_note_rate(struct nopal_session *session,
 		return;
 	rate = nopal_rate_of(bbr_passed(session, part), interval);
 	if (!bbr->delivery.sample.limited || rate >= bbr->bandwidth_bps)
-		bbr->bandwidth_bps =
-			largest_rate_keep(&bbr->rates, bbr->round.count, rate);
+		bbr->bandwidth_bps = largest_rate_keep(&bbr->rates, bbr->round.count, rate);
 }
 
 /* ------------------------------------------------------------------- modes */
 
-static void bbr_enter_phase(struct nopal_session *session,
-			    struct bbr_congestion *bbr, uint32_t phase)
+static void bbr_enter_phase(struct nopal_session *session, struct bbr_congestion *bbr,
+			    uint32_t phase)
 {
 	bbr->mode = BBR_PROBE_BANDWIDTH;
 	bbr->phase = phase % BBR_PHASES;
@@ -281,16 +264,14 @@ static void bbr_enter_phase(struct nopal_session *session,
 }
 
 /* At random, so that flows do not probe in step; never with the slow one. */
-static void bbr_enter_probe_bandwidth(struct nopal_session *session,
-				      struct bbr_congestion *bbr)
+static void bbr_enter_probe_bandwidth(struct nopal_session *session, struct bbr_congestion *bbr)
 {
 	uint32_t skip = (uint32_t)(nopal_random(session) % (BBR_PHASES - 1));
 
 	bbr_enter_phase(session, bbr, skip < BBR_SLOW_PHASE ? skip : skip + 1);
 }
 
-static void bbr_check_phase(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void bbr_check_phase(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 	int64_t elapsed = session->now_ns - bbr->phase_began_ns;
@@ -300,8 +281,7 @@ static void bbr_check_phase(struct nopal_session *session,
 
 	/* The fast phase has to reach its flight, the slow one its end. */
 	if (gain > BBR_UNITY)
-		over = over && (in_flight >= bbr_product(bbr, gain) ||
-				elapsed > 2 * bbr->least.ns);
+		over = over && (in_flight >= bbr_product(bbr, gain) || elapsed > 2 * bbr->least.ns);
 	else if (gain < BBR_UNITY)
 		over = in_flight <= bbr_product(bbr, BBR_UNITY) ||
 		       elapsed > BBR_SLOW_MOST * bbr->least.ns;
@@ -309,8 +289,7 @@ static void bbr_check_phase(struct nopal_session *session,
 		bbr_enter_phase(session, bbr, bbr->phase + 1);
 }
 
-static void bbr_leave_probe_rtt(struct nopal_session *session,
-				struct bbr_congestion *bbr)
+static void bbr_leave_probe_rtt(struct nopal_session *session, struct bbr_congestion *bbr)
 {
 	bbr->least.found_ns = session->now_ns;
 	if (bbr->pipe.full)
@@ -319,18 +298,15 @@ static void bbr_leave_probe_rtt(struct nopal_session *session,
 		bbr->mode = BBR_STARTUP;
 }
 
-static uint64_t bbr_low_window(struct nopal_session *session,
-			       const struct bbr_congestion *bbr)
+static uint64_t bbr_low_window(struct nopal_session *session, const struct bbr_congestion *bbr)
 {
 	uint64_t low = bbr_product(bbr, BBR_PROBE_RTT_SHARE);
-	uint64_t least =
-		BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session);
+	uint64_t least = BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session);
 
 	return low > least ? low : least;
 }
 
-static void bbr_check_probe_rtt(struct nopal_session *session,
-				const struct nopal_part *part)
+static void bbr_check_probe_rtt(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
@@ -345,18 +321,16 @@ static void bbr_check_probe_rtt(struct nopal_session *session,
 	}
 }
 
-static void bbr_check_mode(struct nopal_session *session,
-			   const struct nopal_part *part, bool rtt_is_old)
+static void bbr_check_mode(struct nopal_session *session, const struct nopal_part *part,
+			   bool rtt_is_old)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
-	full_pipe_note(&bbr->pipe,
-		       bbr->round.began && !bbr->delivery.sample.limited,
+	full_pipe_note(&bbr->pipe, bbr->round.began && !bbr->delivery.sample.limited,
 		       bbr->bandwidth_bps);
 	if (bbr->mode == BBR_STARTUP && bbr->pipe.full)
 		bbr->mode = BBR_DRAIN;
-	if (bbr->mode == BBR_DRAIN &&
-	    bbr_in_flight(session, part) <= bbr_product(bbr, BBR_UNITY))
+	if (bbr->mode == BBR_DRAIN && bbr_in_flight(session, part) <= bbr_product(bbr, BBR_UNITY))
 		bbr_enter_probe_bandwidth(session, bbr);
 	else if (bbr->mode == BBR_PROBE_BANDWIDTH)
 		bbr_check_phase(session, part);
@@ -369,16 +343,14 @@ static void bbr_check_mode(struct nopal_session *session,
 }
 
 /* A queue stands: what made it is over, and it goes. */
-static enum nopal_verdict
-bbr_congestion_on_marked(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_session *subject)
+static enum nopal_verdict bbr_congestion_on_marked(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_session *subject)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
 	(void)subject;
-	if (!bbr->bandwidth_bps ||
-	    nopal_oldest_departure(session) < bbr->marks_until)
+	if (!bbr->bandwidth_bps || nopal_oldest_departure(session) < bbr->marks_until)
 		return NOPAL_CONTINUE;
 	bbr->marks_until = nopal_next_packet_number(session);
 	bbr->pipe.full = true;
@@ -392,8 +364,7 @@ bbr_congestion_on_marked(struct nopal_session *session,
 /* ------------------------------------------------------------ what is shared */
 
 /* Before the pipe is full the rate only rises: early samples are small. */
-static void bbr_set_rate(struct nopal_session *session,
-			 const struct nopal_part *part)
+static void bbr_set_rate(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	const struct bbr_congestion *bbr = nopal_state(session, part);
@@ -415,31 +386,27 @@ static uint64_t bbr_target(const struct bbr_congestion *bbr)
 {
 	if (bbr->mode == BBR_STARTUP && bbr->train.rate_bps)
 		return nopal_scale(
-			bbr_carried(bbr, ack_train_known(&bbr->train,
-							 bbr->bandwidth_bps)),
+			bbr_carried(bbr, ack_train_known(&bbr->train, bbr->bandwidth_bps)),
 			ACK_TRAIN_GAIN, BBR_UNITY);
 	if (bbr->mode == BBR_STARTUP && bbr->least.overtakes)
 		return bbr_product(bbr, BBR_STARTUP_GAIN);
-	return bbr_product(bbr, BBR_WINDOW_GAIN) +
-	       ack_burst_largest(&bbr->burst);
+	return bbr_product(bbr, BBR_WINDOW_GAIN) + ack_burst_largest(&bbr->burst);
 }
 
-static void bbr_set_window(struct nopal_session *session,
-			   const struct nopal_part *part, uint64_t acked)
+static void bbr_set_window(struct nopal_session *session, const struct nopal_part *part,
+			   uint64_t acked)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	const struct bbr_congestion *bbr = nopal_state(session, part);
 	uint32_t segment = nopal_body_limit(session);
 	uint64_t window = (uint64_t)nopal_shared(session, part, BBR_WINDOW);
-	uint64_t target =
-		bbr_target(bbr) + BBR_LEAST_SEGMENTS * (uint64_t)segment;
+	uint64_t target = bbr_target(bbr) + BBR_LEAST_SEGMENTS * (uint64_t)segment;
 
 	if (bbr->pipe.full)
 		window = window + acked < target ? window + acked : target;
 	else if (window < bbr_carried(bbr, bbr->train.rate_bps))
 		window += ACK_TRAIN_GROWTH * acked;
-	else if (window < target ||
-		 bbr->delivery.delivered < (uint64_t)set->initial)
+	else if (window < target || bbr->delivery.delivered < (uint64_t)set->initial)
 		window += acked;
 	if (bbr->mode == BBR_PROBE_RTT && window > bbr_low_window(session, bbr))
 		window = bbr_low_window(session, bbr);
@@ -449,25 +416,23 @@ static void bbr_set_window(struct nopal_session *session,
 }
 
 /* From the sample of an ack; `rtt_ns`: its round trip, or 0. */
-static void bbr_learn(struct nopal_session *session,
-		      const struct nopal_part *part, int64_t rtt_ns, bool old)
+static void bbr_learn(struct nopal_session *session, const struct nopal_part *part, int64_t rtt_ns,
+		      bool old)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
 	bbr_note_round(session, part);
 	full_pipe_meet(&bbr->pipe, session->now_ns, rtt_ns, bbr->least.ns,
 		       bbr->delivery.sample.limited);
-	random_loss_end_ack(session, &bbr->loss,
-			    !standing_queue_is_small(rtt_ns, bbr->least.ns));
+	random_loss_end_ack(session, &bbr->loss, !standing_queue_is_small(rtt_ns, bbr->least.ns));
 	bbr_note_rate(session, part);
 	if (bbr->round.began && bbr->round.count % BBR_BURST_ROUNDS == 0)
 		ack_burst_turn(&bbr->burst);
-	ack_burst_note(&bbr->burst, session->now_ns, bbr->delivery.delivered,
-		       bbr->bandwidth_bps, bbr_product(bbr, BBR_UNITY));
+	ack_burst_note(&bbr->burst, session->now_ns, bbr->delivery.delivered, bbr->bandwidth_bps,
+		       bbr_product(bbr, BBR_UNITY));
 	/* What left before anything arrived left in the first window. */
 	if (!bbr->delivery.sample.delivered && !bbr->least.overtakes)
-		ack_train_note(&bbr->train, session->now_ns,
-			       bbr->delivery.delivered);
+		ack_train_note(&bbr->train, session->now_ns, bbr->delivery.delivered);
 	bbr_check_mode(session, part, old);
 	bbr_set_rate(session, part);
 }
@@ -491,8 +456,7 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static int bbr_congestion_open(struct nopal_session *session,
-			       const struct nopal_part *part)
+static int bbr_congestion_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	struct bbr_congestion *bbr = nopal_state(session, part);
@@ -503,10 +467,9 @@ static int bbr_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
-static enum nopal_verdict
-bbr_congestion_on_open_session(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_session *subject)
+static enum nopal_verdict bbr_congestion_on_open_session(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_session *subject)
 {
 	(void)subject;
 	known_window_begin(session, part, BBR_WINDOW, BBR_KNOWN);
@@ -530,18 +493,16 @@ static const struct nopal_parameter bbr_congestion_table[] = {
 };
 
 static const struct nopal_binding bbr_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, bbr_congestion_on_open_session,
-		 .before = "connection"),
+	NOPAL_ON(OPEN_SESSION, bbr_congestion_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, bbr_congestion_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_RECEIVED, bbr_congestion_on_received,
-		 .kinds = NOPAL_CARRIED, .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_RECEIVED, bbr_congestion_on_received, .kinds = NOPAL_CARRIED,
+		 .after = "loss_detection"),
 	/* Before what is lost leaves again and is stamped anew. */
 	NOPAL_ON(SEGMENT_LOST, bbr_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, bbr_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, bbr_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_TIMEOUT, bbr_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, bbr_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, bbr_congestion_on_marked),
 	{ 0 },
 };
@@ -557,11 +518,9 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "its model is made of what arrived when" },
+			{ "acknowledgement", "its model is made of what arrived when" },
 			{ "rtt", "the delay is half of its model" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
+			{ "window_mechanism", "somebody has to keep the window" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
@@ -570,25 +529,21 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 	.attributes =
 		(const struct nopal_attribute[]){
 			DELIVERY_ATTRIBUTES,
-			[BBR_LATE] = { .name = "late_left_ns",
-				       .access = NOPAL_READ_OPTIONAL },
+			[BBR_LATE] = { .name = "late_left_ns", .access = NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE,
-					 0, "room on the network" },
+			[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
+					 "room on the network" },
 			[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
 				       "bits of bodies a second; 0: no limit" },
 			[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0,
-					     "samples of the least round "
-					     "trip" },
+					     "samples of the least round trip" },
 			[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0,
 					    "bodies on the network" },
-			[BBR_APP_LIMITED] = { "app_limited",
-					      NOPAL_READ_OPTIONAL, 0,
+			[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
 					      "1: nothing more to send" },
-			[BBR_KNOWN] = { "known_window_bytes",
-					NOPAL_READ_OPTIONAL, 0,
+			[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
 					"of earlier sessions" },
 			{ 0 } },
 	.bindings = bbr_congestion_bindings,

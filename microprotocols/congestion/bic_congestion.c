@@ -45,8 +45,8 @@ struct bic_congestion {
 };
 
 /* How far the window goes in a round trip. */
-static int64_t bic_congestion_step(const struct bic_congestion *bic,
-				   int64_t window, int64_t segment)
+static int64_t bic_congestion_step(const struct bic_congestion *bic, int64_t window,
+				   int64_t segment)
 {
 	int64_t away = bic->target_bytes - window;
 	int64_t step = away > 0 ? away / 2 : -away;
@@ -60,23 +60,20 @@ static int64_t bic_congestion_step(const struct bic_congestion *bic,
 	return step;
 }
 
-static int64_t bic_congestion_grow(struct nopal_session *session,
-				   const struct nopal_part *part,
+static int64_t bic_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
 				   int64_t window, int64_t acked)
 {
 	struct bic_congestion *bic = nopal_state(session, part);
-	int64_t step =
-		bic_congestion_step(bic, window, nopal_body_limit(session));
+	int64_t step = bic_congestion_step(bic, window, nopal_body_limit(session));
 	uint64_t sum = (uint64_t)step * (uint64_t)acked + bic->growth_rest;
 
 	bic->growth_rest = sum % (uint64_t)window;
 	return window + (int64_t)(sum / (uint64_t)window);
 }
 
-/* With fast convergence: a flow whose window shrinks from loss to loss searches
- * lower, and leaves room for others. */
-static int64_t bic_congestion_kept(struct nopal_session *session,
-				   const struct nopal_part *part,
+/* With fast convergence: a flow whose window shrinks from loss to loss searches lower, and leaves
+ * room for others. */
+static int64_t bic_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
 				   int64_t window)
 {
 	struct bic_congestion *bic = nopal_state(session, part);
@@ -98,19 +95,17 @@ static enum nopal_verdict bic_congestion_on_lost(struct nopal_session *session,
 	return window_policy_lost(session, part, segment, bic_congestion_kept);
 }
 
-static enum nopal_verdict
-bic_congestion_on_timeout(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict bic_congestion_on_timeout(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	window_policy_timed_out(session, part, segment, bic_congestion_kept);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-bic_congestion_on_marked(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_session *subject)
+static enum nopal_verdict bic_congestion_on_marked(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_session *subject)
 {
 	(void)subject;
 	return window_policy_marked(session, part, bic_congestion_kept);
@@ -133,10 +128,9 @@ static const struct nopal_binding bic_congestion_bindings[] = {
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, bic_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, bic_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, bic_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_TIMEOUT, bic_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, bic_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, bic_congestion_on_marked),
 	{ 0 },
 };

@@ -2,8 +2,7 @@
 /*
  * constant_rate -- the rate that the config says, whatever the network does.
  *
- * For paths that are one's own, and for who lets the receiver alone decide: 0 is
- * no limit.
+ * For paths that are one's own, and for who lets the receiver alone decide: 0 is no limit.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b): the shared
  *            variable of Rate-based Congestion Control.
@@ -58,10 +57,9 @@ const struct nopal_microprotocol nopal_constant_rate = {
 	.summary = "the rate that the config says, whatever the network does",
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
-		  .when = "rate",
-		  .because = "the configured rate, and no more" }),
+	.promises =
+		NOPAL_PROMISES({ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
+				 .when = "rate", .because = "the configured rate, and no more" }),
 	.parameters_size = sizeof(struct constant_rate_parameters),
 	.parameters = constant_rate_table,
 	.shared = given_rate_shared,

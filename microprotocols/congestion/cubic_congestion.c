@@ -44,8 +44,8 @@ enum {
 	CUBIC_CONGESTION_TENTHS = 10,
 	CUBIC_CONGESTION_ALPHA = 9,
 	CUBIC_CONGESTION_ALPHA_PER = 17,
-	/* One second is 10^4 ticks: its cube.  The cube of the longest time
-	 * that counts, 200 s, fits 63 bits. */
+	/* One second is 10^4 ticks: its cube.  The cube of the longest time that counts, 200 s,
+	 * fits 63 bits. */
 	CUBIC_CONGESTION_MOST_TICKS = 2000000,
 	/* RFC 9406, section 4.3. */
 	CUBIC_CONGESTION_SAMPLES = 8,
@@ -107,8 +107,8 @@ static int64_t cubic_congestion_k(int64_t missing_bytes, uint32_t segment_bytes)
 }
 
 /* W_cubic at `ticks`, at least 0. */
-static int64_t cubic_congestion_target(const struct cubic_congestion *cubic,
-				       int64_t ticks, uint32_t segment_bytes)
+static int64_t cubic_congestion_target(const struct cubic_congestion *cubic, int64_t ticks,
+				       uint32_t segment_bytes)
 {
 	int64_t away = ticks - cubic->k_ticks;
 	uint64_t side = (uint64_t)(away < 0 ? -away : away);
@@ -117,8 +117,7 @@ static int64_t cubic_congestion_target(const struct cubic_congestion *cubic,
 	if (side > CUBIC_CONGESTION_MOST_TICKS)
 		side = CUBIC_CONGESTION_MOST_TICKS;
 	bytes = (int64_t)nopal_scale(
-		side * side * side,
-		(uint64_t)segment_bytes * CUBIC_CONGESTION_C,
+		side * side * side, (uint64_t)segment_bytes * CUBIC_CONGESTION_C,
 		CUBIC_CONGESTION_PER * (uint64_t)CUBIC_CONGESTION_CUBED_SECOND);
 	if (away >= 0)
 		return cubic->maximum_bytes + bytes;
@@ -130,10 +129,9 @@ static int64_t cubic_congestion_share(int64_t bytes, int64_t tenths)
 	return bytes * tenths / CUBIC_CONGESTION_TENTHS;
 }
 
-/* What a loss leaves; W_max with fast convergence: a flow whose window shrinks from
- * loss to loss leaves room for others (RFC 9438, section 4.7). */
-static int64_t cubic_congestion_kept(struct nopal_session *session,
-				     const struct nopal_part *part,
+/* What a loss leaves; W_max with fast convergence: a flow whose window shrinks from loss to loss
+ * leaves room for others (RFC 9438, section 4.7). */
+static int64_t cubic_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
 				     int64_t window)
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
@@ -142,8 +140,7 @@ static int64_t cubic_congestion_kept(struct nopal_session *session,
 	if (window < cubic->maximum_bytes)
 		cubic->maximum_bytes =
 			cubic_congestion_share(window,
-					       CUBIC_CONGESTION_TENTHS +
-						       CUBIC_CONGESTION_BETA) /
+					       CUBIC_CONGESTION_TENTHS + CUBIC_CONGESTION_BETA) /
 			2;
 	else
 		cubic->maximum_bytes = window;
@@ -152,48 +149,42 @@ static int64_t cubic_congestion_kept(struct nopal_session *session,
 	return cubic_congestion_share(window, CUBIC_CONGESTION_BETA);
 }
 
-static enum nopal_verdict
-cubic_congestion_on_lost(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict cubic_congestion_on_lost(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment,
-				  cubic_congestion_kept);
+	return window_policy_lost(session, part, segment, cubic_congestion_kept);
 }
 
 /* The same, though nothing is lost (RFC 9438, section 4.6). */
-static enum nopal_verdict
-cubic_congestion_on_marked(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_session *subject)
+static enum nopal_verdict cubic_congestion_on_marked(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_session *subject)
 {
 	(void)subject;
 	return window_policy_marked(session, part, cubic_congestion_kept);
 }
 
-static enum nopal_verdict
-cubic_congestion_on_timeout(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_segment *segment)
+static enum nopal_verdict cubic_congestion_on_timeout(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_segment *segment)
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
 
-	if (window_policy_timed_out(session, part, segment,
-				    cubic_congestion_kept))
+	if (window_policy_timed_out(session, part, segment, cubic_congestion_kept))
 		cubic->fresh = true;
 	return NOPAL_CONTINUE;
 }
 
 /* The epoch of the cube begins: after slow start at its turning point. */
-static void cubic_congestion_begin(struct cubic_congestion *cubic,
-				   int64_t window, uint32_t segment_bytes)
+static void cubic_congestion_begin(struct cubic_congestion *cubic, int64_t window,
+				   uint32_t segment_bytes)
 {
 	if (cubic->fresh || cubic->maximum_bytes < window)
 		cubic->maximum_bytes = window;
 	if (cubic->fresh)
 		cubic->prior_bytes = window;
-	cubic->k_ticks = cubic_congestion_k(cubic->maximum_bytes - window,
-					    segment_bytes);
+	cubic->k_ticks = cubic_congestion_k(cubic->maximum_bytes - window, segment_bytes);
 	cubic->friendly_bytes = window;
 	cubic->friendly_rest = 0;
 	cubic->growth_rest = 0;
@@ -202,13 +193,11 @@ static void cubic_congestion_begin(struct cubic_congestion *cubic,
 }
 
 /* RFC 9438, section 4.3: what Reno would have by now. */
-static void cubic_congestion_befriend(struct cubic_congestion *cubic,
-				      int64_t window, uint64_t acked,
-				      uint32_t segment_bytes)
+static void cubic_congestion_befriend(struct cubic_congestion *cubic, int64_t window,
+				      uint64_t acked, uint32_t segment_bytes)
 {
 	bool slower = cubic->friendly_bytes < cubic->prior_bytes;
-	uint64_t alpha =
-		slower ? CUBIC_CONGESTION_ALPHA : CUBIC_CONGESTION_ALPHA_PER;
+	uint64_t alpha = slower ? CUBIC_CONGESTION_ALPHA : CUBIC_CONGESTION_ALPHA_PER;
 	uint64_t per = CUBIC_CONGESTION_ALPHA_PER * (uint64_t)window;
 	uint64_t sum = acked * segment_bytes * alpha + cubic->friendly_rest;
 
@@ -216,8 +205,7 @@ static void cubic_congestion_befriend(struct cubic_congestion *cubic,
 	cubic->friendly_rest = sum % per;
 }
 
-static int64_t cubic_congestion_avoid(struct nopal_session *session,
-				      const struct nopal_part *part,
+static int64_t cubic_congestion_avoid(struct nopal_session *session, const struct nopal_part *part,
 				      int64_t window, uint64_t acked)
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
@@ -238,11 +226,10 @@ static int64_t cubic_congestion_avoid(struct nopal_session *session,
 	return window > cubic->friendly_bytes ? window : cubic->friendly_bytes;
 }
 
-/* The least round trip of a round against that of the round before: a queue
- * has begun to grow (RFC 9406, section 4.2). */
+/* The least round trip of a round against that of the round before: a queue has begun to grow (RFC
+ * 9406, section 4.2). */
 static bool cubic_congestion_is_delayed(struct nopal_session *session,
-					const struct nopal_part *part,
-					const struct nopal_ack *ack)
+					const struct nopal_part *part, const struct nopal_ack *ack)
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
 	int64_t latest = nopal_shared(session, part, CUBIC_CONGESTION_LATEST);
@@ -268,10 +255,8 @@ static bool cubic_congestion_is_delayed(struct nopal_session *session,
 	       cubic->round_rtt_ns - rise >= cubic->last_round_rtt_ns;
 }
 
-static void cubic_congestion_grow(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  const struct nopal_ack *ack,
-				  int64_t passed_ns)
+static void cubic_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
+				  const struct nopal_ack *ack, int64_t passed_ns)
 {
 	const struct cubic_congestion_parameters *set = nopal_parameters(part);
 	struct cubic_congestion *cubic = nopal_state(session, part);
@@ -280,14 +265,11 @@ static void cubic_congestion_grow(struct nopal_session *session,
 
 	if (window < nopal_shared(session, part, WINDOW_POLICY_THRESHOLD)) {
 		window += (int64_t)acked;
-		if (set->hystart &&
-		    cubic_congestion_is_delayed(session, part, ack))
-			nopal_share(session, part, WINDOW_POLICY_THRESHOLD,
-				    window);
+		if (set->hystart && cubic_congestion_is_delayed(session, part, ack))
+			nopal_share(session, part, WINDOW_POLICY_THRESHOLD, window);
 	} else {
 		if (!cubic->avoiding)
-			cubic_congestion_begin(cubic, window,
-					       nopal_body_limit(session));
+			cubic_congestion_begin(cubic, window, nopal_body_limit(session));
 		else
 			cubic->elapsed_ns += passed_ns;
 		window = cubic_congestion_avoid(session, part, window, acked);
@@ -312,8 +294,7 @@ static enum nopal_verdict cubic_congestion_on_ack(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static int cubic_congestion_open(struct nopal_session *session,
-				 const struct nopal_part *part)
+static int cubic_congestion_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
 
@@ -338,10 +319,9 @@ static const struct nopal_binding cubic_congestion_bindings[] = {
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, cubic_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, cubic_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, cubic_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_TIMEOUT, cubic_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, cubic_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, cubic_congestion_on_marked),
 	{ 0 },
 };
@@ -353,23 +333,18 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 	.summary = "a window that grows as the cube of time since its loss",
 	.provides = window_policy_provides,
 	.standard = "congestion_policy|window_policy",
-	.needs =
-		(const struct nopal_relation[]){
-			WINDOW_POLICY_NEEDS,
-			{ "rtt", "the cube looks a round trip ahead" },
-			{ 0 } },
+	.needs = (const struct nopal_relation[]){ WINDOW_POLICY_NEEDS,
+						  { "rtt", "the cube looks a round trip ahead" },
+						  { 0 } },
 	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct cubic_congestion_parameters),
 	.parameters = cubic_congestion_table,
 	.shared =
 		(const struct nopal_shared[]){
 			WINDOW_POLICY_SHARED,
-			[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns",
-						    NOPAL_READ, 0,
-						    "how far ahead the cube "
-						    "looks" },
-			[CUBIC_CONGESTION_LATEST] = { "latest_rtt_ns",
-						      NOPAL_READ, 0,
+			[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+						    "how far ahead the cube looks" },
+			[CUBIC_CONGESTION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
 						      "does a queue grow" },
 			{ 0 } },
 	.bindings = cubic_congestion_bindings,

@@ -2,11 +2,11 @@
 /*
  * delivery_rate.h -- samples of the rate at which a path delivers.
  *
- * After Cheng, Cardwell, Yeganeh, Jacobson, Delivery Rate Estimation (IETF
- * draft, 2017).  A departure takes along what had been delivered and lost until
- * then; when it is acknowledged, what came on top, over the time that it took,
- * is a sample.  The interval is the longer one of sending and acknowledging, so
- * that a burst of acks is no burst of bandwidth.  For policies of this family:
+ * After Cheng, Cardwell, Yeganeh, Jacobson, Delivery Rate Estimation (IETF draft, 2017).  A
+ * departure takes along what had been delivered and lost until then; when it is acknowledged, what
+ * came on top, over the time that it took, is a sample.  The interval is the longer one of sending
+ * and acknowledging, so that a burst of acks is no burst of bandwidth.  For policies of this
+ * family:
  * put DELIVERY_ATTRIBUTES first in the table of attributes.
  */
 #ifndef NOPAL_DELIVERY_RATE_H
@@ -16,9 +16,9 @@
 
 /* First in the policy's own table of attributes. */
 enum delivery_attribute {
-	DELIVERY_BEFORE,    /* bytes delivered at the departure, and flags */
-	DELIVERY_LOST,	    /* bytes lost at the departure */
-	DELIVERY_BEFORE_NS, /* when the last of them were delivered */
+	DELIVERY_BEFORE,	/* bytes delivered at the departure, and flags */
+	DELIVERY_LOST,		/* bytes lost at the departure */
+	DELIVERY_BEFORE_NS,	/* when the last of them were delivered */
 	DELIVERY_FIRST_SENT_NS, /* departure that begins the interval */
 	DELIVERY_NEXT,		/* the policy's own begin here */
 };
@@ -29,24 +29,24 @@ enum {
 	DELIVERY_FLAG_BITS = 2,
 };
 
-#define DELIVERY_ATTRIBUTES                                                    \
-	[DELIVERY_BEFORE] = { .name = "delivered_before",                      \
-			      .access = NOPAL_WRITE,                           \
-			      .kinds = NOPAL_CARRIED,                          \
-			      .doc = "bytes delivered at the departure, "      \
-				     "times 4, and flags" },                   \
-	[DELIVERY_LOST] = { .name = "lost_before",                             \
-			    .access = NOPAL_WRITE,                             \
-			    .kinds = NOPAL_CARRIED,                            \
-			    .doc = "bytes lost at the departure" },            \
-	[DELIVERY_BEFORE_NS] = { .name = "delivered_before_ns",                \
-				 .access = NOPAL_WRITE,                        \
-				 .kinds = NOPAL_CARRIED,                       \
-				 .doc = "when they had been delivered" },      \
-	[DELIVERY_FIRST_SENT_NS] = { .name = "first_sent_ns",                  \
-				     .access = NOPAL_WRITE,                    \
-				     .kinds = NOPAL_CARRIED,                   \
-				     .doc = "departure that began the "        \
+#define DELIVERY_ATTRIBUTES                                                                        \
+	[DELIVERY_BEFORE] = { .name = "delivered_before",                                          \
+			      .access = NOPAL_WRITE,                                               \
+			      .kinds = NOPAL_CARRIED,                                              \
+			      .doc = "bytes delivered at the departure, "                          \
+				     "times 4, and flags" },                                       \
+	[DELIVERY_LOST] = { .name = "lost_before",                                                 \
+			    .access = NOPAL_WRITE,                                                 \
+			    .kinds = NOPAL_CARRIED,                                                \
+			    .doc = "bytes lost at the departure" },                                \
+	[DELIVERY_BEFORE_NS] = { .name = "delivered_before_ns",                                    \
+				 .access = NOPAL_WRITE,                                            \
+				 .kinds = NOPAL_CARRIED,                                           \
+				 .doc = "when they had been delivered" },                          \
+	[DELIVERY_FIRST_SENT_NS] = { .name = "first_sent_ns",                                      \
+				     .access = NOPAL_WRITE,                                        \
+				     .kinds = NOPAL_CARRIED,                                       \
+				     .doc = "departure that began the "                            \
 					    "sample's interval" }
 
 struct delivery {
@@ -73,29 +73,25 @@ struct delivery_round {
 	bool began;    /* with this ack */
 };
 
-/* With the sample of each ack.  True: one has ended, in which so many bytes were
- * delivered and lost. */
+/* With the sample of each ack.  True: one has ended, in which so many bytes were delivered and
+ * lost. */
 static inline bool delivery_round_ends(struct delivery_round *round,
-				       const struct delivery *delivery,
-				       uint64_t *ret_delivered,
+				       const struct delivery *delivery, uint64_t *ret_delivered,
 				       uint64_t *ret_lost)
 {
 	round->began = delivery->sample.delivered >= round->end;
 	if (!round->began)
 		return false;
 	*ret_delivered = delivery->delivered - round->end;
-	*ret_lost =
-		delivery->lost > round->lost ? delivery->lost - round->lost : 0;
+	*ret_lost = delivery->lost > round->lost ? delivery->lost - round->lost : 0;
 	round->count++;
 	round->end = delivery->delivered;
 	round->lost = delivery->lost;
 	return true;
 }
 
-static inline void delivery_stamp(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  struct delivery *delivery,
-				  struct nopal_segment *segment,
+static inline void delivery_stamp(struct nopal_session *session, const struct nopal_part *part,
+				  struct delivery *delivery, struct nopal_segment *segment,
 				  uint64_t in_flight, bool marked)
 {
 	uint64_t flags = marked ? DELIVERY_MARKED : 0;
@@ -109,10 +105,8 @@ static inline void delivery_stamp(struct nopal_session *session,
 	nopal_set(segment, part, DELIVERY_BEFORE,
 		  delivery->delivered << DELIVERY_FLAG_BITS | flags);
 	nopal_set(segment, part, DELIVERY_LOST, delivery->lost);
-	nopal_set(segment, part, DELIVERY_BEFORE_NS,
-		  (uint64_t)delivery->delivered_ns);
-	nopal_set(segment, part, DELIVERY_FIRST_SENT_NS,
-		  (uint64_t)delivery->first_sent_ns);
+	nopal_set(segment, part, DELIVERY_BEFORE_NS, (uint64_t)delivery->delivered_ns);
+	nopal_set(segment, part, DELIVERY_FIRST_SENT_NS, (uint64_t)delivery->first_sent_ns);
 }
 
 static inline bool delivery_is_marked(const struct nopal_part *part,
@@ -121,12 +115,10 @@ static inline bool delivery_is_marked(const struct nopal_part *part,
 	return nopal_get(segment, part, DELIVERY_BEFORE) & DELIVERY_MARKED;
 }
 
-/* A segment that left less than `least_rtt_ns` ago is acknowledged for an earlier
- * departure: it counts, but its stamps say nothing. */
-static inline void delivery_take(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct delivery *delivery,
-				 const struct nopal_segment *segment,
+/* A segment that left less than `least_rtt_ns` ago is acknowledged for an earlier departure: it
+ * counts, but its stamps say nothing. */
+static inline void delivery_take(struct nopal_session *session, const struct nopal_part *part,
+				 struct delivery *delivery, const struct nopal_segment *segment,
 				 int64_t least_rtt_ns)
 {
 	uint64_t before = nopal_get(segment, part, DELIVERY_BEFORE);
@@ -137,18 +129,15 @@ static inline void delivery_take(struct nopal_session *session,
 	delivery->delivered_ns = session->now_ns;
 	if (age < least_rtt_ns)
 		sample->early += segment->body.length;
-	if (age < least_rtt_ns ||
-	    (sample->any && segment->packet_number < sample->packet_number))
+	if (age < least_rtt_ns || (sample->any && segment->packet_number < sample->packet_number))
 		return;
 	sample->any = true;
 	sample->limited = before & DELIVERY_LIMITED;
 	sample->packet_number = segment->packet_number;
 	sample->delivered = before >> DELIVERY_FLAG_BITS;
 	sample->lost = nopal_get(segment, part, DELIVERY_LOST);
-	sample->delivered_ns =
-		(int64_t)nopal_get(segment, part, DELIVERY_BEFORE_NS);
-	sample->first_sent_ns =
-		(int64_t)nopal_get(segment, part, DELIVERY_FIRST_SENT_NS);
+	sample->delivered_ns = (int64_t)nopal_get(segment, part, DELIVERY_BEFORE_NS);
+	sample->first_sent_ns = (int64_t)nopal_get(segment, part, DELIVERY_FIRST_SENT_NS);
 	sample->sent_ns = segment->departed_ns;
 }
 
@@ -165,8 +154,7 @@ static inline bool delivery_is_silent(const struct nopal_part *part,
 				      const struct delivery *delivery,
 				      const struct nopal_segment *segment)
 {
-	return nopal_get(segment, part, DELIVERY_BEFORE) >>
-		       DELIVERY_FLAG_BITS ==
+	return nopal_get(segment, part, DELIVERY_BEFORE) >> DELIVERY_FLAG_BITS ==
 	       delivery->delivered;
 }
 
@@ -177,11 +165,9 @@ static inline void delivery_end_ack(struct delivery *delivery)
 	delivery->sample.early = 0;
 }
 
-/* What was delivered in the interval of the sample.  Where acks overtake, one
- * that does by far, by more than `burst`, tells of more than that: of what came
- * early. */
-static inline uint64_t delivery_amount(const struct delivery *delivery,
-				       uint64_t burst)
+/* What was delivered in the interval of the sample.  Where acks overtake, one that does by far, by
+ * more than `burst`, tells of more than that: of what came early. */
+static inline uint64_t delivery_amount(const struct delivery *delivery, uint64_t burst)
 {
 	uint64_t bytes = delivery->delivered - delivery->sample.delivered;
 	uint64_t early = delivery->sample.early;
@@ -193,14 +179,11 @@ static inline uint64_t delivery_amount(const struct delivery *delivery,
 
 static inline uint64_t delivery_lost(const struct delivery *delivery)
 {
-	return delivery->lost > delivery->sample.lost
-		       ? delivery->lost - delivery->sample.lost
-		       : 0;
+	return delivery->lost > delivery->sample.lost ? delivery->lost - delivery->sample.lost : 0;
 }
 
 /* The interval of the sample; its departure begins the next one. */
-static inline int64_t delivery_interval(struct nopal_session *session,
-					struct delivery *delivery)
+static inline int64_t delivery_interval(struct nopal_session *session, struct delivery *delivery)
 {
 	const struct delivery_sample *sample = &delivery->sample;
 	int64_t acked_in = session->now_ns - sample->delivered_ns;

@@ -2,18 +2,17 @@
 /*
  * ecn_response -- marks of congestion, from the network back to the sender.
  *
- * Segments leave as capable of marks (ECT(0)).  The receiver counts those that
- * arrive marked, and those that arrive with anything but what they left with,
- * and tells both counts and the last marked packet.  A report costs a datagram,
- * but only where there are marks: none is on any other.  The counts are totals,
- * so a later report makes up for one that got lost; the last is said again,
+ * Segments leave as capable of marks (ECT(0)).  The receiver counts those that arrive marked, and
+ * those that arrive with anything but what they left with, and tells both counts and the last
+ * marked packet.  A report costs a datagram, but only where there are marks: none is on any other.
+ * The counts are totals, so a later report makes up for one that got lost; the last is said again,
  * twice.
  *
  *   segment marked -> count -- end of the turn, `pace` --> report -> at the sender:
  *                       a packet that left after the last raise? CONGESTION_MARKED
  *
- * A path that takes the marks off, or nothing that may be marked, is found, and
- * then the session goes on without marks.
+ * A path that takes the marks off, or nothing that may be marked, is found, and then the session
+ * goes on without marks.
  *
  * Paper:     RFC 3168; RFC 9000, section 13.4 and appendix A.4.
  * Differs:   the receiver says that marks vanish, for it knows what the peer
@@ -50,8 +49,7 @@ enum {
 	ECN_RESPONSE_MOST_BYTES = 4 + 10 + 10,
 	ECN_RESPONSE_REPEATS = 2,
 };
-/* From a report to its repetition: a lost one is not waited for long, and an
- * outage is outlived. */
+/* From a report to its repetition: a lost one is not waited for long, and an outage is outlived. */
 static const int64_t ECN_RESPONSE_REPEAT_NS[ECN_RESPONSE_REPEATS] = {
 	200 * NOPAL_MILLISECOND,
 	20 * NOPAL_MILLISECOND,
@@ -93,14 +91,12 @@ static enum nopal_verdict ecn_response_on_carried(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void ecn_response_tell(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void ecn_response_tell(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct ecn_response *self = nopal_state(session, part);
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, ECN_RESPONSE_MARKS,
-				    ECN_RESPONSE_MOST_BYTES, &writer);
+	struct nopal_segment *segment = nopal_control_begin(session, part, ECN_RESPONSE_MARKS,
+							    ECN_RESPONSE_MOST_BYTES, &writer);
 
 	if (!segment)
 		return;
@@ -111,23 +107,19 @@ static void ecn_response_tell(struct nopal_session *session,
 	self->told_ns = session->now_ns;
 }
 
-static void ecn_response_report(struct nopal_session *session,
-				const struct nopal_part *part)
+static void ecn_response_report(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct ecn_response *self = nopal_state(session, part);
 
 	ecn_response_tell(session, part);
 	if (self->repeats)
-		nopal_timer_start(
-			session, part, ECN_RESPONSE_REPORT,
-			session->now_ns +
-				ECN_RESPONSE_REPEAT_NS[self->repeats - 1]);
+		nopal_timer_start(session, part, ECN_RESPONSE_REPORT,
+				  session->now_ns + ECN_RESPONSE_REPEAT_NS[self->repeats - 1]);
 }
 
-static enum nopal_verdict
-ecn_response_on_turn_end(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_session *subject)
+static enum nopal_verdict ecn_response_on_turn_end(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_session *subject)
 {
 	const struct ecn_response_parameters *set = nopal_parameters(part);
 	struct ecn_response *self = nopal_state(session, part);
@@ -147,8 +139,7 @@ ecn_response_on_turn_end(struct nopal_session *session,
 }
 
 /* What is due goes at the end of this turn. */
-static void ecn_response_when_report(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void ecn_response_when_report(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct ecn_response *self = nopal_state(session, part);
 
@@ -160,8 +151,8 @@ static void ecn_response_when_report(struct nopal_session *session,
 
 /* --------------------------------------------------------------- the sender */
 
-static void ecn_response_mark(struct nopal_session *session,
-			      struct ecn_response *self, bool marking)
+static void ecn_response_mark(struct nopal_session *session, struct ecn_response *self,
+			      bool marking)
 {
 	self->marking = marking;
 	nopal_path_ecn_set(session, marking ? NOPAL_ECT_0 : NOPAL_NOT_ECT);
@@ -176,10 +167,9 @@ static enum nopal_verdict ecn_response_on_opened(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-ecn_response_on_received(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict ecn_response_on_received(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	struct ecn_response *self = nopal_state(session, part);
 
@@ -197,15 +187,13 @@ static enum nopal_verdict ecn_response_on_timeout(struct nopal_session *session,
 	struct ecn_response *self = nopal_state(session, part);
 
 	(void)segment;
-	if (self->marking && !self->proved &&
-	    ++self->overdue >= (uint64_t)set->vanished)
+	if (self->marking && !self->proved && ++self->overdue >= (uint64_t)set->vanished)
 		ecn_response_mark(session, self, false);
 	return NOPAL_CONTINUE;
 }
 
 /* The packet whose low bits these are; false: it never left. */
-static bool ecn_response_packet(struct nopal_session *session, uint64_t wire,
-				uint64_t *ret_packet)
+static bool ecn_response_packet(struct nopal_session *session, uint64_t wire, uint64_t *ret_packet)
 {
 	uint64_t next = nopal_next_packet_number(session);
 	uint32_t behind = (uint32_t)(next - 1) - (uint32_t)wire;
@@ -217,15 +205,13 @@ static bool ecn_response_packet(struct nopal_session *session, uint64_t wire,
 }
 
 /* A later packet is marked: nothing is raised for what is told again. */
-static void ecn_response_take(struct nopal_session *session,
-			      const struct nopal_part *part, uint64_t packet,
-			      uint64_t marked)
+static void ecn_response_take(struct nopal_session *session, const struct nopal_part *part,
+			      uint64_t packet, uint64_t marked)
 {
 	struct ecn_response *self = nopal_state(session, part);
 
 	if ((int64_t)marked > nopal_shared(session, part, ECN_RESPONSE_MARKED))
-		nopal_share(session, part, ECN_RESPONSE_MARKED,
-			    (int64_t)marked);
+		nopal_share(session, part, ECN_RESPONSE_MARKED, (int64_t)marked);
 	if (!marked || !self->marking || packet < self->raised_at)
 		return;
 	self->raised_at = nopal_next_packet_number(session);
@@ -243,8 +229,7 @@ static enum nopal_verdict ecn_response_on_marks(struct nopal_session *session,
 	uint64_t marked = nopal_read_varint(&reader);
 	uint64_t spoiled = nopal_read_varint(&reader), packet;
 
-	if (!nopal_read_complete(&reader) ||
-	    !ecn_response_packet(session, wire, &packet))
+	if (!nopal_read_complete(&reader) || !ecn_response_packet(session, wire, &packet))
 		return NOPAL_STOP;
 	if (self->marking && spoiled >= (uint64_t)set->vanished)
 		ecn_response_mark(session, self, false);
@@ -252,8 +237,7 @@ static enum nopal_verdict ecn_response_on_marks(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-static int ecn_response_open(struct nopal_session *session,
-			     const struct nopal_part *part)
+static int ecn_response_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct ecn_response_parameters *set = nopal_parameters(part);
 	struct ecn_response *self = nopal_state(session, part);
@@ -277,17 +261,16 @@ static const struct nopal_parameter ecn_response_table[] = {
 	  .initial = "10", /* RFC 9000, appendix A.4: the testing phase */
 	  .least = "1",
 	  .most = "1000000",
-	  .doc = "segments that arrived as they did not leave, or that were "
-		 "overdue before any arrived, before the session goes on "
-		 "without marks" },
+	  .doc = "segments that arrived as they did not leave, or that were overdue before any "
+		 "arrived, before the session goes on without marks" },
 	{ 0 },
 };
 
 static const struct nopal_binding ecn_response_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, ecn_response_on_opened),
 	/* A duplicate was marked no less. */
-	NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_carried,
-		 .kinds = NOPAL_CARRIED, .before = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_carried, .kinds = NOPAL_CARRIED,
+		 .before = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_marks,
 		 .kinds = NOPAL_OWN_KIND + ECN_RESPONSE_MARKS),
 	NOPAL_ON(SEGMENT_RECEIVED, ecn_response_on_received),
@@ -301,42 +284,33 @@ const struct nopal_microprotocol nopal_ecn_response = {
 	.name = "ecn_response",
 	.family = "congestion",
 	.summary = "marks of congestion, from the network back to the sender",
-	.provides = (const struct nopal_role[]){ { "congestion_marks", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "congestion_marks", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
 			{ "network", "marks are on datagrams" },
-			{ "acknowledgement",
-			  "packets need their numbers, and a sign that any "
-			  "arrive" },
-			{ "congestion_policy",
-			  "who may be marked must give way to marks" },
+			{ "acknowledgement", "packets need their numbers, and a sign that any "
+					     "arrive" },
+			{ "congestion_policy", "who may be marked must give way to marks" },
 			{ 0 } },
 	.parameters_size = sizeof(struct ecn_response_parameters),
 	.parameters = ecn_response_table,
 	.attributes =
 		(const struct nopal_attribute[]){
-			[ECN_RESPONSE_NUMBER] = { .name = "packet_number",
-						  .access = NOPAL_READ },
+			[ECN_RESPONSE_NUMBER] = { .name = "packet_number", .access = NOPAL_READ },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[ECN_RESPONSE_MARKED] = { "marked_segments",
-						  NOPAL_WRITE, 0,
-						  "that arrived marked, as the "
-						  "peer told" },
+			[ECN_RESPONSE_MARKED] = { "marked_segments", NOPAL_WRITE, 0,
+						  "that arrived marked, as the peer told" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
 			[ECN_RESPONSE_MARKS] = { "marks", NOPAL_KIND_CONTROL,
-						 "how many segments arrived "
-						 "marked" },
+						 "how many segments arrived marked" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[ECN_RESPONSE_REPORT] = { "report",
-						  ecn_response_when_report },
-			{ 0 } },
+			[ECN_RESPONSE_REPORT] = { "report", ecn_response_when_report }, { 0 } },
 	.bindings = ecn_response_bindings,
 	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
 	.state_size = sizeof(struct ecn_response),

@@ -4,8 +4,8 @@
  *
  *   once a window: window = (window + window * least rtt / rtt + alpha) / 2
  *
- * Like Vegas it goes by delay, but what is missing sets how far it goes, not only
- * which way.  It rests where what lies in queues is `alpha`.
+ * Like Vegas it goes by delay, but what is missing sets how far it goes, not only which way.  It
+ * rests where what lies in queues is `alpha`.
  *
  * Paper:     Wei, Jin, Low, Hegde, FAST TCP: motivation, architecture, algorithms,
  *            performance, IEEE/ACM ToN 14(6), 2006, section IV.  One of the
@@ -46,8 +46,7 @@ struct fast_congestion {
 };
 
 /* What of the window would fill the path without a queue. */
-static int64_t fast_congestion_held(struct nopal_session *session,
-				    const struct nopal_part *part,
+static int64_t fast_congestion_held(struct nopal_session *session, const struct nopal_part *part,
 				    int64_t window)
 {
 	int64_t srtt = nopal_shared(session, part, FAST_CONGESTION_SRTT);
@@ -55,13 +54,11 @@ static int64_t fast_congestion_held(struct nopal_session *session,
 
 	if (srtt <= least)
 		return window;
-	return (int64_t)nopal_scale((uint64_t)window, (uint64_t)least,
-				    (uint64_t)srtt);
+	return (int64_t)nopal_scale((uint64_t)window, (uint64_t)least, (uint64_t)srtt);
 }
 
 /* Never more than the double: there is no queue below zero. */
-static int64_t fast_congestion_grow(struct nopal_session *session,
-				    const struct nopal_part *part,
+static int64_t fast_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
 				    int64_t window, int64_t acked)
 {
 	const struct fast_congestion_parameters *set = nopal_parameters(part);
@@ -72,14 +69,11 @@ static int64_t fast_congestion_grow(struct nopal_session *session,
 	if (fast->counted_bytes < window)
 		return window;
 	fast->counted_bytes = 0;
-	next = (window + fast_congestion_held(session, part, window) +
-		set->alpha) /
-	       2;
+	next = (window + fast_congestion_held(session, part, window) + set->alpha) / 2;
 	return loss_epoch_least(session, next < 2 * window ? next : 2 * window);
 }
 
-static int64_t fast_congestion_kept(struct nopal_session *session,
-				    const struct nopal_part *part,
+static int64_t fast_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
 				    int64_t window)
 {
 	(void)session;
@@ -88,8 +82,7 @@ static int64_t fast_congestion_kept(struct nopal_session *session,
 }
 
 /* The doubling has made a queue: from here on the rule goes on. */
-static void fast_congestion_end_start(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void fast_congestion_end_start(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct fast_congestion_parameters *set = nopal_parameters(part);
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
@@ -106,19 +99,17 @@ static enum nopal_verdict fast_congestion_on_lost(struct nopal_session *session,
 	return window_policy_lost(session, part, segment, fast_congestion_kept);
 }
 
-static enum nopal_verdict
-fast_congestion_on_timeout(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict fast_congestion_on_timeout(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	window_policy_timed_out(session, part, segment, fast_congestion_kept);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-fast_congestion_on_marked(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_session *subject)
+static enum nopal_verdict fast_congestion_on_marked(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_session *subject)
 {
 	(void)subject;
 	return window_policy_marked(session, part, fast_congestion_kept);
@@ -149,10 +140,9 @@ static const struct nopal_binding fast_congestion_bindings[] = {
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, fast_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, fast_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, fast_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_TIMEOUT, fast_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, fast_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, fast_congestion_on_marked),
 	{ 0 },
 };
@@ -161,28 +151,23 @@ const struct nopal_microprotocol nopal_fast_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "fast_congestion",
 	.family = "congestion",
-	.summary =
-		"a window that goes straight to where `alpha` bytes are queued",
+	.summary = "a window that goes straight to where `alpha` bytes are queued",
 	.provides = window_policy_provides,
 	.promises = window_policy_promises,
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it acts on what arrived and what did not" },
+			{ "acknowledgement", "it acts on what arrived and what did not" },
 			{ "rtt", "the round trip is what it goes by" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
+			{ "window_mechanism", "somebody has to keep the window" },
 			{ 0 } },
 	.parameters_size = sizeof(struct fast_congestion_parameters),
 	.parameters = fast_congestion_table,
 	.shared =
 		(const struct nopal_shared[]){
 			WINDOW_POLICY_SHARED,
-			[FAST_CONGESTION_SRTT] = { "smoothed_rtt_ns",
-						   NOPAL_READ, 0,
+			[FAST_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
 						   "with what is queued" },
-			[FAST_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
-							NOPAL_READ, 0,
+			[FAST_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
 							"without a queue" },
 			{ 0 } },
 	.bindings = fast_congestion_bindings,

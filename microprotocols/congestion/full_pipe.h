@@ -2,8 +2,8 @@
 /*
  * full_pipe.h -- has a startup filled the pipe?
  *
- * It has when a queue stands, or when for three rounds the bandwidth did not grow
- * by a quarter: more in flight brings no more (Cardwell et al., BBR, 2016).
+ * It has when a queue stands, or when for three rounds the bandwidth did not grow by a quarter:
+ * more in flight brings no more (Cardwell et al., BBR, 2016).
  */
 #ifndef NOPAL_FULL_PIPE_H
 #define NOPAL_FULL_PIPE_H
@@ -29,25 +29,21 @@ static inline void full_pipe_begin(struct full_pipe *pipe)
 	standing_queue_begin(&pipe->queue);
 }
 
-/* A round trip; 0 is none.  `limited`: of who had no more to send, and so made no
- * queue.  A late ack of a single segment waited for another one to come. */
-static inline void full_pipe_meet(struct full_pipe *pipe, int64_t now_ns,
-				  int64_t rtt_ns, int64_t least_ns,
-				  bool limited)
+/* A round trip; 0 is none.  `limited`: of who had no more to send, and so made no queue.  A late
+ * ack of a single segment waited for another one to come. */
+static inline void full_pipe_meet(struct full_pipe *pipe, int64_t now_ns, int64_t rtt_ns,
+				  int64_t least_ns, bool limited)
 {
-	standing_queue_note(&pipe->queue, now_ns,
-			    rtt_ns && limited ? least_ns : rtt_ns, least_ns);
+	standing_queue_note(&pipe->queue, now_ns, rtt_ns && limited ? least_ns : rtt_ns, least_ns);
 }
 
 /* With each ack; `round`: one ended that tells of the bandwidth. */
-static inline void full_pipe_note(struct full_pipe *pipe, bool round,
-				  uint64_t bandwidth_bps)
+static inline void full_pipe_note(struct full_pipe *pipe, bool round, uint64_t bandwidth_bps)
 {
 	pipe->full |= pipe->queue.stands;
 	if (pipe->full || !round)
 		return;
-	if (bandwidth_bps >=
-	    nopal_scale(pipe->grown_bps, FULL_PIPE_GROWTH, FULL_PIPE_UNITY)) {
+	if (bandwidth_bps >= nopal_scale(pipe->grown_bps, FULL_PIPE_GROWTH, FULL_PIPE_UNITY)) {
 		pipe->grown_bps = bandwidth_bps;
 		pipe->rounds = 0;
 	} else {

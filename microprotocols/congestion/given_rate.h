@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * given_rate.h -- what policies have in common that send at a rate which they are
- * told, and react to nothing.
+ * given_rate.h -- what policies have in common that send at a rate which they are told, and react
+ * to nothing.
  */
 #ifndef NOPAL_GIVEN_RATE_H
 #define NOPAL_GIVEN_RATE_H

@@ -4,9 +4,9 @@
  *
  *   a round trip: window += a(window)     lost: window -= b(window) * window
  *
- * Up to 38 segments a is 1 and b is 1/2, as TCP has it.  From there on b falls and
- * the loss rate that the window stands for falls with the logarithm of the window,
- * to 0.1 and to one loss in 10^7 segments at 83000 segments; a follows from both.
+ * Up to 38 segments a is 1 and b is 1/2, as TCP has it.  From there on b falls and the loss rate
+ * that the window stands for falls with the logarithm of the window, to 0.1 and to one loss in 10^7
+ * segments at 83000 segments; a follows from both.
  *
  * Paper:     RFC 3649 (Floyd, HighSpeed TCP for large congestion windows), section
  *            5.  One of the policies of UDT (Gu and Grossman, UDTv4, section 4.3).
@@ -47,13 +47,11 @@ struct highspeed_congestion {
 };
 
 /* Where the window is between both points, as its logarithm has it. */
-static int64_t highspeed_congestion_place(struct nopal_session *session,
-					  int64_t window)
+static int64_t highspeed_congestion_place(struct nopal_session *session, int64_t window)
 {
 	int64_t low = binary_log(HIGHSPEED_CONGESTION_LOW);
 	int64_t high = binary_log(HIGHSPEED_CONGESTION_HIGH);
-	int64_t here = binary_log((uint64_t)window) -
-		       binary_log(nopal_body_limit(session));
+	int64_t here = binary_log((uint64_t)window) - binary_log(nopal_body_limit(session));
 
 	if (here <= low)
 		return 0;
@@ -63,8 +61,7 @@ static int64_t highspeed_congestion_place(struct nopal_session *session,
 }
 
 /* ... and what is as far from `low` to `high`. */
-static int64_t highspeed_congestion_between(int64_t low, int64_t high,
-					    int64_t place)
+static int64_t highspeed_congestion_between(int64_t low, int64_t high, int64_t place)
 {
 	return low + (high - low) * place / BINARY_LOG_UNITY;
 }
@@ -73,10 +70,8 @@ static int64_t highspeed_congestion_between(int64_t low, int64_t high,
 static int64_t highspeed_congestion_b(int64_t place)
 {
 	return highspeed_congestion_between(
-		HIGHSPEED_CONGESTION_LOW_TENTHS * BINARY_LOG_UNITY /
-			HIGHSPEED_CONGESTION_TENTHS,
-		HIGHSPEED_CONGESTION_HIGH_TENTHS * BINARY_LOG_UNITY /
-			HIGHSPEED_CONGESTION_TENTHS,
+		HIGHSPEED_CONGESTION_LOW_TENTHS * BINARY_LOG_UNITY / HIGHSPEED_CONGESTION_TENTHS,
+		HIGHSPEED_CONGESTION_HIGH_TENTHS * BINARY_LOG_UNITY / HIGHSPEED_CONGESTION_TENTHS,
 		place);
 }
 
@@ -102,8 +97,7 @@ static int64_t highspeed_congestion_a(int64_t place)
 }
 
 /* A step of one segment is due for each part 1/a of a window. */
-static int64_t highspeed_congestion_due(struct nopal_session *session,
-					int64_t window)
+static int64_t highspeed_congestion_due(struct nopal_session *session, int64_t window)
 {
 	int64_t place = highspeed_congestion_place(session, window);
 
@@ -112,72 +106,60 @@ static int64_t highspeed_congestion_due(struct nopal_session *session,
 }
 
 static int64_t highspeed_congestion_grow(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 int64_t window, int64_t acked)
+					 const struct nopal_part *part, int64_t window,
+					 int64_t acked)
 {
 	struct highspeed_congestion *highspeed = nopal_state(session, part);
 
 	highspeed->counted_bytes += acked;
 	if (!highspeed->due_bytes)
-		highspeed->due_bytes =
-			highspeed_congestion_due(session, window);
+		highspeed->due_bytes = highspeed_congestion_due(session, window);
 	while (highspeed->counted_bytes >= highspeed->due_bytes) {
 		highspeed->counted_bytes -= highspeed->due_bytes;
 		window += nopal_body_limit(session);
-		highspeed->due_bytes =
-			highspeed_congestion_due(session, window);
+		highspeed->due_bytes = highspeed_congestion_due(session, window);
 	}
 	return window;
 }
 
 static int64_t highspeed_congestion_kept(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 int64_t window)
+					 const struct nopal_part *part, int64_t window)
 {
 	struct highspeed_congestion *highspeed = nopal_state(session, part);
-	int64_t b = highspeed_congestion_b(
-		highspeed_congestion_place(session, window));
+	int64_t b = highspeed_congestion_b(highspeed_congestion_place(session, window));
 
 	highspeed->due_bytes = 0;
-	return window - (int64_t)nopal_scale((uint64_t)window, (uint64_t)b,
-					     BINARY_LOG_UNITY);
+	return window - (int64_t)nopal_scale((uint64_t)window, (uint64_t)b, BINARY_LOG_UNITY);
 }
 
-static enum nopal_verdict
-highspeed_congestion_on_lost(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_segment *segment)
+static enum nopal_verdict highspeed_congestion_on_lost(struct nopal_session *session,
+						       const struct nopal_part *part,
+						       struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment,
-				  highspeed_congestion_kept);
+	return window_policy_lost(session, part, segment, highspeed_congestion_kept);
 }
 
-static enum nopal_verdict
-highspeed_congestion_on_timeout(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_segment *segment)
+static enum nopal_verdict highspeed_congestion_on_timeout(struct nopal_session *session,
+							  const struct nopal_part *part,
+							  struct nopal_segment *segment)
 {
-	window_policy_timed_out(session, part, segment,
-				highspeed_congestion_kept);
+	window_policy_timed_out(session, part, segment, highspeed_congestion_kept);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-highspeed_congestion_on_marked(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_session *subject)
+static enum nopal_verdict highspeed_congestion_on_marked(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_session *subject)
 {
 	(void)subject;
 	return window_policy_marked(session, part, highspeed_congestion_kept);
 }
 
-static enum nopal_verdict
-highspeed_congestion_on_ack(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_ack *ack)
+static enum nopal_verdict highspeed_congestion_on_ack(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_ack *ack)
 {
-	return window_policy_acked(session, part, ack,
-				   highspeed_congestion_grow);
+	return window_policy_acked(session, part, ack, highspeed_congestion_grow);
 }
 
 static const struct nopal_parameter highspeed_congestion_table[] = {
@@ -188,12 +170,11 @@ static const struct nopal_parameter highspeed_congestion_table[] = {
 static const struct nopal_binding highspeed_congestion_bindings[] = {
 	WINDOW_POLICY_BEGINS,
 	/* Before what is lost is asked to leave again. */
-	NOPAL_ON(SEGMENT_LOST, highspeed_congestion_on_lost,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, highspeed_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, highspeed_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_LOST, highspeed_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, highspeed_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, highspeed_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, highspeed_congestion_on_marked),
 	{ 0 },
 };

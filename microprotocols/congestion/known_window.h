@@ -10,8 +10,7 @@
 
 #include "microprotocol.h"
 
-static inline void known_window_begin(struct nopal_session *session,
-				      const struct nopal_part *part,
+static inline void known_window_begin(struct nopal_session *session, const struct nopal_part *part,
 				      unsigned window, unsigned known)
 {
 	int64_t bytes = nopal_shared(session, part, known);

@@ -2,9 +2,9 @@
 /*
  * largest_rate.h -- the largest of what was seen in the last ten rounds.
  *
- * Samples of a rate are mostly too small, for whatever held a segment up made
- * them so; the largest is the path's.  Ten rounds are long enough to see a probe
- * for more, and short enough to notice that the path became slower.
+ * Samples of a rate are mostly too small, for whatever held a segment up made them so; the largest
+ * is the path's.  Ten rounds are long enough to see a probe for more, and short enough to notice
+ * that the path became slower.
  */
 #ifndef NOPAL_LARGEST_RATE_H
 #define NOPAL_LARGEST_RATE_H
@@ -19,10 +19,9 @@ struct largest_rate {
 	uint32_t newest;
 };
 
-/* A sample of this round, which is never an earlier one than before; returns the
- * largest of all. */
-static inline uint64_t largest_rate_keep(struct largest_rate *rates,
-					 uint64_t round, uint64_t rate_bps)
+/* A sample of this round, which is never an earlier one than before; returns the largest of all. */
+static inline uint64_t largest_rate_keep(struct largest_rate *rates, uint64_t round,
+					 uint64_t rate_bps)
 {
 	uint64_t largest = 0;
 

@@ -2,14 +2,13 @@
 /*
  * least_rtt.h -- the round trip of a path without queues, as most packets have it.
  *
- * The least of what was seen in the last ten seconds; what is older is replaced
- * by the next sample, whatever it is.  A sample is the largest of four in a row:
+ * The least of what was seen in the last ten seconds; what is older is replaced by the next sample,
+ * whatever it is.  A sample is the largest of four in a row:
  * the round trip of a packet that jumped the queue is true, but no other has it.
  *
- * Where packets overtake, the newest of an ack is the one that did, and an ack
- * may have overtaken others itself.  Once that shows, all that was learned is
- * void, and a sample is the largest of 64 segments, each from the departure that
- * is known to have arrived.
+ * Where packets overtake, the newest of an ack is the one that did, and an ack may have overtaken
+ * others itself.  Once that shows, all that was learned is void, and a sample is the largest of 64
+ * segments, each from the departure that is known to have arrived.
  */
 #ifndef NOPAL_LEAST_RTT_H
 #define NOPAL_LEAST_RTT_H
@@ -38,16 +37,14 @@ struct least_rtt {
 	int64_t whole_ns; /* of a whole batch, to be taken; or 0 */
 };
 
-/* Where acks overtake, how many bytes of one may have come early: others would
- * have told of them in the same time.  Elsewhere nothing is early.  `product` is
- * what a round trip carries. */
-static inline uint64_t least_rtt_early(const struct least_rtt *least,
-				       uint64_t product, uint64_t segment_bytes)
+/* Where acks overtake, how many bytes of one may have come early: others would have told of them in
+ * the same time.  Elsewhere nothing is early.  `product` is what a round trip carries. */
+static inline uint64_t least_rtt_early(const struct least_rtt *least, uint64_t product,
+				       uint64_t segment_bytes)
 {
 	if (!least->overtakes)
 		return UINT64_MAX;
-	return product / LEAST_RTT_EARLY_PART +
-	       LEAST_RTT_EARLY_SEGMENTS * segment_bytes;
+	return product / LEAST_RTT_EARLY_PART + LEAST_RTT_EARLY_SEGMENTS * segment_bytes;
 }
 
 /* What was overtaken has a better round trip than what was thought until then. */
@@ -62,8 +59,8 @@ static inline void least_rtt_overtaken(struct least_rtt *least, int64_t rtt_ns)
 		least->ns = rtt_ns;
 }
 
-/* A segment arrived that left, as `packet_number` or before, `rtt_ns` ago.  True
- * when it turns out that packets overtake. */
+/* A segment arrived that left, as `packet_number` or before, `rtt_ns` ago.  True when it turns out
+ * that packets overtake. */
 static inline bool least_rtt_segment(struct least_rtt *least, int64_t rtt_ns,
 				     uint64_t packet_number)
 {
@@ -80,11 +77,9 @@ static inline bool least_rtt_segment(struct least_rtt *least, int64_t rtt_ns,
 	return true;
 }
 
-/* An ack came.  True when it turns out that acks overtake: one that knew of more
- * was here already.  What came with the largest and is not in a part of a report, a
- * later one tells. */
-static inline bool least_rtt_ack(struct least_rtt *least,
-				 const struct nopal_ack *ack)
+/* An ack came.  True when it turns out that acks overtake: one that knew of more was here already.
+ * What came with the largest and is not in a part of a report, a later one tells. */
+static inline bool least_rtt_ack(struct least_rtt *least, const struct nopal_ack *ack)
 {
 	if (ack->largest >= least->largest) {
 		if (!ack->told_end)
@@ -115,19 +110,17 @@ static inline int64_t least_rtt_usual(struct least_rtt *least, int64_t rtt_ns)
 	return rtt_ns;
 }
 
-/* What arrives sooner after its departure cannot be, or, where acks overtake,
- * came with one that did.  `usual_ns`: what a round trip takes now. */
-static inline int64_t least_rtt_age(const struct least_rtt *least,
-				    int64_t usual_ns)
+/* What arrives sooner after its departure cannot be, or, where acks overtake, came with one that
+ * did.  `usual_ns`: what a round trip takes now. */
+static inline int64_t least_rtt_age(const struct least_rtt *least, int64_t usual_ns)
 {
 	usual_ns -= usual_ns / LEAST_RTT_PART;
 	return least->overtakes && usual_ns > least->ns ? usual_ns : least->ns;
 }
 
-/* With each ack; `rtt_ns` is 0 where it is no sample.  True when what is known
- * is too old to be believed. */
-static inline bool least_rtt_take(struct least_rtt *least, int64_t now_ns,
-				  int64_t rtt_ns)
+/* With each ack; `rtt_ns` is 0 where it is no sample.  True when what is known is too old to be
+ * believed. */
+static inline bool least_rtt_take(struct least_rtt *least, int64_t now_ns, int64_t rtt_ns)
 {
 	bool old = now_ns > least->found_ns + LEAST_RTT_OLD_NS;
 

@@ -2,10 +2,10 @@
 /*
  * loss_epoch.h -- one reduction a round trip, however much of it gets lost.
  *
- * All that was out when a window was reduced left at the window before: its
- * losses say nothing new.  An epoch lasts until all of that is resolved, and until
- * then the window does not grow.  A mark of congestion (RFC 3168, section 6.1.2)
- * counts as a loss, but names no packet: within an epoch it belongs to it.
+ * All that was out when a window was reduced left at the window before: its losses say nothing new.
+ * An epoch lasts until all of that is resolved, and until then the window does not grow.  A mark of
+ * congestion (RFC 3168, section 6.1.2) counts as a loss, but names no packet: within an epoch it
+ * belongs to it.
  */
 #ifndef NOPAL_LOSS_EPOCH_H
 #define NOPAL_LOSS_EPOCH_H
@@ -20,16 +20,14 @@ struct loss_epoch {
 	bool recovering;
 };
 
-static inline void loss_epoch_begin(struct nopal_session *session,
-				    struct loss_epoch *epoch)
+static inline void loss_epoch_begin(struct nopal_session *session, struct loss_epoch *epoch)
 {
 	epoch->reduced_at = nopal_next_packet_number(session);
 	epoch->recovering = true;
 }
 
 /* True: the loss begins an epoch, and the window has to be reduced. */
-static inline bool loss_epoch_lost(struct nopal_session *session,
-				   struct loss_epoch *epoch,
+static inline bool loss_epoch_lost(struct nopal_session *session, struct loss_epoch *epoch,
 				   const struct nopal_segment *segment)
 {
 	if (segment->packet_number < epoch->reduced_at)
@@ -38,24 +36,21 @@ static inline bool loss_epoch_lost(struct nopal_session *session,
 	return true;
 }
 
-/* True: the mark begins an epoch, and the window has to be reduced.  There is
- * nothing to take from the least one, as it is after a timeout. */
-static inline bool loss_epoch_marked(struct nopal_session *session,
-				     struct loss_epoch *epoch,
+/* True: the mark begins an epoch, and the window has to be reduced.  There is nothing to take from
+ * the least one, as it is after a timeout. */
+static inline bool loss_epoch_marked(struct nopal_session *session, struct loss_epoch *epoch,
 				     int64_t window_bytes)
 {
 	if (nopal_oldest_departure(session) < epoch->reduced_at ||
-	    window_bytes < LOSS_EPOCH_LEAST_SEGMENTS *
-				   (int64_t)nopal_body_limit(session))
+	    window_bytes < LOSS_EPOCH_LEAST_SEGMENTS * (int64_t)nopal_body_limit(session))
 		return false;
 	loss_epoch_begin(session, epoch);
 	return true;
 }
 
-/* True: the first of what one timeout finds overdue.  It ends a recovery: there is
- * no window left to recover. */
-static inline bool loss_epoch_timed_out(struct nopal_session *session,
-					struct loss_epoch *epoch,
+/* True: the first of what one timeout finds overdue.  It ends a recovery: there is no window left
+ * to recover. */
+static inline bool loss_epoch_timed_out(struct nopal_session *session, struct loss_epoch *epoch,
 					const struct nopal_segment *segment)
 {
 	if (segment->packet_number < epoch->timed_out_at)
@@ -67,22 +62,18 @@ static inline bool loss_epoch_timed_out(struct nopal_session *session,
 }
 
 /* With each ack.  True: the recovery is over. */
-static inline bool loss_epoch_ends(struct nopal_session *session,
-				   struct loss_epoch *epoch)
+static inline bool loss_epoch_ends(struct nopal_session *session, struct loss_epoch *epoch)
 {
-	if (!epoch->recovering ||
-	    nopal_oldest_departure(session) < epoch->reduced_at)
+	if (!epoch->recovering || nopal_oldest_departure(session) < epoch->reduced_at)
 		return false;
 	epoch->recovering = false;
 	return true;
 }
 
 /* No window is reduced below it. */
-static inline int64_t loss_epoch_least(const struct nopal_session *session,
-				       int64_t window_bytes)
+static inline int64_t loss_epoch_least(const struct nopal_session *session, int64_t window_bytes)
 {
-	int64_t least =
-		LOSS_EPOCH_LEAST_SEGMENTS * (int64_t)nopal_body_limit(session);
+	int64_t least = LOSS_EPOCH_LEAST_SEGMENTS * (int64_t)nopal_body_limit(session);
 
 	return window_bytes > least ? window_bytes : least;
 }

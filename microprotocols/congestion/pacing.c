@@ -4,9 +4,9 @@
  *
  *   rate = gain * window / smoothed rtt
  *
- * Sets the rate where a window is what controls: windowed_cc says how much may be
- * out, rate_cc how fast it leaves.  The gain is above one, so that the window stays
- * the limit, and two in slow start, where the window doubles in that time.
+ * Sets the rate where a window is what controls: windowed_cc says how much may be out, rate_cc how
+ * fast it leaves.  The gain is above one, so that the window stays the limit, and two in slow
+ * start, where the window doubles in that time.
  *
  * Paper:     Aggarwal, Savage, Anderson, Understanding the performance of TCP
  *            pacing, INFOCOM 2000.  As two mechanisms at once: Bridges et al.,
@@ -30,13 +30,7 @@
  */
 #include "microprotocol.h"
 
-enum {
-	PACING_RATE,
-	PACING_WINDOW,
-	PACING_SRTT,
-	PACING_THRESHOLD,
-	PACING_KNOWN
-};
+enum { PACING_RATE, PACING_WINDOW, PACING_SRTT, PACING_THRESHOLD, PACING_KNOWN };
 
 #define PACING_MILLION UINT64_C(1000000)
 
@@ -49,19 +43,17 @@ struct pacing {
 	int64_t window_bytes, srtt_ns, gain_ppm;
 };
 
-static int64_t pacing_gain(struct nopal_session *session,
-			   const struct nopal_part *part)
+static int64_t pacing_gain(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct pacing_parameters *set = nopal_parameters(part);
 	int64_t window = nopal_shared(session, part, PACING_WINDOW);
 
-	return window < nopal_shared(session, part, PACING_THRESHOLD) / 2
-		       ? set->start_ppm
-		       : set->steady_ppm;
+	return window < nopal_shared(session, part, PACING_THRESHOLD) / 2 ? set->start_ppm
+									  : set->steady_ppm;
 }
 
-/* All that changes window or round trip is over by then; what waits for the rate
- * hears of it in the same turn. */
+/* All that changes window or round trip is over by then; what waits for the rate hears of it in the
+ * same turn. */
 static enum nopal_verdict pacing_on_turn_end(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_session *subject)
@@ -75,16 +67,15 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_session *session,
 	(void)subject;
 	if (srtt <= 0)
 		srtt = nopal_shared(session, part, PACING_KNOWN);
-	if (srtt <= 0 || (window == pacing->window_bytes &&
-			  srtt == pacing->srtt_ns && gain == pacing->gain_ppm))
+	if (srtt <= 0 ||
+	    (window == pacing->window_bytes && srtt == pacing->srtt_ns && gain == pacing->gain_ppm))
 		return NOPAL_CONTINUE;
 	pacing->window_bytes = window;
 	pacing->srtt_ns = srtt;
 	pacing->gain_ppm = gain;
 	rate = nopal_rate_of((uint64_t)window, srtt);
 	rate = nopal_scale(rate, (uint64_t)gain, PACING_MILLION);
-	nopal_share(session, part, PACING_RATE,
-		    rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
+	nopal_share(session, part, PACING_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 	return NOPAL_CONTINUE;
 }
 
@@ -116,16 +107,13 @@ const struct nopal_microprotocol nopal_pacing = {
 	.name = "pacing",
 	.family = "congestion",
 	.summary = "a window leaves spread over a round trip, not in bursts",
-	.provides = (const struct nopal_role[]){ { "pacing", true },
-						 { "rate_policy", false },
-						 { 0 } },
+	.provides =
+		(const struct nopal_role[]){ { "pacing", true }, { "rate_policy", false }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "congestion_policy",
-			  "somebody has to set the window" },
+			{ "congestion_policy", "somebody has to set the window" },
 			{ "rtt", "a window is spread over a round trip" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
+			{ "window_mechanism", "somebody has to keep the window" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
 			{ 0 } },
 	.parameters_size = sizeof(struct pacing_parameters),
@@ -133,17 +121,15 @@ const struct nopal_microprotocol nopal_pacing = {
 	.shared =
 		(const struct nopal_shared[]){
 			[PACING_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-					  "bits of bodies a second; 0: no "
-					  "limit" },
-			[PACING_WINDOW] = { "congestion_window_bytes",
-					    NOPAL_READ, 0, "what is spread" },
+					  "bits of bodies a second; 0: no limit" },
+			[PACING_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0,
+					    "what is spread" },
 			[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
 					  "what it is spread over" },
-			[PACING_THRESHOLD] = { "slow_start_threshold_bytes",
-					       NOPAL_READ_OPTIONAL, 0,
+			[PACING_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_READ_OPTIONAL, 0,
 					       "slow start below it" },
-			[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL,
-					   0, "of earlier sessions" },
+			[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+					   "of earlier sessions" },
 			{ 0 } },
 	.bindings = pacing_bindings,
 	.state_size = sizeof(struct pacing),

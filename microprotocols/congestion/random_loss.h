@@ -2,11 +2,10 @@
 /*
  * random_loss.h -- the share of departures that gets lost without congestion.
  *
- * A policy that probes sends slower than its estimate of the bottleneck from
- * time to time.  Of what it sent in such slow phases, whatever got lost did not
- * get lost for its own sending: that share is random.  A slow phase that still
- * meets a queue proves the estimate too high; it counts as free of loss, so that
- * a share that was taken too large fades.  All is halved beyond a memory of 1024
+ * A policy that probes sends slower than its estimate of the bottleneck from time to time.  Of what
+ * it sent in such slow phases, whatever got lost did not get lost for its own sending: that share
+ * is random.  A slow phase that still meets a queue proves the estimate too high; it counts as free
+ * of loss, so that a share that was taken too large fades.  All is halved beyond a memory of 1024
  * segments, which leaves a standard error of about 1 % at 15 % of loss.
  */
 #ifndef NOPAL_RANDOM_LOSS_H
@@ -17,8 +16,8 @@
 enum {
 	RANDOM_LOSS_MEMORY_SEGMENTS = 1024,
 	RANDOM_LOSS_FEW_SEGMENTS = 64, /* fewer say nothing */
-	/* A sample may claim a quarter above the mean share, for its scatter;
-	 * and never more than a third. */
+	/* A sample may claim a quarter above the mean share, for its scatter; and never more than a
+	 * third. */
 	RANDOM_LOSS_MARGIN = 125,
 	RANDOM_LOSS_PERCENT = 100,
 	RANDOM_LOSS_MOST = 333333, /* parts per million */
@@ -31,8 +30,7 @@ struct random_loss {
 	uint64_t ack_bytes, ack_lost; /* of the ack in work */
 };
 
-static inline void random_loss_count(struct random_loss *loss,
-				     const struct nopal_segment *segment,
+static inline void random_loss_count(struct random_loss *loss, const struct nopal_segment *segment,
 				     bool lost)
 {
 	loss->ack_bytes += segment->body.length;
@@ -40,11 +38,10 @@ static inline void random_loss_count(struct random_loss *loss,
 		loss->ack_lost += segment->body.length;
 }
 
-static inline void random_loss_end_ack(struct nopal_session *session,
-				       struct random_loss *loss, bool queued)
+static inline void random_loss_end_ack(struct nopal_session *session, struct random_loss *loss,
+				       bool queued)
 {
-	uint64_t most = RANDOM_LOSS_MEMORY_SEGMENTS *
-			(uint64_t)nopal_body_limit(session);
+	uint64_t most = RANDOM_LOSS_MEMORY_SEGMENTS * (uint64_t)nopal_body_limit(session);
 
 	loss->bytes += loss->ack_bytes;
 	if (!queued)
@@ -61,33 +58,30 @@ static inline void random_loss_end_ack(struct nopal_session *session,
 static inline uint64_t random_loss_share(struct nopal_session *session,
 					 const struct random_loss *loss)
 {
-	uint64_t few =
-		RANDOM_LOSS_FEW_SEGMENTS * (uint64_t)nopal_body_limit(session);
+	uint64_t few = RANDOM_LOSS_FEW_SEGMENTS * (uint64_t)nopal_body_limit(session);
 	uint64_t bytes = loss->bytes > few ? loss->bytes : few;
 	uint64_t share = nopal_scale(loss->lost, RANDOM_LOSS_MILLION, bytes);
 
 	return share < RANDOM_LOSS_MOST ? share : RANDOM_LOSS_MOST;
 }
 
-/* What a bottleneck passed that delivered so much: what was lost counts, up to
- * the random share. */
+/* What a bottleneck passed that delivered so much: what was lost counts, up to the random share. */
 static inline uint64_t random_loss_passed(struct nopal_session *session,
-					  const struct random_loss *loss,
-					  uint64_t delivered, uint64_t lost)
+					  const struct random_loss *loss, uint64_t delivered,
+					  uint64_t lost)
 {
-	uint64_t share = nopal_scale(random_loss_share(session, loss),
-				     RANDOM_LOSS_MARGIN, RANDOM_LOSS_PERCENT);
-	uint64_t most =
-		nopal_scale(delivered, share, RANDOM_LOSS_MILLION - share);
+	uint64_t share = nopal_scale(random_loss_share(session, loss), RANDOM_LOSS_MARGIN,
+				     RANDOM_LOSS_PERCENT);
+	uint64_t most = nopal_scale(delivered, share, RANDOM_LOSS_MILLION - share);
 
 	return delivered + (lost < most ? lost : most);
 }
 
-/* Was far more lost than is random?  What runs over when half as much again is sent as
- * the bottleneck passes is a third. */
+/* Was far more lost than is random?  What runs over when half as much again is sent as the
+ * bottleneck passes is a third. */
 static inline bool random_loss_exceeded(struct nopal_session *session,
-					const struct random_loss *loss,
-					uint64_t delivered, uint64_t lost)
+					const struct random_loss *loss, uint64_t delivered,
+					uint64_t lost)
 {
 	uint64_t most = random_loss_share(session, loss) + RANDOM_LOSS_FAR;
 

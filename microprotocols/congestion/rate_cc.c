@@ -2,14 +2,14 @@
 /*
  * rate_cc -- segments leave no faster than the sending rate.
  *
- * The rate mechanism; a policy sets the rate, 0 is no limit, and where the
- * receiver has a say, the less of the two counts.  A token bucket over two quanta: what waits goes in quanta, one timer each, and a timer that
- * is late by less than a quantum loses nothing.
+ * The rate mechanism; a policy sets the rate, 0 is no limit, and where the receiver has a say, the
+ * less of the two counts.  A token bucket over two quanta: what waits goes in quanta, one timer
+ * each, and a timer that is late by less than a quantum loses nothing.
  *
- * It is the last gate but for the window: it lets a segment go only when nobody
- * else keeps it back and the window has room, and spends the credit when the
- * segment leaves.  So no credit is heaped up behind another gate, to be spent in
- * one burst, and no resend waits for credit that such segments took.
+ * It is the last gate but for the window: it lets a segment go only when nobody else keeps it back
+ * and the window has room, and spends the credit when the segment leaves.  So no credit is heaped
+ * up behind another gate, to be spent in one burst, and no resend waits for credit that such
+ * segments took.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b).
  * Differs:   limits every interval t to rate x t + two quanta, not the average;
@@ -32,8 +32,8 @@
 
 /* Credit is counted in billionths of a bit: bits per second times ns. */
 #define RATE_CC_BYTE (8 * NOPAL_SECOND)
-/* Faster than any path that we pace: above it nothing is limited, and below it
- * no sum here leaves 63 bits. */
+/* Faster than any path that we pace: above it nothing is limited, and below it no sum here leaves
+ * 63 bits. */
 #define RATE_CC_MOST_BPS (1000 * NOPAL_SECOND)
 /* No segment that could go waits longer for a quantum. */
 #define RATE_CC_PATIENCE_NS (10 * NOPAL_MILLISECOND)
@@ -44,7 +44,7 @@ struct rate_cc_parameters {
 
 struct rate_cc {
 	struct nopal_lanes waiting; /* for credit, or for others to let go */
-	int64_t credit; /* as of counted_ns; never less than what is granted */
+	int64_t credit;		    /* as of counted_ns; never less than what is granted */
 	int64_t counted_ns;
 	int64_t rate_bps;	/* of the credit; 0: no limit */
 	uint32_t starved_bytes; /* length of the segment that lacked credit */
@@ -67,8 +67,7 @@ enum rate_cc_verdict {
 	RATE_CC_NO_CREDIT,
 };
 
-static int64_t rate_cc_quantum(const struct rate_cc *gate,
-			       const struct nopal_part *part)
+static int64_t rate_cc_quantum(const struct rate_cc *gate, const struct nopal_part *part)
 {
 	const struct rate_cc_parameters *set = nopal_parameters(part);
 	int64_t quantum = set->quantum * RATE_CC_BYTE;
@@ -78,8 +77,7 @@ static int64_t rate_cc_quantum(const struct rate_cc *gate,
 }
 
 /* What policy and receiver allow; 0: no limit. */
-static int64_t rate_cc_rate(struct nopal_session *session,
-			    const struct nopal_part *part)
+static int64_t rate_cc_rate(struct nopal_session *session, const struct nopal_part *part)
 {
 	int64_t rate = nopal_shared(session, part, RATE_CC_RATE);
 	int64_t most = nopal_shared(session, part, RATE_CC_RECEIVER);
@@ -89,15 +87,13 @@ static int64_t rate_cc_rate(struct nopal_session *session,
 	return rate > 0 && rate <= RATE_CC_MOST_BPS ? rate : 0;
 }
 
-/* What the bucket holds; what was let go is paid, whatever the rate is now: were it
- * taken from a smaller bucket, a slower rate would pay for a faster one.  A segment may
- * be longer than any quantum, where it is a whole message. */
-static int64_t rate_cc_full(struct nopal_session *session,
-			    const struct nopal_part *part)
+/* What the bucket holds; what was let go is paid, whatever the rate is now: were it taken from a
+ * smaller bucket, a slower rate would pay for a faster one.  A segment may be longer than any
+ * quantum, where it is a whole message. */
+static int64_t rate_cc_full(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rate_cc *gate = nopal_state(session, part);
-	int64_t least = (nopal_shared(session, part, RATE_CC_GRANTED_BYTES) +
-			 gate->starved_bytes) *
+	int64_t least = (nopal_shared(session, part, RATE_CC_GRANTED_BYTES) + gate->starved_bytes) *
 			RATE_CC_BYTE;
 	int64_t full = 2 * rate_cc_quantum(gate, part);
 
@@ -105,9 +101,8 @@ static int64_t rate_cc_full(struct nopal_session *session,
 }
 
 /* Rare beside the segments that pass: not in the middle of what they run through. */
-static __attribute__((noinline)) void
-rate_cc_change(struct nopal_session *session, const struct nopal_part *part,
-	       int64_t rate)
+static __attribute__((noinline)) void rate_cc_change(struct nopal_session *session,
+						     const struct nopal_part *part, int64_t rate)
 {
 	struct rate_cc *gate = nopal_state(session, part);
 	bool limited = gate->rate_bps;
@@ -119,10 +114,9 @@ rate_cc_change(struct nopal_session *session, const struct nopal_part *part,
 		gate->credit = full;
 }
 
-/* Brings credit and rate up to now.  The credit of the time before counts at
- * the rate of that time. */
-static void rate_cc_refill(struct nopal_session *session,
-			   const struct nopal_part *part)
+/* Brings credit and rate up to now.  The credit of the time before counts at the rate of that
+ * time. */
+static void rate_cc_refill(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct rate_cc *gate = nopal_state(session, part);
 	int64_t rate = rate_cc_rate(session, part);
@@ -139,12 +133,10 @@ static void rate_cc_refill(struct nopal_session *session,
 }
 
 /* Does nobody else hold it?  The window, where there is one, is always last. */
-static bool rate_cc_is_ready(const struct nopal_part *part,
-			     const struct nopal_segment *segment,
+static bool rate_cc_is_ready(const struct nopal_part *part, const struct nopal_segment *segment,
 			     bool has_window)
 {
-	uint32_t others =
-		segment->waiting[NOPAL_SEND] & ~part->hold[NOPAL_SEND];
+	uint32_t others = segment->waiting[NOPAL_SEND] & ~part->hold[NOPAL_SEND];
 
 	return has_window ? (others & (others - 1)) == 0 : others == 0;
 }
@@ -156,27 +148,23 @@ static enum rate_cc_verdict rate_cc_may_go(struct nopal_session *session,
 	struct rate_cc *gate = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, RATE_CC_WINDOW);
 	int64_t granted = nopal_shared(session, part, RATE_CC_GRANTED_BYTES);
-	int64_t taken =
-		nopal_shared(session, part, RATE_CC_IN_FLIGHT) + granted;
+	int64_t taken = nopal_shared(session, part, RATE_CC_IN_FLIGHT) + granted;
 
 	if (!rate_cc_is_ready(part, segment, window != INT64_MAX))
 		return RATE_CC_KEPT_BACK;
 	if (taken > 0 && window - taken < segment->body.length)
 		return RATE_CC_NO_ROOM;
-	if (gate->rate_bps &&
-	    gate->credit < (granted + segment->body.length) * RATE_CC_BYTE) {
+	if (gate->rate_bps && gate->credit < (granted + segment->body.length) * RATE_CC_BYTE) {
 		gate->starved_bytes = segment->body.length;
 		return RATE_CC_NO_CREDIT;
 	}
 	return RATE_CC_GO;
 }
 
-static void rate_cc_grant(struct nopal_session *session,
-			  const struct nopal_part *part,
+static void rate_cc_grant(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
-	nopal_shared(session, part, RATE_CC_GRANTED_BYTES) +=
-		segment->body.length;
+	nopal_shared(session, part, RATE_CC_GRANTED_BYTES) += segment->body.length;
 	nopal_set(segment, part, RATE_CC_GRANTED, segment->body.length);
 	nopal_release(session, part, segment, NOPAL_SEND);
 }
@@ -189,10 +177,8 @@ static enum rate_cc_verdict rate_cc_drain(struct nopal_session *session,
 	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
 
-	while ((segment = nopal_lanes_next(session, part, &gate->waiting,
-					   &turn)) != NULL) {
-		enum rate_cc_verdict verdict =
-			rate_cc_may_go(session, part, segment);
+	while ((segment = nopal_lanes_next(session, part, &gate->waiting, &turn)) != NULL) {
+		enum rate_cc_verdict verdict = rate_cc_may_go(session, part, segment);
 
 		if (verdict == RATE_CC_KEPT_BACK) {
 			nopal_lanes_pass(&turn);
@@ -206,10 +192,9 @@ static enum rate_cc_verdict rate_cc_drain(struct nopal_session *session,
 	return RATE_CC_GO;
 }
 
-/* Wakes when a quantum can go at once, or a segment that is longer.  A quantum spares
- * timers where they are many: at slow rates each segment goes as soon as it may. */
-static void rate_cc_arm(struct nopal_session *session,
-			const struct nopal_part *part)
+/* Wakes when a quantum can go at once, or a segment that is longer.  A quantum spares timers where
+ * they are many: at slow rates each segment goes as soon as it may. */
+static void rate_cc_arm(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rate_cc *gate = nopal_state(session, part);
 	int64_t granted = nopal_shared(session, part, RATE_CC_GRANTED_BYTES);
@@ -225,8 +210,7 @@ static void rate_cc_arm(struct nopal_session *session,
 			  session->now_ns + missing / gate->rate_bps + 1);
 }
 
-static void rate_cc_let_go(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void rate_cc_let_go(struct nopal_session *session, const struct nopal_part *part)
 {
 	enum rate_cc_verdict verdict;
 
@@ -238,8 +222,7 @@ static void rate_cc_let_go(struct nopal_session *session,
 		nopal_timer_stop(session, part, RATE_CC_QUANTUM);
 }
 
-static void rate_cc_want(struct nopal_session *session,
-			 const struct nopal_part *part,
+static void rate_cc_want(struct nopal_session *session, const struct nopal_part *part,
 			 struct nopal_segment *segment)
 {
 	struct rate_cc *gate = nopal_state(session, part);
@@ -252,8 +235,7 @@ static void rate_cc_want(struct nopal_session *session,
 		}
 	}
 	if (nopal_lanes_insert(session, &gate->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to queue for the rate");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to queue for the rate");
 }
 
 static enum nopal_verdict rate_cc_on_to_net(struct nopal_session *session,
@@ -272,8 +254,7 @@ static enum nopal_verdict rate_cc_on_resend(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void rate_cc_forget_grant(struct nopal_session *session,
-				 const struct nopal_part *part,
+static void rate_cc_forget_grant(struct nopal_session *session, const struct nopal_part *part,
 				 struct nopal_segment *segment)
 {
 	nopal_shared(session, part, RATE_CC_GRANTED_BYTES) -=
@@ -318,8 +299,7 @@ static enum nopal_verdict rate_cc_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void rate_cc_rest(struct nopal_session *session,
-			 const struct nopal_part *part)
+static void rate_cc_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct rate_cc *self = nopal_state(session, part);
 
@@ -355,13 +335,10 @@ const struct nopal_microprotocol nopal_rate_cc = {
 	.family = "congestion",
 	.many = true,
 	.summary = "segments leave no faster than the sending rate",
-	.provides = (const struct nopal_role[]){ { "rate_mechanism", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "rate_mechanism", true }, { 0 } },
 	.standard = "rate_mechanism",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "rate_policy", "somebody has to set the rate" },
-			{ 0 } },
+	.needs = (const struct nopal_relation[]){ { "rate_policy", "somebody has to set the rate" },
+						  { 0 } },
 	.parameters_size = sizeof(struct rate_cc_parameters),
 	.parameters = rate_cc_table,
 	.attributes =
@@ -369,37 +346,27 @@ const struct nopal_microprotocol nopal_rate_cc = {
 			[RATE_CC_GRANTED] = { .name = "rate_granted",
 					      .access = NOPAL_WRITE,
 					      .kinds = NOPAL_CARRIED,
-					      .doc = "bytes that the rate let "
-						     "go and "
-						     "that have not left" },
+					      .doc = "bytes that the rate let go and that have "
+						     "not left" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
-					   "bits of bodies a second; 0: no "
-					   "limit" },
-			[RATE_CC_WINDOW] = { "congestion_window_bytes",
-					     NOPAL_READ_OPTIONAL, INT64_MAX,
-					     "what the window will let go" },
-			[RATE_CC_IN_FLIGHT] = { "bytes_in_flight",
-						NOPAL_READ_OPTIONAL, 0,
+					   "bits of bodies a second; 0: no limit" },
+			[RATE_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ_OPTIONAL,
+					     INT64_MAX, "what the window will let go" },
+			[RATE_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ_OPTIONAL, 0,
 						"what it has let go" },
-			[RATE_CC_RECEIVER] = { "receiver_rate_bps",
-					       NOPAL_READ_OPTIONAL, 0,
-					       "what the receiver allows; 0: "
-					       "no limit" },
-			[RATE_CC_GRANTED_BYTES] = { "rate_granted_bytes",
-						    NOPAL_WRITE, 0,
-						    "let go here, not yet by "
-						    "the window" },
+			[RATE_CC_RECEIVER] = { "receiver_rate_bps", NOPAL_READ_OPTIONAL, 0,
+					       "what the receiver allows; 0: no limit" },
+			[RATE_CC_GRANTED_BYTES] = { "rate_granted_bytes", NOPAL_WRITE, 0,
+						    "let go here, not yet by the window" },
 			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "the sending rate", NOPAL_SEND,
-						NOPAL_CARRIED, false },
-					      { 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go },
-			{ 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "the sending rate", NOPAL_SEND, NOPAL_CARRIED, false }, { 0 } },
+	.timers = (const struct nopal_timer[]){ [RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go },
+						{ 0 } },
 	.bindings = rate_cc_bindings,
 	.state_size = sizeof(struct rate_cc),
 	.rest = rate_cc_rest,

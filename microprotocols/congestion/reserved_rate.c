@@ -2,10 +2,9 @@
 /*
  * reserved_rate -- the rate that the application had reserved for the session.
  *
- * Asks once, when the session opens, by the application's callback `reserve`: it
- * knows whom to ask, a network that keeps reservations or a table of its own.
- * What is granted is the rate, whatever the network does; a grant of more than was
- * asked is taken as what was asked.
+ * Asks once, when the session opens, by the application's callback `reserve`: it knows whom to ask,
+ * a network that keeps reservations or a table of its own. What is granted is the rate, whatever
+ * the network does; a grant of more than was asked is taken as what was asked.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section II.A: resource reservation, as
  *            by RSVP.
@@ -86,10 +85,9 @@ const struct nopal_microprotocol nopal_reserved_rate = {
 	.summary = "the rate that the application had reserved for the session",
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
-		  .bound = "rate",
-		  .because = "the configured rate, and no more" }),
+	.promises =
+		NOPAL_PROMISES({ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
+				 .bound = "rate", .because = "the configured rate, and no more" }),
 	.parameters_size = sizeof(struct reserved_rate_parameters),
 	.parameters = reserved_rate_table,
 	.shared = given_rate_shared,

@@ -4,8 +4,8 @@
  *
  *   acknowledged: window += acked / 100      lost: window -= window / 8
  *
- * So the time from a loss to the window before it is the same, 13 round trips,
- * however large the window is.
+ * So the time from a loss to the window before it is the same, 13 round trips, however large the
+ * window is.
  *
  * Paper:     Kelly, Scalable TCP: improving performance in highspeed wide area
  *            networks, ACM CCR 33(2), 2003.  One of the policies of UDT (Gu and
@@ -41,8 +41,8 @@ struct scalable_congestion {
 };
 
 static int64_t scalable_congestion_grow(struct nopal_session *session,
-					const struct nopal_part *part,
-					int64_t window, int64_t acked)
+					const struct nopal_part *part, int64_t window,
+					int64_t acked)
 {
 	struct scalable_congestion *scalable = nopal_state(session, part);
 	int64_t segment = nopal_body_limit(session);
@@ -57,50 +57,42 @@ static int64_t scalable_congestion_grow(struct nopal_session *session,
 }
 
 static int64_t scalable_congestion_kept(struct nopal_session *session,
-					const struct nopal_part *part,
-					int64_t window)
+					const struct nopal_part *part, int64_t window)
 {
 	(void)part;
-	if (window <=
-	    SCALABLE_CONGESTION_LEGACY * (int64_t)nopal_body_limit(session))
+	if (window <= SCALABLE_CONGESTION_LEGACY * (int64_t)nopal_body_limit(session))
 		return window / 2;
 	return window - window / SCALABLE_CONGESTION_PART;
 }
 
-static enum nopal_verdict
-scalable_congestion_on_lost(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_segment *segment)
+static enum nopal_verdict scalable_congestion_on_lost(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment,
-				  scalable_congestion_kept);
+	return window_policy_lost(session, part, segment, scalable_congestion_kept);
 }
 
-static enum nopal_verdict
-scalable_congestion_on_timeout(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static enum nopal_verdict scalable_congestion_on_timeout(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_segment *segment)
 {
-	window_policy_timed_out(session, part, segment,
-				scalable_congestion_kept);
+	window_policy_timed_out(session, part, segment, scalable_congestion_kept);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-scalable_congestion_on_marked(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_session *subject)
+static enum nopal_verdict scalable_congestion_on_marked(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_session *subject)
 {
 	(void)subject;
 	return window_policy_marked(session, part, scalable_congestion_kept);
 }
 
-static enum nopal_verdict
-scalable_congestion_on_ack(struct nopal_session *session,
-			   const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict scalable_congestion_on_ack(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_ack *ack)
 {
-	return window_policy_acked(session, part, ack,
-				   scalable_congestion_grow);
+	return window_policy_acked(session, part, ack, scalable_congestion_grow);
 }
 
 static const struct nopal_parameter scalable_congestion_table[] = {
@@ -111,12 +103,11 @@ static const struct nopal_parameter scalable_congestion_table[] = {
 static const struct nopal_binding scalable_congestion_bindings[] = {
 	WINDOW_POLICY_BEGINS,
 	/* Before what is lost is asked to leave again. */
-	NOPAL_ON(SEGMENT_LOST, scalable_congestion_on_lost,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, scalable_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, scalable_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_LOST, scalable_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, scalable_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, scalable_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, scalable_congestion_on_marked),
 	{ 0 },
 };

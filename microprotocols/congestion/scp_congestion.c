@@ -6,10 +6,10 @@
  *       ^                           |                    ^
  *       +--- timeout: from one segment        loss: half of the window
  *
- * Once a round, in the steady state, the window becomes what the path held
- * without a queue (the rate at which bytes arrived, times the least round trip)
- * and `extra` on top: where the path has room that grows by `extra` a round, and
- * where it is full it stays put.  The rate spreads the window over a round trip.
+ * Once a round, in the steady state, the window becomes what the path held without a queue (the
+ * rate at which bytes arrived, times the least round trip) and `extra` on top: where the path has
+ * room that grows by `extra` a round, and where it is full it stays put.  The rate spreads the
+ * window over a round trip.
  *
  * Paper:     Cen, Pu, Walpole, Flow and congestion control for Internet media
  *            streaming applications, MMCN 1998; as a policy: Bridges et al.,
@@ -71,33 +71,28 @@ struct scp_congestion {
 	bool round_limited;  /* the application was the limit in it */
 };
 
-static void scp_congestion_set(struct nopal_session *session,
-			       const struct nopal_part *part, int64_t window)
+static void scp_congestion_set(struct nopal_session *session, const struct nopal_part *part,
+			       int64_t window)
 {
 	const struct scp_congestion *scp = nopal_state(session, part);
 	int64_t srtt = nopal_shared(session, part, SCP_CONGESTION_SRTT);
-	uint64_t slack = scp->mode == SCP_CONGESTION_SLOW_START
-				 ? SCP_CONGESTION_START_SLACK
-				 : SCP_CONGESTION_SLACK;
+	uint64_t slack = scp->mode == SCP_CONGESTION_SLOW_START ? SCP_CONGESTION_START_SLACK
+								: SCP_CONGESTION_SLACK;
 
 	nopal_share(session, part, SCP_CONGESTION_WINDOW, window);
 	if (srtt > 0)
-		nopal_share(
-			session, part, SCP_CONGESTION_RATE,
-			(int64_t)nopal_rate_of((uint64_t)window * slack /
-						       SCP_CONGESTION_SLACK_PER,
-					       srtt));
+		nopal_share(session, part, SCP_CONGESTION_RATE,
+			    (int64_t)nopal_rate_of(
+				    (uint64_t)window * slack / SCP_CONGESTION_SLACK_PER, srtt));
 }
 
-static void scp_congestion_halve(struct nopal_session *session,
-				 const struct nopal_part *part)
+static void scp_congestion_halve(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct scp_congestion *scp = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW);
 
 	scp->mode = SCP_CONGESTION_CONGESTED;
-	scp_congestion_set(session, part,
-			   loss_epoch_least(session, window / 2));
+	scp_congestion_set(session, part, loss_epoch_least(session, window / 2));
 }
 
 static enum nopal_verdict scp_congestion_on_lost(struct nopal_session *session,
@@ -111,25 +106,22 @@ static enum nopal_verdict scp_congestion_on_lost(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-scp_congestion_on_marked(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_session *subject)
+static enum nopal_verdict scp_congestion_on_marked(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_session *subject)
 {
 	struct scp_congestion *scp = nopal_state(session, part);
 
 	(void)subject;
-	if (loss_epoch_marked(
-		    session, &scp->epoch,
-		    nopal_shared(session, part, SCP_CONGESTION_WINDOW)))
+	if (loss_epoch_marked(session, &scp->epoch,
+			      nopal_shared(session, part, SCP_CONGESTION_WINDOW)))
 		scp_congestion_halve(session, part);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-scp_congestion_on_timeout(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict scp_congestion_on_timeout(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct scp_congestion *scp = nopal_state(session, part);
 
@@ -141,8 +133,7 @@ scp_congestion_on_timeout(struct nopal_session *session,
 }
 
 /* What the path would hold, at the round's rate, without a queue. */
-static int64_t scp_congestion_held(struct nopal_session *session,
-				   const struct nopal_part *part)
+static int64_t scp_congestion_held(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct scp_congestion *scp = nopal_state(session, part);
 	int64_t elapsed = session->now_ns - scp->round_began_ns;
@@ -152,12 +143,10 @@ static int64_t scp_congestion_held(struct nopal_session *session,
 		elapsed = least;
 	if (elapsed <= 0)
 		return scp->round_bytes;
-	return (int64_t)nopal_scale((uint64_t)scp->round_bytes, (uint64_t)least,
-				    (uint64_t)elapsed);
+	return (int64_t)nopal_scale((uint64_t)scp->round_bytes, (uint64_t)least, (uint64_t)elapsed);
 }
 
-static void scp_congestion_end_round(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void scp_congestion_end_round(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct scp_congestion_parameters *set = nopal_parameters(part);
 	struct scp_congestion *scp = nopal_state(session, part);
@@ -171,14 +160,12 @@ static void scp_congestion_end_round(struct nopal_session *session,
 			scp->mode = SCP_CONGESTION_STEADY;
 	} else if (scp->mode == SCP_CONGESTION_STEADY && !scp->round_limited) {
 		/* Never faster than one `extra` a round. */
-		window =
-			held < window ? held + set->extra : window + set->extra;
+		window = held < window ? held + set->extra : window + set->extra;
 	}
 	scp_congestion_set(session, part, window);
 }
 
-static void scp_congestion_begin_round(struct nopal_session *session,
-				       struct scp_congestion *scp)
+static void scp_congestion_begin_round(struct nopal_session *session, struct scp_congestion *scp)
 {
 	scp->round_end = nopal_next_packet_number(session);
 	scp->round_began_ns = session->now_ns;
@@ -209,8 +196,7 @@ static enum nopal_verdict scp_congestion_on_ack(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static int scp_congestion_open(struct nopal_session *session,
-			       const struct nopal_part *part)
+static int scp_congestion_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct scp_congestion_parameters *set = nopal_parameters(part);
 	struct scp_congestion *scp = nopal_state(session, part);
@@ -220,14 +206,12 @@ static int scp_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
-static enum nopal_verdict
-scp_congestion_on_open_session(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_session *subject)
+static enum nopal_verdict scp_congestion_on_open_session(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_session *subject)
 {
 	(void)subject;
-	known_window_begin(session, part, SCP_CONGESTION_WINDOW,
-			   SCP_CONGESTION_KNOWN);
+	known_window_begin(session, part, SCP_CONGESTION_WINDOW, SCP_CONGESTION_KNOWN);
 	return NOPAL_CONTINUE;
 }
 
@@ -250,15 +234,13 @@ static const struct nopal_parameter scp_congestion_table[] = {
 };
 
 static const struct nopal_binding scp_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, scp_congestion_on_open_session,
-		 .before = "connection"),
+	NOPAL_ON(OPEN_SESSION, scp_congestion_on_open_session, .before = "connection"),
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, scp_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, scp_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, scp_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_TIMEOUT, scp_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, scp_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, scp_congestion_on_marked),
 	{ 0 },
 };
@@ -274,11 +256,9 @@ const struct nopal_microprotocol nopal_scp_congestion = {
 						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it acts on what arrived and what did not" },
+			{ "acknowledgement", "it acts on what arrived and what did not" },
 			{ "rtt", "the round trip is what it watches" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
+			{ "window_mechanism", "somebody has to keep the window" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
@@ -286,30 +266,17 @@ const struct nopal_microprotocol nopal_scp_congestion = {
 	.parameters = scp_congestion_table,
 	.shared =
 		(const struct nopal_shared[]){
-			[SCP_CONGESTION_WINDOW] = { "congestion_window_bytes",
-						    NOPAL_WRITE, 0,
+			[SCP_CONGESTION_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
 						    "room on the network" },
-			[SCP_CONGESTION_RATE] = { "sending_rate_bps",
-						  NOPAL_WRITE, 0,
-						  "bits of bodies a second; 0: "
-						  "no "
-						  "limit" },
-			[SCP_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ,
-						  0,
-						  "what the window is spread "
-						  "over" },
-			[SCP_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
-						       NOPAL_READ, 0,
-						       "the round trip without "
-						       "a "
-						       "queue" },
-			[SCP_CONGESTION_APP_LIMITED] = { "app_limited",
-							 NOPAL_READ_OPTIONAL, 0,
-							 "1: the window was "
-							 "not what "
-							 "limited us" },
-			[SCP_CONGESTION_KNOWN] = { "known_window_bytes",
-						   NOPAL_READ_OPTIONAL, 0,
+			[SCP_CONGESTION_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+						  "bits of bodies a second; 0: no limit" },
+			[SCP_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+						  "what the window is spread over" },
+			[SCP_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+						       "the round trip without a queue" },
+			[SCP_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+							 "1: the window was not what limited us" },
+			[SCP_CONGESTION_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
 						   "of earlier sessions" },
 			{ 0 } },
 	.bindings = scp_congestion_bindings,

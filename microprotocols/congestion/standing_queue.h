@@ -2,9 +2,9 @@
 /*
  * standing_queue.h -- is there a queue, and since when without a pause?
  *
- * What a round trip takes beyond the least one was spent in queues.  Less than a
- * quarter of the least round trip and 5 ms is noise or one burst.  A queue that
- * every sample of a whole round trip has met is no burst: the pipe is full.
+ * What a round trip takes beyond the least one was spent in queues.  Less than a quarter of the
+ * least round trip and 5 ms is noise or one burst.  A queue that every sample of a whole round trip
+ * has met is no burst: the pipe is full.
  */
 #ifndef NOPAL_STANDING_QUEUE_H
 #define NOPAL_STANDING_QUEUE_H
@@ -22,8 +22,7 @@ struct standing_queue {
 
 static inline bool standing_queue_is_small(int64_t rtt_ns, int64_t least_ns)
 {
-	return rtt_ns - least_ns <=
-	       least_ns / STANDING_QUEUE_SMALL_PART + STANDING_QUEUE_SMALL_NS;
+	return rtt_ns - least_ns <= least_ns / STANDING_QUEUE_SMALL_PART + STANDING_QUEUE_SMALL_NS;
 }
 
 static inline void standing_queue_begin(struct standing_queue *queue)
@@ -32,8 +31,7 @@ static inline void standing_queue_begin(struct standing_queue *queue)
 }
 
 /* A round trip; 0 is none. */
-static inline void standing_queue_note(struct standing_queue *queue,
-				       int64_t now_ns, int64_t rtt_ns,
+static inline void standing_queue_note(struct standing_queue *queue, int64_t now_ns, int64_t rtt_ns,
 				       int64_t least_ns)
 {
 	bool before = !queue->small;

@@ -49,8 +49,7 @@ struct tcp_congestion {
 	bool stalled;	       /* nothing was acked since the timeout */
 };
 
-static int64_t tcp_congestion_kept(struct nopal_session *session,
-				   const struct nopal_part *part,
+static int64_t tcp_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
 				   int64_t window)
 {
 	struct tcp_congestion *tcp = nopal_state(session, part);
@@ -59,15 +58,13 @@ static int64_t tcp_congestion_kept(struct nopal_session *session,
 	return window / 2;
 }
 
-/* Was this departure out when the window was reduced for its likes already?
- * Reno forgets that with its recovery: the second loss of a window reduces
- * again, which is what newreno mends. */
+/* Was this departure out when the window was reduced for its likes already? Reno forgets that with
+ * its recovery: the second loss of a window reduces again, which is what newreno mends. */
 static bool tcp_congestion_is_known(const struct tcp_congestion *tcp,
 				    const struct tcp_congestion_parameters *set,
 				    const struct nopal_segment *segment)
 {
-	if (set->variant == TCP_CONGESTION_RENO &&
-	    !tcp->policy.epoch.recovering &&
+	if (set->variant == TCP_CONGESTION_RENO && !tcp->policy.epoch.recovering &&
 	    segment->packet_number >= tcp->policy.epoch.timed_out_at)
 		return false;
 	return segment->packet_number < tcp->policy.epoch.reduced_at;
@@ -86,29 +83,25 @@ static enum nopal_verdict tcp_congestion_on_lost(struct nopal_session *session,
 	loss_epoch_begin(session, &tcp->policy.epoch);
 	if (set->variant == TCP_CONGESTION_TAHOE) {
 		tcp->policy.epoch.recovering = false;
-		nopal_share(session, part, WINDOW_POLICY_WINDOW,
-			    nopal_body_limit(session));
+		nopal_share(session, part, WINDOW_POLICY_WINDOW, nopal_body_limit(session));
 	}
 	return NOPAL_CONTINUE;
 }
 
 /* Nothing is lost, so acks go on to clock the window: tahoe halves it too. */
-static enum nopal_verdict
-tcp_congestion_on_marked(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_session *subject)
+static enum nopal_verdict tcp_congestion_on_marked(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_session *subject)
 {
 	(void)subject;
 	return window_policy_marked(session, part, tcp_congestion_kept);
 }
 
-/* One timeout raises the event for all that is overdue; only the first counts.
- * The threshold stays where the timeout before made no difference (RFC 5681,
- * section 3.1). */
-static enum nopal_verdict
-tcp_congestion_on_timeout(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+/* One timeout raises the event for all that is overdue; only the first counts. The threshold stays
+ * where the timeout before made no difference (RFC 5681, section 3.1). */
+static enum nopal_verdict tcp_congestion_on_timeout(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct tcp_congestion *tcp = nopal_state(session, part);
 
@@ -118,26 +111,23 @@ tcp_congestion_on_timeout(struct nopal_session *session,
 		window_policy_reduce(session, part, tcp_congestion_kept);
 	tcp->counted_bytes = 0;
 	tcp->stalled = true;
-	nopal_share(session, part, WINDOW_POLICY_WINDOW,
-		    nopal_body_limit(session));
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, nopal_body_limit(session));
 	return NOPAL_CONTINUE;
 }
 
-static void tcp_congestion_grow(struct nopal_session *session,
-				const struct nopal_part *part, int64_t acked)
+static void tcp_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
+				int64_t acked)
 {
 	struct tcp_congestion *tcp = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t threshold =
-		nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
+	int64_t threshold = nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
 
-	window = additive_increase(&tcp->counted_bytes, window, threshold,
-				   acked, nopal_body_limit(session));
+	window = additive_increase(&tcp->counted_bytes, window, threshold, acked,
+				   nopal_body_limit(session));
 	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
-static bool tcp_congestion_is_resolved(struct nopal_session *session,
-				       const struct nopal_part *part,
+static bool tcp_congestion_is_resolved(struct nopal_session *session, const struct nopal_part *part,
 				       const struct nopal_ack *ack)
 {
 	const struct tcp_congestion_parameters *set = nopal_parameters(part);
@@ -158,11 +148,9 @@ static enum nopal_verdict tcp_congestion_on_ack(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	tcp->stalled = false;
 	if (tcp->policy.epoch.recovering)
-		tcp->policy.epoch.recovering =
-			!tcp_congestion_is_resolved(session, part, ack);
+		tcp->policy.epoch.recovering = !tcp_congestion_is_resolved(session, part, ack);
 	else if (!nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
-		tcp_congestion_grow(session, part,
-				    (int64_t)ack->newly_acked_bytes);
+		tcp_congestion_grow(session, part, (int64_t)ack->newly_acked_bytes);
 	return NOPAL_CONTINUE;
 }
 
@@ -182,10 +170,9 @@ static const struct nopal_binding tcp_congestion_bindings[] = {
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, tcp_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, tcp_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, tcp_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_TIMEOUT, tcp_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, tcp_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, tcp_congestion_on_marked),
 	{ 0 },
 };

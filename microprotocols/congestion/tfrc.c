@@ -5,9 +5,9 @@
  *   slow start --first loss event--> equation
  *       no acks for four round trips: half of either
  *
- * Once a round trip, and at each loss event, the rate becomes what TCP's response
- * equation gives for the measured rate of loss events; never more than twice what
- * was acknowledged in a round trip.  Before the first loss it doubles.
+ * Once a round trip, and at each loss event, the rate becomes what TCP's response equation gives
+ * for the measured rate of loss events; never more than twice what was acknowledged in a round
+ * trip.  Before the first loss it doubles.
  *
  * Paper:     RFC 5348 (Floyd, Handley, Padhye, Widmer, TFRC), sections 3.1, 4 and
  *            5; Floyd, Handley, Padhye, Widmer, Equation-based congestion control
@@ -42,21 +42,15 @@
 #include "loss_intervals.h"
 #include "response_equation.h"
 
-enum {
-	TFRC_RATE,
-	TFRC_SRTT,
-	TFRC_LATEST_RTT,
-	TFRC_KNOWN
-};		       /* shared variables */
-enum { TFRC_SILENCE }; /* timers */
+enum { TFRC_RATE, TFRC_SRTT, TFRC_LATEST_RTT, TFRC_KNOWN }; /* shared variables */
+enum { TFRC_SILENCE };					    /* timers */
 
 enum {
 	TFRC_SLOWEST_S = 64,  /* t_mbi: a segment in so many seconds at least */
 	TFRC_RECEIVED = 2,    /* receive rates that are kept: section 4.3 */
 	TFRC_SILENT_RTTS = 4, /* section 4.4 */
 	TFRC_SILENT_SEGMENTS = 2,
-	TFRC_FIRST_LOST =
-		5, /* packets from event to event, where nothing is known:
+	TFRC_FIRST_LOST = 5, /* packets from event to event, where nothing is known:
 				f(p) = 2, section 6.3.1 */
 	/* Less than that share of what it may send: the application limits. */
 	TFRC_LIMITED_PART = 7,
@@ -75,12 +69,12 @@ struct tfrc_parameters {
 
 struct tfrc {
 	struct loss_intervals intervals;
-	uint64_t largest;  /* packet number that was acknowledged */
-	uint64_t rate_bps; /* X */
+	uint64_t largest;		      /* packet number that was acknowledged */
+	uint64_t rate_bps;		      /* X */
 	uint64_t received_bps[TFRC_RECEIVED]; /* X_recv_set, newest first */
 	int64_t doubled_ns;		      /* slow start: last doubling */
 	bool heard;			      /* there was an ack */
-	bool answered; /* and nothing was missing since the last */
+	bool answered;			      /* and nothing was missing since the last */
 
 	/* The first that was overdue beyond `largest`. */
 	uint64_t overdue;
@@ -89,13 +83,12 @@ struct tfrc {
 
 	int64_t round_began_ns;
 	uint64_t round_acked, round_sent; /* bytes */
-	bool sent;	    /* something left since the silence is timed */
-	uint64_t root_mean; /* of round trips: R_sqmean */
+	bool sent;			  /* something left since the silence is timed */
+	uint64_t root_mean;		  /* of round trips: R_sqmean */
 };
 
 /* s / t_mbi, and s / R while what leaves is acknowledged. */
-static uint64_t tfrc_least(struct nopal_session *session,
-			   const struct nopal_part *part)
+static uint64_t tfrc_least(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct tfrc *tfrc = nopal_state(session, part);
 	int64_t slowest_ns = TFRC_SLOWEST_S * NOPAL_SECOND;
@@ -107,8 +100,7 @@ static uint64_t tfrc_least(struct nopal_session *session,
 }
 
 /* W_init / R; 0 before the first round trip. */
-static uint64_t tfrc_initial(struct nopal_session *session,
-			     const struct nopal_part *part)
+static uint64_t tfrc_initial(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct tfrc_parameters *set = nopal_parameters(part);
 	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
@@ -118,21 +110,18 @@ static uint64_t tfrc_initial(struct nopal_session *session,
 
 static uint64_t tfrc_received_most(const struct tfrc *tfrc)
 {
-	return tfrc->received_bps[0] > tfrc->received_bps[1]
-		       ? tfrc->received_bps[0]
-		       : tfrc->received_bps[1];
+	return tfrc->received_bps[0] > tfrc->received_bps[1] ? tfrc->received_bps[0]
+							     : tfrc->received_bps[1];
 }
 
 /* ------------------------------------------------------------------ the rate */
 
 /* Section 4.5: the shorter this round trip against the usual, the faster. */
-static uint64_t tfrc_damped(struct nopal_session *session,
-			    const struct nopal_part *part)
+static uint64_t tfrc_damped(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct tfrc_parameters *set = nopal_parameters(part);
 	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t latest =
-		(uint64_t)nopal_shared(session, part, TFRC_LATEST_RTT);
+	uint64_t latest = (uint64_t)nopal_shared(session, part, TFRC_LATEST_RTT);
 	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
 
 	if (!set->damping || !root || !tfrc->root_mean)
@@ -142,22 +131,18 @@ static uint64_t tfrc_damped(struct nopal_session *session,
 	return nopal_scale(tfrc->rate_bps, tfrc->root_mean, root);
 }
 
-static void tfrc_note_root(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void tfrc_note_root(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t latest =
-		(uint64_t)nopal_shared(session, part, TFRC_LATEST_RTT);
+	uint64_t latest = (uint64_t)nopal_shared(session, part, TFRC_LATEST_RTT);
 	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
 
 	if (tfrc->root_mean)
-		root = (TFRC_DAMPING * tfrc->root_mean + root) /
-		       TFRC_DAMPING_PARTS;
+		root = (TFRC_DAMPING * tfrc->root_mean + root) / TFRC_DAMPING_PARTS;
 	tfrc->root_mean = root;
 }
 
-static void tfrc_share(struct nopal_session *session,
-		       const struct nopal_part *part)
+static void tfrc_share(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 	uint64_t least = tfrc_least(session, part), rate;
@@ -165,31 +150,25 @@ static void tfrc_share(struct nopal_session *session,
 	if (tfrc->rate_bps < least)
 		tfrc->rate_bps = least;
 	rate = tfrc_damped(session, part);
-	nopal_share(session, part, TFRC_RATE,
-		    rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
+	nopal_share(session, part, TFRC_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 }
 
 /* X_Bps of section 4.3, in bits. */
-static uint64_t tfrc_equation(struct nopal_session *session,
-			      const struct nopal_part *part)
+static uint64_t tfrc_equation(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct tfrc *tfrc = nopal_state(session, part);
 
-	return response_rate(nopal_body_limit(session),
-			     nopal_shared(session, part, TFRC_SRTT),
-			     loss_intervals_events(&tfrc->intervals,
-						   tfrc->largest,
-						   RESPONSE_UNITY));
+	return response_rate(
+		nopal_body_limit(session), nopal_shared(session, part, TFRC_SRTT),
+		loss_intervals_events(&tfrc->intervals, tfrc->largest, RESPONSE_UNITY));
 }
 
-static void tfrc_double(struct nopal_session *session,
-			const struct nopal_part *part, uint64_t most)
+static void tfrc_double(struct nopal_session *session, const struct nopal_part *part, uint64_t most)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 	uint64_t initial = tfrc_initial(session, part);
 
-	if (session->now_ns - tfrc->doubled_ns <
-	    nopal_shared(session, part, TFRC_SRTT))
+	if (session->now_ns - tfrc->doubled_ns < nopal_shared(session, part, TFRC_SRTT))
 		return;
 	tfrc->doubled_ns = session->now_ns;
 	tfrc->rate_bps *= 2;
@@ -200,8 +179,7 @@ static void tfrc_double(struct nopal_session *session,
 }
 
 /* Section 4.3, step 4. */
-static void tfrc_set(struct nopal_session *session,
-		     const struct nopal_part *part)
+static void tfrc_set(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 	uint64_t most = 2 * tfrc_received_most(tfrc);
@@ -218,15 +196,14 @@ static void tfrc_set(struct nopal_session *session,
 
 /* ------------------------------------------------------------------- silence */
 
-static void tfrc_time_silence(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void tfrc_time_silence(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
 	int64_t wait = TFRC_SILENT_RTTS * srtt;
-	int64_t spacing = (int64_t)nopal_scale(
-		TFRC_SILENT_SEGMENTS * (uint64_t)nopal_body_limit(session),
-		NOPAL_BYTE_BITS_NS, tfrc->rate_bps ? tfrc->rate_bps : 1);
+	int64_t spacing =
+		(int64_t)nopal_scale(TFRC_SILENT_SEGMENTS * (uint64_t)nopal_body_limit(session),
+				     NOPAL_BYTE_BITS_NS, tfrc->rate_bps ? tfrc->rate_bps : 1);
 
 	if (spacing > wait)
 		wait = spacing;
@@ -236,10 +213,9 @@ static void tfrc_time_silence(struct nopal_session *session,
 	nopal_timer_start(session, part, TFRC_SILENCE, session->now_ns + wait);
 }
 
-/* Nothing was acknowledged: half of the rate.  Where nothing was sent that is no
- * sign, and the rate of a beginning stays (section 4.4, step 1). */
-static void tfrc_when_silent(struct nopal_session *session,
-			     const struct nopal_part *part)
+/* Nothing was acknowledged: half of the rate.  Where nothing was sent that is no sign, and the rate
+ * of a beginning stays (section 4.4, step 1). */
+static void tfrc_when_silent(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 	uint64_t most = tfrc_received_most(tfrc), equation;
@@ -252,8 +228,7 @@ static void tfrc_when_silent(struct nopal_session *session,
 		tfrc_share(session, part);
 	} else {
 		equation = tfrc_equation(session, part);
-		tfrc->received_bps[0] =
-			(equation > 2 * most ? most : equation / 2) / 2;
+		tfrc->received_bps[0] = (equation > 2 * most ? most : equation / 2) / 2;
 		tfrc->received_bps[1] = 0;
 		tfrc_set(session, part);
 	}
@@ -262,8 +237,7 @@ static void tfrc_when_silent(struct nopal_session *session,
 
 /* -------------------------------------------------------- what segments tell */
 
-static enum nopal_verdict tfrc_on_send(struct nopal_session *session,
-				       const struct nopal_part *part,
+static enum nopal_verdict tfrc_on_send(struct nopal_session *session, const struct nopal_part *part,
 				       struct nopal_segment *segment)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
@@ -275,10 +249,9 @@ static enum nopal_verdict tfrc_on_send(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Section 6.3.1: the interval before the first event is the one at which TCP
- * would have the rate that was received. */
-static uint64_t tfrc_first_interval(struct nopal_session *session,
-				    const struct nopal_part *part)
+/* Section 6.3.1: the interval before the first event is the one at which TCP would have the rate
+ * that was received. */
+static uint64_t tfrc_first_interval(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct tfrc *tfrc = nopal_state(session, part);
 	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
@@ -286,19 +259,16 @@ static uint64_t tfrc_first_interval(struct nopal_session *session,
 
 	if (!tfrc->heard)
 		return TFRC_FIRST_LOST;
-	return RESPONSE_UNITY /
-	       response_events(nopal_body_limit(session), srtt, rate);
+	return RESPONSE_UNITY / response_events(nopal_body_limit(session), srtt, rate);
 }
 
 /* An event has begun. */
-static void tfrc_suffer(struct nopal_session *session,
-			const struct nopal_part *part)
+static void tfrc_suffer(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 
 	if (!tfrc->intervals.count)
-		loss_intervals_close(&tfrc->intervals,
-				     tfrc_first_interval(session, part));
+		loss_intervals_close(&tfrc->intervals, tfrc_first_interval(session, part));
 	if (tfrc->heard)
 		tfrc_set(session, part);
 }
@@ -310,8 +280,7 @@ static enum nopal_verdict tfrc_on_missing(struct nopal_session *session,
 	struct tfrc *tfrc = nopal_state(session, part);
 
 	tfrc->answered = false;
-	if (loss_intervals_lost(&tfrc->intervals, segment->packet_number,
-				segment->departed_ns,
+	if (loss_intervals_lost(&tfrc->intervals, segment->packet_number, segment->departed_ns,
 				nopal_shared(session, part, TFRC_SRTT)))
 		tfrc_suffer(session, part);
 	return NOPAL_CONTINUE;
@@ -335,8 +304,7 @@ static enum nopal_verdict tfrc_on_timeout(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* As a loss (section 5.1) of what was acknowledged last: it left about a round
- * trip ago. */
+/* As a loss (section 5.1) of what was acknowledged last: it left about a round trip ago. */
 static enum nopal_verdict tfrc_on_marked(struct nopal_session *session,
 					 const struct nopal_part *part,
 					 struct nopal_session *subject)
@@ -345,24 +313,22 @@ static enum nopal_verdict tfrc_on_marked(struct nopal_session *session,
 	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
 
 	(void)subject;
-	if (loss_intervals_lost(&tfrc->intervals, tfrc->largest,
-				session->now_ns - srtt, srtt))
+	if (loss_intervals_lost(&tfrc->intervals, tfrc->largest, session->now_ns - srtt, srtt))
 		tfrc_suffer(session, part);
 	return NOPAL_CONTINUE;
 }
 
 /* --------------------------------------------------------- what an ack tells */
 
-/* Section 4.3, step 3.  Where the application limits, what is received says
- * nothing of the path: the set only grows. */
+/* Section 4.3, step 3.  Where the application limits, what is received says nothing of the path:
+ * the set only grows. */
 static void tfrc_note_received(struct tfrc *tfrc, int64_t elapsed_ns)
 {
 	uint64_t received = nopal_rate_of(tfrc->round_acked, elapsed_ns);
 	uint64_t sent = nopal_rate_of(tfrc->round_sent, elapsed_ns);
 	uint64_t most = tfrc_received_most(tfrc);
 
-	if (sent < tfrc->rate_bps / TFRC_LIMITED_PARTS * TFRC_LIMITED_PART &&
-	    received < most)
+	if (sent < tfrc->rate_bps / TFRC_LIMITED_PARTS * TFRC_LIMITED_PART && received < most)
 		received = most;
 	tfrc->received_bps[1] = tfrc->received_bps[0];
 	tfrc->received_bps[0] = received;
@@ -375,8 +341,7 @@ static void tfrc_begin_round(struct nopal_session *session, struct tfrc *tfrc)
 	tfrc->round_sent = 0;
 }
 
-static void tfrc_end_round(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void tfrc_end_round(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 
@@ -388,8 +353,7 @@ static void tfrc_end_round(struct nopal_session *session,
 }
 
 /* The first round trip is known. */
-static void tfrc_begin(struct nopal_session *session,
-		       const struct nopal_part *part)
+static void tfrc_begin(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 	uint64_t initial = tfrc_initial(session, part);
@@ -408,23 +372,20 @@ static void tfrc_begin(struct nopal_session *session,
 	tfrc_time_silence(session, part);
 }
 
-static void tfrc_end_silence(struct nopal_session *session,
-			     const struct nopal_part *part)
+static void tfrc_end_silence(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 
 	if (!tfrc->any_overdue || tfrc->overdue > tfrc->largest)
 		return;
 	tfrc->any_overdue = false;
-	if (loss_intervals_lost(&tfrc->intervals, tfrc->overdue,
-				tfrc->overdue_left_ns,
+	if (loss_intervals_lost(&tfrc->intervals, tfrc->overdue, tfrc->overdue_left_ns,
 				nopal_shared(session, part, TFRC_SRTT)))
 		tfrc_suffer(session, part);
 }
 
 /* Something arrived, but where acks tell a floor alone nobody knows what. */
-static void tfrc_note_feedback(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void tfrc_note_feedback(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct tfrc *tfrc = nopal_state(session, part);
 
@@ -434,8 +395,7 @@ static void tfrc_note_feedback(struct nopal_session *session,
 	tfrc_time_silence(session, part);
 }
 
-static enum nopal_verdict tfrc_on_ack(struct nopal_session *session,
-				      const struct nopal_part *part,
+static enum nopal_verdict tfrc_on_ack(struct nopal_session *session, const struct nopal_part *part,
 				      struct nopal_ack *ack)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
@@ -460,8 +420,7 @@ static enum nopal_verdict tfrc_on_ack(struct nopal_session *session,
 }
 
 /* Section 4.2: until the first feedback a segment a second. */
-static int tfrc_open(struct nopal_session *session,
-		     const struct nopal_part *part)
+static int tfrc_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 
@@ -506,10 +465,8 @@ static const struct nopal_binding tfrc_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, tfrc_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, tfrc_on_send, .kinds = NOPAL_CARRIED),
 	/* Before what is lost leaves again, as another departure. */
-	NOPAL_ON(SEGMENT_LOST, tfrc_on_missing, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_timeout, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_LOST, tfrc_on_missing, .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_timeout, .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, tfrc_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, tfrc_on_marked),
 	{ 0 },
@@ -526,8 +483,7 @@ const struct nopal_microprotocol nopal_tfrc = {
 	.standard = "rate_policy",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it acts on what arrived and what did not" },
+			{ "acknowledgement", "it acts on what arrived and what did not" },
 			{ "loss_detection", "its rate is made of losses" },
 			{ "rtt", "the equation has a round trip in it" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
@@ -538,19 +494,15 @@ const struct nopal_microprotocol nopal_tfrc = {
 	.shared =
 		(const struct nopal_shared[]){
 			[TFRC_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-					"bits of bodies a second; 0: no "
-					"limit" },
+					"bits of bodies a second; 0: no limit" },
 			[TFRC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
 					"the round trip of the equation" },
-			[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0,
-					      "does a queue grow" },
-			[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL,
-					 0, "of earlier sessions" },
+			[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "does a queue grow" },
+			[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL, 0,
+					 "of earlier sessions" },
 			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[TFRC_SILENCE] = { "silence", tfrc_when_silent },
-			{ 0 } },
+	.timers = (const struct nopal_timer[]){ [TFRC_SILENCE] = { "silence", tfrc_when_silent },
+						{ 0 } },
 	.bindings = tfrc_bindings,
 	.state_size = sizeof(struct tfrc),
 	.open = tfrc_open,

@@ -9,10 +9,9 @@
  *          in bytes for each 10 ms; left = capacity of the link - rate
  *   window = rate of arrival * (round trip + 10 ms) + 16 segments
  *
- * So the step goes by what the link has left and not by the round trip: flows of one
- * link have the same.  Of one congestion event, which is all that was out
- * at a reduction, not every report reduces: one in so many, drawn anew for each
- * event, and five at most, about half of the rate.
+ * So the step goes by what the link has left and not by the round trip: flows of one link have the
+ * same.  Of one congestion event, which is all that was out at a reduction, not every report
+ * reduces: one in so many, drawn anew for each event, and five at most, about half of the rate.
  *
  * Paper:     Gu and Grossman, UDT: UDP-based data transfer for high-speed wide area
  *            networks, Computer Networks 51(7), 2007, section 4; draft-gg-udt-03,
@@ -77,8 +76,8 @@ enum {
 	UDT_CONGESTION_DECADE = 10,
 	/* Ours: a part of the capacity, in a round with a queue; */
 	UDT_CONGESTION_FADE = 16,
-	/* what is left at least where no queue stands, whose step is no more
-	 * than that of TCP at a round trip of 100 ms; */
+	/* what is left at least where no queue stands, whose step is no more than that of TCP at a
+	 * round trip of 100 ms; */
 	UDT_CONGESTION_ROOM_BPS = 10000000,
 	/* slow start doubles in a round trip. */
 	UDT_CONGESTION_START_SLACK = 2,
@@ -106,29 +105,25 @@ struct udt_congestion {
 	bool steady; /* slow start is over */
 };
 
-static uint64_t udt_congestion_rate(struct nopal_session *session,
-				    const struct nopal_part *part)
+static uint64_t udt_congestion_rate(struct nopal_session *session, const struct nopal_part *part)
 {
 	return (uint64_t)nopal_shared(session, part, UDT_CONGESTION_RATE);
 }
 
 /* A round trip, and what an ack may wait for the next one. */
-static int64_t udt_congestion_trip(struct nopal_session *session,
-				   const struct nopal_part *part)
+static int64_t udt_congestion_trip(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(part);
 
-	return nopal_shared(session, part, UDT_CONGESTION_SRTT) +
-	       set->interval_ns;
+	return nopal_shared(session, part, UDT_CONGESTION_SRTT) + set->interval_ns;
 }
 
-static void udt_congestion_set_rate(struct nopal_session *session,
-				    const struct nopal_part *part,
+static void udt_congestion_set_rate(struct nopal_session *session, const struct nopal_part *part,
 				    uint64_t rate_bps)
 {
-	uint64_t least = nopal_rate_of(
-		LOSS_EPOCH_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session),
-		udt_congestion_trip(session, part));
+	uint64_t least =
+		nopal_rate_of(LOSS_EPOCH_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session),
+			      udt_congestion_trip(session, part));
 
 	if (rate_bps < least)
 		rate_bps = least;
@@ -136,64 +131,52 @@ static void udt_congestion_set_rate(struct nopal_session *session,
 		    rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
 }
 
-static void udt_congestion_set_window(struct nopal_session *session,
-				      const struct nopal_part *part,
+static void udt_congestion_set_window(struct nopal_session *session, const struct nopal_part *part,
 				      uint64_t arrival_bps)
 {
 	uint64_t few = UDT_CONGESTION_FEW * (uint64_t)nopal_body_limit(session);
-	uint64_t carried = nopal_rate_bytes(arrival_bps,
-					    udt_congestion_trip(session, part));
+	uint64_t carried = nopal_rate_bytes(arrival_bps, udt_congestion_trip(session, part));
 
-	nopal_share(session, part, UDT_CONGESTION_WINDOW,
-		    (int64_t)(few + carried));
+	nopal_share(session, part, UDT_CONGESTION_WINDOW, (int64_t)(few + carried));
 }
 
-static bool udt_congestion_is_queued(struct nopal_session *session,
-				     const struct nopal_part *part)
+static bool udt_congestion_is_queued(struct nopal_session *session, const struct nopal_part *part)
 {
-	return !standing_queue_is_small(
-		nopal_shared(session, part, UDT_CONGESTION_SRTT),
-		nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT));
+	return !standing_queue_is_small(nopal_shared(session, part, UDT_CONGESTION_SRTT),
+					nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT));
 }
 
 /* ------------------------------------------------------------ congestion events */
 
-static void udt_congestion_cut(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void udt_congestion_cut(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 
 	udt->cuts++;
 	udt_congestion_set_rate(session, part,
 				nopal_scale(udt_congestion_rate(session, part),
-					    UDT_CONGESTION_PERIOD_PER,
-					    UDT_CONGESTION_PERIOD));
+					    UDT_CONGESTION_PERIOD_PER, UDT_CONGESTION_PERIOD));
 }
 
-/* Draws how many reports of this event it takes to reduce once more: as many as
- * events have on average, or fewer.  So not all flows that lost at the same time
- * do the same. */
-static void udt_congestion_begin_event(struct nopal_session *session,
-				       const struct nopal_part *part)
+/* Draws how many reports of this event it takes to reduce once more: as many as events have on
+ * average, or fewer.  So not all flows that lost at the same time do the same. */
+static void udt_congestion_begin_event(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 	uint64_t most;
 
-	udt->mean_reports +=
-		udt->reports - udt->mean_reports / UDT_CONGESTION_FILTER;
+	udt->mean_reports += udt->reports - udt->mean_reports / UDT_CONGESTION_FILTER;
 	most = udt->mean_reports / UDT_CONGESTION_FILTER + 1;
 	udt->each = (uint32_t)(nopal_random(session) % most) + 1;
 	udt->reports = 1;
 	udt->cuts = 0;
-	udt->filled_bps = udt_congestion_is_queued(session, part)
-				  ? udt_congestion_rate(session, part)
-				  : 0;
+	udt->filled_bps =
+		udt_congestion_is_queued(session, part) ? udt_congestion_rate(session, part) : 0;
 }
 
-/* Slow start ends: what arrived is what the link takes.  Where nothing did yet, the
- * rate is that of the window, and reduced. */
-static void udt_congestion_settle(struct nopal_session *session,
-				  const struct nopal_part *part)
+/* Slow start ends: what arrived is what the link takes.  Where nothing did yet, the rate is that of
+ * the window, and reduced. */
+static void udt_congestion_settle(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, UDT_CONGESTION_WINDOW);
@@ -209,14 +192,13 @@ static void udt_congestion_settle(struct nopal_session *session,
 		udt_congestion_set_window(session, part, rate);
 		return;
 	}
-	rate = nopal_rate_of((uint64_t)window,
-			     udt_congestion_trip(session, part));
+	rate = nopal_rate_of((uint64_t)window, udt_congestion_trip(session, part));
 	udt_congestion_set_rate(session, part, rate);
 	udt_congestion_cut(session, part);
 }
 
-static void udt_congestion_report(struct nopal_session *session,
-				  const struct nopal_part *part, bool new_event)
+static void udt_congestion_report(struct nopal_session *session, const struct nopal_part *part,
+				  bool new_event)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 	bool same_turn = udt->reported_ns == session->now_ns;
@@ -247,21 +229,17 @@ static enum nopal_verdict udt_congestion_on_send(struct nopal_session *session,
 						 struct nopal_segment *segment)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
-	uint64_t in_flight =
-		(uint64_t)nopal_shared(session, part, UDT_CONGESTION_IN_FLIGHT);
+	uint64_t in_flight = (uint64_t)nopal_shared(session, part, UDT_CONGESTION_IN_FLIGHT);
 
 	if (nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
-		udt->delivery.limited_until =
-			udt->delivery.delivered + in_flight;
-	delivery_stamp(session, part, &udt->delivery, segment, in_flight,
-		       false);
+		udt->delivery.limited_until = udt->delivery.delivered + in_flight;
+	delivery_stamp(session, part, &udt->delivery, segment, in_flight, false);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-udt_congestion_on_received(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict udt_congestion_on_received(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 
@@ -276,15 +254,13 @@ static enum nopal_verdict udt_congestion_on_lost(struct nopal_session *session,
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 
-	udt_congestion_report(session, part,
-			      loss_epoch_lost(session, &udt->epoch, segment));
+	udt_congestion_report(session, part, loss_epoch_lost(session, &udt->epoch, segment));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-udt_congestion_on_timeout(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict udt_congestion_on_timeout(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 
@@ -295,10 +271,9 @@ udt_congestion_on_timeout(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-udt_congestion_on_marked(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_session *subject)
+static enum nopal_verdict udt_congestion_on_marked(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_session *subject)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, UDT_CONGESTION_WINDOW);
@@ -312,8 +287,7 @@ udt_congestion_on_marked(struct nopal_session *session,
 /* --------------------------------------------------------- what an ack tells */
 
 /* The largest rate of delivery is the capacity, until a queue stands at less. */
-static void udt_congestion_fade(struct nopal_session *session,
-				const struct nopal_part *part)
+static void udt_congestion_fade(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 
@@ -324,8 +298,7 @@ static void udt_congestion_fade(struct nopal_session *session,
 		udt->capacity_bps -= udt->capacity_bps / UDT_CONGESTION_FADE;
 }
 
-static void udt_congestion_learn(struct nopal_session *session,
-				 const struct nopal_part *part)
+static void udt_congestion_learn(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct udt_congestion *udt = nopal_state(session, part);
 	int64_t interval = delivery_interval(session, &udt->delivery);
@@ -333,8 +306,7 @@ static void udt_congestion_learn(struct nopal_session *session,
 
 	udt_congestion_fade(session, part);
 	/* Shorter than any round trip: it was an earlier departure's ack. */
-	if (interval <= 0 ||
-	    interval < nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT))
+	if (interval <= 0 || interval < nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT))
 		return;
 	rate = nopal_rate_of(delivery_amount(&udt->delivery, 0), interval);
 	if (rate > udt->capacity_bps)
@@ -343,25 +315,20 @@ static void udt_congestion_learn(struct nopal_session *session,
 		return;
 	if (!udt->arrival_bps)
 		udt->arrival_bps = rate;
-	udt->arrival_bps += rate / UDT_CONGESTION_FILTER -
-			    udt->arrival_bps / UDT_CONGESTION_FILTER;
+	udt->arrival_bps += rate / UDT_CONGESTION_FILTER - udt->arrival_bps / UDT_CONGESTION_FILTER;
 }
 
-/* Below what filled a queue, or little above, only a part of the capacity is taken to
- * be left. */
-static bool udt_congestion_is_cautious(struct nopal_session *session,
-				       const struct nopal_part *part)
+/* Below what filled a queue, or little above, only a part of the capacity is taken to be left. */
+static bool udt_congestion_is_cautious(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct udt_congestion *udt = nopal_state(session, part);
-	uint64_t filled = udt->filled_bps / UDT_CONGESTION_PERIOD_PER *
-			  UDT_CONGESTION_PERIOD;
+	uint64_t filled = udt->filled_bps / UDT_CONGESTION_PERIOD_PER * UDT_CONGESTION_PERIOD;
 
 	return udt_congestion_rate(session, part) < filled;
 }
 
 /* What the link has left, by all that is known. */
-static uint64_t udt_congestion_left(struct nopal_session *session,
-				    const struct nopal_part *part)
+static uint64_t udt_congestion_left(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct udt_congestion *udt = nopal_state(session, part);
 	bool queued = udt_congestion_is_queued(session, part);
@@ -369,16 +336,14 @@ static uint64_t udt_congestion_left(struct nopal_session *session,
 	uint64_t capacity = udt->capacity_bps * (queued ? 1 : 2);
 	uint64_t left = capacity > rate ? capacity - rate : 0;
 
-	if (left > capacity / UDT_CONGESTION_CAUTION &&
-	    udt_congestion_is_cautious(session, part))
+	if (left > capacity / UDT_CONGESTION_CAUTION && udt_congestion_is_cautious(session, part))
 		left = capacity / UDT_CONGESTION_CAUTION;
 	if (!queued && left < UDT_CONGESTION_ROOM_BPS)
 		left = UDT_CONGESTION_ROOM_BPS;
 	return left;
 }
 
-static void udt_congestion_grow(struct nopal_session *session,
-				const struct nopal_part *part)
+static void udt_congestion_grow(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(part);
 	uint64_t left = udt_congestion_left(session, part), decade = 1;
@@ -392,8 +357,7 @@ static void udt_congestion_grow(struct nopal_session *session,
 	udt_congestion_set_rate(
 		session, part,
 		udt_congestion_rate(session, part) +
-			nopal_scale(step, NOPAL_SECOND,
-				    (uint64_t)set->interval_ns));
+			nopal_scale(step, NOPAL_SECOND, (uint64_t)set->interval_ns));
 }
 
 static void udt_congestion_end_interval(struct nopal_session *session,
@@ -402,26 +366,23 @@ static void udt_congestion_end_interval(struct nopal_session *session,
 	struct udt_congestion *udt = nopal_state(session, part);
 
 	udt->grown_ns = session->now_ns;
-	if (!udt->lost &&
-	    !nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
+	if (!udt->lost && !nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
 		udt_congestion_grow(session, part);
 	udt->lost = false;
 }
 
 /* The window doubles in a round trip, and the rate spreads it. */
-static void udt_congestion_start(struct nopal_session *session,
-				 const struct nopal_part *part, uint64_t acked)
+static void udt_congestion_start(struct nopal_session *session, const struct nopal_part *part,
+				 uint64_t acked)
 {
 	uint64_t window;
 
 	if (!nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
-		nopal_shared(session, part, UDT_CONGESTION_WINDOW) +=
-			(int64_t)acked;
+		nopal_shared(session, part, UDT_CONGESTION_WINDOW) += (int64_t)acked;
 	window = (uint64_t)nopal_shared(session, part, UDT_CONGESTION_WINDOW);
-	udt_congestion_set_rate(
-		session, part,
-		nopal_rate_of(UDT_CONGESTION_START_SLACK * window,
-			      udt_congestion_trip(session, part)));
+	udt_congestion_set_rate(session, part,
+				nopal_rate_of(UDT_CONGESTION_START_SLACK * window,
+					      udt_congestion_trip(session, part)));
 }
 
 static enum nopal_verdict udt_congestion_on_ack(struct nopal_session *session,
@@ -446,8 +407,7 @@ static enum nopal_verdict udt_congestion_on_ack(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static int udt_congestion_open(struct nopal_session *session,
-			       const struct nopal_part *part)
+static int udt_congestion_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(part);
 	struct udt_congestion *udt = nopal_state(session, part);
@@ -458,14 +418,12 @@ static int udt_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
-static enum nopal_verdict
-udt_congestion_on_open_session(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_session *subject)
+static enum nopal_verdict udt_congestion_on_open_session(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_session *subject)
 {
 	(void)subject;
-	known_window_begin(session, part, UDT_CONGESTION_WINDOW,
-			   UDT_CONGESTION_KNOWN);
+	known_window_begin(session, part, UDT_CONGESTION_WINDOW, UDT_CONGESTION_KNOWN);
 	return NOPAL_CONTINUE;
 }
 
@@ -488,18 +446,16 @@ static const struct nopal_parameter udt_congestion_table[] = {
 };
 
 static const struct nopal_binding udt_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, udt_congestion_on_open_session,
-		 .before = "connection"),
+	NOPAL_ON(OPEN_SESSION, udt_congestion_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, udt_congestion_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_RECEIVED, udt_congestion_on_received,
-		 .kinds = NOPAL_CARRIED, .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_RECEIVED, udt_congestion_on_received, .kinds = NOPAL_CARRIED,
+		 .after = "loss_detection"),
 	/* Before what is lost leaves again and is stamped anew. */
 	NOPAL_ON(SEGMENT_LOST, udt_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, udt_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, udt_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_TIMEOUT, udt_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, udt_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, udt_congestion_on_marked),
 	{ 0 },
 };
@@ -508,53 +464,37 @@ const struct nopal_microprotocol nopal_udt_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "udt_congestion",
 	.family = "congestion",
-	.summary = "a rate that grows by what the link has left, and falls by "
-		   "a ninth",
+	.summary = "a rate that grows by what the link has left, and falls by a ninth",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
 						 { "window_policy", false },
 						 { "rate_policy", false },
 						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it acts on what arrived and what did not" },
+			{ "acknowledgement", "it acts on what arrived and what did not" },
 			{ "rtt", "rate and round trip make a window" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
+			{ "window_mechanism", "somebody has to keep the window" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct udt_congestion_parameters),
 	.parameters = udt_congestion_table,
-	.attributes =
-		(const struct nopal_attribute[]){ DELIVERY_ATTRIBUTES, { 0 } },
+	.attributes = (const struct nopal_attribute[]){ DELIVERY_ATTRIBUTES, { 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[UDT_CONGESTION_WINDOW] = { "congestion_window_bytes",
-						    NOPAL_WRITE, 0,
+			[UDT_CONGESTION_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
 						    "room on the network" },
-			[UDT_CONGESTION_RATE] = { "sending_rate_bps",
-						  NOPAL_WRITE, 0,
-						  "bits of bodies a second; 0: "
-						  "no limit" },
-			[UDT_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ,
-						  0,
-						  "what a window is filled "
-						  "in" },
-			[UDT_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
-						       NOPAL_READ, 0,
-						       "the round trip without "
-						       "a queue" },
-			[UDT_CONGESTION_IN_FLIGHT] = { "bytes_in_flight",
-						       NOPAL_READ, 0,
-						       "bodies on the "
-						       "network" },
-			[UDT_CONGESTION_APP_LIMITED] = { "app_limited",
-							 NOPAL_READ_OPTIONAL, 0,
-							 "1: the application "
-							 "had no more" },
-			[UDT_CONGESTION_KNOWN] = { "known_window_bytes",
-						   NOPAL_READ_OPTIONAL, 0,
+			[UDT_CONGESTION_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+						  "bits of bodies a second; 0: no limit" },
+			[UDT_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+						  "what a window is filled in" },
+			[UDT_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+						       "the round trip without a queue" },
+			[UDT_CONGESTION_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0,
+						       "bodies on the network" },
+			[UDT_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+							 "1: the application had no more" },
+			[UDT_CONGESTION_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
 						   "of earlier sessions" },
 			{ 0 } },
 	.bindings = udt_congestion_bindings,

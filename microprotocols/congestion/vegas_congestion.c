@@ -5,9 +5,9 @@
  *   expected = window / least rtt       actual = window / rtt of the round
  *   queued   = (expected - actual) * least rtt
  *
- * Once a round trip: a segment more where less than `alpha` is queued, a segment
- * less where more than `beta` is.  Slow start doubles every other round trip; the
- * rounds between tell what is queued, and end it where that is more than `gamma`.
+ * Once a round trip: a segment more where less than `alpha` is queued, a segment less where more
+ * than `beta` is.  Slow start doubles every other round trip; the rounds between tell what is
+ * queued, and end it where that is more than `gamma`.
  *
  * Paper:     Brakmo and Peterson, TCP Vegas: end to end congestion avoidance on a
  *            global Internet, IEEE JSAC 13(8), 1995, sections III.B and III.C.  As
@@ -57,15 +57,13 @@ struct vegas_congestion {
 	bool growing;	      /* a round of slow start that doubles */
 };
 
-static void vegas_congestion_set(struct nopal_session *session,
-				 const struct nopal_part *part, int64_t window)
+static void vegas_congestion_set(struct nopal_session *session, const struct nopal_part *part,
+				 int64_t window)
 {
-	nopal_share(session, part, WINDOW_POLICY_WINDOW,
-		    loss_epoch_least(session, window));
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, loss_epoch_least(session, window));
 }
 
-static int64_t vegas_congestion_kept(struct nopal_session *session,
-				     const struct nopal_part *part,
+static int64_t vegas_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
 				     int64_t window)
 {
 	(void)session;
@@ -73,41 +71,35 @@ static int64_t vegas_congestion_kept(struct nopal_session *session,
 	return window / 2;
 }
 
-static enum nopal_verdict
-vegas_congestion_on_lost(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict vegas_congestion_on_lost(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment,
-				  vegas_congestion_kept);
+	return window_policy_lost(session, part, segment, vegas_congestion_kept);
 }
 
-static enum nopal_verdict
-vegas_congestion_on_marked(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_session *subject)
+static enum nopal_verdict vegas_congestion_on_marked(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_session *subject)
 {
 	(void)subject;
 	return window_policy_marked(session, part, vegas_congestion_kept);
 }
 
-static enum nopal_verdict
-vegas_congestion_on_timeout(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_segment *segment)
+static enum nopal_verdict vegas_congestion_on_timeout(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_segment *segment)
 {
 	struct vegas_congestion *vegas = nopal_state(session, part);
 
-	if (window_policy_timed_out(session, part, segment,
-				    vegas_congestion_kept))
+	if (window_policy_timed_out(session, part, segment, vegas_congestion_kept))
 		vegas->growing = true;
 	return NOPAL_CONTINUE;
 }
 
-/* What of the window lay in queues: what is acknowledged in a round left before
- * it, at the window that it began with. */
-static int64_t vegas_congestion_queued(struct nopal_session *session,
-				       const struct nopal_part *part)
+/* What of the window lay in queues: what is acknowledged in a round left before it, at the window
+ * that it began with. */
+static int64_t vegas_congestion_queued(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct vegas_congestion *vegas = nopal_state(session, part);
 	int64_t least = nopal_shared(session, part, VEGAS_CONGESTION_LEAST_RTT);
@@ -119,11 +111,10 @@ static int64_t vegas_congestion_queued(struct nopal_session *session,
 				    (uint64_t)vegas->round_rtt_ns);
 }
 
-/* Only what left in a round in which the window stood still can be compared: it is
- * acknowledged in the next one, which grows.  Where too much is queued, that
- * growth is taken back, and the doubling that made the queue. */
-static void vegas_congestion_judge(struct nopal_session *session,
-				   const struct nopal_part *part)
+/* Only what left in a round in which the window stood still can be compared: it is acknowledged in
+ * the next one, which grows.  Where too much is queued, that growth is taken back, and the doubling
+ * that made the queue. */
+static void vegas_congestion_judge(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct vegas_congestion_parameters *set = nopal_parameters(part);
 	struct vegas_congestion *vegas = nopal_state(session, part);
@@ -132,25 +123,21 @@ static void vegas_congestion_judge(struct nopal_session *session,
 
 	if (queued <= set->gamma)
 		return;
-	window = loss_epoch_least(session,
-				  vegas->round_window - queued + set->gamma);
+	window = loss_epoch_least(session, vegas->round_window - queued + set->gamma);
 	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, window);
 	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
-static void vegas_congestion_avoid(struct nopal_session *session,
-				   const struct nopal_part *part)
+static void vegas_congestion_avoid(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct vegas_congestion_parameters *set = nopal_parameters(part);
 	int64_t queued = vegas_congestion_queued(session, part);
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 
 	if (queued < set->alpha)
-		vegas_congestion_set(session, part,
-				     window + nopal_body_limit(session));
+		vegas_congestion_set(session, part, window + nopal_body_limit(session));
 	else if (queued > set->beta)
-		vegas_congestion_set(session, part,
-				     window - nopal_body_limit(session));
+		vegas_congestion_set(session, part, window - nopal_body_limit(session));
 }
 
 static bool vegas_congestion_is_starting(struct nopal_session *session,
@@ -160,12 +147,11 @@ static bool vegas_congestion_is_starting(struct nopal_session *session,
 	       nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
 }
 
-static void vegas_congestion_end_round(struct nopal_session *session,
-				       const struct nopal_part *part)
+static void vegas_congestion_end_round(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct vegas_congestion *vegas = nopal_state(session, part);
-	bool tells = vegas->round_samples && !vegas->round_limited &&
-		     !vegas->policy.epoch.recovering;
+	bool tells =
+		vegas->round_samples && !vegas->round_limited && !vegas->policy.epoch.recovering;
 
 	if (tells && !vegas_congestion_is_starting(session, part))
 		vegas_congestion_avoid(session, part);
@@ -180,10 +166,9 @@ static void vegas_congestion_end_round(struct nopal_session *session,
 	vegas->round_limited = false;
 }
 
-/* In slow start the first few samples are enough: where the path is not full,
- * they left behind a pause, and met no queue. */
-static void vegas_congestion_sample(struct nopal_session *session,
-				    const struct nopal_part *part,
+/* In slow start the first few samples are enough: where the path is not full, they left behind a
+ * pause, and met no queue. */
+static void vegas_congestion_sample(struct nopal_session *session, const struct nopal_part *part,
 				    const struct nopal_ack *ack)
 {
 	struct vegas_congestion *vegas = nopal_state(session, part);
@@ -193,18 +178,16 @@ static void vegas_congestion_sample(struct nopal_session *session,
 		return;
 	if (latest < vegas->round_rtt_ns)
 		vegas->round_rtt_ns = latest;
-	if (++vegas->round_samples == VEGAS_CONGESTION_SAMPLES &&
-	    vegas->growing && !vegas->policy.epoch.recovering &&
-	    vegas_congestion_is_starting(session, part))
+	if (++vegas->round_samples == VEGAS_CONGESTION_SAMPLES && vegas->growing &&
+	    !vegas->policy.epoch.recovering && vegas_congestion_is_starting(session, part))
 		vegas_congestion_judge(session, part);
 }
 
-static void vegas_congestion_grow(struct nopal_session *session,
-				  const struct nopal_part *part, int64_t acked)
+static void vegas_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
+				  int64_t acked)
 {
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t threshold =
-		nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
+	int64_t threshold = nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
 
 	window = threshold - window > acked ? window + acked : threshold;
 	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
@@ -225,16 +208,13 @@ static enum nopal_verdict vegas_congestion_on_ack(struct nopal_session *session,
 	vegas_congestion_sample(session, part, ack);
 	if (vegas->policy.epoch.recovering)
 		loss_epoch_ends(session, &vegas->policy.epoch);
-	else if (vegas->growing && !limited &&
-		 vegas_congestion_is_starting(session, part))
-		vegas_congestion_grow(session, part,
-				      (int64_t)ack->newly_acked_bytes);
+	else if (vegas->growing && !limited && vegas_congestion_is_starting(session, part))
+		vegas_congestion_grow(session, part, (int64_t)ack->newly_acked_bytes);
 	return NOPAL_CONTINUE;
 }
 
 /* The first window is the first round. */
-static void vegas_congestion_begin(struct nopal_session *session,
-				   const struct nopal_part *part)
+static void vegas_congestion_begin(struct nopal_session *session, const struct nopal_part *part)
 {
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 	struct vegas_congestion *vegas = nopal_state(session, part);
@@ -243,8 +223,7 @@ static void vegas_congestion_begin(struct nopal_session *session,
 	vegas->round_window = window;
 }
 
-static int vegas_congestion_open(struct nopal_session *session,
-				 const struct nopal_part *part)
+static int vegas_congestion_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct vegas_congestion *vegas = nopal_state(session, part);
 
@@ -255,27 +234,22 @@ static int vegas_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
-static enum nopal_verdict
-vegas_congestion_on_open_session(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_session *subject)
+static enum nopal_verdict vegas_congestion_on_open_session(struct nopal_session *session,
+							   const struct nopal_part *part,
+							   struct nopal_session *subject)
 {
-	enum nopal_verdict verdict =
-		window_policy_on_open_session(session, part, subject);
+	enum nopal_verdict verdict = window_policy_on_open_session(session, part, subject);
 
 	vegas_congestion_begin(session, part);
 	return verdict;
 }
 
-static void vegas_congestion_validate(const void *parameters,
-				      struct nopal_problems *problems)
+static void vegas_congestion_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct vegas_congestion_parameters *set = parameters;
 
 	if (set->beta < set->alpha)
-		nopal_problem(problems, "beta",
-			      "what is too much is less than what is too "
-			      "little",
+		nopal_problem(problems, "beta", "what is too much is less than what is too little",
 			      "make beta at least alpha");
 }
 
@@ -306,15 +280,13 @@ static const struct nopal_parameter vegas_congestion_table[] = {
 };
 
 static const struct nopal_binding vegas_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, vegas_congestion_on_open_session,
-		 .before = "connection"),
+	NOPAL_ON(OPEN_SESSION, vegas_congestion_on_open_session, .before = "connection"),
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, vegas_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, vegas_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, vegas_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_TIMEOUT, vegas_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, vegas_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, vegas_congestion_on_marked),
 	{ 0 },
 };
@@ -328,11 +300,9 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 	.promises = window_policy_promises,
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it acts on what arrived and what did not" },
+			{ "acknowledgement", "it acts on what arrived and what did not" },
 			{ "rtt", "the round trip is what it watches" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
+			{ "window_mechanism", "somebody has to keep the window" },
 			{ 0 } },
 	.parameters_size = sizeof(struct vegas_congestion_parameters),
 	.parameters = vegas_congestion_table,
@@ -340,13 +310,10 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 	.shared =
 		(const struct nopal_shared[]){
 			WINDOW_POLICY_SHARED,
-			[VEGAS_CONGESTION_LATEST] = { "latest_rtt_ns",
-						      NOPAL_READ, 0,
+			[VEGAS_CONGESTION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
 						      "samples of a round" },
-			[VEGAS_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
-							 NOPAL_READ, 0,
-							 "the round trip "
-							 "without a queue" },
+			[VEGAS_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+							 "the round trip without a queue" },
 			{ 0 } },
 	.bindings = vegas_congestion_bindings,
 	.state_size = sizeof(struct vegas_congestion),

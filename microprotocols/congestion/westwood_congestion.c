@@ -4,9 +4,8 @@
  *
  *   window after a loss = bandwidth, as acknowledgements told it, * least rtt
  *
- * Additive increase as TCP has it; what a loss leaves is not half of the window
- * but what fills the path without a queue.  Where loss is random, that is nearly
- * all of it.
+ * Additive increase as TCP has it; what a loss leaves is not half of the window but what fills the
+ * path without a queue.  Where loss is random, that is nearly all of it.
  *
  * Paper:     Grieco and Mascolo, Performance evaluation and comparison of
  *            Westwood+, New Reno and Vegas TCP congestion control, ACM CCR 34(2),
@@ -39,8 +38,8 @@ enum {
 	WESTWOOD_CONGESTION_LEAST_RTT,
 };
 enum { WESTWOOD_CONGESTION_FILTER = 8 }; /* Westwood+: 7/8 and 1/8 */
-/* A sample is of a round trip, and of this at least: bursts of acks are no
- * bandwidth (Linux: the same). */
+/* A sample is of a round trip, and of this at least: bursts of acks are no bandwidth (Linux: the
+ * same). */
 #define WESTWOOD_CONGESTION_LEAST_NS (50 * NOPAL_MILLISECOND)
 
 struct westwood_congestion {
@@ -58,20 +57,17 @@ static int64_t westwood_congestion_judge(struct nopal_session *session,
 {
 	const struct westwood_congestion *westwood = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t least =
-		nopal_shared(session, part, WESTWOOD_CONGESTION_LEAST_RTT);
+	int64_t least = nopal_shared(session, part, WESTWOOD_CONGESTION_LEAST_RTT);
 	int64_t held = window / 2;
 
 	if (westwood->bandwidth_bps)
-		held = (int64_t)nopal_rate_bytes(westwood->bandwidth_bps,
-						 least);
+		held = (int64_t)nopal_rate_bytes(westwood->bandwidth_bps, least);
 	held = loss_epoch_least(session, held);
 	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, held);
 	return held;
 }
 
-static void westwood_congestion_reduce(struct nopal_session *session,
-				       const struct nopal_part *part)
+static void westwood_congestion_reduce(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
 	int64_t held = westwood_congestion_judge(session, part);
@@ -81,10 +77,9 @@ static void westwood_congestion_reduce(struct nopal_session *session,
 		nopal_share(session, part, WINDOW_POLICY_WINDOW, held);
 }
 
-static enum nopal_verdict
-westwood_congestion_on_lost(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_segment *segment)
+static enum nopal_verdict westwood_congestion_on_lost(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_segment *segment)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
 
@@ -93,25 +88,22 @@ westwood_congestion_on_lost(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-westwood_congestion_on_marked(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_session *subject)
+static enum nopal_verdict westwood_congestion_on_marked(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_session *subject)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
 
 	(void)subject;
-	if (loss_epoch_marked(
-		    session, &westwood->epoch,
-		    nopal_shared(session, part, WINDOW_POLICY_WINDOW)))
+	if (loss_epoch_marked(session, &westwood->epoch,
+			      nopal_shared(session, part, WINDOW_POLICY_WINDOW)))
 		westwood_congestion_reduce(session, part);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-westwood_congestion_on_timeout(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static enum nopal_verdict westwood_congestion_on_timeout(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_segment *segment)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
 
@@ -119,13 +111,11 @@ westwood_congestion_on_timeout(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	westwood_congestion_judge(session, part);
 	westwood->counted_bytes = 0;
-	nopal_share(session, part, WINDOW_POLICY_WINDOW,
-		    nopal_body_limit(session));
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, nopal_body_limit(session));
 	return NOPAL_CONTINUE;
 }
 
-static void westwood_congestion_take(struct westwood_congestion *westwood,
-				     uint64_t sample_bps)
+static void westwood_congestion_take(struct westwood_congestion *westwood, uint64_t sample_bps)
 {
 	uint64_t before = westwood->bandwidth_bps;
 
@@ -138,8 +128,7 @@ static void westwood_congestion_take(struct westwood_congestion *westwood,
 }
 
 /* Counts an ack, and ends the sample that is as long as a round trip. */
-static void westwood_congestion_sample(struct nopal_session *session,
-				       const struct nopal_part *part,
+static void westwood_congestion_sample(struct nopal_session *session, const struct nopal_part *part,
 				       uint64_t acked)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
@@ -147,36 +136,32 @@ static void westwood_congestion_sample(struct nopal_session *session,
 	int64_t elapsed_ns = session->now_ns - westwood->sample_began_ns;
 
 	westwood->sample_bytes += acked;
-	westwood->sample_limited |=
-		nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED);
+	westwood->sample_limited |= nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED);
 	if (long_ns < WESTWOOD_CONGESTION_LEAST_NS)
 		long_ns = WESTWOOD_CONGESTION_LEAST_NS;
 	if (elapsed_ns < long_ns)
 		return;
-	westwood_congestion_take(
-		westwood, nopal_rate_of(westwood->sample_bytes, elapsed_ns));
+	westwood_congestion_take(westwood, nopal_rate_of(westwood->sample_bytes, elapsed_ns));
 	westwood->sample_began_ns = session->now_ns;
 	westwood->sample_bytes = 0;
 	westwood->sample_limited = false;
 }
 
-static void westwood_congestion_grow(struct nopal_session *session,
-				     const struct nopal_part *part,
+static void westwood_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
 				     int64_t acked)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t threshold =
-		nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
+	int64_t threshold = nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
 
-	window = additive_increase(&westwood->counted_bytes, window, threshold,
-				   acked, nopal_body_limit(session));
+	window = additive_increase(&westwood->counted_bytes, window, threshold, acked,
+				   nopal_body_limit(session));
 	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
-static enum nopal_verdict
-westwood_congestion_on_ack(struct nopal_session *session,
-			   const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict westwood_congestion_on_ack(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_ack *ack)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
 
@@ -187,13 +172,11 @@ westwood_congestion_on_ack(struct nopal_session *session,
 		westwood_congestion_judge(session, part);
 	else if (!westwood->epoch.recovering &&
 		 !nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
-		westwood_congestion_grow(session, part,
-					 (int64_t)ack->newly_acked_bytes);
+		westwood_congestion_grow(session, part, (int64_t)ack->newly_acked_bytes);
 	return NOPAL_CONTINUE;
 }
 
-static int westwood_congestion_open(struct nopal_session *session,
-				    const struct nopal_part *part)
+static int westwood_congestion_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
 
@@ -210,12 +193,11 @@ static const struct nopal_parameter westwood_congestion_table[] = {
 static const struct nopal_binding westwood_congestion_bindings[] = {
 	WINDOW_POLICY_BEGINS,
 	/* Before what is lost is asked to leave again. */
-	NOPAL_ON(SEGMENT_LOST, westwood_congestion_on_lost,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, westwood_congestion_on_timeout,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, westwood_congestion_on_ack,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_LOST, westwood_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, westwood_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, westwood_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, westwood_congestion_on_marked),
 	{ 0 },
 };
@@ -229,25 +211,19 @@ const struct nopal_microprotocol nopal_westwood_congestion = {
 	.promises = window_policy_promises,
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it acts on what arrived and what did not" },
+			{ "acknowledgement", "it acts on what arrived and what did not" },
 			{ "rtt", "bandwidth and round trip make a window" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
+			{ "window_mechanism", "somebody has to keep the window" },
 			{ 0 } },
 	.parameters_size = sizeof(struct window_policy_parameters),
 	.parameters = westwood_congestion_table,
 	.shared =
 		(const struct nopal_shared[]){
 			WINDOW_POLICY_SHARED,
-			[WESTWOOD_CONGESTION_SRTT] = { "smoothed_rtt_ns",
-						       NOPAL_READ, 0,
+			[WESTWOOD_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
 						       "length of a sample" },
-			[WESTWOOD_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
-							    NOPAL_READ, 0,
-							    "the round trip "
-							    "without a "
-							    "queue" },
+			[WESTWOOD_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+							    "the round trip without a queue" },
 			{ 0 } },
 	.bindings = westwood_congestion_bindings,
 	.state_size = sizeof(struct westwood_congestion),

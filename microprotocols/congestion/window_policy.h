@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window_policy.h -- what window policies have in common, and all but two rules of
- * those that differ in these: how a window grows beyond slow start, and what a loss
- * leaves of it.
+ * window_policy.h -- what window policies have in common, and all but two rules of those that
+ * differ in these: how a window grows beyond slow start, and what a loss leaves of it.
  *
- * Below the threshold the window grows by what is acknowledged.  It is reduced once
- * for all that was out (loss_epoch.h), for a mark of congestion as for a loss; a
- * timeout leaves one segment, and slow start up to what a loss would have left.  It
- * does not grow while losses are unresolved, nor where the application limits.
+ * Below the threshold the window grows by what is acknowledged.  It is reduced once for all that
+ * was out (loss_epoch.h), for a mark of congestion as for a loss; a timeout leaves one segment, and
+ * slow start up to what a loss would have left.  It does not grow while losses are unresolved, nor
+ * where the application limits.
  *
  * For a policy of this kind: struct window_policy is first in its state, struct
- * window_policy_parameters in its parameters, WINDOW_POLICY_SHARED in its shared
- * variables, WINDOW_POLICY_BEGINS in its bindings, and its handlers hand its rules to
- * the functions below.  One with more rules of its own does without some of these
- * functions; parameters, shared variables and the beginning ask nothing of its state.
+ * window_policy_parameters in its parameters, WINDOW_POLICY_SHARED in its shared variables,
+ * WINDOW_POLICY_BEGINS in its bindings, and its handlers hand its rules to the functions below.
+ * One with more rules of its own does without some of these functions; parameters, shared variables
+ * and the beginning ask nothing of its state.
  */
 #ifndef NOPAL_WINDOW_POLICY_H
 #define NOPAL_WINDOW_POLICY_H
@@ -30,28 +29,26 @@ enum window_policy_shared {
 	WINDOW_POLICY_NEXT, /* the policy's own begin here */
 };
 
-#define WINDOW_POLICY_SHARED                                                   \
-	[WINDOW_POLICY_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,  \
-				   "room on the network" },                    \
-	[WINDOW_POLICY_THRESHOLD] = { "slow_start_threshold_bytes",            \
-				      NOPAL_WRITE, INT64_MAX,                  \
-				      "slow start below it" },                 \
-	[WINDOW_POLICY_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0, \
-					"1: the window was not what limited "  \
-					"us" },                                \
-	[WINDOW_POLICY_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL,   \
-				  0, "of earlier sessions" }
+#define WINDOW_POLICY_SHARED                                                                       \
+	[WINDOW_POLICY_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,                      \
+				   "room on the network" },                                        \
+	[WINDOW_POLICY_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_WRITE, INT64_MAX,        \
+				      "slow start below it" },                                     \
+	[WINDOW_POLICY_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,                     \
+					"1: the window was not what limited "                      \
+					"us" },                                                    \
+	[WINDOW_POLICY_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,                    \
+				  "of earlier sessions" }
 
 struct window_policy_parameters {
 	int64_t initial;
 };
 
-#define WINDOW_POLICY_PARAMETERS                                               \
-	{                                                                      \
-		.name = "initial", .unit = NOPAL_SIZE,                         \
-		.offset = offsetof(struct window_policy_parameters, initial),  \
-		.initial = "10seg", .least = "1seg", .most = "1000seg",        \
-		.doc = "first window (RFC 6928: ten segments)"                 \
+#define WINDOW_POLICY_PARAMETERS                                                                   \
+	{                                                                                          \
+		.name = "initial", .unit = NOPAL_SIZE,                                             \
+		.offset = offsetof(struct window_policy_parameters, initial), .initial = "10seg",  \
+		.least = "1seg", .most = "1000seg", .doc = "first window (RFC 6928: ten segments)" \
 	}
 
 struct window_policy {
@@ -59,12 +56,10 @@ struct window_policy {
 };
 
 /* The window after `acked` more bytes; not called in slow start. */
-typedef int64_t window_policy_growth(struct nopal_session *session,
-				     const struct nopal_part *part,
+typedef int64_t window_policy_growth(struct nopal_session *session, const struct nopal_part *part,
 				     int64_t window, int64_t acked);
 /* What a loss leaves of the window; the least one is seen to. */
-typedef int64_t window_policy_kept(struct nopal_session *session,
-				   const struct nopal_part *part,
+typedef int64_t window_policy_kept(struct nopal_session *session, const struct nopal_part *part,
 				   int64_t window);
 
 static const struct nopal_role window_policy_provides[] = {
@@ -78,10 +73,10 @@ static const struct nopal_promise window_policy_promises[] = {
 	{ 0 },
 };
 
-#define WINDOW_POLICY_NEEDS                                                    \
-	{ "acknowledgement", "it acts on what arrived and what did not" },     \
-	{                                                                      \
-		"window_mechanism", "somebody has to keep the window"          \
+#define WINDOW_POLICY_NEEDS                                                                        \
+	{ "acknowledgement", "it acts on what arrived and what did not" },                         \
+	{                                                                                          \
+		"window_mechanism", "somebody has to keep the window"                              \
 	}
 static const struct nopal_relation window_policy_needs[] = {
 	WINDOW_POLICY_NEEDS,
@@ -89,8 +84,7 @@ static const struct nopal_relation window_policy_needs[] = {
 };
 
 static inline void window_policy_reduce(struct nopal_session *session,
-					const struct nopal_part *part,
-					window_policy_kept *kept)
+					const struct nopal_part *part, window_policy_kept *kept)
 {
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 
@@ -99,10 +93,10 @@ static inline void window_policy_reduce(struct nopal_session *session,
 	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
-static inline enum nopal_verdict
-window_policy_lost(struct nopal_session *session, const struct nopal_part *part,
-		   const struct nopal_segment *segment,
-		   window_policy_kept *kept)
+static inline enum nopal_verdict window_policy_lost(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    const struct nopal_segment *segment,
+						    window_policy_kept *kept)
 {
 	struct window_policy *policy = nopal_state(session, part);
 
@@ -111,9 +105,9 @@ window_policy_lost(struct nopal_session *session, const struct nopal_part *part,
 	return NOPAL_CONTINUE;
 }
 
-static inline enum nopal_verdict
-window_policy_marked(struct nopal_session *session,
-		     const struct nopal_part *part, window_policy_kept *kept)
+static inline enum nopal_verdict window_policy_marked(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      window_policy_kept *kept)
 {
 	struct window_policy *policy = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
@@ -141,14 +135,11 @@ static inline bool window_policy_timed_out(struct nopal_session *session,
 	return true;
 }
 
-static inline void window_policy_grow(struct nopal_session *session,
-				      const struct nopal_part *part,
-				      int64_t acked,
-				      window_policy_growth *growth)
+static inline void window_policy_grow(struct nopal_session *session, const struct nopal_part *part,
+				      int64_t acked, window_policy_growth *growth)
 {
 	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t most =
-		nopal_shared(session, part, WINDOW_POLICY_THRESHOLD) - window;
+	int64_t most = nopal_shared(session, part, WINDOW_POLICY_THRESHOLD) - window;
 
 	if (most > 0) {
 		int64_t step = acked < most ? acked : most;
@@ -161,10 +152,10 @@ static inline void window_policy_grow(struct nopal_session *session,
 	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
-static inline enum nopal_verdict
-window_policy_acked(struct nopal_session *session,
-		    const struct nopal_part *part, const struct nopal_ack *ack,
-		    window_policy_growth *growth)
+static inline enum nopal_verdict window_policy_acked(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     const struct nopal_ack *ack,
+						     window_policy_growth *growth)
 {
 	struct window_policy *policy = nopal_state(session, part);
 
@@ -173,13 +164,11 @@ window_policy_acked(struct nopal_session *session,
 	if (policy->epoch.recovering)
 		loss_epoch_ends(session, &policy->epoch);
 	else if (!nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
-		window_policy_grow(session, part,
-				   (int64_t)ack->newly_acked_bytes, growth);
+		window_policy_grow(session, part, (int64_t)ack->newly_acked_bytes, growth);
 	return NOPAL_CONTINUE;
 }
 
-static inline int window_policy_open(struct nopal_session *session,
-				     const struct nopal_part *part)
+static inline int window_policy_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct window_policy_parameters *set = nopal_parameters(part);
 
@@ -188,19 +177,16 @@ static inline int window_policy_open(struct nopal_session *session,
 }
 
 /* Before the first segment wants to leave. */
-static inline enum nopal_verdict
-window_policy_on_open_session(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_session *subject)
+static inline enum nopal_verdict window_policy_on_open_session(struct nopal_session *session,
+							       const struct nopal_part *part,
+							       struct nopal_session *subject)
 {
 	(void)subject;
-	known_window_begin(session, part, WINDOW_POLICY_WINDOW,
-			   WINDOW_POLICY_KNOWN);
+	known_window_begin(session, part, WINDOW_POLICY_WINDOW, WINDOW_POLICY_KNOWN);
 	return NOPAL_CONTINUE;
 }
 
-#define WINDOW_POLICY_BEGINS                                                   \
-	NOPAL_ON(OPEN_SESSION, window_policy_on_open_session,                  \
-		 .before = "connection")
+#define WINDOW_POLICY_BEGINS                                                                       \
+	NOPAL_ON(OPEN_SESSION, window_policy_on_open_session, .before = "connection")
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * windowed_cc -- no more bytes on the network than the congestion window.
  *
- * The window mechanism; a policy sets the window.  It is the last gate: it
- * lets a segment go only when its own bit is the only one left, so that the
- * window holds at the departure itself and nothing that another gate keeps
- * back takes room.  Room is charged as a segment is let go and given back once:
+ * The window mechanism; a policy sets the window.  It is the last gate: it lets a segment go only
+ * when its own bit is the only one left, so that the window holds at the departure itself and
+ * nothing that another gate keeps back takes room.  Room is charged as a segment is let go and
+ * given back once:
  * a local attribute remembers how much.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b) and footnote 2.
@@ -42,8 +42,7 @@ enum {
 };
 
 /* What lies in the network once the segment's share is `bytes`. */
-static void windowed_cc_charge(struct nopal_session *session,
-			       const struct nopal_part *part,
+static void windowed_cc_charge(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_segment *segment, uint32_t bytes)
 {
 	int64_t before = (int64_t)nopal_get(segment, part, WINDOWED_CC_CHARGE);
@@ -52,46 +51,39 @@ static void windowed_cc_charge(struct nopal_session *session,
 	nopal_set(segment, part, WINDOWED_CC_CHARGE, bytes);
 }
 
-static bool windowed_cc_fits(struct nopal_session *session,
-			     const struct nopal_part *part,
+static bool windowed_cc_fits(struct nopal_session *session, const struct nopal_part *part,
 			     const struct nopal_segment *segment)
 {
 	int64_t others = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) -
 			 (int64_t)nopal_get(segment, part, WINDOWED_CC_CHARGE);
 
 	return others <= 0 ||
-	       others + segment->body.length <=
-		       nopal_shared(session, part, WINDOWED_CC_WINDOW);
+	       others + segment->body.length <= nopal_shared(session, part, WINDOWED_CC_WINDOW);
 }
 
 /* Does nobody else hold it? */
-static bool windowed_cc_is_ready(const struct nopal_part *part,
-				 const struct nopal_segment *segment)
+static bool windowed_cc_is_ready(const struct nopal_part *part, const struct nopal_segment *segment)
 {
 	return segment->waiting[NOPAL_SEND] == part->hold[NOPAL_SEND];
 }
 
-static void windowed_cc_grant(struct nopal_session *session,
-			      const struct nopal_part *part,
+static void windowed_cc_grant(struct nopal_session *session, const struct nopal_part *part,
 			      struct nopal_segment *segment)
 {
 	windowed_cc_charge(session, part, segment, segment->body.length);
 	nopal_release(session, part, segment, NOPAL_SEND);
 }
 
-static void windowed_cc_want(struct nopal_session *session,
-			     const struct nopal_part *part,
+static void windowed_cc_want(struct nopal_session *session, const struct nopal_part *part,
 			     struct nopal_segment *segment)
 {
 	struct windowed_cc *gate = nopal_state(session, part);
 
-	if (!nopal_lanes_wait(&gate->waiting) &&
-	    windowed_cc_is_ready(part, segment) &&
+	if (!nopal_lanes_wait(&gate->waiting) && windowed_cc_is_ready(part, segment) &&
 	    windowed_cc_fits(session, part, segment))
 		windowed_cc_grant(session, part, segment);
 	else if (nopal_lanes_insert(session, &gate->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to queue for the window");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to queue for the window");
 }
 
 static enum nopal_verdict windowed_cc_on_to_net(struct nopal_session *session,
@@ -110,24 +102,21 @@ static enum nopal_verdict windowed_cc_on_resend(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-windowed_cc_on_off_network(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict windowed_cc_on_off_network(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	windowed_cc_charge(session, part, segment, 0);
 	return NOPAL_CONTINUE;
 }
 
 /* False: it waits for room. */
-static bool windowed_cc_try_behind(struct nopal_session *session,
-				   const struct nopal_part *part,
+static bool windowed_cc_try_behind(struct nopal_session *session, const struct nopal_part *part,
 				   struct nopal_queue *queue, uint32_t *place)
 {
 	struct nopal_segment *segment = nopal_queue_at(session, queue, *place);
 
-	if (!segment || segment->done ||
-	    !nopal_holds(part, segment, NOPAL_SEND) ||
+	if (!segment || segment->done || !nopal_holds(part, segment, NOPAL_SEND) ||
 	    !windowed_cc_is_ready(part, segment)) {
 		++*place;
 		return true;
@@ -139,34 +128,29 @@ static bool windowed_cc_try_behind(struct nopal_session *session,
 	return true;
 }
 
-/* The rate let one go, and then came one that is to go before it, and waits for the
- * credit that the first has and would keep for ever. */
-static bool windowed_cc_drain_behind(struct nopal_session *session,
-				     const struct nopal_part *part,
+/* The rate let one go, and then came one that is to go before it, and waits for the credit that the
+ * first has and would keep for ever. */
+static bool windowed_cc_drain_behind(struct nopal_session *session, const struct nopal_part *part,
 				     struct nopal_queue *queue)
 {
 	uint32_t place = 1;
 
-	while (place < queue->count &&
-	       nopal_shared(session, part, WINDOWED_CC_RATE_GRANTED) > 0)
+	while (place < queue->count && nopal_shared(session, part, WINDOWED_CC_RATE_GRANTED) > 0)
 		if (!windowed_cc_try_behind(session, part, queue, &place))
 			return false;
 	return true;
 }
 
-static void windowed_cc_drain(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void windowed_cc_drain(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct windowed_cc *gate = nopal_state(session, part);
 	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
 
-	while ((segment = nopal_lanes_next(session, part, &gate->waiting,
-					   &turn)) != NULL) {
+	while ((segment = nopal_lanes_next(session, part, &gate->waiting, &turn)) != NULL) {
 		if (!windowed_cc_is_ready(part, segment)) {
-			if (!windowed_cc_drain_behind(
-				    session, part,
-				    &gate->waiting.lane[turn.lane]))
+			if (!windowed_cc_drain_behind(session, part,
+						      &gate->waiting.lane[turn.lane]))
 				return;
 			nopal_lanes_pass(&turn);
 			continue;
@@ -178,15 +162,13 @@ static void windowed_cc_drain(struct nopal_session *session,
 	}
 }
 
-/* Who waits for the peer waits here, too: does anybody else?  With a window that has
- * room, those wait for the rate. */
-static bool windowed_cc_is_idle(struct nopal_session *session,
-				const struct nopal_part *part)
+/* Who waits for the peer waits here, too: does anybody else?  With a window that has room, those
+ * wait for the rate. */
+static bool windowed_cc_is_idle(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct windowed_cc *gate = nopal_state(session, part);
 	const struct nopal_queue *lane = gate->waiting.lane;
-	uint32_t count = lane[NOPAL_LANE_AGAIN].count +
-			 lane[NOPAL_LANE_URGENT].count +
+	uint32_t count = lane[NOPAL_LANE_AGAIN].count + lane[NOPAL_LANE_URGENT].count +
 			 lane[NOPAL_LANE_FIRST].count;
 
 	return count <= nopal_shared(session, part, WINDOWED_CC_FLOW_BLOCKED);
@@ -202,16 +184,14 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
 	(void)subject;
 	if (nopal_lanes_wait(&gate->waiting))
 		windowed_cc_drain(session, part);
-	room = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) +
-		       nopal_body_limit(session) <=
+	room = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) + nopal_body_limit(session) <=
 	       nopal_shared(session, part, WINDOWED_CC_WINDOW);
 	nopal_share(session, part, WINDOWED_CC_APP_LIMITED,
 		    room && windowed_cc_is_idle(session, part));
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_cc_rest(struct nopal_session *session,
-			     const struct nopal_part *part)
+static void windowed_cc_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct windowed_cc *self = nopal_state(session, part);
 
@@ -220,18 +200,15 @@ static void windowed_cc_rest(struct nopal_session *session,
 
 static const struct nopal_binding windowed_cc_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_to_net, .kinds = NOPAL_CARRIED,
-		 .after = "driver|reliability|acknowledgement|flow_control|"
-			  "rate_mechanism"),
+		 .after = "driver|reliability|acknowledgement|flow_control|rate_mechanism"),
 	NOPAL_ON(SEGMENT_RESEND, windowed_cc_on_resend, .kinds = NOPAL_CARRIED),
 	/* Before anybody asks to send it again: that is a charge of its own. */
-	NOPAL_ON(SEGMENT_LOST, windowed_cc_on_off_network,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, windowed_cc_on_off_network,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(SEGMENT_DONE, windowed_cc_on_off_network,
-		 .kinds = NOPAL_CARRIED),
-	NOPAL_ON(TURN_END, windowed_cc_on_turn_end,
-		 .after = "flow_control|rate_mechanism"),
+	NOPAL_ON(SEGMENT_LOST, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_DONE, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(TURN_END, windowed_cc_on_turn_end, .after = "flow_control|rate_mechanism"),
 	{ 0 },
 };
 
@@ -240,13 +217,11 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 	.name = "windowed_cc",
 	.family = "congestion",
 	.summary = "no more bytes on the network than the congestion window",
-	.provides = (const struct nopal_role[]){ { "window_mechanism", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "window_mechanism", true }, { 0 } },
 	.standard = "window_mechanism",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "without status the window would never move" },
+			{ "acknowledgement", "without status the window would never move" },
 			{ "window_policy", "somebody has to set the window" },
 			{ 0 } },
 	.attributes =
@@ -254,37 +229,26 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 			[WINDOWED_CC_CHARGE] = { .name = "window_charge",
 						 .access = NOPAL_WRITE,
 						 .kinds = NOPAL_CARRIED,
-						 .doc = "bytes of the "
-							"congestion window "
-							"that the segment "
-							"takes now" },
+						 .doc = "bytes of the congestion window that the "
+							"segment takes now" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[WINDOWED_CC_WINDOW] = { "congestion_window_bytes",
-						 NOPAL_READ, 0,
+			[WINDOWED_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0,
 						 "room on the network" },
-			[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight",
-						    NOPAL_WRITE, 0,
+			[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_WRITE, 0,
 						    "bodies on the network" },
-			[WINDOWED_CC_APP_LIMITED] = { "app_limited",
-						      NOPAL_WRITE, 1,
-						      "1: the window has room "
-						      "and "
-						      "nothing waits for it" },
-			[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked",
-						       NOPAL_READ_OPTIONAL, 0,
-						       "segments that wait "
-						       "for the peer" },
-			[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes",
-						       NOPAL_READ_OPTIONAL, 0,
-						       "let go by the rate, "
-						       "not yet here" },
+			[WINDOWED_CC_APP_LIMITED] = { "app_limited", NOPAL_WRITE, 1,
+						      "1: the window has room and nothing waits "
+						      "for it" },
+			[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked", NOPAL_READ_OPTIONAL, 0,
+						       "segments that wait for the peer" },
+			[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes", NOPAL_READ_OPTIONAL, 0,
+						       "let go by the rate, not yet here" },
 			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "the congestion window",
-						NOPAL_SEND, NOPAL_CARRIED,
-						false },
-					      { 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "the congestion window", NOPAL_SEND, NOPAL_CARRIED, false }, { 0 } },
 	.bindings = windowed_cc_bindings,
 	.state_size = sizeof(struct windowed_cc),
 	.rest = windowed_cc_rest,

@@ -4,17 +4,17 @@
  *
  *   limit = factor x what is acknowledged in a round trip + two messages
  *
- * What is acknowledged in a round trip is bandwidth x delay.  A round trip ends when
- * something is acknowledged that left after it began, so no clock measures it, and no
- * burst of acks makes it larger than what is out at its two ends.  While it grows from
- * one to the next, twice as much: the window does, too.  Messages count whole until
- * all of each is acknowledged: hence the two.  Where more than that has arrived of
- * messages that wait for something lost, it does not count: it waits for no room.
+ * What is acknowledged in a round trip is bandwidth x delay.  A round trip ends when something is
+ * acknowledged that left after it began, so no clock measures it, and no burst of acks makes it
+ * larger than what is out at its two ends.  While it grows from one to the next, twice as much: the
+ * window does, too.  Messages count whole until all of each is acknowledged: hence the two.  Where
+ * more than that has arrived of messages that wait for something lost, it does not count: it waits
+ * for no room.
  *
- * The limit grows as soon as more is acknowledged.  After an interval it is what was
- * needed in it, but half of what it was at least.  It is a limit
- * of what the application may add: nothing that is under way is touched.  It has no
- * effect beyond the plan's send_buffer, which is its maximum.
+ * The limit grows as soon as more is acknowledged.  After an interval it is what was needed in it,
+ * but half of what it was at least.  It is a limit
+ * of what the application may add: nothing that is under way is touched.  It has no effect beyond
+ * the plan's send_buffer, which is its maximum.
  *
  * Paper:     Gu and Grossman, UDTv4, section 3.5 (buffer auto-sizing: 2 x BDP), and
  *            its garbage collection, which halves what is half empty.
@@ -90,17 +90,14 @@ static void buffer_sizing_age(struct buffer_sizing_need *need)
 	need->lately = 0;
 }
 
-static void buffer_sizing_start(struct nopal_session *session,
-				const struct nopal_part *part)
+static void buffer_sizing_start(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct buffer_sizing_parameters *set = nopal_parameters(part);
-	int64_t trips_ns = BUFFER_SIZING_TRIPS *
-			   nopal_shared(session, part, BUFFER_SIZING_SMOOTHED);
+	int64_t trips_ns =
+		BUFFER_SIZING_TRIPS * nopal_shared(session, part, BUFFER_SIZING_SMOOTHED);
 
 	nopal_timer_start(session, part, BUFFER_SIZING_REVIEW,
-			  session->now_ns + (trips_ns > set->idle_ns
-						     ? trips_ns
-						     : set->idle_ns));
+			  session->now_ns + (trips_ns > set->idle_ns ? trips_ns : set->idle_ns));
 }
 
 static int64_t buffer_sizing_spare(const struct buffer_sizing *self)
@@ -111,8 +108,7 @@ static int64_t buffer_sizing_spare(const struct buffer_sizing *self)
 }
 
 /* While the limit is above the least, somebody has to see that it is used. */
-static void buffer_sizing_apply(struct nopal_session *session,
-				const struct nopal_part *part)
+static void buffer_sizing_apply(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct buffer_sizing_parameters *set = nopal_parameters(part);
 	struct buffer_sizing *self = nopal_state(session, part);
@@ -129,12 +125,10 @@ static void buffer_sizing_apply(struct nopal_session *session,
 	nopal_send_limit_set(session, (uint64_t)limit);
 }
 
-static void buffer_sizing_end_trip(struct nopal_session *session,
-				   const struct nopal_part *part)
+static void buffer_sizing_end_trip(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct buffer_sizing *self = nopal_state(session, part);
-	bool grows = self->trip.most - self->before >
-		     self->before / BUFFER_SIZING_GROWTH_PART;
+	bool grows = self->trip.most - self->before > self->before / BUFFER_SIZING_GROWTH_PART;
 
 	self->before = self->trip.most;
 	self->acked = 0;
@@ -145,8 +139,7 @@ static void buffer_sizing_end_trip(struct nopal_session *session,
 	buffer_sizing_apply(session, part);
 }
 
-static void buffer_sizing_when_review(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void buffer_sizing_when_review(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct buffer_sizing *self = nopal_state(session, part);
 
@@ -155,24 +148,21 @@ static void buffer_sizing_when_review(struct nopal_session *session,
 	buffer_sizing_apply(session, part);
 }
 
-static enum nopal_verdict
-buffer_sizing_on_open_session(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_session *subject)
+static enum nopal_verdict buffer_sizing_on_open_session(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_session *subject)
 {
 	struct buffer_sizing *self = nopal_state(session, part);
 
 	(void)subject;
-	buffer_sizing_take(&self->trip,
-			   nopal_shared(session, part, BUFFER_SIZING_KNOWN));
+	buffer_sizing_take(&self->trip, nopal_shared(session, part, BUFFER_SIZING_KNOWN));
 	buffer_sizing_apply(session, part);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-buffer_sizing_on_message(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_message *message)
+static enum nopal_verdict buffer_sizing_on_message(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_message *message)
 {
 	struct buffer_sizing *self = nopal_state(session, part);
 
@@ -199,16 +189,14 @@ static enum nopal_verdict buffer_sizing_on_done(struct nopal_session *session,
 
 /* Also before the round trip has ended: a window that grows needs the room now. */
 static enum nopal_verdict buffer_sizing_on_ack(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_ack *ack)
+					       const struct nopal_part *part, struct nopal_ack *ack)
 {
 	struct buffer_sizing *self = nopal_state(session, part);
 
 	self->acked += (int64_t)ack->newly_acked_bytes;
 	if (self->open)
 		self->arrived += (int64_t)ack->newly_acked_bytes;
-	if (buffer_sizing_take(&self->trip, self->acked) ||
-	    self->arrived > self->spare)
+	if (buffer_sizing_take(&self->trip, self->acked) || self->arrived > self->spare)
 		buffer_sizing_apply(session, part);
 	if (ack->largest >= self->trip_end)
 		buffer_sizing_end_trip(session, part);
@@ -216,8 +204,7 @@ static enum nopal_verdict buffer_sizing_on_ack(struct nopal_session *session,
 }
 
 /* The limit is the least again: what led there is of no use. */
-static void buffer_sizing_rest(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void buffer_sizing_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct buffer_sizing *self = nopal_state(session, part);
 
@@ -252,10 +239,8 @@ static const struct nopal_parameter buffer_sizing_table[] = {
 };
 
 static const struct nopal_binding buffer_sizing_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, buffer_sizing_on_open_session,
-		 .before = "connection"),
-	NOPAL_ON(MSG_FROM_USER, buffer_sizing_on_message,
-		 .before = "message_segments"),
+	NOPAL_ON(OPEN_SESSION, buffer_sizing_on_open_session, .before = "connection"),
+	NOPAL_ON(MSG_FROM_USER, buffer_sizing_on_message, .before = "message_segments"),
 	NOPAL_ON(MSG_DONE, buffer_sizing_on_done),
 	NOPAL_ON(ACK_PROCESSED, buffer_sizing_on_ack),
 	{ 0 },
@@ -266,28 +251,21 @@ const struct nopal_microprotocol nopal_buffer_sizing = {
 	.name = "buffer_sizing",
 	.family = "flow",
 	.summary = "the application has as much under way as the path can use",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "what the path takes is what is acknowledged" },
-			{ 0 } },
+	.needs = (const struct nopal_relation[]){ { "acknowledgement",
+						    "what the path takes is what is acknowledged" },
+						  { 0 } },
 	.parameters_size = sizeof(struct buffer_sizing_parameters),
 	.parameters = buffer_sizing_table,
 	.shared =
 		(const struct nopal_shared[]){
-			[BUFFER_SIZING_SMOOTHED] = { "smoothed_rtt_ns",
-						     NOPAL_READ_OPTIONAL, 0,
-						     "how long to look at what "
-						     "is used" },
-			[BUFFER_SIZING_KNOWN] = { "known_window_bytes",
-						  NOPAL_READ_OPTIONAL, 0,
+			[BUFFER_SIZING_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+						     "how long to look at what is used" },
+			[BUFFER_SIZING_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
 						  "of earlier sessions" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[BUFFER_SIZING_REVIEW] = { "review",
-						   buffer_sizing_when_review },
-			{ 0 } },
+			[BUFFER_SIZING_REVIEW] = { "review", buffer_sizing_when_review }, { 0 } },
 	.bindings = buffer_sizing_bindings,
 	.state_size = sizeof(struct buffer_sizing),
 	.rest = buffer_sizing_rest,

@@ -21,8 +21,7 @@ static inline uint64_t flow_number_expand(uint64_t wire, uint64_t near)
 }
 
 /* One number, four bytes, and nothing behind it: as it was sent. */
-static inline bool flow_number_low(const struct nopal_segment *segment,
-				   uint32_t *ret_number)
+static inline bool flow_number_low(const struct nopal_segment *segment, uint32_t *ret_number)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t wire = nopal_read(&reader, FLOW_NUMBER_BYTES);
@@ -34,8 +33,8 @@ static inline bool flow_number_low(const struct nopal_segment *segment,
 }
 
 /* The same, as the number nearest to `near`. */
-static inline bool flow_number_read(const struct nopal_segment *segment,
-				    uint64_t near, uint64_t *ret_number)
+static inline bool flow_number_read(const struct nopal_segment *segment, uint64_t near,
+				    uint64_t *ret_number)
 {
 	uint32_t wire;
 
@@ -46,13 +45,12 @@ static inline bool flow_number_read(const struct nopal_segment *segment,
 }
 
 /* False: over budget. */
-static inline bool flow_number_say(struct nopal_session *session,
-				   const struct nopal_part *part, unsigned kind,
-				   uint64_t number)
+static inline bool flow_number_say(struct nopal_session *session, const struct nopal_part *part,
+				   unsigned kind, uint64_t number)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(
-		session, part, kind, FLOW_NUMBER_BYTES, &writer);
+	struct nopal_segment *segment =
+		nopal_control_begin(session, part, kind, FLOW_NUMBER_BYTES, &writer);
 
 	if (!segment)
 		return false;

@@ -2,9 +2,9 @@
 /*
  * rate_feedback -- the receiving application says how fast it is sent to.
  *
- * What it asked for last (nopal_session_accept_rate) goes to the sender, numbered,
- * and is repeated until the sender's echo comes; there the rate mechanism keeps
- * to it.  A rate is absolute: one that comes late or twice says nothing new.
+ * What it asked for last (nopal_session_accept_rate) goes to the sender, numbered, and is repeated
+ * until the sender's echo comes; there the rate mechanism keeps to it.  A rate is absolute: one
+ * that comes late or twice says nothing new.
  *
  *   receiver                              sender
  *     1 Mbit/s
@@ -64,13 +64,12 @@ static bool rate_feedback_newer(uint32_t number, uint32_t than)
 	return number != than && number - than <= INT32_MAX;
 }
 
-static bool rate_feedback_send(struct nopal_session *session,
-			       const struct nopal_part *part, unsigned kind,
-			       uint32_t number, uint64_t bps)
+static bool rate_feedback_send(struct nopal_session *session, const struct nopal_part *part,
+			       unsigned kind, uint32_t number, uint64_t bps)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(
-		session, part, kind, RATE_FEEDBACK_BYTES, &writer);
+	struct nopal_segment *segment =
+		nopal_control_begin(session, part, kind, RATE_FEEDBACK_BYTES, &writer);
 
 	if (!segment)
 		return false;
@@ -80,8 +79,8 @@ static bool rate_feedback_send(struct nopal_session *session,
 	return true;
 }
 
-static bool rate_feedback_read(const struct nopal_segment *segment,
-			       uint32_t *ret_number, uint64_t *ret_bps)
+static bool rate_feedback_read(const struct nopal_segment *segment, uint32_t *ret_number,
+			       uint64_t *ret_bps)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t number = nopal_read(&reader, RATE_FEEDBACK_NUMBER_BYTES);
@@ -96,10 +95,9 @@ static bool rate_feedback_read(const struct nopal_segment *segment,
 
 /* ----------------------------------------------------------- the receiver */
 
-static enum nopal_verdict
-rate_feedback_on_rate_from_user(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_rate *rate)
+static enum nopal_verdict rate_feedback_on_rate_from_user(struct nopal_session *session,
+							  const struct nopal_part *part,
+							  struct nopal_rate *rate)
 {
 	struct rate_feedback *self = nopal_state(session, part);
 
@@ -134,23 +132,20 @@ static enum nopal_verdict rate_feedback_on_echo(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void rate_feedback_say(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void rate_feedback_say(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rate_feedback_parameters *set = nopal_parameters(part);
 	struct rate_feedback *self = nopal_state(session, part);
 
 	self->say = false;
-	rate_feedback_send(session, part, RATE_FEEDBACK_RATE, self->number,
-			   self->bps);
+	rate_feedback_send(session, part, RATE_FEEDBACK_RATE, self->number, self->bps);
 	nopal_timer_start(session, part, RATE_FEEDBACK_REPEAT,
 			  session->now_ns + (set->repeat << self->backoff));
 	if (self->backoff < RATE_FEEDBACK_MOST_BACKOFF)
 		self->backoff++;
 }
 
-static void rate_feedback_when_repeat(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void rate_feedback_when_repeat(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rate_feedback *self = nopal_state(session, part);
 
@@ -175,17 +170,15 @@ static enum nopal_verdict rate_feedback_on_rate(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	self->obeyed = number;
 	self->obeyed_bps = bps;
-	nopal_share(session, part, RATE_FEEDBACK_RATE_BPS,
-		    bps <= INT64_MAX ? (int64_t)bps : 0);
+	nopal_share(session, part, RATE_FEEDBACK_RATE_BPS, bps <= INT64_MAX ? (int64_t)bps : 0);
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------------- both */
 
-static enum nopal_verdict
-rate_feedback_on_turn_end(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_session *subject)
+static enum nopal_verdict rate_feedback_on_turn_end(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_session *subject)
 {
 	struct rate_feedback *self = nopal_state(session, part);
 
@@ -194,8 +187,8 @@ rate_feedback_on_turn_end(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	if (self->say)
 		rate_feedback_say(session, part);
-	if (self->echo && rate_feedback_send(session, part, RATE_FEEDBACK_ECHO,
-					     self->obeyed, self->obeyed_bps))
+	if (self->echo &&
+	    rate_feedback_send(session, part, RATE_FEEDBACK_ECHO, self->obeyed, self->obeyed_bps))
 		self->echo = false;
 	return NOPAL_CONTINUE;
 }
@@ -226,36 +219,27 @@ const struct nopal_microprotocol nopal_rate_feedback = {
 	.name = "rate_feedback",
 	.family = "flow",
 	.summary = "the receiving application says how fast it is sent to",
-	.provides =
-		(const struct nopal_role[]){ { "receiver_rate", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "receiver_rate", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "rate_mechanism",
-			  "somebody must keep to what the receiver asks for" },
+			{ "rate_mechanism", "somebody must keep to what the receiver asks for" },
 			{ 0 } },
 	.parameters_size = sizeof(struct rate_feedback_parameters),
 	.parameters = rate_feedback_table,
 	.shared =
 		(const struct nopal_shared[]){
-			[RATE_FEEDBACK_RATE_BPS] = { "receiver_rate_bps",
-						     NOPAL_WRITE, 0,
-						     "what the receiver "
-						     "allows; "
-						     "0: no limit" },
+			[RATE_FEEDBACK_RATE_BPS] = { "receiver_rate_bps", NOPAL_WRITE, 0,
+						     "what the receiver allows; 0: no limit" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
-			[RATE_FEEDBACK_RATE] = { "rate", NOPAL_KIND_CONTROL,
-						 "how fast to send" },
-			[RATE_FEEDBACK_ECHO] = { "rate_echo",
-						 NOPAL_KIND_CONTROL,
+			[RATE_FEEDBACK_RATE] = { "rate", NOPAL_KIND_CONTROL, "how fast to send" },
+			[RATE_FEEDBACK_ECHO] = { "rate_echo", NOPAL_KIND_CONTROL,
 						 "the rate that is kept to" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[RATE_FEEDBACK_REPEAT] = { "repeat",
-						   rate_feedback_when_repeat },
-			{ 0 } },
+			[RATE_FEEDBACK_REPEAT] = { "repeat", rate_feedback_when_repeat }, { 0 } },
 	.bindings = rate_feedback_bindings,
 	.state_size = sizeof(struct rate_feedback),
 };

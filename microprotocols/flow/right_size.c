@@ -18,8 +18,7 @@ enum {
 #define RIGHT_SIZE_IDLE_NS NOPAL_SECOND	      /* in which half is forgotten */
 #define RIGHT_SIZE_AGE_NS  (5 * NOPAL_SECOND) /* of a round trip */
 
-RIGHT_SIZE_RARE void nopal__right_size_told(struct right_size *size,
-					    int64_t now_ns, uint64_t edge,
+RIGHT_SIZE_RARE void nopal__right_size_told(struct right_size *size, int64_t now_ns, uint64_t edge,
 					    uint64_t granted)
 {
 	if (size->waits || granted == edge)
@@ -33,15 +32,14 @@ RIGHT_SIZE_RARE void nopal__right_size_told(struct right_size *size,
 static void right_size_trip(struct right_size *size, int64_t trip_ns)
 {
 	if (size->trip_ns)
-		size->most = nopal_scale(size->most, (uint64_t)trip_ns,
-					 (uint64_t)size->trip_ns);
+		size->most = nopal_scale(size->most, (uint64_t)trip_ns, (uint64_t)size->trip_ns);
 	size->trip_ns = trip_ns;
 }
 
 static void right_size_age(struct right_size *size, int64_t now_ns)
 {
-	int64_t trip_ns = size->lately_ns / RIGHT_SIZE_KEPT *
-			  RIGHT_SIZE_STEP_PART / RIGHT_SIZE_TRIPS;
+	int64_t trip_ns =
+		size->lately_ns / RIGHT_SIZE_KEPT * RIGHT_SIZE_STEP_PART / RIGHT_SIZE_TRIPS;
 
 	if (trip_ns > size->trip_ns)
 		size->trip_ns = trip_ns;
@@ -49,8 +47,7 @@ static void right_size_age(struct right_size *size, int64_t now_ns)
 	size->aged_ns = now_ns;
 }
 
-/* How often half is to be forgotten: for every second without use, or every four round
- * trips. */
+/* How often half is to be forgotten: for every second without use, or every four round trips. */
 static int64_t right_size_idle(const struct right_size *size, int64_t now_ns)
 {
 	int64_t interval_ns = RIGHT_SIZE_IDLE_TRIPS * size->trip_ns;
@@ -59,13 +56,11 @@ static int64_t right_size_idle(const struct right_size *size, int64_t now_ns)
 	if (interval_ns < RIGHT_SIZE_IDLE_NS)
 		interval_ns = RIGHT_SIZE_IDLE_NS;
 	halvings = (now_ns - size->used_ns) / interval_ns;
-	return halvings < RIGHT_SIZE_SHIFT_MOST ? halvings
-						: RIGHT_SIZE_SHIFT_MOST;
+	return halvings < RIGHT_SIZE_SHIFT_MOST ? halvings : RIGHT_SIZE_SHIFT_MOST;
 }
 
 /* A sender that had nothing to send did not wait for an edge. */
-RIGHT_SIZE_RARE void nopal__right_size_arrived(struct right_size *size,
-					       int64_t now_ns)
+RIGHT_SIZE_RARE void nopal__right_size_arrived(struct right_size *size, int64_t now_ns)
 {
 	int64_t sample_ns = now_ns - size->told_ns;
 
@@ -82,20 +77,17 @@ RIGHT_SIZE_RARE void nopal__right_size_arrived(struct right_size *size,
 		right_size_age(size, now_ns);
 }
 
-static void right_size_next(struct right_size *size, int64_t now_ns,
-			    uint64_t left)
+static void right_size_next(struct right_size *size, int64_t now_ns, uint64_t left)
 {
-	size->growing = size->most >
-			size->before + size->before / RIGHT_SIZE_GROWTH_PART;
+	size->growing = size->most > size->before + size->before / RIGHT_SIZE_GROWTH_PART;
 	size->before = size->most;
 	size->last = size->now;
 	size->now = (struct right_size_half){ left, now_ns };
 }
 
-/* What left in the last half of a round trip and in this one left in a whole one, or a
- * little more. */
-static void right_size_left(struct right_size *size, int64_t now_ns,
-			    uint64_t left)
+/* What left in the last half of a round trip and in this one left in a whole one, or a little
+ * more. */
+static void right_size_left(struct right_size *size, int64_t now_ns, uint64_t left)
 {
 	int64_t elapsed_ns = now_ns - size->last.began_ns;
 	uint64_t gone = left - size->last.left;
@@ -105,16 +97,14 @@ static void right_size_left(struct right_size *size, int64_t now_ns,
 	size->most >>= right_size_idle(size, now_ns);
 	size->used_ns = now_ns;
 	if (elapsed_ns > size->trip_ns)
-		gone = nopal_scale(gone, (uint64_t)size->trip_ns,
-				   (uint64_t)elapsed_ns);
+		gone = nopal_scale(gone, (uint64_t)size->trip_ns, (uint64_t)elapsed_ns);
 	if (gone > size->most)
 		size->most = gone;
 	if (now_ns - size->now.began_ns >= size->trip_ns / 2)
 		right_size_next(size, now_ns, left);
 }
 
-static void right_size_begin(struct right_size *size, int64_t now_ns,
-			     uint64_t left)
+static void right_size_begin(struct right_size *size, int64_t now_ns, uint64_t left)
 {
 	size->last = size->now = (struct right_size_half){ left, now_ns };
 	size->aged_ns = now_ns;
@@ -131,14 +121,12 @@ void nopal__right_size_rest(struct right_size *size)
 
 static uint64_t right_size_wanted(const struct right_size *size)
 {
-	return RIGHT_SIZE_TRIPS * size->most *
-	       (size->growing ? RIGHT_SIZE_GROWTH : 1);
+	return RIGHT_SIZE_TRIPS * size->most * (size->growing ? RIGHT_SIZE_GROWTH : 1);
 }
 
 /* Where nothing left since, it stays: what was used once is not used again. */
-RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size,
-						  int64_t now_ns, uint64_t left,
-						  uint64_t least, uint64_t most)
+RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns,
+						  uint64_t left, uint64_t least, uint64_t most)
 {
 	uint64_t window;
 
@@ -155,8 +143,8 @@ RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size,
 	return size->window;
 }
 
-/* Three quarters of what is wanted are there until the next edge is.  Of a window that
- * is larger, for it is the least, half are enough. */
+/* Three quarters of what is wanted are there until the next edge is.  Of a window that is larger,
+ * for it is the least, half are enough. */
 uint64_t nopal__right_size_step(const struct right_size *size)
 {
 	uint64_t wanted = right_size_wanted(size);

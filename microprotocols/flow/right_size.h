@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * right_size.h -- how much room a receiver needs: three times what leaves its buffer in
- * a round trip, and twice that while it grows.
+ * right_size.h -- how much room a receiver needs: three times what leaves its buffer in a round
+ * trip, and twice that while it grows.
  *
- * Two of the three are for the sender, who has as much under way (buffer_sizing.c); the
- * third is for the time until it hears of the next edge: what is under way need not wait
- * for that, too.  A window that grows has grown once more by then.
+ * Two of the three are for the sender, who has as much under way (buffer_sizing.c); the third is
+ * for the time until it hears of the next edge: what is under way need not wait for that, too.  A
+ * window that grows has grown once more by then.
  *
- * Who only receives has no round trips to measure.  But what lies beyond an edge can
- * only come when the sender has heard of the next one: from telling that until the
- * first such number arrives is a round trip, and longer where the sender did not wait
- * for it.  So the least one counts.  It is not kept for ever, for a path may become
- * longer: with a window of three round trips, told by quarters, a sender that never
- * waits takes two and a quarter from edge to edge, and the least of late, divided by
- * that, takes its place.  One that does wait has more room then.
+ * Who only receives has no round trips to measure.  But what lies beyond an edge can only come when
+ * the sender has heard of the next one: from telling that until the first such number arrives is a
+ * round trip, and longer where the sender did not wait for it.  So the least one counts.  It is not
+ * kept for ever, for a path may become longer: with a window of three round trips, told by
+ * quarters, a sender that never waits takes two and a quarter from edge to edge, and the least of
+ * late, divided by that, takes its place.  One that does wait has more room then.
  *
- * Numbers are those of segments, from the first that came.  After Fisk and Feng, Dynamic right-sizing in TCP
- * (LACSI 2001).
+ * Numbers are those of segments, from the first that came.  After Fisk and Feng, Dynamic
+ * right-sizing in TCP (LACSI 2001).
  */
 #ifndef NOPAL_RIGHT_SIZE_H
 #define NOPAL_RIGHT_SIZE_H
@@ -26,8 +25,8 @@
 struct right_size {
 	uint64_t most;	 /* numbers that left in a round trip */
 	uint64_t before; /* the same, as this half of one began */
-	/* how many had left, and when: as the last half began, and as this one did;
-	 * at 0: neither has */
+	/* how many had left, and when: as the last half began, and as this one did; at 0: neither
+	 * has */
 	struct right_size_half {
 		uint64_t left;
 		int64_t began_ns;
@@ -45,13 +44,13 @@ struct right_size {
 };
 
 /* Numbers from `edge` on were not granted before this is told. */
-void nopal__right_size_told(struct right_size *size, int64_t now_ns,
-			    uint64_t edge, uint64_t granted);
+void nopal__right_size_told(struct right_size *size, int64_t now_ns, uint64_t edge,
+			    uint64_t granted);
 /* Where it waits for this number, or for one below. */
 void nopal__right_size_arrived(struct right_size *size, int64_t now_ns);
 /* The window, where so many have come and left again by now. */
-uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns,
-				  uint64_t left, uint64_t least, uint64_t most);
+uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns, uint64_t left,
+				  uint64_t least, uint64_t most);
 /* Nothing comes for a while: it keeps what is of use after that. */
 void nopal__right_size_rest(struct right_size *size);
 /* How far the edge moves before that is told. */

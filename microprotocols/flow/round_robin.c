@@ -40,8 +40,7 @@ static enum nopal_verdict round_robin_on_to_net(struct nopal_session *session,
 	}
 	if (nopal_queue_push(session, &self->waiting, segment) < 0) {
 		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room for a segment that waits for its "
-				    "turn");
+				    "no room for a segment that waits for its turn");
 		return NOPAL_STOP;
 	}
 	nopal_flow_wait(session);
@@ -61,8 +60,7 @@ static enum nopal_verdict round_robin_on_turn(struct nopal_session *session,
 	if (self->waiting.count > set->block)
 		nopal_flow_wait(session);
 	for (int64_t left = set->block;
-	     left && (segment = nopal_queue_first(session, &self->waiting));
-	     left--) {
+	     left && (segment = nopal_queue_first(session, &self->waiting)); left--) {
 		nopal_queue_pop(&self->waiting);
 		nopal_release(session, part, segment, NOPAL_SEND);
 	}
@@ -71,8 +69,7 @@ static enum nopal_verdict round_robin_on_turn(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void round_robin_rest(struct nopal_session *session,
-			     const struct nopal_part *part)
+static void round_robin_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct round_robin *self = nopal_state(session, part);
 
@@ -101,19 +98,18 @@ const struct nopal_microprotocol nopal_round_robin = {
 	.name = "round_robin",
 	.family = "flow",
 	.summary = "streams of one flow send in turns, so many segments each",
-	.provides =
-		(const struct nopal_role[]){ { "stream_turns", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "stream_turns", true }, { 0 } },
 	.needs =
-		(const struct nopal_relation[]){
-			{ .role = "flow",
-			  .because = "turns are taken by those that stand on "
-				     "one" },
-			{ 0 } },
+		(const struct nopal_relation[]){ { .role = "flow",
+						   .because =
+							   "turns are taken by those that stand on "
+							   "one" },
+						 { 0 } },
 	.parameters_size = sizeof(struct round_robin_parameters),
 	.parameters = round_robin_table,
-	.holds = (const struct nopal_hold[]){ { "it is the stream's turn",
-						NOPAL_SEND, NOPAL_DATA, true },
-					      { 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "it is the stream's turn", NOPAL_SEND, NOPAL_DATA, true }, { 0 } },
 	.state_size = sizeof(struct round_robin),
 	.bindings = round_robin_bindings,
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },

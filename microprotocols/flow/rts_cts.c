@@ -2,20 +2,18 @@
 /*
  * rts_cts -- the sender asks for the right to send, the receiver grants it.
  *
- * Both sides count bytes from the beginning of the session: what the sender
- * wants to have sent, what it was granted, what arrived.  A segment is let go
- * when with it no more was let go than was granted.  So a request or a grant
- * that comes twice, late or out of order says nothing wrong, and the largest is
- * the latest.  With H the bytes of whole messages that arrived and were not
+ * Both sides count bytes from the beginning of the session: what the sender wants to have sent,
+ * what it was granted, what arrived.  A segment is let go when with it no more was let go than was
+ * granted.  So a request or a grant that comes twice, late or out of order says nothing wrong, and
+ * the largest is the latest.  With H the bytes of whole messages that arrived and were not
  * consumed,
  *
  *   grant = the less of: what was asked for, arrived + written off + buffer - H
  *
- * and it never retreats.  A message in the making is not in H: only more
- * segments can complete it.  What left and will not come is written off when the
- * sender says so, and takes no room with it: where unseen segments are still
- * needed (reliability_unmet), what was given up; else what did not arrive since a
- * sender that waits began to.
+ * and it never retreats.  A message in the making is not in H: only more segments can complete it.
+ * What left and will not come is written off when the sender says so, and takes no room with it:
+ * where unseen segments are still needed (reliability_unmet), what was given up; else what did not
+ * arrive since a sender that waits began to.
  *
  *   sender                                    receiver
  *     wants 9000, may 4000
@@ -89,8 +87,7 @@ struct rts_cts {
 };
 
 /* One or two totals, and nothing behind them. */
-static bool rts_cts_read(const struct nopal_segment *segment, unsigned count,
-			 uint64_t *ret_totals)
+static bool rts_cts_read(const struct nopal_segment *segment, unsigned count, uint64_t *ret_totals)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 
@@ -99,14 +96,12 @@ static bool rts_cts_read(const struct nopal_segment *segment, unsigned count,
 	return nopal_read_complete(&reader);
 }
 
-static bool rts_cts_send(struct nopal_session *session,
-			 const struct nopal_part *part, unsigned kind,
-			 const uint64_t *totals, unsigned count)
+static bool rts_cts_send(struct nopal_session *session, const struct nopal_part *part,
+			 unsigned kind, const uint64_t *totals, unsigned count)
 {
 	uint32_t length = count * RTS_CTS_TOTAL_BYTES;
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, kind, length, &writer);
+	struct nopal_segment *segment = nopal_control_begin(session, part, kind, length, &writer);
 
 	if (!segment)
 		return false;
@@ -118,14 +113,12 @@ static bool rts_cts_send(struct nopal_session *session,
 
 /* ------------------------------------------------------------- the sender */
 
-static bool rts_cts_may_go(const struct rts_cts *self,
-			   const struct nopal_segment *segment)
+static bool rts_cts_may_go(const struct rts_cts *self, const struct nopal_segment *segment)
 {
 	return self->let_go + segment->body.length <= self->granted;
 }
 
-static void rts_cts_let_go(struct nopal_session *session,
-			   const struct nopal_part *part,
+static void rts_cts_let_go(struct nopal_session *session, const struct nopal_part *part,
 			   struct nopal_segment *segment)
 {
 	struct rts_cts *self = nopal_state(session, part);
@@ -134,8 +127,7 @@ static void rts_cts_let_go(struct nopal_session *session,
 	nopal_release(session, part, segment, NOPAL_SEND);
 }
 
-static void rts_cts_set_blocked(struct nopal_session *session,
-				const struct nopal_part *part)
+static void rts_cts_set_blocked(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rts_cts_parameters *set = nopal_parameters(part);
 	struct rts_cts *self = nopal_state(session, part);
@@ -147,13 +139,11 @@ static void rts_cts_set_blocked(struct nopal_session *session,
 	} else if (!nopal_timer_running(session, part, RTS_CTS_REPEAT)) {
 		self->left_then = self->left;
 		nopal_timer_start(session, part, RTS_CTS_REPEAT,
-				  session->now_ns +
-					  (set->repeat << self->backoff));
+				  session->now_ns + (set->repeat << self->backoff));
 	}
 }
 
-static void rts_cts_drain(struct nopal_session *session,
-			  const struct nopal_part *part)
+static void rts_cts_drain(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct rts_cts *self = nopal_state(session, part);
 	struct nopal_segment *segment;
@@ -182,8 +172,8 @@ static enum nopal_verdict rts_cts_on_to_net(struct nopal_session *session,
 		rts_cts_let_go(session, part, segment);
 		return NOPAL_CONTINUE;
 	}
-	/* What is urgent, too: it may have to wait there for what is before it
-	 * here, and would take the room of that. */
+	/* What is urgent, too: it may have to wait there for what is before it here, and would take
+	 * the room of that. */
 	if (nopal_queue_append(session, &self->waiting, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room to queue for the peer's grant");
@@ -203,8 +193,8 @@ static enum nopal_verdict rts_cts_on_send(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* What never left leaves its right to others.  Where unseen segments are needed,
- * what is done arrived or was given up; else nobody knows. */
+/* What never left leaves its right to others.  Where unseen segments are needed, what is done
+ * arrived or was given up; else nobody knows. */
 static enum nopal_verdict rts_cts_on_done(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_segment *segment)
@@ -223,23 +213,20 @@ static enum nopal_verdict rts_cts_on_done(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void rts_cts_ask(struct nopal_session *session,
-			const struct nopal_part *part, uint64_t wanted)
+static void rts_cts_ask(struct nopal_session *session, const struct nopal_part *part,
+			uint64_t wanted)
 {
 	struct rts_cts *self = nopal_state(session, part);
 	const uint64_t totals[] = { wanted, self->settled };
 
-	/* What is given up before it left is asked for no more; the peer may grant
-	 * it yet. */
-	if (rts_cts_send(session, part, RTS_CTS_REQUEST, totals, 2) &&
-	    wanted > self->asked)
+	/* What is given up before it left is asked for no more; the peer may grant it yet. */
+	if (rts_cts_send(session, part, RTS_CTS_REQUEST, totals, 2) && wanted > self->asked)
 		self->asked = wanted;
 }
 
-/* Half of what is asked for in advance is used up, and what to ask for is worth
- * a request: all of it was answered, or it grew by a part. */
-static void rts_cts_ask_if_needed(struct nopal_session *session,
-				  const struct nopal_part *part)
+/* Half of what is asked for in advance is used up, and what to ask for is worth a request: all of
+ * it was answered, or it grew by a part. */
+static void rts_cts_ask_if_needed(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rts_cts_parameters *set = nopal_parameters(part);
 	const struct rts_cts *self = nopal_state(session, part);
@@ -248,8 +235,7 @@ static void rts_cts_ask_if_needed(struct nopal_session *session,
 
 	if (self->granted >= self->wanted + ahead / 2 || wanted <= self->asked)
 		return;
-	if (self->asked <= self->granted ||
-	    wanted - self->asked >= ahead / RTS_CTS_ASK_PART)
+	if (self->asked <= self->granted || wanted - self->asked >= ahead / RTS_CTS_ASK_PART)
 		rts_cts_ask(session, part, wanted);
 }
 
@@ -261,8 +247,7 @@ static enum nopal_verdict rts_cts_on_grant(struct nopal_session *session,
 	struct rts_cts *self = nopal_state(session, part);
 	uint64_t total;
 
-	if (!rts_cts_read(segment, 1, &total) || total > self->asked ||
-	    total <= self->granted)
+	if (!rts_cts_read(segment, 1, &total) || total > self->asked || total <= self->granted)
 		return NOPAL_CONTINUE;
 	self->granted = total;
 	self->backoff = 0;
@@ -271,8 +256,7 @@ static enum nopal_verdict rts_cts_on_grant(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void rts_cts_when_repeat(struct nopal_session *session,
-				const struct nopal_part *part)
+static void rts_cts_when_repeat(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rts_cts_parameters *set = nopal_parameters(part);
 	struct rts_cts *self = nopal_state(session, part);
@@ -289,32 +273,26 @@ static void rts_cts_when_repeat(struct nopal_session *session,
 
 /* ----------------------------------------------------------- the receiver */
 
-static void rts_cts_give(struct nopal_session *session,
-			 const struct nopal_part *part)
+static void rts_cts_give(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rts_cts_parameters *set = nopal_parameters(part);
 	struct rts_cts *self = nopal_state(session, part);
-	uint64_t room =
-		self->arrived + self->written_off + (uint64_t)set->buffer;
+	uint64_t room = self->arrived + self->written_off + (uint64_t)set->buffer;
 
-	room = room > (uint64_t)self->held_bytes
-		       ? room - (uint64_t)self->held_bytes
-		       : 0;
+	room = room > (uint64_t)self->held_bytes ? room - (uint64_t)self->held_bytes : 0;
 	if (room > self->asked_here)
 		room = self->asked_here;
 	if (room > self->given)
 		self->given = room;
 }
 
-static bool rts_cts_is_news(const struct nopal_part *part,
-			    const struct rts_cts *self)
+static bool rts_cts_is_news(const struct nopal_part *part, const struct rts_cts *self)
 {
 	const struct rts_cts_parameters *set = nopal_parameters(part);
 	uint64_t step = (uint64_t)set->buffer / RTS_CTS_TELL_PART;
 
-	return self->answer ||
-	       (self->given > self->told && (self->given == self->asked_here ||
-					     self->given - self->told >= step));
+	return self->answer || (self->given > self->told && (self->given == self->asked_here ||
+							     self->given - self->told >= step));
 }
 
 static enum nopal_verdict rts_cts_on_turn_end(struct nopal_session *session,
@@ -338,8 +316,7 @@ static enum nopal_verdict rts_cts_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Answered once a turn, however many come.  More than was granted cannot have
- * left. */
+/* Answered once a turn, however many come.  More than was granted cannot have left. */
 static enum nopal_verdict rts_cts_on_request(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_segment *segment)
@@ -407,8 +384,7 @@ static enum nopal_verdict rts_cts_on_opened(struct nopal_session *session,
 }
 
 /* Nobody ever grants more at once. */
-static uint64_t rts_cts_message_limit(const void *parameters,
-				      uint32_t body_bytes)
+static uint64_t rts_cts_message_limit(const void *parameters, uint32_t body_bytes)
 {
 	const struct rts_cts_parameters *set = parameters;
 
@@ -416,8 +392,7 @@ static uint64_t rts_cts_message_limit(const void *parameters,
 	return (uint64_t)set->buffer;
 }
 
-static void rts_cts_rest(struct nopal_session *session,
-			 const struct nopal_part *part)
+static void rts_cts_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct rts_cts *self = nopal_state(session, part);
 
@@ -459,19 +434,14 @@ static const struct nopal_parameter rts_cts_table[] = {
 
 static const struct nopal_binding rts_cts_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, rts_cts_on_opened),
-	NOPAL_ON(SEGMENT_TO_NET, rts_cts_on_to_net,
-		 .before = "window_mechanism"),
+	NOPAL_ON(SEGMENT_TO_NET, rts_cts_on_to_net, .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, rts_cts_on_send),
 	NOPAL_ON(SEGMENT_DONE, rts_cts_on_done),
-	NOPAL_ON(SEGMENT_FROM_NET, rts_cts_on_request,
-		 .kinds = NOPAL_OWN_KIND + RTS_CTS_REQUEST),
-	NOPAL_ON(SEGMENT_FROM_NET, rts_cts_on_grant,
-		 .kinds = NOPAL_OWN_KIND + RTS_CTS_GRANT),
-	NOPAL_ON(SEGMENT_VERIFIED, rts_cts_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_FROM_NET, rts_cts_on_request, .kinds = NOPAL_OWN_KIND + RTS_CTS_REQUEST),
+	NOPAL_ON(SEGMENT_FROM_NET, rts_cts_on_grant, .kinds = NOPAL_OWN_KIND + RTS_CTS_GRANT),
+	NOPAL_ON(SEGMENT_VERIFIED, rts_cts_on_verified, .before = "message_segments"),
 	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, rts_cts_on_message,
-		 .before = "order|partial_order|jitter"),
+	NOPAL_ON(MSG_FROM_NET, rts_cts_on_message, .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_CONSUMED, rts_cts_on_consumed),
 	NOPAL_ON(TURN_END, rts_cts_on_turn_end, .before = "window_mechanism"),
 	{ 0 },
@@ -481,10 +451,8 @@ const struct nopal_microprotocol nopal_rts_cts = {
 	.abi = NOPAL_ABI,
 	.name = "rts_cts",
 	.family = "flow",
-	.summary = "the sender asks for the right to send, the receiver grants "
-		   "it",
-	.provides =
-		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.summary = "the sender asks for the right to send, the receiver grants it",
+	.provides = (const struct nopal_role[]){ { "flow_control", true }, { 0 } },
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct rts_cts_parameters),
 	.parameters = rts_cts_table,
@@ -492,33 +460,25 @@ const struct nopal_microprotocol nopal_rts_cts = {
 		(const struct nopal_attribute[]){
 			[RTS_CTS_CHARGE] = { .name = "flow_charge",
 					     .access = NOPAL_WRITE,
-					     .doc = "bytes of the buffer that "
-						    "the message takes" },
+					     .doc = "bytes of the buffer that the message takes" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[RTS_CTS_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-					      "segments that wait for the "
-					      "peer's grant" },
-			[RTS_CTS_UNMET] = { "reliability_unmet",
-					    NOPAL_READ_OPTIONAL, 0,
-					    "1: an unseen segment is still "
-					    "needed" },
+					      "segments that wait for the peer's grant" },
+			[RTS_CTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+					    "1: an unseen segment is still needed" },
 			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[RTS_CTS_REQUEST] = { "request", NOPAL_KIND_CONTROL,
-					      "asks for the right to send" },
-			[RTS_CTS_GRANT] = { "grant", NOPAL_KIND_CONTROL,
-					    "what may be sent" },
-			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "the peer's grant", NOPAL_SEND,
-						NOPAL_DATA, true },
+	.kinds = (const struct nopal_kind[]){ [RTS_CTS_REQUEST] = { "request", NOPAL_KIND_CONTROL,
+								    "asks for the right to send" },
+					      [RTS_CTS_GRANT] = { "grant", NOPAL_KIND_CONTROL,
+								  "what may be sent" },
+					      { 0 } },
+	.holds = (const struct nopal_hold[]){ { "the peer's grant", NOPAL_SEND, NOPAL_DATA, true },
 					      { 0 } },
 	.timers =
-		(const struct nopal_timer[]){
-			[RTS_CTS_REPEAT] = { "repeat", rts_cts_when_repeat },
-			{ 0 } },
+		(const struct nopal_timer[]){ [RTS_CTS_REPEAT] = { "repeat", rts_cts_when_repeat },
+					      { 0 } },
 	.bindings = rts_cts_bindings,
 	.state_size = sizeof(struct rts_cts),
 	.message_limit = rts_cts_message_limit,

@@ -2,28 +2,27 @@
 /*
  * windowed_flow -- the receiver says how far the sender may go.
  *
- * The grant is an edge: a segment may leave when its number is below it.  Both
- * sides begin with the edge `initial` segments beyond the first number; from
- * then on the receiver tells it.  With W = buffer / full segment, and H = what
- * the whole messages hold that arrived and were not consumed, in full segments,
+ * The grant is an edge: a segment may leave when its number is below it.  Both sides begin with the
+ * edge `initial` segments beyond the first number; from then on the receiver tells it.  With W =
+ * buffer / full segment, and H = what the whole messages hold that arrived and were not consumed,
+ * in full segments,
  *
  *   edge = progress + W - H, and it never retreats.
  *
- * Where unseen segments are still needed (reliability_unmet), progress counts
- * the segments that arrived, so that what is missing keeps its place in the
- * buffer; what the peer gave up counts as if it had come.  Where nobody sends
- * them again, progress is one past the highest number that arrived or that the
- * sender says it used (probe): what got lost takes no credit with it.  A message in
- * the making is not counted in H: only more segments can complete it; nor is, where
+ * Where unseen segments are still needed (reliability_unmet), progress counts the segments that
+ * arrived, so that what is missing keeps its place in the buffer; what the peer gave up counts as
+ * if it had come.  Where nobody sends them again, progress is one past the highest number that
+ * arrived or that the sender says it used (probe): what got lost takes no credit with it.  A
+ * message in the making is not counted in H: only more segments can complete it; nor is, where
  * automatic, one that waits for its order.  The session's budget bounds them.
  *
- * With `automatic` W is no larger than what is of use (right_size.h), and halves with
- * every second in which nothing left the buffer.  What was promised stays promised: the
- * edge stands still until a window that became smaller begins at it.
+ * With `automatic` W is no larger than what is of use (right_size.h), and halves with every second
+ * in which nothing left the buffer.  What was promised stays promised: the edge stands still until
+ * a window that became smaller begins at it.
  *
- * The edge is told when it moved by a quarter of the window (by half, where an automatic
- * one is larger than is of use), on every probe, and repeatedly while the sender may
- * still live on `initial`; with `piggyback` data carries it, too.
+ * The edge is told when it moved by a quarter of the window (by half, where an automatic one is
+ * larger than is of use), on every probe, and repeatedly while the sender may still live on
+ * `initial`; with `piggyback` data carries it, too.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), windowed.
  * Differs:   grants an edge, not an amount, so that a repeated or late grant
@@ -90,8 +89,7 @@ struct windowed_flow {
 
 /* ------------------------------------------------------------- the sender */
 
-static void windowed_flow_set_blocked(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void windowed_flow_set_blocked(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
@@ -102,12 +100,10 @@ static void windowed_flow_set_blocked(struct nopal_session *session,
 		nopal_timer_stop(session, part, WINDOWED_FLOW_PROBE_DUE);
 	else if (!nopal_timer_running(session, part, WINDOWED_FLOW_PROBE_DUE))
 		nopal_timer_start(session, part, WINDOWED_FLOW_PROBE_DUE,
-				  session->now_ns +
-					  (set->probe << flow->backoff));
+				  session->now_ns + (set->probe << flow->backoff));
 }
 
-static void windowed_flow_drain(struct nopal_session *session,
-				const struct nopal_part *part)
+static void windowed_flow_drain(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
 	struct nopal_segment *segment;
@@ -116,8 +112,7 @@ static void windowed_flow_drain(struct nopal_session *session,
 	       (segment = nopal_queue_first(session, &flow->waiting)) != NULL) {
 		bool held = nopal_holds(part, segment, NOPAL_SEND);
 
-		if (held && nopal_get(segment, part, WINDOWED_FLOW_NUMBER) >=
-				    flow->edge)
+		if (held && nopal_get(segment, part, WINDOWED_FLOW_NUMBER) >= flow->edge)
 			break;
 		nopal_queue_pop(&flow->waiting);
 		if (held)
@@ -148,13 +143,12 @@ static enum nopal_verdict windowed_flow_on_to_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_flow_take(struct nopal_session *session,
-			       const struct nopal_part *part, uint64_t edge)
+static void windowed_flow_take(struct nopal_session *session, const struct nopal_part *part,
+			       uint64_t edge)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
 
-	if (edge <= flow->edge ||
-	    edge > flow->next + WINDOWED_FLOW_MOST_SEGMENTS)
+	if (edge <= flow->edge || edge > flow->next + WINDOWED_FLOW_MOST_SEGMENTS)
 		return;
 	flow->edge = edge;
 	flow->backoff = 0;
@@ -183,11 +177,9 @@ static enum nopal_verdict windowed_flow_on_ridden(struct nopal_session *session,
 	const struct windowed_flow *flow = nopal_state(session, part);
 
 	if (set->piggyback)
-		windowed_flow_take(
-			session, part,
-			flow_number_expand(
-				nopal_get(segment, part, WINDOWED_FLOW_RIDES),
-				flow->edge));
+		windowed_flow_take(session, part,
+				   flow_number_expand(nopal_get(segment, part, WINDOWED_FLOW_RIDES),
+						      flow->edge));
 	return NOPAL_CONTINUE;
 }
 
@@ -196,8 +188,7 @@ static void windowed_flow_when_probe_due(struct nopal_session *session,
 					 const struct nopal_part *part)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
-	const struct nopal_segment *segment =
-		nopal_queue_first(session, &flow->waiting);
+	const struct nopal_segment *segment = nopal_queue_first(session, &flow->waiting);
 
 	if (segment) {
 		flow_number_say(session, part, WINDOWED_FLOW_PROBE,
@@ -210,36 +201,30 @@ static void windowed_flow_when_probe_due(struct nopal_session *session,
 
 /* ----------------------------------------------------------- the receiver */
 
-static uint64_t windowed_flow_segments(struct nopal_session *session,
-				       int64_t bytes)
+static uint64_t windowed_flow_segments(struct nopal_session *session, int64_t bytes)
 {
 	uint32_t full = nopal_body_most(session);
 
 	return ((uint64_t)bytes + full - 1) / full;
 }
 
-static uint64_t windowed_flow_first(struct nopal_session *session,
-				    const struct nopal_part *part)
+static uint64_t windowed_flow_first(struct nopal_session *session, const struct nopal_part *part)
 {
-	return (uint64_t)nopal_shared(session, part,
-				      WINDOWED_FLOW_INITIAL_PEER);
+	return (uint64_t)nopal_shared(session, part, WINDOWED_FLOW_INITIAL_PEER);
 }
 
-static void windowed_flow_rises(struct windowed_flow *flow, uint64_t number,
-				uint64_t first)
+static void windowed_flow_rises(struct windowed_flow *flow, uint64_t number, uint64_t first)
 {
 	if (number > first + flow->highest)
 		flow->highest = number - first;
 }
 
 /* How many came and left the buffer again. */
-static uint64_t windowed_flow_left(struct nopal_session *session,
-				   const struct nopal_part *part)
+static uint64_t windowed_flow_left(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t progress = nopal_shared(session, part, WINDOWED_FLOW_UNMET)
-				    ? flow->arrived
-				    : flow->highest;
+	uint64_t progress =
+		nopal_shared(session, part, WINDOWED_FLOW_UNMET) ? flow->arrived : flow->highest;
 	uint64_t held;
 
 	if (!flow->held_bytes)
@@ -249,8 +234,8 @@ static uint64_t windowed_flow_left(struct nopal_session *session,
 }
 
 /* What both sides begin with is granted already. */
-static uint64_t windowed_flow_size(struct nopal_session *session,
-				   const struct nopal_part *part, uint64_t left)
+static uint64_t windowed_flow_size(struct nopal_session *session, const struct nopal_part *part,
+				   uint64_t left)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
@@ -258,39 +243,34 @@ static uint64_t windowed_flow_size(struct nopal_session *session,
 	uint64_t window = windowed_flow_segments(session, set->buffer);
 
 	if (set->automatic)
-		window = nopal__right_size_window(
-			&flow->size, session->now_ns, left,
-			WINDOWED_FLOW_LEAST * initial, window);
+		window = nopal__right_size_window(&flow->size, session->now_ns, left,
+						  WINDOWED_FLOW_LEAST * initial, window);
 	return window > initial ? window : initial;
 }
 
 /* It never retreats. */
-static uint64_t windowed_flow_edge(const struct windowed_flow *flow,
-				   uint64_t left, uint64_t window)
+static uint64_t windowed_flow_edge(const struct windowed_flow *flow, uint64_t left, uint64_t window)
 {
 	return left + window > flow->told ? left + window : flow->told;
 }
 
-static void windowed_flow_told(struct nopal_session *session,
-			       const struct nopal_part *part, uint64_t edge)
+static void windowed_flow_told(struct nopal_session *session, const struct nopal_part *part,
+			       uint64_t edge)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
 
 	if (set->automatic)
-		nopal__right_size_told(&flow->size, session->now_ns, flow->told,
-				       edge);
+		nopal__right_size_told(&flow->size, session->now_ns, flow->told, edge);
 	flow->told = edge;
-	flow->due_arrived = flow->arrived +
-			    ((uint64_t)set->initial + WINDOWED_FLOW_TELL_PART -
-			     1) / WINDOWED_FLOW_TELL_PART;
+	flow->due_arrived = flow->arrived + ((uint64_t)set->initial + WINDOWED_FLOW_TELL_PART - 1) /
+						    WINDOWED_FLOW_TELL_PART;
 }
 
-/* What is not told yet is less than a step, and the rest of it has to leave first.  A
- * window that follows looks more often than it tells. */
-static void windowed_flow_wait(struct nopal_session *session,
-			       const struct nopal_part *part, uint64_t left,
-			       uint64_t window, uint64_t step)
+/* What is not told yet is less than a step, and the rest of it has to leave first.  A window that
+ * follows looks more often than it tells. */
+static void windowed_flow_wait(struct nopal_session *session, const struct nopal_part *part,
+			       uint64_t left, uint64_t window, uint64_t step)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
@@ -317,17 +297,15 @@ static enum nopal_verdict windowed_flow_on_send(struct nopal_session *session,
 	if (!set->piggyback || segment->departures != 1)
 		return NOPAL_CONTINUE;
 	left = windowed_flow_left(session, part);
-	windowed_flow_told(
-		session, part,
-		windowed_flow_edge(flow, left,
-				   windowed_flow_size(session, part, left)));
+	windowed_flow_told(session, part,
+			   windowed_flow_edge(flow, left, windowed_flow_size(session, part, left)));
 	nopal_set(segment, part, WINDOWED_FLOW_RIDES,
 		  (uint32_t)(windowed_flow_first(session, part) + flow->told));
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_flow_look(struct nopal_session *session,
-			       const struct nopal_part *part, uint64_t left)
+static void windowed_flow_look(struct nopal_session *session, const struct nopal_part *part,
+			       uint64_t left)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
@@ -337,8 +315,7 @@ static void windowed_flow_look(struct nopal_session *session,
 				       : window / WINDOWED_FLOW_TELL_PART;
 
 	if (flow->asked || edge - flow->told >= step ||
-	    (flow->highest <= (uint64_t)set->initial &&
-	     flow->arrived >= flow->due_arrived)) {
+	    (flow->highest <= (uint64_t)set->initial && flow->arrived >= flow->due_arrived)) {
 		flow->asked = false;
 		windowed_flow_told(session, part, edge);
 		flow_number_say(session, part, WINDOWED_FLOW_WINDOW,
@@ -347,10 +324,9 @@ static void windowed_flow_look(struct nopal_session *session,
 	windowed_flow_wait(session, part, left, window, step);
 }
 
-static enum nopal_verdict
-windowed_flow_on_turn_end(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_session *subject)
+static enum nopal_verdict windowed_flow_on_turn_end(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_session *subject)
 {
 	const struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t left = windowed_flow_left(session, part);
@@ -362,8 +338,8 @@ windowed_flow_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Answered once a turn, however many come.  The sender cannot have used numbers
- * that were not granted. */
+/* Answered once a turn, however many come.  The sender cannot have used numbers that were not
+ * granted. */
 static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
 						 const struct nopal_part *part,
 						 struct nopal_segment *segment)
@@ -372,8 +348,7 @@ static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
 	uint64_t first = windowed_flow_first(session, part);
 	uint64_t next;
 
-	if (!flow_number_read(segment, first + flow->told, &next) ||
-	    next > first + flow->told)
+	if (!flow_number_read(segment, first + flow->told, &next) || next > first + flow->told)
 		return NOPAL_CONTINUE;
 	flow->asked = true;
 	flow->due = 0;
@@ -381,10 +356,9 @@ static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-windowed_flow_on_verified(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict windowed_flow_on_verified(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, WINDOWED_FLOW_NUMBER);
@@ -398,26 +372,23 @@ windowed_flow_on_verified(struct nopal_session *session,
 }
 
 /* The sender may be waiting for just this. */
-static enum nopal_verdict
-windowed_flow_on_gave_up(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_forward *forward)
+static enum nopal_verdict windowed_flow_on_gave_up(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_forward *forward)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
 
 	flow->arrived += forward->skipped;
-	windowed_flow_rises(flow, forward->segment,
-			    windowed_flow_first(session, part));
+	windowed_flow_rises(flow, forward->segment, windowed_flow_first(session, part));
 	flow->asked = true;
 	flow->due = 0;
 	return NOPAL_CONTINUE;
 }
 
 /* Twice: where automatic, what waits for its order counts as late as that. */
-static enum nopal_verdict
-windowed_flow_on_message(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_message *message)
+static enum nopal_verdict windowed_flow_on_message(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_message *message)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
@@ -427,15 +398,13 @@ windowed_flow_on_message(struct nopal_session *session,
 	if (counts)
 		flow->held_bytes += (int64_t)message->length;
 	if (counts || !again)
-		nopal_set(message, part, WINDOWED_FLOW_CHARGE,
-			  1 + (counts ? message->length : 0));
+		nopal_set(message, part, WINDOWED_FLOW_CHARGE, 1 + (counts ? message->length : 0));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-windowed_flow_on_consumed(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_message *message)
+static enum nopal_verdict windowed_flow_on_consumed(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_message *message)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t charge = nopal_get(message, part, WINDOWED_FLOW_CHARGE);
@@ -453,8 +422,7 @@ static enum nopal_verdict windowed_flow_on_opened(struct nopal_session *session,
 	struct windowed_flow *flow = nopal_state(session, part);
 
 	(void)subject;
-	flow->next = (uint64_t)nopal_shared(session, part,
-					    WINDOWED_FLOW_INITIAL_LOCAL);
+	flow->next = (uint64_t)nopal_shared(session, part, WINDOWED_FLOW_INITIAL_LOCAL);
 	flow->edge = flow->next + (uint64_t)set->initial;
 	flow->told = (uint64_t)set->initial;
 	windowed_flow_told(session, part, flow->told);
@@ -462,8 +430,7 @@ static enum nopal_verdict windowed_flow_on_opened(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_flow_rest(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void windowed_flow_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct windowed_flow *self = nopal_state(session, part);
 
@@ -514,8 +481,7 @@ static const struct nopal_attribute windowed_flow_attributes[] = {
 				   .doc = "what the edge is about" },
 	[WINDOWED_FLOW_CHARGE] = { .name = "flow_charge",
 				   .access = NOPAL_WRITE,
-				   .doc = "1, and what it takes of the "
-					  "buffer" },
+				   .doc = "1, and what it takes of the buffer" },
 	[WINDOWED_FLOW_RIDES] = { .name = "flow_edge",
 				  .access = NOPAL_WRITE,
 				  .wire_bytes = FLOW_NUMBER_BYTES,
@@ -528,8 +494,8 @@ static const struct nopal_attribute windowed_flow_attributes[] = {
 static const struct nopal_shared windowed_flow_shared[] = {
 	[WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
 				    "segments that wait for the peer" },
-	[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL,
-					  1, "our first number" },
+	[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+					  "our first number" },
 	[WINDOWED_FLOW_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
 					 "the peer's first number" },
 	[WINDOWED_FLOW_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
@@ -539,32 +505,26 @@ static const struct nopal_shared windowed_flow_shared[] = {
 
 static const struct nopal_kind windowed_flow_kinds[] = {
 	[WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL, "the edge" },
-	[WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL,
-				  "a blocked sender asks for it" },
+	[WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL, "a blocked sender asks for it" },
 	{ 0 },
 };
 
 static const struct nopal_binding windowed_flow_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, windowed_flow_on_opened),
-	NOPAL_ON(SEGMENT_TO_NET, windowed_flow_on_to_net,
-		 .before = "window_mechanism"),
+	NOPAL_ON(SEGMENT_TO_NET, windowed_flow_on_to_net, .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, windowed_flow_on_send, .before = "redundancy"),
-	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_ridden,
-		 .before = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_ridden, .before = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_window,
 		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_WINDOW),
 	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_probe,
 		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_PROBE),
-	NOPAL_ON(SEGMENT_VERIFIED, windowed_flow_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_VERIFIED, windowed_flow_on_verified, .before = "message_segments"),
 	NOPAL_ON(PEER_GAVE_UP, windowed_flow_on_gave_up),
 	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message,
-		 .before = "order|partial_order|jitter"),
+	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message, .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_TO_USER, windowed_flow_on_message),
 	NOPAL_ON(MSG_CONSUMED, windowed_flow_on_consumed),
-	NOPAL_ON(TURN_END, windowed_flow_on_turn_end,
-		 .before = "window_mechanism"),
+	NOPAL_ON(TURN_END, windowed_flow_on_turn_end, .before = "window_mechanism"),
 	{ 0 },
 };
 
@@ -573,26 +533,22 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 	.name = "windowed_flow",
 	.family = "flow",
 	.summary = "the receiver says how far the sender may go",
-	.provides =
-		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "flow_control", true }, { 0 } },
 	.standard = "flow_control",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "segment_numbers", "grants are segment numbers" },
-			{ 0 } },
+			{ "segment_numbers", "grants are segment numbers" }, { 0 } },
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct windowed_flow_parameters),
 	.parameters = windowed_flow_table,
 	.attributes = windowed_flow_attributes,
 	.shared = windowed_flow_shared,
 	.kinds = windowed_flow_kinds,
-	.holds = (const struct nopal_hold[]){ { "the peer's window", NOPAL_SEND,
-						NOPAL_DATA, true },
+	.holds = (const struct nopal_hold[]){ { "the peer's window", NOPAL_SEND, NOPAL_DATA, true },
 					      { 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[WINDOWED_FLOW_PROBE_DUE] = { "probe",
-						      windowed_flow_when_probe_due },
+			[WINDOWED_FLOW_PROBE_DUE] = { "probe", windowed_flow_when_probe_due },
 			{ 0 } },
 	.bindings = windowed_flow_bindings,
 	.state_size = sizeof(struct windowed_flow),

@@ -2,11 +2,10 @@
 /*
  * xon_xoff -- the receiver tells the sender to suspend and to resume.
  *
- * With H the bytes of whole messages that arrived and were not consumed (those
- * that wait for their place in an order, unread and kept ones), the receiver
- * says xoff when H exceeds `high`, and xon when it is down to `low`.  A message
- * in the making is not counted: only more segments can complete it.  Suspended
- * are first departures; what is sent again was counted on already.
+ * With H the bytes of whole messages that arrived and were not consumed (those that wait for their
+ * place in an order, unread and kept ones), the receiver says xoff when H exceeds `high`, and xon
+ * when it is down to `low`.  A message in the making is not counted: only more segments can
+ * complete it.  Suspended are first departures; what is sent again was counted on already.
  *
  *   sender                                     receiver
  *     ------------- data ------------------->  H > high
@@ -18,14 +17,13 @@
  *     ------- probe 1 ---------------------->  (what is obeyed, and is it so)
  *     <---------- xon 2 ---------------------
  *
- * Orders are numbered, and only a newer one is obeyed: a late one does nothing.
- * An xoff is repeated for every quarter of high - low that comes nevertheless,
- * and a suspended sender with something to send probes; a receiver that is
- * behind the number in a probe goes on from there.
+ * Orders are numbered, and only a newer one is obeyed: a late one does nothing. An xoff is repeated
+ * for every quarter of high - low that comes nevertheless, and a suspended sender with something to
+ * send probes; a receiver that is behind the number in a probe goes on from there.
  *
- * Beyond `high` there come at most: what is on its way for one round trip, for
- * each xoff that is lost a quarter of high - low, and `ahead`, which other gates
- * of the sender may hold when it obeys.
+ * Beyond `high` there come at most: what is on its way for one round trip, for each xoff that is
+ * lost a quarter of high - low, and `ahead`, which other gates of the sender may hold when it
+ * obeys.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), XON/XOFF.
  * Differs:   orders have numbers, xoff is repeated and the sender probes, so
@@ -85,20 +83,17 @@ static bool xon_xoff_newer(uint32_t number, uint32_t than)
 /* ------------------------------------------------------------- the sender */
 
 /* Is there room among what was let go and has not left?  One always may. */
-static bool xon_xoff_may_go(struct nopal_session *session,
-			    const struct nopal_part *part,
+static bool xon_xoff_may_go(struct nopal_session *session, const struct nopal_part *part,
 			    const struct nopal_segment *segment)
 {
 	const struct xon_xoff_parameters *set = nopal_parameters(part);
 	const struct xon_xoff *self = nopal_state(session, part);
 
 	return !self->suspended &&
-	       (self->ahead_bytes <= 0 ||
-		self->ahead_bytes + segment->body.length <= set->ahead);
+	       (self->ahead_bytes <= 0 || self->ahead_bytes + segment->body.length <= set->ahead);
 }
 
-static void xon_xoff_let_go(struct nopal_session *session,
-			    const struct nopal_part *part,
+static void xon_xoff_let_go(struct nopal_session *session, const struct nopal_part *part,
 			    struct nopal_segment *segment)
 {
 	struct xon_xoff *self = nopal_state(session, part);
@@ -108,25 +103,21 @@ static void xon_xoff_let_go(struct nopal_session *session,
 	nopal_release(session, part, segment, NOPAL_SEND);
 }
 
-static void xon_xoff_set_blocked(struct nopal_session *session,
-				 const struct nopal_part *part)
+static void xon_xoff_set_blocked(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct xon_xoff_parameters *set = nopal_parameters(part);
 	struct xon_xoff *self = nopal_state(session, part);
 	bool blocked = self->suspended && self->waiting.count > 0;
 
-	nopal_share(session, part, XON_XOFF_BLOCKED,
-		    blocked ? self->waiting.count : 0);
+	nopal_share(session, part, XON_XOFF_BLOCKED, blocked ? self->waiting.count : 0);
 	if (!blocked)
 		nopal_timer_stop(session, part, XON_XOFF_PROBE_DUE);
 	else if (!nopal_timer_running(session, part, XON_XOFF_PROBE_DUE))
 		nopal_timer_start(session, part, XON_XOFF_PROBE_DUE,
-				  session->now_ns +
-					  (set->probe << self->backoff));
+				  session->now_ns + (set->probe << self->backoff));
 }
 
-static void xon_xoff_drain(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void xon_xoff_drain(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct xon_xoff *self = nopal_state(session, part);
 	struct nopal_segment *segment;
@@ -155,15 +146,14 @@ static enum nopal_verdict xon_xoff_on_to_net(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	}
 	if (nopal_queue_push(session, &self->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to queue for the peer's xon");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to queue for the peer's xon");
 	else
 		xon_xoff_set_blocked(session, part);
 	return NOPAL_CONTINUE;
 }
 
-/* Left, or died before.  More is let go in a turn of its own: what waits for a
- * window goes at the end of a turn, and this may be it. */
+/* Left, or died before.  More is let go in a turn of its own: what waits for a window goes at the
+ * end of a turn, and this may be it. */
 static enum nopal_verdict xon_xoff_on_gone(struct nopal_session *session,
 					   const struct nopal_part *part,
 					   struct nopal_segment *segment)
@@ -173,23 +163,19 @@ static enum nopal_verdict xon_xoff_on_gone(struct nopal_session *session,
 
 	self->ahead_bytes -= (int64_t)nopal_get(segment, part, XON_XOFF_LET_GO);
 	nopal_set(segment, part, XON_XOFF_LET_GO, 0);
-	if (self->waiting.count && !self->suspended &&
-	    self->ahead_bytes <= set->ahead / 2 &&
+	if (self->waiting.count && !self->suspended && self->ahead_bytes <= set->ahead / 2 &&
 	    !nopal_timer_running(session, part, XON_XOFF_MORE))
-		nopal_timer_start(session, part, XON_XOFF_MORE,
-				  session->now_ns);
+		nopal_timer_start(session, part, XON_XOFF_MORE, session->now_ns);
 	return NOPAL_CONTINUE;
 }
 
-static void xon_xoff_obey(struct nopal_session *session,
-			  const struct nopal_part *part,
+static void xon_xoff_obey(struct nopal_session *session, const struct nopal_part *part,
 			  const struct nopal_segment *segment, bool suspended)
 {
 	struct xon_xoff *self = nopal_state(session, part);
 	uint32_t number;
 
-	if (!flow_number_low(segment, &number) ||
-	    !xon_xoff_newer(number, self->obeyed))
+	if (!flow_number_low(segment, &number) || !xon_xoff_newer(number, self->obeyed))
 		return;
 	self->obeyed = number;
 	self->suspended = suspended;
@@ -214,8 +200,7 @@ static enum nopal_verdict xon_xoff_on_xon(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void xon_xoff_when_probe_due(struct nopal_session *session,
-				    const struct nopal_part *part)
+static void xon_xoff_when_probe_due(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct xon_xoff *self = nopal_state(session, part);
 
@@ -278,21 +263,18 @@ static enum nopal_verdict xon_xoff_on_consumed(struct nopal_session *session,
 }
 
 /* Is there a new order to give, or the old one to repeat? */
-static void xon_xoff_judge(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void xon_xoff_judge(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct xon_xoff_parameters *set = nopal_parameters(part);
 	struct xon_xoff *self = nopal_state(session, part);
-	bool change = self->off ? self->held_bytes <= set->low
-				: self->held_bytes > set->high;
+	bool change = self->off ? self->held_bytes <= set->low : self->held_bytes > set->high;
 
 	if (change) {
 		self->off = !self->off;
 		self->order++;
 		self->say = true;
 	}
-	if (self->off &&
-	    self->arrived_bytes >= (set->high - set->low) / XON_XOFF_AGAIN_PART)
+	if (self->off && self->arrived_bytes >= (set->high - set->low) / XON_XOFF_AGAIN_PART)
 		self->say = true;
 }
 
@@ -309,31 +291,26 @@ static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	xon_xoff_judge(session, part);
 	if (self->say &&
-	    flow_number_say(session, part,
-			    self->off ? XON_XOFF_XOFF : XON_XOFF_XON,
-			    self->order)) {
+	    flow_number_say(session, part, self->off ? XON_XOFF_XOFF : XON_XOFF_XON, self->order)) {
 		self->say = false;
 		self->arrived_bytes = 0;
 	}
 	return NOPAL_CONTINUE;
 }
 
-static void xon_xoff_rest(struct nopal_session *session,
-			  const struct nopal_part *part)
+static void xon_xoff_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct xon_xoff *self = nopal_state(session, part);
 
 	nopal_queue_rest(session, &self->waiting);
 }
 
-static void xon_xoff_validate(const void *parameters,
-			      struct nopal_problems *problems)
+static void xon_xoff_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct xon_xoff_parameters *set = parameters;
 
 	if (set->low >= set->high)
-		nopal_problem(problems, "low",
-			      "the peer would go on before it had to stop",
+		nopal_problem(problems, "low", "the peer would go on before it had to stop",
 			      "make low less than high");
 }
 
@@ -370,21 +347,15 @@ static const struct nopal_parameter xon_xoff_table[] = {
 };
 
 static const struct nopal_binding xon_xoff_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, xon_xoff_on_to_net,
-		 .before = "window_mechanism"),
+	NOPAL_ON(SEGMENT_TO_NET, xon_xoff_on_to_net, .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, xon_xoff_on_gone),
 	NOPAL_ON(SEGMENT_DONE, xon_xoff_on_gone),
-	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_xoff,
-		 .kinds = NOPAL_OWN_KIND + XON_XOFF_XOFF),
-	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_xon,
-		 .kinds = NOPAL_OWN_KIND + XON_XOFF_XON),
-	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_probe,
-		 .kinds = NOPAL_OWN_KIND + XON_XOFF_PROBE),
-	NOPAL_ON(SEGMENT_VERIFIED, xon_xoff_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_xoff, .kinds = NOPAL_OWN_KIND + XON_XOFF_XOFF),
+	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_xon, .kinds = NOPAL_OWN_KIND + XON_XOFF_XON),
+	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_probe, .kinds = NOPAL_OWN_KIND + XON_XOFF_PROBE),
+	NOPAL_ON(SEGMENT_VERIFIED, xon_xoff_on_verified, .before = "message_segments"),
 	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, xon_xoff_on_message,
-		 .before = "order|partial_order|jitter"),
+	NOPAL_ON(MSG_FROM_NET, xon_xoff_on_message, .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_CONSUMED, xon_xoff_on_consumed),
 	NOPAL_ON(TURN_END, xon_xoff_on_turn_end, .before = "window_mechanism"),
 	{ 0 },
@@ -395,8 +366,7 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 	.name = "xon_xoff",
 	.family = "flow",
 	.summary = "the receiver tells the sender to suspend and to resume",
-	.provides =
-		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "flow_control", true }, { 0 } },
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct xon_xoff_parameters),
 	.parameters = xon_xoff_table,
@@ -405,37 +375,30 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 		(const struct nopal_attribute[]){
 			[XON_XOFF_CHARGE] = { .name = "flow_charge",
 					      .access = NOPAL_WRITE,
-					      .doc = "bytes that the message "
-						     "holds" },
+					      .doc = "bytes that the message holds" },
 			[XON_XOFF_LET_GO] = { .name = "flow_let_go",
 					      .access = NOPAL_WRITE,
-					      .doc = "bytes that flow control "
-						     "let go and that have not "
-						     "left" },
+					      .doc = "bytes that flow control let go and that "
+						     "have not left" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[XON_XOFF_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-					       "segments that wait for the "
-					       "peer's xon" },
+					       "segments that wait for the peer's xon" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
-			[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL,
-					    "stop first departures" },
+			[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL, "stop first departures" },
 			[XON_XOFF_XON] = { "xon", NOPAL_KIND_CONTROL, "go on" },
 			[XON_XOFF_PROBE] = { "probe", NOPAL_KIND_CONTROL,
 					     "a suspended sender asks" },
 			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "the peer's xon", NOPAL_SEND,
-						NOPAL_DATA, true },
+	.holds = (const struct nopal_hold[]){ { "the peer's xon", NOPAL_SEND, NOPAL_DATA, true },
 					      { 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[XON_XOFF_PROBE_DUE] = { "probe",
-						 xon_xoff_when_probe_due },
-			[XON_XOFF_MORE] = { "more", xon_xoff_drain },
-			{ 0 } },
+	.timers = (const struct nopal_timer[]){ [XON_XOFF_PROBE_DUE] = { "probe",
+									 xon_xoff_when_probe_due },
+						[XON_XOFF_MORE] = { "more", xon_xoff_drain },
+						{ 0 } },
 	.bindings = xon_xoff_bindings,
 	.state_size = sizeof(struct xon_xoff),
 	.rest = xon_xoff_rest,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header_compression -- what the peer can tell from earlier headers does not
- * travel.
+ * header_compression -- what the peer can tell from earlier headers does not travel.
  *
- * A context says of each field how it follows: it is constant; it moves with the
- * anchor (the first serial field: the packet number, or what stands for it); it is
- * near that, and its low byte travels; or it is spelled out.  A header has one of
- * four forms, in the upper 2 bits of its first byte; the lower 6 are the context.
+ * A context says of each field how it follows: it is constant; it moves with the anchor (the first
+ * serial field: the packet number, or what stands for it); it is near that, and its low byte
+ * travels; or it is spelled out.  A header has one of four forms, in the upper 2 bits of its first
+ * byte; the lower 6 are the context.
  *
  *   0 plain    all fields
  *   1 defines  masks of the fields that move, that are spelled (both: near), and
@@ -16,16 +15,15 @@
  *   3 strayed  the same, behind the anchor a mask of fields that are not as
  *              foretold; they are spelled out
  *
- * Each definition has its context's state at its own anchor, so any of them will
- * do, and what was lost, late, or came twice does no harm.  The sender relies on a
- * context when an ack names the packet number of a departure that defined it: that
- * its segment is not needed any more, or that the peer has it, says less, as others
- * may have replaced it, and redundancy may have made it.  Where nobody tells what
- * arrived, it does when `repeat` have left.  What leaves again defines, and so does
- * one of four, then one of eight, up to one of `refresh`: a peer that lost its
- * contexts, or all that began them, learns them.  Where fields keep straying a new
- * context begins, in which those are near, or spelled; the one before serves until
- * it is known.  An unknown context is a malformed datagram.
+ * Each definition has its context's state at its own anchor, so any of them will do, and what was
+ * lost, late, or came twice does no harm.  The sender relies on a context when an ack names the
+ * packet number of a departure that defined it: that its segment is not needed any more, or that
+ * the peer has it, says less, as others may have replaced it, and redundancy may have made it.
+ * Where nobody tells what arrived, it does when `repeat` have left.  What leaves again defines, and
+ * so does one of four, then one of eight, up to one of `refresh`: a peer that lost its contexts, or
+ * all that began them, learns them.  Where fields keep straying a new context begins, in which
+ * those are near, or spelled; the one before serves until it is known.  An unknown context is a
+ * malformed datagram.
  *
  * Paper:     none: in the manner of RFC 5795 (ROHC), with contexts of its own.
  * Differs:   no modes, no feedback of its own, no table of headers known before.
@@ -51,9 +49,8 @@ enum { HEADER_COMPRESSION_DEFINED };			    /* attributes */
 enum { HEADER_COMPRESSION_TOLD, HEADER_COMPRESSION_BLOCK }; /* shared */
 enum {
 	HEADER_COMPRESSION_STRAY_COST = 4, /* what a stray adds to the debt */
-	HEADER_COMPRESSION_DEBT = 24, /* beyond it, a context is given up */
-	HEADER_COMPRESSION_SHARE =
-		4, /* one of so many defines the next context */
+	HEADER_COMPRESSION_DEBT = 24,	   /* beyond it, a context is given up */
+	HEADER_COMPRESSION_SHARE = 4,	   /* one of so many defines the next context */
 };
 
 struct header_compression_parameters {
@@ -106,14 +103,12 @@ static void header_compression_review(struct header_compression *self,
 				      const struct header_fields *all,
 				      const struct nopal_segment *segment)
 {
-	const struct header_context *newest =
-		self->next.live ? &self->next : &self->known;
+	const struct header_context *newest = self->next.live ? &self->next : &self->known;
 	uint8_t strays;
 
 	if (nopal__header_away(all, &self->known, segment) >= HEADER_REACH)
 		self->known.live = false;
-	if (!newest->live ||
-	    nopal__header_away(all, newest, segment) >= HEADER_RENEW) {
+	if (!newest->live || nopal__header_away(all, newest, segment) >= HEADER_RENEW) {
 		self->fickle = 0;
 		header_compression_begin(self, all, segment);
 		return;
@@ -140,32 +135,26 @@ static void header_compression_promote(struct header_compression *self)
 }
 
 /* Notes that the segment has defined the next context. */
-static void header_compression_tell(struct nopal_session *session,
-				    const struct nopal_part *part,
+static void header_compression_tell(struct nopal_session *session, const struct nopal_part *part,
 				    const struct nopal_segment *segment)
 {
-	const struct header_compression_parameters *set =
-		nopal_parameters(part);
+	const struct header_compression_parameters *set = nopal_parameters(part);
 	struct header_compression *self = nopal_state(session, part);
-	struct nopal_segment *own =
-		nopal_segment_find(session, segment->handle);
+	struct nopal_segment *own = nopal_segment_find(session, segment->handle);
 
 	if (own)
-		nopal_set(own, part, HEADER_COMPRESSION_DEFINED,
-			  segment->packet_number + 1);
+		nopal_set(own, part, HEADER_COMPRESSION_DEFINED, segment->packet_number + 1);
 	self->told++;
-	if (self->told >= set->repeat &&
-	    !nopal_shared(session, part, HEADER_COMPRESSION_TOLD))
+	if (self->told >= set->repeat && !nopal_shared(session, part, HEADER_COMPRESSION_TOLD))
 		header_compression_promote(self);
 }
 
-/* After how many departures `next` is defined again: after 4, 4, and 3.  Where acks
- * name each second departure, or each fifth, they name a definition in time, as 11
- * has no divisor in common with such numbers. */
+/* After how many departures `next` is defined again: after 4, 4, and 3.  Where acks name each
+ * second departure, or each fifth, they name a definition in time, as 11 has no divisor in common
+ * with such numbers. */
 static uint32_t header_compression_share(const struct header_compression *self)
 {
-	return self->told % 3 == 2 ? HEADER_COMPRESSION_SHARE - 1
-				   : HEADER_COMPRESSION_SHARE;
+	return self->told % 3 == 2 ? HEADER_COMPRESSION_SHARE - 1 : HEADER_COMPRESSION_SHARE;
 }
 
 static bool header_compression_may_define(struct nopal_session *session,
@@ -173,20 +162,16 @@ static bool header_compression_may_define(struct nopal_session *session,
 					  const struct nopal_segment *segment)
 {
 	struct header_compression *self = nopal_state(session, part);
-	uint32_t often =
-		self->next.live ? header_compression_share(self) : self->often;
+	uint32_t often = self->next.live ? header_compression_share(self) : self->often;
 
-	return !self->known.live || segment->departures > 1 ||
-	       ++self->since >= often;
+	return !self->known.live || segment->departures > 1 || ++self->since >= often;
 }
 
-static void header_compression_pack(struct nopal_session *session,
-				    const struct nopal_part *part,
+static void header_compression_pack(struct nopal_session *session, const struct nopal_part *part,
 				    const struct nopal_segment *segment,
 				    struct nopal_writer *writer)
 {
-	const struct header_compression_parameters *set =
-		nopal_parameters(part);
+	const struct header_compression_parameters *set = nopal_parameters(part);
 	struct header_compression *self = nopal_state(session, part);
 	struct header_fields all = nopal__header_fields(session);
 	const struct header_context *newest;
@@ -209,41 +194,33 @@ static void header_compression_pack(struct nopal_session *session,
 }
 
 /* Did this departure define the next context? */
-static bool header_compression_defined(struct nopal_session *session,
-				       const struct nopal_part *part,
+static bool header_compression_defined(struct nopal_session *session, const struct nopal_part *part,
 				       uint64_t packet_number)
 {
 	const struct header_compression *self = nopal_state(session, part);
-	const struct nopal_departure *departure =
-		nopal_departure_find(session, packet_number);
+	const struct nopal_departure *departure = nopal_departure_find(session, packet_number);
 	const struct nopal_segment *segment = NULL;
 
 	if (packet_number >= self->began && departure)
 		segment = nopal_segment_find(session, departure->segment);
-	return segment &&
-	       nopal_get(segment, part, HEADER_COMPRESSION_DEFINED) ==
-		       packet_number + 1;
+	return segment && nopal_get(segment, part, HEADER_COMPRESSION_DEFINED) == packet_number + 1;
 }
 
 /* What redundancy made did not bring the definition that its departure had. */
-static enum nopal_verdict
-header_compression_on_ack(struct nopal_session *session,
-			  const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict header_compression_on_ack(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_ack *ack)
 {
 	struct header_compression *self = nopal_state(session, part);
-	bool surely = !ack->inferred ||
-		      !nopal_shared(session, part, HEADER_COMPRESSION_BLOCK);
+	bool surely = !ack->inferred || !nopal_shared(session, part, HEADER_COMPRESSION_BLOCK);
 
-	if (self->next.live && surely &&
-	    header_compression_defined(session, part, ack->largest))
+	if (self->next.live && surely && header_compression_defined(session, part, ack->largest))
 		header_compression_promote(self);
 	return NOPAL_CONTINUE;
 }
 
-static bool header_compression_unpack(struct nopal_session *session,
-				      const struct nopal_part *part,
-				      struct nopal_segment *segment,
-				      struct nopal_reader *reader)
+static bool header_compression_unpack(struct nopal_session *session, const struct nopal_part *part,
+				      struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	struct header_compression *self = nopal_state(session, part);
 
@@ -257,8 +234,7 @@ static const struct nopal_parameter header_compression_table[] = {
 	  .initial = "8",
 	  .least = "1",
 	  .most = "255",
-	  .doc = "definitions after which a context is relied on "
-		 "where nobody tells what arrived" },
+	  .doc = "definitions after which a context is relied on where nobody tells what arrived" },
 	{ .name = "refresh",
 	  .unit = NOPAL_COUNT,
 	  .offset = offsetof(struct header_compression_parameters, refresh),
@@ -272,8 +248,7 @@ static const struct nopal_parameter header_compression_table[] = {
 static const struct nopal_attribute header_compression_attributes[] = {
 	[HEADER_COMPRESSION_DEFINED] = { .name = "defining_departure",
 					 .access = NOPAL_WRITE,
-					 .doc = "packet number of its last "
-						"departure that began a "
+					 .doc = "packet number of its last departure that began a "
 						"context, and 1" },
 	{ 0 },
 };
@@ -290,26 +265,19 @@ const struct nopal_microprotocol nopal_header_compression = {
 	.abi = NOPAL_ABI,
 	.name = "header_compression",
 	.family = "format",
-	.summary =
-		"what the peer can tell from earlier headers does not travel",
-	.provides =
-		(const struct nopal_role[]){ { "data_format", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "it writes headers of datagrams" },
-			{ 0 } },
+	.summary = "what the peer can tell from earlier headers does not travel",
+	.provides = (const struct nopal_role[]){ { "data_format", true }, { 0 } },
+	.needs = (const struct nopal_relation[]){ { "network", "it writes headers of datagrams" },
+						  { 0 } },
 	.parameters_size = sizeof(struct header_compression_parameters),
 	.parameters = header_compression_table,
 	.attributes = header_compression_attributes,
 	.shared = header_compression_shared,
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(ACK_FROM_NET, header_compression_on_ack),
-			{ 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(ACK_FROM_NET, header_compression_on_ack),
+						{ 0 } },
 	.state_size = sizeof(struct header_compression),
-	.format =
-		&(const struct nopal_format){
-			.bytes = HEADER_HEAD + HEADER_BEHIND,
-			.pack = header_compression_pack,
-			.unpack = header_compression_unpack },
+	.format = &(const struct nopal_format){ .bytes = HEADER_HEAD + HEADER_BEHIND,
+						.pack = header_compression_pack,
+						.unpack = header_compression_unpack },
 };

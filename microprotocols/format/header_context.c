@@ -8,8 +8,7 @@ struct header_fields nopal__header_fields(const struct nopal_session *session)
 
 	all.field = nopal_data_fields(session, &all.count);
 	while (all.anchor < all.count &&
-	       (!all.field[all.anchor].serial ||
-		all.field[all.anchor].bytes < HEADER_ANCHOR_BYTES))
+	       (!all.field[all.anchor].serial || all.field[all.anchor].bytes < HEADER_ANCHOR_BYTES))
 		all.anchor++;
 	all.foretold = all.count < HEADER_FIELDS ? all.count : HEADER_FIELDS;
 	all.mask = (uint8_t)((1u << all.foretold) - 1);
@@ -20,31 +19,25 @@ struct header_fields nopal__header_fields(const struct nopal_session *session)
 
 uint64_t nopal__header_low(uint64_t value, unsigned bytes)
 {
-	return bytes < sizeof(value)
-		       ? value & ((UINT64_C(1) << (bytes * HEADER_BYTE_BITS)) -
-				  1)
-		       : value;
+	return bytes < sizeof(value) ? value & ((UINT64_C(1) << (bytes * HEADER_BYTE_BITS)) - 1)
+				     : value;
 }
 
-uint64_t nopal__header_value(const struct header_fields *all,
-			     const struct nopal_segment *segment,
+uint64_t nopal__header_value(const struct header_fields *all, const struct nopal_segment *segment,
 			     unsigned field)
 {
 	return nopal__header_low(segment->attribute[all->field[field].slot],
 				 all->field[field].bytes);
 }
 
-uint64_t nopal__header_anchor(const struct header_fields *all,
-			      const struct nopal_segment *segment)
+uint64_t nopal__header_anchor(const struct header_fields *all, const struct nopal_segment *segment)
 {
-	return all->anchor < all->count
-		       ? nopal__header_value(all, segment, all->anchor)
-		       : 0;
+	return all->anchor < all->count ? nopal__header_value(all, segment, all->anchor) : 0;
 }
 
 uint64_t nopal__header_foretold(const struct header_fields *all,
-				const struct header_context *context,
-				unsigned field, uint64_t anchor)
+				const struct header_context *context, unsigned field,
+				uint64_t anchor)
 {
 	uint64_t value = context->base[field];
 
@@ -53,8 +46,7 @@ uint64_t nopal__header_foretold(const struct header_fields *all,
 	return nopal__header_low(value, all->field[field].bytes);
 }
 
-bool nopal__header_has_base(const struct header_fields *all,
-			    const struct header_context *context,
+bool nopal__header_has_base(const struct header_fields *all, const struct header_context *context,
 			    unsigned field)
 {
 	return header_in(all->mask, field) &&
@@ -74,9 +66,8 @@ uint64_t nopal__header_nearest(uint64_t foretold, uint64_t byte, unsigned bytes)
 }
 
 /* Can the context say this value of the field? */
-static bool header_says(const struct header_fields *all,
-			const struct header_context *context, unsigned field,
-			uint64_t anchor, uint64_t value)
+static bool header_says(const struct header_fields *all, const struct header_context *context,
+			unsigned field, uint64_t anchor, uint64_t value)
 {
 	uint64_t foretold = nopal__header_foretold(all, context, field, anchor);
 
@@ -86,8 +77,7 @@ static bool header_says(const struct header_fields *all,
 	return header_in(context->spelled, field) || foretold == value;
 }
 
-uint8_t nopal__header_strays(const struct header_fields *all,
-			     const struct header_context *context,
+uint8_t nopal__header_strays(const struct header_fields *all, const struct header_context *context,
 			     const struct nopal_segment *segment)
 {
 	uint64_t anchor = nopal__header_anchor(all, segment);
@@ -95,14 +85,12 @@ uint8_t nopal__header_strays(const struct header_fields *all,
 
 	for (unsigned f = 0; f < all->foretold; f++)
 		if (header_in(all->mask, f) &&
-		    !header_says(all, context, f, anchor,
-				 nopal__header_value(all, segment, f)))
+		    !header_says(all, context, f, anchor, nopal__header_value(all, segment, f)))
 			strays |= 1u << f;
 	return (uint8_t)strays;
 }
 
-uint64_t nopal__header_away(const struct header_fields *all,
-			    const struct header_context *context,
+uint64_t nopal__header_away(const struct header_fields *all, const struct header_context *context,
 			    const struct nopal_segment *segment)
 {
 	uint64_t anchor = nopal__header_anchor(all, segment);

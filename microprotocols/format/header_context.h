@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header_context.h -- what earlier headers say of the fields of this one.  The
- * scheme is told in header_compression.c.
+ * header_context.h -- what earlier headers say of the fields of this one.  The scheme is told in
+ * header_compression.c.
  *
  * Values are as on the wire: the low bytes of numbers.
  */
@@ -29,9 +29,9 @@ enum {
 	HEADER_HEAD = 4, /* of a definition: first byte and masks */
 	/* A definition has its own strays behind it, so much at most. */
 	HEADER_BEHIND = 4,
-	/* Distances from where a context began.  Definitions lie within the
-	 * first, so that the low bytes of what lies within the second say which
-	 * anchor is meant, counted from any of them. */
+	/* Distances from where a context began.  Definitions lie within the first, so that the low
+	 * bytes of what lies within the second say which anchor is meant, counted from any of
+	 * them. */
 	HEADER_RENEW = 1 << 13,
 	HEADER_REACH = 1 << 14,
 };
@@ -63,49 +63,35 @@ static inline bool header_in(unsigned mask, unsigned field)
 
 /* What a field of so many bytes keeps of a number. */
 uint64_t nopal__header_low(uint64_t value, unsigned bytes);
-uint64_t nopal__header_value(const struct header_fields *all,
-			     const struct nopal_segment *segment,
+uint64_t nopal__header_value(const struct header_fields *all, const struct nopal_segment *segment,
 			     unsigned field);
 /* 0 where there is no anchor. */
-uint64_t nopal__header_anchor(const struct header_fields *all,
-			      const struct nopal_segment *segment);
+uint64_t nopal__header_anchor(const struct header_fields *all, const struct nopal_segment *segment);
 /* Does the context foretell anything of the field?  What, at this anchor? */
-bool nopal__header_has_base(const struct header_fields *all,
-			    const struct header_context *context,
+bool nopal__header_has_base(const struct header_fields *all, const struct header_context *context,
 			    unsigned field);
 uint64_t nopal__header_foretold(const struct header_fields *all,
-				const struct header_context *context,
-				unsigned field, uint64_t anchor);
-bool nopal__header_is_near(const struct header_context *context,
-			   unsigned field);
+				const struct header_context *context, unsigned field,
+				uint64_t anchor);
+bool nopal__header_is_near(const struct header_context *context, unsigned field);
 /* The number with this low byte that lies nearest to what was foretold. */
-uint64_t nopal__header_nearest(uint64_t foretold, uint64_t byte,
-			       unsigned bytes);
+uint64_t nopal__header_nearest(uint64_t foretold, uint64_t byte, unsigned bytes);
 /* Mask of the fields whose values the context cannot say. */
-uint8_t nopal__header_strays(const struct header_fields *all,
-			     const struct header_context *context,
+uint8_t nopal__header_strays(const struct header_fields *all, const struct header_context *context,
 			     const struct nopal_segment *segment);
 /* How far the segment is from where the context began, either way. */
-uint64_t nopal__header_away(const struct header_fields *all,
-			    const struct header_context *context,
+uint64_t nopal__header_away(const struct header_fields *all, const struct header_context *context,
 			    const struct nopal_segment *segment);
 
-void nopal__header_plain(const struct header_fields *all,
-			 const struct nopal_segment *segment,
+void nopal__header_plain(const struct header_fields *all, const struct nopal_segment *segment,
 			 struct nopal_writer *writer);
-void nopal__header_compact(const struct header_fields *all,
-			   const struct header_context *context,
-			   const struct nopal_segment *segment,
-			   struct nopal_writer *writer);
+void nopal__header_compact(const struct header_fields *all, const struct header_context *context,
+			   const struct nopal_segment *segment, struct nopal_writer *writer);
 /* False, and nothing is written: it has too many strays, or is too far away. */
-bool nopal__header_define(const struct header_fields *all,
-			  const struct header_context *context,
-			  const struct nopal_segment *segment,
-			  struct nopal_writer *writer);
+bool nopal__header_define(const struct header_fields *all, const struct header_context *context,
+			  const struct nopal_segment *segment, struct nopal_writer *writer);
 /* Reads a header of any form; definitions go to the ring, by their ids. */
-bool nopal__header_read(struct nopal_session *session,
-			struct header_context *ring,
-			struct nopal_segment *segment,
-			struct nopal_reader *reader);
+bool nopal__header_read(struct nopal_session *session, struct header_context *ring,
+			struct nopal_segment *segment, struct nopal_reader *reader);
 
 #endif

@@ -2,56 +2,45 @@
 /* header_read.c -- headers in their four forms, and the contexts that they define. */
 #include "header_context.h"
 
-static void header_set(const struct nopal_session *session,
-		       const struct nopal_field *field, uint64_t value,
-		       struct nopal_segment *segment)
+static void header_set(const struct nopal_session *session, const struct nopal_field *field,
+		       uint64_t value, struct nopal_segment *segment)
 {
 	segment->attribute[field->slot] =
-		field->serial ? nopal_field_expand(session, field, value)
-			      : value;
+		field->serial ? nopal_field_expand(session, field, value) : value;
 }
 
-static void header_read_plain(const struct nopal_session *session,
-			      const struct header_fields *all,
-			      struct nopal_segment *segment,
-			      struct nopal_reader *reader)
+static void header_read_plain(const struct nopal_session *session, const struct header_fields *all,
+			      struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	for (unsigned f = 0; f < all->count; f++)
-		header_set(session, &all->field[f],
-			   nopal_read(reader, all->field[f].bytes), segment);
+		header_set(session, &all->field[f], nopal_read(reader, all->field[f].bytes),
+			   segment);
 }
 
 /* All but the anchor, as the context and what stands behind the anchor say. */
-static void header_read_rest(const struct nopal_session *session,
-			     const struct header_fields *all,
-			     const struct header_context *context,
-			     uint8_t strays, uint64_t anchor,
-			     struct nopal_segment *segment,
-			     struct nopal_reader *reader)
+static void header_read_rest(const struct nopal_session *session, const struct header_fields *all,
+			     const struct header_context *context, uint8_t strays, uint64_t anchor,
+			     struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	for (unsigned f = 0; f < all->count; f++) {
 		uint64_t value;
 
 		if (f == all->anchor)
 			value = anchor;
-		else if (!nopal__header_has_base(all, context, f) ||
-			 header_in(strays, f))
+		else if (!nopal__header_has_base(all, context, f) || header_in(strays, f))
 			value = nopal_read(reader, all->field[f].bytes);
 		else
 			value = nopal__header_foretold(all, context, f, anchor);
 		if (nopal__header_is_near(context, f) && !header_in(strays, f))
-			value = nopal__header_nearest(value,
-						      nopal_read(reader, 1),
+			value = nopal__header_nearest(value, nopal_read(reader, 1),
 						      all->field[f].bytes);
 		header_set(session, &all->field[f], value, segment);
 	}
 }
 
-static bool header_read_defining(struct nopal_session *session,
-				 struct header_context *ring,
+static bool header_read_defining(struct nopal_session *session, struct header_context *ring,
 				 const struct header_fields *all, uint8_t id,
-				 struct nopal_segment *segment,
-				 struct nopal_reader *reader)
+				 struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	struct header_context context = { .id = id, .live = true };
 	uint8_t strays;
@@ -62,25 +51,20 @@ static bool header_read_defining(struct nopal_session *session,
 	if ((context.moving | context.spelled | strays) & ~all->mask)
 		return false;
 	if (all->anchor < all->count)
-		context.anchor =
-			nopal_read(reader, all->field[all->anchor].bytes);
+		context.anchor = nopal_read(reader, all->field[all->anchor].bytes);
 	for (unsigned f = 0; f < all->foretold; f++)
 		if (nopal__header_has_base(all, &context, f))
-			context.base[f] =
-				nopal_read(reader, all->field[f].bytes);
-	header_read_rest(session, all, &context, strays, context.anchor,
-			 segment, reader);
+			context.base[f] = nopal_read(reader, all->field[f].bytes);
+	header_read_rest(session, all, &context, strays, context.anchor, segment, reader);
 	if (reader->bad)
 		return false;
 	ring[id % HEADER_RING] = context;
 	return true;
 }
 
-static bool header_read_compact(struct nopal_session *session,
-				struct header_context *ring,
+static bool header_read_compact(struct nopal_session *session, struct header_context *ring,
 				const struct header_fields *all, uint8_t first,
-				struct nopal_segment *segment,
-				struct nopal_reader *reader)
+				struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	uint8_t id = first & HEADER_ID, strays = 0;
 	const struct header_context *context = &ring[id % HEADER_RING];
@@ -99,15 +83,12 @@ static bool header_read_compact(struct nopal_session *session,
 		strays = (uint8_t)nopal_read(reader, 1);
 	if (strays & ~all->mask)
 		return false;
-	header_read_rest(session, all, context, strays, anchor, segment,
-			 reader);
+	header_read_rest(session, all, context, strays, anchor, segment, reader);
 	return true;
 }
 
-bool nopal__header_read(struct nopal_session *session,
-			struct header_context *ring,
-			struct nopal_segment *segment,
-			struct nopal_reader *reader)
+bool nopal__header_read(struct nopal_session *session, struct header_context *ring,
+			struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	struct header_fields all = nopal__header_fields(session);
 	uint8_t first = (uint8_t)nopal_read(reader, 1);
@@ -117,10 +98,9 @@ bool nopal__header_read(struct nopal_session *session,
 		header_read_plain(session, &all, segment, reader);
 		return first == 0;
 	case HEADER_DEFINES:
-		return header_read_defining(session, ring, &all,
-					    first & HEADER_ID, segment, reader);
+		return header_read_defining(session, ring, &all, first & HEADER_ID, segment,
+					    reader);
 	default:
-		return header_read_compact(session, ring, &all, first, segment,
-					   reader);
+		return header_read_compact(session, ring, &all, first, segment, reader);
 	}
 }

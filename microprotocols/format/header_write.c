@@ -2,22 +2,18 @@
 /* header_write.c -- headers in their four forms. */
 #include "header_context.h"
 
-static void header_write_first(struct nopal_writer *writer, unsigned form,
-			       uint8_t id)
+static void header_write_first(struct nopal_writer *writer, unsigned form, uint8_t id)
 {
 	nopal_write(writer, form << HEADER_ID_BITS | id, 1);
 }
 
-static void header_write(const struct header_fields *all,
-			 const struct nopal_segment *segment, unsigned field,
-			 struct nopal_writer *writer)
+static void header_write(const struct header_fields *all, const struct nopal_segment *segment,
+			 unsigned field, struct nopal_writer *writer)
 {
-	nopal_write(writer, nopal__header_value(all, segment, field),
-		    all->field[field].bytes);
+	nopal_write(writer, nopal__header_value(all, segment, field), all->field[field].bytes);
 }
 
-void nopal__header_plain(const struct header_fields *all,
-			 const struct nopal_segment *segment,
+void nopal__header_plain(const struct header_fields *all, const struct nopal_segment *segment,
 			 struct nopal_writer *writer)
 {
 	header_write_first(writer, HEADER_PLAIN, 0);
@@ -26,38 +22,28 @@ void nopal__header_plain(const struct header_fields *all,
 }
 
 /* What stands behind the anchor, where the context does not say it. */
-static void header_write_rest(const struct header_fields *all,
-			      const struct header_context *context,
-			      uint8_t strays,
-			      const struct nopal_segment *segment,
+static void header_write_rest(const struct header_fields *all, const struct header_context *context,
+			      uint8_t strays, const struct nopal_segment *segment,
 			      struct nopal_writer *writer)
 {
 	for (unsigned f = 0; f < all->count; f++) {
 		if (f == all->anchor)
 			continue;
 		if (nopal__header_is_near(context, f) && !header_in(strays, f))
-			nopal_write(writer,
-				    nopal__header_value(all, segment, f) &
-					    HEADER_BYTE,
-				    1);
-		else if (!header_in(all->mask, f) ||
-			 header_in(strays | context->spelled, f))
+			nopal_write(writer, nopal__header_value(all, segment, f) & HEADER_BYTE, 1);
+		else if (!header_in(all->mask, f) || header_in(strays | context->spelled, f))
 			header_write(all, segment, f, writer);
 	}
 }
 
-void nopal__header_compact(const struct header_fields *all,
-			   const struct header_context *context,
-			   const struct nopal_segment *segment,
-			   struct nopal_writer *writer)
+void nopal__header_compact(const struct header_fields *all, const struct header_context *context,
+			   const struct nopal_segment *segment, struct nopal_writer *writer)
 {
 	uint8_t strays = nopal__header_strays(all, context, segment);
 
-	header_write_first(writer, strays ? HEADER_STRAYED : HEADER_COMPACT,
-			   context->id);
+	header_write_first(writer, strays ? HEADER_STRAYED : HEADER_COMPACT, context->id);
 	if (all->anchor < all->count)
-		nopal_write(writer,
-			    nopal__header_anchor(all, segment) & HEADER_ANCHOR,
+		nopal_write(writer, nopal__header_anchor(all, segment) & HEADER_ANCHOR,
 			    HEADER_ANCHOR_BYTES);
 	if (strays)
 		nopal_write(writer, strays, 1);
@@ -65,8 +51,7 @@ void nopal__header_compact(const struct header_fields *all,
 }
 
 /* Bytes that a definition would have behind the fields. */
-static unsigned header_behind(const struct header_fields *all,
-			      const struct header_context *context,
+static unsigned header_behind(const struct header_fields *all, const struct header_context *context,
 			      uint8_t strays)
 {
 	unsigned bytes = 0;
@@ -80,10 +65,8 @@ static unsigned header_behind(const struct header_fields *all,
 	return bytes;
 }
 
-bool nopal__header_define(const struct header_fields *all,
-			  const struct header_context *context,
-			  const struct nopal_segment *segment,
-			  struct nopal_writer *writer)
+bool nopal__header_define(const struct header_fields *all, const struct header_context *context,
+			  const struct nopal_segment *segment, struct nopal_writer *writer)
 {
 	uint8_t strays = nopal__header_strays(all, context, segment);
 	uint64_t anchor = nopal__header_anchor(all, segment);
@@ -99,10 +82,8 @@ bool nopal__header_define(const struct header_fields *all,
 		header_write(all, segment, all->anchor, writer);
 	for (unsigned f = 0; f < all->foretold; f++)
 		if (nopal__header_has_base(all, context, f))
-			nopal_write(
-				writer,
-				nopal__header_foretold(all, context, f, anchor),
-				all->field[f].bytes);
+			nopal_write(writer, nopal__header_foretold(all, context, f, anchor),
+				    all->field[f].bytes);
 	header_write_rest(all, context, strays, segment, writer);
 	return true;
 }

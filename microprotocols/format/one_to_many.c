@@ -20,12 +20,12 @@
  *   SYN-ACK     SYN, ACK                 the first one's, - 1   4 bytes (three_way)
  *   FIN         FIN, ACK                 its own                none
  *
- * A packet says where a message starts and where it ends; which part of it it is
- * shows only in sequence, and is counted there.  A pure acknowledgement has the flag
- * ACK alone and no payload; its sequence number is that of the next packet.
+ * A packet says where a message starts and where it ends; which part of it it is shows only in
+ * sequence, and is counted there.  A pure acknowledgement has the flag ACK alone and no payload;
+ * its sequence number is that of the next packet.
  *
- * Without three_way there is no handshake: the first packet of data opens, has the
- * flag SYN besides its others and the first number, 1; and the peer's end is not told.
+ * Without three_way there is no handshake: the first packet of data opens, has the flag SYN besides
+ * its others and the first number, 1; and the peer's end is not told.
  *
  * Paper:     the one-to-many protocol, section 3.4; 3.2 for the numbers, 3.5 and 3.6
  *            for SYN and FIN, 3.7 and 4.2.6 for messages in packets.
@@ -64,8 +64,7 @@ enum {
 	ONE_TO_MANY_FIN = 0x08,
 	ONE_TO_MANY_ACK = 0x10,
 	/* what data may say */
-	ONE_TO_MANY_KNOWN = ONE_TO_MANY_START | ONE_TO_MANY_END |
-			    ONE_TO_MANY_SYN | ONE_TO_MANY_ACK,
+	ONE_TO_MANY_KNOWN = ONE_TO_MANY_START | ONE_TO_MANY_END | ONE_TO_MANY_SYN | ONE_TO_MANY_ACK,
 };
 enum { ONE_TO_MANY_OF_HEADER, ONE_TO_MANY_OF_PACKET }; /* cover */
 /* kinds */
@@ -105,8 +104,7 @@ struct one_to_many {
 /* ------------------------------------------------------------------- checksum */
 
 /* The one's complement sum of words of four bytes, with zeros behind the last. */
-static uint32_t one_to_many_sum(const uint8_t *bytes, size_t length,
-				uint64_t sum)
+static uint32_t one_to_many_sum(const uint8_t *bytes, size_t length, uint64_t sum)
 {
 	for (; length >= ONE_TO_MANY_WORD_BYTES;
 	     bytes += ONE_TO_MANY_WORD_BYTES, length -= ONE_TO_MANY_WORD_BYTES)
@@ -120,22 +118,18 @@ static uint32_t one_to_many_sum(const uint8_t *bytes, size_t length,
 }
 
 /* Of a header whose checksum field is in it, or 0; and of what follows. */
-static uint32_t one_to_many_covered(const struct nopal_part *part,
-				    const uint8_t *header,
+static uint32_t one_to_many_covered(const struct nopal_part *part, const uint8_t *header,
 				    const uint8_t *payload, size_t length)
 {
 	const struct one_to_many_parameters *set = nopal_parameters(part);
 	uint32_t sum = one_to_many_sum(header, ONE_TO_MANY_HEADER_BYTES, 0);
 
-	return set->cover == ONE_TO_MANY_OF_PACKET
-		       ? one_to_many_sum(payload, length, sum)
-		       : sum;
+	return set->cover == ONE_TO_MANY_OF_PACKET ? one_to_many_sum(payload, length, sum) : sum;
 }
 
 /* -------------------------------------------------------------------- leaving */
 
-static uint64_t one_to_many_flags(struct nopal_session *session,
-				  const struct nopal_part *part,
+static uint64_t one_to_many_flags(struct nopal_session *session, const struct nopal_part *part,
 				  const struct nopal_segment *segment)
 {
 	const struct one_to_many *self = nopal_state(session, part);
@@ -148,23 +142,21 @@ static uint64_t one_to_many_flags(struct nopal_session *session,
 		flags |= ONE_TO_MANY_START;
 	if (fragment & ONE_TO_MANY_LAST)
 		flags |= ONE_TO_MANY_END;
-	if (!self->shaken &&
-	    nopal_get(segment, part, ONE_TO_MANY_NUMBER) ==
-		    (uint64_t)nopal_shared(session, part, ONE_TO_MANY_LOCAL))
+	if (!self->shaken && nopal_get(segment, part, ONE_TO_MANY_NUMBER) ==
+				     (uint64_t)nopal_shared(session, part, ONE_TO_MANY_LOCAL))
 		flags |= ONE_TO_MANY_SYN;
 	if (nopal_get(segment, part, ONE_TO_MANY_FLOOR))
 		flags |= ONE_TO_MANY_ACK;
 	return flags;
 }
 
-static uint8_t one_to_many_stream(struct nopal_session *session,
-				  const struct nopal_part *part, bool ours)
+static uint8_t one_to_many_stream(struct nopal_session *session, const struct nopal_part *part,
+				  bool ours)
 {
 	const struct one_to_many_parameters *set = nopal_parameters(part);
 
-	return (uint8_t)(nopal_session_is_opener(session) == ours
-				 ? set->opener_stream
-				 : set->listener_stream);
+	return (uint8_t)(nopal_session_is_opener(session) == ours ? set->opener_stream
+								  : set->listener_stream);
 }
 
 /* What is written of a segment, as what is read. */
@@ -182,9 +174,9 @@ static const uint8_t one_to_many_kind_flags[] = {
 	[ONE_TO_MANY_CONFIRM] = ONE_TO_MANY_ACK,
 };
 
-static struct one_to_many_header
-one_to_many_shaken(struct nopal_session *session, const struct nopal_part *part,
-		   const struct nopal_segment *segment, int kind)
+static struct one_to_many_header one_to_many_shaken(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    const struct nopal_segment *segment, int kind)
 {
 	struct one_to_many *self = nopal_state(session, part);
 
@@ -196,10 +188,9 @@ one_to_many_shaken(struct nopal_session *session, const struct nopal_part *part,
 	};
 }
 
-static struct one_to_many_header
-one_to_many_header_of(struct nopal_session *session,
-		      const struct nopal_part *part,
-		      const struct nopal_segment *segment)
+static struct one_to_many_header one_to_many_header_of(struct nopal_session *session,
+						       const struct nopal_part *part,
+						       const struct nopal_segment *segment)
 {
 	int kind = nopal_format_kind_of(session, segment);
 	struct one_to_many *self = nopal_state(session, part);
@@ -220,13 +211,10 @@ one_to_many_header_of(struct nopal_session *session,
 	return header;
 }
 
-static void one_to_many_pack(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     const struct nopal_segment *segment,
-			     struct nopal_writer *writer)
+static void one_to_many_pack(struct nopal_session *session, const struct nopal_part *part,
+			     const struct nopal_segment *segment, struct nopal_writer *writer)
 {
-	const struct one_to_many_header said =
-		one_to_many_header_of(session, part, segment);
+	const struct one_to_many_header said = one_to_many_header_of(session, part, segment);
 	uint8_t *header = writer->at;
 
 	nopal_write(writer, ONE_TO_MANY_VERSION, 1);
@@ -241,17 +229,14 @@ static void one_to_many_pack(struct nopal_session *session,
 		return;
 	writer->at = header + ONE_TO_MANY_CHECKSUM_AT;
 	nopal_write(writer,
-		    ~one_to_many_covered(part, header, segment->body.bytes,
-					 segment->body.length),
+		    ~one_to_many_covered(part, header, segment->body.bytes, segment->body.length),
 		    ONE_TO_MANY_WORD_BYTES);
 }
 
 /* ------------------------------------------------------------------- arriving */
 
-/* False: it is not whole, or not of this format.  Then the reader is at the
- * payload. */
-static bool one_to_many_read(const struct nopal_part *part,
-			     struct nopal_reader *reader,
+/* False: it is not whole, or not of this format.  Then the reader is at the payload. */
+static bool one_to_many_read(const struct nopal_part *part, struct nopal_reader *reader,
 			     struct one_to_many_header *header)
 {
 	const uint8_t *start = reader->at;
@@ -266,24 +251,20 @@ static bool one_to_many_read(const struct nopal_part *part,
 	nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
 	return !reader->bad && header->version == ONE_TO_MANY_VERSION &&
 	       header->bytes == nopal_read_left(reader) &&
-	       one_to_many_covered(part, start, reader->at,
-				   nopal_read_left(reader)) == UINT32_MAX;
+	       one_to_many_covered(part, start, reader->at, nopal_read_left(reader)) == UINT32_MAX;
 }
 
-/* The number nearest to the newest in sequence whose low bits these are.  Before the
- * session is open the handshake knows the first one. */
-static uint64_t one_to_many_number(struct nopal_session *session,
-				   const struct nopal_part *part,
+/* The number nearest to the newest in sequence whose low bits these are.  Before the session is
+ * open the handshake knows the first one. */
+static uint64_t one_to_many_number(struct nopal_session *session, const struct nopal_part *part,
 				   uint64_t number)
 {
 	const struct one_to_many *self = nopal_state(session, part);
 	uint64_t newest = nopal_session_is_open(session)
 				  ? self->newest
-				  : (uint64_t)nopal_shared(session, part,
-							   ONE_TO_MANY_PEER);
+				  : (uint64_t)nopal_shared(session, part, ONE_TO_MANY_PEER);
 
-	return newest + (uint64_t)(int64_t)(int32_t)((uint32_t)number -
-						     (uint32_t)newest);
+	return newest + (uint64_t)(int64_t)(int32_t)((uint32_t)number - (uint32_t)newest);
 }
 
 /* A chunk of data that opens starts a message, and so is no SYN of a handshake. */
@@ -292,18 +273,14 @@ static int one_to_many_seems(uint64_t flags, uint64_t bytes)
 	if (flags & ONE_TO_MANY_FIN)
 		return ONE_TO_MANY_IS_FIN;
 	if ((flags & ONE_TO_MANY_SYN) && !(flags & ONE_TO_MANY_START))
-		return flags & ONE_TO_MANY_ACK ? ONE_TO_MANY_IS_SYN_ACK
-					       : ONE_TO_MANY_IS_SYN;
-	return flags == ONE_TO_MANY_ACK && !bytes ? ONE_TO_MANY_PURE_ACK
-						  : ONE_TO_MANY_DATA;
+		return flags & ONE_TO_MANY_ACK ? ONE_TO_MANY_IS_SYN_ACK : ONE_TO_MANY_IS_SYN;
+	return flags == ONE_TO_MANY_ACK && !bytes ? ONE_TO_MANY_PURE_ACK : ONE_TO_MANY_DATA;
 }
 
 /* Does it say what its kind may say, and is this the kind that it came as? */
-static bool one_to_many_is_sound(const struct one_to_many_header *header,
-				 int kind, bool shaken)
+static bool one_to_many_is_sound(const struct one_to_many_header *header, int kind, bool shaken)
 {
-	bool opens =
-		kind == ONE_TO_MANY_IS_SYN || kind == ONE_TO_MANY_IS_SYN_ACK;
+	bool opens = kind == ONE_TO_MANY_IS_SYN || kind == ONE_TO_MANY_IS_SYN_ACK;
 
 	if (kind != one_to_many_seems(header->flags, header->bytes))
 		return false;
@@ -315,10 +292,8 @@ static bool one_to_many_is_sound(const struct one_to_many_header *header,
 	       !(shaken && (header->flags & ONE_TO_MANY_SYN));
 }
 
-static bool one_to_many_unpack(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment,
-			       struct nopal_reader *reader)
+static bool one_to_many_unpack(struct nopal_session *session, const struct nopal_part *part,
+			       struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	const struct one_to_many *self = nopal_state(session, part);
 	int kind = nopal_format_kind_of(session, segment);
@@ -332,13 +307,11 @@ static bool one_to_many_unpack(struct nopal_session *session,
 		return false;
 	/* Who says nothing of it acknowledges what nobody does. */
 	told = header.flags & ONE_TO_MANY_ACK;
-	nopal_set(segment, part, ONE_TO_MANY_FLOOR,
-		  told ? header.floor : self->next + 1);
+	nopal_set(segment, part, ONE_TO_MANY_FLOOR, told ? header.floor : self->next + 1);
 	nopal_set(segment, part, ONE_TO_MANY_SHAKEN_FLOOR,
 		  told ? header.floor : ONE_TO_MANY_NO_FLOOR);
 	if (kind != ONE_TO_MANY_DATA) {
-		nopal_set(segment, part, ONE_TO_MANY_SHAKEN_NUMBER,
-			  header.number);
+		nopal_set(segment, part, ONE_TO_MANY_SHAKEN_NUMBER, header.number);
 		return true;
 	}
 	nopal_set(segment, part, ONE_TO_MANY_FLAGS, header.flags);
@@ -347,8 +320,7 @@ static bool one_to_many_unpack(struct nopal_session *session,
 	return true;
 }
 
-static int one_to_many_kind_of(const struct nopal_part *part,
-			       struct nopal_reader datagram)
+static int one_to_many_kind_of(const struct nopal_part *part, struct nopal_reader datagram)
 {
 	uint64_t flags, bytes;
 
@@ -357,8 +329,7 @@ static int one_to_many_kind_of(const struct nopal_part *part,
 	flags = nopal_read(&datagram, 1);
 	nopal_read(&datagram, 2 * ONE_TO_MANY_WORD_BYTES);
 	bytes = nopal_read(&datagram, ONE_TO_MANY_WORD_BYTES);
-	return datagram.bad ? ONE_TO_MANY_DATA
-			    : one_to_many_seems(flags, bytes);
+	return datagram.bad ? ONE_TO_MANY_DATA : one_to_many_seems(flags, bytes);
 }
 
 static enum nopal_verdict one_to_many_on_opened(struct nopal_session *session,
@@ -374,23 +345,20 @@ static enum nopal_verdict one_to_many_on_opened(struct nopal_session *session,
 }
 
 /* What is sent again until it is acknowledged begins with the first packet, too. */
-static bool one_to_many_opens(const struct nopal_part *part,
-			      struct nopal_reader datagram)
+static bool one_to_many_opens(const struct nopal_part *part, struct nopal_reader datagram)
 {
 	const struct one_to_many_parameters *set = nopal_parameters(part);
 	struct one_to_many_header header;
 
 	return one_to_many_read(part, &datagram, &header) &&
-	       one_to_many_is_sound(
-		       &header, one_to_many_seems(header.flags, header.bytes),
-		       false) &&
-	       (header.flags & ONE_TO_MANY_SYN) &&
-	       header.source == (uint64_t)set->opener_stream &&
+	       one_to_many_is_sound(&header, one_to_many_seems(header.flags, header.bytes),
+				    false) &&
+	       (header.flags & ONE_TO_MANY_SYN) && header.source == (uint64_t)set->opener_stream &&
 	       header.destination == (uint64_t)set->listener_stream;
 }
 
-/* In sequence, so that the place in the message is one more than the last.  Beyond
- * all places it stays at the last one, which nobody puts there. */
+/* In sequence, so that the place in the message is one more than the last.  Beyond all places it
+ * stays at the last one, which nobody puts there. */
 static enum nopal_verdict one_to_many_on_verified(struct nopal_session *session,
 						  const struct nopal_part *part,
 						  struct nopal_segment *segment)
@@ -405,21 +373,19 @@ static enum nopal_verdict one_to_many_on_verified(struct nopal_session *session,
 		self->place++;
 	if (nopal_has(part, ONE_TO_MANY_FRAGMENT))
 		nopal_set(segment, part, ONE_TO_MANY_FRAGMENT,
-			  self->place |
-				  (flags & ONE_TO_MANY_END ? ONE_TO_MANY_LAST
-							   : 0));
+			  self->place | (flags & ONE_TO_MANY_END ? ONE_TO_MANY_LAST : 0));
 	return NOPAL_CONTINUE;
 }
 
 #define PARAMETER(field) offsetof(struct one_to_many_parameters, field)
 
 static const struct nopal_parameter one_to_many_table[] = {
-	{ "opener_stream", NOPAL_COUNT, PARAMETER(opener_stream), "0", "0",
-	  "255", NULL, true, "number of the stream at the opener" },
-	{ "listener_stream", NOPAL_COUNT, PARAMETER(listener_stream), "0", "0",
-	  "255", NULL, true, "and at the listener" },
-	{ "cover", NOPAL_WORD, PARAMETER(cover), "header", NULL, NULL,
-	  "header|packet", true, "of the checksum" },
+	{ "opener_stream", NOPAL_COUNT, PARAMETER(opener_stream), "0", "0", "255", NULL, true,
+	  "number of the stream at the opener" },
+	{ "listener_stream", NOPAL_COUNT, PARAMETER(listener_stream), "0", "0", "255", NULL, true,
+	  "and at the listener" },
+	{ "cover", NOPAL_WORD, PARAMETER(cover), "header", NULL, NULL, "header|packet", true,
+	  "of the checksum" },
 	{ 0 },
 };
 
@@ -429,8 +395,7 @@ const struct nopal_microprotocol nopal_one_to_many = {
 	.abi = NOPAL_ABI,
 	.name = "one_to_many",
 	.family = "format",
-	.summary = "the header of the one-to-many protocol: 20 bytes for all "
-		   "it sends",
+	.summary = "the header of the one-to-many protocol: 20 bytes for all it sends",
 	.provides =
 		(const struct nopal_role[]){
 			{ "data_format", true },
@@ -446,47 +411,35 @@ const struct nopal_microprotocol nopal_one_to_many = {
 		},
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "integrity",
-			  "its trailer would be part of the payload there" },
+			{ "integrity", "its trailer would be part of the payload there" },
 			{ 0 },
 		},
-	.promises =
-		NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT,
-			       { NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
-				 NOPAL_ACCIDENTS, .when = "cover=packet",
-				 .because = "the checksum covers the packet" }),
+	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT,
+				   { NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
+				     NOPAL_ACCIDENTS, .when = "cover=packet",
+				     .because = "the checksum covers the packet" }),
 	.parameters_size = sizeof(struct one_to_many_parameters),
 	.parameters = one_to_many_table,
 	.attributes =
 		(const struct nopal_attribute[]){
-			[ONE_TO_MANY_NUMBER] = { .name = "segment_number",
-						 .access = NOPAL_READ },
-			[ONE_TO_MANY_FLOOR] = { .name = "ack_floor",
-						.access = NOPAL_READ },
+			[ONE_TO_MANY_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
+			[ONE_TO_MANY_FLOOR] = { .name = "ack_floor", .access = NOPAL_READ },
 			[ONE_TO_MANY_FRAGMENT] = { .name = "fragment",
-						   .access =
-							   NOPAL_READ_OPTIONAL },
+						   .access = NOPAL_READ_OPTIONAL },
 			[ONE_TO_MANY_FLAGS] = { .name = "packet_flags",
 						.access = NOPAL_WRITE,
-						.doc = "of the packet that it "
-						       "came in" },
-			[ONE_TO_MANY_SHAKEN_NUMBER] = { .name = "handshake_"
-								"number",
-							.access =
-								NOPAL_READ_OPTIONAL },
-			[ONE_TO_MANY_SHAKEN_FLOOR] = { .name = "handshake_"
-							       "floor",
-						       .access =
-							       NOPAL_READ_OPTIONAL },
+						.doc = "of the packet that it came in" },
+			[ONE_TO_MANY_SHAKEN_NUMBER] = { .name = "handshake_number",
+							.access = NOPAL_READ_OPTIONAL },
+			[ONE_TO_MANY_SHAKEN_FLOOR] = { .name = "handshake_floor",
+						       .access = NOPAL_READ_OPTIONAL },
 			{ 0 },
 		},
 	.shared =
 		(const struct nopal_shared[]){
-			[ONE_TO_MANY_LOCAL] = { "initial_local",
-						NOPAL_READ_OPTIONAL, 1,
+			[ONE_TO_MANY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 						"our first number" },
-			[ONE_TO_MANY_PEER] = { "initial_peer",
-					       NOPAL_READ_OPTIONAL, 1,
+			[ONE_TO_MANY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
 					       "the peer's first number" },
 			{ 0 },
 		},
@@ -502,26 +455,18 @@ const struct nopal_microprotocol nopal_one_to_many = {
 		&(const struct nopal_format){
 			.foreign = true,
 			.bytes = ONE_TO_MANY_HEADER_BYTES,
-			.carries = (const char *const[]){ "segment_number",
-							  "ack_floor",
-							  "fragment", NULL },
+			.carries = (const char *const[]){ "segment_number", "ack_floor", "fragment",
+							  NULL },
 			.pack = one_to_many_pack,
 			.unpack = one_to_many_unpack,
 			.opens = one_to_many_opens,
 			.kinds =
 				(const struct nopal_format_kind[]){
-					[ONE_TO_MANY_PURE_ACK] = { "go_back_n",
-								   "ack" },
-					[ONE_TO_MANY_IS_SYN] = { "three_way",
-								 "syn" },
-					[ONE_TO_MANY_IS_SYN_ACK] = { "three_"
-								     "way",
-								     "syn_"
-								     "ack" },
-					[ONE_TO_MANY_IS_FIN] = { "three_way",
-								 "fin" },
-					[ONE_TO_MANY_CONFIRM] = { "three_way",
-								  "ack" },
+					[ONE_TO_MANY_PURE_ACK] = { "go_back_n", "ack" },
+					[ONE_TO_MANY_IS_SYN] = { "three_way", "syn" },
+					[ONE_TO_MANY_IS_SYN_ACK] = { "three_way", "syn_ack" },
+					[ONE_TO_MANY_IS_FIN] = { "three_way", "fin" },
+					[ONE_TO_MANY_CONFIRM] = { "three_way", "ack" },
 					{ 0 } },
 			.kind_of = one_to_many_kind_of },
 };

@@ -20,18 +20,14 @@
  */
 #include "microprotocol.h"
 
-static void plain_udp_pack(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   const struct nopal_segment *segment,
-			   struct nopal_writer *writer)
+static void plain_udp_pack(struct nopal_session *session, const struct nopal_part *part,
+			   const struct nopal_segment *segment, struct nopal_writer *writer)
 {
 	(void)session, (void)part, (void)segment, (void)writer;
 }
 
-static bool plain_udp_unpack(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_segment *segment,
-			     struct nopal_reader *reader)
+static bool plain_udp_unpack(struct nopal_session *session, const struct nopal_part *part,
+			     struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	(void)session, (void)part, (void)segment, (void)reader;
 	return true;
@@ -47,14 +43,11 @@ const struct nopal_microprotocol nopal_plain_udp = {
 			{ "data_format", true },
 			{ 0 },
 		},
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "it writes headers of datagrams" },
-			{ 0 } },
+	.needs = (const struct nopal_relation[]){ { "network", "it writes headers of datagrams" },
+						  { 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "integrity",
-			  "its trailer would be part of the message there" },
+			{ "integrity", "its trailer would be part of the message there" },
 			{ 0 },
 		},
 	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),

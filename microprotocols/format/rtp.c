@@ -8,10 +8,9 @@
  *   |                           timestamp                           |
  *   |                synchronization source (SSRC)                  |
  *
- * Sequence number, timestamp and source begin at random values, as they should;
- * inside, numbers count from 1: from the first packet that arrived.  A stranger's
- * source is listened to when two of its packets come in order, and numbers go on.
- * RTCP packets are dropped.
+ * Sequence number, timestamp and source begin at random values, as they should; inside, numbers
+ * count from 1: from the first packet that arrived.  A stranger's source is listened to when two of
+ * its packets come in order, and numbers go on.  RTCP packets are dropped.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, sections II.B (pack and unpack
  *            routines) and V.E; the format is that of RFC 3550, section 5.1.
@@ -72,20 +71,16 @@ static enum nopal_verdict rtp_on_from_user(struct nopal_session *session,
 
 	nopal_set(message, part, RTP_NUMBER, self->next++);
 	if (!nopal_get(message, part, RTP_PAYLOAD_TYPE))
-		nopal_set(message, part, RTP_PAYLOAD_TYPE,
-			  (uint64_t)set->payload_type);
+		nopal_set(message, part, RTP_PAYLOAD_TYPE, (uint64_t)set->payload_type);
 	if (!nopal_get(message, part, RTP_TIMESTAMP))
 		nopal_set(message, part, RTP_TIMESTAMP,
-			  nopal_scale((uint64_t)session->now_ns,
-				      (uint64_t)set->clock,
+			  nopal_scale((uint64_t)session->now_ns, (uint64_t)set->clock,
 				      (uint64_t)NOPAL_SECOND));
 	return NOPAL_CONTINUE;
 }
 
-static void rtp_pack(struct nopal_session *session,
-		     const struct nopal_part *part,
-		     const struct nopal_segment *segment,
-		     struct nopal_writer *writer)
+static void rtp_pack(struct nopal_session *session, const struct nopal_part *part,
+		     const struct nopal_segment *segment, struct nopal_writer *writer)
 {
 	const struct rtp *self = nopal_state(session, part);
 	uint64_t type = nopal_get(segment, part, RTP_PAYLOAD_TYPE) & RTP_TYPE;
@@ -94,18 +89,14 @@ static void rtp_pack(struct nopal_session *session,
 		type |= RTP_MARKER;
 	nopal_write(writer, RTP_VERSION << RTP_VERSION_SHIFT, 1);
 	nopal_write(writer, type, 1);
-	nopal_write(writer,
-		    self->first_sequence + nopal_get(segment, part, RTP_NUMBER),
-		    2);
-	nopal_write(writer,
-		    self->first_timestamp +
-			    nopal_get(segment, part, RTP_TIMESTAMP),
+	nopal_write(writer, self->first_sequence + nopal_get(segment, part, RTP_NUMBER), 2);
+	nopal_write(writer, self->first_timestamp + nopal_get(segment, part, RTP_TIMESTAMP),
 		    RTP_WORD_BYTES);
 	nopal_write(writer, self->source, RTP_WORD_BYTES);
 }
 
-/* The first packet of all has number 1, and so has the first that comes after
- * `highest` from another source its next. */
+/* The first packet of all has number 1, and so has the first that comes after `highest` from
+ * another source its next. */
 static void rtp_listen_to(struct rtp *self, uint32_t source, uint16_t sequence)
 {
 	self->peer_source = source;
@@ -146,15 +137,14 @@ static bool rtp_is_rtcp(uint64_t second_byte)
 	return second_byte >= RTP_RTCP_FIRST && second_byte <= RTP_RTCP_LAST;
 }
 
-/* Contributing sources and an extension, which say nothing to us; and padding,
- * whose length is its last byte. */
+/* Contributing sources and an extension, which say nothing to us; and padding, whose length is its
+ * last byte. */
 static void rtp_skip(struct nopal_reader *reader, uint64_t flags)
 {
 	nopal_read_bytes(reader, (flags & RTP_SOURCES) * RTP_WORD_BYTES);
 	if (flags & RTP_EXTENSION) {
 		nopal_read(reader, 2);
-		nopal_read_bytes(reader,
-				 nopal_read(reader, 2) * RTP_WORD_BYTES);
+		nopal_read_bytes(reader, nopal_read(reader, 2) * RTP_WORD_BYTES);
 	}
 	if (flags & RTP_PADDING) {
 		size_t left = nopal_read_left(reader);
@@ -167,10 +157,8 @@ static void rtp_skip(struct nopal_reader *reader, uint64_t flags)
 	}
 }
 
-static bool rtp_unpack(struct nopal_session *session,
-		       const struct nopal_part *part,
-		       struct nopal_segment *segment,
-		       struct nopal_reader *reader)
+static bool rtp_unpack(struct nopal_session *session, const struct nopal_part *part,
+		       struct nopal_segment *segment, struct nopal_reader *reader)
 {
 	struct rtp *self = nopal_state(session, part);
 	uint64_t flags = nopal_read(reader, 1), type = nopal_read(reader, 1);
@@ -180,8 +168,8 @@ static bool rtp_unpack(struct nopal_session *session,
 	uint64_t number;
 
 	rtp_skip(reader, flags);
-	if (reader->bad || flags >> RTP_VERSION_SHIFT != RTP_VERSION ||
-	    rtp_is_rtcp(type) || !rtp_is_heard(self, source, sequence))
+	if (reader->bad || flags >> RTP_VERSION_SHIFT != RTP_VERSION || rtp_is_rtcp(type) ||
+	    !rtp_is_heard(self, source, sequence))
 		return false;
 	number = rtp_number(self, sequence);
 	nopal_set(segment, part, RTP_NUMBER, number);
@@ -191,20 +179,17 @@ static bool rtp_unpack(struct nopal_session *session,
 	return number != 0;
 }
 
-static bool rtp_opens(const struct nopal_part *part,
-		      struct nopal_reader datagram)
+static bool rtp_opens(const struct nopal_part *part, struct nopal_reader datagram)
 {
 	uint64_t flags = nopal_read(&datagram, 1);
 	uint64_t type = nopal_read(&datagram, 1);
 
 	(void)part;
-	return flags >> RTP_VERSION_SHIFT == RTP_VERSION &&
-	       !rtp_is_rtcp(type) &&
+	return flags >> RTP_VERSION_SHIFT == RTP_VERSION && !rtp_is_rtcp(type) &&
 	       nopal_read_left(&datagram) >= RTP_HEADER_BYTES - 2;
 }
 
-static int rtp_open(struct nopal_session *session,
-		    const struct nopal_part *part)
+static int rtp_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct rtp *self = nopal_state(session, part);
 	uint64_t random = nopal_random(session);
@@ -245,14 +230,11 @@ const struct nopal_microprotocol nopal_rtp = {
 			{ "message_numbers", true },
 			{ 0 },
 		},
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "it writes headers of datagrams" },
-			{ 0 } },
+	.needs = (const struct nopal_relation[]){ { "network", "it writes headers of datagrams" },
+						  { 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "integrity",
-			  "its trailer would be part of the payload there" },
+			{ "integrity", "its trailer would be part of the payload there" },
 			{ 0 },
 		},
 	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
@@ -262,8 +244,7 @@ const struct nopal_microprotocol nopal_rtp = {
 		(const struct nopal_attribute[]){
 			{ "message_number", NOPAL_WRITE, 2, NOPAL_DATA,
 			  .doc = "of the message, from 1" },
-			{ "timestamp", NOPAL_PROPERTY, RTP_WORD_BYTES,
-			  NOPAL_DATA,
+			{ "timestamp", NOPAL_PROPERTY, RTP_WORD_BYTES, NOPAL_DATA,
 			  .doc = "when it was sampled, in ticks of the clock" },
 			{ "payload_type", NOPAL_PROPERTY, 1, NOPAL_DATA,
 			  .doc = "what the payload is, 0 to 127" },
@@ -273,8 +254,7 @@ const struct nopal_microprotocol nopal_rtp = {
 		},
 	.bindings =
 		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_USER, rtp_on_from_user,
-				 .before = "message_segments"),
+			NOPAL_ON(MSG_FROM_USER, rtp_on_from_user, .before = "message_segments"),
 			{ 0 },
 		},
 	.state_size = sizeof(struct rtp),
@@ -283,10 +263,8 @@ const struct nopal_microprotocol nopal_rtp = {
 		&(const struct nopal_format){
 			.foreign = true,
 			.bytes = RTP_HEADER_BYTES,
-			.carries = (const char *const[]){ "message_number",
-							  "timestamp",
-							  "payload_type",
-							  "marker", NULL },
+			.carries = (const char *const[]){ "message_number", "timestamp",
+							  "payload_type", "marker", NULL },
 			.pack = rtp_pack,
 			.unpack = rtp_unpack,
 			.opens = rtp_opens },

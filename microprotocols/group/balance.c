@@ -25,10 +25,9 @@
  *            attempts (default 8): how often a message is given to others in place
  *            of those who did not get it.
  *
- * Load is the smoothed time from departure to arrival of a copy, once for each that
- * is under way, doubled for each loss of late.  What the application sends to
- * one by name goes there, whatever its load; what a destination answers has one
- * way.
+ * Load is the smoothed time from departure to arrival of a copy, once for each that is under way,
+ * doubled for each loss of late.  What the application sends to one by name goes there, whatever
+ * its load; what a destination answers has one way.
  */
 #include <string.h>
 
@@ -60,21 +59,19 @@ enum {
 struct balance {
 	uint32_t *open; /* indices of those that may be drawn */
 	uint32_t room;
-	/* By the segment's handle, `copies` each: ids of those that have it, may
-	 * have it, or are being given it; 0: somebody is wanted here. */
+	/* By the segment's handle, `copies` each: ids of those that have it, may have it, or are
+	 * being given it; 0: somebody is wanted here. */
 	uint32_t *given;
 	uint32_t rows;
 };
 
 /* -------------------------------------------------------------------- load */
 
-static void balance_age(const struct nopal_session *session,
-			const struct balance_parameters *set,
+static void balance_age(const struct nopal_session *session, const struct balance_parameters *set,
 			struct nopal_destination *destination)
 {
 	uint64_t *note = destination->note;
-	int64_t ages = (session->now_ns - (int64_t)note[BALANCE_AS_OF_NS]) /
-		       set->memory_ns;
+	int64_t ages = (session->now_ns - (int64_t)note[BALANCE_AS_OF_NS]) / set->memory_ns;
 
 	if (ages == 0)
 		return;
@@ -93,15 +90,13 @@ static uint64_t balance_load(const struct nopal_session *session,
 
 	balance_age(session, set, destination);
 	return nopal_scale(note[BALANCE_TIME_NS] + BALANCE_LEAST_NS,
-			   (note[BALANCE_UNDER_WAY] + 1)
-				   << (note[BALANCE_LOSSES] / BALANCE_ONE),
+			   (note[BALANCE_UNDER_WAY] + 1) << (note[BALANCE_LOSSES] / BALANCE_ONE),
 			   1);
 }
 
 /* ---------------------------------------------------------------- given to whom */
 
-static bool balance_grow(struct nopal_session *session,
-			 const struct balance_parameters *set,
+static bool balance_grow(struct nopal_session *session, const struct balance_parameters *set,
 			 struct balance *self, uint32_t index)
 {
 	uint32_t rows = self->rows ? self->rows : BALANCE_ROWS;
@@ -121,31 +116,26 @@ static bool balance_grow(struct nopal_session *session,
 	return true;
 }
 
-static uint32_t *balance_row(const struct balance_parameters *set,
-			     const struct balance *self,
+static uint32_t *balance_row(const struct balance_parameters *set, const struct balance *self,
 			     const struct nopal_segment *segment)
 {
 	return self->given + segment->handle.index * (size_t)set->copies;
 }
 
-static bool balance_row_begin(struct nopal_session *session,
-			      const struct balance_parameters *set,
-			      struct balance *self,
-			      const struct nopal_segment *segment)
+static bool balance_row_begin(struct nopal_session *session, const struct balance_parameters *set,
+			      struct balance *self, const struct nopal_segment *segment)
 {
 	if (segment->departures > 1)
 		return true;
 	if (segment->handle.index >= self->rows &&
 	    !balance_grow(session, set, self, segment->handle.index))
 		return false;
-	memset(balance_row(set, self, segment), 0,
-	       (size_t)set->copies * sizeof(*self->given));
+	memset(balance_row(set, self, segment), 0, (size_t)set->copies * sizeof(*self->given));
 	return true;
 }
 
 /* Where `id` stands in the row; NULL: nowhere. */
-static uint32_t *balance_find(const struct balance_parameters *set,
-			      uint32_t *row, uint32_t id)
+static uint32_t *balance_find(const struct balance_parameters *set, uint32_t *row, uint32_t id)
 {
 	for (int64_t i = 0; i < set->copies; i++)
 		if (row[i] == id)
@@ -155,8 +145,7 @@ static uint32_t *balance_find(const struct balance_parameters *set,
 
 /* ------------------------------------------------------------------- choice */
 
-static bool balance_room_for(struct nopal_session *session,
-			     struct balance *self, uint32_t count)
+static bool balance_room_for(struct nopal_session *session, struct balance *self, uint32_t count)
 {
 	if (count <= self->room)
 		return true;
@@ -171,20 +160,17 @@ static bool balance_room_for(struct nopal_session *session,
 
 /* Those that may be drawn; returns how many. */
 static uint32_t balance_candidates(struct nopal_session *session,
-				   const struct balance_parameters *set,
-				   struct balance *self, uint32_t *row,
-				   bool again)
+				   const struct balance_parameters *set, struct balance *self,
+				   uint32_t *row, bool again)
 {
 	uint32_t count = nopal_destination_count(session), open = 0;
 
 	if (!balance_room_for(session, self, count))
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct nopal_destination *one =
-			nopal_destination_at(session, i);
+		const struct nopal_destination *one = nopal_destination_at(session, i);
 
-		if (nopal_destination_takes(one) &&
-		    !(again && balance_find(set, row, one->id)))
+		if (nopal_destination_takes(one) && !(again && balance_find(set, row, one->id)))
 			self->open[open++] = i;
 	}
 	return open;
@@ -196,25 +182,21 @@ static uint32_t balance_draw(struct nopal_session *session, uint32_t below)
 }
 
 /* Where in `open[0..count)` the less loaded of two is. */
-static uint32_t balance_of_two(struct nopal_session *session,
-			       const struct balance_parameters *set,
+static uint32_t balance_of_two(struct nopal_session *session, const struct balance_parameters *set,
 			       const struct balance *self, uint32_t count)
 {
-	uint32_t at[2] = { balance_draw(session, count),
-			   balance_draw(session, count - 1) };
+	uint32_t at[2] = { balance_draw(session, count), balance_draw(session, count - 1) };
 	uint64_t load[2];
 
 	at[1] += at[1] >= at[0];
 	for (int i = 0; i < 2; i++)
-		load[i] = balance_load(
-			session, set,
-			nopal_destination_at(session, self->open[at[i]]));
+		load[i] = balance_load(session, set,
+				       nopal_destination_at(session, self->open[at[i]]));
 	return at[load[1] < load[0]];
 }
 
 /* One of `open[0..left)`, which goes to the end of the list. */
-static uint32_t balance_take(struct nopal_session *session,
-			     const struct balance_parameters *set,
+static uint32_t balance_take(struct nopal_session *session, const struct balance_parameters *set,
 			     struct balance *self, uint32_t left)
 {
 	uint32_t at = left == 1 ? 0 : balance_of_two(session, set, self, left);
@@ -228,20 +210,16 @@ static uint32_t balance_take(struct nopal_session *session,
 }
 
 /* To as many as are wanted, and to nobody twice. */
-static void balance_choose(struct nopal_session *session,
-			   const struct balance_parameters *set,
-			   struct balance *self,
-			   const struct nopal_segment *segment)
+static void balance_choose(struct nopal_session *session, const struct balance_parameters *set,
+			   struct balance *self, const struct nopal_segment *segment)
 {
 	uint32_t *row = balance_row(set, self, segment), *wanted = row;
-	uint32_t count = balance_candidates(session, set, self, row,
-					    segment->departures > 1);
+	uint32_t count = balance_candidates(session, set, self, row, segment->departures > 1);
 	uint32_t left = count;
 
 	for (; left && (wanted = balance_find(set, row, 0)); left--)
 		*wanted = balance_take(session, set, self, left);
-	nopal_copies_choose(session, count ? self->open + left : NULL,
-			    count - left);
+	nopal_copies_choose(session, count ? self->open + left : NULL, count - left);
 }
 
 static enum nopal_verdict balance_on_send(struct nopal_session *session,
@@ -270,10 +248,9 @@ static bool balance_lacks(const struct nopal_copy *copy)
 	return copy->fate == NOPAL_MISSING || copy->fate == NOPAL_EXPIRED;
 }
 
-/* How long it took to fail says nothing of how quick it is: who refuses at once would
- * draw all.  Of a message that left again, nobody knows when this copy did. */
-static void balance_learn(const struct nopal_session *session,
-			  const struct balance_parameters *set,
+/* How long it took to fail says nothing of how quick it is: who refuses at once would draw all.  Of
+ * a message that left again, nobody knows when this copy did. */
+static void balance_learn(const struct nopal_session *session, const struct balance_parameters *set,
 			  const struct nopal_copy *copy)
 {
 	uint64_t *note = copy->destination->note;
@@ -294,22 +271,18 @@ static void balance_learn(const struct nopal_session *session,
 		note[BALANCE_TIME_NS] = took_ns;
 	else
 		note[BALANCE_TIME_NS] =
-			((BALANCE_SMOOTH - 1) * note[BALANCE_TIME_NS] +
-			 took_ns) /
-			BALANCE_SMOOTH;
+			((BALANCE_SMOOTH - 1) * note[BALANCE_TIME_NS] + took_ns) / BALANCE_SMOOTH;
 }
 
 /* It is wanted elsewhere. */
-static void balance_again(struct nopal_session *session,
-			  const struct nopal_part *part,
+static void balance_again(struct nopal_session *session, const struct nopal_part *part,
 			  const struct nopal_copy *copy)
 {
 	const struct balance_parameters *set = nopal_parameters(part);
 	const struct balance *self = nopal_state(session, part);
 	struct nopal_segment *segment = copy->segment;
 	uint64_t attempts = nopal_get(segment, part, BALANCE_ATTEMPTS);
-	uint32_t *place = balance_find(set, balance_row(set, self, segment),
-				       copy->destination->id);
+	uint32_t *place = balance_find(set, balance_row(set, self, segment), copy->destination->id);
 
 	if (!place || segment->done || attempts == (uint64_t)set->attempts)
 		return;
@@ -319,8 +292,7 @@ static void balance_again(struct nopal_session *session,
 }
 
 static enum nopal_verdict balance_on_copy(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_copy *copy)
+					  const struct nopal_part *part, struct nopal_copy *copy)
 {
 	if (nopal_is_for_one(session, copy->segment))
 		return NOPAL_CONTINUE;
@@ -330,8 +302,7 @@ static enum nopal_verdict balance_on_copy(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void balance_rest(struct nopal_session *session,
-			 const struct nopal_part *part)
+static void balance_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct balance *self = nopal_state(session, part);
 
@@ -361,8 +332,7 @@ static const struct nopal_parameter balance_table[] = {
 	  .initial = "8",
 	  .least = "0",
 	  .most = "1000",
-	  .doc = "how often a message is given to others in place of those who "
-		 "did not get it" },
+	  .doc = "how often a message is given to others in place of those who did not get it" },
 	{ 0 },
 };
 
@@ -378,34 +348,27 @@ const struct nopal_microprotocol nopal_balance = {
 	.family = "group",
 	.many = true,
 	.summary = "each message goes to the few least loaded destinations",
-	.provides = (const struct nopal_role[]){ { "destination_choice", true },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "destinations", "it chooses among them" },
-			{ "fan_out", "those that have a message are counted" },
-			{ 0 } },
+	.provides = (const struct nopal_role[]){ { "destination_choice", true }, { 0 } },
+	.needs = (const struct nopal_relation[]){ { "destinations", "it chooses among them" },
+						  { "fan_out",
+						    "those that have a message are counted" },
+						  { 0 } },
 	.promises = NOPAL_PROMISES(
-		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
-		  .bound = "copies",
-		  .because =
-			  "a message goes to the least loaded destinations" },
-		{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-		  .when = "attempts",
+		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY, .bound = "copies",
+		  .because = "a message goes to the least loaded destinations" },
+		{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0, .when = "attempts",
 		  .because = "what one destination did not get goes to another "
 			     "one, after later messages" },
-		{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
-		  .because = "a copy that is taken for lost is sent again, and "
-			     "both may arrive" }),
+		{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0, .unless = NOPAL_DELIVERY,
+		  .unless_has = NOPAL_ALL,
+		  .because = "a copy that is taken for lost is sent again, and both may arrive" }),
 	.parameters_size = sizeof(struct balance_parameters),
 	.parameters = balance_table,
 	.attributes =
 		(const struct nopal_attribute[]){
 			[BALANCE_ATTEMPTS] = { .name = "choice_attempts",
 					       .access = NOPAL_WRITE,
-					       .doc = "times that it went to "
-						      "others" },
+					       .doc = "times that it went to others" },
 			{ 0 } },
 	.state_size = sizeof(struct balance),
 	.bindings = balance_bindings,

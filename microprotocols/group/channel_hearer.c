@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_hearer.c -- channel_repair at those who hear: what is missing, when to ask
- * for it, and what to report.
+ * channel_hearer.c -- channel_repair at those who hear: what is missing, when to ask for it, and
+ * what to report.
  *
- * Who misses something waits for a random time before it asks, so that of many that
- * miss the same one asks first.  The speaker tells all what it will cast again; who
- * misses nothing else waits for that, and so stays silent.
+ * Who misses something waits for a random time before it asks, so that of many that miss the same
+ * one asks first.  The speaker tells all what it will cast again; who misses nothing else waits for
+ * that, and so stays silent.
  *
- * Where what fills a hole is no repair, the path reorders, and by how much is measured
- * as in rack_detection.  From then on nobody asks for a hole that is younger than that
- * and a quarter more; what came late is not counted as missing.
+ * Where what fills a hole is no repair, the path reorders, and by how much is measured as in
+ * rack_detection.  From then on nobody asks for a hole that is younger than that and a quarter
+ * more; what came late is not counted as missing.
  */
 #include "channel_repair.h"
 
@@ -33,8 +33,8 @@ static bool hearer_misses(const struct channel_hearer *self)
 
 /* ------------------------------------------------------------------- asking */
 
-static void hearer_wait(struct nopal_session *session,
-			const struct nopal_part *part, int64_t least_ns)
+static void hearer_wait(struct nopal_session *session, const struct nopal_part *part,
+			int64_t least_ns)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
 	struct channel_hearer *self = hearer_of(session, part);
@@ -44,15 +44,13 @@ static void hearer_wait(struct nopal_session *session,
 	if (least_ns < late_ns)
 		least_ns = late_ns;
 	self->ripe = self->top;
-	nopal_timer_start(
-		session, part, CHANNEL_REPAIR_ASK,
-		session->now_ns + least_ns +
-			(int64_t)(nopal_random(session) % (spread + 1)));
+	nopal_timer_start(session, part, CHANNEL_REPAIR_ASK,
+			  session->now_ns + least_ns +
+				  (int64_t)(nopal_random(session) % (spread + 1)));
 }
 
 /* After every change of what is missing. */
-static void hearer_look(struct nopal_session *session,
-			const struct nopal_part *part)
+static void hearer_look(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct channel_hearer *self = hearer_of(session, part);
 
@@ -63,8 +61,7 @@ static void hearer_look(struct nopal_session *session,
 }
 
 /* The next number from `from` on that is missing, or is not, below the top. */
-static uint64_t hearer_next(const struct channel_hearer *self, uint64_t from,
-			    bool missing)
+static uint64_t hearer_next(const struct channel_hearer *self, uint64_t from, bool missing)
 {
 	return nopal_numbers_next(&self->seen, from, self->top, !missing);
 }
@@ -106,8 +103,7 @@ static void hearer_asked(struct channel_hearer *self, uint64_t ripe)
 		self->late_ns = 0;
 }
 
-void nopal__channel_ask(struct nopal_session *session,
-			const struct nopal_part *part)
+void nopal__channel_ask(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
 	struct channel_hearer *self = hearer_of(session, part);
@@ -125,8 +121,7 @@ void nopal__channel_ask(struct nopal_session *session,
 	}
 	if (room > CHANNEL_REPAIR_NAK_BYTES)
 		room = CHANNEL_REPAIR_NAK_BYTES;
-	nak = nopal_control_begin(session, part, CHANNEL_REPAIR_NAK, room,
-				  &writer);
+	nak = nopal_control_begin(session, part, CHANNEL_REPAIR_NAK, room, &writer);
 	hearer_wait(session, part, set->again_ns);
 	if (!nak)
 		return;
@@ -137,8 +132,7 @@ void nopal__channel_ask(struct nopal_session *session,
 }
 
 /* Is all that is missing here in what comes again? */
-static bool hearer_covered(const struct channel_hearer *self,
-			   struct nopal_reader reader)
+static bool hearer_covered(const struct channel_hearer *self, struct nopal_reader reader)
 {
 	struct channel_ranges ranges = nopal__channel_ranges(reader);
 	uint64_t missing = hearer_next(self, self->seen.floor, true);
@@ -154,14 +148,12 @@ static bool hearer_covered(const struct channel_hearer *self,
 
 /* ------------------------------------------------------------------ reports */
 
-void nopal__channel_tell(struct nopal_session *session,
-			 const struct nopal_part *part)
+void nopal__channel_tell(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct channel_hearer *self = hearer_of(session, part);
 	struct nopal_writer writer;
-	struct nopal_segment *report =
-		nopal_control_begin(session, part, CHANNEL_REPAIR_REPORT,
-				    CHANNEL_REPAIR_REPORT_BYTES, &writer);
+	struct nopal_segment *report = nopal_control_begin(session, part, CHANNEL_REPAIR_REPORT,
+							   CHANNEL_REPAIR_REPORT_BYTES, &writer);
 	int64_t delay_ns = session->now_ns - self->latest_ns;
 	uint64_t missing = self->missing > 0 ? (uint64_t)self->missing : 0;
 
@@ -169,8 +161,7 @@ void nopal__channel_tell(struct nopal_session *session,
 		return;
 	nopal_write(&writer, self->seen.floor, CHANNEL_REPAIR_NUMBER_BYTES);
 	nopal_write(&writer, self->latest, CHANNEL_REPAIR_NUMBER_BYTES);
-	nopal_write(&writer, (uint64_t)(delay_ns / NOPAL_MICROSECOND),
-		    CHANNEL_REPAIR_COUNT_BYTES);
+	nopal_write(&writer, (uint64_t)(delay_ns / NOPAL_MICROSECOND), CHANNEL_REPAIR_COUNT_BYTES);
 	nopal_write(&writer, self->arrived, CHANNEL_REPAIR_COUNT_BYTES);
 	nopal_write(&writer, missing, CHANNEL_REPAIR_COUNT_BYTES);
 	nopal_write(&writer, self->rows < missing ? self->rows : missing,
@@ -183,8 +174,7 @@ void nopal__channel_tell(struct nopal_session *session,
 }
 
 /* Soon, but not all at once; or now, when it is much. */
-static void hearer_report(struct nopal_session *session,
-			  const struct nopal_part *part)
+static void hearer_report(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
 	const struct channel_hearer *self = hearer_of(session, part);
@@ -196,30 +186,25 @@ static void hearer_report(struct nopal_session *session,
 	} else if (!nopal_timer_running(session, part, CHANNEL_REPAIR_TELL)) {
 		nopal_timer_start(session, part, CHANNEL_REPAIR_TELL,
 				  session->now_ns + half +
-					  (int64_t)(nopal_random(session) %
-						    (uint64_t)(half + 1)));
+					  (int64_t)(nopal_random(session) % (uint64_t)(half + 1)));
 	}
 }
 
 /* ----------------------------------------------------------------- arrivals */
 
-static bool hearer_prepare(struct nopal_session *session,
-			   const struct nopal_part *part)
+static bool hearer_prepare(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
 	struct channel_hearer *self = hearer_of(session, part);
 
-	if (self->seen.window ||
-	    nopal_numbers_init(&self->seen, 1, (uint32_t)set->window) == 0)
+	if (self->seen.window || nopal_numbers_init(&self->seen, 1, (uint32_t)set->window) == 0)
 		return true;
-	nopal_session_break(session, NOPAL_RESOURCE,
-			    "no room to remember which segments arrived");
+	nopal_session_break(session, NOPAL_RESOURCE, "no room to remember which segments arrived");
 	return false;
 }
 
 /* Where its part begins: nobody waits for what was before. */
-void nopal__channel_point(struct nopal_session *session,
-			  const struct nopal_part *part,
+void nopal__channel_point(struct nopal_session *session, const struct nopal_part *part,
 			  const struct nopal_segment *segment)
 {
 	struct channel_hearer *self = hearer_of(session, part);
@@ -242,17 +227,15 @@ void nopal__channel_point(struct nopal_session *session,
 	hearer_look(session, part);
 }
 
-/* A number that is known to exist, and those before it.  What left before the first that
- * came by the channel comes by our own session, and nothing is missing of it. */
-static void hearer_up_to(struct nopal_session *session,
-			 struct channel_hearer *self, uint64_t end)
+/* A number that is known to exist, and those before it.  What left before the first that came by
+ * the channel comes by our own session, and nothing is missing of it. */
+static void hearer_up_to(struct nopal_session *session, struct channel_hearer *self, uint64_t end)
 {
 	if (end <= self->top)
 		return;
 	if (self->latest_ns) {
 		self->newest = (self->newest + 1) % CHANNEL_REPAIR_HOLES;
-		self->holes[self->newest] =
-			(struct channel_hole){ self->top, session->now_ns };
+		self->holes[self->newest] = (struct channel_hole){ self->top, session->now_ns };
 		self->missing += (int64_t)(end - self->top);
 		self->rows++;
 	} else {
@@ -262,8 +245,7 @@ static void hearer_up_to(struct nopal_session *session,
 }
 
 /* Since when is this number known to be missing?  0: nobody remembers. */
-static int64_t hearer_found_ns(const struct channel_hearer *self,
-			       uint64_t number)
+static int64_t hearer_found_ns(const struct channel_hearer *self, uint64_t number)
 {
 	uint32_t at = self->newest, left = CHANNEL_REPAIR_HOLES;
 
@@ -274,10 +256,10 @@ static int64_t hearer_found_ns(const struct channel_hearer *self,
 	return left ? self->holes[at].found_ns : 0;
 }
 
-/* Nobody is known to have asked for what fills this hole: it was late.  What takes as
- * long as a repair may is one, whose announcement got lost. */
-static void hearer_late(struct nopal_session *session,
-			const struct nopal_part *part, uint64_t number)
+/* Nobody is known to have asked for what fills this hole: it was late.  What takes as long as a
+ * repair may is one, whose announcement got lost. */
+static void hearer_late(struct nopal_session *session, const struct nopal_part *part,
+			uint64_t number)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
 	struct channel_hearer *self = hearer_of(session, part);
@@ -292,11 +274,10 @@ static void hearer_late(struct nopal_session *session,
 		self->late_ns = late_ns;
 }
 
-/* What was rebuilt, or comes by our own session, did not come by the channel; of repairs
- * no round trip is known. */
-static void hearer_note(struct nopal_session *session,
-			const struct nopal_part *part, uint64_t number,
-			bool cast)
+/* What was rebuilt, or comes by our own session, did not come by the channel; of repairs no round
+ * trip is known. */
+static void hearer_note(struct nopal_session *session, const struct nopal_part *part,
+			uint64_t number, bool cast)
 {
 	struct channel_hearer *self = hearer_of(session, part);
 
@@ -315,8 +296,7 @@ static void hearer_note(struct nopal_session *session,
 	hearer_report(session, part);
 }
 
-enum nopal_verdict nopal__channel_data(struct nopal_session *session,
-				       const struct nopal_part *part,
+enum nopal_verdict nopal__channel_data(struct nopal_session *session, const struct nopal_part *part,
 				       struct nopal_segment *segment)
 {
 	struct channel_hearer *self = hearer_of(session, part);
@@ -326,22 +306,20 @@ enum nopal_verdict nopal__channel_data(struct nopal_session *session,
 
 	if (!number)
 		return NOPAL_CONTINUE; /* for us alone */
-	if (!nopal_is_destination(session) || number < self->first ||
-	    (cast && !self->first) || !hearer_prepare(session, part))
+	if (!nopal_is_destination(session) || number < self->first || (cast && !self->first) ||
+	    !hearer_prepare(session, part))
 		return NOPAL_STOP;
 	is = nopal_numbers_mark(session, &self->seen, number);
 	if (is == NOPAL_NUMBER_SEEN || (is == NOPAL_NUMBER_BEYOND && cast))
 		return NOPAL_STOP;
 	if (is == NOPAL_NUMBER_NEW)
 		hearer_note(session, part, number, cast);
-	return nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) < self->order
-		       ? NOPAL_STOP
-		       : NOPAL_CONTINUE;
+	return nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) < self->order ? NOPAL_STOP
+									      : NOPAL_CONTINUE;
 }
 
 /* How far the speaker is, and what it casts again. */
-void nopal__channel_top(struct nopal_session *session,
-			const struct nopal_part *part,
+void nopal__channel_top(struct nopal_session *session, const struct nopal_part *part,
 			const struct nopal_segment *segment)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
@@ -355,10 +333,8 @@ void nopal__channel_top(struct nopal_session *session,
 	hearer_up_to(session, self, end);
 	if (nopal_read_left(&reader) && end > self->repairs)
 		self->repairs = end;
-	if (nopal_read_left(&reader) && hearer_misses(self) &&
-	    hearer_covered(self, reader)) {
-		nopal_shared(session, part, CHANNEL_REPAIR_SUPPRESSED) +=
-			!self->asked;
+	if (nopal_read_left(&reader) && hearer_misses(self) && hearer_covered(self, reader)) {
+		nopal_shared(session, part, CHANNEL_REPAIR_SUPPRESSED) += !self->asked;
 		self->asked = false;
 		hearer_wait(session, part, set->again_ns);
 		return;

@@ -49,13 +49,12 @@
 
 /* ----------------------------------------------------------- who speaks */
 
-/* Data overtake nothing: they would be gone for who joins before the rest has left, and
- * in the middle of what is for it.  What makes up for losses does: in line behind all
- * that waits it would come when everything had been asked for. */
-static enum nopal_verdict
-channel_repair_on_to_net(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+/* Data overtake nothing: they would be gone for who joins before the rest has left, and in the
+ * middle of what is for it.  What makes up for losses does: in line behind all that waits it would
+ * come when everything had been asked for. */
+static enum nopal_verdict channel_repair_on_to_net(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	(void)part;
 	if (segment->kind)
@@ -89,38 +88,34 @@ static enum nopal_verdict channel_repair_on_done(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-channel_repair_on_added(struct nopal_session *session,
-			const struct nopal_part *part,
-			struct nopal_destination *destination)
+static enum nopal_verdict channel_repair_on_added(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_destination *destination)
 {
 	nopal__channel_added(session, part, destination);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-channel_repair_on_opened(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_destination *destination)
+static enum nopal_verdict channel_repair_on_opened(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_destination *destination)
 {
 	if (!nopal_is_destination(session))
 		nopal__channel_opened(session, part, destination);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-channel_repair_on_hears(struct nopal_session *session,
-			const struct nopal_part *part,
-			struct nopal_destination *destination)
+static enum nopal_verdict channel_repair_on_hears(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_destination *destination)
 {
 	nopal__channel_heard(session, part, destination);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-channel_repair_on_ended(struct nopal_session *session,
-			const struct nopal_part *part,
-			struct nopal_destination *destination)
+static enum nopal_verdict channel_repair_on_ended(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_destination *destination)
 {
 	nopal__channel_ended(session, part, destination);
 	return NOPAL_CONTINUE;
@@ -134,10 +129,9 @@ static enum nopal_verdict channel_repair_on_nak(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-channel_repair_on_report(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict channel_repair_on_report(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	nopal__channel_report(session, part, segment);
 	return NOPAL_CONTINUE;
@@ -170,15 +164,13 @@ static enum nopal_verdict channel_repair_on_top(struct nopal_session *session,
 
 /* ----------------------------------------------------------------- tables */
 
-static int channel_repair_open(struct nopal_session *session,
-			       const struct nopal_part *part)
+static int channel_repair_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	nopal_share(session, part, CHANNEL_REPAIR_UNMET, 1);
 	return 0;
 }
 
-static void channel_repair_rest(struct nopal_session *session,
-				const struct nopal_part *part)
+static void channel_repair_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct channel_repair *self = nopal_state(session, part);
 
@@ -186,33 +178,26 @@ static void channel_repair_rest(struct nopal_session *session,
 	nopal_numbers_rest(session, &self->hearer.seen);
 }
 
-#define CHANNEL_REPAIR_PARAMETER(key, field, measure, first, low, high, text)  \
-	{                                                                      \
-		.name = key, .unit = measure,                                  \
-		.offset = offsetof(struct channel_repair_parameters, field),   \
-		.initial = first, .least = low, .most = high, .doc = text      \
+#define CHANNEL_REPAIR_PARAMETER(key, field, measure, first, low, high, text)                      \
+	{                                                                                          \
+		.name = key, .unit = measure,                                                      \
+		.offset = offsetof(struct channel_repair_parameters, field), .initial = first,     \
+		.least = low, .most = high, .doc = text                                            \
 	}
 
 static const struct nopal_parameter channel_repair_table[] = {
-	CHANNEL_REPAIR_PARAMETER("backoff", backoff_ns, NOPAL_TIME, "20ms",
-				 "0ms", "10s",
+	CHANNEL_REPAIR_PARAMETER("backoff", backoff_ns, NOPAL_TIME, "20ms", "0ms", "10s",
 				 "longest random time before asking"),
-	CHANNEL_REPAIR_PARAMETER("again", again_ns, NOPAL_TIME, "50ms", "1ms",
-				 "10s",
-				 "how long a repair may take before it is "
-				 "asked for again"),
-	CHANNEL_REPAIR_PARAMETER("report", report_ns, NOPAL_TIME, "20ms", "1ms",
-				 "10s",
+	CHANNEL_REPAIR_PARAMETER("again", again_ns, NOPAL_TIME, "50ms", "1ms", "10s",
+				 "how long a repair may take before it is asked for again"),
+	CHANNEL_REPAIR_PARAMETER("report", report_ns, NOPAL_TIME, "20ms", "1ms", "10s",
 				 "most between an arrival and its report"),
-	CHANNEL_REPAIR_PARAMETER("every", every, NOPAL_COUNT, "256", "1",
-				 "65536",
+	CHANNEL_REPAIR_PARAMETER("every", every, NOPAL_COUNT, "256", "1", "65536",
 				 "numbers after which a report goes at once"),
-	CHANNEL_REPAIR_PARAMETER("patience", patience_ns, NOPAL_TIME, "3s",
-				 "10ms", "10min",
+	CHANNEL_REPAIR_PARAMETER("patience", patience_ns, NOPAL_TIME, "3s", "10ms", "10min",
 				 "how long the floor of one that misses "
 				 "something may stay where it is"),
-	CHANNEL_REPAIR_PARAMETER("window", window, NOPAL_COUNT, "262144", "64",
-				 "1048576",
+	CHANNEL_REPAIR_PARAMETER("window", window, NOPAL_COUNT, "262144", "64", "1048576",
 				 "numbers that the filter remembers"),
 	{ 0 },
 };
@@ -223,26 +208,21 @@ static const struct nopal_attribute channel_repair_attributes[] = {
 				    .wire_bytes = 4,
 				    .kinds = NOPAL_DATA,
 				    .serial = true,
-				    .doc = "counts first departures; 0: for "
-					   "one alone" },
+				    .doc = "counts first departures; 0: for one alone" },
 	[CHANNEL_REPAIR_AGE] = { .name = "channel_age",
 				 .access = NOPAL_WRITE,
-				 .doc = "how often somebody had begun to "
-					"hear when it left" },
+				 .doc = "how often somebody had begun to hear when it left" },
 	[CHANNEL_REPAIR_DESTINATION] = { .name = "destination",
 					 .access = NOPAL_PROPERTY,
-					 .doc = "for this one alone; arriving: "
-						"from whom" },
-	[CHANNEL_REPAIR_MESSAGE] = { .name = "message_number",
-				     .access = NOPAL_READ },
+					 .doc = "for this one alone; arriving: from whom" },
+	[CHANNEL_REPAIR_MESSAGE] = { .name = "message_number", .access = NOPAL_READ },
 	{ 0 },
 };
 
 static const struct nopal_shared channel_repair_shared[] = {
-	[CHANNEL_REPAIR_NAKS] = { "channel_naks", NOPAL_WRITE, 0,
-				  "how often this end asked" },
-	[CHANNEL_REPAIR_SUPPRESSED] = { "channel_naks_suppressed", NOPAL_WRITE,
-					0, "and did not, because others had" },
+	[CHANNEL_REPAIR_NAKS] = { "channel_naks", NOPAL_WRITE, 0, "how often this end asked" },
+	[CHANNEL_REPAIR_SUPPRESSED] = { "channel_naks_suppressed", NOPAL_WRITE, 0,
+					"and did not, because others had" },
 	[CHANNEL_REPAIR_UNMET] = { "reliability_unmet", NOPAL_WRITE, 0,
 				   "1: what is missing will come" },
 	{ 0 },
@@ -251,12 +231,11 @@ static const struct nopal_shared channel_repair_shared[] = {
 static const struct nopal_kind channel_repair_kinds[] = {
 	[CHANNEL_REPAIR_POINT] = { "point", NOPAL_KIND_CONTROL,
 				   "the first number of who has opened", 0 },
-	[CHANNEL_REPAIR_NAK] = { "nak", NOPAL_KIND_CONTROL,
-				 "numbers that did not come", 0 },
+	[CHANNEL_REPAIR_NAK] = { "nak", NOPAL_KIND_CONTROL, "numbers that did not come", 0 },
 	[CHANNEL_REPAIR_REPORT] = { "report", NOPAL_KIND_CONTROL,
 				    "what came, and below what all did", 0 },
-	[CHANNEL_REPAIR_TOP] = { "top", NOPAL_KIND_CONTROL,
-				 "what exists, and what comes again", 0 },
+	[CHANNEL_REPAIR_TOP] = { "top", NOPAL_KIND_CONTROL, "what exists, and what comes again",
+				 0 },
 	{ 0 },
 };
 
@@ -267,17 +246,16 @@ static const struct nopal_timer channel_repair_timers[] = {
 	{ 0 },
 };
 
-/* Copies are counted first; an id is known before its point; and what is coded over
- * has its number. */
+/* Copies are counted first; an id is known before its point; and what is coded over has its
+ * number. */
 static const struct nopal_binding channel_repair_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, channel_repair_on_send, .before = "redundancy"),
-	NOPAL_ON(SEGMENT_TO_NET, channel_repair_on_to_net,
-		 .kinds = NOPAL_CARRIED, .before = "rate_mechanism"),
+	NOPAL_ON(SEGMENT_TO_NET, channel_repair_on_to_net, .kinds = NOPAL_CARRIED,
+		 .before = "rate_mechanism"),
 	NOPAL_ON(COPY_DONE, channel_repair_on_copy, .before = "fan_out"),
 	NOPAL_ON(SEGMENT_DONE, channel_repair_on_done),
 	NOPAL_ON(DESTINATION_ADDED, channel_repair_on_added),
-	NOPAL_ON(DESTINATION_OPENED, channel_repair_on_opened,
-		 .after = "channel"),
+	NOPAL_ON(DESTINATION_OPENED, channel_repair_on_opened, .after = "channel"),
 	NOPAL_ON(DESTINATION_HEARS, channel_repair_on_hears),
 	NOPAL_ON(DESTINATION_ENDED, channel_repair_on_ended),
 	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_data),
@@ -295,8 +273,7 @@ static const struct nopal_binding channel_repair_bindings[] = {
 static const struct nopal_relation channel_repair_needs[] = {
 	{ "channel", "there must be something to repair" },
 	{ "fan_out", "somebody must count those that have a message" },
-	{ "message_numbers",
-	  "its numbers count departures, and say nothing of messages" },
+	{ "message_numbers", "its numbers count departures, and say nothing of messages" },
 	{ 0 },
 };
 
@@ -317,21 +294,19 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.provides = channel_repair_provides,
 	.standard = "channel_repair",
 	.needs = channel_repair_needs,
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-		  .because = "what is missing is asked for, and cast again" },
-		{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES,
-		  NOPAL_AT_TRANSPORT,
-		  .because = "reports say what has arrived" },
-		{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
-		  .because = "asks and reports travel by the session that each "
-			     "destination has: lost there, they are made up "
-			     "for by nobody" },
-		{ NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
-		  .amid_partial = true,
-		  .because = "what the session of a destination gave up is "
-			     "asked for without end" },
-		NOPAL_NUMBERS_ONCE),
+	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+				     .because = "what is missing is asked for, and cast again" },
+				   { NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+				     .because = "reports say what has arrived" },
+				   { NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
+				     .because = "asks and reports travel by the session that each "
+						"destination has: lost there, they are made up "
+						"for by nobody" },
+				   { NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
+				     .amid_partial = true,
+				     .because = "what the session of a destination gave up is "
+						"asked for without end" },
+				   NOPAL_NUMBERS_ONCE),
 	.parameters_size = sizeof(struct channel_repair_parameters),
 	.parameters = channel_repair_table,
 	.attributes = channel_repair_attributes,
@@ -339,9 +314,8 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.kinds = channel_repair_kinds,
 	.timers = channel_repair_timers,
 	.bindings = channel_repair_bindings,
-	.raises = (const char *const[]){ "SEGMENT_LOST", "CHANNEL_REPORT",
-					 "DESTINATION_HEARS", "PEER_GAVE_UP",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SEGMENT_LOST", "CHANNEL_REPORT", "DESTINATION_HEARS",
+					 "PEER_GAVE_UP", "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct channel_repair),
 	.open = channel_repair_open,
 	.rest = channel_repair_rest,

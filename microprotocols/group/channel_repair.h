@@ -41,15 +41,14 @@ enum {
 	CHANNEL_REPAIR_NUMBER_BYTES = 8,
 	CHANNEL_REPAIR_COUNT_BYTES = 4,
 	CHANNEL_REPAIR_POINT_BYTES = 2 * CHANNEL_REPAIR_NUMBER_BYTES,
-	CHANNEL_REPAIR_REPORT_BYTES = 2 * CHANNEL_REPAIR_NUMBER_BYTES +
-				      4 * CHANNEL_REPAIR_COUNT_BYTES,
+	CHANNEL_REPAIR_REPORT_BYTES =
+		2 * CHANNEL_REPAIR_NUMBER_BYTES + 4 * CHANNEL_REPAIR_COUNT_BYTES,
 	CHANNEL_REPAIR_RANGES = 64, /* of one nak, at most */
 	CHANNEL_REPAIR_HOLES = 8,   /* whose times are known */
 	/* A gap and a length: varints of 64 bits. */
 	CHANNEL_REPAIR_RANGE_BYTES = 20,
 	CHANNEL_REPAIR_NAK_BYTES =
-		CHANNEL_REPAIR_NUMBER_BYTES +
-		CHANNEL_REPAIR_RANGES * CHANNEL_REPAIR_RANGE_BYTES,
+		CHANNEL_REPAIR_NUMBER_BYTES + CHANNEL_REPAIR_RANGES * CHANNEL_REPAIR_RANGE_BYTES,
 };
 
 /* What the speaker notes of a destination. */
@@ -65,7 +64,7 @@ enum {
 struct channel_speaker {
 	struct outstanding cast; /* numbers with copies whose fate is open */
 	uint64_t next;		 /* number; 0: nothing has left */
-	uint64_t order; /* one past the last message of which a part left */
+	uint64_t order;		 /* one past the last message of which a part left */
 	uint64_t age;
 	int64_t left_ns;   /* the last first departure */
 	int64_t remind_ns; /* how long to wait for the next reminder */
@@ -79,14 +78,14 @@ struct channel_hearer {
 	uint64_t top; /* one past the highest number that is known to exist */
 	uint64_t latest;
 	int64_t latest_ns;
-	/* Since the last report; missing is negative when some came late that an
-	 * earlier report counted. */
+	/* Since the last report; missing is negative when some came late that an earlier report
+	 * counted. */
 	uint32_t arrived, rows;
 	int64_t missing;
 	uint64_t told; /* floor of the last report */
 	bool asked;    /* and has not heard of a repair since */
-	/* How far the path was seen to reorder, and after how many naks without
-	 * such sight that is forgotten. */
+	/* How far the path was seen to reorder, and after how many naks without such sight that is
+	 * forgotten. */
 	int64_t late_ns;
 	uint32_t persist;
 	uint64_t ripe;	  /* holes below it are asked for next */
@@ -103,14 +102,13 @@ struct channel_repair {
 	struct channel_hearer hearer;
 };
 
-/* Numbers of one message, from low to high: the first, and then for each range the
- * gap to it and its length. */
+/* Numbers of one message, from low to high: the first, and then for each range the gap to it and
+ * its length. */
 struct channel_ranges {
 	struct nopal_reader reader;
 	uint64_t first, end; /* of the range that is read now */
 };
-static inline struct channel_ranges
-nopal__channel_ranges(struct nopal_reader reader)
+static inline struct channel_ranges nopal__channel_ranges(struct nopal_reader reader)
 {
 	return (struct channel_ranges){ .reader = reader };
 }
@@ -122,8 +120,7 @@ static inline bool nopal__channel_next(struct channel_ranges *ranges)
 	if (!nopal_read_left(&ranges->reader))
 		return false;
 	gap = ranges->end ? nopal_read_varint(&ranges->reader)
-			  : nopal_read(&ranges->reader,
-				       CHANNEL_REPAIR_NUMBER_BYTES);
+			  : nopal_read(&ranges->reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	length = nopal_read_varint(&ranges->reader);
 	if (ranges->reader.bad || !length || gap > INT64_MAX - ranges->end)
 		return false;
@@ -135,46 +132,32 @@ static inline bool nopal__channel_next(struct channel_ranges *ranges)
 }
 
 /* channel_speaker.c */
-void nopal__channel_sent(struct nopal_session *session,
-			 const struct nopal_part *part,
+void nopal__channel_sent(struct nopal_session *session, const struct nopal_part *part,
 			 struct nopal_segment *segment);
-void nopal__channel_counted(struct nopal_session *session,
-			    const struct nopal_part *part,
+void nopal__channel_counted(struct nopal_session *session, const struct nopal_part *part,
 			    const struct nopal_segment *segment);
-void nopal__channel_added(struct nopal_session *session,
-			  const struct nopal_part *part,
+void nopal__channel_added(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_destination *destination);
-void nopal__channel_opened(struct nopal_session *session,
-			   const struct nopal_part *part,
+void nopal__channel_opened(struct nopal_session *session, const struct nopal_part *part,
 			   struct nopal_destination *destination);
-void nopal__channel_heard(struct nopal_session *session,
-			  const struct nopal_part *part,
+void nopal__channel_heard(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_destination *destination);
-void nopal__channel_ended(struct nopal_session *session,
-			  const struct nopal_part *part,
+void nopal__channel_ended(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_destination *destination);
-void nopal__channel_nak(struct nopal_session *session,
-			const struct nopal_part *part,
+void nopal__channel_nak(struct nopal_session *session, const struct nopal_part *part,
 			const struct nopal_segment *segment);
-void nopal__channel_report(struct nopal_session *session,
-			   const struct nopal_part *part,
+void nopal__channel_report(struct nopal_session *session, const struct nopal_part *part,
 			   const struct nopal_segment *segment);
-void nopal__channel_remind(struct nopal_session *session,
-			   const struct nopal_part *part);
+void nopal__channel_remind(struct nopal_session *session, const struct nopal_part *part);
 
 /* channel_hearer.c */
-void nopal__channel_point(struct nopal_session *session,
-			  const struct nopal_part *part,
+void nopal__channel_point(struct nopal_session *session, const struct nopal_part *part,
 			  const struct nopal_segment *segment);
-enum nopal_verdict nopal__channel_data(struct nopal_session *session,
-				       const struct nopal_part *part,
+enum nopal_verdict nopal__channel_data(struct nopal_session *session, const struct nopal_part *part,
 				       struct nopal_segment *segment);
-void nopal__channel_top(struct nopal_session *session,
-			const struct nopal_part *part,
+void nopal__channel_top(struct nopal_session *session, const struct nopal_part *part,
 			const struct nopal_segment *segment);
-void nopal__channel_ask(struct nopal_session *session,
-			const struct nopal_part *part);
-void nopal__channel_tell(struct nopal_session *session,
-			 const struct nopal_part *part);
+void nopal__channel_ask(struct nopal_session *session, const struct nopal_part *part);
+void nopal__channel_tell(struct nopal_session *session, const struct nopal_part *part);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_speaker.c -- channel_repair at the one who speaks: who has what, and what is
- * cast once more.
+ * channel_speaker.c -- channel_repair at the one who speaks: who has what, and what is cast once
+ * more.
  *
- * Of each number that was cast the segment is kept until everybody has it.  A
- * destination has a floor; what a report lifts it over has its fate.  Which numbers it
- * had by the channel, and which by its own session, follows from ages: the age counts
- * how often somebody began to hear, and is noted of a segment as it leaves.
+ * Of each number that was cast the segment is kept until everybody has it.  A destination has a
+ * floor; what a report lifts it over has its fate.  Which numbers it had by the channel, and which
+ * by its own session, follows from ages: the age counts how often somebody began to hear, and is
+ * noted of a segment as it leaves.
  */
 #include "channel_repair.h"
 
 enum {
 	SPEAKER_SMOOTH = 8, /* a new round trip weighs one in so many */
-	/* Nothing that came after it says that a repair is lost: it has so much of
-	 * a round trip more. */
+	/* Nothing that came after it says that a repair is lost: it has so much of a round trip
+	 * more. */
 	SPEAKER_REPAIR_PART = 4,
 	SPEAKER_FIRST_NUMBER = 1, /* 0: for one alone */
 };
@@ -32,8 +32,7 @@ static struct channel_speaker *speaker_of(struct nopal_session *session,
 /* ---------------------------------------------------------------- departures */
 
 /* Numbers count first departures: who opens meanwhile begins with the next. */
-void nopal__channel_sent(struct nopal_session *session,
-			 const struct nopal_part *part,
+void nopal__channel_sent(struct nopal_session *session, const struct nopal_part *part,
 			 struct nopal_segment *segment)
 {
 	struct channel_speaker *self = speaker_of(session, part);
@@ -51,24 +50,20 @@ void nopal__channel_sent(struct nopal_session *session,
 		outstanding_begin(&self->cast, self->next);
 	}
 	if (self->order <= nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE))
-		self->order =
-			nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) + 1;
+		self->order = nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) + 1;
 	nopal_set(segment, part, CHANNEL_REPAIR_NUMBER, self->next);
 	nopal_set(segment, part, CHANNEL_REPAIR_AGE, self->age);
 	self->left_ns = session->now_ns;
 	self->remind_ns = SPEAKER_REMIND_FIRST_NS;
-	if (outstanding_add(session, &self->cast, self->next++,
-			    segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+	if (outstanding_add(session, &self->cast, self->next++, segment->handle) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
 	else if (!nopal_timer_running(session, part, CHANNEL_REPAIR_REMIND))
 		nopal_timer_start(session, part, CHANNEL_REPAIR_REMIND,
 				  session->now_ns + self->remind_ns);
 }
 
 /* A copy of it has its fate, or it is done without any. */
-void nopal__channel_counted(struct nopal_session *session,
-			    const struct nopal_part *part,
+void nopal__channel_counted(struct nopal_session *session, const struct nopal_part *part,
 			    const struct nopal_segment *segment)
 {
 	struct channel_speaker *self = speaker_of(session, part);
@@ -80,10 +75,9 @@ void nopal__channel_counted(struct nopal_session *session,
 
 /* -------------------------------------------------------------- destinations */
 
-/* What is for one that joins: all that leaves from now on, but for the rest of a message
- * that has begun. */
-void nopal__channel_added(struct nopal_session *session,
-			  const struct nopal_part *part,
+/* What is for one that joins: all that leaves from now on, but for the rest of a message that has
+ * begun. */
+void nopal__channel_added(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_destination *destination)
 {
 	struct channel_speaker *self = speaker_of(session, part);
@@ -95,27 +89,24 @@ void nopal__channel_added(struct nopal_session *session,
 
 /* A control segment that begins with a number. */
 static struct nopal_segment *speaker_numbered(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      unsigned kind, uint32_t room,
-					      uint64_t number,
+					      const struct nopal_part *part, unsigned kind,
+					      uint32_t room, uint64_t number,
 					      struct nopal_writer *writer)
 {
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, kind, room, writer);
+	struct nopal_segment *segment = nopal_control_begin(session, part, kind, room, writer);
 
 	if (segment)
 		nopal_write(writer, number, CHANNEL_REPAIR_NUMBER_BYTES);
 	return segment;
 }
 
-void nopal__channel_opened(struct nopal_session *session,
-			   const struct nopal_part *part,
+void nopal__channel_opened(struct nopal_session *session, const struct nopal_part *part,
 			   struct nopal_destination *destination)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *point = speaker_numbered(
-		session, part, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
-		nopal_repair(destination)[CHANNEL_REPAIR_FIRST], &writer);
+	struct nopal_segment *point =
+		speaker_numbered(session, part, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
+				 nopal_repair(destination)[CHANNEL_REPAIR_FIRST], &writer);
 
 	if (!point)
 		return;
@@ -125,23 +116,20 @@ void nopal__channel_opened(struct nopal_session *session,
 	nopal_control_send(session, point, CHANNEL_REPAIR_POINT_BYTES);
 }
 
-/* The segment of a number that the destination had by the channel and whose fate is
- * open; NULL: there is none. */
+/* The segment of a number that the destination had by the channel and whose fate is open; NULL:
+ * there is none. */
 static struct nopal_segment *speaker_copy(struct nopal_session *session,
 					  const struct nopal_part *part,
-					  struct nopal_destination *destination,
-					  uint64_t number)
+					  struct nopal_destination *destination, uint64_t number)
 {
 	struct channel_speaker *self = speaker_of(session, part);
 	struct nopal_segment *segment;
 
 	if (!outstanding_is_open(&self->cast, number))
 		return NULL;
-	segment = nopal_segment_find(session,
-				     outstanding_at(&self->cast, number));
+	segment = nopal_segment_find(session, outstanding_at(&self->cast, number));
 	return segment && nopal_get(segment, part, CHANNEL_REPAIR_AGE) >=
-				       nopal_repair(destination)
-					       [CHANNEL_REPAIR_SINCE]
+				       nopal_repair(destination)[CHANNEL_REPAIR_SINCE]
 		       ? segment
 		       : NULL;
 }
@@ -155,8 +143,7 @@ static uint64_t speaker_from(const struct channel_speaker *self,
 }
 
 /* All that it had by the channel, up to before a number, has its fate. */
-static void speaker_settle(struct nopal_session *session,
-			   const struct nopal_part *part,
+static void speaker_settle(struct nopal_session *session, const struct nopal_part *part,
 			   struct nopal_destination *destination, uint64_t end,
 			   enum nopal_fate fate)
 {
@@ -166,8 +153,7 @@ static void speaker_settle(struct nopal_session *session,
 	if (end > self->cast.end)
 		end = self->cast.end;
 	for (; number < end; number++) {
-		struct nopal_segment *segment =
-			speaker_copy(session, part, destination, number);
+		struct nopal_segment *segment = speaker_copy(session, part, destination, number);
 
 		nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = number + 1;
 		if (segment)
@@ -176,8 +162,7 @@ static void speaker_settle(struct nopal_session *session,
 }
 
 /* What the channel did not bring it comes by its own session. */
-static void speaker_give(struct nopal_session *session,
-			 const struct nopal_part *part,
+static void speaker_give(struct nopal_session *session, const struct nopal_part *part,
 			 struct nopal_destination *destination)
 {
 	struct channel_speaker *self = speaker_of(session, part);
@@ -185,8 +170,7 @@ static void speaker_give(struct nopal_session *session,
 	uint64_t number = speaker_from(self, destination);
 
 	for (; number < self->cast.end; number++) {
-		struct nopal_segment *segment =
-			speaker_copy(session, part, destination, number);
+		struct nopal_segment *segment = speaker_copy(session, part, destination, number);
 
 		if (segment)
 			nopal_copy_give(session, segment, index);
@@ -194,8 +178,7 @@ static void speaker_give(struct nopal_session *session,
 	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->cast.end;
 }
 
-void nopal__channel_heard(struct nopal_session *session,
-			  const struct nopal_part *part,
+void nopal__channel_heard(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_destination *destination)
 {
 	struct channel_speaker *self = speaker_of(session, part);
@@ -210,28 +193,25 @@ void nopal__channel_heard(struct nopal_session *session,
 }
 
 /* Nobody knows what it had of that. */
-void nopal__channel_ended(struct nopal_session *session,
-			  const struct nopal_part *part,
+void nopal__channel_ended(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_destination *destination)
 {
 	struct channel_speaker *self = speaker_of(session, part);
 
 	if (destination->hears)
-		speaker_settle(session, part, destination, self->cast.end,
-			       NOPAL_UNKNOWN);
+		speaker_settle(session, part, destination, self->cast.end, NOPAL_UNKNOWN);
 }
 
 /* Whose message it is; NULL: of one that does not hear the channel. */
-static struct nopal_destination *
-speaker_whose(struct nopal_session *session, const struct nopal_part *part,
-	      const struct nopal_segment *segment)
+static struct nopal_destination *speaker_whose(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       const struct nopal_segment *segment)
 {
 	uint32_t index = nopal_destination_find(
 		session, nopal_get(segment, part, CHANNEL_REPAIR_DESTINATION));
 	struct nopal_destination *destination;
 
-	if (nopal_is_destination(session) ||
-	    index >= nopal_destination_count(session))
+	if (nopal_is_destination(session) || index >= nopal_destination_count(session))
 		return NULL;
 	destination = nopal_destination_at(session, index);
 	return destination->hears ? destination : NULL;
@@ -240,17 +220,12 @@ speaker_whose(struct nopal_session *session, const struct nopal_part *part,
 /* ------------------------------------------------------------------- reports */
 
 /* A round trip: of what left once, its report, and not how long it waited there. */
-static void speaker_sample(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_channel_report *report, uint64_t latest,
-			   int64_t delay_ns)
+static void speaker_sample(struct nopal_session *session, const struct nopal_part *part,
+			   struct nopal_channel_report *report, uint64_t latest, int64_t delay_ns)
 {
-	uint64_t *known =
-		&nopal_repair(report->destination)[CHANNEL_REPAIR_RTT];
+	uint64_t *known = &nopal_repair(report->destination)[CHANNEL_REPAIR_RTT];
 	const struct nopal_segment *segment =
-		latest ? speaker_copy(session, part, report->destination,
-				      latest)
-		       : NULL;
+		latest ? speaker_copy(session, part, report->destination, latest) : NULL;
 	int64_t rtt_ns;
 
 	report->rtt_ns = (int64_t)*known;
@@ -262,18 +237,15 @@ static void speaker_sample(struct nopal_session *session,
 	report->sample_ns = rtt_ns;
 	report->left_ns = segment->departed_ns;
 	if (*known)
-		rtt_ns = report->rtt_ns +
-			 (rtt_ns - report->rtt_ns) / SPEAKER_SMOOTH;
+		rtt_ns = report->rtt_ns + (rtt_ns - report->rtt_ns) / SPEAKER_SMOOTH;
 	report->rtt_ns = rtt_ns;
 	*known = (uint64_t)rtt_ns;
 }
 
-void nopal__channel_report(struct nopal_session *session,
-			   const struct nopal_part *part,
+void nopal__channel_report(struct nopal_session *session, const struct nopal_part *part,
 			   const struct nopal_segment *segment)
 {
-	struct nopal_destination *destination =
-		speaker_whose(session, part, segment);
+	struct nopal_destination *destination = speaker_whose(session, part, segment);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t floor = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t latest = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
@@ -287,8 +259,7 @@ void nopal__channel_report(struct nopal_session *session,
 
 	if (!destination || !nopal_read_complete(&reader))
 		return;
-	speaker_sample(session, part, &report, latest,
-		       (int64_t)delay_us * NOPAL_MICROSECOND);
+	speaker_sample(session, part, &report, latest, (int64_t)delay_us * NOPAL_MICROSECOND);
 	if (floor > nopal_repair(destination)[CHANNEL_REPAIR_FLOOR])
 		nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
 	speaker_settle(session, part, destination, floor, NOPAL_ARRIVED);
@@ -298,8 +269,7 @@ void nopal__channel_report(struct nopal_session *session,
 /* ------------------------------------------------------------------- repairs */
 
 /* Tells all what is there and, where it is a nak's answer, what comes again. */
-static void speaker_top(struct nopal_session *session,
-			const struct nopal_part *part,
+static void speaker_top(struct nopal_session *session, const struct nopal_part *part,
 			const struct nopal_body *ranges)
 {
 	struct channel_speaker *self = speaker_of(session, part);
@@ -310,8 +280,7 @@ static void speaker_top(struct nopal_session *session,
 
 	if (ranges && ranges->length <= room - length)
 		length += ranges->length;
-	top = speaker_numbered(session, part, CHANNEL_REPAIR_TOP, length,
-			       self->cast.end, &writer);
+	top = speaker_numbered(session, part, CHANNEL_REPAIR_TOP, length, self->cast.end, &writer);
 	if (!top)
 		return;
 	if (length > CHANNEL_REPAIR_NUMBER_BYTES)
@@ -328,12 +297,11 @@ enum speaker_repair {
 /* What is to be done for a number, and where it is to `leave`, doing it. */
 static enum speaker_repair speaker_repair(struct nopal_session *session,
 					  const struct nopal_part *part,
-					  struct nopal_destination *destination,
-					  uint64_t number, bool leave)
+					  struct nopal_destination *destination, uint64_t number,
+					  bool leave)
 {
 	struct channel_speaker *self = speaker_of(session, part);
-	struct nopal_segment *segment =
-		speaker_copy(session, part, destination, number);
+	struct nopal_segment *segment = speaker_copy(session, part, destination, number);
 	int64_t rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
 
 	if (!segment)
@@ -344,8 +312,7 @@ static enum speaker_repair speaker_repair(struct nopal_session *session,
 		rtt_ns = SPEAKER_LEAST_RTT_NS;
 	if (segment->departures > 1)
 		rtt_ns += rtt_ns / SPEAKER_REPAIR_PART;
-	if (leave && !segment->wanted &&
-	    session->now_ns - segment->departed_ns >= rtt_ns) {
+	if (leave && !segment->wanted && session->now_ns - segment->departed_ns >= rtt_ns) {
 		self->lost += segment->departures > 1;
 		nopal_raise_SEGMENT_LOST(session, segment);
 		nopal_segment_resend(session, part, segment);
@@ -354,11 +321,10 @@ static enum speaker_repair speaker_repair(struct nopal_session *session,
 }
 
 /* The most that is to be done for a number of [first, end). */
-static enum speaker_repair
-speaker_repair_range(struct nopal_session *session,
-		     const struct nopal_part *part,
-		     struct nopal_destination *destination,
-		     const struct channel_ranges *range, bool leave)
+static enum speaker_repair speaker_repair_range(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_destination *destination,
+						const struct channel_ranges *range, bool leave)
 {
 	struct channel_speaker *self = speaker_of(session, part);
 	uint64_t number = speaker_from(self, destination), end = range->end;
@@ -369,8 +335,7 @@ speaker_repair_range(struct nopal_session *session,
 	if (end > self->cast.end)
 		end = self->cast.end;
 	for (; number < end && most < SPEAKER_TOO_LATE; number++) {
-		enum speaker_repair one = speaker_repair(
-			session, part, destination, number, leave);
+		enum speaker_repair one = speaker_repair(session, part, destination, number, leave);
 
 		if (one > most)
 			most = one;
@@ -379,18 +344,17 @@ speaker_repair_range(struct nopal_session *session,
 }
 
 /* The most for all that is asked for. */
-static enum speaker_repair
-speaker_repair_all(struct nopal_session *session, const struct nopal_part *part,
-		   struct nopal_destination *destination,
-		   const struct nopal_body *asked, bool leave)
+static enum speaker_repair speaker_repair_all(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_destination *destination,
+					      const struct nopal_body *asked, bool leave)
 {
-	struct channel_ranges ranges =
-		nopal__channel_ranges(nopal_body_reader(asked));
+	struct channel_ranges ranges = nopal__channel_ranges(nopal_body_reader(asked));
 	enum speaker_repair most = SPEAKER_NOTHING;
 
 	while (most < SPEAKER_TOO_LATE && nopal__channel_next(&ranges)) {
-		enum speaker_repair one = speaker_repair_range(
-			session, part, destination, &ranges, leave);
+		enum speaker_repair one =
+			speaker_repair_range(session, part, destination, &ranges, leave);
 
 		if (one > most)
 			most = one;
@@ -398,18 +362,15 @@ speaker_repair_all(struct nopal_session *session, const struct nopal_part *part,
 	return most;
 }
 
-/* All are told before the repairs come, so that who misses the same stays silent.
- * Reports count numbers that are new: of lost repairs only naks tell. */
-static void speaker_answer(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_destination *destination,
-			   const struct nopal_body *asked)
+/* All are told before the repairs come, so that who misses the same stays silent. Reports count
+ * numbers that are new: of lost repairs only naks tell. */
+static void speaker_answer(struct nopal_session *session, const struct nopal_part *part,
+			   struct nopal_destination *destination, const struct nopal_body *asked)
 {
 	struct channel_speaker *self = speaker_of(session, part);
 	struct nopal_channel_report report = {
 		.destination = destination,
-		.rtt_ns =
-			(int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT],
+		.rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT],
 	};
 
 	speaker_top(session, part, asked);
@@ -421,37 +382,31 @@ static void speaker_answer(struct nopal_session *session,
 		nopal_raise_CHANNEL_REPORT(session, &report);
 }
 
-void nopal__channel_nak(struct nopal_session *session,
-			const struct nopal_part *part,
+void nopal__channel_nak(struct nopal_session *session, const struct nopal_part *part,
 			const struct nopal_segment *segment)
 {
-	struct nopal_destination *destination =
-		speaker_whose(session, part, segment);
+	struct nopal_destination *destination = speaker_whose(session, part, segment);
 	enum speaker_repair most = SPEAKER_NOTHING;
 
 	if (destination)
-		most = speaker_repair_all(session, part, destination,
-					  &segment->body, false);
+		most = speaker_repair_all(session, part, destination, &segment->body, false);
 	if (most == SPEAKER_TOO_LATE)
-		nopal_destination_hears(
-			session,
-			nopal_destination_find(session, destination->id),
-			false);
+		nopal_destination_hears(session, nopal_destination_find(session, destination->id),
+					false);
 	else if (most == SPEAKER_REPAIRED)
 		speaker_answer(session, part, destination, &segment->body);
 }
 
 /* ----------------------------------------------------------------- reminders */
 
-/* Whose floor does not move does not hear the channel any more, or its nak and report
- * would have come. */
-static void speaker_look(struct nopal_session *session,
-			 const struct nopal_part *part, uint32_t index)
+/* Whose floor does not move does not hear the channel any more, or its nak and report would have
+ * come. */
+static void speaker_look(struct nopal_session *session, const struct nopal_part *part,
+			 uint32_t index)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
 	struct channel_speaker *self = speaker_of(session, part);
-	struct nopal_destination *destination =
-		nopal_destination_at(session, index);
+	struct nopal_destination *destination = nopal_destination_at(session, index);
 	uint64_t *stays = &nopal_repair(destination)[CHANNEL_REPAIR_STAYS];
 
 	if (!destination->hears)
@@ -464,8 +419,7 @@ static void speaker_look(struct nopal_session *session,
 		nopal_destination_hears(session, index, false);
 }
 
-void nopal__channel_remind(struct nopal_session *session,
-			   const struct nopal_part *part)
+void nopal__channel_remind(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct channel_speaker *self = speaker_of(session, part);
 
@@ -479,6 +433,5 @@ void nopal__channel_remind(struct nopal_session *session,
 		if (self->remind_ns > SPEAKER_REMIND_LONGEST_NS)
 			self->remind_ns = SPEAKER_REMIND_LONGEST_NS;
 	}
-	nopal_timer_start(session, part, CHANNEL_REPAIR_REMIND,
-			  session->now_ns + self->remind_ns);
+	nopal_timer_start(session, part, CHANNEL_REPAIR_REMIND, session->now_ns + self->remind_ns);
 }

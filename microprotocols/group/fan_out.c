@@ -28,11 +28,10 @@
  *            slow (default leave): what becomes of one that has more: leave, its
  *            session ends; skip, it gets no new messages until it has less.
  *
- * The fate of a message is `arrived` when enough have it, at once and for good; it
- * is `missing` as soon as so many cannot come together any more.  Where the layer
- * below cannot tell, it is unknown.  Where what is missing has expired on the way to
- * one of them, so has the message; and where all whom it was for were removed, nobody
- * waits for it.
+ * The fate of a message is `arrived` when enough have it, at once and for good; it is `missing` as
+ * soon as so many cannot come together any more.  Where the layer below cannot tell, it is unknown.
+ * Where what is missing has expired on the way to one of them, so has the message; and where all
+ * whom it was for were removed, nobody waits for it.
  */
 #include "microprotocol.h"
 
@@ -62,24 +61,20 @@ static uint64_t fan_out_least(const struct nopal_session *session)
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t backlog = nopal_destination_backlog(session, i);
 
-		if (nopal_destination_takes(nopal_destination_at(session, i)) &&
-		    backlog < least)
+		if (nopal_destination_takes(nopal_destination_at(session, i)) && backlog < least)
 			least = backlog;
 	}
 	return least;
 }
 
-static void fan_out_look(struct nopal_session *session,
-			 const struct nopal_part *part, uint32_t index,
-			 uint64_t least)
+static void fan_out_look(struct nopal_session *session, const struct nopal_part *part,
+			 uint32_t index, uint64_t least)
 {
 	const struct fan_out_parameters *set = nopal_parameters(part);
-	struct nopal_destination *destination =
-		nopal_destination_at(session, index);
+	struct nopal_destination *destination = nopal_destination_at(session, index);
 	uint64_t backlog = nopal_destination_backlog(session, index);
 
-	destination->paused =
-		backlog > least && backlog - least > (uint64_t)set->backlog;
+	destination->paused = backlog > least && backlog - least > (uint64_t)set->backlog;
 	if (destination->paused && set->slow == FAN_OUT_LEAVE)
 		nopal_destination_break(session, index, NOPAL_RESOURCE,
 					"it is too far behind the others");
@@ -100,16 +95,13 @@ static enum nopal_verdict fan_out_on_send(struct nopal_session *session,
 
 /* --------------------------------------------------------------- who has it */
 
-static void fan_out_add(struct nopal_segment *segment,
-			const struct nopal_part *part, unsigned attribute,
-			uint64_t more)
+static void fan_out_add(struct nopal_segment *segment, const struct nopal_part *part,
+			unsigned attribute, uint64_t more)
 {
-	nopal_set(segment, part, attribute,
-		  nopal_get(segment, part, attribute) + more);
+	nopal_set(segment, part, attribute, nopal_get(segment, part, attribute) + more);
 }
 
-static void fan_out_done(struct nopal_session *session,
-			 const struct nopal_part *part,
+static void fan_out_done(struct nopal_session *session, const struct nopal_part *part,
 			 struct nopal_segment *segment, enum nopal_fate fate)
 {
 	segment->fate = (uint8_t)fate;
@@ -121,12 +113,10 @@ static void fan_out_done(struct nopal_session *session,
 static enum nopal_fate fan_out_missing(const struct nopal_part *part,
 				       const struct nopal_segment *segment)
 {
-	return nopal_get(segment, part, FAN_OUT_EXPIRED) ? NOPAL_EXPIRED
-							 : NOPAL_MISSING;
+	return nopal_get(segment, part, FAN_OUT_EXPIRED) ? NOPAL_EXPIRED : NOPAL_MISSING;
 }
 
-static void fan_out_judge(struct nopal_session *session,
-			  const struct nopal_part *part,
+static void fan_out_judge(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
 	uint64_t needed = nopal_get(segment, part, FAN_OUT_NEEDED);
@@ -136,14 +126,10 @@ static void fan_out_judge(struct nopal_session *session,
 	if (nopal_holds(part, segment, NOPAL_FINISH)) {
 		if (needed && arrived >= needed)
 			fan_out_done(session, part, segment, NOPAL_ARRIVED);
-		else if (!segment->copies && arrived + unknown &&
-			 arrived + unknown >= needed)
-			fan_out_done(session, part, segment,
-				     needed ? NOPAL_UNKNOWN : NOPAL_WAIVED);
-		else if (!segment->copies ||
-			 arrived + unknown + segment->copies < needed)
-			fan_out_done(session, part, segment,
-				     fan_out_missing(part, segment));
+		else if (!segment->copies && arrived + unknown && arrived + unknown >= needed)
+			fan_out_done(session, part, segment, needed ? NOPAL_UNKNOWN : NOPAL_WAIVED);
+		else if (!segment->copies || arrived + unknown + segment->copies < needed)
+			fan_out_done(session, part, segment, fan_out_missing(part, segment));
 	}
 	if (!segment->copies && nopal_holds(part, segment, NOPAL_DEALLOCATE))
 		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
@@ -162,24 +148,21 @@ static enum nopal_verdict fan_out_on_leave(struct nopal_session *session,
 		nopal_set(segment, part, FAN_OUT_NEEDED, (uint64_t)set->acks);
 	else
 		nopal_set(segment, part, FAN_OUT_NEEDED,
-			  nopal_get(segment, part, FAN_OUT_ARRIVED) +
-				  segment->copies);
+			  nopal_get(segment, part, FAN_OUT_ARRIVED) + segment->copies);
 	fan_out_judge(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
-/* It is not needed, where all are.  Where all to whom it went were removed, nobody can
- * say: in good order they get it still. */
-static void fan_out_removed(struct nopal_segment *segment,
-			    const struct nopal_part *part)
+/* It is not needed, where all are.  Where all to whom it went were removed, nobody can say: in good
+ * order they get it still. */
+static void fan_out_removed(struct nopal_segment *segment, const struct nopal_part *part)
 {
 	fan_out_add(segment, part, FAN_OUT_NEEDED, (uint64_t)-1);
 	if (!nopal_get(segment, part, FAN_OUT_NEEDED))
 		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
 }
 
-/* What never opened has got nothing, unless it was removed in good order: it may open
- * yet. */
+/* What never opened has got nothing, unless it was removed in good order: it may open yet. */
 static bool fan_out_may_have_it(const struct nopal_copy *copy)
 {
 	return copy->fate == NOPAL_UNKNOWN &&
@@ -188,8 +171,7 @@ static bool fan_out_may_have_it(const struct nopal_copy *copy)
 
 /* Before anybody gives it to others in place of this one. */
 static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_copy *copy)
+					  const struct nopal_part *part, struct nopal_copy *copy)
 {
 	const struct fan_out_parameters *set = nopal_parameters(part);
 	struct nopal_segment *segment = copy->segment;
@@ -207,8 +189,7 @@ static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
 }
 
 static enum nopal_verdict fan_out_on_counted(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_copy *copy)
+					     const struct nopal_part *part, struct nopal_copy *copy)
 {
 	fan_out_judge(session, part, copy->segment);
 	return NOPAL_CONTINUE;
@@ -221,8 +202,7 @@ static const struct nopal_parameter fan_out_table[] = {
 	  .initial = "0",
 	  .least = "0",
 	  .most = "1000000",
-	  .doc = "destinations that must have a message; 0: all to whom it "
-		 "went" },
+	  .doc = "destinations that must have a message; 0: all to whom it went" },
 	{ .name = "backlog",
 	  .unit = NOPAL_SIZE,
 	  .offset = offsetof(struct fan_out_parameters, backlog),
@@ -265,39 +245,33 @@ const struct nopal_microprotocol nopal_fan_out = {
 			  .because = "who answers is told apart here alone, "
 				     "and not in a layer above" },
 			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_PROGRESS, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-		  .when = "slow=skip", .with = "reliable_order",
-		  .because = "a destination that was skipped waits for the "
-			     "messages that it was not given" },
-		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
-		  .when = "acks", .bound = "acks",
-		  .because = "so many destinations must have a message" },
-		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS,
-		  NOPAL_KEEPING_UP, .when = "slow=skip", .bound = "backlog",
-		  .because = "a destination that is too slow gets no new "
-			     "messages until it has caught up" }),
+	.promises = NOPAL_PROMISES({ NOPAL_PROGRESS, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+				     .when = "slow=skip", .with = "reliable_order",
+				     .because = "a destination that was skipped waits for the "
+						"messages that it was not given" },
+				   { NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
+				     .when = "acks", .bound = "acks",
+				     .because = "so many destinations must have a message" },
+				   { NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_KEEPING_UP,
+				     .when = "slow=skip", .bound = "backlog",
+				     .because = "a destination that is too slow gets no new "
+						"messages until it has caught up" }),
 	.parameters_size = sizeof(struct fan_out_parameters),
 	.parameters = fan_out_table,
 	.attributes =
 		(const struct nopal_attribute[]){
 			[FAN_OUT_DESTINATION] = { .name = "destination",
 						  .access = NOPAL_PROPERTY,
-						  .doc = "for this one alone; "
-							 "arriving: from "
-							 "whom" },
+						  .doc = "for this one alone; arriving: from whom" },
 			[FAN_OUT_ARRIVED] = { .name = "copies_arrived",
 					      .access = NOPAL_WRITE,
-					      .doc = "destinations that have "
-						     "it" },
+					      .doc = "destinations that have it" },
 			[FAN_OUT_UNKNOWN] = { .name = "copies_unknown",
 					      .access = NOPAL_WRITE,
-					      .doc = "destinations of which "
-						     "nobody can say" },
+					      .doc = "destinations of which nobody can say" },
 			[FAN_OUT_NEEDED] = { .name = "copies_needed",
 					     .access = NOPAL_WRITE,
-					     .doc = "destinations that must "
-						    "have it" },
+					     .doc = "destinations that must have it" },
 			[FAN_OUT_EXPIRED] = { .name = "copies_expired",
 					      .access = NOPAL_WRITE,
 					      .doc = "destinations for whom "
@@ -305,10 +279,8 @@ const struct nopal_microprotocol nopal_fan_out = {
 			{ 0 } },
 	.holds =
 		(const struct nopal_hold[]){
-			{ "so many destinations have it", NOPAL_FINISH,
-			  NOPAL_DATA, false },
-			{ "copies of it are under way", NOPAL_DEALLOCATE,
-			  NOPAL_DATA, false },
+			{ "so many destinations have it", NOPAL_FINISH, NOPAL_DATA, false },
+			{ "copies of it are under way", NOPAL_DEALLOCATE, NOPAL_DATA, false },
 			{ 0 } },
 	.bindings = fan_out_bindings,
 };

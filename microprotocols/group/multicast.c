@@ -27,8 +27,8 @@
  *            probes (default 12): how often to try whether somebody hears, first
  *            after 5 ms and then after twice as long each time.
  *
- * Both ends need the same address.  The id is random, so groups may share it.  A
- * destination that is spoken to by the other family gets copies.
+ * Both ends need the same address.  The id is random, so groups may share it.  A destination that
+ * is spoken to by the other family gets copies.
  */
 #include "microprotocol.h"
 
@@ -58,8 +58,7 @@ static bool multicast_somebody_is_deaf(const struct nopal_session *session)
 	uint32_t count = nopal_destination_count(session);
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct nopal_destination *one =
-			nopal_destination_at(session, i);
+		const struct nopal_destination *one = nopal_destination_at(session, i);
 
 		if (one->open && !one->hears && nopal_destination_takes(one) &&
 		    nopal_channel_reaches(session, i))
@@ -68,8 +67,7 @@ static bool multicast_somebody_is_deaf(const struct nopal_session *session)
 	return false;
 }
 
-static void multicast_when_try(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void multicast_when_try(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct multicast_parameters *set = nopal_parameters(part);
 	struct multicast *self = nopal_state(session, part);
@@ -81,14 +79,12 @@ static void multicast_when_try(struct nopal_session *session,
 	if (probe)
 		nopal_control_cast(session, probe, 0);
 	nopal_timer_start(session, part, MULTICAST_TRY,
-			  session->now_ns +
-				  (MULTICAST_FIRST_NS << self->tries++));
+			  session->now_ns + (MULTICAST_FIRST_NS << self->tries++));
 }
 
-static enum nopal_verdict
-multicast_on_destination(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_destination *destination)
+static enum nopal_verdict multicast_on_destination(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_destination *destination)
 {
 	const struct multicast_parameters *set = nopal_parameters(part);
 	struct multicast *self = nopal_state(session, part);
@@ -101,25 +97,21 @@ multicast_on_destination(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	index = nopal_destination_find(session, destination->id);
 	if (self->begun && set->late == MULTICAST_REFUSE) {
-		nopal_destination_break(
-			session, index, NOPAL_REFUSED,
-			"it came late, and the group has begun");
+		nopal_destination_break(session, index, NOPAL_REFUSED,
+					"it came late, and the group has begun");
 		return NOPAL_CONTINUE;
 	}
-	id = nopal_channel_open(session, index, &set->group,
-				(unsigned)set->hops);
+	id = nopal_channel_open(session, index, &set->group, (unsigned)set->hops);
 	if (id < 0) /* no multicast on the way to it: copies it is */
 		return NOPAL_CONTINUE;
-	tell = nopal_control_begin(session, part, MULTICAST_CHANNEL,
-				   MULTICAST_ID_BYTES, &writer);
+	tell = nopal_control_begin(session, part, MULTICAST_CHANNEL, MULTICAST_ID_BYTES, &writer);
 	if (!tell)
 		return NOPAL_CONTINUE;
 	nopal_write(&writer, (uint64_t)id, MULTICAST_ID_BYTES);
 	nopal_set(tell, part, MULTICAST_DESTINATION, destination->id);
 	nopal_control_send(session, tell, MULTICAST_ID_BYTES);
 	self->tries = 0;
-	nopal_timer_start(session, part, MULTICAST_TRY,
-			  session->now_ns + MULTICAST_FIRST_NS);
+	nopal_timer_start(session, part, MULTICAST_TRY, session->now_ns + MULTICAST_FIRST_NS);
 	return NOPAL_CONTINUE;
 }
 
@@ -137,11 +129,10 @@ static enum nopal_verdict multicast_on_heard(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_segment *segment)
 {
-	uint32_t index = nopal_destination_find(
-		session, nopal_get(segment, part, MULTICAST_DESTINATION));
+	uint32_t index =
+		nopal_destination_find(session, nopal_get(segment, part, MULTICAST_DESTINATION));
 
-	if (!nopal_is_destination(session) &&
-	    index < nopal_destination_count(session))
+	if (!nopal_is_destination(session) && index < nopal_destination_count(session))
 		nopal_destination_hears(session, index, true);
 	return NOPAL_CONTINUE;
 }
@@ -158,8 +149,7 @@ static enum nopal_verdict multicast_on_channel(struct nopal_session *session,
 	uint32_t id = (uint32_t)nopal_read(&reader, MULTICAST_ID_BYTES);
 
 	if (nopal_read_complete(&reader) && nopal_is_destination(session))
-		self->joined =
-			nopal_channel_join(session, &set->group, id) == 0;
+		self->joined = nopal_channel_join(session, &set->group, id) == 0;
 	return NOPAL_CONTINUE;
 }
 
@@ -183,12 +173,10 @@ static bool multicast_leaves(const struct nopal_address *group)
 {
 	enum { SCOPE_AT = 1, SCOPE = 0x0f, LINK_LOCAL = 2 };
 
-	return nopal_address_is_v4(group) ||
-	       (group->ip[SCOPE_AT] & SCOPE) >= LINK_LOCAL;
+	return nopal_address_is_v4(group) || (group->ip[SCOPE_AT] & SCOPE) >= LINK_LOCAL;
 }
 
-static void multicast_validate(const void *parameters,
-			       struct nopal_problems *problems)
+static void multicast_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct multicast_parameters *set = parameters;
 
@@ -197,8 +185,7 @@ static void multicast_validate(const void *parameters,
 			      "write one of 224.0.0.0/4 or of ff00::/8, like "
 			      "239.77.0.1:9077 or [ff15::4d:1]:9077");
 	else if (!multicast_leaves(&set->group))
-		nopal_problem(problems, "group",
-			      "what is sent there leaves no host",
+		nopal_problem(problems, "group", "what is sent there leaves no host",
 			      "write ff02 for this link, ff05 or ff15 for this "
 			      "site, or ff0e or ff1e for everywhere");
 }
@@ -235,10 +222,8 @@ static const struct nopal_parameter multicast_table[] = {
 };
 
 static const struct nopal_kind multicast_kinds[] = {
-	[MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL,
-				"which channel is the group's", 0 },
-	[MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL, "who hears this?",
-			      0 },
+	[MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL, "which channel is the group's", 0 },
+	[MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL, "who hears this?", 0 },
 	[MULTICAST_HEARD] = { "heard", NOPAL_KIND_CONTROL, "I do", 0 },
 	{ 0 },
 };
@@ -248,10 +233,8 @@ static const struct nopal_binding multicast_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, multicast_on_send),
 	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_channel,
 		 .kinds = NOPAL_OWN_KIND + MULTICAST_CHANNEL),
-	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_probe,
-		 .kinds = NOPAL_OWN_KIND + MULTICAST_PROBE),
-	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_heard,
-		 .kinds = NOPAL_OWN_KIND + MULTICAST_HEARD),
+	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_probe, .kinds = NOPAL_OWN_KIND + MULTICAST_PROBE),
+	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_heard, .kinds = NOPAL_OWN_KIND + MULTICAST_HEARD),
 	{ 0 },
 };
 
@@ -264,10 +247,8 @@ static const struct nopal_relation multicast_needs[] = {
 };
 
 static const struct nopal_relation multicast_excludes[] = {
-	{ "whole_messages", "a datagram takes no more than its network does",
-	  NULL },
-	{ "destination_choice", "what is for all is not for a choice of them",
-	  NULL },
+	{ "whole_messages", "a datagram takes no more than its network does", NULL },
+	{ "destination_choice", "what is for all is not for a choice of them", NULL },
 	{ 0 },
 };
 
@@ -288,15 +269,12 @@ const struct nopal_microprotocol nopal_multicast = {
 		(const struct nopal_attribute[]){
 			[MULTICAST_DESTINATION] = { .name = "destination",
 						    .access = NOPAL_PROPERTY,
-						    .doc = "for this one "
-							   "alone; arriving: "
-							   "from whom" },
+						    .doc = "for this one alone; arriving: from "
+							   "whom" },
 			{ 0 } },
 	.kinds = multicast_kinds,
-	.timers =
-		(const struct nopal_timer[]){
-			[MULTICAST_TRY] = { "try", multicast_when_try },
-			{ 0 } },
+	.timers = (const struct nopal_timer[]){ [MULTICAST_TRY] = { "try", multicast_when_try },
+						{ 0 } },
 	.bindings = multicast_bindings,
 	.raises = (const char *const[]){ "DESTINATION_HEARS", NULL },
 	.state_size = sizeof(struct multicast),

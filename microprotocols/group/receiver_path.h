@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receiver_path.h -- what a sender to many knows of the path to one of them, by its
- * reports: is it congested at this rate, or does it lose some whatever the rate is?
+ * receiver_path.h -- what a sender to many knows of the path to one of them, by its reports: is it
+ * congested at this rate, or does it lose some whatever the rate is?
  *
- * A loss is congestion where a queue stands, as one does before it overflows.  Where
- * none stands, for it is short, numbers tell: when of those that are judged together
- * more are lost than are at a rate that the path surely carries, by three standard
- * deviations.  Those in a row count once, for what drops one may drop the next, too,
- * and these are no two events.  More than a tenth is never random.
+ * A loss is congestion where a queue stands, as one does before it overflows.  Where none stands,
+ * for it is short, numbers tell: when of those that are judged together more are lost than are at a
+ * rate that the path surely carries, by three standard deviations.  Those in a row count once, for
+ * what drops one may drop the next, too, and these are no two events.  More than a tenth is never
+ * random.
  *
- * So much of the rate passes as arrives of what leaves, times the time in which it left
- * over the time in which it arrived, which is longer by what the queue grew meanwhile.
+ * So much of the rate passes as arrives of what leaves, times the time in which it left over the
+ * time in which it arrived, which is longer by what the queue grew meanwhile.
  *
- * After Fu, Liew, TCP Veno, JSAC 2003 (by a queue random losses are told from others);
- * Cardwell and others, BBR, 2016 (losses at slow rates are random, see random_loss.h);
- * Casetti and others, TCP Westwood, 2002 (what passed says how far to fall).
+ * After Fu, Liew, TCP Veno, JSAC 2003 (by a queue random losses are told from others); Cardwell and
+ * others, BBR, 2016 (losses at slow rates are random, see random_loss.h); Casetti and others, TCP
+ * Westwood, 2002 (what passed says how far to fall).
  */
 #ifndef NOPAL_RECEIVER_PATH_H
 #define NOPAL_RECEIVER_PATH_H
@@ -22,12 +22,12 @@
 #include "../congestion/standing_queue.h"
 
 enum {
-	RECEIVER_PATH_ONE = 1 << 20,   /* all of something */
-	RECEIVER_PATH_SMOOTH = 512,    /* segments of which the loss is known */
-	RECEIVER_PATH_TOGETHER = 1024, /* are judged so, at most */
-	RECEIVER_PATH_ENOUGH = 2048, /* slow ones, for a tenth to be too much */
-	RECEIVER_PATH_MEMORY = 8192, /* of slow ones */
-	RECEIVER_PATH_FEW = 64,	     /* slow ones say nothing */
+	RECEIVER_PATH_ONE = 1 << 20,	 /* all of something */
+	RECEIVER_PATH_SMOOTH = 512,	 /* segments of which the loss is known */
+	RECEIVER_PATH_TOGETHER = 1024,	 /* are judged so, at most */
+	RECEIVER_PATH_ENOUGH = 2048,	 /* slow ones, for a tenth to be too much */
+	RECEIVER_PATH_MEMORY = 8192,	 /* of slow ones */
+	RECEIVER_PATH_FEW = 64,		 /* slow ones say nothing */
 	RECEIVER_PATH_DEVIATIONS = 9,	 /* three, squared */
 	RECEIVER_PATH_RANDOM_PARTS = 10, /* one of so many at most */
 	RECEIVER_PATH_FLOODED = RECEIVER_PATH_ONE / 8 * 7, /* less passes */
@@ -45,9 +45,9 @@ struct receiver_path {
 	int64_t rtt_ns;		    /* smoothed */
 	int64_t least_ns, found_ns; /* the least round trip */
 	int64_t latest_ns, left_ns; /* the latest one, and when it began */
-	int64_t queued_ns; /* since when all met a queue; 0: the latest did not */
-	uint32_t loss;	   /* smoothed share, near the least rate */
-	uint32_t hurt;	   /* the same of congestion, at any */
+	int64_t queued_ns;	    /* since when all met a queue; 0: the latest did not */
+	uint32_t loss;		    /* smoothed share, near the least rate */
+	uint32_t hurt;		    /* the same of congestion, at any */
 	/* Segments at slow rates, and in how many rows those went missing. */
 	uint32_t slow, slow_lost, slow_rows;
 	uint32_t sent, lost, rows; /* that are judged together */
@@ -56,11 +56,9 @@ struct receiver_path {
 	int32_t passed;		   /* of the rate, smoothed */
 };
 
-static inline struct receiver_path *
-receiver_path_of(struct nopal_destination *destination)
+static inline struct receiver_path *receiver_path_of(struct nopal_destination *destination)
 {
-	_Static_assert(sizeof(struct receiver_path) <=
-			       NOPAL_PACE_WORDS * sizeof(uint64_t),
+	_Static_assert(sizeof(struct receiver_path) <= NOPAL_PACE_WORDS * sizeof(uint64_t),
 		       "each destination has room for it");
 	return (struct receiver_path *)nopal_pace(destination);
 }
@@ -68,27 +66,22 @@ receiver_path_of(struct nopal_destination *destination)
 /* ------------------------------------------------------------------- round trips */
 
 /* What left in `left_ns` arrived in `came_ns`: that is longer while the queue grows. */
-static inline void receiver_path_pass(struct receiver_path *path,
-				      int64_t left_ns, int64_t came_ns)
+static inline void receiver_path_pass(struct receiver_path *path, int64_t left_ns, int64_t came_ns)
 {
 	int64_t passed = RECEIVER_PATH_PASSED_MOST;
 
 	path->left_a_second = 0;
 	if (left_ns <= 0)
 		return;
-	path->left_a_second = (uint32_t)nopal_scale(path->since, NOPAL_SECOND,
-						    (uint64_t)left_ns);
+	path->left_a_second = (uint32_t)nopal_scale(path->since, NOPAL_SECOND, (uint64_t)left_ns);
 	if (came_ns > left_ns / RECEIVER_PATH_PASSED_PARTS)
-		passed = (int64_t)nopal_scale((uint64_t)left_ns,
-					      RECEIVER_PATH_ONE,
+		passed = (int64_t)nopal_scale((uint64_t)left_ns, RECEIVER_PATH_ONE,
 					      (uint64_t)came_ns);
-	path->passed += (int32_t)((passed - path->passed) /
-				  RECEIVER_PATH_PASSED_SMOOTH);
+	path->passed += (int32_t)((passed - path->passed) / RECEIVER_PATH_PASSED_SMOOTH);
 }
 
 static inline void receiver_path_meet(struct receiver_path *path,
-				      const struct nopal_channel_report *report,
-				      int64_t now_ns)
+				      const struct nopal_channel_report *report, int64_t now_ns)
 {
 	if (!path->least_ns || report->sample_ns <= path->least_ns ||
 	    now_ns - path->found_ns > RECEIVER_PATH_OLD_NS) {
@@ -101,8 +94,8 @@ static inline void receiver_path_meet(struct receiver_path *path,
 		path->queued_ns = now_ns;
 	if (path->left_ns)
 		receiver_path_pass(path, report->left_ns - path->left_ns,
-				   report->left_ns - path->left_ns +
-					   report->sample_ns - path->latest_ns);
+				   report->left_ns - path->left_ns + report->sample_ns -
+					   path->latest_ns);
 	else
 		path->passed = RECEIVER_PATH_ONE;
 	path->latest_ns = report->sample_ns;
@@ -111,8 +104,7 @@ static inline void receiver_path_meet(struct receiver_path *path,
 }
 
 /* Since a round trip, and it was met of late. */
-static inline bool receiver_path_is_queued(const struct receiver_path *path,
-					   int64_t now_ns)
+static inline bool receiver_path_is_queued(const struct receiver_path *path, int64_t now_ns)
 {
 	int64_t met_ns = path->left_ns + path->latest_ns;
 
@@ -128,8 +120,7 @@ static inline bool receiver_path_is_flooded(const struct receiver_path *path)
 
 /* ------------------------------------------------------------------------- losses */
 
-static inline uint32_t receiver_path_smooth(uint32_t share, uint64_t lost,
-					    uint64_t of)
+static inline uint32_t receiver_path_smooth(uint32_t share, uint64_t lost, uint64_t of)
 {
 	uint64_t all = RECEIVER_PATH_SMOOTH + of;
 
@@ -139,8 +130,7 @@ static inline uint32_t receiver_path_smooth(uint32_t share, uint64_t lost,
 
 /* Each report, first. */
 static inline void receiver_path_note(struct receiver_path *path,
-				      struct nopal_channel_report *report,
-				      int64_t now_ns)
+				      struct nopal_channel_report *report, int64_t now_ns)
 {
 	if (report->arrived > RECEIVER_PATH_REPORTED)
 		report->arrived = RECEIVER_PATH_REPORTED;
@@ -148,9 +138,8 @@ static inline void receiver_path_note(struct receiver_path *path,
 		report->missing = RECEIVER_PATH_REPORTED;
 	if (report->rows > report->missing)
 		report->rows = report->missing;
-	path->rtt_ns = report->rtt_ns > RECEIVER_PATH_LEAST_RTT_NS
-			       ? report->rtt_ns
-			       : RECEIVER_PATH_LEAST_RTT_NS;
+	path->rtt_ns = report->rtt_ns > RECEIVER_PATH_LEAST_RTT_NS ? report->rtt_ns
+								   : RECEIVER_PATH_LEAST_RTT_NS;
 	path->since += (uint32_t)(report->arrived + report->missing);
 	if (report->sample_ns > 0)
 		receiver_path_meet(path, report, now_ns);
@@ -171,42 +160,36 @@ static inline void receiver_path_renew(struct receiver_path *path)
 	path->passed = RECEIVER_PATH_ONE;
 }
 
-/* In how many rows those that are judged together are lost at any rate, which is a
- * tenth of them at most.  `known`: slow ones have told; else it may be the most. */
-static inline uint64_t receiver_path_random(const struct receiver_path *path,
-					    uint64_t slow, bool known)
+/* In how many rows those that are judged together are lost at any rate, which is a tenth of them at
+ * most.  `known`: slow ones have told; else it may be the most. */
+static inline uint64_t receiver_path_random(const struct receiver_path *path, uint64_t slow,
+					    bool known)
 {
 	uint64_t random = nopal_scale(path->slow_rows, path->sent, slow);
-	uint64_t most = nopal_scale(path->sent / RECEIVER_PATH_RANDOM_PARTS,
-				    path->rows, path->lost);
+	uint64_t most =
+		nopal_scale(path->sent / RECEIVER_PATH_RANDOM_PARTS, path->rows, path->lost);
 
 	return known && random < most ? random : most;
 }
 
-/* Are so many lost that it is no chance?  Two counts deviate: this, and that of slow
- * ones. */
-static inline bool receiver_path_overflows(const struct receiver_path *path,
-					   bool known)
+/* Are so many lost that it is no chance?  Two counts deviate: this, and that of slow ones. */
+static inline bool receiver_path_overflows(const struct receiver_path *path, bool known)
 {
-	uint64_t slow =
-		path->slow > RECEIVER_PATH_FEW ? path->slow : RECEIVER_PATH_FEW;
+	uint64_t slow = path->slow > RECEIVER_PATH_FEW ? path->slow : RECEIVER_PATH_FEW;
 	uint64_t random = receiver_path_random(path, slow, known);
 	uint64_t beyond = path->rows > random ? path->rows - random : 0;
 
-	if (slow >= RECEIVER_PATH_ENOUGH &&
-	    path->slow_lost > slow / RECEIVER_PATH_RANDOM_PARTS)
+	if (slow >= RECEIVER_PATH_ENOUGH && path->slow_lost > slow / RECEIVER_PATH_RANDOM_PARTS)
 		return true;
 	return beyond * beyond >
-	       nopal_scale(RECEIVER_PATH_DEVIATIONS * (random + 1),
-			   slow + path->sent, slow);
+	       nopal_scale(RECEIVER_PATH_DEVIATIONS * (random + 1), slow + path->sent, slow);
 }
 
-/* Is it congestion?  `known`: as above; before, a queue that grows is, though nothing
- * is lost yet.  Who has one is hurt as by one loss, or another would stand for all. */
-static inline bool
-receiver_path_judge(struct receiver_path *path,
-		    const struct nopal_channel_report *report, int64_t now_ns,
-		    bool known)
+/* Is it congestion?  `known`: as above; before, a queue that grows is, though nothing is lost yet.
+ * Who has one is hurt as by one loss, or another would stand for all. */
+static inline bool receiver_path_judge(struct receiver_path *path,
+				       const struct nopal_channel_report *report, int64_t now_ns,
+				       bool known)
 {
 	uint64_t sent = report->arrived + report->missing;
 	bool queued = receiver_path_is_queued(path, now_ns);
@@ -217,19 +200,16 @@ receiver_path_judge(struct receiver_path *path,
 	path->sent += (uint32_t)sent;
 	path->lost += (uint32_t)report->missing;
 	path->rows += (uint32_t)report->rows;
-	congested = report->missing
-			    ? queued || receiver_path_overflows(path, known)
-			    : flooded && !known;
-	path->hurt = receiver_path_smooth(
-		path->hurt, congested ? report->missing : flooded, sent);
+	congested = report->missing ? queued || receiver_path_overflows(path, known)
+				    : flooded && !known;
+	path->hurt = receiver_path_smooth(path->hurt, congested ? report->missing : flooded, sent);
 	return congested;
 }
 
-/* What left at a rate that is slow for this path told of it.  Where it met a queue the
- * rate was not slow: it counts as free of loss, and what was learned wrong fades. */
-static inline void
-receiver_path_learn(struct receiver_path *path,
-		    const struct nopal_channel_report *report)
+/* What left at a rate that is slow for this path told of it.  Where it met a queue the rate was not
+ * slow: it counts as free of loss, and what was learned wrong fades. */
+static inline void receiver_path_learn(struct receiver_path *path,
+				       const struct nopal_channel_report *report)
 {
 	path->slow += (uint32_t)(report->arrived + report->missing);
 	if (!path->queued_ns) {
@@ -250,8 +230,7 @@ static inline uint32_t receiver_path_bounded(int64_t passed)
 
 	if (passed < least)
 		passed = least;
-	return passed < RECEIVER_PATH_ONE ? (uint32_t)passed
-					  : RECEIVER_PATH_ONE;
+	return passed < RECEIVER_PATH_ONE ? (uint32_t)passed : RECEIVER_PATH_ONE;
 }
 
 /* What passes of the rate, by the times of what arrives. */
@@ -267,8 +246,8 @@ static inline uint32_t receiver_path_passed(const struct receiver_path *path)
 
 	if (!path->sent)
 		return passing;
-	return receiver_path_bounded((int64_t)nopal_scale(
-		passing, path->sent - path->lost, path->sent));
+	return receiver_path_bounded(
+		(int64_t)nopal_scale(passing, path->sent - path->lost, path->sent));
 }
 
 #endif

@@ -43,7 +43,7 @@ enum { SLOWEST_RECEIVER_RATE }; /* shared variables */
 enum {
 	SLOWEST_RECEIVER_LEAST_HURT = 16, /* of nobody less is said */
 	SLOWEST_RECEIVER_KEPT = 7,	  /* tenths of what passed */
-	SLOWEST_RECEIVER_DRAINED = 8, /* of what passes, while a queue grows */
+	SLOWEST_RECEIVER_DRAINED = 8,	  /* of what passes, while a queue grows */
 	SLOWEST_RECEIVER_TENTHS = 10,
 	SLOWEST_RECEIVER_STEP = 128,
 	/* Another one takes its place when it is slower by a fifth. */
@@ -68,33 +68,28 @@ struct slowest_receiver {
 static uint64_t slowest_receiver_weight(const struct receiver_path *path)
 {
 	uint64_t rtt_us = (uint64_t)(path->rtt_ns / NOPAL_MICROSECOND);
-	uint64_t hurt = path->hurt > SLOWEST_RECEIVER_LEAST_HURT
-				? path->hurt
-				: SLOWEST_RECEIVER_LEAST_HURT;
+	uint64_t hurt =
+		path->hurt > SLOWEST_RECEIVER_LEAST_HURT ? path->hurt : SLOWEST_RECEIVER_LEAST_HURT;
 
 	return nopal_scale(rtt_us * rtt_us, hurt, RECEIVER_PATH_ONE) + 1;
 }
 
-static struct nopal_destination *
-slowest_receiver_known(const struct nopal_session *session,
-		       const struct slowest_receiver *self)
+static struct nopal_destination *slowest_receiver_known(const struct nopal_session *session,
+							const struct slowest_receiver *self)
 {
 	uint32_t index = nopal_destination_find(session, self->slowest);
 
-	return index < nopal_destination_count(session)
-		       ? nopal_destination_at(session, index)
-		       : NULL;
+	return index < nopal_destination_count(session) ? nopal_destination_at(session, index)
+							: NULL;
 }
 
-/* Does this one stand for all?  It may from now on: what made it the slowest is not
- * held against it once more, or losses of many would add up. */
-static bool slowest_receiver_is(struct nopal_session *session,
-				struct slowest_receiver *self,
+/* Does this one stand for all?  It may from now on: what made it the slowest is not held against it
+ * once more, or losses of many would add up. */
+static bool slowest_receiver_is(struct nopal_session *session, struct slowest_receiver *self,
 				struct nopal_destination *destination)
 {
 	struct nopal_destination *known = slowest_receiver_known(session, self);
-	uint64_t weight =
-		slowest_receiver_weight(receiver_path_of(destination));
+	uint64_t weight = slowest_receiver_weight(receiver_path_of(destination));
 	uint64_t against;
 
 	if (!known)
@@ -107,8 +102,8 @@ static bool slowest_receiver_is(struct nopal_session *session,
 	return false;
 }
 
-static void slowest_receiver_set(struct nopal_session *session,
-				 const struct nopal_part *part, int64_t rate)
+static void slowest_receiver_set(struct nopal_session *session, const struct nopal_part *part,
+				 int64_t rate)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(part);
 
@@ -120,23 +115,20 @@ static void slowest_receiver_set(struct nopal_session *session,
 }
 
 /* Bits a second of so many segments. */
-static int64_t slowest_receiver_bps(const struct nopal_session *session,
-				    uint64_t segments, int64_t time_ns)
+static int64_t slowest_receiver_bps(const struct nopal_session *session, uint64_t segments,
+				    int64_t time_ns)
 {
-	return (int64_t)nopal_rate_of(segments * nopal_body_limit(session),
-				      time_ns);
+	return (int64_t)nopal_rate_of(segments * nopal_body_limit(session), time_ns);
 }
 
 /* What the rate grew by in the time since the report before. */
 static int64_t slowest_receiver_growth(const struct nopal_session *session,
 				       const struct slowest_receiver *self,
-				       const struct receiver_path *path,
-				       int64_t rate)
+				       const struct receiver_path *path, int64_t rate)
 {
 	int64_t since_ns = session->now_ns - self->up_ns;
 	int64_t a_round = slowest_receiver_bps(session, 1, path->rtt_ns);
-	int64_t used = slowest_receiver_bps(session, path->left_a_second,
-					    NOPAL_SECOND);
+	int64_t used = slowest_receiver_bps(session, path->left_a_second, NOPAL_SECOND);
 
 	if (used && used < rate / SLOWEST_RECEIVER_UNUSED)
 		return 0;
@@ -146,27 +138,24 @@ static int64_t slowest_receiver_growth(const struct nopal_session *session,
 		a_round = rate;
 	else if (a_round < rate / SLOWEST_RECEIVER_STEP)
 		a_round = rate / SLOWEST_RECEIVER_STEP;
-	return (int64_t)nopal_scale((uint64_t)a_round, (uint64_t)since_ns,
-				    (uint64_t)path->rtt_ns);
+	return (int64_t)nopal_scale((uint64_t)a_round, (uint64_t)since_ns, (uint64_t)path->rtt_ns);
 }
 
-static void slowest_receiver_up(struct nopal_session *session,
-				const struct nopal_part *part,
+static void slowest_receiver_up(struct nopal_session *session, const struct nopal_part *part,
 				const struct receiver_path *path)
 {
 	struct slowest_receiver *self = nopal_state(session, part);
 	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
 
-	slowest_receiver_set(
-		session, part,
-		rate + slowest_receiver_growth(session, self, path, rate));
+	slowest_receiver_set(session, part,
+			     rate + slowest_receiver_growth(session, self, path, rate));
 	self->up_ns = session->now_ns;
 }
 
-/* To so much of it; what left before is no news from now on.  Below the least there is
- * nothing to wait for. */
-static void slowest_receiver_fall(struct nopal_session *session,
-				  const struct nopal_part *part, uint32_t share)
+/* To so much of it; what left before is no news from now on.  Below the least there is nothing to
+ * wait for. */
+static void slowest_receiver_fall(struct nopal_session *session, const struct nopal_part *part,
+				  uint32_t share)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(part);
 	struct slowest_receiver *self = nopal_state(session, part);
@@ -176,48 +165,39 @@ static void slowest_receiver_fall(struct nopal_session *session,
 	if (rate <= set->least)
 		return;
 	self->down_ns = session->now_ns;
-	slowest_receiver_set(
-		session, part,
-		(int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
+	slowest_receiver_set(session, part,
+			     (int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
 }
 
 /* At the least rate, or but a few steps above it. */
-static bool slowest_receiver_is_least(const struct nopal_part *part,
-				      int64_t rate)
+static bool slowest_receiver_is_least(const struct nopal_part *part, int64_t rate)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(part);
 
 	return rate < SLOWEST_RECEIVER_NEAR * set->least;
 }
 
-static void slowest_receiver_down(struct nopal_session *session,
-				  const struct nopal_part *part,
+static void slowest_receiver_down(struct nopal_session *session, const struct nopal_part *part,
 				  struct nopal_destination *destination)
 {
 	struct slowest_receiver *self = nopal_state(session, part);
 	struct receiver_path *path = receiver_path_of(destination);
 	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
 
-	if (slowest_receiver_is_least(part, rate) &&
-	    path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
-		nopal_destination_hears(
-			session,
-			nopal_destination_find(session, destination->id),
-			false);
+	if (slowest_receiver_is_least(part, rate) && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
+		nopal_destination_hears(session, nopal_destination_find(session, destination->id),
+					false);
 		return;
 	}
 	self->too_fast = rate;
 	slowest_receiver_fall(session, part,
-			      receiver_path_passed(path) /
-				      SLOWEST_RECEIVER_TENTHS *
+			      receiver_path_passed(path) / SLOWEST_RECEIVER_TENTHS *
 				      SLOWEST_RECEIVER_KEPT);
 }
 
 /* By news of the one that stands for all. */
-static void slowest_receiver_move(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  struct nopal_destination *destination,
-				  bool congested)
+static void slowest_receiver_move(struct nopal_session *session, const struct nopal_part *part,
+				  struct nopal_destination *destination, bool congested)
 {
 	const struct receiver_path *path = receiver_path_of(destination);
 
@@ -227,8 +207,7 @@ static void slowest_receiver_move(struct nopal_session *session,
 		slowest_receiver_up(session, part, path);
 	else if (receiver_path_is_queued(path, session->now_ns))
 		slowest_receiver_fall(session, part,
-				      receiver_path_passing(path) /
-					      SLOWEST_RECEIVER_TENTHS *
+				      receiver_path_passing(path) / SLOWEST_RECEIVER_TENTHS *
 					      SLOWEST_RECEIVER_DRAINED);
 }
 
@@ -237,8 +216,7 @@ static bool slowest_receiver_is_news(const struct nopal_session *session,
 				     const struct slowest_receiver *self,
 				     const struct nopal_channel_report *report)
 {
-	const struct receiver_path *path =
-		receiver_path_of(report->destination);
+	const struct receiver_path *path = receiver_path_of(report->destination);
 
 	if (!self->too_fast)
 		return true;
@@ -247,37 +225,31 @@ static bool slowest_receiver_is_news(const struct nopal_session *session,
 	return session->now_ns - self->down_ns > path->rtt_ns;
 }
 
-static bool slowest_receiver_is_slow(const struct slowest_receiver *self,
-				     int64_t rate)
+static bool slowest_receiver_is_slow(const struct slowest_receiver *self, int64_t rate)
 {
-	return !self->too_fast || rate < self->too_fast /
-						  SLOWEST_RECEIVER_EIGHTHS *
-						  SLOWEST_RECEIVER_SLOW;
+	return !self->too_fast ||
+	       rate < self->too_fast / SLOWEST_RECEIVER_EIGHTHS * SLOWEST_RECEIVER_SLOW;
 }
 
 /* What it loses near the least rate, and at one that is slow for its path. */
-static void slowest_receiver_learn(struct nopal_session *session,
-				   const struct nopal_part *part,
+static void slowest_receiver_learn(struct nopal_session *session, const struct nopal_part *part,
 				   struct receiver_path *path,
-				   const struct nopal_channel_report *report,
-				   bool congested)
+				   const struct nopal_channel_report *report, bool congested)
 {
 	const struct slowest_receiver *self = nopal_state(session, part);
 	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
 
 	path->loss = slowest_receiver_is_least(part, rate)
 			     ? receiver_path_smooth(path->loss, report->missing,
-						    report->arrived +
-							    report->missing)
+						    report->arrived + report->missing)
 			     : 0;
 	if (!congested && slowest_receiver_is_slow(self, rate))
 		receiver_path_learn(path, report);
 }
 
-static enum nopal_verdict
-slowest_receiver_on_report(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_channel_report *report)
+static enum nopal_verdict slowest_receiver_on_report(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_channel_report *report)
 {
 	struct slowest_receiver *self = nopal_state(session, part);
 	struct nopal_destination *destination = report->destination;
@@ -288,8 +260,7 @@ slowest_receiver_on_report(struct nopal_session *session,
 	news = slowest_receiver_is_news(session, self, report);
 	if (!news)
 		receiver_path_renew(path);
-	congested = receiver_path_judge(path, report, session->now_ns,
-					self->too_fast);
+	congested = receiver_path_judge(path, report, session->now_ns, self->too_fast);
 	if (news)
 		slowest_receiver_learn(session, part, path, report, congested);
 	if (slowest_receiver_is(session, self, destination) && news)
@@ -299,12 +270,10 @@ slowest_receiver_on_report(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Its path is another one now, and if it stood for all, somebody else does with its
- * next report. */
-static enum nopal_verdict
-slowest_receiver_on_hears(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_destination *destination)
+/* Its path is another one now, and if it stood for all, somebody else does with its next report. */
+static enum nopal_verdict slowest_receiver_on_hears(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_destination *destination)
 {
 	struct slowest_receiver *self = nopal_state(session, part);
 
@@ -314,8 +283,7 @@ slowest_receiver_on_hears(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static int slowest_receiver_open(struct nopal_session *session,
-				 const struct nopal_part *part)
+static int slowest_receiver_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(part);
 
@@ -323,12 +291,11 @@ static int slowest_receiver_open(struct nopal_session *session,
 	return 0;
 }
 
-#define SLOWEST_RECEIVER_PARAMETER(key, first, text)                           \
-	{                                                                      \
-		.name = #key, .unit = NOPAL_RATE,                              \
-		.offset = offsetof(struct slowest_receiver_parameters, key),   \
-		.initial = first, .least = "8kbit", .most = "1000Gbit",        \
-		.doc = text                                                    \
+#define SLOWEST_RECEIVER_PARAMETER(key, first, text)                                               \
+	{                                                                                          \
+		.name = #key, .unit = NOPAL_RATE,                                                  \
+		.offset = offsetof(struct slowest_receiver_parameters, key), .initial = first,     \
+		.least = "8kbit", .most = "1000Gbit", .doc = text                                  \
 	}
 
 static const struct nopal_parameter slowest_receiver_table[] = {
@@ -368,10 +335,8 @@ const struct nopal_microprotocol nopal_slowest_receiver = {
 	.parameters = slowest_receiver_table,
 	.shared =
 		(const struct nopal_shared[]){
-			[SLOWEST_RECEIVER_RATE] = { "sending_rate_bps",
-						    NOPAL_WRITE, 0,
-						    "bits of bodies a "
-						    "second" },
+			[SLOWEST_RECEIVER_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+						    "bits of bodies a second" },
 			{ 0 } },
 	.bindings = slowest_receiver_bindings,
 	.raises = (const char *const[]){ "DESTINATION_HEARS", NULL },

@@ -2,10 +2,9 @@
 /*
  * fixed_rate_jitter -- deliver messages a fixed time apart.
  *
- * The first message is delivered `delay` after it came, and each other one as
- * many intervals later as its number is higher: a missing message leaves its
- * place empty.  What comes after its time is dropped.  Nothing goes before what
- * has a lower number: an order may have released both.
+ * The first message is delivered `delay` after it came, and each other one as many intervals later
+ * as its number is higher: a missing message leaves its place empty.  What comes after its time is
+ * dropped.  Nothing goes before what has a lower number: an order may have released both.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   places are numbers, so that a loss does not shift what follows; what
@@ -37,50 +36,44 @@ struct fixed_rate_jitter_parameters {
 };
 
 enum { FIXED_RATE_JITTER_FIRST, FIXED_RATE_JITTER_USELESS }; /* attributes */
-enum { FIXED_RATE_JITTER_DROPPED }; /* shared variables */
-enum { FIXED_RATE_JITTER_DUE };	    /* timers */
+enum { FIXED_RATE_JITTER_DROPPED };			     /* shared variables */
+enum { FIXED_RATE_JITTER_DUE };				     /* timers */
 
 /* Numbers that lie further apart have nothing to do with each other. */
 enum { FIXED_RATE_JITTER_APART = 1 << 20 };
 
-static void fixed_rate_jitter_when_due(struct nopal_session *session,
-				       const struct nopal_part *part)
+static void fixed_rate_jitter_when_due(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
 
 	playout_deliver(session, part, playout, &set->limits, session->now_ns);
-	playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout,
-		      &set->limits);
+	playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout, &set->limits);
 }
 
-/* When the number is due; long ago, where that is out of reach, or where what has
- * a higher one went. */
-static int64_t fixed_rate_jitter_due(const struct nopal_part *part,
-				     const struct playout *playout,
+/* When the number is due; long ago, where that is out of reach, or where what has a higher one
+ * went. */
+static int64_t fixed_rate_jitter_due(const struct nopal_part *part, const struct playout *playout,
 				     uint64_t number)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
 	int64_t apart = (int64_t)(number - playout->zero_mark);
 
-	if (apart > FIXED_RATE_JITTER_APART ||
-	    apart < -FIXED_RATE_JITTER_APART || number < playout->passed)
+	if (apart > FIXED_RATE_JITTER_APART || apart < -FIXED_RATE_JITTER_APART ||
+	    number < playout->passed)
 		return INT64_MIN;
 	return playout->zero_ns + apart * set->interval_ns;
 }
 
-static void fixed_rate_jitter_drop(struct nopal_session *session,
-				   const struct nopal_part *part,
+static void fixed_rate_jitter_drop(struct nopal_session *session, const struct nopal_part *part,
 				   struct nopal_message *message)
 {
 	nopal_shared(session, part, FIXED_RATE_JITTER_DROPPED)++;
 	nopal_set(message, part, FIXED_RATE_JITTER_USELESS, 1);
 }
 
-/* A schedule that begins with this number, behind what waits.  False: that is too
- * far away. */
-static bool fixed_rate_jitter_begin(struct nopal_session *session,
-				    const struct nopal_part *part,
+/* A schedule that begins with this number, behind what waits.  False: that is too far away. */
+static bool fixed_rate_jitter_begin(struct nopal_session *session, const struct nopal_part *part,
 				    uint64_t number)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
@@ -88,20 +81,16 @@ static bool fixed_rate_jitter_begin(struct nopal_session *session,
 	int64_t behind_ns = 0;
 
 	if (playout->count)
-		behind_ns =
-			playout_at(playout, &set->limits, playout->count - 1)
-				->due_ns +
-			set->interval_ns;
+		behind_ns = playout_at(playout, &set->limits, playout->count - 1)->due_ns +
+			    set->interval_ns;
 	playout_begin(playout, &set->limits, number, session->now_ns);
 	if (playout->zero_ns < behind_ns)
 		playout->zero_ns = behind_ns;
-	return playout_fits(playout, &set->limits, number, playout->zero_ns,
-			    session->now_ns);
+	return playout_fits(playout, &set->limits, number, playout->zero_ns, session->now_ns);
 }
 
 /* False: its time has passed, or is far away. */
-static bool fixed_rate_jitter_place(struct nopal_session *session,
-				    const struct nopal_part *part,
+static bool fixed_rate_jitter_place(struct nopal_session *session, const struct nopal_part *part,
 				    uint64_t number, int64_t *ret_due_ns)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
@@ -111,8 +100,7 @@ static bool fixed_rate_jitter_place(struct nopal_session *session,
 
 	if (playout->begun) {
 		due_ns = fixed_rate_jitter_due(part, playout, number);
-		fits = playout_fits(playout, &set->limits, number, due_ns,
-				    session->now_ns);
+		fits = playout_fits(playout, &set->limits, number, due_ns, session->now_ns);
 	}
 	if (!playout->begun || playout->strays >= set->limits.strays) {
 		fits = fixed_rate_jitter_begin(session, part, number);
@@ -124,10 +112,9 @@ static bool fixed_rate_jitter_place(struct nopal_session *session,
 	return fits;
 }
 
-static enum nopal_verdict
-fixed_rate_jitter_on_message(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_message *message)
+static enum nopal_verdict fixed_rate_jitter_on_message(struct nopal_session *session,
+						       const struct nopal_part *part,
+						       struct nopal_message *message)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
@@ -143,16 +130,14 @@ fixed_rate_jitter_on_message(struct nopal_session *session,
 	else if (!playout_add(session, playout, &set->limits, &entry))
 		fixed_rate_jitter_drop(session, part, message);
 	else
-		playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout,
-			      &set->limits);
+		playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout, &set->limits);
 	return NOPAL_CONTINUE;
 }
 
 /* After the order has seen it. */
-static enum nopal_verdict
-fixed_rate_jitter_on_useless(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_message *message)
+static enum nopal_verdict fixed_rate_jitter_on_useless(struct nopal_session *session,
+						       const struct nopal_part *part,
+						       struct nopal_message *message)
 {
 	if (!nopal_get(message, part, FIXED_RATE_JITTER_USELESS))
 		return NOPAL_CONTINUE;
@@ -160,10 +145,9 @@ fixed_rate_jitter_on_useless(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict
-fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_session *subject)
+static enum nopal_verdict fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
+							   const struct nopal_part *part,
+							   struct nopal_session *subject)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
@@ -173,8 +157,7 @@ fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void fixed_rate_jitter_rest(struct nopal_session *session,
-				   const struct nopal_part *part)
+static void fixed_rate_jitter_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	playout_rest(session, nopal_state(session, part));
 }
@@ -192,18 +175,14 @@ static const struct nopal_parameter fixed_rate_jitter_table[] = {
 };
 
 static const struct nopal_binding fixed_rate_jitter_bindings[] = {
-	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_message,
-		 .before = "order|partial_order"),
-	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_useless,
-		 .after = "order|partial_order"),
-	NOPAL_ON(PEER_CLOSED, fixed_rate_jitter_on_peer_closed,
-		 .after = "order"),
+	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_message, .before = "order|partial_order"),
+	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_useless, .after = "order|partial_order"),
+	NOPAL_ON(PEER_CLOSED, fixed_rate_jitter_on_peer_closed, .after = "order"),
 	{ 0 },
 };
 
 static const struct nopal_attribute fixed_rate_jitter_attributes[] = {
-	[FIXED_RATE_JITTER_FIRST] = { .name = "order_first",
-				      .access = NOPAL_READ },
+	[FIXED_RATE_JITTER_FIRST] = { .name = "order_first", .access = NOPAL_READ },
 	[FIXED_RATE_JITTER_USELESS] = { .name = "jitter_useless",
 					.access = NOPAL_WRITE,
 					.doc = "1: it has no time" },
@@ -235,16 +214,12 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.needs =
 		(const struct nopal_relation[]){
 			{ "message_numbers", "numbers are places in time" },
-			{ "application",
-			  "what another layer sends again has lost its place" },
+			{ "application", "what another layer sends again has lost its place" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .bound = "delay",
-		  .because = "a message that comes after its time, or finds no "
-			     "room, is dropped" },
-		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
-		  .bound = "delay",
+		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME, .bound = "delay",
+		  .because = "a message that comes after its time, or finds no room, is dropped" },
+		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED, .bound = "delay",
 		  .because = "messages have a time of delivery" }),
 	.parameters_size = sizeof(struct fixed_rate_jitter_parameters),
 	.parameters = fixed_rate_jitter_table,

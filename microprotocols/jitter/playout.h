@@ -2,19 +2,18 @@
 /*
  * playout.h -- messages that wait for their time, for the jitter microprotocols.
  *
- * A schedule says when a mark of the sender's clock is due here: `zero_mark` at
- * `zero_ns`, and any other mark as much later or earlier as it lies on the
- * sender's clock.  What waits lies in a ring by due time; it is bounded in
- * messages and bytes.  Arrivals that have no place in the schedule, one after the
- * other, begin a new one: the sender paused, or its clock jumped.  What is older
- * than something that had a place is no sign of that.
+ * A schedule says when a mark of the sender's clock is due here: `zero_mark` at `zero_ns`, and any
+ * other mark as much later or earlier as it lies on the sender's clock.  What waits lies in a ring
+ * by due time; it is bounded in messages and bytes.  Arrivals that have no place in the schedule,
+ * one after the other, begin a new one: the sender paused, or its clock jumped.  What is older than
+ * something that had a place is no sign of that.
  *
- * Where messages have numbers, nothing goes before what waits with a lower one,
- * whatever schedules say: an order may have released both.
+ * Where messages have numbers, nothing goes before what waits with a lower one, whatever schedules
+ * say: an order may have released both.
  *
- * A message gets its time before an order sees it: one that is delivered late
- * must not be behind its successors, which wait for the order alone.  What is
- * dropped the order sees first: it waits for no such message.
+ * A message gets its time before an order sees it: one that is delivered late must not be behind
+ * its successors, which wait for the order alone.  What is dropped the order sees first: it waits
+ * for no such message.
  *
  *   arrivals   x  x      x x     x
  *              |--delay--|
@@ -54,18 +53,15 @@ struct playout {
 	uint64_t newest; /* the highest that had a place */
 };
 
-static inline struct playout_entry *
-playout_at(const struct playout *playout, const struct playout_limits *limits,
-	   uint32_t place)
+static inline struct playout_entry *playout_at(const struct playout *playout,
+					       const struct playout_limits *limits, uint32_t place)
 {
-	return &playout->ring[(playout->head + place) %
-			      (uint32_t)limits->messages];
+	return &playout->ring[(playout->head + place) % (uint32_t)limits->messages];
 }
 
-/* A schedule in which this mark is due after the delay, and not before what waits of the
- * old one. */
-static inline void playout_begin(struct playout *playout,
-				 const struct playout_limits *limits,
+/* A schedule in which this mark is due after the delay, and not before what waits of the old
+ * one. */
+static inline void playout_begin(struct playout *playout, const struct playout_limits *limits,
 				 uint64_t mark, int64_t now_ns)
 {
 	playout->begun = true;
@@ -73,8 +69,7 @@ static inline void playout_begin(struct playout *playout,
 	playout->zero_mark = mark;
 	playout->zero_ns = now_ns + limits->delay_ns;
 	if (playout->count) {
-		int64_t last_ns =
-			playout_at(playout, limits, playout->count - 1)->due_ns;
+		int64_t last_ns = playout_at(playout, limits, playout->count - 1)->due_ns;
 
 		if (last_ns > playout->zero_ns)
 			playout->zero_ns = last_ns;
@@ -82,23 +77,19 @@ static inline void playout_begin(struct playout *playout,
 }
 
 /* The schedule goes on from a mark that it holds: numbers stay small. */
-static inline void playout_move(struct playout *playout, uint64_t mark,
-				int64_t due_ns)
+static inline void playout_move(struct playout *playout, uint64_t mark, int64_t due_ns)
 {
 	playout->zero_mark = mark;
 	playout->zero_ns = due_ns;
 }
 
 /* Does it come in time for `due_ns`, and not far too early? */
-static inline bool playout_fits(struct playout *playout,
-				const struct playout_limits *limits,
+static inline bool playout_fits(struct playout *playout, const struct playout_limits *limits,
 				uint64_t number, int64_t due_ns, int64_t now_ns)
 {
-	bool is_new = !number ||
-		      (number > playout->newest && number > playout->passed);
+	bool is_new = !number || (number > playout->newest && number > playout->passed);
 
-	if (due_ns >= now_ns &&
-	    due_ns - now_ns <= limits->delay_ns + PLAYOUT_AHEAD_NS) {
+	if (due_ns >= now_ns && due_ns - now_ns <= limits->delay_ns + PLAYOUT_AHEAD_NS) {
 		playout->strays = 0;
 		if (is_new)
 			playout->newest = number;
@@ -109,20 +100,18 @@ static inline bool playout_fits(struct playout *playout,
 	return false;
 }
 
-/* By numbers: no earlier than what waits with a lower one, and no later than what
- * waits with a higher one.  So the ring is in the order of numbers, too.  False:
+/* By numbers: no earlier than what waits with a lower one, and no later than what waits with a
+ * higher one.  So the ring is in the order of numbers, too.  False:
  * the number itself waits there. */
 static inline bool playout_fit_in(const struct playout *playout,
-				  const struct playout_limits *limits,
-				  struct playout_entry *entry)
+				  const struct playout_limits *limits, struct playout_entry *entry)
 {
 	const struct playout_entry *other;
 	uint32_t place = playout->count;
 
 	if (!entry->number)
 		return true;
-	while (place &&
-	       playout_at(playout, limits, place - 1)->number > entry->number)
+	while (place && playout_at(playout, limits, place - 1)->number > entry->number)
 		place--;
 	if (place) {
 		other = playout_at(playout, limits, place - 1);
@@ -140,8 +129,7 @@ static inline bool playout_fit_in(const struct playout *playout,
 }
 
 static inline bool playout_has_room(const struct playout *playout,
-				    const struct playout_limits *limits,
-				    uint64_t bytes)
+				    const struct playout_limits *limits, uint64_t bytes)
 {
 	return playout->count < limits->messages &&
 	       playout->bytes + bytes <= (uint64_t)limits->bytes;
@@ -156,8 +144,7 @@ static inline bool playout_is_before(const struct playout_entry *entry,
 }
 
 /* In its place by time.  False: no room, or no memory. */
-static inline bool playout_add(struct nopal_session *session,
-			       struct playout *playout,
+static inline bool playout_add(struct nopal_session *session, struct playout *playout,
 			       const struct playout_limits *limits,
 			       const struct playout_entry *entry)
 {
@@ -165,37 +152,28 @@ static inline bool playout_add(struct nopal_session *session,
 
 	if (!playout->ring)
 		playout->ring =
-			nopal_alloc(session, (size_t)limits->messages *
-						     sizeof(*playout->ring));
+			nopal_alloc(session, (size_t)limits->messages * sizeof(*playout->ring));
 	if (!playout->ring || !playout_has_room(playout, limits, entry->bytes))
 		return false;
-	for (; place &&
-	       playout_is_before(entry, playout_at(playout, limits, place - 1));
-	     place--)
-		*playout_at(playout, limits, place) =
-			*playout_at(playout, limits, place - 1);
+	for (; place && playout_is_before(entry, playout_at(playout, limits, place - 1)); place--)
+		*playout_at(playout, limits, place) = *playout_at(playout, limits, place - 1);
 	*playout_at(playout, limits, place) = *entry;
 	playout->count++;
 	playout->bytes += entry->bytes;
 	return true;
 }
 
-/* Delivers what is due at `until_ns`.  An entry is out before its message goes: a
- * delivery may come back to this session. */
-static inline void playout_deliver(struct nopal_session *session,
-				   const struct nopal_part *part,
-				   struct playout *playout,
-				   const struct playout_limits *limits,
+/* Delivers what is due at `until_ns`.  An entry is out before its message goes: a delivery may come
+ * back to this session. */
+static inline void playout_deliver(struct nopal_session *session, const struct nopal_part *part,
+				   struct playout *playout, const struct playout_limits *limits,
 				   int64_t until_ns)
 {
-	while (playout->count &&
-	       playout_at(playout, limits, 0)->due_ns <= until_ns) {
+	while (playout->count && playout_at(playout, limits, 0)->due_ns <= until_ns) {
 		struct playout_entry entry = *playout_at(playout, limits, 0);
-		struct nopal_message *message =
-			nopal_message_find(session, entry.message);
+		struct nopal_message *message = nopal_message_find(session, entry.message);
 
-		playout->head =
-			(playout->head + 1) % (uint32_t)limits->messages;
+		playout->head = (playout->head + 1) % (uint32_t)limits->messages;
 		playout->count--;
 		playout->bytes -= entry.bytes;
 		if (entry.number > playout->passed)
@@ -206,18 +184,15 @@ static inline void playout_deliver(struct nopal_session *session,
 }
 
 /* The timer stands at the first due time or before it. */
-static inline void playout_watch(struct nopal_session *session,
-				 const struct nopal_part *part, unsigned timer,
-				 const struct playout *playout,
+static inline void playout_watch(struct nopal_session *session, const struct nopal_part *part,
+				 unsigned timer, const struct playout *playout,
 				 const struct playout_limits *limits)
 {
 	if (playout->count)
-		nopal_timer_start(session, part, timer,
-				  playout_at(playout, limits, 0)->due_ns);
+		nopal_timer_start(session, part, timer, playout_at(playout, limits, 0)->due_ns);
 }
 
-static inline void playout_rest(struct nopal_session *session,
-				struct playout *playout)
+static inline void playout_rest(struct nopal_session *session, struct playout *playout)
 {
 	if (playout->count)
 		return;
@@ -226,34 +201,33 @@ static inline void playout_rest(struct nopal_session *session,
 }
 
 /* The parameters that both have, in a struct with a member `limits`. */
-#define PLAYOUT_PARAMETERS(type)                                               \
-	{ .name = "delay",                                                     \
-	  .unit = NOPAL_TIME,                                                  \
-	  .offset = offsetof(type, limits.delay_ns),                           \
-	  .initial = "60ms",                                                   \
-	  .least = "0ms",                                                      \
-	  .most = "5s",                                                        \
-	  .doc = "from the first arrival to its delivery" },                   \
-		{ .name = "waiting",                                           \
-		  .unit = NOPAL_COUNT,                                         \
-		  .offset = offsetof(type, limits.messages),                   \
-		  .initial = "1024",                                           \
-		  .least = "1",                                                \
-		  .most = "65536",                                             \
-		  .doc = "messages that may wait" },                           \
-		{ .name = "buffer",                                            \
-		  .unit = NOPAL_SIZE,                                          \
-		  .offset = offsetof(type, limits.bytes),                      \
-		  .initial = "1MiB",                                           \
-		  .least = "1KiB",                                             \
-		  .most = "1GiB",                                              \
-		  .doc = "bytes of messages that may wait" },                  \
-	{                                                                      \
-		.name = "restart", .unit = NOPAL_COUNT,                        \
-		.offset = offsetof(type, limits.strays), .initial = "8",       \
-		.least = "1", .most = "65536",                                 \
-		.doc = "arrivals in a row without a place in the schedule "    \
-		       "that begin a new one"                                  \
+#define PLAYOUT_PARAMETERS(type)                                                                   \
+	{ .name = "delay",                                                                         \
+	  .unit = NOPAL_TIME,                                                                      \
+	  .offset = offsetof(type, limits.delay_ns),                                               \
+	  .initial = "60ms",                                                                       \
+	  .least = "0ms",                                                                          \
+	  .most = "5s",                                                                            \
+	  .doc = "from the first arrival to its delivery" },                                       \
+		{ .name = "waiting",                                                               \
+		  .unit = NOPAL_COUNT,                                                             \
+		  .offset = offsetof(type, limits.messages),                                       \
+		  .initial = "1024",                                                               \
+		  .least = "1",                                                                    \
+		  .most = "65536",                                                                 \
+		  .doc = "messages that may wait" },                                               \
+		{ .name = "buffer",                                                                \
+		  .unit = NOPAL_SIZE,                                                              \
+		  .offset = offsetof(type, limits.bytes),                                          \
+		  .initial = "1MiB",                                                               \
+		  .least = "1KiB",                                                                 \
+		  .most = "1GiB",                                                                  \
+		  .doc = "bytes of messages that may wait" },                                      \
+	{                                                                                          \
+		.name = "restart", .unit = NOPAL_COUNT, .offset = offsetof(type, limits.strays),   \
+		.initial = "8", .least = "1", .most = "65536",                                     \
+		.doc = "arrivals in a row without a place in the schedule "                        \
+		       "that begin a new one"                                                      \
 	}
 
 #endif

@@ -2,12 +2,11 @@
 /*
  * timestamp_jitter -- deliver messages with the intervals of their timestamps.
  *
- * A message has the timestamp that the application gave it, or the time of its
- * sending.  The first one is delivered `delay` after it came, and each other one
- * as much later as its timestamp says: to one tick of the clock, whatever the
- * network did, unless it came too late for that.  Where messages have numbers, none
- * goes before one that was sent before it and waits: a timestamp that goes back
- * does not break an order.
+ * A message has the timestamp that the application gave it, or the time of its sending.  The first
+ * one is delivered `delay` after it came, and each other one as much later as its timestamp says:
+ * to one tick of the clock, whatever the network did, unless it came too late for that.  Where
+ * messages have numbers, none goes before one that was sent before it and waits: a timestamp that
+ * goes back does not break an order.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E; RFC 3550, section 5.1
  *            (a timestamp of 32 bits in units of the medium).
@@ -50,31 +49,28 @@ enum { TIMESTAMP_JITTER_DUE };				  /* timers */
 enum { TIMESTAMP_JITTER_WIRE_BYTES = 4 };
 enum { TIMESTAMP_JITTER_DROP, TIMESTAMP_JITTER_DELIVER }; /* of `late` */
 
-static void timestamp_jitter_when_due(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void timestamp_jitter_when_due(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
 
 	playout_deliver(session, part, playout, &set->limits, session->now_ns);
-	playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout,
-		      &set->limits);
+	playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout, &set->limits);
 }
 
 /* ------------------------------------------------------------------ the clock */
 
-static enum nopal_verdict
-timestamp_jitter_on_from_user(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_message *message)
+static enum nopal_verdict timestamp_jitter_on_from_user(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_message *message)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
 
 	(void)session;
 	if (!nopal_get(message, part, TIMESTAMP_JITTER_TIMESTAMP))
 		nopal_set(message, part, TIMESTAMP_JITTER_TIMESTAMP,
-			  nopal_scale((uint64_t)message->created_ns,
-				      (uint64_t)set->clock, NOPAL_SECOND));
+			  nopal_scale((uint64_t)message->created_ns, (uint64_t)set->clock,
+				      NOPAL_SECOND));
 	return NOPAL_CONTINUE;
 }
 
@@ -90,32 +86,28 @@ static int64_t timestamp_jitter_ns(const struct nopal_part *part, int64_t ticks)
 	uint64_t clock = (uint64_t)set->clock;
 
 	if (ticks < 0)
-		return -(int64_t)nopal_scale((uint64_t)-ticks, NOPAL_SECOND,
-					     clock);
+		return -(int64_t)nopal_scale((uint64_t)-ticks, NOPAL_SECOND, clock);
 	return (int64_t)nopal_scale((uint64_t)ticks, NOPAL_SECOND, clock);
 }
 
-/* Moves the schedule on by whole seconds, which are whole numbers of ticks: so
- * nothing is ever rounded twice. */
-static void timestamp_jitter_move(const struct nopal_part *part,
-				  struct playout *playout, int64_t ticks)
+/* Moves the schedule on by whole seconds, which are whole numbers of ticks: so nothing is ever
+ * rounded twice. */
+static void timestamp_jitter_move(const struct nopal_part *part, struct playout *playout,
+				  int64_t ticks)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
 	int64_t seconds = ticks / set->clock;
 
 	if (seconds > 0)
-		playout_move(playout,
-			     playout->zero_mark +
-				     (uint64_t)(seconds * set->clock),
+		playout_move(playout, playout->zero_mark + (uint64_t)(seconds * set->clock),
 			     playout->zero_ns + seconds * NOPAL_SECOND);
 }
 
 /* ------------------------------------------------------------------- arrivals */
 
 /* False: its time has passed, or is far away. */
-static bool timestamp_jitter_place(struct nopal_session *session,
-				   const struct nopal_part *part, uint64_t mark,
-				   uint64_t number, int64_t *ret_due_ns)
+static bool timestamp_jitter_place(struct nopal_session *session, const struct nopal_part *part,
+				   uint64_t mark, uint64_t number, int64_t *ret_due_ns)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
@@ -124,8 +116,8 @@ static bool timestamp_jitter_place(struct nopal_session *session,
 	*ret_due_ns = playout->zero_ns + timestamp_jitter_ns(part, ticks);
 	if (number && number < playout->passed)
 		*ret_due_ns = INT64_MIN;
-	if (playout->begun && playout_fits(playout, &set->limits, number,
-					   *ret_due_ns, session->now_ns)) {
+	if (playout->begun &&
+	    playout_fits(playout, &set->limits, number, *ret_due_ns, session->now_ns)) {
 		timestamp_jitter_move(part, playout, ticks);
 		return true;
 	}
@@ -133,22 +125,18 @@ static bool timestamp_jitter_place(struct nopal_session *session,
 		return false;
 	playout_begin(playout, &set->limits, mark, session->now_ns);
 	*ret_due_ns = playout->zero_ns;
-	return playout_fits(playout, &set->limits, number, playout->zero_ns,
-			    session->now_ns);
+	return playout_fits(playout, &set->limits, number, playout->zero_ns, session->now_ns);
 }
 
-static void timestamp_jitter_drop(struct nopal_session *session,
-				  const struct nopal_part *part,
+static void timestamp_jitter_drop(struct nopal_session *session, const struct nopal_part *part,
 				  struct nopal_message *message)
 {
 	nopal_shared(session, part, TIMESTAMP_JITTER_DROPPED)++;
 	nopal_set(message, part, TIMESTAMP_JITTER_USELESS, 1);
 }
 
-static void timestamp_jitter_keep(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  struct nopal_message *message,
-				  struct playout_entry *entry)
+static void timestamp_jitter_keep(struct nopal_session *session, const struct nopal_part *part,
+				  struct nopal_message *message, struct playout_entry *entry)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
@@ -157,14 +145,12 @@ static void timestamp_jitter_keep(struct nopal_session *session,
 		nopal_set(message, part, TIMESTAMP_JITTER_USELESS, 1);
 	else if (!playout_add(session, playout, &set->limits, entry))
 		timestamp_jitter_drop(session, part, message);
-	playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout,
-		      &set->limits);
+	playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout, &set->limits);
 }
 
-static enum nopal_verdict
-timestamp_jitter_on_message(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_message *message)
+static enum nopal_verdict timestamp_jitter_on_message(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_message *message)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
@@ -175,27 +161,23 @@ timestamp_jitter_on_message(struct nopal_session *session,
 		.message = message->handle,
 	};
 
-	if (timestamp_jitter_place(session, part, mark, entry.number,
-				   &entry.due_ns)) {
+	if (timestamp_jitter_place(session, part, mark, entry.number, &entry.due_ns)) {
 		timestamp_jitter_keep(session, part, message, &entry);
-	} else if (set->late == TIMESTAMP_JITTER_DROP ||
-		   entry.due_ns > session->now_ns) {
+	} else if (set->late == TIMESTAMP_JITTER_DROP || entry.due_ns > session->now_ns) {
 		timestamp_jitter_drop(session, part, message);
 	} else {
 		nopal_shared(session, part, TIMESTAMP_JITTER_LATE)++;
 		entry.due_ns = session->now_ns;
 		timestamp_jitter_keep(session, part, message, &entry);
-		playout_deliver(session, part, playout, &set->limits,
-				session->now_ns);
+		playout_deliver(session, part, playout, &set->limits, session->now_ns);
 	}
 	return NOPAL_CONTINUE;
 }
 
 /* After the order has seen it. */
-static enum nopal_verdict
-timestamp_jitter_on_useless(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_message *message)
+static enum nopal_verdict timestamp_jitter_on_useless(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_message *message)
 {
 	if (!nopal_get(message, part, TIMESTAMP_JITTER_USELESS))
 		return NOPAL_CONTINUE;
@@ -203,10 +185,9 @@ timestamp_jitter_on_useless(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict
-timestamp_jitter_on_peer_closed(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_session *subject)
+static enum nopal_verdict timestamp_jitter_on_peer_closed(struct nopal_session *session,
+							  const struct nopal_part *part,
+							  struct nopal_session *subject)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
@@ -216,8 +197,7 @@ timestamp_jitter_on_peer_closed(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void timestamp_jitter_rest(struct nopal_session *session,
-				  const struct nopal_part *part)
+static void timestamp_jitter_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	playout_rest(session, nopal_state(session, part));
 }
@@ -242,30 +222,24 @@ static const struct nopal_parameter timestamp_jitter_table[] = {
 };
 
 static const struct nopal_binding timestamp_jitter_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, timestamp_jitter_on_from_user,
-		 .before = "message_segments"),
-	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_message,
-		 .before = "order|partial_order"),
-	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_useless,
-		 .after = "order|partial_order"),
-	NOPAL_ON(PEER_CLOSED, timestamp_jitter_on_peer_closed,
-		 .after = "order"),
+	NOPAL_ON(MSG_FROM_USER, timestamp_jitter_on_from_user, .before = "message_segments"),
+	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_message, .before = "order|partial_order"),
+	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_useless, .after = "order|partial_order"),
+	NOPAL_ON(PEER_CLOSED, timestamp_jitter_on_peer_closed, .after = "order"),
 	{ 0 },
 };
 
 static const struct nopal_attribute timestamp_jitter_attributes[] = {
 	[TIMESTAMP_JITTER_TIMESTAMP] = { .name = "timestamp",
 					 .access = NOPAL_PROPERTY,
-					 .wire_bytes =
-						 TIMESTAMP_JITTER_WIRE_BYTES,
+					 .wire_bytes = TIMESTAMP_JITTER_WIRE_BYTES,
 					 .kinds = NOPAL_DATA,
 					 .doc = "when it is of the medium, in "
 						"ticks; 0: when it is sent" },
 	[TIMESTAMP_JITTER_USELESS] = { .name = "jitter_useless",
 				       .access = NOPAL_WRITE,
 				       .doc = "1: it has no time" },
-	[TIMESTAMP_JITTER_FIRST] = { .name = "order_first",
-				     .access = NOPAL_READ_OPTIONAL },
+	[TIMESTAMP_JITTER_FIRST] = { .name = "order_first", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -295,25 +269,22 @@ const struct nopal_microprotocol nopal_timestamp_jitter = {
 	.provides = (const struct nopal_role[]){ { "jitter", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "application",
-			  "what another layer sends again has lost its place" },
+			{ "application", "what another layer sends again has lost its place" },
 			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "coalesce", "a segment has the timestamp of its "
-				      "first message only" },
+			{ "coalesce", "a segment has the timestamp of its first message only" },
 			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .bound = "delay",
-		  .because = "a message that comes after its time, or finds no "
-			     "room, is dropped" },
-		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
-		  .when = "late=drop", .bound = "delay",
-		  .because = "messages have a time of delivery" },
-		{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, 0, .of = "timestamp",
-		  .without = "message_numbers",
-		  .because = "a timestamp that goes back goes first" }),
+	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+				     .bound = "delay",
+				     .because = "a message that comes after its time, or finds no "
+						"room, is dropped" },
+				   { NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+				     .when = "late=drop", .bound = "delay",
+				     .because = "messages have a time of delivery" },
+				   { NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, 0, .of = "timestamp",
+				     .without = "message_numbers",
+				     .because = "a timestamp that goes back goes first" }),
 	.parameters_size = sizeof(struct timestamp_jitter_parameters),
 	.parameters = timestamp_jitter_table,
 	.attributes = timestamp_jitter_attributes,

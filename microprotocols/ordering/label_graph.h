@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * label_graph.h -- labels of messages and the predecessors that they name, as a
- * sender remembers them.
+ * label_graph.h -- labels of messages and the predecessors that they name, as a sender remembers
+ * them.
  *
- * A message may name one that is not sent yet, so a later message may close a
- * circle: then all in it would wait for each other.  Only a label that somebody
- * waits for can, so for all others nothing is searched.  The last labels are
- * remembered, in a ring; what is older is forgotten.
+ * A message may name one that is not sent yet, so a later message may close a circle: then all in
+ * it would wait for each other.  Only a label that somebody waits for can, so for all others
+ * nothing is searched.  The last labels are remembered, in a ring; what is older is forgotten.
  */
 #ifndef NOPAL_LABEL_GRAPH_H
 #define NOPAL_LABEL_GRAPH_H
@@ -34,8 +33,8 @@ struct label_graph {
 
 /* A node for the label, in the place of the oldest; NULL: over budget. */
 static inline struct label_node *label_graph_add(struct nopal_session *session,
-						 struct label_graph *graph,
-						 uint32_t room, uint64_t label)
+						 struct label_graph *graph, uint32_t room,
+						 uint64_t label)
 {
 	struct label_node *node = &graph->ring[graph->next];
 
@@ -52,8 +51,7 @@ static inline struct label_node *label_graph_add(struct nopal_session *session,
 static inline void label_graph_look(struct label_graph *graph, uint64_t label,
 				    struct label_node **list)
 {
-	struct label_node *node =
-		label ? nopal_map_get(&graph->nodes, label) : NULL;
+	struct label_node *node = label ? nopal_map_get(&graph->nodes, label) : NULL;
 
 	if (!node || node->search == graph->searches)
 		return;
@@ -64,8 +62,7 @@ static inline void label_graph_look(struct label_graph *graph, uint64_t label,
 
 /* Does a way lead from one of these predecessors to the label? */
 static inline bool label_graph_reaches(struct label_graph *graph,
-				       const uint64_t after[LABEL_GRAPH_AFTER],
-				       uint64_t label)
+				       const uint64_t after[LABEL_GRAPH_AFTER], uint64_t label)
 {
 	struct label_node *list = NULL;
 
@@ -84,8 +81,8 @@ static inline bool label_graph_reaches(struct label_graph *graph,
 	return false;
 }
 
-/* May a message with this label be sent after those?  0, -EEXIST: one with this
- * label was, -ELOOP: they wait for it. */
+/* May a message with this label be sent after those?  0, -EEXIST: one with this label was, -ELOOP:
+ * they wait for it. */
 static inline int label_graph_judge(struct label_graph *graph, uint64_t label,
 				    const uint64_t after[LABEL_GRAPH_AFTER])
 {
@@ -102,9 +99,8 @@ static inline int label_graph_judge(struct label_graph *graph, uint64_t label,
 }
 
 /* It is sent.  Negative: over budget. */
-static inline int label_graph_sent(struct nopal_session *session,
-				   struct label_graph *graph, uint32_t room,
-				   uint64_t label,
+static inline int label_graph_sent(struct nopal_session *session, struct label_graph *graph,
+				   uint32_t room, uint64_t label,
 				   const uint64_t after[LABEL_GRAPH_AFTER])
 {
 	struct label_node *node;
@@ -125,9 +121,8 @@ static inline int label_graph_sent(struct nopal_session *session,
 }
 
 /* Judges and remembers: 0, or why the message may not be sent. */
-static inline int label_graph_send(struct nopal_session *session,
-				   struct label_graph *graph, uint32_t room,
-				   uint64_t label,
+static inline int label_graph_send(struct nopal_session *session, struct label_graph *graph,
+				   uint32_t room, uint64_t label,
 				   const uint64_t after[LABEL_GRAPH_AFTER])
 {
 	int error;
@@ -137,8 +132,7 @@ static inline int label_graph_send(struct nopal_session *session,
 	if (!graph->ring)
 		return -ENOBUFS;
 	error = label_graph_judge(graph, label, after);
-	return error ? error
-		     : label_graph_sent(session, graph, room, label, after);
+	return error ? error : label_graph_sent(session, graph, room, label, after);
 }
 
 #endif

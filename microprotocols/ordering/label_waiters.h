@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * label_waiters.h -- messages that wait for others by their labels, as a receiver
- * keeps them.
+ * label_waiters.h -- messages that wait for others by their labels, as a receiver keeps them.
  *
- * A waiter hangs in one list for each label that it lacks; when a message with
- * the label is delivered, the list is taken down, and who lacks nothing any more
- * is ready.  All waiters are in a list by due time, too: those that are hurried,
- * and behind them the others, by age.  The labels that were delivered last are
- * remembered, in a ring.
+ * A waiter hangs in one list for each label that it lacks; when a message with the label is
+ * delivered, the list is taken down, and who lacks nothing any more is ready.  All waiters are in a
+ * list by due time, too: those that are hurried, and behind them the others, by age.  The labels
+ * that were delivered last are remembered, in a ring.
  */
 #ifndef NOPAL_LABEL_WAITERS_H
 #define NOPAL_LABEL_WAITERS_H
@@ -27,8 +25,7 @@ struct label_link {
 
 struct label_waiter {
 	struct label_waiter *older, *newer; /* or the next free one */
-	struct label_waiter
-		*after_it; /* ready: the next; given up: who asked */
+	struct label_waiter *after_it;	    /* ready: the next; given up: who asked */
 	struct nopal_handle message;
 	uint64_t label;	 /* its own, or 0 */
 	int64_t due_ns;	 /* it waits no longer */
@@ -52,22 +49,19 @@ struct label_waiters {
 
 /* ------------------------------------------------------------- what is known */
 
-static inline bool label_is_known(const struct label_waiters *all,
-				  uint64_t label)
+static inline bool label_is_known(const struct label_waiters *all, uint64_t label)
 {
 	return nopal_map_get(&all->known, label) != NULL;
 }
 
 /* Places are told apart by their addresses.  False: over budget. */
-static inline bool label_learn(struct nopal_session *session,
-			       struct label_waiters *all, uint32_t room,
-			       uint64_t label)
+static inline bool label_learn(struct nopal_session *session, struct label_waiters *all,
+			       uint32_t room, uint64_t label)
 {
 	uint32_t *place;
 
 	if (!all->delivered)
-		all->delivered =
-			nopal_alloc(session, room * sizeof(*all->delivered));
+		all->delivered = nopal_alloc(session, room * sizeof(*all->delivered));
 	if (!all->delivered)
 		return false;
 	place = &all->delivered[all->next];
@@ -80,8 +74,7 @@ static inline bool label_learn(struct nopal_session *session,
 
 /* ------------------------------------------------------------------ the lists */
 
-static inline void label_list_add(struct label_waiters *all,
-				  struct label_waiter *waiter)
+static inline void label_list_add(struct label_waiters *all, struct label_waiter *waiter)
 {
 	waiter->older = all->newest;
 	waiter->newer = NULL;
@@ -93,8 +86,7 @@ static inline void label_list_add(struct label_waiters *all,
 	all->count++;
 }
 
-static inline void label_list_remove(struct label_waiters *all,
-				     struct label_waiter *waiter)
+static inline void label_list_remove(struct label_waiters *all, struct label_waiter *waiter)
 {
 	if (all->hurried == waiter)
 		all->hurried = waiter->older;
@@ -110,8 +102,7 @@ static inline void label_list_remove(struct label_waiters *all,
 }
 
 /* From among those that wait by age to the end of those that are hurried. */
-static inline void label_list_hurry(struct label_waiters *all,
-				    struct label_waiter *waiter)
+static inline void label_list_hurry(struct label_waiters *all, struct label_waiter *waiter)
 {
 	struct label_waiter *last = all->hurried;
 
@@ -131,8 +122,7 @@ static inline void label_list_hurry(struct label_waiters *all,
 }
 
 /* In front of the others that lack the label.  False: over budget. */
-static inline bool label_link_add(struct nopal_session *session,
-				  struct label_waiters *all,
+static inline bool label_link_add(struct nopal_session *session, struct label_waiters *all,
 				  struct label_waiter *waiter, uint64_t label)
 {
 	struct label_link *link = &waiter->link[waiter->lacks];
@@ -140,9 +130,7 @@ static inline bool label_link_add(struct nopal_session *session,
 
 	if (nopal_map_put(session, &all->lacking, label, link) < 0)
 		return false;
-	*link = (struct label_link){ .next = first,
-				     .waiter = waiter,
-				     .label = label };
+	*link = (struct label_link){ .next = first, .waiter = waiter, .label = label };
 	if (first)
 		first->previous = link;
 	waiter->lacks++;
@@ -150,8 +138,7 @@ static inline bool label_link_add(struct nopal_session *session,
 }
 
 /* The slot of the label is there, so that putting another value cannot fail. */
-static inline void label_link_remove(struct nopal_session *session,
-				     struct label_waiters *all,
+static inline void label_link_remove(struct nopal_session *session, struct label_waiters *all,
 				     struct label_link *link)
 {
 	if (!link->label)
@@ -163,8 +150,7 @@ static inline void label_link_remove(struct nopal_session *session,
 	} else {
 		nopal_map_take(&all->lacking, link->label);
 		if (link->next)
-			nopal_map_put(session, &all->lacking, link->label,
-				      link->next);
+			nopal_map_put(session, &all->lacking, link->label, link->next);
 	}
 	link->label = 0;
 }
@@ -172,14 +158,12 @@ static inline void label_link_remove(struct nopal_session *session,
 /* ---------------------------------------------------------------- the waiters */
 
 /* Takes it out, wherever it hangs; the record is free again. */
-static inline void label_waiter_remove(struct nopal_session *session,
-				       struct label_waiters *all,
+static inline void label_waiter_remove(struct nopal_session *session, struct label_waiters *all,
 				       struct label_waiter *waiter)
 {
 	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++)
 		label_link_remove(session, all, &waiter->link[i]);
-	if (waiter->label &&
-	    nopal_map_get(&all->waiting, waiter->label) == waiter)
+	if (waiter->label && nopal_map_get(&all->waiting, waiter->label) == waiter)
 		nopal_map_take(&all->waiting, waiter->label);
 	label_list_remove(all, waiter);
 	waiter->newer = all->free;
@@ -187,9 +171,9 @@ static inline void label_waiter_remove(struct nopal_session *session,
 }
 
 /* A waiter that lacks nothing yet; NULL: over budget. */
-static inline struct label_waiter *
-label_waiter_new(struct nopal_session *session, struct label_waiters *all,
-		 struct nopal_handle message, uint64_t label)
+static inline struct label_waiter *label_waiter_new(struct nopal_session *session,
+						    struct label_waiters *all,
+						    struct nopal_handle message, uint64_t label)
 {
 	struct label_waiter *waiter = all->free;
 
@@ -246,23 +230,21 @@ static inline struct label_waiter *label_ready(struct label_waiters *all)
 }
 
 /* A message that waits itself and that this one lacks, not asked for yet. */
-static inline struct label_waiter *
-label_lacked(const struct label_waiters *all, const struct label_waiter *waiter)
+static inline struct label_waiter *label_lacked(const struct label_waiters *all,
+						const struct label_waiter *waiter)
 {
 	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
 		struct label_waiter *lacked = NULL;
 
 		if (waiter->link[i].label)
-			lacked = nopal_map_get(&all->waiting,
-					       waiter->link[i].label);
+			lacked = nopal_map_get(&all->waiting, waiter->link[i].label);
 		if (lacked && !lacked->asked)
 			return lacked;
 	}
 	return NULL;
 }
 
-static inline void label_waiters_rest(struct nopal_session *session,
-				      struct label_waiters *all)
+static inline void label_waiters_rest(struct nopal_session *session, struct label_waiters *all)
 {
 	nopal_map_rest(session, &all->lacking);
 	nopal_map_rest(session, &all->waiting);

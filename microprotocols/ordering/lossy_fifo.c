@@ -41,24 +41,21 @@ struct lossy_fifo {
 };
 
 static struct lossy_fifo_early *lossy_fifo_at(const struct nopal_part *part,
-					      struct lossy_fifo *self,
-					      uint32_t place)
+					      struct lossy_fifo *self, uint32_t place)
 {
 	const struct lossy_fifo_parameters *set = nopal_parameters(part);
 
 	return &self->ring[(self->head + place) % (uint32_t)set->waiting];
 }
 
-/* Delivers the waiting message with the lowest number.  All is settled before
- * the release: a delivery may come back to this session. */
-static void lossy_fifo_deliver_first(struct nopal_session *session,
-				     const struct nopal_part *part)
+/* Delivers the waiting message with the lowest number.  All is settled before the release: a
+ * delivery may come back to this session. */
+static void lossy_fifo_deliver_first(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct lossy_fifo_parameters *set = nopal_parameters(part);
 	struct lossy_fifo *self = nopal_state(session, part);
 	struct lossy_fifo_early early = *lossy_fifo_at(part, self, 0);
-	struct nopal_message *message =
-		nopal_message_find(session, early.message);
+	struct nopal_message *message = nopal_message_find(session, early.message);
 
 	self->head = (self->head + 1) % (uint32_t)set->waiting;
 	self->count--;
@@ -72,10 +69,8 @@ static void lossy_fifo_deliver_first(struct nopal_session *session,
 		nopal_message_release(session, part, message);
 }
 
-/* Delivers from the front all that is below `number`, and what follows on it
- * without a gap. */
-static void lossy_fifo_deliver_below(struct nopal_session *session,
-				     const struct nopal_part *part,
+/* Delivers from the front all that is below `number`, and what follows on it without a gap. */
+static void lossy_fifo_deliver_below(struct nopal_session *session, const struct nopal_part *part,
 				     uint64_t number)
 {
 	struct lossy_fifo *self = nopal_state(session, part);
@@ -89,49 +84,41 @@ static void lossy_fifo_deliver_below(struct nopal_session *session,
 	}
 }
 
-/* Puts a message in its place, most often the last; false: one with the same
- * number waits already. */
-static bool lossy_fifo_insert(const struct nopal_part *part,
-			      struct lossy_fifo *self,
+/* Puts a message in its place, most often the last; false: one with the same number waits
+ * already. */
+static bool lossy_fifo_insert(const struct nopal_part *part, struct lossy_fifo *self,
 			      const struct lossy_fifo_early *early)
 {
 	uint32_t place = self->count, last = place;
 
-	while (place &&
-	       lossy_fifo_at(part, self, place - 1)->first > early->first)
+	while (place && lossy_fifo_at(part, self, place - 1)->first > early->first)
 		place--;
-	if (place &&
-	    lossy_fifo_at(part, self, place - 1)->first == early->first)
+	if (place && lossy_fifo_at(part, self, place - 1)->first == early->first)
 		return false;
 	for (self->count++; last > place; last--)
-		*lossy_fifo_at(part, self, last) =
-			*lossy_fifo_at(part, self, last - 1);
+		*lossy_fifo_at(part, self, last) = *lossy_fifo_at(part, self, last - 1);
 	*lossy_fifo_at(part, self, place) = *early;
 	return true;
 }
 
-/* The timer stands at the earliest due time or before it: what is delivered
- * in the meantime costs one expiry too many at most. */
-static bool lossy_fifo_keep(struct nopal_session *session,
-			    const struct nopal_part *part,
+/* The timer stands at the earliest due time or before it: what is delivered in the meantime costs
+ * one expiry too many at most. */
+static bool lossy_fifo_keep(struct nopal_session *session, const struct nopal_part *part,
 			    const struct lossy_fifo_early *early)
 {
 	const struct lossy_fifo_parameters *set = nopal_parameters(part);
 	struct lossy_fifo *self = nopal_state(session, part);
 
 	if (!self->ring)
-		self->ring = nopal_alloc(session, (size_t)set->waiting *
-							  sizeof(*self->ring));
+		self->ring = nopal_alloc(session, (size_t)set->waiting * sizeof(*self->ring));
 	if (!self->ring || !lossy_fifo_insert(part, self, early))
 		return false;
 	if (!nopal_timer_running(session, part, LOSSY_FIFO_OVERDUE))
-		nopal_timer_start(session, part, LOSSY_FIFO_OVERDUE,
-				  early->due_ns);
+		nopal_timer_start(session, part, LOSSY_FIFO_OVERDUE, early->due_ns);
 	return true;
 }
 
-static void lossy_fifo_when_overdue(struct nopal_session *session,
-				    const struct nopal_part *part)
+static void lossy_fifo_when_overdue(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct lossy_fifo *self = nopal_state(session, part);
 	uint64_t overdue = 0; /* one past the highest overdue number */
@@ -158,15 +145,13 @@ static enum nopal_verdict lossy_fifo_on_opened(struct nopal_session *session,
 	struct lossy_fifo *self = nopal_state(session, part);
 
 	(void)subject;
-	self->expected =
-		(uint64_t)nopal_shared(session, part, LOSSY_FIFO_INITIAL_PEER);
+	self->expected = (uint64_t)nopal_shared(session, part, LOSSY_FIFO_INITIAL_PEER);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-lossy_fifo_on_msg_from_net(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_message *message)
+static enum nopal_verdict lossy_fifo_on_msg_from_net(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_message *message)
 {
 	const struct lossy_fifo_parameters *set = nopal_parameters(part);
 	struct lossy_fifo *self = nopal_state(session, part);
@@ -179,33 +164,29 @@ lossy_fifo_on_msg_from_net(struct nopal_session *session,
 	bool is_sound = early.next > early.first;
 
 	if (self->count == set->waiting) /* full: give up the first gap */
-		lossy_fifo_deliver_below(session, part,
-					 lossy_fifo_at(part, self, 0)->next);
+		lossy_fifo_deliver_below(session, part, lossy_fifo_at(part, self, 0)->next);
 	if (is_sound && early.first == self->expected) {
 		self->expected = early.next;
 		nopal_message_release(session, part, message);
 		lossy_fifo_deliver_below(session, part, 0);
 		return NOPAL_CONTINUE;
 	}
-	if (is_sound && early.first > self->expected &&
-	    lossy_fifo_keep(session, part, &early))
+	if (is_sound && early.first > self->expected && lossy_fifo_keep(session, part, &early))
 		return NOPAL_CONTINUE;
 	nopal_message_discard(session, message);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict
-lossy_fifo_on_peer_closed(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_session *subject)
+static enum nopal_verdict lossy_fifo_on_peer_closed(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_session *subject)
 {
 	(void)subject;
 	lossy_fifo_deliver_below(session, part, UINT64_MAX);
 	return NOPAL_CONTINUE;
 }
 
-static int lossy_fifo_open(struct nopal_session *session,
-			   const struct nopal_part *part)
+static int lossy_fifo_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct lossy_fifo_parameters *set = nopal_parameters(part);
 
@@ -213,8 +194,7 @@ static int lossy_fifo_open(struct nopal_session *session,
 	return 0;
 }
 
-static void lossy_fifo_rest(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void lossy_fifo_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct lossy_fifo *self = nopal_state(session, part);
 
@@ -256,8 +236,7 @@ static const struct nopal_role lossy_fifo_provides[] = {
 };
 
 static const struct nopal_relation lossy_fifo_needs[] = {
-	{ "message_numbers|segment_numbers",
-	  "numbers say which message comes next" },
+	{ "message_numbers|segment_numbers", "numbers say which message comes next" },
 	{ 0 },
 };
 
@@ -273,16 +252,15 @@ static const struct nopal_attribute lossy_fifo_attributes[] = {
 };
 
 static const struct nopal_shared lossy_fifo_shared[] = {
-	[LOSSY_FIFO_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_WRITE, 0,
-				       "the parameter delay" },
+	[LOSSY_FIFO_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_WRITE, 0, "the parameter delay" },
 	[LOSSY_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
 				      "number of the first message" },
 	{ 0 },
 };
 
 static const struct nopal_hold lossy_fifo_holds[] = {
-	{ "predecessors were delivered, or the delay has passed", NOPAL_DELIVER,
-	  NOPAL_DATA, false },
+	{ "predecessors were delivered, or the delay has passed", NOPAL_DELIVER, NOPAL_DATA,
+	  false },
 	{ 0 },
 };
 
@@ -300,15 +278,12 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.needs = lossy_fifo_needs,
 	.excludes = lossy_fifo_excludes,
 	.promises = NOPAL_PROMISES(
-		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES,
-		  NOPAL_FORWARD | NOPAL_BY_TAG,
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_FORWARD | NOPAL_BY_TAG,
 		  .because = "what comes after its successors is dropped" },
-		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .bound = "delay",
-		  .because = "a message that comes after its successors is "
-			     "dropped" },
-		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
-		  .bound = "delay", .because = "a gap is waited for so long" }),
+		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME, .bound = "delay",
+		  .because = "a message that comes after its successors is dropped" },
+		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED, .bound = "delay",
+		  .because = "a gap is waited for so long" }),
 	.parameters_size = sizeof(struct lossy_fifo_parameters),
 	.parameters = lossy_fifo_table,
 	.attributes = lossy_fifo_attributes,

@@ -2,9 +2,9 @@
 /*
  * out_of_band -- what cannot wait is delivered as it arrives, past any order.
  *
- * Whatever holds messages back for their order or their time keeps its place for
- * it, so all others are delivered as if nothing had happened.  Where it shall also
- * be first to leave, the application says `urgent` as well.
+ * Whatever holds messages back for their order or their time keeps its place for it, so all others
+ * are delivered as if nothing had happened.  Where it shall also be first to leave, the application
+ * says `urgent` as well.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   overrides the holds of all orders and jitter buffers, not of one.
@@ -33,8 +33,7 @@ static enum nopal_verdict out_of_band_on_from_net(struct nopal_session *session,
 
 /* Flow control counts a message before it is consumed. */
 static const struct nopal_binding out_of_band_bindings[] = {
-	NOPAL_ON(MSG_FROM_NET, out_of_band_on_from_net,
-		 .before = "order|partial_order|jitter",
+	NOPAL_ON(MSG_FROM_NET, out_of_band_on_from_net, .before = "order|partial_order|jitter",
 		 .after = "flow_control"),
 	{ 0 },
 };
@@ -43,18 +42,14 @@ const struct nopal_microprotocol nopal_out_of_band = {
 	.abi = NOPAL_ABI,
 	.name = "out_of_band",
 	.family = "ordering",
-	.summary =
-		"what cannot wait is delivered as it arrives, past any order",
-	.provides =
-		(const struct nopal_role[]){ { "out_of_band", true }, { 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "coalesce", "a segment has the properties of its "
-				      "first message only" },
-			{ 0 } },
+	.summary = "what cannot wait is delivered as it arrives, past any order",
+	.provides = (const struct nopal_role[]){ { "out_of_band", true }, { 0 } },
+	.excludes = (const struct nopal_relation[]){ { "coalesce",
+						       "a segment has the properties of its "
+						       "first message only" },
+						     { 0 } },
 	.promises =
-		NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-				 .of = "out_of_band",
+		NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0, .of = "out_of_band",
 				 .because = "it is delivered as it arrives" }),
 	.attributes =
 		(const struct nopal_attribute[]){
@@ -62,8 +57,7 @@ const struct nopal_microprotocol nopal_out_of_band = {
 					       .access = NOPAL_PROPERTY,
 					       .wire_bytes = 1,
 					       .kinds = NOPAL_DATA,
-					       .doc = "not 0: delivered as it "
-						      "arrives" },
+					       .doc = "not 0: delivered as it arrives" },
 			{ 0 } },
 	.bindings = out_of_band_bindings,
 };

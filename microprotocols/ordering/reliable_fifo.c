@@ -42,8 +42,7 @@ static void *reliable_fifo_ticket(struct nopal_handle handle)
 {
 	_Static_assert(sizeof(uintptr_t) >= sizeof(struct nopal_handle),
 		       "a pointer has room for a handle");
-	return (void *)(uintptr_t)((uint64_t)handle.index << 32 |
-				   handle.generation);
+	return (void *)(uintptr_t)((uint64_t)handle.index << 32 | handle.generation);
 }
 
 static struct nopal_handle reliable_fifo_handle(const void *ticket)
@@ -54,10 +53,8 @@ static struct nopal_handle reliable_fifo_handle(const void *ticket)
 				      .generation = (uint32_t)value };
 }
 
-/* The expected number moves before the message does: a delivery may come back
- * to this session. */
-static void reliable_fifo_deliver(struct nopal_session *session,
-				  const struct nopal_part *part,
+/* The expected number moves before the message does: a delivery may come back to this session. */
+static void reliable_fifo_deliver(struct nopal_session *session, const struct nopal_part *part,
 				  struct nopal_message *message)
 {
 	struct reliable_fifo *self = nopal_state(session, part);
@@ -77,8 +74,7 @@ static void reliable_fifo_deliver_waiting(struct nopal_session *session,
 
 		if (!ticket)
 			break;
-		message = nopal_message_find(session,
-					     reliable_fifo_handle(ticket));
+		message = nopal_message_find(session, reliable_fifo_handle(ticket));
 		if (message)
 			reliable_fifo_deliver(session, part, message);
 		else /* it was discarded, as a jitter buffer may */
@@ -98,29 +94,26 @@ static void reliable_fifo_sort(uint64_t *numbers, uint32_t count)
 			uint64_t number = numbers[i];
 			uint32_t at = i;
 
-			for (; at >= gap && numbers[at - gap] > number;
-			     at -= gap)
+			for (; at >= gap && numbers[at - gap] > number; at -= gap)
 				numbers[at] = numbers[at - gap];
 			numbers[at] = number;
 		}
 	}
 }
 
-/* The numbers below `end` that wait, in order; the caller frees.  NULL: none
- * does, or there is no memory. */
+/* The numbers below `end` that wait, in order; the caller frees.  NULL: none does, or there is no
+ * memory. */
 static uint64_t *reliable_fifo_numbers(struct nopal_session *session,
-				       const struct reliable_fifo *self,
-				       uint64_t end, uint32_t *ret_count)
+				       const struct reliable_fifo *self, uint64_t end,
+				       uint32_t *ret_count)
 {
 	uint64_t *numbers = NULL;
 	uint32_t count = 0;
 
 	if (self->waiting.used)
-		numbers = nopal_alloc(session,
-				      self->waiting.used * sizeof(*numbers));
+		numbers = nopal_alloc(session, self->waiting.used * sizeof(*numbers));
 	for (uint32_t i = 0; numbers && i < self->waiting.room; i++)
-		if (self->waiting.slots[i].value &&
-		    self->waiting.slots[i].key < end)
+		if (self->waiting.slots[i].value && self->waiting.slots[i].key < end)
 			numbers[count++] = self->waiting.slots[i].key;
 	if (numbers)
 		reliable_fifo_sort(numbers, count);
@@ -128,10 +121,9 @@ static uint64_t *reliable_fifo_numbers(struct nopal_session *session,
 	return numbers;
 }
 
-/* Nothing below `end` will come that has not: what waits for it goes, and what
- * follows. */
-static void reliable_fifo_skip(struct nopal_session *session,
-			       const struct nopal_part *part, uint64_t end)
+/* Nothing below `end` will come that has not: what waits for it goes, and what follows. */
+static void reliable_fifo_skip(struct nopal_session *session, const struct nopal_part *part,
+			       uint64_t end)
 {
 	struct reliable_fifo *self = nopal_state(session, part);
 	uint32_t count;
@@ -148,8 +140,7 @@ static void reliable_fifo_skip(struct nopal_session *session,
 	reliable_fifo_deliver_waiting(session, part);
 }
 
-static void reliable_fifo_keep(struct nopal_session *session,
-			       const struct nopal_part *part,
+static void reliable_fifo_keep(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_message *message)
 {
 	const struct reliable_fifo_parameters *set = nopal_parameters(part);
@@ -170,17 +161,15 @@ static enum nopal_verdict reliable_fifo_on_opened(struct nopal_session *session,
 	struct reliable_fifo *self = nopal_state(session, part);
 
 	(void)subject;
-	self->expected = (uint64_t)nopal_shared(session, part,
-						RELIABLE_FIFO_INITIAL_PEER);
+	self->expected = (uint64_t)nopal_shared(session, part, RELIABLE_FIFO_INITIAL_PEER);
 	return NOPAL_CONTINUE;
 }
 
-/* A message that covers no number, or numbers that others covered before, has
- * no place in the order: it is a duplicate or was made up. */
-static enum nopal_verdict
-reliable_fifo_on_msg_from_net(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_message *message)
+/* A message that covers no number, or numbers that others covered before, has no place in the
+ * order: it is a duplicate or was made up. */
+static enum nopal_verdict reliable_fifo_on_msg_from_net(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_message *message)
 {
 	struct reliable_fifo *self = nopal_state(session, part);
 	uint64_t first = nopal_get(message, part, RELIABLE_FIFO_FIRST);
@@ -189,8 +178,7 @@ reliable_fifo_on_msg_from_net(struct nopal_session *session,
 		nopal_message_release(session, part, message);
 		return NOPAL_CONTINUE;
 	}
-	if (first < self->expected ||
-	    nopal_get(message, part, RELIABLE_FIFO_NEXT) <= first ||
+	if (first < self->expected || nopal_get(message, part, RELIABLE_FIFO_NEXT) <= first ||
 	    nopal_map_get(&self->waiting, first)) {
 		nopal_message_discard(session, message);
 		return NOPAL_STOP;
@@ -204,28 +192,25 @@ reliable_fifo_on_msg_from_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-reliable_fifo_on_gave_up(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_forward *forward)
+static enum nopal_verdict reliable_fifo_on_gave_up(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_forward *forward)
 {
 	reliable_fifo_skip(session, part, forward->order);
 	return NOPAL_CONTINUE;
 }
 
 /* All that the peer sent it knows to have arrived, or gave up. */
-static enum nopal_verdict
-reliable_fifo_on_peer_closed(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     struct nopal_session *subject)
+static enum nopal_verdict reliable_fifo_on_peer_closed(struct nopal_session *session,
+						       const struct nopal_part *part,
+						       struct nopal_session *subject)
 {
 	(void)subject;
 	reliable_fifo_skip(session, part, UINT64_MAX);
 	return NOPAL_CONTINUE;
 }
 
-static void reliable_fifo_rest(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void reliable_fifo_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct reliable_fifo *self = nopal_state(session, part);
 
@@ -258,16 +243,14 @@ static const struct nopal_role reliable_fifo_provides[] = {
 };
 
 static const struct nopal_relation reliable_fifo_needs[] = {
-	{ "message_numbers|segment_numbers",
-	  "numbers say which message comes next" },
+	{ "message_numbers|segment_numbers", "numbers say which message comes next" },
 	{ 0 },
 };
 
 static const struct nopal_attribute reliable_fifo_attributes[] = {
 	[RELIABLE_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
 	[RELIABLE_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
-	[RELIABLE_FIFO_DESTINATION] = { .name = "destination",
-					.access = NOPAL_READ_OPTIONAL },
+	[RELIABLE_FIFO_DESTINATION] = { .name = "destination", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -291,22 +274,21 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.provides = reliable_fifo_provides,
 	.standard = "order",
 	.needs = reliable_fifo_needs,
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
-		  .because = "a message waits for all its predecessors" },
-		{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
-		  .without = "partial_reliability",
-		  .because = "a message waits for predecessors that nobody "
-			     "sends again" },
-		{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-		  .without = "reliability", .amid_partial = true,
-		  .because = "a message waits for predecessors that a layer "
-			     "below gave up" },
-		{ NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-		  .without = "reliability", .amid_partial = true,
-		  .because = "a message waits for predecessors that a layer "
-			     "below gave up" }),
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+				     .because = "a message waits for all its predecessors" },
+				   { NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+				     .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
+				     .without = "partial_reliability",
+				     .because = "a message waits for predecessors that nobody "
+						"sends again" },
+				   { NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+				     .without = "reliability", .amid_partial = true,
+				     .because = "a message waits for predecessors that a layer "
+						"below gave up" },
+				   { NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+				     .without = "reliability", .amid_partial = true,
+				     .because = "a message waits for predecessors that a layer "
+						"below gave up" }),
 	.parameters_size = sizeof(struct reliable_fifo_parameters),
 	.parameters = reliable_fifo_table,
 	.attributes = reliable_fifo_attributes,

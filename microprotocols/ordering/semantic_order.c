@@ -2,19 +2,19 @@
 /*
  * semantic_order -- deliver a message after those that it says it follows.
  *
- * The application gives a message a label, and names the labels of up to four
- * predecessors; one of them may be sent later.  The receiver delivers a message
- * in the turn in which the last of its predecessors was delivered, or at once:
+ * The application gives a message a label, and names the labels of up to four predecessors; one of
+ * them may be sent later.  The receiver delivers a message in the turn in which the last of its
+ * predecessors was delivered, or at once:
  * what is not named is not waited for.
  *
  *   sent:      1    2 after 1    3    4 after 2, 3
  *   arrives:   2, 3, 1, 4        2 waits for 1; 3 goes at once; 4 goes at once
  *   delivered: 3, 1, 2, 4
  *
- * Where what is missing does not come, or not for long, a message goes after
- * `delay` (`patience` where somebody resends), and before it those of its
- * predecessors that have come and wait themselves.  Where the peer gave messages
- * up, one waits only `delay` more when all that was sent before it is settled.
+ * Where what is missing does not come, or not for long, a message goes after `delay` (`patience`
+ * where somebody resends), and before it those of its predecessors that have come and wait
+ * themselves.  Where the peer gave messages up, one waits only `delay` more when all that was sent
+ * before it is settled.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   names at most four predecessors; refuses a label that is in use
@@ -64,15 +64,15 @@ enum { SEMANTIC_ORDER_UNMET, SEMANTIC_ORDER_FLOOR }; /* shared variables */
 enum { SEMANTIC_ORDER_OVERDUE };		     /* timers */
 enum {
 	SEMANTIC_ORDER_WIRE_BYTES = 4,
-	/* The receiver remembers so many times the labels that a sender may
-	 * name: messages overtake each other. */
+	/* The receiver remembers so many times the labels that a sender may name: messages overtake
+	 * each other. */
 	SEMANTIC_ORDER_MEMORY = 2,
 };
 
 struct semantic_order {
 	struct label_graph sent;
 	struct label_waiters arrived;
-	bool busy; /* it delivers: who comes back finds the lists as they are */
+	bool busy;     /* it delivers: who comes back finds the lists as they are */
 	bool gave_up;  /* the peer did, some message */
 	bool look;     /* at who waits: there is another, or */
 	int64_t floor; /* this has moved */
@@ -81,8 +81,7 @@ struct semantic_order {
 /* --------------------------------------------------------------------- sending */
 
 /* Why the message cannot be sent, or 0. */
-static int semantic_order_judge(struct nopal_session *session,
-				const struct nopal_part *part,
+static int semantic_order_judge(struct nopal_session *session, const struct nopal_part *part,
 				const struct nopal_message *message)
 {
 	const struct semantic_order_parameters *set = nopal_parameters(part);
@@ -92,22 +91,19 @@ static int semantic_order_judge(struct nopal_session *session,
 
 	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++) {
 		after[i] = nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
-		if (after[i] > UINT32_MAX ||
-		    (after[i] && i && !set->travels[i]))
+		if (after[i] > UINT32_MAX || (after[i] && i && !set->travels[i]))
 			return -EINVAL;
 	}
 	if (label > UINT32_MAX)
 		return -EINVAL;
 	if (!label) /* nobody can wait for it */
 		return 0;
-	return label_graph_send(session, &self->sent, (uint32_t)set->labels,
-				label, after);
+	return label_graph_send(session, &self->sent, (uint32_t)set->labels, label, after);
 }
 
-static enum nopal_verdict
-semantic_order_on_from_user(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_message *message)
+static enum nopal_verdict semantic_order_on_from_user(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_message *message)
 {
 	int error = semantic_order_judge(session, part, message);
 
@@ -119,23 +115,19 @@ semantic_order_on_from_user(struct nopal_session *session,
 
 /* ------------------------------------------------------------------ delivering */
 
-/* The record is free before the message goes: a delivery may come back to this
- * session. */
-static void semantic_order_deliver(struct nopal_session *session,
-				   const struct nopal_part *part,
+/* The record is free before the message goes: a delivery may come back to this session. */
+static void semantic_order_deliver(struct nopal_session *session, const struct nopal_part *part,
 				   struct label_waiter *waiter)
 {
 	struct semantic_order *self = nopal_state(session, part);
-	struct nopal_message *message =
-		nopal_message_find(session, waiter->message);
+	struct nopal_message *message = nopal_message_find(session, waiter->message);
 
 	label_waiter_remove(session, &self->arrived, waiter);
 	if (message)
 		nopal_message_release(session, part, message);
 }
 
-static void semantic_order_drain(struct nopal_session *session,
-				 const struct nopal_part *part)
+static void semantic_order_drain(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct semantic_order *self = nopal_state(session, part);
 	struct label_waiter *waiter;
@@ -147,12 +139,10 @@ static void semantic_order_drain(struct nopal_session *session,
 	self->busy = busy;
 }
 
-/* The oldest has waited long enough for what has not come; what has come, and
- * waits itself, goes before it.  A stack through the waiters: the last one asked
- * for is on top.  Nobody is ready here: the list of those and the stack share a
- * link. */
-static void semantic_order_give_up(struct nopal_session *session,
-				   const struct nopal_part *part)
+/* The oldest has waited long enough for what has not come; what has come, and waits itself, goes
+ * before it.  A stack through the waiters: the last one asked for is on top.  Nobody is ready here:
+ * the list of those and the stack share a link. */
+static void semantic_order_give_up(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct semantic_order *self = nopal_state(session, part);
 	struct label_waiter *top = self->arrived.oldest, *waiter;
@@ -179,22 +169,19 @@ static void semantic_order_give_up(struct nopal_session *session,
 	self->busy = false;
 }
 
-/* Until none is left that was due at `until_ns`.  Who is ready goes first: others
- * may have delivered in this turn what it waited for. */
-static void semantic_order_give_up_due(struct nopal_session *session,
-				       const struct nopal_part *part,
+/* Until none is left that was due at `until_ns`.  Who is ready goes first: others may have
+ * delivered in this turn what it waited for. */
+static void semantic_order_give_up_due(struct nopal_session *session, const struct nopal_part *part,
 				       int64_t until_ns)
 {
 	struct semantic_order *self = nopal_state(session, part);
 
 	semantic_order_drain(session, part);
-	while (!self->busy && self->arrived.oldest &&
-	       self->arrived.oldest->due_ns <= until_ns)
+	while (!self->busy && self->arrived.oldest && self->arrived.oldest->due_ns <= until_ns)
 		semantic_order_give_up(session, part);
 }
 
-static void semantic_order_watch(struct nopal_session *session,
-				 const struct nopal_part *part)
+static void semantic_order_watch(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct semantic_order *self = nopal_state(session, part);
 
@@ -213,36 +200,30 @@ static void semantic_order_when_overdue(struct nopal_session *session,
 /* --------------------------------------------------------------------- arriving */
 
 /* Names what the message lacks; false: over budget. */
-static bool semantic_order_lack(struct nopal_session *session,
-				const struct nopal_part *part,
-				const struct nopal_message *message,
-				struct label_waiter *waiter)
+static bool semantic_order_lack(struct nopal_session *session, const struct nopal_part *part,
+				const struct nopal_message *message, struct label_waiter *waiter)
 {
 	struct semantic_order *self = nopal_state(session, part);
 
 	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
-		uint64_t label =
-			nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
+		uint64_t label = nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
 		bool known = !label || label_is_known(&self->arrived, label);
 
 		for (unsigned j = 0; j < waiter->lacks; j++)
 			known |= waiter->link[j].label == label;
-		if (!known &&
-		    !label_link_add(session, &self->arrived, waiter, label))
+		if (!known && !label_link_add(session, &self->arrived, waiter, label))
 			return false;
 	}
 	return true;
 }
 
-static bool semantic_order_is_free(struct nopal_session *session,
-				   const struct nopal_part *part,
+static bool semantic_order_is_free(struct nopal_session *session, const struct nopal_part *part,
 				   const struct nopal_message *message)
 {
 	const struct semantic_order *self = nopal_state(session, part);
 
 	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
-		uint64_t label =
-			nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
+		uint64_t label = nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
 
 		if (label && !label_is_known(&self->arrived, label))
 			return false;
@@ -251,8 +232,7 @@ static bool semantic_order_is_free(struct nopal_session *session,
 }
 
 /* Where there is no room, the one that waits the longest goes. */
-static void semantic_order_make_room(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void semantic_order_make_room(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct semantic_order_parameters *set = nopal_parameters(part);
 	struct semantic_order *self = nopal_state(session, part);
@@ -263,8 +243,7 @@ static void semantic_order_make_room(struct nopal_session *session,
 }
 
 /* Keeps a message that lacks others. */
-static bool semantic_order_keep(struct nopal_session *session,
-				const struct nopal_part *part,
+static bool semantic_order_keep(struct nopal_session *session, const struct nopal_part *part,
 				const struct nopal_message *message)
 {
 	const struct semantic_order_parameters *set = nopal_parameters(part);
@@ -272,29 +251,24 @@ static bool semantic_order_keep(struct nopal_session *session,
 	bool unmet = nopal_shared(session, part, SEMANTIC_ORDER_UNMET) != 0;
 	struct label_waiter *waiter;
 
-	waiter = label_waiter_new(
-		session, &self->arrived, message->handle,
-		nopal_get(message, part, SEMANTIC_ORDER_LABEL));
+	waiter = label_waiter_new(session, &self->arrived, message->handle,
+				  nopal_get(message, part, SEMANTIC_ORDER_LABEL));
 	if (!waiter || !semantic_order_lack(session, part, message, waiter))
 		return false;
 	if (nopal_has(part, SEMANTIC_ORDER_SEGMENT))
-		waiter->number =
-			nopal_get(message, part, SEMANTIC_ORDER_SEGMENT);
+		waiter->number = nopal_get(message, part, SEMANTIC_ORDER_SEGMENT);
 	self->look = true;
-	waiter->due_ns =
-		session->now_ns + (unmet ? set->patience_ns : set->delay_ns);
+	waiter->due_ns = session->now_ns + (unmet ? set->patience_ns : set->delay_ns);
 	if (!nopal_timer_running(session, part, SEMANTIC_ORDER_OVERDUE))
 		semantic_order_watch(session, part);
 	return true;
 }
 
-static enum nopal_verdict
-semantic_order_on_from_net(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_message *message)
+static enum nopal_verdict semantic_order_on_from_net(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_message *message)
 {
-	bool is_free = message->delivered ||
-		       semantic_order_is_free(session, part, message);
+	bool is_free = message->delivered || semantic_order_is_free(session, part, message);
 
 	if (!is_free) { /* who goes now may be all that it waits for */
 		semantic_order_make_room(session, part);
@@ -307,16 +281,14 @@ semantic_order_on_from_net(struct nopal_session *session,
 	}
 	if (semantic_order_keep(session, part, message))
 		return NOPAL_CONTINUE;
-	nopal_session_break(session, NOPAL_RESOURCE,
-			    "no room for a message that waits for others");
+	nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that waits for others");
 	return NOPAL_STOP;
 }
 
 /* The application gets it next; who waits for it goes after that. */
-static enum nopal_verdict
-semantic_order_on_to_user(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_message *message)
+static enum nopal_verdict semantic_order_on_to_user(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_message *message)
 {
 	const struct semantic_order_parameters *set = nopal_parameters(part);
 	struct semantic_order *self = nopal_state(session, part);
@@ -324,18 +296,16 @@ semantic_order_on_to_user(struct nopal_session *session,
 
 	if (!label)
 		return NOPAL_CONTINUE;
-	if (!label_learn(session, &self->arrived,
-			 SEMANTIC_ORDER_MEMORY * (uint32_t)set->labels, label))
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to remember a label");
+	if (!label_learn(session, &self->arrived, SEMANTIC_ORDER_MEMORY * (uint32_t)set->labels,
+			 label))
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to remember a label");
 	label_wake(&self->arrived, label);
 	return NOPAL_CONTINUE;
 }
 
-/* Whose predecessors were sent before it has all of them, or some were given up;
- * what is still to be sent has `delay` left to come. */
-static void semantic_order_hurry(struct nopal_session *session,
-				 const struct nopal_part *part)
+/* Whose predecessors were sent before it has all of them, or some were given up; what is still to
+ * be sent has `delay` left to come. */
+static void semantic_order_hurry(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct semantic_order_parameters *set = nopal_parameters(part);
 	struct semantic_order *self = nopal_state(session, part);
@@ -354,10 +324,9 @@ static void semantic_order_hurry(struct nopal_session *session,
 	semantic_order_watch(session, part);
 }
 
-static enum nopal_verdict
-semantic_order_on_gave_up(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_forward *forward)
+static enum nopal_verdict semantic_order_on_gave_up(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_forward *forward)
 {
 	struct semantic_order *self = nopal_state(session, part);
 
@@ -367,10 +336,9 @@ semantic_order_on_gave_up(struct nopal_session *session,
 }
 
 /* For what somebody else delivered in this turn, and for what is settled. */
-static enum nopal_verdict
-semantic_order_on_turn_end(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_session *subject)
+static enum nopal_verdict semantic_order_on_turn_end(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_session *subject)
 {
 	struct semantic_order *self = nopal_state(session, part);
 	int64_t floor = nopal_shared(session, part, SEMANTIC_ORDER_FLOOR);
@@ -386,61 +354,52 @@ semantic_order_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-semantic_order_on_peer_closed(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_session *subject)
+static enum nopal_verdict semantic_order_on_peer_closed(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_session *subject)
 {
 	(void)subject;
 	semantic_order_give_up_due(session, part, NOPAL_NEVER);
 	return NOPAL_CONTINUE;
 }
 
-static void semantic_order_rest(struct nopal_session *session,
-				const struct nopal_part *part)
+static void semantic_order_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct semantic_order *self = nopal_state(session, part);
 
 	label_waiters_rest(session, &self->arrived);
 }
 
-#define SEMANTIC_ORDER_PARAMETER(key, field, measure, first, low, high, text,  \
-				 ...)                                          \
-	{                                                                      \
-		.name = key, .unit = measure,                                  \
-		.offset = offsetof(struct semantic_order_parameters, field),   \
-		.initial = first, .least = low, .most = high, .doc = text,     \
-		__VA_ARGS__                                                    \
+#define SEMANTIC_ORDER_PARAMETER(key, field, measure, first, low, high, text, ...)                 \
+	{                                                                                          \
+		.name = key, .unit = measure,                                                      \
+		.offset = offsetof(struct semantic_order_parameters, field), .initial = first,     \
+		.least = low, .most = high, .doc = text, __VA_ARGS__                               \
 	}
 
 static const struct nopal_parameter semantic_order_table[] = {
-	SEMANTIC_ORDER_PARAMETER("after_2", travels[1], NOPAL_SWITCH, "on",
-				 NULL, NULL, "a second predecessor travels",
-				 .wire = true),
-	SEMANTIC_ORDER_PARAMETER("after_3", travels[2], NOPAL_SWITCH, "off",
-				 NULL, NULL, "a third one", .wire = true),
-	SEMANTIC_ORDER_PARAMETER("after_4", travels[3], NOPAL_SWITCH, "off",
-				 NULL, NULL, "a fourth one", .wire = true),
-	SEMANTIC_ORDER_PARAMETER("labels", labels, NOPAL_COUNT, "1024", "16",
-				 "65536", "labels that are remembered",
-				 .wire = true),
-	SEMANTIC_ORDER_PARAMETER("delay", delay_ns, NOPAL_TIME, "100ms", "0ms",
-				 "5s",
-				 "how long a message waits where nobody "
-				 "resends"),
-	SEMANTIC_ORDER_PARAMETER("patience", patience_ns, NOPAL_TIME, "30s",
-				 "1ms", "1h", "the same where somebody does"),
-	SEMANTIC_ORDER_PARAMETER("waiting", waiting, NOPAL_COUNT, "1024", "1",
-				 "65536", "messages that may wait"),
+	SEMANTIC_ORDER_PARAMETER("after_2", travels[1], NOPAL_SWITCH, "on", NULL, NULL,
+				 "a second predecessor travels", .wire = true),
+	SEMANTIC_ORDER_PARAMETER("after_3", travels[2], NOPAL_SWITCH, "off", NULL, NULL,
+				 "a third one", .wire = true),
+	SEMANTIC_ORDER_PARAMETER("after_4", travels[3], NOPAL_SWITCH, "off", NULL, NULL,
+				 "a fourth one", .wire = true),
+	SEMANTIC_ORDER_PARAMETER("labels", labels, NOPAL_COUNT, "1024", "16", "65536",
+				 "labels that are remembered", .wire = true),
+	SEMANTIC_ORDER_PARAMETER("delay", delay_ns, NOPAL_TIME, "100ms", "0ms", "5s",
+				 "how long a message waits where nobody resends"),
+	SEMANTIC_ORDER_PARAMETER("patience", patience_ns, NOPAL_TIME, "30s", "1ms", "1h",
+				 "the same where somebody does"),
+	SEMANTIC_ORDER_PARAMETER("waiting", waiting, NOPAL_COUNT, "1024", "1", "65536",
+				 "messages that may wait"),
 	{ 0 },
 };
 
-#define SEMANTIC_ORDER_PREDECESSOR(key, ...)                                   \
-	{                                                                      \
-		.name = key, .access = NOPAL_PROPERTY,                         \
-		.wire_bytes = SEMANTIC_ORDER_WIRE_BYTES, .kinds = NOPAL_DATA,  \
-		.doc = "label of a message that goes before; 0: of none",      \
-		__VA_ARGS__                                                    \
+#define SEMANTIC_ORDER_PREDECESSOR(key, ...)                                                       \
+	{                                                                                          \
+		.name = key, .access = NOPAL_PROPERTY, .wire_bytes = SEMANTIC_ORDER_WIRE_BYTES,    \
+		.kinds = NOPAL_DATA, .doc = "label of a message that goes before; 0: of none",     \
+		__VA_ARGS__                                                                        \
 	}
 
 static const struct nopal_attribute semantic_order_attributes[] = {
@@ -448,17 +407,12 @@ static const struct nopal_attribute semantic_order_attributes[] = {
 				   .access = NOPAL_PROPERTY,
 				   .wire_bytes = SEMANTIC_ORDER_WIRE_BYTES,
 				   .kinds = NOPAL_DATA,
-				   .doc = "by which others name it, 32 bits; "
-					  "0: nobody does" },
+				   .doc = "by which others name it, 32 bits; 0: nobody does" },
 	[SEMANTIC_ORDER_AFTER] = SEMANTIC_ORDER_PREDECESSOR("after"),
-	[SEMANTIC_ORDER_AFTER_2] =
-		SEMANTIC_ORDER_PREDECESSOR("after_2", .when = "after_2"),
-	[SEMANTIC_ORDER_AFTER_3] =
-		SEMANTIC_ORDER_PREDECESSOR("after_3", .when = "after_3"),
-	[SEMANTIC_ORDER_AFTER_4] =
-		SEMANTIC_ORDER_PREDECESSOR("after_4", .when = "after_4"),
-	[SEMANTIC_ORDER_SEGMENT] = { .name = "segment_number",
-				     .access = NOPAL_READ_OPTIONAL },
+	[SEMANTIC_ORDER_AFTER_2] = SEMANTIC_ORDER_PREDECESSOR("after_2", .when = "after_2"),
+	[SEMANTIC_ORDER_AFTER_3] = SEMANTIC_ORDER_PREDECESSOR("after_3", .when = "after_3"),
+	[SEMANTIC_ORDER_AFTER_4] = SEMANTIC_ORDER_PREDECESSOR("after_4", .when = "after_4"),
+	[SEMANTIC_ORDER_SEGMENT] = { .name = "segment_number", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -488,8 +442,7 @@ static const struct nopal_shared semantic_order_shared[] = {
 };
 
 static const struct nopal_hold semantic_order_holds[] = {
-	{ "the named predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA,
-	  false },
+	{ "the named predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA, false },
 	{ 0 },
 };
 
@@ -503,28 +456,25 @@ const struct nopal_microprotocol nopal_semantic_order = {
 	.name = "semantic_order",
 	.family = "ordering",
 	.summary = "deliver a message after those that it says it follows",
-	.provides =
-		(const struct nopal_role[]){ { "partial_order", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "partial_order", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "application",
-			  "several segments of an upper layer have the label "
-			  "of one message" },
+			{ "application", "several segments of an upper layer have the label "
+					 "of one message" },
 			{ 0 } },
 	.excludes = semantic_order_excludes,
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AFTER_NAMED,
-		  .bound = "patience", .where = NOPAL_DELIVERY,
-		  .where_has = NOPAL_ALL,
-		  .because = "a message waits for those that it names, up to a "
-			     "bound" },
-		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-		  .without = "reliability", .amid_partial = true,
-		  .because = "what a message waits for may have been given up "
-			     "below" },
-		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
-		  .because = "a message that waits is overtaken by those that "
-			     "do not" }),
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AFTER_NAMED,
+				     .bound = "patience", .where = NOPAL_DELIVERY,
+				     .where_has = NOPAL_ALL,
+				     .because = "a message waits for those that it names, up to a "
+						"bound" },
+				   { NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+				     .without = "reliability", .amid_partial = true,
+				     .because = "what a message waits for may have been given up "
+						"below" },
+				   { NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
+				     .because = "a message that waits is overtaken by those that "
+						"do not" }),
 	.parameters_size = sizeof(struct semantic_order_parameters),
 	.parameters = semantic_order_table,
 	.attributes = semantic_order_attributes,

@@ -2,23 +2,22 @@
 /*
  * tag_matching -- deliver the messages that the application asks for, by tag.
  *
- * A message has a tag, and is delivered when a receive that the application
- * posted matches it: their tags are equal where the receive's mask is set.  A
- * message gets the oldest receive that matches it, a receive the oldest message.
- * What arrives unexpected waits, and so does a receive that finds nothing.
+ * A message has a tag, and is delivered when a receive that the application posted matches it:
+ * their tags are equal where the receive's mask is set.  A message gets the oldest receive that
+ * matches it, a receive the oldest message.  What arrives unexpected waits, and so does a receive
+ * that finds nothing.
  *
  *   posted:     tag 7 (a), any tag (b)
  *   arrives:    3, 7, 7          3 goes to b; the first 7 goes to a; 7 waits
  *
- * Messages are matched when nobody else holds them: where somebody has the role
- * order, in the order of sending, whatever the order of arrival, and that is MPI's
- * rule.  The order does not wait for a receive: what nobody asked for does not
- * keep back what was sent after it.
+ * Messages are matched when nobody else holds them: where somebody has the role order, in the order
+ * of sending, whatever the order of arrival, and that is MPI's rule.  The order does not wait for a
+ * receive: what nobody asked for does not keep back what was sent after it.
  *
- * What waits is unread: flow control counts it, and the sender waits before the
- * bounds here are reached.  Who asks for messages behind a window full of others
- * waits for ever, as with any buffer.  Without flow control, `unexpected` is where
- * the session breaks: what the peer was told has arrived is not dropped.
+ * What waits is unread: flow control counts it, and the sender waits before the bounds here are
+ * reached.  Who asks for messages behind a window full of others waits for ever, as with any
+ * buffer.  Without flow control, `unexpected` is where the session breaks: what the peer was told
+ * has arrived is not dropped.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section II.E: demultiplexing in the
  *            manner of MPI.
@@ -53,8 +52,8 @@ struct tag_matching_parameters {
 	int64_t unexpected, posted;
 };
 
-/* A message or a receive that waits.  Lists are by place in one pool, which may
- * move: whoever delivers finds his items anew. */
+/* A message or a receive that waits.  Lists are by place in one pool, which may move: whoever
+ * delivers finds his items anew. */
 struct tag_matching_item {
 	uint64_t tag;
 	union {
@@ -85,12 +84,10 @@ struct tag_matching {
 
 /* -------------------------------------------------------------------- lists */
 
-static bool tag_matching_grow(struct nopal_session *session,
-			      struct tag_matching *self)
+static bool tag_matching_grow(struct nopal_session *session, struct tag_matching *self)
 {
 	uint32_t room = self->room ? 2 * self->room : TAG_MATCHING_LEAST_ROOM;
-	struct tag_matching_item *pool =
-		nopal_alloc(session, room * sizeof(*pool));
+	struct tag_matching_item *pool = nopal_alloc(session, room * sizeof(*pool));
 
 	if (!pool)
 		return false;
@@ -107,8 +104,7 @@ static bool tag_matching_grow(struct nopal_session *session,
 }
 
 /* 0: there is no memory. */
-static uint32_t tag_matching_take(struct nopal_session *session,
-				  struct tag_matching *self)
+static uint32_t tag_matching_take(struct nopal_session *session, struct tag_matching *self)
 {
 	uint32_t place;
 
@@ -120,36 +116,32 @@ static uint32_t tag_matching_take(struct nopal_session *session,
 }
 
 /* Puts an item behind another one; behind 0 is first. */
-static void tag_matching_link(struct tag_matching *self,
-			      struct tag_matching_list *list, uint32_t before,
-			      uint32_t place)
+static void tag_matching_link(struct tag_matching *self, struct tag_matching_list *list,
+			      uint32_t before, uint32_t place)
 {
 	uint32_t *behind = before ? &self->pool[before].behind : &list->first;
 	struct tag_matching_item *item = &self->pool[place];
 
 	item->before = before;
 	item->behind = *behind;
-	*(item->behind ? &self->pool[item->behind].before : &list->last) =
-		place;
+	*(item->behind ? &self->pool[item->behind].before : &list->last) = place;
 	*behind = place;
 	list->count++;
 }
 
-static void tag_matching_unlink(struct tag_matching *self,
-				struct tag_matching_list *list, uint32_t place)
+static void tag_matching_unlink(struct tag_matching *self, struct tag_matching_list *list,
+				uint32_t place)
 {
 	const struct tag_matching_item *item = &self->pool[place];
 
-	*(item->before ? &self->pool[item->before].behind : &list->first) =
-		item->behind;
-	*(item->behind ? &self->pool[item->behind].before : &list->last) =
-		item->before;
+	*(item->before ? &self->pool[item->before].behind : &list->first) = item->behind;
+	*(item->behind ? &self->pool[item->behind].before : &list->last) = item->before;
 	list->count--;
 }
 
 /* Takes it off its list for good. */
-static void tag_matching_drop(struct tag_matching *self,
-			      struct tag_matching_list *list, uint32_t place)
+static void tag_matching_drop(struct tag_matching *self, struct tag_matching_list *list,
+			      uint32_t place)
 {
 	tag_matching_unlink(self, list, place);
 	self->pool[place].behind = self->spare;
@@ -158,10 +150,9 @@ static void tag_matching_drop(struct tag_matching *self,
 
 /* ----------------------------------------------------------------- matching */
 
-/* A delivery may post receives that match: these wait here for their turn, and
- * deliveries do not nest. */
-static void tag_matching_deliver(struct nopal_session *session,
-				 const struct nopal_part *part)
+/* A delivery may post receives that match: these wait here for their turn, and deliveries do not
+ * nest. */
+static void tag_matching_deliver(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tag_matching *self = nopal_state(session, part);
 
@@ -181,8 +172,7 @@ static void tag_matching_deliver(struct nopal_session *session,
 }
 
 /* The message at this place of a list has its receive. */
-static void tag_matching_pair(const struct nopal_part *part,
-			      struct tag_matching *self,
+static void tag_matching_pair(const struct nopal_part *part, struct tag_matching *self,
 			      struct tag_matching_list *list, uint32_t place,
 			      struct nopal_message *message, uint64_t cookie)
 {
@@ -192,8 +182,7 @@ static void tag_matching_pair(const struct nopal_part *part,
 }
 
 /* The oldest receive that takes this tag; 0: none. */
-static uint32_t tag_matching_receive(const struct tag_matching *self,
-				     uint64_t tag)
+static uint32_t tag_matching_receive(const struct tag_matching *self, uint64_t tag)
 {
 	uint32_t place = self->posted.first;
 
@@ -203,8 +192,7 @@ static uint32_t tag_matching_receive(const struct tag_matching *self,
 }
 
 /* The first of `coming`, which nobody else holds any more. */
-static void tag_matching_match(struct nopal_session *session,
-			       const struct nopal_part *part,
+static void tag_matching_match(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_message *message)
 {
 	const struct tag_matching_parameters *set = nopal_parameters(part);
@@ -219,8 +207,7 @@ static void tag_matching_match(struct nopal_session *session,
 		tag_matching_deliver(session, part);
 	} else if (self->unexpected.count < set->unexpected) {
 		tag_matching_unlink(self, &self->coming, place);
-		tag_matching_link(self, &self->unexpected,
-				  self->unexpected.last, place);
+		tag_matching_link(self, &self->unexpected, self->unexpected.last, place);
 	} else {
 		tag_matching_drop(self, &self->coming, place);
 		nopal_session_break(session, NOPAL_RESOURCE,
@@ -228,10 +215,9 @@ static void tag_matching_match(struct nopal_session *session,
 	}
 }
 
-/* Matches what others have let go; they do so in order, so that who is still held
- * keeps back only what is held, too. */
-static void tag_matching_settle(struct nopal_session *session,
-				const struct nopal_part *part)
+/* Matches what others have let go; they do so in order, so that who is still held keeps back only
+ * what is held, too. */
+static void tag_matching_settle(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tag_matching *self = nopal_state(session, part);
 
@@ -257,10 +243,9 @@ static bool tag_matching_travels(uint64_t bits)
 	return bits <= UINT32_MAX;
 }
 
-static enum nopal_verdict
-tag_matching_on_from_user(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_message *message)
+static enum nopal_verdict tag_matching_on_from_user(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_message *message)
 {
 	if (tag_matching_travels(nopal_get(message, part, TAG_MATCHING_TAG)))
 		return NOPAL_CONTINUE;
@@ -269,8 +254,7 @@ tag_matching_on_from_user(struct nopal_session *session,
 }
 
 /* Among those that others hold, in its place: most often the last. */
-static bool tag_matching_keep(struct nopal_session *session,
-			      const struct nopal_part *part,
+static bool tag_matching_keep(struct nopal_session *session, const struct nopal_part *part,
 			      const struct nopal_message *message)
 {
 	struct tag_matching *self = nopal_state(session, part);
@@ -289,10 +273,9 @@ static bool tag_matching_keep(struct nopal_session *session,
 	return true;
 }
 
-static enum nopal_verdict
-tag_matching_on_from_net(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_message *message)
+static enum nopal_verdict tag_matching_on_from_net(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_message *message)
 {
 	if (message->delivered) /* out of band: past any receive, too */
 		nopal_message_release(session, part, message);
@@ -322,10 +305,8 @@ static enum nopal_verdict tag_matching_on_session(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Pairs a receive with the oldest unexpected message that it takes; false: there
- * is none. */
-static bool tag_matching_unexpected(struct nopal_session *session,
-				    const struct nopal_part *part,
+/* Pairs a receive with the oldest unexpected message that it takes; false: there is none. */
+static bool tag_matching_unexpected(struct nopal_session *session, const struct nopal_part *part,
 				    const struct nopal_receive *receive)
 {
 	struct tag_matching *self = nopal_state(session, part);
@@ -340,8 +321,8 @@ static bool tag_matching_unexpected(struct nopal_session *session,
 			continue;
 		message = nopal_message_find(session, item->message);
 		if (message) {
-			tag_matching_pair(part, self, &self->unexpected, place,
-					  message, receive->cookie);
+			tag_matching_pair(part, self, &self->unexpected, place, message,
+					  receive->cookie);
 			return true;
 		}
 		tag_matching_drop(self, &self->unexpected, place);
@@ -349,8 +330,7 @@ static bool tag_matching_unexpected(struct nopal_session *session,
 	return false;
 }
 
-static int tag_matching_post(struct nopal_session *session,
-			     const struct nopal_part *part,
+static int tag_matching_post(struct nopal_session *session, const struct nopal_part *part,
 			     const struct nopal_receive *receive)
 {
 	const struct tag_matching_parameters *set = nopal_parameters(part);
@@ -382,13 +362,11 @@ static enum nopal_verdict tag_matching_on_posted(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void tag_matching_rest(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void tag_matching_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct tag_matching *self = nopal_state(session, part);
 
-	if (self->coming.count || self->unexpected.count ||
-	    self->posted.count || self->due.count)
+	if (self->coming.count || self->unexpected.count || self->posted.count || self->due.count)
 		return;
 	nopal_free(session, self->pool);
 	self->pool = NULL;
@@ -415,13 +393,11 @@ static const struct nopal_parameter tag_matching_table[] = {
 	{ 0 },
 };
 
-/* What is late or out of band is known first; what is consumed in the end of a
- * turn, flow control tells in the same. */
+/* What is late or out of band is known first; what is consumed in the end of a turn, flow control
+ * tells in the same. */
 static const struct nopal_binding tag_matching_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user,
-		 .before = "message_segments"),
-	NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net,
-		 .after = "order|out_of_band|flow_control"),
+	NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user, .before = "message_segments"),
+	NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net, .after = "order|out_of_band|flow_control"),
 	NOPAL_ON(PEER_GAVE_UP, tag_matching_on_gave_up, .after = "order"),
 	NOPAL_ON(PEER_CLOSED, tag_matching_on_session, .after = "order"),
 	NOPAL_ON(TURN_END, tag_matching_on_session, .before = "flow_control"),
@@ -431,8 +407,7 @@ static const struct nopal_binding tag_matching_bindings[] = {
 
 static const struct nopal_relation tag_matching_excludes[] = {
 	{ "coalesce", "a segment has the tag of its first message only" },
-	{ "partial_order",
-	  "it waits for deliveries, and these wait for receives" },
+	{ "partial_order", "it waits for deliveries, and these wait for receives" },
 	{ "jitter", "a message has one time: its own, or that of its receive" },
 	{ 0 },
 };
@@ -446,8 +421,7 @@ static const struct nopal_attribute tag_matching_attributes[] = {
 	[TAG_MATCHING_RECEIVE] = { .name = "receive",
 				   .access = NOPAL_PROPERTY,
 				   .doc = "cookie of the receive that got it" },
-	[TAG_MATCHING_FIRST] = { .name = "order_first",
-				 .access = NOPAL_READ_OPTIONAL },
+	[TAG_MATCHING_FIRST] = { .name = "order_first", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -461,18 +435,14 @@ const struct nopal_microprotocol nopal_tag_matching = {
 	.name = "tag_matching",
 	.family = "ordering",
 	.summary = "deliver the messages that the application asks for, by tag",
-	.provides =
-		(const struct nopal_role[]){ { "tag_matching", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "application", "nobody else posts receives" },
-			{ 0 } },
+	.provides = (const struct nopal_role[]){ { "tag_matching", true }, { 0 } },
+	.needs = (const struct nopal_relation[]){ { "application", "nobody else posts receives" },
+						  { 0 } },
 	.excludes = tag_matching_excludes,
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,
-		  .because = "a message waits until its tag is asked for" },
-		{ NOPAL_PROGRESS, NOPAL_TIMING, NOPAL_LOWERS, 0, .of = "tag",
-		  .because = "a message whose tag nobody asks for waits" }),
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,
+				     .because = "a message waits until its tag is asked for" },
+				   { NOPAL_PROGRESS, NOPAL_TIMING, NOPAL_LOWERS, 0, .of = "tag",
+				     .because = "a message whose tag nobody asks for waits" }),
 	.parameters_size = sizeof(struct tag_matching_parameters),
 	.parameters = tag_matching_table,
 	.attributes = tag_matching_attributes,

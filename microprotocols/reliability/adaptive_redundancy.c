@@ -2,11 +2,10 @@
 /*
  * adaptive_redundancy -- as much redundancy as the losses that are measured ask for.
  *
- * A policy: it sets how much parity the blocks to come get, and the mechanism
- * that makes them knows nothing of losses.  The receiver tells how many packets
- * the path lost; the sender takes the least parity with which, were losses
- * independent, no more than `target` of all segments would stay missing: with a
- * share p lost and r of k + r parity, p times the chance that r or more of the
+ * A policy: it sets how much parity the blocks to come get, and the mechanism that makes them knows
+ * nothing of losses.  The receiver tells how many packets the path lost; the sender takes the least
+ * parity with which, were losses independent, no more than `target` of all segments would stay
+ * missing: with a share p lost and r of k + r parity, p times the chance that r or more of the
  * other k + r - 1 are lost too.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section IV.B (policies apart from
@@ -84,8 +83,8 @@ struct adaptive_redundancy {
 enum { ADAPTIVE_REDUNDANCY_BITS = 64 }; /* of `recent` */
 
 /* Has it come before, or so late that it counts as lost? */
-static bool adaptive_redundancy_is_new(struct adaptive_redundancy *self,
-				       uint64_t reorder, uint64_t number)
+static bool adaptive_redundancy_is_new(struct adaptive_redundancy *self, uint64_t reorder,
+				       uint64_t number)
 {
 	uint64_t ahead = number > self->latest ? number - self->latest : 0;
 	uint64_t ago = self->latest + ahead - number;
@@ -93,8 +92,7 @@ static bool adaptive_redundancy_is_new(struct adaptive_redundancy *self,
 
 	if (ago >= reorder)
 		return false;
-	self->recent =
-		ahead < ADAPTIVE_REDUNDANCY_BITS ? self->recent << ahead : 0;
+	self->recent = ahead < ADAPTIVE_REDUNDANCY_BITS ? self->recent << ahead : 0;
 	self->latest += ahead;
 	bit = UINT64_C(1) << ago;
 	if (self->recent & bit)
@@ -104,9 +102,7 @@ static bool adaptive_redundancy_is_new(struct adaptive_redundancy *self,
 }
 
 /* Those among the last `reorder` numbers that came: they are told later. */
-static uint64_t
-adaptive_redundancy_young(const struct adaptive_redundancy *self,
-			  uint64_t reorder)
+static uint64_t adaptive_redundancy_young(const struct adaptive_redundancy *self, uint64_t reorder)
 {
 	uint64_t young = self->recent & ((UINT64_C(1) << reorder) - 1);
 	uint64_t count = 0;
@@ -116,13 +112,11 @@ adaptive_redundancy_young(const struct adaptive_redundancy *self,
 	return count;
 }
 
-/* One number from far away is not believed; where the peer is there, what lies
- * between says nothing of losses. */
-static bool adaptive_redundancy_is_near(struct adaptive_redundancy *self,
-					uint64_t number)
+/* One number from far away is not believed; where the peer is there, what lies between says nothing
+ * of losses. */
+static bool adaptive_redundancy_is_near(struct adaptive_redundancy *self, uint64_t number)
 {
-	uint64_t apart = number > self->latest ? number - self->latest
-					       : self->latest - number;
+	uint64_t apart = number > self->latest ? number - self->latest : self->latest - number;
 
 	if (apart < ADAPTIVE_REDUNDANCY_FAR) {
 		self->strays = 0;
@@ -137,13 +131,11 @@ static bool adaptive_redundancy_is_near(struct adaptive_redundancy *self,
 }
 
 /* What redundancy rebuilt has no packet number. */
-static enum nopal_verdict
-adaptive_redundancy_on_carried(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static enum nopal_verdict adaptive_redundancy_on_carried(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_segment *segment)
 {
-	const struct adaptive_redundancy_parameters *set =
-		nopal_parameters(part);
+	const struct adaptive_redundancy_parameters *set = nopal_parameters(part);
 	struct adaptive_redundancy *self = nopal_state(session, part);
 	uint64_t number = segment->packet_number;
 
@@ -153,13 +145,11 @@ adaptive_redundancy_on_carried(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-adaptive_redundancy_on_turn_end(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_session *subject)
+static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_session *session,
+							  const struct nopal_part *part,
+							  struct nopal_session *subject)
 {
-	const struct adaptive_redundancy_parameters *set =
-		nopal_parameters(part);
+	const struct adaptive_redundancy_parameters *set = nopal_parameters(part);
 	struct adaptive_redundancy *self = nopal_state(session, part);
 	struct nopal_writer writer;
 	uint64_t reorder = (uint64_t)set->reorder;
@@ -168,17 +158,13 @@ adaptive_redundancy_on_turn_end(struct nopal_session *session,
 	(void)subject;
 	if (self->latest < self->told + (uint64_t)set->every + reorder)
 		return NOPAL_CONTINUE;
-	report = nopal_control_begin(session, part,
-				     ADAPTIVE_REDUNDANCY_LOSS_REPORT,
+	report = nopal_control_begin(session, part, ADAPTIVE_REDUNDANCY_LOSS_REPORT,
 				     ADAPTIVE_REDUNDANCY_REPORT_BYTES, &writer);
 	if (!report)
 		return NOPAL_CONTINUE;
 	self->told = self->latest - reorder;
-	nopal_write(&writer, (uint32_t)self->told,
-		    ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
-	nopal_write(&writer,
-		    (uint32_t)(self->came -
-			       adaptive_redundancy_young(self, reorder)),
+	nopal_write(&writer, (uint32_t)self->told, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	nopal_write(&writer, (uint32_t)(self->came - adaptive_redundancy_young(self, reorder)),
 		    ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	nopal_control_send(session, report, ADAPTIVE_REDUNDANCY_REPORT_BYTES);
 	return NOPAL_CONTINUE;
@@ -187,8 +173,7 @@ adaptive_redundancy_on_turn_end(struct nopal_session *session,
 /* ------------------------------------------------------- what it takes to repair */
 
 /* chance[j]: that j of so many are lost; then of one more. */
-static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t most,
-					 uint64_t loss_ppm)
+static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t most, uint64_t loss_ppm)
 {
 	uint64_t there_ppm = ADAPTIVE_REDUNDANCY_MILLION - loss_ppm;
 
@@ -198,15 +183,11 @@ static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t most,
 	chance[0] = chance[0] * there_ppm / ADAPTIVE_REDUNDANCY_MILLION;
 }
 
-/* The least parity that is enough, or `most`.  What rounding takes away counts as
- * lost. */
-static int64_t
-adaptive_redundancy_needed(const struct adaptive_redundancy_parameters *set,
-			   uint64_t sources, uint64_t loss_ppm)
+/* The least parity that is enough, or `most`.  What rounding takes away counts as lost. */
+static int64_t adaptive_redundancy_needed(const struct adaptive_redundancy_parameters *set,
+					  uint64_t sources, uint64_t loss_ppm)
 {
-	uint64_t chance[ADAPTIVE_REDUNDANCY_MOST + 1] = {
-		ADAPTIVE_REDUNDANCY_SURELY
-	};
+	uint64_t chance[ADAPTIVE_REDUNDANCY_MOST + 1] = { ADAPTIVE_REDUNDANCY_SURELY };
 	uint64_t most = (uint64_t)set->most, parity = 0;
 
 	for (uint64_t others = 1; others < sources; others++)
@@ -216,8 +197,7 @@ adaptive_redundancy_needed(const struct adaptive_redundancy_parameters *set,
 
 		for (uint64_t j = 0; j < parity; j++)
 			too_many -= chance[j];
-		if (nopal_scale(loss_ppm, too_many,
-				ADAPTIVE_REDUNDANCY_SURELY) <=
+		if (nopal_scale(loss_ppm, too_many, ADAPTIVE_REDUNDANCY_SURELY) <=
 		    (uint64_t)set->target_ppm)
 			break;
 		adaptive_redundancy_one_more(chance, most, loss_ppm);
@@ -239,28 +219,20 @@ static uint64_t adaptive_redundancy_root(uint64_t square)
 static uint64_t adaptive_redundancy_feared(uint64_t loss_ppm, uint64_t memory)
 {
 	uint64_t there_ppm = ADAPTIVE_REDUNDANCY_MILLION - loss_ppm;
-	uint64_t most_ppm = loss_ppm + adaptive_redundancy_root(
-					       loss_ppm * there_ppm / memory);
+	uint64_t most_ppm = loss_ppm + adaptive_redundancy_root(loss_ppm * there_ppm / memory);
 
-	return most_ppm < ADAPTIVE_REDUNDANCY_MILLION
-		       ? most_ppm
-		       : ADAPTIVE_REDUNDANCY_MILLION;
+	return most_ppm < ADAPTIVE_REDUNDANCY_MILLION ? most_ppm : ADAPTIVE_REDUNDANCY_MILLION;
 }
 
 /* Of `sent` packets `lost` were lost. */
-static void adaptive_redundancy_learn(struct nopal_session *session,
-				      const struct nopal_part *part,
+static void adaptive_redundancy_learn(struct nopal_session *session, const struct nopal_part *part,
 				      int64_t sent, int64_t lost)
 {
-	const struct adaptive_redundancy_parameters *set =
-		nopal_parameters(part);
-	int64_t loss_ppm =
-		nopal_shared(session, part, ADAPTIVE_REDUNDANCY_LOSS);
-	int64_t sources =
-		nopal_shared(session, part, ADAPTIVE_REDUNDANCY_SOURCES);
+	const struct adaptive_redundancy_parameters *set = nopal_parameters(part);
+	int64_t loss_ppm = nopal_shared(session, part, ADAPTIVE_REDUNDANCY_LOSS);
+	int64_t sources = nopal_shared(session, part, ADAPTIVE_REDUNDANCY_SOURCES);
 	int64_t sample_ppm = lost * ADAPTIVE_REDUNDANCY_MILLION / sent;
-	int64_t weight =
-		sample_ppm > loss_ppm ? sent * ADAPTIVE_REDUNDANCY_RISE : sent;
+	int64_t weight = sample_ppm > loss_ppm ? sent * ADAPTIVE_REDUNDANCY_RISE : sent;
 
 	if (weight > set->memory)
 		weight = set->memory;
@@ -269,29 +241,25 @@ static void adaptive_redundancy_learn(struct nopal_session *session,
 	nopal_share(session, part, ADAPTIVE_REDUNDANCY_PARITY,
 		    adaptive_redundancy_needed(
 			    set, (uint64_t)sources,
-			    adaptive_redundancy_feared((uint64_t)loss_ppm,
-						       (uint64_t)set->memory)));
+			    adaptive_redundancy_feared((uint64_t)loss_ppm, (uint64_t)set->memory)));
 }
 
-/* A report is believed when it is newer than the last one, about packets that
- * left, and of no more than these. */
-static enum nopal_verdict
-adaptive_redundancy_on_report(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_segment *segment)
+/* A report is believed when it is newer than the last one, about packets that left, and of no more
+ * than these. */
+static enum nopal_verdict adaptive_redundancy_on_report(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_segment *segment)
 {
 	struct adaptive_redundancy *self = nopal_state(session, part);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint32_t latest =
-		(uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
-	uint32_t came =
-		(uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	uint32_t latest = (uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	uint32_t came = (uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	uint32_t next = (uint32_t)nopal_next_packet_number(session);
 	uint32_t sent = latest - self->peer_latest;
 	uint32_t arrived = came - self->peer_came;
 
-	if (!nopal_read_complete(&reader) || !sent ||
-	    sent >= next - self->peer_latest || arrived > sent)
+	if (!nopal_read_complete(&reader) || !sent || sent >= next - self->peer_latest ||
+	    arrived > sent)
 		return NOPAL_STOP;
 	self->peer_latest = latest;
 	self->peer_came = came;
@@ -299,42 +267,37 @@ adaptive_redundancy_on_report(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-static void adaptive_redundancy_validate(const void *parameters,
-					 struct nopal_problems *problems)
+static void adaptive_redundancy_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct adaptive_redundancy_parameters *set = parameters;
 
 	if (set->most < set->least)
-		nopal_problem(problems, "most",
-			      "the most parity is less than the least",
+		nopal_problem(problems, "most", "the most parity is less than the least",
 			      "make most at least least");
 }
 
-#define ADAPTIVE_REDUNDANCY_FIELD(field)                                       \
-	offsetof(struct adaptive_redundancy_parameters, field)
+#define ADAPTIVE_REDUNDANCY_FIELD(field) offsetof(struct adaptive_redundancy_parameters, field)
 
 static const struct nopal_parameter adaptive_redundancy_table[] = {
-	{ "target", NOPAL_PERCENT, ADAPTIVE_REDUNDANCY_FIELD(target_ppm),
-	  "0.1%", "0.001%", "50%", NULL, false,
-	  "share of segments that may stay missing" },
-	{ "least", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(least), "1", "0",
-	  "254", NULL, false, "parity of a block, whatever is lost" },
-	{ "most", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(most), "16", "0",
-	  "254", NULL, false, "parity of a block, whatever is lost" },
-	{ "every", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(every), "64", "1",
-	  "65535", NULL, false, "packets from report to report" },
-	{ "reorder", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(reorder), "16", "1",
-	  "63", NULL, false,
+	{ "target", NOPAL_PERCENT, ADAPTIVE_REDUNDANCY_FIELD(target_ppm), "0.1%", "0.001%", "50%",
+	  NULL, false, "share of segments that may stay missing" },
+	{ "least", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(least), "1", "0", "254", NULL, false,
+	  "parity of a block, whatever is lost" },
+	{ "most", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(most), "16", "0", "254", NULL, false,
+	  "parity of a block, whatever is lost" },
+	{ "every", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(every), "64", "1", "65535", NULL, false,
+	  "packets from report to report" },
+	{ "reorder", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(reorder), "16", "1", "63", NULL, false,
 	  "packets that may overtake one before it counts as lost" },
-	{ "memory", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(memory), "256", "1",
-	  "1000000", NULL, false, "packets after which the past is forgotten" },
+	{ "memory", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(memory), "256", "1", "1000000", NULL,
+	  false, "packets after which the past is forgotten" },
 	{ 0 },
 };
 
 /* Before the duplicate filter: a resend is one more packet of the path. */
 static const struct nopal_binding adaptive_redundancy_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_carried,
-		 .kinds = NOPAL_CARRIED, .before = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_carried, .kinds = NOPAL_CARRIED,
+		 .before = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_report,
 		 .kinds = NOPAL_OWN_KIND + ADAPTIVE_REDUNDANCY_LOSS_REPORT),
 	NOPAL_ON(TURN_END, adaptive_redundancy_on_turn_end),
@@ -346,19 +309,16 @@ const struct nopal_microprotocol nopal_adaptive_redundancy = {
 	.name = "adaptive_redundancy",
 	.family = "reliability",
 	.summary = "as much redundancy as the losses that are measured ask for",
-	.provides = (const struct nopal_role[]){ { "redundancy_policy", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "redundancy_policy", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "redundancy", "somebody has to make the parity" },
-			{ 0 } },
+			{ "redundancy", "somebody has to make the parity" }, { 0 } },
 	.parameters_size = sizeof(struct adaptive_redundancy_parameters),
 	.parameters = adaptive_redundancy_table,
 	.validate = adaptive_redundancy_validate,
 	.attributes =
 		(const struct nopal_attribute[]){
-			[ADAPTIVE_REDUNDANCY_PACKET] = { .name = "packet_"
-								 "number",
+			[ADAPTIVE_REDUNDANCY_PACKET] = { .name = "packet_number",
 							 .access = NOPAL_READ,
 							 .wire_bytes =
 								 ADAPTIVE_REDUNDANCY_NUMBER_BYTES,
@@ -367,25 +327,17 @@ const struct nopal_microprotocol nopal_adaptive_redundancy = {
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[ADAPTIVE_REDUNDANCY_SOURCES] = { "block_segments",
-							  NOPAL_READ, 0,
-							  "sources of a "
-							  "block" },
-			[ADAPTIVE_REDUNDANCY_PARITY] = { "parity_segments",
-							 NOPAL_WRITE, 255,
-							 "parity of blocks to "
-							 "come" },
-			[ADAPTIVE_REDUNDANCY_LOSS] = { "path_loss_ppm",
-						       NOPAL_WRITE, 0,
-						       "share of packets that "
-						       "the path loses" },
+			[ADAPTIVE_REDUNDANCY_SOURCES] = { "block_segments", NOPAL_READ, 0,
+							  "sources of a block" },
+			[ADAPTIVE_REDUNDANCY_PARITY] = { "parity_segments", NOPAL_WRITE, 255,
+							 "parity of blocks to come" },
+			[ADAPTIVE_REDUNDANCY_LOSS] = { "path_loss_ppm", NOPAL_WRITE, 0,
+						       "share of packets that the path loses" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
-			[ADAPTIVE_REDUNDANCY_LOSS_REPORT] = { "loss_report",
-							      NOPAL_KIND_CONTROL,
-							      "what the path "
-							      "lost" },
+			[ADAPTIVE_REDUNDANCY_LOSS_REPORT] = { "loss_report", NOPAL_KIND_CONTROL,
+							      "what the path lost" },
 			{ 0 } },
 	.bindings = adaptive_redundancy_bindings,
 	.state_size = sizeof(struct adaptive_redundancy),

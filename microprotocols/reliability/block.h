@@ -37,8 +37,8 @@ static inline size_t nopal__block_memory(uint32_t k, uint32_t room)
 	return k * (sizeof(uint32_t) + sizeof(uint8_t) + (size_t)room);
 }
 
-static inline void nopal__block_init(struct nopal__block *block, uint32_t k,
-				     uint32_t room, void *memory)
+static inline void nopal__block_init(struct nopal__block *block, uint32_t k, uint32_t room,
+				     void *memory)
 {
 	block->used = memory;
 	block->index = (uint8_t *)(block->used + k);
@@ -47,8 +47,7 @@ static inline void nopal__block_init(struct nopal__block *block, uint32_t k,
 }
 
 /* The same memory for another block. */
-static inline void nopal__block_reset(struct nopal__block *block,
-				      uint64_t number)
+static inline void nopal__block_reset(struct nopal__block *block, uint64_t number)
 {
 	*block = (struct nopal__block){ .number = number,
 					.used = block->used,
@@ -57,39 +56,32 @@ static inline void nopal__block_reset(struct nopal__block *block,
 					.room = block->room };
 }
 
-static inline bool nopal__block_has(const struct nopal__block *block,
-				    uint32_t index)
+static inline bool nopal__block_has(const struct nopal__block *block, uint32_t index)
 {
-	return block->present[index / NOPAL__BLOCK_WORD_BITS] >>
-		       index % NOPAL__BLOCK_WORD_BITS &
-	       1;
+	return block->present[index / NOPAL__BLOCK_WORD_BITS] >> index % NOPAL__BLOCK_WORD_BITS & 1;
 }
 
-static inline uint8_t *nopal__block_symbol(const struct nopal__block *block,
-					   uint32_t place)
+static inline uint8_t *nopal__block_symbol(const struct nopal__block *block, uint32_t place)
 {
 	return block->symbols + (size_t)place * block->room;
 }
 
 /* Has the block a place for this source? */
-static inline bool nopal__block_wants(const struct nopal__block *block,
-				      uint32_t index)
+static inline bool nopal__block_wants(const struct nopal__block *block, uint32_t index)
 {
-	return !nopal__block_has(block, index) &&
-	       (!block->sources || index < block->sources);
+	return !nopal__block_has(block, index) && (!block->sources || index < block->sources);
 }
 
-/* Parity says what its block is like.  All must say the same, and no source may
- * be there that such a block does not have. */
-static inline bool nopal__block_agree(struct nopal__block *block,
-				      uint32_t sources, uint32_t parities,
-				      uint32_t length)
+/* Parity says what its block is like.  All must say the same, and no source may be there that such
+ * a block does not have. */
+static inline bool nopal__block_agree(struct nopal__block *block, uint32_t sources,
+				      uint32_t parities, uint32_t length)
 {
 	uint32_t i;
 
 	if (block->sources)
-		return sources == block->sources &&
-		       parities == block->parities && length == block->length;
+		return sources == block->sources && parities == block->parities &&
+		       length == block->length;
 	for (i = 0; i < block->arrived; i++)
 		if (block->index[i] >= sources || block->used[i] > length)
 			return false;
@@ -99,24 +91,22 @@ static inline bool nopal__block_agree(struct nopal__block *block,
 	return true;
 }
 
-/* The symbol in the next place is `index`, and `bytes` long.  False: it is
- * longer than the block's symbols are. */
-static inline bool nopal__block_add(struct nopal__block *block, uint32_t index,
-				    uint32_t bytes)
+/* The symbol in the next place is `index`, and `bytes` long.  False: it is longer than the block's
+ * symbols are. */
+static inline bool nopal__block_add(struct nopal__block *block, uint32_t index, uint32_t bytes)
 {
 	if (block->sources && bytes > block->length)
 		return false;
 	block->used[block->arrived] = bytes;
 	block->index[block->arrived] = (uint8_t)index;
-	block->present[index / NOPAL__BLOCK_WORD_BITS] |=
-		UINT64_C(1) << index % NOPAL__BLOCK_WORD_BITS;
+	block->present[index / NOPAL__BLOCK_WORD_BITS] |= UINT64_C(1)
+							  << index % NOPAL__BLOCK_WORD_BITS;
 	block->arrived++;
 	return true;
 }
 
 /* Sources that are not there; returns how many. */
-static inline uint32_t nopal__block_missing(const struct nopal__block *block,
-					    uint8_t missing[])
+static inline uint32_t nopal__block_missing(const struct nopal__block *block, uint8_t missing[])
 {
 	uint32_t count = 0;
 	uint32_t index;
@@ -128,15 +118,13 @@ static inline uint32_t nopal__block_missing(const struct nopal__block *block,
 }
 
 /* Pads the first `sources` symbols; symbol[] points to them. */
-static inline void nopal__block_pad(const struct nopal__block *block,
-				    uint8_t *symbol[])
+static inline void nopal__block_pad(const struct nopal__block *block, uint8_t *symbol[])
 {
 	uint32_t i;
 
 	for (i = 0; i < block->sources; i++) {
 		symbol[i] = nopal__block_symbol(block, i);
-		memset(symbol[i] + block->used[i], 0,
-		       block->length - block->used[i]);
+		memset(symbol[i] + block->used[i], 0, block->length - block->used[i]);
 	}
 }
 

@@ -9,18 +9,15 @@
 
 size_t nopal__equations_memory(uint32_t window, uint32_t room)
 {
-	return (window + (size_t)1) *
-	       (sizeof(struct nopal__equation) + window + room);
+	return (window + (size_t)1) * (sizeof(struct nopal__equation) + window + room);
 }
 
-void nopal__equations_init(struct nopal__equations *all, uint32_t window,
-			   uint32_t room, void *memory)
+void nopal__equations_init(struct nopal__equations *all, uint32_t window, uint32_t room,
+			   void *memory)
 {
 	uint8_t *bytes;
 
-	*all = (struct nopal__equations){ .window = window,
-					  .room = room,
-					  .row = memory };
+	*all = (struct nopal__equations){ .window = window, .room = room, .row = memory };
 	bytes = (uint8_t *)(all->row + window + 1);
 	for (uint32_t i = 0; i <= window; i++) {
 		all->row[i].factor = bytes;
@@ -30,8 +27,7 @@ void nopal__equations_init(struct nopal__equations *all, uint32_t window,
 }
 
 static uint8_t *equation_factor(const struct nopal__equations *all,
-				const struct nopal__equation *row,
-				uint64_t number)
+				const struct nopal__equation *row, uint64_t number)
 {
 	return &row->factor[number % all->window];
 }
@@ -56,15 +52,14 @@ struct nopal__equation *nopal__equations_next(struct nopal__equations *all)
 	return next;
 }
 
-void nopal__equation_unknown(const struct nopal__equations *all,
-			     struct nopal__equation *next, uint64_t number,
-			     uint8_t factor)
+void nopal__equation_unknown(const struct nopal__equations *all, struct nopal__equation *next,
+			     uint64_t number, uint8_t factor)
 {
 	*equation_factor(all, next, number) = factor;
 }
 
-void nopal__equation_known(struct nopal__equation *next, uint8_t factor,
-			   const uint8_t *symbol, uint32_t length)
+void nopal__equation_known(struct nopal__equation *next, uint8_t factor, const uint8_t *symbol,
+			   uint32_t length)
 {
 	nopal__gf256_add(next->symbol, symbol, factor, length);
 	if (length > next->length)
@@ -72,26 +67,23 @@ void nopal__equation_known(struct nopal__equation *next, uint8_t factor,
 }
 
 /* Takes from `row` so much of `other` that `number` is gone from it. */
-static void equation_clear(const struct nopal__equations *all,
-			   struct nopal__equation *row,
+static void equation_clear(const struct nopal__equations *all, struct nopal__equation *row,
 			   const struct nopal__equation *other, uint64_t number)
 {
 	uint8_t factor = *equation_factor(all, row, number);
 
 	if (!factor)
 		return;
-	factor = nopal__gf256_multiply(
-		factor,
-		nopal__gf256_inverse(*equation_factor(all, other, number)));
+	factor = nopal__gf256_multiply(factor,
+				       nopal__gf256_inverse(*equation_factor(all, other, number)));
 	for (uint32_t i = 0; i < all->window; i++)
-		row->factor[i] ^=
-			nopal__gf256_multiply(other->factor[i], factor);
+		row->factor[i] ^= nopal__gf256_multiply(other->factor[i], factor);
 	nopal__equation_known(row, factor, other->symbol, other->length);
 }
 
 /* Its first unknown from `from` on; false: it has none. */
-static bool equation_find_first(const struct nopal__equations *all,
-				struct nopal__equation *row, uint64_t from)
+static bool equation_find_first(const struct nopal__equations *all, struct nopal__equation *row,
+				uint64_t from)
 {
 	for (uint32_t i = 0; i < all->window; i++) {
 		if (*equation_factor(all, row, from + i)) {
@@ -102,8 +94,7 @@ static bool equation_find_first(const struct nopal__equations *all,
 	return false;
 }
 
-static void equations_clear_others(struct nopal__equations *all,
-				   const struct nopal__equation *row)
+static void equations_clear_others(struct nopal__equations *all, const struct nopal__equation *row)
 {
 	for (uint32_t i = 0; i < all->count; i++)
 		if (&all->row[i] != row)
@@ -122,8 +113,8 @@ void nopal__equations_add(struct nopal__equations *all, uint64_t from)
 	all->count++;
 }
 
-void nopal__equations_settle(struct nopal__equations *all, uint64_t number,
-			     const uint8_t *symbol, uint32_t length)
+void nopal__equations_settle(struct nopal__equations *all, uint64_t number, const uint8_t *symbol,
+			     uint32_t length)
 {
 	for (uint32_t i = all->count; i-- > 0;) {
 		struct nopal__equation *row = &all->row[i];
@@ -159,8 +150,7 @@ static bool equation_is_solved(const struct nopal__equations *all,
 	return unknowns == 1;
 }
 
-uint32_t nopal__equations_solve(struct nopal__equations *all,
-				uint64_t *ret_number, uint8_t *symbol)
+uint32_t nopal__equations_solve(struct nopal__equations *all, uint64_t *ret_number, uint8_t *symbol)
 {
 	const struct nopal__equation *found = NULL;
 	uint32_t length;
@@ -174,9 +164,7 @@ uint32_t nopal__equations_solve(struct nopal__equations *all,
 	length = found->length;
 	memset(symbol, 0, length);
 	nopal__gf256_add(symbol, found->symbol,
-			 nopal__gf256_inverse(
-				 *equation_factor(all, found, found->first)),
-			 length);
+			 nopal__gf256_inverse(*equation_factor(all, found, found->first)), length);
 	*ret_number = found->first;
 	equations_drop(all, (uint32_t)(found - all->row));
 	return length;

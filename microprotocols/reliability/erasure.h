@@ -2,15 +2,14 @@
 /*
  * erasure.h -- block erasure codes over equally long symbols.
  *
- * A code of k sources and p parity symbols gives back all sources from any k
- * of the k + p.  `xor` has one parity, the sum of all sources; `cauchy` has up
- * to 256 - k, by Cauchy matrices over GF(2^8): every square part of such a
- * matrix has an inverse, so that no pattern of losses is without a solution.
- * (Luigi Rizzo, Effective Erasure Codes for Reliable Computer Communication
+ * A code of k sources and p parity symbols gives back all sources from any k of the k + p.  `xor`
+ * has one parity, the sum of all sources; `cauchy` has up to 256 - k, by Cauchy matrices over
+ * GF(2^8): every square part of such a matrix has an inverse, so that no pattern of losses is
+ * without a solution.  (Luigi Rizzo, Effective Erasure Codes for Reliable Computer Communication
  * Protocols, CCR 1997, which CTP used, has Vandermonde matrices.)
  *
- * A block of fewer than k sources is one whose other sources are zero: its
- * parity is that of the full block, and nothing is computed for them.
+ * A block of fewer than k sources is one whose other sources are zero: its parity is that of the
+ * full block, and nothing is computed for them.
  *
  * erasure_isal.c has both codes, erasure_xor_only.c has xor alone.
  */
@@ -50,25 +49,22 @@ bool nopal__erasure_has_cauchy(void);
 /* Bytes of memory that nopal__erasure_init wants; may be 0. */
 size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities);
 /* Without memory the code knows its shape alone; it codes nothing but xor. */
-void nopal__erasure_init(struct nopal__erasure *erasure, int code,
-			 uint32_t sources, uint32_t parities, void *memory);
+void nopal__erasure_init(struct nopal__erasure *erasure, int code, uint32_t sources,
+			 uint32_t parities, void *memory);
 /* The first `rows` parity symbols over `sources` <= k sources. */
-void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources,
-			   uint32_t rows, uint32_t length,
-			   uint8_t *const *source, uint8_t *const *parity);
+void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources, uint32_t rows,
+			   uint32_t length, uint8_t *const *source, uint8_t *const *parity);
 /* The memory that it was given, or NULL. */
 static inline void *nopal__erasure_given(const struct nopal__erasure *erasure)
 {
 	return erasure->pattern;
 }
-/* False where the symbols do not determine the missing ones.  What a pattern of
- * losses needs is kept for the next block that has the same. */
-bool nopal__erasure_rebuild(struct nopal__erasure *erasure,
-			    const struct nopal__erasure_task *task);
+/* False where the symbols do not determine the missing ones.  What a pattern of losses needs is
+ * kept for the next block that has the same. */
+bool nopal__erasure_rebuild(struct nopal__erasure *erasure, const struct nopal__erasure_task *task);
 
 /* to ^= from, a word at a time. */
-static inline void nopal__xor_into(uint8_t *restrict to,
-				   const uint8_t *restrict from,
+static inline void nopal__xor_into(uint8_t *restrict to, const uint8_t *restrict from,
 				   uint32_t length)
 {
 	uint32_t at = 0;
@@ -85,8 +81,8 @@ static inline void nopal__xor_into(uint8_t *restrict to,
 }
 
 /* The sum of `count` >= 1 symbols. */
-static inline void nopal__xor_sum(uint8_t *sum, uint8_t *const *symbol,
-				  uint32_t count, uint32_t length)
+static inline void nopal__xor_sum(uint8_t *sum, uint8_t *const *symbol, uint32_t count,
+				  uint32_t length)
 {
 	uint32_t i;
 

@@ -15,9 +15,8 @@ bool nopal__erasure_has_cauchy(void)
 	return true;
 }
 
-/* Tables of a full block; then, for a short block or a rebuild: its tables, its
- * coefficients, and two square matrices no larger than these; and the symbols
- * that these are for. */
+/* Tables of a full block; then, for a short block or a rebuild: its tables, its coefficients, and
+ * two square matrices no larger than these; and the symbols that these are for. */
 size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities)
 {
 	enum { TABLES = 2, MATRICES = 3 };
@@ -25,21 +24,20 @@ size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities)
 
 	if (code == NOPAL__XOR)
 		return 0;
-	return coefficients * (TABLES * ERASURE_TABLE_BYTES + MATRICES) +
-	       sources;
+	return coefficients * (TABLES * ERASURE_TABLE_BYTES + MATRICES) + sources;
 }
 
-/* Row of a parity symbol, column of a source: as gf_gen_cauchy1_matrix() has
- * it for the full block. */
-static uint8_t erasure_coefficient(const struct nopal__erasure *erasure,
-				   uint32_t row, uint32_t source)
+/* Row of a parity symbol, column of a source: as gf_gen_cauchy1_matrix() has it for the full
+ * block. */
+static uint8_t erasure_coefficient(const struct nopal__erasure *erasure, uint32_t row,
+				   uint32_t source)
 {
 	return gf_inv((uint8_t)((erasure->sources + row) ^ source));
 }
 
 /* Tables for `rows` parity symbols over `sources` sources. */
-static void erasure_fill(const struct nopal__erasure *erasure, uint32_t sources,
-			 uint32_t rows, uint8_t *tables)
+static void erasure_fill(const struct nopal__erasure *erasure, uint32_t sources, uint32_t rows,
+			 uint8_t *tables)
 {
 	size_t most = (size_t)erasure->sources * erasure->parities;
 	uint8_t *matrix = erasure->work + most * ERASURE_TABLE_BYTES;
@@ -47,19 +45,17 @@ static void erasure_fill(const struct nopal__erasure *erasure, uint32_t sources,
 
 	for (row = 0; row < rows; row++)
 		for (source = 0; source < sources; source++)
-			matrix[row * sources + source] =
-				erasure_coefficient(erasure, row, source);
+			matrix[row * sources + source] = erasure_coefficient(erasure, row, source);
 	ec_init_tables((int)sources, (int)rows, matrix, tables);
 }
 
-void nopal__erasure_init(struct nopal__erasure *erasure, int code,
-			 uint32_t sources, uint32_t parities, void *memory)
+void nopal__erasure_init(struct nopal__erasure *erasure, int code, uint32_t sources,
+			 uint32_t parities, void *memory)
 {
 	size_t most = (size_t)sources * parities;
 
-	*erasure = (struct nopal__erasure){ .code = code,
-					    .sources = sources,
-					    .parities = parities };
+	*erasure =
+		(struct nopal__erasure){ .code = code, .sources = sources, .parities = parities };
 	if (code == NOPAL__XOR || !memory)
 		return;
 	erasure->pattern = memory;
@@ -68,9 +64,8 @@ void nopal__erasure_init(struct nopal__erasure *erasure, int code,
 	erasure_fill(erasure, sources, parities, erasure->tables);
 }
 
-void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources,
-			   uint32_t rows, uint32_t length,
-			   uint8_t *const *source, uint8_t *const *parity)
+void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources, uint32_t rows,
+			   uint32_t length, uint8_t *const *source, uint8_t *const *parity)
 {
 	uint8_t *tables = erasure->tables;
 
@@ -85,16 +80,14 @@ void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources,
 		erasure->known = 0;
 		erasure_fill(erasure, sources, rows, tables);
 	}
-	ec_encode_data((int)length, (int)sources, (int)rows, tables,
-		       (uint8_t **)(uintptr_t)source,
+	ec_encode_data((int)length, (int)sources, (int)rows, tables, (uint8_t **)(uintptr_t)source,
 		       (uint8_t **)(uintptr_t)parity);
 	nopal__isal_done();
 }
 
 /* What a parity symbol contributes to the equations of the missing sources. */
 static void erasure_equations(const struct nopal__erasure *erasure,
-			      const struct nopal__erasure_task *task,
-			      uint8_t *square)
+			      const struct nopal__erasure_task *task, uint8_t *square)
 {
 	uint32_t symbol, column;
 
@@ -102,14 +95,14 @@ static void erasure_equations(const struct nopal__erasure *erasure,
 		if (task->index[symbol] < erasure->sources)
 			continue;
 		for (column = 0; column < task->missing; column++)
-			*square++ = erasure_coefficient(
-				erasure, task->index[symbol] - erasure->sources,
-				task->missing_index[column]);
+			*square++ =
+				erasure_coefficient(erasure, task->index[symbol] - erasure->sources,
+						    task->missing_index[column]);
 	}
 }
 
-/* A source that is there enters every equation of a parity: what is left of it
- * after the inverse. */
+/* A source that is there enters every equation of a parity: what is left of it after the
+ * inverse. */
 static uint8_t erasure_source_weight(const struct nopal__erasure *erasure,
 				     const struct nopal__erasure_task *task,
 				     const uint8_t *inverse_row, uint8_t source)
@@ -123,17 +116,15 @@ static uint8_t erasure_source_weight(const struct nopal__erasure *erasure,
 		if (index >= erasure->sources)
 			weight ^= gf_mul(
 				*inverse_row++,
-				erasure_coefficient(erasure,
-						    index - erasure->sources,
-						    source));
+				erasure_coefficient(erasure, index - erasure->sources, source));
 	}
 	return weight;
 }
 
 /* Coefficients of one missing source over all symbols that are there. */
 static void erasure_row(const struct nopal__erasure *erasure,
-			const struct nopal__erasure_task *task,
-			const uint8_t *inverse_row, uint8_t *row)
+			const struct nopal__erasure_task *task, const uint8_t *inverse_row,
+			uint8_t *row)
 {
 	const uint8_t *parity_weight = inverse_row;
 	uint32_t symbol;
@@ -142,13 +133,12 @@ static void erasure_row(const struct nopal__erasure *erasure,
 		if (task->index[symbol] >= erasure->sources)
 			row[symbol] = *parity_weight++;
 		else
-			row[symbol] = erasure_source_weight(
-				erasure, task, inverse_row,
-				task->index[symbol]);
+			row[symbol] = erasure_source_weight(erasure, task, inverse_row,
+							    task->index[symbol]);
 }
 
-/* Does `work` have the tables for these symbols already?  Those that are there say
- * which are missing. */
+/* Does `work` have the tables for these symbols already?  Those that are there say which are
+ * missing. */
 static bool erasure_knows(const struct nopal__erasure *erasure,
 			  const struct nopal__erasure_task *task)
 {
@@ -156,8 +146,7 @@ static bool erasure_knows(const struct nopal__erasure *erasure,
 	       memcmp(erasure->pattern, task->index, task->sources) == 0;
 }
 
-static bool erasure_solve(struct nopal__erasure *erasure,
-			  const struct nopal__erasure_task *task)
+static bool erasure_solve(struct nopal__erasure *erasure, const struct nopal__erasure_task *task)
 {
 	size_t most = (size_t)erasure->sources * erasure->parities;
 	uint8_t *matrix = erasure->work + most * ERASURE_TABLE_BYTES;
@@ -172,8 +161,7 @@ static bool erasure_solve(struct nopal__erasure *erasure,
 	for (row = 0; row < task->missing; row++)
 		erasure_row(erasure, task, inverse + row * task->missing,
 			    matrix + row * task->sources);
-	ec_init_tables((int)task->sources, (int)task->missing, matrix,
-		       erasure->work);
+	ec_init_tables((int)task->sources, (int)task->missing, matrix, erasure->work);
 	memcpy(erasure->pattern, task->index, task->sources);
 	erasure->known = task->sources;
 	return true;
@@ -184,23 +172,18 @@ static bool erasure_rebuild_cauchy(struct nopal__erasure *erasure,
 {
 	if (!erasure_knows(erasure, task) && !erasure_solve(erasure, task))
 		return false;
-	ec_encode_data((int)task->length, (int)task->sources,
-		       (int)task->missing, erasure->work,
-		       (uint8_t **)(uintptr_t)task->symbol,
-		       (uint8_t **)(uintptr_t)task->rebuilt);
+	ec_encode_data((int)task->length, (int)task->sources, (int)task->missing, erasure->work,
+		       (uint8_t **)(uintptr_t)task->symbol, (uint8_t **)(uintptr_t)task->rebuilt);
 	nopal__isal_done();
 	return true;
 }
 
-bool nopal__erasure_rebuild(struct nopal__erasure *erasure,
-			    const struct nopal__erasure_task *task)
+bool nopal__erasure_rebuild(struct nopal__erasure *erasure, const struct nopal__erasure_task *task)
 {
-	if (!task->missing || task->missing > erasure->parities ||
-	    task->missing > task->sources)
+	if (!task->missing || task->missing > erasure->parities || task->missing > task->sources)
 		return false;
 	if (erasure->code != NOPAL__XOR)
 		return erasure_rebuild_cauchy(erasure, task);
-	nopal__xor_sum(task->rebuilt[0], task->symbol, task->sources,
-		       task->length);
+	nopal__xor_sum(task->rebuilt[0], task->symbol, task->sources, task->length);
 	return true;
 }

@@ -2,9 +2,9 @@
 /*
  * expiry.h -- messages by the time at which they are of no use any more.
  *
- * A binary heap of handles in the session's memory.  Most messages are settled
- * before their time: such entries are thrown out where the heap would have to
- * grow, so that it is never longer than twice what is alive.
+ * A binary heap of handles in the session's memory.  Most messages are settled before their time:
+ * such entries are thrown out where the heap would have to grow, so that it is never longer than
+ * twice what is alive.
  */
 #ifndef NOPAL_EXPIRY_H
 #define NOPAL_EXPIRY_H
@@ -23,8 +23,7 @@ struct expiry {
 	uint32_t count, room;
 };
 
-static inline void expiry_up(struct expiry *expiry, uint32_t at,
-			     struct expiry_entry entry)
+static inline void expiry_up(struct expiry *expiry, uint32_t at, struct expiry_entry entry)
 {
 	while (at && expiry->heap[(at - 1) / 2].time_ns > entry.time_ns) {
 		expiry->heap[at] = expiry->heap[(at - 1) / 2];
@@ -39,8 +38,7 @@ static inline void expiry_down(struct expiry *expiry, struct expiry_entry entry)
 
 	while ((child = 2 * at + 1) < expiry->count) {
 		if (child + 1 < expiry->count &&
-		    expiry->heap[child + 1].time_ns <
-			    expiry->heap[child].time_ns)
+		    expiry->heap[child + 1].time_ns < expiry->heap[child].time_ns)
 			child++;
 		if (expiry->heap[child].time_ns >= entry.time_ns)
 			break;
@@ -50,8 +48,7 @@ static inline void expiry_down(struct expiry *expiry, struct expiry_entry entry)
 	expiry->heap[at] = entry;
 }
 
-static inline void expiry_purge(struct nopal_session *session,
-				struct expiry *expiry)
+static inline void expiry_purge(struct nopal_session *session, struct expiry *expiry)
 {
 	uint32_t count = expiry->count;
 
@@ -64,8 +61,7 @@ static inline void expiry_purge(struct nopal_session *session,
 	}
 }
 
-static inline int expiry_grow(struct nopal_session *session,
-			      struct expiry *expiry)
+static inline int expiry_grow(struct nopal_session *session, struct expiry *expiry)
 {
 	uint32_t room = expiry->room ? expiry->room * 2 : EXPIRY_AT_FIRST;
 	struct expiry_entry *heap = nopal_alloc(session, room * sizeof(*heap));
@@ -81,18 +77,15 @@ static inline int expiry_grow(struct nopal_session *session,
 }
 
 /* Negative: over budget. */
-static inline int expiry_add(struct nopal_session *session,
-			     struct expiry *expiry, int64_t time_ns,
+static inline int expiry_add(struct nopal_session *session, struct expiry *expiry, int64_t time_ns,
 			     struct nopal_handle message)
 {
 	if (expiry->count == expiry->room) {
 		expiry_purge(session, expiry);
-		if (expiry->count >= expiry->room / 2 &&
-		    expiry_grow(session, expiry) < 0)
+		if (expiry->count >= expiry->room / 2 && expiry_grow(session, expiry) < 0)
 			return -1;
 	}
-	expiry_up(expiry, expiry->count++,
-		  (struct expiry_entry){ time_ns, message });
+	expiry_up(expiry, expiry->count++, (struct expiry_entry){ time_ns, message });
 	return 0;
 }
 
@@ -112,8 +105,7 @@ static inline struct nopal_handle expiry_take(struct expiry *expiry)
 }
 
 /* Gives the memory of an empty heap back. */
-static inline void expiry_rest(struct nopal_session *session,
-			       struct expiry *expiry)
+static inline void expiry_rest(struct nopal_session *session, struct expiry *expiry)
 {
 	if (expiry->count)
 		return;

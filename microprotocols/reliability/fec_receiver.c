@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fec_receiver.c -- blocks of forward_error_correction as they arrive: a bounded
- * ring of them, each rebuilt once, when k of its n symbols are there.
+ * fec_receiver.c -- blocks of forward_error_correction as they arrive: a bounded ring of them, each
+ * rebuilt once, when k of its n symbols are there.
  */
 #include "fec.h"
 
-/* So many arrivals in a row from far away show that the sender is there, and no
- * fewer: a stray number must not make all others old. */
+/* So many arrivals in a row from far away show that the sender is there, and no fewer: a stray
+ * number must not make all others old. */
 enum { FEC_STRAYS = 8 };
 
 /* A session is quiet for longer than this before it rests. */
 static const int64_t FEC_QUIET_NS = 200 * NOPAL_MILLISECOND;
 
 /* Is the block one that can come next, or one of the last? */
-static bool fec_is_near(struct forward_error_correction *self, uint64_t number,
-			uint64_t blocks)
+static bool fec_is_near(struct forward_error_correction *self, uint64_t number, uint64_t blocks)
 {
 	bool is_near = number > self->newest ? number - self->newest <= blocks
 					     : self->newest - number < blocks;
@@ -23,12 +22,10 @@ static bool fec_is_near(struct forward_error_correction *self, uint64_t number,
 	return is_near;
 }
 
-struct nopal__block *nopal__fec_find(struct nopal_session *session,
-				     const struct nopal_part *part,
+struct nopal__block *nopal__fec_find(struct nopal_session *session, const struct nopal_part *part,
 				     uint64_t number)
 {
-	const struct forward_error_correction_parameters *set =
-		nopal_parameters(part);
+	const struct forward_error_correction_parameters *set = nopal_parameters(part);
 	struct forward_error_correction *self = nopal_state(session, part);
 	uint64_t blocks = (uint64_t)set->blocks;
 	struct nopal__block *block;
@@ -37,8 +34,7 @@ struct nopal__block *nopal__fec_find(struct nopal_session *session,
 	    (!fec_is_near(self, number, blocks) && self->strays < FEC_STRAYS))
 		return NULL;
 	if (!self->blocks)
-		self->blocks =
-			nopal_alloc(session, blocks * sizeof(*self->blocks));
+		self->blocks = nopal_alloc(session, blocks * sizeof(*self->blocks));
 	if (!self->blocks)
 		return NULL;
 	if (number > self->newest || self->strays) {
@@ -54,11 +50,10 @@ struct nopal__block *nopal__fec_find(struct nopal_session *session,
 /* What was rebuilt is believed when it is a segment of this place. */
 static struct nopal_segment *fec_unpack(struct nopal_session *session,
 					const struct nopal_part *part,
-					const struct nopal__block *block,
-					uint8_t index, const uint8_t *symbol)
+					const struct nopal__block *block, uint8_t index,
+					const uint8_t *symbol)
 {
-	struct nopal_segment *segment =
-		nopal__symbol_unpack(session, symbol, block->length);
+	struct nopal_segment *segment = nopal__symbol_unpack(session, symbol, block->length);
 
 	if (!segment)
 		return NULL;
@@ -69,8 +64,7 @@ static struct nopal_segment *fec_unpack(struct nopal_session *session,
 	return NULL;
 }
 
-static void fec_raise_rebuilt(struct nopal_session *session,
-			      const struct nopal_part *part,
+static void fec_raise_rebuilt(struct nopal_session *session, const struct nopal_part *part,
 			      const struct nopal__block *block,
 			      const struct nopal__erasure_task *task)
 {
@@ -78,8 +72,7 @@ static void fec_raise_rebuilt(struct nopal_session *session,
 
 	for (i = 0; i < task->missing; i++) {
 		struct nopal_segment *segment =
-			fec_unpack(session, part, block, task->missing_index[i],
-				   task->rebuilt[i]);
+			fec_unpack(session, part, block, task->missing_index[i], task->rebuilt[i]);
 
 		if (!segment)
 			continue;
@@ -88,10 +81,9 @@ static void fec_raise_rebuilt(struct nopal_session *session,
 	}
 }
 
-/* As many symbols are there as the block has sources: it is closed now, once,
- * whatever comes out, and the segments that are raised find it so. */
-static void fec_rebuild(struct nopal_session *session,
-			const struct nopal_part *part,
+/* As many symbols are there as the block has sources: it is closed now, once, whatever comes out,
+ * and the segments that are raised find it so. */
+static void fec_rebuild(struct nopal_session *session, const struct nopal_part *part,
 			struct nopal__block *block)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
@@ -112,8 +104,7 @@ static void fec_rebuild(struct nopal_session *session,
 	if (!task.missing)
 		return;
 	if (!self->rebuilt)
-		self->rebuilt = nopal_alloc(
-			session, (size_t)self->erasure.parities * self->room);
+		self->rebuilt = nopal_alloc(session, (size_t)self->erasure.parities * self->room);
 	if (!self->rebuilt || !nopal__fec_has_code(session, part))
 		return;
 	nopal__block_pad(block, symbol);
@@ -123,10 +114,8 @@ static void fec_rebuild(struct nopal_session *session,
 		fec_raise_rebuilt(session, part, block, &task);
 }
 
-void nopal__fec_arrived(struct nopal_session *session,
-			const struct nopal_part *part,
-			struct nopal__block *block, uint32_t index,
-			uint32_t bytes)
+void nopal__fec_arrived(struct nopal_session *session, const struct nopal_part *part,
+			struct nopal__block *block, uint32_t index, uint32_t bytes)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 
@@ -138,13 +127,11 @@ void nopal__fec_arrived(struct nopal_session *session,
 		block->closed = true; /* all k sources of a full block */
 }
 
-/* Parity of the newest block may still come where the sender waits for more
- * segments as long as that. */
-void nopal__fec_receiver_rest(struct nopal_session *session,
-			      const struct nopal_part *part)
+/* Parity of the newest block may still come where the sender waits for more segments as long as
+ * that. */
+void nopal__fec_receiver_rest(struct nopal_session *session, const struct nopal_part *part)
 {
-	const struct forward_error_correction_parameters *set =
-		nopal_parameters(part);
+	const struct forward_error_correction_parameters *set = nopal_parameters(part);
 	struct forward_error_correction *self = nopal_state(session, part);
 	bool kept = false;
 	int64_t i;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fec_sender.c -- blocks of forward_error_correction as they are made: members
- * are packed when their block is closed, and parity is computed over them.
+ * fec_sender.c -- blocks of forward_error_correction as they are made: members are packed when
+ * their block is closed, and parity is computed over them.
  */
 #include "fec.h"
 
-bool nopal__fec_has_code(struct nopal_session *session,
-			 const struct nopal_part *part)
+bool nopal__fec_has_code(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	struct nopal__erasure *code = &self->erasure;
-	size_t bytes = nopal__erasure_memory(code->code, code->sources,
-					     code->parities);
+	size_t bytes = nopal__erasure_memory(code->code, code->sources, code->parities);
 	void *memory;
 
 	if (!bytes || code->tables)
@@ -19,23 +17,19 @@ bool nopal__fec_has_code(struct nopal_session *session,
 	memory = nopal_alloc(session, bytes);
 	if (!memory)
 		return false;
-	nopal__erasure_init(code, code->code, code->sources, code->parities,
-			    memory);
+	nopal__erasure_init(code, code->code, code->sources, code->parities, memory);
 	return true;
 }
 
-struct nopal__block *nopal__fec_begin(struct nopal_session *session,
-				      const struct nopal_part *part,
-				      struct nopal__block *block,
-				      uint64_t number)
+struct nopal__block *nopal__fec_begin(struct nopal_session *session, const struct nopal_part *part,
+				      struct nopal__block *block, uint64_t number)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	uint32_t k = self->erasure.sources;
 	void *memory;
 
 	if (!block->symbols) {
-		memory = nopal_alloc(session,
-				     nopal__block_memory(k, self->room));
+		memory = nopal_alloc(session, nopal__block_memory(k, self->room));
 		if (!memory)
 			return NULL;
 		nopal__block_init(block, k, self->room, memory);
@@ -44,8 +38,7 @@ struct nopal__block *nopal__fec_begin(struct nopal_session *session,
 	return block;
 }
 
-void nopal__fec_forget(struct nopal_session *session,
-		       struct nopal__block *block)
+void nopal__fec_forget(struct nopal_session *session, struct nopal__block *block)
 {
 	nopal_free(session, block->used); /* its memory begins there */
 	*block = (struct nopal__block){
@@ -55,21 +48,17 @@ void nopal__fec_forget(struct nopal_session *session,
 }
 
 /* Packs the members, padded to the longest; returns its bytes, or 0. */
-static uint32_t fec_pack_members(struct nopal_session *session,
-				 const struct nopal_part *part,
+static uint32_t fec_pack_members(struct nopal_session *session, const struct nopal_part *part,
 				 uint8_t *symbol[])
 {
 	struct forward_error_correction *self = nopal_state(session, part);
-	struct nopal__block *block =
-		nopal__fec_begin(session, part, &self->outgoing, self->number);
+	struct nopal__block *block = nopal__fec_begin(session, part, &self->outgoing, self->number);
 	uint32_t i, bytes;
 
 	for (i = 0; block && i < self->members; i++) {
-		struct nopal_segment *segment =
-			nopal_segment_find(session, self->member[i]);
+		struct nopal_segment *segment = nopal_segment_find(session, self->member[i]);
 
-		bytes = segment ? nopal__fec_pack(session, part, segment, block)
-				: 0;
+		bytes = segment ? nopal__fec_pack(session, part, segment, block) : 0;
 		if (!bytes)
 			return 0;
 		if (bytes > block->length)
@@ -85,14 +74,13 @@ static uint32_t fec_pack_members(struct nopal_session *session,
 
 /* A parity segment with its head; the symbol goes to *ret_symbol. */
 static struct nopal_segment *fec_parity_new(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    uint32_t row, uint32_t length,
-					    uint8_t **ret_symbol)
+					    const struct nopal_part *part, uint32_t row,
+					    uint32_t length, uint8_t **ret_symbol)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	struct nopal_writer head;
-	struct nopal_segment *segment = nopal_control_begin(
-		session, part, FEC_PARITY, FEC_HEAD_BYTES + length, &head);
+	struct nopal_segment *segment =
+		nopal_control_begin(session, part, FEC_PARITY, FEC_HEAD_BYTES + length, &head);
 
 	if (!segment)
 		return NULL;
@@ -106,8 +94,7 @@ static struct nopal_segment *fec_parity_new(struct nopal_session *session,
 }
 
 /* Makes the parity of the block; returns how many segments. */
-static uint32_t fec_make_parity(struct nopal_session *session,
-				const struct nopal_part *part,
+static uint32_t fec_make_parity(struct nopal_session *session, const struct nopal_part *part,
 				struct nopal_segment *parity[])
 {
 	struct forward_error_correction *self = nopal_state(session, part);
@@ -117,44 +104,35 @@ static uint32_t fec_make_parity(struct nopal_session *session,
 	if (!self->parities || !nopal__fec_has_code(session, part))
 		return 0;
 	length = fec_pack_members(session, part, source);
-	if (!length || FEC_HEAD_BYTES + length >
-			       nopal_control_limit(session, part, FEC_PARITY))
+	if (!length || FEC_HEAD_BYTES + length > nopal_control_limit(session, part, FEC_PARITY))
 		return 0;
 	for (rows = 0; rows < self->parities; rows++) {
-		parity[rows] = fec_parity_new(session, part, rows, length,
-					      &symbol[rows]);
+		parity[rows] = fec_parity_new(session, part, rows, length, &symbol[rows]);
 		if (!parity[rows])
 			break;
 	}
-	nopal__erasure_encode(&self->erasure, self->members, rows, length,
-			      source, symbol);
+	nopal__erasure_encode(&self->erasure, self->members, rows, length, source, symbol);
 	return rows;
 }
 
-/* How much parity the next block gets: as much as the code has, or as a policy
- * says. */
-static uint32_t fec_parities(struct nopal_session *session,
-			     const struct nopal_part *part)
+/* How much parity the next block gets: as much as the code has, or as a policy says. */
+static uint32_t fec_parities(struct nopal_session *session, const struct nopal_part *part)
 {
-	const struct forward_error_correction *self =
-		nopal_state(session, part);
+	const struct forward_error_correction *self = nopal_state(session, part);
 	int64_t wanted = nopal_shared(session, part, FEC_PARITY_SEGMENTS);
 
 	if (wanted <= 0)
 		return 0;
-	return wanted < self->erasure.parities ? (uint32_t)wanted
-					       : self->erasure.parities;
+	return wanted < self->erasure.parities ? (uint32_t)wanted : self->erasure.parities;
 }
 
-bool nopal__fec_join(struct nopal_session *session,
-		     const struct nopal_part *part,
+bool nopal__fec_join(struct nopal_session *session, const struct nopal_part *part,
 		     struct nopal_segment *segment)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 
 	if (!self->member)
-		self->member = nopal_alloc(
-			session, self->erasure.sources * sizeof(*self->member));
+		self->member = nopal_alloc(session, self->erasure.sources * sizeof(*self->member));
 	if (!self->member)
 		return false;
 	if (!self->members)
@@ -166,27 +144,23 @@ bool nopal__fec_join(struct nopal_session *session,
 	return true;
 }
 
-/* Parity leaves in the order of blocks, so the first that may still arrive tells
- * of all.  One that there was no room to remember is taken for settled. */
-void nopal__fec_settle(struct nopal_session *session,
-		       const struct nopal_part *part)
+/* Parity leaves in the order of blocks, so the first that may still arrive tells of all.  One that
+ * there was no room to remember is taken for settled. */
+void nopal__fec_settle(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	uint64_t open = self->number;
 	const struct nopal_segment *first;
 
-	while ((first = nopal_queue_first(session, &self->unsettled)) != NULL &&
-	       first->done)
+	while ((first = nopal_queue_first(session, &self->unsettled)) != NULL && first->done)
 		nopal_queue_pop(&self->unsettled);
 	if (first)
 		open = nopal_get(first, part, FEC_BLOCK);
 	nopal_share(session, part, FEC_GROUPS_SETTLED, (int64_t)open - 1);
 }
 
-/* The next block is open before anything is let go: what is let go may come
- * back here. */
-void nopal__fec_close_block(struct nopal_session *session,
-			    const struct nopal_part *part,
+/* The next block is open before anything is let go: what is let go may come back here. */
+void nopal__fec_close_block(struct nopal_session *session, const struct nopal_part *part,
 			    void (*leave)(struct nopal_session *session,
 					  struct nopal_segment *segment))
 {
@@ -197,8 +171,7 @@ void nopal__fec_close_block(struct nopal_session *session,
 
 	nopal_timer_stop(session, part, FEC_FLUSH);
 	for (i = 0; i < self->members; i++) {
-		struct nopal_segment *segment =
-			nopal_segment_find(session, self->member[i]);
+		struct nopal_segment *segment = nopal_segment_find(session, self->member[i]);
 
 		if (segment)
 			nopal_release(session, part, segment, NOPAL_DEALLOCATE);
@@ -214,8 +187,7 @@ void nopal__fec_close_block(struct nopal_session *session,
 		leave(session, parity[i]);
 }
 
-void nopal__fec_sender_rest(struct nopal_session *session,
-			    const struct nopal_part *part)
+void nopal__fec_sender_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	struct nopal__erasure *code = &self->erasure;
@@ -227,6 +199,5 @@ void nopal__fec_sender_rest(struct nopal_session *session,
 	nopal__fec_forget(session, &self->outgoing);
 	nopal_queue_rest(session, &self->unsettled);
 	nopal_free(session, nopal__erasure_given(code));
-	nopal__erasure_init(code, code->code, code->sources, code->parities,
-			    NULL);
+	nopal__erasure_init(code, code->code, code->sources, code->parities, NULL);
 }

@@ -43,8 +43,7 @@
 /* Of the playout delay, one half is for filling a block, one for the way. */
 enum { FEC_PLAYOUT_PARTS = 2 };
 
-static const struct forward_error_correction_parameters *
-fec_set(const struct nopal_part *part)
+static const struct forward_error_correction_parameters *fec_set(const struct nopal_part *part)
 {
 	return nopal_parameters(part);
 }
@@ -52,16 +51,13 @@ fec_set(const struct nopal_part *part)
 static void forward_error_correction_when_flush(struct nopal_session *session,
 						const struct nopal_part *part)
 {
-	const struct forward_error_correction *self =
-		nopal_state(session, part);
+	const struct forward_error_correction *self = nopal_state(session, part);
 
 	if (self->members)
-		nopal__fec_close_block(session, part,
-				       nopal_raise_SEGMENT_TO_NET);
+		nopal__fec_close_block(session, part, nopal_raise_SEGMENT_TO_NET);
 }
 
-static int64_t fec_flush_ns(struct nopal_session *session,
-			    const struct nopal_part *part)
+static int64_t fec_flush_ns(struct nopal_session *session, const struct nopal_part *part)
 {
 	int64_t flush_ns = fec_set(part)->flush_ns;
 	int64_t playout_ns = nopal_shared(session, part, FEC_PLAYOUT_DELAY);
@@ -70,17 +66,15 @@ static int64_t fec_flush_ns(struct nopal_session *session,
 	return playout_ns && playout_ns < flush_ns ? playout_ns : flush_ns;
 }
 
-static enum nopal_verdict
-forward_error_correction_on_send(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_segment *segment)
+static enum nopal_verdict forward_error_correction_on_send(struct nopal_session *session,
+							   const struct nopal_part *part,
+							   struct nopal_segment *segment)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 
 	if (segment->departures != 1)
 		return NOPAL_CONTINUE;
-	if (nopal_has(part, FEC_DESTINATION) &&
-	    nopal_is_for_one(session, segment)) {
+	if (nopal_has(part, FEC_DESTINATION) && nopal_is_for_one(session, segment)) {
 		nopal_set(segment, part, FEC_INDEX, FEC_IN_NO_BLOCK);
 		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
 		return NOPAL_CONTINUE;
@@ -88,30 +82,26 @@ forward_error_correction_on_send(struct nopal_session *session,
 	if (!nopal__fec_join(session, part, segment))
 		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
 	else if (self->members == self->erasure.sources)
-		nopal__fec_close_block(session, part,
-				       nopal_queue_SEGMENT_TO_NET);
+		nopal__fec_close_block(session, part, nopal_queue_SEGMENT_TO_NET);
 	else if (self->members == 1)
 		nopal_timer_start(session, part, FEC_FLUSH,
-				  session->now_ns +
-					  fec_flush_ns(session, part));
+				  session->now_ns + fec_flush_ns(session, part));
 	return NOPAL_CONTINUE;
 }
 
 /* What never left is in no block. */
-static enum nopal_verdict
-forward_error_correction_on_abandoned(struct nopal_session *session,
-				      const struct nopal_part *part,
-				      struct nopal_segment *segment)
+static enum nopal_verdict forward_error_correction_on_abandoned(struct nopal_session *session,
+								const struct nopal_part *part,
+								struct nopal_segment *segment)
 {
 	if (!segment->departures)
 		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-forward_error_correction_on_data(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_segment *segment)
+static enum nopal_verdict forward_error_correction_on_data(struct nopal_session *session,
+							   const struct nopal_part *part,
+							   struct nopal_segment *segment)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	uint64_t index = nopal_get(segment, part, FEC_INDEX);
@@ -120,21 +110,18 @@ forward_error_correction_on_data(struct nopal_session *session,
 
 	if (index >= self->erasure.sources)
 		return NOPAL_CONTINUE;
-	block = nopal__fec_find(session, part,
-				nopal_get(segment, part, FEC_BLOCK));
+	block = nopal__fec_find(session, part, nopal_get(segment, part, FEC_BLOCK));
 	if (!block || !nopal__block_wants(block, (uint32_t)index))
 		return NOPAL_CONTINUE;
 	bytes = nopal__fec_pack(session, part, segment, block);
 	if (bytes)
-		nopal__fec_arrived(session, part, block, (uint32_t)index,
-				   bytes);
+		nopal__fec_arrived(session, part, block, (uint32_t)index, bytes);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-forward_error_correction_on_parity(struct nopal_session *session,
-				   const struct nopal_part *part,
-				   struct nopal_segment *segment)
+static enum nopal_verdict forward_error_correction_on_parity(struct nopal_session *session,
+							     const struct nopal_part *part,
+							     struct nopal_segment *segment)
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	uint32_t k = self->erasure.sources, parities = self->erasure.parities;
@@ -146,13 +133,11 @@ forward_error_correction_on_parity(struct nopal_session *session,
 	uint32_t index = (uint32_t)nopal_get(segment, part, FEC_INDEX);
 	struct nopal__block *block;
 
-	if (!nopal_read_complete(&reader) ||
-	    length <= NOPAL__SYMBOL_LENGTH_BYTES || !sources || sources > k ||
-	    symbols <= sources || symbols > sources + parities || index < k ||
+	if (!nopal_read_complete(&reader) || length <= NOPAL__SYMBOL_LENGTH_BYTES || !sources ||
+	    sources > k || symbols <= sources || symbols > sources + parities || index < k ||
 	    index >= k + symbols - sources)
 		return NOPAL_CONTINUE;
-	block = nopal__fec_find(session, part,
-				nopal_get(segment, part, FEC_BLOCK));
+	block = nopal__fec_find(session, part, nopal_get(segment, part, FEC_BLOCK));
 	if (!block || length > block->room || nopal__block_has(block, index) ||
 	    !nopal__block_agree(block, sources, symbols - sources, length))
 		return NOPAL_CONTINUE;
@@ -161,10 +146,9 @@ forward_error_correction_on_parity(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-forward_error_correction_on_settled(struct nopal_session *session,
-				    const struct nopal_part *part,
-				    struct nopal_segment *segment)
+static enum nopal_verdict forward_error_correction_on_settled(struct nopal_session *session,
+							      const struct nopal_part *part,
+							      struct nopal_segment *segment)
 {
 	(void)segment;
 	if (nopal_shared(session, part, FEC_RESENDS_WAIT))
@@ -172,10 +156,9 @@ forward_error_correction_on_settled(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-forward_error_correction_on_close(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  struct nopal_session *subject)
+static enum nopal_verdict forward_error_correction_on_close(struct nopal_session *session,
+							    const struct nopal_part *part,
+							    struct nopal_session *subject)
 {
 	(void)subject;
 	forward_error_correction_when_flush(session, part);
@@ -209,34 +192,28 @@ static void forward_error_correction_validate(const void *parameters,
 	const struct forward_error_correction_parameters *set = parameters;
 
 	if (set->k >= set->n)
-		nopal_problem(problems, "k",
-			      "a block of n segments has no parity among them",
+		nopal_problem(problems, "k", "a block of n segments has no parity among them",
 			      "set k below n");
 	else if (set->code == NOPAL__XOR && set->n - set->k != 1)
-		nopal_problem(problems, "code",
-			      "xor makes exactly one parity segment of a block",
+		nopal_problem(problems, "code", "xor makes exactly one parity segment of a block",
 			      "set k = n - 1, or code = cauchy");
 	if (set->code == NOPAL__CAUCHY && !nopal__erasure_has_cauchy())
-		nopal_problem(
-			problems, "code", "this build has no cauchy code",
-			"build with ISA-L, or set code = xor and k = n - 1");
+		nopal_problem(problems, "code", "this build has no cauchy code",
+			      "build with ISA-L, or set code = xor and k = n - 1");
 }
 
-#define FEC_PARAMETER(key, field, measure, first, low, high, text, ...)        \
-	{                                                                      \
-		.name = key, .unit = measure,                                  \
-		.offset = offsetof(struct forward_error_correction_parameters, \
-				   field),                                     \
-		.initial = first, .least = low, .most = high, .doc = text,     \
-		__VA_ARGS__                                                    \
+#define FEC_PARAMETER(key, field, measure, first, low, high, text, ...)                            \
+	{                                                                                          \
+		.name = key, .unit = measure,                                                      \
+		.offset = offsetof(struct forward_error_correction_parameters, field),             \
+		.initial = first, .least = low, .most = high, .doc = text, __VA_ARGS__             \
 	}
 
 static const struct nopal_parameter forward_error_correction_table[] = {
 	FEC_PARAMETER("n", n, NOPAL_COUNT, "5", "2", "255",
-		      "segments of a block, parity included, at most",
+		      "segments of a block, parity included, at most", .wire = true),
+	FEC_PARAMETER("k", k, NOPAL_COUNT, "4", "1", "254", "data segments of a block",
 		      .wire = true),
-	FEC_PARAMETER("k", k, NOPAL_COUNT, "4", "1", "254",
-		      "data segments of a block", .wire = true),
 	FEC_PARAMETER("code", code, NOPAL_WORD, "xor", NULL, NULL,
 		      "xor for one parity segment, or cauchy", .wire = true,
 		      .choices = "xor|cauchy"),
@@ -259,46 +236,37 @@ static const struct nopal_attribute forward_error_correction_attributes[] = {
 			.wire_bytes = 1,
 			.kinds = NOPAL_CARRIED,
 			.doc = "its place in the block; parity from k on" },
-	[FEC_ACK_FLOOR] = { .name = "ack_floor",
-			    .access = NOPAL_READ_OPTIONAL },
+	[FEC_ACK_FLOOR] = { .name = "ack_floor", .access = NOPAL_READ_OPTIONAL },
 	[FEC_REPAIR_GROUP] = { .name = "repair_group",
 			       .access = NOPAL_WRITE,
-			       .doc = "of what it is repaired with; 0: "
-				      "nothing" },
-	[FEC_DESTINATION] = { .name = "destination",
-			      .access = NOPAL_READ_OPTIONAL },
+			       .doc = "of what it is repaired with; 0: nothing" },
+	[FEC_DESTINATION] = { .name = "destination", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
-/* Parity leaves before the connection says that there is no more, and nothing
- * is coded twice that arrives twice. */
+/* Parity leaves before the connection says that there is no more, and nothing is coded twice that
+ * arrives twice. */
 static const struct nopal_binding forward_error_correction_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, forward_error_correction_on_send),
 	NOPAL_ON(SEGMENT_ABANDONED, forward_error_correction_on_abandoned),
-	NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_data,
-		 .after = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_data, .after = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_parity,
 		 .kinds = NOPAL_OWN_KIND + FEC_PARITY),
 	NOPAL_ON(SEGMENT_DONE, forward_error_correction_on_settled,
 		 .kinds = NOPAL_OWN_KIND + FEC_PARITY),
-	NOPAL_ON(CLOSE_SESSION, forward_error_correction_on_close,
-		 .before = "connection"),
+	NOPAL_ON(CLOSE_SESSION, forward_error_correction_on_close, .before = "connection"),
 	{ 0 },
 };
 
 static const struct nopal_relation forward_error_correction_needs[] = {
-	{ "segment_numbers",
-	  "a rebuilt segment and its late original must be known as one" },
+	{ "segment_numbers", "a rebuilt segment and its late original must be known as one" },
 	{ 0 },
 };
 
 static const struct nopal_shared forward_error_correction_shared[] = {
-	[FEC_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0,
-				"bounds flush" },
-	[FEC_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1,
-				 "sources of a block" },
-	[FEC_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL,
-				  NOPAL__ERASURE_MOST,
+	[FEC_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0, "bounds flush" },
+	[FEC_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1, "sources of a block" },
+	[FEC_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, NOPAL__ERASURE_MOST,
 				  "parity that blocks to come get" },
 	[FEC_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
 			       "1: what may be repaired is not resent" },
@@ -308,8 +276,7 @@ static const struct nopal_shared forward_error_correction_shared[] = {
 };
 
 static const struct nopal_kind forward_error_correction_kinds[] = {
-	[FEC_PARITY] = { "parity", NOPAL_KIND_CARRIED,
-			 "redundancy of a block of data segments",
+	[FEC_PARITY] = { "parity", NOPAL_KIND_CARRIED, "redundancy of a block of data segments",
 			 FEC_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
 	{ 0 },
 };
@@ -331,17 +298,14 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.many = true, /* of those who are not many it has nothing */
 	.summary = "send parity so that losses need no resend",
 	.wire_version = 1, /* 0: every block had n - k parity segments */
-	.provides =
-		(const struct nopal_role[]){ { "redundancy", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "redundancy", true }, { 0 } },
 	.standard = "redundancy",
 	.needs = forward_error_correction_needs,
 	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
-		  .bound = "flush",
+		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED, .bound = "flush",
 		  .because = "parity repairs losses of a block" },
-		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
-		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
-		  .because = "a rebuilt segment comes after later ones" }),
+		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, .unless = NOPAL_DELIVERY,
+		  .unless_has = NOPAL_ALL, .because = "a rebuilt segment comes after later ones" }),
 	.parameters_size = sizeof(struct forward_error_correction_parameters),
 	.parameters = forward_error_correction_table,
 	.validate = forward_error_correction_validate,
@@ -351,8 +315,7 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.holds = forward_error_correction_holds,
 	.timers = forward_error_correction_timers,
 	.bindings = forward_error_correction_bindings,
-	.raises = (const char *const[]){ "SEGMENT_TO_NET", "SEGMENT_FROM_NET",
-					 NULL },
+	.raises = (const char *const[]){ "SEGMENT_TO_NET", "SEGMENT_FROM_NET", NULL },
 	.state_size = sizeof(struct forward_error_correction),
 	.open = forward_error_correction_open,
 	.rest = forward_error_correction_rest,

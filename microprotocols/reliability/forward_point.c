@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forward_point.c -- the point of partial_reliability: told until the peer's floor
- * has passed it, and heard.
+ * forward_point.c -- the point of partial_reliability: told until the peer's floor has passed it,
+ * and heard.
  */
 #include "partial_reliability.h"
 
@@ -11,33 +11,28 @@ static const int64_t FORWARD_POINT_LEAST_NS = NOPAL_MILLISECOND;
 
 /* --------------------------------------------------------------- telling it */
 
-/* The place in the order of the first message that is not settled; what is
- * given up of a message is given up of all of it. */
-static uint64_t forward_point_order(struct nopal_session *session,
-				    const struct nopal_part *part)
+/* The place in the order of the first message that is not settled; what is given up of a message is
+ * given up of all of it. */
+static uint64_t forward_point_order(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct partial_reliability *self = nopal_state(session, part);
 	const struct nopal_segment *segment = NULL;
 
 	if (self->open.base < self->open.end)
-		segment = nopal_segment_find(
-			session, outstanding_at(&self->open, self->open.base));
+		segment = nopal_segment_find(session, outstanding_at(&self->open, self->open.base));
 	if (!segment)
 		return self->order_end;
 	return nopal_get(segment, part,
-			 nopal_has(part, PARTIAL_RELIABILITY_MESSAGE)
-				 ? PARTIAL_RELIABILITY_MESSAGE
-				 : PARTIAL_RELIABILITY_FIRST);
+			 nopal_has(part, PARTIAL_RELIABILITY_MESSAGE) ? PARTIAL_RELIABILITY_MESSAGE
+								      : PARTIAL_RELIABILITY_FIRST);
 }
 
 /* Until when the peer's floor should have moved. */
-static int64_t forward_point_wait(struct nopal_session *session,
-				  const struct nopal_part *part)
+static int64_t forward_point_wait(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct partial_reliability *self = nopal_state(session, part);
 	int64_t rtt_ns = nopal_shared(session, part, PARTIAL_RELIABILITY_RTT);
-	int64_t wait_ns =
-		nopal_shared(session, part, PARTIAL_RELIABILITY_TIMEOUT);
+	int64_t wait_ns = nopal_shared(session, part, PARTIAL_RELIABILITY_TIMEOUT);
 
 	if (rtt_ns)
 		wait_ns = rtt_ns + rtt_ns / PARTIAL_RELIABILITY_MARGIN;
@@ -46,36 +41,30 @@ static int64_t forward_point_wait(struct nopal_session *session,
 	return wait_ns << self->repeats;
 }
 
-static void forward_point_tell(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void forward_point_tell(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 	int64_t wait_ns = forward_point_wait(session, part);
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, PARTIAL_RELIABILITY_FORWARD,
-				    PARTIAL_RELIABILITY_BYTES, &writer);
+	struct nopal_segment *segment = nopal_control_begin(
+		session, part, PARTIAL_RELIABILITY_FORWARD, PARTIAL_RELIABILITY_BYTES, &writer);
 
 	self->told = self->open.base;
-	nopal_share(session, part, PARTIAL_RELIABILITY_FORWARD_POINT,
-		    (int64_t)self->told);
-	nopal_timer_start(session, part, PARTIAL_RELIABILITY_AGAIN,
-			  session->now_ns + wait_ns);
+	nopal_share(session, part, PARTIAL_RELIABILITY_FORWARD_POINT, (int64_t)self->told);
+	nopal_timer_start(session, part, PARTIAL_RELIABILITY_AGAIN, session->now_ns + wait_ns);
 	if (!segment)
 		return;
-	nopal_write(&writer, (uint32_t)self->told,
-		    PARTIAL_RELIABILITY_NUMBER_BYTES);
+	nopal_write(&writer, (uint32_t)self->told, PARTIAL_RELIABILITY_NUMBER_BYTES);
 	nopal_write(&writer, (uint32_t)forward_point_order(session, part),
 		    PARTIAL_RELIABILITY_NUMBER_BYTES);
 	nopal_control_send(session, segment, PARTIAL_RELIABILITY_BYTES);
 }
 
-/* What is settled up to beyond the peer's floor was given up in part: the peer
- * moves its floor over all that arrived. */
-enum nopal_verdict
-nopal__forward_point_on_turn_end(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_session *subject)
+/* What is settled up to beyond the peer's floor was given up in part: the peer moves its floor over
+ * all that arrived. */
+enum nopal_verdict nopal__forward_point_on_turn_end(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_session *subject)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 
@@ -87,8 +76,7 @@ nopal__forward_point_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-void nopal__forward_point_when_again(struct nopal_session *session,
-				     const struct nopal_part *part)
+void nopal__forward_point_when_again(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 
@@ -99,10 +87,9 @@ void nopal__forward_point_when_again(struct nopal_session *session,
 	forward_point_tell(session, part);
 }
 
-enum nopal_verdict
-nopal__forward_point_on_processed(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  struct nopal_ack *ack)
+enum nopal_verdict nopal__forward_point_on_processed(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_ack *ack)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 
@@ -124,28 +111,24 @@ static uint64_t forward_point_expand(uint64_t wire, uint64_t near)
 	return near > ahead ? near - ahead : 0;
 }
 
-/* A point moves on, and not further than the peer can have numbered.  An old one
- * that comes again was not acknowledged. */
-enum nopal_verdict
-nopal__forward_point_on_forward(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_segment *segment)
+/* A point moves on, and not further than the peer can have numbered.  An old one that comes again
+ * was not acknowledged. */
+enum nopal_verdict nopal__forward_point_on_forward(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 	bool numbered = nopal_has(part, PARTIAL_RELIABILITY_MESSAGE);
 	uint64_t near = numbered ? self->highest_message : self->highest;
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint64_t point = forward_point_expand(
-		nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES),
-		self->highest);
-	uint64_t order = forward_point_expand(
-		nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES), near);
+	uint64_t point = forward_point_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES),
+					      self->highest);
+	uint64_t order =
+		forward_point_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES), near);
 	struct nopal_forward forward;
 
-	if (!nopal_read_complete(&reader) ||
-	    point > self->highest + PARTIAL_RELIABILITY_MOST ||
-	    order > near + PARTIAL_RELIABILITY_MOST ||
-	    (!numbered && order > point))
+	if (!nopal_read_complete(&reader) || point > self->highest + PARTIAL_RELIABILITY_MOST ||
+	    order > near + PARTIAL_RELIABILITY_MOST || (!numbered && order > point))
 		return NOPAL_STOP;
 	if (point > self->point)
 		self->point = point;
@@ -153,21 +136,18 @@ nopal__forward_point_on_forward(struct nopal_session *session,
 		self->highest = point;
 	if (order > self->order)
 		self->order = order;
-	forward = (struct nopal_forward){ .segment = self->point,
-					  .order = self->order };
+	forward = (struct nopal_forward){ .segment = self->point, .order = self->order };
 	nopal_raise_PEER_GAVE_UP(session, &forward);
 	return NOPAL_STOP;
 }
 
-enum nopal_verdict
-nopal__forward_point_on_verified(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_segment *segment)
+enum nopal_verdict nopal__forward_point_on_verified(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, PARTIAL_RELIABILITY_NUMBER);
-	uint64_t message =
-		nopal_get(segment, part, PARTIAL_RELIABILITY_MESSAGE);
+	uint64_t message = nopal_get(segment, part, PARTIAL_RELIABILITY_MESSAGE);
 
 	if (number >= self->highest)
 		self->highest = number + 1;

@@ -19,13 +19,11 @@ uint8_t nopal__gf256_inverse(uint8_t a)
 	return gf_inv(a);
 }
 
-void nopal__gf256_add(uint8_t *sum, const uint8_t *string, uint8_t factor,
-		      uint32_t length)
+void nopal__gf256_add(uint8_t *sum, const uint8_t *string, uint8_t factor, uint32_t length)
 {
 	uint8_t table[GF256_TABLE_BYTES];
 
 	gf_vect_mul_init(factor, table);
-	ec_encode_data_update((int)length, 1, 1, 0, table,
-			      (uint8_t *)(uintptr_t)string, &sum);
+	ec_encode_data_update((int)length, 1, 1, 0, table, (uint8_t *)(uintptr_t)string, &sum);
 	nopal__isal_done();
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * go_back_n -- the peer takes only the next segment; what is overdue leaves again
- * with all that left after it.
+ * go_back_n -- the peer takes only the next segment; what is overdue leaves again with all that
+ * left after it.
  *
- * One of the ways to be reliable, with the acknowledgements that it needs and none
- * that it does not: a receiver that keeps nothing out of sequence has one number to
- * tell.  With a window of 1 it is stop-and-wait.
+ * One of the ways to be reliable, with the acknowledgements that it needs and none that it does
+ * not: a receiver that keeps nothing out of sequence has one number to tell.  With a window of 1 it
+ * is stop-and-wait.
  *
  *   sender, window 4                        receiver
  *   data 7 ------------------------------>  7 is the next, and taken
@@ -58,8 +58,7 @@
 /* --------------------------------------------------------------- the receiver */
 
 /* One message is always taken, however large. */
-static bool go_back_n_has_room(const struct nopal_part *part,
-			       const struct go_back_n *self)
+static bool go_back_n_has_room(const struct nopal_part *part, const struct go_back_n *self)
 {
 	const struct go_back_n_parameters *set = nopal_parameters(part);
 
@@ -74,9 +73,8 @@ static enum nopal_verdict go_back_n_on_from_net(struct nopal_session *session,
 	struct go_back_n *self = nopal_state(session, part);
 
 	if (set->piggyback)
-		nopal__go_back_sender_take_floor(
-			session, part,
-			nopal_get(segment, part, GO_BACK_N_FLOOR));
+		nopal__go_back_sender_take_floor(session, part,
+						 nopal_get(segment, part, GO_BACK_N_FLOOR));
 	if (nopal_get(segment, part, GO_BACK_N_NUMBER) == self->next &&
 	    go_back_n_has_room(part, self))
 		return NOPAL_CONTINUE;
@@ -153,8 +151,7 @@ static enum nopal_verdict go_back_n_on_opened(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void go_back_n_rest(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void go_back_n_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct go_back_n *self = nopal_state(session, part);
 
@@ -166,18 +163,18 @@ static void go_back_n_rest(struct nopal_session *session,
 
 static const struct nopal_parameter go_back_n_table[] = {
 	/* Twice as many, and numbers modulo 2^32 would not tell which. */
-	{ "window", NOPAL_COUNT, PARAMETER(window), "128", "1", "2147483648",
-	  NULL, false, "segments that may be outstanding" },
-	{ "timeout", NOPAL_TIME, PARAMETER(timeout_ns), "50ms", "1ms", "1min",
-	  NULL, false, "how long to wait where nobody measures" },
-	{ "backoff", NOPAL_COUNT, PARAMETER(backoff), "6", "0", "16", NULL,
-	  false, "doublings of the wait while nothing moves" },
-	{ "attempts", NOPAL_COUNT, PARAMETER(attempts), "16", "1", "1000", NULL,
-	  false, "waits in a row that may be in vain" },
-	{ "piggyback", NOPAL_SWITCH, PARAMETER(piggyback), "on", NULL, NULL,
-	  NULL, true, "data carries the acknowledgement" },
-	{ "buffer", NOPAL_SIZE, PARAMETER(buffer), "4MiB", "1B", "1GiB", NULL,
-	  false, "bytes of messages that the receiver holds" },
+	{ "window", NOPAL_COUNT, PARAMETER(window), "128", "1", "2147483648", NULL, false,
+	  "segments that may be outstanding" },
+	{ "timeout", NOPAL_TIME, PARAMETER(timeout_ns), "50ms", "1ms", "1min", NULL, false,
+	  "how long to wait where nobody measures" },
+	{ "backoff", NOPAL_COUNT, PARAMETER(backoff), "6", "0", "16", NULL, false,
+	  "doublings of the wait while nothing moves" },
+	{ "attempts", NOPAL_COUNT, PARAMETER(attempts), "16", "1", "1000", NULL, false,
+	  "waits in a row that may be in vain" },
+	{ "piggyback", NOPAL_SWITCH, PARAMETER(piggyback), "on", NULL, NULL, NULL, true,
+	  "data carries the acknowledgement" },
+	{ "buffer", NOPAL_SIZE, PARAMETER(buffer), "4MiB", "1B", "1GiB", NULL, false,
+	  "bytes of messages that the receiver holds" },
 	{ 0 },
 };
 
@@ -198,18 +195,15 @@ static const struct nopal_attribute go_back_n_attributes[] = {
 				    .doc = "the same" },
 	[GO_BACK_N_CHARGE] = { .name = "buffer_charge",
 			       .access = NOPAL_WRITE,
-			       .doc = "bytes of the buffer that the message "
-				      "takes" },
+			       .doc = "bytes of the buffer that the message takes" },
 	{ 0 },
 };
 
 static const struct nopal_shared go_back_n_shared[] = {
 	[GO_BACK_N_UNMET] = { "reliability_unmet", NOPAL_WRITE, 1,
 			      "1: an unseen segment is still needed" },
-	[GO_BACK_N_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-			      "our first number" },
-	[GO_BACK_N_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-			     "the peer's first number" },
+	[GO_BACK_N_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
+	[GO_BACK_N_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
 	[GO_BACK_N_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, 0,
 				"how long to wait for an acknowledgement" },
 	{ 0 },
@@ -223,16 +217,13 @@ static const struct nopal_binding go_back_n_bindings[] = {
 	NOPAL_ON(SEGMENT_RESEND, nopal__go_back_sender_on_resend,
 		 .before = "rate_mechanism|window_mechanism"),
 	/* What is not taken now has not been seen. */
-	NOPAL_ON(SEGMENT_FROM_NET, go_back_n_on_from_net,
-		 .before = "segment_numbers"),
+	NOPAL_ON(SEGMENT_FROM_NET, go_back_n_on_from_net, .before = "segment_numbers"),
 	NOPAL_ON(SEGMENT_FROM_NET, nopal__go_back_sender_on_ack,
 		 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK),
-	NOPAL_ON(SEGMENT_VERIFIED, go_back_n_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_VERIFIED, go_back_n_on_verified, .before = "message_segments"),
 	NOPAL_ON(SEGMENT_RECEIVED, nopal__go_back_sender_on_settled),
 	NOPAL_ON(SEGMENT_LOST, nopal__go_back_sender_on_lost),
-	NOPAL_ON(MSG_FROM_NET, go_back_n_on_message,
-		 .before = "order|partial_order|jitter"),
+	NOPAL_ON(MSG_FROM_NET, go_back_n_on_message, .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_CONSUMED, go_back_n_on_consumed),
 	NOPAL_ON(TURN_END, nopal__go_back_sender_on_turn_end,
 		 .before = "flow_control|rate_mechanism|window_mechanism"),
@@ -254,60 +245,48 @@ const struct nopal_microprotocol nopal_go_back_n = {
 	.standard = "in_sequence",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "segment_numbers",
-			  "the next one is known by its number" },
-			{ 0 } },
+			{ "segment_numbers", "the next one is known by its number" }, { 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "redundancy", "what it repairs was discarded with "
-					"all behind it" },
+			{ "redundancy", "what it repairs was discarded with all behind it" },
 			{ "tfrc", "its rate rises by round trips, and resends, "
 				  "as all are after an outage, tell none" },
-			{ "partial_reliability", "the peer takes what is next, "
-						 "and nothing leads round "
-						 "what was given up" },
+			{ "partial_reliability", "the peer takes what is next, and nothing leads "
+						 "round what was given up" },
 			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-		  .because = "what is not acknowledged is sent again, with all "
-			     "behind it" },
-		{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES,
-		  NOPAL_AT_TRANSPORT,
-		  .because = "the peer acknowledges what it took" },
-		{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
-		  .bound = "attempts", .because = "resends have an end" },
-		{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,
-		  .bound = "buffer",
-		  .because = "a receiver without room takes nothing" },
-		NOPAL_NUMBERS_ONCE,
-		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
-		  .because = "the peer takes only the next segment" }),
+	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+				     .because = "what is not acknowledged is sent again, with all "
+						"behind it" },
+				   { NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+				     .because = "the peer acknowledges what it took" },
+				   { NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
+				     .bound = "attempts", .because = "resends have an end" },
+				   { NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,
+				     .bound = "buffer",
+				     .because = "a receiver without room takes nothing" },
+				   NOPAL_NUMBERS_ONCE,
+				   { NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+				     .because = "the peer takes only the next segment" }),
 	.parameters_size = sizeof(struct go_back_n_parameters),
 	.parameters = go_back_n_table,
 	.attributes = go_back_n_attributes,
 	.shared = go_back_n_shared,
-	.kinds =
-		(const struct nopal_kind[]){
-			[GO_BACK_N_ACK] = { "ack", NOPAL_KIND_CONTROL,
-					    "the number that is waited for" },
-			{ 0 } },
+	.kinds = (const struct nopal_kind[]){ [GO_BACK_N_ACK] = { "ack", NOPAL_KIND_CONTROL,
+								  "the number that is waited for" },
+					      { 0 } },
 	.holds =
 		(const struct nopal_hold[]){
-			{ "it is in the window", NOPAL_SEND, NOPAL_DATA,
-			  false },
+			{ "it is in the window", NOPAL_SEND, NOPAL_DATA, false },
 			{ "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
-			{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA,
-			  false },
+			{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA, false },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[GO_BACK_N_OVERDUE] = { "overdue",
-						nopal__go_back_sender_when_overdue },
+			[GO_BACK_N_OVERDUE] = { "overdue", nopal__go_back_sender_when_overdue },
 			{ 0 } },
 	.bindings = go_back_n_bindings,
-	.raises = (const char *const[]){ "ACK_FROM_NET", "SEGMENT_RECEIVED",
-					 "ACK_PROCESSED", "SEGMENT_TIMEOUT",
-					 "SEGMENT_LOST", "SEGMENT_RESEND",
+	.raises = (const char *const[]){ "ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED",
+					 "SEGMENT_TIMEOUT", "SEGMENT_LOST", "SEGMENT_RESEND",
 					 "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct go_back_n),
 	.rest = go_back_n_rest,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * go_back_n.h -- what the files of go_back_n share: its state, and the handlers of
- * its sender, go_back_sender.c.
+ * go_back_n.h -- what the files of go_back_n share: its state, and the handlers of its sender,
+ * go_back_sender.c.
  */
 #ifndef NOPAL_GO_BACK_N_H
 #define NOPAL_GO_BACK_N_H
@@ -36,8 +36,8 @@ struct go_back_n {
 	bool reported;		    /* something was acknowledged */
 	uint32_t vain;		    /* waits since the floor moved */
 	uint64_t largest;	    /* packet number that was acknowledged */
-	int64_t moved_ns; /* when the floor moved, or all left again */
-	int64_t due_ns;	  /* when the timer fires */
+	int64_t moved_ns;	    /* when the floor moved, or all left again */
+	int64_t due_ns;		    /* when the timer fires */
 
 	/* of what the peer sends */
 	uint64_t next; /* the only number that is taken */
@@ -54,8 +54,7 @@ nopal_SEGMENT_LOST_handler nopal__go_back_sender_on_lost;
 nopal_TURN_END_handler nopal__go_back_sender_on_turn_end;
 nopal_timer_handler nopal__go_back_sender_when_overdue;
 /* What the peer waits for, modulo 2^32. */
-void nopal__go_back_sender_take_floor(struct nopal_session *session,
-				      const struct nopal_part *part,
+void nopal__go_back_sender_take_floor(struct nopal_session *session, const struct nopal_part *part,
 				      uint64_t wire);
 
 #endif

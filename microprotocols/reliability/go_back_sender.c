@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * go_back_sender.c -- go_back_n where it sends data: which segments may leave, how
- * long to wait for an acknowledgement, and what leaves again.
+ * go_back_sender.c -- go_back_n where it sends data: which segments may leave, how long to wait for
+ * an acknowledgement, and what leaves again.
  *
  *        floor = sent.base       sent.end
  *   .....|1 1 1 1 1 1 1 1 1 1 1 |. . .        1: outstanding
@@ -11,42 +11,35 @@
 
 /* ------------------------------------------------------------------ departing */
 
-static bool go_back_sender_in_window(const struct nopal_part *part,
-				     const struct go_back_n *self,
+static bool go_back_sender_in_window(const struct nopal_part *part, const struct go_back_n *self,
 				     const struct nopal_segment *segment)
 {
 	const struct go_back_n_parameters *set = nopal_parameters(part);
 
-	return nopal_get(segment, part, GO_BACK_N_NUMBER) <
-	       self->floor + (uint64_t)set->window;
+	return nopal_get(segment, part, GO_BACK_N_NUMBER) < self->floor + (uint64_t)set->window;
 }
 
 /* Nothing is urgent: what overtakes is discarded. */
-enum nopal_verdict
-nopal__go_back_sender_on_to_net(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_segment *segment)
+enum nopal_verdict nopal__go_back_sender_on_to_net(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	struct go_back_n *self = nopal_state(session, part);
 
 	segment->urgent = false;
-	if (!self->waiting.count &&
-	    go_back_sender_in_window(part, self, segment))
+	if (!self->waiting.count && go_back_sender_in_window(part, self, segment))
 		nopal_release(session, part, segment, NOPAL_SEND);
 	else if (nopal_queue_push(session, &self->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room for a segment that waits");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room for a segment that waits");
 	return NOPAL_CONTINUE;
 }
 
-static void go_back_sender_fill_window(struct nopal_session *session,
-				       const struct nopal_part *part)
+static void go_back_sender_fill_window(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct go_back_n *self = nopal_state(session, part);
 	struct nopal_segment *segment;
 
-	while (self->waiting.count &&
-	       (segment = nopal_queue_first(session, &self->waiting)) &&
+	while (self->waiting.count && (segment = nopal_queue_first(session, &self->waiting)) &&
 	       go_back_sender_in_window(part, self, segment)) {
 		nopal_queue_pop(&self->waiting);
 		nopal_release(session, part, segment, NOPAL_SEND);
@@ -54,10 +47,9 @@ static void go_back_sender_fill_window(struct nopal_session *session,
 }
 
 /* What another asks for leaves, too: it is in the window. */
-enum nopal_verdict
-nopal__go_back_sender_on_resend(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_segment *segment)
+enum nopal_verdict nopal__go_back_sender_on_resend(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	const struct go_back_n *self = nopal_state(session, part);
 
@@ -68,20 +60,18 @@ nopal__go_back_sender_on_resend(struct nopal_session *session,
 
 /* -------------------------------------------------------------------- waiting */
 
-static int64_t go_back_sender_wait(struct nopal_session *session,
-				   const struct nopal_part *part)
+static int64_t go_back_sender_wait(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct go_back_n_parameters *set = nopal_parameters(part);
 	const struct go_back_n *self = nopal_state(session, part);
 	int64_t measured_ns = nopal_shared(session, part, GO_BACK_N_TIMEOUT);
-	int64_t doublings =
-		self->vain < set->backoff ? self->vain : set->backoff;
+	int64_t doublings = self->vain < set->backoff ? self->vain : set->backoff;
 
 	return (measured_ns ? measured_ns : set->timeout_ns) << doublings;
 }
 
-static void go_back_sender_watch(struct nopal_session *session,
-				 const struct nopal_part *part, int64_t due_ns)
+static void go_back_sender_watch(struct nopal_session *session, const struct nopal_part *part,
+				 int64_t due_ns)
 {
 	struct go_back_n *self = nopal_state(session, part);
 
@@ -91,22 +81,19 @@ static void go_back_sender_watch(struct nopal_session *session,
 
 /* NULL: it is not outstanding. */
 static struct nopal_segment *go_back_sender_find(struct nopal_session *session,
-						 const struct go_back_n *self,
-						 uint64_t number)
+						 const struct go_back_n *self, uint64_t number)
 {
 	if (!outstanding_is_open(&self->sent, number))
 		return NULL;
 	return nopal_segment_find(session, outstanding_at(&self->sent, number));
 }
 
-/* When the oldest will have waited too long; NOPAL_NEVER: nothing is outstanding.
- * One that waits to leave has not begun to. */
-static int64_t go_back_sender_deadline(struct nopal_session *session,
-				       const struct nopal_part *part)
+/* When the oldest will have waited too long; NOPAL_NEVER: nothing is outstanding. One that waits to
+ * leave has not begun to. */
+static int64_t go_back_sender_deadline(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct go_back_n *self = nopal_state(session, part);
-	const struct nopal_segment *oldest =
-		go_back_sender_find(session, self, self->sent.base);
+	const struct nopal_segment *oldest = go_back_sender_find(session, self, self->sent.base);
 	int64_t since_ns;
 
 	if (!oldest)
@@ -126,27 +113,24 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_session *session,
 	int64_t due_ns = session->now_ns + go_back_sender_wait(session, part);
 
 	if (segment->departures == 1 &&
-	    outstanding_add(session, &self->sent,
-			    nopal_get(segment, part, GO_BACK_N_NUMBER),
+	    outstanding_add(session, &self->sent, nopal_get(segment, part, GO_BACK_N_NUMBER),
 			    segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
 	if (set->piggyback) {
 		nopal_set(segment, part, GO_BACK_N_FLOOR, self->next);
 		self->owed = false;
 	}
-	if (!nopal_timer_running(session, part, GO_BACK_N_OVERDUE) ||
-	    due_ns < self->due_ns)
+	if (!nopal_timer_running(session, part, GO_BACK_N_OVERDUE) || due_ns < self->due_ns)
 		go_back_sender_watch(session, part, due_ns);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- going back */
 
-/* Departures that nobody has told of yet are off the network: the one that is
- * overdue or lost, and all after it, which the peer discards. */
-static void go_back_sender_tell(struct nopal_session *session,
-				struct nopal_segment *segment, bool overdue)
+/* Departures that nobody has told of yet are off the network: the one that is overdue or lost, and
+ * all after it, which the peer discards. */
+static void go_back_sender_tell(struct nopal_session *session, struct nopal_segment *segment,
+				bool overdue)
 {
 	const struct nopal_departure *departure =
 		nopal_departure_find(session, segment->packet_number);
@@ -161,9 +145,8 @@ static void go_back_sender_tell(struct nopal_session *session,
 }
 
 /* All are told before the first asks to leave: gates count what is on its way. */
-static void go_back_sender_back(struct nopal_session *session,
-				const struct nopal_part *part, uint64_t from,
-				bool overdue)
+static void go_back_sender_back(struct nopal_session *session, const struct nopal_part *part,
+				uint64_t from, bool overdue)
 {
 	struct go_back_n *self = nopal_state(session, part);
 	struct nopal_segment *segment;
@@ -195,8 +178,7 @@ void nopal__go_back_sender_when_overdue(struct nopal_session *session,
 	if (deadline_ns <= session->now_ns) {
 		if (++self->vain >= set->attempts) {
 			nopal_session_break(session, NOPAL_GAVE_UP,
-					    "the peer fell silent: a segment "
-					    "used up its attempts");
+					    "the peer fell silent: a segment used up its attempts");
 			return;
 		}
 		go_back_sender_back(session, part, self->sent.base, true);
@@ -220,10 +202,9 @@ enum nopal_verdict nopal__go_back_sender_on_lost(struct nopal_session *session,
 }
 
 /* A turn's end, so that gates look at what leaves again here. */
-enum nopal_verdict
-nopal__go_back_sender_on_turn_end(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  struct nopal_session *subject)
+enum nopal_verdict nopal__go_back_sender_on_turn_end(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_session *subject)
 {
 	struct go_back_n *self = nopal_state(session, part);
 
@@ -236,18 +217,16 @@ nopal__go_back_sender_on_turn_end(struct nopal_session *session,
 
 /* -------------------------------------------------------------- acknowledged */
 
-enum nopal_verdict
-nopal__go_back_sender_on_settled(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_segment *segment)
+enum nopal_verdict nopal__go_back_sender_on_settled(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	nopal_release(session, part, segment, NOPAL_FINISH);
 	nopal_release(session, part, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
 
-static void go_back_sender_arrived(struct nopal_session *session,
-				   struct nopal_segment *segment,
+static void go_back_sender_arrived(struct nopal_session *session, struct nopal_segment *segment,
 				   struct nopal_ack *ack)
 {
 	segment->fate = NOPAL_ARRIVED;
@@ -257,13 +236,12 @@ static void go_back_sender_arrived(struct nopal_session *session,
 	nopal_raise_SEGMENT_RECEIVED(session, segment);
 }
 
-/* The segment below the floor came last.  Which of its departures it was shows
- * only where there was one. */
-static void go_back_sender_infer(struct nopal_session *session,
-				 struct go_back_n *self, struct nopal_ack *ack)
+/* The segment below the floor came last.  Which of its departures it was shows only where there was
+ * one. */
+static void go_back_sender_infer(struct nopal_session *session, struct go_back_n *self,
+				 struct nopal_ack *ack)
 {
-	const struct nopal_segment *last =
-		go_back_sender_find(session, self, ack->floor - 1);
+	const struct nopal_segment *last = go_back_sender_find(session, self, ack->floor - 1);
 
 	ack->largest = self->largest;
 	ack->largest_sent_ns = -1;
@@ -278,8 +256,7 @@ static void go_back_sender_infer(struct nopal_session *session,
 }
 
 /* The order of raises is part of the contract of the role acknowledgement. */
-static void go_back_sender_process(struct nopal_session *session,
-				   const struct nopal_part *part,
+static void go_back_sender_process(struct nopal_session *session, const struct nopal_part *part,
 				   uint64_t floor)
 {
 	struct go_back_n *self = nopal_state(session, part);
@@ -289,8 +266,7 @@ static void go_back_sender_process(struct nopal_session *session,
 	nopal_raise_ACK_FROM_NET(session, &ack);
 	while (self->sent.base < floor) {
 		uint64_t number = self->sent.base;
-		struct nopal_segment *segment =
-			go_back_sender_find(session, self, number);
+		struct nopal_segment *segment = go_back_sender_find(session, self, number);
 
 		outstanding_take(&self->sent, number);
 		if (segment)
@@ -304,10 +280,9 @@ static void go_back_sender_process(struct nopal_session *session,
 	nopal_raise_ACK_PROCESSED(session, &ack);
 }
 
-/* From one past the floor to one past what has left: everything else is outside of
- * the window, late or forged, and ignored. */
-void nopal__go_back_sender_take_floor(struct nopal_session *session,
-				      const struct nopal_part *part,
+/* From one past the floor to one past what has left: everything else is outside of the window, late
+ * or forged, and ignored. */
+void nopal__go_back_sender_take_floor(struct nopal_session *session, const struct nopal_part *part,
 				      uint64_t wire)
 {
 	const struct go_back_n *self = nopal_state(session, part);
@@ -326,7 +301,7 @@ enum nopal_verdict nopal__go_back_sender_on_ack(struct nopal_session *session,
 						const struct nopal_part *part,
 						struct nopal_segment *segment)
 {
-	nopal__go_back_sender_take_floor(
-		session, part, nopal_get(segment, part, GO_BACK_N_FLOOR_ALONE));
+	nopal__go_back_sender_take_floor(session, part,
+					 nopal_get(segment, part, GO_BACK_N_FLOOR_ALONE));
 	return NOPAL_STOP;
 }

@@ -18,23 +18,21 @@
  *            writes segments_beside: arrived by other paths than the first.
  * Parameters: nothing.
  *
- * One side's application gives paths (nopal_session_add_path); its datagrams leave
- * by each of them from then on, data, acknowledgements and resends alike.  The
- * other side takes what comes from another address with the right session id and a
- * good seal, and sends there only once the peer has proved that it is there:
+ * One side's application gives paths (nopal_session_add_path); its datagrams leave by each of them
+ * from then on, data, acknowledgements and resends alike.  The other side takes what comes from
+ * another address with the right session id and a good seal, and sends there only once the peer has
+ * proved that it is there:
  *
  *   unknown --a segment--> asked --its 8 bytes come back in time--> open
  *
- * A challenge leaves only in answer to a segment, once a round trip at most, and is
- * shorter than three times the shortest of them: a forged address gets no more.
- * Where nothing seals, who knows a session id can have segments taken from any
- * address: compose aead where that matters.
+ * A challenge leaves only in answer to a segment, once a round trip at most, and is shorter than
+ * three times the shortest of them: a forged address gets no more. Where nothing seals, who knows a
+ * session id can have segments taken from any address: compose aead where that matters.
  *
- * Works in the lowest layer.  Congestion control counts a departure once, however
- * many datagrams it is: each path must have room for all of it.  The path limit is
- * that of the first path, and a copy that the kernel has no room for is dropped.
- * Paths from one endpoint share its trains, which are then a datagram long; paths
- * from endpoints of their own (nopal_endpoint_share) do not.
+ * Works in the lowest layer.  Congestion control counts a departure once, however many datagrams it
+ * is: each path must have room for all of it.  The path limit is that of the first path, and a copy
+ * that the kernel has no room for is dropped.  Paths from one endpoint share its trains, which are
+ * then a datagram long; paths from endpoints of their own (nopal_endpoint_share) do not.
  */
 #include <string.h>
 
@@ -47,8 +45,8 @@ enum { PARALLEL_CHANNELS_BYTES = 8 }; /* of a proof */
 
 static const int64_t PARALLEL_CHANNELS_ASK_NS = 100 * NOPAL_MILLISECOND;
 
-/* What a path was asked.  The bytes are the same for NOPAL_PATH_SILENCE_NS, and
- * good for no longer: before that no other path can have its number. */
+/* What a path was asked.  The bytes are the same for NOPAL_PATH_SILENCE_NS, and good for no longer:
+ * before that no other path can have its number. */
 struct parallel_channels_proof {
 	bool asked;
 	uint8_t bytes[PARALLEL_CHANNELS_BYTES];
@@ -59,13 +57,12 @@ struct parallel_channels {
 	struct parallel_channels_proof proof[NOPAL_PATHS_MOST]; /* by path */
 };
 
-static void parallel_channels_send(struct nopal_session *session,
-				   const struct nopal_part *part, unsigned kind,
-				   unsigned path, const uint8_t *proof)
+static void parallel_channels_send(struct nopal_session *session, const struct nopal_part *part,
+				   unsigned kind, unsigned path, const uint8_t *proof)
 {
 	uint8_t *bytes;
-	struct nopal_segment *segment = nopal_control_new(
-		session, part, kind, PARALLEL_CHANNELS_BYTES, &bytes);
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, kind, PARALLEL_CHANNELS_BYTES, &bytes);
 
 	if (!segment)
 		return;
@@ -76,17 +73,15 @@ static void parallel_channels_send(struct nopal_session *session,
 static bool parallel_channels_is_good(const struct nopal_session *session,
 				      const struct parallel_channels_proof *it)
 {
-	return it->asked &&
-	       session->now_ns - it->made_ns < NOPAL_PATH_SILENCE_NS;
+	return it->asked && session->now_ns - it->made_ns < NOPAL_PATH_SILENCE_NS;
 }
 
-static void parallel_channels_ask(struct nopal_session *session,
-				  const struct nopal_part *part, unsigned path)
+static void parallel_channels_ask(struct nopal_session *session, const struct nopal_part *part,
+				  unsigned path)
 {
 	struct parallel_channels *self = nopal_state(session, part);
 	struct parallel_channels_proof *proof = &self->proof[path];
-	int64_t every_ns =
-		nopal_shared(session, part, PARALLEL_CHANNELS_SMOOTHED);
+	int64_t every_ns = nopal_shared(session, part, PARALLEL_CHANNELS_SMOOTHED);
 
 	if (every_ns == 0)
 		every_ns = PARALLEL_CHANNELS_ASK_NS;
@@ -98,14 +93,12 @@ static void parallel_channels_ask(struct nopal_session *session,
 	}
 	proof->asked = true;
 	proof->asked_ns = session->now_ns;
-	parallel_channels_send(session, part, PARALLEL_CHANNELS_CHALLENGE, path,
-			       proof->bytes);
+	parallel_channels_send(session, part, PARALLEL_CHANNELS_CHALLENGE, path, proof->bytes);
 }
 
-static enum nopal_verdict
-parallel_channels_on_any(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict parallel_channels_on_any(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	if (segment->path == 0)
 		return NOPAL_CONTINUE;
@@ -119,40 +112,35 @@ parallel_channels_on_any(struct nopal_session *session,
 }
 
 /* The answer goes where the question came from, and is no longer. */
-static enum nopal_verdict
-parallel_channels_on_challenge(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static enum nopal_verdict parallel_channels_on_challenge(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_segment *segment)
 {
 	if (segment->body.length == PARALLEL_CHANNELS_BYTES)
-		parallel_channels_send(session, part,
-				       PARALLEL_CHANNELS_RESPONSE,
-				       segment->path, segment->body.bytes);
+		parallel_channels_send(session, part, PARALLEL_CHANNELS_RESPONSE, segment->path,
+				       segment->body.bytes);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict
-parallel_channels_on_response(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_segment *segment)
+static enum nopal_verdict parallel_channels_on_response(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_segment *segment)
 {
 	struct parallel_channels *self = nopal_state(session, part);
 	const struct parallel_channels_proof *proof;
 
-	if (segment->path >= NOPAL_PATHS_MOST ||
-	    segment->body.length != PARALLEL_CHANNELS_BYTES)
+	if (segment->path >= NOPAL_PATHS_MOST || segment->body.length != PARALLEL_CHANNELS_BYTES)
 		return NOPAL_STOP;
 	proof = &self->proof[segment->path];
 	if (parallel_channels_is_good(session, proof) &&
-	    memcmp(proof->bytes, segment->body.bytes, sizeof(proof->bytes)) ==
-		    0)
+	    memcmp(proof->bytes, segment->body.bytes, sizeof(proof->bytes)) == 0)
 		nopal_path_open(session, segment->path);
 	return NOPAL_STOP;
 }
 
 static const struct nopal_binding parallel_channels_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_any,
-		 .kinds = NOPAL_EVERY_KIND, .before = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_any, .kinds = NOPAL_EVERY_KIND,
+		 .before = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_challenge,
 		 .kinds = NOPAL_OWN_KIND + PARALLEL_CHANNELS_CHALLENGE),
 	NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_response,
@@ -165,37 +153,26 @@ const struct nopal_microprotocol nopal_parallel_channels = {
 	.name = "parallel_channels",
 	.family = "reliability",
 	.summary = "send everything by several paths at once",
-	.provides = (const struct nopal_role[]){ { "parallel_paths", true },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "paths are those of datagrams" },
-			{ "duplicate_filter", "each path brings a copy" },
-			{ 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "address_demux", "where the address tells whose a "
-					   "datagram is, another "
-					   "address is another session" },
-			{ 0 } },
+	.provides = (const struct nopal_role[]){ { "parallel_paths", true }, { 0 } },
+	.needs = (const struct nopal_relation[]){ { "network", "paths are those of datagrams" },
+						  { "duplicate_filter", "each path brings a copy" },
+						  { 0 } },
+	.excludes = (const struct nopal_relation[]){ { "address_demux",
+						       "where the address tells whose a datagram "
+						       "is, another address is another session" },
+						     { 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[PARALLEL_CHANNELS_SMOOTHED] = { "smoothed_rtt_ns",
-							 NOPAL_READ_OPTIONAL, 0,
+			[PARALLEL_CHANNELS_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
 							 NULL },
-			[PARALLEL_CHANNELS_BESIDE] = { "segments_beside",
-						       NOPAL_WRITE, 0,
-						       "arrived by other paths "
-						       "than the first" },
+			[PARALLEL_CHANNELS_BESIDE] = { "segments_beside", NOPAL_WRITE, 0,
+						       "arrived by other paths than the first" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
-			[PARALLEL_CHANNELS_CHALLENGE] = { "path_challenge",
-							  NOPAL_KIND_CONTROL,
-							  "asks a path for "
-							  "its bytes" },
-			[PARALLEL_CHANNELS_RESPONSE] = { "path_response",
-							 NOPAL_KIND_CONTROL,
+			[PARALLEL_CHANNELS_CHALLENGE] = { "path_challenge", NOPAL_KIND_CONTROL,
+							  "asks a path for its bytes" },
+			[PARALLEL_CHANNELS_RESPONSE] = { "path_response", NOPAL_KIND_CONTROL,
 							 "brings them back" },
 			{ 0 } },
 	.bindings = parallel_channels_bindings,

@@ -2,10 +2,10 @@
 /*
  * partial_reliability -- some messages need not arrive, or not after their time.
  *
- * A message may have a deadline, after which it is of no use, and a number of
- * departures that its segments are worth.  What has reached its end does not
- * leave again, and what never left is withdrawn.  The peer is told a point below
- * which nothing new will come, and waits for nothing there.
+ * A message may have a deadline, after which it is of no use, and a number of departures that its
+ * segments are worth.  What has reached its end does not leave again, and what never left is
+ * withdrawn.  The peer is told a point below which nothing new will come, and waits for nothing
+ * there.
  *
  *   sender                                  receiver, in order
  *   1, reliable ---------------------- x
@@ -16,9 +16,9 @@
  *   forward: segment 3, order 3 ---------->  3 is delivered
  *        <-------------------- ack, floor 4
  *
- * What is in flight when its time ends may still arrive, and its loss is news for
- * congestion control: it is given up when it is known to be lost, and its message
- * has the fate that the peer told.
+ * What is in flight when its time ends may still arrive, and its loss is news for congestion
+ * control: it is given up when it is known to be lost, and its message has the fate that the peer
+ * told.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B, which makes room for
  *            this and does not have it; RFC 3758 (the forward point); Kohler et
@@ -55,14 +55,12 @@ static bool partial_reliability_is_away(struct nopal_session *session,
 	const struct nopal_departure *departure = NULL;
 
 	if (segment->departures && !segment->wanted)
-		departure =
-			nopal_departure_find(session, segment->packet_number);
+		departure = nopal_departure_find(session, segment->packet_number);
 	return departure && departure->open;
 }
 
-/* All segments of a message that are not settled; what is away is when its status
- * is known.  Each of them may end the message, and the application may send
- * another one then. */
+/* All segments of a message that are not settled; what is away is when its status is known.  Each
+ * of them may end the message, and the application may send another one then. */
 static void partial_reliability_give_up(struct nopal_session *session,
 					const struct nopal_part *part,
 					const struct nopal_message *message)
@@ -76,8 +74,7 @@ static void partial_reliability_give_up(struct nopal_session *session,
 
 		if (!outstanding_is_open(&self->open, number))
 			continue;
-		segment = nopal_segment_find(
-			session, outstanding_at(&self->open, number));
+		segment = nopal_segment_find(session, outstanding_at(&self->open, number));
 		if (!segment)
 			continue;
 		segment->last = true;
@@ -88,15 +85,13 @@ static void partial_reliability_give_up(struct nopal_session *session,
 	}
 }
 
-static void partial_reliability_watch(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void partial_reliability_watch(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 	int64_t next_ns = expiry_next_ns(&self->expiry);
 
 	if (next_ns != NOPAL_NEVER)
-		nopal_timer_start(session, part, PARTIAL_RELIABILITY_EXPIRED,
-				  next_ns);
+		nopal_timer_start(session, part, PARTIAL_RELIABILITY_EXPIRED, next_ns);
 }
 
 static void partial_reliability_when_expired(struct nopal_session *session,
@@ -116,16 +111,13 @@ static void partial_reliability_when_expired(struct nopal_session *session,
 
 /* ------------------------------------------------------------- what is sent */
 
-static enum nopal_verdict
-partial_reliability_on_opened(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_session *subject)
+static enum nopal_verdict partial_reliability_on_opened(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_session *subject)
 {
 	struct partial_reliability *self = nopal_state(session, part);
-	uint64_t local = (uint64_t)nopal_shared(session, part,
-						PARTIAL_RELIABILITY_LOCAL);
-	uint64_t peer =
-		(uint64_t)nopal_shared(session, part, PARTIAL_RELIABILITY_PEER);
+	uint64_t local = (uint64_t)nopal_shared(session, part, PARTIAL_RELIABILITY_LOCAL);
+	uint64_t peer = (uint64_t)nopal_shared(session, part, PARTIAL_RELIABILITY_PEER);
 
 	(void)subject;
 	outstanding_begin(&self->open, local);
@@ -135,40 +127,33 @@ partial_reliability_on_opened(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* The application's own deadline, or the session's; a message that says
- * NOPAL_NEVER has none in any case. */
+/* The application's own deadline, or the session's; a message that says NOPAL_NEVER has none in any
+ * case. */
 static int64_t partial_reliability_expiry(const struct nopal_part *part,
 					  const struct nopal_message *message)
 {
-	const struct partial_reliability_parameters *set =
-		nopal_parameters(part);
-	uint64_t lasts_ns =
-		nopal_get(message, part, PARTIAL_RELIABILITY_DEADLINE);
+	const struct partial_reliability_parameters *set = nopal_parameters(part);
+	uint64_t lasts_ns = nopal_get(message, part, PARTIAL_RELIABILITY_DEADLINE);
 
 	if (!lasts_ns)
 		lasts_ns = (uint64_t)set->deadline_ns;
-	if (!lasts_ns ||
-	    lasts_ns >= (uint64_t)(NOPAL_NEVER - message->created_ns))
+	if (!lasts_ns || lasts_ns >= (uint64_t)(NOPAL_NEVER - message->created_ns))
 		return NOPAL_NEVER;
 	return message->created_ns + (int64_t)lasts_ns;
 }
 
-static enum nopal_verdict
-partial_reliability_on_from_user(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_message *message)
+static enum nopal_verdict partial_reliability_on_from_user(struct nopal_session *session,
+							   const struct nopal_part *part,
+							   struct nopal_message *message)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 	int64_t expires_ns = partial_reliability_expiry(part, message);
 
-	nopal_set(message, part, PARTIAL_RELIABILITY_EXPIRES,
-		  (uint64_t)expires_ns);
+	nopal_set(message, part, PARTIAL_RELIABILITY_EXPIRES, (uint64_t)expires_ns);
 	if (expires_ns == NOPAL_NEVER)
 		return NOPAL_CONTINUE;
-	if (expiry_add(session, &self->expiry, expires_ns, message->handle) <
-	    0) {
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to remember a deadline");
+	if (expiry_add(session, &self->expiry, expires_ns, message->handle) < 0) {
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to remember a deadline");
 		return NOPAL_STOP;
 	}
 	partial_reliability_watch(session, part);
@@ -176,8 +161,7 @@ partial_reliability_on_from_user(struct nopal_session *session,
 }
 
 /* A segment starts with what its message knows of the segments before it. */
-static void partial_reliability_place(struct nopal_session *session,
-				      const struct nopal_part *part,
+static void partial_reliability_place(struct nopal_session *session, const struct nopal_part *part,
 				      struct nopal_segment *segment)
 {
 	struct partial_reliability *self = nopal_state(session, part);
@@ -195,36 +179,30 @@ static void partial_reliability_place(struct nopal_session *session,
 }
 
 /* A message may have waited for the session to open, and be of no use now. */
-static enum nopal_verdict
-partial_reliability_on_cut(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict partial_reliability_on_cut(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, PARTIAL_RELIABILITY_NUMBER);
 
 	partial_reliability_place(session, part, segment);
-	if (outstanding_add(session, &self->open, number, segment->handle) <
-	    0) {
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+	if (outstanding_add(session, &self->open, number, segment->handle) < 0) {
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
 		return NOPAL_STOP;
 	}
-	if ((int64_t)nopal_get(segment, part, PARTIAL_RELIABILITY_EXPIRES) >
-	    session->now_ns)
+	if ((int64_t)nopal_get(segment, part, PARTIAL_RELIABILITY_EXPIRES) > session->now_ns)
 		return NOPAL_CONTINUE;
 	outstanding_take(&self->open, number);
 	nopal_segment_abandon(session, segment);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict
-partial_reliability_on_send(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_segment *segment)
+static enum nopal_verdict partial_reliability_on_send(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_segment *segment)
 {
-	const struct partial_reliability_parameters *set =
-		nopal_parameters(part);
+	const struct partial_reliability_parameters *set = nopal_parameters(part);
 	uint64_t most = nopal_get(segment, part, PARTIAL_RELIABILITY_ATTEMPTS);
 
 	(void)session;
@@ -236,20 +214,18 @@ partial_reliability_on_send(struct nopal_session *session,
 }
 
 /* Lost or overdue.  A message that lacks one segment is worth no other. */
-static enum nopal_verdict
-partial_reliability_on_missing(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static enum nopal_verdict partial_reliability_on_missing(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_segment *segment)
 {
 	if (segment->last && !segment->done)
 		partial_reliability_give_up(session, part, segment->message);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-partial_reliability_on_done(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_segment *segment)
+static enum nopal_verdict partial_reliability_on_done(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_segment *segment)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, PARTIAL_RELIABILITY_NUMBER);
@@ -259,8 +235,7 @@ partial_reliability_on_done(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void partial_reliability_rest(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void partial_reliability_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct partial_reliability *self = nopal_state(session, part);
 
@@ -271,8 +246,7 @@ static void partial_reliability_rest(struct nopal_session *session,
 static const struct nopal_parameter partial_reliability_table[] = {
 	{ .name = "deadline",
 	  .unit = NOPAL_TIME,
-	  .offset =
-		  offsetof(struct partial_reliability_parameters, deadline_ns),
+	  .offset = offsetof(struct partial_reliability_parameters, deadline_ns),
 	  .initial = "0ms",
 	  .least = "0ms",
 	  .most = "1h",
@@ -283,51 +257,43 @@ static const struct nopal_parameter partial_reliability_table[] = {
 	  .initial = "0",
 	  .least = "0",
 	  .most = "1000",
-	  .doc = "how often a segment may leave of messages that do not say "
-		 "it; "
-		 "0: as often as it takes" },
+	  .doc = "how often a segment may leave of messages that do not say it; 0: as often as it "
+		 "takes" },
 	{ 0 },
 };
 
 static const struct nopal_attribute partial_reliability_attributes[] = {
 	[PARTIAL_RELIABILITY_DEADLINE] = { .name = "deadline",
 					   .access = NOPAL_PROPERTY,
-					   .doc = "ns from sending, after "
-						  "which it is of no use; "
+					   .doc = "ns from sending, after which it is of no use; "
 						  "NOPAL_NEVER: it always is" },
 	[PARTIAL_RELIABILITY_ATTEMPTS] = { .name = "attempts",
 					   .access = NOPAL_PROPERTY,
-					   .doc = "how often each of its "
-						  "segments may leave" },
+					   .doc = "how often each of its segments may leave" },
 	[PARTIAL_RELIABILITY_EXPIRES] = { .name = "expires_ns",
 					  .access = NOPAL_WRITE,
 					  .doc = "when it is given up" },
 	[PARTIAL_RELIABILITY_FIRST] = { .name = "first_segment",
 					.access = NOPAL_WRITE,
-					.doc = "number of its message's first "
-					       "segment" },
+					.doc = "number of its message's first segment" },
 	[PARTIAL_RELIABILITY_NEXT] = { .name = "next_segment",
 				       .access = NOPAL_WRITE,
 				       .doc = "one past that of the last one "
 					      "cut so far; 0: none is" },
-	[PARTIAL_RELIABILITY_NUMBER] = { .name = "segment_number",
-					 .access = NOPAL_READ },
-	[PARTIAL_RELIABILITY_MESSAGE] = { .name = "message_number",
-					  .access = NOPAL_READ_OPTIONAL },
+	[PARTIAL_RELIABILITY_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
+	[PARTIAL_RELIABILITY_MESSAGE] = { .name = "message_number", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
 static const struct nopal_shared partial_reliability_shared[] = {
 	[PARTIAL_RELIABILITY_FORWARD_POINT] = { "forward_point", NOPAL_WRITE, 0,
-						"the peer's floor moves up to "
-						"there "
-						"without an arrival" },
+						"the peer's floor moves up to there without an "
+						"arrival" },
 	[PARTIAL_RELIABILITY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 					"our first number" },
 	[PARTIAL_RELIABILITY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
 				       "the peer's first number" },
-	[PARTIAL_RELIABILITY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL,
-					  NOPAL_SECOND,
+	[PARTIAL_RELIABILITY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
 					  "when to tell the point again" },
 	[PARTIAL_RELIABILITY_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
 				      "a round trip; 0: not known" },
@@ -337,15 +303,12 @@ static const struct nopal_shared partial_reliability_shared[] = {
 /* Losses are judged here before anybody asks for a resend. */
 static const struct nopal_binding partial_reliability_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, partial_reliability_on_opened),
-	NOPAL_ON(MSG_FROM_USER, partial_reliability_on_from_user,
-		 .before = "message_segments"),
-	NOPAL_ON(SEGMENT_FROM_USER, partial_reliability_on_cut,
-		 .before = "driver", .after = "segment_numbers"),
+	NOPAL_ON(MSG_FROM_USER, partial_reliability_on_from_user, .before = "message_segments"),
+	NOPAL_ON(SEGMENT_FROM_USER, partial_reliability_on_cut, .before = "driver",
+		 .after = "segment_numbers"),
 	NOPAL_ON(SEND_SEGMENT, partial_reliability_on_send),
-	NOPAL_ON(SEGMENT_LOST, partial_reliability_on_missing,
-		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, partial_reliability_on_missing,
-		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_LOST, partial_reliability_on_missing, .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, partial_reliability_on_missing, .before = "reliability"),
 	NOPAL_ON(SEGMENT_DONE, partial_reliability_on_done),
 	NOPAL_ON(ACK_PROCESSED, nopal__forward_point_on_processed),
 	NOPAL_ON(TURN_END, nopal__forward_point_on_turn_end),
@@ -360,54 +323,43 @@ const struct nopal_microprotocol nopal_partial_reliability = {
 	.name = "partial_reliability",
 	.family = "reliability",
 	.summary = "some messages need not arrive, or not after their time",
-	.provides =
-		(const struct nopal_role[]){ { "partial_reliability", true },
-					     { 0 } },
+	.provides = (const struct nopal_role[]){ { "partial_reliability", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "reliability",
-			  "without it nothing arrives for sure anyway" },
-			{ "acknowledgement",
-			  "its floor says whether the point was heard" },
+			{ "reliability", "without it nothing arrives for sure anyway" },
+			{ "acknowledgement", "its floor says whether the point was heard" },
 			{ "segment_numbers", "numbers say what will not come" },
 			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "coalesce", "messages in one segment may have "
-				      "different deadlines" },
+			{ "coalesce", "messages in one segment may have different deadlines" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(
 		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
 		  .of = "deadline|attempts",
-		  .because = "a message is given up after its deadline or its "
-			     "attempts" },
-		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .when = "deadline", .bound = "deadline",
-		  .because = "every message has a deadline" },
-		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .when = "attempts", .bound = "attempts",
-		  .because = "every message has a number of attempts" }),
+		  .because = "a message is given up after its deadline or its attempts" },
+		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME, .when = "deadline",
+		  .bound = "deadline", .because = "every message has a deadline" },
+		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME, .when = "attempts",
+		  .bound = "attempts", .because = "every message has a number of attempts" }),
 	.parameters_size = sizeof(struct partial_reliability_parameters),
 	.parameters = partial_reliability_table,
 	.attributes = partial_reliability_attributes,
 	.shared = partial_reliability_shared,
 	.kinds =
 		(const struct nopal_kind[]){
-			[PARTIAL_RELIABILITY_FORWARD] = { "forward",
-							  NOPAL_KIND_CONTROL,
-							  "what will not "
-							  "come" },
+			[PARTIAL_RELIABILITY_FORWARD] = { "forward", NOPAL_KIND_CONTROL,
+							  "what will not come" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
 			[PARTIAL_RELIABILITY_EXPIRED] = { "expired",
 							  partial_reliability_when_expired },
-			[PARTIAL_RELIABILITY_AGAIN] = { "again",
-							nopal__forward_point_when_again },
+			[PARTIAL_RELIABILITY_AGAIN] = { "again", nopal__forward_point_when_again },
 			{ 0 } },
 	.bindings = partial_reliability_bindings,
-	.raises = (const char *const[]){ "SEGMENT_ABANDONED", "PEER_GAVE_UP",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SEGMENT_ABANDONED", "PEER_GAVE_UP", "SESSION_BROKEN",
+					 NULL },
 	.state_size = sizeof(struct partial_reliability),
 	.rest = partial_reliability_rest,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * partial_reliability.h -- what the files of partial_reliability share: its state,
- * and forward_point.c, which tells the peer what was given up, and hears it.
+ * partial_reliability.h -- what the files of partial_reliability share: its state, and
+ * forward_point.c, which tells the peer what was given up, and hears it.
  */
 #ifndef NOPAL_PARTIAL_RELIABILITY_H
 #define NOPAL_PARTIAL_RELIABILITY_H
@@ -37,9 +37,8 @@ enum { PARTIAL_RELIABILITY_EXPIRED, PARTIAL_RELIABILITY_AGAIN }; /* timers */
 enum {
 	PARTIAL_RELIABILITY_NUMBER_BYTES = 4,
 	PARTIAL_RELIABILITY_BYTES = 2 * PARTIAL_RELIABILITY_NUMBER_BYTES,
-	PARTIAL_RELIABILITY_BACKOFF =
-		6, /* doublings of the time to tell again */
-	PARTIAL_RELIABILITY_MARGIN = 4, /* a quarter of the round trip more */
+	PARTIAL_RELIABILITY_BACKOFF = 6, /* doublings of the time to tell again */
+	PARTIAL_RELIABILITY_MARGIN = 4,	 /* a quarter of the round trip more */
 	/* Beyond what any sender has numbered: such a point is not believed. */
 	PARTIAL_RELIABILITY_MOST = 1 << 24,
 };

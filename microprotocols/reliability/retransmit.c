@@ -80,8 +80,8 @@ enum {
 };
 enum { RETRANSMIT_COPY, RETRANSMIT_UNSETTLED }; /* timers */
 
-/* Between a resend and its copy: what one burst of losses takes is not both, and
- * where a round trip is shorter the answer comes before the copy. */
+/* Between a resend and its copy: what one burst of losses takes is not both, and where a round trip
+ * is shorter the answer comes before the copy. */
 static const int64_t RETRANSMIT_APART_NS = NOPAL_MILLISECOND;
 /* No segment that is missing stands first in line for longer. */
 static const int64_t RETRANSMIT_UNSETTLED_NS = 3 * NOPAL_SECOND;
@@ -112,8 +112,7 @@ static enum nopal_verdict retransmit_on_send(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void retransmit_again(struct nopal_session *session,
-			     const struct nopal_part *part,
+static void retransmit_again(struct nopal_session *session, const struct nopal_part *part,
 			     struct nopal_segment *segment)
 {
 	struct retransmit *self = nopal_state(session, part);
@@ -135,8 +134,7 @@ static enum nopal_verdict retransmit_on_resend(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void retransmit_ask(struct nopal_session *session,
-			   const struct nopal_part *part,
+static void retransmit_ask(struct nopal_session *session, const struct nopal_part *part,
 			   struct nopal_segment *segment)
 {
 	const struct retransmit_parameters *set = nopal_parameters(part);
@@ -145,22 +143,18 @@ static void retransmit_ask(struct nopal_session *session,
 	retransmit_again(session, part, segment);
 }
 
-static bool retransmit_may_be_repaired(struct nopal_session *session,
-				       const struct nopal_part *part,
+static bool retransmit_may_be_repaired(struct nopal_session *session, const struct nopal_part *part,
 				       const struct nopal_segment *segment)
 {
 	const struct retransmit_parameters *set = nopal_parameters(part);
 	const struct retransmit *self = nopal_state(session, part);
 
-	return set->arq == RETRANSMIT_UNREPAIRED && !self->floors &&
-	       !segment->urgent &&
+	return set->arq == RETRANSMIT_UNREPAIRED && !self->floors && !segment->urgent &&
 	       nopal_get(segment, part, RETRANSMIT_GROUP) >
-		       (uint64_t)nopal_shared(session, part,
-					      RETRANSMIT_SETTLED);
+		       (uint64_t)nopal_shared(session, part, RETRANSMIT_SETTLED);
 }
 
-static void retransmit_missing(struct nopal_session *session,
-			       const struct nopal_part *part,
+static void retransmit_missing(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_segment *segment)
 {
 	struct retransmit *self = nopal_state(session, part);
@@ -185,8 +179,7 @@ static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
 }
 
 /* How often it was overdue since the peer was last seen to live. */
-static uint64_t retransmit_overdue(struct nopal_session *session,
-				   const struct nopal_part *part,
+static uint64_t retransmit_overdue(struct nopal_session *session, const struct nopal_part *part,
 				   struct nopal_segment *segment)
 {
 	const struct retransmit *self = nopal_state(session, part);
@@ -207,18 +200,16 @@ static enum nopal_verdict retransmit_on_timeout(struct nopal_session *session,
 
 	if (segment->last)
 		return NOPAL_CONTINUE;
-	if (retransmit_overdue(session, part, segment) >=
-	    (uint64_t)set->attempts)
-		nopal_session_break(
-			session, NOPAL_GAVE_UP,
-			"the peer fell silent: a segment used up its attempts");
+	if (retransmit_overdue(session, part, segment) >= (uint64_t)set->attempts)
+		nopal_session_break(session, NOPAL_GAVE_UP,
+				    "the peer fell silent: a segment used up its attempts");
 	else
 		retransmit_missing(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
-/* What lies above the floor is overdue as well, though it may have arrived: behind
- * each hole that is filled, that is no sign of silence. */
+/* What lies above the floor is overdue as well, though it may have arrived: behind each hole that
+ * is filled, that is no sign of silence. */
 static enum nopal_verdict retransmit_on_processed(struct nopal_session *session,
 						  const struct nopal_part *part,
 						  struct nopal_ack *ack)
@@ -242,8 +233,7 @@ static enum nopal_verdict retransmit_on_settled(struct nopal_session *session,
 }
 
 /* The first that is missing is asked for, and the next one is the first. */
-static void retransmit_ask_first(struct nopal_session *session,
-				 const struct nopal_part *part,
+static void retransmit_ask_first(struct nopal_session *session, const struct nopal_part *part,
 				 struct nopal_segment *segment)
 {
 	struct retransmit *self = nopal_state(session, part);
@@ -258,19 +248,17 @@ static void retransmit_ask_first(struct nopal_session *session,
 		retransmit_ask(session, part, segment);
 }
 
-static void retransmit_when_unsettled(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void retransmit_when_unsettled(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct retransmit *self = nopal_state(session, part);
 	struct nopal_segment *segment;
 
-	if (self->missing.count &&
-	    (segment = nopal_queue_first(session, &self->missing)) != NULL)
+	if (self->missing.count && (segment = nopal_queue_first(session, &self->missing)) != NULL)
 		retransmit_ask_first(session, part, segment);
 }
 
-/* Groups are settled in the order of their numbers, and older segments have lower
- * ones: the first that may be repaired yet ends the walk. */
+/* Groups are settled in the order of their numbers, and older segments have lower ones: the first
+ * that may be repaired yet ends the walk. */
 static enum nopal_verdict retransmit_on_turn_end(struct nopal_session *session,
 						 const struct nopal_part *part,
 						 struct nopal_session *subject)
@@ -281,48 +269,41 @@ static enum nopal_verdict retransmit_on_turn_end(struct nopal_session *session,
 	(void)subject;
 	while (self->missing.count &&
 	       (segment = nopal_queue_first(session, &self->missing)) != NULL) {
-		if (!segment->done &&
-		    retransmit_may_be_repaired(session, part, segment))
+		if (!segment->done && retransmit_may_be_repaired(session, part, segment))
 			break;
 		retransmit_ask_first(session, part, segment);
 	}
 	return NOPAL_CONTINUE;
 }
 
-/* A turn of its own, so that gates look at what is asked for here.  What waits
- * to leave goes before all copies, and takes their chance. */
-static void retransmit_when_copy(struct nopal_session *session,
-				 const struct nopal_part *part)
+/* A turn of its own, so that gates look at what is asked for here.  What waits to leave goes before
+ * all copies, and takes their chance. */
+static void retransmit_when_copy(struct nopal_session *session, const struct nopal_part *part)
 {
 	bool room = nopal_shared(session, part, RETRANSMIT_APP_LIMITED) != 0;
 	struct retransmit *self = nopal_state(session, part);
 	struct nopal_segment *segment;
 
-	while (self->again.count &&
-	       (segment = nopal_queue_first(session, &self->again)) != NULL) {
+	while (self->again.count && (segment = nopal_queue_first(session, &self->again)) != NULL) {
 		uint64_t copies = nopal_get(segment, part, RETRANSMIT_COPIES);
 
 		nopal_queue_pop(&self->again);
-		if (!room || segment->done || segment->wanted ||
-		    segment->last || !copies)
+		if (!room || segment->done || segment->wanted || segment->last || !copies)
 			continue;
 		nopal_set(segment, part, RETRANSMIT_COPIES, copies - 1);
 		retransmit_again(session, part, segment);
 	}
 }
 
-static int retransmit_open(struct nopal_session *session,
-			   const struct nopal_part *part)
+static int retransmit_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct retransmit_parameters *set = nopal_parameters(part);
 
-	nopal_share(session, part, RETRANSMIT_WAIT,
-		    set->arq == RETRANSMIT_UNREPAIRED);
+	nopal_share(session, part, RETRANSMIT_WAIT, set->arq == RETRANSMIT_UNREPAIRED);
 	return 0;
 }
 
-static void retransmit_rest(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void retransmit_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct retransmit *self = nopal_state(session, part);
 
@@ -330,8 +311,7 @@ static void retransmit_rest(struct nopal_session *session,
 	nopal_queue_rest(session, &self->missing);
 }
 
-static void retransmit_validate(const void *parameters,
-				struct nopal_problems *problems)
+static void retransmit_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct retransmit_parameters *set = parameters;
 
@@ -339,8 +319,7 @@ static void retransmit_validate(const void *parameters,
 		nopal_problem(problems, "arq",
 			      "retransmit promises that all arrives, and would "
 			      "never do anything for it",
-			      "remove retransmit: redundancy alone repairs "
-			      "what it can");
+			      "remove retransmit: redundancy alone repairs what it can");
 }
 
 static const struct nopal_parameter retransmit_table[] = {
@@ -350,8 +329,7 @@ static const struct nopal_parameter retransmit_table[] = {
 	  .initial = "16",
 	  .least = "1",
 	  .most = "1000",
-	  .doc = "how often one segment may be overdue before the session "
-		 "gives up" },
+	  .doc = "how often one segment may be overdue before the session gives up" },
 	{ .name = "copies",
 	  .unit = NOPAL_COUNT,
 	  .offset = offsetof(struct retransmit_parameters, copies),
@@ -364,17 +342,14 @@ static const struct nopal_parameter retransmit_table[] = {
 	  .offset = offsetof(struct retransmit_parameters, arq),
 	  .initial = "always",
 	  .choices = "always|unrepaired|never",
-	  .doc = "when to resend beside redundancy: always, or what it cannot "
-		 "repair" },
+	  .doc = "when to resend beside redundancy: always, or what it cannot repair" },
 	{ 0 },
 };
 
 static const struct nopal_binding retransmit_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, retransmit_on_to_net,
-		 .before = "window_mechanism"),
+	NOPAL_ON(SEGMENT_TO_NET, retransmit_on_to_net, .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, retransmit_on_send),
-	NOPAL_ON(SEGMENT_RESEND, retransmit_on_resend,
-		 .before = "rate_mechanism|window_mechanism"),
+	NOPAL_ON(SEGMENT_RESEND, retransmit_on_resend, .before = "rate_mechanism|window_mechanism"),
 	NOPAL_ON(SEGMENT_LOST, retransmit_on_lost),
 	NOPAL_ON(SEGMENT_TIMEOUT, retransmit_on_timeout),
 	NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_settled),
@@ -390,29 +365,24 @@ const struct nopal_microprotocol nopal_retransmit = {
 	.name = "retransmit",
 	.family = "reliability",
 	.summary = "send a segment again when it is lost or overdue",
-	.provides =
-		(const struct nopal_role[]){ { "reliability", false }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "reliability", false }, { 0 } },
 	.standard = "reliability",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "without status nothing is known to be missing" },
-			{ "segment_numbers",
-			  "the peer must tell a resend from a new segment" },
+			{ "acknowledgement", "without status nothing is known to be missing" },
+			{ "segment_numbers", "the peer must tell a resend from a new segment" },
 			{ 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "lossy_order", "what lossy ordering skips would be "
-					 "sent again for nothing" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-		  .because = "what is lost or timed out is sent again" },
-		{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
-		  .bound = "attempts", .because = "resends have an end" },
-		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
-		  .because = "a resend leaves after segments that were sent "
-			     "later" }),
+	.excludes = (const struct nopal_relation[]){ { "lossy_order",
+						       "what lossy ordering skips would be "
+						       "sent again for nothing" },
+						     { 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+				     .because = "what is lost or timed out is sent again" },
+				   { NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
+				     .bound = "attempts", .because = "resends have an end" },
+				   { NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+				     .because = "a resend leaves after segments that were sent "
+						"later" }),
 	.parameters_size = sizeof(struct retransmit_parameters),
 	.parameters = retransmit_table,
 	.validate = retransmit_validate,
@@ -420,57 +390,43 @@ const struct nopal_microprotocol nopal_retransmit = {
 		(const struct nopal_attribute[]){
 			[RETRANSMIT_OVERDUE] = { .name = "times_overdue",
 						 .access = NOPAL_WRITE,
-						 .doc = "timeouts of the "
-							"segment since the "
-							"peer was seen to "
-							"live" },
+						 .doc = "timeouts of the segment since the peer "
+							"was seen to live" },
 			[RETRANSMIT_COPIES] = { .name = "copies_left",
 						.access = NOPAL_WRITE,
-						.doc = "copies of its resend "
-						       "that may leave" },
+						.doc = "copies of its resend that may leave" },
 			[RETRANSMIT_GROUP] = { .name = "repair_group",
 					       .access = NOPAL_READ_OPTIONAL },
 			[RETRANSMIT_PROGRESS] = { .name = "overdue_progress",
 						  .access = NOPAL_WRITE,
-						  .doc = "when it was overdue "
-							 "last: acks that had "
+						  .doc = "when it was overdue last: acks that had "
 							 "moved a floor" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[RETRANSMIT_UNMET] = { "reliability_unmet", NOPAL_WRITE,
-					       1,
-					       "1: an unseen segment is still "
-					       "needed" },
-			[RETRANSMIT_APP_LIMITED] = { "app_limited",
-						     NOPAL_READ_OPTIONAL, 0,
-						     "1: nothing else waits "
-						     "to leave" },
+			[RETRANSMIT_UNMET] = { "reliability_unmet", NOPAL_WRITE, 1,
+					       "1: an unseen segment is still needed" },
+			[RETRANSMIT_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+						     "1: nothing else waits to leave" },
 			[RETRANSMIT_WAIT] = { "resends_wait", NOPAL_WRITE, 0,
-					      "1: what may be repaired is not "
-					      "resent" },
-			[RETRANSMIT_SETTLED] = { "repair_groups_settled",
-						 NOPAL_READ_OPTIONAL, INT64_MAX,
-						 "of groups up to this nothing "
-						 "more is repaired" },
+					      "1: what may be repaired is not resent" },
+			[RETRANSMIT_SETTLED] = { "repair_groups_settled", NOPAL_READ_OPTIONAL,
+						 INT64_MAX,
+						 "of groups up to this nothing more is repaired" },
 			{ 0 } },
 	.holds =
 		(const struct nopal_hold[]){
-			{ "is it asked to leave", NOPAL_SEND, NOPAL_DATA,
-			  false },
+			{ "is it asked to leave", NOPAL_SEND, NOPAL_DATA, false },
 			{ "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
-			{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA,
-			  false },
+			{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA, false },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
 			[RETRANSMIT_COPY] = { "copy", retransmit_when_copy },
-			[RETRANSMIT_UNSETTLED] = { "unsettled",
-						   retransmit_when_unsettled },
+			[RETRANSMIT_UNSETTLED] = { "unsettled", retransmit_when_unsettled },
 			{ 0 } },
 	.bindings = retransmit_bindings,
-	.raises = (const char *const[]){ "SEGMENT_RESEND", "SESSION_BROKEN",
-					 NULL },
+	.raises = (const char *const[]){ "SEGMENT_RESEND", "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct retransmit),
 	.open = retransmit_open,
 	.rest = retransmit_rest,

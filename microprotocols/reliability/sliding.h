@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sliding.h -- what the files of sliding_window_fec share: its state, and its two
- * halves, sliding_sender.c and sliding_receiver.c.
+ * sliding.h -- what the files of sliding_window_fec share: its state, and its two halves,
+ * sliding_sender.c and sliding_receiver.c.
  */
 #ifndef NOPAL_SLIDING_H
 #define NOPAL_SLIDING_H
@@ -63,15 +63,15 @@ struct sliding_window_fec {
 	bool solving;
 	struct sliding_symbols there;
 	struct nopal__equations equations; /* about those that are not */
-	uint8_t *solved; /* a symbol; memory of all of these */
+	uint8_t *solved;		   /* a symbol; memory of all of these */
 };
 
 /* Of a source in a repair, never 0: from their numbers alone. */
 static inline uint8_t nopal__sliding_factor(uint32_t repair, uint64_t source)
 {
 	enum { VALUES = 255, HALF = 32 };
-	uint64_t mixed = repair * UINT64_C(0x9e3779b97f4a7c15) +
-			 source * UINT64_C(0xd1b54a32d192ed03);
+	uint64_t mixed =
+		repair * UINT64_C(0x9e3779b97f4a7c15) + source * UINT64_C(0xd1b54a32d192ed03);
 
 	mixed = (mixed ^ mixed >> HALF) * UINT64_C(0xaef17502108ef2d9);
 	mixed ^= mixed >> HALF;
@@ -79,36 +79,27 @@ static inline uint8_t nopal__sliding_factor(uint32_t repair, uint64_t source)
 }
 
 /* The place of a number, made on first use; NULL: over budget. */
-uint8_t *nopal__sliding_place(struct nopal_session *session,
-			      struct sliding_symbols *symbols, uint32_t count,
-			      uint32_t room, uint64_t number);
-static inline bool nopal__sliding_has(const struct sliding_symbols *symbols,
-				      uint64_t number)
+uint8_t *nopal__sliding_place(struct nopal_session *session, struct sliding_symbols *symbols,
+			      uint32_t count, uint32_t room, uint64_t number);
+static inline bool nopal__sliding_has(const struct sliding_symbols *symbols, uint64_t number)
 {
-	return symbols->bytes &&
-	       symbols->number[number % symbols->room] == number;
+	return symbols->bytes && symbols->number[number % symbols->room] == number;
 }
-void nopal__sliding_forget(struct nopal_session *session,
-			   struct sliding_symbols *symbols);
+void nopal__sliding_forget(struct nopal_session *session, struct sliding_symbols *symbols);
 
 /* A segment leaves for the first time. */
-void nopal__sliding_join(struct nopal_session *session,
-			 const struct nopal_part *part,
+void nopal__sliding_join(struct nopal_session *session, const struct nopal_part *part,
 			 struct nopal_segment *segment);
 /* Makes the repairs that are due; they leave by `leave`. */
-void nopal__sliding_repair(struct nopal_session *session,
-			   const struct nopal_part *part,
+void nopal__sliding_repair(struct nopal_session *session, const struct nopal_part *part,
 			   void (*leave)(struct nopal_session *session,
 					 struct nopal_segment *segment));
 /* Says up to which source no repair is on its way, to those who wait. */
-void nopal__sliding_settle(struct nopal_session *session,
-			   const struct nopal_part *part);
-void nopal__sliding_sender_rest(struct nopal_session *session,
-				const struct nopal_part *part);
+void nopal__sliding_settle(struct nopal_session *session, const struct nopal_part *part);
+void nopal__sliding_sender_rest(struct nopal_session *session, const struct nopal_part *part);
 
 nopal_SEGMENT_FROM_NET_handler nopal__sliding_on_data;
 nopal_SEGMENT_FROM_NET_handler nopal__sliding_on_repair;
-void nopal__sliding_receiver_rest(struct nopal_session *session,
-				  const struct nopal_part *part);
+void nopal__sliding_receiver_rest(struct nopal_session *session, const struct nopal_part *part);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sliding_receiver.c -- sliding_window_fec where it receives: the last symbols that
- * arrived, and equations about those that did not.
+ * sliding_receiver.c -- sliding_window_fec where it receives: the last symbols that arrived, and
+ * equations about those that did not.
  */
 #include "sliding.h"
 
 #include <string.h>
 
 enum {
-	/* One number from farther away is not believed: it must not make all
-	 * others old.  An outage is shorter. */
+	/* One number from farther away is not believed: it must not make all others old.  An outage
+	 * is shorter. */
 	SLIDING_FAR = 1024,
 	SLIDING_STRAYS = 8, /* in a row show that the sender is there */
 };
@@ -17,15 +17,14 @@ enum {
 /* A repair is late by what overtakes it: symbols are kept for twice its window. */
 static uint32_t sliding_ring(const struct nopal_part *part)
 {
-	const struct sliding_window_fec_parameters *set =
-		nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
 
 	return 2 * (uint32_t)set->window;
 }
 
 /* The sender is at `number`, with all that follows. */
-static void sliding_advance(struct nopal_session *session,
-			    const struct nopal_part *part, uint64_t number)
+static void sliding_advance(struct nopal_session *session, const struct nopal_part *part,
+			    uint64_t number)
 {
 	struct sliding_window_fec *self = nopal_state(session, part);
 	uint64_t ring = sliding_ring(part);
@@ -36,14 +35,13 @@ static void sliding_advance(struct nopal_session *session,
 		nopal__equations_forget(&self->equations, number - ring + 1);
 }
 
-/* Is the source one that is remembered, or comes next?  It may be the newest then,
- * and others be too old. */
-static bool sliding_is_near(struct nopal_session *session,
-			    const struct nopal_part *part, uint64_t number)
+/* Is the source one that is remembered, or comes next?  It may be the newest then, and others be
+ * too old. */
+static bool sliding_is_near(struct nopal_session *session, const struct nopal_part *part,
+			    uint64_t number)
 {
 	struct sliding_window_fec *self = nopal_state(session, part);
-	uint64_t apart = number > self->latest ? number - self->latest
-					       : self->latest - number;
+	uint64_t apart = number > self->latest ? number - self->latest : self->latest - number;
 
 	self->strays = apart < SLIDING_FAR ? 0 : self->strays + 1;
 	if (self->strays && self->strays < SLIDING_STRAYS)
@@ -57,12 +55,11 @@ static bool sliding_is_near(struct nopal_session *session,
 
 /* -------------------------------------------------------------------- what is known */
 
-static struct nopal_segment *
-sliding_unpack(struct nopal_session *session, const struct nopal_part *part,
-	       uint64_t number, const uint8_t *symbol, uint32_t length)
+static struct nopal_segment *sliding_unpack(struct nopal_session *session,
+					    const struct nopal_part *part, uint64_t number,
+					    const uint8_t *symbol, uint32_t length)
 {
-	struct nopal_segment *segment =
-		nopal__symbol_unpack(session, symbol, length);
+	struct nopal_segment *segment = nopal__symbol_unpack(session, symbol, length);
 
 	if (!segment || nopal_get(segment, part, SLIDING_SOURCE) == number)
 		return segment;
@@ -70,10 +67,9 @@ sliding_unpack(struct nopal_session *session, const struct nopal_part *part,
 	return NULL;
 }
 
-/* What is rebuilt arrives like others, and may settle more: the outermost goes on
- * until nothing is left. */
-static void sliding_solve(struct nopal_session *session,
-			  const struct nopal_part *part)
+/* What is rebuilt arrives like others, and may settle more: the outermost goes on until nothing is
+ * left. */
+static void sliding_solve(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct sliding_window_fec *self = nopal_state(session, part);
 	uint64_t number;
@@ -83,10 +79,9 @@ static void sliding_solve(struct nopal_session *session,
 		return;
 	self->solving = true;
 	while (self->equations.count &&
-	       (length = nopal__equations_solve(&self->equations, &number,
-						self->solved)) != 0) {
-		struct nopal_segment *segment = sliding_unpack(
-			session, part, number, self->solved, length);
+	       (length = nopal__equations_solve(&self->equations, &number, self->solved)) != 0) {
+		struct nopal_segment *segment =
+			sliding_unpack(session, part, number, self->solved, length);
 
 		if (!segment)
 			continue;
@@ -108,13 +103,11 @@ enum nopal_verdict nopal__sliding_on_data(struct nopal_session *session,
 	if (!number || nopal__sliding_has(&self->there, number) ||
 	    !sliding_is_near(session, part, number))
 		return NOPAL_CONTINUE;
-	symbol = nopal__sliding_place(session, &self->there, ring, self->room,
-				      number);
+	symbol = nopal__sliding_place(session, &self->there, ring, self->room, number);
 	if (!symbol)
 		return NOPAL_CONTINUE;
 	self->there.number[number % ring] = 0;
-	used = nopal__symbol_pack(session, part, segment, SLIDING_ACK_FLOOR,
-				  symbol, self->room);
+	used = nopal__symbol_pack(session, part, segment, SLIDING_ACK_FLOOR, symbol, self->room);
 	if (!used)
 		return NOPAL_CONTINUE;
 	self->there.number[number % ring] = number;
@@ -132,13 +125,10 @@ struct sliding_repair {
 	const uint8_t *symbol;
 };
 
-static bool sliding_read(const struct nopal_part *part,
-			 const struct nopal_segment *segment,
-			 const struct sliding_window_fec *self,
-			 struct sliding_repair *repair)
+static bool sliding_read(const struct nopal_part *part, const struct nopal_segment *segment,
+			 const struct sliding_window_fec *self, struct sliding_repair *repair)
 {
-	const struct sliding_window_fec_parameters *set =
-		nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 
 	repair->number = (uint32_t)nopal_read(&reader, SLIDING_NUMBER_BYTES);
@@ -146,9 +136,8 @@ static bool sliding_read(const struct nopal_part *part,
 	repair->length = (uint32_t)nopal_read(&reader, SLIDING_SYMBOL_BYTES);
 	repair->symbol = nopal_read_bytes(&reader, repair->length);
 	repair->last = nopal_get(segment, part, SLIDING_SOURCE);
-	if (!nopal_read_complete(&reader) || !repair->count ||
-	    repair->count > set->window || repair->last < repair->count ||
-	    repair->length <= NOPAL__SYMBOL_LENGTH_BYTES ||
+	if (!nopal_read_complete(&reader) || !repair->count || repair->count > set->window ||
+	    repair->last < repair->count || repair->length <= NOPAL__SYMBOL_LENGTH_BYTES ||
 	    repair->length > self->room)
 		return false;
 	repair->first = repair->last - repair->count + 1;
@@ -164,8 +153,7 @@ static bool sliding_has_all(const struct sliding_window_fec *self,
 	return true;
 }
 
-static bool sliding_prepare(struct nopal_session *session,
-			    const struct nopal_part *part)
+static bool sliding_prepare(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct sliding_window_fec *self = nopal_state(session, part);
 	uint32_t ring = sliding_ring(part);
@@ -182,10 +170,9 @@ static bool sliding_prepare(struct nopal_session *session,
 	return true;
 }
 
-/* The repair as an equation about what is not there.  False: a source is longer
- * than a sum of it with others can be. */
-static bool sliding_equation(struct sliding_window_fec *self,
-			     const struct sliding_repair *repair)
+/* The repair as an equation about what is not there.  False: a source is longer than a sum of it
+ * with others can be. */
+static bool sliding_equation(struct sliding_window_fec *self, const struct sliding_repair *repair)
 {
 	struct nopal__equation *next = nopal__equations_next(&self->equations);
 
@@ -196,14 +183,11 @@ static bool sliding_equation(struct sliding_window_fec *self,
 		size_t place = at % self->equations.window;
 
 		if (!nopal__sliding_has(&self->there, at))
-			nopal__equation_unknown(&self->equations, next, at,
-						factor);
+			nopal__equation_unknown(&self->equations, next, at, factor);
 		else if (self->there.used[place] > repair->length)
 			return false;
 		else
-			nopal__equation_known(next, factor,
-					      self->there.bytes +
-						      place * self->room,
+			nopal__equation_known(next, factor, self->there.bytes + place * self->room,
 					      self->there.used[place]);
 	}
 	return true;
@@ -218,8 +202,7 @@ enum nopal_verdict nopal__sliding_on_repair(struct nopal_session *session,
 	struct sliding_repair repair;
 
 	if (!sliding_read(part, segment, self, &repair) ||
-	    !sliding_is_near(session, part, repair.last) ||
-	    self->latest - repair.first >= ring ||
+	    !sliding_is_near(session, part, repair.last) || self->latest - repair.first >= ring ||
 	    sliding_has_all(self, &repair) || !sliding_prepare(session, part))
 		return NOPAL_CONTINUE;
 	if (sliding_equation(self, &repair)) {
@@ -229,8 +212,7 @@ enum nopal_verdict nopal__sliding_on_repair(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-void nopal__sliding_receiver_rest(struct nopal_session *session,
-				  const struct nopal_part *part)
+void nopal__sliding_receiver_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct sliding_window_fec *self = nopal_state(session, part);
 

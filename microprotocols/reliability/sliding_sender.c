@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sliding_sender.c -- sliding_window_fec where it sends: the last symbols that left,
- * and repairs made of them.
+ * sliding_sender.c -- sliding_window_fec where it sends: the last symbols that left, and repairs
+ * made of them.
  */
 #include "sliding.h"
 
@@ -12,15 +12,13 @@
 /* After a pause nobody remembers what was before: the peer may have rested. */
 static const int64_t SLIDING_PAUSE_NS = 200 * NOPAL_MILLISECOND;
 
-uint8_t *nopal__sliding_place(struct nopal_session *session,
-			      struct sliding_symbols *symbols, uint32_t count,
-			      uint32_t room, uint64_t number)
+uint8_t *nopal__sliding_place(struct nopal_session *session, struct sliding_symbols *symbols,
+			      uint32_t count, uint32_t room, uint64_t number)
 {
 	size_t heads = count * (sizeof(uint64_t) + sizeof(uint32_t));
 
 	if (!symbols->bytes) {
-		symbols->number =
-			nopal_alloc(session, heads + (size_t)count * room);
+		symbols->number = nopal_alloc(session, heads + (size_t)count * room);
 		if (!symbols->number)
 			return NULL;
 		symbols->used = (uint32_t *)(symbols->number + count);
@@ -30,8 +28,7 @@ uint8_t *nopal__sliding_place(struct nopal_session *session,
 	return symbols->bytes + number % count * room;
 }
 
-void nopal__sliding_forget(struct nopal_session *session,
-			   struct sliding_symbols *symbols)
+void nopal__sliding_forget(struct nopal_session *session, struct sliding_symbols *symbols)
 {
 	nopal_free(session, symbols->number);
 	*symbols = (struct sliding_symbols){ 0 };
@@ -45,8 +42,7 @@ static uint32_t sliding_length(const struct sliding_window_fec *self)
 	uint32_t length = 0;
 
 	for (uint32_t i = 0; i < self->kept; i++) {
-		uint32_t used =
-			self->sent.used[(self->newest - i) % self->sent.room];
+		uint32_t used = self->sent.used[(self->newest - i) % self->sent.room];
 
 		if (used > length)
 			length = used;
@@ -54,16 +50,14 @@ static uint32_t sliding_length(const struct sliding_window_fec *self)
 	return length;
 }
 
-static void sliding_combine(const struct sliding_window_fec *self,
-			    uint32_t number, uint8_t *symbol)
+static void sliding_combine(const struct sliding_window_fec *self, uint32_t number, uint8_t *symbol)
 {
 	for (uint32_t i = 0; i < self->kept; i++) {
 		uint64_t source = self->newest - i;
 		size_t place = source % self->sent.room;
 
 		nopal__gf256_add(symbol, self->sent.bytes + place * self->room,
-				 nopal__sliding_factor(number, source),
-				 self->sent.used[place]);
+				 nopal__sliding_factor(number, source), self->sent.used[place]);
 	}
 }
 
@@ -75,16 +69,14 @@ static struct nopal_segment *sliding_repair_new(struct nopal_session *session,
 	struct nopal_writer head;
 	struct nopal_segment *segment;
 
-	if (SLIDING_HEAD_BYTES + length >
-	    nopal_control_limit(session, part, SLIDING_REPAIR))
+	if (SLIDING_HEAD_BYTES + length > nopal_control_limit(session, part, SLIDING_REPAIR))
 		return NULL;
-	segment = nopal_control_begin(session, part, SLIDING_REPAIR,
-				      SLIDING_HEAD_BYTES + length, &head);
+	segment = nopal_control_begin(session, part, SLIDING_REPAIR, SLIDING_HEAD_BYTES + length,
+				      &head);
 	if (!segment)
 		return NULL;
 	nopal_set(segment, part, SLIDING_SOURCE, self->newest);
-	nopal_set(segment, part, SLIDING_REPAIR_GROUP,
-		  self->newest - self->kept + 1);
+	nopal_set(segment, part, SLIDING_REPAIR_GROUP, self->newest - self->kept + 1);
 	nopal_write(&head, self->number, SLIDING_NUMBER_BYTES);
 	nopal_write(&head, self->kept, 1);
 	nopal_write(&head, length, SLIDING_SYMBOL_BYTES);
@@ -95,8 +87,7 @@ static struct nopal_segment *sliding_repair_new(struct nopal_session *session,
 }
 
 /* What is let go may come back here: all is settled before. */
-void nopal__sliding_repair(struct nopal_session *session,
-			   const struct nopal_part *part,
+void nopal__sliding_repair(struct nopal_session *session, const struct nopal_part *part,
 			   void (*leave)(struct nopal_session *session,
 					 struct nopal_segment *segment))
 {
@@ -112,8 +103,7 @@ void nopal__sliding_repair(struct nopal_session *session,
 		if (!repair[count])
 			break;
 		if (asked)
-			nopal_queue_push(session, &self->unsettled,
-					 repair[count]);
+			nopal_queue_push(session, &self->unsettled, repair[count]);
 	}
 	if (asked)
 		nopal__sliding_settle(session, part);
@@ -121,20 +111,17 @@ void nopal__sliding_repair(struct nopal_session *session,
 		leave(session, repair[i]);
 }
 
-/* The first repair that may still arrive repairs nothing before its own window,
- * and the next one that is made nothing before the window as it will be. */
-void nopal__sliding_settle(struct nopal_session *session,
-			   const struct nopal_part *part)
+/* The first repair that may still arrive repairs nothing before its own window, and the next one
+ * that is made nothing before the window as it will be. */
+void nopal__sliding_settle(struct nopal_session *session, const struct nopal_part *part)
 {
-	const struct sliding_window_fec_parameters *set =
-		nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
 	struct sliding_window_fec *self = nopal_state(session, part);
 	uint64_t window = (uint64_t)set->window;
 	uint64_t open = self->newest + 1;
 	const struct nopal_segment *first;
 
-	while ((first = nopal_queue_first(session, &self->unsettled)) != NULL &&
-	       first->done)
+	while ((first = nopal_queue_first(session, &self->unsettled)) != NULL && first->done)
 		nopal_queue_pop(&self->unsettled);
 	if (first)
 		open = nopal_get(first, part, SLIDING_REPAIR_GROUP);
@@ -145,13 +132,10 @@ void nopal__sliding_settle(struct nopal_session *session,
 
 /* ----------------------------------------------------------------------- sources */
 
-/* How many repairs the next sources get: as many as the parameter allows, or as a
- * policy says. */
-static uint32_t sliding_repairs(struct nopal_session *session,
-				const struct nopal_part *part)
+/* How many repairs the next sources get: as many as the parameter allows, or as a policy says. */
+static uint32_t sliding_repairs(struct nopal_session *session, const struct nopal_part *part)
 {
-	const struct sliding_window_fec_parameters *set =
-		nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
 	int64_t wanted = nopal_shared(session, part, SLIDING_PARITY_SEGMENTS);
 
 	if (wanted <= 0)
@@ -159,21 +143,17 @@ static uint32_t sliding_repairs(struct nopal_session *session,
 	return (uint32_t)(wanted < set->repairs ? wanted : set->repairs);
 }
 
-void nopal__sliding_join(struct nopal_session *session,
-			 const struct nopal_part *part,
+void nopal__sliding_join(struct nopal_session *session, const struct nopal_part *part,
 			 struct nopal_segment *segment)
 {
-	const struct sliding_window_fec_parameters *set =
-		nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
 	struct sliding_window_fec *self = nopal_state(session, part);
 	uint32_t window = (uint32_t)set->window, used;
 	uint64_t number = self->newest + 1;
-	uint8_t *symbol = nopal__sliding_place(session, &self->sent, window,
-					       self->room, number);
+	uint8_t *symbol = nopal__sliding_place(session, &self->sent, window, self->room, number);
 
 	nopal_set(segment, part, SLIDING_SOURCE, number);
-	used = symbol ? nopal__symbol_pack(session, part, segment,
-					   SLIDING_ACK_FLOOR, symbol,
+	used = symbol ? nopal__symbol_pack(session, part, segment, SLIDING_ACK_FLOOR, symbol,
 					   self->room)
 		      : 0;
 	if (!used) { /* it goes without */
@@ -191,8 +171,7 @@ void nopal__sliding_join(struct nopal_session *session,
 		self->repairs = sliding_repairs(session, part);
 }
 
-void nopal__sliding_sender_rest(struct nopal_session *session,
-				const struct nopal_part *part)
+void nopal__sliding_sender_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct sliding_window_fec *self = nopal_state(session, part);
 

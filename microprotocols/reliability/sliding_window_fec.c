@@ -2,11 +2,10 @@
 /*
  * sliding_window_fec -- repair segments over the last segments that left.
  *
- * After every `sources` segments a repair leaves: a sum over GF(256) of the last
- * `window` segments, each times a factor that follows from its number and the
- * repair's.  The receiver takes repairs for linear equations and solves them as
- * they come; a loss is repaired as soon as as many repairs as losses have come
- * that are about it, and not only when a block is full.
+ * After every `sources` segments a repair leaves: a sum over GF(256) of the last `window` segments,
+ * each times a factor that follows from its number and the repair's.  The receiver takes repairs
+ * for linear equations and solves them as they come; a loss is repaired as soon as as many repairs
+ * as losses have come that are about it, and not only when a block is full.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.C (redundancy); RFC 8681
  *            (random linear codes over a sliding window).
@@ -49,49 +48,40 @@ static void sliding_window_fec_when_flush(struct nopal_session *session,
 	const struct sliding_window_fec *self = nopal_state(session, part);
 
 	if (self->pending)
-		nopal__sliding_repair(session, part,
-				      nopal_raise_SEGMENT_TO_NET);
+		nopal__sliding_repair(session, part, nopal_raise_SEGMENT_TO_NET);
 }
 
 static int64_t sliding_window_fec_flush_ns(struct nopal_session *session,
 					   const struct nopal_part *part)
 {
-	const struct sliding_window_fec_parameters *set =
-		nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
 	int64_t playout_ns =
-		nopal_shared(session, part, SLIDING_PLAYOUT_DELAY) /
-		SLIDING_PLAYOUT_PARTS;
+		nopal_shared(session, part, SLIDING_PLAYOUT_DELAY) / SLIDING_PLAYOUT_PARTS;
 
-	return playout_ns && playout_ns < set->flush_ns ? playout_ns
-							: set->flush_ns;
+	return playout_ns && playout_ns < set->flush_ns ? playout_ns : set->flush_ns;
 }
 
-static enum nopal_verdict
-sliding_window_fec_on_send(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict sliding_window_fec_on_send(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
-	const struct sliding_window_fec_parameters *set =
-		nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
 	const struct sliding_window_fec *self = nopal_state(session, part);
 
 	if (segment->departures != 1)
 		return NOPAL_CONTINUE;
 	nopal__sliding_join(session, part, segment);
 	if (self->pending >= set->sources)
-		nopal__sliding_repair(session, part,
-				      nopal_queue_SEGMENT_TO_NET);
+		nopal__sliding_repair(session, part, nopal_queue_SEGMENT_TO_NET);
 	else if (self->pending == 1)
 		nopal_timer_start(session, part, SLIDING_FLUSH,
-				  session->now_ns + sliding_window_fec_flush_ns(
-							    session, part));
+				  session->now_ns + sliding_window_fec_flush_ns(session, part));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-sliding_window_fec_on_settled(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_segment *segment)
+static enum nopal_verdict sliding_window_fec_on_settled(struct nopal_session *session,
+							const struct nopal_part *part,
+							struct nopal_segment *segment)
 {
 	(void)segment;
 	if (nopal_shared(session, part, SLIDING_RESENDS_WAIT))
@@ -99,21 +89,18 @@ sliding_window_fec_on_settled(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-sliding_window_fec_on_close(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_session *subject)
+static enum nopal_verdict sliding_window_fec_on_close(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_session *subject)
 {
 	(void)subject;
 	sliding_window_fec_when_flush(session, part);
 	return NOPAL_CONTINUE;
 }
 
-static int sliding_window_fec_open(struct nopal_session *session,
-				   const struct nopal_part *part)
+static int sliding_window_fec_open(struct nopal_session *session, const struct nopal_part *part)
 {
-	const struct sliding_window_fec_parameters *set =
-		nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
 	struct sliding_window_fec *self = nopal_state(session, part);
 
 	self->room = nopal__symbol_room(session);
@@ -121,36 +108,31 @@ static int sliding_window_fec_open(struct nopal_session *session,
 	return 0;
 }
 
-static void sliding_window_fec_rest(struct nopal_session *session,
-				    const struct nopal_part *part)
+static void sliding_window_fec_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	nopal__sliding_sender_rest(session, part);
 	nopal__sliding_receiver_rest(session, part);
 }
 
-static void sliding_window_fec_validate(const void *parameters,
-					struct nopal_problems *problems)
+static void sliding_window_fec_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct sliding_window_fec_parameters *set = parameters;
 
 	if (set->window < set->sources)
-		nopal_problem(problems, "window",
-			      "some segments would be in no repair",
+		nopal_problem(problems, "window", "some segments would be in no repair",
 			      "make window at least sources");
 }
 
-#define SLIDING_PARAMETER(field)                                               \
-	offsetof(struct sliding_window_fec_parameters, field)
+#define SLIDING_PARAMETER(field) offsetof(struct sliding_window_fec_parameters, field)
 
 static const struct nopal_parameter sliding_window_fec_table[] = {
-	{ "sources", NOPAL_COUNT, SLIDING_PARAMETER(sources), "4", "1", "128",
-	  NULL, false, "segments between repairs" },
-	{ "repairs", NOPAL_COUNT, SLIDING_PARAMETER(repairs), "1", "1", "16",
-	  NULL, false, "repairs that are made at a time, at most" },
-	{ "window", NOPAL_COUNT, SLIDING_PARAMETER(window), "20", "1", "128",
-	  NULL, true, "segments that a repair is about" },
-	{ "flush", NOPAL_TIME, SLIDING_PARAMETER(flush_ns), "20ms", "1ms",
-	  "100ms", NULL, false,
+	{ "sources", NOPAL_COUNT, SLIDING_PARAMETER(sources), "4", "1", "128", NULL, false,
+	  "segments between repairs" },
+	{ "repairs", NOPAL_COUNT, SLIDING_PARAMETER(repairs), "1", "1", "16", NULL, false,
+	  "repairs that are made at a time, at most" },
+	{ "window", NOPAL_COUNT, SLIDING_PARAMETER(window), "20", "1", "128", NULL, true,
+	  "segments that a repair is about" },
+	{ "flush", NOPAL_TIME, SLIDING_PARAMETER(flush_ns), "20ms", "1ms", "100ms", NULL, false,
 	  "age at which fewer than `sources` get repairs" },
 	{ 0 },
 };
@@ -162,22 +144,18 @@ static const struct nopal_attribute sliding_window_fec_attributes[] = {
 			     .kinds = NOPAL_CARRIED,
 			     .serial = true,
 			     .doc = "counts segments that repairs are about" },
-	[SLIDING_ACK_FLOOR] = { .name = "ack_floor",
-				.access = NOPAL_READ_OPTIONAL },
+	[SLIDING_ACK_FLOOR] = { .name = "ack_floor", .access = NOPAL_READ_OPTIONAL },
 	[SLIDING_REPAIR_GROUP] = { .name = "repair_group",
 				   .access = NOPAL_WRITE,
-				   .doc = "of what it is repaired with; 0: "
-					  "nothing" },
+				   .doc = "of what it is repaired with; 0: nothing" },
 	{ 0 },
 };
 
 static const struct nopal_shared sliding_window_fec_shared[] = {
-	[SLIDING_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0,
-				    "bounds flush" },
-	[SLIDING_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1,
-				     "sources between repairs" },
-	[SLIDING_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL,
-				      255, "repairs from now on" },
+	[SLIDING_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0, "bounds flush" },
+	[SLIDING_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1, "sources between repairs" },
+	[SLIDING_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, 255,
+				      "repairs from now on" },
 	[SLIDING_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
 				   "1: what may be repaired is not resent" },
 	[SLIDING_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,
@@ -185,18 +163,16 @@ static const struct nopal_shared sliding_window_fec_shared[] = {
 	{ 0 },
 };
 
-/* Repairs leave before the connection says that there is no more, and nothing is
- * coded twice that arrives twice. */
+/* Repairs leave before the connection says that there is no more, and nothing is coded twice that
+ * arrives twice. */
 static const struct nopal_binding sliding_window_fec_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, sliding_window_fec_on_send),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_data,
-		 .after = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_data, .after = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_repair,
 		 .kinds = NOPAL_OWN_KIND + SLIDING_REPAIR),
 	NOPAL_ON(SEGMENT_DONE, sliding_window_fec_on_settled,
 		 .kinds = NOPAL_OWN_KIND + SLIDING_REPAIR),
-	NOPAL_ON(CLOSE_SESSION, sliding_window_fec_on_close,
-		 .before = "connection"),
+	NOPAL_ON(CLOSE_SESSION, sliding_window_fec_on_close, .before = "connection"),
 	{ 0 },
 };
 
@@ -205,21 +181,17 @@ const struct nopal_microprotocol nopal_sliding_window_fec = {
 	.name = "sliding_window_fec",
 	.family = "reliability",
 	.summary = "repair segments over the last segments that left",
-	.provides =
-		(const struct nopal_role[]){ { "redundancy", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "redundancy", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "segment_numbers",
-			  "a rebuilt segment and its late original must be "
-			  "known as one" },
+			{ "segment_numbers", "a rebuilt segment and its late original must be "
+					     "known as one" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
-		  .bound = "flush",
+		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED, .bound = "flush",
 		  .because = "repair segments repair losses of a window" },
-		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
-		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
-		  .because = "a rebuilt segment comes after later ones" }),
+		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, .unless = NOPAL_DELIVERY,
+		  .unless_has = NOPAL_ALL, .because = "a rebuilt segment comes after later ones" }),
 	.parameters_size = sizeof(struct sliding_window_fec_parameters),
 	.parameters = sliding_window_fec_table,
 	.validate = sliding_window_fec_validate,
@@ -229,17 +201,13 @@ const struct nopal_microprotocol nopal_sliding_window_fec = {
 		(const struct nopal_kind[]){
 			[SLIDING_REPAIR] = { "repair", NOPAL_KIND_CARRIED,
 					     "a sum of the last data segments",
-					     SLIDING_HEAD_BYTES +
-						     NOPAL__SYMBOL_LENGTH_BYTES },
+					     SLIDING_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[SLIDING_FLUSH] = { "flush",
-					    sliding_window_fec_when_flush },
-			{ 0 } },
+			[SLIDING_FLUSH] = { "flush", sliding_window_fec_when_flush }, { 0 } },
 	.bindings = sliding_window_fec_bindings,
-	.raises = (const char *const[]){ "SEGMENT_TO_NET", "SEGMENT_FROM_NET",
-					 NULL },
+	.raises = (const char *const[]){ "SEGMENT_TO_NET", "SEGMENT_FROM_NET", NULL },
 	.state_size = sizeof(struct sliding_window_fec),
 	.open = sliding_window_fec_open,
 	.rest = sliding_window_fec_rest,

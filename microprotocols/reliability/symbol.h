@@ -17,25 +17,21 @@ static inline uint32_t nopal__symbol_room(const struct nopal_session *session)
 	return nopal_pack_limit(session) + NOPAL__SYMBOL_LENGTH_BYTES;
 }
 
-/* Returns the bytes that it takes, without zeros, or 0 where `room` is short.  The
- * acknowledgement `floor` (an attribute of the part) that rides on a departure is
- * not part of the segment: another departure has another, and the symbol must be
- * the same. */
+/* Returns the bytes that it takes, without zeros, or 0 where `room` is short.  The acknowledgement
+ * `floor` (an attribute of the part) that rides on a departure is not part of the segment: another
+ * departure has another, and the symbol must be the same. */
 static inline uint32_t nopal__symbol_pack(struct nopal_session *session,
 					  const struct nopal_part *part,
-					  struct nopal_segment *segment,
-					  unsigned floor, uint8_t *symbol,
-					  uint32_t room)
+					  struct nopal_segment *segment, unsigned floor,
+					  uint8_t *symbol, uint32_t room)
 {
-	struct nopal_writer head =
-		nopal_writer_over(symbol, NOPAL__SYMBOL_LENGTH_BYTES);
+	struct nopal_writer head = nopal_writer_over(symbol, NOPAL__SYMBOL_LENGTH_BYTES);
 	uint64_t rides = nopal_get(segment, part, floor);
 	uint32_t length;
 
 	if (nopal_has(part, floor))
 		nopal_set(segment, part, floor, 0);
-	length = nopal_segment_pack(session, segment,
-				    symbol + NOPAL__SYMBOL_LENGTH_BYTES,
+	length = nopal_segment_pack(session, segment, symbol + NOPAL__SYMBOL_LENGTH_BYTES,
 				    room - NOPAL__SYMBOL_LENGTH_BYTES);
 	if (nopal_has(part, floor))
 		nopal_set(segment, part, floor, rides);
@@ -43,15 +39,12 @@ static inline uint32_t nopal__symbol_pack(struct nopal_session *session,
 	return length ? length + NOPAL__SYMBOL_LENGTH_BYTES : 0;
 }
 
-/* What was rebuilt is believed when it is whole, with nothing but zeros behind it;
- * else NULL. */
-static inline struct nopal_segment *
-nopal__symbol_unpack(struct nopal_session *session, const uint8_t *symbol,
-		     uint32_t length)
+/* What was rebuilt is believed when it is whole, with nothing but zeros behind it; else NULL. */
+static inline struct nopal_segment *nopal__symbol_unpack(struct nopal_session *session,
+							 const uint8_t *symbol, uint32_t length)
 {
 	struct nopal_reader reader = nopal_reader_over(symbol, length);
-	uint32_t bytes =
-		(uint32_t)nopal_read(&reader, NOPAL__SYMBOL_LENGTH_BYTES);
+	uint32_t bytes = (uint32_t)nopal_read(&reader, NOPAL__SYMBOL_LENGTH_BYTES);
 	const uint8_t *packed = nopal_read_bytes(&reader, bytes);
 
 	if (!bytes || reader.bad)

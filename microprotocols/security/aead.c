@@ -27,8 +27,8 @@
  *            forgeries (default 68719476736): datagrams that do not open, until
  *            the session ends.
  *
- * What is in clear is the first byte and the receiver's session id.  They and the
- * first four bytes of the trailer are authenticated, all else is encrypted.
+ * What is in clear is the first byte and the receiver's session id.  They and the first four bytes
+ * of the trailer are authenticated, all else is encrypted.
  *
  *   phase 0     the listener's answer, which the opener must read to have keys at
  *               all: nothing in it is secret, and it has a MAC (of a key from
@@ -38,10 +38,9 @@
  *               the first datagram of the next that opens.  The one before is kept
  *               for three seconds, for what was overtaken.
  *
- * A counter of 64 bits runs through all phases; 28 of it travel.  Which ones were
- * seen is noted once a datagram has opened: each opens once.  A session that rests
- * notes only the last: a datagram that was overtaken before, and comes then, is refused
- * like one that is repeated.
+ * A counter of 64 bits runs through all phases; 28 of it travel.  Which ones were seen is noted
+ * once a datagram has opened: each opens once.  A session that rests notes only the last: a
+ * datagram that was overtaken before, and comes then, is refused like one that is repeated.
  */
 #include <string.h>
 
@@ -52,65 +51,57 @@ enum { AEAD_ID_BYTES = 4 };
 
 /* ------------------------------------------------------------------ agreeing */
 
-static void aead_write_offer(struct nopal_session *session,
-			     const struct nopal_part *part, uint8_t *bytes)
+static void aead_write_offer(struct nopal_session *session, const struct nopal_part *part,
+			     uint8_t *bytes)
 {
 	const struct aead *self = nopal_state(session, part);
 
 	memcpy(bytes, self->secrets->public, NOPAL__AEAD_PUBLIC_BYTES);
 }
 
-static bool aead_read_offer(struct nopal_session *session,
-			    const struct nopal_part *part, const uint8_t *bytes)
+static bool aead_read_offer(struct nopal_session *session, const struct nopal_part *part,
+			    const uint8_t *bytes)
 {
 	const struct aead *self = nopal_state(session, part);
 
 	if (self->agreed)
-		return nopal__aead_same(self->secrets->peer, bytes,
-					NOPAL__AEAD_PUBLIC_BYTES);
+		return nopal__aead_same(self->secrets->peer, bytes, NOPAL__AEAD_PUBLIC_BYTES);
 	memcpy(self->secrets->peer, bytes, NOPAL__AEAD_PUBLIC_BYTES);
 	return true;
 }
 
-static void aead_opener_id(const struct nopal_session *session,
-			   uint8_t *ret_bytes)
+static void aead_opener_id(const struct nopal_session *session, uint8_t *ret_bytes)
 {
-	struct nopal_writer writer =
-		nopal_writer_over(ret_bytes, AEAD_ID_BYTES);
+	struct nopal_writer writer = nopal_writer_over(ret_bytes, AEAD_ID_BYTES);
 
 	nopal_write(&writer,
-		    nopal_session_is_opener(session)
-			    ? nopal_session_local_id(session)
-			    : nopal_session_peer_id(session),
+		    nopal_session_is_opener(session) ? nopal_session_local_id(session)
+						     : nopal_session_peer_id(session),
 		    AEAD_ID_BYTES);
 }
 
-static struct nopal__aead_bytes
-aead_composition(const struct nopal_session *session)
+static struct nopal__aead_bytes aead_composition(const struct nopal_session *session)
 {
 	const char *text = nopal_session_composition(session);
 
 	return (struct nopal__aead_bytes){ text, strlen(text) };
 }
 
-static bool aead_answer_key(const struct nopal_session *session,
-			    struct aead_secrets *secrets)
+static bool aead_answer_key(const struct nopal_session *session, struct aead_secrets *secrets)
 {
 	uint8_t id[AEAD_ID_BYTES];
 
 	aead_opener_id(session, id);
-	return nopal__aead_answer_key(
-		secrets->early, aead_composition(session),
-		(struct nopal__aead_bytes){ id, sizeof(id) },
-		nopal_session_is_opener(session) ? secrets->public
-						 : secrets->peer,
-		secrets->answer);
+	return nopal__aead_answer_key(secrets->early, aead_composition(session),
+				      (struct nopal__aead_bytes){ id, sizeof(id) },
+				      nopal_session_is_opener(session) ? secrets->public
+								       : secrets->peer,
+				      secrets->answer);
 }
 
 /* All that both have said, and what both run. */
 static bool aead_transcript(const struct nopal_session *session,
-			    const struct nopal_opening *opening,
-			    uint8_t *ret_hash)
+			    const struct nopal_opening *opening, uint8_t *ret_hash)
 {
 	static const char label[] = "nopal aead transcript";
 	uint8_t id[AEAD_ID_BYTES];
@@ -123,31 +114,26 @@ static bool aead_transcript(const struct nopal_session *session,
 	};
 
 	aead_opener_id(session, id);
-	return nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces),
-				ret_hash);
+	return nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces), ret_hash);
 }
 
-static bool aead_secrets_of(struct nopal_session *session,
-			    struct aead_secrets *secrets,
+static bool aead_secrets_of(struct nopal_session *session, struct aead_secrets *secrets,
 			    const struct nopal_opening *opening)
 {
 	bool opener = nopal_session_is_opener(session);
 	uint8_t *ours = secrets->write.secret, *theirs = secrets->read->secret;
 	uint8_t exchanged[NOPAL__AEAD_PUBLIC_BYTES];
 	uint8_t transcript[NOPAL__AEAD_HASH_BYTES];
-	bool good =
-		aead_transcript(session, opening, transcript) &&
-		nopal__aead_exchange(secrets->own, secrets->peer, exchanged) &&
-		nopal__aead_agree(secrets->early, exchanged, transcript,
-				  opener ? ours : theirs,
-				  opener ? theirs : ours);
+	bool good = aead_transcript(session, opening, transcript) &&
+		    nopal__aead_exchange(secrets->own, secrets->peer, exchanged) &&
+		    nopal__aead_agree(secrets->early, exchanged, transcript, opener ? ours : theirs,
+				      opener ? theirs : ours);
 
 	nopal__aead_forget(exchanged, sizeof(exchanged));
 	return good;
 }
 
-static bool aead_agreed(struct nopal_session *session,
-			const struct nopal_part *part,
+static bool aead_agreed(struct nopal_session *session, const struct nopal_part *part,
 			const struct nopal_opening *opening)
 {
 	struct aead *self = nopal_state(session, part);
@@ -159,15 +145,14 @@ static bool aead_agreed(struct nopal_session *session,
 	nopal__aead_forget(secrets->own, sizeof(secrets->own));
 	nopal__aead_forget(secrets->early, sizeof(secrets->early));
 	self->agreed = true;
-	self->confirmed = true; /* the peer can read this phase and the next */
+	self->confirmed = true;		    /* the peer can read this phase and the next */
 	nopal__aead_make_ready(part, self); /* else when it is needed */
 	return true;
 }
 
 /* ----------------------------------------------------------------------- life */
 
-static int aead_open(struct nopal_session *session,
-		     const struct nopal_part *part)
+static int aead_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct aead *self = nopal_state(session, part);
 	struct aead_secrets *secrets = nopal_alloc(session, sizeof(*secrets));
@@ -182,14 +167,12 @@ static int aead_open(struct nopal_session *session,
 	if (nopal_numbers_init(&self->seen, 0, AEAD_WINDOW) < 0 ||
 	    !nopal__aead_public(secrets->own, secrets->public) ||
 	    !nopal__aead_early(psk, secrets->early) ||
-	    (nopal_session_is_opener(session) &&
-	     !aead_answer_key(session, secrets)))
+	    (nopal_session_is_opener(session) && !aead_answer_key(session, secrets)))
 		return -1;
 	return 0;
 }
 
-static void aead_rest(struct nopal_session *session,
-		      const struct nopal_part *part)
+static void aead_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct aead *self = nopal_state(session, part);
 
@@ -198,8 +181,7 @@ static void aead_rest(struct nopal_session *session,
 	nopal_numbers_rest(session, &self->seen);
 }
 
-static void aead_end(struct nopal_session *session,
-		     const struct nopal_part *part)
+static void aead_end(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct aead *self = nopal_state(session, part);
 
@@ -208,13 +190,11 @@ static void aead_end(struct nopal_session *session,
 	self->agreed = false;
 }
 
-static void aead_validate(const void *parameters,
-			  struct nopal_problems *problems)
+static void aead_validate(const void *parameters, struct nopal_problems *problems)
 {
 	(void)parameters;
 	if (!nopal__aead_found())
-		nopal_problem(problems, "cipher",
-			      "this build has no cryptography",
+		nopal_problem(problems, "cipher", "this build has no cryptography",
 			      "install libcrypto (Debian: libssl-dev) and "
 			      "build again, or leave aead out");
 }
@@ -229,8 +209,7 @@ static const struct nopal_parameter aead_table[] = {
 			  .doc = "what datagrams are sealed with" },
 	[AEAD_PSK_FILE] = { .name = "psk_file",
 			    .unit = NOPAL_FILE,
-			    .offset =
-				    offsetof(struct aead_parameters, psk_file),
+			    .offset = offsetof(struct aead_parameters, psk_file),
 			    .initial = "",
 			    .doc = "holds a key that both sides had before" },
 	[AEAD_UPDATE] = { .name = "update",
@@ -240,13 +219,11 @@ static const struct nopal_parameter aead_table[] = {
 			  .most = "8388607",
 			  .doc = "datagrams until the key changes" },
 	[AEAD_FORGERIES] = { .name = "forgeries",
-			     .offset = offsetof(struct aead_parameters,
-						forgeries),
+			     .offset = offsetof(struct aead_parameters, forgeries),
 			     .initial = "68719476736",
 			     .least = "1",
 			     .most = "68719476736",
-			     .doc = "datagrams that do not open, until the "
-				    "session ends" },
+			     .doc = "datagrams that do not open, until the session ends" },
 	{ 0 },
 };
 
@@ -254,8 +231,7 @@ const struct nopal_microprotocol nopal_aead = {
 	.abi = NOPAL_ABI,
 	.name = "aead",
 	.family = "security",
-	.summary =
-		"nobody else reads, changes, repeats or turns back a datagram",
+	.summary = "nobody else reads, changes, repeats or turns back a datagram",
 	.provides = (const struct nopal_role[]){ { "integrity", true },
 						 { "confidentiality", true },
 						 { 0 } },
@@ -263,15 +239,13 @@ const struct nopal_microprotocol nopal_aead = {
 		(const struct nopal_relation[]){
 			{ "network", "it seals datagrams, which leave from the "
 				     "lowest layer" },
-			{ "connection", "keys are agreed on while "
-					"a session opens" },
+			{ "connection", "keys are agreed on while a session opens" },
 			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
-		  .because = "every datagram is encrypted and authenticated" },
-		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES,
-		  NOPAL_KNOWN_PEER, .when = "psk_file",
-		  .because = "the peer has the key of the file" }),
+	.promises = NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
+				     .because = "every datagram is encrypted and authenticated" },
+				   { NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES,
+				     NOPAL_KNOWN_PEER, .when = "psk_file",
+				     .because = "the peer has the key of the file" }),
 	.parameters_size = sizeof(struct aead_parameters),
 	.parameters = aead_table,
 	.validate = aead_validate,

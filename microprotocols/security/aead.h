@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aead.h -- what the files of aead share: its state, its secrets, and how a trailer
- * is made.
+ * aead.h -- what the files of aead share: its state, its secrets, and how a trailer is made.
  *
  *   aead.c            the manual page, the agreement, life and end
  *   aead_datagram.c   seals and opens datagrams, and goes from phase to phase
@@ -28,8 +27,7 @@ enum {
 	AEAD_PHASES = 3, /* that take turns */
 	AEAD_ANSWER_PHASE = 0,
 	AEAD_COUNTER_BITS = 28,
-	AEAD_WINDOW =
-		8192, /* counters that may be overtaken, as in WireGuard */
+	AEAD_WINDOW = 8192, /* counters that may be overtaken, as in WireGuard */
 	/* AES-GCM: datagrams that one key may seal (RFC 9001, section 6.6) */
 	AEAD_SEALED_MOST = 1 << 23,
 };
@@ -44,7 +42,7 @@ struct aead_secrets {
 	struct nopal__aead_phase write;
 	struct nopal__aead_phase read[AEAD_PHASES]; /* by number modulo */
 	int64_t forged;				    /* did not open */
-	bool ready; /* what the secrets make is made */
+	bool ready;				    /* what the secrets make is made */
 };
 
 struct aead {
@@ -64,11 +62,9 @@ bool nopal__aead_make_ready(const struct nopal_part *part, struct aead *self);
 /* Gives them back; the present secrets are enough to go on with. */
 void nopal__aead_end_keys(struct aead *self);
 /* struct nopal_seal */
-void nopal__aead_close_datagram(struct nopal_session *session,
-				const struct nopal_part *part, uint8_t *bytes,
-				size_t length);
-bool nopal__aead_open_datagram(struct nopal_session *session,
-			       const struct nopal_part *part, uint8_t *bytes,
-			       size_t length);
+void nopal__aead_close_datagram(struct nopal_session *session, const struct nopal_part *part,
+				uint8_t *bytes, size_t length);
+bool nopal__aead_open_datagram(struct nopal_session *session, const struct nopal_part *part,
+			       uint8_t *bytes, size_t length);
 
 #endif

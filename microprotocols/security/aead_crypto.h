@@ -6,8 +6,8 @@
  *   exchange      X25519 (RFC 7748)
  *   extract...    HKDF with SHA-256 (RFC 5869), HMAC (RFC 2104)
  *
- * aead_openssl.c asks libcrypto; where that was not there, aead_none.c says so, and
- * no config with aead loads.  What returns bool is false where it failed.
+ * aead_openssl.c asks libcrypto; where that was not there, aead_none.c says so, and no config with
+ * aead loads.  What returns bool is false where it failed.
  */
 #ifndef NOPAL_AEAD_CRYPTO_H
 #define NOPAL_AEAD_CRYPTO_H
@@ -37,29 +37,25 @@ size_t nopal__aead_key_bytes(int cipher);
 /* A key made ready, for one direction; NULL: it cannot be. */
 void *nopal__aead_key_new(int cipher, const uint8_t *key, bool seals);
 void nopal__aead_key_free(void *key);
-/* In place.  `clear` is authenticated and not changed.  Where open fails, the bytes
- * are worth nothing. */
-bool nopal__aead_seal(void *key, const uint8_t *nonce,
-		      struct nopal__aead_bytes clear, uint8_t *bytes,
-		      size_t length, uint8_t *tag);
-bool nopal__aead_open(void *key, const uint8_t *nonce,
-		      struct nopal__aead_bytes clear, uint8_t *bytes,
-		      size_t length, const uint8_t *tag);
+/* In place.  `clear` is authenticated and not changed.  Where open fails, the bytes are worth
+ * nothing. */
+bool nopal__aead_seal(void *key, const uint8_t *nonce, struct nopal__aead_bytes clear,
+		      uint8_t *bytes, size_t length, uint8_t *tag);
+bool nopal__aead_open(void *key, const uint8_t *nonce, struct nopal__aead_bytes clear,
+		      uint8_t *bytes, size_t length, const uint8_t *tag);
 
 /* Of the private key `own` and the base point, or the peer's public key. */
 bool nopal__aead_public(const uint8_t *own, uint8_t *ret_public);
-bool nopal__aead_exchange(const uint8_t *own, const uint8_t *peer,
-			  uint8_t *ret_shared);
+bool nopal__aead_exchange(const uint8_t *own, const uint8_t *peer, uint8_t *ret_shared);
 
 /* SHA-256 of pieces, each behind its length (8 bytes, big endian). */
-bool nopal__aead_hash(const struct nopal__aead_bytes *pieces, size_t count,
-		      uint8_t *ret_hash);
-bool nopal__aead_mac(struct nopal__aead_bytes key,
-		     struct nopal__aead_bytes bytes, uint8_t *ret_mac);
-bool nopal__aead_extract(struct nopal__aead_bytes salt,
-			 struct nopal__aead_bytes secret, uint8_t *ret_key);
-bool nopal__aead_expand(const uint8_t *key, struct nopal__aead_bytes info,
-			uint8_t *ret_bytes, size_t length);
+bool nopal__aead_hash(const struct nopal__aead_bytes *pieces, size_t count, uint8_t *ret_hash);
+bool nopal__aead_mac(struct nopal__aead_bytes key, struct nopal__aead_bytes bytes,
+		     uint8_t *ret_mac);
+bool nopal__aead_extract(struct nopal__aead_bytes salt, struct nopal__aead_bytes secret,
+			 uint8_t *ret_key);
+bool nopal__aead_expand(const uint8_t *key, struct nopal__aead_bytes info, uint8_t *ret_bytes,
+			size_t length);
 
 /* In a time that tells nothing of where they differ. */
 bool nopal__aead_same(const void *a, const void *b, size_t length);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aead_datagram.c -- seals and opens the datagrams of aead, and goes from phase to
- * phase.  An arriving one: too old or seen? no key? does it open? and only then is
- * anything noted.
+ * aead_datagram.c -- seals and opens the datagrams of aead, and goes from phase to phase.  An
+ * arriving one: too old or seen? no key? does it open? and only then is anything noted.
  */
 #include <string.h>
 
 #include "aead.h"
 
-static const int64_t AEAD_OLD_NS =
-	3 * NOPAL_SECOND; /* for what was overtaken */
+static const int64_t AEAD_OLD_NS = 3 * NOPAL_SECOND; /* for what was overtaken */
 
 static uint32_t aead_turn(uint32_t phase)
 {
@@ -36,11 +34,9 @@ bool nopal__aead_make_ready(const struct nopal_part *part, struct aead *self)
 	struct aead_secrets *secrets = self->secrets;
 
 	secrets->ready = self->agreed &&
-			 nopal__aead_phase_begin(&secrets->write,
-						 (int)set->cipher, true) &&
-			 nopal__aead_phase_begin(
-				 &secrets->read[self->reads % AEAD_PHASES],
-				 (int)set->cipher, false) &&
+			 nopal__aead_phase_begin(&secrets->write, (int)set->cipher, true) &&
+			 nopal__aead_phase_begin(&secrets->read[self->reads % AEAD_PHASES],
+						 (int)set->cipher, false) &&
 			 aead_prepare(part, self);
 	return secrets->ready;
 }
@@ -60,8 +56,8 @@ void nopal__aead_end_keys(struct aead *self)
 }
 
 /* The peer writes in its next phase. */
-static void aead_follow(struct nopal_session *session,
-			const struct nopal_part *part, struct aead *self)
+static void aead_follow(struct nopal_session *session, const struct nopal_part *part,
+			struct aead *self)
 {
 	self->reads++;
 	self->old_until_ns = session->now_ns + AEAD_OLD_NS;
@@ -69,8 +65,8 @@ static void aead_follow(struct nopal_session *session,
 }
 
 /* Goes on to our next phase where it is time, and the peer can follow. */
-static void aead_update(struct nopal_session *session,
-			const struct nopal_part *part, struct aead *self)
+static void aead_update(struct nopal_session *session, const struct nopal_part *part,
+			struct aead *self)
 {
 	const struct aead_parameters *set = nopal_parameters(part);
 	struct nopal__aead_phase *write = &self->secrets->write, next;
@@ -94,8 +90,7 @@ static void aead_update(struct nopal_session *session,
 
 /* ------------------------------------------------------------------- sealing */
 
-static void aead_nonce(const struct nopal__aead_phase *phase, uint64_t counter,
-		       uint8_t *ret_nonce)
+static void aead_nonce(const struct nopal__aead_phase *phase, uint64_t counter, uint8_t *ret_nonce)
 {
 	memcpy(ret_nonce, phase->nonce, NOPAL__AEAD_NONCE_BYTES);
 	for (int i = NOPAL__AEAD_NONCE_BYTES - 1; counter; i--, counter >>= 8)
@@ -109,8 +104,7 @@ static void aead_clear(const uint8_t *bytes, size_t length, uint8_t *ret_clear)
 	memcpy(ret_clear + NOPAL_CLEAR_BYTES, bytes + length, AEAD_WORD_BYTES);
 }
 
-static bool aead_seal(struct nopal_session *session,
-		      const struct nopal_part *part, uint8_t *bytes,
+static bool aead_seal(struct nopal_session *session, const struct nopal_part *part, uint8_t *bytes,
 		      size_t length)
 {
 	struct aead *self = nopal_state(session, part);
@@ -132,26 +126,21 @@ static bool aead_seal(struct nopal_session *session,
 	self->since++;
 	self->written++; /* used, whatever comes of it */
 	return nopal__aead_seal(
-		write->key, nonce,
-		(struct nopal__aead_bytes){ clear, sizeof(clear) },
-		bytes + NOPAL_CLEAR_BYTES, length - NOPAL_CLEAR_BYTES,
-		trailer + AEAD_WORD_BYTES);
+		write->key, nonce, (struct nopal__aead_bytes){ clear, sizeof(clear) },
+		bytes + NOPAL_CLEAR_BYTES, length - NOPAL_CLEAR_BYTES, trailer + AEAD_WORD_BYTES);
 }
 
 /* Over head, body and word, which is 0. */
-static bool aead_answer_mac(const struct aead *self, const uint8_t *bytes,
-			    size_t length, uint8_t *ret_mac)
+static bool aead_answer_mac(const struct aead *self, const uint8_t *bytes, size_t length,
+			    uint8_t *ret_mac)
 {
-	const struct nopal__aead_bytes key = { self->secrets->answer,
-					       NOPAL__AEAD_HASH_BYTES };
-	const struct nopal__aead_bytes all = { bytes,
-					       length + AEAD_WORD_BYTES };
+	const struct nopal__aead_bytes key = { self->secrets->answer, NOPAL__AEAD_HASH_BYTES };
+	const struct nopal__aead_bytes all = { bytes, length + AEAD_WORD_BYTES };
 
 	return nopal__aead_mac(key, all, ret_mac);
 }
 
-static bool aead_seal_answer(const struct aead *self, uint8_t *bytes,
-			     size_t length)
+static bool aead_seal_answer(const struct aead *self, uint8_t *bytes, size_t length)
 {
 	uint8_t *trailer = bytes + length;
 	uint8_t mac[NOPAL__AEAD_HASH_BYTES];
@@ -164,13 +153,11 @@ static bool aead_seal_answer(const struct aead *self, uint8_t *bytes,
 }
 
 /* What cannot be sealed leaves empty. */
-void nopal__aead_close_datagram(struct nopal_session *session,
-				const struct nopal_part *part, uint8_t *bytes,
-				size_t length)
+void nopal__aead_close_datagram(struct nopal_session *session, const struct nopal_part *part,
+				uint8_t *bytes, size_t length)
 {
 	struct aead *self = nopal_state(session, part);
-	bool answer = bytes[0] == self->answer_byte &&
-		      !nopal_session_is_opener(session);
+	bool answer = bytes[0] == self->answer_byte && !nopal_session_is_opener(session);
 	bool sealed = answer ? aead_seal_answer(self, bytes, length)
 			     : aead_seal(session, part, bytes, length);
 
@@ -190,14 +177,12 @@ static uint64_t aead_expand(const struct aead *self, uint64_t word)
 	uint64_t end = self->seen.end;
 	uint64_t counter = end + ((word - end) & (span - 1));
 
-	return counter - end > span / 2 && counter >= span ? counter - span
-							   : counter;
+	return counter - end > span / 2 && counter >= span ? counter - span : counter;
 }
 
 /* The phase whose turn it is; NULL: there is none. */
-static struct nopal__aead_phase *
-aead_phase_of(const struct nopal_session *session, const struct aead *self,
-	      uint32_t turn)
+static struct nopal__aead_phase *aead_phase_of(const struct nopal_session *session,
+					       const struct aead *self, uint32_t turn)
 {
 	struct nopal__aead_phase *read = self->secrets->read;
 
@@ -209,21 +194,18 @@ aead_phase_of(const struct nopal_session *session, const struct aead *self,
 	return &read[(self->reads - 1) % AEAD_PHASES];
 }
 
-static bool aead_forged(struct nopal_session *session,
-			const struct nopal_part *part)
+static bool aead_forged(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct aead_parameters *set = nopal_parameters(part);
 	const struct aead *self = nopal_state(session, part);
 
 	if (++self->secrets->forged == set->forgeries)
-		nopal_session_break(session, NOPAL_ABORTED,
-				    "too many datagrams were forged");
+		nopal_session_break(session, NOPAL_ABORTED, "too many datagrams were forged");
 	return false;
 }
 
 /* It is the peer's: the first time that anything changes.  False: it is here. */
-static bool aead_accept(struct nopal_session *session,
-			const struct nopal_part *part, uint32_t word,
+static bool aead_accept(struct nopal_session *session, const struct nopal_part *part, uint32_t word,
 			uint64_t counter)
 {
 	struct aead *self = nopal_state(session, part);
@@ -233,17 +215,15 @@ static bool aead_accept(struct nopal_session *session,
 		self->confirmed |= heard == aead_turn(self->writes);
 	if (counter - self->seen.floor >= AEAD_WINDOW)
 		nopal_numbers_skip(&self->seen, counter - AEAD_WINDOW + 1);
-	if (nopal_numbers_mark(session, &self->seen, counter) !=
-	    NOPAL_NUMBER_NEW)
+	if (nopal_numbers_mark(session, &self->seen, counter) != NOPAL_NUMBER_NEW)
 		return false;
 	if (word >> AEAD_PHASE_SHIFT == aead_turn(self->reads + 1))
 		aead_follow(session, part, self);
 	return true;
 }
 
-static bool aead_open_sealed(struct nopal_session *session,
-			     const struct nopal_part *part, uint8_t *bytes,
-			     size_t length, uint32_t word)
+static bool aead_open_sealed(struct nopal_session *session, const struct nopal_part *part,
+			     uint8_t *bytes, size_t length, uint32_t word)
 {
 	struct aead *self = nopal_state(session, part);
 	uint64_t counter = aead_expand(self, word);
@@ -258,18 +238,15 @@ static bool aead_open_sealed(struct nopal_session *session,
 		return false;
 	aead_clear(bytes, length, clear);
 	aead_nonce(read, counter, nonce);
-	if (!nopal__aead_open(
-		    read->key, nonce,
-		    (struct nopal__aead_bytes){ clear, sizeof(clear) },
-		    bytes + NOPAL_CLEAR_BYTES, length - NOPAL_CLEAR_BYTES,
-		    bytes + length + AEAD_WORD_BYTES))
+	if (!nopal__aead_open(read->key, nonce, (struct nopal__aead_bytes){ clear, sizeof(clear) },
+			      bytes + NOPAL_CLEAR_BYTES, length - NOPAL_CLEAR_BYTES,
+			      bytes + length + AEAD_WORD_BYTES))
 		return aead_forged(session, part);
 	return aead_accept(session, part, word, counter);
 }
 
 /* Comes again until the opener has confirmed it. */
-static bool aead_open_answer(struct nopal_session *session,
-			     const struct nopal_part *part,
+static bool aead_open_answer(struct nopal_session *session, const struct nopal_part *part,
 			     const uint8_t *bytes, size_t length)
 {
 	const struct aead *self = nopal_state(session, part);
@@ -278,17 +255,14 @@ static bool aead_open_answer(struct nopal_session *session,
 	if (!nopal_session_is_opener(session) || bytes[0] != self->answer_byte)
 		return false;
 	return (aead_answer_mac(self, bytes, length, mac) &&
-		nopal__aead_same(mac, bytes + length + AEAD_WORD_BYTES,
-				 NOPAL__AEAD_TAG_BYTES)) ||
+		nopal__aead_same(mac, bytes + length + AEAD_WORD_BYTES, NOPAL__AEAD_TAG_BYTES)) ||
 	       aead_forged(session, part);
 }
 
-bool nopal__aead_open_datagram(struct nopal_session *session,
-			       const struct nopal_part *part, uint8_t *bytes,
-			       size_t length)
+bool nopal__aead_open_datagram(struct nopal_session *session, const struct nopal_part *part,
+			       uint8_t *bytes, size_t length)
 {
-	struct nopal_reader reader =
-		nopal_reader_over(bytes + length, AEAD_WORD_BYTES);
+	struct nopal_reader reader = nopal_reader_over(bytes + length, AEAD_WORD_BYTES);
 	uint32_t word = (uint32_t)nopal_read(&reader, AEAD_WORD_BYTES);
 
 	if (word == AEAD_ANSWER_PHASE)

@@ -19,13 +19,11 @@ bool nopal__aead_found(void)
 	return true;
 }
 
-/* libcrypto makes its context once; where there was no memory for it, it never has
- * one, and what looks for algorithms there dies of that.  Asked where a session, or a
- * listener, begins. */
+/* libcrypto makes its context once; where there was no memory for it, it never has one, and what
+ * looks for algorithms there dies of that.  Asked where a session, or a listener, begins. */
 static bool aead_is_there(void)
 {
-	return OPENSSL_init_crypto(0, NULL) == 1 &&
-	       OSSL_LIB_CTX_get0_global_default() != NULL;
+	return OPENSSL_init_crypto(0, NULL) == 1 && OSSL_LIB_CTX_get0_global_default() != NULL;
 }
 
 size_t nopal__aead_key_bytes(int cipher)
@@ -39,12 +37,10 @@ size_t nopal__aead_key_bytes(int cipher)
 void *nopal__aead_key_new(int cipher, const uint8_t *key, bool seals)
 {
 	EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-	const EVP_CIPHER *which = cipher == NOPAL__AEAD_AES_128_GCM
-					  ? EVP_aes_128_gcm()
-					  : EVP_chacha20_poly1305();
+	const EVP_CIPHER *which =
+		cipher == NOPAL__AEAD_AES_128_GCM ? EVP_aes_128_gcm() : EVP_chacha20_poly1305();
 
-	if (context &&
-	    EVP_CipherInit_ex(context, which, NULL, key, NULL, seals) == 1)
+	if (context && EVP_CipherInit_ex(context, which, NULL, key, NULL, seals) == 1)
 		return context;
 	EVP_CIPHER_CTX_free(context);
 	return NULL;
@@ -56,40 +52,33 @@ void nopal__aead_key_free(void *key)
 }
 
 /* All but the tag. */
-static bool aead_pass(EVP_CIPHER_CTX *context, const uint8_t *nonce,
-		      struct nopal__aead_bytes clear, uint8_t *bytes,
-		      size_t length)
+static bool aead_pass(EVP_CIPHER_CTX *context, const uint8_t *nonce, struct nopal__aead_bytes clear,
+		      uint8_t *bytes, size_t length)
 {
 	int done = 0;
 
-	return length <= INT_MAX &&
-	       EVP_CipherInit_ex(context, NULL, NULL, NULL, nonce, -1) == 1 &&
-	       EVP_CipherUpdate(context, NULL, &done, clear.at,
-				(int)clear.length) == 1 &&
+	return length <= INT_MAX && EVP_CipherInit_ex(context, NULL, NULL, NULL, nonce, -1) == 1 &&
+	       EVP_CipherUpdate(context, NULL, &done, clear.at, (int)clear.length) == 1 &&
 	       EVP_CipherUpdate(context, bytes, &done, bytes, (int)length) == 1;
 }
 
-bool nopal__aead_seal(void *key, const uint8_t *nonce,
-		      struct nopal__aead_bytes clear, uint8_t *bytes,
-		      size_t length, uint8_t *tag)
+bool nopal__aead_seal(void *key, const uint8_t *nonce, struct nopal__aead_bytes clear,
+		      uint8_t *bytes, size_t length, uint8_t *tag)
 {
 	int done = 0;
 
 	return aead_pass(key, nonce, clear, bytes, length) &&
 	       EVP_CipherFinal_ex(key, bytes + length, &done) == 1 &&
-	       EVP_CIPHER_CTX_ctrl(key, EVP_CTRL_AEAD_GET_TAG,
-				   NOPAL__AEAD_TAG_BYTES, tag) == 1;
+	       EVP_CIPHER_CTX_ctrl(key, EVP_CTRL_AEAD_GET_TAG, NOPAL__AEAD_TAG_BYTES, tag) == 1;
 }
 
-bool nopal__aead_open(void *key, const uint8_t *nonce,
-		      struct nopal__aead_bytes clear, uint8_t *bytes,
-		      size_t length, const uint8_t *tag)
+bool nopal__aead_open(void *key, const uint8_t *nonce, struct nopal__aead_bytes clear,
+		      uint8_t *bytes, size_t length, const uint8_t *tag)
 {
 	int done = 0;
 
 	return aead_pass(key, nonce, clear, bytes, length) &&
-	       EVP_CIPHER_CTX_ctrl(key, EVP_CTRL_AEAD_SET_TAG,
-				   NOPAL__AEAD_TAG_BYTES,
+	       EVP_CIPHER_CTX_ctrl(key, EVP_CTRL_AEAD_SET_TAG, NOPAL__AEAD_TAG_BYTES,
 				   (void *)(uintptr_t)tag) == 1 &&
 	       EVP_CipherFinal_ex(key, bytes + length, &done) == 1;
 }
@@ -100,25 +89,20 @@ bool nopal__aead_public(const uint8_t *own, uint8_t *ret_public)
 {
 	size_t length = NOPAL__AEAD_PUBLIC_BYTES;
 	EVP_PKEY *key = aead_is_there()
-				? EVP_PKEY_new_raw_private_key(
-					  EVP_PKEY_X25519, NULL, own, length)
+				? EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, own, length)
 				: NULL;
-	bool good = key &&
-		    EVP_PKEY_get_raw_public_key(key, ret_public, &length) == 1;
+	bool good = key && EVP_PKEY_get_raw_public_key(key, ret_public, &length) == 1;
 
 	EVP_PKEY_free(key);
 	return good;
 }
 
 /* A public key of small order gives zeros, which derivation refuses. */
-bool nopal__aead_exchange(const uint8_t *own, const uint8_t *peer,
-			  uint8_t *ret_shared)
+bool nopal__aead_exchange(const uint8_t *own, const uint8_t *peer, uint8_t *ret_shared)
 {
 	size_t length = NOPAL__AEAD_PUBLIC_BYTES;
-	EVP_PKEY *ours = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL,
-						      own, length);
-	EVP_PKEY *theirs = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, NULL,
-						       peer, length);
+	EVP_PKEY *ours = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, own, length);
+	EVP_PKEY *theirs = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, NULL, peer, length);
 	EVP_PKEY_CTX *context = ours ? EVP_PKEY_CTX_new(ours, NULL) : NULL;
 	bool good = context && theirs && EVP_PKEY_derive_init(context) == 1 &&
 		    EVP_PKEY_derive_set_peer(context, theirs) == 1 &&
@@ -133,8 +117,7 @@ bool nopal__aead_exchange(const uint8_t *own, const uint8_t *peer,
 
 /* ------------------------------------------------------------ key schedule */
 
-static bool aead_hash_piece(EVP_MD_CTX *context,
-			    const struct nopal__aead_bytes *piece)
+static bool aead_hash_piece(EVP_MD_CTX *context, const struct nopal__aead_bytes *piece)
 {
 	uint8_t length[AEAD_LENGTH_BYTES];
 
@@ -145,12 +128,10 @@ static bool aead_hash_piece(EVP_MD_CTX *context,
 	       EVP_DigestUpdate(context, piece->at, piece->length) == 1;
 }
 
-bool nopal__aead_hash(const struct nopal__aead_bytes *pieces, size_t count,
-		      uint8_t *ret_hash)
+bool nopal__aead_hash(const struct nopal__aead_bytes *pieces, size_t count, uint8_t *ret_hash)
 {
 	EVP_MD_CTX *context = aead_is_there() ? EVP_MD_CTX_new() : NULL;
-	bool good =
-		context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
+	bool good = context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
 
 	for (size_t i = 0; good && i < count; i++)
 		good = aead_hash_piece(context, &pieces[i]);
@@ -159,58 +140,49 @@ bool nopal__aead_hash(const struct nopal__aead_bytes *pieces, size_t count,
 	return good;
 }
 
-bool nopal__aead_mac(struct nopal__aead_bytes key,
-		     struct nopal__aead_bytes bytes, uint8_t *ret_mac)
+bool nopal__aead_mac(struct nopal__aead_bytes key, struct nopal__aead_bytes bytes, uint8_t *ret_mac)
 {
-	return aead_is_there() &&
-	       HMAC(EVP_sha256(), key.at, (int)key.length, bytes.at,
-		    bytes.length, ret_mac, NULL) != NULL;
+	return aead_is_there() && HMAC(EVP_sha256(), key.at, (int)key.length, bytes.at,
+				       bytes.length, ret_mac, NULL) != NULL;
 }
 
 /* `second` is the salt of an extraction, or what an expansion is for. */
-static bool aead_hkdf(int mode, struct nopal__aead_bytes key,
-		      const char *second_name, struct nopal__aead_bytes second,
-		      uint8_t *ret_bytes, size_t length)
+static bool aead_hkdf(int mode, struct nopal__aead_bytes key, const char *second_name,
+		      struct nopal__aead_bytes second, uint8_t *ret_bytes, size_t length)
 {
 	char digest[] = "SHA256";
 	OSSL_PARAM parameters[] = {
 		OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
-		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest,
-						 0),
-		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY,
-						  (void *)(uintptr_t)key.at,
+		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)(uintptr_t)key.at,
 						  key.length),
-		OSSL_PARAM_construct_octet_string(second_name,
-						  (void *)(uintptr_t)second.at,
+		OSSL_PARAM_construct_octet_string(second_name, (void *)(uintptr_t)second.at,
 						  second.length),
 		OSSL_PARAM_construct_end(),
 	};
-	EVP_KDF *hkdf =
-		aead_is_there() ? EVP_KDF_fetch(NULL, "HKDF", NULL) : NULL;
+	EVP_KDF *hkdf = aead_is_there() ? EVP_KDF_fetch(NULL, "HKDF", NULL) : NULL;
 	EVP_KDF_CTX *context = hkdf ? EVP_KDF_CTX_new(hkdf) : NULL;
-	bool good = context &&
-		    EVP_KDF_derive(context, ret_bytes, length, parameters) == 1;
+	bool good = context && EVP_KDF_derive(context, ret_bytes, length, parameters) == 1;
 
 	EVP_KDF_CTX_free(context);
 	EVP_KDF_free(hkdf);
 	return good;
 }
 
-bool nopal__aead_extract(struct nopal__aead_bytes salt,
-			 struct nopal__aead_bytes secret, uint8_t *ret_key)
+bool nopal__aead_extract(struct nopal__aead_bytes salt, struct nopal__aead_bytes secret,
+			 uint8_t *ret_key)
 {
-	return aead_hkdf(EVP_KDF_HKDF_MODE_EXTRACT_ONLY, secret,
-			 OSSL_KDF_PARAM_SALT, salt, ret_key,
+	return aead_hkdf(EVP_KDF_HKDF_MODE_EXTRACT_ONLY, secret, OSSL_KDF_PARAM_SALT, salt, ret_key,
 			 NOPAL__AEAD_HASH_BYTES);
 }
 
-bool nopal__aead_expand(const uint8_t *key, struct nopal__aead_bytes info,
-			uint8_t *ret_bytes, size_t length)
+bool nopal__aead_expand(const uint8_t *key, struct nopal__aead_bytes info, uint8_t *ret_bytes,
+			size_t length)
 {
 	const struct nopal__aead_bytes whole = { key, NOPAL__AEAD_HASH_BYTES };
 
-	return aead_hkdf(EVP_KDF_HKDF_MODE_EXPAND_ONLY, whole,
-			 OSSL_KDF_PARAM_INFO, info, ret_bytes, length);
+	return aead_hkdf(EVP_KDF_HKDF_MODE_EXPAND_ONLY, whole, OSSL_KDF_PARAM_INFO, info, ret_bytes,
+			 length);
 }
 
 /* ----------------------------------------------------------------- secrets */

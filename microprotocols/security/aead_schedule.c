@@ -9,8 +9,8 @@
 enum { AEAD_LABEL_ROOM = 16 };
 
 /* Of `key`, for what the label says and, where it is not NULL, for this hash. */
-static bool aead_derive(const uint8_t *key, const char *label,
-			const uint8_t *hash, uint8_t *ret_bytes, size_t length)
+static bool aead_derive(const uint8_t *key, const char *label, const uint8_t *hash,
+			uint8_t *ret_bytes, size_t length)
 {
 	uint8_t info[AEAD_LABEL_ROOM + NOPAL__AEAD_HASH_BYTES] = { 0 };
 	struct nopal__aead_bytes all = { info, AEAD_LABEL_ROOM };
@@ -23,16 +23,13 @@ static bool aead_derive(const uint8_t *key, const char *label,
 	return nopal__aead_expand(key, all, ret_bytes, length);
 }
 
-bool nopal__aead_phase_begin(struct nopal__aead_phase *phase, int cipher,
-			     bool seals)
+bool nopal__aead_phase_begin(struct nopal__aead_phase *phase, int cipher, bool seals)
 {
 	uint8_t key[NOPAL__AEAD_KEY_MOST_BYTES];
 
 	nopal__aead_phase_end(phase);
-	if (aead_derive(phase->secret, "key", NULL, key,
-			nopal__aead_key_bytes(cipher)) &&
-	    aead_derive(phase->secret, "nonce", NULL, phase->nonce,
-			sizeof(phase->nonce)))
+	if (aead_derive(phase->secret, "key", NULL, key, nopal__aead_key_bytes(cipher)) &&
+	    aead_derive(phase->secret, "nonce", NULL, phase->nonce, sizeof(phase->nonce)))
 		phase->key = nopal__aead_key_new(cipher, key, seals);
 	nopal__aead_forget(key, sizeof(key));
 	return phase->key != NULL;
@@ -69,10 +66,9 @@ bool nopal__aead_early(struct nopal__aead_bytes shared, uint8_t *ret_early)
 	return nopal__aead_extract(salt, shared, ret_early);
 }
 
-bool nopal__aead_answer_key(const uint8_t *early,
-			    struct nopal__aead_bytes composition,
-			    struct nopal__aead_bytes opener_id,
-			    const uint8_t *opener_public, uint8_t *ret_key)
+bool nopal__aead_answer_key(const uint8_t *early, struct nopal__aead_bytes composition,
+			    struct nopal__aead_bytes opener_id, const uint8_t *opener_public,
+			    uint8_t *ret_key)
 {
 	const struct nopal__aead_bytes pieces[] = {
 		composition,
@@ -81,25 +77,20 @@ bool nopal__aead_answer_key(const uint8_t *early,
 	};
 	uint8_t hash[NOPAL__AEAD_HASH_BYTES];
 
-	return nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces),
-				hash) &&
-	       aead_derive(early, "answer", hash, ret_key,
-			   NOPAL__AEAD_HASH_BYTES);
+	return nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces), hash) &&
+	       aead_derive(early, "answer", hash, ret_key, NOPAL__AEAD_HASH_BYTES);
 }
 
-bool nopal__aead_agree(const uint8_t *early, const uint8_t *exchanged,
-		       const uint8_t *transcript, uint8_t *ret_opener,
-		       uint8_t *ret_listener)
+bool nopal__aead_agree(const uint8_t *early, const uint8_t *exchanged, const uint8_t *transcript,
+		       uint8_t *ret_opener, uint8_t *ret_listener)
 {
 	const struct nopal__aead_bytes salt = { early, NOPAL__AEAD_HASH_BYTES };
-	const struct nopal__aead_bytes secret = { exchanged,
-						  NOPAL__AEAD_PUBLIC_BYTES };
+	const struct nopal__aead_bytes secret = { exchanged, NOPAL__AEAD_PUBLIC_BYTES };
 	uint8_t master[NOPAL__AEAD_HASH_BYTES];
-	bool good = nopal__aead_extract(salt, secret, master) &&
-		    aead_derive(master, "opener", transcript, ret_opener,
-				NOPAL__AEAD_HASH_BYTES) &&
-		    aead_derive(master, "listener", transcript, ret_listener,
-				NOPAL__AEAD_HASH_BYTES);
+	bool good =
+		nopal__aead_extract(salt, secret, master) &&
+		aead_derive(master, "opener", transcript, ret_opener, NOPAL__AEAD_HASH_BYTES) &&
+		aead_derive(master, "listener", transcript, ret_listener, NOPAL__AEAD_HASH_BYTES);
 
 	nopal__aead_forget(master, sizeof(master));
 	return good;

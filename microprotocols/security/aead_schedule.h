@@ -26,8 +26,7 @@ struct nopal__aead_phase {
 };
 
 /* Makes the phase ready of its secret, again where it was. */
-bool nopal__aead_phase_begin(struct nopal__aead_phase *phase, int cipher,
-			     bool seals);
+bool nopal__aead_phase_begin(struct nopal__aead_phase *phase, int cipher, bool seals);
 /* Gives back what the secret can make again. */
 void nopal__aead_phase_end(struct nopal__aead_phase *phase);
 void nopal__aead_phase_forget(struct nopal__aead_phase *phase);
@@ -38,13 +37,11 @@ bool nopal__aead_phase_next(const struct nopal__aead_phase *phase,
 /* `shared`: of length 0 where there is none. */
 bool nopal__aead_early(struct nopal__aead_bytes shared, uint8_t *ret_early);
 /* Of the answer to one request, which nobody else made. */
-bool nopal__aead_answer_key(const uint8_t *early,
-			    struct nopal__aead_bytes composition,
-			    struct nopal__aead_bytes opener_id,
-			    const uint8_t *opener_public, uint8_t *ret_key);
+bool nopal__aead_answer_key(const uint8_t *early, struct nopal__aead_bytes composition,
+			    struct nopal__aead_bytes opener_id, const uint8_t *opener_public,
+			    uint8_t *ret_key);
 /* The secrets of the first phases; `exchanged` is of X25519. */
-bool nopal__aead_agree(const uint8_t *early, const uint8_t *exchanged,
-		       const uint8_t *transcript, uint8_t *ret_opener,
-		       uint8_t *ret_listener);
+bool nopal__aead_agree(const uint8_t *early, const uint8_t *exchanged, const uint8_t *transcript,
+		       uint8_t *ret_opener, uint8_t *ret_listener);
 
 #endif

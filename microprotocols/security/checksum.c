@@ -26,8 +26,8 @@
  *                                                           words in another order,
  *                                                           zeros that become ones
  *
- * (3 bits: of datagrams up to 2^31 bits.)  The sum is that of IP, UDP and TCP: for
- * comparisons, and for machines where a CRC is dear.
+ * (3 bits: of datagrams up to 2^31 bits.)  The sum is that of IP, UDP and TCP: for comparisons, and
+ * for machines where a CRC is dear.
  */
 #include "microprotocol.h"
 
@@ -41,8 +41,7 @@ struct checksum_parameters {
 	int64_t algorithm;
 };
 
-static uint32_t checksum_of(const struct nopal_part *part, const uint8_t *bytes,
-			    size_t length)
+static uint32_t checksum_of(const struct nopal_part *part, const uint8_t *bytes, size_t length)
 {
 	const struct checksum_parameters *set = nopal_parameters(part);
 
@@ -51,27 +50,22 @@ static uint32_t checksum_of(const struct nopal_part *part, const uint8_t *bytes,
 	return nopal__crc32c(bytes, length);
 }
 
-static void checksum_close(struct nopal_session *session,
-			   const struct nopal_part *part, uint8_t *bytes,
-			   size_t length)
+static void checksum_close(struct nopal_session *session, const struct nopal_part *part,
+			   uint8_t *bytes, size_t length)
 {
-	struct nopal_writer trailer =
-		nopal_writer_over(bytes + length, CHECKSUM_BYTES);
+	struct nopal_writer trailer = nopal_writer_over(bytes + length, CHECKSUM_BYTES);
 
 	(void)session;
 	nopal_write(&trailer, checksum_of(part, bytes, length), CHECKSUM_BYTES);
 }
 
-static bool checksum_open(struct nopal_session *session,
-			  const struct nopal_part *part, uint8_t *bytes,
-			  size_t length)
+static bool checksum_open(struct nopal_session *session, const struct nopal_part *part,
+			  uint8_t *bytes, size_t length)
 {
-	struct nopal_reader trailer =
-		nopal_reader_over(bytes + length, CHECKSUM_BYTES);
+	struct nopal_reader trailer = nopal_reader_over(bytes + length, CHECKSUM_BYTES);
 
 	(void)session;
-	return nopal_read(&trailer, CHECKSUM_BYTES) ==
-	       checksum_of(part, bytes, length);
+	return nopal_read(&trailer, CHECKSUM_BYTES) == checksum_of(part, bytes, length);
 }
 
 static const struct nopal_parameter checksum_table[] = {
@@ -96,15 +90,12 @@ const struct nopal_microprotocol nopal_checksum = {
 			{ 0 },
 		},
 	.standard = "integrity",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "it seals datagrams, which leave from the "
-				     "lowest layer" },
-			{ 0 } },
-	.promises =
-		NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
-				 NOPAL_ACCIDENTS,
-				 .because = "every datagram has a checksum" }),
+	.needs = (const struct nopal_relation[]){ { "network",
+						    "it seals datagrams, which leave from the "
+						    "lowest layer" },
+						  { 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
+				     NOPAL_ACCIDENTS, .because = "every datagram has a checksum" }),
 	.parameters_size = sizeof(struct checksum_parameters),
 	.parameters = checksum_table,
 	.seal = &(const struct nopal_seal){ .overhead = CHECKSUM_BYTES,

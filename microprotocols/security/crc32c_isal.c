@@ -10,8 +10,7 @@
 uint32_t nopal__crc32c(const uint8_t *bytes, size_t length)
 {
 	/* ISA-L reads only; its prototype is older than const. */
-	uint32_t crc = ~crc32_iscsi((unsigned char *)(uintptr_t)bytes,
-				    (int)length, UINT32_MAX);
+	uint32_t crc = ~crc32_iscsi((unsigned char *)(uintptr_t)bytes, (int)length, UINT32_MAX);
 
 	nopal__isal_done();
 	return crc;

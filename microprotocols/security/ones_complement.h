@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ones_complement.h -- the Internet's checksum (RFC 1071): the complement of the
- * one's complement sum of 16-bit words.  An odd byte at the end is a high one.
+ * ones_complement.h -- the Internet's checksum (RFC 1071): the complement of the one's complement
+ * sum of 16-bit words.  An odd byte at the end is a high one.
  *
- * Words of four bytes are added in 64 bits, and folded at the end: a carry out of
- * 16 bits counts as one, however wide the words were (section 2).
+ * Words of four bytes are added in 64 bits, and folded at the end: a carry out of 16 bits counts as
+ * one, however wide the words were (section 2).
  */
 #ifndef NOPAL_ONES_COMPLEMENT_H
 #define NOPAL_ONES_COMPLEMENT_H
@@ -12,8 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint16_t nopal__ones_complement(const uint8_t *bytes,
-					      size_t length)
+static inline uint16_t nopal__ones_complement(const uint8_t *bytes, size_t length)
 {
 	uint64_t sum = 0;
 

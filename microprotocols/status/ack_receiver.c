@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ack_receiver.c -- positive_ack where it receives data: the account of what
- * arrived, and when to tell.
+ * ack_receiver.c -- positive_ack where it receives data: the account of what arrived, and when to
+ * tell.
  *
- * At the end of a turn an ack leaves at once where there is a hole, where one
- * was filled, for a duplicate, and for the `every`-th arrival; else it waits
- * `delay` for company, or for data to ride on.  Where `every` is 0 it always
- * waits.
+ * At the end of a turn an ack leaves at once where there is a hole, where one was filled, for a
+ * duplicate, and for the `every`-th arrival; else it waits `delay` for company, or for data to ride
+ * on.  Where `every` is 0 it always waits.
  */
 #include "positive_ack.h"
 
-static void ack_receiver_acked(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void ack_receiver_acked(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct positive_ack *self = nopal_state(session, part);
 
@@ -26,17 +24,15 @@ static uint64_t ack_receiver_floor(const struct positive_ack *self)
 	return self->seen.window ? self->seen.floor : self->first;
 }
 
-/* A resend carries the floor of the first departure: redundancy codes over it.
- * Where the floor is all there is to say, no ack of its own is owed. */
-void nopal__ack_receiver_ride(struct nopal_session *session,
-			      const struct nopal_part *part,
+/* A resend carries the floor of the first departure: redundancy codes over it. Where the floor is
+ * all there is to say, no ack of its own is owed. */
+void nopal__ack_receiver_ride(struct nopal_session *session, const struct nopal_part *part,
 			      struct nopal_segment *segment)
 {
 	struct positive_ack *self = nopal_state(session, part);
 
 	nopal_set(segment, part, POSITIVE_ACK_FLOOR, ack_receiver_floor(self));
-	if (self->unacked && !self->other &&
-	    self->seen.end == self->seen.floor &&
+	if (self->unacked && !self->other && self->seen.end == self->seen.floor &&
 	    positive_ack_reach(session, part) <= 1)
 		ack_receiver_acked(session, part);
 }
@@ -48,8 +44,8 @@ static void ack_receiver_note(struct positive_ack *self, uint64_t number)
 		self->untold = number;
 }
 
-/* Before the duplicate filter: the peer sends again what it thinks was not
- * received, so a duplicate is acknowledged once more. */
+/* Before the duplicate filter: the peer sends again what it thinks was not received, so a duplicate
+ * is acknowledged once more. */
 enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_session *session,
 						  const struct nopal_part *part,
 						  struct nopal_segment *segment)
@@ -68,22 +64,18 @@ enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	}
 	if (self->seen.window &&
-	    nopal_numbers_test(&self->seen,
-			       nopal_get(segment, part, POSITIVE_ACK_NUMBER)) ==
+	    nopal_numbers_test(&self->seen, nopal_get(segment, part, POSITIVE_ACK_NUMBER)) ==
 		    NOPAL_NUMBER_SEEN) {
 		self->at_once = true;
-		ack_receiver_note(
-			self, nopal_get(segment, part, POSITIVE_ACK_NUMBER));
+		ack_receiver_note(self, nopal_get(segment, part, POSITIVE_ACK_NUMBER));
 	}
 	if (set->piggyback)
-		nopal__ack_sender_take_floor(
-			session, part,
-			nopal_get(segment, part, POSITIVE_ACK_FLOOR));
+		nopal__ack_sender_take_floor(session, part,
+					     nopal_get(segment, part, POSITIVE_ACK_FLOOR));
 	return NOPAL_CONTINUE;
 }
 
-static bool ack_receiver_prepare(struct nopal_session *session,
-				 const struct nopal_part *part)
+static bool ack_receiver_prepare(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct positive_ack *self = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, POSITIVE_ACK_WINDOW);
@@ -91,16 +83,14 @@ static bool ack_receiver_prepare(struct nopal_session *session,
 	if (self->seen.window ||
 	    nopal_numbers_init(&self->seen, self->first, (uint32_t)window) == 0)
 		return true;
-	nopal_session_break(session, NOPAL_RESOURCE,
-			    "no room to remember what arrived");
+	nopal_session_break(session, NOPAL_RESOURCE, "no room to remember what arrived");
 	return false;
 }
 
 /* Only what passed the filters is ever acknowledged. */
-enum nopal_verdict
-nopal__ack_receiver_on_verified(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_segment *segment)
+enum nopal_verdict nopal__ack_receiver_on_verified(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	struct positive_ack *self = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, POSITIVE_ACK_NUMBER);
@@ -112,8 +102,7 @@ nopal__ack_receiver_on_verified(struct nopal_session *session,
 	hole = self->seen.end != self->seen.floor;
 	if (reach && number + 1 > self->seen.floor + reach)
 		nopal_numbers_skip(&self->seen, number + 1 - reach);
-	if (nopal_numbers_mark(session, &self->seen, number) ==
-	    NOPAL_NUMBER_BEYOND)
+	if (nopal_numbers_mark(session, &self->seen, number) == NOPAL_NUMBER_BEYOND)
 		return NOPAL_STOP;
 	if (hole || self->seen.end != self->seen.floor) {
 		self->at_once = true;
@@ -122,8 +111,8 @@ nopal__ack_receiver_on_verified(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Where a part begins that holds so many numbers: what came last is told again and
- * again, being the end of all, and so is what fills a hole far below it, once. */
+/* Where a part begins that holds so many numbers: what came last is told again and again, being the
+ * end of all, and so is what fills a hole far below it, once. */
 static uint64_t ack_receiver_part(struct positive_ack *self, uint64_t numbers)
 {
 	uint64_t last = self->seen.end - numbers;
@@ -138,8 +127,7 @@ static uint64_t ack_receiver_part(struct positive_ack *self, uint64_t numbers)
 }
 
 /* The rest of a report: where its bitmap begins, and whether that is all of it. */
-static void ack_receiver_above(struct nopal_session *session,
-			       const struct nopal_part *part,
+static void ack_receiver_above(struct nopal_session *session, const struct nopal_part *part,
 			       struct ack_report *report, uint32_t room)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(part);
@@ -159,12 +147,11 @@ static void ack_receiver_above(struct nopal_session *session,
 	report->from = ack_receiver_part(self, report->bytes * ACK_REPORT_BYTE);
 }
 
-static void ack_receiver_send(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void ack_receiver_send(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct positive_ack *self = nopal_state(session, part);
-	uint32_t room = nopal_control_limit(session, part, POSITIVE_ACK_ACK) -
-			ACK_REPORT_HEAD_BYTES;
+	uint32_t room =
+		nopal_control_limit(session, part, POSITIVE_ACK_ACK) - ACK_REPORT_HEAD_BYTES;
 	struct ack_report report = {
 		.largest = self->latest,
 		.floor = ack_receiver_floor(self),
@@ -178,8 +165,7 @@ static void ack_receiver_send(struct nopal_session *session,
 	if (report.part)
 		head += ACK_REPORT_NUMBER_BYTES;
 	bitmap = (uint32_t)report.bytes;
-	segment = nopal_control_begin(session, part, POSITIVE_ACK_ACK,
-				      head + bitmap, &writer);
+	segment = nopal_control_begin(session, part, POSITIVE_ACK_ACK, head + bitmap, &writer);
 	if (!segment)
 		return;
 	ack_report_write(&writer, &report);
@@ -188,8 +174,8 @@ static void ack_receiver_send(struct nopal_session *session,
 	ack_receiver_acked(session, part);
 }
 
-/* The peer waits for a floor that has passed.  Where nothing ever came, there is
- * no packet number to tell with it. */
+/* The peer waits for a floor that has passed.  Where nothing ever came, there is no packet number
+ * to tell with it. */
 enum nopal_verdict nopal__ack_receiver_on_gave_up(struct nopal_session *session,
 						  const struct nopal_part *part,
 						  struct nopal_forward *forward)
@@ -206,8 +192,7 @@ enum nopal_verdict nopal__ack_receiver_on_gave_up(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static bool ack_receiver_is_due(const struct nopal_part *part,
-				const struct positive_ack *self)
+static bool ack_receiver_is_due(const struct nopal_part *part, const struct positive_ack *self)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(part);
 
@@ -216,10 +201,9 @@ static bool ack_receiver_is_due(const struct nopal_part *part,
 	return self->at_once || self->unacked >= set->every || !set->delay_ns;
 }
 
-enum nopal_verdict
-nopal__ack_receiver_on_turn_end(struct nopal_session *session,
-				const struct nopal_part *part,
-				struct nopal_session *subject)
+enum nopal_verdict nopal__ack_receiver_on_turn_end(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_session *subject)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(part);
 	struct positive_ack *self = nopal_state(session, part);
@@ -235,8 +219,7 @@ nopal__ack_receiver_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-void nopal__ack_receiver_when_delayed(struct nopal_session *session,
-				      const struct nopal_part *part)
+void nopal__ack_receiver_when_delayed(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct positive_ack *self = nopal_state(session, part);
 

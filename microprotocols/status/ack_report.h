@@ -6,8 +6,8 @@
  *   where it is a part, the number that it begins with 4 |
  *   bitmap: bit i of byte j tells of that number, or floor + 1, and 8 j + i more
  *
- * The number at the floor has not arrived, so the bitmap begins above it; its
- * last byte is not 0.  Of a bitmap that does not fit a part is told.
+ * The number at the floor has not arrived, so the bitmap begins above it; its last byte is not 0.
+ * Of a bitmap that does not fit a part is told.
  */
 #ifndef NOPAL_ACK_REPORT_H
 #define NOPAL_ACK_REPORT_H
@@ -36,10 +36,9 @@ struct ack_report {
 	size_t bytes; /* of the bitmap */
 };
 
-/* The number at or below `latest` whose low bits came on the wire; false where
- * it would be above. */
-static inline bool ack_report_expand(uint64_t latest, uint64_t wire,
-				     uint64_t *ret_number)
+/* The number at or below `latest` whose low bits came on the wire; false where it would be
+ * above. */
+static inline bool ack_report_expand(uint64_t latest, uint64_t wire, uint64_t *ret_number)
 {
 	uint32_t behind = (uint32_t)latest - (uint32_t)wire;
 
@@ -51,28 +50,23 @@ static inline bool ack_report_expand(uint64_t latest, uint64_t wire,
 
 static inline unsigned ack_report_leading_zeros(uint8_t byte)
 {
-	return (unsigned)__builtin_clzll(byte) -
-	       (ACK_REPORT_WORD - ACK_REPORT_BYTE);
+	return (unsigned)__builtin_clzll(byte) - (ACK_REPORT_WORD - ACK_REPORT_BYTE);
 }
 
 /* The first number of the bitmap; false: it is none that can be. */
-static inline bool ack_report_read_from(struct nopal_reader *reader,
-					uint64_t end, struct ack_report *report)
+static inline bool ack_report_read_from(struct nopal_reader *reader, uint64_t end,
+					struct ack_report *report)
 {
 	report->from = report->floor + 1;
-	return !report->part ||
-	       (ack_report_expand(end,
-				  nopal_read(reader, ACK_REPORT_NUMBER_BYTES),
-				  &report->from) &&
-		report->from > report->floor);
+	return !report->part || (ack_report_expand(end, nopal_read(reader, ACK_REPORT_NUMBER_BYTES),
+						   &report->from) &&
+				 report->from > report->floor);
 }
 
-/* Reads and checks all of it.  `next_packet` and `end` are one past what we
- * have sent; `selective`: a bitmap is allowed. */
-static inline bool ack_report_read(struct nopal_reader reader,
-				   uint64_t next_packet, uint64_t end,
-				   bool selective,
-				   struct ack_report *ret_report)
+/* Reads and checks all of it.  `next_packet` and `end` are one past what we have sent; `selective`:
+ * a bitmap is allowed. */
+static inline bool ack_report_read(struct nopal_reader reader, uint64_t next_packet, uint64_t end,
+				   bool selective, struct ack_report *ret_report)
 {
 	struct ack_report *report = ret_report;
 	uint64_t largest = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
@@ -80,10 +74,8 @@ static inline bool ack_report_read(struct nopal_reader reader,
 	uint64_t delay = nopal_read(&reader, ACK_REPORT_DELAY_BYTES);
 
 	report->part = (delay & ACK_REPORT_PART) != 0;
-	report->delay_ns = (int64_t)(delay & ACK_REPORT_DELAY_MOST) *
-			   ACK_REPORT_DELAY_UNIT_NS;
-	if (!next_packet ||
-	    !ack_report_expand(next_packet - 1, largest, &report->largest) ||
+	report->delay_ns = (int64_t)(delay & ACK_REPORT_DELAY_MOST) * ACK_REPORT_DELAY_UNIT_NS;
+	if (!next_packet || !ack_report_expand(next_packet - 1, largest, &report->largest) ||
 	    !ack_report_expand(end, floor, &report->floor) ||
 	    !ack_report_read_from(&reader, end, report))
 		return false;
@@ -96,27 +88,23 @@ static inline bool ack_report_read(struct nopal_reader reader,
 		return !report->part;
 	if (!selective || !report->bitmap[report->bytes - 1])
 		return false;
-	report->highest =
-		report->from - 1 + report->bytes * ACK_REPORT_BYTE -
-		ack_report_leading_zeros(report->bitmap[report->bytes - 1]);
+	report->highest = report->from - 1 + report->bytes * ACK_REPORT_BYTE -
+			  ack_report_leading_zeros(report->bitmap[report->bytes - 1]);
 	return report->highest < end;
 }
 
 /* Eight bytes of the bitmap from byte `at` on as a word, bit 0 first. */
-static inline uint64_t ack_report_word(const struct ack_report *report,
-				       size_t at)
+static inline uint64_t ack_report_word(const struct ack_report *report, size_t at)
 {
 	uint64_t word = 0;
 
 	for (size_t i = 0; i < sizeof(word) && at + i < report->bytes; i++)
-		word |= (uint64_t)report->bitmap[at + i]
-			<< (i * ACK_REPORT_BYTE);
+		word |= (uint64_t)report->bitmap[at + i] << (i * ACK_REPORT_BYTE);
 	return word;
 }
 
 /* 64 numbers from `from` on, which lies between the floor and the end. */
-static inline uint64_t ack_report_seen(const struct nopal_numbers *seen,
-				       uint64_t from)
+static inline uint64_t ack_report_seen(const struct nopal_numbers *seen, uint64_t from)
 {
 	uint64_t mask = seen->room / ACK_REPORT_WORD - 1;
 	uint64_t at = from / ACK_REPORT_WORD;
@@ -124,8 +112,7 @@ static inline uint64_t ack_report_seen(const struct nopal_numbers *seen,
 	uint64_t word = seen->bits[at & mask] >> shift;
 
 	if (shift)
-		word |= seen->bits[(at + 1) & mask]
-			<< (ACK_REPORT_WORD - shift);
+		word |= seen->bits[(at + 1) & mask] << (ACK_REPORT_WORD - shift);
 	if (seen->end - from < ACK_REPORT_WORD)
 		word &= (UINT64_C(1) << (seen->end - from)) - 1;
 	return word;
@@ -136,21 +123,18 @@ static inline uint64_t ack_report_bitmap_bytes(const struct nopal_numbers *seen)
 {
 	if (seen->end == seen->floor)
 		return 0;
-	return (seen->end - seen->floor - 1 + ACK_REPORT_BYTE - 1) /
-	       ACK_REPORT_BYTE;
+	return (seen->end - seen->floor - 1 + ACK_REPORT_BYTE - 1) / ACK_REPORT_BYTE;
 }
 
-/* Writes at most `length` bytes of bitmap, from a number above the floor on; returns how
- * many are left without the zeros at the end, which a part may have. */
-static inline uint32_t ack_report_bitmap(const struct nopal_numbers *seen,
-					 uint64_t from, uint8_t *bytes,
-					 uint32_t length)
+/* Writes at most `length` bytes of bitmap, from a number above the floor on; returns how many are
+ * left without the zeros at the end, which a part may have. */
+static inline uint32_t ack_report_bitmap(const struct nopal_numbers *seen, uint64_t from,
+					 uint8_t *bytes, uint32_t length)
 {
 	uint64_t word = 0;
 
 	if (seen->end - from < (uint64_t)length * ACK_REPORT_BYTE)
-		length = (uint32_t)((seen->end - from + ACK_REPORT_BYTE - 1) /
-				    ACK_REPORT_BYTE);
+		length = (uint32_t)((seen->end - from + ACK_REPORT_BYTE - 1) / ACK_REPORT_BYTE);
 	for (uint32_t i = 0; i < length; i++) {
 		if (i % sizeof(word) == 0) {
 			word = ack_report_seen(seen, from);
@@ -164,8 +148,7 @@ static inline uint32_t ack_report_bitmap(const struct nopal_numbers *seen,
 	return length;
 }
 
-static inline void ack_report_write(struct nopal_writer *writer,
-				    const struct ack_report *report)
+static inline void ack_report_write(struct nopal_writer *writer, const struct ack_report *report)
 {
 	int64_t units = report->delay_ns / ACK_REPORT_DELAY_UNIT_NS;
 
@@ -173,8 +156,7 @@ static inline void ack_report_write(struct nopal_writer *writer,
 		units = ACK_REPORT_DELAY_MOST;
 	nopal_write(writer, report->largest, ACK_REPORT_NUMBER_BYTES);
 	nopal_write(writer, report->floor, ACK_REPORT_NUMBER_BYTES);
-	nopal_write(writer,
-		    (uint64_t)units | (report->part ? ACK_REPORT_PART : 0),
+	nopal_write(writer, (uint64_t)units | (report->part ? ACK_REPORT_PART : 0),
 		    ACK_REPORT_DELAY_BYTES);
 	if (report->part)
 		nopal_write(writer, report->from, ACK_REPORT_NUMBER_BYTES);

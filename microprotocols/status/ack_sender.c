@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ack_sender.c -- positive_ack where it sends data: which segments may leave,
- * what an ack says of them, and how long to wait for one.
+ * ack_sender.c -- positive_ack where it sends data: which segments may leave, what an ack says of
+ * them, and how long to wait for one.
  *
  *   first departure -> open -- reported ----------------------> SEGMENT_RECEIVED
  *                       |  ^
@@ -18,8 +18,7 @@ enum {
 
 /* ---------------------------------------------------------------- departing */
 
-static bool ack_sender_has_room(struct nopal_session *session,
-				const struct nopal_part *part,
+static bool ack_sender_has_room(struct nopal_session *session, const struct nopal_part *part,
 				const struct nopal_segment *segment)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(part);
@@ -28,8 +27,7 @@ static bool ack_sender_has_room(struct nopal_session *session,
 
 	if (window > set->window)
 		window = set->window;
-	return nopal_get(segment, part, POSITIVE_ACK_NUMBER) <
-	       self->sent.base + (uint64_t)window;
+	return nopal_get(segment, part, POSITIVE_ACK_NUMBER) < self->sent.base + (uint64_t)window;
 }
 
 enum nopal_verdict nopal__ack_sender_on_to_net(struct nopal_session *session,
@@ -39,18 +37,16 @@ enum nopal_verdict nopal__ack_sender_on_to_net(struct nopal_session *session,
 	const struct positive_ack_parameters *set = nopal_parameters(part);
 	struct positive_ack *self = nopal_state(session, part);
 
-	/* Where the peer says no more than how far all has arrived, what overtook
-	 * is not known to be there before its predecessors are: it would fill
-	 * the window that they need. */
+	/* Where the peer says no more than how far all has arrived, what overtook is not known to
+	 * be there before its predecessors are: it would fill the window that they need. */
 	if (!set->selective && nopal_shared(session, part, POSITIVE_ACK_UNMET))
 		segment->urgent = false;
 	/* An urgent one has overtaken the numbers that it would wait for here. */
-	if (segment->urgent || (!self->waiting.count &&
-				ack_sender_has_room(session, part, segment)))
+	if (segment->urgent ||
+	    (!self->waiting.count && ack_sender_has_room(session, part, segment)))
 		nopal_release(session, part, segment, NOPAL_SEND);
 	else if (nopal_queue_push(session, &self->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room for a segment that waits");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room for a segment that waits");
 	return NOPAL_CONTINUE;
 }
 
@@ -62,8 +58,7 @@ enum nopal_verdict nopal__ack_sender_on_turn_end(struct nopal_session *session,
 	struct nopal_segment *segment;
 
 	(void)subject;
-	while (self->waiting.count &&
-	       (segment = nopal_queue_first(session, &self->waiting)) &&
+	while (self->waiting.count && (segment = nopal_queue_first(session, &self->waiting)) &&
 	       ack_sender_has_room(session, part, segment)) {
 		nopal_queue_pop(&self->waiting);
 		nopal_release(session, part, segment, NOPAL_SEND);
@@ -73,8 +68,7 @@ enum nopal_verdict nopal__ack_sender_on_turn_end(struct nopal_session *session,
 
 /* ------------------------------------------------------------------ waiting */
 
-static int64_t ack_sender_wait(struct nopal_session *session,
-			       const struct nopal_part *part)
+static int64_t ack_sender_wait(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(part);
 	int64_t wait_ns = nopal_shared(session, part, POSITIVE_ACK_TIMEOUT);
@@ -84,21 +78,19 @@ static int64_t ack_sender_wait(struct nopal_session *session,
 	return wait_ns > set->timeout_min_ns ? wait_ns : set->timeout_min_ns;
 }
 
-static int64_t ack_sender_backed_off(struct nopal_session *session,
-				     const struct nopal_part *part)
+static int64_t ack_sender_backed_off(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(part);
 	const struct positive_ack *self = nopal_state(session, part);
 	int64_t wait_ns = ack_sender_wait(session, part);
 
-	for (uint32_t i = 0; i < self->backoff && wait_ns < set->timeout_max_ns;
-	     i++)
+	for (uint32_t i = 0; i < self->backoff && wait_ns < set->timeout_max_ns; i++)
 		wait_ns *= 2;
 	return wait_ns < set->timeout_max_ns ? wait_ns : set->timeout_max_ns;
 }
 
-static void ack_sender_watch(struct nopal_session *session,
-			     const struct nopal_part *part, int64_t status_ns)
+static void ack_sender_watch(struct nopal_session *session, const struct nopal_part *part,
+			     int64_t status_ns)
 {
 	struct positive_ack *self = nopal_state(session, part);
 
@@ -117,30 +109,25 @@ enum nopal_verdict nopal__ack_sender_on_send(struct nopal_session *session,
 	if (segment->kind)
 		kept = nopal_queue_push(session, &self->passing, segment);
 	else if (segment->departures == 1)
-		kept = outstanding_add(
-			session, &self->sent,
-			nopal_get(segment, part, POSITIVE_ACK_NUMBER),
-			segment->handle);
+		kept = outstanding_add(session, &self->sent,
+				       nopal_get(segment, part, POSITIVE_ACK_NUMBER),
+				       segment->handle);
 	if (kept < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
 	if (!segment->kind && segment->departures == 1 && set->piggyback)
 		nopal__ack_receiver_ride(session, part, segment);
 	if (!nopal_timer_running(session, part, POSITIVE_ACK_STATUS))
 		ack_sender_watch(session, part,
-				 session->now_ns +
-					 ack_sender_backed_off(session, part));
+				 session->now_ns + ack_sender_backed_off(session, part));
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_departure *
-ack_sender_oldest(struct nopal_session *session)
+static const struct nopal_departure *ack_sender_oldest(struct nopal_session *session)
 {
 	uint64_t end = nopal_next_packet_number(session);
 
 	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
-		const struct nopal_departure *departure =
-			nopal_departure_find(session, at);
+		const struct nopal_departure *departure = nopal_departure_find(session, at);
 
 		if (departure && departure->open)
 			return departure;
@@ -148,11 +135,10 @@ ack_sender_oldest(struct nopal_session *session)
 	return NULL;
 }
 
-/* When the oldest departure will have waited too long; NOPAL_NEVER: none is
- * open.  It is waited for while others arrive, which whoever detects losses makes
- * use of; but not for ever, for who has asked for it may have given up. */
-static int64_t ack_sender_deadline(struct nopal_session *session,
-				   const struct nopal_part *part)
+/* When the oldest departure will have waited too long; NOPAL_NEVER: none is open.  It is waited for
+ * while others arrive, which whoever detects losses makes use of; but not for ever, for who has
+ * asked for it may have given up. */
+static int64_t ack_sender_deadline(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct positive_ack *self = nopal_state(session, part);
 	const struct nopal_departure *oldest = ack_sender_oldest(session);
@@ -173,8 +159,7 @@ static void ack_sender_overdue(struct nopal_session *session, int64_t left_ns)
 	uint64_t end = nopal_next_packet_number(session);
 
 	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
-		const struct nopal_departure *departure =
-			nopal_departure_find(session, at);
+		const struct nopal_departure *departure = nopal_departure_find(session, at);
 		struct nopal_segment *segment;
 
 		if (!departure || !departure->open)
@@ -189,8 +174,7 @@ static void ack_sender_overdue(struct nopal_session *session, int64_t left_ns)
 }
 
 /* The timer is not moved with every departure; it looks when it fires. */
-void nopal__ack_sender_when_status(struct nopal_session *session,
-				   const struct nopal_part *part)
+void nopal__ack_sender_when_status(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(part);
 	struct positive_ack *self = nopal_state(session, part);
@@ -207,8 +191,7 @@ void nopal__ack_sender_when_status(struct nopal_session *session,
 		ack_sender_watch(session, part, deadline_ns);
 }
 
-static void ack_sender_release(struct nopal_session *session,
-			       const struct nopal_part *part,
+static void ack_sender_release(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_segment *segment)
 {
 	if (nopal_holds(part, segment, NOPAL_DEALLOCATE))
@@ -235,8 +218,7 @@ enum nopal_verdict nopal__ack_sender_on_abandoned(struct nopal_session *session,
 
 	if (!segment->departures &&
 	    outstanding_add(session, &self->sent, number, segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
 	if (outstanding_is_open(&self->sent, number))
 		outstanding_take(&self->sent, number);
 	ack_sender_release(session, part, segment);
@@ -266,18 +248,15 @@ enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void ack_sender_arrived(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_ack *ack, uint64_t number,
-			       enum nopal_fate fate)
+static void ack_sender_arrived(struct nopal_session *session, const struct nopal_part *part,
+			       struct nopal_ack *ack, uint64_t number, enum nopal_fate fate)
 {
 	struct positive_ack *self = nopal_state(session, part);
 	struct nopal_segment *segment;
 
 	if (!outstanding_is_open(&self->sent, number))
 		return;
-	segment = nopal_segment_find(session,
-				     outstanding_take(&self->sent, number));
+	segment = nopal_segment_find(session, outstanding_take(&self->sent, number));
 	if (!segment)
 		return;
 	if (fate != NOPAL_UNKNOWN) /* the layer below may know more */
@@ -290,10 +269,8 @@ static void ack_sender_arrived(struct nopal_session *session,
 
 /* ------------------------------------------------------ what an ack reports */
 
-static void ack_sender_below_floor(struct nopal_session *session,
-				   const struct nopal_part *part,
-				   const struct ack_report *report,
-				   struct nopal_ack *ack)
+static void ack_sender_below_floor(struct nopal_session *session, const struct nopal_part *part,
+				   const struct ack_report *report, struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(session, part);
 	uint64_t reach = positive_ack_reach(session, part);
@@ -302,22 +279,17 @@ static void ack_sender_below_floor(struct nopal_session *session,
 		uint64_t number = self->sent.base;
 		bool surely = !reach || number + reach > report->highest;
 
-		nopal_segment_prefetch(
-			session,
-			outstanding_at(&self->sent, number + ACK_AHEAD));
+		nopal_segment_prefetch(session, outstanding_at(&self->sent, number + ACK_AHEAD));
 		if (outstanding_is_open(&self->sent, number))
 			ack_sender_arrived(session, part, ack, number,
-					   surely ? NOPAL_ARRIVED
-						  : NOPAL_UNKNOWN);
+					   surely ? NOPAL_ARRIVED : NOPAL_UNKNOWN);
 		else
 			outstanding_advance(&self->sent);
 	}
 }
 
-static void ack_sender_above_floor(struct nopal_session *session,
-				   const struct nopal_part *part,
-				   const struct ack_report *report,
-				   struct nopal_ack *ack)
+static void ack_sender_above_floor(struct nopal_session *session, const struct nopal_part *part,
+				   const struct ack_report *report, struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(session, part);
 	uint64_t from = report->from;
@@ -330,26 +302,21 @@ static void ack_sender_above_floor(struct nopal_session *session,
 		if (skip >= ACK_REPORT_WORD || from + skip >= self->sent.end)
 			word = 0;
 		else
-			word &= outstanding_open(&self->sent, from + skip)
-				<< skip;
+			word &= outstanding_open(&self->sent, from + skip) << skip;
 		for (; word; word &= word - 1)
-			ack_sender_arrived(
-				session, part, ack,
-				from + (unsigned)__builtin_ctzll(word),
-				NOPAL_ARRIVED);
+			ack_sender_arrived(session, part, ack,
+					   from + (unsigned)__builtin_ctzll(word), NOPAL_ARRIVED);
 		from += ACK_REPORT_WORD;
 	}
 }
 
 /* What is not data is off the network when something later arrived. */
-static void ack_sender_pass(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void ack_sender_pass(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct positive_ack *self = nopal_state(session, part);
 	struct nopal_segment *segment;
 
-	while (self->passing.count &&
-	       (segment = nopal_queue_first(session, &self->passing)) &&
+	while (self->passing.count && (segment = nopal_queue_first(session, &self->passing)) &&
 	       segment->packet_number <= self->largest) {
 		nopal_queue_pop(&self->passing);
 		nopal_segment_settle(session, segment);
@@ -357,8 +324,7 @@ static void ack_sender_pass(struct nopal_session *session,
 	}
 }
 
-static void ack_sender_progress(struct nopal_session *session,
-				const struct nopal_part *part,
+static void ack_sender_progress(struct nopal_session *session, const struct nopal_part *part,
 				const struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(session, part);
@@ -371,10 +337,8 @@ static void ack_sender_progress(struct nopal_session *session,
 
 /* The order of raises is part of the contract of the role acknowledgement:
  * samples first, then segments, then judgement. */
-static void ack_sender_process(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       const struct ack_report *report,
-			       struct nopal_ack *ack)
+static void ack_sender_process(struct nopal_session *session, const struct nopal_part *part,
+			       const struct ack_report *report, struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(session, part);
 	int64_t deadline_ns;
@@ -396,11 +360,9 @@ static void ack_sender_process(struct nopal_session *session,
 		ack_sender_watch(session, part, deadline_ns);
 }
 
-static int64_t ack_sender_sent_ns(struct nopal_session *session,
-				  uint64_t packet_number)
+static int64_t ack_sender_sent_ns(struct nopal_session *session, uint64_t packet_number)
 {
-	const struct nopal_departure *departure =
-		nopal_departure_find(session, packet_number);
+	const struct nopal_departure *departure = nopal_departure_find(session, packet_number);
 
 	return departure ? departure->time_ns : -1;
 }
@@ -415,8 +377,8 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_session *session,
 	struct ack_report report;
 	struct nopal_ack ack = { .largest_sent_ns = -1 };
 
-	if (!ack_report_read(reader, nopal_next_packet_number(session),
-			     self->sent.end, set->selective, &report))
+	if (!ack_report_read(reader, nopal_next_packet_number(session), self->sent.end,
+			     set->selective, &report))
 		return NOPAL_STOP;
 	ack.largest = report.largest;
 	ack.largest_sent_ns = ack_sender_sent_ns(session, report.largest);
@@ -431,10 +393,8 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-/* The segment below the floor arrived last; where it left only once, so did its
- * departure. */
-static void ack_sender_infer(struct nopal_session *session,
-			     const struct nopal_part *part,
+/* The segment below the floor arrived last; where it left only once, so did its departure. */
+static void ack_sender_infer(struct nopal_session *session, const struct nopal_part *part,
 			     struct nopal_ack *ack)
 {
 	const struct positive_ack *self = nopal_state(session, part);
@@ -442,8 +402,7 @@ static void ack_sender_infer(struct nopal_session *session,
 	uint64_t number = ack->floor - 1;
 
 	if (outstanding_is_open(&self->sent, number))
-		last = nopal_segment_find(session,
-					  outstanding_at(&self->sent, number));
+		last = nopal_segment_find(session, outstanding_at(&self->sent, number));
 	if (!last || last->departures != 1 ||
 	    (self->reported && last->packet_number <= self->largest))
 		return;
@@ -452,15 +411,12 @@ static void ack_sender_infer(struct nopal_session *session,
 	ack->inferred = true;
 }
 
-void nopal__ack_sender_take_floor(struct nopal_session *session,
-				  const struct nopal_part *part, uint64_t floor)
+void nopal__ack_sender_take_floor(struct nopal_session *session, const struct nopal_part *part,
+				  uint64_t floor)
 {
 	const struct positive_ack *self = nopal_state(session, part);
-	const struct ack_report report = { .floor = floor,
-					   .highest = floor - 1 };
-	struct nopal_ack ack = { .floor = floor,
-				 .largest = self->largest,
-				 .largest_sent_ns = -1 };
+	const struct ack_report report = { .floor = floor, .highest = floor - 1 };
+	struct nopal_ack ack = { .floor = floor, .largest = self->largest, .largest_sent_ns = -1 };
 
 	if (floor <= self->sent.base || floor > self->sent.end ||
 	    positive_ack_reach(session, part) > 1)

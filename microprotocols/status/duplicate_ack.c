@@ -76,15 +76,13 @@ static uint32_t duplicate_ack_votes(const struct nopal_part *part)
 						     : DUPLICATE_ACK_NEWEST;
 }
 
-static void duplicate_ack_set_patience(struct nopal_session *session,
-				       const struct nopal_part *part)
+static void duplicate_ack_set_patience(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(part);
 	struct duplicate_ack *self = nopal_state(session, part);
 	bool timed = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED) != 0;
-	int64_t late_ns = self->late_ns > self->late_before_ns
-				  ? self->late_ns
-				  : self->late_before_ns;
+	int64_t late_ns =
+		self->late_ns > self->late_before_ns ? self->late_ns : self->late_before_ns;
 
 	self->patience_ns = 0;
 	if (set->adapt && timed)
@@ -92,8 +90,7 @@ static void duplicate_ack_set_patience(struct nopal_session *session,
 }
 
 /* What was seen is forgotten by halves. */
-static void duplicate_ack_end_round(struct nopal_session *session,
-				    const struct nopal_part *part)
+static void duplicate_ack_end_round(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct duplicate_ack *self = nopal_state(session, part);
 
@@ -107,8 +104,7 @@ static void duplicate_ack_end_round(struct nopal_session *session,
 }
 
 static enum nopal_verdict duplicate_ack_on_ack(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_ack *ack)
+					       const struct nopal_part *part, struct nopal_ack *ack)
 {
 	struct duplicate_ack *self = nopal_state(session, part);
 
@@ -123,8 +119,8 @@ static enum nopal_verdict duplicate_ack_on_ack(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes,
-				  uint64_t number, int64_t departed_ns)
+static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes, uint64_t number,
+				  int64_t departed_ns)
 {
 	uint32_t at = self->count;
 
@@ -140,8 +136,8 @@ static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes,
 }
 
 /* It left at `left_ns` and came after what had left at `before_ns`. */
-static void duplicate_ack_late(struct nopal_session *session,
-			       const struct nopal_part *part, int64_t left_ns)
+static void duplicate_ack_late(struct nopal_session *session, const struct nopal_part *part,
+			       int64_t left_ns)
 {
 	struct duplicate_ack *self = nopal_state(session, part);
 
@@ -151,13 +147,12 @@ static void duplicate_ack_late(struct nopal_session *session,
 	duplicate_ack_set_patience(session, part);
 }
 
-/* Where nothing that left after the loss was found can be what arrived, the
- * departure that was given up did: too soon.  Else where the last departure
- * cannot be what arrived, a copy before it did. */
-static enum nopal_verdict
-duplicate_ack_on_received(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+/* Where nothing that left after the loss was found can be what arrived, the departure that was
+ * given up did: too soon.  Else where the last departure cannot be what arrived, a copy before it
+ * did. */
+static enum nopal_verdict duplicate_ack_on_received(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct duplicate_ack *self = nopal_state(session, part);
 	uint64_t again = nopal_get(segment, part, FOUND_LOST_AGAIN);
@@ -166,9 +161,8 @@ duplicate_ack_on_received(struct nopal_session *session,
 	if (segment->wanted || number > self->largest)
 		number = again;
 	if (again > self->largest) {
-		duplicate_ack_late(
-			session, part,
-			(int64_t)nopal_get(segment, part, FOUND_LOST_LEFT_NS));
+		duplicate_ack_late(session, part,
+				   (int64_t)nopal_get(segment, part, FOUND_LOST_LEFT_NS));
 		return NOPAL_CONTINUE;
 	}
 	nopal_set(segment, part, FOUND_LOST_LEFT_NS, 0);
@@ -183,10 +177,9 @@ duplicate_ack_on_received(struct nopal_session *session,
 /* ----------------------------------------------------------------- judgement */
 
 /* Until when a departure may still come that enough arrivals have overtaken; now:
- * no longer.  A resend gets a round trip in any case: whoever gave up its first
- * departure too soon must not do the same to all that follow. */
-static int64_t duplicate_ack_until(struct nopal_session *session,
-				   const struct nopal_part *part,
+ * no longer.  A resend gets a round trip in any case: whoever gave up its first departure too soon
+ * must not do the same to all that follow. */
+static int64_t duplicate_ack_until(struct nopal_session *session, const struct nopal_part *part,
 				   const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(session, part);
@@ -194,17 +187,15 @@ static int64_t duplicate_ack_until(struct nopal_session *session,
 	int64_t left_ns = segment->departed_ns;
 
 	if (segment->departures == 1 &&
-	    (!self->patience_ns ||
-	     self->newest_ns - left_ns >= self->patience_ns))
+	    (!self->patience_ns || self->newest_ns - left_ns >= self->patience_ns))
 		return session->now_ns;
 	return left_ns + rtt_ns + self->patience_ns;
 }
 
-/* The same where fewer have: at the end of a train there are no more to come.
- * Else there are, and what is no end is not hurried: where many share a full
- * queue, resends that leave sooner only fill it more. */
-static int64_t duplicate_ack_until_few(struct nopal_session *session,
-				       const struct nopal_part *part,
+/* The same where fewer have: at the end of a train there are no more to come. Else there are, and
+ * what is no end is not hurried: where many share a full queue, resends that leave sooner only fill
+ * it more. */
+static int64_t duplicate_ack_until_few(struct nopal_session *session, const struct nopal_part *part,
 				       const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(session, part);
@@ -218,19 +209,17 @@ static int64_t duplicate_ack_until_few(struct nopal_session *session,
 	return segment->departed_ns + rtt_ns + wait_ns;
 }
 
-/* `enough`: what is up to here, enough arrivals have overtaken, and up to `end`
- * some.  Departures are settled once, and the walk ends where one that is no
- * resend may still come, so it is short. */
-static void duplicate_ack_all(struct nopal_session *session,
-			      const struct nopal_part *part, uint64_t enough,
-			      uint64_t end)
+/* `enough`: what is up to here, enough arrivals have overtaken, and up to `end` some.  Departures
+ * are settled once, and the walk ends where one that is no resend may still come, so it is
+ * short. */
+static void duplicate_ack_all(struct nopal_session *session, const struct nopal_part *part,
+			      uint64_t enough, uint64_t end)
 {
 	const struct duplicate_ack *self = nopal_state(session, part);
 	int64_t again_ns = NOPAL_NEVER;
 
 	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
-		const struct nopal_departure *departure =
-			nopal_departure_find(session, at);
+		const struct nopal_departure *departure = nopal_departure_find(session, at);
 		struct nopal_segment *segment;
 		int64_t until_ns;
 
@@ -239,10 +228,8 @@ static void duplicate_ack_all(struct nopal_session *session,
 		segment = nopal_segment_find(session, departure->segment);
 		if (!segment || !found_lost_is_told(part, &self->told, segment))
 			continue;
-		until_ns = at < enough
-				   ? duplicate_ack_until(session, part, segment)
-				   : duplicate_ack_until_few(session, part,
-							     segment);
+		until_ns = at < enough ? duplicate_ack_until(session, part, segment)
+				       : duplicate_ack_until_few(session, part, segment);
 		if (until_ns <= session->now_ns) {
 			found_lost(session, part, segment);
 			continue;
@@ -257,8 +244,7 @@ static void duplicate_ack_all(struct nopal_session *session,
 }
 
 /* Without a full report only the segment at the floor is known to be missing. */
-static void duplicate_ack_floor(struct nopal_session *session,
-				const struct nopal_part *part,
+static void duplicate_ack_floor(struct nopal_session *session, const struct nopal_part *part,
 				const struct nopal_ack *ack, uint64_t end)
 {
 	const struct nopal_departure *departure;
@@ -275,8 +261,7 @@ static void duplicate_ack_floor(struct nopal_session *session,
 		found_lost(session, part, segment);
 }
 
-static void duplicate_ack_overtaken(struct nopal_session *session,
-				    const struct nopal_part *part)
+static void duplicate_ack_overtaken(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(part);
 	const struct duplicate_ack *self = nopal_state(session, part);
@@ -293,9 +278,9 @@ static void duplicate_ack_overtaken(struct nopal_session *session,
 	duplicate_ack_all(session, part, enough, self->newest[0]);
 }
 
-static enum nopal_verdict
-duplicate_ack_on_processed(struct nopal_session *session,
-			   const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict duplicate_ack_on_processed(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_ack *ack)
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(part);
 	struct duplicate_ack *self = nopal_state(session, part);
@@ -306,14 +291,12 @@ duplicate_ack_on_processed(struct nopal_session *session,
 	if (ack->selective)
 		duplicate_ack_overtaken(session, part);
 	else if (ack->largest >= (uint64_t)set->threshold)
-		duplicate_ack_floor(session, part, ack,
-				    ack->largest - (uint64_t)set->threshold);
+		duplicate_ack_floor(session, part, ack, ack->largest - (uint64_t)set->threshold);
 	return NOPAL_CONTINUE;
 }
 
 /* No ack came to judge by. */
-static void duplicate_ack_when_judge(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void duplicate_ack_when_judge(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct duplicate_ack *self = nopal_state(session, part);
 
@@ -340,8 +323,7 @@ static const struct nopal_parameter duplicate_ack_table[] = {
 static const struct nopal_binding duplicate_ack_bindings[] = {
 	NOPAL_ON(ACK_FROM_NET, duplicate_ack_on_ack),
 	NOPAL_ON(SEGMENT_RECEIVED, duplicate_ack_on_received),
-	NOPAL_ON(ACK_PROCESSED, duplicate_ack_on_processed,
-		 .before = "congestion_policy"),
+	NOPAL_ON(ACK_PROCESSED, duplicate_ack_on_processed, .before = "congestion_policy"),
 	{ 0 },
 };
 
@@ -350,33 +332,24 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 	.name = "duplicate_ack",
 	.family = "status",
 	.summary = "later segments arrived, so an earlier one is lost",
-	.provides = (const struct nopal_role[]){ { "loss_detection", false },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "loss_detection", false }, { 0 } },
 	.standard = "loss_detection",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it judges what was acknowledged" },
-			{ 0 } },
+			{ "acknowledgement", "it judges what was acknowledged" }, { 0 } },
 	.parameters_size = sizeof(struct duplicate_ack_parameters),
 	.parameters = duplicate_ack_table,
-	.attributes = (const struct nopal_attribute[]){ FOUND_LOST_ATTRIBUTES,
-							{ 0 } },
+	.attributes = (const struct nopal_attribute[]){ FOUND_LOST_ATTRIBUTES, { 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns",
-						     NOPAL_READ_OPTIONAL, 0,
+			[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
 						     "a round trip" },
-			[DUPLICATE_ACK_LIMITED] = { "app_limited",
-						    NOPAL_READ_OPTIONAL, 0,
-						    "1: nothing else waits "
-						    "to leave" },
+			[DUPLICATE_ACK_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+						    "1: nothing else waits to leave" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[DUPLICATE_ACK_JUDGE] = { "judge",
-						  duplicate_ack_when_judge },
-			{ 0 } },
+			[DUPLICATE_ACK_JUDGE] = { "judge", duplicate_ack_when_judge }, { 0 } },
 	.bindings = duplicate_ack_bindings,
 	.raises = (const char *const[]){ "SEGMENT_LOST", NULL },
 	.state_size = sizeof(struct duplicate_ack),

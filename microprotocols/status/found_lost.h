@@ -16,20 +16,20 @@ enum {
 	FOUND_LOST_NUMBER,
 }; /* attributes */
 
-#define FOUND_LOST_ATTRIBUTES                                                  \
-	[FOUND_LOST_AGAIN] = { .name = "found_lost_at",                        \
-			       .access = NOPAL_WRITE,                          \
-			       .kinds = NOPAL_CARRIED,                         \
-			       .doc = "first packet number after its loss "    \
-				      "was found" },                           \
-	[FOUND_LOST_LEFT_NS] = { .name = "late_left_ns",                       \
-				 .access = NOPAL_WRITE,                        \
-				 .kinds = NOPAL_CARRIED,                       \
-				 .doc = "when what was taken for lost had "    \
-					"left; 0 at SEGMENT_RECEIVED: it "     \
-					"was" },                               \
-	[FOUND_LOST_NUMBER] = { .name = "segment_number",                      \
-				.access = NOPAL_READ_OPTIONAL,                 \
+#define FOUND_LOST_ATTRIBUTES                                                                      \
+	[FOUND_LOST_AGAIN] = { .name = "found_lost_at",                                            \
+			       .access = NOPAL_WRITE,                                              \
+			       .kinds = NOPAL_CARRIED,                                             \
+			       .doc = "first packet number after its loss "                        \
+				      "was found" },                                               \
+	[FOUND_LOST_LEFT_NS] = { .name = "late_left_ns",                                           \
+				 .access = NOPAL_WRITE,                                            \
+				 .kinds = NOPAL_CARRIED,                                           \
+				 .doc = "when what was taken for lost had "                        \
+					"left; 0 at SEGMENT_RECEIVED: it "                         \
+					"was" },                                                   \
+	[FOUND_LOST_NUMBER] = { .name = "segment_number",                                          \
+				.access = NOPAL_READ_OPTIONAL,                                     \
 				.doc = "of which an ack may say nothing" }
 
 /* Numbers of which the last ack said whether they arrived. */
@@ -37,14 +37,12 @@ struct found_lost_told {
 	uint64_t floor, from, end; /* end 0: of all */
 };
 
-static inline struct found_lost_told
-found_lost_told(const struct nopal_ack *ack)
+static inline struct found_lost_told found_lost_told(const struct nopal_ack *ack)
 {
 	struct found_lost_told told = { 0 };
 
 	if (ack->told_end)
-		told = (struct found_lost_told){ ack->floor, ack->told_from,
-						 ack->told_end };
+		told = (struct found_lost_told){ ack->floor, ack->told_from, ack->told_end };
 	return told;
 }
 
@@ -57,19 +55,15 @@ static inline bool found_lost_is_told(const struct nopal_part *part,
 	if (!told->end)
 		return true;
 	number = nopal_get(segment, part, FOUND_LOST_NUMBER);
-	return number <= told->floor ||
-	       (number >= told->from && number < told->end);
+	return number <= told->floor || (number >= told->from && number < told->end);
 }
 
 /* Its last departure is lost: settles that, and raises SEGMENT_LOST. */
-static inline void found_lost(struct nopal_session *session,
-			      const struct nopal_part *part,
+static inline void found_lost(struct nopal_session *session, const struct nopal_part *part,
 			      struct nopal_segment *segment)
 {
-	nopal_set(segment, part, FOUND_LOST_AGAIN,
-		  nopal_next_packet_number(session));
-	nopal_set(segment, part, FOUND_LOST_LEFT_NS,
-		  (uint64_t)segment->departed_ns);
+	nopal_set(segment, part, FOUND_LOST_AGAIN, nopal_next_packet_number(session));
+	nopal_set(segment, part, FOUND_LOST_LEFT_NS, (uint64_t)segment->departed_ns);
 	nopal_segment_settle(session, segment);
 	nopal_raise_SEGMENT_LOST(session, segment);
 }

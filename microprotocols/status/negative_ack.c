@@ -50,8 +50,7 @@ enum {
 	NEGATIVE_ACK_NUMBER_BYTES = 4,
 	/* Longest nak: numbers are 64 bits, a varint has 7 a byte. */
 	NEGATIVE_ACK_VARINT = 10,
-	NEGATIVE_ACK_BYTES =
-		4 + 4 + NEGATIVE_ACK_RANGES * 2 * NEGATIVE_ACK_VARINT,
+	NEGATIVE_ACK_BYTES = 4 + 4 + NEGATIVE_ACK_RANGES * 2 * NEGATIVE_ACK_VARINT,
 	NEGATIVE_ACK_ROUND_TRIPS = 2,
 };
 
@@ -77,9 +76,7 @@ static enum nopal_verdict negative_ack_on_opened(struct nopal_session *session,
 	struct negative_ack *self = nopal_state(session, part);
 
 	(void)subject;
-	outstanding_begin(
-		&self->sent,
-		(uint64_t)nopal_shared(session, part, NEGATIVE_ACK_LOCAL));
+	outstanding_begin(&self->sent, (uint64_t)nopal_shared(session, part, NEGATIVE_ACK_LOCAL));
 	self->end = (uint64_t)nopal_shared(session, part, NEGATIVE_ACK_PEER);
 	return NOPAL_CONTINUE;
 }
@@ -93,8 +90,7 @@ static void negative_ack_drop(struct negative_ack *self, uint32_t index)
 		self->hole[i] = self->hole[i + 1];
 }
 
-/* Where there is no room, the oldest hole is forgotten: a timeout of the sender
- * finds it. */
+/* Where there is no room, the oldest hole is forgotten: a timeout of the sender finds it. */
 static void negative_ack_insert(struct negative_ack *self, uint32_t index,
 				struct negative_ack_range range)
 {
@@ -131,10 +127,9 @@ static void negative_ack_fill(struct negative_ack *self, uint64_t number)
 	}
 }
 
-static enum nopal_verdict
-negative_ack_on_verified(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict negative_ack_on_verified(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	struct negative_ack *self = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, NEGATIVE_ACK_NUMBER);
@@ -148,8 +143,7 @@ negative_ack_on_verified(struct nopal_session *session,
 	if (number > self->end)
 		negative_ack_insert(
 			self, self->count,
-			(struct negative_ack_range){ .first = self->end,
-						     .end = number });
+			(struct negative_ack_range){ .first = self->end, .end = number });
 	self->end = number + 1;
 	return NOPAL_CONTINUE;
 }
@@ -175,8 +169,7 @@ static enum nopal_verdict negative_ack_on_gave_up(struct nopal_session *session,
 /* Is it time to ask for the hole?  New ones wait until enough has overtaken. */
 static bool negative_ack_due(const struct nopal_session *session,
 			     const struct negative_ack_parameters *set,
-			     const struct negative_ack *self,
-			     const struct negative_ack_range *hole)
+			     const struct negative_ack *self, const struct negative_ack_range *hole)
 {
 	if (hole->asked)
 		return hole->again_ns <= session->now_ns;
@@ -184,19 +177,16 @@ static bool negative_ack_due(const struct nopal_session *session,
 }
 
 /* How long a resend may take before it is asked for again. */
-static int64_t negative_ack_wait(struct nopal_session *session,
-				 const struct nopal_part *part)
+static int64_t negative_ack_wait(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(part);
-	int64_t wait_ns = nopal_shared(session, part, NEGATIVE_ACK_RTT) *
-			  NEGATIVE_ACK_ROUND_TRIPS;
+	int64_t wait_ns = nopal_shared(session, part, NEGATIVE_ACK_RTT) * NEGATIVE_ACK_ROUND_TRIPS;
 
 	return wait_ns > set->repeat_ns ? wait_ns : set->repeat_ns;
 }
 
 /* Writes the holes that are due; returns how many. */
-static uint32_t negative_ack_write(struct nopal_session *session,
-				   const struct nopal_part *part,
+static uint32_t negative_ack_write(struct nopal_session *session, const struct nopal_part *part,
 				   struct nopal_writer *writer)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(part);
@@ -214,16 +204,14 @@ static uint32_t negative_ack_write(struct nopal_session *session,
 		if (told)
 			nopal_write_varint(writer, hole->first - end);
 		else
-			nopal_write(writer, hole->first,
-				    NEGATIVE_ACK_NUMBER_BYTES);
+			nopal_write(writer, hole->first, NEGATIVE_ACK_NUMBER_BYTES);
 		nopal_write_varint(writer, hole->end - hole->first);
 		if (writer->full) {
 			*writer = before;
 			break;
 		}
 		hole->asked++;
-		hole->again_ns =
-			session->now_ns + negative_ack_wait(session, part);
+		hole->again_ns = session->now_ns + negative_ack_wait(session, part);
 		end = hole->end;
 		told++;
 	}
@@ -231,21 +219,17 @@ static uint32_t negative_ack_write(struct nopal_session *session,
 }
 
 /* Forgets what was asked for often enough, and wakes for the rest. */
-static void negative_ack_plan(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void negative_ack_plan(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(part);
 	struct negative_ack *self = nopal_state(session, part);
-	int64_t most = nopal_shared(session, part, NEGATIVE_ACK_UNMET)
-			       ? set->attempts
-			       : 1;
+	int64_t most = nopal_shared(session, part, NEGATIVE_ACK_UNMET) ? set->attempts : 1;
 	int64_t next_ns = NOPAL_NEVER;
 
 	for (uint32_t i = self->count; i-- > 0;) {
 		if (self->hole[i].asked >= most)
 			negative_ack_drop(self, i);
-		else if (self->hole[i].asked &&
-			 self->hole[i].again_ns < next_ns)
+		else if (self->hole[i].asked && self->hole[i].again_ns < next_ns)
 			next_ns = self->hole[i].again_ns;
 	}
 	if (next_ns == NOPAL_NEVER)
@@ -264,8 +248,7 @@ static bool negative_ack_any_due(const struct nopal_session *session,
 	return false;
 }
 
-static void negative_ack_send(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void negative_ack_send(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct nopal_writer writer;
 	uint32_t length = nopal_control_limit(session, part, NEGATIVE_ACK_NAK);
@@ -273,8 +256,7 @@ static void negative_ack_send(struct nopal_session *session,
 
 	if (length > NEGATIVE_ACK_BYTES)
 		length = NEGATIVE_ACK_BYTES;
-	segment = nopal_control_begin(session, part, NEGATIVE_ACK_NAK, length,
-				      &writer);
+	segment = nopal_control_begin(session, part, NEGATIVE_ACK_NAK, length, &writer);
 	if (!segment)
 		return;
 	negative_ack_write(session, part, &writer);
@@ -282,10 +264,9 @@ static void negative_ack_send(struct nopal_session *session,
 	negative_ack_plan(session, part);
 }
 
-static enum nopal_verdict
-negative_ack_on_turn_end(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_session *subject)
+static enum nopal_verdict negative_ack_on_turn_end(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_session *subject)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(part);
 	struct negative_ack *self = nopal_state(session, part);
@@ -297,8 +278,7 @@ negative_ack_on_turn_end(struct nopal_session *session,
 }
 
 /* The end of this turn asks again. */
-static void negative_ack_when_repeat(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void negative_ack_when_repeat(struct nopal_session *session, const struct nopal_part *part)
 {
 	(void)session;
 	(void)part;
@@ -315,8 +295,7 @@ static enum nopal_verdict negative_ack_on_send(struct nopal_session *session,
 
 	if (segment->departures == 1 &&
 	    outstanding_add(session, &self->sent, number, segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
 	return NOPAL_CONTINUE;
 }
 
@@ -332,12 +311,10 @@ static enum nopal_verdict negative_ack_on_done(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* The departure that the peer misses is the last one only when that is not
- * later than what the peer has seen, or when it has had time to arrive. */
-static bool negative_ack_misses(struct nopal_session *session,
-				const struct nopal_part *part,
-				const struct nopal_segment *segment,
-				uint64_t largest)
+/* The departure that the peer misses is the last one only when that is not later than what the peer
+ * has seen, or when it has had time to arrive. */
+static bool negative_ack_misses(struct nopal_session *session, const struct nopal_part *part,
+				const struct nopal_segment *segment, uint64_t largest)
 {
 	const struct nopal_departure *departure =
 		nopal_departure_find(session, segment->packet_number);
@@ -346,55 +323,46 @@ static bool negative_ack_misses(struct nopal_session *session,
 	if (!departure || !departure->open)
 		return false;
 	return segment->packet_number <= largest ||
-	       age_ns * NEGATIVE_ACK_ROUND_TRIPS >=
-		       negative_ack_wait(session, part);
+	       age_ns * NEGATIVE_ACK_ROUND_TRIPS >= negative_ack_wait(session, part);
 }
 
-static void negative_ack_lost(struct nopal_session *session,
-			      const struct nopal_part *part, uint64_t number,
-			      uint64_t largest)
+static void negative_ack_lost(struct nopal_session *session, const struct nopal_part *part,
+			      uint64_t number, uint64_t largest)
 {
 	const struct negative_ack *self = nopal_state(session, part);
 	struct nopal_segment *segment;
 
 	if (!outstanding_is_open(&self->sent, number))
 		return;
-	segment = nopal_segment_find(session,
-				     outstanding_at(&self->sent, number));
+	segment = nopal_segment_find(session, outstanding_at(&self->sent, number));
 	if (!segment || !negative_ack_misses(session, part, segment, largest))
 		return;
 	nopal_segment_settle(session, segment);
 	nopal_raise_SEGMENT_LOST(session, segment);
 }
 
-static void negative_ack_lost_range(struct nopal_session *session,
-				    const struct nopal_part *part,
-				    uint64_t first, uint64_t end,
-				    uint64_t largest)
+static void negative_ack_lost_range(struct nopal_session *session, const struct nopal_part *part,
+				    uint64_t first, uint64_t end, uint64_t largest)
 {
 	const struct negative_ack *self = nopal_state(session, part);
 
 	if (first < self->sent.base)
 		first = self->sent.base;
-	for (; first < end && first < self->sent.end;
-	     first += OUTSTANDING_WORD) {
+	for (; first < end && first < self->sent.end; first += OUTSTANDING_WORD) {
 		uint64_t word = outstanding_open(&self->sent, first);
 
 		if (end - first < OUTSTANDING_WORD)
 			word &= (UINT64_C(1) << (end - first)) - 1;
 		for (; word; word &= word - 1)
-			negative_ack_lost(
-				session, part,
-				first + (unsigned)__builtin_ctzll(word),
-				largest);
+			negative_ack_lost(session, part, first + (unsigned)__builtin_ctzll(word),
+					  largest);
 	}
 }
 
-/* The next range; false at the end, and where it does not follow the one
- * before, is empty, or goes beyond what we sent. */
-static bool negative_ack_next(struct nopal_reader *reader,
-			      const struct negative_ack *self, bool begins,
-			      uint64_t *first, uint64_t *end)
+/* The next range; false at the end, and where it does not follow the one before, is empty, or goes
+ * beyond what we sent. */
+static bool negative_ack_next(struct nopal_reader *reader, const struct negative_ack *self,
+			      bool begins, uint64_t *first, uint64_t *end)
 {
 	uint64_t length;
 
@@ -407,8 +375,7 @@ static bool negative_ack_next(struct nopal_reader *reader,
 		*first = *end + gap;
 	}
 	length = nopal_read_varint(reader);
-	if (reader->bad || !length || *first > self->sent.end ||
-	    length > self->sent.end - *first) {
+	if (reader->bad || !length || *first > self->sent.end || length > self->sent.end - *first) {
 		reader->bad = true;
 		return false;
 	}
@@ -417,8 +384,7 @@ static bool negative_ack_next(struct nopal_reader *reader,
 }
 
 /* All of it is checked before anything changes. */
-static bool negative_ack_is_good(struct nopal_reader reader,
-				 const struct negative_ack *self,
+static bool negative_ack_is_good(struct nopal_reader reader, const struct negative_ack *self,
 				 uint64_t first)
 {
 	uint64_t end = first;
@@ -441,20 +407,17 @@ static enum nopal_verdict negative_ack_on_nak(struct nopal_session *session,
 	uint64_t end;
 	bool begins = true;
 
-	if (reader.bad || !next ||
-	    !ack_report_expand(next - 1, largest, &largest) ||
+	if (reader.bad || !next || !ack_report_expand(next - 1, largest, &largest) ||
 	    !ack_report_expand(self->sent.end, first, &first) ||
 	    !negative_ack_is_good(reader, self, first))
 		return NOPAL_STOP;
 	end = first;
-	for (; negative_ack_next(&reader, self, begins, &first, &end);
-	     begins = false)
+	for (; negative_ack_next(&reader, self, begins, &first, &end); begins = false)
 		negative_ack_lost_range(session, part, first, end, largest);
 	return NOPAL_STOP;
 }
 
-static void negative_ack_rest(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void negative_ack_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct negative_ack *self = nopal_state(session, part);
 
@@ -489,10 +452,8 @@ static const struct nopal_parameter negative_ack_table[] = {
 static const struct nopal_binding negative_ack_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, negative_ack_on_opened),
 	NOPAL_ON(SEND_SEGMENT, negative_ack_on_send),
-	NOPAL_ON(SEGMENT_FROM_NET, negative_ack_on_nak,
-		 .kinds = NOPAL_OWN_KIND + NEGATIVE_ACK_NAK),
-	NOPAL_ON(SEGMENT_VERIFIED, negative_ack_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_FROM_NET, negative_ack_on_nak, .kinds = NOPAL_OWN_KIND + NEGATIVE_ACK_NAK),
+	NOPAL_ON(SEGMENT_VERIFIED, negative_ack_on_verified, .before = "message_segments"),
 	NOPAL_ON(SEGMENT_DONE, negative_ack_on_done),
 	NOPAL_ON(PEER_GAVE_UP, negative_ack_on_gave_up),
 	NOPAL_ON(TURN_END, negative_ack_on_turn_end),
@@ -504,51 +465,37 @@ const struct nopal_microprotocol nopal_negative_ack = {
 	.name = "negative_ack",
 	.family = "status",
 	.summary = "tell the sender at once what is missing",
-	.provides = (const struct nopal_role[]){ { "loss_detection", false },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "loss_detection", false }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "segment_numbers",
-			  "a gap in numbers is what is missing" },
-			{ "acknowledgement", "without status a segment is "
-					     "forgotten as it leaves" },
+			{ "segment_numbers", "a gap in numbers is what is missing" },
+			{ "acknowledgement", "without status a segment is forgotten as it leaves" },
 			{ 0 } },
 	.parameters_size = sizeof(struct negative_ack_parameters),
 	.parameters = negative_ack_table,
 	.attributes =
 		(const struct nopal_attribute[]){
-			[NEGATIVE_ACK_NUMBER] = { .name = "segment_number",
-						  .access = NOPAL_READ },
+			[NEGATIVE_ACK_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[NEGATIVE_ACK_LOCAL] = { "initial_local",
-						 NOPAL_READ_OPTIONAL, 1,
+			[NEGATIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 						 "our first number" },
-			[NEGATIVE_ACK_PEER] = { "initial_peer",
-						NOPAL_READ_OPTIONAL, 1,
+			[NEGATIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
 						"the peer's first number" },
-			[NEGATIVE_ACK_UNMET] = { "reliability_unmet",
-						 NOPAL_READ_OPTIONAL, 0,
-						 "1: what is missing will be "
-						 "sent again" },
-			[NEGATIVE_ACK_RTT] = { "smoothed_rtt_ns",
-					       NOPAL_READ_OPTIONAL, 0,
+			[NEGATIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+						 "1: what is missing will be sent again" },
+			[NEGATIVE_ACK_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
 					       "a round trip" },
 			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL,
-					       "what is missing" },
-			{ 0 } },
+	.kinds = (const struct nopal_kind[]){ [NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL,
+								     "what is missing" },
+					      { 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[NEGATIVE_ACK_REPEAT] = { "repeat",
-						  negative_ack_when_repeat },
-			{ 0 } },
+			[NEGATIVE_ACK_REPEAT] = { "repeat", negative_ack_when_repeat }, { 0 } },
 	.bindings = negative_ack_bindings,
-	.raises =
-		(const char *const[]){ "SEGMENT_LOST", "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "SEGMENT_LOST", "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct negative_ack),
 	.rest = negative_ack_rest,
 };

@@ -2,10 +2,9 @@
 /*
  * outstanding.h -- segments that have left and whose fate is open, by number.
  *
- * A ring of handles and a bitmap over [base, end): finding, adding and taking
- * cost a load each, and a stretch of numbers is asked for 64 at a time.  The
- * ring grows in the session's memory; it is made with a departure, and given back
- * when the session rests.
+ * A ring of handles and a bitmap over [base, end): finding, adding and taking cost a load each, and
+ * a stretch of numbers is asked for 64 at a time.  The ring grows in the session's memory; it is
+ * made with a departure, and given back when the session rests.
  *
  *        base                        end
  *   ......|1 1 0 1 0 0 1 1 1 1 0 1 1|......      1: open
@@ -31,8 +30,7 @@ static inline void outstanding_begin(struct outstanding *sent, uint64_t first)
 	sent->end = first;
 }
 
-static inline uint64_t *outstanding_word(const struct outstanding *sent,
-					 uint64_t number)
+static inline uint64_t *outstanding_word(const struct outstanding *sent, uint64_t number)
 {
 	return &sent->open[(number & (sent->room - 1)) / OUTSTANDING_WORD];
 }
@@ -42,17 +40,14 @@ static inline uint64_t outstanding_bit(uint64_t number)
 	return UINT64_C(1) << number % OUTSTANDING_WORD;
 }
 
-static inline bool outstanding_is_open(const struct outstanding *sent,
-				       uint64_t number)
+static inline bool outstanding_is_open(const struct outstanding *sent, uint64_t number)
 {
 	return number >= sent->base && number < sent->end &&
 	       (*outstanding_word(sent, number) & outstanding_bit(number));
 }
 
-/* Which of the 64 numbers from `from` on are open: bit 0 is `from`, which is
- * in [base, end). */
-static inline uint64_t outstanding_open(const struct outstanding *sent,
-					uint64_t from)
+/* Which of the 64 numbers from `from` on are open: bit 0 is `from`, which is in [base, end). */
+static inline uint64_t outstanding_open(const struct outstanding *sent, uint64_t from)
 {
 	unsigned shift = from % OUTSTANDING_WORD;
 	uint64_t word = *outstanding_word(sent, from) >> shift;
@@ -69,19 +64,17 @@ static inline uint64_t outstanding_open(const struct outstanding *sent,
 static inline void outstanding_advance(struct outstanding *sent)
 {
 	/* most often the next one is open, or there is none */
-	while (sent->base < sent->end &&
-	       !outstanding_is_open(sent, sent->base)) {
+	while (sent->base < sent->end && !outstanding_is_open(sent, sent->base)) {
 		uint64_t word = outstanding_open(sent, sent->base);
 
-		sent->base += word ? (unsigned)__builtin_ctzll(word)
-				   : OUTSTANDING_WORD;
+		sent->base += word ? (unsigned)__builtin_ctzll(word) : OUTSTANDING_WORD;
 	}
 	if (sent->base > sent->end)
 		sent->base = sent->end;
 }
 
-static inline int outstanding_grow(struct nopal_session *session,
-				   struct outstanding *sent, uint64_t needed)
+static inline int outstanding_grow(struct nopal_session *session, struct outstanding *sent,
+				   uint64_t needed)
 {
 	uint32_t room = sent->room ? sent->room : OUTSTANDING_AT_FIRST;
 	struct outstanding grown = *sent;
@@ -90,8 +83,7 @@ static inline int outstanding_grow(struct nopal_session *session,
 		room *= 2;
 	grown.room = room;
 	grown.ring = nopal_alloc(session, room * sizeof(*grown.ring));
-	grown.open = nopal_alloc(session,
-				 room / OUTSTANDING_WORD * sizeof(*grown.open));
+	grown.open = nopal_alloc(session, room / OUTSTANDING_WORD * sizeof(*grown.open));
 	if (!grown.ring || !grown.open || room < needed) {
 		nopal_free(session, grown.ring);
 		nopal_free(session, grown.open);
@@ -100,8 +92,7 @@ static inline int outstanding_grow(struct nopal_session *session,
 	for (uint64_t number = sent->base; number < sent->end; number++) {
 		if (!outstanding_is_open(sent, number))
 			continue;
-		grown.ring[number & (room - 1)] =
-			sent->ring[number & (sent->room - 1)];
+		grown.ring[number & (room - 1)] = sent->ring[number & (sent->room - 1)];
 		*outstanding_word(&grown, number) |= outstanding_bit(number);
 	}
 	nopal_free(session, sent->ring);
@@ -110,19 +101,17 @@ static inline int outstanding_grow(struct nopal_session *session,
 	return 0;
 }
 
-/* A segment leaves for the first time; not always in the order of numbers.
- * Negative: over budget. */
-static inline int outstanding_add(struct nopal_session *session,
-				  struct outstanding *sent, uint64_t number,
-				  struct nopal_handle segment)
+/* A segment leaves for the first time; not always in the order of numbers. Negative: over
+ * budget. */
+static inline int outstanding_add(struct nopal_session *session, struct outstanding *sent,
+				  uint64_t number, struct nopal_handle segment)
 {
 	uint64_t base = number < sent->base ? number : sent->base;
 	uint64_t end = number < sent->end ? sent->end : number + 1;
 
 	if (base == sent->base && sent->base == sent->end)
 		base = number;
-	if (end - base > sent->room &&
-	    outstanding_grow(session, sent, end - base) < 0)
+	if (end - base > sent->room && outstanding_grow(session, sent, end - base) < 0)
 		return -1;
 	sent->base = base;
 	sent->end = end;
@@ -132,8 +121,7 @@ static inline int outstanding_add(struct nopal_session *session,
 }
 
 /* Gives the memory back where no number is open. */
-static inline void outstanding_rest(struct nopal_session *session,
-				    struct outstanding *sent)
+static inline void outstanding_rest(struct nopal_session *session, struct outstanding *sent)
 {
 	if (sent->base != sent->end)
 		return;
@@ -145,15 +133,13 @@ static inline void outstanding_rest(struct nopal_session *session,
 }
 
 /* The handle of an open number. */
-static inline struct nopal_handle outstanding_at(const struct outstanding *sent,
-						 uint64_t number)
+static inline struct nopal_handle outstanding_at(const struct outstanding *sent, uint64_t number)
 {
 	return sent->ring[number & (sent->room - 1)];
 }
 
 /* The same, and the number is open no more. */
-static inline struct nopal_handle outstanding_take(struct outstanding *sent,
-						   uint64_t number)
+static inline struct nopal_handle outstanding_take(struct outstanding *sent, uint64_t number)
 {
 	*outstanding_word(sent, number) &= ~outstanding_bit(number);
 	if (number == sent->base)

@@ -2,16 +2,15 @@
 /*
  * path_memory -- begin with what earlier sessions measured of the path.
  *
- * Who begins with a guess, begins better with what the last session between the
- * same two hosts found out: how long to wait for an answer, how much the network
- * takes, how long a datagram may be.  At the end of a session its measurements are
- * kept by its world; at the opening of the next they are offered as shared
- * variables, which hold 0 where nothing is known.
+ * Who begins with a guess, begins better with what the last session between the same two hosts
+ * found out: how long to wait for an answer, how much the network takes, how long a datagram may
+ * be.  At the end of a session its measurements are kept by its world; at the opening of the next
+ * they are offered as shared variables, which hold 0 where nothing is known.
  *
- * The bandwidth is the largest rate of delivery over a round trip, by our own
- * clock and what was acknowledged, whoever controls congestion.  It makes what is
- * known larger, and smaller only where the session lost something or was told of
- * congestion: a session that sent little did not see what the path takes.
+ * The bandwidth is the largest rate of delivery over a round trip, by our own clock and what was
+ * acknowledged, whoever controls congestion.  It makes what is known larger, and smaller only where
+ * the session lost something or was told of congestion: a session that sent little did not see what
+ * the path takes.
  *
  * Paper:     Gu and Grossman, UDTv4, section 2.4 (connection record index); Touch,
  *            Welzl, Islam, TCP control block interdependence, RFC 9040 (temporal
@@ -74,24 +73,20 @@ struct path_memory {
 };
 
 /* What is known and not too old; 0: nothing. */
-static int64_t path_memory_recall(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  enum nopal_path_fact fact,
-				  int64_t *ret_age_ns)
+static int64_t path_memory_recall(struct nopal_session *session, const struct nopal_part *part,
+				  enum nopal_path_fact fact, int64_t *ret_age_ns)
 {
 	const struct path_memory_parameters *set = nopal_parameters(part);
 	int64_t value;
 
-	if (!nopal_path_recall(session, fact, &value, ret_age_ns) ||
-	    *ret_age_ns > set->expire_ns)
+	if (!nopal_path_recall(session, fact, &value, ret_age_ns) || *ret_age_ns > set->expire_ns)
 		return 0;
 	return value;
 }
 
 /* ------------------------------------------------------------- the bandwidth */
 
-static void path_memory_begin_round(struct nopal_session *session,
-				    const struct nopal_part *part)
+static void path_memory_begin_round(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct path_memory *self = nopal_state(session, part);
 
@@ -107,14 +102,12 @@ static void path_memory_end_round(struct path_memory *self, int64_t elapsed_ns)
 	if (rate_bps > self->bandwidth_bps)
 		self->bandwidth_bps = rate_bps;
 	else if (!self->limited)
-		self->bandwidth_bps -=
-			(self->bandwidth_bps - rate_bps) / PATH_MEMORY_FADE;
+		self->bandwidth_bps -= (self->bandwidth_bps - rate_bps) / PATH_MEMORY_FADE;
 	self->busy |= !self->limited;
 }
 
 static enum nopal_verdict path_memory_on_ack(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_ack *ack)
+					     const struct nopal_part *part, struct nopal_ack *ack)
 {
 	struct path_memory *self = nopal_state(session, part);
 	int64_t rtt_ns = nopal_shared(session, part, PATH_MEMORY_SMOOTHED);
@@ -127,8 +120,7 @@ static enum nopal_verdict path_memory_on_ack(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	}
 	self->bytes += ack->newly_acked_bytes;
-	self->limited |=
-		nopal_shared(session, part, PATH_MEMORY_APP_LIMITED) != 0;
+	self->limited |= nopal_shared(session, part, PATH_MEMORY_APP_LIMITED) != 0;
 	if (elapsed_ns < rtt_ns)
 		return NOPAL_CONTINUE;
 	path_memory_end_round(self, elapsed_ns);
@@ -161,8 +153,8 @@ static enum nopal_verdict path_memory_on_marked(struct nopal_session *session,
 /* ------------------------------------------------------------------ the end */
 
 /* What the years leave of it. */
-static int64_t path_memory_aged(const struct path_memory_parameters *set,
-				int64_t value, int64_t age_ns)
+static int64_t path_memory_aged(const struct path_memory_parameters *set, int64_t value,
+				int64_t age_ns)
 {
 	int64_t halvings = age_ns / set->half_life_ns;
 
@@ -175,18 +167,15 @@ static void path_memory_remember_bandwidth(struct nopal_session *session,
 	const struct path_memory_parameters *set = nopal_parameters(part);
 	const struct path_memory *self = nopal_state(session, part);
 	int64_t age_ns = 0;
-	int64_t before = path_memory_recall(session, part,
-					    NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
+	int64_t before = path_memory_recall(session, part, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
 
 	if (self->bandwidth_bps > path_memory_aged(set, before, age_ns) ||
 	    (self->bandwidth_bps && self->busy && self->lost))
-		nopal_path_remember(session, NOPAL_PATH_BANDWIDTH_BPS,
-				    self->bandwidth_bps);
+		nopal_path_remember(session, NOPAL_PATH_BANDWIDTH_BPS, self->bandwidth_bps);
 }
 
 /* The rest; what was not measured leaves what is known as it was. */
-static void path_memory_remember(struct nopal_session *session,
-				 const struct nopal_part *part)
+static void path_memory_remember(struct nopal_session *session, const struct nopal_part *part)
 {
 	int64_t rtt_ns = nopal_shared(session, part, PATH_MEMORY_SMOOTHED);
 	int64_t limit = nopal_shared(session, part, PATH_MEMORY_FOUND);
@@ -224,17 +213,15 @@ static enum nopal_verdict path_memory_on_broken(struct nopal_session *session,
 
 /* -------------------------------------------------------------- the opening */
 
-static void path_memory_offer_window(struct nopal_session *session,
-				     const struct nopal_part *part,
+static void path_memory_offer_window(struct nopal_session *session, const struct nopal_part *part,
 				     int64_t rtt_ns)
 {
 	const struct path_memory_parameters *set = nopal_parameters(part);
 	int64_t age_ns = 0, window;
-	int64_t bandwidth_bps = path_memory_recall(
-		session, part, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
+	int64_t bandwidth_bps =
+		path_memory_recall(session, part, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
 
-	bandwidth_bps = path_memory_aged(set, bandwidth_bps / PATH_MEMORY_SHARE,
-					 age_ns);
+	bandwidth_bps = path_memory_aged(set, bandwidth_bps / PATH_MEMORY_SHARE, age_ns);
 	window = (int64_t)nopal_rate_bytes((uint64_t)bandwidth_bps, rtt_ns);
 	if (window > set->window_most)
 		window = set->window_most;
@@ -243,19 +230,16 @@ static void path_memory_offer_window(struct nopal_session *session,
 		    (int64_t)nopal_rate_of((uint64_t)window, rtt_ns));
 }
 
-static int path_memory_open(struct nopal_session *session,
-			    const struct nopal_part *part)
+static int path_memory_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	int64_t age_ns, rtt_ns;
 
 	rtt_ns = path_memory_recall(session, part, NOPAL_PATH_RTT_NS, &age_ns);
 	nopal_share(session, part, PATH_MEMORY_RTT, rtt_ns);
 	nopal_share(session, part, PATH_MEMORY_VARIANCE,
-		    path_memory_recall(session, part,
-				       NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
+		    path_memory_recall(session, part, NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
 	nopal_share(session, part, PATH_MEMORY_LIMIT,
-		    path_memory_recall(session, part, NOPAL_PATH_LIMIT_BYTES,
-				       &age_ns));
+		    path_memory_recall(session, part, NOPAL_PATH_LIMIT_BYTES, &age_ns));
 	if (rtt_ns > 0)
 		path_memory_offer_window(session, part, rtt_ns);
 	return 0;
@@ -288,8 +272,7 @@ static const struct nopal_parameter path_memory_table[] = {
 
 static const struct nopal_binding path_memory_bindings[] = {
 	NOPAL_ON(SEGMENT_LOST, path_memory_on_missing, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_TIMEOUT, path_memory_on_missing,
-		 .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_TIMEOUT, path_memory_on_missing, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(CONGESTION_MARKED, path_memory_on_marked),
 	NOPAL_ON(ACK_PROCESSED, path_memory_on_ack),
 	NOPAL_ON(SESSION_CLOSED, path_memory_on_closed),
@@ -298,17 +281,14 @@ static const struct nopal_binding path_memory_bindings[] = {
 };
 
 static const struct nopal_shared path_memory_shared[] = {
-	[PATH_MEMORY_RTT] = { "known_rtt_ns", NOPAL_WRITE, 0,
-			      "of earlier sessions; 0: not known" },
+	[PATH_MEMORY_RTT] = { "known_rtt_ns", NOPAL_WRITE, 0, "of earlier sessions; 0: not known" },
 	[PATH_MEMORY_VARIANCE] = { "known_rtt_variance_ns", NOPAL_WRITE, 0,
 				   "mean deviation of their samples" },
 	[PATH_MEMORY_WINDOW] = { "known_window_bytes", NOPAL_WRITE, 0,
 				 "what may be the first window; 0: not known" },
-	[PATH_MEMORY_RATE] = { "known_rate_bps", NOPAL_WRITE, 0,
-			       "the same in a round trip" },
+	[PATH_MEMORY_RATE] = { "known_rate_bps", NOPAL_WRITE, 0, "the same in a round trip" },
 	[PATH_MEMORY_LIMIT] = { "known_limit_bytes", NOPAL_WRITE, 0,
-				"the longest datagram that passed; 0: not "
-				"known" },
+				"the longest datagram that passed; 0: not known" },
 	[PATH_MEMORY_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
 				   "what a round trip takes" },
 	[PATH_MEMORY_DEVIATION] = { "rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
@@ -316,8 +296,7 @@ static const struct nopal_shared path_memory_shared[] = {
 	[PATH_MEMORY_FOUND] = { "found_limit_bytes", NOPAL_READ_OPTIONAL, 0,
 				"the longest datagram that passes" },
 	[PATH_MEMORY_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-				      "1: the network takes more than there "
-				      "is" },
+				      "1: the network takes more than there is" },
 	{ 0 },
 };
 
@@ -328,9 +307,7 @@ const struct nopal_microprotocol nopal_path_memory = {
 	.summary = "begin with what earlier sessions measured of the path",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "rtt|path_limit",
-			  "somebody has to measure what it keeps" },
-			{ 0 } },
+			{ "rtt|path_limit", "somebody has to measure what it keeps" }, { 0 } },
 	.parameters_size = sizeof(struct path_memory_parameters),
 	.parameters = path_memory_table,
 	.shared = path_memory_shared,

@@ -59,8 +59,7 @@ static enum nopal_verdict positive_ack_on_opened(struct nopal_session *session,
 						 struct nopal_session *subject)
 {
 	struct positive_ack *self = nopal_state(session, part);
-	uint64_t local =
-		(uint64_t)nopal_shared(session, part, POSITIVE_ACK_LOCAL);
+	uint64_t local = (uint64_t)nopal_shared(session, part, POSITIVE_ACK_LOCAL);
 
 	(void)subject;
 	outstanding_begin(&self->sent, local);
@@ -69,8 +68,7 @@ static enum nopal_verdict positive_ack_on_opened(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void positive_ack_rest(struct nopal_session *session,
-			      const struct nopal_part *part)
+static void positive_ack_rest(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct positive_ack *self = nopal_state(session, part);
 
@@ -80,8 +78,7 @@ static void positive_ack_rest(struct nopal_session *session,
 	nopal_numbers_rest(session, &self->seen);
 }
 
-static void positive_ack_validate(const void *parameters,
-				  struct nopal_problems *problems)
+static void positive_ack_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct positive_ack_parameters *set = parameters;
 
@@ -90,30 +87,29 @@ static void positive_ack_validate(const void *parameters,
 			      "the longest wait is shorter than the shortest",
 			      "make timeout_max at least timeout_min");
 	if (!set->every && !set->delay_ns)
-		nopal_problem(problems, "delay",
-			      "the clock that paces acks has no period",
+		nopal_problem(problems, "delay", "the clock that paces acks has no period",
 			      "set delay, or make every at least 1");
 }
 
 #define PARAMETER(field) offsetof(struct positive_ack_parameters, field)
 
 static const struct nopal_parameter positive_ack_table[] = {
-	{ "every", NOPAL_COUNT, PARAMETER(every), "2", "0", "65536", NULL,
-	  false, "segments that are acknowledged at once; 0: by the clock" },
-	{ "delay", NOPAL_TIME, PARAMETER(delay_ns), "25ms", "0ms", "250ms",
-	  NULL, false, "longest wait for that many" },
-	{ "selective", NOPAL_SWITCH, PARAMETER(selective), "off", NULL, NULL,
-	  NULL, true, "report what lies above the floor" },
-	{ "piggyback", NOPAL_SWITCH, PARAMETER(piggyback), "off", NULL, NULL,
-	  NULL, true, "data carries the floor" },
-	{ "window", NOPAL_COUNT, PARAMETER(window), "65536", "1", "1048576",
-	  NULL, false, "segments that may be outstanding" },
-	{ "timeout_min", NOPAL_TIME, PARAMETER(timeout_min_ns), "1ms", "1us",
-	  "1h", NULL, false, "the shortest wait for a status" },
-	{ "timeout_max", NOPAL_TIME, PARAMETER(timeout_max_ns), "60s", "1ms",
-	  "1h", NULL, false, "the longest wait for a status, backed off" },
-	{ "backoff", NOPAL_COUNT, PARAMETER(backoff), "6", "0", "16", NULL,
-	  false, "doublings of the wait without progress" },
+	{ "every", NOPAL_COUNT, PARAMETER(every), "2", "0", "65536", NULL, false,
+	  "segments that are acknowledged at once; 0: by the clock" },
+	{ "delay", NOPAL_TIME, PARAMETER(delay_ns), "25ms", "0ms", "250ms", NULL, false,
+	  "longest wait for that many" },
+	{ "selective", NOPAL_SWITCH, PARAMETER(selective), "off", NULL, NULL, NULL, true,
+	  "report what lies above the floor" },
+	{ "piggyback", NOPAL_SWITCH, PARAMETER(piggyback), "off", NULL, NULL, NULL, true,
+	  "data carries the floor" },
+	{ "window", NOPAL_COUNT, PARAMETER(window), "65536", "1", "1048576", NULL, false,
+	  "segments that may be outstanding" },
+	{ "timeout_min", NOPAL_TIME, PARAMETER(timeout_min_ns), "1ms", "1us", "1h", NULL, false,
+	  "the shortest wait for a status" },
+	{ "timeout_max", NOPAL_TIME, PARAMETER(timeout_max_ns), "60s", "1ms", "1h", NULL, false,
+	  "the longest wait for a status, backed off" },
+	{ "backoff", NOPAL_COUNT, PARAMETER(backoff), "6", "0", "16", NULL, false,
+	  "doublings of the wait without progress" },
 	{ 0 },
 };
 
@@ -121,25 +117,19 @@ static const struct nopal_binding positive_ack_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, positive_ack_on_opened),
 	NOPAL_ON(SEGMENT_TO_NET, nopal__ack_sender_on_to_net,
 		 .before = "flow_control|rate_mechanism|window_mechanism"),
-	NOPAL_ON(SEND_SEGMENT, nopal__ack_sender_on_send,
-		 .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__ack_receiver_on_carried,
-		 .kinds = NOPAL_CARRIED, .before = "duplicate_filter"),
+	NOPAL_ON(SEND_SEGMENT, nopal__ack_sender_on_send, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_FROM_NET, nopal__ack_receiver_on_carried, .kinds = NOPAL_CARRIED,
+		 .before = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, nopal__ack_sender_on_ack,
 		 .kinds = NOPAL_OWN_KIND + POSITIVE_ACK_ACK),
-	NOPAL_ON(SEGMENT_VERIFIED, nopal__ack_receiver_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_VERIFIED, nopal__ack_receiver_on_verified, .before = "message_segments"),
 	NOPAL_ON(SEGMENT_RECEIVED, nopal__ack_sender_on_received),
-	NOPAL_ON(SEGMENT_LOST, nopal__ack_sender_on_missing,
-		 .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_TIMEOUT, nopal__ack_sender_on_missing,
-		 .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_LOST, nopal__ack_sender_on_missing, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_TIMEOUT, nopal__ack_sender_on_missing, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_ABANDONED, nopal__ack_sender_on_abandoned),
 	NOPAL_ON(PEER_GAVE_UP, nopal__ack_receiver_on_gave_up),
-	NOPAL_ON(TURN_END, nopal__ack_sender_on_turn_end,
-		 .before = "window_mechanism"),
-	NOPAL_ON(TURN_END, nopal__ack_receiver_on_turn_end,
-		 .after = "window_mechanism"),
+	NOPAL_ON(TURN_END, nopal__ack_sender_on_turn_end, .before = "window_mechanism"),
+	NOPAL_ON(TURN_END, nopal__ack_receiver_on_turn_end, .after = "window_mechanism"),
 	{ 0 },
 };
 
@@ -148,93 +138,65 @@ const struct nopal_microprotocol nopal_positive_ack = {
 	.name = "positive_ack",
 	.wire_version = 1, /* 0: a report that did not fit was cut */
 	.family = "status",
-	.summary =
-		"tell the sender what arrived, and the sender's side of that",
-	.provides = (const struct nopal_role[]){ { "acknowledgement", true },
-						 { 0 } },
+	.summary = "tell the sender what arrived, and the sender's side of that",
+	.provides = (const struct nopal_role[]){ { "acknowledgement", true }, { 0 } },
 	.standard = "acknowledgement",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "segment_numbers",
-			  "numbers are what it acknowledges" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES,
-		  NOPAL_AT_TRANSPORT,
-		  .because = "the peer acknowledges what arrived" }),
+			{ "segment_numbers", "numbers are what it acknowledges" }, { 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+				     .because = "the peer acknowledges what arrived" }),
 	.parameters_size = sizeof(struct positive_ack_parameters),
 	.parameters = positive_ack_table,
 	.validate = positive_ack_validate,
 	.attributes =
 		(const struct nopal_attribute[]){
-			[POSITIVE_ACK_NUMBER] = { .name = "segment_number",
-						  .access = NOPAL_READ },
+			[POSITIVE_ACK_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
 			[POSITIVE_ACK_FLOOR] = { .name = "ack_floor",
 						 .access = NOPAL_WRITE,
-						 .wire_bytes =
-							 ACK_REPORT_NUMBER_BYTES,
+						 .wire_bytes = ACK_REPORT_NUMBER_BYTES,
 						 .kinds = NOPAL_DATA,
 						 .serial = true,
 						 .when = "piggyback",
-						 .doc = "no segment below this "
-							"number is needed" },
+						 .doc = "no segment below this number is needed" },
 			[POSITIVE_ACK_PACKET] = { .name = "packet_number",
 						  .access = NOPAL_READ,
-						  .wire_bytes =
-							  ACK_REPORT_NUMBER_BYTES,
+						  .wire_bytes = ACK_REPORT_NUMBER_BYTES,
 						  .kinds = NOPAL_CARRIED,
 						  .serial = true },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[POSITIVE_ACK_LOCAL] = { "initial_local",
-						 NOPAL_READ_OPTIONAL, 1,
+			[POSITIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 						 "our first number" },
-			[POSITIVE_ACK_PEER] = { "initial_peer",
-						NOPAL_READ_OPTIONAL, 1,
+			[POSITIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
 						"the peer's first number" },
-			[POSITIVE_ACK_UNMET] = { "reliability_unmet",
-						 NOPAL_READ_OPTIONAL, 0,
-						 "1: an unseen segment is "
-						 "still needed" },
-			[POSITIVE_ACK_TIMEOUT] = { "timeout_ns",
-						   NOPAL_READ_OPTIONAL,
-						   NOPAL_SECOND,
-						   "how long to wait for a "
-						   "status" },
-			[POSITIVE_ACK_WINDOW] = { "segment_window",
-						  NOPAL_READ_OPTIONAL, 65536,
-						  "numbers that the peer's "
-						  "filter remembers" },
+			[POSITIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+						 "1: an unseen segment is still needed" },
+			[POSITIVE_ACK_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
+						   "how long to wait for a status" },
+			[POSITIVE_ACK_WINDOW] = { "segment_window", NOPAL_READ_OPTIONAL, 65536,
+						  "numbers that the peer's filter remembers" },
 			[POSITIVE_ACK_TOLD] = { "arrivals_told", NOPAL_WRITE, 1,
-						"1: acks name a packet "
-						"number that arrived" },
+						"1: acks name a packet number that arrived" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
-			[POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL,
-					       "what arrived" },
-			{ 0 } },
+			[POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL, "what arrived" }, { 0 } },
 	.holds =
 		(const struct nopal_hold[]){
-			{ "the peer can keep track of it", NOPAL_SEND,
-			  NOPAL_DATA, true },
-			{ "its status is known", NOPAL_FINISH, NOPAL_CARRIED,
-			  false },
-			{ "its status is known", NOPAL_DEALLOCATE, NOPAL_DATA,
-			  false },
+			{ "the peer can keep track of it", NOPAL_SEND, NOPAL_DATA, true },
+			{ "its status is known", NOPAL_FINISH, NOPAL_CARRIED, false },
+			{ "its status is known", NOPAL_DEALLOCATE, NOPAL_DATA, false },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[POSITIVE_ACK_STATUS] = { "status",
-						  nopal__ack_sender_when_status },
-			[POSITIVE_ACK_DELAY] = { "delay",
-						 nopal__ack_receiver_when_delayed },
+			[POSITIVE_ACK_STATUS] = { "status", nopal__ack_sender_when_status },
+			[POSITIVE_ACK_DELAY] = { "delay", nopal__ack_receiver_when_delayed },
 			{ 0 } },
 	.bindings = positive_ack_bindings,
-	.raises = (const char *const[]){ "ACK_FROM_NET", "SEGMENT_RECEIVED",
-					 "ACK_PROCESSED", "SEGMENT_TIMEOUT",
-					 "SESSION_BROKEN", NULL },
+	.raises = (const char *const[]){ "ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED",
+					 "SEGMENT_TIMEOUT", "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct positive_ack),
 	.rest = positive_ack_rest,
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * positive_ack.h -- what the files of positive_ack share: its state, and its two
- * halves, ack_sender.c (status of what we send) and ack_receiver.c (account of
- * what the peer sends).
+ * positive_ack.h -- what the files of positive_ack share: its state, and its two halves,
+ * ack_sender.c (status of what we send) and ack_receiver.c (account of what the peer sends).
  */
 #ifndef NOPAL_POSITIVE_ACK_H
 #define NOPAL_POSITIVE_ACK_H
@@ -30,8 +29,8 @@ enum { POSITIVE_ACK_ACK };			  /* kinds */
 enum { POSITIVE_ACK_STATUS, POSITIVE_ACK_DELAY }; /* timers */
 
 enum {
-	/* How far the floor stays behind the highest number at a hole that
-	 * nobody will fill: time for the sender to learn of it. */
+	/* How far the floor stays behind the highest number at a hole that nobody will fill: time
+	 * for the sender to learn of it. */
 	POSITIVE_ACK_HINDSIGHT = 512,
 };
 
@@ -60,8 +59,8 @@ struct positive_ack {
 	bool deep; /* the last part was of these */
 };
 
-/* Numbers up to this far below the highest that is reported surely arrived
- * where the floor has passed them; 0: all.  Both sides know the same. */
+/* Numbers up to this far below the highest that is reported surely arrived where the floor has
+ * passed them; 0: all.  Both sides know the same. */
 static inline uint64_t positive_ack_reach(struct nopal_session *session,
 					  const struct nopal_part *part)
 {
@@ -72,8 +71,7 @@ static inline uint64_t positive_ack_reach(struct nopal_session *session,
 		return 0;
 	if (!set->selective)
 		return 1;
-	return window < POSITIVE_ACK_HINDSIGHT ? (uint64_t)window
-					       : POSITIVE_ACK_HINDSIGHT;
+	return window < POSITIVE_ACK_HINDSIGHT ? (uint64_t)window : POSITIVE_ACK_HINDSIGHT;
 }
 
 nopal_SEGMENT_TO_NET_handler nopal__ack_sender_on_to_net;
@@ -85,8 +83,7 @@ nopal_SEGMENT_ABANDONED_handler nopal__ack_sender_on_abandoned;
 nopal_TURN_END_handler nopal__ack_sender_on_turn_end;
 nopal_timer_handler nopal__ack_sender_when_status;
 /* A floor that came with data. */
-void nopal__ack_sender_take_floor(struct nopal_session *session,
-				  const struct nopal_part *part,
+void nopal__ack_sender_take_floor(struct nopal_session *session, const struct nopal_part *part,
 				  uint64_t floor);
 
 nopal_SEGMENT_FROM_NET_handler nopal__ack_receiver_on_carried;
@@ -95,8 +92,7 @@ nopal_PEER_GAVE_UP_handler nopal__ack_receiver_on_gave_up;
 nopal_TURN_END_handler nopal__ack_receiver_on_turn_end;
 nopal_timer_handler nopal__ack_receiver_when_delayed;
 /* Puts the floor on a segment that leaves. */
-void nopal__ack_receiver_ride(struct nopal_session *session,
-			      const struct nopal_part *part,
+void nopal__ack_receiver_ride(struct nopal_session *session, const struct nopal_part *part,
 			      struct nopal_segment *segment);
 
 #endif

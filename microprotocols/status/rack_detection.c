@@ -2,21 +2,19 @@
 /*
  * rack_detection -- what left before something that arrived is lost, in time.
  *
- * With the newest of the departures that arrived, N, one that left before it is
- * lost when so much has passed since it left as N took to be acknowledged, and
- * the window for reordering more:
+ * With the newest of the departures that arrived, N, one that left before it is lost when so much
+ * has passed since it left as N took to be acknowledged, and the window for reordering more:
  *
  *   left            N left       N acknowledged
  *    |---- window ---->|              |
  *    |-------- round trip of N ------>|---- window ---->| lost
  *
- * So few that overtook it are enough, with a timer in place of more of them
- * (early retransmit), and many are no proof where the path reorders.  The window
- * is nothing while no reordering was seen and three have overtaken one, or such a
- * loss is being mended; else it is a quarter of the least round trip, or how far
- * the path was seen to reorder and a quarter more: by how much the round trip of
- * one that came late was longer than N's.  After 16 rounds with losses and no such
- * sight that is forgotten.
+ * So few that overtook it are enough, with a timer in place of more of them (early retransmit), and
+ * many are no proof where the path reorders.  The window is nothing while no reordering was seen
+ * and three have overtaken one, or such a loss is being mended; else it is a quarter of the least
+ * round trip, or how far the path was seen to reorder and a quarter more: by how much the round
+ * trip of one that came late was longer than N's.  After 16 rounds with losses and no such sight
+ * that is forgotten.
  *
  * Paper:     RFC 8985, sections 5 and 6; Bridges et al., CTP, ToN 2007, section
  *            III.B.
@@ -62,10 +60,10 @@ struct rack_detection {
 	struct found_lost_told told;
 	struct nopal_handle floor; /* segment at it, as of the last ack */
 
-	uint32_t above;	 /* arrived beyond the oldest that is open */
-	uint64_t mended; /* packets below left before the last loss was found */
-	bool reorders;	 /* it was seen that the path does */
-	int64_t late_ns; /* by how much */
+	uint32_t above;	  /* arrived beyond the oldest that is open */
+	uint64_t mended;  /* packets below left before the last loss was found */
+	bool reorders;	  /* it was seen that the path does */
+	int64_t late_ns;  /* by how much */
 	uint32_t persist; /* rounds with losses until that is forgotten */
 };
 
@@ -87,8 +85,8 @@ static enum nopal_verdict rack_detection_on_ack(struct nopal_session *session,
 }
 
 /* It left at `left_ns`, before something that arrived earlier. */
-static void rack_detection_late(struct nopal_session *session,
-				struct rack_detection *self, int64_t left_ns)
+static void rack_detection_late(struct nopal_session *session, struct rack_detection *self,
+				int64_t left_ns)
 {
 	int64_t late_ns = session->now_ns - left_ns - self->before_rtt_ns;
 
@@ -98,26 +96,23 @@ static void rack_detection_late(struct nopal_session *session,
 		self->late_ns = late_ns;
 }
 
-/* Where nothing that left after the loss was found can be what arrived, the
- * departure that was given up did. */
-static enum nopal_verdict
-rack_detection_on_received(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+/* Where nothing that left after the loss was found can be what arrived, the departure that was
+ * given up did. */
+static enum nopal_verdict rack_detection_on_received(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	struct rack_detection *self = nopal_state(session, part);
 
 	if (nopal_get(segment, part, FOUND_LOST_AGAIN) > self->newest) {
-		rack_detection_late(
-			session, self,
-			(int64_t)nopal_get(segment, part, FOUND_LOST_LEFT_NS));
+		rack_detection_late(session, self,
+				    (int64_t)nopal_get(segment, part, FOUND_LOST_LEFT_NS));
 		return NOPAL_CONTINUE;
 	}
 	nopal_set(segment, part, FOUND_LOST_LEFT_NS, 0);
 	if (segment->packet_number > nopal_oldest_departure(session))
 		self->above++;
-	if (segment->departures == 1 && self->complete &&
-	    segment->packet_number < self->before)
+	if (segment->departures == 1 && self->complete && segment->packet_number < self->before)
 		rack_detection_late(session, self, segment->departed_ns);
 	return NOPAL_CONTINUE;
 }
@@ -125,26 +120,22 @@ rack_detection_on_received(struct nopal_session *session,
 /* ----------------------------------------------------------------- judgement */
 
 /* From a departure until it is lost. */
-static int64_t rack_detection_wait(struct nopal_session *session,
-				   const struct nopal_part *part)
+static int64_t rack_detection_wait(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rack_detection_parameters *set = nopal_parameters(part);
 	const struct rack_detection *self = nopal_state(session, part);
 	int64_t quarter_ns =
-		nopal_shared(session, part, RACK_DETECTION_MINIMUM) /
-		RACK_DETECTION_WINDOW_PART;
-	int64_t late_ns =
-		self->late_ns + self->late_ns / RACK_DETECTION_WINDOW_PART;
+		nopal_shared(session, part, RACK_DETECTION_MINIMUM) / RACK_DETECTION_WINDOW_PART;
+	int64_t late_ns = self->late_ns + self->late_ns / RACK_DETECTION_WINDOW_PART;
 
-	if (!self->reorders && (self->above >= (uint64_t)set->threshold ||
-				self->newest < self->mended))
+	if (!self->reorders &&
+	    (self->above >= (uint64_t)set->threshold || self->newest < self->mended))
 		return self->rtt_ns;
 	return self->rtt_ns + (late_ns > quarter_ns ? late_ns : quarter_ns);
 }
 
 /* The first loss of a round trip. */
-static void rack_detection_note_loss(struct nopal_session *session,
-				     struct rack_detection *self)
+static void rack_detection_note_loss(struct nopal_session *session, struct rack_detection *self)
 {
 	if (self->newest < self->mended)
 		return;
@@ -153,26 +144,22 @@ static void rack_detection_note_loss(struct nopal_session *session,
 		self->late_ns = 0;
 }
 
-static void rack_detection_lost(struct nopal_session *session,
-				const struct nopal_part *part,
+static void rack_detection_lost(struct nopal_session *session, const struct nopal_part *part,
 				struct nopal_segment *segment)
 {
 	rack_detection_note_loss(session, nopal_state(session, part));
 	found_lost(session, part, segment);
 }
 
-/* Departures are in the order of their times: the walk ends at the first that may
- * still come, and settled ones are not met again. */
-static void rack_detection_judge_all(struct nopal_session *session,
-				     const struct nopal_part *part)
+/* Departures are in the order of their times: the walk ends at the first that may still come, and
+ * settled ones are not met again. */
+static void rack_detection_judge_all(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rack_detection *self = nopal_state(session, part);
 	int64_t wait_ns = rack_detection_wait(session, part);
 
-	for (uint64_t at = nopal_oldest_departure(session); at < self->newest;
-	     at++) {
-		const struct nopal_departure *departure =
-			nopal_departure_find(session, at);
+	for (uint64_t at = nopal_oldest_departure(session); at < self->newest; at++) {
+		const struct nopal_departure *departure = nopal_departure_find(session, at);
 		struct nopal_segment *segment;
 
 		if (!departure || !departure->open)
@@ -190,10 +177,9 @@ static void rack_detection_judge_all(struct nopal_session *session,
 	nopal_timer_stop(session, part, RACK_DETECTION_JUDGE);
 }
 
-/* Without a full report only the segment at the floor is known to be missing, and
- * packet numbers tell how many have overtaken it at most. */
-static void rack_detection_judge_floor(struct nopal_session *session,
-				       const struct nopal_part *part)
+/* Without a full report only the segment at the floor is known to be missing, and packet numbers
+ * tell how many have overtaken it at most. */
+static void rack_detection_judge_floor(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rack_detection_parameters *set = nopal_parameters(part);
 	struct rack_detection *self = nopal_state(session, part);
@@ -216,14 +202,12 @@ static void rack_detection_judge_floor(struct nopal_session *session,
 	if (until_ns <= session->now_ns)
 		rack_detection_lost(session, part, segment);
 	else
-		nopal_timer_start(session, part, RACK_DETECTION_JUDGE,
-				  until_ns);
+		nopal_timer_start(session, part, RACK_DETECTION_JUDGE, until_ns);
 }
 
-static enum nopal_verdict
-rack_detection_on_processed(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_ack *ack)
+static enum nopal_verdict rack_detection_on_processed(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_ack *ack)
 {
 	struct rack_detection *self = nopal_state(session, part);
 
@@ -241,8 +225,7 @@ rack_detection_on_processed(struct nopal_session *session,
 }
 
 /* No ack came to judge by. */
-static void rack_detection_when_judge(struct nopal_session *session,
-				      const struct nopal_part *part)
+static void rack_detection_when_judge(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rack_detection *self = nopal_state(session, part);
 
@@ -266,8 +249,7 @@ static const struct nopal_parameter rack_detection_table[] = {
 static const struct nopal_binding rack_detection_bindings[] = {
 	NOPAL_ON(ACK_FROM_NET, rack_detection_on_ack),
 	NOPAL_ON(SEGMENT_RECEIVED, rack_detection_on_received),
-	NOPAL_ON(ACK_PROCESSED, rack_detection_on_processed,
-		 .before = "congestion_policy"),
+	NOPAL_ON(ACK_PROCESSED, rack_detection_on_processed, .before = "congestion_policy"),
 	{ 0 },
 };
 
@@ -276,33 +258,25 @@ const struct nopal_microprotocol nopal_rack_detection = {
 	.name = "rack_detection",
 	.family = "status",
 	.summary = "what left before something that arrived is lost, in time",
-	.provides = (const struct nopal_role[]){ { "loss_detection", false },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "loss_detection", false }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it judges what was acknowledged" },
+			{ "acknowledgement", "it judges what was acknowledged" },
 			{ "rtt", "its window is a part of the round trip" },
 			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "duplicate_ack", "one judge of losses is enough" },
-			{ 0 } },
+			{ "duplicate_ack", "one judge of losses is enough" }, { 0 } },
 	.parameters_size = sizeof(struct rack_detection_parameters),
 	.parameters = rack_detection_table,
-	.attributes = (const struct nopal_attribute[]){ FOUND_LOST_ATTRIBUTES,
-							{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns",
-						     NOPAL_READ, 0,
-						     "the least one" },
-			{ 0 } },
+	.attributes = (const struct nopal_attribute[]){ FOUND_LOST_ATTRIBUTES, { 0 } },
+	.shared = (const struct nopal_shared[]){ [RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns",
+									      NOPAL_READ, 0,
+									      "the least one" },
+						 { 0 } },
 	.timers =
 		(const struct nopal_timer[]){
-			[RACK_DETECTION_JUDGE] = { "judge",
-						   rack_detection_when_judge },
-			{ 0 } },
+			[RACK_DETECTION_JUDGE] = { "judge", rack_detection_when_judge }, { 0 } },
 	.bindings = rack_detection_bindings,
 	.raises = (const char *const[]){ "SEGMENT_LOST", NULL },
 	.state_size = sizeof(struct rack_detection),

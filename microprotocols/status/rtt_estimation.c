@@ -52,16 +52,15 @@ enum {
 
 enum {
 	RTT_ESTIMATION_STEADY = 4, /* samples in a row that a minimum takes */
-	RTT_ESTIMATION_BATCH =
-		8, /* segments of a sample, where they overtake */
+	RTT_ESTIMATION_BATCH = 8,  /* segments of a sample, where they overtake */
 };
 
 struct rtt_estimation {
 	int64_t recent_ns[RTT_ESTIMATION_STEADY];
 	uint32_t newest;
 	uint64_t floor, largest; /* highest that acks told */
-	/* The floor rose though nothing later arrived, or an ack came that knew
-	 * less than one before it. */
+	/* The floor rose though nothing later arrived, or an ack came that knew less than one
+	 * before it. */
 	bool overtakes;
 	uint32_t batch;	  /* segments of a sample to be */
 	int64_t batch_ns; /* their largest */
@@ -85,8 +84,8 @@ static int64_t rtt_estimation_clamp(int64_t value, int64_t least, int64_t most)
 }
 
 static void rtt_estimation_share_timeout(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 int64_t rtt_ns, int64_t variance_ns)
+					 const struct nopal_part *part, int64_t rtt_ns,
+					 int64_t variance_ns)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(part);
 	int64_t spread_ns = variance_ns * RTT_ESTIMATION_VARIANCES;
@@ -94,46 +93,40 @@ static void rtt_estimation_share_timeout(struct nopal_session *session,
 	if (spread_ns < RTT_ESTIMATION_GRANULARITY_NS)
 		spread_ns = RTT_ESTIMATION_GRANULARITY_NS;
 	nopal_share(session, part, RTT_ESTIMATION_TIMEOUT,
-		    rtt_estimation_clamp(rtt_ns + spread_ns, set->minimum_ns,
-					 set->maximum_ns));
+		    rtt_estimation_clamp(rtt_ns + spread_ns, set->minimum_ns, set->maximum_ns));
 }
 
-static void rtt_estimation_smooth(struct nopal_session *session,
-				  const struct nopal_part *part, int64_t rtt_ns)
+static void rtt_estimation_smooth(struct nopal_session *session, const struct nopal_part *part,
+				  int64_t rtt_ns)
 {
 	int64_t smoothed = nopal_shared(session, part, RTT_ESTIMATION_SMOOTHED);
 	int64_t variance = nopal_shared(session, part, RTT_ESTIMATION_VARIANCE);
-	int64_t error =
-		smoothed > rtt_ns ? smoothed - rtt_ns : rtt_ns - smoothed;
+	int64_t error = smoothed > rtt_ns ? smoothed - rtt_ns : rtt_ns - smoothed;
 
 	if (smoothed == 0) {
 		smoothed = rtt_ns;
 		variance = rtt_ns / 2;
 	} else {
-		variance +=
-			(error - variance) / (1 << RTT_ESTIMATION_BETA_SHIFT);
-		smoothed +=
-			(rtt_ns - smoothed) / (1 << RTT_ESTIMATION_ALPHA_SHIFT);
+		variance += (error - variance) / (1 << RTT_ESTIMATION_BETA_SHIFT);
+		smoothed += (rtt_ns - smoothed) / (1 << RTT_ESTIMATION_ALPHA_SHIFT);
 	}
 	nopal_share(session, part, RTT_ESTIMATION_SMOOTHED, smoothed);
 	nopal_share(session, part, RTT_ESTIMATION_VARIANCE, variance);
 }
 
-static void rtt_estimation_take(struct nopal_session *session,
-				const struct nopal_part *part, int64_t rtt_ns)
+static void rtt_estimation_take(struct nopal_session *session, const struct nopal_part *part,
+				int64_t rtt_ns)
 {
 	nopal_share(session, part, RTT_ESTIMATION_LATEST, rtt_ns);
 	rtt_estimation_smooth(session, part, rtt_ns);
-	rtt_estimation_share_timeout(
-		session, part,
-		nopal_shared(session, part, RTT_ESTIMATION_SMOOTHED),
-		nopal_shared(session, part, RTT_ESTIMATION_VARIANCE));
+	rtt_estimation_share_timeout(session, part,
+				     nopal_shared(session, part, RTT_ESTIMATION_SMOOTHED),
+				     nopal_shared(session, part, RTT_ESTIMATION_VARIANCE));
 }
 
-/* The largest of the last few: a packet that overtakes others has a round trip
- * that no other will have. */
-static int64_t rtt_estimation_steady(struct rtt_estimation *self,
-				     int64_t rtt_ns)
+/* The largest of the last few: a packet that overtakes others has a round trip that no other will
+ * have. */
+static int64_t rtt_estimation_steady(struct rtt_estimation *self, int64_t rtt_ns)
 {
 	int64_t largest = rtt_ns;
 
@@ -145,11 +138,10 @@ static int64_t rtt_estimation_steady(struct rtt_estimation *self,
 	return largest;
 }
 
-/* A sample of what earlier acks told: within one of them that overtook others,
- * the oldest segment has the usual round trip.  The minimum until it turned out
- * that packets overtake was an overtaker's. */
-static void rtt_estimation_end_batch(struct nopal_session *session,
-				     const struct nopal_part *part)
+/* A sample of what earlier acks told: within one of them that overtook others, the oldest segment
+ * has the usual round trip.  The minimum until it turned out that packets overtake was an
+ * overtaker's. */
+static void rtt_estimation_end_batch(struct nopal_session *session, const struct nopal_part *part)
 {
 	int64_t minimum = nopal_shared(session, part, RTT_ESTIMATION_MINIMUM);
 	struct rtt_estimation *self = nopal_state(session, part);
@@ -157,30 +149,26 @@ static void rtt_estimation_end_batch(struct nopal_session *session,
 	if (self->batch < RTT_ESTIMATION_BATCH)
 		return;
 	if (!self->usual || self->batch_ns < minimum)
-		nopal_share(session, part, RTT_ESTIMATION_MINIMUM,
-			    self->batch_ns);
+		nopal_share(session, part, RTT_ESTIMATION_MINIMUM, self->batch_ns);
 	self->usual = true;
 	rtt_estimation_take(session, part, self->batch_ns);
 	self->batch_ns = 0;
 	self->batch = 0;
 }
 
-/* What others measured waits for no less than the first sample would: the path may
- * have changed since. */
-static enum nopal_verdict
-rtt_estimation_on_open_session(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_session *subject)
+/* What others measured waits for no less than the first sample would: the path may have changed
+ * since. */
+static enum nopal_verdict rtt_estimation_on_open_session(struct nopal_session *session,
+							 const struct nopal_part *part,
+							 struct nopal_session *subject)
 {
 	int64_t known = nopal_shared(session, part, RTT_ESTIMATION_KNOWN);
-	int64_t variance =
-		nopal_shared(session, part, RTT_ESTIMATION_KNOWN_VARIANCE);
+	int64_t variance = nopal_shared(session, part, RTT_ESTIMATION_KNOWN_VARIANCE);
 
 	(void)subject;
 	if (known > 0)
 		rtt_estimation_share_timeout(session, part, known,
-					     variance > known / 2 ? variance
-								  : known / 2);
+					     variance > known / 2 ? variance : known / 2);
 	return NOPAL_CONTINUE;
 }
 
@@ -190,14 +178,13 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(part);
 	int64_t minimum = nopal_shared(session, part, RTT_ESTIMATION_MINIMUM);
-	uint64_t forward =
-		(uint64_t)nopal_shared(session, part, RTT_ESTIMATION_FORWARD);
+	uint64_t forward = (uint64_t)nopal_shared(session, part, RTT_ESTIMATION_FORWARD);
 	struct rtt_estimation *self = nopal_state(session, part);
 	int64_t rtt_ns, steady_ns;
 
-	self->overtakes |= ack->largest < self->largest ||
-			   (self->floor && self->floor >= forward &&
-			    ack->floor > self->floor && !ack->largest_is_new);
+	self->overtakes |=
+		ack->largest < self->largest || (self->floor && self->floor >= forward &&
+						 ack->floor > self->floor && !ack->largest_is_new);
 	if (ack->floor > self->floor)
 		self->floor = ack->floor;
 	if (ack->largest > self->largest)
@@ -210,8 +197,7 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 	    ack->largest_sent_ns > session->now_ns)
 		return NOPAL_CONTINUE;
 	/* 0 says that there is no sample yet. */
-	rtt_ns = rtt_estimation_clamp(session->now_ns - ack->largest_sent_ns, 1,
-				      set->maximum_ns);
+	rtt_ns = rtt_estimation_clamp(session->now_ns - ack->largest_sent_ns, 1, set->maximum_ns);
 	steady_ns = rtt_estimation_steady(self, rtt_ns);
 	if (minimum == 0 || steady_ns < minimum)
 		minimum = steady_ns;
@@ -222,10 +208,9 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-rtt_estimation_on_received(struct nopal_session *session,
-			   const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static enum nopal_verdict rtt_estimation_on_received(struct nopal_session *session,
+						     const struct nopal_part *part,
+						     struct nopal_segment *segment)
 {
 	struct rtt_estimation *self = nopal_state(session, part);
 	int64_t left_ns = segment->departures == 1 ? segment->departed_ns : 0;
@@ -234,8 +219,7 @@ rtt_estimation_on_received(struct nopal_session *session,
 	if (!self->overtakes)
 		return NOPAL_CONTINUE;
 	if (!left_ns && nopal_has(part, RTT_ESTIMATION_LATE))
-		left_ns =
-			(int64_t)nopal_get(segment, part, RTT_ESTIMATION_LATE);
+		left_ns = (int64_t)nopal_get(segment, part, RTT_ESTIMATION_LATE);
 	if (!left_ns)
 		return NOPAL_CONTINUE;
 	age_ns = session->now_ns - left_ns;
@@ -245,8 +229,7 @@ rtt_estimation_on_received(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static int rtt_estimation_open(struct nopal_session *session,
-			       const struct nopal_part *part)
+static int rtt_estimation_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(part);
 
@@ -254,14 +237,12 @@ static int rtt_estimation_open(struct nopal_session *session,
 	return 0;
 }
 
-static void rtt_estimation_validate(const void *parameters,
-				    struct nopal_problems *problems)
+static void rtt_estimation_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct rtt_estimation_parameters *set = parameters;
 
 	if (set->maximum_ns < set->minimum_ns)
-		nopal_problem(problems, "timeout_max",
-			      "the longest timeout is below the shortest",
+		nopal_problem(problems, "timeout_max", "the longest timeout is below the shortest",
 			      "make timeout_max at least timeout_min");
 }
 
@@ -291,11 +272,9 @@ static const struct nopal_parameter rtt_estimation_table[] = {
 };
 
 static const struct nopal_binding rtt_estimation_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, rtt_estimation_on_open_session,
-		 .before = "connection"),
+	NOPAL_ON(OPEN_SESSION, rtt_estimation_on_open_session, .before = "connection"),
 	NOPAL_ON(ACK_FROM_NET, rtt_estimation_on_ack),
-	NOPAL_ON(SEGMENT_RECEIVED, rtt_estimation_on_received,
-		 .after = "loss_detection"),
+	NOPAL_ON(SEGMENT_RECEIVED, rtt_estimation_on_received, .after = "loss_detection"),
 	{ 0 },
 };
 
@@ -308,52 +287,35 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 	.standard = "rtt",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "acknowledgements are its samples" },
-			{ 0 } },
+			{ "acknowledgement", "acknowledgements are its samples" }, { 0 } },
 	.parameters_size = sizeof(struct rtt_estimation_parameters),
 	.parameters = rtt_estimation_table,
 	.validate = rtt_estimation_validate,
 	.attributes =
 		(const struct nopal_attribute[]){
 			[RTT_ESTIMATION_LATE] = { .name = "late_left_ns",
-						  .access =
-							  NOPAL_READ_OPTIONAL },
+						  .access = NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns",
-						      NOPAL_WRITE, 0,
-						      "0 before the first "
-						      "sample" },
-			[RTT_ESTIMATION_VARIANCE] = { "rtt_variance_ns",
-						      NOPAL_WRITE, 0,
-						      "mean deviation of "
-						      "samples" },
-			[RTT_ESTIMATION_MINIMUM] = { "minimum_rtt_ns",
-						     NOPAL_WRITE, 0,
+			[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0,
+						      "0 before the first sample" },
+			[RTT_ESTIMATION_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0,
+						      "mean deviation of samples" },
+			[RTT_ESTIMATION_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0,
 						     "the shortest seen" },
-			[RTT_ESTIMATION_LATEST] = { "latest_rtt_ns",
-						    NOPAL_WRITE, 0,
+			[RTT_ESTIMATION_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0,
 						    "the last sample" },
-			[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE,
-						     NOPAL_SECOND,
-						     "how long to wait for a "
-						     "status" },
-			[RTT_ESTIMATION_FORWARD] = { "forward_point",
-						     NOPAL_READ_OPTIONAL, 0,
-						     "up to there the floor "
-						     "moves without an "
+			[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE, NOPAL_SECOND,
+						     "how long to wait for a status" },
+			[RTT_ESTIMATION_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
+						     "up to there the floor moves without an "
 						     "arrival" },
-			[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns",
-						   NOPAL_READ_OPTIONAL, 0,
+			[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
 						   "of earlier sessions" },
-			[RTT_ESTIMATION_KNOWN_VARIANCE] = { "known_rtt_"
-							    "variance_ns",
-							    NOPAL_READ_OPTIONAL,
-							    0,
-							    "of earlier "
-							    "sessions" },
+			[RTT_ESTIMATION_KNOWN_VARIANCE] = { "known_rtt_variance_ns",
+							    NOPAL_READ_OPTIONAL, 0,
+							    "of earlier sessions" },
 			{ 0 } },
 	.bindings = rtt_estimation_bindings,
 	.state_size = sizeof(struct rtt_estimation),

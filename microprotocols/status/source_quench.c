@@ -2,11 +2,10 @@
 /*
  * source_quench -- a receiver that holds too much asks the sender for less.
  *
- * While what it holds (whole messages that arrived and were not consumed) is above
- * the mark, what arrives is answered by a quench, at most one a round trip.  At
- * the sender each is a mark of congestion: policies reduce as for a loss, and
- * nothing has to be lost for it.  It asks; that nothing overflows is the matter of
- * flow control.
+ * While what it holds (whole messages that arrived and were not consumed) is above the mark, what
+ * arrives is answered by a quench, at most one a round trip.  At the sender each is a mark of
+ * congestion: policies reduce as for a loss, and nothing has to be lost for it.  It asks; that
+ * nothing overflows is the matter of flow control.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b): policies by ICMP
  *            source quench; RFC 792, source quench.
@@ -53,8 +52,7 @@ static enum nopal_verdict source_quench_on_quench(struct nopal_session *session,
 {
 	struct source_quench *self = nopal_state(session, part);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint32_t number =
-		(uint32_t)nopal_read(&reader, SOURCE_QUENCH_NUMBER_BYTES);
+	uint32_t number = (uint32_t)nopal_read(&reader, SOURCE_QUENCH_NUMBER_BYTES);
 
 	if (!nopal_read_complete(&reader) || number == self->heard ||
 	    number - self->heard > INT32_MAX)
@@ -66,10 +64,9 @@ static enum nopal_verdict source_quench_on_quench(struct nopal_session *session,
 
 /* ----------------------------------------------------------- the receiver */
 
-static enum nopal_verdict
-source_quench_on_verified(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict source_quench_on_verified(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct source_quench *self = nopal_state(session, part);
 
@@ -78,10 +75,9 @@ source_quench_on_verified(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-source_quench_on_message(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_message *message)
+static enum nopal_verdict source_quench_on_message(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_message *message)
 {
 	struct source_quench *self = nopal_state(session, part);
 
@@ -90,29 +86,25 @@ source_quench_on_message(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-source_quench_on_consumed(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_message *message)
+static enum nopal_verdict source_quench_on_consumed(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_message *message)
 {
 	struct source_quench *self = nopal_state(session, part);
 
-	self->held_bytes -=
-		(int64_t)nopal_get(message, part, SOURCE_QUENCH_CHARGE);
+	self->held_bytes -= (int64_t)nopal_get(message, part, SOURCE_QUENCH_CHARGE);
 	nopal_set(message, part, SOURCE_QUENCH_CHARGE, 0);
 	return NOPAL_CONTINUE;
 }
 
-static void source_quench_send(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void source_quench_send(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct source_quench_parameters *set = nopal_parameters(part);
 	struct source_quench *self = nopal_state(session, part);
 	int64_t rtt_ns = nopal_shared(session, part, SOURCE_QUENCH_SMOOTHED);
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, SOURCE_QUENCH_QUENCH,
-				    SOURCE_QUENCH_NUMBER_BYTES, &writer);
+	struct nopal_segment *segment = nopal_control_begin(session, part, SOURCE_QUENCH_QUENCH,
+							    SOURCE_QUENCH_NUMBER_BYTES, &writer);
 
 	if (!segment)
 		return;
@@ -121,10 +113,9 @@ static void source_quench_send(struct nopal_session *session,
 	self->next_ns = session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
 }
 
-static enum nopal_verdict
-source_quench_on_turn_end(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_session *subject)
+static enum nopal_verdict source_quench_on_turn_end(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_session *subject)
 {
 	const struct source_quench_parameters *set = nopal_parameters(part);
 	struct source_quench *self = nopal_state(session, part);
@@ -132,8 +123,8 @@ source_quench_on_turn_end(struct nopal_session *session,
 
 	(void)subject;
 	self->arrived = false;
-	if (arrived && self->held_bytes > set->mark &&
-	    session->now_ns >= self->next_ns && nopal_session_is_open(session))
+	if (arrived && self->held_bytes > set->mark && session->now_ns >= self->next_ns &&
+	    nopal_session_is_open(session))
 		source_quench_send(session, part);
 	return NOPAL_CONTINUE;
 }
@@ -159,11 +150,9 @@ static const struct nopal_parameter source_quench_table[] = {
 static const struct nopal_binding source_quench_bindings[] = {
 	NOPAL_ON(SEGMENT_FROM_NET, source_quench_on_quench,
 		 .kinds = NOPAL_OWN_KIND + SOURCE_QUENCH_QUENCH),
-	NOPAL_ON(SEGMENT_VERIFIED, source_quench_on_verified,
-		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_VERIFIED, source_quench_on_verified, .before = "message_segments"),
 	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, source_quench_on_message,
-		 .before = "order|partial_order|jitter"),
+	NOPAL_ON(MSG_FROM_NET, source_quench_on_message, .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_CONSUMED, source_quench_on_consumed),
 	NOPAL_ON(TURN_END, source_quench_on_turn_end),
 	{ 0 },
@@ -174,30 +163,25 @@ const struct nopal_microprotocol nopal_source_quench = {
 	.name = "source_quench",
 	.family = "status",
 	.summary = "a receiver that holds too much asks the sender for less",
-	.provides = (const struct nopal_role[]){ { "congestion_marks", false },
+	.provides = (const struct nopal_role[]){ { "congestion_marks", false }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){ { "congestion_policy", "somebody must send less" },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){ { "congestion_policy",
-						    "somebody must send less" },
-						  { 0 } },
 	.parameters_size = sizeof(struct source_quench_parameters),
 	.parameters = source_quench_table,
 	.attributes =
 		(const struct nopal_attribute[]){
 			[SOURCE_QUENCH_CHARGE] = { .name = "quench_charge",
 						   .access = NOPAL_WRITE,
-						   .doc = "bytes that the "
-							  "message holds" },
+						   .doc = "bytes that the message holds" },
 			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[SOURCE_QUENCH_SMOOTHED] = { "smoothed_rtt_ns",
-						     NOPAL_READ_OPTIONAL, 0,
-						     "a round trip" },
-			{ 0 } },
+	.shared = (const struct nopal_shared[]){ [SOURCE_QUENCH_SMOOTHED] = { "smoothed_rtt_ns",
+									      NOPAL_READ_OPTIONAL,
+									      0, "a round trip" },
+						 { 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
-			[SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL,
-						   "asks for less" },
+			[SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL, "asks for less" },
 			{ 0 } },
 	.bindings = source_quench_bindings,
 	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },

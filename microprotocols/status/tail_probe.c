@@ -2,11 +2,10 @@
 /*
  * tail_probe -- what left last is sent once more when no ack tells of it.
  *
- * Behind the last segments of a train nothing comes that could overtake them: the
- * peer has no reason to report, and their loss would wait for a timeout.  So after
- * two round trips without progress and departures the newest that is outstanding
- * leaves again.  Its ack says what is missing, and loss detection does the rest.
- * One probe: then the timeout.
+ * Behind the last segments of a train nothing comes that could overtake them: the peer has no
+ * reason to report, and their loss would wait for a timeout.  So after two round trips without
+ * progress and departures the newest that is outstanding leaves again.  Its ack says what is
+ * missing, and loss detection does the rest.  One probe: then the timeout.
  *
  *   7 ------>   8 --- x   9 --- x
  *   <-- ack 7
@@ -14,8 +13,8 @@
  *   9 again ------->
  *   <-- ack of 9, a hole at 8: lost
  *
- * Where the probe is what arrived, the network lost the first copy, and no loss
- * is reported for it: that is told as a mark.
+ * Where the probe is what arrived, the network lost the first copy, and no loss is reported for it:
+ * that is told as a mark.
  *
  * Paper:     RFC 8985, section 7; Flach et al., Reducing web latency: the virtue
  *            of gentle aggression, SIGCOMM 2013.
@@ -55,8 +54,7 @@ static struct nopal_segment *tail_probe_newest(struct nopal_session *session)
 	uint64_t at = nopal_next_packet_number(session);
 
 	while (at-- > oldest) {
-		const struct nopal_departure *departure =
-			nopal_departure_find(session, at);
+		const struct nopal_departure *departure = nopal_departure_find(session, at);
 		struct nopal_segment *segment;
 
 		if (!departure || !departure->open)
@@ -69,19 +67,17 @@ static struct nopal_segment *tail_probe_newest(struct nopal_session *session)
 }
 
 /* When the probe is due, if the ack of what is out may not be delayed. */
-static int64_t tail_probe_due(struct nopal_session *session,
-			      const struct nopal_part *part)
+static int64_t tail_probe_due(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct tail_probe *self = nopal_state(session, part);
 
 	return self->since_ns +
-	       TAIL_PROBE_ROUND_TRIPS *
-		       nopal_shared(session, part, TAIL_PROBE_SMOOTHED);
+	       TAIL_PROBE_ROUND_TRIPS * nopal_shared(session, part, TAIL_PROBE_SMOOTHED);
 }
 
 /* The timer is not moved with every departure; it looks when it fires. */
-static void tail_probe_watch(struct nopal_session *session,
-			     const struct nopal_part *part, int64_t due_ns)
+static void tail_probe_watch(struct nopal_session *session, const struct nopal_part *part,
+			     int64_t due_ns)
 {
 	if (nopal_shared(session, part, TAIL_PROBE_SMOOTHED) &&
 	    !nopal_timer_running(session, part, TAIL_PROBE_DUE))
@@ -137,8 +133,7 @@ static enum nopal_verdict tail_probe_on_processed(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void tail_probe_when_due(struct nopal_session *session,
-				const struct nopal_part *part)
+static void tail_probe_when_due(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct tail_probe_parameters *set = nopal_parameters(part);
 	struct tail_probe *self = nopal_state(session, part);
@@ -147,8 +142,7 @@ static void tail_probe_when_due(struct nopal_session *session,
 
 	if (!newest || self->probe || newest->wanted)
 		return;
-	if (nopal_oldest_departure(session) + 1 >=
-	    nopal_next_packet_number(session))
+	if (nopal_oldest_departure(session) + 1 >= nopal_next_packet_number(session))
 		due_ns += set->delay_ns;
 	if (due_ns > session->now_ns) {
 		tail_probe_watch(session, part, due_ns);
@@ -172,8 +166,7 @@ static const struct nopal_parameter tail_probe_table[] = {
 static const struct nopal_binding tail_probe_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, tail_probe_on_send),
 	NOPAL_ON(SEGMENT_RECEIVED, tail_probe_on_received),
-	NOPAL_ON(ACK_PROCESSED, tail_probe_on_processed,
-		 .after = "loss_detection"),
+	NOPAL_ON(ACK_PROCESSED, tail_probe_on_processed, .after = "loss_detection"),
 	{ 0 },
 };
 
@@ -182,29 +175,23 @@ const struct nopal_microprotocol nopal_tail_probe = {
 	.name = "tail_probe",
 	.family = "status",
 	.summary = "what left last is sent once more when no ack tells of it",
-	.provides =
-		(const struct nopal_role[]){ { "tail_probe", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "tail_probe", true }, { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement", "its ack is what a probe is for" },
-			{ "loss_detection",
-			  "what the ack of a probe shows must be judged" },
+			{ "loss_detection", "what the ack of a probe shows must be judged" },
 			{ "rtt", "it waits two round trips" },
 			{ "retransmit", "it lets the probe leave" },
 			{ 0 } },
 	.parameters_size = sizeof(struct tail_probe_parameters),
 	.parameters = tail_probe_table,
-	.shared =
-		(const struct nopal_shared[]){
-			[TAIL_PROBE_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ,
-						  0, "a round trip" },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[TAIL_PROBE_DUE] = { "due", tail_probe_when_due },
-			{ 0 } },
+	.shared = (const struct nopal_shared[]){ [TAIL_PROBE_SMOOTHED] = { "smoothed_rtt_ns",
+									   NOPAL_READ, 0,
+									   "a round trip" },
+						 { 0 } },
+	.timers = (const struct nopal_timer[]){ [TAIL_PROBE_DUE] = { "due", tail_probe_when_due },
+						{ 0 } },
 	.bindings = tail_probe_bindings,
-	.raises = (const char *const[]){ "SEGMENT_RESEND", "CONGESTION_MARKED",
-					 NULL },
+	.raises = (const char *const[]){ "SEGMENT_RESEND", "CONGESTION_MARKED", NULL },
 	.state_size = sizeof(struct tail_probe),
 };

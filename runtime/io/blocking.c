@@ -2,19 +2,18 @@
 /*
  * blocking.c -- the calls that wait: a world in a thread of its own.
  *
- * A hub is a loop, its thread, and the connections that live there: one for a
- * dialled connection, all accepted ones for a listener.  The callers' threads
- * and the loop's meet in two rings a connection and one lock a hub; all calls
- * into the core are made by the loop's thread, and without the lock, since the
- * core calls back.
+ * A hub is a loop, its thread, and the connections that live there: one for a dialled connection,
+ * all accepted ones for a listener.  The callers' threads and the loop's meet in two rings a
+ * connection and one lock a hub; all calls into the core are made by the loop's thread, and without
+ * the lock, since the core calls back.
  *
  *   caller  --send-->  out ring  --nopal_send_buffer-->  core     (one copy)
  *   caller  <--copy--  in ring   <--keep-- received  <-- core     (one copy)
  *
- * A message stays kept, and so unread for flow control, until the caller has
- * copied it.  Where nothing limits the peer, the in ring does: beyond its limit
- * messages are dropped, or, where the composition promised them, the session
- * ends.  Messages without a byte are not given out: 0 says the end.
+ * A message stays kept, and so unread for flow control, until the caller has copied it.  Where
+ * nothing limits the peer, the in ring does: beyond its limit messages are dropped, or, where the
+ * composition promised them, the session ends.  Messages without a byte are not given out: 0 says
+ * the end.
  *
  * Connections are made and freed by the loop's thread; a caller only abandons.
  */
@@ -34,37 +33,30 @@ void nopal__blocking_abandon(struct nopal_connection *connection)
 	nopal__blocking_hub_leave(hub);
 }
 
-void nopal__blocking_why(const struct nopal_connection *connection,
-			 struct nopal_problems *problems)
+void nopal__blocking_why(const struct nopal_connection *connection, struct nopal_problems *problems)
 {
 	nopal_problems_add(problems, NULL, 0, NULL, "%s",
-			   connection->end_text ? connection->end_text
-						: "the session ended");
+			   connection->end_text ? connection->end_text : "the session ended");
 }
 
-typedef struct nopal_session *dial_call(struct nopal_endpoint *endpoint,
-					struct nopal_plan *plan,
+typedef struct nopal_session *dial_call(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 					const struct nopal_address *peer,
-					const struct nopal_callbacks *callbacks,
-					void *user);
+					const struct nopal_callbacks *callbacks, void *user);
 
 static struct nopal_connection *dial_open(struct blocking_hub *hub,
-					  const struct nopal_address *peer,
-					  dial_call *open,
+					  const struct nopal_address *peer, dial_call *open,
 					  struct nopal_problems *problems)
 {
-	struct nopal_connection *connection =
-		nopal__blocking_connection_new(hub);
+	struct nopal_connection *connection = nopal__blocking_connection_new(hub);
 	struct nopal_session *session = NULL;
 
 	if (connection) {
 		connection->many = hub->destination != 0;
-		session = open(hub->endpoint, hub->plan, peer,
-			       &nopal__blocking_dialled, connection);
+		session =
+			open(hub->endpoint, hub->plan, peer, &nopal__blocking_dialled, connection);
 	}
 	if (!session) {
-		nopal_problems_add(problems, NULL, 0, NULL,
-				   "no session: out of memory");
+		nopal_problems_add(problems, NULL, 0, NULL, "no session: out of memory");
 		nopal__blocking_hub_free(hub);
 		return NULL;
 	}
@@ -73,8 +65,7 @@ static struct nopal_connection *dial_open(struct blocking_hub *hub,
 	return nopal__blocking_hub_start(hub, problems) ? connection : NULL;
 }
 
-static struct nopal_connection *dial_wait(struct nopal_connection *connection,
-					  int64_t timeout_ns,
+static struct nopal_connection *dial_wait(struct nopal_connection *connection, int64_t timeout_ns,
 					  struct nopal_problems *problems)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
@@ -92,15 +83,13 @@ static struct nopal_connection *dial_wait(struct nopal_connection *connection,
 	if (life == BLOCKING_ENDED)
 		nopal__blocking_why(connection, problems);
 	else
-		nopal_problems_add(problems, NULL, 0,
-				   "check that the peer listens there",
+		nopal_problems_add(problems, NULL, 0, "check that the peer listens there",
 				   "the peer did not answer in time");
 	nopal__blocking_abandon(connection);
 	return NULL;
 }
 
-struct nopal_connection *nopal_dial(const char *config, const char *address,
-				    int64_t timeout_ns,
+struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,
 				    struct nopal_problems *problems)
 {
 	struct nopal_address peer, local = { .port = 0 };
@@ -133,9 +122,8 @@ static bool can_meet(struct nopal_plan *plan, struct nopal_problems *problems)
 	return false;
 }
 
-struct nopal_connection *nopal_meet(const char *config, const char *local,
-				    const char *peer, int64_t timeout_ns,
-				    struct nopal_problems *problems)
+struct nopal_connection *nopal_meet(const char *config, const char *local, const char *peer,
+				    int64_t timeout_ns, struct nopal_problems *problems)
 {
 	struct nopal_address here, there;
 	struct nopal_connection *connection;
@@ -161,10 +149,8 @@ struct nopal_listener *nopal_listen(const char *config, const char *address,
 	return nopal_listen_keyed(config, address, NULL, problems);
 }
 
-struct nopal_listener *nopal_listen_keyed(const char *config,
-					  const char *address,
-					  const uint8_t *reset_key,
-					  struct nopal_problems *problems)
+struct nopal_listener *nopal_listen_keyed(const char *config, const char *address,
+					  const uint8_t *reset_key, struct nopal_problems *problems)
 {
 	struct nopal_listener *listener;
 	struct nopal_address local;
@@ -181,8 +167,7 @@ struct nopal_listener *nopal_listen_keyed(const char *config,
 	if (reset_key)
 		nopal_endpoint_set_reset_key(hub->endpoint, reset_key);
 	listener = calloc(1, sizeof(*listener));
-	if (!listener || nopal_endpoint_allow(hub->endpoint, plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
+	if (!listener || nopal_endpoint_allow(hub->endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS,
 					      &nopal__blocking_accepted, hub)) {
 		free(listener);
 		nopal__blocking_hub_free(hub);
@@ -195,8 +180,7 @@ struct nopal_listener *nopal_listen_keyed(const char *config,
 	return NULL;
 }
 
-struct nopal_connection *nopal_accept(struct nopal_listener *listener,
-				      int64_t timeout_ns,
+struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t timeout_ns,
 				      struct nopal_problems *problems)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
@@ -204,18 +188,15 @@ struct nopal_connection *nopal_accept(struct nopal_listener *listener,
 	struct nopal_connection *connection = NULL;
 
 	pthread_mutex_lock(&hub->lock);
-	while (hub->accepted.count == 0 &&
-	       nopal__blocking_wait(hub, timeout_ns, &deadline))
+	while (hub->accepted.count == 0 && nopal__blocking_wait(hub, timeout_ns, &deadline))
 		;
 	if (hub->accepted.count > 0) {
-		connection =
-			(void *)nopal__blocking_pop(&hub->accepted).message;
+		connection = (void *)nopal__blocking_pop(&hub->accepted).message;
 		hub->users++;
 	}
 	pthread_mutex_unlock(&hub->lock);
 	if (!connection)
-		nopal_problems_add(problems, NULL, 0, NULL,
-				   "nobody came in time");
+		nopal_problems_add(problems, NULL, 0, NULL, "nobody came in time");
 	return connection;
 }
 
@@ -226,8 +207,7 @@ static bool out_is_full(const struct nopal_connection *connection)
 }
 
 /* What the message must wait for; 0: nothing, negative: it cannot be sent. */
-static int out_refusal(const struct nopal_connection *connection,
-		       uint32_t destination)
+static int out_refusal(const struct nopal_connection *connection, uint32_t destination)
 {
 	const struct blocking_destination *one =
 		nopal__blocking_destination(connection, destination);
@@ -254,13 +234,12 @@ static bool ticket_give(struct blocking_fates *fates, uint64_t *ret_ticket)
 static bool tickets_are_full(const struct blocking_fates *fates)
 {
 	return fates->of_ticket &&
-	       fates->of_ticket[(fates->tickets + 1) % NOPAL_TICKETS] ==
-		       BLOCKING_FATE_OPEN;
+	       fates->of_ticket[(fates->tickets + 1) % NOPAL_TICKETS] == BLOCKING_FATE_OPEN;
 }
 
 /* The lock is held. */
-static int out_push(struct nopal_connection *connection,
-		    struct blocking_item item, uint64_t *ret_ticket)
+static int out_push(struct nopal_connection *connection, struct blocking_item item,
+		    uint64_t *ret_ticket)
 {
 	if (ret_ticket && !ticket_give(&connection->fates, &item.ticket))
 		return -ENOMEM;
@@ -275,9 +254,8 @@ static int out_push(struct nopal_connection *connection,
 	return 0;
 }
 
-static int connection_put(struct nopal_connection *connection,
-			  struct blocking_item item, int64_t timeout_ns,
-			  uint64_t *ret_ticket)
+static int connection_put(struct nopal_connection *connection, struct blocking_item item,
+			  int64_t timeout_ns, uint64_t *ret_ticket)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
@@ -287,8 +265,7 @@ static int connection_put(struct nopal_connection *connection,
 	pthread_mutex_lock(&hub->lock);
 	error = out_refusal(connection, item.destination);
 	while (!error &&
-	       (out_is_full(connection) ||
-		(ret_ticket && tickets_are_full(&connection->fates)))) {
+	       (out_is_full(connection) || (ret_ticket && tickets_are_full(&connection->fates)))) {
 		if (!nopal__blocking_wait(hub, timeout_ns, &deadline))
 			error = -ETIMEDOUT;
 		else
@@ -303,17 +280,14 @@ static int connection_put(struct nopal_connection *connection,
 	return error;
 }
 
-int nopal_connection_send_to(struct nopal_connection *connection,
-			     uint32_t destination, const void *bytes,
-			     size_t length, int64_t timeout_ns,
+int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
+			     const void *bytes, size_t length, int64_t timeout_ns,
 			     uint64_t *ret_ticket)
 {
-	struct blocking_item item = { .length = length,
-				      .destination = destination };
+	struct blocking_item item = { .length = length, .destination = destination };
 	int error;
 
-	if (length > nopal_plan_message_limit(connection->hub->plan) ||
-	    length >= UINT32_MAX)
+	if (length > nopal_plan_message_limit(connection->hub->plan) || length >= UINT32_MAX)
 		return -EMSGSIZE;
 	if (length < nopal_plan_message_least(connection->hub->plan))
 		return -EINVAL;
@@ -328,17 +302,15 @@ int nopal_connection_send_to(struct nopal_connection *connection,
 	return error;
 }
 
-int nopal_connection_send(struct nopal_connection *connection,
-			  const void *bytes, size_t length, int64_t timeout_ns)
+int nopal_connection_send(struct nopal_connection *connection, const void *bytes, size_t length,
+			  int64_t timeout_ns)
 {
-	return nopal_connection_send_to(connection, 0, bytes, length,
-					timeout_ns, NULL);
+	return nopal_connection_send_to(connection, 0, bytes, length, timeout_ns, NULL);
 }
 
 /* ----------------------------------------------------------- wait for a send */
 
-void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,
-			  int fate)
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int fate)
 {
 	struct blocking_fates *fates = &connection->fates;
 
@@ -351,8 +323,7 @@ void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,
 
 static bool ticket_is_known(const struct blocking_fates *fates, uint64_t ticket)
 {
-	return ticket <= fates->tickets &&
-	       fates->tickets - ticket < NOPAL_TICKETS;
+	return ticket <= fates->tickets && fates->tickets - ticket < NOPAL_TICKETS;
 }
 
 /* The worst of all, from now on anew. */
@@ -370,15 +341,13 @@ static int fate_of_all(struct blocking_fates *fates)
 
 static bool fate_is_open(const struct blocking_fates *fates, uint64_t ticket)
 {
-	return ticket ? fates->of_ticket[ticket % NOPAL_TICKETS] ==
-				BLOCKING_FATE_OPEN
+	return ticket ? fates->of_ticket[ticket % NOPAL_TICKETS] == BLOCKING_FATE_OPEN
 		      : fates->open > 0;
 }
 
-/* What has no fate when the session has ended, it never had.  A ticket may be
- * forgotten while somebody waits for it. */
-int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket,
-			  int64_t timeout_ns)
+/* What has no fate when the session has ended, it never had.  A ticket may be forgotten while
+ * somebody waits for it. */
+int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
@@ -388,17 +357,15 @@ int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket,
 
 	pthread_mutex_lock(&hub->lock);
 	while (waiting && (!ticket || ticket_is_known(fates, ticket)) &&
-	       fate_is_open(fates, ticket) &&
-	       connection->life != BLOCKING_ENDED)
+	       fate_is_open(fates, ticket) && connection->life != BLOCKING_ENDED)
 		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
 	if (!waiting)
 		fate = -ETIMEDOUT;
 	else if (!ticket)
 		fate = fate_of_all(fates);
 	else if (ticket_is_known(fates, ticket))
-		fate = fate_is_open(fates, ticket)
-			       ? NOPAL_MISSING
-			       : fates->of_ticket[ticket % NOPAL_TICKETS];
+		fate = fate_is_open(fates, ticket) ? NOPAL_MISSING
+						   : fates->of_ticket[ticket % NOPAL_TICKETS];
 	pthread_mutex_unlock(&hub->lock);
 	return fate;
 }
@@ -406,16 +373,15 @@ int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket,
 /* ------------------------------------------------------------------- receive */
 
 /* Copies the first message out; the lock is held, so that it stays. */
-static int64_t connection_take(struct nopal_connection *connection, void *bytes,
-			       size_t room, uint32_t *ret_from, bool *ret_wake)
+static int64_t connection_take(struct nopal_connection *connection, void *bytes, size_t room,
+			       uint32_t *ret_from, bool *ret_wake)
 {
 	struct blocking_item item = nopal__blocking_pop(&connection->in);
 	int64_t length = (int64_t)item.length;
 
 	*ret_from = item.destination;
 	if (item.copy)
-		memcpy(bytes, item.copy,
-		       room < item.length ? room : item.length);
+		memcpy(bytes, item.copy, room < item.length ? room : item.length);
 	else if (item.message)
 		nopal_message_copy(item.message, 0, bytes, room);
 	else
@@ -429,8 +395,7 @@ static int64_t connection_take(struct nopal_connection *connection, void *bytes,
 	return length;
 }
 
-int64_t nopal_connection_receive_from(struct nopal_connection *connection,
-				      void *bytes, size_t room,
+int64_t nopal_connection_receive_from(struct nopal_connection *connection, void *bytes, size_t room,
 				      int64_t timeout_ns, uint32_t *ret_from)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
@@ -439,32 +404,27 @@ int64_t nopal_connection_receive_from(struct nopal_connection *connection,
 	int64_t length = -ETIMEDOUT;
 
 	pthread_mutex_lock(&hub->lock);
-	while (waiting && connection->in.count == 0 &&
-	       connection->life != BLOCKING_ENDED)
+	while (waiting && connection->in.count == 0 && connection->life != BLOCKING_ENDED)
 		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
 	if (connection->in.count > 0)
-		length = connection_take(connection, bytes, room, ret_from,
-					 &wake);
+		length = connection_take(connection, bytes, room, ret_from, &wake);
 	else if (connection->life == BLOCKING_ENDED)
-		length = connection->end == NOPAL_ENDED_WELL ? -EPIPE
-							     : -ECONNRESET;
+		length = connection->end == NOPAL_ENDED_WELL ? -EPIPE : -ECONNRESET;
 	pthread_mutex_unlock(&hub->lock);
 	if (wake)
 		nopal__live_loop_call(hub->loop);
 	return length;
 }
 
-int64_t nopal_connection_receive(struct nopal_connection *connection,
-				 void *bytes, size_t room, int64_t timeout_ns)
+int64_t nopal_connection_receive(struct nopal_connection *connection, void *bytes, size_t room,
+				 int64_t timeout_ns)
 {
 	uint32_t from;
 
-	return nopal_connection_receive_from(connection, bytes, room,
-					     timeout_ns, &from);
+	return nopal_connection_receive_from(connection, bytes, room, timeout_ns, &from);
 }
 
-/* Messages that no session took: refused when their turn came, or there is none any
- * more. */
+/* Messages that no session took: refused when their turn came, or there is none any more. */
 static uint64_t never_sent(const struct nopal_connection *connection)
 {
 	const struct blocking_ring *out = &connection->out;
@@ -476,8 +436,7 @@ static uint64_t never_sent(const struct nopal_connection *connection)
 }
 
 /* The lock is held. */
-static int how_it_closed(const struct nopal_connection *connection,
-			 struct nopal_problems *problems)
+static int how_it_closed(const struct nopal_connection *connection, struct nopal_problems *problems)
 {
 	uint64_t unsent = never_sent(connection);
 
@@ -486,15 +445,13 @@ static int how_it_closed(const struct nopal_connection *connection,
 	if (connection->end != NOPAL_ENDED_WELL)
 		nopal__blocking_why(connection, problems);
 	if (unsent)
-		nopal_problems_add(problems, NULL, 0, NULL,
-				   "%llu message%s not sent any more",
-				   (unsigned long long)unsent,
-				   unsent > 1 ? "s were" : " was");
+		nopal_problems_add(problems, NULL, 0, NULL, "%llu message%s not sent any more",
+				   (unsigned long long)unsent, unsent > 1 ? "s were" : " was");
 	return -ECONNRESET;
 }
 
-int nopal_connection_close(struct nopal_connection *connection,
-			   int64_t timeout_ns, struct nopal_problems *problems)
+int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_ns,
+			   struct nopal_problems *problems)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
@@ -506,9 +463,7 @@ int nopal_connection_close(struct nopal_connection *connection,
 	nopal__live_loop_call(hub->loop);
 	pthread_mutex_lock(&hub->lock);
 	while (!result && connection->life != BLOCKING_ENDED)
-		result = nopal__blocking_wait(hub, timeout_ns, &deadline)
-				 ? 0
-				 : -ETIMEDOUT;
+		result = nopal__blocking_wait(hub, timeout_ns, &deadline) ? 0 : -ETIMEDOUT;
 	if (connection->life == BLOCKING_ENDED)
 		result = how_it_closed(connection, problems);
 	pthread_mutex_unlock(&hub->lock);
@@ -523,9 +478,7 @@ void nopal_listener_close(struct nopal_listener *listener)
 	pthread_mutex_lock(&hub->lock);
 	hub->listening = false;
 	while (hub->accepted.count > 0)
-		((struct nopal_connection *)(void *)nopal__blocking_pop(
-			 &hub->accepted)
-			 .message)
+		((struct nopal_connection *)(void *)nopal__blocking_pop(&hub->accepted).message)
 			->abandoned = true;
 	pthread_mutex_unlock(&hub->lock);
 	free(listener);

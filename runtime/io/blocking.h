@@ -2,9 +2,9 @@
 /*
  * blocking.h -- private to the blocking calls: hubs, connections and rings.
  *
- * blocking_hub.c holds what the loop's thread does, blocking.c the calls that
- * other threads make, blocking_many.c both for connections to many.  All fields are
- * under the hub's lock, except those marked as the loop's own.
+ * blocking_hub.c holds what the loop's thread does, blocking.c the calls that other threads make,
+ * blocking_many.c both for connections to many.  All fields are under the hub's lock, except those
+ * marked as the loop's own.
  */
 #ifndef NOPAL_BLOCKING_H
 #define NOPAL_BLOCKING_H
@@ -55,9 +55,9 @@ struct blocking_destination {
 	char *text;			    /* what info.text is */
 	int refused;			    /* it could not be added */
 	bool waits;			    /* in the out ring, to be added */
-	bool leaves;  /* now: the loop's thread is asked to see to it */
-	bool held;    /* by who adds it: no destination yet for others */
-	bool removed; /* by the application: goes when it has ended */
+	bool leaves;			    /* now: the loop's thread is asked to see to it */
+	bool held;			    /* by who adds it: no destination yet for others */
+	bool removed;			    /* by the application: goes when it has ended */
 };
 
 struct blocking_hub {
@@ -71,7 +71,7 @@ struct blocking_hub {
 	struct nopal_address local;
 	struct nopal_connection *connections; /* of the loop's thread */
 	struct blocking_ring accepted;	      /* `message` is a connection */
-	uint32_t users; /* a listener and its connections */
+	uint32_t users;			      /* a listener and its connections */
 	bool listening;
 };
 
@@ -99,13 +99,11 @@ extern const struct nopal_callbacks nopal__blocking_dialled;
 extern const struct nopal_callbacks nopal__blocking_accepted;
 
 /* False: out of memory. */
-bool nopal__blocking_push(struct blocking_ring *ring,
-			  struct blocking_item item);
+bool nopal__blocking_push(struct blocking_ring *ring, struct blocking_item item);
 struct blocking_item nopal__blocking_pop(struct blocking_ring *ring);
 
 /* The fate of one message is known. */
-void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,
-			  int fate);
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int fate);
 
 struct timespec nopal__blocking_deadline(int64_t timeout_ns);
 /* Waits for any change; false: the deadline has passed. */
@@ -116,26 +114,22 @@ bool nopal__blocking_wait(struct blocking_hub *hub, int64_t timeout_ns,
 struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 					     const struct nopal_address *local,
 					     struct nopal_problems *problems);
-bool nopal__blocking_hub_start(struct blocking_hub *hub,
-			       struct nopal_problems *problems);
+bool nopal__blocking_hub_start(struct blocking_hub *hub, struct nopal_problems *problems);
 /* Without its thread. */
 void nopal__blocking_hub_free(struct blocking_hub *hub);
 /* A caller is done with its connection or listener. */
 void nopal__blocking_hub_leave(struct blocking_hub *hub);
-struct nopal_connection *
-nopal__blocking_connection_new(struct blocking_hub *hub);
+struct nopal_connection *nopal__blocking_connection_new(struct blocking_hub *hub);
 void nopal__blocking_abandon(struct nopal_connection *connection);
 void nopal__blocking_why(const struct nopal_connection *connection,
 			 struct nopal_problems *problems);
 
 /* blocking_many.c */
 /* NULL: there is none of this id. */
-struct blocking_destination *
-nopal__blocking_destination(const struct nopal_connection *connection,
-			    uint32_t id);
+struct blocking_destination *nopal__blocking_destination(const struct nopal_connection *connection,
+							 uint32_t id);
 void nopal__blocking_on_destination(struct nopal_session *session,
-				    const struct nopal_destination_info *info,
-				    void *user);
+				    const struct nopal_destination_info *info, void *user);
 /* Those who leave now; and an item that is no message. */
 void nopal__blocking_pump_leaves(struct nopal_connection *connection);
 void nopal__blocking_give_other(struct nopal_connection *connection,

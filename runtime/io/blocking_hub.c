@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocking_hub.c -- what the loop's thread does for the blocking calls: rings,
- * callbacks, hubs.  blocking.c has the whole picture.
+ * blocking_hub.c -- what the loop's thread does for the blocking calls: rings, callbacks, hubs.
+ * blocking.c has the whole picture.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,8 +34,7 @@ static bool ring_grow(struct blocking_ring *ring)
 	return true;
 }
 
-static struct blocking_item *ring_at(const struct blocking_ring *ring,
-				     uint32_t index)
+static struct blocking_item *ring_at(const struct blocking_ring *ring, uint32_t index)
 {
 	return &ring->items[(ring->head + index) % ring->room];
 }
@@ -97,8 +96,7 @@ bool nopal__blocking_wait(struct blocking_hub *hub, int64_t timeout_ns,
 
 /* ----------------------------------------- callbacks, in the loop's thread */
 
-struct nopal_connection *
-nopal__blocking_connection_new(struct blocking_hub *hub)
+struct nopal_connection *nopal__blocking_connection_new(struct blocking_hub *hub)
 {
 	struct nopal_connection *connection = calloc(1, sizeof(*connection));
 
@@ -123,16 +121,14 @@ static void connection_free(struct nopal_connection *connection)
 
 static void *blocking_on_accepted(struct nopal_session *session, void *user)
 {
-	struct nopal_connection *connection =
-		nopal__blocking_connection_new(user);
+	struct nopal_connection *connection = nopal__blocking_connection_new(user);
 
 	if (connection)
 		connection->session = session;
 	return connection;
 }
 
-static bool hub_offer(struct blocking_hub *hub,
-		      struct nopal_connection *connection)
+static bool hub_offer(struct blocking_hub *hub, struct nopal_connection *connection)
 {
 	struct blocking_item item = { .message = (void *)connection };
 
@@ -141,8 +137,7 @@ static bool hub_offer(struct blocking_hub *hub,
 	return nopal__blocking_push(&hub->accepted, item);
 }
 
-static void blocking_on_accepted_opened(struct nopal_session *session,
-					void *user)
+static void blocking_on_accepted_opened(struct nopal_session *session, void *user)
 {
 	struct nopal_connection *connection = user;
 	struct blocking_hub *hub;
@@ -159,8 +154,7 @@ static void blocking_on_accepted_opened(struct nopal_session *session,
 		pthread_mutex_unlock(&hub->lock);
 	}
 	if (!taken)
-		nopal_session_abort(session,
-				    "the listener takes no more sessions");
+		nopal_session_abort(session, "the listener takes no more sessions");
 }
 
 /* Who was dialled is on the list when the dial returns. */
@@ -185,19 +179,18 @@ static bool connection_is_full(const struct nopal_connection *connection)
 		connection->in.bytes >= BLOCKING_IN_BYTES);
 }
 
-static void blocking_on_received(struct nopal_session *session,
-				 struct nopal_message *message, void *user)
+static void blocking_on_received(struct nopal_session *session, struct nopal_message *message,
+				 void *user)
 {
 	struct nopal_connection *connection = user;
-	struct blocking_item item = { .message = message,
-				      .length = nopal_message_length(message) };
+	struct blocking_item item = { .message = message, .length = nopal_message_length(message) };
 	bool kept = false;
 
 	if (!connection)
 		return;
 	if (connection->hub->destination)
-		item.destination = (uint32_t)nopal_message_property(
-			message, connection->hub->destination);
+		item.destination =
+			(uint32_t)nopal_message_property(message, connection->hub->destination);
 	nopal_message_keep(message);
 	pthread_mutex_lock(&connection->hub->lock);
 	if (!connection_is_full(connection))
@@ -211,8 +204,8 @@ static void blocking_on_received(struct nopal_session *session,
 		nopal_session_abort(session, "the reader is too slow");
 }
 
-/* Kept messages die with the session: what was not read becomes copies.  False: for
- * one there is no memory, and neither it nor what came after it can be read. */
+/* Kept messages die with the session: what was not read becomes copies.  False: for one there is no
+ * memory, and neither it nor what came after it can be read. */
 static bool connection_rescue(struct nopal_connection *connection)
 {
 	struct blocking_ring *in = &connection->in;
@@ -249,8 +242,7 @@ static void connection_give_back(struct nopal_connection *connection)
 	}
 }
 
-static void blocking_on_ended(struct nopal_session *session, int end,
-			      const char *text, void *user)
+static void blocking_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct nopal_connection *connection = user;
 
@@ -277,8 +269,7 @@ static void blocking_on_ended(struct nopal_session *session, int end,
 
 /* ---------------------------------------------------- the loop's own thread */
 
-static void blocking_on_sent(struct nopal_session *session, uint64_t ticket,
-			     int fate, void *user)
+static void blocking_on_sent(struct nopal_session *session, uint64_t ticket, int fate, void *user)
 {
 	struct nopal_connection *connection = user;
 
@@ -292,20 +283,19 @@ static void blocking_on_sent(struct nopal_session *session, uint64_t ticket,
 }
 
 /* False: not now. */
-static bool connection_give(struct nopal_connection *connection,
-			    const struct blocking_item *item, int *ret_refusal)
+static bool connection_give(struct nopal_connection *connection, const struct blocking_item *item,
+			    int *ret_refusal)
 {
-	const struct nopal_property destination = {
-		connection->hub->destination, item->destination
-	};
+	const struct nopal_property destination = { connection->hub->destination,
+						    item->destination };
 
 	*ret_refusal = 0;
 	if (!item->buffer)
 		nopal__blocking_give_other(connection, item);
 	else
-		*ret_refusal = nopal_send_buffer_with(
-			connection->session, item->buffer, 0,
-			(uint32_t)item->length, item->ticket, &destination, 1);
+		*ret_refusal = nopal_send_buffer_with(connection->session, item->buffer, 0,
+						      (uint32_t)item->length, item->ticket,
+						      &destination, 1);
 	return *ret_refusal != -EAGAIN;
 }
 
@@ -323,15 +313,13 @@ static void connection_pump_out(struct nopal_connection *connection)
 		if (there)
 			item = *ring_at(&connection->out, 0);
 		pthread_mutex_unlock(&hub->lock);
-		if (!there || !connection->session ||
-		    !connection_give(connection, &item, &refusal))
+		if (!there || !connection->session || !connection_give(connection, &item, &refusal))
 			return;
 		pthread_mutex_lock(&hub->lock);
 		nopal__blocking_pop(&connection->out);
 		if (refusal) {
 			connection->fates.unsent++;
-			nopal__blocking_tell(connection, item.ticket,
-					     NOPAL_MISSING);
+			nopal__blocking_tell(connection, item.ticket, NOPAL_MISSING);
 		}
 		pthread_cond_broadcast(&hub->changed);
 		pthread_mutex_unlock(&hub->lock);
@@ -351,13 +339,11 @@ static void connection_pump(struct nopal_connection *connection)
 	connection_pump_out(connection);
 	pthread_mutex_lock(&connection->hub->lock);
 	abort_now = connection->abort_asked || connection->abandoned;
-	close_now = connection->close_asked && connection->out.count == 0 &&
-		    !connection->closing;
+	close_now = connection->close_asked && connection->out.count == 0 && !connection->closing;
 	connection->closing |= close_now;
 	pthread_mutex_unlock(&connection->hub->lock);
 	if (abort_now && connection->session)
-		nopal_session_abort(connection->session,
-				    "closed by the application");
+		nopal_session_abort(connection->session, "closed by the application");
 	else if (close_now && connection->session)
 		nopal_session_close(connection->session);
 }
@@ -378,8 +364,7 @@ static void hub_reap(struct blocking_hub *hub)
 	while (*at) {
 		struct nopal_connection *connection = *at;
 
-		if (connection->abandoned &&
-		    connection->life == BLOCKING_ENDED) {
+		if (connection->abandoned && connection->life == BLOCKING_ENDED) {
 			*at = connection->next;
 			connection_free(connection);
 		} else {
@@ -436,8 +421,7 @@ const struct nopal_callbacks nopal__blocking_accepted = {
 void nopal__blocking_hub_free(struct blocking_hub *hub)
 {
 	if (hub->loop)
-		nopal__live_loop_free(
-			hub->loop); /* `ended` of all that is left */
+		nopal__live_loop_free(hub->loop); /* `ended` of all that is left */
 	while (hub->connections) {
 		struct nopal_connection *connection = hub->connections;
 
@@ -479,13 +463,11 @@ struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 	hub->users = 1;
 	hub->loop = nopal__live_loop_new(hub_pump, hub);
 	if (!hub->loop) {
-		nopal_problems_add(problems, NULL, 0, NULL, "no event loop: %s",
-				   strerror(errno));
+		nopal_problems_add(problems, NULL, 0, NULL, "no event loop: %s", strerror(errno));
 		nopal__blocking_hub_free(hub);
 		return NULL;
 	}
-	hub->endpoint = nopal_endpoint_open(nopal__live_loop_world(hub->loop),
-					    local, problems);
+	hub->endpoint = nopal_endpoint_open(nopal__live_loop_world(hub->loop), local, problems);
 	if (!hub->endpoint) {
 		nopal__blocking_hub_free(hub);
 		return NULL;
@@ -494,15 +476,13 @@ struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 	return hub;
 }
 
-bool nopal__blocking_hub_start(struct blocking_hub *hub,
-			       struct nopal_problems *problems)
+bool nopal__blocking_hub_start(struct blocking_hub *hub, struct nopal_problems *problems)
 {
 	int error = pthread_create(&hub->thread, NULL, hub_thread, hub);
 
 	if (error == 0)
 		return true;
-	nopal_problems_add(problems, NULL, 0, NULL, "no thread: %s",
-			   strerror(error));
+	nopal_problems_add(problems, NULL, 0, NULL, "no thread: %s", strerror(error));
 	nopal__blocking_hub_free(hub);
 	return false;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocking_many.c -- one connection to many, for the blocking calls: who they are,
- * and how they come and go.
+ * blocking_many.c -- one connection to many, for the blocking calls: who they are, and how they
+ * come and go.
  *
  *   caller  --a record, and what is asked of it-->  loop  --add, remove-->  core
  *   caller  <--its state------------------------------------<-- destination --
  *
- * A record is made when a destination is wanted.  It is freed by the loop's thread
- * once it was removed and has ended, or by the application's removing one that has
- * ended by itself: so there are as many as the application has use for.  To be
- * added, and to be removed gently, is an item in the out ring, behind all that was
- * sent before.
+ * A record is made when a destination is wanted.  It is freed by the loop's thread once it was
+ * removed and has ended, or by the application's removing one that has ended by itself: so there
+ * are as many as the application has use for.  To be added, and to be removed gently, is an item in
+ * the out ring, behind all that was sent before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,9 +17,8 @@
 
 #include "blocking.h"
 
-struct blocking_destination *
-nopal__blocking_destination(const struct nopal_connection *connection,
-			    uint32_t id)
+struct blocking_destination *nopal__blocking_destination(const struct nopal_connection *connection,
+							 uint32_t id)
 {
 	struct blocking_destination *one = connection->destinations;
 
@@ -30,9 +28,8 @@ nopal__blocking_destination(const struct nopal_connection *connection,
 }
 
 /* NULL: out of memory. */
-static struct blocking_destination *
-destination_new(struct nopal_connection *connection,
-		const struct nopal_address *address)
+static struct blocking_destination *destination_new(struct nopal_connection *connection,
+						    const struct nopal_address *address)
 {
 	struct blocking_destination **at = &connection->destinations;
 	struct blocking_destination *one = calloc(1, sizeof(*one));
@@ -47,8 +44,7 @@ destination_new(struct nopal_connection *connection,
 	return one;
 }
 
-static void destination_free(struct nopal_connection *connection,
-			     struct blocking_destination *one)
+static void destination_free(struct nopal_connection *connection, struct blocking_destination *one)
 {
 	struct blocking_destination **at = &connection->destinations;
 
@@ -67,14 +63,12 @@ void nopal__blocking_destinations_free(struct nopal_connection *connection)
 
 /* -------------------------------------------------------- in the loop's thread */
 
-/* Whose record it is: one that is being added has no id yet; the one of an accepted
- * session, or of nopal_dial(), has no record. */
-static struct blocking_destination *
-destination_of(struct nopal_connection *connection,
-	       const struct nopal_destination_info *info)
+/* Whose record it is: one that is being added has no id yet; the one of an accepted session, or of
+ * nopal_dial(), has no record. */
+static struct blocking_destination *destination_of(struct nopal_connection *connection,
+						   const struct nopal_destination_info *info)
 {
-	struct blocking_destination *one =
-		nopal__blocking_destination(connection, info->id);
+	struct blocking_destination *one = nopal__blocking_destination(connection, info->id);
 
 	if (!one && connection->adding)
 		one = connection->adding;
@@ -84,8 +78,7 @@ destination_of(struct nopal_connection *connection,
 }
 
 void nopal__blocking_on_destination(struct nopal_session *session,
-				    const struct nopal_destination_info *info,
-				    void *user)
+				    const struct nopal_destination_info *info, void *user)
 {
 	struct nopal_connection *connection = user;
 	struct blocking_destination *one;
@@ -109,15 +102,13 @@ void nopal__blocking_on_destination(struct nopal_session *session,
 	pthread_mutex_unlock(&connection->hub->lock);
 }
 
-static void leave(struct nopal_connection *connection,
-		  struct blocking_destination *one)
+static void leave(struct nopal_connection *connection, struct blocking_destination *one)
 {
 	one->leaves = connection->asked = true;
 }
 
 /* The lock is held, but not while the core, which calls back, is at work. */
-static void pump_join(struct nopal_connection *connection,
-		      struct blocking_destination *one)
+static void pump_join(struct nopal_connection *connection, struct blocking_destination *one)
 {
 	const struct nopal_address address = one->info.address;
 	int64_t id;
@@ -141,8 +132,7 @@ void nopal__blocking_give_other(struct nopal_connection *connection,
 	struct blocking_destination *one = item->joins;
 
 	if (!one) {
-		nopal_destination_remove(connection->session, item->destination,
-					 false);
+		nopal_destination_remove(connection->session, item->destination, false);
 		return;
 	}
 	pthread_mutex_lock(&connection->hub->lock);
@@ -154,8 +144,7 @@ void nopal__blocking_give_other(struct nopal_connection *connection,
 	pthread_mutex_unlock(&connection->hub->lock);
 }
 
-static void pump_leave(struct nopal_connection *connection,
-		       struct blocking_destination *one)
+static void pump_leave(struct nopal_connection *connection, struct blocking_destination *one)
 {
 	uint32_t id = one->info.id;
 
@@ -169,8 +158,7 @@ static void pump_leave(struct nopal_connection *connection,
 	pthread_mutex_lock(&connection->hub->lock);
 }
 
-static struct blocking_destination *
-who_leaves(const struct nopal_connection *connection)
+static struct blocking_destination *who_leaves(const struct nopal_connection *connection)
 {
 	struct blocking_destination *one = connection->destinations;
 
@@ -196,8 +184,7 @@ void nopal__blocking_pump_leaves(struct nopal_connection *connection)
 /* ------------------------------------------------------------------ dial many */
 
 /* Takes over nothing; NULL: a problem was added, or out of memory. */
-static struct nopal_address *addresses_parse(const char *const *addresses,
-					     size_t count,
+static struct nopal_address *addresses_parse(const char *const *addresses, size_t count,
 					     struct nopal_address *ret_local,
 					     struct nopal_problems *problems)
 {
@@ -218,8 +205,7 @@ static struct nopal_address *addresses_parse(const char *const *addresses,
 }
 
 /* Before there is a thread. */
-static int dial_add(struct nopal_connection *connection,
-		    const struct nopal_address *peer)
+static int dial_add(struct nopal_connection *connection, const struct nopal_address *peer)
 {
 	struct blocking_destination *one = destination_new(connection, peer);
 	int64_t id;
@@ -235,32 +221,27 @@ static int dial_add(struct nopal_connection *connection,
 	return 0;
 }
 
-static int dial_all(struct nopal_connection *connection,
-		    const struct nopal_address *peers, size_t count,
-		    const char *const *addresses,
-		    struct nopal_problems *problems)
+static int dial_all(struct nopal_connection *connection, const struct nopal_address *peers,
+		    size_t count, const char *const *addresses, struct nopal_problems *problems)
 {
 	struct blocking_hub *hub = connection->hub;
 	int error = 0;
 
 	connection->many = true;
-	connection->session = nopal_group_open(
-		hub->endpoint, hub->plan, &nopal__blocking_dialled, connection);
+	connection->session =
+		nopal_group_open(hub->endpoint, hub->plan, &nopal__blocking_dialled, connection);
 	if (!connection->session)
 		error = -ENOMEM;
 	for (size_t i = 0; !error && i < count; i++) {
 		error = dial_add(connection, &peers[i]);
 		if (error)
-			nopal_problems_add(problems, NULL, 0, NULL, "%s: %s",
-					   addresses[i],
-					   error == -EEXIST ? "is named twice"
-							    : "out of memory");
+			nopal_problems_add(problems, NULL, 0, NULL, "%s: %s", addresses[i],
+					   error == -EEXIST ? "is named twice" : "out of memory");
 	}
 	return error;
 }
 
-static struct blocking_hub *dial_hub(const char *config,
-				     const struct nopal_address *local,
+static struct blocking_hub *dial_hub(const char *config, const struct nopal_address *local,
 				     struct nopal_problems *problems)
 {
 	struct nopal_plan *plan = nopal_plan_load(config, NULL, problems);
@@ -270,8 +251,7 @@ static struct blocking_hub *dial_hub(const char *config,
 	if (nopal_property(plan, "destination"))
 		return nopal__blocking_hub_new(plan, local, problems);
 	nopal_problems_add(problems, NULL, 0,
-			   "take a config with a layer per_destination, such "
-			   "as one_to_many_all",
+			   "take a config with a layer per_destination, such as one_to_many_all",
 			   "%s speaks to one, not to many", config);
 	nopal_plan_unref(plan);
 	return NULL;
@@ -287,39 +267,33 @@ static bool all_have_answered(const struct nopal_connection *connection)
 }
 
 /* The lock is held.  Who is not there, and whether anybody is. */
-static bool dial_tell(const struct nopal_connection *connection,
-		      struct nopal_problems *problems)
+static bool dial_tell(const struct nopal_connection *connection, struct nopal_problems *problems)
 {
 	char text[NOPAL_ADDRESS_TEXT];
 	bool anybody = false;
 
-	for (const struct blocking_destination *one = connection->destinations;
-	     one; one = one->next)
+	for (const struct blocking_destination *one = connection->destinations; one;
+	     one = one->next)
 		anybody |= one->info.open;
-	for (const struct blocking_destination *one = connection->destinations;
-	     one; one = one->next)
+	for (const struct blocking_destination *one = connection->destinations; one;
+	     one = one->next)
 		if (!one->info.open)
 			(anybody ? nopal_problems_warn : nopal_problems_add)(
-				problems, NULL, 0,
-				"check that the peer listens there", "%s: %s",
+				problems, NULL, 0, "check that the peer listens there", "%s: %s",
 				nopal_address_format(&one->info.address, text),
-				one->info.ended
-					? one->text
-					: "the peer did not answer in time");
+				one->info.ended ? one->text : "the peer did not answer in time");
 	return anybody;
 }
 
-static struct nopal_connection *
-dial_many_wait(struct nopal_connection *connection, int64_t timeout_ns,
-	       struct nopal_problems *problems)
+static struct nopal_connection *dial_many_wait(struct nopal_connection *connection,
+					       int64_t timeout_ns, struct nopal_problems *problems)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
 	bool anybody;
 
 	pthread_mutex_lock(&hub->lock);
-	while (connection->life != BLOCKING_ENDED &&
-	       !all_have_answered(connection) &&
+	while (connection->life != BLOCKING_ENDED && !all_have_answered(connection) &&
 	       nopal__blocking_wait(hub, timeout_ns, &deadline))
 		;
 	anybody = dial_tell(connection, problems);
@@ -330,8 +304,7 @@ dial_many_wait(struct nopal_connection *connection, int64_t timeout_ns,
 	return NULL;
 }
 
-struct nopal_connection *nopal_dial_many(const char *config,
-					 const char *const *addresses,
+struct nopal_connection *nopal_dial_many(const char *config, const char *const *addresses,
 					 size_t count, int64_t timeout_ns,
 					 struct nopal_problems *problems)
 {
@@ -341,16 +314,13 @@ struct nopal_connection *nopal_dial_many(const char *config,
 	int error;
 
 	if (!count) {
-		nopal_problems_add(problems, NULL, 0, NULL,
-				   "there is nobody to connect to");
+		nopal_problems_add(problems, NULL, 0, NULL, "there is nobody to connect to");
 		return NULL;
 	}
 	peers = addresses_parse(addresses, count, &local, problems);
 	hub = peers ? dial_hub(config, &local, problems) : NULL;
 	connection = hub ? nopal__blocking_connection_new(hub) : NULL;
-	error = connection ? dial_all(connection, peers, count, addresses,
-				      problems)
-			   : -ENOMEM;
+	error = connection ? dial_all(connection, peers, count, addresses, problems) : -ENOMEM;
 	free(peers);
 	if (hub && error)
 		nopal__blocking_hub_free(hub);
@@ -374,20 +344,17 @@ static int64_t add_result(const struct nopal_connection *connection,
 	return connection->life == BLOCKING_ENDED ? -EPIPE : -ETIMEDOUT;
 }
 
-/* The lock is held.  A record that the loop's thread has not done with is the loop's
- * to free. */
-static int64_t add_wait(struct nopal_connection *connection,
-			struct blocking_destination *one, int64_t timeout_ns,
-			struct nopal_problems *problems)
+/* The lock is held.  A record that the loop's thread has not done with is the loop's to free. */
+static int64_t add_wait(struct nopal_connection *connection, struct blocking_destination *one,
+			int64_t timeout_ns, struct nopal_problems *problems)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	bool waiting = true;
 	int64_t result;
 
-	while (waiting && connection->life != BLOCKING_ENDED && !one->refused &&
-	       !one->info.open && !one->info.ended)
-		waiting = nopal__blocking_wait(connection->hub, timeout_ns,
-					       &deadline);
+	while (waiting && connection->life != BLOCKING_ENDED && !one->refused && !one->info.open &&
+	       !one->info.ended)
+		waiting = nopal__blocking_wait(connection->hub, timeout_ns, &deadline);
 	one->held = false;
 	result = add_result(connection, one);
 	if (result == -ECONNREFUSED)
@@ -402,9 +369,8 @@ static int64_t add_wait(struct nopal_connection *connection,
 }
 
 /* The lock is held.  Behind all that was sent before; NULL: out of memory. */
-static struct blocking_destination *
-add_push(struct nopal_connection *connection,
-	 const struct nopal_address *address)
+static struct blocking_destination *add_push(struct nopal_connection *connection,
+					     const struct nopal_address *address)
 {
 	struct blocking_destination *one = destination_new(connection, address);
 	const struct blocking_item item = { .joins = one };
@@ -419,8 +385,7 @@ add_push(struct nopal_connection *connection,
 	return one;
 }
 
-static void add_why(int64_t result, const char *address,
-		    struct nopal_problems *problems)
+static void add_why(int64_t result, const char *address, struct nopal_problems *problems)
 {
 	const char *cause = NULL;
 
@@ -435,13 +400,11 @@ static void add_why(int64_t result, const char *address,
 	else if (result == -ENOMEM)
 		cause = "out of memory";
 	if (cause)
-		nopal_problems_add(problems, NULL, 0, NULL, "%s: %s", address,
-				   cause);
+		nopal_problems_add(problems, NULL, 0, NULL, "%s: %s", address, cause);
 }
 
-int64_t nopal_connection_add(struct nopal_connection *connection,
-			     const char *address, int64_t timeout_ns,
-			     struct nopal_problems *problems)
+int64_t nopal_connection_add(struct nopal_connection *connection, const char *address,
+			     int64_t timeout_ns, struct nopal_problems *problems)
 {
 	struct blocking_hub *hub = connection->hub;
 	struct blocking_destination *one;
@@ -459,8 +422,7 @@ int64_t nopal_connection_add(struct nopal_connection *connection,
 	pthread_mutex_unlock(&hub->lock);
 	nopal__live_loop_call(hub->loop);
 	pthread_mutex_lock(&hub->lock);
-	result =
-		one ? add_wait(connection, one, timeout_ns, problems) : -ENOMEM;
+	result = one ? add_wait(connection, one, timeout_ns, problems) : -ENOMEM;
 	pthread_mutex_unlock(&hub->lock);
 	if (result < 0)
 		nopal__live_loop_call(hub->loop);
@@ -469,8 +431,8 @@ int64_t nopal_connection_add(struct nopal_connection *connection,
 }
 
 /* The lock is held. */
-static int remove_one(struct nopal_connection *connection,
-		      struct blocking_destination *one, bool at_once)
+static int remove_one(struct nopal_connection *connection, struct blocking_destination *one,
+		      bool at_once)
 {
 	const struct blocking_item item = { .destination = one->info.id };
 
@@ -486,8 +448,7 @@ static int remove_one(struct nopal_connection *connection,
 	return 0;
 }
 
-int nopal_connection_remove(struct nopal_connection *connection, uint32_t id,
-			    bool at_once)
+int nopal_connection_remove(struct nopal_connection *connection, uint32_t id, bool at_once)
 {
 	struct blocking_hub *hub = connection->hub;
 	struct blocking_destination *one;
@@ -505,14 +466,13 @@ int nopal_connection_remove(struct nopal_connection *connection, uint32_t id,
 }
 
 size_t nopal_connection_destinations(struct nopal_connection *connection,
-				     struct nopal_destination_info *ret_infos,
-				     size_t room)
+				     struct nopal_destination_info *ret_infos, size_t room)
 {
 	size_t count = 0;
 
 	pthread_mutex_lock(&connection->hub->lock);
-	for (const struct blocking_destination *one = connection->destinations;
-	     one; one = one->next) {
+	for (const struct blocking_destination *one = connection->destinations; one;
+	     one = one->next) {
 		if (one->held || !one->info.id)
 			continue;
 		if (count < room)

@@ -9,9 +9,8 @@
  *   rate R   limit PACKETS   mtu BYTES   down FROM UNTIL
  *   ecn: a loss marks who understands marks   ce_threshold T: so does a wait
  *
- * Words before `fwd:` or `rev:` are for both directions, those behind for one.
- * A number has its unit, always; a word that is given twice in one place is a
- * mistake, not an order.
+ * Words before `fwd:` or `rev:` are for both directions, those behind for one. A number has its
+ * unit, always; a word that is given twice in one place is a mistake, not an order.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -50,8 +49,9 @@ struct link_parser {
 
 /* ---------------------------------------------------------------- problems */
 
-__attribute__((format(printf, 3, 4))) static void
-link_refuse(struct link_parser *parser, const char *fix, const char *cause, ...)
+__attribute__((format(printf, 3, 4))) static void link_refuse(struct link_parser *parser,
+							      const char *fix, const char *cause,
+							      ...)
 {
 	char text[LINK_TEXT];
 	va_list arguments;
@@ -63,12 +63,10 @@ link_refuse(struct link_parser *parser, const char *fix, const char *cause, ...)
 	parser->bad = parser->lost = true;
 }
 
-static void link_refuse_name(struct link_parser *parser, const char *what,
-			     const char *const *names)
+static void link_refuse_name(struct link_parser *parser, const char *what, const char *const *names)
 {
 	link_refuse(parser, NULL, "`%s` is not %s", parser->token, what);
-	nopal__problems_suggest(parser->problems, parser->token, names,
-				"one of: ");
+	nopal__problems_suggest(parser->problems, parser->token, names, "one of: ");
 }
 
 /* ------------------------------------------------------------------ tokens */
@@ -78,9 +76,7 @@ static size_t link_prefix(const char *at)
 {
 	const size_t length = strlen("fwd:");
 
-	return strncmp(at, "fwd:", length) && strncmp(at, "rev:", length)
-		       ? 0
-		       : length;
+	return strncmp(at, "fwd:", length) && strncmp(at, "rev:", length) ? 0 : length;
 }
 
 static const char *link_skip_space(const char *at)
@@ -111,12 +107,10 @@ static bool link_number_follows(const struct link_parser *parser)
 {
 	const char *at = link_skip_space(parser->rest);
 
-	return isdigit((unsigned char)*at) || *at == '.' || *at == '-' ||
-	       *at == '+';
+	return isdigit((unsigned char)*at) || *at == '.' || *at == '-' || *at == '+';
 }
 
-static bool link_word_follows(const struct link_parser *parser,
-			      const char *word)
+static bool link_word_follows(const struct link_parser *parser, const char *word)
 {
 	const char *at = link_skip_space(parser->rest);
 	size_t length = strlen(word);
@@ -147,22 +141,18 @@ static const struct link_quantity link_time = {
 				    { 0 } }
 };
 static const struct link_quantity link_rate = {
-	"a rate",
-	"write its unit, per second: bit, kbit, mbit or gbit, as in 100mbit",
+	"a rate", "write its unit, per second: bit, kbit, mbit or gbit, as in 100mbit",
 	(const struct link_unit[]){ { "bit", 1 },
 				    { "kbit", 1000 },
 				    { "mbit", 1000 * 1000 },
 				    { "gbit", 1000 * 1000 * 1000 },
 				    { 0 } }
 };
-static const struct link_quantity link_percent = {
-	"a percentage", "write it with %, as in 1.5%",
-	(const struct link_unit[]){ { "%", NOPAL__MILLION / 100 }, { 0 } }
-};
-static const struct link_quantity link_count = {
-	"a count", "write a whole number, as in 400",
-	(const struct link_unit[]){ { "", 1 }, { 0 } }
-};
+static const struct link_quantity link_percent = { "a percentage", "write it with %, as in 1.5%",
+						   (const struct link_unit[]){
+							   { "%", NOPAL__MILLION / 100 }, { 0 } } };
+static const struct link_quantity link_count = { "a count", "write a whole number, as in 400",
+						 (const struct link_unit[]){ { "", 1 }, { 0 } } };
 
 static bool link_same_unit(const char *a, const char *b)
 {
@@ -171,8 +161,8 @@ static bool link_same_unit(const char *a, const char *b)
 	return !*a && !*b;
 }
 
-static const struct link_unit *
-link_find_unit(const struct link_quantity *quantity, const char *name)
+static const struct link_unit *link_find_unit(const struct link_quantity *quantity,
+					      const char *name)
 {
 	const struct link_unit *unit = quantity->table;
 
@@ -181,10 +171,9 @@ link_find_unit(const struct link_quantity *quantity, const char *name)
 	return unit->name ? unit : NULL;
 }
 
-/* Digits with at most one point: digits / divisor, both below 10^18.  Returns
- * what follows; NULL where there is no number, or a longer one. */
-static const char *link_decimal(const char *at, int64_t *ret_digits,
-				int64_t *ret_divisor)
+/* Digits with at most one point: digits / divisor, both below 10^18.  Returns what follows; NULL
+ * where there is no number, or a longer one. */
+static const char *link_decimal(const char *at, int64_t *ret_digits, int64_t *ret_divisor)
 {
 	const int64_t most = INT64_MAX / LINK_DECIMAL - 1;
 	int64_t digits = 0, divisor = 1;
@@ -206,10 +195,8 @@ static const char *link_decimal(const char *at, int64_t *ret_digits,
 	return any ? at : NULL;
 }
 
-/* digits / divisor * scale, at most INT64_MAX; false where that is no whole
- * number. */
-static bool link_scale(int64_t digits, int64_t divisor, int64_t scale,
-		       int64_t *ret_value)
+/* digits / divisor * scale, at most INT64_MAX; false where that is no whole number. */
+static bool link_scale(int64_t digits, int64_t divisor, int64_t scale, int64_t *ret_value)
 {
 	__extension__ __int128 value = (__int128)digits * scale;
 
@@ -220,22 +207,19 @@ static bool link_scale(int64_t digits, int64_t divisor, int64_t scale,
 	return true;
 }
 
-static void link_refuse_range(struct link_parser *parser,
-			      const struct link_unit *unit, int64_t least,
-			      int64_t most)
+static void link_refuse_range(struct link_parser *parser, const struct link_unit *unit,
+			      int64_t least, int64_t most)
 {
 	char fix[LINK_TEXT];
 
 	snprintf(fix, sizeof(fix), "it lies between %lld%s and %lld%s",
-		 (long long)(least / unit->scale), unit->name,
-		 (long long)(most / unit->scale), unit->name);
-	link_refuse(parser, fix, "`%s %s` is out of range", parser->word,
-		    parser->token);
+		 (long long)(least / unit->scale), unit->name, (long long)(most / unit->scale),
+		 unit->name);
+	link_refuse(parser, fix, "`%s %s` is out of range", parser->word, parser->token);
 }
 
 /* The next token as a quantity within [least, most] of base units. */
-static bool link_quantity_read(struct link_parser *parser,
-			       const struct link_quantity *quantity,
+static bool link_quantity_read(struct link_parser *parser, const struct link_quantity *quantity,
 			       int64_t least, int64_t most, int64_t *ret_value)
 {
 	const struct link_unit *unit;
@@ -243,8 +227,7 @@ static bool link_quantity_read(struct link_parser *parser,
 	const char *end;
 
 	if (!link_number_follows(parser)) {
-		link_refuse(parser, quantity->units, "`%s` needs %s",
-			    parser->word, quantity->what);
+		link_refuse(parser, quantity->units, "`%s` needs %s", parser->word, quantity->what);
 		return false;
 	}
 	link_next(parser);
@@ -252,13 +235,11 @@ static bool link_quantity_read(struct link_parser *parser,
 	unit = end ? link_find_unit(quantity, end) : NULL;
 	if (!unit)
 		link_refuse(parser, quantity->units,
-			    end && !*end ? "`%s %s`: %s needs its unit"
-					 : "`%s %s`: not %s",
+			    end && !*end ? "`%s %s`: %s needs its unit" : "`%s %s`: not %s",
 			    parser->word, parser->token, quantity->what);
 	else if (!link_scale(digits, divisor, unit->scale, &value))
-		link_refuse(parser, "write fewer digits",
-			    "`%s %s`: finer than can be kept", parser->word,
-			    parser->token);
+		link_refuse(parser, "write fewer digits", "`%s %s`: finer than can be kept",
+			    parser->word, parser->token);
 	else if (value < least || value > most)
 		link_refuse_range(parser, quantity->table, least, most);
 	else
@@ -268,8 +249,7 @@ static bool link_quantity_read(struct link_parser *parser,
 
 static bool link_time_read(struct link_parser *parser, int64_t *ret_ns)
 {
-	return link_quantity_read(parser, &link_time, 0, NOPAL__LINK_MOST_NS,
-				  ret_ns);
+	return link_quantity_read(parser, &link_time, 0, NOPAL__LINK_MOST_NS, ret_ns);
 }
 
 static bool link_percent_read(struct link_parser *parser, uint32_t *ret_ppm)
@@ -282,8 +262,8 @@ static bool link_percent_read(struct link_parser *parser, uint32_t *ret_ppm)
 	return true;
 }
 
-static bool link_count_read(struct link_parser *parser, uint32_t least,
-			    uint32_t most, uint32_t *ret_count)
+static bool link_count_read(struct link_parser *parser, uint32_t least, uint32_t most,
+			    uint32_t *ret_count)
 {
 	int64_t count;
 
@@ -303,15 +283,13 @@ static void link_word_delay(struct link_parser *parser)
 		return;
 	link->jitter_ns = 0;
 	link->delay_correlation = 0;
-	if (link_number_follows(parser) &&
-	    link_time_read(parser, &link->jitter_ns) &&
+	if (link_number_follows(parser) && link_time_read(parser, &link->jitter_ns) &&
 	    link_number_follows(parser))
 		link_percent_read(parser, &link->delay_correlation);
 }
 
 /* The next token's place in a list, or -1 and a problem. */
-static int link_choice(struct link_parser *parser, const char *what,
-		       const char *const *names)
+static int link_choice(struct link_parser *parser, const char *what, const char *const *names)
 {
 	link_next(parser);
 	for (int i = 0; names[i]; i++)
@@ -342,8 +320,8 @@ static void link_loss_random(struct link_parser *parser)
 	link_percent_read(parser, &parser->link->loss);
 }
 
-/* As in netem: with p alone it is a Bernoulli loss, with p and r Gilbert's
- * simple model, where all is lost in the bad state and nothing in the good. */
+/* As in netem: with p alone it is a Bernoulli loss, with p and r Gilbert's simple model, where all
+ * is lost in the bad state and nothing in the good. */
 static void link_loss_gemodel(struct link_parser *parser)
 {
 	struct nopal_link *link = parser->link;
@@ -354,10 +332,8 @@ static void link_loss_gemodel(struct link_parser *parser)
 	link->ge_r = NOPAL__MILLION - link->ge_p;
 	link->ge_bad_loss = NOPAL__MILLION;
 	link->ge_good_loss = 0;
-	if (link_number_follows(parser) &&
-	    link_percent_read(parser, &link->ge_r) &&
-	    link_number_follows(parser) &&
-	    link_percent_read(parser, &link->ge_bad_loss) &&
+	if (link_number_follows(parser) && link_percent_read(parser, &link->ge_r) &&
+	    link_number_follows(parser) && link_percent_read(parser, &link->ge_bad_loss) &&
 	    link_number_follows(parser))
 		link_percent_read(parser, &link->ge_good_loss);
 }
@@ -398,18 +374,15 @@ static void link_loss_mask(struct link_parser *parser)
 
 	parser->link->loss_model = NOPAL_LOSS_MASK;
 	link_next(parser);
-	hex = strncmp(parser->token, "0x", 2) == 0 ||
-	      strncmp(parser->token, "0X", 2) == 0;
-	if (!(hex ? link_mask_hex(parser->token + 2, mask)
-		  : link_mask_bits(parser->token, mask)))
+	hex = strncmp(parser->token, "0x", 2) == 0 || strncmp(parser->token, "0X", 2) == 0;
+	if (!(hex ? link_mask_hex(parser->token + 2, mask) : link_mask_bits(parser->token, mask)))
 		link_refuse(parser, "write at most 64 bits, as in 0x5 or 101",
 			    "`loss mask %s`: not a mask", parser->token);
 }
 
 static void link_word_loss(struct link_parser *parser)
 {
-	static const char *const names[] = { "random", "gemodel", "mask",
-					     NULL };
+	static const char *const names[] = { "random", "gemodel", "mask", NULL };
 	static void (*const run[])(struct link_parser *) = {
 		link_loss_random,
 		link_loss_gemodel,
@@ -442,8 +415,7 @@ static void link_word_reorder(struct link_parser *parser)
 	parser->link->gap = 1;
 	if (link_word_follows(parser, "gap")) {
 		link_next(parser);
-		link_count_read(parser, 1, NOPAL__LINK_MOST_PACKETS,
-				&parser->link->gap);
+		link_count_read(parser, 1, NOPAL__LINK_MOST_PACKETS, &parser->link->gap);
 	}
 }
 
@@ -451,22 +423,19 @@ static void link_word_rate(struct link_parser *parser)
 {
 	int64_t rate_bps;
 
-	if (link_quantity_read(parser, &link_rate,
-			       (int64_t)NOPAL__LINK_LEAST_BPS,
+	if (link_quantity_read(parser, &link_rate, (int64_t)NOPAL__LINK_LEAST_BPS,
 			       (int64_t)NOPAL__LINK_MOST_BPS, &rate_bps))
 		parser->link->rate_bps = (uint64_t)rate_bps;
 }
 
 static void link_word_limit(struct link_parser *parser)
 {
-	link_count_read(parser, 1, NOPAL__LINK_MOST_PACKETS,
-			&parser->link->limit);
+	link_count_read(parser, 1, NOPAL__LINK_MOST_PACKETS, &parser->link->limit);
 }
 
 static void link_word_mtu(struct link_parser *parser)
 {
-	link_count_read(parser, NOPAL__LINK_LEAST_MTU, NOPAL__LINK_MOST_MTU,
-			&parser->link->mtu);
+	link_count_read(parser, NOPAL__LINK_LEAST_MTU, NOPAL__LINK_MOST_MTU, &parser->link->mtu);
 }
 
 static void link_word_down(struct link_parser *parser)
@@ -476,8 +445,7 @@ static void link_word_down(struct link_parser *parser)
 	if (link_time_read(parser, &link->down_from_ns) &&
 	    link_time_read(parser, &link->down_until_ns) &&
 	    link->down_until_ns <= link->down_from_ns)
-		link_refuse(parser, "write the earlier time first",
-			    "`down` ends before it begins");
+		link_refuse(parser, "write the earlier time first", "`down` ends before it begins");
 }
 
 static void link_word_ecn(struct link_parser *parser)
@@ -491,15 +459,13 @@ static void link_word_ce_threshold(struct link_parser *parser)
 }
 
 static const char *const link_words[] = {
-	"delay",   "distribution", "loss",  "duplicate", "corrupt",
-	"reorder", "rate",	   "limit", "mtu",	 "down",
-	"ecn",	   "ce_threshold", NULL,
+	"delay", "distribution", "loss", "duplicate", "corrupt",      "reorder", "rate",
+	"limit", "mtu",		 "down", "ecn",	      "ce_threshold", NULL,
 };
 static void (*const link_word_run[])(struct link_parser *) = {
-	link_word_delay,     link_word_distribution, link_word_loss,
-	link_word_duplicate, link_word_corrupt,	     link_word_reorder,
-	link_word_rate,	     link_word_limit,	     link_word_mtu,
-	link_word_down,	     link_word_ecn,	     link_word_ce_threshold,
+	link_word_delay,   link_word_distribution, link_word_loss, link_word_duplicate,
+	link_word_corrupt, link_word_reorder,	   link_word_rate, link_word_limit,
+	link_word_mtu,	   link_word_down,	   link_word_ecn,  link_word_ce_threshold,
 };
 
 /* ---------------------------------------------------------------- the whole */
@@ -528,52 +494,45 @@ static void link_word(struct link_parser *parser)
 			break;
 	if (!link_words[which]) {
 		if (!parser->lost || !isdigit((unsigned char)*parser->token))
-			link_refuse_name(parser, "a word of a link",
-					 link_words);
+			link_refuse_name(parser, "a word of a link", link_words);
 		return;
 	}
 	parser->lost = false;
 	if (parser->given & 1u << which)
-		link_refuse(parser, "give it once", "`%s` is given twice",
-			    parser->token);
+		link_refuse(parser, "give it once", "`%s` is given twice", parser->token);
 	parser->given |= 1u << which;
 	memcpy(parser->word, parser->token, sizeof(parser->word));
 	link_word_run[which](parser);
 }
 
-static void link_idle(struct link_parser *parser, bool idle, const char *where,
-		      const char *cause, const char *fix)
+static void link_idle(struct link_parser *parser, bool idle, const char *where, const char *cause,
+		      const char *fix)
 {
 	if (idle)
 		link_refuse(parser, fix, "%s%s", where, cause);
 }
 
 /* Words that do nothing without another. */
-static void link_check(struct link_parser *parser,
-		       const struct nopal_link *link, const char *where)
+static void link_check(struct link_parser *parser, const struct nopal_link *link, const char *where)
 {
 	link_idle(parser, link->distribution && !link->jitter_ns, where,
 		  "`distribution` without jitter does nothing",
 		  "add a jitter, as in `delay 20ms 5ms`");
 	link_idle(parser, link->reorder && !link->delay_ns, where,
-		  "`reorder` without delay does nothing: nothing is overtaken",
-		  "add `delay 10ms`");
-	link_idle(parser, link->ecn && !link->loss_model, where,
-		  "`ecn` without loss does nothing", "add `loss 1%`");
+		  "`reorder` without delay does nothing: nothing is overtaken", "add `delay 10ms`");
+	link_idle(parser, link->ecn && !link->loss_model, where, "`ecn` without loss does nothing",
+		  "add `loss 1%`");
 	link_idle(parser, link->ce_threshold_ns && !link->rate_bps, where,
-		  "`ce_threshold` without rate does nothing: nothing waits",
-		  "add `rate 10mbit`");
+		  "`ce_threshold` without rate does nothing: nothing waits", "add `rate 10mbit`");
 }
 
 int nopal_link_parse(const char *text, struct nopal_link *ret_forward,
-		     struct nopal_link *ret_reverse,
-		     struct nopal_problems *problems)
+		     struct nopal_link *ret_reverse, struct nopal_problems *problems)
 {
 	struct link_parser parser = {
 		.rest = text,
 		.problems = problems,
-		.forward = { .limit = NOPAL__LINK_LIMIT,
-			     .mtu = NOPAL__LINK_MTU },
+		.forward = { .limit = NOPAL__LINK_LIMIT, .mtu = NOPAL__LINK_MTU },
 	};
 
 	parser.link = &parser.forward;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link_engine.c -- MTU, queue, rate, loss, duplicates, corruption and delay of
- * one direction of a link, in integers.
+ * link_engine.c -- MTU, queue, rate, loss, duplicates, corruption and delay of one direction of a
+ * link, in integers.
  *
  * The words and their meaning are those of tc-netem(8).  It differs so:
  *   - a datagram that is lost has used the queue and the rate before: the
@@ -41,9 +41,9 @@ enum {
 /* ---------------------------------------------------------- distributions */
 
 enum {
-	/* Twelve uniform numbers on [0, 1) have the variance 1 and the mean 6
-	 * (Irwin and Hall, 1927).  Against the normal distribution the
-	 * cumulative error is below 0.003, and nothing lies beyond 6. */
+	/* Twelve uniform numbers on [0, 1) have the variance 1 and the mean 6 (Irwin and Hall,
+	 * 1927).  Against the normal distribution the cumulative error is below 0.003, and nothing
+	 * lies beyond 6. */
 	LINK_NORMAL_TERMS = 12,
 	LINK_NORMAL_BITS = 16, /* of each term: four come from one draw */
 	LINK_NORMAL_DRAWS = 3,
@@ -52,8 +52,8 @@ enum {
 	LINK_PARETO_LEAST = 1 << 12, /* cuts 4 of a million at x = 64 */
 	LINK_SAMPLE_SHIFT = 20,	     /* NOPAL__SAMPLE_ONE */
 };
-/* x = u^(-1/3), Pareto with shape 3 as netem's table: mean 3/2, deviation
- * sqrt(3)/2; both in units of the sample. */
+/* x = u^(-1/3), Pareto with shape 3 as netem's table: mean 3/2, deviation sqrt(3)/2; both in units
+ * of the sample. */
 #define LINK_PARETO_MEAN      INT64_C(1572864)
 #define LINK_PARETO_DEVIATION INT64_C(908093)
 
@@ -61,8 +61,7 @@ static int64_t link_sample_uniform(uint64_t *stream)
 {
 	uint64_t draw = nopal__random_next(stream) >> 32;
 
-	return (int64_t)((draw * 2 * NOPAL__SAMPLE_ONE) >> 32) -
-	       NOPAL__SAMPLE_ONE;
+	return (int64_t)((draw * 2 * NOPAL__SAMPLE_ONE) >> 32) - NOPAL__SAMPLE_ONE;
 }
 
 static int64_t link_sample_normal(uint64_t *stream)
@@ -106,12 +105,10 @@ static int64_t link_sample_pareto(uint64_t *stream)
 		u = LINK_PARETO_LEAST;
 	cube <<= LINK_PARETO_BITS + 3 * LINK_SAMPLE_SHIFT;
 	x = (int64_t)link_cube_root(cube / u);
-	return (x - LINK_PARETO_MEAN) * NOPAL__SAMPLE_ONE /
-	       LINK_PARETO_DEVIATION;
+	return (x - LINK_PARETO_MEAN) * NOPAL__SAMPLE_ONE / LINK_PARETO_DEVIATION;
 }
 
-int64_t nopal__link_sample(uint64_t *stream,
-			   enum nopal_distribution distribution)
+int64_t nopal__link_sample(uint64_t *stream, enum nopal_distribution distribution)
 {
 	switch (distribution) {
 	case NOPAL_NORMAL:
@@ -119,9 +116,7 @@ int64_t nopal__link_sample(uint64_t *stream,
 	case NOPAL_PARETO:
 		return link_sample_pareto(stream);
 	case NOPAL_PARETONORMAL: /* one part to three, as netem's table */
-		return (link_sample_normal(stream) +
-			3 * link_sample_pareto(stream)) /
-		       4;
+		return (link_sample_normal(stream) + 3 * link_sample_pareto(stream)) / 4;
 	case NOPAL_UNIFORM:
 		break;
 	}
@@ -138,14 +133,8 @@ static bool link_time_is_sound(int64_t time_ns)
 static bool link_shares_are_sound(const struct nopal_link *link)
 {
 	const uint32_t shares[] = {
-		link->delay_correlation,
-		link->loss,
-		link->ge_p,
-		link->ge_r,
-		link->ge_bad_loss,
-		link->ge_good_loss,
-		link->duplicate,
-		link->corrupt,
+		link->delay_correlation, link->loss,	     link->ge_p,      link->ge_r,
+		link->ge_bad_loss,	 link->ge_good_loss, link->duplicate, link->corrupt,
 		link->reorder,
 	};
 
@@ -158,20 +147,15 @@ static bool link_shares_are_sound(const struct nopal_link *link)
 /* Zeros of limit and mtu, which stand for the defaults, are filled before. */
 static bool link_is_sound(const struct nopal_link *link)
 {
-	return link_time_is_sound(link->delay_ns) &&
-	       link_time_is_sound(link->jitter_ns) &&
-	       link_time_is_sound(link->ce_threshold_ns) &&
-	       link_shares_are_sound(link) &&
-	       (link->rate_bps == 0 ||
-		(link->rate_bps >= NOPAL__LINK_LEAST_BPS &&
-		 link->rate_bps <= NOPAL__LINK_MOST_BPS)) &&
-	       link->limit <= NOPAL__LINK_MOST_PACKETS &&
-	       link->mtu >= NOPAL__LINK_LEAST_MTU &&
+	return link_time_is_sound(link->delay_ns) && link_time_is_sound(link->jitter_ns) &&
+	       link_time_is_sound(link->ce_threshold_ns) && link_shares_are_sound(link) &&
+	       (link->rate_bps == 0 || (link->rate_bps >= NOPAL__LINK_LEAST_BPS &&
+					link->rate_bps <= NOPAL__LINK_MOST_BPS)) &&
+	       link->limit <= NOPAL__LINK_MOST_PACKETS && link->mtu >= NOPAL__LINK_LEAST_MTU &&
 	       link->mtu <= NOPAL__LINK_MOST_MTU;
 }
 
-int nopal__link_change(struct nopal__link_engine *engine,
-		       const struct nopal_link *link)
+int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_link *link)
 {
 	struct nopal_link next = *link;
 
@@ -188,9 +172,8 @@ int nopal__link_change(struct nopal__link_engine *engine,
 	return 0;
 }
 
-int nopal__link_init(struct nopal__link_engine *engine,
-		     const struct nopal_link *link, uint32_t header_bytes,
-		     uint64_t seed)
+int nopal__link_init(struct nopal__link_engine *engine, const struct nopal_link *link,
+		     uint32_t header_bytes, uint64_t seed)
 {
 	memset(engine, 0, sizeof(*engine));
 	engine->header_bytes = header_bytes;
@@ -210,8 +193,7 @@ void nopal__link_fini(struct nopal__link_engine *engine)
 
 bool nopal__link_fits(const struct nopal__link_engine *engine, uint32_t length)
 {
-	return length <= NOPAL__LINK_MOST_MTU &&
-	       length + engine->header_bytes <= engine->link.mtu;
+	return length <= NOPAL__LINK_MOST_MTU && length + engine->header_bytes <= engine->link.mtu;
 }
 
 /* How many packets of IP the datagram takes; 0: it may not pass. */
@@ -219,8 +201,7 @@ static uint32_t link_pieces(const struct nopal__link_engine *engine,
 			    const struct nopal__link_packet *packet)
 {
 	uint32_t body = packet->length + engine->header_bytes - LINK_IP_BYTES;
-	uint32_t room =
-		(engine->link.mtu - LINK_IP_BYTES) & ~(LINK_FRAGMENT_UNIT - 1u);
+	uint32_t room = (engine->link.mtu - LINK_IP_BYTES) & ~(LINK_FRAGMENT_UNIT - 1u);
 
 	if (nopal__link_fits(engine, packet->length))
 		return 1;
@@ -247,8 +228,7 @@ static bool link_grow(struct nopal__link_engine *engine)
 	if (!leaves_ns)
 		return false;
 	for (uint32_t i = 0; i < engine->queued; i++)
-		leaves_ns[i] = engine->leaves_ns[(engine->first + i) &
-						 (engine->room - 1)];
+		leaves_ns[i] = engine->leaves_ns[(engine->first + i) & (engine->room - 1)];
 	free(engine->leaves_ns);
 	engine->leaves_ns = leaves_ns;
 	engine->first = 0;
@@ -256,8 +236,8 @@ static bool link_grow(struct nopal__link_engine *engine)
 	return true;
 }
 
-static void link_note_queue(struct nopal_link_counters *counters,
-			    uint32_t queued, int64_t waited_ns)
+static void link_note_queue(struct nopal_link_counters *counters, uint32_t queued,
+			    int64_t waited_ns)
 {
 	if (queued > counters->queue_peak)
 		counters->queue_peak = queued;
@@ -266,13 +246,12 @@ static void link_note_queue(struct nopal_link_counters *counters,
 	counters->queue_delay_sum_ns += waited_ns;
 }
 
-/* The link is busy for the time that `bytes` take; what a division leaves is
- * carried, so that n packets take exactly floor(n * time). */
+/* The link is busy for the time that `bytes` take; what a division leaves is carried, so that n
+ * packets take exactly floor(n * time). */
 static void link_transmit(struct nopal__link_engine *engine, uint32_t bytes)
 {
 	uint64_t work =
-		(uint64_t)bytes * LINK_BITS_A_BYTE * (uint64_t)NOPAL_SECOND +
-		engine->free_rest;
+		(uint64_t)bytes * LINK_BITS_A_BYTE * (uint64_t)NOPAL_SECOND + engine->free_rest;
 
 	if (engine->link.rate_bps == 0)
 		return;
@@ -292,8 +271,8 @@ static bool link_marks(struct nopal__link_engine *engine, uint8_t *ecn)
 }
 
 /* False: the queue is full.  Else the packet has left at free_ns. */
-static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes,
-		       int64_t now_ns, uint8_t *ecn)
+static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes, int64_t now_ns,
+		       uint8_t *ecn)
 {
 	uint32_t queued = nopal__link_queued(engine, now_ns);
 	int64_t waited_ns;
@@ -307,8 +286,7 @@ static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes,
 		engine->free_rest = 0;
 	}
 	waited_ns = engine->free_ns - now_ns;
-	if (engine->link.ce_threshold_ns &&
-	    waited_ns > engine->link.ce_threshold_ns)
+	if (engine->link.ce_threshold_ns && waited_ns > engine->link.ce_threshold_ns)
 		link_marks(engine, ecn);
 	link_transmit(engine, bytes);
 	if (engine->free_ns > now_ns) {
@@ -328,8 +306,8 @@ static bool link_loses_in_state(struct nopal__link_engine *engine)
 {
 	uint64_t *stream = &engine->stream[NOPAL__LINK_LOSS];
 	const struct nopal_link *link = &engine->link;
-	bool lost = nopal__random_hits(
-		stream, engine->bad ? link->ge_bad_loss : link->ge_good_loss);
+	bool lost =
+		nopal__random_hits(stream, engine->bad ? link->ge_bad_loss : link->ge_good_loss);
 
 	if (nopal__random_hits(stream, engine->bad ? link->ge_r : link->ge_p))
 		engine->bad = !engine->bad;
@@ -342,13 +320,11 @@ static bool link_loses(struct nopal__link_engine *engine)
 
 	switch (engine->link.loss_model) {
 	case NOPAL_LOSS_RANDOM:
-		return nopal__random_hits(&engine->stream[NOPAL__LINK_LOSS],
-					  engine->link.loss);
+		return nopal__random_hits(&engine->stream[NOPAL__LINK_LOSS], engine->link.loss);
 	case NOPAL_LOSS_GEMODEL:
 		return link_loses_in_state(engine);
 	case NOPAL_LOSS_MASK:
-		return which < LINK_MASK_BITS &&
-		       (engine->link.loss_mask >> which & 1);
+		return which < LINK_MASK_BITS && (engine->link.loss_mask >> which & 1);
 	case NOPAL_LOSS_NONE:
 		break;
 	}
@@ -375,13 +351,10 @@ static int64_t link_delay(struct nopal__link_engine *engine)
 
 	if (link->jitter_ns == 0)
 		return link->delay_ns;
-	if (link->delay_correlation == 0 ||
-	    !nopal__random_hits(stream, link->delay_correlation))
-		engine->last_sample =
-			nopal__link_sample(stream, link->distribution);
+	if (link->delay_correlation == 0 || !nopal__random_hits(stream, link->delay_correlation))
+		engine->last_sample = nopal__link_sample(stream, link->distribution);
 	delay_ns = link->delay_ns +
-		   (int64_t)((link_wide)link->jitter_ns * engine->last_sample /
-			     NOPAL__SAMPLE_ONE);
+		   (int64_t)((link_wide)link->jitter_ns * engine->last_sample / NOPAL__SAMPLE_ONE);
 	return delay_ns > 0 ? delay_ns : 0;
 }
 
@@ -393,29 +366,25 @@ static bool link_overtakes(struct nopal__link_engine *engine)
 	if (link->reorder == 0)
 		return false;
 	if (++engine->since_gap < link->gap ||
-	    !nopal__random_hits(&engine->stream[NOPAL__LINK_REORDER],
-				link->reorder))
+	    !nopal__random_hits(&engine->stream[NOPAL__LINK_REORDER], link->reorder))
 		return false;
 	engine->since_gap = 0;
 	engine->counters.reordered++;
 	return true;
 }
 
-static bool link_draws(struct nopal__link_engine *engine,
-		       enum nopal__link_stream which, uint32_t ppm)
+static bool link_draws(struct nopal__link_engine *engine, enum nopal__link_stream which,
+		       uint32_t ppm)
 {
 	return ppm && nopal__random_hits(&engine->stream[which], ppm);
 }
 
-static void link_come_out(struct nopal__link_engine *engine,
-			  struct nopal__link_copy *copy)
+static void link_come_out(struct nopal__link_engine *engine, struct nopal__link_copy *copy)
 {
-	copy->corrupt =
-		link_draws(engine, NOPAL__LINK_CORRUPT, engine->link.corrupt);
+	copy->corrupt = link_draws(engine, NOPAL__LINK_CORRUPT, engine->link.corrupt);
 	copy->bit = 0;
 	if (copy->corrupt) {
-		copy->bit = nopal__random_next(
-			&engine->stream[NOPAL__LINK_CORRUPT]);
+		copy->bit = nopal__random_next(&engine->stream[NOPAL__LINK_CORRUPT]);
 		engine->counters.corrupted++;
 	}
 	copy->at_ns = engine->free_ns;
@@ -424,8 +393,7 @@ static void link_come_out(struct nopal__link_engine *engine,
 }
 
 unsigned nopal__link_carry(struct nopal__link_engine *engine,
-			   const struct nopal__link_packet *packet,
-			   int64_t now_ns,
+			   const struct nopal__link_packet *packet, int64_t now_ns,
 			   struct nopal__link_copy ret[NOPAL__LINK_COPIES])
 {
 	const struct nopal_link *link = &engine->link;
@@ -440,12 +408,10 @@ unsigned nopal__link_carry(struct nopal__link_engine *engine,
 	if (!pieces)
 		return counters->too_big++, 0;
 	if (!link_queue(engine,
-			packet->length + engine->header_bytes +
-				(pieces - 1) * LINK_IP_BYTES,
+			packet->length + engine->header_bytes + (pieces - 1) * LINK_IP_BYTES,
 			now_ns, &ecn))
 		return counters->overflowed++, 0;
-	if (link_loses_any(engine, pieces) &&
-	    !(link->ecn && link_marks(engine, &ecn)))
+	if (link_loses_any(engine, pieces) && !(link->ecn && link_marks(engine, &ecn)))
 		return counters->lost++, 0;
 	if (link_draws(engine, NOPAL__LINK_DUPLICATE, link->duplicate)) {
 		copies = NOPAL__LINK_COPIES;

@@ -2,9 +2,9 @@
 /*
  * link_engine.h -- one direction of a link: what becomes of a datagram.
  *
- * The engine is told (packet, now) and answers with the copies that come out,
- * and when.  It keeps no datagrams, reads no clock and schedules nothing: the
- * simulator, the UDP relay and the link between TUN devices drive the same one.
+ * The engine is told (packet, now) and answers with the copies that come out, and when.  It keeps
+ * no datagrams, reads no clock and schedules nothing: the simulator, the UDP relay and the link
+ * between TUN devices drive the same one.
  *
  *   enter -> down? -> MTU (fragments) -> queue limit, rate, ce_threshold
  *         -> loss, or a mark in its place -> duplicate
@@ -71,38 +71,32 @@ struct nopal__link_engine {
 };
 
 /* 0, or -EINVAL where a number of the link is out of range. */
-int nopal__link_init(struct nopal__link_engine *engine,
-		     const struct nopal_link *link, uint32_t header_bytes,
-		     uint64_t seed);
+int nopal__link_init(struct nopal__link_engine *engine, const struct nopal_link *link,
+		     uint32_t header_bytes, uint64_t seed);
 void nopal__link_fini(struct nopal__link_engine *engine);
-/* Other words from now on; what is queued leaves as it would have.  The loss
- * mask and the gap count from the change.  Returns as init. */
-int nopal__link_change(struct nopal__link_engine *engine,
-		       const struct nopal_link *link);
-/* A datagram enters at `now_ns` (never before an earlier one's).  Returns the
- * number of copies that come out: 0, 1 or 2. */
+/* Other words from now on; what is queued leaves as it would have.  The loss mask and the gap count
+ * from the change.  Returns as init. */
+int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_link *link);
+/* A datagram enters at `now_ns` (never before an earlier one's).  Returns the number of copies that
+ * come out: 0, 1 or 2. */
 unsigned nopal__link_carry(struct nopal__link_engine *engine,
-			   const struct nopal__link_packet *packet,
-			   int64_t now_ns,
+			   const struct nopal__link_packet *packet, int64_t now_ns,
 			   struct nopal__link_copy ret[NOPAL__LINK_COPIES]);
 /* The same for one of `length` bytes about which there is nothing to say. */
-static inline unsigned
-nopal__link_enter(struct nopal__link_engine *engine, uint32_t length,
-		  int64_t now_ns,
-		  struct nopal__link_copy ret[NOPAL__LINK_COPIES])
+static inline unsigned nopal__link_enter(struct nopal__link_engine *engine, uint32_t length,
+					 int64_t now_ns,
+					 struct nopal__link_copy ret[NOPAL__LINK_COPIES])
 {
-	return nopal__link_carry(
-		engine, &(struct nopal__link_packet){ .length = length },
-		now_ns, ret);
+	return nopal__link_carry(engine, &(struct nopal__link_packet){ .length = length }, now_ns,
+				 ret);
 }
 /* Packets waiting or in transmission at `now_ns`. */
 uint32_t nopal__link_queued(struct nopal__link_engine *engine, int64_t now_ns);
 /* Is a datagram of `length` bytes within the MTU? */
 bool nopal__link_fits(const struct nopal__link_engine *engine, uint32_t length);
-/* One draw of a distribution with mean 0 and deviation 1 (uniform: within
- * [-1, 1]), in units of 1 / NOPAL__SAMPLE_ONE. */
+/* One draw of a distribution with mean 0 and deviation 1 (uniform: within [-1, 1]), in units of 1 /
+ * NOPAL__SAMPLE_ONE. */
 #define NOPAL__SAMPLE_ONE INT64_C(0x100000)
-int64_t nopal__link_sample(uint64_t *stream,
-			   enum nopal_distribution distribution);
+int64_t nopal__link_sample(uint64_t *stream, enum nopal_distribution distribution);
 
 #endif

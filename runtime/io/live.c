@@ -2,17 +2,16 @@
 /*
  * live.c -- the real world: real sockets and the real clock, on libevent.
  *
- * The caller owns the loop.  Of it we use one read event for the alarm, which is
- * the next wake-up of all sessions, one an endpoint, and, only while the kernel
- * takes no more, its write event or (out of memory) a back-off timer.
+ * The caller owns the loop.  Of it we use one read event for the alarm, which is the next wake-up
+ * of all sessions, one an endpoint, and, only while the kernel takes no more, its write event or
+ * (out of memory) a back-off timer.
  *
  *   readable --> gather up to 16 receives --> clock --> core, once a batch
  *            --> a few batches a wake-up, then timers and others have their turn
  *
- * The clock is CLOCK_MONOTONIC, read once a batch.  The alarm is exact on any
- * loop: EVENT_BASE_FLAG_PRECISE_TIMER is not needed, and costs a system call
- * before every wait.  Nothing runs while nothing is due: an idle world makes no
- * wake-ups.
+ * The clock is CLOCK_MONOTONIC, read once a batch.  The alarm is exact on any loop:
+ * EVENT_BASE_FLAG_PRECISE_TIMER is not needed, and costs a system call before every wait.  Nothing
+ * runs while nothing is due: an idle world makes no wake-ups.
  */
 #include <assert.h>
 #include <errno.h>
@@ -29,8 +28,7 @@ enum {
 	LIVE_BUSY_REFUSALS = 64, /* ENOBUFS in a row, then a train is dropped */
 	LIVE_PER_SECOND_US = 1000000,
 };
-#define LIVE_WAKE_BUDGET_NS                                                    \
-	(2 * NOPAL_MILLISECOND) /* reliability.md, process 6 */
+#define LIVE_WAKE_BUDGET_NS   (2 * NOPAL_MILLISECOND) /* reliability.md, process 6 */
 #define LIVE_RETRY_FIRST_NS   (500 * NOPAL_MICROSECOND)
 #define LIVE_RETRY_LONGEST_NS (20 * NOPAL_MILLISECOND)
 
@@ -74,10 +72,9 @@ static int64_t live_clock(struct nopal_world *world)
 	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
 }
 
-/* Better no process than a key that is known; but there is no world where the kernel
- * gave nothing at first. */
-static void live_random_bytes(struct nopal_world *world, void *bytes,
-			      size_t length)
+/* Better no process than a key that is known; but there is no world where the kernel gave nothing
+ * at first. */
+static void live_random_bytes(struct nopal_world *world, void *bytes, size_t length)
 {
 	bool given = nopal__live_random_fill(bytes, length);
 
@@ -110,8 +107,8 @@ static struct timeval live_timeval(int64_t delay_ns)
 	};
 }
 
-/* An alarm that stands too early is left alone: it costs one idle wake-up in
- * all, and moving it at every ack would cost at every ack. */
+/* An alarm that stands too early is left alone: it costs one idle wake-up in all, and moving it at
+ * every ack would cost at every ack. */
 static void live_arm(struct live_world *live, int64_t deadline_ns)
 {
 	if (deadline_ns < live->alarm.at_ns)
@@ -149,8 +146,7 @@ static void live_on_wake(evutil_socket_t fd, short what, void *user)
 
 static void live_port_free(struct live_port *port)
 {
-	struct event *events[] = { port->readable, port->writable,
-				   port->retry };
+	struct event *events[] = { port->readable, port->writable, port->retry };
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		if (events[i])
@@ -179,16 +175,14 @@ static void live_port_leave(struct live_port *port)
 
 static void live_count(struct live_port *port)
 {
-	struct nopal_endpoint_counters *counters =
-		&nopal__endpoint_port(port->endpoint)->counters;
+	struct nopal_endpoint_counters *counters = &nopal__endpoint_port(port->endpoint)->counters;
 
 	counters->malformed += port->sock.truncated + port->sock.empty;
 	counters->soft_errors += port->sock.soft_errors;
 }
 
 /* What was gathered goes to the core, at one time. */
-static void live_take(struct live_port *port,
-		      const struct nopal_arrival *arrivals, size_t count)
+static void live_take(struct live_port *port, const struct nopal_arrival *arrivals, size_t count)
 {
 	live_count(port);
 	port->live->world.now_ns = live_clock(&port->live->world);
@@ -253,9 +247,8 @@ static bool live_poll_port(struct live_port *port)
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
 	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
 
-	if (count == 0 && port->sock.soft_errors == 0 &&
-	    port->sock.empty == 0 && port->sock.truncated == 0 &&
-	    port->sock.hint_count == 0)
+	if (count == 0 && port->sock.soft_errors == 0 && port->sock.empty == 0 &&
+	    port->sock.truncated == 0 && port->sock.hint_count == 0)
 		return false;
 	port->live->turn = port->next;
 	live_port_enter(port);
@@ -270,8 +263,7 @@ static bool live_poll_port(struct live_port *port)
  * after that any of them may be gone. */
 static bool live_poll_ports(struct live_port *from, const struct live_port *to)
 {
-	for (struct live_port *port = from; port && port != to;
-	     port = port->next) {
+	for (struct live_port *port = from; port && port != to; port = port->next) {
 		if (live_poll_port(port))
 			return true;
 	}
@@ -300,13 +292,12 @@ bool nopal_live_poll(struct nopal_world *world)
 	if (world->ops != &live_ops)
 		return false;
 	first = live->turn;
-	served = live_poll_ports(first, NULL) ||
-		 live_poll_ports(live->ports, first);
+	served = live_poll_ports(first, NULL) || live_poll_ports(live->ports, first);
 	return live_poll_alarm(live, served) || served;
 }
 
-/* What is asked first comes at once, so that a chain of questions and answers
- * runs as if both never slept. */
+/* What is asked first comes at once, so that a chain of questions and answers runs as if both never
+ * slept. */
 static void live_linger(struct live_world *live)
 {
 	int64_t begun_ns = live->world.now_ns, heard_ns = begun_ns, now_ns;
@@ -315,8 +306,7 @@ static void live_linger(struct live_world *live)
 		if (nopal_live_poll(&live->world))
 			heard_ns = live->world.now_ns;
 		now_ns = live_clock(&live->world);
-	} while (now_ns - heard_ns < live->linger_ns &&
-		 now_ns - begun_ns < LIVE_WAKE_BUDGET_NS);
+	} while (now_ns - heard_ns < live->linger_ns && now_ns - begun_ns < LIVE_WAKE_BUDGET_NS);
 }
 
 void nopal_live_linger(struct nopal_world *world, int64_t linger_ns)
@@ -366,8 +356,8 @@ static void live_back_off(struct live_port *port)
 		port->retry_ns = LIVE_RETRY_LONGEST_NS;
 }
 
-/* The kernel took nothing.  After many refusals in a row a train is dropped, as
- * a queue on the way would have done. */
+/* The kernel took nothing.  After many refusals in a row a train is dropped, as a queue on the way
+ * would have done. */
 static enum nopal_transmitted live_busy(struct live_port *port)
 {
 	if (port->sock.no_memory && ++port->refusals > LIVE_BUSY_REFUSALS) {
@@ -407,8 +397,8 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 	return result;
 }
 
-/* The alarm is on the loop with the first port and off with the last: a loop of
- * which nothing else is asked then ends. */
+/* The alarm is on the loop with the first port and off with the last: a loop of which nothing else
+ * is asked then ends. */
 static int live_port_enter_list(struct live_port *port)
 {
 	struct live_world *live = port->live;
@@ -438,12 +428,10 @@ static int live_port_events(struct live_port *port)
 	struct event_base *base = port->live->base;
 	int fd = port->sock.fd;
 
-	port->readable = event_new(base, fd, EV_READ | EV_PERSIST,
-				   live_on_readable, port);
+	port->readable = event_new(base, fd, EV_READ | EV_PERSIST, live_on_readable, port);
 	port->writable = event_new(base, fd, EV_WRITE, live_on_writable, port);
 	port->retry = event_new(base, -1, 0, live_on_writable, port);
-	if (!port->readable || !port->writable || !port->retry ||
-	    event_add(port->readable, NULL))
+	if (!port->readable || !port->writable || !port->retry || event_add(port->readable, NULL))
 		return -ENOMEM;
 	return live_port_enter_list(port);
 }
@@ -454,18 +442,14 @@ static int live_port_socket(struct live_port *port)
 	int fd;
 
 	if (core->hearing)
-		return nopal__live_socket_hear(&port->sock, &core->local,
-					       core->hearing->from);
+		return nopal__live_socket_hear(&port->sock, &core->local, core->hearing->from);
 	if (!core->shard)
-		return nopal__live_socket_open(&port->sock, &core->local,
-					       &core->local);
+		return nopal__live_socket_open(&port->sock, &core->local, &core->local);
 	fd = nopal__live_shard_socket(core->shard);
-	return fd < 0 ? fd
-		      : nopal__live_socket_take(&port->sock, fd, &core->local);
+	return fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &core->local);
 }
 
-static int live_port_open(struct nopal_world *world,
-			  struct nopal_endpoint *endpoint,
+static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			  struct nopal_problems *problems)
 {
 	struct nopal_port *core = nopal__endpoint_port(endpoint);
@@ -473,8 +457,7 @@ static int live_port_open(struct nopal_world *world,
 	int error;
 
 	if (!port)
-		return nopal__live_port_refused(-ENOMEM, &core->local,
-						problems);
+		return nopal__live_port_refused(-ENOMEM, &core->local, problems);
 	port->live = live_of(world);
 	port->endpoint = endpoint;
 	port->retry_ns = LIVE_RETRY_FIRST_NS;
@@ -492,8 +475,7 @@ static int live_port_open(struct nopal_world *world,
 	return 0;
 }
 
-static void live_port_close(struct nopal_world *world,
-			    struct nopal_endpoint *endpoint)
+static void live_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
 {
 	struct nopal_port *core = nopal__endpoint_port(endpoint);
 	struct live_port *port = core->handle;
@@ -529,8 +511,8 @@ static bool live_wake_init(struct live_world *live)
 {
 	if (nopal__live_alarm_open(&live->alarm))
 		return false;
-	live->wake = event_new(live->base, live->alarm.fd, EV_READ | EV_PERSIST,
-			       live_on_wake, live);
+	live->wake =
+		event_new(live->base, live->alarm.fd, EV_READ | EV_PERSIST, live_on_wake, live);
 	return live->wake != NULL;
 }
 
@@ -544,8 +526,7 @@ static void live_free(struct nopal_world *world)
 	free(live);
 }
 
-static int live_cast_from(struct nopal_world *world,
-			  struct nopal_endpoint *endpoint,
+static int live_cast_from(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			  const struct nopal_casting *casting)
 {
 	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
@@ -572,8 +553,7 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 {
 	struct live_world *live = calloc(1, sizeof(*live));
 
-	if (!live ||
-	    !nopal__live_random_fill(live->random, sizeof(live->random))) {
+	if (!live || !nopal__live_random_fill(live->random, sizeof(live->random))) {
 		free(live);
 		return NULL;
 	}

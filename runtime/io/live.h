@@ -16,9 +16,8 @@
  *   live_carrier.c  what these two links carry, until its time has come
  *   blocking.c      the blocking calls, on a loop in a thread of its own
  *
- * Only live.c, live_loop.c, live_carrier.c, live_relay.c and live_tun.c know
- * libevent; only live_socket.c, live_shard.c, live_inbox.c and live_hints.c call the
- * socket.
+ * Only live.c, live_loop.c, live_carrier.c, live_relay.c and live_tun.c know libevent; only
+ * live_socket.c, live_shard.c, live_inbox.c and live_hints.c call the socket.
  */
 #ifndef NOPAL_LIVE_H
 #define NOPAL_LIVE_H
@@ -53,16 +52,14 @@ union live_sockaddr {
 };
 
 /* For a socket of this family; returns its length. */
-socklen_t nopal__live_address_to(const struct nopal_address *address,
-				 int family, union live_sockaddr *ret_to);
-void nopal__live_address_from(const union live_sockaddr *from,
-			      struct nopal_address *ret_address);
+socklen_t nopal__live_address_to(const struct nopal_address *address, int family,
+				 union live_sockaddr *ret_to);
+void nopal__live_address_from(const union live_sockaddr *from, struct nopal_address *ret_address);
 
 /* ----------------------------------------------------------------- sockets */
 
 enum {
-	LIVE_BATCH_RECEIVES =
-		64, /* system calls, or slots of one, for a batch */
+	LIVE_BATCH_RECEIVES = 64, /* system calls, or slots of one, for a batch */
 	LIVE_TEXT_BYTES = 160,
 	LIVE_HINTS = 8, /* of the network, until the core hears them */
 };
@@ -76,12 +73,10 @@ struct live_socket {
 	int gso_errno, gro_errno;      /* why not */
 	int send_bytes, receive_bytes; /* buffers, as granted */
 	struct live_inbox *inbox;
-	uint8_t *
-		rest; /* of a train that went half: allocated when it happens */
+	uint8_t *rest; /* of a train that went half: allocated when it happens */
 	uint32_t rest_length, rest_stride;
 	struct nopal_address rest_to;
-	/* whence what is for multicast addresses of IPv6 leaves; interface 0: it
-	 * speaks to none */
+	/* whence what is for multicast addresses of IPv6 leaves; interface 0: it speaks to none */
 	struct in6_pktinfo cast_from;
 	uint32_t truncated, empty; /* dropped by the last gathering */
 	bool dry;		   /* the last gathering emptied the socket */
@@ -98,31 +93,24 @@ void nopal__live_hints_hear(int fd, int family);
 bool nopal__live_hints_gather(struct live_socket *sock);
 int nopal__live_inbox_init(struct live_socket *sock);
 void nopal__live_inbox_fini(struct live_socket *sock);
-/* A bound socket; sets *ret_local.  `shared`: others may join its port.
- * Negative: errno value. */
+/* A bound socket; sets *ret_local.  `shared`: others may join its port.  Negative: errno value. */
 int nopal__live_socket_bind(const struct nopal_address *local, bool shared,
 			    struct nopal_address *ret_local);
 /* Takes over a bound one, and tunes it.  Negative: errno value. */
-int nopal__live_socket_take(struct live_socket *sock, int fd,
-			    const struct nopal_address *local);
+int nopal__live_socket_take(struct live_socket *sock, int fd, const struct nopal_address *local);
 /* Both in one. */
-int nopal__live_socket_open(struct live_socket *sock,
-			    const struct nopal_address *local,
+int nopal__live_socket_open(struct live_socket *sock, const struct nopal_address *local,
 			    struct nopal_address *ret_local);
 void nopal__live_socket_close(struct live_socket *sock);
-/* live_multicast.c: hears a multicast address on the way to `from`, and speaks to
- * such.  Negative: errno value. */
-int nopal__live_socket_hear(struct live_socket *sock,
-			    const struct nopal_address *group,
+/* live_multicast.c: hears a multicast address on the way to `from`, and speaks to such.  Negative:
+ * errno value. */
+int nopal__live_socket_hear(struct live_socket *sock, const struct nopal_address *group,
 			    const struct nopal_address *from);
-int nopal__live_socket_cast(struct live_socket *sock,
-			    const struct nopal_casting *casting);
-/* Up to LIVE_BATCH_RECEIVES receives; returns the number of arrivals, and
- * their buffers hold a reference each until nopal__live_socket_gave. */
-size_t nopal__live_socket_gather(struct live_socket *sock,
-				 struct nopal_arrival *arrivals);
-void nopal__live_socket_gave(struct live_socket *sock,
-			     const struct nopal_arrival *arrivals,
+int nopal__live_socket_cast(struct live_socket *sock, const struct nopal_casting *casting);
+/* Up to LIVE_BATCH_RECEIVES receives; returns the number of arrivals, and their buffers hold a
+ * reference each until nopal__live_socket_gave. */
+size_t nopal__live_socket_gather(struct live_socket *sock, struct nopal_arrival *arrivals);
+void nopal__live_socket_gave(struct live_socket *sock, const struct nopal_arrival *arrivals,
 			     size_t count);
 enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
 					       const struct nopal_train *train);
@@ -153,8 +141,7 @@ void nopal__live_alarm_set(struct live_alarm *alarm, int64_t at_ns);
 
 struct nopal__live_loop;
 /* `called` runs in the loop's thread after each nopal__live_loop_call. */
-struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user),
-					      void *user);
+struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user), void *user);
 struct nopal_world *nopal__live_loop_world(struct nopal__live_loop *loop);
 /* Runs until nopal__live_loop_stop, which only the loop's thread may call. */
 void nopal__live_loop_run(struct nopal__live_loop *loop);
@@ -162,8 +149,7 @@ void nopal__live_loop_stop(struct nopal__live_loop *loop);
 void nopal__live_loop_call(struct nopal__live_loop *loop); /* from any thread */
 void nopal__live_loop_free(struct nopal__live_loop *loop); /* and its world */
 
-/* live_random.c: false: the kernel gives none, as where a filter of system calls
- * forbids it. */
+/* live_random.c: false: the kernel gives none, as where a filter of system calls forbids it. */
 bool nopal__live_random_fill(void *bytes, size_t length);
 
 #endif

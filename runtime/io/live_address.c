@@ -2,9 +2,9 @@
 /*
  * live_address.c -- addresses: text, our own form, the kernel's form.
  *
- * Our form is IPv6 with IPv4 mapped into it.  A link-local address keeps the
- * index of its interface in `reserved`, since it means nothing without it.
- * Names are asked of getaddrinfo, which blocks: parse before the loop runs.
+ * Our form is IPv6 with IPv4 mapped into it.  A link-local address keeps the index of its interface
+ * in `reserved`, since it means nothing without it.  Names are asked of getaddrinfo, which blocks:
+ * parse before the loop runs.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,15 +22,14 @@ enum {
 	ADDRESS_DECIMAL = 10,
 };
 
-socklen_t nopal__live_address_to(const struct nopal_address *address,
-				 int family, union live_sockaddr *ret_to)
+socklen_t nopal__live_address_to(const struct nopal_address *address, int family,
+				 union live_sockaddr *ret_to)
 {
 	memset(ret_to, 0, sizeof(*ret_to));
 	if (family == AF_INET) {
 		ret_to->v4.sin_family = AF_INET;
 		ret_to->v4.sin_port = htons(address->port);
-		memcpy(&ret_to->v4.sin_addr, address->ip + NOPAL_V4_AT,
-		       NOPAL_V4_BYTES);
+		memcpy(&ret_to->v4.sin_addr, address->ip + NOPAL_V4_AT, NOPAL_V4_BYTES);
 		return sizeof(ret_to->v4);
 	}
 	ret_to->v6.sin6_family = AF_INET6;
@@ -40,8 +39,7 @@ socklen_t nopal__live_address_to(const struct nopal_address *address,
 	return sizeof(ret_to->v6);
 }
 
-void nopal__live_address_from(const union live_sockaddr *from,
-			      struct nopal_address *ret_address)
+void nopal__live_address_from(const union live_sockaddr *from, struct nopal_address *ret_address)
 {
 	memset(ret_address, 0, sizeof(*ret_address));
 	if (from->any.sa_family == AF_INET) {
@@ -55,8 +53,7 @@ void nopal__live_address_from(const union live_sockaddr *from,
 		ret_address->interface = (uint16_t)from->v6.sin6_scope_id;
 }
 
-bool nopal_address_equal(const struct nopal_address *a,
-			 const struct nopal_address *b)
+bool nopal_address_equal(const struct nopal_address *a, const struct nopal_address *b)
 {
 	return a->port == b->port && a->interface == b->interface &&
 	       memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
@@ -68,39 +65,34 @@ static void address_format_v6(const struct nopal_address *address, char *text)
 
 	inet_ntop(AF_INET6, address->ip, ip, sizeof(ip));
 	if (address->interface)
-		snprintf(text, NOPAL_ADDRESS_TEXT, "[%s%%%u]:%u", ip,
-			 (unsigned)address->interface, (unsigned)address->port);
-	else
-		snprintf(text, NOPAL_ADDRESS_TEXT, "[%s]:%u", ip,
+		snprintf(text, NOPAL_ADDRESS_TEXT, "[%s%%%u]:%u", ip, (unsigned)address->interface,
 			 (unsigned)address->port);
+	else
+		snprintf(text, NOPAL_ADDRESS_TEXT, "[%s]:%u", ip, (unsigned)address->port);
 }
 
-const char *nopal_address_format(const struct nopal_address *address,
-				 char *text)
+const char *nopal_address_format(const struct nopal_address *address, char *text)
 {
 	const uint8_t *v4 = address->ip + NOPAL_V4_AT;
 
 	if (nopal_address_is_v4(address))
-		snprintf(text, NOPAL_ADDRESS_TEXT, "%u.%u.%u.%u:%u", v4[0],
-			 v4[1], v4[2], v4[3], (unsigned)address->port);
+		snprintf(text, NOPAL_ADDRESS_TEXT, "%u.%u.%u.%u:%u", v4[0], v4[1], v4[2], v4[3],
+			 (unsigned)address->port);
 	else
 		address_format_v6(address, text);
 	return text;
 }
 
-static int address_wrong(struct nopal_problems *problems, const char *text,
-			 const char *cause)
+static int address_wrong(struct nopal_problems *problems, const char *text, const char *cause)
 {
-	nopal_problems_add(
-		problems, NULL, 0,
-		"write HOST:PORT, 192.0.2.1:9000 or [2001:db8::1]:9000",
-		"\"%s\" is no address: %s", text, cause);
+	nopal_problems_add(problems, NULL, 0,
+			   "write HOST:PORT, 192.0.2.1:9000 or [2001:db8::1]:9000",
+			   "\"%s\" is no address: %s", text, cause);
 	return -EINVAL;
 }
 
 /* Splits into host and port; the host loses its brackets. */
-static const char *address_split(const char *text, char *host,
-				 const char **ret_port)
+static const char *address_split(const char *text, char *host, const char **ret_port)
 {
 	const char *colon = strrchr(text, ':'), *first = text, *last = colon;
 
@@ -139,8 +131,7 @@ static const char *address_port(const char *text, uint16_t *ret_port)
 	return NULL;
 }
 
-static int address_resolve(const char *text, const char *host,
-			   struct nopal_address *ret_address,
+static int address_resolve(const char *text, const char *host, struct nopal_address *ret_address,
 			   struct nopal_problems *problems)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found = NULL;
@@ -153,24 +144,20 @@ static int address_resolve(const char *text, const char *host,
 	}
 	if (error) {
 		nopal_problems_add(
-			problems, NULL, 0,
-			"check the name, or write the address in digits",
-			"\"%s\": host \"%s\" is not known: %s", text, host,
-			gai_strerror(error));
+			problems, NULL, 0, "check the name, or write the address in digits",
+			"\"%s\": host \"%s\" is not known: %s", text, host, gai_strerror(error));
 		return -ENOENT;
 	}
 	memset(&first, 0, sizeof(first));
 	memcpy(&first, found->ai_addr,
-	       found->ai_addrlen < sizeof(first) ? found->ai_addrlen
-						 : sizeof(first));
+	       found->ai_addrlen < sizeof(first) ? found->ai_addrlen : sizeof(first));
 	freeaddrinfo(found);
 	nopal__live_address_from(&first, ret_address);
 	return 0;
 }
 
 /* Behind the address of IPv6, as ff02::1%eth0. */
-static const char *address_interface(const char *name,
-				     struct nopal_address *address)
+static const char *address_interface(const char *name, struct nopal_address *address)
 {
 	unsigned index = if_nametoindex(name);
 	uint16_t number = 0;
@@ -185,8 +172,7 @@ static const char *address_interface(const char *name,
 	return NULL;
 }
 
-static const char *address_digits(char *host, bool brackets,
-				  struct nopal_address *address)
+static const char *address_digits(char *host, bool brackets, struct nopal_address *address)
 {
 	char *interface = strchr(host, '%');
 	struct in_addr v4;
@@ -204,8 +190,7 @@ static const char *address_digits(char *host, bool brackets,
 	return interface ? address_interface(interface, address) : NULL;
 }
 
-const char *nopal__address_read(const char *text,
-				struct nopal_address *ret_address)
+const char *nopal__address_read(const char *text, struct nopal_address *ret_address)
 {
 	struct nopal_address address = { .port = 0 };
 	char host[ADDRESS_HOST_ROOM];
@@ -257,8 +242,7 @@ int nopal__live_port_refused(int error, const struct nopal_address *local,
 		fix = "this kernel shares no port by a filter: take one loop";
 	else if (error == -EACCES)
 		fix = "ports below 1024 need root: take a higher one";
-	nopal_problems_add(problems, NULL, 0, fix,
-			   "cannot open UDP port %s: %s",
+	nopal_problems_add(problems, NULL, 0, fix, "cannot open UDP port %s: %s",
 			   nopal_address_format(local, text), strerror(-error));
 	return error;
 }

@@ -2,12 +2,12 @@
 /*
  * live_alarm.c -- one wake-up of microseconds on any loop.
  *
- * A timerfd of our own, which the loop polls like a socket.  libevent's precise
- * timers are one too, but it sets it before every wait, moved or not: a system
- * call for each packet.  This one is set when the deadline moves.
+ * A timerfd of our own, which the loop polls like a socket.  libevent's precise timers are one too,
+ * but it sets it before every wait, moved or not: a system call for each packet.  This one is set
+ * when the deadline moves.
  *
- * Setting a timerfd also takes back that it has rung, so nothing is ever read
- * from it: whoever is woken sets it anew, or quiet.
+ * Setting a timerfd also takes back that it has rung, so nothing is ever read from it: whoever is
+ * woken sets it anew, or quiet.
  */
 #include <errno.h>
 #include <unistd.h>

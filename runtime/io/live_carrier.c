@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_carrier.c -- what a link carries waits in a heap by the time at which it
- * comes out; a timerfd says when that is.
+ * live_carrier.c -- what a link carries waits in a heap by the time at which it comes out; a
+ * timerfd says when that is.
  *
- * How late each departure is, is counted: where the largest lateness comes near
- * the link's own delay, the figures speak of this machine and not of the link.
+ * How late each departure is, is counted: where the largest lateness comes near the link's own
+ * delay, the figures speak of this machine and not of the link.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -35,14 +35,12 @@ int64_t nopal__live_carrier_now(const struct live_carrier *carrier)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec -
-	       carrier->began_ns;
+	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec - carrier->began_ns;
 }
 
 /* -------------------------------------------------------------------- heap */
 
-static bool carrier_earlier(const struct live_departure *a,
-			    const struct live_departure *b)
+static bool carrier_earlier(const struct live_departure *a, const struct live_departure *b)
 {
 	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
@@ -60,8 +58,7 @@ static bool carrier_grow(struct live_carrier *carrier)
 }
 
 /* The heap has room. */
-static void carrier_put(struct live_carrier *carrier,
-			struct live_departure departure)
+static void carrier_put(struct live_carrier *carrier, struct live_departure departure)
 {
 	struct live_departure *heap = carrier->heap;
 	uint32_t at = carrier->count++;
@@ -82,8 +79,7 @@ static struct live_departure carrier_take(struct live_carrier *carrier)
 	uint32_t at = 0, child;
 
 	for (; (child = 2 * at + 1) < carrier->count; at = child) {
-		if (child + 1 < carrier->count &&
-		    carrier_earlier(&heap[child + 1], &heap[child]))
+		if (child + 1 < carrier->count && carrier_earlier(&heap[child + 1], &heap[child]))
 			child++;
 		if (!carrier_earlier(&heap[child], &last))
 			break;
@@ -109,13 +105,11 @@ static void carrier_arm(struct live_carrier *carrier)
 	timerfd_settime(carrier->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static void carrier_depart(struct live_carrier *carrier,
-			   const struct live_departure *departure,
+static void carrier_depart(struct live_carrier *carrier, const struct live_departure *departure,
 			   int64_t now_ns)
 {
 	struct live_packet *packet = departure->packet;
-	struct nopal_link_counters *counters =
-		&carrier->engine[packet->direction].counters;
+	struct nopal_link_counters *counters = &carrier->engine[packet->direction].counters;
 	int64_t late_ns = now_ns - departure->at_ns;
 
 	if (late_ns > counters->late_peak_ns)
@@ -149,8 +143,8 @@ static void carrier_when_due(evutil_socket_t fd, short what, void *carrier)
 
 /* ---------------------------------------------------------------- entering */
 
-static struct live_packet *carrier_copy(const struct nopal__link_copy *copy,
-					const uint8_t *bytes, uint32_t length)
+static struct live_packet *carrier_copy(const struct nopal__link_copy *copy, const uint8_t *bytes,
+					uint32_t length)
 {
 	struct live_packet *packet = malloc(sizeof(*packet) + length);
 
@@ -158,8 +152,7 @@ static struct live_packet *carrier_copy(const struct nopal__link_copy *copy,
 		return NULL;
 	memcpy(packet->bytes, bytes, length);
 	if (copy->corrupt && length > 0) {
-		uint64_t bit =
-			copy->bit % (CARRIER_BITS_A_BYTE * (uint64_t)length);
+		uint64_t bit = copy->bit % (CARRIER_BITS_A_BYTE * (uint64_t)length);
 
 		packet->bytes[bit / CARRIER_BITS_A_BYTE] ^=
 			(uint8_t)(1u << (bit % CARRIER_BITS_A_BYTE));
@@ -169,15 +162,13 @@ static struct live_packet *carrier_copy(const struct nopal__link_copy *copy,
 	return packet;
 }
 
-void nopal__live_carrier_enter(struct live_carrier *carrier,
-			       enum live_direction direction, void *path,
-			       const uint8_t *bytes, uint32_t length,
-			       uint8_t ecn, int64_t now_ns)
+void nopal__live_carrier_enter(struct live_carrier *carrier, enum live_direction direction,
+			       void *path, const uint8_t *bytes, uint32_t length, uint8_t ecn,
+			       int64_t now_ns)
 {
 	const struct nopal__link_packet in = { .length = length, .ecn = ecn };
 	struct nopal__link_copy copies[NOPAL__LINK_COPIES];
-	unsigned count = nopal__link_carry(&carrier->engine[direction], &in,
-					   now_ns, copies);
+	unsigned count = nopal__link_carry(&carrier->engine[direction], &in, now_ns, copies);
 
 	for (unsigned i = 0; i < count; i++) {
 		struct live_packet *packet = NULL;
@@ -200,22 +191,19 @@ void nopal__live_carrier_enter(struct live_carrier *carrier,
 
 static int carrier_start(struct live_carrier *carrier, struct event_base *base)
 {
-	carrier->timer =
-		timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	carrier->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (carrier->timer < 0)
 		return -errno;
-	carrier->due = event_new(base, carrier->timer, EV_READ | EV_PERSIST,
-				 carrier_when_due, carrier);
+	carrier->due =
+		event_new(base, carrier->timer, EV_READ | EV_PERSIST, carrier_when_due, carrier);
 	if (!carrier->due || event_add(carrier->due, NULL) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
-int nopal__live_carrier_open(struct live_carrier *carrier,
-			     struct event_base *base,
-			     const struct nopal_link *const words[],
-			     uint32_t header_bytes, uint64_t seed,
-			     live_deliver *deliver, void *user)
+int nopal__live_carrier_open(struct live_carrier *carrier, struct event_base *base,
+			     const struct nopal_link *const words[], uint32_t header_bytes,
+			     uint64_t seed, live_deliver *deliver, void *user)
 {
 	int error = 0;
 
@@ -225,8 +213,7 @@ int nopal__live_carrier_open(struct live_carrier *carrier,
 	carrier->user = user;
 	carrier->began_ns = nopal__live_carrier_now(carrier);
 	for (unsigned i = 0; !error && i < LIVE_DIRECTIONS; i++)
-		error = nopal__link_init(&carrier->engine[i], words[i],
-					 header_bytes,
+		error = nopal__link_init(&carrier->engine[i], words[i], header_bytes,
 					 nopal__random_seed(seed, i));
 	return error ? error : carrier_start(carrier, base);
 }

@@ -4,12 +4,12 @@
  *
  *   enter --> engine of the direction --> copies wait by time --> deliver
  *
- * The UDP relay and the link between TUN devices are two ways to fetch packets
- * and to give them back; what lies between is here.  A timerfd wakes the
- * caller's loop at the nanosecond at which the next packet comes out.
+ * The UDP relay and the link between TUN devices are two ways to fetch packets and to give them
+ * back; what lies between is here.  A timerfd wakes the caller's loop at the nanosecond at which
+ * the next packet comes out.
  *
- * The link's time begins with 0 when it is opened, so that `down 5s 6s` means
- * the same as in the simulator.
+ * The link's time begins with 0 when it is opened, so that `down 5s 6s` means the same as in the
+ * simulator.
  */
 #ifndef NOPAL_LIVE_CARRIER_H
 #define NOPAL_LIVE_CARRIER_H
@@ -48,19 +48,16 @@ struct live_carrier {
 };
 
 /* `words` has one link a direction; `header_bytes` as for the engine. */
-int nopal__live_carrier_open(struct live_carrier *carrier,
-			     struct event_base *base,
-			     const struct nopal_link *const words[],
-			     uint32_t header_bytes, uint64_t seed,
-			     live_deliver *deliver, void *user);
+int nopal__live_carrier_open(struct live_carrier *carrier, struct event_base *base,
+			     const struct nopal_link *const words[], uint32_t header_bytes,
+			     uint64_t seed, live_deliver *deliver, void *user);
 /* Forgets what it carries. */
 void nopal__live_carrier_close(struct live_carrier *carrier);
 int64_t nopal__live_carrier_now(const struct live_carrier *carrier);
 /* A packet enters; one clock reading serves a batch of them. */
-void nopal__live_carrier_enter(struct live_carrier *carrier,
-			       enum live_direction direction, void *path,
-			       const uint8_t *bytes, uint32_t length,
-			       uint8_t ecn, int64_t now_ns);
+void nopal__live_carrier_enter(struct live_carrier *carrier, enum live_direction direction,
+			       void *path, const uint8_t *bytes, uint32_t length, uint8_t ecn,
+			       int64_t now_ns);
 /* After a batch: delivers what is due, and arms the timer for the rest. */
 void nopal__live_carrier_turn(struct live_carrier *carrier);
 

@@ -2,10 +2,9 @@
 /*
  * live_hints.c -- what the network says of datagrams that left a socket (ICMP).
  *
- * The kernel keeps it in the socket's error queue: the errno value, to whom the
- * datagram was sent, and how it began.  Besides, the next call of the socket fails
- * with that value, whomever it is for: so the queue is read when a call has failed,
- * and the call is made again.
+ * The kernel keeps it in the socket's error queue: the errno value, to whom the datagram was sent,
+ * and how it began.  Besides, the next call of the socket fails with that value, whomever it is
+ * for: so the queue is read when a call has failed, and the call is made again.
  */
 #include <errno.h>
 #include <string.h>
@@ -28,35 +27,28 @@ void nopal__live_hints_hear(int fd, int family)
 
 	(void)setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
 	if (family == AF_INET6)
-		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on,
-				 sizeof(on));
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof(on));
 }
 
 /* What the kernel says of the error; NULL: nothing. */
 static const struct sock_extended_err *hints_error(struct msghdr *header)
 {
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at;
-	     at = CMSG_NXTHDR(header, at))
-		if ((at->cmsg_level == IPPROTO_IP &&
-		     at->cmsg_type == IP_RECVERR) ||
-		    (at->cmsg_level == IPPROTO_IPV6 &&
-		     at->cmsg_type == IPV6_RECVERR))
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at))
+		if ((at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_RECVERR) ||
+		    (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_RECVERR))
 			return (void *)CMSG_DATA(at);
 	return NULL;
 }
 
-static uint32_t hints_room(const struct sock_extended_err *error,
-			   const struct nopal_address *to)
+static uint32_t hints_room(const struct sock_extended_err *error, const struct nopal_address *to)
 {
 	uint32_t headers =
-		HINTS_UDP_BYTES +
-		(nopal_address_is_v4(to) ? HINTS_IPV4_BYTES : HINTS_IPV6_BYTES);
+		HINTS_UDP_BYTES + (nopal_address_is_v4(to) ? HINTS_IPV4_BYTES : HINTS_IPV6_BYTES);
 
 	return error->ee_info > headers ? error->ee_info - headers : 0;
 }
 
-static void hints_note(struct live_socket *sock,
-		       const struct sock_extended_err *error,
+static void hints_note(struct live_socket *sock, const struct sock_extended_err *error,
 		       const struct nopal_hint *hint)
 {
 	struct nopal_hint *noted = &sock->hints[sock->hint_count];
@@ -77,8 +69,7 @@ static void hints_note(struct live_socket *sock,
 static bool hints_read(struct live_socket *sock, bool *ret_network)
 {
 	struct nopal_hint hint = { .head_bytes = 0 };
-	struct iovec vector = { .iov_base = hint.head,
-				.iov_len = sizeof(hint.head) };
+	struct iovec vector = { .iov_base = hint.head, .iov_len = sizeof(hint.head) };
 	union live_sockaddr to = { .any.sa_family = AF_UNSPEC };
 	union {
 		struct cmsghdr align;
@@ -92,8 +83,7 @@ static bool hints_read(struct live_socket *sock, bool *ret_network)
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	ssize_t length =
-		recvmsg(sock->fd, &header, MSG_ERRQUEUE | MSG_DONTWAIT);
+	ssize_t length = recvmsg(sock->fd, &header, MSG_ERRQUEUE | MSG_DONTWAIT);
 	const struct sock_extended_err *error;
 
 	if (length < 0)
@@ -113,8 +103,7 @@ bool nopal__live_hints_gather(struct live_socket *sock)
 {
 	bool any = false, network = false;
 
-	for (unsigned i = 0; i < HINTS_IN_A_ROW && hints_read(sock, &network);
-	     i++)
+	for (unsigned i = 0; i < HINTS_IN_A_ROW && hints_read(sock, &network); i++)
 		any |= network;
 	return any;
 }

@@ -2,13 +2,13 @@
 /*
  * live_inbox.c -- batches that arrive at a socket.
  *
- * With UDP_GRO one receive brings up to 64 KiB of equal datagrams; it lands in
- * the rest of a block and stays there.  Where receives are small, as acks are or
- * where GRO is refused, one recvmmsg fetches many and they are copied together:
+ * With UDP_GRO one receive brings up to 64 KiB of equal datagrams; it lands in the rest of a block
+ * and stays there.  Where receives are small, as acks are or where GRO is refused, one recvmmsg
+ * fetches many and they are copied together:
  * a small copy is cheaper than a system call and than a pinned slot.
  *
- * How many it asks for follows what came: asking for one more than there is costs
- * as much as half a system call, which a lone message need not pay.
+ * How many it asks for follows what came: asking for one more than there is costs as much as half a
+ * system call, which a lone message need not pay.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +18,12 @@
 #include "live.h"
 
 enum {
-	INBOX_SMALL_BYTES = 4 << 10, /* receives below are copied together */
-	INBOX_SLOT_BYTES =
-		LIVE_RECEIVE_BYTES + 128, /* slots do not share cache sets */
-	INBOX_ALIGN = 64,		  /* arrivals begin on a cache line */
-	INBOX_ECN = 3,			  /* bits of a class: RFC 3168 */
-	INBOX_ERRORS_IN_A_ROW = 4,    /* receive errors that end a gathering */
-	INBOX_WARM_BYTES = 256 << 10, /* of one batch: still in the cache when
+	INBOX_SMALL_BYTES = 4 << 10,		     /* receives below are copied together */
+	INBOX_SLOT_BYTES = LIVE_RECEIVE_BYTES + 128, /* slots do not share cache sets */
+	INBOX_ALIGN = 64,			     /* arrivals begin on a cache line */
+	INBOX_ECN = 3,				     /* bits of a class: RFC 3168 */
+	INBOX_ERRORS_IN_A_ROW = 4,		     /* receive errors that end a gathering */
+	INBOX_WARM_BYTES = 256 << 10,		     /* of one batch: still in the cache when
 					 the core looks at its first datagram */
 };
 
@@ -86,13 +85,11 @@ void nopal__live_inbox_fini(struct live_socket *sock)
 
 /* --------------------------------------------------------------- receiving */
 
-static void inbox_header(struct live_inbox *inbox, unsigned at, uint8_t *bytes,
-			 size_t room)
+static void inbox_header(struct live_inbox *inbox, unsigned at, uint8_t *bytes, size_t room)
 {
 	struct msghdr *header = &inbox->headers[at].msg_hdr;
 
-	inbox->vectors[at] =
-		(struct iovec){ .iov_base = bytes, .iov_len = room };
+	inbox->vectors[at] = (struct iovec){ .iov_base = bytes, .iov_len = room };
 	*header = (struct msghdr){
 		.msg_name = &inbox->from[at],
 		.msg_namelen = sizeof(inbox->from[at]),
@@ -109,26 +106,21 @@ static struct inbox_said inbox_said(struct msghdr *header, uint32_t length)
 	uint8_t service = 0;
 	int stride = 0, class = 0;
 
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at;
-	     at = CMSG_NXTHDR(header, at)) {
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at)) {
 		if (at->cmsg_level == SOL_UDP && at->cmsg_type == UDP_GRO)
 			memcpy(&stride, CMSG_DATA(at), sizeof(stride));
-		else if (at->cmsg_level == IPPROTO_IP &&
-			 at->cmsg_type == IP_TOS)
+		else if (at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_TOS)
 			memcpy(&service, CMSG_DATA(at), sizeof(service));
-		else if (at->cmsg_level == IPPROTO_IPV6 &&
-			 at->cmsg_type == IPV6_TCLASS)
+		else if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_TCLASS)
 			memcpy(&class, CMSG_DATA(at), sizeof(class));
 	}
 	if (stride < 0 || (uint32_t)stride >= length)
 		stride = 0;
-	return (struct inbox_said){ (uint32_t)stride,
-				    (uint8_t)((service | class) & INBOX_ECN) };
+	return (struct inbox_said){ (uint32_t)stride, (uint8_t)((service | class) & INBOX_ECN) };
 }
 
 /* Worth handing on?  Others were counted. */
-static bool inbox_good(struct live_socket *sock, const struct msghdr *header,
-		       size_t length)
+static bool inbox_good(struct live_socket *sock, const struct msghdr *header, size_t length)
 {
 	if (header->msg_flags & MSG_TRUNC) {
 		sock->truncated++;
@@ -142,8 +134,7 @@ static bool inbox_good(struct live_socket *sock, const struct msghdr *header,
 /* Makes sure that the block has room for the longest receive. */
 static bool inbox_block(struct live_inbox *inbox)
 {
-	if (inbox->block &&
-	    LIVE_BLOCK_BYTES - inbox->used >= LIVE_RECEIVE_BYTES)
+	if (inbox->block && LIVE_BLOCK_BYTES - inbox->used >= LIVE_RECEIVE_BYTES)
 		return true;
 	nopal_buffer_unref(inbox->block);
 	inbox->used = 0;
@@ -153,15 +144,13 @@ static bool inbox_block(struct live_inbox *inbox)
 
 static void inbox_advance(struct live_inbox *inbox, uint32_t bytes)
 {
-	inbox->used = (inbox->used + bytes + INBOX_ALIGN - 1) &
-		      ~(uint32_t)(INBOX_ALIGN - 1);
+	inbox->used = (inbox->used + bytes + INBOX_ALIGN - 1) & ~(uint32_t)(INBOX_ALIGN - 1);
 }
 
-static void inbox_arrival(struct live_inbox *inbox, unsigned header,
-			  uint32_t length, struct nopal_arrival *ret_arrival)
+static void inbox_arrival(struct live_inbox *inbox, unsigned header, uint32_t length,
+			  struct nopal_arrival *ret_arrival)
 {
-	struct inbox_said said =
-		inbox_said(&inbox->headers[header].msg_hdr, length);
+	struct inbox_said said = inbox_said(&inbox->headers[header].msg_hdr, length);
 
 	nopal__live_address_from(&inbox->from[header], &ret_arrival->from);
 	ret_arrival->buffer = nopal_buffer_ref(inbox->block);
@@ -184,29 +173,24 @@ static bool inbox_goes_on(struct live_socket *sock, unsigned *errors)
 	return ++*errors < INBOX_ERRORS_IN_A_ROW;
 }
 
-static size_t inbox_gather_in_place(struct live_socket *sock,
-				    struct nopal_arrival *arrivals,
+static size_t inbox_gather_in_place(struct live_socket *sock, struct nopal_arrival *arrivals,
 				    unsigned most)
 {
 	struct live_inbox *inbox = sock->inbox;
 	size_t count = 0, bytes = 0;
 	unsigned errors = 0;
 
-	for (unsigned i = 0;
-	     i < most && bytes < INBOX_WARM_BYTES && inbox_block(inbox); i++) {
+	for (unsigned i = 0; i < most && bytes < INBOX_WARM_BYTES && inbox_block(inbox); i++) {
 		ssize_t length;
 
-		inbox_header(inbox, 0, inbox->block->bytes + inbox->used,
-			     LIVE_RECEIVE_BYTES);
-		length = recvmsg(sock->fd, &inbox->headers[0].msg_hdr,
-				 MSG_DONTWAIT);
+		inbox_header(inbox, 0, inbox->block->bytes + inbox->used, LIVE_RECEIVE_BYTES);
+		length = recvmsg(sock->fd, &inbox->headers[0].msg_hdr, MSG_DONTWAIT);
 		if (length < 0) {
 			if (!inbox_goes_on(sock, &errors))
 				break;
 			continue;
 		}
-		if (!inbox_good(sock, &inbox->headers[0].msg_hdr,
-				(size_t)length))
+		if (!inbox_good(sock, &inbox->headers[0].msg_hdr, (size_t)length))
 			continue;
 		inbox_arrival(inbox, 0, (uint32_t)length, &arrivals[count++]);
 		bytes += (size_t)length;
@@ -217,8 +201,7 @@ static size_t inbox_gather_in_place(struct live_socket *sock,
 }
 
 /* As the kernel wrote them: most often they are equal, and read just now. */
-static bool inbox_same_sender(const struct live_inbox *inbox, unsigned a,
-			      unsigned b)
+static bool inbox_same_sender(const struct live_inbox *inbox, unsigned a, unsigned b)
 {
 	socklen_t length = inbox->headers[a].msg_hdr.msg_namelen;
 
@@ -226,26 +209,23 @@ static bool inbox_same_sender(const struct live_inbox *inbox, unsigned a,
 	       memcmp(&inbox->from[a], &inbox->from[b], length) == 0;
 }
 
-/* Does what lies in a slot continue the train of the arrival before it, which
- * began with another slot? */
+/* Does what lies in a slot continue the train of the arrival before it, which began with another
+ * slot? */
 static bool inbox_continues(struct live_inbox *inbox, unsigned slot,
 			    const struct nopal_arrival *before, uint32_t length)
 {
 	uint32_t stride = before->stride ? before->stride : before->length;
-	struct inbox_said said =
-		inbox_said(&inbox->headers[slot].msg_hdr, length);
+	struct inbox_said said = inbox_said(&inbox->headers[slot].msg_hdr, length);
 
 	return length <= stride && before->length % stride == 0 &&
-	       before->length + length <= LIVE_RECEIVE_BYTES &&
-	       before->buffer == inbox->block &&
-	       inbox_same_sender(inbox, slot, inbox->train_slot) &&
-	       said.stride == 0 && said.ecn == before->ecn;
+	       before->length + length <= LIVE_RECEIVE_BYTES && before->buffer == inbox->block &&
+	       inbox_same_sender(inbox, slot, inbox->train_slot) && said.stride == 0 &&
+	       said.ecn == before->ecn;
 }
 
 /* Copies what lies in a slot behind the others, as a train where it can. */
 static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
-		       struct nopal_arrival *arrivals, size_t *count,
-		       uint32_t *tail)
+		       struct nopal_arrival *arrivals, size_t *count, uint32_t *tail)
 {
 	struct nopal_arrival *last = *count ? &arrivals[*count - 1] : NULL;
 	const uint8_t *bytes = inbox->vectors[slot].iov_base;
@@ -269,8 +249,8 @@ static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
 	return true;
 }
 
-/* As many as came and, where that was all that was asked for, twice as many;
- * but whoever asks again and again and mostly finds nothing goes on with one. */
+/* As many as came and, where that was all that was asked for, twice as many; but whoever asks again
+ * and again and mostly finds nothing goes on with one. */
 static void inbox_learn(struct live_inbox *inbox, size_t fetched)
 {
 	if (fetched < inbox->expect)
@@ -289,19 +269,16 @@ static int inbox_fetch(struct live_socket *sock)
 	int fetched;
 
 	for (unsigned i = 0; i < inbox->expect; i++)
-		inbox_header(inbox, i,
-			     inbox->slots + (size_t)i * INBOX_SLOT_BYTES,
+		inbox_header(inbox, i, inbox->slots + (size_t)i * INBOX_SLOT_BYTES,
 			     LIVE_RECEIVE_BYTES);
 	do {
-		fetched = recvmmsg(sock->fd, inbox->headers, inbox->expect,
-				   MSG_DONTWAIT, NULL);
+		fetched = recvmmsg(sock->fd, inbox->headers, inbox->expect, MSG_DONTWAIT, NULL);
 	} while (fetched < 0 && inbox_goes_on(sock, &errors));
 	sock->dry = fetched < (int)inbox->expect;
 	return fetched;
 }
 
-static size_t inbox_gather_small(struct live_socket *sock,
-				 struct nopal_arrival *arrivals)
+static size_t inbox_gather_small(struct live_socket *sock, struct nopal_arrival *arrivals)
 {
 	struct live_inbox *inbox = sock->inbox;
 	size_t count = 0;
@@ -314,8 +291,7 @@ static size_t inbox_gather_small(struct live_socket *sock,
 
 		if (!inbox_good(sock, &inbox->headers[i].msg_hdr, length))
 			continue;
-		if (!inbox_copy(inbox, (unsigned)i, length, arrivals, &count,
-				&tail))
+		if (!inbox_copy(inbox, (unsigned)i, length, arrivals, &count, &tail))
 			break;
 		if (length > INBOX_SMALL_BYTES)
 			inbox->small = !sock->gro;
@@ -324,8 +300,7 @@ static size_t inbox_gather_small(struct live_socket *sock,
 }
 
 /* One receive, in place; whether there is more, the poll says for nothing. */
-static size_t inbox_gather_one(struct live_socket *sock,
-			       struct nopal_arrival *arrivals)
+static size_t inbox_gather_one(struct live_socket *sock, struct nopal_arrival *arrivals)
 {
 	size_t count = inbox_gather_in_place(sock, arrivals, 1);
 
@@ -334,23 +309,20 @@ static size_t inbox_gather_one(struct live_socket *sock,
 	return count;
 }
 
-static size_t inbox_gather(struct live_socket *sock,
-			   struct nopal_arrival *arrivals)
+static size_t inbox_gather(struct live_socket *sock, struct nopal_arrival *arrivals)
 {
 	struct live_inbox *inbox = sock->inbox;
 
 	if (inbox->small && inbox->expect == 1)
 		return inbox_gather_one(sock, arrivals);
 	if (inbox->small && !inbox->slots)
-		inbox->slots =
-			malloc((size_t)LIVE_BATCH_RECEIVES * INBOX_SLOT_BYTES);
+		inbox->slots = malloc((size_t)LIVE_BATCH_RECEIVES * INBOX_SLOT_BYTES);
 	if (inbox->small && inbox->slots)
 		return inbox_gather_small(sock, arrivals);
 	return inbox_gather_in_place(sock, arrivals, LIVE_BATCH_RECEIVES);
 }
 
-size_t nopal__live_socket_gather(struct live_socket *sock,
-				 struct nopal_arrival *arrivals)
+size_t nopal__live_socket_gather(struct live_socket *sock, struct nopal_arrival *arrivals)
 {
 	size_t count;
 
@@ -364,14 +336,13 @@ size_t nopal__live_socket_gather(struct live_socket *sock,
 	return count;
 }
 
-void nopal__live_socket_gave(struct live_socket *sock,
-			     const struct nopal_arrival *arrivals, size_t count)
+void nopal__live_socket_gave(struct live_socket *sock, const struct nopal_arrival *arrivals,
+			     size_t count)
 {
 	struct live_inbox *inbox = sock->inbox;
 
 	for (size_t i = 0; i < count; i++)
 		nopal_buffer_unref(arrivals[i].buffer);
 	if (inbox->block && inbox->block->references == 1)
-		inbox->used =
-			0; /* nobody kept a byte: the same warm lines again */
+		inbox->used = 0; /* nobody kept a byte: the same warm lines again */
 }

@@ -2,8 +2,8 @@
 /*
  * live_loop.c -- a loop and the live world on it, for a thread of their own.
  *
- * Other threads reach it by an eventfd alone: nopal__live_loop_call makes the
- * loop's thread call back.
+ * Other threads reach it by an eventfd alone: nopal__live_loop_call makes the loop's thread call
+ * back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,16 +52,14 @@ static bool live_loop_fill(struct nopal__live_loop *loop)
 	if (loop->called_fd < 0 || !loop->base)
 		return false;
 	loop->called_event =
-		event_new(loop->base, loop->called_fd, EV_READ | EV_PERSIST,
-			  live_on_called, loop);
+		event_new(loop->base, loop->called_fd, EV_READ | EV_PERSIST, live_on_called, loop);
 	if (!loop->called_event || event_add(loop->called_event, NULL))
 		return false;
 	loop->world = nopal_live_new(loop->base);
 	return loop->world != NULL;
 }
 
-struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user),
-					      void *user)
+struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user), void *user)
 {
 	struct nopal__live_loop *loop = calloc(1, sizeof(*loop));
 

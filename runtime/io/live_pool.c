@@ -2,9 +2,9 @@
 /*
  * live_pool.c -- blocks that datagrams land in.
  *
- * A block holds several receives, so that a kept reference to one of them
- * pins a small neighbourhood and not a block of its own.  Blocks come back in
- * any order; a few are kept, so that the same warm memory is used again.
+ * A block holds several receives, so that a kept reference to one of them pins a small
+ * neighbourhood and not a block of its own.  Blocks come back in any order; a few are kept, so that
+ * the same warm memory is used again.
  */
 #include <stdlib.h>
 

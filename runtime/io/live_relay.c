@@ -5,8 +5,8 @@
  *   client --> listen socket --> carrier, forward --> path's socket --> target
  *   client <-- listen socket <-- carrier, reverse <-- path's socket <-- target
  *
- * Every client has a path: a socket of its own towards the target, so that the
- * target tells clients apart.  All paths share the carrier: one link.
+ * Every client has a path: a socket of its own towards the target, so that the target tells clients
+ * apart.  All paths share the carrier: one link.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -53,29 +53,27 @@ static bool relay_deliver(void *user, struct live_packet *packet)
 		.ecn = packet->ecn,
 	};
 
-	return nopal__live_socket_send(forward ? &path->sock : &relay->sock,
-				       &train) == NOPAL_TRANSMITTED;
+	return nopal__live_socket_send(forward ? &path->sock : &relay->sock, &train) ==
+	       NOPAL_TRANSMITTED;
 }
 
 /* ---------------------------------------------------------------- entering */
 
 static void relay_enter(struct nopal_relay *relay, struct relay_path *path,
-			enum live_direction direction,
-			const struct nopal_arrival *arrival, int64_t now_ns)
+			enum live_direction direction, const struct nopal_arrival *arrival,
+			int64_t now_ns)
 {
 	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
 
 	for (uint32_t at = 0; at < arrival->length; at += stride) {
 		uint32_t left = arrival->length - at;
 
-		nopal__live_carrier_enter(
-			&relay->carrier, direction, path, arrival->bytes + at,
-			left < stride ? left : stride, arrival->ecn, now_ns);
+		nopal__live_carrier_enter(&relay->carrier, direction, path, arrival->bytes + at,
+					  left < stride ? left : stride, arrival->ecn, now_ns);
 	}
 }
 
-static void relay_path_on_readable(evutil_socket_t fd, short what,
-				   void *argument)
+static void relay_path_on_readable(evutil_socket_t fd, short what, void *argument)
 {
 	struct relay_path *path = argument;
 	struct nopal_relay *relay = path->relay;
@@ -87,8 +85,7 @@ static void relay_path_on_readable(evutil_socket_t fd, short what,
 	(void)what;
 	for (size_t i = 0; i < count; i++)
 		if (nopal_address_equal(&arrivals[i].from, &relay->target))
-			relay_enter(relay, path, LIVE_REVERSE, &arrivals[i],
-				    now_ns);
+			relay_enter(relay, path, LIVE_REVERSE, &arrivals[i], now_ns);
 	nopal__live_socket_gave(&path->sock, arrivals, count);
 	nopal__live_carrier_turn(&relay->carrier);
 }
@@ -118,9 +115,8 @@ static struct relay_path *relay_path_new(struct nopal_relay *relay,
 	}
 	path->relay = relay;
 	path->client = *client;
-	path->readable =
-		event_new(relay->base, path->sock.fd, EV_READ | EV_PERSIST,
-			  relay_path_on_readable, path);
+	path->readable = event_new(relay->base, path->sock.fd, EV_READ | EV_PERSIST,
+				   relay_path_on_readable, path);
 	if (!path->readable || event_add(path->readable, NULL) < 0) {
 		relay_path_free(path);
 		return NULL;
@@ -137,8 +133,7 @@ static struct relay_path *relay_path_of(struct nopal_relay *relay,
 	for (struct relay_path *path = relay->paths; path; path = path->next)
 		if (nopal_address_equal(&path->client, client))
 			return path;
-	return relay->path_count < RELAY_PATHS ? relay_path_new(relay, client)
-					       : NULL;
+	return relay->path_count < RELAY_PATHS ? relay_path_new(relay, client) : NULL;
 }
 
 static void relay_on_readable(evutil_socket_t fd, short what, void *argument)
@@ -151,12 +146,10 @@ static void relay_on_readable(evutil_socket_t fd, short what, void *argument)
 	(void)fd;
 	(void)what;
 	for (size_t i = 0; i < count; i++) {
-		struct relay_path *path =
-			relay_path_of(relay, &arrivals[i].from);
+		struct relay_path *path = relay_path_of(relay, &arrivals[i].from);
 
 		if (path)
-			relay_enter(relay, path, LIVE_FORWARD, &arrivals[i],
-				    now_ns);
+			relay_enter(relay, path, LIVE_FORWARD, &arrivals[i], now_ns);
 	}
 	nopal__live_socket_gave(&relay->sock, arrivals, count);
 	nopal__live_carrier_turn(&relay->carrier);
@@ -166,9 +159,8 @@ static void relay_on_readable(evutil_socket_t fd, short what, void *argument)
 
 static int relay_start(struct nopal_relay *relay)
 {
-	relay->readable =
-		event_new(relay->base, relay->sock.fd, EV_READ | EV_PERSIST,
-			  relay_on_readable, relay);
+	relay->readable = event_new(relay->base, relay->sock.fd, EV_READ | EV_PERSIST,
+				    relay_on_readable, relay);
 	if (!relay->readable || event_add(relay->readable, NULL) < 0)
 		return -ENOMEM;
 	return 0;
@@ -190,12 +182,10 @@ void nopal_relay_close(struct nopal_relay *relay)
 	free(relay);
 }
 
-struct nopal_relay *nopal_relay_open(struct event_base *base,
-				     const struct nopal_address *listen,
+struct nopal_relay *nopal_relay_open(struct event_base *base, const struct nopal_address *listen,
 				     const struct nopal_address *target,
 				     const struct nopal_link *forward,
-				     const struct nopal_link *reverse,
-				     uint64_t seed,
+				     const struct nopal_link *reverse, uint64_t seed,
 				     struct nopal_problems *problems)
 {
 	const struct nopal_link *const words[] = { forward, reverse };
@@ -208,32 +198,27 @@ struct nopal_relay *nopal_relay_open(struct event_base *base,
 	relay->base = base;
 	relay->target = *target;
 	relay->sock.fd = -1;
-	error = nopal__live_carrier_open(&relay->carrier, base, words,
-					 NOPAL__UDP_HEADER_BYTES, seed,
-					 relay_deliver, relay);
+	error = nopal__live_carrier_open(&relay->carrier, base, words, NOPAL__UDP_HEADER_BYTES,
+					 seed, relay_deliver, relay);
 	if (!error)
-		error = nopal__live_socket_open(&relay->sock, listen,
-						&relay->local);
+		error = nopal__live_socket_open(&relay->sock, listen, &relay->local);
 	if (!error)
 		error = relay_start(relay);
 	if (!error)
 		return relay;
 	nopal_problems_add(problems, NULL, 0, "choose another address or link",
-			   "no relay at %s: %s",
-			   nopal_address_format(listen, text),
+			   "no relay at %s: %s", nopal_address_format(listen, text),
 			   strerror(-error));
 	nopal_relay_close(relay);
 	return NULL;
 }
 
-void nopal_relay_local(const struct nopal_relay *relay,
-		       struct nopal_address *ret_address)
+void nopal_relay_local(const struct nopal_relay *relay, struct nopal_address *ret_address)
 {
 	*ret_address = relay->local;
 }
 
-void nopal_relay_counters(const struct nopal_relay *relay,
-			  struct nopal_link_counters *ret_forward,
+void nopal_relay_counters(const struct nopal_relay *relay, struct nopal_link_counters *ret_forward,
 			  struct nopal_link_counters *ret_reverse)
 {
 	*ret_forward = relay->carrier.engine[LIVE_FORWARD].counters;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_shard.c -- one address for several worlds: a group of sockets with
- * SO_REUSEPORT, and a filter that says whose a datagram is.
+ * live_shard.c -- one address for several worlds: a group of sockets with SO_REUSEPORT, and a
+ * filter that says whose a datagram is.
  *
  *   opening, ask or reset   --> the kernel's hash of both addresses
  *   of a session            --> by the session id in bytes 1 to 4
  *   too short for an id     --> shard 0, where it is counted
  *
- * So a session stays on its shard though its peer's address changes, and all
- * datagrams of one peer that opens stay together, which GRO may have merged.
- * The filter is classic BPF: it needs no privilege and no compiler.
+ * So a session stays on its shard though its peer's address changes, and all datagrams of one peer
+ * that opens stay together, which GRO may have merged. The filter is classic BPF: it needs no
+ * privilege and no compiler.
  *
- * The kernel numbers the sockets of a group in the order of their binding, and
- * moves the last one into the place of one that closes.  So they are all bound
- * here, in order, and stay until the group closes: an endpoint only gets another
- * descriptor of its own one.  The first is bound without SO_REUSEPORT, or a
- * program of the same user that has the port would not be noticed.
+ * The kernel numbers the sockets of a group in the order of their binding, and moves the last one
+ * into the place of one that closes.  So they are all bound here, in order, and stay until the
+ * group closes: an endpoint only gets another descriptor of its own one.  The first is bound
+ * without SO_REUSEPORT, or a program of the same user that has the port would not be noticed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,16 +48,13 @@ static int shard_filter(int fd, uint32_t count)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_CONNECT), 8, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_DATA_OPENING), 7, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_CONTROL_OPENING), 6, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_ASK), 5, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_RESET), 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nopal__first_byte(NOPAL_KIND_CONNECT), 8, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nopal__first_byte(NOPAL_KIND_DATA_OPENING), 7,
+			 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nopal__first_byte(NOPAL_KIND_CONTROL_OPENING),
+			 6, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nopal__first_byte(NOPAL_KIND_ASK), 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nopal__first_byte(NOPAL_KIND_RESET), 4, 0),
 		/* as nopal__shard_of has it, with the upper half of the id */
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, SHARD_ID_AT),
 		BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, count),
@@ -71,8 +67,7 @@ static int shard_filter(int fd, uint32_t count)
 		.filter = code,
 	};
 
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program,
-			  sizeof(program))
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program))
 		       ? -errno
 		       : 0;
 }
@@ -82,12 +77,10 @@ static int shard_bind(struct nopal_shards *shards, unsigned index)
 	struct live_shard *shard = &shards->shard[index];
 	int on = 1;
 
-	shard->fd = nopal__live_socket_bind(&shards->local, index > 0,
-					    &shards->local);
+	shard->fd = nopal__live_socket_bind(&shards->local, index > 0, &shards->local);
 	if (shard->fd < 0)
 		return shard->fd;
-	if (index == 0 &&
-	    setsockopt(shard->fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)))
+	if (index == 0 && setsockopt(shard->fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)))
 		return -errno;
 	return 0;
 }
@@ -117,13 +110,11 @@ static bool shards_few(unsigned count, struct nopal_problems *problems)
 	if (count > 0 && count <= NOPAL_SHARDS_MOST)
 		return true;
 	nopal_problems_add(problems, NULL, 0, "one a core is enough",
-			   "a port has 1 to %d loops, and not %u",
-			   NOPAL_SHARDS_MOST, count);
+			   "a port has 1 to %d loops, and not %u", NOPAL_SHARDS_MOST, count);
 	return false;
 }
 
-static struct nopal_shards *shards_new(const struct nopal_address *local,
-				       unsigned count)
+static struct nopal_shards *shards_new(const struct nopal_address *local, unsigned count)
 {
 	struct nopal_shards *shards = calloc(1, sizeof(*shards));
 
@@ -136,8 +127,7 @@ static struct nopal_shards *shards_new(const struct nopal_address *local,
 	return shards;
 }
 
-struct nopal_shards *nopal_shards_open(const struct nopal_address *local,
-				       unsigned count,
+struct nopal_shards *nopal_shards_open(const struct nopal_address *local, unsigned count,
 				       struct nopal_problems *problems)
 {
 	struct nopal_shards *shards;
@@ -162,8 +152,7 @@ int nopal__live_shard_socket(const struct nopal_shard *shard)
 	return fd < 0 ? -errno : fd;
 }
 
-struct nopal_endpoint *nopal_shard_endpoint(struct nopal_shards *shards,
-					    unsigned index,
+struct nopal_endpoint *nopal_shard_endpoint(struct nopal_shards *shards, unsigned index,
 					    struct nopal_world *world,
 					    struct nopal_problems *problems)
 {
@@ -171,13 +160,11 @@ struct nopal_endpoint *nopal_shard_endpoint(struct nopal_shards *shards,
 	struct nopal_endpoint *endpoint;
 
 	if (index >= shards->count || shard->taken) {
-		nopal_problems_add(problems, NULL, 0, NULL,
-				   "there is no shard %u, or it is open",
+		nopal_problems_add(problems, NULL, 0, NULL, "there is no shard %u, or it is open",
 				   index);
 		return NULL;
 	}
-	endpoint = nopal__endpoint_open(world, &shards->local, &shard->shard,
-					problems);
+	endpoint = nopal__endpoint_open(world, &shards->local, &shard->shard, problems);
 	shard->taken = endpoint != NULL;
 	return endpoint;
 }

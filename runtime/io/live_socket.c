@@ -2,14 +2,12 @@
 /*
  * live_socket.c -- one UDP socket: its options, and trains out.
  *
- * Out: a train is one sendmsg with UDP_SEGMENT.  Where the kernel or the device
- * refuses that, the socket falls back to sendmmsg for good, and says so in its
- * text.  A train that went half is finished from a copy, so that the caller
- * never sends a datagram twice.
+ * Out: a train is one sendmsg with UDP_SEGMENT.  Where the kernel or the device refuses that, the
+ * socket falls back to sendmmsg for good, and says so in its text.  A train that went half is
+ * finished from a copy, so that the caller never sends a datagram twice.
  *
- * Errors are classed, never fatal: busy (EAGAIN, ENOBUFS), too big (EMSGSIZE),
- * and soft, which is all the rest.  What came from the network is no error of the
- * call (live_hints.c).
+ * Errors are classed, never fatal: busy (EAGAIN, ENOBUFS), too big (EMSGSIZE), and soft, which is
+ * all the rest.  What came from the network is no error of the call (live_hints.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,19 +18,17 @@
 #include "live.h"
 
 enum {
-	SOCKET_SEND_BYTES =
-		4 << 20, /* asked for; what was granted is read back */
+	SOCKET_SEND_BYTES = 4 << 20, /* asked for; what was granted is read back */
 	SOCKET_RECEIVE_BYTES = 8 << 20,
 	SOCKET_LEAST_IPV6_MTU = 1280, /* RFC 8200, section 5 */
-	SOCKET_TRIES = 4, /* of a call that fails by what the network said */
+	SOCKET_TRIES = 4,	      /* of a call that fails by what the network said */
 };
 
 /* ----------------------------------------------------------------- opening */
 
 static int socket_set(int fd, int level, int option, int value)
 {
-	return setsockopt(fd, level, option, &value, sizeof(value)) ? -errno
-								    : 0;
+	return setsockopt(fd, level, option, &value, sizeof(value)) ? -errno : 0;
 }
 
 static int socket_buffer(int fd, int force, int plain, int bytes)
@@ -46,23 +42,21 @@ static int socket_buffer(int fd, int force, int plain, int bytes)
 	return bytes;
 }
 
-/* Datagrams are not fragmented: the path's limit is found by probing, and what
- * ICMP says about it is not believed (RFC 8899). */
+/* Datagrams are not fragmented: the path's limit is found by probing, and what ICMP says about it
+ * is not believed (RFC 8899). */
 static void socket_no_fragments(int fd, int family)
 {
 	if (socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE))
 		socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 	if (family != AF_INET6)
 		return;
-	if (socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
-		       IPV6_PMTUDISC_PROBE))
-		socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
-			   IPV6_PMTUDISC_DO);
+	if (socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE))
+		socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
 	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, 0);
 }
 
-/* But for one that was cut for a longer path than it has now: routers of IPv4
- * may cut it again, those of IPv6 never do, so there it is cut for any path. */
+/* But for one that was cut for a longer path than it has now: routers of IPv4 may cut it again,
+ * those of IPv6 never do, so there it is cut for any path. */
 static void socket_fragments(int fd, int family)
 {
 	socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
@@ -99,14 +93,12 @@ static void socket_tune(struct live_socket *sock)
 	socket_no_fragments(sock->fd, sock->family);
 	socket_hear_marks(sock->fd, sock->family);
 	nopal__live_hints_hear(sock->fd, sock->family);
-	sock->send_bytes = socket_buffer(sock->fd, SO_SNDBUFFORCE, SO_SNDBUF,
-					 SOCKET_SEND_BYTES);
-	sock->receive_bytes = socket_buffer(sock->fd, SO_RCVBUFFORCE, SO_RCVBUF,
-					    SOCKET_RECEIVE_BYTES);
+	sock->send_bytes = socket_buffer(sock->fd, SO_SNDBUFFORCE, SO_SNDBUF, SOCKET_SEND_BYTES);
+	sock->receive_bytes =
+		socket_buffer(sock->fd, SO_RCVBUFFORCE, SO_RCVBUF, SOCKET_RECEIVE_BYTES);
 	sock->gro_errno = -socket_set(sock->fd, SOL_UDP, UDP_GRO, 1);
 	sock->gro = sock->gro_errno == 0;
-	sock->gso =
-		!getsockopt(sock->fd, SOL_UDP, UDP_SEGMENT, &segment, &length);
+	sock->gso = !getsockopt(sock->fd, SOL_UDP, UDP_SEGMENT, &segment, &length);
 	sock->gso_errno = sock->gso ? 0 : errno;
 }
 
@@ -150,8 +142,7 @@ int nopal__live_socket_bind(const struct nopal_address *local, bool shared,
 	return error;
 }
 
-int nopal__live_socket_take(struct live_socket *sock, int fd,
-			    const struct nopal_address *local)
+int nopal__live_socket_take(struct live_socket *sock, int fd, const struct nopal_address *local)
 {
 	int error;
 
@@ -167,8 +158,7 @@ int nopal__live_socket_take(struct live_socket *sock, int fd,
 	return 0;
 }
 
-int nopal__live_socket_open(struct live_socket *sock,
-			    const struct nopal_address *local,
+int nopal__live_socket_open(struct live_socket *sock, const struct nopal_address *local,
 			    struct nopal_address *ret_local)
 {
 	int fd = nopal__live_socket_bind(local, false, ret_local);
@@ -185,8 +175,8 @@ void nopal__live_socket_close(struct live_socket *sock)
 	sock->fd = -1;
 }
 
-static int socket_text_offload(char *text, size_t room, const char *name,
-			       const char *on, bool is_on, int error)
+static int socket_text_offload(char *text, size_t room, const char *name, const char *on,
+			       bool is_on, int error)
 {
 	if (is_on)
 		return snprintf(text, room, "%s %s ", name, on);
@@ -198,37 +188,32 @@ const char *nopal__live_socket_text(struct live_socket *sock)
 	char gso[LIVE_TEXT_BYTES / 2], gro[LIVE_TEXT_BYTES / 2], trains[8];
 
 	snprintf(trains, sizeof(trains), "%u", (unsigned)NOPAL_TRAIN_DATAGRAMS);
-	socket_text_offload(gso, sizeof(gso), "gso", trains, sock->gso,
-			    sock->gso_errno);
-	socket_text_offload(gro, sizeof(gro), "gro", "on", sock->gro,
-			    sock->gro_errno);
-	snprintf(sock->text, sizeof(sock->text),
-		 "%.48s%.48ssndbuf %d rcvbuf %d", gso, gro, sock->send_bytes,
-		 sock->receive_bytes);
+	socket_text_offload(gso, sizeof(gso), "gso", trains, sock->gso, sock->gso_errno);
+	socket_text_offload(gro, sizeof(gro), "gro", "on", sock->gro, sock->gro_errno);
+	snprintf(sock->text, sizeof(sock->text), "%.48s%.48ssndbuf %d rcvbuf %d", gso, gro,
+		 sock->send_bytes, sock->receive_bytes);
 	return sock->text;
 }
 
 /* ----------------------------------------------------------------- sending */
 
 /* One datagram: no header structures for the kernel to fetch and check. */
-static ssize_t socket_send_one(struct live_socket *sock,
-			       const struct nopal_train *train,
+static ssize_t socket_send_one(struct live_socket *sock, const struct nopal_train *train,
 			       const union live_sockaddr *to, socklen_t length)
 {
-	return sendto(sock->fd, train->bytes, train->length,
-		      MSG_DONTWAIT | MSG_NOSIGNAL, &to->any, length);
+	return sendto(sock->fd, train->bytes, train->length, MSG_DONTWAIT | MSG_NOSIGNAL, &to->any,
+		      length);
 }
 
 /* What is said with datagrams: how long each of a train is, and whence they leave. */
 union socket_control {
 	struct cmsghdr align;
-	char room[CMSG_SPACE(sizeof(uint16_t)) +
-		  CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	char room[CMSG_SPACE(sizeof(uint16_t)) + CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
 /* Returns where the next one goes. */
-static size_t socket_say(union socket_control *control, size_t at, int level,
-			 int type, const void *value, size_t length)
+static size_t socket_say(union socket_control *control, size_t at, int level, int type,
+			 const void *value, size_t length)
 {
 	struct cmsghdr *entry = (struct cmsghdr *)(void *)(control->room + at);
 
@@ -239,24 +224,20 @@ static size_t socket_say(union socket_control *control, size_t at, int level,
 	return at + CMSG_SPACE(length);
 }
 
-static bool socket_casts(const struct live_socket *sock,
-			 const struct nopal_address *to)
+static bool socket_casts(const struct live_socket *sock, const struct nopal_address *to)
 {
 	return sock->cast_from.ipi6_ifindex && to->ip[0] == UINT8_MAX;
 }
 
-static size_t socket_say_whence(const struct live_socket *sock,
-				const struct nopal_address *to,
+static size_t socket_say_whence(const struct live_socket *sock, const struct nopal_address *to,
 				union socket_control *control, size_t at)
 {
-	return socket_casts(sock, to)
-		       ? socket_say(control, at, IPPROTO_IPV6, IPV6_PKTINFO,
-				    &sock->cast_from, sizeof(sock->cast_from))
-		       : at;
+	return socket_casts(sock, to) ? socket_say(control, at, IPPROTO_IPV6, IPV6_PKTINFO,
+						   &sock->cast_from, sizeof(sock->cast_from))
+				      : at;
 }
 
-static ssize_t socket_send_many(struct live_socket *sock,
-				const struct nopal_train *train,
+static ssize_t socket_send_many(struct live_socket *sock, const struct nopal_train *train,
 				union live_sockaddr *to, socklen_t length)
 {
 	struct iovec vector = { .iov_base = (void *)(uintptr_t)train->bytes,
@@ -273,17 +254,14 @@ static ssize_t socket_send_many(struct live_socket *sock,
 
 	if (train->stride < train->length)
 		header.msg_controllen =
-			socket_say(&control, 0, SOL_UDP, UDP_SEGMENT, &segment,
-				   sizeof(segment));
-	header.msg_controllen = socket_say_whence(sock, train->to, &control,
-						  header.msg_controllen);
+			socket_say(&control, 0, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
+	header.msg_controllen = socket_say_whence(sock, train->to, &control, header.msg_controllen);
 	return sendmsg(sock->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static bool socket_is_busy(int error)
 {
-	return error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS ||
-	       error == ENOMEM;
+	return error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS || error == ENOMEM;
 }
 
 /* Is a call that failed with errno worth another one? */
@@ -293,15 +271,13 @@ static bool socket_again(struct live_socket *sock, unsigned *tries)
 
 	if (error == EINTR)
 		return true;
-	if (!socket_is_busy(error) && ++*tries < SOCKET_TRIES &&
-	    nopal__live_hints_gather(sock))
+	if (!socket_is_busy(error) && ++*tries < SOCKET_TRIES && nopal__live_hints_gather(sock))
 		return true;
 	errno = error;
 	return false;
 }
 
-static int socket_send_train(struct live_socket *sock,
-			     const struct nopal_train *train)
+static int socket_send_train(struct live_socket *sock, const struct nopal_train *train)
 {
 	union live_sockaddr to;
 	socklen_t length = nopal__live_address_to(train->to, sock->family, &to);
@@ -309,8 +285,7 @@ static int socket_send_train(struct live_socket *sock,
 	ssize_t sent;
 
 	do {
-		sent = train->stride < train->length ||
-				       socket_casts(sock, train->to)
+		sent = train->stride < train->length || socket_casts(sock, train->to)
 			       ? socket_send_many(sock, train, &to, length)
 			       : socket_send_one(sock, train, &to, length);
 	} while (sent < 0 && socket_again(sock, &tries));
@@ -350,15 +325,12 @@ static int socket_send_some(struct live_socket *sock, struct socket_each *each,
 	unsigned count = 0, tries = 0;
 	int sent;
 
-	for (uint32_t at = from;
-	     at < train->length && count < NOPAL_TRAIN_DATAGRAMS;
+	for (uint32_t at = from; at < train->length && count < NOPAL_TRAIN_DATAGRAMS;
 	     at += train->stride, count++) {
 		uint32_t left = train->length - at;
 
-		each->vectors[count].iov_base =
-			(void *)(uintptr_t)(train->bytes + at);
-		each->vectors[count].iov_len =
-			left < train->stride ? left : train->stride;
+		each->vectors[count].iov_base = (void *)(uintptr_t)(train->bytes + at);
+		each->vectors[count].iov_len = left < train->stride ? left : train->stride;
 		each->headers[count].msg_hdr = (struct msghdr){
 			.msg_name = &each->to,
 			.msg_namelen = each->to_length,
@@ -369,15 +341,14 @@ static int socket_send_some(struct live_socket *sock, struct socket_each *each,
 		};
 	}
 	do {
-		sent = sendmmsg(sock->fd, each->headers, count,
-				MSG_DONTWAIT | MSG_NOSIGNAL);
+		sent = sendmmsg(sock->fd, each->headers, count, MSG_DONTWAIT | MSG_NOSIGNAL);
 	} while (sent < 0 && socket_again(sock, &tries));
 	return sent < 0 ? -errno : sent;
 }
 
 /* Keeps what the kernel did not take; it goes before anything else. */
-static bool socket_keep_rest(struct live_socket *sock,
-			     const struct nopal_train *train, uint32_t from)
+static bool socket_keep_rest(struct live_socket *sock, const struct nopal_train *train,
+			     uint32_t from)
 {
 	if (!sock->rest)
 		sock->rest = malloc(LIVE_RECEIVE_BYTES);
@@ -398,11 +369,9 @@ static enum nopal_transmitted socket_send_each(struct live_socket *sock,
 {
 	enum nopal_transmitted last = NOPAL_UNSENT;
 
-	each->to_length =
-		nopal__live_address_to(train->to, sock->family, &each->to);
+	each->to_length = nopal__live_address_to(train->to, sock->family, &each->to);
 	memset(&each->control, 0, sizeof(each->control));
-	each->control_length =
-		socket_say_whence(sock, train->to, &each->control, 0);
+	each->control_length = socket_say_whence(sock, train->to, &each->control, 0);
 	each->sent = 0;
 	each->too_big = 0;
 	for (uint32_t at = 0; at < train->length;) {
@@ -433,8 +402,8 @@ static enum nopal_transmitted socket_send_each(struct live_socket *sock,
 /* Errors by which kernels and devices refuse UDP_SEGMENT as such. */
 static bool socket_refuses_trains(int error)
 {
-	return error == EIO || error == EINVAL || error == EMSGSIZE ||
-	       error == ENOPROTOOPT || error == EOPNOTSUPP;
+	return error == EIO || error == EINVAL || error == EMSGSIZE || error == ENOPROTOOPT ||
+	       error == EOPNOTSUPP;
 }
 
 bool nopal__live_socket_flush(struct live_socket *sock)
@@ -456,8 +425,7 @@ bool nopal__live_socket_flush(struct live_socket *sock)
 	return sock->rest_length == 0;
 }
 
-static enum nopal_transmitted socket_send(struct live_socket *sock,
-					  const struct nopal_train *train)
+static enum nopal_transmitted socket_send(struct live_socket *sock, const struct nopal_train *train)
 {
 	struct nopal_train whole = *train;
 	struct socket_each each;
@@ -477,8 +445,7 @@ static enum nopal_transmitted socket_send(struct live_socket *sock,
 		return socket_class(sock, error);
 	result = socket_send_each(sock, &whole, &each);
 	if (each.sent > 0 && each.too_big == 0) {
-		sock->gso =
-			false; /* the datagrams were good: it is the train */
+		sock->gso = false; /* the datagrams were good: it is the train */
 		sock->gso_errno = error;
 	}
 	return result;

@@ -5,11 +5,11 @@
  *   device 0 --> carrier, forward --> device 1
  *   device 0 <-- carrier, reverse <-- device 1
  *
- * The devices have no offloads: the kernel cuts trains and super-packets and
- * sums their checks before, so that every packet is a packet, as on a wire.  A
- * device's own MTU is 1500, or the link's where that is more; a link with less
- * swallows what is too big without a word, as a black hole on the path does.
- * Marks of congestion are written into the headers of IP, as a router does it.
+ * The devices have no offloads: the kernel cuts trains and super-packets and sums their checks
+ * before, so that every packet is a packet, as on a wire.  A device's own MTU is 1500, or the
+ * link's where that is more; a link with less swallows what is too big without a word, as a black
+ * hole on the path does.  Marks of congestion are written into the headers of IP, as a router does
+ * it.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -42,8 +42,8 @@ struct nopal_tun {
 
 /* ------------------------------------------------- marks in headers of IP */
 
-/* RFC 791 and RFC 8200 with RFC 3168: IPv4 has the field in the lowest bits of
- * byte 1, under a checksum; IPv6 in the middle of byte 1. */
+/* RFC 791 and RFC 8200 with RFC 3168: IPv4 has the field in the lowest bits of byte 1, under a
+ * checksum; IPv6 in the middle of byte 1. */
 enum {
 	TUN_IPV4 = 4,
 	TUN_IPV4_BYTES = 20,
@@ -56,11 +56,9 @@ enum {
 	TUN_BYTE_BITS = 8,
 };
 
-static bool tun_is(const uint8_t *packet, uint32_t length, unsigned version,
-		   uint32_t header_bytes)
+static bool tun_is(const uint8_t *packet, uint32_t length, unsigned version, uint32_t header_bytes)
 {
-	return length >= header_bytes &&
-	       packet[0] >> TUN_VERSION_SHIFT == (int)version;
+	return length >= header_bytes && packet[0] >> TUN_VERSION_SHIFT == (int)version;
 }
 
 static uint8_t tun_ecn(const uint8_t *packet, uint32_t length)
@@ -72,13 +70,12 @@ static uint8_t tun_ecn(const uint8_t *packet, uint32_t length)
 	return NOPAL_NOT_ECT;
 }
 
-/* A mark only ever sets bits, so the word grows by so much; the sum is of ones'
- * complement and falls by it: RFC 1624. */
+/* A mark only ever sets bits, so the word grows by so much; the sum is of ones' complement and
+ * falls by it: RFC 1624. */
 static void tun_mark_ipv4(uint8_t *packet)
 {
 	uint32_t grows = (packet[1] & TUN_ECN) ^ TUN_ECN;
-	uint32_t sum = (uint32_t)packet[TUN_IPV4_SUM] << TUN_BYTE_BITS |
-		       packet[TUN_IPV4_SUM + 1];
+	uint32_t sum = (uint32_t)packet[TUN_IPV4_SUM] << TUN_BYTE_BITS | packet[TUN_IPV4_SUM + 1];
 
 	packet[1] |= TUN_ECN;
 	sum = (~sum & UINT16_MAX) + grows;
@@ -100,13 +97,11 @@ static void tun_mark(uint8_t *packet, uint32_t length)
 static bool tun_deliver(void *user, struct live_packet *packet)
 {
 	struct nopal_tun *tun = user;
-	struct tun_side *to =
-		&tun->sides[packet->direction == LIVE_FORWARD ? 1 : 0];
+	struct tun_side *to = &tun->sides[packet->direction == LIVE_FORWARD ? 1 : 0];
 
 	if (packet->ecn == NOPAL_CE)
 		tun_mark(packet->bytes, packet->length);
-	return write(to->device.fd, packet->bytes, packet->length) ==
-	       (ssize_t)packet->length;
+	return write(to->device.fd, packet->bytes, packet->length) == (ssize_t)packet->length;
 }
 
 static void tun_on_readable(evutil_socket_t fd, short what, void *argument)
@@ -125,10 +120,9 @@ static void tun_on_readable(evutil_socket_t fd, short what, void *argument)
 				event_del(side->readable);
 			break;
 		}
-		nopal__live_carrier_enter(
-			&tun->carrier, side->leaves, NULL, tun->packet,
-			(uint32_t)length,
-			tun_ecn(tun->packet, (uint32_t)length), now_ns);
+		nopal__live_carrier_enter(&tun->carrier, side->leaves, NULL, tun->packet,
+					  (uint32_t)length, tun_ecn(tun->packet, (uint32_t)length),
+					  now_ns);
 	}
 	nopal__live_carrier_turn(&tun->carrier);
 }
@@ -136,8 +130,7 @@ static void tun_on_readable(evutil_socket_t fd, short what, void *argument)
 /* ---------------------------------------------------------- open and close */
 
 static bool tun_side_open(struct nopal_tun *tun, struct event_base *base,
-			  const struct nopal_tun_side sides[],
-			  enum live_direction leaves,
+			  const struct nopal_tun_side sides[], enum live_direction leaves,
 			  struct nopal_problems *problems)
 {
 	struct tun_side *side = &tun->sides[leaves];
@@ -148,15 +141,13 @@ static bool tun_side_open(struct nopal_tun *tun, struct event_base *base,
 			mtu = tun->carrier.engine[i].link.mtu;
 	side->tun = tun;
 	side->leaves = leaves;
-	if (!nopal__live_tun_device_open(&side->device, &sides[leaves], mtu,
-					 problems))
+	if (!nopal__live_tun_device_open(&side->device, &sides[leaves], mtu, problems))
 		return false;
-	side->readable = event_new(base, side->device.fd, EV_READ | EV_PERSIST,
-				   tun_on_readable, side);
+	side->readable =
+		event_new(base, side->device.fd, EV_READ | EV_PERSIST, tun_on_readable, side);
 	if (side->readable && event_add(side->readable, NULL) == 0)
 		return true;
-	nopal_problems_add(problems, NULL, 0, "give it more memory",
-			   "no event for the device");
+	nopal_problems_add(problems, NULL, 0, "give it more memory", "no event for the device");
 	return false;
 }
 
@@ -171,10 +162,8 @@ void nopal_tun_close(struct nopal_tun *tun)
 	free(tun);
 }
 
-struct nopal_tun *nopal_tun_open(struct event_base *base,
-				 const struct nopal_tun_side sides[2],
-				 const struct nopal_link *forward,
-				 const struct nopal_link *reverse,
+struct nopal_tun *nopal_tun_open(struct event_base *base, const struct nopal_tun_side sides[2],
+				 const struct nopal_link *forward, const struct nopal_link *reverse,
 				 uint64_t seed, struct nopal_problems *problems)
 {
 	const struct nopal_link *const words[] = { forward, reverse };
@@ -186,15 +175,12 @@ struct nopal_tun *nopal_tun_open(struct event_base *base,
 		return NULL;
 	for (unsigned i = 0; i < TUN_SIDES; i++)
 		tun->sides[i].device.fd = tun->sides[i].device.statistics = -1;
-	error = nopal__live_carrier_open(&tun->carrier, base, words, 0, seed,
-					 tun_deliver, tun);
+	error = nopal__live_carrier_open(&tun->carrier, base, words, 0, seed, tun_deliver, tun);
 	if (error)
-		nopal_problems_add(problems, NULL, 0,
-				   "give other words of the link",
-				   "no link: %s", strerror(-error));
+		nopal_problems_add(problems, NULL, 0, "give other words of the link", "no link: %s",
+				   strerror(-error));
 	else
-		good = tun_side_open(tun, base, sides, LIVE_FORWARD,
-				     problems) &&
+		good = tun_side_open(tun, base, sides, LIVE_FORWARD, problems) &&
 		       tun_side_open(tun, base, sides, LIVE_REVERSE, problems);
 	if (good)
 		return tun;
@@ -202,16 +188,13 @@ struct nopal_tun *nopal_tun_open(struct event_base *base,
 	return NULL;
 }
 
-void nopal_tun_counters(const struct nopal_tun *tun,
-			struct nopal_link_counters *ret_forward,
+void nopal_tun_counters(const struct nopal_tun *tun, struct nopal_link_counters *ret_forward,
 			struct nopal_link_counters *ret_reverse)
 {
 	const struct live_carrier *carrier = &tun->carrier;
 
 	*ret_forward = carrier->engine[LIVE_FORWARD].counters;
 	*ret_reverse = carrier->engine[LIVE_REVERSE].counters;
-	ret_forward->missed =
-		nopal__live_tun_device_missed(&tun->sides[LIVE_FORWARD].device);
-	ret_reverse->missed =
-		nopal__live_tun_device_missed(&tun->sides[LIVE_REVERSE].device);
+	ret_forward->missed = nopal__live_tun_device_missed(&tun->sides[LIVE_FORWARD].device);
+	ret_reverse->missed = nopal__live_tun_device_missed(&tun->sides[LIVE_REVERSE].device);
 }

@@ -2,9 +2,9 @@
 /*
  * live_tun_device.c -- make a TUN device, if wanted in another namespace.
  *
- * A TUN device belongs to the namespace in which /dev/net/tun was opened, so
- * the thread visits the namespace for that and comes back; nothing is moved.
- * The device ends with its descriptor: no crash leaves one behind.
+ * A TUN device belongs to the namespace in which /dev/net/tun was opened, so the thread visits the
+ * namespace for that and comes back; nothing is moved. The device ends with its descriptor: no
+ * crash leaves one behind.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include "live_tun_device.h"
 
 enum {
-	/* What waits to be read: as much as a whole burst of trains, so that a
-	 * late reader shows as lateness first and as a loss last. */
+	/* What waits to be read: as much as a whole burst of trains, so that a late reader shows as
+	 * lateness first and as a loss last. */
 	TUN_QUEUE_PACKETS = 10000,
 	TUN_PATH_BYTES = 256,
 	TUN_DECIMAL = 10,
@@ -34,22 +34,19 @@ static const char tun_netns_folder[] = "/run/netns/";
 static const char tun_fix_root[] =
 	"run it as root, or with CAP_NET_ADMIN (and CAP_SYS_ADMIN for --netns)";
 
-static bool tun_refuse(struct nopal_problems *problems, const char *fix,
-		       const char *what, const char *name, int error)
+static bool tun_refuse(struct nopal_problems *problems, const char *fix, const char *what,
+		       const char *name, int error)
 {
 	nopal_problems_add(problems, NULL, 0,
-			   error == EPERM || error == EACCES ? tun_fix_root
-							     : fix,
-			   "%s `%s`: %s", what, name, strerror(error));
+			   error == EPERM || error == EACCES ? tun_fix_root : fix, "%s `%s`: %s",
+			   what, name, strerror(error));
 	return false;
 }
 
 /* -------------------------------------------------------------- namespaces */
 
-/* Enters a namespace; *ret_home is the way back, -1 where there is none to
- * go. */
-static bool tun_enter(const char *netns, int *ret_home,
-		      struct nopal_problems *problems)
+/* Enters a namespace; *ret_home is the way back, -1 where there is none to go. */
+static bool tun_enter(const char *netns, int *ret_home, struct nopal_problems *problems)
 {
 	static const char what[] = "network namespace";
 	char path[TUN_PATH_BYTES];
@@ -58,8 +55,7 @@ static bool tun_enter(const char *netns, int *ret_home,
 	*ret_home = -1;
 	if (!netns)
 		return true;
-	snprintf(path, sizeof(path), "%s%s",
-		 strchr(netns, '/') ? "" : tun_netns_folder, netns);
+	snprintf(path, sizeof(path), "%s%s", strchr(netns, '/') ? "" : tun_netns_folder, netns);
 	there = open(path, O_RDONLY | O_CLOEXEC);
 	if (there < 0)
 		return tun_refuse(problems,
@@ -75,8 +71,7 @@ static bool tun_enter(const char *netns, int *ret_home,
 	if (*ret_home >= 0)
 		close(*ret_home);
 	*ret_home = -1;
-	return tun_refuse(problems, "give a network namespace", what, netns,
-			  error);
+	return tun_refuse(problems, "give a network namespace", what, netns, error);
 }
 
 static void tun_leave(int home)
@@ -95,15 +90,14 @@ static bool tun_make(struct live_tun_device *device, const char *name,
 	struct ifreq request = { .ifr_flags = IFF_TUN | IFF_NO_PI };
 
 	if (!*name || strlen(name) >= sizeof(request.ifr_name))
-		return tun_refuse(problems, "1 to 15 characters, as in nopal0",
-				  "device name", name, EINVAL);
+		return tun_refuse(problems, "1 to 15 characters, as in nopal0", "device name", name,
+				  EINVAL);
 	device->fd = open(tun_file, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (device->fd < 0)
-		return tun_refuse(
-			problems,
-			"load the driver: modprobe tun; give a container the "
-			"device: --device /dev/net/tun",
-			"no TUN devices:", tun_file, errno);
+		return tun_refuse(problems,
+				  "load the driver: modprobe tun; give a container the "
+				  "device: --device /dev/net/tun",
+				  "no TUN devices:", tun_file, errno);
 	memcpy(request.ifr_name, name, strlen(name) + 1);
 	if (ioctl(device->fd, TUNSETIFF, &request) < 0)
 		return tun_refuse(problems,
@@ -115,8 +109,7 @@ static bool tun_make(struct live_tun_device *device, const char *name,
 }
 
 /* Sets what a device has: its MTU, its queue, and that it is up. */
-static bool tun_tune(struct live_tun_device *device, uint32_t mtu,
-		     struct nopal_problems *problems)
+static bool tun_tune(struct live_tun_device *device, uint32_t mtu, struct nopal_problems *problems)
 {
 	int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error = 0;
 	struct ifreq request = { 0 };
@@ -135,8 +128,8 @@ static bool tun_tune(struct live_tun_device *device, uint32_t mtu,
 		error = errno;
 	if (control >= 0)
 		close(control);
-	return !error || tun_refuse(problems, "give the link a smaller mtu",
-				    "TUN device", device->name, error);
+	return !error || tun_refuse(problems, "give the link a smaller mtu", "TUN device",
+				    device->name, error);
 }
 
 /* -------------------------------------------------------------- statistics */
@@ -185,8 +178,7 @@ uint64_t nopal__live_tun_device_missed(const struct live_tun_device *device)
 
 /* ---------------------------------------------------------- open and close */
 
-bool nopal__live_tun_device_open(struct live_tun_device *device,
-				 const struct nopal_tun_side *side,
+bool nopal__live_tun_device_open(struct live_tun_device *device, const struct nopal_tun_side *side,
 				 uint32_t mtu, struct nopal_problems *problems)
 {
 	bool made;
@@ -195,11 +187,9 @@ bool nopal__live_tun_device_open(struct live_tun_device *device,
 	*device = (struct live_tun_device){ .fd = -1, .statistics = -1 };
 	if (!tun_enter(side->netns, &home, problems))
 		return false;
-	made = tun_make(device, side->device, problems) &&
-	       tun_tune(device, mtu, problems);
+	made = tun_make(device, side->device, problems) && tun_tune(device, mtu, problems);
 	/* keeps showing the namespace in which it was opened */
-	device->statistics =
-		open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
+	device->statistics = open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
 	tun_leave(home);
 	device->missed = tun_dropped(device);
 	if (!made)

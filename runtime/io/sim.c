@@ -2,14 +2,13 @@
 /*
  * sim.c -- the world in virtual time.
  *
- * A step goes to the next instant at which something happens and does all of
- * it: first what was scheduled for it, in the order of scheduling (packets
- * come out of links and enter the next ones, calls are made); then every
- * endpoint that packets reached gets them all at once; then timers that are
- * due run.  What these send at the same instant comes in a later step.
+ * A step goes to the next instant at which something happens and does all of it: first what was
+ * scheduled for it, in the order of scheduling (packets come out of links and enter the next ones,
+ * calls are made); then every endpoint that packets reached gets them all at once; then timers that
+ * are due run.  What these send at the same instant comes in a later step.
  *
- * Nothing here reads a clock, and nothing depends on addresses in memory: the
- * same seed and the same calls give the same run on every machine.
+ * Nothing here reads a clock, and nothing depends on addresses in memory: the same seed and the
+ * same calls give the same run on every machine.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,16 +26,14 @@ enum {
 
 /* ------------------------------------------------------------------- ports */
 
-static struct sim_port **sim_bucket(struct sim *sim, uint32_t host,
-				    uint16_t number)
+static struct sim_port **sim_bucket(struct sim *sim, uint32_t host, uint16_t number)
 {
 	uint64_t key = (uint64_t)host << SIM_PORT_BITS | number;
 
 	return &sim->ports[nopal__random_mix(key) & (sim->port_buckets - 1)];
 }
 
-static struct sim_port *sim_port_find(struct sim *sim, uint32_t host,
-				      uint16_t number)
+static struct sim_port *sim_port_find(struct sim *sim, uint32_t host, uint16_t number)
 {
 	struct sim_port *port;
 
@@ -83,23 +80,21 @@ static bool sim_ports_grow(struct sim *sim)
 /* A port that nobody has on the host, or 0. */
 static uint16_t sim_free_port(struct sim *sim, uint32_t host)
 {
-	for (uint32_t number = SIM_FIRST_FREE_PORT; number <= UINT16_MAX;
-	     number++)
+	for (uint32_t number = SIM_FIRST_FREE_PORT; number <= UINT16_MAX; number++)
 		if (!sim_port_find(sim, host, (uint16_t)number))
 			return (uint16_t)number;
 	return 0;
 }
 
 /* Why the address cannot be opened: a negative error, or 0. */
-static int sim_port_choose(struct sim *sim, struct nopal_address *local,
-			   uint32_t *ret_host, struct nopal_problems *problems)
+static int sim_port_choose(struct sim *sim, struct nopal_address *local, uint32_t *ret_host,
+			   struct nopal_problems *problems)
 {
 	uint32_t host = nopal__sim_host_of(sim, local);
 
 	if (host == SIM_NONE) {
 		if (problems)
-			nopal_problems_add(problems, NULL, 0,
-					   "add a host first",
+			nopal_problems_add(problems, NULL, 0, "add a host first",
 					   "no such host in the simulation");
 		return -EADDRNOTAVAIL;
 	}
@@ -107,8 +102,7 @@ static int sim_port_choose(struct sim *sim, struct nopal_address *local,
 		local->port = sim_free_port(sim, host);
 	if (local->port == 0 || sim_port_find(sim, host, local->port)) {
 		if (problems)
-			nopal_problems_add(problems, NULL, 0,
-					   "choose another port, or 0",
+			nopal_problems_add(problems, NULL, 0, "choose another port, or 0",
 					   "the port is in use on this host");
 		return -EADDRINUSE;
 	}
@@ -116,8 +110,7 @@ static int sim_port_choose(struct sim *sim, struct nopal_address *local,
 	return 0;
 }
 
-static int sim_port_open(struct nopal_world *world,
-			 struct nopal_endpoint *endpoint,
+static int sim_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			 struct nopal_problems *problems)
 {
 	struct sim *sim = sim_of(world);
@@ -165,10 +158,9 @@ static void sim_port_forget(struct sim *sim, struct sim_port *port)
 	sim->port_count--;
 }
 
-/* A port with arrivals of this instant goes after they are given back: its
- * endpoint may be the one that is reading them. */
-static void sim_port_close(struct nopal_world *world,
-			   struct nopal_endpoint *endpoint)
+/* A port with arrivals of this instant goes after they are given back: its endpoint may be the one
+ * that is reading them. */
+static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
 {
 	struct sim *sim = sim_of(world);
 	struct nopal_port *face = nopal__endpoint_port(endpoint);
@@ -191,19 +183,18 @@ static void sim_port_close(struct nopal_world *world,
 /* The ports with arrivals have room for one more; false: out of memory. */
 static bool sim_ready_room(struct sim *sim)
 {
-	struct sim_port **ready = nopal__sim_reserve(
-		sim->ready, sim->ready_count, &sim->ready_room, sizeof(*ready));
+	struct sim_port **ready =
+		nopal__sim_reserve(sim->ready, sim->ready_count, &sim->ready_room, sizeof(*ready));
 
 	if (ready)
 		sim->ready = ready;
 	return ready != NULL;
 }
 
-void nopal__sim_port_put(struct sim *sim, struct sim_port *port,
-			 struct sim_packet *packet)
+void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_packet *packet)
 {
-	struct nopal_arrival *arrivals = nopal__sim_reserve(
-		port->arrivals, port->count, &port->room, sizeof(*arrivals));
+	struct nopal_arrival *arrivals =
+		nopal__sim_reserve(port->arrivals, port->count, &port->room, sizeof(*arrivals));
 
 	if (arrivals)
 		port->arrivals = arrivals;
@@ -226,10 +217,9 @@ void nopal__sim_port_put(struct sim *sim, struct sim_port *port,
 
 static void sim_arrive(struct sim *sim, struct sim_packet *packet)
 {
-	struct sim_port *port =
-		nopal_address_is_multicast(&packet->cast)
-			? nopal__sim_cast_port(sim, packet)
-			: sim_port_find(sim, packet->to_host, packet->to_port);
+	struct sim_port *port = nopal_address_is_multicast(&packet->cast)
+					? nopal__sim_cast_port(sim, packet)
+					: sim_port_find(sim, packet->to_host, packet->to_port);
 
 	if (port)
 		nopal__sim_port_put(sim, port, packet);
@@ -240,8 +230,7 @@ static void sim_arrive(struct sim *sim, struct sim_packet *packet)
 static void sim_port_give(struct sim_port *port)
 {
 	if (port->endpoint)
-		nopal__endpoint_receive(port->endpoint, port->arrivals,
-					port->count);
+		nopal__endpoint_receive(port->endpoint, port->arrivals, port->count);
 	for (uint32_t i = 0; i < port->count; i++)
 		nopal_buffer_unref(port->arrivals[i].buffer);
 	port->count = 0;
@@ -266,8 +255,7 @@ void nopal__sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
 	const struct nopal__link_packet in = { .length = packet->length,
 					       .fragments = packet->fragments,
 					       .ecn = packet->ecn };
-	unsigned count = nopal__link_carry(&sim->links[index].engine, &in,
-					   sim->world.now_ns, out);
+	unsigned count = nopal__link_carry(&sim->links[index].engine, &in, sim->world.now_ns, out);
 
 	if (count == 0)
 		nopal__sim_packet_drop(packet);
@@ -283,8 +271,7 @@ void nopal__sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
 }
 
 /* A packet is at a node. */
-static void sim_packet_at(struct sim *sim, uint32_t node,
-			  struct sim_packet *packet)
+static void sim_packet_at(struct sim *sim, uint32_t node, struct sim_packet *packet)
 {
 	uint32_t link;
 
@@ -326,18 +313,16 @@ static void sim_happen(struct sim *sim)
 /* Packets that a host sends itself do not touch a link. */
 static bool sim_loop_back(struct sim *sim, struct sim_packet *packet)
 {
-	return nopal__sim_heap_push(
-		&sim->heap,
-		&(struct sim_event){ .time_ns = sim->world.now_ns,
-				     .order = sim->order++,
-				     .kind = SIM_PACKET,
-				     .where = sim->hosts[packet->to_host],
-				     .packet = packet });
+	return nopal__sim_heap_push(&sim->heap,
+				    &(struct sim_event){ .time_ns = sim->world.now_ns,
+							 .order = sim->order++,
+							 .kind = SIM_PACKET,
+							 .where = sim->hosts[packet->to_host],
+							 .packet = packet });
 }
 
 /* A port's address, of the family of whom it speaks to, as the network sees it. */
-static struct nopal_address sim_from(const struct sim_port *port,
-				     const struct nopal_address *to)
+static struct nopal_address sim_from(const struct sim_port *port, const struct nopal_address *to)
 {
 	struct nopal_address from = nopal__endpoint_port(port->endpoint)->local;
 
@@ -349,17 +334,15 @@ static struct nopal_address sim_from(const struct sim_port *port,
 	return from;
 }
 
-static bool sim_depart(struct sim *sim, uint32_t link,
-		       const struct sim_port *port,
-		       const struct nopal_train *train, uint32_t at,
-		       uint32_t length)
+static bool sim_depart(struct sim *sim, uint32_t link, const struct sim_port *port,
+		       const struct nopal_train *train, uint32_t at, uint32_t length)
 {
 	const struct nopal_address from = sim_from(port, train->to);
 	struct sim_packet *packet;
 
 	if (sim->tap)
-		sim->tap(sim->tap_user, sim->world.now_ns, &from, train->to,
-			 train->bytes + at, length);
+		sim->tap(sim->tap_user, sim->world.now_ns, &from, train->to, train->bytes + at,
+			 length);
 	packet = nopal__sim_packet_new(sim->pool, train->bytes + at, length);
 	if (!packet)
 		return false;
@@ -388,8 +371,7 @@ static enum nopal_transmitted sim_transmit(struct nopal_world *world,
 	uint32_t stride = train->stride ? train->stride : train->length;
 	uint32_t link = SIM_NONE, at = 0;
 
-	if (!port ||
-	    (host == SIM_NONE && !nopal_address_is_multicast(train->to)))
+	if (!port || (host == SIM_NONE && !nopal_address_is_multicast(train->to)))
 		return NOPAL_UNSENT;
 	if (host != SIM_NONE)
 		link = nopal__sim_route(sim, sim->hosts[port->host], host);
@@ -450,8 +432,7 @@ int nopal_sim_run(struct nopal_world *world, int64_t until_ns)
 	struct sim *sim = sim_of(world);
 	int64_t next_ns = sim_next(sim);
 
-	for (; next_ns <= until_ns && next_ns != NOPAL_NEVER;
-	     next_ns = sim_next(sim))
+	for (; next_ns <= until_ns && next_ns != NOPAL_NEVER; next_ns = sim_next(sim))
 		sim_go(sim, next_ns);
 	if (next_ns == NOPAL_NEVER)
 		return 1;
@@ -460,8 +441,7 @@ int nopal_sim_run(struct nopal_world *world, int64_t until_ns)
 	return 0;
 }
 
-int nopal_sim_at(struct nopal_world *world, int64_t time_ns,
-		 void (*call)(void *user), void *user)
+int nopal_sim_at(struct nopal_world *world, int64_t time_ns, void (*call)(void *user), void *user)
 {
 	struct sim *sim = sim_of(world);
 	const struct sim_event event = { .time_ns = time_ns,
@@ -475,8 +455,7 @@ int nopal_sim_at(struct nopal_world *world, int64_t time_ns,
 
 /* ------------------------------------------------------------- the outside */
 
-struct nopal_endpoint *nopal_sim_endpoint(struct nopal_world *world, int host,
-					  uint16_t port)
+struct nopal_endpoint *nopal_sim_endpoint(struct nopal_world *world, int host, uint16_t port)
 {
 	struct nopal_address local;
 
@@ -485,10 +464,8 @@ struct nopal_endpoint *nopal_sim_endpoint(struct nopal_world *world, int host,
 }
 
 /* It arrives in the next step, at the present time. */
-void nopal_sim_inject(struct nopal_world *world,
-		      struct nopal_endpoint *endpoint,
-		      const struct nopal_address *from, const void *bytes,
-		      size_t length)
+void nopal_sim_inject(struct nopal_world *world, struct nopal_endpoint *endpoint,
+		      const struct nopal_address *from, const void *bytes, size_t length)
 {
 	struct sim *sim = sim_of(world);
 	const struct sim_port *port = nopal__endpoint_port(endpoint)->handle;
@@ -508,10 +485,8 @@ void nopal_sim_inject(struct nopal_world *world,
 }
 
 void nopal_sim_tap(struct nopal_world *world,
-		   void (*tap)(void *user, int64_t now_ns,
-			       const struct nopal_address *from,
-			       const struct nopal_address *to,
-			       const uint8_t *bytes, size_t length),
+		   void (*tap)(void *user, int64_t now_ns, const struct nopal_address *from,
+			       const struct nopal_address *to, const uint8_t *bytes, size_t length),
 		   void *user)
 {
 	sim_of(world)->tap = tap;
@@ -531,8 +506,7 @@ static uint64_t sim_random(struct nopal_world *world)
 }
 
 /* From the seed, as all here. */
-static void sim_random_bytes(struct nopal_world *world, void *bytes,
-			     size_t length)
+static void sim_random_bytes(struct nopal_world *world, void *bytes, size_t length)
 {
 	uint8_t *at = bytes;
 

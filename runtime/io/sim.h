@@ -10,10 +10,10 @@
  *
  *   transmit > packet > link (engine, ring) > ... > link > port > core
  *
- * What happens is ordered by (time, order): the order counts everything that
- * was ever scheduled, so that equal times are told apart in one way only.  A
- * link keeps its packets in a ring while they come out in order, and only the
- * first of them is in the heap; those that overtake are in the heap themselves.
+ * What happens is ordered by (time, order): the order counts everything that was ever scheduled, so
+ * that equal times are told apart in one way only.  A link keeps its packets in a ring while they
+ * come out in order, and only the first of them is in the heap; those that overtake are in the heap
+ * themselves.
  */
 #ifndef NOPAL_SIM_H
 #define NOPAL_SIM_H
@@ -81,8 +81,8 @@ struct sim_link {
 	struct nopal__link_engine engine;
 	uint32_t from, to;	    /* nodes */
 	uint32_t next_out, next_in; /* links of the same node, or SIM_NONE */
-	uint64_t cast; /* the last of sim->casting that went here */
-	bool deaf;     /* no multicast passes */
+	uint64_t cast;		    /* the last of sim->casting that went here */
+	bool deaf;		    /* no multicast passes */
 	struct sim_flight *ring;
 	uint32_t first, flying, room;
 };
@@ -92,8 +92,8 @@ struct sim_node {
 	bool is_router;
 	uint32_t out, in; /* first links, or SIM_NONE */
 	uint32_t number;  /* of the host or of the router */
-	/* By node: the link that leads from there to this node.  NULL: not yet
-	 * asked for since the topology changed. */
+	/* By node: the link that leads from there to this node.  NULL: not yet asked for since the
+	 * topology changed. */
 	uint32_t *towards;
 };
 
@@ -132,10 +132,8 @@ struct sim {
 	struct sim_port **ready; /* with arrivals at this instant, in order */
 	uint32_t ready_count, ready_room;
 
-	void (*tap)(void *user, int64_t now_ns,
-		    const struct nopal_address *from,
-		    const struct nopal_address *to, const uint8_t *bytes,
-		    size_t length);
+	void (*tap)(void *user, int64_t now_ns, const struct nopal_address *from,
+		    const struct nopal_address *to, const uint8_t *bytes, size_t length);
 	void *tap_user;
 };
 
@@ -146,13 +144,11 @@ static inline struct sim *sim_of(struct nopal_world *world)
 
 /* The array with room for one more of `size` bytes; NULL when out of memory:
  * then it is as it was. */
-void *nopal__sim_reserve(void *array, uint32_t count, uint32_t *room,
-			 size_t size);
+void *nopal__sim_reserve(void *array, uint32_t count, uint32_t *room, size_t size);
 
 /* sim.c */
 /* A packet is at its port: it waits until the instant's packets are all in. */
-void nopal__sim_port_put(struct sim *sim, struct sim_port *port,
-			 struct sim_packet *packet);
+void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_packet *packet);
 /* Sends a packet through a link; takes it over. */
 void nopal__sim_pass(struct sim *sim, uint32_t link, struct sim_packet *packet);
 
@@ -160,11 +156,9 @@ void nopal__sim_pass(struct sim *sim, uint32_t link, struct sim_packet *packet);
 int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint);
 void nopal__sim_cast_close(struct sim *sim, struct sim_port *port);
 /* Where a packet that was injected is heard at its host; NULL: nowhere. */
-struct sim_port *nopal__sim_cast_port(struct sim *sim,
-				      const struct sim_packet *packet);
+struct sim_port *nopal__sim_cast_port(struct sim *sim, const struct sim_packet *packet);
 /* A packet to a multicast address is at a node; takes it over. */
-void nopal__sim_cast_at(struct sim *sim, uint32_t node,
-			struct sim_packet *packet);
+void nopal__sim_cast_at(struct sim *sim, uint32_t node, struct sim_packet *packet);
 
 /* sim_topology.c */
 /* No multicast passes a link, as where a router knows of none; or it does again. */
@@ -174,10 +168,8 @@ void nopal__sim_deafen(struct nopal_world *world, int from, int to, bool deaf);
 struct sim_pool *nopal__sim_pool_new(void);
 void nopal__sim_pool_close(struct sim_pool *pool);
 /* A copy of the bytes, with one reference; NULL when out of memory. */
-struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool,
-					 const void *bytes, uint32_t length);
-struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool,
-					  const struct sim_packet *packet);
+struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *bytes, uint32_t length);
+struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool, const struct sim_packet *packet);
 void nopal__sim_packet_flip(struct sim_packet *packet, uint64_t bit);
 static inline void nopal__sim_packet_drop(struct sim_packet *packet)
 {
@@ -192,23 +184,20 @@ bool nopal__sim_heap_push(struct sim_heap *heap, const struct sim_event *event);
 void nopal__sim_heap_pop(struct sim_heap *heap);
 /* The first event got a later key: let it sink. */
 void nopal__sim_heap_sink(struct sim_heap *heap);
-/* Puts a packet behind those of the link, to come out at `time_ns`; false when
- * out of memory. */
+/* Puts a packet behind those of the link, to come out at `time_ns`; false when out of memory. */
 bool nopal__sim_link_put(struct sim *sim, uint32_t link, int64_t time_ns,
 			 struct sim_packet *packet);
 /* Takes the packet that comes out next: the link's event is the heap's first. */
 struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t link);
 
 /* sim_topology.c */
-/* The host's address of IPv6; whoever is spoken to by it answers from it, and a port is
- * the same at both. */
-void nopal__sim_address6(int host, uint16_t port,
-			 struct nopal_address *ret_address);
+/* The host's address of IPv6; whoever is spoken to by it answers from it, and a port is the same at
+ * both. */
+void nopal__sim_address6(int host, uint16_t port, struct nopal_address *ret_address);
 /* The link from a node towards a host, or SIM_NONE. */
 uint32_t nopal__sim_route(struct sim *sim, uint32_t node, uint32_t host);
 void nopal__sim_topology_free(struct sim *sim);
 /* The host of an address, or SIM_NONE. */
-uint32_t nopal__sim_host_of(const struct sim *sim,
-			    const struct nopal_address *address);
+uint32_t nopal__sim_host_of(const struct sim *sim, const struct nopal_address *address);
 
 #endif

@@ -2,10 +2,9 @@
 /*
  * sim_events.c -- what happens next: a heap over the links' rings.
  *
- * A binary heap by (time, order).  While a link's packets come out in the
- * order of their going in (no jitter, no reordering), each waits in the ring
- * of its link, and the heap holds one entry a link: its depth does not grow
- * with the packets in flight.
+ * A binary heap by (time, order).  While a link's packets come out in the order of their going in
+ * (no jitter, no reordering), each waits in the ring of its link, and the heap holds one entry a
+ * link: its depth does not grow with the packets in flight.
  */
 #include <stdlib.h>
 
@@ -13,8 +12,7 @@
 
 enum { SIM_FIRST_ROOM = 64 }; /* power of two */
 
-void *nopal__sim_reserve(void *array, uint32_t count, uint32_t *room,
-			 size_t size)
+void *nopal__sim_reserve(void *array, uint32_t count, uint32_t *room, size_t size)
 {
 	uint32_t wanted = *room ? 2 * *room : SIM_FIRST_ROOM;
 	void *grown;
@@ -29,17 +27,15 @@ void *nopal__sim_reserve(void *array, uint32_t count, uint32_t *room,
 
 /* ------------------------------------------------------------------- heap */
 
-static bool sim_event_is_before(const struct sim_event *a,
-				const struct sim_event *b)
+static bool sim_event_is_before(const struct sim_event *a, const struct sim_event *b)
 {
-	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns
-					: a->order < b->order;
+	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
 }
 
 bool nopal__sim_heap_push(struct sim_heap *heap, const struct sim_event *event)
 {
-	struct sim_event *events = nopal__sim_reserve(
-		heap->events, heap->count, &heap->room, sizeof(*events));
+	struct sim_event *events =
+		nopal__sim_reserve(heap->events, heap->count, &heap->room, sizeof(*events));
 	uint32_t at = heap->count;
 
 	if (!events)
@@ -112,19 +108,17 @@ static bool sim_ring_grow(struct sim_link *link)
 	return true;
 }
 
-static bool sim_ring_put(struct sim *sim, uint32_t index,
-			 const struct sim_flight *flight)
+static bool sim_ring_put(struct sim *sim, uint32_t index, const struct sim_flight *flight)
 {
 	struct sim_link *link = &sim->links[index];
 
 	if (link->flying == link->room && !sim_ring_grow(link))
 		return false;
 	if (link->flying == 0 &&
-	    !nopal__sim_heap_push(
-		    &sim->heap, &(struct sim_event){ .time_ns = flight->time_ns,
-						     .order = flight->order,
-						     .kind = SIM_LINK,
-						     .where = index }))
+	    !nopal__sim_heap_push(&sim->heap, &(struct sim_event){ .time_ns = flight->time_ns,
+								   .order = flight->order,
+								   .kind = SIM_LINK,
+								   .where = index }))
 		return false;
 	*sim_flight_at(link, link->flying++) = *flight;
 	return true;
@@ -136,18 +130,15 @@ bool nopal__sim_link_put(struct sim *sim, uint32_t index, int64_t time_ns,
 	struct sim_link *link = &sim->links[index];
 	uint64_t order = sim->order++;
 
-	if (link->flying == 0 ||
-	    sim_flight_at(link, link->flying - 1)->time_ns <= time_ns)
+	if (link->flying == 0 || sim_flight_at(link, link->flying - 1)->time_ns <= time_ns)
 		return sim_ring_put(sim, index,
-				    &(struct sim_flight){ .time_ns = time_ns,
-							  .order = order,
-							  .packet = packet });
-	return nopal__sim_heap_push(&sim->heap,
-				    &(struct sim_event){ .time_ns = time_ns,
-							 .order = order,
-							 .kind = SIM_PACKET,
-							 .where = link->to,
-							 .packet = packet });
+				    &(struct sim_flight){
+					    .time_ns = time_ns, .order = order, .packet = packet });
+	return nopal__sim_heap_push(&sim->heap, &(struct sim_event){ .time_ns = time_ns,
+								     .order = order,
+								     .kind = SIM_PACKET,
+								     .where = link->to,
+								     .packet = packet });
 }
 
 struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t index)

@@ -4,8 +4,8 @@
  * 224.0.0.0/4 or ff00::/8 goes to every port that was opened there, over each link of
  * the tree of shortest paths once.
  *
- * Nothing is said to routers: who hears is known at once, everywhere.  The sender's
- * own host does not hear itself.
+ * Nothing is said to routers: who hears is known at once, everywhere.  The sender's own host does
+ * not hear itself.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +21,7 @@ int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint)
 
 	if (!hearing)
 		return -EADDRNOTAVAIL;
-	beside = nopal__endpoint_port(
-		(struct nopal_endpoint *)(uintptr_t)hearing->beside);
+	beside = nopal__endpoint_port((struct nopal_endpoint *)(uintptr_t)hearing->beside);
 	port = calloc(1, sizeof(*port));
 	if (!port)
 		return -ENOMEM;
@@ -46,30 +45,25 @@ void nopal__sim_cast_close(struct sim *sim, struct sim_port *port)
 	*at = port->next;
 }
 
-static bool hears(const struct sim_port *port,
-		  const struct nopal_address *group)
+static bool hears(const struct sim_port *port, const struct nopal_address *group)
 {
-	struct nopal_address local =
-		nopal__endpoint_port(port->endpoint)->local;
+	struct nopal_address local = nopal__endpoint_port(port->endpoint)->local;
 
 	local.interface = group->interface; /* there is one interface */
 	return nopal_address_equal(&local, group);
 }
 
-struct sim_port *nopal__sim_cast_port(struct sim *sim,
-				      const struct sim_packet *packet)
+struct sim_port *nopal__sim_cast_port(struct sim *sim, const struct sim_packet *packet)
 {
 	struct sim_port *port = sim->casts;
 
-	while (port &&
-	       !(port->host == packet->to_host && hears(port, &packet->cast)))
+	while (port && !(port->host == packet->to_host && hears(port, &packet->cast)))
 		port = port->next;
 	return port;
 }
 
 /* Does the shortest path from one node to a host go through another? */
-static bool is_on_way(struct sim *sim, uint32_t from, uint32_t through,
-		      uint32_t host)
+static bool is_on_way(struct sim *sim, uint32_t from, uint32_t through, uint32_t host)
 {
 	while (from != through && from != sim->hosts[host]) {
 		uint32_t link = nopal__sim_route(sim, from, host);
@@ -105,8 +99,7 @@ static void cast_towards(struct sim *sim, uint32_t node, struct sim_port *port,
 		nopal__sim_pass(sim, link, copy);
 }
 
-void nopal__sim_cast_at(struct sim *sim, uint32_t node,
-			struct sim_packet *packet)
+void nopal__sim_cast_at(struct sim *sim, uint32_t node, struct sim_packet *packet)
 {
 	uint32_t source = nopal__sim_host_of(sim, &packet->from);
 	struct nopal_address group = packet->cast;

@@ -2,10 +2,9 @@
 /*
  * sim_packet.c -- datagrams of the simulated network, and their pool.
  *
- * Every datagram is a buffer of its own.  The core keeps those that it still
- * reads and gives them back by their references; a packet that comes back
- * waits in the pool, so that a steady state allocates nothing.  Packets may
- * outlive their world: the last one takes the pool with it.
+ * Every datagram is a buffer of its own.  The core keeps those that it still reads and gives them
+ * back by their references; a packet that comes back waits in the pool, so that a steady state
+ * allocates nothing.  Packets may outlive their world: the last one takes the pool with it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,7 @@ enum {
 
 static uint32_t sim_packet_capacity(enum sim_size size)
 {
-	return (uint32_t)((size == SIM_SMALL ? SIM_SMALL_BYTES
-					     : SIM_LARGE_BYTES) -
+	return (uint32_t)((size == SIM_SMALL ? SIM_SMALL_BYTES : SIM_LARGE_BYTES) -
 			  sizeof(struct sim_packet));
 }
 
@@ -68,8 +66,7 @@ static void sim_packet_release(struct nopal_buffer *buffer)
 		sim_pool_free(pool);
 }
 
-static struct sim_packet *sim_packet_make(struct sim_pool *pool,
-					  enum sim_size size)
+static struct sim_packet *sim_packet_make(struct sim_pool *pool, enum sim_size size)
 {
 	uint32_t capacity = sim_packet_capacity(size);
 	struct sim_packet *packet = malloc(sizeof(*packet) + capacity);
@@ -86,8 +83,7 @@ static struct sim_packet *sim_packet_make(struct sim_pool *pool,
 	return packet;
 }
 
-struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool,
-					 const void *bytes, uint32_t length)
+struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *bytes, uint32_t length)
 {
 	enum sim_size size = sim_packet_size(length);
 	struct sim_packet *packet = pool->free[size];
@@ -110,11 +106,9 @@ struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool,
 	return packet;
 }
 
-struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool,
-					  const struct sim_packet *packet)
+struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool, const struct sim_packet *packet)
 {
-	struct sim_packet *copy =
-		nopal__sim_packet_new(pool, packet->bytes, packet->length);
+	struct sim_packet *copy = nopal__sim_packet_new(pool, packet->bytes, packet->length);
 
 	if (!copy)
 		return NULL;
@@ -132,6 +126,5 @@ void nopal__sim_packet_flip(struct sim_packet *packet, uint64_t bit)
 	if (packet->length == 0)
 		return;
 	bit %= (uint64_t)packet->length * SIM_BITS_A_BYTE;
-	packet->bytes[bit / SIM_BITS_A_BYTE] ^=
-		(uint8_t)(1u << bit % SIM_BITS_A_BYTE);
+	packet->bytes[bit / SIM_BITS_A_BYTE] ^= (uint8_t)(1u << bit % SIM_BITS_A_BYTE);
 }

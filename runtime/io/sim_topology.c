@@ -2,16 +2,14 @@
 /*
  * sim_topology.c -- hosts, routers, links and the routes between them.
  *
- * Nodes are hosts and routers; a link leads from a node to a node.  Packets
- * take a path of fewest links, and hosts forward what is not for them, so that
- * the leaves of a star reach each other.  Routes to a host are found when the
- * first packet for it leaves, by a search backwards from it, and kept: then
- * each hop is one load.
+ * Nodes are hosts and routers; a link leads from a node to a node.  Packets take a path of fewest
+ * links, and hosts forward what is not for them, so that the leaves of a star reach each other.
+ * Routes to a host are found when the first packet for it leaves, by a search backwards from it,
+ * and kept: then each hop is one load.
  *
- * Where a link is named by two hosts that are not neighbours, the first link
- * between two routers on their path is meant: in a dumbbell, (0, 1) is the
- * bottleneck and (1, 0) the way back.  Routers are named -1, -2, ... in the
- * order of their making (a dumbbell's left one first), for its edges.
+ * Where a link is named by two hosts that are not neighbours, the first link between two routers on
+ * their path is meant: in a dumbbell, (0, 1) is the bottleneck and (1, 0) the way back.  Routers
+ * are named -1, -2, ... in the order of their making (a dumbbell's left one first), for its edges.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,12 +28,10 @@ enum {
 
 /* -------------------------------------------------------------- addresses */
 
-/* Each host has two addresses, ::ffff:10.A.B.C and fd00::A.B.C: its number is in the
- * same three bytes of both. */
+/* Each host has two addresses, ::ffff:10.A.B.C and fd00::A.B.C: its number is in the same three
+ * bytes of both. */
 enum { SIM_PREFIX = 13, SIM_IP_A = SIM_PREFIX, SIM_IP_B, SIM_IP_C };
-static const uint8_t sim_net4[SIM_PREFIX] = {
-	[10] = SIM_BYTE, [11] = SIM_BYTE, [12] = SIM_NET
-};
+static const uint8_t sim_net4[SIM_PREFIX] = { [10] = SIM_BYTE, [11] = SIM_BYTE, [12] = SIM_NET };
 static const uint8_t sim_net6[SIM_PREFIX] = { [0] = SIM_NET6 };
 
 static void sim_address(const uint8_t *net, int host, uint16_t port,
@@ -51,27 +47,23 @@ static void sim_address(const uint8_t *net, int host, uint16_t port,
 	ret_address->port = port;
 }
 
-void nopal_sim_address(int host, uint16_t port,
-		       struct nopal_address *ret_address)
+void nopal_sim_address(int host, uint16_t port, struct nopal_address *ret_address)
 {
 	sim_address(sim_net4, host, port, ret_address);
 }
 
-void nopal__sim_address6(int host, uint16_t port,
-			 struct nopal_address *ret_address)
+void nopal__sim_address6(int host, uint16_t port, struct nopal_address *ret_address)
 {
 	sim_address(sim_net6, host, port, ret_address);
 }
 
-uint32_t nopal__sim_host_of(const struct sim *sim,
-			    const struct nopal_address *address)
+uint32_t nopal__sim_host_of(const struct sim *sim, const struct nopal_address *address)
 {
 	const uint8_t *ip = address->ip;
-	uint32_t host = (uint32_t)ip[SIM_IP_A] << 16 |
-			(uint32_t)ip[SIM_IP_B] << 8 | ip[SIM_IP_C];
+	uint32_t host = (uint32_t)ip[SIM_IP_A] << 16 | (uint32_t)ip[SIM_IP_B] << 8 | ip[SIM_IP_C];
 
-	if (host >= sim->host_count || (memcmp(ip, sim_net4, SIM_PREFIX) != 0 &&
-					memcmp(ip, sim_net6, SIM_PREFIX) != 0))
+	if (host >= sim->host_count ||
+	    (memcmp(ip, sim_net4, SIM_PREFIX) != 0 && memcmp(ip, sim_net6, SIM_PREFIX) != 0))
 		return SIM_NONE;
 	return host;
 }
@@ -90,8 +82,7 @@ static void sim_forget_routes(struct sim *sim)
 }
 
 /* Search backwards, breadth first: each node finds its link once. */
-static void sim_search(const struct sim *sim, uint32_t target,
-		       uint32_t *towards, uint32_t *queue)
+static void sim_search(const struct sim *sim, uint32_t target, uint32_t *towards, uint32_t *queue)
 {
 	uint32_t found = 1;
 
@@ -142,11 +133,11 @@ uint32_t nopal__sim_route(struct sim *sim, uint32_t node, uint32_t host)
 /* ---------------------------------------------------------- nodes and links */
 
 /* A node whose number is `*count` in `*list`; negative errors. */
-static int sim_node_new(struct sim *sim, bool is_router, uint32_t **list,
-			uint32_t *count, uint32_t *room)
+static int sim_node_new(struct sim *sim, bool is_router, uint32_t **list, uint32_t *count,
+			uint32_t *room)
 {
-	struct sim_node *nodes = nopal__sim_reserve(
-		sim->nodes, sim->node_count, &sim->node_room, sizeof(*nodes));
+	struct sim_node *nodes =
+		nopal__sim_reserve(sim->nodes, sim->node_count, &sim->node_room, sizeof(*nodes));
 	uint32_t *grown;
 
 	if (!nodes)
@@ -157,26 +148,23 @@ static int sim_node_new(struct sim *sim, bool is_router, uint32_t **list,
 		return -ENOMEM;
 	*list = grown;
 	sim_forget_routes(sim);
-	nodes[sim->node_count] = (struct sim_node){ .is_router = is_router,
-						    .out = SIM_NONE,
-						    .in = SIM_NONE,
-						    .number = *count };
+	nodes[sim->node_count] = (struct sim_node){
+		.is_router = is_router, .out = SIM_NONE, .in = SIM_NONE, .number = *count
+	};
 	grown[*count] = sim->node_count++;
 	return (int)(*count)++;
 }
 
 static int sim_router_new(struct sim *sim)
 {
-	return sim_node_new(sim, true, &sim->routers, &sim->router_count,
-			    &sim->router_room);
+	return sim_node_new(sim, true, &sim->routers, &sim->router_count, &sim->router_room);
 }
 
 static int sim_host_new(struct sim *sim)
 {
 	if (sim->host_count >= SIM_MOST_HOSTS)
 		return -ENOSPC;
-	return sim_node_new(sim, false, &sim->hosts, &sim->host_count,
-			    &sim->host_room);
+	return sim_node_new(sim, false, &sim->hosts, &sim->host_count, &sim->host_room);
 }
 
 int nopal_sim_host(struct nopal_world *world)
@@ -184,12 +172,11 @@ int nopal_sim_host(struct nopal_world *world)
 	return sim_host_new(sim_of(world));
 }
 
-static int sim_link_new(struct sim *sim, uint32_t from, uint32_t to,
-			const struct nopal_link *words)
+static int sim_link_new(struct sim *sim, uint32_t from, uint32_t to, const struct nopal_link *words)
 {
 	static const struct nopal_link ideal;
-	struct sim_link *links = nopal__sim_reserve(
-		sim->links, sim->link_count, &sim->link_room, sizeof(*links));
+	struct sim_link *links =
+		nopal__sim_reserve(sim->links, sim->link_count, &sim->link_room, sizeof(*links));
 	uint32_t index = sim->link_count;
 	uint64_t seed = nopal__random_seed(sim->seed, SIM_STREAM_LINKS + index);
 	int error;
@@ -214,8 +201,7 @@ static int sim_link_new(struct sim *sim, uint32_t from, uint32_t to,
 
 /* Both directions; where `reverse` is NULL it is like `forward`. */
 static int sim_pair_new(struct sim *sim, uint32_t from, uint32_t to,
-			const struct nopal_link *forward,
-			const struct nopal_link *reverse)
+			const struct nopal_link *forward, const struct nopal_link *reverse)
 {
 	int error = sim_link_new(sim, from, to, forward);
 
@@ -224,8 +210,7 @@ static int sim_pair_new(struct sim *sim, uint32_t from, uint32_t to,
 	return sim_link_new(sim, to, from, reverse ? reverse : forward);
 }
 
-static uint32_t sim_link_between(const struct sim *sim, uint32_t from,
-				 uint32_t to)
+static uint32_t sim_link_between(const struct sim *sim, uint32_t from, uint32_t to)
 {
 	uint32_t link = sim->nodes[from].out;
 
@@ -240,8 +225,7 @@ static uint32_t sim_named_node(const struct sim *sim, int name)
 	uint32_t number = (uint32_t)(name < 0 ? -(name + 1) : name);
 
 	if (name < 0)
-		return number < sim->router_count ? sim->routers[number]
-						  : SIM_NONE;
+		return number < sim->router_count ? sim->routers[number] : SIM_NONE;
 	return number < sim->host_count ? sim->hosts[number] : SIM_NONE;
 }
 
@@ -257,8 +241,7 @@ static uint32_t sim_bottleneck(struct sim *sim, uint32_t from, uint32_t to)
 		if (link == SIM_NONE)
 			break;
 		from = sim->links[link].to;
-		if (sim->nodes[from].is_router &&
-		    sim->nodes[sim->links[link].from].is_router)
+		if (sim->nodes[from].is_router && sim->nodes[sim->links[link].from].is_router)
 			return link;
 	}
 	return SIM_NONE;
@@ -278,8 +261,7 @@ static struct sim_link *sim_named_link(struct sim *sim, int from, int to)
 	return link == SIM_NONE ? NULL : &sim->links[link];
 }
 
-int nopal_sim_connect(struct nopal_world *world, int from, int to,
-		      const struct nopal_link *forward,
+int nopal_sim_connect(struct nopal_world *world, int from, int to, const struct nopal_link *forward,
 		      const struct nopal_link *reverse)
 {
 	struct sim *sim = sim_of(world);
@@ -293,8 +275,7 @@ int nopal_sim_connect(struct nopal_world *world, int from, int to,
 	return sim_pair_new(sim, start, end, forward, reverse);
 }
 
-int nopal_sim_change(struct nopal_world *world, int from, int to,
-		     const struct nopal_link *link)
+int nopal_sim_change(struct nopal_world *world, int from, int to, const struct nopal_link *link)
 {
 	struct sim_link *named = sim_named_link(sim_of(world), from, to);
 
@@ -324,22 +305,18 @@ bool nopal_sim_link_counters(const struct nopal_world *world, int from, int to,
 /* -------------------------------------------------------------- topologies */
 
 /* One side's host of a pair, on its edge. */
-static int sim_edge_new(struct sim *sim, int router,
-			const struct nopal_link *edge)
+static int sim_edge_new(struct sim *sim, int router, const struct nopal_link *edge)
 {
 	int host = sim_host_new(sim);
 
 	if (host < 0)
 		return host;
-	return sim_pair_new(sim, sim->hosts[host], sim->routers[router], edge,
-			    edge);
+	return sim_pair_new(sim, sim->hosts[host], sim->routers[router], edge, edge);
 }
 
 /* Returns the number of the first host, or a negative error. */
-int nopal_sim_dumbbell(struct nopal_world *world, int count,
-		       const struct nopal_link *edge,
-		       const struct nopal_link *forward,
-		       const struct nopal_link *reverse)
+int nopal_sim_dumbbell(struct nopal_world *world, int count, const struct nopal_link *edge,
+		       const struct nopal_link *forward, const struct nopal_link *reverse)
 {
 	struct sim *sim = sim_of(world);
 	int first = (int)sim->host_count;
@@ -348,8 +325,7 @@ int nopal_sim_dumbbell(struct nopal_world *world, int count,
 
 	if (left < 0 || right < 0)
 		return -ENOMEM;
-	error = sim_pair_new(sim, sim->routers[left], sim->routers[right],
-			     forward, reverse);
+	error = sim_pair_new(sim, sim->routers[left], sim->routers[right], forward, reverse);
 	for (int i = 0; i < count && !error; i++) {
 		error = sim_edge_new(sim, left, edge);
 		if (!error)
@@ -358,8 +334,7 @@ int nopal_sim_dumbbell(struct nopal_world *world, int count,
 	return error ? error : first;
 }
 
-int nopal_sim_star(struct nopal_world *world, int count,
-		   const struct nopal_link *forward,
+int nopal_sim_star(struct nopal_world *world, int count, const struct nopal_link *forward,
 		   const struct nopal_link *reverse)
 {
 	struct sim *sim = sim_of(world);
@@ -370,8 +345,7 @@ int nopal_sim_star(struct nopal_world *world, int count,
 		int leaf = sim_host_new(sim);
 
 		error = leaf < 0 ? leaf
-				 : sim_pair_new(sim, sim->hosts[first],
-						sim->hosts[leaf], forward,
+				 : sim_pair_new(sim, sim->hosts[first], sim->hosts[leaf], forward,
 						reverse);
 	}
 	return error ? error : first;

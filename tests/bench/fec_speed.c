@@ -4,14 +4,12 @@
  *
  *     fec_speed MILLISECONDS
  *
- * Prints a line "WHAT SHAPE MEASURE GBYTES_A_SECOND" each.  Bytes are those of
- * the sources.  `isal` is ec_encode_data with its tables made before; `cauchy`
- * and `xor` are the codes of forward_error_correction on the same buffers.
- * Rebuilding gives back as many sources as there is parity; `isal` has its
- * inverse before.  `rebuild` is of blocks that lost the same symbols, of which the
- * inverse is kept; `anew` is of blocks that lost others than the one before, so
- * that it is found for each.  `nopal bench fec` runs this, as it uses private
- * names.
+ * Prints a line "WHAT SHAPE MEASURE GBYTES_A_SECOND" each.  Bytes are those of the sources.  `isal`
+ * is ec_encode_data with its tables made before; `cauchy` and `xor` are the codes of
+ * forward_error_correction on the same buffers.  Rebuilding gives back as many sources as there is
+ * parity; `isal` has its inverse before.  `rebuild` is of blocks that lost the same symbols, of
+ * which the inverse is kept; `anew` is of blocks that lost others than the one before, so that it
+ * is found for each.  `nopal bench fec` runs this, as it uses private names.
  */
 #include <isa-l/erasure_code.h>
 #include <stdio.h>
@@ -90,8 +88,7 @@ static void bench_open(struct bench *bench, const struct shape *shape, int code)
 
 static void bench_close(struct bench *bench)
 {
-	for (uint32_t i = 0; i < bench->shape->sources + bench->shape->parities;
-	     i++)
+	for (uint32_t i = 0; i < bench->shape->sources + bench->shape->parities; i++)
 		for (int b = 0; b < BLOCKS; b++)
 			free(bench->block[b][i]);
 	for (uint32_t i = 0; i < bench->shape->parities; i++)
@@ -106,38 +103,35 @@ static void isal_encode(struct bench *bench, uint8_t **symbol)
 {
 	uint32_t k = bench->shape->sources;
 
-	ec_encode_data(SYMBOL, (int)k, (int)bench->shape->parities,
-		       bench->tables, symbol, symbol + k);
+	ec_encode_data(SYMBOL, (int)k, (int)bench->shape->parities, bench->tables, symbol,
+		       symbol + k);
 }
 
 static void isal_rebuild(struct bench *bench, uint8_t **symbol)
 {
 	uint32_t k = bench->shape->sources, p = bench->shape->parities;
 
-	ec_encode_data(SYMBOL, (int)k, (int)p, bench->tables, symbol + p,
-		       bench->rebuilt);
+	ec_encode_data(SYMBOL, (int)k, (int)p, bench->tables, symbol + p, bench->rebuilt);
 }
 
 static void our_encode(struct bench *bench, uint8_t **symbol)
 {
 	uint32_t k = bench->shape->sources;
 
-	nopal__erasure_encode(&bench->erasure, k, bench->shape->parities,
-			      SYMBOL, symbol, symbol + k);
+	nopal__erasure_encode(&bench->erasure, k, bench->shape->parities, SYMBOL, symbol,
+			      symbol + k);
 }
 
 static void our_rebuild(struct bench *bench, uint8_t **symbol)
 {
-	nopal__erasure_rebuild(
-		&bench->erasure,
-		&(struct nopal__erasure_task){
-			.sources = bench->shape->sources,
-			.length = SYMBOL,
-			.index = bench->index,
-			.symbol = symbol + bench->shape->parities,
-			.missing = bench->shape->parities,
-			.missing_index = bench->missing,
-			.rebuilt = bench->rebuilt });
+	nopal__erasure_rebuild(&bench->erasure, &(struct nopal__erasure_task){
+							.sources = bench->shape->sources,
+							.length = SYMBOL,
+							.index = bench->index,
+							.symbol = symbol + bench->shape->parities,
+							.missing = bench->shape->parities,
+							.missing_index = bench->missing,
+							.rebuilt = bench->rebuilt });
 }
 
 /* As after a block that lost others. */
@@ -148,8 +142,7 @@ static void our_anew(struct bench *bench, uint8_t **symbol)
 }
 
 /* Gigabytes of sources a second. */
-static double speed(struct bench *bench,
-		    void (*work)(struct bench *, uint8_t **), int64_t for_ns)
+static double speed(struct bench *bench, void (*work)(struct bench *, uint8_t **), int64_t for_ns)
 {
 	int64_t begun_ns, took_ns;
 	uint64_t blocks = 0;
@@ -163,12 +156,11 @@ static double speed(struct bench *bench,
 		blocks += LOOK_AFTER;
 		took_ns = now_ns() - begun_ns;
 	} while (took_ns < for_ns);
-	return (double)(blocks * bench->shape->sources * SYMBOL) /
-	       (double)took_ns;
+	return (double)(blocks * bench->shape->sources * SYMBOL) / (double)took_ns;
 }
 
-static void measure(const struct shape *shape, int code, const char *what,
-		    bool ours, int64_t for_ns)
+static void measure(const struct shape *shape, int code, const char *what, bool ours,
+		    int64_t for_ns)
 {
 	struct bench bench = { 0 };
 
@@ -193,14 +185,11 @@ int main(int argc, char **argv)
 			unsigned which = (first + turn) % 3;
 
 			if (which == 0)
-				measure(&shapes[i], NOPAL__CAUCHY, "isal",
-					false, for_ns);
+				measure(&shapes[i], NOPAL__CAUCHY, "isal", false, for_ns);
 			else if (which == 1)
-				measure(&shapes[i], NOPAL__CAUCHY, "cauchy",
-					true, for_ns);
+				measure(&shapes[i], NOPAL__CAUCHY, "cauchy", true, for_ns);
 			else if (shapes[i].parities == 1)
-				measure(&shapes[i], NOPAL__XOR, "xor", true,
-					for_ns);
+				measure(&shapes[i], NOPAL__XOR, "xor", true, for_ns);
 		}
 	}
 	return 0;

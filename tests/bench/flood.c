@@ -2,8 +2,7 @@
 /*
  * flood.c -- roles, payload and report of the bulk benchmark's programs.
  *
- * Checking costs every peer the same: one word in each 1400 bytes, and each
- * 64th such unit in full.
+ * Checking costs every peer the same: one word in each 1400 bytes, and each 64th such unit in full.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -76,10 +75,8 @@ static void flood_connect(struct flood *flood)
 	const char *said = getenv("FLOOD_CONNECTIONS");
 
 	flood->connections = said ? atoi(said) : 1;
-	if (flood->connections < 1 ||
-	    flood->connections > FLOOD_MOST_CONNECTIONS) {
-		fprintf(stderr, "FLOOD_CONNECTIONS: 1 to %d\n",
-			FLOOD_MOST_CONNECTIONS);
+	if (flood->connections < 1 || flood->connections > FLOOD_MOST_CONNECTIONS) {
+		fprintf(stderr, "FLOOD_CONNECTIONS: 1 to %d\n", FLOOD_MOST_CONNECTIONS);
 		exit(USAGE);
 	}
 	if (flood->connections > 1)
@@ -99,9 +96,7 @@ void flood_begin(struct flood *flood, int argc, char **argv)
 	if (argc >= ARGUMENTS)
 		snprintf(host, sizeof(host), "%s", argv[2]);
 	if (argc < ARGUMENTS || !flood_parse(flood, host)) {
-		fprintf(stderr,
-			"usage: %s recv|send ADDRESS:PORT SECONDS WHAT\n",
-			argv[0]);
+		fprintf(stderr, "usage: %s recv|send ADDRESS:PORT SECONDS WHAT\n", argv[0]);
 		exit(USAGE);
 	}
 	flood->sends = strcmp(argv[1], "send") == 0;
@@ -177,8 +172,7 @@ static struct flood flood_sum(const struct flood *flood, double *ret_fairness)
 		all += bytes;
 		squares += bytes * bytes;
 	}
-	*ret_fairness =
-		squares > 0 ? all * all / (flood->connections * squares) : 1;
+	*ret_fairness = squares > 0 ? all * all / (flood->connections * squares) : 1;
 	return sum;
 }
 
@@ -194,9 +188,8 @@ void flood_report(const struct flood *flood)
 {
 	double fairness;
 	const struct flood sum = flood_sum(flood, &fairness);
-	double seconds = flood->sends
-				 ? flood_clock(CLOCK_MONOTONIC) - flood->begun
-				 : flood->last - flood->first;
+	double seconds = flood->sends ? flood_clock(CLOCK_MONOTONIC) - flood->begun
+				      : flood->last - flood->first;
 
 	printf("{\"role\":\"%s\",\"what\":\"%s\",\"class\":\"%s\","
 	       "\"delivered_bytes\":%llu,\"wrong_bytes\":%llu,"
@@ -205,13 +198,11 @@ void flood_report(const struct flood *flood)
 	       "\"connections\":%d,\"fairness\":%.6f,\"grown_kb\":%ld,"
 	       "\"rcvbuf\":%d,\"sndbuf\":%d,\"version\":\"%s\"}\n",
 	       flood->sends ? "send" : "recv", flood->what, flood->class_name,
-	       (unsigned long long)sum.delivered, (unsigned long long)sum.wrong,
-	       seconds,
+	       (unsigned long long)sum.delivered, (unsigned long long)sum.wrong, seconds,
 	       seconds > 0 ? (double)sum.delivered * BITS / seconds : 0,
 	       flood_clock(CLOCK_PROCESS_CPUTIME_ID) - flood->cpu_before,
-	       flood_waited(flood) - flood->waited_before, flood->connections,
-	       fairness, flood_grown(flood), flood->receive_buffer,
-	       flood->send_buffer, flood->version);
+	       flood_waited(flood) - flood->waited_before, flood->connections, fairness,
+	       flood_grown(flood), flood->receive_buffer, flood->send_buffer, flood->version);
 	fflush(stdout);
 }
 
@@ -236,8 +227,8 @@ uint8_t *flood_walk(void)
 	return walk;
 }
 
-const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk,
-			  size_t most, size_t *ret_length)
+const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk, size_t most,
+			  size_t *ret_length)
 {
 	size_t left = FLOOD_WALK - (size_t)flood->place;
 
@@ -252,8 +243,7 @@ void flood_gone(struct flood *flood, size_t length)
 		flood->place = 0;
 }
 
-const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,
-			  size_t *ret_length)
+const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most, size_t *ret_length)
 {
 	const uint8_t *next = flood_peek(flood, walk, most, ret_length);
 
@@ -281,10 +271,9 @@ static uint64_t flood_word(const uint8_t *bytes)
 	return word;
 }
 
-/* Are the whole words of a piece from this place of the walk as they should be?
- * The first one, or all of them. */
-static bool flood_is_right(const uint8_t *bytes, size_t length, uint64_t place,
-			   bool in_full)
+/* Are the whole words of a piece from this place of the walk as they should be? The first one, or
+ * all of them. */
+static bool flood_is_right(const uint8_t *bytes, size_t length, uint64_t place, bool in_full)
 {
 	size_t at = (size_t)(-place % WORD);
 	uint64_t index = (place + at) / WORD;
@@ -298,8 +287,7 @@ static bool flood_is_right(const uint8_t *bytes, size_t length, uint64_t place,
 	return true;
 }
 
-static void flood_count(struct flood *flood, const uint8_t *bytes,
-			size_t length, uint64_t place)
+static void flood_count(struct flood *flood, const uint8_t *bytes, size_t length, uint64_t place)
 {
 	for (size_t at = 0; at < length; at += UNIT) {
 		size_t piece = length - at < UNIT ? length - at : UNIT;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flood.h -- what the programs of the bulk benchmark share: two roles, one
- * payload, one report.
+ * flood.h -- what the programs of the bulk benchmark share: two roles, one payload, one report.
  *
  *     PROGRAM recv ADDRESS:PORT SECONDS WHAT      prints {"ready":1}, and a report
  *     PROGRAM send ADDRESS:PORT SECONDS WHAT      floods for SECONDS, and a report
  *
- * The payload is a walk over 64 MiB, so that every byte is fetched afresh.  The
- * word at place i of the walk is i times an odd constant: a receiver can tell
- * from any word where it belongs, and checks what came without a copy of it.
- * Only bytes in their places count as delivered.
+ * The payload is a walk over 64 MiB, so that every byte is fetched afresh.  The word at place i of
+ * the walk is i times an odd constant: a receiver can tell from any word where it belongs, and
+ * checks what came without a copy of it.  Only bytes in their places count as delivered.
  *
- * FLOOD_CONNECTIONS=N in the environment: so many streams side by side, each a walk
- * of its own, where the program knows how.  The report adds them up, and says how
- * even they were and by how much the process grew for them.
+ * FLOOD_CONNECTIONS=N in the environment: so many streams side by side, each a walk of its own,
+ * where the program knows how.  The report adds them up, and says how even they were and by how
+ * much the process grew for them.
  */
 #ifndef FLOOD_H
 #define FLOOD_H
@@ -28,10 +26,9 @@ extern "C" {
 #endif
 
 enum {
-	FLOOD_PAYLOAD =
-		1400,	  /* bytes in a packet, where a peer lets us choose */
-	FLOOD_TRAIN = 44, /* packets that one system call can carry */
-	FLOOD_WRITE = 128 << 10, /* bytes handed to a byte stream at once */
+	FLOOD_PAYLOAD = 1400,	       /* bytes in a packet, where a peer lets us choose */
+	FLOOD_TRAIN = 44,	       /* packets that one system call can carry */
+	FLOOD_WRITE = 128 << 10,       /* bytes handed to a byte stream at once */
 	FLOOD_SOCKET_BUFFER = 8 << 20, /* asked for, on both sides */
 	FLOOD_MTU = 1500,
 	FLOOD_MOST_CONNECTIONS = 10000,
@@ -47,8 +44,8 @@ struct flood {
 	struct sockaddr_in address;
 	double seconds;
 
-	const char *class_name; /* "none", "crc", "aead": what is promised */
-	char version[128];	/* of the peer, and what it was granted */
+	const char *class_name;		 /* "none", "crc", "aead": what is promised */
+	char version[128];		 /* of the peer, and what it was granted */
 	int receive_buffer, send_buffer; /* bytes in effect */
 
 	uint64_t place;	    /* of the next byte of a stream in the walk */
@@ -85,19 +82,19 @@ void flood_fill(uint8_t *walk);
 void flood_arrived(struct flood *flood);
 /* The next bytes of a stream: in order, nothing missing, nothing twice. */
 void flood_stream(struct flood *flood, const void *bytes, size_t length);
-/* Bytes that may come from any place of the walk: the first word says which, and
- * a stream goes on behind them. */
+/* Bytes that may come from any place of the walk: the first word says which, and a stream goes on
+ * behind them. */
 void flood_datagram(struct flood *flood, const void *bytes, size_t length);
 /* A stream's next piece of at most `most` bytes; it never wraps. */
 const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,
 			  size_t *ret_length);
 /* The same, of which only so much was taken as is said then. */
-const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk,
-			  size_t most, size_t *ret_length);
+const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk, size_t most,
+			  size_t *ret_length);
 void flood_gone(struct flood *flood, size_t length);
 
-/* For messages, which never wrap: one of `length` was sent from its place; one
- * that begins to arrive is at the walk's begin where it would not fit. */
+/* For messages, which never wrap: one of `length` was sent from its place; one that begins to
+ * arrive is at the walk's begin where it would not fit. */
 void flood_sent(struct flood *flood, size_t length);
 void flood_begins(struct flood *flood, size_t length);
 

@@ -34,8 +34,8 @@ static void bulk_push(struct bulk *bulk)
 			monolith_close(bulk->connection);
 			return;
 		}
-		if (monolith_send(bulk->connection, bulk->walk,
-				  (uint32_t)flood->place, bulk->message) < 0)
+		if (monolith_send(bulk->connection, bulk->walk, (uint32_t)flood->place,
+				  bulk->message) < 0)
 			return;
 		flood_sent(flood, bulk->message);
 	}
@@ -66,12 +66,11 @@ static void bulk_on_received(struct monolith_connection *connection,
 	flood_arrived(flood);
 	flood_begins(flood, message->length);
 	for (uint32_t i = 0; i < message->count; i++)
-		flood_stream(flood, message->pieces[i].bytes,
-			     message->pieces[i].length);
+		flood_stream(flood, message->pieces[i].bytes, message->pieces[i].length);
 }
 
-static void bulk_on_ended(struct monolith_connection *connection, int end,
-			  const char *text, void *user)
+static void bulk_on_ended(struct monolith_connection *connection, int end, const char *text,
+			  void *user)
 {
 	struct bulk *bulk = user;
 
@@ -98,8 +97,7 @@ static void bulk_setup(struct bulk *bulk, const char *what)
 	struct nopal_plan *plan;
 
 	snprintf(name, sizeof(name), "%s%s",
-		 strncmp(what, "monolith", strlen("monolith")) ? "" : "bench_",
-		 what);
+		 strncmp(what, "monolith", strlen("monolith")) ? "" : "bench_", what);
 	nopal_problems_init(&problems);
 	plan = nopal_plan_load(name, NULL, &problems);
 	if (!plan || !monolith_setup_read(&bulk->setup, plan, &problems)) {
@@ -114,9 +112,8 @@ static void bulk_setup(struct bulk *bulk, const char *what)
 	nopal_problems_fini(&problems);
 }
 
-static struct monolith_endpoint *
-bulk_endpoint(struct bulk *bulk, struct nopal_world *world,
-	      const struct nopal_address *local)
+static struct monolith_endpoint *bulk_endpoint(struct bulk *bulk, struct nopal_world *world,
+					       const struct nopal_address *local)
 {
 	struct flood *flood = bulk->flood;
 	struct nopal_problems problems;
@@ -124,8 +121,7 @@ bulk_endpoint(struct bulk *bulk, struct nopal_world *world,
 	const char *transport, *granted;
 
 	nopal_problems_init(&problems);
-	endpoint =
-		monolith_endpoint_open(world, local, &bulk->setup, &problems);
+	endpoint = monolith_endpoint_open(world, local, &bulk->setup, &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
 	if (!endpoint)
@@ -137,14 +133,12 @@ bulk_endpoint(struct bulk *bulk, struct nopal_world *world,
 	granted = strstr(transport, "sndbuf ");
 	if (granted)
 		sscanf(granted, "sndbuf %d", &flood->send_buffer);
-	snprintf(flood->version, sizeof(flood->version),
-		 "%s by hand, %u bytes a packet, %.64s", NOPAL_VERSION,
-		 bulk->setup.body_bytes, transport);
+	snprintf(flood->version, sizeof(flood->version), "%s by hand, %u bytes a packet, %.64s",
+		 NOPAL_VERSION, bulk->setup.body_bytes, transport);
 	return endpoint;
 }
 
-static void bulk_start(struct bulk *bulk, struct nopal_world *world,
-		       const char *text)
+static void bulk_start(struct bulk *bulk, struct nopal_world *world, const char *text)
 {
 	struct nopal_address address = { 0 }, any = { 0 };
 	struct nopal_problems problems;
@@ -154,15 +148,13 @@ static void bulk_start(struct bulk *bulk, struct nopal_world *world,
 	nopal_address_parse("0.0.0.0:0", &any, &problems);
 	nopal_problems_fini(&problems);
 	if (!bulk->flood->sends) {
-		monolith_listen(bulk_endpoint(bulk, world, &address),
-				&bulk_callbacks, bulk);
+		monolith_listen(bulk_endpoint(bulk, world, &address), &bulk_callbacks, bulk);
 		flood_ready(bulk->flood);
 		return;
 	}
 	bulk->walk = nopal_buffer_new(FLOOD_WALK);
 	flood_fill(nopal_buffer_bytes(bulk->walk));
-	monolith_open(bulk_endpoint(bulk, world, &any), &address,
-		      &bulk_callbacks, bulk);
+	monolith_open(bulk_endpoint(bulk, world, &any), &address, &bulk_callbacks, bulk);
 }
 
 int main(int argc, char **argv)

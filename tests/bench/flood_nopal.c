@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flood_nopal -- a config as a transport: messages of 44 packets' payload, sent
- * from where they lie, and checked where they arrive.
+ * flood_nopal -- a config as a transport: messages of 44 packets' payload, sent from where they
+ * lie, and checked where they arrive.
  *
- * In the environment: FLOOD_BODY=1400 gives the packets of a config that cuts
- * messages so many bytes of payload, as everyone's have in veth.sh; FLOOD_FUSED
- * refuses what is interpreted; FLOOD_COUNTERS prints counters.  FLOOD_CONNECTIONS
- * are sessions between the same two endpoints; whether they share a flow is a matter
- * of the config.
+ * In the environment: FLOOD_BODY=1400 gives the packets of a config that cuts messages so many
+ * bytes of payload, as everyone's have in veth.sh; FLOOD_FUSED refuses what is interpreted;
+ * FLOOD_COUNTERS prints counters.  FLOOD_CONNECTIONS are sessions between the same two endpoints;
+ * whether they share a flow is a matter of the config.
  */
 #include <event2/event.h>
 #include <stdio.h>
@@ -66,8 +65,7 @@ static void bulk_push(struct bulk_lane *lane)
 			nopal_session_close(lane->session);
 			return;
 		}
-		if (nopal_send_buffer(lane->session, bulk->walk,
-				      (uint32_t)lane->flood->place,
+		if (nopal_send_buffer(lane->session, bulk->walk, (uint32_t)lane->flood->place,
 				      bulk->message, 0) < 0)
 			return;
 		flood_sent(lane->flood, bulk->message);
@@ -77,9 +75,8 @@ static void bulk_push(struct bulk_lane *lane)
 static void bulk_limit(const struct bulk *bulk, struct nopal_session *session)
 {
 	const struct nopal_budget *usual = nopal_plan_budget(bulk->plan);
-	struct nopal_budget budget = {
-		.send_bytes = UNFINISHED / (unsigned)bulk->flood->connections
-	};
+	struct nopal_budget budget = { .send_bytes =
+					       UNFINISHED / (unsigned)bulk->flood->connections };
 
 	if (budget.send_bytes < usual->send_bytes)
 		nopal_session_set_budget(session, &budget);
@@ -107,8 +104,7 @@ static void *bulk_on_accepted(struct nopal_session *session, void *user)
 
 	(void)session;
 	if (bulk->accepted == bulk->flood->connections) {
-		fprintf(stderr, "%s: one connection too many\n",
-			bulk->flood->what);
+		fprintf(stderr, "%s: one connection too many\n", bulk->flood->what);
 		exit(REFUSED);
 	}
 	return &bulk->lane[bulk->accepted++];
@@ -120,10 +116,10 @@ static void bulk_on_writable(struct nopal_session *session, void *user)
 	bulk_push(user);
 }
 
-/* Where order is promised a message must be the next one; where it is not, its
- * first word says which one it is. */
-static void bulk_on_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+/* Where order is promised a message must be the next one; where it is not, its first word says
+ * which one it is. */
+static void bulk_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	const struct bulk_lane *lane = user;
 	struct flood *flood = lane->flood;
@@ -146,16 +142,14 @@ static void bulk_print_counters(const struct nopal_session *session)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
 
-#define PRINT(name, doc)                                                       \
-	if (counters->name)                                                    \
-		fprintf(stderr, " %s %llu", #name,                             \
-			(unsigned long long)counters->name);
+#define PRINT(name, doc)                                                                           \
+	if (counters->name)                                                                        \
+		fprintf(stderr, " %s %llu", #name, (unsigned long long)counters->name);
 	NOPAL_COUNTERS(PRINT)
 	fprintf(stderr, "\n");
 }
 
-static void bulk_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
+static void bulk_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct bulk *bulk = ((struct bulk_lane *)user)->bulk;
 
@@ -169,8 +163,8 @@ static void bulk_on_ended(struct nopal_session *session, int end,
 	event_base_loopbreak(bulk->base);
 }
 
-/* Configs without a handshake say no farewell: each round of this timer sees
- * whether anything came since the last one. */
+/* Configs without a handshake say no farewell: each round of this timer sees whether anything came
+ * since the last one. */
 static void bulk_on_quiet(evutil_socket_t unused, short what, void *user)
 {
 	struct bulk *bulk = user;
@@ -194,10 +188,8 @@ static const struct nopal_callbacks bulk_callbacks = {
 
 /* ------------------------------------------------------------------ the ends */
 
-/* The plan with packets of the wanted body; where it has no word for that: as it
- * was. */
-static struct nopal_plan *bulk_fit(struct nopal_plan *plan, const char *config,
-				   int body)
+/* The plan with packets of the wanted body; where it has no word for that: as it was. */
+static struct nopal_plan *bulk_fit(struct nopal_plan *plan, const char *config, int body)
 {
 	char mtu[SETTING_ROOM];
 	const char *const sets[] = { mtu, NULL };
@@ -231,15 +223,13 @@ static struct nopal_plan *bulk_plan(const char *config)
 		exit(BAD_CONFIG);
 	if (body)
 		plan = bulk_fit(plan, config, atoi(body));
-	if (!getenv("FLOOD_FUSED") ||
-	    strncmp(nopal_plan_runs(plan), "fused", strlen("fused")) == 0)
+	if (!getenv("FLOOD_FUSED") || strncmp(nopal_plan_runs(plan), "fused", strlen("fused")) == 0)
 		return plan;
 	fprintf(stderr, "%s: %s\n", config, nopal_plan_runs(plan));
 	exit(FLOOD_NOT_HERE);
 }
 
-static void bulk_describe(struct bulk *bulk,
-			  const struct nopal_endpoint *endpoint)
+static void bulk_describe(struct bulk *bulk, const struct nopal_endpoint *endpoint)
 {
 	struct flood *flood = bulk->flood;
 	const char *transport = nopal_endpoint_transport(endpoint);
@@ -251,10 +241,9 @@ static void bulk_describe(struct bulk *bulk,
 	granted = strstr(transport, "sndbuf ");
 	if (granted)
 		sscanf(granted, "sndbuf %d", &flood->send_buffer);
-	snprintf(flood->version, sizeof(flood->version),
-		 "%s %.*s, %u bytes a packet, %.64s", NOPAL_VERSION,
-		 (int)strcspn(runs, ":"), runs,
-		 nopal_plan_body_bytes(bulk->plan), transport);
+	snprintf(flood->version, sizeof(flood->version), "%s %.*s, %u bytes a packet, %.64s",
+		 NOPAL_VERSION, (int)strcspn(runs, ":"), runs, nopal_plan_body_bytes(bulk->plan),
+		 transport);
 }
 
 static void bulk_fit_message(struct bulk *bulk)
@@ -267,8 +256,7 @@ static void bulk_fit_message(struct bulk *bulk)
 	bulk->message -= bulk->message % (uint32_t)sizeof(uint64_t);
 }
 
-static struct nopal_endpoint *bulk_endpoint(struct bulk *bulk,
-					    struct nopal_world *world,
+static struct nopal_endpoint *bulk_endpoint(struct bulk *bulk, struct nopal_world *world,
 					    const struct nopal_address *local)
 {
 	struct nopal_problems problems;
@@ -287,13 +275,12 @@ static struct nopal_endpoint *bulk_endpoint(struct bulk *bulk,
 static void bulk_open(struct bulk *bulk, const struct nopal_address *peer)
 {
 	for (int i = 0; i < bulk->flood->connections; i++)
-		if (!nopal_session_open(bulk->endpoint, bulk->plan, peer,
-					&bulk_callbacks, &bulk->lane[i]))
+		if (!nopal_session_open(bulk->endpoint, bulk->plan, peer, &bulk_callbacks,
+					&bulk->lane[i]))
 			exit(REFUSED);
 }
 
-static void bulk_start(struct bulk *bulk, struct nopal_world *world,
-		       const char *text)
+static void bulk_start(struct bulk *bulk, struct nopal_world *world, const char *text)
 {
 	struct nopal_address address = { 0 }, any = { 0 };
 	bool sends = bulk->flood->sends;
@@ -309,8 +296,7 @@ static void bulk_start(struct bulk *bulk, struct nopal_world *world,
 		flood_fill(nopal_buffer_bytes(bulk->walk));
 		bulk_open(bulk, &address);
 	} else {
-		nopal_endpoint_allow(bulk->endpoint, bulk->plan,
-				     NOPAL_ALLOW_CONNECTIONLESS,
+		nopal_endpoint_allow(bulk->endpoint, bulk->plan, NOPAL_ALLOW_CONNECTIONLESS,
 				     &bulk_callbacks, bulk);
 		flood_ready(bulk->flood);
 	}
@@ -324,10 +310,8 @@ static void bulk_dispatch(struct bulk *bulk)
 
 	if (bulk->gone)
 		return;
-	if (!bulk->flood->sends &&
-	    !nopal_plan_provides(bulk->plan, "connection"))
-		timer = event_new(bulk->base, -1, EV_PERSIST, bulk_on_quiet,
-				  bulk);
+	if (!bulk->flood->sends && !nopal_plan_provides(bulk->plan, "connection"))
+		timer = event_new(bulk->base, -1, EV_PERSIST, bulk_on_quiet, bulk);
 	if (timer)
 		event_add(timer, &quiet);
 	event_base_dispatch(bulk->base);
@@ -335,8 +319,8 @@ static void bulk_dispatch(struct bulk *bulk)
 		event_free(timer);
 }
 
-/* The flow of sessions that share one ends after them, and so do those of the peer
- * where it is closed, and not torn. */
+/* The flow of sessions that share one ends after them, and so do those of the peer where it is
+ * closed, and not torn. */
 static void bulk_farewell(const struct bulk *bulk)
 {
 	const struct timeval moment = { 0, FAREWELL_US };
@@ -354,14 +338,12 @@ static void bulk_farewell(const struct bulk *bulk)
 static struct bulk_lane *bulk_lanes(struct bulk *bulk)
 {
 	struct flood *flood = bulk->flood;
-	struct bulk_lane *lanes =
-		calloc((size_t)flood->connections, sizeof(*lanes));
+	struct bulk_lane *lanes = calloc((size_t)flood->connections, sizeof(*lanes));
 
 	if (!lanes)
 		flood_fail("calloc");
 	for (int i = 0; i < flood->connections; i++)
-		lanes[i] = (struct bulk_lane){ .bulk = bulk,
-					       .flood = flood_lane(flood, i) };
+		lanes[i] = (struct bulk_lane){ .bulk = bulk, .flood = flood_lane(flood, i) };
 	return lanes;
 }
 

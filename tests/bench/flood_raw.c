@@ -12,8 +12,8 @@
  *     raw-plain  as `raw`, but without window: what is lost is lost
  *     raw-single as `raw`, but each datagram by a call of its own, on both sides
  *
- * Nothing is resent or put in order.  An ack says the highest number that came,
- * so a loss closes no window; where a whole window is lost it is forgiven.
+ * Nothing is resent or put in order.  An ack says the highest number that came, so a loss closes no
+ * window; where a whole window is lost it is forgiven.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -28,8 +28,7 @@
 
 enum {
 	DATAGRAM = 20 + FLOOD_PAYLOAD,
-	/* as much as the receiver's buffer takes, packet by packet: the fewer
-	 * stops the better */
+	/* as much as the receiver's buffer takes, packet by packet: the fewer stops the better */
 	WINDOW = 4 << 20,
 	ACK_EACH = WINDOW / DATAGRAM / 4,
 	BLOCK = 65536,
@@ -45,8 +44,7 @@ enum {
 struct raw_header {
 	uint32_t crc;
 	uint64_t number;
-	uint8_t rest[DATAGRAM - FLOOD_PAYLOAD - sizeof(uint64_t) -
-		     sizeof(uint32_t)];
+	uint8_t rest[DATAGRAM - FLOOD_PAYLOAD - sizeof(uint64_t) - sizeof(uint32_t)];
 } __attribute__((packed));
 
 struct raw_mode {
@@ -87,8 +85,7 @@ static const struct raw_mode *raw_mode(const char *name)
 /* ------------------------------------------------------------------ receiver */
 
 /* Of the payload, begun with the number, which is thereby covered too. */
-static uint32_t raw_sum(const struct raw_header *header, const uint8_t *payload,
-			size_t length)
+static uint32_t raw_sum(const struct raw_header *header, const uint8_t *payload, size_t length)
 {
 	return flood_crc(payload, length, (uint32_t)header->number);
 }
@@ -103,8 +100,7 @@ static bool raw_take(struct raw *raw, const uint8_t *datagram, size_t length)
 	memcpy(&header, datagram, sizeof(header));
 	datagram += sizeof(header);
 	length -= sizeof(header);
-	if (raw->mode->crc &&
-	    raw_sum(&header, datagram, length) != header.crc) {
+	if (raw->mode->crc && raw_sum(&header, datagram, length) != header.crc) {
 		raw->flood.wrong += length;
 		return true;
 	}
@@ -117,8 +113,7 @@ static bool raw_take(struct raw *raw, const uint8_t *datagram, size_t length)
 static bool raw_take_block(struct raw *raw, const uint8_t *block, size_t length)
 {
 	for (size_t at = 0; at < length; at += DATAGRAM)
-		if (!raw_take(raw, block + at,
-			      length - at < DATAGRAM ? length - at : DATAGRAM))
+		if (!raw_take(raw, block + at, length - at < DATAGRAM ? length - at : DATAGRAM))
 			return false;
 	return true;
 }
@@ -129,12 +124,11 @@ static void raw_ack(struct raw *raw, const struct sockaddr_in *peer)
 	if (!raw->mode->windowed || raw->number - raw->acked < ACK_EACH)
 		return;
 	raw->acked = raw->number;
-	sendto(raw->fd, &raw->number, sizeof(raw->number), 0,
-	       (const struct sockaddr *)peer, sizeof(*peer));
+	sendto(raw->fd, &raw->number, sizeof(raw->number), 0, (const struct sockaddr *)peer,
+	       sizeof(*peer));
 }
 
-/* Waits, and takes whatever has come by one call.  False: the sender said
- * farewell, or is gone. */
+/* Waits, and takes whatever has come by one call.  False: the sender said farewell, or is gone. */
 static bool raw_batch(struct raw *raw)
 {
 	static uint8_t blocks[BATCH][BLOCK];
@@ -151,14 +145,12 @@ static bool raw_batch(struct raw *raw)
 	}
 	messages[0].msg_hdr.msg_name = &peer;
 	messages[0].msg_hdr.msg_namelen = sizeof(peer);
-	got = recvmmsg(raw->fd, messages, (unsigned)batch, MSG_WAITFORONE,
-		       NULL);
+	got = recvmmsg(raw->fd, messages, (unsigned)batch, MSG_WAITFORONE, NULL);
 	if (got <= 0)
 		return raw->flood.first <= 0;
 	flood_arrived(&raw->flood);
 	for (int i = 0; i < got; i++)
-		more = raw_take_block(raw, blocks[i], messages[i].msg_len) &&
-		       more;
+		more = raw_take_block(raw, blocks[i], messages[i].msg_len) && more;
 	raw_ack(raw, &peer);
 	return more;
 }
@@ -170,8 +162,7 @@ static void raw_recv(struct raw *raw)
 
 	setsockopt(raw->fd, SOL_SOCKET, SO_RCVTIMEO, &quiet, sizeof(quiet));
 	setsockopt(raw->fd, SOL_UDP, UDP_GRO, &merged, sizeof(merged));
-	if (bind(raw->fd, (struct sockaddr *)&raw->flood.address,
-		 sizeof(raw->flood.address)) < 0)
+	if (bind(raw->fd, (struct sockaddr *)&raw->flood.address, sizeof(raw->flood.address)) < 0)
 		flood_fail("bind");
 	flood_ready(&raw->flood);
 	while (raw_batch(raw))
@@ -180,14 +171,12 @@ static void raw_recv(struct raw *raw)
 
 /* -------------------------------------------------------------------- sender */
 
-/* The next payload, and the one behind it is on its way into the cache: a copy
- * that waits for memory at every line would be no ceiling.  (Beyond the walk's
- * end that is harmless.) */
+/* The next payload, and the one behind it is on its way into the cache: a copy that waits for
+ * memory at every line would be no ceiling.  (Beyond the walk's end that is harmless.) */
 static const uint8_t *raw_payload(struct raw *raw)
 {
 	size_t length;
-	const uint8_t *next =
-		flood_next(&raw->flood, raw->walk, FLOOD_PAYLOAD, &length);
+	const uint8_t *next = flood_next(&raw->flood, raw->walk, FLOOD_PAYLOAD, &length);
 
 	for (size_t at = 0; at < FLOOD_PAYLOAD; at += LINE)
 		__builtin_prefetch(next + FLOOD_PAYLOAD + at);
@@ -200,11 +189,9 @@ static void raw_copy_train(struct raw *raw)
 		uint8_t *datagram = raw->train + i * DATAGRAM;
 		struct raw_header header = { .number = raw->number++ };
 
-		memcpy(datagram + sizeof(header), raw_payload(raw),
-		       FLOOD_PAYLOAD);
+		memcpy(datagram + sizeof(header), raw_payload(raw), FLOOD_PAYLOAD);
 		if (raw->mode->crc)
-			header.crc = raw_sum(&header, datagram + sizeof(header),
-					     FLOOD_PAYLOAD);
+			header.crc = raw_sum(&header, datagram + sizeof(header), FLOOD_PAYLOAD);
 		memcpy(datagram, &header, sizeof(header));
 	}
 	raw->pieces[0] = (struct iovec){ raw->train, FLOOD_TRAIN * DATAGRAM };
@@ -221,8 +208,7 @@ static void raw_gather_train(struct raw *raw)
 			header->crc = raw_sum(header, payload, FLOOD_PAYLOAD);
 		raw->pieces[2 * i] = (struct iovec){ header, sizeof(*header) };
 		raw->pieces[2 * i + 1] =
-			(struct iovec){ (void *)(uintptr_t)payload,
-					FLOOD_PAYLOAD };
+			(struct iovec){ (void *)(uintptr_t)payload, FLOOD_PAYLOAD };
 	}
 }
 
@@ -234,8 +220,7 @@ static void raw_warm_train(struct raw *raw)
 		return;
 	}
 	for (size_t i = 0; i < FLOOD_TRAIN; i++, raw->number++)
-		memcpy(raw->train + i * DATAGRAM +
-			       offsetof(struct raw_header, number),
+		memcpy(raw->train + i * DATAGRAM + offsetof(struct raw_header, number),
 		       &raw->number, sizeof(raw->number));
 }
 
@@ -263,9 +248,7 @@ static void raw_transmit_singly(struct raw *raw)
 {
 	raw_copy_train(raw);
 	for (size_t i = 0; i < FLOOD_TRAIN; i++)
-		while (send(raw->fd, raw->train + i * DATAGRAM, DATAGRAM, 0) <
-			       0 &&
-		       raw_refused())
+		while (send(raw->fd, raw->train + i * DATAGRAM, DATAGRAM, 0) < 0 && raw_refused())
 			;
 }
 
@@ -300,8 +283,7 @@ static bool raw_may_send(struct raw *raw)
 
 	if (!raw->mode->windowed || raw_has_room(raw))
 		return true;
-	while (recv(raw->fd, &heard, sizeof(heard), MSG_DONTWAIT) ==
-	       sizeof(heard))
+	while (recv(raw->fd, &heard, sizeof(heard), MSG_DONTWAIT) == sizeof(heard))
 		if (heard > raw->acked)
 			raw->acked = heard;
 	if (raw_has_room(raw))
@@ -314,13 +296,12 @@ static bool raw_may_send(struct raw *raw)
 static void raw_send(struct raw *raw)
 {
 	raw->walk = flood_walk();
-	if (connect(raw->fd, (struct sockaddr *)&raw->flood.address,
-		    sizeof(raw->flood.address)) < 0)
+	if (connect(raw->fd, (struct sockaddr *)&raw->flood.address, sizeof(raw->flood.address)) <
+	    0)
 		flood_fail("connect");
 	while (!flood_over(&raw->flood))
 		if (raw_may_send(raw))
-			(raw->mode->singly ? raw_transmit_singly
-					   : raw_transmit)(raw);
+			(raw->mode->singly ? raw_transmit_singly : raw_transmit)(raw);
 	for (int i = 0; i < FAREWELLS; i++)
 		send(raw->fd, "", 1, 0);
 	free(raw->walk);
@@ -339,8 +320,7 @@ int main(int argc, char **argv)
 			return FLOOD_NOT_HERE;
 	}
 	snprintf(raw.flood.version, sizeof(raw.flood.version), "%s, window %d",
-		 raw.mode->singly ? "a datagram a call"
-				  : "trains of 44, gro at the receiver",
+		 raw.mode->singly ? "a datagram a call" : "trains of 44, gro at the receiver",
 		 raw.mode->windowed ? WINDOW : 0);
 	raw.fd = socket(AF_INET, SOCK_DGRAM, 0);
 	flood_buffers(&raw.flood, raw.fd);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flood_tcp -- the kernel's TCP with the payload of the others: writes of 128 KiB
- * walked over 64 MiB; one connection blocks, several take what epoll says.
+ * flood_tcp -- the kernel's TCP with the payload of the others: writes of 128 KiB walked over 64
+ * MiB; one connection blocks, several take what epoll says.
  *
  *     tcp        congestion control by CUBIC, the kernel's usual
  *     tcp-NAME   by NAME, where the kernel has it: tcp-bbr
  *
- * Segments carry 1400 bytes, as everyone's packets do.  The buffers are the
- * kernel's own to tune, which is what TCP does best with.
+ * Segments carry 1400 bytes, as everyone's packets do.  The buffers are the kernel's own to tune,
+ * which is what TCP does best with.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -34,8 +34,8 @@ static int tcp_socket(const struct flood *flood)
 	const char *algorithm = dash ? dash + 1 : "cubic";
 	int fd = socket(AF_INET, SOCK_STREAM, 0), segment = SEGMENT, one = 1;
 
-	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, algorithm,
-		       (socklen_t)strlen(algorithm)) < 0)
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, algorithm, (socklen_t)strlen(algorithm)) <
+	    0)
 		exit(FLOOD_NOT_HERE);
 	setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -52,17 +52,15 @@ static void tcp_describe(struct flood *flood, int fd)
 	getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, algorithm, &length);
 	getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &flood->receive_buffer, &size);
 	getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &flood->send_buffer, &size);
-	snprintf(flood->version, sizeof(flood->version),
-		 "%.64s %s, buffers tuned by the kernel", name.release,
-		 algorithm);
+	snprintf(flood->version, sizeof(flood->version), "%.64s %s, buffers tuned by the kernel",
+		 name.release, algorithm);
 }
 
 static int tcp_listen(const struct flood *flood)
 {
 	int fd = tcp_socket(flood);
 
-	if (bind(fd, (const struct sockaddr *)&flood->address,
-		 sizeof(flood->address)) < 0 ||
+	if (bind(fd, (const struct sockaddr *)&flood->address, sizeof(flood->address)) < 0 ||
 	    listen(fd, flood->connections) < 0)
 		flood_fail("bind");
 	flood_ready(flood);
@@ -73,8 +71,7 @@ static int tcp_connect(const struct flood *flood)
 {
 	int fd = tcp_socket(flood);
 
-	if (connect(fd, (const struct sockaddr *)&flood->address,
-		    sizeof(flood->address)) < 0)
+	if (connect(fd, (const struct sockaddr *)&flood->address, sizeof(flood->address)) < 0)
 		flood_fail("connect");
 	return fd;
 }
@@ -104,8 +101,7 @@ static void tcp_send(struct flood *flood)
 
 	while (!flood_over(flood)) {
 		size_t length;
-		const uint8_t *next =
-			flood_next(flood, walk, FLOOD_WRITE, &length);
+		const uint8_t *next = flood_next(flood, walk, FLOOD_WRITE, &length);
 
 		for (size_t done = 0; done < length;) {
 			ssize_t sent = send(fd, next + done, length - done, 0);
@@ -125,8 +121,7 @@ static void tcp_send(struct flood *flood)
 /* By its number among the connections. */
 static void tcp_watch(int epoll, int fd, uint32_t what, int *fds, int index)
 {
-	struct epoll_event event = { .events = what,
-				     .data.u32 = (uint32_t)index };
+	struct epoll_event event = { .events = what, .data.u32 = (uint32_t)index };
 
 	fds[index] = fd;
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0)
@@ -180,8 +175,7 @@ static void tcp_recv_many(struct flood *flood)
 	free(fds);
 }
 
-static void tcp_give(struct flood *flood, const uint8_t *walk, int fd,
-		     int index)
+static void tcp_give(struct flood *flood, const uint8_t *walk, int fd, int index)
 {
 	struct flood *lane = flood_lane(flood, index);
 	size_t length;

@@ -4,15 +4,14 @@
  *
  *     idle CONFIG SESSIONS BYTES
  *
- * Opens a tenth of the sessions, then the others, between two endpoints of the
- * simulated world; each sends one message of that many bytes; then virtual time
- * passes.  Memory is what the C library says is allocated, and a session's is the
- * slope between the two numbers of sessions, so that what an endpoint has once
- * does not count; openers and acceptors are averaged.  Exact for one version of
- * the code and of the C library.
+ * Opens a tenth of the sessions, then the others, between two endpoints of the simulated world;
+ * each sends one message of that many bytes; then virtual time passes.  Memory is what the C
+ * library says is allocated, and a session's is the slope between the two numbers of sessions, so
+ * that what an endpoint has once does not count; openers and acceptors are averaged.  Exact for one
+ * version of the code and of the C library.
  *
- * Then the last session is taken apart: what each part's state takes awake, and
- * how many bytes of it differ from a fresh one, which is what is kept at rest.
+ * Then the last session is taken apart: what each part's state takes awake, and how many bytes of
+ * it differ from a fresh one, which is what is kept at rest.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -44,8 +43,7 @@ static struct idle {
 	uint64_t delivered;
 } idle;
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	(void)session;
 	(void)message;
@@ -84,17 +82,15 @@ static bool world_open(const char *config)
 	nopal_problems_init(&problems);
 	idle.plan = nopal_plan_load(config, NULL, &problems);
 	nopal_problems_print(&problems, stderr);
-	if (!idle.plan ||
-	    nopal_link_parse("delay 10us", &forward, &reverse, &problems) < 0)
+	if (!idle.plan || nopal_link_parse("delay 10us", &forward, &reverse, &problems) < 0)
 		return false;
 	idle.world = nopal_sim_new(1);
 	host[0] = nopal_sim_host(idle.world);
 	host[1] = nopal_sim_host(idle.world);
 	nopal_sim_connect(idle.world, host[0], host[1], &forward, &reverse);
 	idle.from = nopal_sim_endpoint(idle.world, host[0], IDLE_PORT);
-	nopal_endpoint_allow(nopal_sim_endpoint(idle.world, host[1], IDLE_PORT),
-			     idle.plan, NOPAL_ALLOW_CONNECTIONLESS, &callbacks,
-			     NULL);
+	nopal_endpoint_allow(nopal_sim_endpoint(idle.world, host[1], IDLE_PORT), idle.plan,
+			     NOPAL_ALLOW_CONNECTIONLESS, &callbacks, NULL);
 	nopal_sim_address(host[1], IDLE_PORT, &idle.to);
 	nopal_problems_fini(&problems);
 	return true;
@@ -106,20 +102,19 @@ static void talk(struct nopal_session *session)
 	int refused = 0;
 
 	if (idle.message_bytes)
-		refused = nopal_send(session, idle.message, idle.message_bytes,
-				     0);
+		refused = nopal_send(session, idle.message, idle.message_bytes, 0);
 	if (!refused)
 		return;
-	fprintf(stderr, "idle: a message of %zu bytes is refused: %s\n",
-		idle.message_bytes, strerror(-refused));
+	fprintf(stderr, "idle: a message of %zu bytes is refused: %s\n", idle.message_bytes,
+		strerror(-refused));
 	exit(1);
 }
 
 static void open_until(int count)
 {
 	for (; idle.opened < count; idle.opened++) {
-		idle.sessions[idle.opened] = nopal_session_open(
-			idle.from, idle.plan, &idle.to, &callbacks, NULL);
+		idle.sessions[idle.opened] =
+			nopal_session_open(idle.from, idle.plan, &idle.to, &callbacks, NULL);
 		pass(IDLE_SPACE_NS);
 	}
 	pass(NOPAL_SECOND);
@@ -132,8 +127,8 @@ static void open_until(int count)
 
 /* ------------------------------------------------------------ one session */
 
-static void tell_range(const char *name, const struct nopal_core *core,
-		       uint32_t from, uint32_t until)
+static void tell_range(const char *name, const struct nopal_core *core, uint32_t from,
+		       uint32_t until)
 {
 	const unsigned char *now = (const unsigned char *)core->awake;
 	const unsigned char *fresh = (const unsigned char *)core->layer->fresh;
@@ -148,31 +143,24 @@ static void take_apart(struct nopal_session *session)
 {
 	struct nopal_core *core = nopal__core(session);
 	const struct nopal_layer *layer = core->layer;
-	const struct nopal_part *part =
-		&core->layer->plan->parts[layer->first_part];
+	const struct nopal_part *part = &core->layer->plan->parts[layer->first_part];
 
 	printf("at rest now: %s\n", core->awake ? "no" : "yes");
 	nopal__be_awake(core);
 	printf("  %-24s %6s %6s\n", "bytes", "awake", "differ");
-	printf("  %-24s %6zu %6zu\n", "struct nopal_core", sizeof(*core),
-	       sizeof(*core));
+	printf("  %-24s %6zu %6zu\n", "struct nopal_core", sizeof(*core), sizeof(*core));
 	tell_range("counters", core, offsetof(struct nopal_awake, counters),
 		   offsetof(struct nopal_awake, bytes_held));
-	tell_range("queues, rings", core, 0,
-		   offsetof(struct nopal_awake, counters));
-	tell_range("budget and the rest", core,
-		   offsetof(struct nopal_awake, bytes_held),
+	tell_range("queues, rings", core, 0, offsetof(struct nopal_awake, counters));
+	tell_range("budget and the rest", core, offsetof(struct nopal_awake, bytes_held),
 		   sizeof(struct nopal_awake));
 	for (uint32_t i = 0; i < layer->part_count; i++)
 		tell_range(part[i].microprotocol->name, core, part[i].state,
-			   part[i].state +
-				   (uint32_t)part[i].microprotocol->state_size);
-	tell_range("shared variables", core, layer->shared_at,
-		   layer->serial_at);
+			   part[i].state + (uint32_t)part[i].microprotocol->state_size);
+	tell_range("shared variables", core, layer->shared_at, layer->serial_at);
 	tell_range("serials", core, layer->serial_at, layer->timers_at);
 	tell_range("timers", core, layer->timers_at, layer->awake_bytes);
-	printf("  %-24s %6llu\n", "memory of parts",
-	       (unsigned long long)core->awake->bytes_held);
+	printf("  %-24s %6llu\n", "memory of parts", (unsigned long long)core->awake->bytes_held);
 }
 
 int main(int argc, char **argv)
@@ -193,10 +181,8 @@ int main(int argc, char **argv)
 	open_until(count);
 	began = cpu_s() - began;
 	many = allocated();
-	printf("%s, %d sessions, %zu bytes each: %.1f bytes a session and "
-	       "end\n",
-	       argv[1], count, idle.message_bytes,
-	       (many - few) / (count - count / IDLE_TENTH) / IDLE_ENDS);
+	printf("%s, %d sessions, %zu bytes each: %.1f bytes a session and end\n", argv[1], count,
+	       idle.message_bytes, (many - few) / (count - count / IDLE_TENTH) / IDLE_ENDS);
 	printf("opened and talked: %.0f sessions per second of processor\n",
 	       (count - count / IDLE_TENTH) / began);
 	began = cpu_s();

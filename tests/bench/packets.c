@@ -4,9 +4,9 @@
  *
  *     packets CONFIG MESSAGES [CONNECTIONS]
  *
- * Sends that many messages over a link without loss and prints how many data
- * packets they were; of several connections each sends one when its last one is
- * there.  No clock is read and nothing is traced: the same arguments
+ * Sends that many messages over a link without loss and prints how many data packets they were; of
+ * several connections each sends one when its last one is there.  No clock is read and nothing is
+ * traced: the same arguments
  * are the same instructions.  instructions.sh counts them.
  */
 #include <stdio.h>
@@ -39,8 +39,7 @@ static void fill(struct nopal_session *session, void *user)
 	struct transfer *transfer = user;
 
 	while (transfer->left > 0 &&
-	       nopal_send_buffer(session, transfer->payload, 0,
-				 transfer->length, 0) == 0)
+	       nopal_send_buffer(session, transfer->payload, 0, transfer->length, 0) == 0)
 		transfer->left--;
 	if (transfer->left == 0)
 		nopal_session_close(session);
@@ -51,11 +50,9 @@ static void tick(void *user)
 {
 	struct transfer *transfer = user;
 
-	nopal_send_buffer(transfer->session, transfer->payload, 0,
-			  transfer->length, 0);
+	nopal_send_buffer(transfer->session, transfer->payload, 0, transfer->length, 0);
 	if (--transfer->left > 0)
-		nopal_sim_at(transfer->world,
-			     nopal_world_now(transfer->world) + TICK_NS, tick,
+		nopal_sim_at(transfer->world, nopal_world_now(transfer->world) + TICK_NS, tick,
 			     transfer);
 	else
 		nopal_session_close(transfer->session);
@@ -73,8 +70,7 @@ static void on_opened(struct nopal_session *session, void *user)
 	if (transfer->controlled)
 		fill(session, transfer);
 	else
-		nopal_sim_at(transfer->world,
-			     nopal_world_now(transfer->world) + TICK_NS, tick,
+		nopal_sim_at(transfer->world, nopal_world_now(transfer->world) + TICK_NS, tick,
 			     transfer);
 }
 
@@ -84,8 +80,7 @@ static void *on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct transfer *transfer = user;
 
@@ -109,8 +104,7 @@ static bool start(struct transfer *transfer, struct nopal_plan *plan)
 	struct nopal_endpoint *here, *there;
 	struct nopal_address peer;
 
-	nopal_link_parse(transfer->connections > 1 ? LINK_MANY : LINK, &forward,
-			 &reverse, NULL);
+	nopal_link_parse(transfer->connections > 1 ? LINK_MANY : LINK, &forward, &reverse, NULL);
 	nopal_sim_host(transfer->world);
 	nopal_sim_host(transfer->world);
 	nopal_sim_connect(transfer->world, 0, 1, &forward, &reverse);
@@ -118,12 +112,10 @@ static bool start(struct transfer *transfer, struct nopal_plan *plan)
 	there = nopal_sim_endpoint(transfer->world, 1, PORT);
 	nopal_sim_address(1, PORT, &peer);
 	if (!here || !there ||
-	    nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS,
-				 &listening, transfer))
+	    nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &listening, transfer))
 		return false;
 	for (long i = 0; i < transfer->connections; i++)
-		if (!nopal_session_open(here, plan, &peer, &callbacks,
-					transfer))
+		if (!nopal_session_open(here, plan, &peer, &callbacks, transfer))
 			return false;
 	return true;
 }
@@ -169,8 +161,7 @@ int main(int argc, char **argv)
 	nopal_problems_fini(&problems);
 	if (!plan)
 		return 2;
-	code = run(plan, strtol(argv[2], NULL, 10),
-		   argc > 3 ? strtol(argv[3], NULL, 10) : 1);
+	code = run(plan, strtol(argv[2], NULL, 10), argc > 3 ? strtol(argv[3], NULL, 10) : 1);
 	nopal_plan_unref(plan);
 	return code;
 }

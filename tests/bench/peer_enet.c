@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer_enet -- ENet: reliable packets on one channel, 1400 bytes each, sent from
- * where they lie.
+ * peer_enet -- ENet: reliable packets on one channel, 1400 bytes each, sent from where they lie.
  *
- * ENet queues whatever it is given, so that the sender counts what it has not
- * got back yet.  Its window is 64 KiB by its protocol.
+ * ENet queues whatever it is given, so that the sender counts what it has not got back yet.  Its
+ * window is 64 KiB by its protocol.
  */
 #include <enet/enet.h>
 #include <stdio.h>
@@ -38,8 +37,8 @@ static ENetHost *enet_open(struct flood *flood, const ENetAddress *local)
 		flood_fail("enet_host_create");
 	host->mtu = FLOOD_PAYLOAD + OVERHEAD;
 	flood_buffers(flood, host->socket);
-	snprintf(flood->version, sizeof(flood->version), "ENet %d.%d.%d",
-		 ENET_VERSION_MAJOR, ENET_VERSION_MINOR, ENET_VERSION_PATCH);
+	snprintf(flood->version, sizeof(flood->version), "ENet %d.%d.%d", ENET_VERSION_MAJOR,
+		 ENET_VERSION_MINOR, ENET_VERSION_PATCH);
 	return host;
 }
 
@@ -61,8 +60,7 @@ static void enet_recv(struct flood *flood)
 		if (event.type != ENET_EVENT_TYPE_RECEIVE)
 			continue;
 		flood_arrived(flood);
-		flood_stream(flood, event.packet->data,
-			     event.packet->dataLength);
+		flood_stream(flood, event.packet->data, event.packet->dataLength);
 		enet_packet_destroy(event.packet);
 	}
 	enet_host_destroy(host);
@@ -72,12 +70,9 @@ static void enet_fill(struct flood *flood, const uint8_t *walk, ENetPeer *peer)
 {
 	while (enet_queued < QUEUED) {
 		size_t length;
-		const uint8_t *next =
-			flood_next(flood, walk, FLOOD_PAYLOAD, &length);
+		const uint8_t *next = flood_next(flood, walk, FLOOD_PAYLOAD, &length);
 		ENetPacket *packet = enet_packet_create(
-			next, length,
-			ENET_PACKET_FLAG_RELIABLE |
-				ENET_PACKET_FLAG_NO_ALLOCATE);
+			next, length, ENET_PACKET_FLAG_RELIABLE | ENET_PACKET_FLAG_NO_ALLOCATE);
 
 		if (!packet || enet_peer_send(peer, 0, packet) < 0)
 			exit(REFUSED);

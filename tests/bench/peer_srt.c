@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer_srt -- SRT: `srt` in file mode as a byte stream, `srt-live` in live mode
- * with packets of 1400 bytes, neither delayed nor dropped, at any rate.
+ * peer_srt -- SRT: `srt` in file mode as a byte stream, `srt-live` in live mode with packets of
+ * 1400 bytes, neither delayed nor dropped, at any rate.
  */
 #include <srt/srt.h>
 #include <stdio.h>
@@ -24,8 +24,7 @@ static void srt_check(int result, const char *what)
 	exit(REFUSED);
 }
 
-static void srt_set(SRTSOCKET socket, SRT_SOCKOPT option, int64_t value,
-		    int length)
+static void srt_set(SRTSOCKET socket, SRT_SOCKOPT option, int64_t value, int length)
 {
 	int narrow = (int)value;
 	bool flag = value != 0;
@@ -54,8 +53,7 @@ static SRTSOCKET srt_open(struct flood *flood)
 
 	srt_startup();
 	socket = srt_create_socket();
-	srt_set(socket, SRTO_TRANSTYPE, live ? SRTT_LIVE : SRTT_FILE,
-		sizeof(int));
+	srt_set(socket, SRTO_TRANSTYPE, live ? SRTT_LIVE : SRTT_FILE, sizeof(int));
 	srt_set(socket, SRTO_MSS, FLOOD_PAYLOAD + OWN_HEADERS, sizeof(int));
 	srt_set(socket, SRTO_FC, FLIGHT, sizeof(int));
 	srt_set(socket, SRTO_RCVBUF, FLIGHT * FLOOD_PAYLOAD, sizeof(int));
@@ -65,8 +63,8 @@ static SRTSOCKET srt_open(struct flood *flood)
 	if (live)
 		srt_set_live(socket);
 	snprintf(flood->version, sizeof(flood->version), "SRT %u.%u.%u %s",
-		 version >> 16 & UINT8_MAX, version >> 8 & UINT8_MAX,
-		 version & UINT8_MAX, live ? "live" : "file");
+		 version >> 16 & UINT8_MAX, version >> 8 & UINT8_MAX, version & UINT8_MAX,
+		 live ? "live" : "file");
 	return socket;
 }
 
@@ -75,8 +73,7 @@ static void srt_note_buffers(struct flood *flood, SRTSOCKET socket)
 {
 	int length = sizeof(int);
 
-	srt_getsockflag(socket, SRTO_UDP_RCVBUF, &flood->receive_buffer,
-			&length);
+	srt_getsockflag(socket, SRTO_UDP_RCVBUF, &flood->receive_buffer, &length);
 	srt_getsockflag(socket, SRTO_UDP_SNDBUF, &flood->send_buffer, &length);
 }
 
@@ -86,8 +83,7 @@ static void srt_receive(struct flood *flood)
 	SRTSOCKET listener = srt_open(flood), socket;
 	int got;
 
-	srt_check(srt_bind(listener, (struct sockaddr *)&flood->address,
-			   sizeof(flood->address)),
+	srt_check(srt_bind(listener, (struct sockaddr *)&flood->address, sizeof(flood->address)),
 		  "bind");
 	srt_check(srt_listen(listener, 1), "listen");
 	flood_ready(flood);
@@ -106,8 +102,7 @@ static void srt_receive(struct flood *flood)
 static void srt_push(SRTSOCKET socket, const uint8_t *next, size_t length)
 {
 	for (size_t done = 0; done < length;) {
-		int sent = srt_send(socket, (const char *)next + done,
-				    (int)(length - done));
+		int sent = srt_send(socket, (const char *)next + done, (int)(length - done));
 
 		srt_check(sent, "send");
 		done += (size_t)sent;
@@ -118,11 +113,9 @@ static void srt_flood(struct flood *flood)
 {
 	uint8_t *walk = flood_walk();
 	SRTSOCKET socket = srt_open(flood);
-	size_t most = strcmp(flood->what, "srt-live") == 0 ? FLOOD_PAYLOAD
-							   : FLOOD_WRITE;
+	size_t most = strcmp(flood->what, "srt-live") == 0 ? FLOOD_PAYLOAD : FLOOD_WRITE;
 
-	srt_check(srt_connect(socket, (struct sockaddr *)&flood->address,
-			      sizeof(flood->address)),
+	srt_check(srt_connect(socket, (struct sockaddr *)&flood->address, sizeof(flood->address)),
 		  "connect");
 	srt_note_buffers(flood, socket);
 	while (!flood_over(flood)) {

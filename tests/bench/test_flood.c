@@ -28,9 +28,7 @@ static int tear_down(void **state)
 /* Whatever the pieces that a stream comes in. */
 static void test_a_stream_may_come_in_any_pieces(void **state)
 {
-	static const size_t pieces[] = {
-		1, 7, 1399, 1400, 1401, 65536, 131072
-	};
+	static const size_t pieces[] = { 1, 7, 1399, 1400, 1401, 65536, 131072 };
 	struct flood flood = { 0 };
 	size_t at = 0;
 
@@ -54,8 +52,7 @@ static void test_a_stream_wraps_at_the_walks_end(void **state)
 	while (sent < FLOOD_WALK + FLOOD_WRITE) {
 		struct flood sender = { .place = sent % FLOOD_WALK };
 		size_t length;
-		const uint8_t *next =
-			flood_next(&sender, walk, FLOOD_WRITE, &length);
+		const uint8_t *next = flood_next(&sender, walk, FLOOD_WRITE, &length);
 
 		flood_stream(&flood, next, length);
 		sent += length;
@@ -105,8 +102,7 @@ static void test_datagrams_may_come_in_any_order(void **state)
 	(void)state;
 	for (size_t i = 100; i-- > 0;)
 		flood_datagram(&flood, walk + i * FLOOD_PAYLOAD, FLOOD_PAYLOAD);
-	flood_datagram(&flood, walk + FLOOD_WALK - FLOOD_PAYLOAD,
-		       FLOOD_PAYLOAD);
+	flood_datagram(&flood, walk + FLOOD_WALK - FLOOD_PAYLOAD, FLOOD_PAYLOAD);
 	assert_int_equal(flood.wrong, 0);
 	assert_int_equal(flood.delivered, 101 * FLOOD_PAYLOAD);
 }
@@ -188,8 +184,7 @@ int main(void)
 		cmocka_unit_test(test_a_piece_may_be_taken_in_part),
 		cmocka_unit_test(test_a_gap_in_a_stream_is_seen),
 		cmocka_unit_test(test_what_comes_twice_is_seen),
-		cmocka_unit_test(
-			test_a_single_damaged_byte_is_seen_in_a_sample),
+		cmocka_unit_test(test_a_single_damaged_byte_is_seen_in_a_sample),
 		cmocka_unit_test(test_datagrams_may_come_in_any_order),
 		cmocka_unit_test(test_noise_is_no_datagram),
 		cmocka_unit_test(test_a_datagram_sets_the_place),

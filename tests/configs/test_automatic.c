@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every microprotocol of the registry alone, with `requires = auto`: in one of the
- * places that a layer can have it makes a good config, or it is refused for a reason
- * of its own.
+ * Every microprotocol of the registry alone, with `requires = auto`: in one of the places that a
+ * layer can have it makes a good config, or it is refused for a reason of its own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +17,7 @@
 /* A layer is the lowest; right above another; a stream's; above destinations. */
 static const char *const places[] = {
 	"requires = auto\n%s {}\n",
-	"requires = auto\nlayer \"top\" { %s {} }\nlayer \"low\" { " BELOW
-	" }\n",
+	"requires = auto\nlayer \"top\" { %s {} }\nlayer \"low\" { " BELOW " }\n",
 	"requires = auto\nlayer \"top\" { multiplicity = per_stream "
 	"stream_end {} %s {} }\nlayer \"low\" { " BELOW " }\n",
 	"requires = auto\nlayer \"top\" { %s {} }\n"
@@ -27,9 +25,8 @@ static const char *const places[] = {
 };
 enum { PLACES = sizeof(places) / sizeof(*places), TEXT_ROOM = 512 };
 
-/* Formats of other protocols have room for what they name alone: nothing that
- * cuts messages goes with them, and which of the others does is for whoever
- * composes. */
+/* Formats of other protocols have room for what they name alone: nothing that cuts messages goes
+ * with them, and which of the others does is for whoever composes. */
 static const struct {
 	const char *name, *because;
 } refused[] = {
@@ -84,12 +81,10 @@ static unsigned standards_of(const char *role, size_t length)
 	unsigned count = 0;
 
 	for (size_t i = 0; i < nopal_registry_count(); i++)
-		for (const char *at = nopal_registry_at(i)->standard;
-		     at && *at;) {
+		for (const char *at = nopal_registry_at(i)->standard; at && *at;) {
 			size_t other = strcspn(at, "|");
 
-			count += other == length &&
-				 memcmp(at, role, length) == 0;
+			count += other == length && memcmp(at, role, length) == 0;
 			at += other + (at[other] == '|');
 		}
 	return count;
@@ -99,8 +94,7 @@ static void test_each_role_has_one_standard_at_most(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < nopal_registry_count(); i++)
-		for (const char *at = nopal_registry_at(i)->standard;
-		     at && *at;) {
+		for (const char *at = nopal_registry_at(i)->standard; at && *at;) {
 			size_t length = strcspn(at, "|");
 
 			assert_int_equal(standards_of(at, length), 1);

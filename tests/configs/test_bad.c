@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every config in tests/configs/bad is refused, for the reason that its first
- * line tells: file, line, cause and a fix.
+ * Every config in tests/configs/bad is refused, for the reason that its first line tells: file,
+ * line, cause and a fix.
  *
  *   # expect LINE: words of the cause
  *   # expect@FILE LINE: words of the cause      (the fault lies in FILE)
@@ -52,20 +52,17 @@ static bool ends_with(const char *text, const char *end)
 {
 	size_t length = text ? strlen(text) : 0;
 
-	return length >= strlen(end) &&
-	       strcmp(text + length - strlen(end), end) == 0;
+	return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-static bool is_said(const struct expected *expected,
-		    const struct nopal_problems *problems)
+static bool is_said(const struct expected *expected, const struct nopal_problems *problems)
 {
 	for (size_t i = 0; i < problems->count; i++) {
 		const struct nopal_problem_entry *entry = &problems->entries[i];
 
 		if (!entry->warning && entry->line == expected->line &&
 		    ends_with(entry->file, expected->file) &&
-		    strstr(entry->cause, expected->words) && entry->fix &&
-		    *entry->fix)
+		    strstr(entry->cause, expected->words) && entry->fix && *entry->fix)
 			return true;
 	}
 	return false;
@@ -82,8 +79,8 @@ static void check_one(const char *path)
 	plan = nopal_plan_load(path, NULL, &problems);
 	if (plan || !is_said(&expected, &problems)) {
 		nopal_problems_print(&problems, stderr);
-		fail_msg("%s: line %d of %s should say: %s", path,
-			 expected.line, expected.file, expected.words);
+		fail_msg("%s: line %d of %s should say: %s", path, expected.line, expected.file,
+			 expected.words);
 	}
 	for (size_t i = 0; i < problems.count; i++)
 		assert_non_null(problems.entries[i].fix);

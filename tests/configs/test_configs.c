@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every shipped config: it loads without a problem, keeps to its header budget,
- * and on a clean simulated link delivers all that is sent, and ends well.
+ * Every shipped config: it loads without a problem, keeps to its header budget, and on a clean
+ * simulated link delivers all that is sent, and ends well.
  */
 #include <glob.h>
 #include <setjmp.h>
@@ -63,8 +63,7 @@ static void *on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct talk *talk = user;
 
@@ -73,8 +72,7 @@ static void on_received(struct nopal_session *session,
 	talk->delivered++;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text,
-		     void *user)
+static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct talk *talk = user;
 
@@ -112,27 +110,21 @@ static void converse(struct nopal_plan *plan, const char *path)
 	struct talk talk = { 0 };
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse("rate 10mbit delay 10ms", &forward,
-					  &reverse, &problems),
+	assert_int_equal(nopal_link_parse("rate 10mbit delay 10ms", &forward, &reverse, &problems),
 			 0);
-	assert_int_equal(nopal_sim_connect(world, from, to, &forward, &reverse),
-			 0);
+	assert_int_equal(nopal_sim_connect(world, from, to, &forward, &reverse), 0);
 	here = nopal_sim_endpoint(world, from, PORT);
 	there = nopal_sim_endpoint(world, to, PORT);
-	nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &server,
-			     &talk);
+	nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &server, &talk);
 	nopal_endpoint_local(there, &address);
-	assert_non_null(
-		nopal_session_open(here, plan, &address, &client, &talk));
+	assert_non_null(nopal_session_open(here, plan, &address, &client, &talk));
 	nopal_sim_run(world, PATIENCE_NS);
 	if (talk.delivered != MESSAGES)
-		print_message("%s: %u of %u messages\n", path, talk.delivered,
-			      talk.sent);
+		print_message("%s: %u of %u messages\n", path, talk.delivered, talk.sent);
 	assert_int_equal(talk.sent, MESSAGES);
 	assert_int_equal(talk.delivered, MESSAGES);
 	assert_int_equal(talk.ended, 1);
-	assert_int_equal(talk.end, lacks_a_quorum(path) ? NOPAL_UNDELIVERED
-							: NOPAL_ENDED_WELL);
+	assert_int_equal(talk.end, lacks_a_quorum(path) ? NOPAL_UNDELIVERED : NOPAL_ENDED_WELL);
 	nopal_world_free(world);
 	nopal_problems_fini(&problems);
 }
@@ -156,8 +148,7 @@ static void all_shipped_configs_deliver(void **state)
 	glob_t found;
 
 	(void)state;
-	assert_int_equal(
-		glob(NOPAL_SOURCE_ROOT "/configs/*.conf", 0, NULL, &found), 0);
+	assert_int_equal(glob(NOPAL_SOURCE_ROOT "/configs/*.conf", 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		struct nopal_plan *plan;
 

@@ -12,8 +12,8 @@ enum { NAT_PORT = 1100, NAT_PORTS = 4 };
 
 /* ------------------------------------------------------------------- messages */
 
-/* Each byte follows from the first one, so that whoever gets one message can tell
- * whether it was sent. */
+/* Each byte follows from the first one, so that whoever gets one message can tell whether it was
+ * sent. */
 static uint8_t pattern_at(uint8_t key, size_t at)
 {
 	return (uint8_t)(key + at * 7 + at / 256);
@@ -31,32 +31,19 @@ static void verify(const struct nopal_message *message)
 			abort();
 }
 
-static struct nopal_property property_of(const struct arena *arena,
-					 unsigned which, uint64_t value)
+static struct nopal_property property_of(const struct arena *arena, unsigned which, uint64_t value)
 {
 	static const char *const names[] = {
-		"",
-		"urgent",
-		"deadline",
-		"attempts",
-		"label",
-		"after",
-		"after_2",
-		"tag",
-		"out_of_band",
-		"destination",
-		"receive",
-		"timestamp",
-		"marker",
+		"",    "urgent",      "deadline",    "attempts", "label",     "after",	"after_2",
+		"tag", "out_of_band", "destination", "receive",	 "timestamp", "marker",
 	};
 	const char *name = names[which % (sizeof(names) / sizeof(*names))];
 
-	return (struct nopal_property){ nopal_property(arena->plan, name),
-					value };
+	return (struct nopal_property){ nopal_property(arena->plan, name), value };
 }
 
-void arena_say(struct arena *arena, struct arena_slot *slot, size_t length,
-	       unsigned property, uint64_t value)
+void arena_say(struct arena *arena, struct arena_slot *slot, size_t length, unsigned property,
+	       uint64_t value)
 {
 	struct nopal_property with = property_of(arena, property, value);
 	uint8_t bytes[ARENA_MESSAGE];
@@ -65,15 +52,13 @@ void arena_say(struct arena *arena, struct arena_slot *slot, size_t length,
 	length %= sizeof(bytes) + 1;
 	for (size_t i = 0; i < length; i++)
 		bytes[i] = pattern_at(key, i);
-	nopal_send_with(slot->session, bytes, length, ++arena->cookie, &with,
-			with.which != 0);
+	nopal_send_with(slot->session, bytes, length, ++arena->cookie, &with, with.which != 0);
 }
 
 void arena_give_back(struct arena_slot *slot)
 {
 	while (slot->kept)
-		nopal_message_give_back(slot->session,
-					slot->keeps[--slot->kept]);
+		nopal_message_give_back(slot->session, slot->keeps[--slot->kept]);
 }
 
 /* ------------------------------------------------------------------- callbacks */
@@ -86,14 +71,12 @@ static struct arena_slot *free_slot(struct arena *arena)
 	return NULL;
 }
 
-static struct arena_slot *accept_into(struct arena *arena,
-				      struct nopal_session *session)
+static struct arena_slot *accept_into(struct arena *arena, struct nopal_session *session)
 {
 	struct arena_slot *slot = free_slot(arena);
 
 	if (slot)
-		*slot = (struct arena_slot){ .arena = arena,
-					     .session = session };
+		*slot = (struct arena_slot){ .arena = arena, .session = session };
 	return slot;
 }
 
@@ -120,8 +103,7 @@ static void on_opened(struct nopal_session *session, void *user)
 		nopal_session_abort(session, "too many sessions");
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct arena_slot *slot = user;
 
@@ -137,16 +119,14 @@ static void on_received(struct nopal_session *session,
 	slot->keeps[slot->kept++] = message;
 }
 
-static int64_t on_reserve(struct nopal_session *session, int64_t bps,
-			  void *user)
+static int64_t on_reserve(struct nopal_session *session, int64_t bps, void *user)
 {
 	(void)session;
 	(void)user;
 	return bps;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text,
-		     void *user)
+static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct arena_slot *slot = user;
 
@@ -159,19 +139,14 @@ static void on_ended(struct nopal_session *session, int end, const char *text,
 	slot->session = NULL;
 }
 
-#define CALLBACKS                                                              \
-	.opened = on_opened, .received = on_received, .reserve = on_reserve,   \
-	.ended = on_ended
-static const struct nopal_callbacks acceptor_callbacks = { .accepted =
-								   on_accepted,
-							   CALLBACKS };
-static const struct nopal_callbacks opener_callbacks = { .accepted = on_stream,
-							 CALLBACKS };
+#define CALLBACKS                                                                                  \
+	.opened = on_opened, .received = on_received, .reserve = on_reserve, .ended = on_ended
+static const struct nopal_callbacks acceptor_callbacks = { .accepted = on_accepted, CALLBACKS };
+static const struct nopal_callbacks opener_callbacks = { .accepted = on_stream, CALLBACKS };
 
 /* ------------------------------------------------------------------- the network */
 
-static void keep(struct arena_datagram *into,
-		 const struct arena_datagram *datagram)
+static void keep(struct arena_datagram *into, const struct arena_datagram *datagram)
 {
 	size_t head = offsetof(struct arena_datagram, bytes);
 
@@ -197,17 +172,14 @@ static struct nopal_address address_of(int host, uint16_t port)
 	return address;
 }
 
-static struct nopal_address outside_nat(const struct arena *arena,
-					const struct nopal_address *from)
+static struct nopal_address outside_nat(const struct arena *arena, const struct nopal_address *from)
 {
 	struct nopal_address own = address_of(0, ARENA_OPENER_PORT);
 
-	return arena->nat.port && nopal_address_equal(from, &own) ? arena->nat
-								  : *from;
+	return arena->nat.port && nopal_address_equal(from, &own) ? arena->nat : *from;
 }
 
-static struct nopal_address inside_nat(const struct arena *arena,
-				       const struct nopal_address *to)
+static struct nopal_address inside_nat(const struct arena *arena, const struct nopal_address *to)
 {
 	return arena->nat.port && nopal_address_equal(to, &arena->nat)
 		       ? address_of(0, ARENA_OPENER_PORT)
@@ -222,18 +194,15 @@ static int nat_host(const struct arena *arena)
 
 void arena_rebind(struct arena *arena, uint16_t port, bool host)
 {
-	arena->nat = address_of(host ? nat_host(arena) : 0,
-				(uint16_t)(NAT_PORT + port % NAT_PORTS));
+	arena->nat =
+		address_of(host ? nat_host(arena) : 0, (uint16_t)(NAT_PORT + port % NAT_PORTS));
 }
 
-static void on_departure(void *user, int64_t now_ns,
-			 const struct nopal_address *from,
-			 const struct nopal_address *to, const uint8_t *bytes,
-			 size_t length)
+static void on_departure(void *user, int64_t now_ns, const struct nopal_address *from,
+			 const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct arena *arena = user;
-	struct arena_datagram *datagram =
-		&arena->seen[arena->seen_count % ARENA_SEEN];
+	struct arena_datagram *datagram = &arena->seen[arena->seen_count % ARENA_SEEN];
 
 	(void)now_ns;
 	if (length > sizeof(datagram->bytes))
@@ -262,16 +231,15 @@ struct arena_datagram *arena_next(struct arena *arena)
 
 struct arena_datagram *arena_seen(struct arena *arena, unsigned back)
 {
-	unsigned most =
-		arena->seen_count < ARENA_SEEN ? arena->seen_count : ARENA_SEEN;
+	unsigned most = arena->seen_count < ARENA_SEEN ? arena->seen_count : ARENA_SEEN;
 
 	if (!most)
 		return NULL;
 	return &arena->seen[(arena->seen_count - 1 - back % most) % ARENA_SEEN];
 }
 
-/* The next endpoint at that address, from one on; endpoints may close with sessions,
- * so that none is remembered. */
+/* The next endpoint at that address, from one on; endpoints may close with sessions, so that none
+ * is remembered. */
 static struct nopal_endpoint *endpoint_at(struct nopal_endpoint *from,
 					  const struct nopal_address *to)
 {
@@ -281,17 +249,15 @@ static struct nopal_endpoint *endpoint_at(struct nopal_endpoint *from,
 }
 
 /* At the ports that hear a multicast address. */
-static void arrive_at_all(struct arena *arena,
-			  const struct arena_datagram *datagram)
+static void arrive_at_all(struct arena *arena, const struct arena_datagram *datagram)
 {
-	struct nopal_endpoint *endpoint =
-		endpoint_at(arena->world->endpoints, &datagram->to);
+	struct nopal_endpoint *endpoint = endpoint_at(arena->world->endpoints, &datagram->to);
 
 	if (!endpoint)
 		return;
 	for (; endpoint; endpoint = endpoint_at(endpoint->next, &datagram->to))
-		nopal_sim_inject(arena->world, endpoint, &datagram->from,
-				 datagram->bytes, datagram->length);
+		nopal_sim_inject(arena->world, endpoint, &datagram->from, datagram->bytes,
+				 datagram->length);
 	nopal_sim_step(arena->world);
 }
 
@@ -299,16 +265,14 @@ static void arrive_at_all(struct arena *arena,
 static void arrive(struct arena *arena, struct nopal_endpoint *endpoint,
 		   const struct arena_datagram *datagram)
 {
-	const struct nopal_endpoint_counters *counters =
-		nopal_endpoint_counters(endpoint);
+	const struct nopal_endpoint_counters *counters = nopal_endpoint_counters(endpoint);
 	bool known = counters->sessions || endpoint->door_of;
 	uint64_t accepted = counters->accepted;
 	size_t length = datagram->length; /* its place may be taken meanwhile */
 
 	arena->asked = endpoint->port.local;
 	arena->answered = 0;
-	nopal_sim_inject(arena->world, endpoint, &datagram->from,
-			 datagram->bytes, length);
+	nopal_sim_inject(arena->world, endpoint, &datagram->from, datagram->bytes, length);
 	nopal_sim_step(arena->world);
 	if (!known && accepted == counters->accepted && arena->answered &&
 	    arena->answered >= length)
@@ -318,8 +282,7 @@ static void arrive(struct arena *arena, struct nopal_endpoint *endpoint,
 void arena_deliver(struct arena *arena, const struct arena_datagram *datagram)
 {
 	struct nopal_address to = inside_nat(arena, &datagram->to);
-	struct nopal_endpoint *endpoint =
-		endpoint_at(arena->world->endpoints, &to);
+	struct nopal_endpoint *endpoint = endpoint_at(arena->world->endpoints, &to);
 
 	if (nopal_address_is_multicast(&datagram->to))
 		arrive_at_all(arena, datagram);
@@ -361,14 +324,13 @@ static struct nopal_session *meet(struct arena *arena, struct arena_slot *slot)
 	struct nopal_address own = address_of(0, ARENA_OPENER_PORT),
 			     opener = outside_nat(arena, &own),
 			     acceptor = address_of(1, ARENA_PORT);
-	struct nopal_session *session =
-		nopal_rendezvous_open(arena->opener[0], arena->plan, &acceptor,
-				      &opener_callbacks, slot);
+	struct nopal_session *session = nopal_rendezvous_open(arena->opener[0], arena->plan,
+							      &acceptor, &opener_callbacks, slot);
 
 	if (session)
 		return session;
-	return nopal_rendezvous_open(arena->acceptor[0], arena->plan, &opener,
-				     &opener_callbacks, slot);
+	return nopal_rendezvous_open(arena->acceptor[0], arena->plan, &opener, &opener_callbacks,
+				     slot);
 }
 
 void arena_start(struct arena *arena, enum arena_way way)
@@ -383,14 +345,12 @@ void arena_start(struct arena *arena, enum arena_way way)
 		return;
 	*slot = (struct arena_slot){ .arena = arena, .opener = true };
 	if (way == ARENA_STREAM && with)
-		slot->session = nopal_stream_open(with->session,
-						  &opener_callbacks, slot);
+		slot->session = nopal_stream_open(with->session, &opener_callbacks, slot);
 	else if (way == ARENA_RENDEZVOUS)
 		slot->session = meet(arena, slot);
 	else
-		slot->session =
-			nopal_session_open(arena->opener[0], arena->plan, &peer,
-					   &opener_callbacks, slot);
+		slot->session = nopal_session_open(arena->opener[0], arena->plan, &peer,
+						   &opener_callbacks, slot);
 }
 
 struct arena_slot *arena_slot(struct arena *arena, unsigned n)
@@ -407,16 +367,13 @@ struct arena_slot *arena_slot(struct arena *arena, unsigned n)
 			return &arena->slots[i];
 }
 
-static struct nopal_endpoint *listen_at(struct arena *arena, int host,
-					uint8_t key)
+static struct nopal_endpoint *listen_at(struct arena *arena, int host, uint8_t key)
 {
-	struct nopal_endpoint *endpoint =
-		nopal_sim_endpoint(arena->world, host, ARENA_PORT);
+	struct nopal_endpoint *endpoint = nopal_sim_endpoint(arena->world, host, ARENA_PORT);
 	uint8_t reset_key[NOPAL_RESET_KEY_BYTES] = { key };
 
 	if (nopal_endpoint_set_reset_key(endpoint, reset_key) ||
-	    nopal_endpoint_allow(endpoint, arena->plan,
-				 NOPAL_ALLOW_CONNECTIONLESS,
+	    nopal_endpoint_allow(endpoint, arena->plan, NOPAL_ALLOW_CONNECTIONLESS,
 				 &acceptor_callbacks, arena))
 		abort();
 	return endpoint;
@@ -439,18 +396,15 @@ static void connect_hosts(struct arena *arena)
 
 	nopal_sim_host(arena->world);
 	for (int i = 1; i <= nat_host(arena); i++)
-		nopal_sim_connect(arena->world, 0, nopal_sim_host(arena->world),
-				  &down, &down);
+		nopal_sim_connect(arena->world, 0, nopal_sim_host(arena->world), &down, &down);
 	nopal_sim_tap(arena->world, on_departure, arena);
 }
 
 /* Each end has a second address, which its sessions may use. */
 static void share_seconds(struct arena *arena)
 {
-	arena->opener[1] =
-		nopal_sim_endpoint(arena->world, 0, ARENA_OPENER_PORT + 1);
-	arena->acceptor[1] =
-		nopal_sim_endpoint(arena->world, 1, ARENA_PORT + 1);
+	arena->opener[1] = nopal_sim_endpoint(arena->world, 0, ARENA_OPENER_PORT + 1);
+	arena->acceptor[1] = nopal_sim_endpoint(arena->world, 1, ARENA_PORT + 1);
 	if (nopal_endpoint_share(arena->opener[1], arena->opener[0]) ||
 	    nopal_endpoint_share(arena->acceptor[1], arena->acceptor[0]))
 		abort();
@@ -471,8 +425,7 @@ bool arena_open(struct arena *arena, const struct family *family)
 		return false;
 	arena->world = nopal_sim_new(1);
 	connect_hosts(arena);
-	arena->opener[0] =
-		nopal_sim_endpoint(arena->world, 0, ARENA_OPENER_PORT);
+	arena->opener[0] = nopal_sim_endpoint(arena->world, 0, ARENA_OPENER_PORT);
 	arena->acceptor[0] = listen_at(arena, 1, 0);
 	if (family->acceptors > 1)
 		arena->other = listen_at(arena, 2, 0);

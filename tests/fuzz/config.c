@@ -2,9 +2,9 @@
 /*
  * config -- fuzz target: the text of a config.
  *
- * It is composed and sealed, and where that is good, all of the plan is looked at, as
- * `nopal explain` and `nopal fuse` do.  A refusal has to say why, and problems without
- * an error refuse nothing.
+ * It is composed and sealed, and where that is good, all of the plan is looked at, as `nopal
+ * explain` and `nopal fuse` do.  A refusal has to say why, and problems without an error refuse
+ * nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,11 @@ static FILE *nowhere;
 
 static void look_at_part(const struct nopal_part *part)
 {
-	const struct nopal_parameter *parameter =
-		part->microprotocol->parameters;
+	const struct nopal_parameter *parameter = part->microprotocol->parameters;
 	char text[SHOW_VALUE_ROOM];
 
 	for (; parameter && parameter->name; parameter++)
-		fprintf(nowhere, "%s = %s\n", parameter->name,
-			show_value(part, parameter, text));
+		fprintf(nowhere, "%s = %s\n", parameter->name, show_value(part, parameter, text));
 }
 
 static void look_at_fields(const struct nopal_plan *plan)
@@ -33,8 +31,7 @@ static void look_at_fields(const struct nopal_plan *plan)
 	size_t count = nopal_plan_fields(plan, &fields);
 
 	for (size_t i = 0; i < count; i++)
-		fprintf(nowhere, "%u %s %s\n", fields[i].bytes,
-			fields[i].attribute,
+		fprintf(nowhere, "%u %s %s\n", fields[i].bytes, fields[i].attribute,
 			fields[i].microprotocol ? fields[i].microprotocol : "");
 }
 
@@ -43,23 +40,20 @@ static void look_at_handlers(const struct nopal_plan *plan)
 	const struct nopal_part *parts[HANDLERS];
 
 	for (unsigned event = 0; nopal_event_name(event); event++) {
-		size_t count =
-			nopal_plan_handlers(plan, event, parts, HANDLERS);
+		size_t count = nopal_plan_handlers(plan, event, parts, HANDLERS);
 
 		for (size_t i = 0; i < count && i < HANDLERS; i++)
 			fputs(parts[i]->microprotocol->name, nowhere);
 	}
 }
 
-static void look_at(const struct nopal_plan *plan,
-		    struct nopal_problems *problems)
+static void look_at(const struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	fprintf(nowhere, "%s %s %llx %u %u %llu %d %s\n", nopal_plan_name(plan),
-		nopal_plan_description(plan),
-		(unsigned long long)nopal_plan_fingerprint(plan),
+		nopal_plan_description(plan), (unsigned long long)nopal_plan_fingerprint(plan),
 		nopal_plan_header_bytes(plan), nopal_plan_body_bytes(plan),
-		(unsigned long long)nopal_plan_message_limit(plan),
-		nopal_plan_can_meet(plan), nopal_plan_runs(plan));
+		(unsigned long long)nopal_plan_message_limit(plan), nopal_plan_can_meet(plan),
+		nopal_plan_runs(plan));
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
 		look_at_part(nopal_plan_part(plan, i));
 	look_at_fields(plan);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RELIABLY                                                               \
-	"positive_ack { selective = on }\nduplicate_ack {}\n"                  \
+#define RELIABLY                                                                                   \
+	"positive_ack { selective = on }\nduplicate_ack {}\n"                                      \
 	"rtt_estimation {}\nretransmit {}\n"
 #define WINDOWED  "windowed_cc {}\necn_response {}\n"
 #define DATAGRAMS "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
@@ -15,20 +15,18 @@ static const struct family families[] = {
 	{ "bulk", "extends = bulk\n", 1, false },
 	{ "block_fec", "extends = ctp_audio\n", 1, false },
 	{ "sliding_fec",
-	  DATAGRAMS
-	  "virtual_circuit {}\n"
-	  "adaptive_redundancy { every = 4 reorder = 2 }\n"
-	  "sliding_window_fec { sources = 4 repairs = 2 window = 16 }\n"
-	  "checksum { algorithm = ones_complement }\n",
+	  DATAGRAMS "virtual_circuit {}\n"
+		    "adaptive_redundancy { every = 4 reorder = 2 }\n"
+		    "sliding_window_fec { sources = 4 repairs = 2 window = 16 }\n"
+		    "checksum { algorithm = ones_complement }\n",
 	  1, false },
 	{ "streams", "extends = streams\n", 1, false },
 	{ "shared_flow", "extends = udt4_shared\n", 1, false },
 	{ "group", "extends = one_to_many_quorum\n", 2, false },
 	{ "multicast", "extends = multicast\n", 2, false },
 	{ "header_compression",
-	  DATAGRAMS
-	  "virtual_circuit {}\nheader_compression {}\n" RELIABLY WINDOWED
-	  "bic_congestion {}\nreliable_fifo {}\nchecksum {}\n",
+	  DATAGRAMS "virtual_circuit {}\nheader_compression {}\n" RELIABLY WINDOWED
+		    "bic_congestion {}\nreliable_fifo {}\nchecksum {}\n",
 	  1, false },
 	{ "rtp", "extends = rtp_audio\n", 1, false },
 	{ "one_to_many_format", "extends = one_to_many_paper\n", 1, false },
@@ -40,15 +38,13 @@ static const struct family families[] = {
 	  "duplicate_ack {}\nreliable_fifo {}\ncheck_integrity {}\n",
 	  1, false },
 	{ "partial",
-	  DATAGRAMS "virtual_circuit {}\n" RELIABLY WINDOWED
-		    "vegas_congestion {}\n"
+	  DATAGRAMS "virtual_circuit {}\n" RELIABLY WINDOWED "vegas_congestion {}\n"
 		    "partial_reliability {}\nsemantic_order { after_2 = on }\n"
 		    "out_of_band {}\nchecksum {}\n",
 	  1, false },
 	{ "compression",
 	  "transport_driver {}\nvirtual_circuit {}\nresize {}\n"
-	  "sequenced_segments {}\n" RELIABLY WINDOWED
-	  "highspeed_congestion {}\n"
+	  "sequenced_segments {}\n" RELIABLY WINDOWED "highspeed_congestion {}\n"
 	  "reliable_fifo {}\ncompression {}\ncheck_integrity {}\n",
 	  1, false },
 	{ "coalesce",
@@ -57,24 +53,21 @@ static const struct family families[] = {
 	  "lossy_fifo {}\nxon_xoff { high = 1KiB low = 256B }\n",
 	  1, false },
 	{ "tags",
-	  DATAGRAMS RELIABLY WINDOWED
-	  "scalable_congestion {}\n"
-	  "partial_reliability {}\n"
-	  "tag_matching { unexpected = 8 }\n"
-	  "rts_cts { buffer = 16KiB initial = 2KiB ahead = 1KiB }\n",
+	  DATAGRAMS RELIABLY WINDOWED "scalable_congestion {}\n"
+				      "partial_reliability {}\n"
+				      "tag_matching { unexpected = 8 }\n"
+				      "rts_cts { buffer = 16KiB initial = 2KiB ahead = 1KiB }\n",
 	  1, false },
 	{ "paths",
-	  DATAGRAMS
-	  "virtual_circuit {}\nparallel_channels {}\n" RELIABLY WINDOWED
-	  "westwood_congestion {}\n"
-	  "reliable_fifo {}\nchecksum {}\n",
+	  DATAGRAMS "virtual_circuit {}\nparallel_channels {}\n" RELIABLY WINDOWED
+		    "westwood_congestion {}\n"
+		    "reliable_fifo {}\nchecksum {}\n",
 	  1, true },
 	{ "rates",
-	  DATAGRAMS
-	  "virtual_circuit {}\nkeep_alive {}\nmtu_discovery {}\n"
-	  "positive_ack {}\nrtt_estimation {}\nduplicate_ack {}\n"
-	  "rate_cc {}\ntfrc {}\nrate_feedback {}\n"
-	  "source_quench { mark = 2KiB }\nlossy_fifo {}\nchecksum {}\n",
+	  DATAGRAMS "virtual_circuit {}\nkeep_alive {}\nmtu_discovery {}\n"
+		    "positive_ack {}\nrtt_estimation {}\nduplicate_ack {}\n"
+		    "rate_cc {}\ntfrc {}\nrate_feedback {}\n"
+		    "source_quench { mark = 2KiB }\nlossy_fifo {}\nchecksum {}\n",
 	  1, false },
 	{ "balance", "extends = one_to_many_balance\n", 2, false },
 	{ "plain_udp", "extends = plain_udp\n", 1, false },
@@ -93,8 +86,7 @@ static const struct family families[] = {
 	  1, false },
 	{ "lz4",
 	  "transport_driver {}\nvirtual_circuit {}\nresize {}\n"
-	  "sequenced_segments {}\n" RELIABLY WINDOWED
-	  "fast_congestion {}\nrate_cc {}\npacing {}\n"
+	  "sequenced_segments {}\n" RELIABLY WINDOWED "fast_congestion {}\nrate_cc {}\npacing {}\n"
 	  "reliable_fifo {}\ncompression { algorithm = lz4 }\n"
 	  "check_integrity {}\n",
 	  1, false },

@@ -19,11 +19,10 @@ enum {
 	SUM_BYTES = 4,
 };
 
-static uint64_t check_of(uint64_t fingerprint, const uint8_t *bytes,
-			 const uint8_t *from, size_t length)
+static uint64_t check_of(uint64_t fingerprint, const uint8_t *bytes, const uint8_t *from,
+			 size_t length)
 {
-	const uint64_t key[2] = { fingerprint,
-				  nopal__get(bytes + 1, NOPAL_ID_BYTES) };
+	const uint64_t key[2] = { fingerprint, nopal__get(bytes + 1, NOPAL_ID_BYTES) };
 
 	return nopal__siphash(key, from, length);
 }
@@ -35,41 +34,33 @@ static void repair_opening(uint8_t *bytes, size_t length)
 
 	if (length < head)
 		return;
-	fingerprint =
-		nopal__get(bytes + FINGERPRINT_AT, NOPAL_FINGERPRINT_BYTES);
-	nopal__put(bytes + CHECK_AT,
-		   check_of(fingerprint, bytes, bytes + head, length - head),
+	fingerprint = nopal__get(bytes + FINGERPRINT_AT, NOPAL_FINGERPRINT_BYTES);
+	nopal__put(bytes + CHECK_AT, check_of(fingerprint, bytes, bytes + head, length - head),
 		   NOPAL_CHECK_BYTES);
 }
 
-static void repair_reply(const struct nopal_plan *plan, uint8_t *bytes,
-			 size_t length)
+static void repair_reply(const struct nopal_plan *plan, uint8_t *bytes, size_t length)
 {
 	const size_t head = REPLY_CHECK_AT + REPLY_CHECK_BYTES;
 
 	if (length < head)
 		return;
 	nopal__put(bytes + REPLY_CHECK_AT,
-		   check_of(plan->fingerprint, bytes, bytes + head,
-			    length - head) &
-			   UINT16_MAX,
+		   check_of(plan->fingerprint, bytes, bytes + head, length - head) & UINT16_MAX,
 		   REPLY_CHECK_BYTES);
 }
 
 /* Trailers of checksum know no session, and that of aead is the test key's. */
-static void repair_trailer(const struct nopal_plan *plan, uint8_t *bytes,
-			   size_t length)
+static void repair_trailer(const struct nopal_plan *plan, uint8_t *bytes, size_t length)
 {
 	const struct nopal_part *seal = plan->seal;
 
 	if (!seal || length < plan->trailer_bytes)
 		return;
 	if (seal->microprotocol->offer)
-		memset(bytes + length - NOPAL__AEAD_TAG_BYTES, FORGE_TAG,
-		       NOPAL__AEAD_TAG_BYTES);
+		memset(bytes + length - NOPAL__AEAD_TAG_BYTES, FORGE_TAG, NOPAL__AEAD_TAG_BYTES);
 	else
-		seal->microprotocol->seal->close(NULL, seal, bytes,
-						 length - plan->trailer_bytes);
+		seal->microprotocol->seal->close(NULL, seal, bytes, length - plan->trailer_bytes);
 }
 
 /* The one's complement of the sum of all, in words of four bytes. */

@@ -2,9 +2,9 @@
 /*
  * handshake -- fuzz target: openings, cookies, offers and refusals, at both ends.
  *
- * Byte 0 of the input names the family.  Nothing has opened when the script begins: an
- * opener has sent its first datagram, no answer has come, and each that follows arrives
- * alone, edited, or not at all.
+ * Byte 0 of the input names the family.  Nothing has opened when the script begins: an opener has
+ * sent its first datagram, no answer has come, and each that follows arrives alone, edited, or not
+ * at all.
  */
 #include "script.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input.h -- the bytes of one execution, read from the front: numbers that steer a
- * script, and runs of bytes.  Behind the end all is 0, so that every input is a
- * whole script.
+ * input.h -- the bytes of one execution, read from the front: numbers that steer a script, and runs
+ * of bytes.  Behind the end all is 0, so that every input is a whole script.
  */
 #ifndef NOPAL_FUZZ_INPUT_H
 #define NOPAL_FUZZ_INPUT_H
@@ -41,8 +40,7 @@ static inline uint64_t input_number(struct input *input, unsigned bytes)
 }
 
 /* At most so many bytes, and as many as there are. */
-static inline const uint8_t *input_take(struct input *input, size_t most,
-					size_t *ret_length)
+static inline const uint8_t *input_take(struct input *input, size_t most, size_t *ret_length)
 {
 	const uint8_t *at = input->at;
 

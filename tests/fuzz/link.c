@@ -2,8 +2,8 @@
 /*
  * link -- fuzz target: the words of a link, a quantity and an address.
  *
- * Each ends at a NUL; before the quantity, a byte chooses its unit.  A link that is
- * good carries some packets.
+ * Each ends at a NUL; before the quantity, a byte chooses its unit.  A link that is good carries
+ * some packets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,7 @@ static void carry(const struct nopal_link *link)
 	if (nopal__link_init(&engine, link, 0, 1) < 0)
 		abort(); /* words that were good, and numbers that are not */
 	for (int64_t i = 0; i < PACKETS; i++) {
-		unsigned count = nopal__link_carry(
-			&engine, &packet, i * NOPAL_MILLISECOND, copies);
+		unsigned count = nopal__link_carry(&engine, &packet, i * NOPAL_MILLISECOND, copies);
 
 		for (unsigned at = 0; at < count; at++)
 			if (copies[at].at_ns < i * NOPAL_MILLISECOND)

@@ -2,9 +2,9 @@
 /*
  * notes -- fuzz target: what peers say of files, and what an earlier run left on disk.
  *
- * Byte 0 of the input chooses: a note, ranges and hashes behind it, the list of a
- * file's blocks, or a part with its state file.  The id of an offer, a hash of the
- * rest, is made good, so that what is behind gets to see it.
+ * Byte 0 of the input chooses: a note, ranges and hashes behind it, the list of a file's blocks, or
+ * a part with its state file.  The id of an offer, a hash of the rest, is made good, so that what
+ * is behind gets to see it.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -33,8 +33,7 @@ static void judge_name(const char *name)
 {
 	if (transfer_name_refused(name))
 		return;
-	if (!*name || *name == '.' || strchr(name, '/') ||
-	    strlen(name) > TRANSFER_TEXT_LONGEST)
+	if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > TRANSFER_TEXT_LONGEST)
 		abort();
 	for (; *name; name++)
 		if ((unsigned char)*name < ' ' || *name == 0x7f)
@@ -65,10 +64,9 @@ static bool has_reason(const struct transfer_note *note)
 	       note->type == TRANSFER_ABORT;
 }
 
-/* There is one way to say a note, and `bytes` is it; but what reasons hold that people
- * had better not see. */
-static void judge_canon(const struct transfer_note *note, const uint8_t *bytes,
-			size_t length)
+/* There is one way to say a note, and `bytes` is it; but what reasons hold that people had better
+ * not see. */
+static void judge_canon(const struct transfer_note *note, const uint8_t *bytes, size_t length)
 {
 	uint8_t again[TRANSFER_NOTE_LONGEST];
 	size_t said = transfer_encode(note, again);
@@ -86,13 +84,7 @@ static void judge_canon(const struct transfer_note *note, const uint8_t *bytes,
 
 static void repair_offer(uint8_t *bytes, size_t length)
 {
-	enum {
-		ID_AT = 6,
-		SIZE_AT = 14,
-		TIME_AT = 22,
-		NAME_AT = 32,
-		NUMBER = 8
-	};
+	enum { ID_AT = 6, SIZE_AT = 14, TIME_AT = 22, NAME_AT = 32, NUMBER = 8 };
 	char name[TRANSFER_TEXT_ROOM];
 
 	if (length < NAME_AT || bytes[0] != TRANSFER_OFFER)
@@ -143,18 +135,15 @@ static void read_message(struct input *input)
 	struct transfer_note note;
 	size_t count = 0;
 
-	pieces[0].bytes =
-		(uint8_t *)(uintptr_t)input_take(input, first, &length);
+	pieces[0].bytes = (uint8_t *)(uintptr_t)input_take(input, first, &length);
 	pieces[0].length = (uint32_t)length;
-	pieces[1].bytes = (uint8_t *)(uintptr_t)input_take(
-		input, input_left(input), &length);
+	pieces[1].bytes = (uint8_t *)(uintptr_t)input_take(input, input_left(input), &length);
 	pieces[1].length = (uint32_t)length;
 	message.length = pieces[0].length + length;
 	transfer_received(&message, &note);
 	if (transfer_held(&message, size, ranges, &count))
 		for (size_t i = 0; i < count; i++)
-			if (ranges[i].end > size ||
-			    ranges[i].from >= ranges[i].end)
+			if (ranges[i].end > size || ranges[i].from >= ranges[i].end)
 				abort();
 	if (transfer_hashes(&message, first, hashes, HASHES) > HASHES)
 		abort();
@@ -171,12 +160,10 @@ static void read_blocks(struct input *input)
 	if (!file_blocks_fit(size))
 		return;
 	file_blocks_init(&blocks, size);
-	for (unsigned i = 0;
-	     i < BLOCKS_ADDED && !file_blocks_are_known(&blocks); i++) {
+	for (unsigned i = 0; i < BLOCKS_ADDED && !file_blocks_are_known(&blocks); i++) {
 		struct island range = file_blocks_range(&blocks, i);
 
-		if (!file_blocks_find(&blocks, range.from,
-				      range.end - range.from, &index) ||
+		if (!file_blocks_find(&blocks, range.from, range.end - range.from, &index) ||
 		    index != i || range.end > size)
 			abort();
 		file_blocks_add(&blocks, input_byte(input));
@@ -215,23 +202,18 @@ static int make_folder(void)
 	return fd;
 }
 
-static void put_file(int folder, const char *name, const uint8_t *bytes,
-		     size_t length, size_t size)
+static void put_file(int folder, const char *name, const uint8_t *bytes, size_t length, size_t size)
 {
-	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-			0600);
+	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length ||
-	    ftruncate(fd, (off_t)size))
+	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length || ftruncate(fd, (off_t)size))
 		abort();
 	close(fd);
 }
 
 static struct transfer_note offer_of(uint64_t size)
 {
-	struct transfer_note offer = { .type = TRANSFER_OFFER,
-				       .size = size,
-				       .text = NAME };
+	struct transfer_note offer = { .type = TRANSFER_OFFER, .size = size, .text = NAME };
 
 	offer.id = transfer_id(offer.text, size, 0);
 	return offer;
@@ -246,8 +228,8 @@ enum {
 };
 
 /* What an earlier run left, or somebody else. */
-static void leave_files(int folder, const struct transfer_note *offer,
-			uint8_t which, struct input *input)
+static void leave_files(int folder, const struct transfer_note *offer, uint8_t which,
+			struct input *input)
 {
 	char text[STATE_BYTES];
 	const uint8_t *bytes;
@@ -258,16 +240,14 @@ static void leave_files(int folder, const struct transfer_note *offer,
 	if (which & 2)
 		put_file(folder, PART, NULL, 0, input_number(input, 2));
 	if (which & 4) {
-		bytes = input_take(input, input_byte(input) % STATE_BYTES,
-				   &length);
+		bytes = input_take(input, input_byte(input) % STATE_BYTES, &length);
 		put_file(folder, STATE, bytes, length, length);
 	}
 	if (which & 8) {
-		length = (size_t)snprintf(
-			text, sizeof(text), "nopal-part 1 %016llx %llu %llu\n",
-			(unsigned long long)offer->id,
-			(unsigned long long)offer->size,
-			(unsigned long long)input_number(input, 2));
+		length = (size_t)snprintf(text, sizeof(text), "nopal-part 1 %016llx %llu %llu\n",
+					  (unsigned long long)offer->id,
+					  (unsigned long long)offer->size,
+					  (unsigned long long)input_number(input, 2));
 		put_file(folder, STATE, (uint8_t *)text, length, length);
 	}
 }
@@ -327,14 +307,12 @@ static void judge_part(const struct part *part, int folder, uint64_t size)
 	close(fd);
 	file_hash_init(&hash);
 	file_hash_update(&hash, bytes, (size_t)length);
-	if ((uint64_t)length != size ||
-	    file_hash_value(&hash) != part_hash(part))
+	if ((uint64_t)length != size || file_hash_value(&hash) != part_hash(part))
 		abort();
 }
 
 /* Whose a part is stands in its state. */
-static void on_owned(void *user, const uint8_t owner[PART_OWNER_BYTES],
-		     uint64_t bytes)
+static void on_owned(void *user, const uint8_t owner[PART_OWNER_BYTES], uint64_t bytes)
 {
 	const struct part_folder *folder = user;
 
@@ -344,8 +322,7 @@ static void on_owned(void *user, const uint8_t owner[PART_OWNER_BYTES],
 		abort();
 }
 
-static void take_part(struct part_folder *folder,
-		      const struct transfer_note *offer, uint8_t how,
+static void take_part(struct part_folder *folder, const struct transfer_note *offer, uint8_t how,
 		      struct input *input)
 {
 	bool keeps = how & TAKE_KEEPS, by_blocks = how & TAKE_BLOCKS;
@@ -374,12 +351,9 @@ static void take_part(struct part_folder *folder,
 
 static void read_part(struct input *input)
 {
-	static struct part_folder folder = { .fd = -1,
-					     .limit = PART_BYTES,
-					     .differs = "differs" };
+	static struct part_folder folder = { .fd = -1, .limit = PART_BYTES, .differs = "differs" };
 	uint8_t how = input_byte(input);
-	struct transfer_note offer =
-		offer_of(input_number(input, 2) % (PART_BYTES + 1));
+	struct transfer_note offer = offer_of(input_number(input, 2) % (PART_BYTES + 1));
 
 	if (folder.fd < 0)
 		folder.fd = make_folder();

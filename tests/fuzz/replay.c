@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.c -- the main() of a fuzz target without libFuzzer: runs the target once
- * over each file that is named, and over each file of a folder that is named.  A
- * sanitizer or an abort of the target ends the program at the input that it is
- * about, whose name is the last line on standard error.
+ * replay.c -- the main() of a fuzz target without libFuzzer: runs the target once over each file
+ * that is named, and over each file of a folder that is named.  A sanitizer or an abort of the
+ * target ends the program at the input that it is about, whose name is the last line on standard
+ * error.
  *
  * Exit: 0 all inputs ran, 2 a file could not be read, or there was none.
  */
@@ -78,8 +78,7 @@ static bool replay(const char *path)
 	struct dirent **entries;
 	int count = scandir(path, &entries, is_visible, alphasort);
 
-	return count < 0 ? replay_file(path)
-			 : replay_folder(path, entries, count);
+	return count < 0 ? replay_file(path) : replay_folder(path, entries, count);
 }
 
 int main(int argc, char **argv)

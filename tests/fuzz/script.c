@@ -27,33 +27,28 @@ static void act_on(struct arena_slot *slot, struct input *input)
 		nopal_receive_post(session, argument >> 3, 3, argument);
 		break;
 	case 4:
-		nopal_session_accept_rate(session, UINT64_C(1)
-							   << (argument >> 3));
+		nopal_session_accept_rate(session, UINT64_C(1) << (argument >> 3));
 		break;
 	case 5:
 		nopal_session_peer(session, &peer);
 		peer.port++; /* its second address */
-		nopal_session_add_path(
-			session, slot->arena->opener[argument >> 7], &peer);
+		nopal_session_add_path(session, slot->arena->opener[argument >> 7], &peer);
 		break;
 	case 6:
 		nopal_sim_address(1 + (argument >> 7), ARENA_PORT, &peer);
 		nopal_destination_add(session, &peer);
 		break;
 	default:
-		nopal_destination_remove(session, argument >> 4,
-					 argument >> 3 & 1);
+		nopal_destination_remove(session, argument >> 4, argument >> 3 & 1);
 	}
 }
 
-static void say(struct arena *arena, struct arena_slot *slot,
-		struct input *input)
+static void say(struct arena *arena, struct arena_slot *slot, struct input *input)
 {
 	size_t length = input_number(input, 2);
 	uint8_t property = input_byte(input);
 
-	arena_say(arena, slot, length, property,
-		  property ? input_number(input, 2) : 0);
+	arena_say(arena, slot, length, property, property ? input_number(input, 2) : 0);
 }
 
 /* What the network, or who feigns it, says of a datagram that left. */
@@ -75,8 +70,7 @@ static void hint(struct arena *arena, struct input *input)
 	if (hint.head_bytes > seen->length)
 		hint.head_bytes = (uint32_t)seen->length;
 	memcpy(hint.head, seen->bytes, hint.head_bytes);
-	nopal__endpoint_hint(
-		seen->to_opener ? arena->acceptor[0] : arena->opener[0], &hint);
+	nopal__endpoint_hint(seen->to_opener ? arena->acceptor[0] : arena->opener[0], &hint);
 }
 
 void script_act(struct arena *arena, struct input *input)
@@ -122,12 +116,10 @@ static uint8_t *place_in(struct arena_datagram *datagram, uint8_t where)
 	if (!datagram->length)
 		return datagram->bytes;
 	at %= datagram->length;
-	return datagram->bytes +
-	       (where & 0x80 ? datagram->length - 1 - at : at);
+	return datagram->bytes + (where & 0x80 ? datagram->length - 1 - at : at);
 }
 
-static void edit_number(struct arena_datagram *datagram, uint8_t *at,
-			unsigned bytes, uint64_t by)
+static void edit_number(struct arena_datagram *datagram, uint8_t *at, unsigned bytes, uint64_t by)
 {
 	uint64_t number = 0;
 
@@ -145,19 +137,16 @@ static void edit_length(struct arena_datagram *datagram, struct input *input)
 	size_t length = input_number(input, 2) % sizeof(datagram->bytes);
 
 	if (length > datagram->length)
-		memset(datagram->bytes + datagram->length, 0,
-		       length - datagram->length);
+		memset(datagram->bytes + datagram->length, 0, length - datagram->length);
 	datagram->length = length;
 }
 
 /* Bytes of the input over, or between, those that are there. */
-static void edit_bytes(struct arena_datagram *datagram, uint8_t *at,
-		       struct input *input, bool inserts)
+static void edit_bytes(struct arena_datagram *datagram, uint8_t *at, struct input *input,
+		       bool inserts)
 {
-	size_t length, left = datagram->length,
-		       place = (size_t)(at - datagram->bytes);
-	const uint8_t *bytes =
-		input_take(input, input_byte(input) & 63, &length);
+	size_t length, left = datagram->length, place = (size_t)(at - datagram->bytes);
+	const uint8_t *bytes = input_take(input, input_byte(input) & 63, &length);
 
 	left -= place < left ? place : left;
 	if (inserts && datagram->length + length <= sizeof(datagram->bytes)) {
@@ -184,8 +173,7 @@ static void edit(struct arena_datagram *datagram, struct input *input)
 			    (uint64_t)(int64_t)(int8_t)input_byte(input));
 		break;
 	case 2:
-		edit_number(datagram, at, 1 + (what >> 3) % 8,
-			    input_number(input, 4));
+		edit_number(datagram, at, 1 + (what >> 3) % 8, input_number(input, 4));
 		break;
 	case 3:
 		edit_length(datagram, input);
@@ -202,12 +190,11 @@ static void edit(struct arena_datagram *datagram, struct input *input)
 }
 
 /* Another kind or another body behind the head of a datagram that left. */
-static void invent(const struct nopal_plan *plan,
-		   struct arena_datagram *datagram, struct input *input)
+static void invent(const struct nopal_plan *plan, struct arena_datagram *datagram,
+		   struct input *input)
 {
-	size_t length, head = plan->head_bytes < datagram->length
-				      ? plan->head_bytes
-				      : datagram->length;
+	size_t length,
+		head = plan->head_bytes < datagram->length ? plan->head_bytes : datagram->length;
 	uint8_t kind = input_byte(input);
 	const uint8_t *bytes = input_take(input, input_byte(input), &length);
 
@@ -235,8 +222,7 @@ static void redirect(struct arena_datagram *datagram, uint8_t how)
 void script_forge(struct arena *arena, struct input *input)
 {
 	uint8_t how = input_byte(input);
-	const struct arena_datagram *seen =
-		arena_seen(arena, input_byte(input) & (ARENA_SEEN - 1));
+	const struct arena_datagram *seen = arena_seen(arena, input_byte(input) & (ARENA_SEEN - 1));
 	struct arena_datagram datagram;
 
 	if (!seen)

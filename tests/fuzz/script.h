@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * script.h -- the bytes of an input as a script for the arena: what the applications
- * do, what the network does, and what a forger puts into it.
+ * script.h -- the bytes of an input as a script for the arena: what the applications do, what the
+ * network does, and what a forger puts into it.
  *
- * An action is one byte and, behind it, what it asks for.  What an input says about
- * datagrams it says relative to those that left in this very run (the last but two,
- * four bytes from its end), so that a script keeps its meaning though ids differ.
+ * An action is one byte and, behind it, what it asks for.  What an input says about datagrams it
+ * says relative to those that left in this very run (the last but two, four bytes from its end), so
+ * that a script keeps its meaning though ids differ.
  */
 #ifndef NOPAL_FUZZ_SCRIPT_H
 #define NOPAL_FUZZ_SCRIPT_H
@@ -15,11 +15,11 @@
 
 enum { SCRIPT_ACTIONS = 48 }; /* of one execution, at most */
 
-/* What the applications do: say, close, open more, keep messages; and what befalls
- * them: a restart, another address, and hints of the network. */
+/* What the applications do: say, close, open more, keep messages; and what befalls them: a restart,
+ * another address, and hints of the network. */
 void script_act(struct arena *arena, struct input *input);
-/* What only a forger does: an edited copy of a datagram that left, or one that never
- * did, most often with its checks repaired. */
+/* What only a forger does: an edited copy of a datagram that left, or one that never did, most
+ * often with its checks repaired. */
 void script_forge(struct arena *arena, struct input *input);
 /* Time steps, of 1 ms to 65 s. */
 void script_pass(struct arena *arena, struct input *input);

@@ -2,9 +2,9 @@
 /*
  * session -- fuzz target: a session, and a forger who knows its ids and its checks.
  *
- * Byte 0 of the input names the family (families.c).  Then the session opens, one
- * message crosses, and the script begins: the applications act, the network delivers
- * faithfully, and between them come datagrams that were forged (script.h).
+ * Byte 0 of the input names the family (families.c).  Then the session opens, one message crosses,
+ * and the script begins: the applications act, the network delivers faithfully, and between them
+ * come datagrams that were forged (script.h).
  */
 #include "script.h"
 

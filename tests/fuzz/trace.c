@@ -32,8 +32,7 @@ static void show(char *path, uint8_t how)
 
 	snprintf(form, sizeof(form), "--to=%s", forms[how % 3]);
 	snprintf(number, sizeof(number), "%u", how / 4u);
-	run(&tool_trace, (char *[]){ (char[]){ "trace" }, path, form, NULL },
-	    3);
+	run(&tool_trace, (char *[]){ (char[]){ "trace" }, path, form, NULL }, 3);
 	run(&tool_why, (char *[]){ (char[]){ "why" }, path, number, NULL }, 3);
 }
 
@@ -42,8 +41,7 @@ static int file_of(const struct input *input, char path[WORD])
 {
 	int fd = memfd_create("trace", MFD_CLOEXEC);
 
-	if (fd < 0 || write(fd, input->at, input_left(input)) !=
-			      (ssize_t)input_left(input))
+	if (fd < 0 || write(fd, input->at, input_left(input)) != (ssize_t)input_left(input))
 		abort();
 	snprintf(path, WORD, "/proc/self/fd/%d", fd);
 	return fd;

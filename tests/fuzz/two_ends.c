@@ -4,9 +4,9 @@
  *
  * It drops, duplicates, reorders, flips a bit, and lets time pass.
  *
- * Byte 0 of the input names the family.  Where the composition has integrity, whatever
- * is delivered has to be a message that was sent: CRC32C and the sum find every flip of
- * one bit, and so does the tag.
+ * Byte 0 of the input names the family.  Where the composition has integrity, whatever is delivered
+ * has to be a message that was sent: CRC32C and the sum find every flip of one bit, and so does the
+ * tag.
  */
 #include "script.h"
 
@@ -20,8 +20,7 @@ static void flip(struct arena_datagram *datagram, struct input *input)
 	size_t bit = input_number(input, 2);
 
 	if (datagram->length)
-		datagram->bytes[bit / 8 % datagram->length] ^=
-			(uint8_t)(1 << bit % 8);
+		datagram->bytes[bit / 8 % datagram->length] ^= (uint8_t)(1 << bit % 8);
 }
 
 /* What becomes of the datagram that has flown longest. */

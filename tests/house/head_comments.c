@@ -4,9 +4,9 @@
  *
  * usage: head_comments SOURCE
  *
- * Reads microprotocols/FAMILY/NAME.c of each microprotocol that is built in and
- * compares its headings with the tables: all are there, in order; names in the
- * tables are in the text, and names in the text are in the tables.
+ * Reads microprotocols/FAMILY/NAME.c of each microprotocol that is built in and compares its
+ * headings with the tables: all are there, in order; names in the tables are in the text, and names
+ * in the text are in the tables.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -49,11 +49,10 @@ struct page {
 	int faults;
 };
 
-static void fault(struct page *page, const char *heading, const char *what,
-		  const char *name)
+static void fault(struct page *page, const char *heading, const char *what, const char *name)
 {
-	printf("%s: %s: %s%s%s\n", page->microprotocol->name, heading, what,
-	       name ? " " : "", name ? name : "");
+	printf("%s: %s: %s%s%s\n", page->microprotocol->name, heading, what, name ? " " : "",
+	       name ? name : "");
 	page->faults++;
 }
 
@@ -94,8 +93,7 @@ static int heading_of(const char *line)
 	for (int i = 0; i < HEADINGS; i++) {
 		size_t length = strlen(headings[i]);
 
-		if (strncmp(line, headings[i], length) == 0 &&
-		    line[length] == ':')
+		if (strncmp(line, headings[i], length) == 0 && line[length] == ':')
 			return i;
 	}
 	return -1;
@@ -166,8 +164,7 @@ static bool mentions(const char *text, const char *name)
 	return false;
 }
 
-static void text_says_all(struct page *page, int heading,
-			  const struct names *names)
+static void text_says_all(struct page *page, int heading, const struct names *names)
 {
 	const char *text = page->text[heading];
 
@@ -175,13 +172,11 @@ static void text_says_all(struct page *page, int heading,
 		fault(page, headings[heading], "should be `nothing.`", NULL);
 	for (size_t i = 0; i < names->count; i++)
 		if (!mentions(text, names->name[i]))
-			fault(page, headings[heading], "does not name",
-			      names->name[i]);
+			fault(page, headings[heading], "does not name", names->name[i]);
 }
 
 /* Every word outside parentheses that looks like a name is in the tables. */
-static void text_says_no_more(struct page *page, int heading,
-			      const struct names *names, bool upper)
+static void text_says_no_more(struct page *page, int heading, const struct names *names, bool upper)
 {
 	char word[NAME_ROOM];
 	int depth = 0;
@@ -198,17 +193,15 @@ static void text_says_no_more(struct page *page, int heading,
 			continue;
 		snprintf(word, sizeof(word), "%.*s", (int)length, at);
 		at += length - 1;
-		if (depth > 0 || (upper ? !isupper((unsigned char)*word)
-					: !strchr(word, '_')))
+		if (depth > 0 || (upper ? !isupper((unsigned char)*word) : !strchr(word, '_')))
 			continue;
 		if (!names_have(names, word))
-			fault(page, headings[heading],
-			      "names what the descriptor lacks:", word);
+			fault(page, headings[heading], "names what the descriptor lacks:", word);
 	}
 }
 
-static void compare(struct page *page, const char *heading,
-		    const struct names *names, bool upper, bool exact)
+static void compare(struct page *page, const char *heading, const struct names *names, bool upper,
+		    bool exact)
 {
 	int index = heading_of(heading);
 
@@ -270,15 +263,12 @@ static void compare_wire(struct page *page)
 	const struct nopal_microprotocol *it = page->microprotocol;
 	struct names names = { .count = 0 };
 
-	for (const struct nopal_attribute *a = it->attributes; a && a->name;
-	     a++)
+	for (const struct nopal_attribute *a = it->attributes; a && a->name; a++)
 		if (a->wire_bytes && strcmp(a->name, "packet_number") != 0)
 			names_add(&names, a->name, strlen(a->name));
-	for (const struct nopal_kind *kind = it->kinds; kind && kind->name;
-	     kind++)
+	for (const struct nopal_kind *kind = it->kinds; kind && kind->name; kind++)
 		names_add(&names, kind->name, strlen(kind->name));
-	if (names.count ==
-	    0) /* bytes without a name: a trailer, lengths in bodies */
+	if (names.count == 0) /* bytes without a name: a trailer, lengths in bodies */
 		return;
 	compare(page, "Wire:", &names, false, false);
 }
@@ -304,24 +294,20 @@ static void compare_parameters(struct page *page)
 		char phrase[2 * NAME_ROOM];
 
 		names_add(&names, at->name, strlen(at->name));
-		snprintf(phrase, sizeof(phrase), "%s (default %s", at->name,
-			 at->initial);
+		snprintf(phrase, sizeof(phrase), "%s (default %s", at->name, at->initial);
 		if (*text && !strstr(text, phrase))
 			fault(page, "Parameters", "does not say", phrase);
 	}
 	compare(page, "Parameters:", &names, false, false);
-	for (const char *said = text; (said = strstr(said, " (default "));
-	     said++) {
+	for (const char *said = text; (said = strstr(said, " (default ")); said++) {
 		const char *start = said;
 
 		while (start > text && is_word(start[-1]))
 			start--;
 		char name[NAME_ROOM];
-		snprintf(name, sizeof(name), "%.*s", (int)(said - start),
-			 start);
+		snprintf(name, sizeof(name), "%.*s", (int)(said - start), start);
 		if (!names_have(&names, name))
-			fault(page, "Parameters",
-			      "names what the descriptor lacks:", name);
+			fault(page, "Parameters", "names what the descriptor lacks:", name);
 	}
 }
 
@@ -330,8 +316,7 @@ static void compare_summary(struct page *page)
 	const char *name = page->microprotocol->name;
 	char first[2 * TEXT_ROOM];
 
-	snprintf(first, sizeof(first), "%s -- %s", name,
-		 page->microprotocol->summary);
+	snprintf(first, sizeof(first), "%s -- %s", name, page->microprotocol->summary);
 	if (strncmp(page->summary, first, strlen(first)) != 0)
 		fault(page, "first line", "is not", first);
 }
@@ -344,8 +329,7 @@ static int check(const char *source, const struct nopal_microprotocol *it)
 
 	memset(&page, 0, sizeof(page));
 	page.microprotocol = it;
-	snprintf(path, sizeof(path), "%s/microprotocols/%s/%s.c", source,
-		 it->family, it->name);
+	snprintf(path, sizeof(path), "%s/microprotocols/%s/%s.c", source, it->family, it->name);
 	file = fopen(path, "r");
 	if (!file) {
 		fault(&page, path, "cannot be read", NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * noting_core.h -- a core that only notes what a world gives it, and the worlds
- * that the tests of the simulator share.  It stands in for the real one: one
- * file of a test includes it.
+ * noting_core.h -- a core that only notes what a world gives it, and the worlds that the tests of
+ * the simulator share.  It stands in for the real one: one file of a test includes it.
  */
 #ifndef NOPAL_TEST_NOTING_CORE_H
 #define NOPAL_TEST_NOTING_CORE_H
@@ -53,8 +52,7 @@ struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
 	return &endpoint->port;
 }
 
-void nopal__world_init(struct nopal_world *world,
-		       const struct nopal_world_ops *ops)
+void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *ops)
 {
 	world->ops = ops;
 	timer_ns = NOPAL_NEVER;
@@ -92,20 +90,16 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 	return endpoint;
 }
 
-static enum nopal_transmitted transmit(struct nopal_endpoint *from,
-				       const struct nopal_address *to,
-				       const void *bytes, uint32_t length,
-				       uint32_t stride)
+static enum nopal_transmitted transmit(struct nopal_endpoint *from, const struct nopal_address *to,
+				       const void *bytes, uint32_t length, uint32_t stride)
 {
-	struct nopal_train train = {
-		.to = to, .bytes = bytes, .length = length, .stride = stride
-	};
+	struct nopal_train train = { .to = to, .bytes = bytes, .length = length, .stride = stride };
 
 	return from->port.world->ops->transmit(from->port.world, from, &train);
 }
 
-void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
-			     const struct nopal_arrival *arrivals, size_t count)
+void nopal__endpoint_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrivals,
+			     size_t count)
 {
 	struct nopal_world *world = endpoint->port.world;
 
@@ -123,13 +117,12 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
 				       .call = endpoint->calls,
 				       .length = arrival->length };
 		memcpy(note->bytes, arrival->bytes,
-		       arrival->length < NOTED_BYTES ? arrival->length
-						     : NOTED_BYTES);
+		       arrival->length < NOTED_BYTES ? arrival->length : NOTED_BYTES);
 		if (endpoint->keep)
 			kept = nopal_buffer_ref(arrival->buffer);
 		if (endpoint->echo)
-			transmit(endpoint, &arrival->from, arrival->bytes,
-				 arrival->length, arrival->length);
+			transmit(endpoint, &arrival->from, arrival->bytes, arrival->length,
+				 arrival->length);
 	}
 }
 
@@ -159,14 +152,12 @@ static void words(const char *text, struct nopal_link *ret_link)
 	struct nopal_link reverse;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(text, ret_link, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(text, ret_link, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 }
 
 /* Two hosts, joined by one link with these words both ways. */
-static struct nopal_world *pair(const char *text, uint64_t seed,
-				struct nopal_endpoint *ends[2])
+static struct nopal_world *pair(const char *text, uint64_t seed, struct nopal_endpoint *ends[2])
 {
 	struct nopal_world *world = nopal_sim_new(seed);
 	struct nopal_link link;
@@ -182,14 +173,13 @@ static struct nopal_world *pair(const char *text, uint64_t seed,
 	return world;
 }
 
-static enum nopal_transmitted say(struct nopal_endpoint *from,
-				  struct nopal_endpoint *to, const char *text)
+static enum nopal_transmitted say(struct nopal_endpoint *from, struct nopal_endpoint *to,
+				  const char *text)
 {
 	return transmit(from, &to->port.local, text, (uint32_t)strlen(text), 0);
 }
 
-static void heard(unsigned index, struct nopal_endpoint *at, int64_t time_ns,
-		  const char *text)
+static void heard(unsigned index, struct nopal_endpoint *at, int64_t time_ns, const char *text)
 {
 	assert_true(index < note_count);
 	assert_ptr_equal(notes[index].endpoint, at);

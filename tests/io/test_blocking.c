@@ -27,14 +27,12 @@ static const int64_t talk_timeout_ns = TIMEOUT_S * NOPAL_SECOND;
 
 static int talk_say(struct talk *talk, const void *bytes, size_t length)
 {
-	return nopal_connection_send(talk->here, bytes, length,
-				     talk_timeout_ns);
+	return nopal_connection_send(talk->here, bytes, length, talk_timeout_ns);
 }
 
 static int64_t talk_take(struct talk *talk)
 {
-	return nopal_connection_receive(talk->there, talk->bytes, MESSAGE,
-					talk_timeout_ns);
+	return nopal_connection_receive(talk->there, talk->bytes, MESSAGE, talk_timeout_ns);
 }
 
 static int talk_open(void **state)
@@ -45,18 +43,15 @@ static int talk_open(void **state)
 
 	nopal_problems_init(&talk->problems);
 	talk->bytes = calloc(1, MESSAGE);
-	talk->listener = nopal_listen_keyed("bulk", "127.0.0.1:0", reset_key,
-					    &talk->problems);
+	talk->listener = nopal_listen_keyed("bulk", "127.0.0.1:0", reset_key, &talk->problems);
 	nopal_problems_print(&talk->problems, stderr);
 	assert_non_null(talk->listener);
 	nopal_listener_address(talk->listener, &local);
 	nopal_address_format(&local, talk->address);
-	talk->here = nopal_dial("bulk", talk->address, talk_timeout_ns,
-				&talk->problems);
+	talk->here = nopal_dial("bulk", talk->address, talk_timeout_ns, &talk->problems);
 	nopal_problems_print(&talk->problems, stderr);
 	assert_non_null(talk->here);
-	talk->there =
-		nopal_accept(talk->listener, talk_timeout_ns, &talk->problems);
+	talk->there = nopal_accept(talk->listener, talk_timeout_ns, &talk->problems);
 	assert_non_null(talk->there);
 	*state = talk;
 	return 0;
@@ -67,11 +62,9 @@ static int talk_close(void **state)
 	struct talk *talk = *state;
 
 	if (talk->here)
-		nopal_connection_close(talk->here, talk_timeout_ns,
-				       &talk->problems);
+		nopal_connection_close(talk->here, talk_timeout_ns, &talk->problems);
 	if (talk->there)
-		nopal_connection_close(talk->there, talk_timeout_ns,
-				       &talk->problems);
+		nopal_connection_close(talk->there, talk_timeout_ns, &talk->problems);
 	nopal_listener_close(talk->listener);
 	nopal_problems_fini(&talk->problems);
 	free(talk->bytes);
@@ -91,12 +84,8 @@ static void test_messages_both_ways(void **state)
 		assert_int_equal(talk_take(talk), MESSAGE);
 		assert_int_equal(talk->bytes[MESSAGE - 1], (uint8_t)i);
 	}
-	assert_int_equal(
-		nopal_connection_send(talk->there, "well", 4, talk_timeout_ns),
-		0);
-	assert_int_equal(nopal_connection_receive(talk->here, talk->bytes, 2,
-						  talk_timeout_ns),
-			 4);
+	assert_int_equal(nopal_connection_send(talk->there, "well", 4, talk_timeout_ns), 0);
+	assert_int_equal(nopal_connection_receive(talk->here, talk->bytes, 2, talk_timeout_ns), 4);
 	assert_memory_equal(talk->bytes, "we", 2);
 }
 
@@ -105,30 +94,24 @@ static void test_a_good_end_brings_the_rest(void **state)
 	struct talk *talk = *state;
 
 	assert_int_equal(talk_say(talk, "last", 4), 0);
-	assert_int_equal(nopal_connection_close(talk->here, talk_timeout_ns,
-						&talk->problems),
-			 0);
+	assert_int_equal(nopal_connection_close(talk->here, talk_timeout_ns, &talk->problems), 0);
 	talk->here = NULL;
 	assert_int_equal(talk_take(talk), 4);
 	assert_int_equal(talk_take(talk), -EPIPE);
-	assert_int_equal(
-		nopal_connection_send(talk->there, "x", 1, talk_timeout_ns),
-		-EPIPE);
+	assert_int_equal(nopal_connection_send(talk->there, "x", 1, talk_timeout_ns), -EPIPE);
 }
 
-/* The session had taken the message, and nobody has read it.  Why it ended, the peer says,
- * or its host: whoever is heard first. */
+/* The session had taken the message, and nobody has read it.  Why it ended, the peer says, or its
+ * host: whoever is heard first. */
 static void test_a_peer_that_goes_makes_no_good_end(void **state)
 {
 	struct talk *talk = *state;
 
 	assert_int_equal(talk_say(talk, "unread", 6), 0);
-	assert_int_equal(
-		nopal_connection_close(talk->there, 0, &talk->problems),
-		-ETIMEDOUT); /* and it is gone */
+	assert_int_equal(nopal_connection_close(talk->there, 0, &talk->problems),
+			 -ETIMEDOUT); /* and it is gone */
 	talk->there = NULL;
-	assert_int_equal(nopal_connection_close(talk->here, talk_timeout_ns,
-						&talk->problems),
+	assert_int_equal(nopal_connection_close(talk->here, talk_timeout_ns, &talk->problems),
 			 -ECONNRESET);
 	talk->here = NULL;
 	assert_true(talk->problems.count > 0);
@@ -142,9 +125,7 @@ static void test_an_empty_message_is_no_end(void **state)
 	assert_int_equal(talk_say(talk, NULL, 0), 0);
 	assert_int_equal(talk_take(talk), 0);
 	assert_int_equal(talk_say(talk, NULL, 0), 0);
-	assert_int_equal(nopal_connection_close(talk->here, talk_timeout_ns,
-						&talk->problems),
-			 0);
+	assert_int_equal(nopal_connection_close(talk->here, talk_timeout_ns, &talk->problems), 0);
 	talk->here = NULL;
 	/* it came before the end, and is read after it */
 	assert_int_equal(talk_take(talk), 0);
@@ -155,11 +136,10 @@ static void test_nothing_comes_in_time(void **state)
 {
 	struct talk *talk = *state;
 
-	assert_int_equal(nopal_connection_receive(talk->there, talk->bytes,
-						  MESSAGE, NOPAL_MILLISECOND),
-			 -ETIMEDOUT);
-	assert_null(nopal_accept(talk->listener, NOPAL_MILLISECOND,
-				 &talk->problems));
+	assert_int_equal(
+		nopal_connection_receive(talk->there, talk->bytes, MESSAGE, NOPAL_MILLISECOND),
+		-ETIMEDOUT);
+	assert_null(nopal_accept(talk->listener, NOPAL_MILLISECOND, &talk->problems));
 	assert_int_equal(talk_say(talk, "on", 2), 0);
 	assert_int_equal(talk_take(talk), 2);
 }
@@ -170,8 +150,7 @@ static void test_nobody_listens(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	assert_null(nopal_dial("bulk", "127.0.0.1:9", 200 * NOPAL_MILLISECOND,
-			       &problems));
+	assert_null(nopal_dial("bulk", "127.0.0.1:9", 200 * NOPAL_MILLISECOND, &problems));
 	assert_true(problems.errors > 0);
 	nopal_problems_fini(&problems);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_blocking_many -- the blocking calls with one connection to many, on loopback:
- * receivers are listeners of this process, or a process of their own that is stopped
- * and killed.
+ * receivers are listeners of this process, or a process of their own that is stopped and killed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,8 +39,7 @@ static void receiver_listen(struct receiver *one)
 	struct nopal_address local;
 
 	one->connection = NULL;
-	one->listener =
-		nopal_listen("one_to_many_all", "127.0.0.1:0", &problems);
+	one->listener = nopal_listen("one_to_many_all", "127.0.0.1:0", &problems);
 	assert_non_null(one->listener);
 	nopal_listener_address(one->listener, &local);
 	nopal_address_format(&local, one->address);
@@ -77,9 +75,7 @@ static int end(void **state)
 {
 	(void)state;
 	if (sender)
-		assert_int_equal(
-			nopal_connection_close(sender, patience_ns, &problems),
-			0);
+		assert_int_equal(nopal_connection_close(sender, patience_ns, &problems), 0);
 	for (int i = 0; i < MANY; i++)
 		receiver_end(&receiver[i]);
 	nopal_problems_fini(&problems);
@@ -92,8 +88,7 @@ static void dial(size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		addresses[i] = receiver[i].address;
-	sender = nopal_dial_many("one_to_many_all", addresses, count,
-				 patience_ns, &problems);
+	sender = nopal_dial_many("one_to_many_all", addresses, count, patience_ns, &problems);
 	nopal_problems_print(&problems, stderr);
 	assert_non_null(sender);
 	assert_int_equal(problems.count, 0);
@@ -105,9 +100,8 @@ static uint64_t say(uint32_t destination, const char *text)
 {
 	uint64_t ticket = 0;
 
-	assert_int_equal(nopal_connection_send_to(sender, destination, text,
-						  strlen(text), patience_ns,
-						  &ticket),
+	assert_int_equal(nopal_connection_send_to(sender, destination, text, strlen(text),
+						  patience_ns, &ticket),
 			 0);
 	assert_true(ticket > 0);
 	return ticket;
@@ -115,8 +109,7 @@ static uint64_t say(uint32_t destination, const char *text)
 
 static void hears(struct nopal_connection *connection, const char *text)
 {
-	int64_t length = nopal_connection_receive(connection, bytes,
-						  sizeof(bytes), patience_ns);
+	int64_t length = nopal_connection_receive(connection, bytes, sizeof(bytes), patience_ns);
 
 	assert_int_equal(length, strlen(text));
 	assert_memory_equal(bytes, text, (size_t)length);
@@ -130,8 +123,7 @@ static struct nopal_destination_info info_at(const char *address)
 	char text[NOPAL_ADDRESS_TEXT];
 
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(nopal_address_format(&infos[i].address, text),
-			   address) == 0)
+		if (strcmp(nopal_address_format(&infos[i].address, text), address) == 0)
 			return infos[i];
 	return (struct nopal_destination_info){ .id = 0 };
 }
@@ -161,38 +153,31 @@ static void test_all_get_it_and_answer(void **state)
 	assert_int_equal(nopal_connection_destinations(sender, NULL, 0), MANY);
 	for (int i = 0; i < 100; i++) {
 		memset(bytes, i, sizeof(bytes));
-		assert_int_equal(nopal_connection_send(sender, bytes, MESSAGE,
-						       patience_ns),
-				 0);
+		assert_int_equal(nopal_connection_send(sender, bytes, MESSAGE, patience_ns), 0);
 	}
 	ticket = say(0, "over");
 	for (int r = 0; r < MANY; r++)
 		for (int i = 0; i < 100; i++) {
-			assert_int_equal(nopal_connection_receive(
-						 receiver[r].connection, bytes,
-						 MESSAGE, patience_ns),
+			assert_int_equal(nopal_connection_receive(receiver[r].connection, bytes,
+								  MESSAGE, patience_ns),
 					 MESSAGE);
 			assert_int_equal(bytes[MESSAGE - 1], i);
 		}
 	for (int i = 0; i < MANY; i++)
 		hears(receiver[i].connection, "over");
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
-			 NOPAL_ARRIVED);
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns),
-			 NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
 	/* Each says its own address, and the id must be the one's that is there. */
 	for (int i = 0; i < MANY; i++)
-		nopal_connection_send(
-			receiver[i].connection, receiver[i].address,
-			strlen(receiver[i].address) + 1, patience_ns);
+		nopal_connection_send(receiver[i].connection, receiver[i].address,
+				      strlen(receiver[i].address) + 1, patience_ns);
 	for (int i = 0; i < MANY; i++) {
 		struct nopal_destination_info info;
 		char text[NOPAL_ADDRESS_TEXT];
 		uint32_t from;
 
-		assert_true(nopal_connection_receive_from(
-				    sender, text, sizeof(text), patience_ns,
-				    &from) > 0);
+		assert_true(nopal_connection_receive_from(sender, text, sizeof(text), patience_ns,
+							  &from) > 0);
 		info = info_at(text);
 		assert_int_equal(info.id, from);
 		assert_true(info.open && !info.ended && !info.session);
@@ -213,18 +198,13 @@ static void test_one_alone_gets_it(void **state)
 	hears(receiver[1].connection, "for you");
 	for (int i = 0; i < MANY; i++)
 		hears(receiver[i].connection, "for all");
-	assert_int_equal(nopal_connection_wait(sender, alone, patience_ns),
-			 NOPAL_ARRIVED);
-	assert_int_equal(nopal_connection_send_to(sender, 4711, "nobody", 6,
-						  patience_ns, NULL),
+	assert_int_equal(nopal_connection_wait(sender, alone, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_send_to(sender, 4711, "nobody", 6, patience_ns, NULL),
 			 -ENOENT);
 	/* An accepted one has one destination: whoever has dialled. */
-	assert_int_equal(
-		nopal_connection_destinations(receiver[0].connection, NULL, 0),
-		1);
+	assert_int_equal(nopal_connection_destinations(receiver[0].connection, NULL, 0), 1);
 	say(0, "again");
-	assert_int_equal(nopal_connection_receive_from(receiver[0].connection,
-						       bytes, MESSAGE,
+	assert_int_equal(nopal_connection_receive_from(receiver[0].connection, bytes, MESSAGE,
 						       patience_ns, &from),
 			 5);
 	assert_int_equal(from, 1);
@@ -239,8 +219,7 @@ static void test_one_is_added(void **state)
 	(void)state;
 	dial(2);
 	say(0, "before");
-	id = nopal_connection_add(sender, receiver[2].address, patience_ns,
-				  &problems);
+	id = nopal_connection_add(sender, receiver[2].address, patience_ns, &problems);
 	assert_true(id > 0);
 	assert_int_equal(info_at(receiver[2].address).id, id);
 	receiver_accept(&receiver[2]);
@@ -248,8 +227,7 @@ static void test_one_is_added(void **state)
 	hears(receiver[2].connection, "after");
 	hears(receiver[0].connection, "before");
 	hears(receiver[0].connection, "after");
-	assert_int_equal(nopal_connection_add(sender, receiver[2].address,
-					      patience_ns, &problems),
+	assert_int_equal(nopal_connection_add(sender, receiver[2].address, patience_ns, &problems),
 			 -EEXIST);
 	assert_true(problems.errors > 0);
 	assert_int_equal(nopal_connection_destinations(sender, NULL, 0), 3);
@@ -258,26 +236,19 @@ static void test_one_is_added(void **state)
 static void test_one_that_was_dialled_is_one_of_many(void **state)
 {
 	(void)state;
-	sender = nopal_dial("one_to_many_all", receiver[0].address, patience_ns,
-			    &problems);
+	sender = nopal_dial("one_to_many_all", receiver[0].address, patience_ns, &problems);
 	assert_non_null(sender);
 	receiver_accept(&receiver[0]);
 	assert_int_equal(info_at(receiver[0].address).id, 1);
-	assert_int_equal(nopal_connection_add(sender, receiver[1].address,
-					      patience_ns, &problems),
+	assert_int_equal(nopal_connection_add(sender, receiver[1].address, patience_ns, &problems),
 			 2);
 	receiver_accept(&receiver[1]);
 	/* Who was dialled has no others, and sends none away. */
-	assert_int_equal(nopal_connection_add(receiver[0].connection,
-					      receiver[2].address, patience_ns,
-					      &problems),
+	assert_int_equal(nopal_connection_add(receiver[0].connection, receiver[2].address,
+					      patience_ns, &problems),
 			 -EINVAL);
-	assert_int_equal(
-		nopal_connection_remove(receiver[0].connection, 1, true),
-		-EINVAL);
-	assert_int_equal(
-		nopal_connection_wait(sender, say(0, "both"), patience_ns),
-		NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_remove(receiver[0].connection, 1, true), -EINVAL);
+	assert_int_equal(nopal_connection_wait(sender, say(0, "both"), patience_ns), NOPAL_ARRIVED);
 	hears(receiver[0].connection, "both");
 	hears(receiver[1].connection, "both");
 }
@@ -290,31 +261,24 @@ static void test_one_is_removed_with_what_it_was_given(void **state)
 	dial(2);
 	id = info_at(receiver[1].address).id;
 	for (int i = 0; i < 300; i++)
-		assert_int_equal(nopal_connection_send(sender, bytes, MESSAGE,
-						       patience_ns),
-				 0);
+		assert_int_equal(nopal_connection_send(sender, bytes, MESSAGE, patience_ns), 0);
 	assert_int_equal(nopal_connection_remove(sender, id, false), 0);
 	assert_int_equal(nopal_connection_remove(sender, id, false), -ENOENT);
-	assert_int_equal(
-		nopal_connection_send_to(sender, id, "x", 1, patience_ns, NULL),
-		-ENOENT);
+	assert_int_equal(nopal_connection_send_to(sender, id, "x", 1, patience_ns, NULL), -ENOENT);
 	say(0, "the rest");
 	for (int i = 0; i < 300; i++)
-		assert_int_equal(
-			nopal_connection_receive(receiver[1].connection, bytes,
-						 MESSAGE, patience_ns),
-			MESSAGE);
-	assert_int_equal(nopal_connection_receive(receiver[1].connection, bytes,
-						  MESSAGE, patience_ns),
-			 -EPIPE);
+		assert_int_equal(nopal_connection_receive(receiver[1].connection, bytes, MESSAGE,
+							  patience_ns),
+				 MESSAGE);
+	assert_int_equal(
+		nopal_connection_receive(receiver[1].connection, bytes, MESSAGE, patience_ns),
+		-EPIPE);
 	for (int i = 0; i < 300; i++)
-		nopal_connection_receive(receiver[0].connection, bytes, MESSAGE,
-					 patience_ns);
+		nopal_connection_receive(receiver[0].connection, bytes, MESSAGE, patience_ns);
 	hears(receiver[0].connection, "the rest");
 	wait_for_count(1);
 	/* And it may come back, as another one. */
-	assert_true(nopal_connection_add(sender, receiver[1].address,
-					 patience_ns, &problems) > id);
+	assert_true(nopal_connection_add(sender, receiver[1].address, patience_ns, &problems) > id);
 }
 
 static void test_one_is_removed_at_once(void **state)
@@ -325,14 +289,13 @@ static void test_one_is_removed_at_once(void **state)
 	dial(2);
 	id = info_at(receiver[1].address).id;
 	assert_int_equal(nopal_connection_remove(sender, id, true), 0);
-	assert_int_equal(nopal_connection_receive(receiver[1].connection, bytes,
-						  MESSAGE, patience_ns),
-			 -ECONNRESET);
+	assert_int_equal(
+		nopal_connection_receive(receiver[1].connection, bytes, MESSAGE, patience_ns),
+		-ECONNRESET);
 	wait_for_count(1);
 	assert_int_equal(nopal_connection_remove(sender, id, true), -ENOENT);
-	assert_int_equal(
-		nopal_connection_wait(sender, say(0, "still"), patience_ns),
-		NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, say(0, "still"), patience_ns),
+			 NOPAL_ARRIVED);
 	hears(receiver[0].connection, "still");
 }
 
@@ -353,8 +316,7 @@ static void test_some_are_there(void **state)
 
 	(void)state;
 	nobody(&receiver[1]);
-	sender = nopal_dial_many("one_to_many_all", addresses, 2, NOPAL_SECOND,
-				 &problems);
+	sender = nopal_dial_many("one_to_many_all", addresses, 2, NOPAL_SECOND, &problems);
 	assert_non_null(sender);
 	assert_int_equal(problems.errors, 0);
 	assert_int_equal(problems.count, 1);
@@ -376,8 +338,7 @@ static void test_nobody_is_there(void **state)
 	(void)state;
 	nobody(&receiver[0]);
 	nobody(&receiver[1]);
-	assert_null(nopal_dial_many("one_to_many_all", addresses, 2,
-				    4 * moment_ns, &problems));
+	assert_null(nopal_dial_many("one_to_many_all", addresses, 2, 4 * moment_ns, &problems));
 	assert_int_equal(problems.errors, 2);
 }
 
@@ -388,15 +349,13 @@ static void test_who_does_not_answer_is_not_added(void **state)
 	nobody(&receiver[1]);
 	/* And so it may be tried again. */
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(nopal_connection_add(sender,
-						      receiver[1].address,
-						      4 * moment_ns, &problems),
-				 -ETIMEDOUT);
+		assert_int_equal(
+			nopal_connection_add(sender, receiver[1].address, 4 * moment_ns, &problems),
+			-ETIMEDOUT);
 	assert_int_equal(problems.errors, 2);
 	wait_for_count(1);
-	assert_int_equal(
-		nopal_connection_wait(sender, say(0, "alone"), patience_ns),
-		NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, say(0, "alone"), patience_ns),
+			 NOPAL_ARRIVED);
 	hears(receiver[0].connection, "alone");
 }
 
@@ -410,8 +369,7 @@ static void child(int to_parent)
 	if (write(to_parent, receiver[0].address, NOPAL_ADDRESS_TEXT) < 0)
 		_exit(1);
 	connection = nopal_accept(receiver[0].listener, patience_ns, &problems);
-	while (connection &&
-	       nopal_connection_receive(connection, bytes, MESSAGE, -1) >= 0)
+	while (connection && nopal_connection_receive(connection, bytes, MESSAGE, -1) >= 0)
 		;
 	_exit(0);
 }
@@ -451,8 +409,7 @@ static void dial_the_mortal(void)
 
 	for (int i = 0; i < MANY; i++)
 		addresses[i] = receiver[i].address;
-	sender = nopal_dial_many("one_to_many_all", addresses, MANY,
-				 patience_ns, &problems);
+	sender = nopal_dial_many("one_to_many_all", addresses, MANY, patience_ns, &problems);
 	assert_non_null(sender);
 	receiver_accept(&receiver[0]);
 	receiver_accept(&receiver[1]);
@@ -464,37 +421,30 @@ static void test_what_is_not_known_yet_is_waited_for(void **state)
 
 	(void)state;
 	dial_the_mortal();
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns),
-			 NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
 	assert_int_equal(kill(mortal, SIGSTOP), 0);
 	ticket = say(0, "are you there?");
-	assert_int_equal(nopal_connection_wait(sender, ticket, moment_ns),
-			 -ETIMEDOUT);
-	assert_int_equal(nopal_connection_wait(sender, 0, moment_ns),
-			 -ETIMEDOUT);
+	assert_int_equal(nopal_connection_wait(sender, ticket, moment_ns), -ETIMEDOUT);
+	assert_int_equal(nopal_connection_wait(sender, 0, moment_ns), -ETIMEDOUT);
 	/* None takes the place of one that is open. */
 	for (int i = 1; i < NOPAL_TICKETS; i++)
 		say(info_at(receiver[2].address).id, "x");
-	assert_int_equal(
-		nopal_connection_send_to(sender, 0, "x", 1, moment_ns, &ticket),
-		-ETIMEDOUT);
+	assert_int_equal(nopal_connection_send_to(sender, 0, "x", 1, moment_ns, &ticket),
+			 -ETIMEDOUT);
 	assert_int_equal(kill(mortal, SIGCONT), 0);
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
-			 NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
 	hears(receiver[0].connection, "are you there?");
 	hears(receiver[1].connection, "are you there?");
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns),
-			 NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
 }
 
 static void close_with_one_missing(void)
 {
-	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems),
-			 -ECONNRESET);
+	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems), -ECONNRESET);
 	sender = NULL;
 	assert_int_equal(problems.count, 1);
-	assert_non_null(strstr(problems.entries[0].cause,
-			       "1 message is not known to have arrived"));
+	assert_non_null(
+		strstr(problems.entries[0].cause, "1 message is not known to have arrived"));
 	assert_non_null(strstr(problems.entries[0].cause, receiver[2].address));
 }
 
@@ -508,22 +458,17 @@ static void test_a_receiver_dies(void **state)
 	dial_the_mortal();
 	assert_int_equal(kill(mortal, SIGKILL), 0);
 	ticket = say(0, "to three");
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
-			 NOPAL_UNKNOWN);
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns),
-			 NOPAL_UNKNOWN);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_UNKNOWN);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_UNKNOWN);
 	while (!info_at(receiver[2].address).ended)
 		nap();
 	dead = info_at(receiver[2].address);
 	assert_true(!dead.open && dead.end != NOPAL_ENDED_WELL && dead.text[0]);
-	assert_int_equal(nopal_connection_send_to(sender, dead.id, "x", 1,
-						  patience_ns, NULL),
+	assert_int_equal(nopal_connection_send_to(sender, dead.id, "x", 1, patience_ns, NULL),
 			 -ENOENT);
 	ticket = say(0, "to two");
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
-			 NOPAL_ARRIVED);
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns),
-			 NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
 	for (int i = 0; i < 2; i++) {
 		hears(receiver[i].connection, "to three");
 		hears(receiver[i].connection, "to two");
@@ -540,30 +485,22 @@ static void test_the_last_one_dies(void **state)
 	uint64_t ticket;
 
 	(void)state;
-	sender = nopal_dial_many("one_to_many_all", addresses, 1, patience_ns,
-				 &problems);
+	sender = nopal_dial_many("one_to_many_all", addresses, 1, patience_ns, &problems);
 	assert_non_null(sender);
 	assert_int_equal(kill(mortal, SIGKILL), 0);
 	ticket = say(0, "hello?");
-	assert_true(nopal_connection_wait(sender, ticket, patience_ns) !=
-		    NOPAL_ARRIVED);
-	assert_int_equal(
-		nopal_connection_receive(sender, bytes, MESSAGE, patience_ns),
-		-ECONNRESET);
-	assert_int_equal(nopal_connection_send(sender, "x", 1, patience_ns),
-			 -EPIPE);
-	assert_int_equal(nopal_connection_add(sender, receiver[0].address,
-					      patience_ns, &problems),
-			 -EPIPE);
-	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems),
+	assert_true(nopal_connection_wait(sender, ticket, patience_ns) != NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_receive(sender, bytes, MESSAGE, patience_ns),
 			 -ECONNRESET);
+	assert_int_equal(nopal_connection_send(sender, "x", 1, patience_ns), -EPIPE);
+	assert_int_equal(nopal_connection_add(sender, receiver[0].address, patience_ns, &problems),
+			 -EPIPE);
+	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems), -ECONNRESET);
 	sender = NULL;
 }
 
-#define MORTAL(test)                                                           \
-	cmocka_unit_test_setup_teardown(test, begin_with_a_mortal,             \
-					end_of_the_mortal)
-#define HERE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define MORTAL(test) cmocka_unit_test_setup_teardown(test, begin_with_a_mortal, end_of_the_mortal)
+#define HERE(test)   cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
 {

@@ -25,8 +25,8 @@ static void *meet_there(void *user)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	meeter->connection = nopal_meet("bulk", meeter->local, meeter->peer,
-					talk_timeout_ns, &problems);
+	meeter->connection =
+		nopal_meet("bulk", meeter->local, meeter->peer, talk_timeout_ns, &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
 	return NULL;
@@ -65,19 +65,12 @@ static void test_two_meet(void **state)
 	pthread_join(thread, NULL);
 	assert_non_null(here.connection);
 	assert_non_null(there.connection);
-	assert_int_equal(nopal_connection_send(here.connection, "well", 4,
-					       talk_timeout_ns),
-			 0);
-	assert_int_equal(nopal_connection_receive(there.connection, bytes,
-						  sizeof(bytes),
-						  talk_timeout_ns),
-			 4);
-	assert_int_equal(nopal_connection_close(here.connection,
-						talk_timeout_ns, &problems),
-			 0);
-	assert_int_equal(nopal_connection_close(there.connection,
-						talk_timeout_ns, &problems),
-			 0);
+	assert_int_equal(nopal_connection_send(here.connection, "well", 4, talk_timeout_ns), 0);
+	assert_int_equal(
+		nopal_connection_receive(there.connection, bytes, sizeof(bytes), talk_timeout_ns),
+		4);
+	assert_int_equal(nopal_connection_close(here.connection, talk_timeout_ns, &problems), 0);
+	assert_int_equal(nopal_connection_close(there.connection, talk_timeout_ns, &problems), 0);
 	nopal_problems_fini(&problems);
 }
 
@@ -87,8 +80,8 @@ static void test_what_cannot_meet_is_said(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	assert_null(nopal_meet("ctp_minimal", "127.0.0.1:0", "127.0.0.1:9",
-			       talk_timeout_ns, &problems));
+	assert_null(nopal_meet("ctp_minimal", "127.0.0.1:0", "127.0.0.1:9", talk_timeout_ns,
+			       &problems));
 	assert_true(problems.errors > 0);
 	nopal_problems_fini(&problems);
 }

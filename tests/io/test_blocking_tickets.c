@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_blocking_tickets -- the calls for many on a connection to one, and the fates of
- * what was sent by it.
+ * test_blocking_tickets -- the calls for many on a connection to one, and the fates of what was
+ * sent by it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,69 +61,52 @@ static void test_one_to_one_has_no_destinations(void **state)
 	const char *addresses[2] = { address_text, address_text };
 
 	(void)state;
-	assert_int_equal(nopal_connection_add(sender, "127.0.0.1:9",
-					      patience_ns, &problems),
+	assert_int_equal(nopal_connection_add(sender, "127.0.0.1:9", patience_ns, &problems),
 			 -EINVAL);
-	assert_int_equal(
-		nopal_connection_add(sender, "nothing", patience_ns, &problems),
-		-EINVAL);
+	assert_int_equal(nopal_connection_add(sender, "nothing", patience_ns, &problems), -EINVAL);
 	assert_int_equal(nopal_connection_remove(sender, 1, false), -EINVAL);
 	assert_int_equal(nopal_connection_destinations(sender, NULL, 0), 0);
-	assert_int_equal(
-		nopal_connection_send_to(sender, 1, "x", 1, patience_ns, NULL),
-		-ENOENT);
+	assert_int_equal(nopal_connection_send_to(sender, 1, "x", 1, patience_ns, NULL), -ENOENT);
 	forget_problems();
-	assert_null(
-		nopal_dial_many("bulk", addresses, 1, patience_ns, &problems));
+	assert_null(nopal_dial_many("bulk", addresses, 1, patience_ns, &problems));
 	assert_non_null(strstr(problems.entries[0].cause, "to one"));
 	forget_problems();
-	assert_null(nopal_dial_many("one_to_many_all", addresses, 2,
-				    patience_ns, &problems));
+	assert_null(nopal_dial_many("one_to_many_all", addresses, 2, patience_ns, &problems));
 	assert_non_null(strstr(problems.entries[0].cause, "twice"));
 	forget_problems();
-	assert_null(nopal_dial_many("one_to_many_all", addresses, 0,
-				    patience_ns, &problems));
+	assert_null(nopal_dial_many("one_to_many_all", addresses, 0, patience_ns, &problems));
 	forget_problems();
-	assert_null(nopal_dial_many("no_such_config", addresses, 1, patience_ns,
-				    &problems));
+	assert_null(nopal_dial_many("no_such_config", addresses, 1, patience_ns, &problems));
 }
 
 static uint64_t say(const char *text)
 {
 	uint64_t ticket = 0;
 
-	assert_int_equal(nopal_connection_send_to(sender, 0, text, strlen(text),
-						  patience_ns, &ticket),
-			 0);
+	assert_int_equal(
+		nopal_connection_send_to(sender, 0, text, strlen(text), patience_ns, &ticket), 0);
 	assert_true(ticket > 0);
 	return ticket;
 }
 
-/* More tickets than are remembered: none is given before the one whose place it
- * takes has its fate. */
+/* More tickets than are remembered: none is given before the one whose place it takes has its
+ * fate. */
 static void test_tickets_are_bounded(void **state)
 {
 	uint64_t ticket = 0;
 
 	(void)state;
-	assert_int_equal(nopal_connection_wait(sender, 1, patience_ns),
-			 -ENOENT);
+	assert_int_equal(nopal_connection_wait(sender, 1, patience_ns), -ENOENT);
 	for (int i = 0; i < 3 * NOPAL_TICKETS; i++)
 		ticket = say("x");
 	assert_int_equal(ticket, 3 * NOPAL_TICKETS);
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket - NOPAL_TICKETS + 1, patience_ns),
 			 NOPAL_ARRIVED);
-	assert_int_equal(nopal_connection_wait(sender,
-					       ticket - NOPAL_TICKETS + 1,
-					       patience_ns),
-			 NOPAL_ARRIVED);
-	assert_int_equal(nopal_connection_wait(sender, ticket - NOPAL_TICKETS,
-					       patience_ns),
+	assert_int_equal(nopal_connection_wait(sender, ticket - NOPAL_TICKETS, patience_ns),
 			 -ENOENT);
-	assert_int_equal(nopal_connection_wait(sender, ticket + 1, patience_ns),
-			 -ENOENT);
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns),
-			 NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket + 1, patience_ns), -ENOENT);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
 }
 
 static void test_tickets_outlive_the_session(void **state)
@@ -133,18 +116,13 @@ static void test_tickets_outlive_the_session(void **state)
 
 	(void)state;
 	ticket = say("before");
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
-			 NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
 	nopal_connection_close(receiver, 0, &problems); /* well, or at once */
 	receiver = NULL;
-	length = nopal_connection_receive(sender, bytes, sizeof(bytes),
-					  patience_ns);
+	length = nopal_connection_receive(sender, bytes, sizeof(bytes), patience_ns);
 	assert_true(length == -EPIPE || length == -ECONNRESET);
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
-			 NOPAL_ARRIVED);
-	assert_int_equal(nopal_connection_send_to(sender, 0, "x", 1,
-						  patience_ns, &ticket),
-			 -EPIPE);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_send_to(sender, 0, "x", 1, patience_ns, &ticket), -EPIPE);
 }
 
 #define PLAIN(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -157,18 +135,14 @@ static void test_what_no_session_took_is_told_at_the_close(void **state)
 	bool told = false;
 
 	(void)state;
-	while (nopal_connection_send(sender, block, sizeof(block), moment_ns) ==
-	       0)
+	while (nopal_connection_send(sender, block, sizeof(block), moment_ns) == 0)
 		;
-	assert_int_equal(nopal_connection_close(receiver, moment_ns, &problems),
-			 -ETIMEDOUT);
+	assert_int_equal(nopal_connection_close(receiver, moment_ns, &problems), -ETIMEDOUT);
 	receiver = NULL;
-	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems),
-			 -ECONNRESET);
+	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems), -ECONNRESET);
 	sender = NULL;
 	for (size_t i = 0; i < problems.count; i++)
-		told |= strstr(problems.entries[i].cause,
-			       "were not sent any more") != NULL;
+		told |= strstr(problems.entries[i].cause, "were not sent any more") != NULL;
 	assert_true(told);
 }
 

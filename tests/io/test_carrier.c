@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a link carries in real time: nothing comes out before its time, and what
- * comes out does so in the order of time.
+ * What a link carries in real time: nothing comes out before its time, and what comes out does so
+ * in the order of time.
  */
 #include <event2/event.h>
 #include <setjmp.h>
@@ -47,13 +47,12 @@ static void open_scene(struct scene *scene, const char *words)
 
 	memset(scene, 0, sizeof(*scene));
 	nopal_problems_init(&problems);
-	assert_int_equal(
-		nopal_link_parse(words, &links[0], &links[1], &problems), 0);
+	assert_int_equal(nopal_link_parse(words, &links[0], &links[1], &problems), 0);
 	nopal_problems_fini(&problems);
 	scene->base = event_base_new();
-	assert_int_equal(nopal__live_carrier_open(&scene->carrier, scene->base,
-						  both, 0, SEED, note, scene),
-			 0);
+	assert_int_equal(
+		nopal__live_carrier_open(&scene->carrier, scene->base, both, 0, SEED, note, scene),
+		0);
 }
 
 static void close_scene(struct scene *scene)
@@ -62,8 +61,7 @@ static void close_scene(struct scene *scene)
 	event_base_free(scene->base);
 }
 
-static void enter(struct scene *scene, enum live_direction direction,
-		  uint8_t fill)
+static void enter(struct scene *scene, enum live_direction direction, uint8_t fill)
 {
 	nopal__live_carrier_enter(&scene->carrier, direction, NULL, &fill, 1, 0,
 				  nopal__live_carrier_now(&scene->carrier));
@@ -97,8 +95,7 @@ static void nothing_comes_out_before_its_time(void **state)
 	wait_for(&scene, PACKETS);
 	for (uint8_t i = 0; i < PACKETS; i++) {
 		assert_int_equal(scene.came[i], i);
-		assert_true(scene.at_ns[i] >=
-			    entered_ns[i] + 5 * NOPAL_MILLISECOND);
+		assert_true(scene.at_ns[i] >= entered_ns[i] + 5 * NOPAL_MILLISECOND);
 	}
 	close_scene(&scene);
 }
@@ -115,11 +112,9 @@ static void the_shorter_way_is_out_first(void **state)
 	for (unsigned i = 0; i < PACKETS; i++) {
 		bool first_half = i < PACKETS / 2;
 
-		assert_int_equal(scene.from[i],
-				 first_half ? LIVE_REVERSE : LIVE_FORWARD);
+		assert_int_equal(scene.from[i], first_half ? LIVE_REVERSE : LIVE_FORWARD);
 		assert_int_equal(scene.came[i] % 2, first_half ? 1 : 0);
-		assert_true(i % (PACKETS / 2) == 0 ||
-			    scene.came[i] > scene.came[i - 1]);
+		assert_true(i % (PACKETS / 2) == 0 || scene.came[i] > scene.came[i - 1]);
 	}
 	close_scene(&scene);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fragments.c -- sockets on a loopback device of 1300 bytes, in a network
- * namespace of their own.  Without the right to make one, 77: skipped.
+ * test_fragments.c -- sockets on a loopback device of 1300 bytes, in a network namespace of their
+ * own.  Without the right to make one, 77: skipped.
  */
 #include <net/if.h>
 #include <poll.h>
@@ -35,16 +35,13 @@ static bool narrow_loopback(void)
 	return good;
 }
 
-static enum nopal_transmitted send_one(struct live_socket *sock,
-				       const struct nopal_address *to,
+static enum nopal_transmitted send_one(struct live_socket *sock, const struct nopal_address *to,
 				       uint32_t length, bool fragments)
 {
 	static const uint8_t bytes[LONG];
-	struct nopal_train train = { .to = to,
-				     .bytes = bytes,
-				     .length = length,
-				     .stride = length,
-				     .fragments = fragments };
+	struct nopal_train train = {
+		.to = to, .bytes = bytes, .length = length, .stride = length, .fragments = fragments
+	};
 
 	return nopal__live_socket_send(sock, &train);
 }
@@ -76,13 +73,10 @@ static void long_ones_pass_in_fragments(const char *text)
 	if (nopal__live_socket_open(&sock, &any, &at))
 		skip();
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(send_one(&sock, &at, LONG, false),
-				 NOPAL_TOO_BIG);
-		assert_int_equal(send_one(&sock, &at, SHORT, false),
-				 NOPAL_TRANSMITTED);
+		assert_int_equal(send_one(&sock, &at, LONG, false), NOPAL_TOO_BIG);
+		assert_int_equal(send_one(&sock, &at, SHORT, false), NOPAL_TRANSMITTED);
 		assert_int_equal(take(&sock), SHORT);
-		assert_int_equal(send_one(&sock, &at, LONG, true),
-				 NOPAL_TRANSMITTED);
+		assert_int_equal(send_one(&sock, &at, LONG, true), NOPAL_TRANSMITTED);
 		assert_int_equal(take(&sock), LONG);
 	}
 	nopal__live_socket_close(&sock);

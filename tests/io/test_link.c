@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_link.c -- the words of a link: all that are understood, and every
- * mistake with its cause and its fix.
+ * test_link.c -- the words of a link: all that are understood, and every mistake with its cause and
+ * its fix.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -13,8 +13,7 @@
 #include "nopal.h"
 #include "microprotocol.h"
 
-static int parse(const char *text, struct nopal_link *forward,
-		 struct nopal_link *reverse)
+static int parse(const char *text, struct nopal_link *forward, struct nopal_link *reverse)
 {
 	struct nopal_problems problems;
 	int error;
@@ -49,11 +48,9 @@ static void empty_text_is_an_ideal_link(void **state)
 
 static void every_word_is_understood(void **state)
 {
-	struct nopal_link link =
-		parsed("rate 2.5Mbit delay 25ms 2ms 12.5% distribution normal "
-		       "loss 5% duplicate 0.01% corrupt 1% reorder 25% gap 5 "
-		       "limit 400 mtu 9000 down 1s 1500ms ecn "
-		       "ce_threshold 3ms");
+	struct nopal_link link = parsed("rate 2.5Mbit delay 25ms 2ms 12.5% distribution normal "
+					"loss 5% duplicate 0.01% corrupt 1% reorder 25% gap 5 "
+					"limit 400 mtu 9000 down 1s 1500ms ecn ce_threshold 3ms");
 
 	(void)state;
 	assert_int_equal(link.rate_bps, 2500000);
@@ -110,8 +107,7 @@ static void masks_are_hex_or_bits(void **state)
 	(void)state;
 	assert_int_equal(parsed("loss mask 0x5").loss_mask, 5);
 	assert_int_equal(parsed("loss mask 1011").loss_mask, 0xd);
-	assert_true(parsed("loss mask 0xffffffffffffffff").loss_mask ==
-		    UINT64_MAX);
+	assert_true(parsed("loss mask 0xffffffffffffffff").loss_mask == UINT64_MAX);
 	assert_int_equal(parsed("loss mask 0xA").loss_model, NOPAL_LOSS_MASK);
 }
 
@@ -120,8 +116,7 @@ static void directions_have_words_of_their_own(void **state)
 	struct nopal_link forward, reverse;
 
 	(void)state;
-	assert_int_equal(parse("rate 10mbit delay 5ms fwd: loss 1% "
-			       "rev:delay 20ms fwd: limit 3",
+	assert_int_equal(parse("rate 10mbit delay 5ms fwd: loss 1% rev:delay 20ms fwd: limit 3",
 			       &forward, &reverse),
 			 0);
 	assert_int_equal(forward.rate_bps, 10000000);
@@ -198,15 +193,13 @@ static void mistakes_are_named_with_a_fix(void **state)
 		struct nopal_problems problems;
 
 		nopal_problems_init(&problems);
-		assert_int_equal(nopal_link_parse(refusal->text, &forward,
-						  &reverse, &problems),
+		assert_int_equal(nopal_link_parse(refusal->text, &forward, &reverse, &problems),
 				 -EINVAL);
 		assert_int_equal(problems.count, 1);
 		assert_int_equal(forward.limit, 5);
 		if (!strstr(problems.entries[0].cause, refusal->cause) ||
 		    !strstr(problems.entries[0].fix, refusal->fix))
-			fail_msg("%s: %s (%s)", refusal->text,
-				 problems.entries[0].cause,
+			fail_msg("%s: %s (%s)", refusal->text, problems.entries[0].cause,
 				 problems.entries[0].fix);
 		nopal_problems_fini(&problems);
 	}
@@ -219,8 +212,7 @@ static void all_mistakes_are_named_at_once(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	nopal_link_parse("rate 5 delay 7 8 foo 5 6 bar loss 2", &forward,
-			 &reverse, &problems);
+	nopal_link_parse("rate 5 delay 7 8 foo 5 6 bar loss 2", &forward, &reverse, &problems);
 	assert_int_equal(problems.count, 5);
 	nopal_problems_fini(&problems);
 }

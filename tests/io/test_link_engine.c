@@ -2,8 +2,8 @@
 /*
  * test_link_engine.c -- what a link does with datagrams.
  *
- * Rates of random faults lie within four standard deviations of the binomial
- * distribution; a seed gives the same on every machine.
+ * Rates of random faults lie within four standard deviations of the binomial distribution; a seed
+ * gives the same on every machine.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -24,8 +24,7 @@ static struct nopal_link parsed(const char *text)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(text, &forward, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(text, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	return forward;
 }
@@ -34,9 +33,7 @@ static void start(struct nopal__link_engine *engine, const char *words)
 {
 	struct nopal_link link = parsed(words);
 
-	assert_int_equal(
-		nopal__link_init(engine, &link, NOPAL__UDP_HEADER_BYTES, SEED),
-		0);
+	assert_int_equal(nopal__link_init(engine, &link, NOPAL__UDP_HEADER_BYTES, SEED), 0);
 }
 
 /* Sends `count` datagrams a microsecond apart. */
@@ -48,8 +45,8 @@ static void send_many(struct nopal__link_engine *engine, unsigned count)
 		nopal__link_enter(engine, PAYLOAD, i * NOPAL_MICROSECOND, out);
 }
 
-/* `seen` of MANY, where `ppm` of a million are due and events do not depend on
- * each other: within four deviations. */
+/* `seen` of MANY, where `ppm` of a million are due and events do not depend on each other: within
+ * four deviations. */
 static void assert_share(uint64_t seen, int64_t ppm)
 {
 	int64_t away = (int64_t)seen - ppm;
@@ -82,10 +79,8 @@ static void rate_is_exact_to_the_nanosecond(void **state)
 	for (uint64_t i = 1; i <= 100000; i++) {
 		uint64_t sent_ns = i * bits * NOPAL_SECOND / rate_bps;
 
-		assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out),
-				 1);
-		assert_int_equal(out[0].at_ns,
-				 (int64_t)sent_ns + 3 * NOPAL_MILLISECOND);
+		assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out), 1);
+		assert_int_equal(out[0].at_ns, (int64_t)sent_ns + 3 * NOPAL_MILLISECOND);
 	}
 	nopal__link_fini(&engine);
 }
@@ -135,8 +130,7 @@ static void the_queue_grows_to_a_large_limit(void **state)
 	start(&engine, "rate 8224bit limit 5000"); /* a datagram a second */
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < 6000; i++)
-			nopal__link_enter(&engine, PAYLOAD,
-					  round * 2500 * NOPAL_SECOND, out);
+			nopal__link_enter(&engine, PAYLOAD, round * 2500 * NOPAL_SECOND, out);
 	assert_int_equal(engine.counters.queue_peak, 5000);
 	assert_int_equal(engine.counters.delivered, 10000);
 	assert_int_equal(out[0].at_ns, 10000 * NOPAL_SECOND);
@@ -159,13 +153,11 @@ static void the_mtu_counts_headers(void **state)
 
 static void fragments_pass_where_one_packet_does_not(void **state)
 {
-	struct nopal_link link = { .mtu = 1300,
-				   .rate_bps = 8000000,
-				   .loss_model = NOPAL_LOSS_MASK,
-				   .loss_mask = 1 << 3 };
+	struct nopal_link link = {
+		.mtu = 1300, .rate_bps = 8000000, .loss_model = NOPAL_LOSS_MASK, .loss_mask = 1 << 3
+	};
 	const struct nopal__link_packet whole = { .length = 1472 };
-	const struct nopal__link_packet cut = { .length = 1472,
-						.fragments = true };
+	const struct nopal__link_packet cut = { .length = 1472, .fragments = true };
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
@@ -181,8 +173,7 @@ static void fragments_pass_where_one_packet_does_not(void **state)
 	assert_int_equal(engine.counters.lost, 1);
 	link = (struct nopal_link){ .mtu = 68 };
 	nopal__link_change(&engine, &link);
-	assert_int_equal(nopal__link_carry(&engine, &cut, NOPAL_SECOND, out),
-			 1);
+	assert_int_equal(nopal__link_carry(&engine, &cut, NOPAL_SECOND, out), 1);
 	nopal__link_fini(&engine);
 }
 
@@ -241,8 +232,7 @@ static void faults_come_as_often_as_asked(void **state)
 	assert_share(engine.counters.corrupted, 4947);
 	assert_int_equal(engine.counters.entered, MANY);
 	assert_int_equal(engine.counters.delivered,
-			 MANY - engine.counters.lost +
-				 engine.counters.duplicated);
+			 MANY - engine.counters.lost + engine.counters.duplicated);
 	nopal__link_fini(&engine);
 }
 
@@ -298,8 +288,7 @@ static void order_is_kept_without_jitter(void **state)
 	(void)state;
 	start(&engine, "rate 90mbit delay 5ms loss 10% duplicate 10% limit 9");
 	for (int i = 0; i < 100000; i++) {
-		unsigned count = nopal__link_enter(&engine, PAYLOAD,
-						   i * INT64_C(80000), out);
+		unsigned count = nopal__link_enter(&engine, PAYLOAD, i * INT64_C(80000), out);
 
 		for (unsigned j = 0; j < count; j++) {
 			assert_true(out[j].at_ns >= last_ns);
@@ -322,23 +311,20 @@ static void reordered_datagrams_leave_at_once(void **state)
 	start(&engine, "delay 10ms reorder 100% gap 5");
 	for (int i = 1; i <= 100; i++) {
 		nopal__link_enter(&engine, PAYLOAD, i, out);
-		assert_int_equal(out[0].at_ns,
-				 i % 5 ? i + 10 * NOPAL_MILLISECOND : i);
+		assert_int_equal(out[0].at_ns, i % 5 ? i + 10 * NOPAL_MILLISECOND : i);
 	}
 	nopal__link_fini(&engine);
 }
 
 /* Mean and variance of MANY samples, in parts per thousand of a deviation. */
-static void moments(enum nopal_distribution distribution, int64_t *ret_mean,
-		    int64_t *ret_variance)
+static void moments(enum nopal_distribution distribution, int64_t *ret_mean, int64_t *ret_variance)
 {
 	uint64_t stream = nopal__random_seed(SEED, 0);
 	double sum = 0, squares = 0;
 
 	for (int i = 0; i < MANY; i++) {
-		double sample =
-			(double)nopal__link_sample(&stream, distribution) /
-			(double)NOPAL__SAMPLE_ONE;
+		double sample = (double)nopal__link_sample(&stream, distribution) /
+				(double)NOPAL__SAMPLE_ONE;
 
 		sum += sample;
 		squares += sample * sample;
@@ -366,16 +352,14 @@ static void distributions_have_their_moments(void **state)
 
 		moments(expected[i].distribution, &mean, &variance);
 		assert_in_range(mean + 5, 0, 10);
-		assert_true(llabs(variance - expected[i].variance) <=
-			    expected[i].within);
+		assert_true(llabs(variance - expected[i].variance) <= expected[i].within);
 	}
 }
 
 /* The cumulative distribution at -2, -1, 0, 1, 2 deviations. */
 static void normal_is_close_to_normal(void **state)
 {
-	static const int64_t normal_ppm[] = { 22750, 158655, 500000, 841345,
-					      977250 };
+	static const int64_t normal_ppm[] = { 22750, 158655, 500000, 841345, 977250 };
 	uint64_t stream = nopal__random_seed(SEED, 1);
 	int64_t below[5] = { 0 };
 
@@ -398,9 +382,7 @@ static void pareto_has_its_tail(void **state)
 
 	(void)state;
 	for (int i = 0; i < MANY; i++) {
-		double x = 1.5 + 0.8660254 *
-					 (double)nopal__link_sample(
-						 &stream, NOPAL_PARETO) /
+		double x = 1.5 + 0.8660254 * (double)nopal__link_sample(&stream, NOPAL_PARETO) /
 					 (double)NOPAL__SAMPLE_ONE;
 
 		assert_true(x > 0.999 && x < 64.1);
@@ -423,8 +405,7 @@ static void delays_are_correlated(void **state)
 	start(&engine, "delay 100ms 10ms 30%");
 	for (int i = 0; i < MANY; i++) {
 		nopal__link_enter(&engine, PAYLOAD, 0, out);
-		assert_in_range(out[0].at_ns, 90 * NOPAL_MILLISECOND,
-				110 * NOPAL_MILLISECOND);
+		assert_in_range(out[0].at_ns, 90 * NOPAL_MILLISECOND, 110 * NOPAL_MILLISECOND);
 		kept += out[0].at_ns == last_ns;
 		last_ns = out[0].at_ns;
 	}
@@ -457,15 +438,12 @@ static uint64_t run_hash(uint64_t seed, const char *words)
 	nopal__link_init(&engine, &link, NOPAL__UDP_HEADER_BYTES, seed);
 	nopal_hash_init(&hash);
 	for (int64_t i = 0; i < 10000; i++) {
-		unsigned count =
-			nopal__link_enter(&engine, PAYLOAD, i * 100000, out);
+		unsigned count = nopal__link_enter(&engine, PAYLOAD, i * 100000, out);
 
 		nopal_hash_update(&hash, &count, sizeof(count));
 		for (unsigned j = 0; j < count; j++) {
-			nopal_hash_update(&hash, &out[j].at_ns,
-					  sizeof(out[j].at_ns));
-			nopal_hash_update(&hash, &out[j].bit,
-					  sizeof(out[j].bit));
+			nopal_hash_update(&hash, &out[j].at_ns, sizeof(out[j].at_ns));
+			nopal_hash_update(&hash, &out[j].bit, sizeof(out[j].bit));
 		}
 	}
 	nopal__link_fini(&engine);
@@ -474,9 +452,8 @@ static uint64_t run_hash(uint64_t seed, const char *words)
 
 static void a_seed_gives_one_sequence(void **state)
 {
-	static const char words[] =
-		"rate 100mbit delay 20ms 3ms 10% distribution paretonormal "
-		"loss gemodel 1% 20% duplicate 1% corrupt 1% reorder 2% gap 3";
+	static const char words[] = "rate 100mbit delay 20ms 3ms 10% distribution paretonormal "
+				    "loss gemodel 1% 20% duplicate 1% corrupt 1% reorder 2% gap 3";
 
 	(void)state;
 	assert_true(run_hash(1, words) == run_hash(1, words));
@@ -517,8 +494,7 @@ static void unsound_numbers_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(unsound) / sizeof(*unsound); i++)
-		assert_int_equal(nopal__link_init(&engine, &unsound[i], 0, 0),
-				 -EINVAL);
+		assert_int_equal(nopal__link_init(&engine, &unsound[i], 0, 0), -EINVAL);
 }
 
 static void changed_words_count_from_the_change(void **state)

@@ -27,8 +27,7 @@ enum {
 static void test_addresses_go_round(void **state)
 {
 	static const char *const texts[] = {
-		"127.0.0.1:9000", "[::1]:9000", "[2001:db8::1]:65535",
-		"0.0.0.0:0",	  "[::]:1",
+		"127.0.0.1:9000", "[::1]:9000", "[2001:db8::1]:65535", "0.0.0.0:0", "[::]:1",
 	};
 
 	(void)state;
@@ -36,10 +35,8 @@ static void test_addresses_go_round(void **state)
 		struct nopal_address address, again;
 		char text[NOPAL_ADDRESS_TEXT];
 
-		assert_int_equal(nopal_address_parse(texts[i], &address, NULL),
-				 0);
-		assert_string_equal(nopal_address_format(&address, text),
-				    texts[i]);
+		assert_int_equal(nopal_address_parse(texts[i], &address, NULL), 0);
+		assert_string_equal(nopal_address_format(&address, text), texts[i]);
 		assert_int_equal(nopal_address_parse(text, &again, NULL), 0);
 		assert_true(nopal_address_equal(&address, &again));
 		again.port ^= 1;
@@ -71,8 +68,7 @@ static void test_what_is_no_address_is_said(void **state)
 		struct nopal_address address;
 
 		nopal_problems_init(&problems);
-		assert_true(nopal_address_parse(texts[i], &address, &problems) <
-			    0);
+		assert_true(nopal_address_parse(texts[i], &address, &problems) < 0);
 		assert_int_equal(problems.errors, 1);
 		nopal_problems_fini(&problems);
 	}
@@ -84,14 +80,11 @@ static void test_ipv4_is_mapped(void **state)
 	union live_sockaddr name;
 
 	(void)state;
-	assert_int_equal(nopal_address_parse("192.0.2.7:80", &address, NULL),
-			 0);
+	assert_int_equal(nopal_address_parse("192.0.2.7:80", &address, NULL), 0);
 	assert_true(nopal_address_is_v4(&address));
-	assert_int_equal(nopal__live_address_to(&address, AF_INET, &name),
-			 sizeof(name.v4));
+	assert_int_equal(nopal__live_address_to(&address, AF_INET, &name), sizeof(name.v4));
 	assert_int_equal(ntohl(name.v4.sin_addr.s_addr), 0xc0000207);
-	assert_int_equal(nopal__live_address_to(&address, AF_INET6, &name),
-			 sizeof(name.v6));
+	assert_int_equal(nopal__live_address_to(&address, AF_INET6, &name), sizeof(name.v6));
 	assert_true(IN6_IS_ADDR_V4MAPPED(&name.v6.sin6_addr));
 }
 
@@ -109,10 +102,8 @@ static int pair_open(void **state)
 	struct nopal_address any;
 
 	nopal_address_parse("127.0.0.1:0", &any, NULL);
-	assert_int_equal(nopal__live_socket_open(&pair->a, &any, &pair->at_a),
-			 0);
-	assert_int_equal(nopal__live_socket_open(&pair->b, &any, &pair->at_b),
-			 0);
+	assert_int_equal(nopal__live_socket_open(&pair->a, &any, &pair->at_a), 0);
+	assert_int_equal(nopal__live_socket_open(&pair->b, &any, &pair->at_b), 0);
 	assert_true(pair->at_b.port != 0);
 	for (size_t i = 0; i < sizeof(pair->bytes); i++)
 		pair->bytes[i] = (uint8_t)(i / 3);
@@ -130,8 +121,7 @@ static int pair_close(void **state)
 	return 0;
 }
 
-static enum nopal_transmitted pair_send(struct pair *pair, uint32_t length,
-					uint32_t stride)
+static enum nopal_transmitted pair_send(struct pair *pair, uint32_t length, uint32_t stride)
 {
 	struct nopal_train train = { &pair->at_b, pair->bytes, length, stride };
 
@@ -145,8 +135,8 @@ static uint32_t datagrams_of(const struct nopal_arrival *arrival)
 	return (arrival->length + arrival->stride - 1) / arrival->stride;
 }
 
-/* Takes all that comes until `expected` bytes did; checks them; returns how
- * many datagrams they were. */
+/* Takes all that comes until `expected` bytes did; checks them; returns how many datagrams they
+ * were. */
 static uint32_t pair_take(struct pair *pair, uint32_t expected)
 {
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
@@ -157,8 +147,7 @@ static uint32_t pair_take(struct pair *pair, uint32_t expected)
 		size_t count = nopal__live_socket_gather(&pair->b, arrivals);
 
 		for (size_t i = 0; i < count; i++) {
-			assert_true(nopal_address_equal(&arrivals[i].from,
-							&pair->at_a));
+			assert_true(nopal_address_equal(&arrivals[i].from, &pair->at_a));
 			assert_memory_equal(arrivals[i].bytes, pair->bytes + at,
 					    arrivals[i].length);
 			at += arrivals[i].length;
@@ -176,15 +165,12 @@ static void test_a_train_arrives(void **state)
 	uint32_t length = TRAIN * DATAGRAM + DATAGRAM / 2;
 
 	for (unsigned round = 0; round < 3; round++) {
-		assert_int_equal(pair_send(pair, length, DATAGRAM),
-				 NOPAL_TRANSMITTED);
+		assert_int_equal(pair_send(pair, length, DATAGRAM), NOPAL_TRANSMITTED);
 		assert_int_equal(pair_take(pair, length), TRAIN + 1);
 	}
-	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, DATAGRAM), 1);
-	assert_int_equal(pair_send(pair, NOPAL_TRAIN_BYTES, 1400),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, NOPAL_TRAIN_BYTES, 1400), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, NOPAL_TRAIN_BYTES), 47);
 }
 
@@ -193,8 +179,7 @@ static void test_without_trains_all_arrives_too(void **state)
 	struct pair *pair = *state;
 
 	pair->a.gso = false;
-	assert_int_equal(pair_send(pair, TRAIN * DATAGRAM + 1, DATAGRAM),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, TRAIN * DATAGRAM + 1, DATAGRAM), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, TRAIN * DATAGRAM + 1), TRAIN + 1);
 }
 
@@ -203,15 +188,12 @@ static void test_without_gro_all_arrives_too(void **state)
 	struct pair *pair = *state;
 	int off = 0;
 
-	assert_int_equal(
-		setsockopt(pair->b.fd, SOL_UDP, UDP_GRO, &off, sizeof(off)), 0);
+	assert_int_equal(setsockopt(pair->b.fd, SOL_UDP, UDP_GRO, &off, sizeof(off)), 0);
 	pair->b.gro = false;
 	for (unsigned round = 0; round < 20; round++) {
-		assert_int_equal(
-			pair_send(pair, TRAIN * DATAGRAM + 1, DATAGRAM),
-			NOPAL_TRANSMITTED);
-		assert_int_equal(pair_take(pair, TRAIN * DATAGRAM + 1),
-				 TRAIN + 1);
+		assert_int_equal(pair_send(pair, TRAIN * DATAGRAM + 1, DATAGRAM),
+				 NOPAL_TRANSMITTED);
+		assert_int_equal(pair_take(pair, TRAIN * DATAGRAM + 1), TRAIN + 1);
 	}
 }
 
@@ -221,14 +203,11 @@ static void test_a_refused_train_falls_back_and_says_so(void **state)
 	struct pair *pair = *state;
 
 	assert_non_null(strstr(nopal__live_socket_text(&pair->a), "gso 64"));
-	assert_int_equal(pair_send(pair, MANY * SMALL, SMALL),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, MANY * SMALL, SMALL), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, MANY * SMALL), MANY);
 	assert_false(pair->a.gso);
-	assert_non_null(
-		strstr(nopal__live_socket_text(&pair->a), "gso off (Inv"));
-	assert_int_equal(pair_send(pair, MANY * SMALL, SMALL),
-			 NOPAL_TRANSMITTED);
+	assert_non_null(strstr(nopal__live_socket_text(&pair->a), "gso off (Inv"));
+	assert_int_equal(pair_send(pair, MANY * SMALL, SMALL), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, MANY * SMALL), MANY);
 }
 
@@ -236,14 +215,11 @@ static void test_too_big_is_dropped(void **state)
 {
 	struct pair *pair = *state;
 	static uint8_t big[66000];
-	struct nopal_train train = { &pair->at_b, big, sizeof(big),
-				     sizeof(big) };
+	struct nopal_train train = { &pair->at_b, big, sizeof(big), sizeof(big) };
 
-	assert_int_equal(nopal__live_socket_send(&pair->a, &train),
-			 NOPAL_TOO_BIG);
+	assert_int_equal(nopal__live_socket_send(&pair->a, &train), NOPAL_TOO_BIG);
 	assert_true(pair->a.gso);
-	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, DATAGRAM), 1);
 }
 
@@ -251,17 +227,13 @@ static void test_soft_errors_are_soft(void **state)
 {
 	struct pair *pair = *state;
 	struct nopal_address far;
-	struct nopal_train train = { &far, pair->bytes, 2 * DATAGRAM,
-				     DATAGRAM };
+	struct nopal_train train = { &far, pair->bytes, 2 * DATAGRAM, DATAGRAM };
 
-	nopal_address_parse("240.0.0.1:9", &far,
-			    NULL); /* from 127.0.0.1: no way */
-	assert_int_equal(nopal__live_socket_send(&pair->a, &train),
-			 NOPAL_UNSENT);
+	nopal_address_parse("240.0.0.1:9", &far, NULL); /* from 127.0.0.1: no way */
+	assert_int_equal(nopal__live_socket_send(&pair->a, &train), NOPAL_UNSENT);
 	assert_true(pair->a.soft_errors > 0);
 	assert_true(pair->a.gso);
-	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, DATAGRAM), 1);
 }
 
@@ -278,11 +250,9 @@ static void test_a_closed_port_is_heard_of(void **state)
 	at.port = 0;
 	assert_int_equal(nopal__live_socket_open(&closed, &at, &at), 0);
 	nopal__live_socket_close(&closed);
-	assert_int_equal(nopal__live_socket_send(&pair->a, &train),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(nopal__live_socket_send(&pair->a, &train), NOPAL_TRANSMITTED);
 	assert_int_equal(poll(&fails, 1, WAIT_MS), 1);
-	assert_int_equal(pair_send(pair, 2 * DATAGRAM, DATAGRAM),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, 2 * DATAGRAM, DATAGRAM), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, 2 * DATAGRAM), 2);
 	assert_int_equal(pair->a.hint_count, 1);
 	assert_int_equal(pair->a.hints[0].what, NOPAL_HINT_REFUSED);
@@ -305,8 +275,7 @@ static void test_hints_are_bounded(void **state)
 	while (pair->a.hint_count < LIVE_HINTS)
 		nopal__live_socket_gather(&pair->a, arrivals);
 	assert_int_equal(pair->a.hint_count, LIVE_HINTS);
-	assert_int_equal(nopal__live_socket_open(&pair->b, &at, &pair->at_b),
-			 0);
+	assert_int_equal(nopal__live_socket_open(&pair->b, &at, &pair->at_b), 0);
 }
 
 static void test_empty_datagrams_are_counted(void **state)
@@ -319,13 +288,11 @@ static void test_empty_datagrams_are_counted(void **state)
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(pair_send(pair, 0, 0), NOPAL_TRANSMITTED);
 	while (poll(&readable, 1, 0) == 1) {
-		assert_int_equal(nopal__live_socket_gather(&pair->b, arrivals),
-				 0);
+		assert_int_equal(nopal__live_socket_gather(&pair->b, arrivals), 0);
 		empty += pair->b.empty;
 	}
 	assert_int_equal(empty, 5);
-	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM), NOPAL_TRANSMITTED);
 	assert_int_equal(pair_take(pair, DATAGRAM), 1);
 }
 
@@ -339,8 +306,7 @@ static void test_kept_bytes_stay(void **state)
 
 	for (unsigned i = 0; i < MANY; i++) {
 		memset(pair->bytes, (int)i, TRAIN * DATAGRAM);
-		assert_int_equal(pair_send(pair, TRAIN * DATAGRAM, DATAGRAM),
-				 NOPAL_TRANSMITTED);
+		assert_int_equal(pair_send(pair, TRAIN * DATAGRAM, DATAGRAM), NOPAL_TRANSMITTED);
 		assert_true(nopal__live_socket_gather(&pair->b, arrivals) >= 1);
 		kept[i] = nopal_buffer_ref(arrivals[0].buffer);
 		bytes[i] = arrivals[0].bytes;
@@ -359,15 +325,13 @@ static void test_a_block_outlives_its_socket(void **state)
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
 	struct nopal_address any;
 
-	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_send(pair, DATAGRAM, DATAGRAM), NOPAL_TRANSMITTED);
 	assert_int_equal(nopal__live_socket_gather(&pair->b, arrivals), 1);
 	nopal__live_socket_close(&pair->b);
 	assert_memory_equal(arrivals[0].bytes, pair->bytes, DATAGRAM);
 	nopal_buffer_unref(arrivals[0].buffer);
 	nopal_address_parse("127.0.0.1:0", &any, NULL);
-	assert_int_equal(nopal__live_socket_open(&pair->b, &any, &pair->at_b),
-			 0);
+	assert_int_equal(nopal__live_socket_open(&pair->b, &any, &pair->at_b), 0);
 }
 
 static void test_one_socket_serves_both_families(void **state)
@@ -376,8 +340,7 @@ static void test_one_socket_serves_both_families(void **state)
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
 	struct live_socket both;
 	struct nopal_address any, at;
-	struct nopal_train train = { &at, pair->bytes, TRAIN * DATAGRAM,
-				     DATAGRAM };
+	struct nopal_train train = { &at, pair->bytes, TRAIN * DATAGRAM, DATAGRAM };
 
 	nopal_address_parse("[::]:0", &any, NULL);
 	if (nopal__live_socket_open(&both, &any, &at))
@@ -385,14 +348,12 @@ static void test_one_socket_serves_both_families(void **state)
 	at.ip[15] = 1;
 	at.ip[12] = 127;
 	at.ip[10] = at.ip[11] = 0xff; /* ::ffff:127.0.0.1 */
-	assert_int_equal(nopal__live_socket_send(&pair->a, &train),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(nopal__live_socket_send(&pair->a, &train), NOPAL_TRANSMITTED);
 	assert_true(nopal__live_socket_gather(&both, arrivals) >= 1);
 	assert_true(nopal_address_equal(&arrivals[0].from, &pair->at_a));
 	train.to = &arrivals[0].from;
 	train.bytes = arrivals[0].bytes;
-	assert_int_equal(nopal__live_socket_send(&both, &train),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(nopal__live_socket_send(&both, &train), NOPAL_TRANSMITTED);
 	assert_int_equal(nopal__live_socket_gather(&pair->a, arrivals + 1), 1);
 	assert_memory_equal(arrivals[1].bytes, pair->bytes, arrivals[1].length);
 	nopal_buffer_unref(arrivals[1].buffer);

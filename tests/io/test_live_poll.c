@@ -32,8 +32,7 @@ static void *awake_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void awake_received(struct nopal_session *session,
-			   struct nopal_message *message, void *user)
+static void awake_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct awake *awake = user;
 
@@ -42,8 +41,7 @@ static void awake_received(struct nopal_session *session,
 	nopal_session_close(session);
 }
 
-static void awake_ended(struct nopal_session *session, int end,
-			const char *text, void *user)
+static void awake_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct awake *awake = user;
 
@@ -70,14 +68,12 @@ static void awake_open(struct awake *awake)
 	awake->world = nopal_live_new(awake->base);
 	awake->plan = nopal_plan_load("bulk", NULL, &problems);
 	nopal_address_parse("127.0.0.1:0", &address, NULL);
-	awake->endpoint =
-		nopal_endpoint_open(awake->world, &address, &problems);
+	awake->endpoint = nopal_endpoint_open(awake->world, &address, &problems);
 	assert_non_null(awake->endpoint);
 	nopal_endpoint_local(awake->endpoint, &address);
-	nopal_endpoint_allow(awake->endpoint, awake->plan, 0, &awake_callbacks,
-			     awake);
-	assert_non_null(nopal_session_open(awake->endpoint, awake->plan,
-					   &address, &awake_callbacks, awake));
+	nopal_endpoint_allow(awake->endpoint, awake->plan, 0, &awake_callbacks, awake);
+	assert_non_null(nopal_session_open(awake->endpoint, awake->plan, &address, &awake_callbacks,
+					   awake));
 }
 
 static void awake_close(struct awake *awake)
@@ -96,8 +92,7 @@ static void test_polls_alone_carry_a_session(void **state)
 	(void)state;
 	awake_open(&awake);
 	begun_ns = nopal_world_now(awake.world);
-	while (awake.ended < 2 &&
-	       nopal_world_now(awake.world) - begun_ns < 10 * NOPAL_SECOND)
+	while (awake.ended < 2 && nopal_world_now(awake.world) - begun_ns < 10 * NOPAL_SECOND)
 		nopal_live_poll(awake.world);
 	assert_int_equal(awake.opened, 2);
 	assert_int_equal(awake.received, 1);
@@ -122,8 +117,8 @@ static bool lingers_once(void)
 	return whole;
 }
 
-/* A busy machine may take the processor away for longer than it lingers; who
- * does not linger never hears the answer in the same turn. */
+/* A busy machine may take the processor away for longer than it lingers; who does not linger never
+ * hears the answer in the same turn. */
 static void test_who_lingers_hears_the_answer(void **state)
 {
 	bool heard = false;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_marks.c -- marks of congestion: what a link does to them, and sockets
- * over loopback.
+ * test_marks.c -- marks of congestion: what a link does to them, and sockets over loopback.
  */
 #include <poll.h>
 #include <setjmp.h>
@@ -20,23 +19,18 @@ static void start(struct nopal__link_engine *engine, const char *words)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &link, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(words, &link, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
-	assert_int_equal(
-		nopal__link_init(engine, &link, NOPAL__UDP_HEADER_BYTES, 1), 0);
+	assert_int_equal(nopal__link_init(engine, &link, NOPAL__UDP_HEADER_BYTES, 1), 0);
 }
 
 /* What becomes of a datagram; -1: it is lost. */
-static int marked(struct nopal__link_engine *engine, uint8_t ecn,
-		  int64_t now_ns)
+static int marked(struct nopal__link_engine *engine, uint8_t ecn, int64_t now_ns)
 {
-	const struct nopal__link_packet packet = { .length = PAYLOAD,
-						   .ecn = ecn };
+	const struct nopal__link_packet packet = { .length = PAYLOAD, .ecn = ecn };
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	return nopal__link_carry(engine, &packet, now_ns, out) ? out[0].ecn
-							       : -1;
+	return nopal__link_carry(engine, &packet, now_ns, out) ? out[0].ecn : -1;
 }
 
 static void a_loss_marks_who_understands_it(void **state)
@@ -71,29 +65,24 @@ static void a_long_wait_is_marked(void **state)
 	assert_int_equal(marks, 4);
 	assert_int_equal(marked(&engine, NOPAL_NOT_ECT, 0), NOPAL_NOT_ECT);
 	assert_int_equal(engine.counters.marked, 4);
-	assert_int_equal(marked(&engine, NOPAL_ECT_0, NOPAL_SECOND),
-			 NOPAL_ECT_0);
+	assert_int_equal(marked(&engine, NOPAL_ECT_0, NOPAL_SECOND), NOPAL_ECT_0);
 	nopal__link_fini(&engine);
 }
 
 /* Sends datagrams of one mark, and returns which mark arrives. */
 static uint8_t mark_of(struct live_socket *from, struct live_socket *to,
-		       const struct nopal_address *at, uint8_t ecn,
-		       uint32_t length)
+		       const struct nopal_address *at, uint8_t ecn, uint32_t length)
 {
 	static const uint8_t bytes[TRAIN * DATAGRAM];
-	struct nopal_train train = { .to = at,
-				     .bytes = bytes,
-				     .length = length,
-				     .stride = DATAGRAM,
-				     .ecn = ecn };
+	struct nopal_train train = {
+		.to = at, .bytes = bytes, .length = length, .stride = DATAGRAM, .ecn = ecn
+	};
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
 	struct pollfd readable = { .fd = to->fd, .events = POLLIN };
 	uint32_t at_byte = 0;
 	uint8_t seen = 0;
 
-	assert_int_equal(nopal__live_socket_send(from, &train),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(nopal__live_socket_send(from, &train), NOPAL_TRANSMITTED);
 	while (at_byte < length && poll(&readable, 1, WAIT_MS) == 1) {
 		size_t count = nopal__live_socket_gather(to, arrivals);
 
@@ -115,13 +104,11 @@ static void marks_go_round(struct live_socket *from, struct live_socket *to,
 		uint8_t next = (uint8_t)(i + 1) % 4;
 
 		assert_int_equal(mark_of(from, to, at, i % 4, DATAGRAM), i % 4);
-		assert_int_equal(mark_of(from, to, at, next, TRAIN * DATAGRAM),
-				 next);
+		assert_int_equal(mark_of(from, to, at, next, TRAIN * DATAGRAM), next);
 	}
 }
 
-static void open_at(struct live_socket *sock, const char *text,
-		    struct nopal_address *ret_at)
+static void open_at(struct live_socket *sock, const char *text, struct nopal_address *ret_at)
 {
 	struct nopal_address any;
 
@@ -150,9 +137,7 @@ static void marks_are_kept_apart(void **state)
 	static const uint8_t bytes[DATAGRAM];
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
 	struct nopal_address at_a, at_b;
-	struct nopal_train train = {
-		.to = &at_b, .bytes = bytes, .length = 10, .stride = 10
-	};
+	struct nopal_train train = { .to = &at_b, .bytes = bytes, .length = 10, .stride = 10 };
 	struct live_socket a, b;
 	uint32_t came = 0, marked = 0;
 
@@ -161,8 +146,7 @@ static void marks_are_kept_apart(void **state)
 	open_at(&b, "127.0.0.1:0", &at_b);
 	for (int i = 0; i < MANY; i++) {
 		train.ecn = i % 3 ? NOPAL_ECT_0 : NOPAL_CE;
-		assert_int_equal(nopal__live_socket_send(&a, &train),
-				 NOPAL_TRANSMITTED);
+		assert_int_equal(nopal__live_socket_send(&a, &train), NOPAL_TRANSMITTED);
 	}
 	while (came < MANY * train.length) {
 		size_t count = nopal__live_socket_gather(&b, arrivals);

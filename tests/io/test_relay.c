@@ -13,13 +13,7 @@
 #include "live.h"
 #include "microprotocol.h"
 
-enum {
-	PACKETS = 32,
-	PACKET_BYTES = 64,
-	SEED = 3,
-	ROUNDS = 400,
-	STEP_US = 1000
-};
+enum { PACKETS = 32, PACKET_BYTES = 64, SEED = 3, ROUNDS = 400, STEP_US = 1000 };
 
 /* A client and a target, with the relay between them. */
 struct scene {
@@ -53,19 +47,17 @@ static void open_scene(struct scene *scene, const char *words)
 
 	memset(scene, 0, sizeof(*scene));
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
 	scene->client = udp_socket(&name, &length);
 	scene->target = udp_socket(&name, &length);
 	nopal__live_address_from(&name, &target);
 	nopal_address_parse("127.0.0.1:0", &listen, &problems);
 	scene->base = event_base_new();
-	scene->relay = nopal_relay_open(scene->base, &listen, &target, &forward,
-					&reverse, SEED, &problems);
+	scene->relay = nopal_relay_open(scene->base, &listen, &target, &forward, &reverse, SEED,
+					&problems);
 	assert_non_null(scene->relay);
 	nopal_relay_local(scene->relay, &local);
-	scene->relay_length =
-		nopal__live_address_to(&local, AF_INET, &scene->relay_name);
+	scene->relay_length = nopal__live_address_to(&local, AF_INET, &scene->relay_name);
 	nopal_problems_fini(&problems);
 }
 
@@ -82,8 +74,8 @@ static void client_sends(struct scene *scene, uint8_t fill)
 	uint8_t bytes[PACKET_BYTES];
 
 	memset(bytes, fill, sizeof(bytes));
-	assert_int_equal(sendto(scene->client, bytes, sizeof(bytes), 0,
-				&scene->relay_name.any, scene->relay_length),
+	assert_int_equal(sendto(scene->client, bytes, sizeof(bytes), 0, &scene->relay_name.any,
+				scene->relay_length),
 			 PACKET_BYTES);
 }
 
@@ -94,15 +86,14 @@ static void turn(struct scene *scene)
 }
 
 /* Receives what comes within ROUNDS turns, at most `most`. */
-static unsigned receive(struct scene *scene, int fd, unsigned most,
-			uint8_t *last)
+static unsigned receive(struct scene *scene, int fd, unsigned most, uint8_t *last)
 {
 	unsigned count = 0;
 
 	for (int i = 0; i < ROUNDS && count < most; i++) {
 		scene->from_length = sizeof(scene->from);
-		while (recvfrom(fd, last, PACKET_BYTES, 0, &scene->from.any,
-				&scene->from_length) == PACKET_BYTES)
+		while (recvfrom(fd, last, PACKET_BYTES, 0, &scene->from.any, &scene->from_length) ==
+		       PACKET_BYTES)
 			count++;
 		turn(scene);
 		scene->from_length = sizeof(scene->from);
@@ -121,8 +112,8 @@ static void passes_both_ways(void **state)
 	assert_int_equal(receive(&scene, scene.target, 1, bytes), 1);
 	assert_int_equal(bytes[0], 1);
 	memset(bytes, 2, sizeof(bytes));
-	assert_int_equal(sendto(scene.target, bytes, sizeof(bytes), 0,
-				&scene.from.any, sizeof(scene.from.v4)),
+	assert_int_equal(sendto(scene.target, bytes, sizeof(bytes), 0, &scene.from.any,
+				sizeof(scene.from.v4)),
 			 PACKET_BYTES);
 	assert_int_equal(receive(&scene, scene.client, 1, bytes), 1);
 	assert_int_equal(bytes[0], 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_shard -- one address for several loops: whose a datagram is, and sessions
- * that live on loops in threads of their own.
+ * test_shard -- one address for several loops: whose a datagram is, and sessions that live on loops
+ * in threads of their own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,15 +57,13 @@ static int group_open(void **state)
 	assert_non_null(group->shards);
 	for (unsigned i = 0; i < SHARDS; i++) {
 		group->world[i] = nopal_live_new(group->base);
-		group->endpoint[i] = nopal_shard_endpoint(
-			group->shards, i, group->world[i], &problems);
+		group->endpoint[i] =
+			nopal_shard_endpoint(group->shards, i, group->world[i], &problems);
 		assert_non_null(group->endpoint[i]);
 	}
 	nopal_endpoint_local(group->endpoint[0], &group->at);
 	for (unsigned i = 0; i < SOURCES; i++)
-		assert_int_equal(nopal__live_socket_open(&group->source[i],
-							 &local, &ignored),
-				 0);
+		assert_int_equal(nopal__live_socket_open(&group->source[i], &local, &ignored), 0);
 	nopal_problems_fini(&problems);
 	*state = group;
 	return 0;
@@ -86,19 +84,15 @@ static int group_close(void **state)
 }
 
 /* A datagram of `kind` for session `id`, from one of the strangers. */
-static void group_send(struct group *group, unsigned source, uint8_t kind,
-		       uint32_t id)
+static void group_send(struct group *group, unsigned source, uint8_t kind, uint32_t id)
 {
 	uint8_t bytes[64] = { nopal__first_byte(kind) };
-	struct nopal_writer writer =
-		nopal_writer_over(bytes + 1, sizeof(bytes) - 1);
-	struct nopal_train train = { &group->at, bytes, sizeof(bytes),
-				     sizeof(bytes) };
+	struct nopal_writer writer = nopal_writer_over(bytes + 1, sizeof(bytes) - 1);
+	struct nopal_train train = { &group->at, bytes, sizeof(bytes), sizeof(bytes) };
 
 	nopal_write(&writer, id, NOPAL_ID_BYTES);
-	assert_int_equal(
-		nopal__live_socket_send(&group->source[source], &train),
-		NOPAL_TRANSMITTED);
+	assert_int_equal(nopal__live_socket_send(&group->source[source], &train),
+			 NOPAL_TRANSMITTED);
 }
 
 static uint64_t group_arrived(const struct group *group)
@@ -106,23 +100,20 @@ static uint64_t group_arrived(const struct group *group)
 	uint64_t arrived = 0;
 
 	for (unsigned i = 0; i < SHARDS; i++)
-		arrived += nopal_endpoint_counters(group->endpoint[i])
-				   ->datagrams_in;
+		arrived += nopal_endpoint_counters(group->endpoint[i])->datagrams_in;
 	return arrived;
 }
 
 static void group_run(struct group *group, uint64_t datagrams)
 {
-	for (unsigned i = 0; i < ROUNDS && group_arrived(group) < datagrams;
-	     i++) {
+	for (unsigned i = 0; i < ROUNDS && group_arrived(group) < datagrams; i++) {
 		event_base_loop(group->base, EVLOOP_NONBLOCK);
 		usleep(ROUND_US / 10);
 	}
 	assert_int_equal(group_arrived(group), datagrams);
 }
 
-/* Of every stranger a datagram for sessions of all shards: the id decides, and
- * not the address. */
+/* Of every stranger a datagram for sessions of all shards: the id decides, and not the address. */
 static void test_an_id_finds_its_shard(void **state)
 {
 	struct group *group = *state;
@@ -136,8 +127,7 @@ static void test_an_id_finds_its_shard(void **state)
 	group_run(group, SOURCES * IDS);
 	for (unsigned i = 0; i < SHARDS; i++) {
 		assert_true(group->expected[i] > 0);
-		assert_int_equal(nopal_endpoint_counters(group->endpoint[i])
-					 ->unknown_session,
+		assert_int_equal(nopal_endpoint_counters(group->endpoint[i])->unknown_session,
 				 group->expected[i]);
 	}
 }
@@ -145,20 +135,17 @@ static void test_an_id_finds_its_shard(void **state)
 /* Whatever ids it has: an opener's datagrams are not spread. */
 static void test_an_opener_stays_on_a_shard(void **state)
 {
-	static const uint8_t kinds[] = { NOPAL_KIND_CONNECT,
-					 NOPAL_KIND_DATA_OPENING,
-					 NOPAL_KIND_CONTROL_OPENING,
-					 NOPAL_KIND_ASK, NOPAL_KIND_RESET };
+	static const uint8_t kinds[] = { NOPAL_KIND_CONNECT, NOPAL_KIND_DATA_OPENING,
+					 NOPAL_KIND_CONTROL_OPENING, NOPAL_KIND_ASK,
+					 NOPAL_KIND_RESET };
 	struct group *group = *state;
 	unsigned used = 0;
 
 	for (uint32_t i = 0; i < IDS; i++)
-		group_send(group, 0, kinds[i % 5],
-			   i * UINT32_C(0x9e3779b1) + 1);
+		group_send(group, 0, kinds[i % 5], i * UINT32_C(0x9e3779b1) + 1);
 	group_run(group, IDS);
 	for (unsigned i = 0; i < SHARDS; i++)
-		used += nopal_endpoint_counters(group->endpoint[i])
-				->datagrams_in > 0;
+		used += nopal_endpoint_counters(group->endpoint[i])->datagrams_in > 0;
 	assert_int_equal(used, 1);
 }
 
@@ -166,14 +153,12 @@ static void test_runts_are_counted_by_the_first(void **state)
 {
 	struct group *group = *state;
 	uint8_t bytes[1] = { nopal__first_byte(NOPAL_KIND_DATA) };
-	struct nopal_train train = { &group->at, bytes, sizeof(bytes),
-				     sizeof(bytes) };
+	struct nopal_train train = { &group->at, bytes, sizeof(bytes), sizeof(bytes) };
 
 	for (unsigned i = 0; i < SOURCES; i++)
 		nopal__live_socket_send(&group->source[i], &train);
 	group_run(group, SOURCES);
-	assert_int_equal(nopal_endpoint_counters(group->endpoint[0])->malformed,
-			 SOURCES);
+	assert_int_equal(nopal_endpoint_counters(group->endpoint[0])->malformed, SOURCES);
 }
 
 /* The others keep what is theirs. */
@@ -188,8 +173,7 @@ static void test_a_shard_may_close(void **state)
 	for (unsigned i = 0; i < SOURCES; i++)
 		group_send(group, i, NOPAL_KIND_DATA, id);
 	group_run(group, SOURCES);
-	assert_int_equal(nopal_endpoint_counters(group->endpoint[SHARDS - 1])
-				 ->datagrams_in,
+	assert_int_equal(nopal_endpoint_counters(group->endpoint[SHARDS - 1])->datagrams_in,
 			 SOURCES);
 }
 
@@ -203,11 +187,9 @@ static void test_a_group_has_one_secret(void **state)
 	loopback(&local);
 	alone = nopal_endpoint_open(group->world[0], &local, NULL);
 	for (unsigned i = 1; i < SHARDS; i++)
-		assert_memory_equal(group->endpoint[i]->secret,
-				    group->endpoint[0]->secret,
+		assert_memory_equal(group->endpoint[i]->secret, group->endpoint[0]->secret,
 				    sizeof(alone->secret));
-	assert_memory_not_equal(alone->secret, group->endpoint[0]->secret,
-				sizeof(alone->secret));
+	assert_memory_not_equal(alone->secret, group->endpoint[0]->secret, sizeof(alone->secret));
 }
 
 /* By another group too: it would get half of our datagrams. */
@@ -219,8 +201,7 @@ static void test_a_taken_port_is_refused(void **state)
 	nopal_problems_init(&problems);
 	assert_null(nopal_shards_open(&group->at, SHARDS, &problems));
 	assert_int_equal(problems.errors, 1);
-	assert_null(
-		nopal_endpoint_open(group->world[0], &group->at, &problems));
+	assert_null(nopal_endpoint_open(group->world[0], &group->at, &problems));
 	assert_int_equal(problems.errors, 2);
 	nopal_problems_fini(&problems);
 }
@@ -239,8 +220,7 @@ static void test_one_shard_is_a_group_too(void **state)
 	assert_non_null(endpoint);
 	nopal_endpoint_local(endpoint, &group->at);
 	group_send(group, 0, NOPAL_KIND_DATA, UINT32_MAX);
-	for (unsigned i = 0;
-	     i < ROUNDS && nopal_endpoint_counters(endpoint)->datagrams_in == 0;
+	for (unsigned i = 0; i < ROUNDS && nopal_endpoint_counters(endpoint)->datagrams_in == 0;
 	     i++) {
 		event_base_loop(group->base, EVLOOP_NONBLOCK);
 		usleep(ROUND_US / 10);
@@ -259,12 +239,9 @@ static void test_misuses_are_refused(void **state)
 	nopal_problems_init(&problems);
 	loopback(&local);
 	assert_null(nopal_shards_open(&local, 0, &problems));
-	assert_null(
-		nopal_shards_open(&local, NOPAL_SHARDS_MOST + 1, &problems));
-	assert_null(nopal_shard_endpoint(group->shards, 0, group->world[0],
-					 &problems));
-	assert_null(nopal_shard_endpoint(group->shards, SHARDS, group->world[0],
-					 &problems));
+	assert_null(nopal_shards_open(&local, NOPAL_SHARDS_MOST + 1, &problems));
+	assert_null(nopal_shard_endpoint(group->shards, 0, group->world[0], &problems));
+	assert_null(nopal_shard_endpoint(group->shards, SHARDS, group->world[0], &problems));
 	assert_int_equal(problems.errors, 4);
 	nopal_problems_fini(&problems);
 }
@@ -324,8 +301,8 @@ static void *taken_on_accepted(struct nopal_session *session, void *user)
 	return taken;
 }
 
-static void taken_on_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void taken_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct taken *taken = user;
 	uint8_t bytes[MESSAGE], expected[MESSAGE];
@@ -344,8 +321,7 @@ static void taken_on_received(struct nopal_session *session,
 	taken->messages++;
 }
 
-static void taken_on_ended(struct nopal_session *session, int end,
-			   const char *text, void *user)
+static void taken_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct taken *taken = user;
 
@@ -384,8 +360,7 @@ static void opener_on_writable(struct nopal_session *session, void *user)
 	opener_pump(user);
 }
 
-static void opener_on_ended(struct nopal_session *session, int end,
-			    const char *text, void *user)
+static void opener_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session;
 	(void)text;
@@ -419,12 +394,10 @@ static void place_open(struct place *place, struct nopal_problems *problems)
 	};
 
 	place->loop = nopal__live_loop_new(place_on_called, place);
-	place->endpoint = nopal_shard_endpoint(
-		crowd.shards, (unsigned)(place - crowd.places),
-		nopal__live_loop_world(place->loop), problems);
+	place->endpoint = nopal_shard_endpoint(crowd.shards, (unsigned)(place - crowd.places),
+					       nopal__live_loop_world(place->loop), problems);
 	assert_non_null(place->endpoint);
-	assert_int_equal(nopal_endpoint_allow(place->endpoint, crowd.plan, 0,
-					      &callbacks, place),
+	assert_int_equal(nopal_endpoint_allow(place->endpoint, crowd.plan, 0, &callbacks, place),
 			 0);
 }
 
@@ -443,12 +416,10 @@ static void crowd_open_sessions(const struct nopal_address *peer)
 		struct opener *opener = &crowd.openers[i];
 
 		if (i % PER_ENDPOINT == 0)
-			endpoint =
-				nopal_endpoint_open(crowd.world, &local, NULL);
+			endpoint = nopal_endpoint_open(crowd.world, &local, NULL);
 		assert_non_null(endpoint);
 		opener->number = (uint8_t)(i + 1);
-		assert_non_null(nopal_session_open(endpoint, crowd.plan, peer,
-						   &callbacks, opener));
+		assert_non_null(nopal_session_open(endpoint, crowd.plan, peer, &callbacks, opener));
 	}
 }
 
@@ -457,8 +428,7 @@ static void crowd_run(void)
 	struct timeval tick = { .tv_usec = ROUND_US };
 
 	for (unsigned i = 0;
-	     i < SECONDS * ROUND_US &&
-	     (crowd.ended < SESSIONS || crowd.taken_well < SESSIONS);
+	     i < SECONDS * ROUND_US && (crowd.ended < SESSIONS || crowd.taken_well < SESSIONS);
 	     i++) {
 		event_base_loopexit(crowd.base, &tick);
 		event_base_dispatch(crowd.base);
@@ -495,9 +465,7 @@ static void crowd_check(void)
 		assert_true(place->accepted > 0);
 		accepted += place->accepted;
 		/* no datagram of a session came to another's shard */
-		assert_int_equal(nopal_endpoint_counters(place->endpoint)
-					 ->unknown_session,
-				 0);
+		assert_int_equal(nopal_endpoint_counters(place->endpoint)->unknown_session, 0);
 	}
 	assert_int_equal(accepted, SESSIONS);
 }
@@ -517,9 +485,9 @@ static void test_sessions_live_on_all_loops(void **state)
 	for (unsigned i = 0; i < SHARDS; i++)
 		place_open(&crowd.places[i], &problems);
 	for (unsigned i = 0; i < SHARDS; i++)
-		assert_int_equal(pthread_create(&crowd.places[i].thread, NULL,
-						place_run, &crowd.places[i]),
-				 0);
+		assert_int_equal(
+			pthread_create(&crowd.places[i].thread, NULL, place_run, &crowd.places[i]),
+			0);
 	crowd.base = event_base_new();
 	crowd.world = nopal_live_new(crowd.base);
 	nopal_endpoint_local(crowd.places[0].endpoint, &address);
@@ -531,8 +499,7 @@ static void test_sessions_live_on_all_loops(void **state)
 	nopal_problems_fini(&problems);
 }
 
-#define GROUP(test)                                                            \
-	cmocka_unit_test_setup_teardown(test, group_open, group_close)
+#define GROUP(test) cmocka_unit_test_setup_teardown(test, group_open, group_close)
 
 int main(void)
 {

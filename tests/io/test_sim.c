@@ -16,8 +16,7 @@ static void a_datagram_takes_its_delay(void **state)
 	assert_int_equal(note_count, 2);
 	heard(0, ends[1], 25 * NOPAL_MILLISECOND, "hello");
 	heard(1, ends[0], 50 * NOPAL_MILLISECOND, "hello");
-	assert_memory_equal(&notes[0].from, &ends[0]->port.local,
-			    sizeof(notes[0].from));
+	assert_memory_equal(&notes[0].from, &ends[0]->port.local, sizeof(notes[0].from));
 	end(world);
 }
 
@@ -60,17 +59,13 @@ static void what_does_not_fit_is_told(void **state)
 	static const uint8_t bytes[200];
 
 	(void)state;
-	assert_int_equal(transmit(ends[0], &ends[1]->port.local, bytes, 73, 0),
-			 NOPAL_TOO_BIG);
-	assert_int_equal(
-		transmit(ends[0], &ends[1]->port.local, bytes, 144, 72),
-		NOPAL_TRANSMITTED);
-	nopal_sim_address(7, PORT, &nowhere);
-	assert_int_equal(transmit(ends[0], &nowhere, bytes, 5, 0),
-			 NOPAL_UNSENT);
-	nopal_sim_address(1, PORT + 1, &nowhere); /* nobody listens there */
-	assert_int_equal(transmit(ends[0], &nowhere, bytes, 5, 0),
+	assert_int_equal(transmit(ends[0], &ends[1]->port.local, bytes, 73, 0), NOPAL_TOO_BIG);
+	assert_int_equal(transmit(ends[0], &ends[1]->port.local, bytes, 144, 72),
 			 NOPAL_TRANSMITTED);
+	nopal_sim_address(7, PORT, &nowhere);
+	assert_int_equal(transmit(ends[0], &nowhere, bytes, 5, 0), NOPAL_UNSENT);
+	nopal_sim_address(1, PORT + 1, &nowhere); /* nobody listens there */
+	assert_int_equal(transmit(ends[0], &nowhere, bytes, 5, 0), NOPAL_TRANSMITTED);
 	nopal_sim_run(world, NOPAL_SECOND);
 	assert_int_equal(note_count, 2);
 	end(world);
@@ -187,10 +182,8 @@ static void injected_datagrams_arrive(void **state)
 	end(world);
 }
 
-static void count_tap(void *user, int64_t now_ns,
-		      const struct nopal_address *from,
-		      const struct nopal_address *to, const uint8_t *bytes,
-		      size_t length)
+static void count_tap(void *user, int64_t now_ns, const struct nopal_address *from,
+		      const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)now_ns;
 	(void)bytes;
@@ -215,8 +208,7 @@ static void a_tap_sees_what_enters(void **state)
 static void duplicates_and_flips_are_copies(void **state)
 {
 	struct nopal_endpoint *ends[2];
-	struct nopal_world *world =
-		pair("duplicate 100% corrupt 100% delay 9ms", 1, ends);
+	struct nopal_world *world = pair("duplicate 100% corrupt 100% delay 9ms", 1, ends);
 	unsigned flipped[2] = { 0 };
 
 	(void)state;
@@ -225,8 +217,7 @@ static void duplicates_and_flips_are_copies(void **state)
 	assert_int_equal(note_count, 2);
 	for (unsigned i = 0; i < 2; i++)
 		for (unsigned at = 0; at < 4; at++)
-			flipped[i] += (unsigned)__builtin_popcount(
-				notes[i].bytes[at]);
+			flipped[i] += (unsigned)__builtin_popcount(notes[i].bytes[at]);
 	assert_int_equal(flipped[0], 1);
 	assert_int_equal(flipped[1], 1);
 	end(world);
@@ -235,8 +226,7 @@ static void duplicates_and_flips_are_copies(void **state)
 static void an_overtaking_datagram_arrives_first(void **state)
 {
 	struct nopal_endpoint *ends[2];
-	struct nopal_world *world =
-		pair("delay 10ms reorder 100% gap 2", 1, ends);
+	struct nopal_world *world = pair("delay 10ms reorder 100% gap 2", 1, ends);
 
 	(void)state;
 	say(ends[0], ends[1], "one");
@@ -253,10 +243,9 @@ static void an_overtaking_datagram_arrives_first(void **state)
 static uint64_t noisy_run(uint64_t seed)
 {
 	struct nopal_endpoint *ends[2];
-	struct nopal_world *world =
-		pair("rate 10mbit delay 20ms 5ms distribution normal "
-		     "loss 5% duplicate 5% corrupt 5% reorder 5%",
-		     seed, ends);
+	struct nopal_world *world = pair("rate 10mbit delay 20ms 5ms distribution normal "
+					 "loss 5% duplicate 5% corrupt 5% reorder 5%",
+					 seed, ends);
 	struct nopal_hash hash;
 
 	for (int i = 0; i < 5000; i++) {
@@ -266,8 +255,7 @@ static uint64_t noisy_run(uint64_t seed)
 	nopal_sim_run(world, NOPAL_NEVER);
 	nopal_hash_init(&hash);
 	for (unsigned i = 0; i < note_count; i++) {
-		nopal_hash_update(&hash, &notes[i].time_ns,
-				  sizeof(notes[i].time_ns));
+		nopal_hash_update(&hash, &notes[i].time_ns, sizeof(notes[i].time_ns));
 		nopal_hash_update(&hash, notes[i].bytes, NOTED_BYTES);
 	}
 	for (int i = 0; i < 100; i++) {
@@ -306,8 +294,7 @@ static void keys_come_of_the_seed(void **state)
 static void time_never_goes_back(void **state)
 {
 	struct nopal_endpoint *ends[2];
-	struct nopal_world *world =
-		pair("delay 20ms 15ms reorder 10%", 1, ends);
+	struct nopal_world *world = pair("delay 20ms 15ms reorder 10%", 1, ends);
 	int64_t last_ns = 0;
 
 	(void)state;
@@ -325,14 +312,12 @@ static void time_never_goes_back(void **state)
 static void packets_under_way_are_freed(void **state)
 {
 	struct nopal_endpoint *ends[2];
-	struct nopal_world *world =
-		pair("rate 8mbit delay 20ms 15ms reorder 10%", 1, ends);
+	struct nopal_world *world = pair("rate 8mbit delay 20ms 15ms reorder 10%", 1, ends);
 	static const uint8_t jumbo[1400];
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
-		transmit(ends[0], &ends[1]->port.local, jumbo, sizeof(jumbo),
-			 0);
+		transmit(ends[0], &ends[1]->port.local, jumbo, sizeof(jumbo), 0);
 	nopal_sim_run(world, 30 * NOPAL_MILLISECOND);
 	assert_true(note_count > 0 && note_count < 100);
 	end(world);

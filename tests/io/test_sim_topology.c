@@ -21,8 +21,9 @@ static void a_host_reaches_itself(void **state)
 static void hosts_have_addresses(void **state)
 {
 	struct nopal_address address;
-	static const uint8_t expected[16] = { 0, 0, 0,	  0,	0,  0, 0, 0,
-					      0, 0, 0xff, 0xff, 10, 0, 1, 44 };
+	static const uint8_t expected[16] = {
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 1, 44
+	};
 
 	(void)state;
 	nopal_sim_address(300, PORT, &address);
@@ -39,18 +40,15 @@ static void hosts_have_two_addresses(void **state)
 
 	(void)state;
 	nopal__sim_address6(300, PORT, &address);
-	assert_int_equal(nopal__sim_host_of((struct sim *)world, &address),
-			 SIM_NONE);
+	assert_int_equal(nopal__sim_host_of((struct sim *)world, &address), SIM_NONE);
 	address = nopal__endpoint_port(ends[1])->local;
 	nopal__sim_address6(1, address.port, &address);
 	assert_int_equal(nopal__sim_host_of((struct sim *)world, &address), 1);
 	assert_false(nopal_address_is_v4(&address));
-	assert_int_equal(transmit(ends[0], &address, "six", 3, 0),
-			 NOPAL_TRANSMITTED);
+	assert_int_equal(transmit(ends[0], &address, "six", 3, 0), NOPAL_TRANSMITTED);
 	nopal_sim_run(world, NOPAL_SECOND);
 	heard(0, ends[1], 5 * NOPAL_MILLISECOND, "six");
-	nopal__sim_address6(0, nopal__endpoint_port(ends[0])->local.port,
-			    &from);
+	nopal__sim_address6(0, nopal__endpoint_port(ends[0])->local.port, &from);
 	assert_true(nopal_address_equal(&notes[0].from, &from));
 	end(world);
 }
@@ -76,16 +74,14 @@ static void a_star_forwards_through_its_middle(void **state)
 	end(world);
 }
 
-static void dumbbell(struct nopal_world *world, int count,
-		     struct nopal_endpoint **ends)
+static void dumbbell(struct nopal_world *world, int count, struct nopal_endpoint **ends)
 {
 	struct nopal_link edge, forward, reverse;
 
 	words("delay 1ms", &edge);
 	words("rate 8mbit limit 4", &forward);
 	words("delay 30ms", &reverse);
-	assert_int_equal(
-		nopal_sim_dumbbell(world, count, &edge, &forward, &reverse), 0);
+	assert_int_equal(nopal_sim_dumbbell(world, count, &edge, &forward, &reverse), 0);
 	for (int i = 0; i < 2 * count; i++)
 		ends[i] = nopal_sim_endpoint(world, i, PORT);
 }
@@ -106,8 +102,7 @@ static void a_dumbbell_shares_its_bottleneck(void **state)
 	nopal_sim_run(world, NOPAL_SECOND);
 	assert_int_equal(note_count, 4); /* the queue holds 4 */
 	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(notes[i].time_ns,
-				 2 * NOPAL_MILLISECOND + (i + 1) * each_ns);
+		assert_int_equal(notes[i].time_ns, 2 * NOPAL_MILLISECOND + (i + 1) * each_ns);
 	assert_true(nopal_sim_link_counters(world, 2, 3, &counters));
 	assert_int_equal(counters.entered, 6);
 	assert_int_equal(counters.overflowed, 2);

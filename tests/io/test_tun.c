@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A link between TUN devices: the kernel's own UDP and TCP of two namespaces
- * speak through it.  Without the right to make them, 77: skipped.
+ * A link between TUN devices: the kernel's own UDP and TCP of two namespaces speak through it.
+ * Without the right to make them, 77: skipped.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -78,8 +78,7 @@ static int space_socket(const struct scene *scene, int side, int kind)
 
 static struct sockaddr_in address_of(int side)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons(PORT) };
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(PORT) };
 
 	address.sin_addr.s_addr = htonl(NETWORK + 1 + (unsigned)side);
 	return address;
@@ -91,8 +90,7 @@ static void give_address(const struct scene *scene, int side)
 	struct sockaddr_in address = address_of(side);
 	struct ifreq request = { 0 };
 
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s",
-		 devices[side]);
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", devices[side]);
 	memcpy(&request.ifr_addr, &address, sizeof(address));
 	assert_int_equal(ioctl(fd, SIOCSIFADDR, &request), 0);
 	address.sin_addr.s_addr = htonl(NETMASK);
@@ -107,8 +105,7 @@ static bool has_device(const struct scene *scene, int side)
 	struct ifreq request = { 0 };
 	bool there;
 
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s",
-		 devices[side]);
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", devices[side]);
 	there = ioctl(fd, SIOCGIFINDEX, &request) == 0;
 	close(fd);
 	return there;
@@ -122,17 +119,15 @@ static bool make_spaces(struct scene *scene)
 		if (unshare(CLONE_NEWNET) < 0)
 			return false;
 		scene->spaces[i] = this_space();
-		snprintf(scene->paths[i], PATH_BYTES, "/proc/self/fd/%d",
-			 scene->spaces[i]);
+		snprintf(scene->paths[i], PATH_BYTES, "/proc/self/fd/%d", scene->spaces[i]);
 	}
 	return setns(scene->home, CLONE_NEWNET) == 0;
 }
 
 /* ------------------------------------------------------------------- scene */
 
-static struct nopal_tun *open_tun(struct scene *scene, const char *words,
-				  const char *device, const char *space,
-				  struct nopal_problems *problems)
+static struct nopal_tun *open_tun(struct scene *scene, const char *words, const char *device,
+				  const char *space, struct nopal_problems *problems)
 {
 	struct nopal_tun_side sides[SIDES] = {
 		{ device, space },
@@ -140,10 +135,8 @@ static struct nopal_tun *open_tun(struct scene *scene, const char *words,
 	};
 	struct nopal_link forward, reverse;
 
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, problems),
-			 0);
-	return nopal_tun_open(scene->base, sides, &forward, &reverse, SEED,
-			      problems);
+	assert_int_equal(nopal_link_parse(words, &forward, &reverse, problems), 0);
+	return nopal_tun_open(scene->base, sides, &forward, &reverse, SEED, problems);
 }
 
 static void open_scene(struct scene *scene, const char *words)
@@ -154,8 +147,7 @@ static void open_scene(struct scene *scene, const char *words)
 	assert_true(make_spaces(scene));
 	nopal_problems_init(&problems);
 	scene->base = event_base_new();
-	scene->tun =
-		open_tun(scene, words, devices[0], scene->paths[0], &problems);
+	scene->tun = open_tun(scene, words, devices[0], scene->paths[0], &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
 	assert_non_null(scene->tun);
@@ -164,9 +156,7 @@ static void open_scene(struct scene *scene, const char *words)
 
 		give_address(scene, i);
 		scene->udp[i] = space_socket(scene, i, SOCK_DGRAM);
-		assert_int_equal(bind(scene->udp[i],
-				      (struct sockaddr *)&address,
-				      sizeof(address)),
+		assert_int_equal(bind(scene->udp[i], (struct sockaddr *)&address, sizeof(address)),
 				 0);
 	}
 }
@@ -194,9 +184,9 @@ static void send_packet(struct scene *scene, int from, size_t length)
 	struct sockaddr_in to = address_of(1 - from);
 	uint8_t bytes[2 * LINK_BYTES] = { 0 };
 
-	assert_int_equal(sendto(scene->udp[from], bytes, length, 0,
-				(struct sockaddr *)&to, sizeof(to)),
-			 length);
+	assert_int_equal(
+		sendto(scene->udp[from], bytes, length, 0, (struct sockaddr *)&to, sizeof(to)),
+		length);
 }
 
 /* How many of `most` come to a side within ROUNDS turns. */
@@ -281,9 +271,8 @@ static void marks_are_written_into_headers(void **state)
 	for (int i = 0; i < MARKED; i++) {
 		int service = (i % 64) << 2 | ecn;
 
-		assert_int_equal(setsockopt(scene.udp[0], IPPROTO_IP, IP_TOS,
-					    &service, sizeof(service)),
-				 0);
+		assert_int_equal(
+			setsockopt(scene.udp[0], IPPROTO_IP, IP_TOS, &service, sizeof(service)), 0);
 		send_packet(&scene, 0, (size_t)(PACKET_BYTES - i));
 	}
 	assert_int_equal(receive(&scene, 1, MARKED), MARKED);
@@ -321,13 +310,9 @@ static void tcp_comes_through_losses(void **state)
 	open_scene(&scene, "delay 2ms loss 3% duplicate 1% corrupt 1%");
 	listener = space_socket(&scene, 1, SOCK_STREAM);
 	from = space_socket(&scene, 0, SOCK_STREAM);
-	assert_int_equal(
-		bind(listener, (struct sockaddr *)&address, sizeof(address)),
-		0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(
-		connect(from, (struct sockaddr *)&address, sizeof(address)),
-		-1);
+	assert_int_equal(connect(from, (struct sockaddr *)&address, sizeof(address)), -1);
 	assert_int_equal(errno, EINPROGRESS);
 	for (int i = 0; i < ROUNDS && to < 0; i++) {
 		turn(&scene);
@@ -348,8 +333,7 @@ static void tcp_comes_through_losses(void **state)
 	close_scene(&scene);
 }
 
-static void refuse(struct scene *scene, const char *device, const char *space,
-		   const char *says)
+static void refuse(struct scene *scene, const char *device, const char *space, const char *says)
 {
 	struct nopal_problems problems;
 	char text[512] = "";
@@ -392,8 +376,7 @@ static void what_cannot_be_is_said(void **state)
 static bool can_run(void)
 {
 	struct scene scene = { 0 };
-	bool can =
-		access("/dev/net/tun", R_OK | W_OK) == 0 && make_spaces(&scene);
+	bool can = access("/dev/net/tun", R_OK | W_OK) == 0 && make_spaces(&scene);
 
 	for (int i = 0; i < SIDES && can; i++)
 		close(scene.spaces[i]);

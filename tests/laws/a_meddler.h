@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * a_meddler.h -- a microprotocol whose handlers ask the test what to do.  It is
- * compiled into the test and, as any plugin, into units once more; what it calls
- * is the test's alone, so both copies do the same.
+ * a_meddler.h -- a microprotocol whose handlers ask the test what to do.  It is compiled into the
+ * test and, as any plugin, into units once more; what it calls is the test's alone, so both copies
+ * do the same.
  */
 #ifndef NOPAL_TEST_A_MEDDLER_H
 #define NOPAL_TEST_A_MEDDLER_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nothing is allocated on the packet path: once a bulk session runs, thousands of
- * segments leave, arrive and are acknowledged without one call of malloc, in the
- * core and in the simulated world alike.  The linker puts the counters below
- * before the allocator (--wrap).
+ * Nothing is allocated on the packet path: once a bulk session runs, thousands of segments leave,
+ * arrive and are acknowledged without one call of malloc, in the core and in the simulated world
+ * alike.  The linker puts the counters below before the allocator (--wrap).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,8 +52,7 @@ void *__wrap_realloc(void *memory, size_t bytes)
 static void keep_busy(struct rig *rig, struct nopal_buffer *buffer, int64_t ms)
 {
 	for (int64_t at = 0; at < ms; at += STEP_MS) {
-		while (nopal_send_buffer(rig->opener.session, buffer, 0,
-					 MESSAGE_BYTES, 0) == 0)
+		while (nopal_send_buffer(rig->opener.session, buffer, 0, MESSAGE_BYTES, 0) == 0)
 			continue;
 		rig_run(rig, STEP_MS * NOPAL_MILLISECOND);
 	}
@@ -66,9 +64,7 @@ static void quiet_path(const char *config)
 	struct rig *rig = calloc(1, sizeof(*rig));
 	uint64_t departures, before;
 
-	rig_open(rig, config,
-		 &(struct rig_options){
-			 .link = "rate 20mbit delay 10ms limit 60" });
+	rig_open(rig, config, &(struct rig_options){ .link = "rate 20mbit delay 10ms limit 60" });
 	keep_busy(rig, buffer, WARM_UP_MS);
 	departures = nopal_session_counters(rig->opener.session)->departures;
 	before = allocations;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The law over all compositions: what the checker accepts keeps what it promises, on
- * networks from perfect to cruel, and completes when they are calm again.
+ * The law over all compositions: what the checker accepts keeps what it promises, on networks from
+ * perfect to cruel, and completes when they are calm again.
  *
- * First come the cases that once failed (laws/compositions/), then compositions that
- * nobody chose, each over a network that nobody chose.  Some are run twice: nothing may
- * differ.  One that fails is made smaller, and printed as a file with the command that
- * runs it again.
+ * First come the cases that once failed (laws/compositions/), then compositions that nobody chose,
+ * each over a network that nobody chose.  Some are run twice: nothing may differ.  One that fails
+ * is made smaller, and printed as a file with the command that runs it again.
  *
  *   NOPAL_LAW_SESSIONS=N   so many, however long it takes
  *   NOPAL_LAW_SECONDS=N    for so long
@@ -84,12 +83,10 @@ static struct weather_for weather_for(struct draw *from, const char *config)
 	nopal_plan_service(plan, nopal_plan_layers(plan) - 1, NULL, &lowest);
 	nopal_plan_service(plan, 0, NULL, &service);
 	/* found before anything of a datagram counts */
-	what.damages =
-		draw_happens(from, DAMAGED_PERCENT) &&
-		nopal_promises(&lowest, NOPAL_INTEGRITY, NOPAL_ACCIDENTS);
+	what.damages = draw_happens(from, DAMAGED_PERCENT) &&
+		       nopal_promises(&lowest, NOPAL_INTEGRITY, NOPAL_ACCIDENTS);
 	what.mtu = plan->datagram_bytes + IP_UDP_BYTES;
-	what.may_pace =
-		nopal_promises(&service, NOPAL_PACE, NOPAL_NETWORK_PACE);
+	what.may_pace = nopal_promises(&service, NOPAL_PACE, NOPAL_NETWORK_PACE);
 	nopal_plan_unref(plan);
 	return what;
 }
@@ -102,23 +99,19 @@ static void case_draw(struct tally *tally, uint64_t seed, struct lawcase *one)
 
 	memset(one, 0, sizeof(*one));
 	one->seed = seed;
-	one->config = composition_draw(&tally->kit, seed, COMPOSITION_ANY,
-				       &tally->configs);
+	one->config = composition_draw(&tally->kit, seed, COMPOSITION_ANY, &tally->configs);
 	what = weather_for(&from, one->config);
 	weather_draw(&from, &what, &weather);
 	weather_write(&weather, one->weather, sizeof(one->weather));
 	one->pairs = 1 + (unsigned)draw_below(&from, ORACLE_PAIRS);
-	one->messages =
-		MESSAGES_LEAST + (uint32_t)draw_below(&from, MESSAGES_MOST);
-	one->answers =
-		MESSAGES_LEAST + (uint32_t)draw_below(&from, ANSWERS_MOST);
-	one->spread_ns = (int64_t)draw_below(
-		&from, (uint64_t)(weather_calm_ns(&weather) + NOPAL_SECOND));
+	one->messages = MESSAGES_LEAST + (uint32_t)draw_below(&from, MESSAGES_MOST);
+	one->answers = MESSAGES_LEAST + (uint32_t)draw_below(&from, ANSWERS_MOST);
+	one->spread_ns =
+		(int64_t)draw_below(&from, (uint64_t)(weather_calm_ns(&weather) + NOPAL_SECOND));
 	one->spread_ns -= one->spread_ns % NOPAL_MILLISECOND;
 	one->plain = draw_happens(&from, 40);
 	if (draw_happens(&from, CUT_PERCENT))
-		one->cut_ns = (int64_t)(1 + draw_below(&from, 8000)) *
-			      NOPAL_MILLISECOND;
+		one->cut_ns = (int64_t)(1 + draw_below(&from, 8000)) * NOPAL_MILLISECOND;
 	tally->cut += one->cut_ns != 0;
 	tally->damaged += what.damages;
 }
@@ -135,8 +128,7 @@ static void note_parts(struct tally *tally, const struct lawcase *one)
 		layers += lines_kind(one->config, line) == LINE_LAYER;
 		lines_name(one->config, line, name, sizeof(name));
 		for (unsigned i = 0; i < tally->kit.count; i++)
-			in[i] |= strcmp(tally->kit.parts[i].microprotocol->name,
-					name) == 0;
+			in[i] |= strcmp(tally->kit.parts[i].microprotocol->name, name) == 0;
 	}
 	tally->layers[layers ? layers : 1]++;
 	for (unsigned a = 0; a < tally->kit.count; a++) {
@@ -190,8 +182,7 @@ static void say(struct lawcase *one, struct oracle *oracle)
 	const char *shrink = getenv("NOPAL_LAW_SHRINK");
 	char *text;
 
-	printf("violation, seed %llu: %s\n", (unsigned long long)one->seed,
-	       oracle->violation);
+	printf("violation, seed %llu: %s\n", (unsigned long long)one->seed, oracle->violation);
 	fflush(stdout);
 	if (!shrink || strcmp(shrink, "off") != 0)
 		lawcase_shrink(one, oracle);
@@ -205,8 +196,8 @@ static void say(struct lawcase *one, struct oracle *oracle)
 }
 
 /* One in so many is run once more: it must be the same to the last event. */
-static bool run_case(struct tally *tally, const struct lawcase *one,
-		     struct oracle *oracle, bool twice)
+static bool run_case(struct tally *tally, const struct lawcase *one, struct oracle *oracle,
+		     bool twice)
 {
 	uint64_t trace;
 
@@ -294,8 +285,7 @@ static void test_what_once_failed_holds(void **state)
 	}
 	free(entries);
 	printf("%d cases, %llu sessions, %llu violations\n", count,
-	       (unsigned long long)tally.sessions,
-	       (unsigned long long)tally.violations);
+	       (unsigned long long)tally.sessions, (unsigned long long)tally.violations);
 	assert_int_equal(tally.violations, 0);
 }
 
@@ -331,19 +321,15 @@ static void conclude(const struct tally *tally, double took)
 
 	printf("%llu sessions of %llu, %llu and %llu compositions of one, two "
 	       "and three layers in %.0f s, %llu violations\n",
-	       (unsigned long long)tally->sessions,
-	       (unsigned long long)tally->layers[1],
-	       (unsigned long long)tally->layers[2],
-	       (unsigned long long)tally->layers[3], took,
+	       (unsigned long long)tally->sessions, (unsigned long long)tally->layers[1],
+	       (unsigned long long)tally->layers[2], (unsigned long long)tally->layers[3], took,
 	       (unsigned long long)tally->violations);
-	printf("  %u of %u microprotocols, %u of %u pairs\n", reached,
-	       tally->kit.count, pairs,
+	printf("  %u of %u microprotocols, %u of %u pairs\n", reached, tally->kit.count, pairs,
 	       tally->kit.count * (tally->kit.count - 1) / 2);
 	printf("  %.2f draws a composition, of which %.0f %% were taken as "
 	       "they were\n",
 	       (double)tally->configs.drawn / (double)tally->configs.accepted,
-	       100 * (double)tally->configs.at_once /
-		       (double)tally->configs.accepted);
+	       100 * (double)tally->configs.at_once / (double)tally->configs.accepted);
 	tell(tally->events, "events");
 	tell(tally->deliveries, "deliveries");
 	tell(tally->fates, "fates");
@@ -364,12 +350,10 @@ static void test_what_is_accepted_keeps_its_promises(void **state)
 	static struct tally tally;
 	uint64_t first = asked("NOPAL_LAW_SEED", 0);
 	uint64_t most =
-		asked("NOPAL_LAW_SESSIONS",
-		      getenv("NOPAL_LAW_SECONDS") ? UINT64_MAX : SESSIONS);
+		asked("NOPAL_LAW_SESSIONS", getenv("NOPAL_LAW_SECONDS") ? UINT64_MAX : SESSIONS);
 	double begin = seconds();
 	double limit = (double)asked("NOPAL_LAW_SECONDS",
-				     getenv("NOPAL_LAW_SESSIONS") ? 1ul << 30
-								  : SECONDS);
+				     getenv("NOPAL_LAW_SESSIONS") ? 1ul << 30 : SECONDS);
 
 	(void)state;
 	oracle_register();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two open towards each other: whatever of the first datagrams is lost, doubled or
- * overtaken, whoever comes first, and whoever has the larger nonce, one session is
- * there at each side, and they are each other's.
+ * Two open towards each other: whatever of the first datagrams is lost, doubled or overtaken,
+ * whoever comes first, and whoever has the larger nonce, one session is there at each side, and
+ * they are each other's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,15 +16,13 @@
 #include "early_losses.h"
 #include "meeting.h"
 
-#define RELIABLE                                                               \
-	"resize {}\nsequenced_segments {}\npositive_ack { selective = on }\n"  \
-	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                 \
+#define RELIABLE                                                                                   \
+	"resize {}\nsequenced_segments {}\npositive_ack { selective = on }\n"                      \
+	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
 	"reliable_fifo {}\nkeep_alive {}\n"
 
-static const char CIRCUIT[] =
-	"transport_driver {}\nvirtual_circuit {}\nchecksum {}\n" RELIABLE;
-static const char SEALED[] =
-	"transport_driver {}\nvirtual_circuit {}\naead {}\n" RELIABLE;
+static const char CIRCUIT[] = "transport_driver {}\nvirtual_circuit {}\nchecksum {}\n" RELIABLE;
+static const char SEALED[] = "transport_driver {}\nvirtual_circuit {}\naead {}\n" RELIABLE;
 
 static const int64_t later_ns[] = {
 	0,
@@ -41,8 +39,8 @@ struct tally {
 };
 
 /* `first` comes `after_ns` before the other one. */
-static void cross(const char *config, const char *words, uint64_t seed,
-		  int first, int64_t after_ns, struct tally *tally)
+static void cross(const char *config, const char *words, uint64_t seed, int first, int64_t after_ns,
+		  struct tally *tally)
 {
 	int64_t open_ns;
 
@@ -54,15 +52,12 @@ static void cross(const char *config, const char *words, uint64_t seed,
 	for (int i = 0; i < 2; i++)
 		meet_say(i, i ? "second" : "first");
 	open_ns = nopal_world_now(meet.world);
-	for (int i = 0;
-	     i < 200 && !(meet.side[0].delivered && meet.side[1].delivered);
-	     i++)
+	for (int i = 0; i < 200 && !(meet.side[0].delivered && meet.side[1].delivered); i++)
 		meet_run(100 * NOPAL_MILLISECOND);
 	meet_expect_one_session();
 	assert_string_equal(meet.side[0].text, "second");
 	assert_string_equal(meet.side[1].text, "first");
-	assert_int_equal(meet_shared(0, "initial_local"),
-			 meet_shared(1, "initial_peer"));
+	assert_int_equal(meet_shared(0, "initial_local"), meet_shared(1, "initial_peer"));
 	for (int i = 0; i < 2; i++)
 		if (meet.side[i].opened_ns - open_ns > tally->slowest_ns)
 			tally->slowest_ns = meet.side[i].opened_ns - open_ns;
@@ -80,16 +75,13 @@ static void cross(const char *config, const char *words, uint64_t seed,
 }
 
 /* Every subset of the first `count` of each direction is lost. */
-static void lose_all_subsets(const char *config, unsigned count, size_t delays,
-			     struct tally *tally)
+static void lose_all_subsets(const char *config, unsigned count, size_t delays, struct tally *tally)
 {
 	for (unsigned mask = 0; mask < 1u << 2 * count; mask++) {
-		const char *words =
-			early_losses(mask & ((1u << count) - 1), mask >> count);
+		const char *words = early_losses(mask & ((1u << count) - 1), mask >> count);
 
 		for (size_t i = 0; i < delays; i++)
-			cross(config, words, 1 + (mask + i) % 4, (int)(i & 1),
-			      later_ns[i], tally);
+			cross(config, words, 1 + (mask + i) % 4, (int)(i & 1), later_ns[i], tally);
 	}
 }
 
@@ -97,8 +89,8 @@ static void expect_both_openers(const struct tally *tally)
 {
 	assert_true(tally->of_opener[0] > tally->runs / 8);
 	assert_true(tally->of_opener[1] > tally->runs / 8);
-	/* a request is repeated at least every 2 s; of a direction's five first
-	 * datagrams each may cost one such wait */
+	/* a request is repeated at least every 2 s; of a direction's five first datagrams each may
+	 * cost one such wait */
 	assert_true(tally->slowest_ns < 12 * NOPAL_SECOND);
 }
 
@@ -107,8 +99,7 @@ static void test_every_subset_of_the_first_is_lost(void **state)
 	struct tally tally = { 0 };
 
 	(void)state;
-	lose_all_subsets(CIRCUIT, 5, sizeof(later_ns) / sizeof(later_ns[0]),
-			 &tally);
+	lose_all_subsets(CIRCUIT, 5, sizeof(later_ns) / sizeof(later_ns[0]), &tally);
 	expect_both_openers(&tally);
 }
 
@@ -119,8 +110,7 @@ static void test_every_subset_with_keys(void **state)
 	(void)state;
 	if (!nopal__aead_found())
 		skip();
-	lose_all_subsets(SEALED, 4, sizeof(later_ns) / sizeof(later_ns[0]),
-			 &tally);
+	lose_all_subsets(SEALED, 4, sizeof(later_ns) / sizeof(later_ns[0]), &tally);
 	expect_both_openers(&tally);
 }
 
@@ -138,10 +128,8 @@ static void test_what_is_doubled_and_overtaken(void **state)
 	(void)state;
 	for (size_t n = 0; n < sizeof(networks) / sizeof(networks[0]); n++)
 		for (uint64_t seed = 1; seed <= 60; seed++)
-			cross(seed % 3 || !nopal__aead_found() ? CIRCUIT
-							       : SEALED,
-			      networks[n], seed, seed % 2, later_ns[seed % 5],
-			      &tally);
+			cross(seed % 3 || !nopal__aead_found() ? CIRCUIT : SEALED, networks[n],
+			      seed, seed % 2, later_ns[seed % 5], &tally);
 	assert_true(tally.of_opener[0] && tally.of_opener[1]);
 }
 
@@ -199,8 +187,7 @@ static void test_every_shipped_composition(void **state)
 
 		if (!dot || strcmp(dot, ".conf") != 0)
 			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)(dot - entry->d_name),
-			 entry->d_name);
+		snprintf(name, sizeof(name), "%.*s", (int)(dot - entry->d_name), entry->d_name);
 		if (!ship_can_meet(name))
 			continue;
 		ship_meets(name, 0);

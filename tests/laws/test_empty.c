@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message of no bytes is a message: through every shipped config, and through
- * whatever else makes segments of messages, it arrives as any, in its place, and its
- * fate is told; or it is refused when it is sent.
+ * A message of no bytes is a message: through every shipped config, and through whatever else makes
+ * segments of messages, it arrives as any, in its place, and its fate is told; or it is refused
+ * when it is sent.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -30,15 +30,13 @@ struct crossing {
 	int end;
 };
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct crossing *crossing = user;
 
 	(void)session;
 	if (crossing->count < MESSAGES)
-		crossing->arrived[crossing->count] =
-			nopal_message_length(message);
+		crossing->arrived[crossing->count] = nopal_message_length(message);
 	crossing->count++;
 }
 
@@ -51,8 +49,7 @@ static void *on_accepted(struct nopal_session *session, void *user)
 /* Where nothing stands around a message, an empty datagram would leave. */
 static bool may_go(const struct nopal_session *session, size_t length)
 {
-	return length > 0 ||
-	       strcmp(nopal_session_plan_name(session), "plain_udp") != 0;
+	return length > 0 || strcmp(nopal_session_plan_name(session), "plain_udp") != 0;
 }
 
 static void on_opened(struct nopal_session *session, void *user)
@@ -63,15 +60,13 @@ static void on_opened(struct nopal_session *session, void *user)
 	for (unsigned i = 0; i < MESSAGES; i++) {
 		int error = nopal_send(session, bytes, lengths[i], i);
 
-		assert_int_equal(error,
-				 may_go(session, lengths[i]) ? 0 : -EINVAL);
+		assert_int_equal(error, may_go(session, lengths[i]) ? 0 : -EINVAL);
 		crossing->refused += error != 0;
 	}
 	nopal_session_close(session);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
-		    void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct crossing *crossing = user;
 
@@ -79,8 +74,7 @@ static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
 	crossing->fates[fate]++;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text,
-		     void *user)
+static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct crossing *crossing = user;
 
@@ -94,9 +88,8 @@ static void cross(struct nopal_plan *plan, struct crossing *crossing)
 	static const struct nopal_callbacks opener = { .opened = on_opened,
 						       .sent = on_sent,
 						       .ended = on_ended };
-	static const struct nopal_callbacks listener = {
-		.accepted = on_accepted, .received = on_received
-	};
+	static const struct nopal_callbacks listener = { .accepted = on_accepted,
+							 .received = on_received };
 	struct nopal_world *world = nopal_sim_new(1);
 	struct nopal_problems problems;
 	struct nopal_link link, back;
@@ -108,13 +101,11 @@ static void cross(struct nopal_plan *plan, struct crossing *crossing)
 	nopal_sim_host(world);
 	nopal_sim_connect(world, 0, 1, &link, &back);
 	nopal_sim_address(1, PORT, &to);
-	assert_int_equal(
-		nopal_endpoint_allow(nopal_sim_endpoint(world, 1, PORT), plan,
-				     NOPAL_ALLOW_CONNECTIONLESS, &listener,
-				     crossing),
-		0);
-	assert_non_null(nopal_session_open(nopal_sim_endpoint(world, 0, PORT),
-					   plan, &to, &opener, crossing));
+	assert_int_equal(nopal_endpoint_allow(nopal_sim_endpoint(world, 1, PORT), plan,
+					      NOPAL_ALLOW_CONNECTIONLESS, &listener, crossing),
+			 0);
+	assert_non_null(nopal_session_open(nopal_sim_endpoint(world, 0, PORT), plan, &to, &opener,
+					   crossing));
 	nopal_sim_run(world, LONG_NS);
 	nopal_world_free(world);
 	nopal_problems_fini(&problems);
@@ -132,14 +123,12 @@ static void crosses(struct nopal_plan *plan, uint32_t refused)
 	for (unsigned i = 0; i < MESSAGES; i++)
 		if (!refused || lengths[i])
 			assert_int_equal(crossing.arrived[at++], lengths[i]);
-	assert_int_equal(crossing.fates[0] + crossing.fates[1] +
-				 crossing.fates[2],
+	assert_int_equal(crossing.fates[0] + crossing.fates[1] + crossing.fates[2],
 			 MESSAGES - refused);
 	assert_int_equal(crossing.ended, 1);
 	/* where two must have them, one who has them is not enough */
-	assert_int_equal(crossing.end, crossing.fates[NOPAL_MISSING]
-					       ? NOPAL_UNDELIVERED
-					       : NOPAL_ENDED_WELL);
+	assert_int_equal(crossing.end,
+			 crossing.fates[NOPAL_MISSING] ? NOPAL_UNDELIVERED : NOPAL_ENDED_WELL);
 }
 
 static void test_through_what_is_shipped(void **state)
@@ -161,8 +150,8 @@ static void test_through_what_is_shipped(void **state)
 
 /* Every other way in which messages become segments. */
 #define OPENED "transport_driver {}\nvirtual_circuit {}\n"
-#define SURE                                                                   \
-	OPENED "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"           \
+#define SURE                                                                                       \
+	OPENED "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"                               \
 	       "sequenced_segments {}\n"
 #define LOWER "layer \"lower\" {\n" SURE "fixed_size {}\n}\n"
 static const char *const composed[] = {

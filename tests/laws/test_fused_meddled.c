@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a running session may do to itself: bind and unbind, from outside and from
- * within a raise, events of its own, raises that wait, a filter's stop.  Run in a
- * unit and interpreted, all of it gives one trace; who binds leaves the unit.
+ * What a running session may do to itself: bind and unbind, from outside and from within a raise,
+ * events of its own, raises that wait, a filter's stop.  Run in a unit and interpreted, all of it
+ * gives one trace; who binds leaves the unit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,14 +30,11 @@ enum {
 
 /* What a test does at the N-th segment of a session, by way of a_meddler. */
 struct meddling {
-	enum nopal_verdict (*from_net)(struct nopal_session *session,
-				       const struct nopal_part *part,
-				       struct nopal_segment *segment,
-				       uint32_t count);
-	void (*to_net)(struct nopal_session *session,
-		       const struct nopal_part *part, uint32_t count);
-	void (*outside)(struct nopal_session *session,
-			const struct nopal_part *part);
+	enum nopal_verdict (*from_net)(struct nopal_session *session, const struct nopal_part *part,
+				       struct nopal_segment *segment, uint32_t count);
+	void (*to_net)(struct nopal_session *session, const struct nopal_part *part,
+		       uint32_t count);
+	void (*outside)(struct nopal_session *session, const struct nopal_part *part);
 };
 
 static const struct meddling *meddling;
@@ -50,19 +47,16 @@ static int side_of(const struct nopal_session *session)
 	return nopal__core(session)->opener ? PAIR_OPENER : PAIR_ACCEPTOR;
 }
 
-enum nopal_verdict meddle_from_net(struct nopal_session *session,
-				   const struct nopal_part *part,
+enum nopal_verdict meddle_from_net(struct nopal_session *session, const struct nopal_part *part,
 				   struct nopal_segment *segment)
 {
 	uint32_t count = ++count_in[side_of(session)];
 
-	return meddling->from_net
-		       ? meddling->from_net(session, part, segment, count)
-		       : NOPAL_CONTINUE;
+	return meddling->from_net ? meddling->from_net(session, part, segment, count)
+				  : NOPAL_CONTINUE;
 }
 
-enum nopal_verdict meddle_to_net(struct nopal_session *session,
-				 const struct nopal_part *part,
+enum nopal_verdict meddle_to_net(struct nopal_session *session, const struct nopal_part *part,
 				 struct nopal_segment *segment)
 {
 	(void)segment;
@@ -95,13 +89,11 @@ static void outside(struct pair *pair)
 {
 	for (int i = 0; i < PAIR_SIDES; i++)
 		if (pair->session[i])
-			meddling->outside(
-				meddled(pair->session[i]),
-				rig_part(pair->session[i], "a_meddler"));
+			meddling->outside(meddled(pair->session[i]),
+					  rig_part(pair->session[i], "a_meddler"));
 }
 
-static void run_one(struct nopal_plan *plan,
-		    const struct suite_network *network, uint64_t seed,
+static void run_one(struct nopal_plan *plan, const struct suite_network *network, uint64_t seed,
 		    struct pair_seen *ret_seen)
 {
 	struct pair_run run = pair_run_over(network, seed);
@@ -142,8 +134,7 @@ static struct unit {
 	const char *file, *text;
 	struct nopal_plan *fused, *interpreted;
 } units[] = {
-	{ .file = "meddled.conf",
-	  .text = "extends = \"bulk\"\na_meddler {}\n" },
+	{ .file = "meddled.conf", .text = "extends = \"bulk\"\na_meddler {}\n" },
 	{ .file = "stack.conf",
 	  .text = "layer \"upper\" {\n"
 		  "  transport_driver {}\n  resize {}\n"
@@ -158,8 +149,8 @@ static struct unit {
 enum { UNITS = sizeof(units) / sizeof(*units) };
 
 /* Returns how often the meddler called something of its own. */
-static uint32_t compare_one(const struct unit *unit,
-			    const struct suite_network *network, uint64_t seed)
+static uint32_t compare_one(const struct unit *unit, const struct suite_network *network,
+			    uint64_t seed)
 {
 	struct pair_seen right, seen;
 	const char *difference;
@@ -186,8 +177,7 @@ static void compare(const struct meddling *with)
 
 		for (size_t n = 0; n < suite_network_count; n++)
 			for (uint64_t seed = 1; seed <= SEEDS; seed++)
-				called += compare_one(&units[u],
-						      &suite_networks[n], seed);
+				called += compare_one(&units[u], &suite_networks[n], seed);
 		assert_true(called > 0);
 	}
 	meddling = NULL;
@@ -196,8 +186,7 @@ static void compare(const struct meddling *with)
 /* ------------------------------------------------------------------- binding */
 
 /* Seen in the trace: it raises something. */
-static enum nopal_verdict on_verified(struct nopal_session *session,
-				      const struct nopal_part *part,
+static enum nopal_verdict on_verified(struct nopal_session *session, const struct nopal_part *part,
 				      struct nopal_segment *segment)
 {
 	(void)part;
@@ -207,8 +196,7 @@ static enum nopal_verdict on_verified(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict on_from_net(struct nopal_session *session,
-				      const struct nopal_part *part,
+static enum nopal_verdict on_from_net(struct nopal_session *session, const struct nopal_part *part,
 				      struct nopal_segment *segment)
 {
 	(void)segment;
@@ -218,13 +206,11 @@ static enum nopal_verdict on_from_net(struct nopal_session *session,
 }
 
 static const uint32_t one = 1;
-static const struct nopal_binding verified =
-	NOPAL_ON(SEGMENT_VERIFIED, on_verified);
+static const struct nopal_binding verified = NOPAL_ON(SEGMENT_VERIFIED, on_verified);
 static const struct nopal_binding from_net =
 	NOPAL_ON(SEGMENT_FROM_NET, on_from_net, .argument = &one);
 
-static void bind_both(struct nopal_session *session,
-		      const struct nopal_part *part)
+static void bind_both(struct nopal_session *session, const struct nopal_part *part)
 {
 	assert_int_equal(nopal_bind(session, part, &verified), 0);
 	assert_int_equal(nopal_bind(session, part, &from_net), 0);
@@ -237,12 +223,10 @@ static void test_bound_from_outside(void **state)
 	compare(&(struct meddling){ .outside = bind_both });
 }
 
-/* The raise in progress keeps its handlers; the one nested in it, and what
- * follows, has the new ones. */
-static enum nopal_verdict bind_within(struct nopal_session *session,
-				      const struct nopal_part *part,
-				      struct nopal_segment *segment,
-				      uint32_t count)
+/* The raise in progress keeps its handlers; the one nested in it, and what follows, has the new
+ * ones. */
+static enum nopal_verdict bind_within(struct nopal_session *session, const struct nopal_part *part,
+				      struct nopal_segment *segment, uint32_t count)
 {
 	(void)segment;
 	if (count == AFTER)
@@ -258,8 +242,7 @@ static void test_bound_within_a_raise(void **state)
 
 static enum nopal_verdict unbind_within(struct nopal_session *session,
 					const struct nopal_part *part,
-					struct nopal_segment *segment,
-					uint32_t count)
+					struct nopal_segment *segment, uint32_t count)
 {
 	const struct nopal_binding *own = nopal_a_meddler.bindings;
 
@@ -284,8 +267,7 @@ static void test_unbound_within_a_raise(void **state)
 }
 
 /* A declared handler goes first thing: nothing but the plan's own is left. */
-static void unbind_declared(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void unbind_declared(struct nopal_session *session, const struct nopal_part *part)
 {
 	const struct nopal_binding *own = nopal_a_meddler.bindings;
 
@@ -295,8 +277,7 @@ static void unbind_declared(struct nopal_session *session,
 
 static enum nopal_verdict ask_for_turn_end(struct nopal_session *session,
 					   const struct nopal_part *part,
-					   struct nopal_segment *segment,
-					   uint32_t count)
+					   struct nopal_segment *segment, uint32_t count)
 {
 	(void)part;
 	(void)segment;
@@ -309,14 +290,13 @@ static enum nopal_verdict ask_for_turn_end(struct nopal_session *session,
 static void test_unbound_from_outside(void **state)
 {
 	(void)state;
-	compare(&(struct meddling){ .from_net = ask_for_turn_end,
-				    .outside = unbind_declared });
+	compare(&(struct meddling){ .from_net = ask_for_turn_end, .outside = unbind_declared });
 }
 
 /* ------------------------------------------------------------- custom events */
 
-static enum nopal_verdict on_moon(struct nopal_session *session,
-				  const struct nopal_part *part, void *subject)
+static enum nopal_verdict on_moon(struct nopal_session *session, const struct nopal_part *part,
+				  void *subject)
 {
 	(void)part;
 	(void)subject;
@@ -326,8 +306,7 @@ static enum nopal_verdict on_moon(struct nopal_session *session,
 }
 
 static enum nopal_verdict on_moon_again(struct nopal_session *session,
-					const struct nopal_part *part,
-					void *subject)
+					const struct nopal_part *part, void *subject)
 {
 	(void)session;
 	(void)part;
@@ -336,8 +315,7 @@ static enum nopal_verdict on_moon_again(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict moon(struct nopal_session *session,
-			       const struct nopal_part *part,
+static enum nopal_verdict moon(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_segment *segment, uint32_t count)
 {
 	int event = nopal_event_find(session, "MOON");
@@ -364,8 +342,7 @@ static void test_events_of_its_own(void **state)
 /* ----------------------------------------------------- raises that wait, stops */
 
 /* Some of these segments are gone when it is their time. */
-static enum nopal_verdict defer(struct nopal_session *session,
-				const struct nopal_part *part,
+static enum nopal_verdict defer(struct nopal_session *session, const struct nopal_part *part,
 				struct nopal_segment *segment, uint32_t count)
 {
 	nopal_token token;
@@ -388,10 +365,8 @@ static void test_raises_that_wait(void **state)
 }
 
 /* As if it had been lost; later handlers must not see it. */
-static enum nopal_verdict stop_often(struct nopal_session *session,
-				     const struct nopal_part *part,
-				     struct nopal_segment *segment,
-				     uint32_t count)
+static enum nopal_verdict stop_often(struct nopal_session *session, const struct nopal_part *part,
+				     struct nopal_segment *segment, uint32_t count)
 {
 	(void)session;
 	(void)part;
@@ -409,8 +384,7 @@ static void test_a_handler_that_stops(void **state)
 /* One that stops, is joined by others and goes on. */
 static enum nopal_verdict stop_and_bind(struct nopal_session *session,
 					const struct nopal_part *part,
-					struct nopal_segment *segment,
-					uint32_t count)
+					struct nopal_segment *segment, uint32_t count)
 {
 	if (count == AFTER)
 		bind_both(session, part);
@@ -419,8 +393,8 @@ static enum nopal_verdict stop_and_bind(struct nopal_session *session,
 	return count % OFTEN == 0 ? NOPAL_STOP : NOPAL_CONTINUE;
 }
 
-static void bind_on_the_way_out(struct nopal_session *session,
-				const struct nopal_part *part, uint32_t count)
+static void bind_on_the_way_out(struct nopal_session *session, const struct nopal_part *part,
+				uint32_t count)
 {
 	if (count == AFTER)
 		bind_both(session, part);
@@ -429,8 +403,7 @@ static void bind_on_the_way_out(struct nopal_session *session,
 static void test_all_at_once(void **state)
 {
 	(void)state;
-	compare(&(struct meddling){ .from_net = stop_and_bind,
-				    .to_net = bind_on_the_way_out });
+	compare(&(struct meddling){ .from_net = stop_and_bind, .to_net = bind_on_the_way_out });
 }
 
 /* --------------------------------------------------------------------- units */
@@ -444,8 +417,7 @@ static int make_units(void **state)
 		workshop_write(units[u].file, units[u].text);
 		workshop_fuse(units[u].file,
 			      (const char *[]){ "flag", "-O1", "source",
-						NOPAL_SOURCE_ROOT
-						"/tests/laws/a_meddler.c",
+						NOPAL_SOURCE_ROOT "/tests/laws/a_meddler.c",
 						NULL });
 		units[u].fused = workshop_plan(units[u].file, NULL);
 		units[u].interpreted = workshop_plan(units[u].file, NULL);

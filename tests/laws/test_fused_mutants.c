@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whatever the generator could get wrong is seen: one mistake at a time is put
- * into the source of a unit, and each compiles, but is not taken, crashes, or
- * differs from the interpreter.  What survives fails the test, unless the list
- * says why it must.
+ * Whatever the generator could get wrong is seen: one mistake at a time is put into the source of a
+ * unit, and each compiles, but is not taken, crashes, or differs from the interpreter.  What
+ * survives fails the test, unless the list says why it must.
  *
- * `nopal fuse` makes the mutants; its compiler is this program, which makes the
- * mistake of $NOPAL_MUTANT and calls the right one, $NOPAL_MUTANT_CC.  For work on
- * one of them: $NOPAL_MUTANTS are words in its name.
+ * `nopal fuse` makes the mutants; its compiler is this program, which makes the mistake of
+ * $NOPAL_MUTANT and calls the right one, $NOPAL_MUTANT_CC.  For work on one of them: $NOPAL_MUTANTS
+ * are words in its name.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,16 +89,14 @@ static bool made(size_t which, const char *output)
 	snprintf(number, sizeof(number), "%zu", which);
 	setenv("NOPAL_MUTANT", number, true);
 	tell(&told, &tool_fuse, (const char *[]){ mutants[which].config, NULL },
-	     (const char *[]){ "output", output, "cc", self, "flag", "-O0",
-			       NULL });
+	     (const char *[]){ "output", output, "cc", self, "flag", "-O0", NULL });
 	unsetenv("NOPAL_MUTANT");
 	return told.code == TOOL_GOOD;
 }
 
 /* --------------------------------------------------------------- comparing */
 
-static bool differs(struct nopal_plan *interpreted, struct nopal_plan *fused,
-		    struct pair_run run)
+static bool differs(struct nopal_plan *interpreted, struct nopal_plan *fused, struct pair_run run)
 {
 	struct pair_seen right, mutant;
 
@@ -110,13 +107,12 @@ static bool differs(struct nopal_plan *interpreted, struct nopal_plan *fused,
 	return pair_difference(&right, &mutant) != NULL;
 }
 
-static bool differs_somewhere(struct nopal_plan *interpreted,
-			      struct nopal_plan *fused, uint64_t seed)
+static bool differs_somewhere(struct nopal_plan *interpreted, struct nopal_plan *fused,
+			      uint64_t seed)
 {
 	for (size_t n = 0; n < suite_network_count; n++)
 		if (suite_fits(&suite_networks[n], fused) &&
-		    differs(interpreted, fused,
-			    pair_run_over(&suite_networks[n], seed)))
+		    differs(interpreted, fused, pair_run_over(&suite_networks[n], seed)))
 			return true;
 	return false;
 }
@@ -136,8 +132,7 @@ static int judge(const char *config)
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 		if (differs_somewhere(interpreted, fused, seed))
 			return DIFFERED;
-	return differs(interpreted, fused, pair_long_run()) ? DIFFERED
-							    : SURVIVED;
+	return differs(interpreted, fused, pair_long_run()) ? DIFFERED : SURVIVED;
 }
 
 static int judged(const char *config)
@@ -202,8 +197,7 @@ static void is_made(size_t which)
 	fclose(out);
 	mutated = mutate(text, &mutant->mutation);
 	if (!mutated)
-		fail_msg("%s: %s: its place is not found", mutant->config,
-			 mutant->mutation.what);
+		fail_msg("%s: %s: its place is not found", mutant->config, mutant->mutation.what);
 	free(mutated);
 	free(text);
 	nopal_plan_unref(plan);
@@ -252,8 +246,7 @@ static void test_the_right_unit_is_right(void **state)
 
 		snprintf(file, sizeof(file), "%s.fused.so", configs[i]);
 		tell(&told, &tool_fuse, (const char *[]){ configs[i], NULL },
-		     (const char *[]){ "output", workshop_path(file), "flag",
-				       "-O0", NULL });
+		     (const char *[]){ "output", workshop_path(file), "flag", "-O0", NULL });
 		assert_int_equal(told.code, TOOL_GOOD);
 		status = judged(configs[i]);
 		assert_true(WIFEXITED(status));
@@ -271,8 +264,7 @@ int main(int count, char **words)
 	const char *mutant = getenv("NOPAL_MUTANT");
 
 	if (mutant)
-		return compile_mutant(&mutants[strtoul(mutant, NULL, 10)],
-				      words, count);
+		return compile_mutant(&mutants[strtoul(mutant, NULL, 10)], words, count);
 	/* what this process has loaded, its children would find loaded */
 	setenv("NOPAL_FUSED", "off", true);
 	setenv("NOPAL_MUTANT_CC", getenv("CC") ? getenv("CC") : "cc", true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compositions that nobody chose, in one layer and in two: their units do what
- * the interpreter does, too.  $NOPAL_RANDOM_CONFIGS draws more of them than the
- * few of a short run, $NOPAL_RANDOM_SEED others.
+ * Compositions that nobody chose, in one layer and in two: their units do what the interpreter
+ * does, too.  $NOPAL_RANDOM_CONFIGS draws more of them than the few of a short run,
+ * $NOPAL_RANDOM_SEED others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,20 +42,19 @@ static void compare(struct tally *tally, struct nopal_plan *const plans[2],
 	}
 	tally->sessions++;
 	tally->deliveries += seen[0].delivered;
-	tally->events += seen[0].counters[PAIR_OPENER].raises +
-			 seen[0].counters[PAIR_ACCEPTOR].raises;
+	tally->events +=
+		seen[0].counters[PAIR_OPENER].raises + seen[0].counters[PAIR_ACCEPTOR].raises;
 	difference = pair_difference(&seen[0], &seen[1]);
 	if (!difference)
 		return;
 	tally->different++;
-	printf("%s over %s, seed %llu: %s\n", nopal_plan_name(plans[0]),
-	       network->name, (unsigned long long)seed, difference);
+	printf("%s over %s, seed %llu: %s\n", nopal_plan_name(plans[0]), network->name,
+	       (unsigned long long)seed, difference);
 }
 
 static void compare_all(struct tally *tally, const char *file)
 {
-	struct nopal_plan *plans[2] = { workshop_plan(file, NULL),
-					workshop_plan(file, NULL) };
+	struct nopal_plan *plans[2] = { workshop_plan(file, NULL), workshop_plan(file, NULL) };
 	unsigned before = tally->different;
 
 	nopal_plan_interpret(plans[0]);
@@ -72,8 +71,7 @@ static void compare_all(struct tally *tally, const char *file)
 
 static void draw_config(struct tally *tally, const char *file, int layers)
 {
-	char *text = composition_draw(&tally->kit, ++tally->seed, layers,
-				      &tally->configs);
+	char *text = composition_draw(&tally->kit, ++tally->seed, layers, &tally->configs);
 
 	workshop_write(file, text);
 	free(text);
@@ -99,16 +97,13 @@ static void test_units_of_random_configs(void **state)
 		char file[32];
 
 		snprintf(file, sizeof(file), "random%lu.conf", i);
-		draw_config(&tally, file,
-			    i % 3 == 2 ? COMPOSITION_TWO : COMPOSITION_ONE);
+		draw_config(&tally, file, i % 3 == 2 ? COMPOSITION_TWO : COMPOSITION_ONE);
 		workshop_fuse(file, (const char *[]){ "flag", "-O1", NULL });
 		compare_all(&tally, file);
 	}
 	workshop_close();
-	printf("%lu configs, %llu sessions compared, "
-	       "%llu events, %llu deliveries, %u differ\n",
-	       count, (unsigned long long)tally.sessions,
-	       (unsigned long long)tally.events,
+	printf("%lu configs, %llu sessions compared, %llu events, %llu deliveries, %u differ\n",
+	       count, (unsigned long long)tally.sessions, (unsigned long long)tally.events,
 	       (unsigned long long)tally.deliveries, tally.different);
 	assert_true(tally.deliveries > tally.sessions);
 	assert_int_equal(tally.different, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session that has nothing to do takes few bytes: so that an endpoint can have a
- * hundred thousand of them.  What is allocated is counted before the allocator
- * (--wrap), as the C library's own chunks; a session's share is the slope between
- * two numbers of sessions that have talked and fallen silent.
+ * A session that has nothing to do takes few bytes: so that an endpoint can have a hundred thousand
+ * of them.  What is allocated is counted before the allocator (--wrap), as the C library's own
+ * chunks; a session's share is the slope between two numbers of sessions that have talked and
+ * fallen silent.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,8 +89,7 @@ static struct crowd {
 	int opened, delivered;
 } crowd;
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	(void)session;
 	(void)message;
@@ -114,16 +113,13 @@ static void crowd_open(const char *config)
 	crowd = (struct crowd){ .plan = rig_plan(config) };
 	crowd.world = nopal_sim_new(1);
 	nopal_problems_init(&problems);
-	assert_int_equal(
-		nopal_link_parse("delay 10us", &link[0], &link[1], &problems),
-		0);
+	assert_int_equal(nopal_link_parse("delay 10us", &link[0], &link[1], &problems), 0);
 	host[0] = nopal_sim_host(crowd.world);
 	host[1] = nopal_sim_host(crowd.world);
 	nopal_sim_connect(crowd.world, host[0], host[1], &link[0], &link[1]);
 	crowd.from = nopal_sim_endpoint(crowd.world, host[0], PORT);
-	nopal_endpoint_allow(nopal_sim_endpoint(crowd.world, host[1], PORT),
-			     crowd.plan, NOPAL_ALLOW_CONNECTIONLESS, &callbacks,
-			     NULL);
+	nopal_endpoint_allow(nopal_sim_endpoint(crowd.world, host[1], PORT), crowd.plan,
+			     NOPAL_ALLOW_CONNECTIONLESS, &callbacks, NULL);
 	nopal_sim_address(host[1], PORT, &crowd.to);
 }
 
@@ -133,12 +129,11 @@ static void crowd_grow(int count, size_t bytes)
 	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);
 
 	for (int i = crowd.opened; i < count; i++) {
-		crowd.session[i] = nopal_session_open(
-			crowd.from, crowd.plan, &crowd.to, &callbacks, NULL);
+		crowd.session[i] =
+			nopal_session_open(crowd.from, crowd.plan, &crowd.to, &callbacks, NULL);
 		assert_non_null(crowd.session[i]);
 		pass(SPACE_NS);
-		assert_int_equal(nopal_send_buffer(crowd.session[i], buffer, 0,
-						   (uint32_t)bytes, 0),
+		assert_int_equal(nopal_send_buffer(crowd.session[i], buffer, 0, (uint32_t)bytes, 0),
 				 0);
 		pass(SPACE_NS);
 	}
@@ -202,21 +197,16 @@ static void crowd_join(const char *config)
 	crowd = (struct crowd){ .plan = rig_plan(config) };
 	crowd.world = nopal_sim_new(1);
 	nopal_problems_init(&problems);
-	assert_int_equal(
-		nopal_link_parse("delay 10us", &link[0], &link[1], &problems),
-		0);
+	assert_int_equal(nopal_link_parse("delay 10us", &link[0], &link[1], &problems), 0);
 	nopal_sim_star(crowd.world, FEW, &link[0], &link[1]);
 	crowd.from = nopal_sim_endpoint(crowd.world, 0, PORT);
-	crowd.session[0] =
-		nopal_group_open(crowd.from, crowd.plan, &callbacks, NULL);
+	crowd.session[0] = nopal_group_open(crowd.from, crowd.plan, &callbacks, NULL);
 	assert_non_null(crowd.session[0]);
 	for (int i = 1; i <= FEW; i++) {
-		nopal_endpoint_allow(nopal_sim_endpoint(crowd.world, i, PORT),
-				     crowd.plan, NOPAL_ALLOW_CONNECTIONLESS,
-				     &callbacks, NULL);
+		nopal_endpoint_allow(nopal_sim_endpoint(crowd.world, i, PORT), crowd.plan,
+				     NOPAL_ALLOW_CONNECTIONLESS, &callbacks, NULL);
 		nopal_sim_address(i, PORT, &to);
-		assert_int_equal(nopal_destination_add(crowd.session[0], &to),
-				 i);
+		assert_int_equal(nopal_destination_add(crowd.session[0], &to), i);
 		pass(SPACE_NS);
 	}
 	pass(NOPAL_SECOND);
@@ -244,15 +234,12 @@ static int64_t crowd_leave(void)
 	int64_t before;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(
-		nopal_link_parse("loss 100%", &link[0], &link[1], &problems),
-		0);
+	assert_int_equal(nopal_link_parse("loss 100%", &link[0], &link[1], &problems), 0);
 	for (int i = 1; i <= FEW; i++)
 		nopal_sim_change(crowd.world, 0, i, &link[0]);
 	before = live_bytes;
 	for (uint32_t i = 1; i <= FEW; i++)
-		assert_int_equal(
-			nopal_destination_remove(crowd.session[0], i, true), 0);
+		assert_int_equal(nopal_destination_remove(crowd.session[0], i, true), 0);
 	return before - live_bytes;
 }
 
@@ -262,9 +249,7 @@ static void test_a_member_of_a_group(void **state)
 
 	(void)state;
 	crowd_join("extends = \"one_to_many_all\"\n");
-	assert_int_equal(
-		nopal_send_buffer(crowd.session[0], buffer, 0, TALK_BYTES, 0),
-		0);
+	assert_int_equal(nopal_send_buffer(crowd.session[0], buffer, 0, TALK_BYTES, 0), 0);
 	nopal_buffer_free(buffer);
 	pass(5 * NOPAL_SECOND);
 	assert_int_equal(crowd.delivered, FEW);

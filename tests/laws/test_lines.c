@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each line of a shipped config earns its place: without its microprotocol the checker
- * refuses the rest, or the rest promises less, or costs more on some network (worth.h).
+ * Each line of a shipped config earns its place: without its microprotocol the checker refuses the
+ * rest, or the rest promises less, or costs more on some network (worth.h).
  *
  * The same program writes the page docs/compositions.md of the build folder:
  *
@@ -34,8 +34,8 @@ static void note_line(const struct worth_line *line, void *user)
 
 	tally->lines[line->worth]++;
 	if (line->worth == WORTH_NOTHING)
-		printf("%s, layer %s: nothing is worse without %s\n",
-		       tally->config, line->layer, line->name);
+		printf("%s, layer %s: nothing is worse without %s\n", tally->config, line->layer,
+		       line->name);
 }
 
 static void test_each_line_of_a_shipped_config_is_worth_something(void **state)
@@ -58,12 +58,11 @@ static void test_each_line_of_a_shipped_config_is_worth_something(void **state)
 
 /* --------------------------------------------------------------- what is told apart */
 
-#define ARQ                                                                    \
-	"transport_driver {}\nvirtual_circuit {}\nresize {}\n"                 \
+#define ARQ                                                                                        \
+	"transport_driver {}\nvirtual_circuit {}\nresize {}\n"                                     \
 	"sequenced_segments {}\ngo_back_n {}\n"
 
-static enum worth worth_of_line(const char *with, const char *without,
-				const char *name)
+static enum worth worth_of_line(const char *with, const char *without, const char *name)
 {
 	struct costs *costs = costs_new(with);
 	struct worth_line line = { .layer = "session", .name = name };
@@ -78,9 +77,8 @@ static enum worth worth_of_line(const char *with, const char *without,
 static void test_a_line_that_changes_nothing_is_worth_nothing(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		worth_of_line(ARQ "reliable_fifo {}\n", ARQ, "reliable_fifo"),
-		WORTH_NOTHING);
+	assert_int_equal(worth_of_line(ARQ "reliable_fifo {}\n", ARQ, "reliable_fifo"),
+			 WORTH_NOTHING);
 }
 
 static void test_each_kind_of_worth_is_found(void **state)
@@ -91,11 +89,9 @@ static void test_each_kind_of_worth_is_found(void **state)
 				       "go_back_n {}\n",
 				       "sequenced_segments"),
 			 WORTH_REFUSED);
-	assert_int_equal(worth_of_line(ARQ "checksum {}\n", ARQ, "checksum"),
-			 WORTH_PROMISE);
-	assert_int_equal(
-		worth_of_line(ARQ "rtt_estimation {}\n", ARQ, "rtt_estimation"),
-		WORTH_COST);
+	assert_int_equal(worth_of_line(ARQ "checksum {}\n", ARQ, "checksum"), WORTH_PROMISE);
+	assert_int_equal(worth_of_line(ARQ "rtt_estimation {}\n", ARQ, "rtt_estimation"),
+			 WORTH_COST);
 }
 
 /* -------------------------------------------------------------------- the page */
@@ -118,10 +114,8 @@ static void test_the_page_says_why_two_do_not_meet(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_each_line_of_a_shipped_config_is_worth_something),
-		cmocka_unit_test(
-			test_a_line_that_changes_nothing_is_worth_nothing),
+		cmocka_unit_test(test_each_line_of_a_shipped_config_is_worth_something),
+		cmocka_unit_test(test_a_line_that_changes_nothing_is_worth_nothing),
 		cmocka_unit_test(test_each_kind_of_worth_is_found),
 		cmocka_unit_test(test_the_page_says_why_two_do_not_meet),
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Golden packets of every config, truncated at every byte, with every byte
- * flipped, and extended, into live sessions: where a composition has integrity,
- * no session changes; nowhere does anything crash.
+ * Golden packets of every config, truncated at every byte, with every byte flipped, and extended,
+ * into live sessions: where a composition has integrity, no session changes; nowhere does anything
+ * crash.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,8 +37,7 @@ enum { OF_ONE_KIND = 2, FLAGS_AT = 3 /* of the paper's header */ };
 static uint64_t casts_seen;
 
 static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
-		 const struct nopal_address *to, const uint8_t *bytes,
-		 size_t length)
+		 const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct museum *museum = user;
 	struct nopal_address acceptor;
@@ -47,8 +46,7 @@ static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
 
 	(void)now_ns;
 	nopal_sim_address(1, 2000, &acceptor);
-	to_acceptor = nopal_address_equal(to, &acceptor) ||
-		      nopal_address_is_multicast(to);
+	to_acceptor = nopal_address_equal(to, &acceptor) || nopal_address_is_multicast(to);
 	if (museum->count == GOLDEN_ROOM || length > sizeof(packet->bytes) ||
 	    museum->of_kind[to_acceptor][bytes[museum->kind_at]] == OF_ONE_KIND)
 		return;
@@ -101,50 +99,43 @@ static struct facts facts_of(const struct rig *rig)
 		nopal__be_awake(nopal__core(rig->acceptor.session));
 	return (struct facts){
 		.opener = core_hash(rig->opener.session),
-		.acceptor = rig->acceptor.session
-				    ? core_hash(rig->acceptor.session)
-				    : 0,
-		.sessions = nopal_endpoint_counters(rig->acceptor.endpoint)
-				    ->sessions,
+		.acceptor = rig->acceptor.session ? core_hash(rig->acceptor.session) : 0,
+		.sessions = nopal_endpoint_counters(rig->acceptor.endpoint)->sessions,
 	};
 }
 
 static uint64_t injected; /* so far */
 
-static struct nopal_endpoint *reaches(const struct rig *rig,
-				      const struct golden *packet)
+static struct nopal_endpoint *reaches(const struct rig *rig, const struct golden *packet)
 {
 	if (!packet->to_acceptor)
 		return rig->opener.endpoint;
-	return packet->cast ? rig->acceptor.endpoint->doors
-			    : rig->acceptor.endpoint;
+	return packet->cast ? rig->acceptor.endpoint->doors : rig->acceptor.endpoint;
 }
 
-static void inject(struct rig *rig, const struct golden *packet,
-		   const uint8_t *bytes, size_t length)
+static void inject(struct rig *rig, const struct golden *packet, const uint8_t *bytes,
+		   size_t length)
 {
 	/* An exact copy on the heap, so that a read beyond it is seen. */
 	uint8_t *copy = malloc(length ? length : 1);
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, length);
-	nopal_sim_inject(rig->world, reaches(rig, packet), &packet->from, copy,
-			 length);
+	nopal_sim_inject(rig->world, reaches(rig, packet), &packet->from, copy, length);
 	nopal_sim_step(rig->world);
 	free(copy);
 	injected++;
 }
 
-static void expect_same(struct rig *rig, const struct facts *before,
-			const char *how, const struct golden *packet, size_t at)
+static void expect_same(struct rig *rig, const struct facts *before, const char *how,
+			const struct golden *packet, size_t at)
 {
 	struct facts after;
 
 	assert_non_null(rig->opener.session);
 	after = facts_of(rig);
 	if (memcmp(before, &after, sizeof(after)) != 0)
-		fail_msg("kind byte %#x (%zu bytes, to the %s) %s at %zu "
-			 "changed a session",
+		fail_msg("kind byte %#x (%zu bytes, to the %s) %s at %zu changed a session",
 			 packet->bytes[0], packet->length,
 			 packet->to_acceptor ? "acceptor" : "opener", how, at);
 }
@@ -175,8 +166,7 @@ static void mutate(struct rig *rig, const struct golden *packet, bool guarded)
 			bytes[at] ^= (uint8_t)(bit == 8 ? 0xff : 1u << bit);
 			inject(rig, packet, bytes, packet->length);
 			if (guarded)
-				expect_same(rig, &before, "flipped", packet,
-					    at);
+				expect_same(rig, &before, "flipped", packet, at);
 			if (!rig->opener.session)
 				return;
 		}
@@ -196,11 +186,10 @@ static void collect(struct museum *museum, const char *config)
 
 	assert_non_null(rig);
 	snprintf(text, sizeof(text), "extends = \"%s\"\n", config);
-	rig_open(
-		rig, text,
-		&(struct rig_options){ .link = "rate 5mbit delay 10ms loss 10%",
-				       .seed = 5,
-				       .stay_closed = true });
+	rig_open(rig, text,
+		 &(struct rig_options){ .link = "rate 5mbit delay 10ms loss 10%",
+					.seed = 5,
+					.stay_closed = true });
 	nopal_sim_tap(rig->world, keep, museum);
 	rig_start(rig);
 	for (int i = 0; i < 40 && rig->opener.session; i++) {
@@ -235,11 +224,9 @@ static void attack(const struct museum *museum, const char *config)
 
 		assert_non_null(rig);
 		rig_open(rig, text,
-			 &(struct rig_options){
-				 .link = "rate 5mbit delay 10ms loss 10%",
-				 .seed = 5 });
-		guarded = nopal_plan_provides(rig->plan, "integrity") &&
-			  rig->acceptor.session;
+			 &(struct rig_options){ .link = "rate 5mbit delay 10ms loss 10%",
+						.seed = 5 });
+		guarded = nopal_plan_provides(rig->plan, "integrity") && rig->acceptor.session;
 		rig_run(rig, NOPAL_SECOND);
 		assert_non_null(reaches(rig, &museum->packets[i]));
 		before = heard(rig);
@@ -332,14 +319,10 @@ static void test_one_to_many_paper(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bulk),
-		cmocka_unit_test(test_bulk_aead),
-		cmocka_unit_test(test_ctp_bulk),
-		cmocka_unit_test(test_ctp_audio),
-		cmocka_unit_test(test_ctp_video),
-		cmocka_unit_test(test_ctp_minimal),
-		cmocka_unit_test(test_ctp_lossy_fifo),
-		cmocka_unit_test(test_one_to_many_paper),
+		cmocka_unit_test(test_bulk),	       cmocka_unit_test(test_bulk_aead),
+		cmocka_unit_test(test_ctp_bulk),       cmocka_unit_test(test_ctp_audio),
+		cmocka_unit_test(test_ctp_video),      cmocka_unit_test(test_ctp_minimal),
+		cmocka_unit_test(test_ctp_lossy_fifo), cmocka_unit_test(test_one_to_many_paper),
 		cmocka_unit_test(test_multicast),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What two that meet say to each other, cut at every byte, with every byte flipped,
- * and extended, to who waits for its peer and to who has met it: nothing changes.
+ * What two that meet say to each other, cut at every byte, with every byte flipped, and extended,
+ * to who waits for its peer and to who has met it: nothing changes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,8 +45,7 @@ static void inject(int to, const uint8_t *bytes, size_t length)
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, length);
-	nopal_sim_inject(meet.world, meet.side[to].endpoint, &meet.side[!to].at,
-			 copy, length);
+	nopal_sim_inject(meet.world, meet.side[to].endpoint, &meet.side[!to].at, copy, length);
 	nopal_sim_step(meet.world);
 	free(copy);
 }
@@ -55,8 +54,8 @@ static void expect_same(int who, uint64_t before, const char *how, size_t at,
 			const struct meet_datagram *datagram)
 {
 	if (facts_of(who) != before)
-		fail_msg("first byte %#x (%zu bytes) %s at %zu changed it",
-			 datagram->bytes[0], datagram->length, how, at);
+		fail_msg("first byte %#x (%zu bytes) %s at %zu changed it", datagram->bytes[0],
+			 datagram->length, how, at);
 }
 
 /* Long bodies are flipped everywhere in the head and the tail, sparsely between. */
@@ -102,8 +101,8 @@ static void begin(const char *config, uint64_t seed, int first)
 /* A bit for who stays the opener, and one for who gives way. */
 static unsigned attacked;
 
-/* The same seed gives the same ids, nonces and keys: what was said in another world
- * is for this one's sessions.  Both kinds of side, and both of each kind. */
+/* The same seed gives the same ids, nonces and keys: what was said in another world is for this
+ * one's sessions.  Both kinds of side, and both of each kind. */
 static void attack(const char *config, uint64_t seed, int to, bool met)
 {
 	static struct meet_side from;

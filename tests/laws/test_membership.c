@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Destinations come and go, in good order and at once, while messages are under way
- * through loss, duplicates, reordering and cuts.  A message is for those that are
- * members when it leaves; its fate is told once, with the copy that decides it; who
- * stays to the end has all that was sent while it was there.  The same seed does the
- * same.  Prints how many messages, joins and leaves, and violations.
+ * Destinations come and go, in good order and at once, while messages are under way through loss,
+ * duplicates, reordering and cuts.  A message is for those that are members when it leaves; its
+ * fate is told once, with the copy that decides it; who stays to the end has all that was sent
+ * while it was there.  The same seed does the same.  Prints how many messages, joins and leaves,
+ * and violations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,11 +24,10 @@ static struct life {
 	uint32_t from_message;
 } life[HOSTS];
 
-static bool
-	balanced; /* each message goes to three, and others take their place */
+static bool balanced; /* each message goes to three, and others take their place */
 
-/* What is for all leaves through a channel that some do not hear, with this beside;
- * NULL: it does not. */
+/* What is for all leaves through a channel that some do not hear, with this beside; NULL: it does
+ * not. */
 static const char *channel;
 
 static struct tally {
@@ -60,8 +59,8 @@ static void members_note(void)
 	witness.members_known = many.opened != 0 && !balanced;
 }
 
-/* A host that is no member any more comes again under another id: what it had in
- * its last life is checked and forgotten. */
+/* A host that is no member any more comes again under another id: what it had in its last life is
+ * checked and forgotten. */
 static void join(void)
 {
 	uint32_t i = draw(HOSTS);
@@ -86,8 +85,7 @@ static void leave(bool at_once)
 	if (!life[i].member)
 		return;
 	life[i].member = false;
-	assert_int_equal(nopal_destination_remove(
-				 many.group, (uint32_t)many.end[i].id, at_once),
+	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[i].id, at_once),
 			 0);
 	tally.leaves++;
 }
@@ -117,8 +115,7 @@ static void send_one(void)
 	/* through a channel, what is for one alone has no place in the order */
 	if (draw(8) == 0 && life[i].member && !channel)
 		to = (uint64_t)many.end[i].id;
-	assert_int_equal(
-		many_send_bytes(&many, draw(channel ? 1000 : 9000), to), 0);
+	assert_int_equal(many_send_bytes(&many, draw(channel ? 1000 : 9000), to), 0);
 	witness_check(number);
 }
 
@@ -154,8 +151,7 @@ static void step(void)
 static void begin(struct nopal_plan *plan, uint32_t acks, uint64_t seed)
 {
 	random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-	many_prepare_plan(&many, nopal_plan_ref(plan), HOSTS, "delay 10ms",
-			  seed);
+	many_prepare_plan(&many, nopal_plan_ref(plan), HOSTS, "delay 10ms", seed);
 	nopal_trace_start(many.world, NULL, NOPAL_TRACE_EVENTS);
 	witness_begin(&many, acks);
 	witness.may_wait = true;
@@ -173,12 +169,10 @@ static void check(void)
 	}
 	for (uint32_t i = 0; i < HOSTS; i++) {
 		witness_wants(many.end[i].wrong == 0, "other bytes", i);
-		witness_wants(balanced || many.end[i].late == 0, "out of order",
-			      i);
+		witness_wants(balanced || many.end[i].late == 0, "out of order", i);
 		for (uint32_t m = 0; m < many.sent; m++)
 			/* in place of another it may come in a host's next life */
-			witness_wants(balanced || many.end[i].seen[m] <= 1,
-				      "twice", m);
+			witness_wants(balanced || many.end[i].seen[m] <= 1, "twice", m);
 	}
 }
 
@@ -188,10 +182,9 @@ static void check_members(void)
 	members_note();
 	for (uint32_t i = 0; i < HOSTS; i++)
 		for (uint32_t m = life[i].from_message; m < many.sent; m++)
-			if (life[i].member && !balanced &&
-			    !witness.message[m].named)
-				witness_wants(many.end[i].seen[m] == 1,
-					      "a member has not got it", m);
+			if (life[i].member && !balanced && !witness.message[m].named)
+				witness_wants(many.end[i].seen[m] == 1, "a member has not got it",
+					      m);
 }
 
 static uint64_t run(struct nopal_plan *plan, uint32_t acks, uint64_t seed)
@@ -212,8 +205,8 @@ static uint64_t run(struct nopal_plan *plan, uint32_t acks, uint64_t seed)
 	tally.messages += many.sent;
 	tally.violations += witness.violations;
 	if (witness.violations)
-		printf("acks %u, seed %llu: %s\n", acks,
-		       (unsigned long long)seed, witness.violation);
+		printf("acks %u, seed %llu: %s\n", acks, (unsigned long long)seed,
+		       witness.violation);
 	hash = nopal_trace_hash(many.world);
 	many_close(&many);
 	return hash;
@@ -225,12 +218,10 @@ static struct nopal_plan *plan_with(uint32_t acks)
 
 	const char *beside = balanced ? "balance { copies = 3 }" : "";
 
-	snprintf(group, sizeof(group), "fan_out { acks = %u } %s a_witness {}",
-		 acks, channel ? channel : beside);
+	snprintf(group, sizeof(group), "fan_out { acks = %u } %s a_witness {}", acks,
+		 channel ? channel : beside);
 	snprintf(config, sizeof(config),
-		 channel ? MANY_CHANNEL("", "patience = 300ms", "%s")
-			 : MANY_RELIABLE("%s"),
-		 group);
+		 channel ? MANY_CHANNEL("", "patience = 300ms", "%s") : MANY_RELIABLE("%s"), group);
 	return many_plan(config);
 }
 
@@ -251,14 +242,11 @@ static void tell(void)
 {
 	printf("%llu messages, %llu joins, %llu leaves, %llu copies: "
 	       "%llu arrived, %llu missing, %llu unknown; %u violations\n",
-	       (unsigned long long)tally.messages,
-	       (unsigned long long)tally.joins,
-	       (unsigned long long)tally.leaves,
-	       (unsigned long long)witness.copies,
+	       (unsigned long long)tally.messages, (unsigned long long)tally.joins,
+	       (unsigned long long)tally.leaves, (unsigned long long)witness.copies,
 	       (unsigned long long)tally.fates[NOPAL_ARRIVED],
 	       (unsigned long long)tally.fates[NOPAL_MISSING],
-	       (unsigned long long)tally.fates[NOPAL_UNKNOWN],
-	       tally.violations);
+	       (unsigned long long)tally.fates[NOPAL_UNKNOWN], tally.violations);
 	assert_int_equal(tally.violations, 0);
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whichever allocation fails while a config is read, composed and sealed, there is
- * no plan but a problem that says so, nothing is lost, and nothing aborts: with
- * configs that are good, and with every one of tests/configs/bad, whose complaints
- * take memory of their own.
+ * Whichever allocation fails while a config is read, composed and sealed, there is no plan but a
+ * problem that says so, nothing is lost, and nothing aborts: with configs that are good, and with
+ * every one of tests/configs/bad, whose complaints take memory of their own.
  *
  * All points of each are tried; the test prints how many.
  */
@@ -68,10 +67,9 @@ static void read_one(void *context)
 	uint64_t failed;
 
 	nopal_problems_init(&problems);
-	plan = reading->text ? nopal_plan_parse(reading->text, reading->file,
-						reading->sets, &problems)
-			     : nopal_plan_load(reading->file, reading->sets,
-					       &problems);
+	plan = reading->text
+		       ? nopal_plan_parse(reading->text, reading->file, reading->sets, &problems)
+		       : nopal_plan_load(reading->file, reading->sets, &problems);
 	if (plan)
 		look(plan);
 	failed = failing_stop();
@@ -82,8 +80,7 @@ static void read_one(void *context)
 			assert_int_equal(problems.errors, 1);
 	} else if (!plan == reading->good) {
 		nopal_problems_print(&problems, stderr);
-		fail_msg("%s should be %s", reading->file,
-			 reading->good ? "good" : "refused");
+		fail_msg("%s should be %s", reading->file, reading->good ? "good" : "refused");
 	}
 	assert_true(plan || problems.errors > 0);
 	nopal_plan_unref(plan);
@@ -121,37 +118,32 @@ static const char *const overrides[] = { "resize.mtu=1400B", "requires=auto",
 
 static void test_every_word_of_a_config(void **state)
 {
-	static const char text[] =
-		"# all that a config may say\n"
-		"extends = \"bulk\"\n"
-		"description = \"a \\x41 ${HOME} ${NOPAL_NONE:-there}\"\n"
-		"plugin = {transport_driver, \"resize\"}\n"
-		"without = {checksum}\n"
-		"requires = strict\n"
-		"budget_bytes = 64MiB\nbudget_objects = 5000\n"
-		"send_buffer = 1MiB\nmessage_limit = 2MiB\n"
-		"keep_alive { }\n"
-		"resize { mtu = '1500B' }\n";
+	static const char text[] = "# all that a config may say\n"
+				   "extends = \"bulk\"\n"
+				   "description = \"a \\x41 ${HOME} ${NOPAL_NONE:-there}\"\n"
+				   "plugin = {transport_driver, \"resize\"}\n"
+				   "without = {checksum}\n"
+				   "requires = strict\n"
+				   "budget_bytes = 64MiB\nbudget_objects = 5000\n"
+				   "send_buffer = 1MiB\nmessage_limit = 2MiB\n"
+				   "keep_alive { }\n"
+				   "resize { mtu = '1500B' }\n";
 
 	(void)state;
-	sweep(&(struct reading){ .file = "all.conf",
-				 .text = text,
-				 .sets = overrides,
-				 .good = true },
-	      "every word of a config, and overrides");
+	sweep(
+		&(struct reading){
+			.file = "all.conf", .text = text, .sets = overrides, .good = true },
+		"every word of a config, and overrides");
 }
 
 static void test_what_is_needed_is_added(void **state)
 {
-	static const char text[] =
-		"requires = auto\ntransport_driver {}\nsequenced_segments {}\n"
-		"positive_ack {}\nretransmit {}\nwindowed_cc {}\n"
-		"reliable_fifo {}\n";
+	static const char text[] = "requires = auto\ntransport_driver {}\nsequenced_segments {}\n"
+				   "positive_ack {}\nretransmit {}\nwindowed_cc {}\n"
+				   "reliable_fifo {}\n";
 
 	(void)state;
-	sweep(&(struct reading){ .file = "auto.conf",
-				 .text = text,
-				 .good = true },
+	sweep(&(struct reading){ .file = "auto.conf", .text = text, .good = true },
 	      "requires = auto");
 }
 
@@ -162,15 +154,11 @@ static void test_a_key_file(void **state)
 
 	(void)state;
 	assert_true(file >= 0);
-	assert_int_equal(write(file, "0123456789abcdef0123456789abcdef\n", 33),
-			 33);
+	assert_int_equal(write(file, "0123456789abcdef0123456789abcdef\n", 33), 33);
 	close(file);
-	snprintf(text, sizeof(text),
-		 "extends = \"bulk_aead\"\naead { psk_file = \"%s\" }\n", path);
+	snprintf(text, sizeof(text), "extends = \"bulk_aead\"\naead { psk_file = \"%s\" }\n", path);
 	if (nopal_registry_find("aead"))
-		sweep(&(struct reading){ .file = "key.conf",
-					 .text = text,
-					 .good = true },
+		sweep(&(struct reading){ .file = "key.conf", .text = text, .good = true },
 		      "a key file");
 	unlink(path);
 }
@@ -183,37 +171,27 @@ static void test_bad_configs(void **state)
 	glob_t found;
 
 	(void)state;
-	assert_int_equal(glob(NOPAL_SOURCE_ROOT "/tests/configs/bad/*.conf", 0,
-			      NULL, &found),
-			 0);
+	assert_int_equal(glob(NOPAL_SOURCE_ROOT "/tests/configs/bad/*.conf", 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		points += failing_sweep(
-			read_one,
-			&(struct reading){ .file = found.gl_pathv[i] }, 1);
-	print_message("%zu bad configs: %llu points\n", found.gl_pathc,
-		      (unsigned long long)points);
+		points +=
+			failing_sweep(read_one, &(struct reading){ .file = found.gl_pathv[i] }, 1);
+	print_message("%zu bad configs: %llu points\n", found.gl_pathc, (unsigned long long)points);
 	globfree(&found);
 }
 
 static void test_bad_text_and_overrides(void **state)
 {
-	static const char text[] =
-		"resise {}\nrequires = maybe\nresize { mtu }\n}\nx(y)\n"
-		"extends = \"no such\"\nlayer { resize {} }\na = \"\\999\"\n"
-		"plugin = {no_such}\nresize \"t\" { mtu = 5ms; q = {1, 2} }\n"
-		"resize { mtu = 5ms }\nlayer \"a\" {\nfec { k = 5seg n = x }\n";
-	static const char *const bad[] = {
-		"resize",    "resise.mtu=1B", "checksum.x=5",
-		"nothing=1", "extends=bulk",  "a/resize.mtu=5",
-		NULL
-	};
+	static const char text[] = "resise {}\nrequires = maybe\nresize { mtu }\n}\nx(y)\n"
+				   "extends = \"no such\"\nlayer { resize {} }\na = \"\\999\"\n"
+				   "plugin = {no_such}\nresize \"t\" { mtu = 5ms; q = {1, 2} }\n"
+				   "resize { mtu = 5ms }\nlayer \"a\" {\nfec { k = 5seg n = x }\n";
+	static const char *const bad[] = { "resize",	"resise.mtu=1B", "checksum.x=5",
+					   "nothing=1", "extends=bulk",	 "a/resize.mtu=5",
+					   NULL };
 
 	(void)state;
-	sweep(&(struct reading){ .file = "bad.conf", .text = text },
-	      "a text full of mistakes");
-	sweep(&(struct reading){ .file = "sets.conf",
-				 .text = "resize {}\n",
-				 .sets = bad },
+	sweep(&(struct reading){ .file = "bad.conf", .text = text }, "a text full of mistakes");
+	sweep(&(struct reading){ .file = "sets.conf", .text = "resize {}\n", .sets = bad },
 	      "bad overrides");
 	sweep(&(struct reading){ .file = "bulkk" }, "a name of no config");
 }
@@ -225,8 +203,7 @@ static void test_plugins_that_are_none(void **state)
 
 	(void)state;
 	assert_true(dladdr((void *)(uintptr_t)print_message, &library));
-	snprintf(text, sizeof(text), "plugin = {\"%s\", no_such}\n",
-		 library.dli_fname);
+	snprintf(text, sizeof(text), "plugin = {\"%s\", no_such}\n", library.dli_fname);
 	sweep(&(struct reading){ .file = "dir/plugin.conf", .text = text },
 	      "plugins that are none");
 }
@@ -248,8 +225,7 @@ static void say_links(void *context)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_true(nopal_link_parse(context, &forward, &reverse, &problems) <
-		    0);
+	assert_true(nopal_link_parse(context, &forward, &reverse, &problems) < 0);
 	assert_int_equal(problems.no_memory, failing_stop() > 0);
 	nopal_problems_fini(&problems);
 }
@@ -260,8 +236,7 @@ static void test_small_tools(void **state)
 
 	(void)state;
 	assert_true(failing_sweep(compare, texts, 1) > 0);
-	assert_true(failing_sweep(say_links, (void *)"delai 5ms loss 5 rate",
-				  1) > 0);
+	assert_true(failing_sweep(say_links, (void *)"delai 5ms loss 5 rate", 1) > 0);
 }
 
 int main(void)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whichever allocation fails while sessions open, talk and close: each ends, and
- * says truly how.  Nothing crashes, nothing is lost, no run lasts for ever, and a
- * good end means that all has arrived, as it was sent.
+ * Whichever allocation fails while sessions open, talk and close: each ends, and says truly how.
+ * Nothing crashes, nothing is lost, no run lasts for ever, and a good end means that all has
+ * arrived, as it was sent.
  *
- * Both ends and the network between them live in one simulated world, and any of
- * their allocations fails: one alone, or it and all after it.  Every point is tried
- * of some, from the making of the world to its end, and every 11th of configs that
- * hold every pair of microprotocols.  NOPAL_NO_MEMORY_STRIDE=N tries every N-th of
- * all, NOPAL_NO_MEMORY_ONLY=N the N-th alone, NOPAL_NO_MEMORY_TALK=NAME in one talk.
+ * Both ends and the network between them live in one simulated world, and any of their allocations
+ * fails: one alone, or it and all after it.  Every point is tried of some, from the making of the
+ * world to its end, and every 11th of configs that hold every pair of microprotocols.
+ * NOPAL_NO_MEMORY_STRIDE=N tries every N-th of all, NOPAL_NO_MEMORY_ONLY=N the N-th alone,
+ * NOPAL_NO_MEMORY_TALK=NAME in one talk.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,8 +86,7 @@ static void pump(struct talk_end *sender)
 	for (uint32_t i = 0; i < bytes_of(sender->talk); i++)
 		bytes[i] = (uint8_t)(i % TALK_BYTE);
 	while (sender->session && sender->messages < about->messages) {
-		error = nopal_send(sender->session, bytes,
-				   bytes_of(sender->talk), 0);
+		error = nopal_send(sender->session, bytes, bytes_of(sender->talk), 0);
 		if (error)
 			break;
 		sender->messages++;
@@ -114,8 +113,7 @@ static void on_writable(struct nopal_session *session, void *user)
 	pump(user);
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text,
-		     void *user)
+static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct talk_end *one = user;
 
@@ -127,8 +125,7 @@ static void on_ended(struct nopal_session *session, int end, const char *text,
 	snprintf(one->text, sizeof(one->text), "%s", text);
 }
 
-static void on_destination(struct nopal_session *session,
-			   const struct nopal_destination_info *info,
+static void on_destination(struct nopal_session *session, const struct nopal_destination_info *info,
 			   void *user)
 {
 	struct talk_end *sender = user;
@@ -156,13 +153,12 @@ static void *on_accepted(struct nopal_session *session, void *user)
 	return one;
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct talk_end *receiver = user;
 	uint8_t bytes[8192];
-	bool good = nopal_message_copy(message, 0, bytes, sizeof(bytes)) ==
-		    bytes_of(receiver->talk);
+	bool good =
+		nopal_message_copy(message, 0, bytes, sizeof(bytes)) == bytes_of(receiver->talk);
 
 	(void)session;
 	for (uint32_t i = 0; good && i < bytes_of(receiver->talk); i++)
@@ -186,33 +182,27 @@ static bool build(struct talk *talk)
 	unsigned others = talk->about->destinations;
 
 	if (nopal_link_parse(talk->about->link, &forward, &reverse, NULL) < 0 ||
-	    nopal_sim_star(talk->world, others ? (int)others : 1, &forward,
-			   &reverse) < 0)
+	    nopal_sim_star(talk->world, others ? (int)others : 1, &forward, &reverse) < 0)
 		return false;
 	for (int host = 1; host <= (others ? (int)others : 1); host++) {
-		struct nopal_endpoint *endpoint =
-			nopal_sim_endpoint(talk->world, host, TALK_PORT);
+		struct nopal_endpoint *endpoint = nopal_sim_endpoint(talk->world, host, TALK_PORT);
 
 		if (!endpoint ||
-		    nopal_endpoint_allow(endpoint, talk->plan,
-					 NOPAL_ALLOW_CONNECTIONLESS, &receiving,
-					 talk) < 0)
+		    nopal_endpoint_allow(endpoint, talk->plan, NOPAL_ALLOW_CONNECTIONLESS,
+					 &receiving, talk) < 0)
 			return false;
 	}
 	return true;
 }
 
-static struct nopal_session *open_group(struct talk *talk,
-					struct nopal_endpoint *endpoint,
+static struct nopal_session *open_group(struct talk *talk, struct nopal_endpoint *endpoint,
 					struct talk_end *sender)
 {
-	struct nopal_session *group =
-		nopal_group_open(endpoint, talk->plan, &sending, sender);
+	struct nopal_session *group = nopal_group_open(endpoint, talk->plan, &sending, sender);
 	struct nopal_address address;
 	unsigned added = 0;
 
-	for (unsigned host = 1; group && host <= talk->about->destinations;
-	     host++) {
+	for (unsigned host = 1; group && host <= talk->about->destinations; host++) {
 		nopal_sim_address((int)host, TALK_PORT, &address);
 		added += nopal_destination_add(group, &address) >= 0;
 	}
@@ -232,8 +222,7 @@ static void open_one(struct talk *talk, struct nopal_endpoint *endpoint)
 	if (talk->about->destinations)
 		session = open_group(talk, endpoint, sender);
 	else if (talk->senders == 0 || talk->about->joins)
-		session = nopal_session_open(endpoint, talk->plan, &peer,
-					     &sending, sender);
+		session = nopal_session_open(endpoint, talk->plan, &peer, &sending, sender);
 	else if (first)
 		session = nopal_stream_open(first, &sending, sender);
 	else
@@ -268,8 +257,7 @@ static void talk_run(struct talk *talk)
 	for (unsigned i = 0; endpoint && i < senders; i++)
 		open_one(talk, endpoint);
 	while (!is_over(talk) && steps++ < TALK_STEPS &&
-	       nopal_world_now(talk->world) < talk_end_ns &&
-	       nopal_sim_step(talk->world))
+	       nopal_world_now(talk->world) < talk_end_ns && nopal_sim_step(talk->world))
 		continue;
 }
 
@@ -278,12 +266,10 @@ static void talk_run(struct talk *talk)
 /* All are told, then the test fails. */
 static unsigned violations;
 
-static void say_end(const char *whose, unsigned index,
-		    const struct talk_end *one)
+static void say_end(const char *whose, unsigned index, const struct talk_end *one)
 {
-	print_message("  %s %u: %u messages, %s: %d, %s\n", whose, index,
-		      one->messages, one->ended ? "ended" : "alive", one->end,
-		      one->text);
+	print_message("  %s %u: %u messages, %s: %d, %s\n", whose, index, one->messages,
+		      one->ended ? "ended" : "alive", one->end, one->text);
 }
 
 static void complain(const struct talk *talk, const char *what)
@@ -305,8 +291,8 @@ static uint64_t delivered(const struct talk *talk)
 	return messages;
 }
 
-/* Nobody looks whether the peer lives; or where that broke another session took its
- * place, and seems to be it. */
+/* Nobody looks whether the peer lives; or where that broke another session took its place, and
+ * seems to be it. */
 static bool may_wait(const struct talk *talk)
 {
 	return !nopal_plan_provides(talk->plan, "liveness") ||
@@ -316,8 +302,7 @@ static bool may_wait(const struct talk *talk)
 static void judge(const struct talk *talk, bool failed, bool over)
 {
 	const struct talk_about *about = talk->about;
-	unsigned reached =
-		about->destinations ? about->destinations - talk->dropped : 1;
+	unsigned reached = about->destinations ? about->destinations - talk->dropped : 1;
 	uint64_t expected = 0;
 	bool well = talk->senders > 0;
 
@@ -373,8 +358,7 @@ static uint64_t sweep_config(const struct talk_about *about, uint64_t stride)
 	nopal_problems_init(&problems);
 	talk = (struct talk){
 		.about = about,
-		.plan = nopal_plan_parse(about->config, "talk.conf", NULL,
-					 &problems),
+		.plan = nopal_plan_parse(about->config, "talk.conf", NULL, &problems),
 	};
 	if (!talk.plan) /* else they are warnings */
 		nopal_problems_print(&problems, stderr);
@@ -470,14 +454,13 @@ static void test_multicast(void **state)
 static void test_redundancy(void **state)
 {
 	(void)state;
-	sweep(&(struct talk_about){
-		.name = "redundancy",
-		.config = "extends = \"bulk\"\n"
-			  "forward_error_correction { k = 4 n = 5 }\n",
-		.link = LOSSY,
-		.messages = 8,
-		.bytes = 4000,
-		.reliable = true });
+	sweep(&(struct talk_about){ .name = "redundancy",
+				    .config = "extends = \"bulk\"\n"
+					      "forward_error_correction { k = 4 n = 5 }\n",
+				    .link = LOSSY,
+				    .messages = 8,
+				    .bytes = 4000,
+				    .reliable = true });
 }
 
 static void test_sealed_and_compressed(void **state)
@@ -487,8 +470,7 @@ static void test_sealed_and_compressed(void **state)
 		skip();
 	sweep(&(struct talk_about){ .name = "sealed and compressed",
 				    .config = "extends = \"bulk_aead\"\n"
-					      "compression { single_secret = "
-					      "on }\n",
+					      "compression { single_secret = on }\n",
 				    .link = LOSSY,
 				    .messages = 8,
 				    .bytes = 4000,
@@ -498,17 +480,16 @@ static void test_sealed_and_compressed(void **state)
 static void test_without_a_handshake(void **state)
 {
 	(void)state;
-	sweep(&(struct talk_about){
-		.name = "without a handshake",
-		.config = "transport_driver {}\nresize {}\n"
-			  "sequenced_segments {}\nlossy_fifo {}\nchecksum {}\n",
-		.link = "delay 10ms",
-		.messages = 6,
-		.bytes = 2000 });
+	sweep(&(struct talk_about){ .name = "without a handshake",
+				    .config = "transport_driver {}\nresize {}\n"
+					      "sequenced_segments {}\nlossy_fifo {}\nchecksum {}\n",
+				    .link = "delay 10ms",
+				    .messages = 6,
+				    .bytes = 2000 });
 }
 
-/* Every microprotocol, with and without every other.  What they promise is another
- * law's: here each session ends, and nothing is lost or wrong. */
+/* Every microprotocol, with and without every other.  What they promise is another law's: here each
+ * session ends, and nothing is lost or wrong. */
 static void test_every_composition(void **state)
 {
 	uint64_t stride = asked("NOPAL_NO_MEMORY_STRIDE", STRIDE), points = 0;
@@ -520,13 +501,12 @@ static void test_every_composition(void **state)
 	covering_make(&covering, NULL, 0);
 	for (size_t i = 0; i < covering.count; i++) {
 		snprintf(name, sizeof(name), "composition %zu", i + 1);
-		points += sweep_config(
-			&(struct talk_about){ .name = name,
-					      .config = covering.texts[i],
-					      .link = LOSSY,
-					      .messages = 6,
-					      .bytes = 3000 },
-			stride);
+		points += sweep_config(&(struct talk_about){ .name = name,
+							     .config = covering.texts[i],
+							     .link = LOSSY,
+							     .messages = 6,
+							     .bytes = 3000 },
+				       stride);
 	}
 	print_message("%zu compositions: %llu points\n", covering.count,
 		      (unsigned long long)points);

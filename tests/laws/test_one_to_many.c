@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One to many, exhaustively for up to five destinations: every number that must
- * have a message, with every destination in every state.  The fate of each message
- * is told once, with the copy that decides it, and is true; who lives has all
- * messages, whole, in order, once; the group ends well where all have arrived.  The
- * same where what is for all leaves through a channel, for up to three.  Prints
- * sessions, messages and violations.
+ * One to many, exhaustively for up to five destinations: every number that must have a message,
+ * with every destination in every state.  The fate of each message is told once, with the copy that
+ * decides it, and is true; who lives has all messages, whole, in order, once; the group ends well
+ * where all have arrived.  The same where what is for all leaves through a channel, for up to
+ * three.  Prints sessions, messages and violations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,10 +54,7 @@ static void send_one(void)
 {
 	if (!many.group)
 		return;
-	assert_int_equal(
-		many_send_bytes(&many, run.channel ? CAST_BYTES : MESSAGE_BYTES,
-				0),
-		0);
+	assert_int_equal(many_send_bytes(&many, run.channel ? CAST_BYTES : MESSAGE_BYTES, 0), 0);
 	witness_check(many.sent - 1);
 }
 
@@ -66,8 +62,7 @@ static void send_one(void)
 
 static void begin(void)
 {
-	many_prepare_plan(&many, nopal_plan_ref(run.plan), run.k, "delay 10ms",
-			  1);
+	many_prepare_plan(&many, nopal_plan_ref(run.plan), run.k, "delay 10ms", 1);
 	witness_begin(&many, run.acks);
 	for (uint32_t i = 0; i < run.k; i++) {
 		if (run.state[i] == DEAD)
@@ -81,8 +76,7 @@ static void strike(void)
 	for (uint32_t i = 0; i < run.k; i++)
 		if (run.state[i] == DIES)
 			many_cut(&many, i);
-		else if (run.state[i] == DIES_HAVING_IT ||
-			 run.state[i] == LIVES_ACKS_LOST)
+		else if (run.state[i] == DIES_HAVING_IT || run.state[i] == LIVES_ACKS_LOST)
 			many_link(&many, i, "fwd: delay 10ms rev: loss 100%");
 }
 
@@ -93,8 +87,8 @@ static void heal(void)
 			many_link(&many, i, "delay 10ms");
 }
 
-/* Before anybody is open; when all are; as they are struck, twice; and when all
- * that are dead are known to be. */
+/* Before anybody is open; when all are; as they are struck, twice; and when all that are dead are
+ * known to be. */
 static void talk(void)
 {
 	send_one();
@@ -136,8 +130,7 @@ static void check_message(uint32_t number)
 		witness_wants(have >= needed, "too few have it", number);
 	if (many.fate[number] == NOPAL_MISSING)
 		witness_wants(have < needed, "enough have it", number);
-	witness_wants(living() < needed || needed == 0 ||
-			      many.fate[number] == NOPAL_ARRIVED,
+	witness_wants(living() < needed || needed == 0 || many.fate[number] == NOPAL_ARRIVED,
 		      "enough live, and it has not arrived", number);
 	tally.fates[many.fate[number]]++;
 }
@@ -151,8 +144,7 @@ static void check_end(uint32_t i)
 	for (uint32_t m = 0; m < many.sent; m++)
 		witness_wants(end->seen[m] <= 1, "twice at a destination", m);
 	if (lives(i))
-		witness_wants(end->delivered == many.sent,
-			      "not all at one that lives", i);
+		witness_wants(end->delivered == many.sent, "not all at one that lives", i);
 	else
 		witness_wants(end->ended == 1, "it died unnoticed", i);
 	if (run.state[i] == DIES_HAVING_IT)
@@ -177,17 +169,14 @@ static void close_group(void)
 		nopal_session_close(many.group);
 	many_run(&many, 5 * NOPAL_SECOND);
 	witness_wants(many.ended == 1, "one end", 0);
-	witness_wants((many.end_code == NOPAL_ENDED_WELL) == good, "a good end",
-		      0);
-	witness_wants((many.end_code == NOPAL_UNDELIVERED) ==
-			      (living() > 0 && !good),
+	witness_wants((many.end_code == NOPAL_ENDED_WELL) == good, "a good end", 0);
+	witness_wants((many.end_code == NOPAL_UNDELIVERED) == (living() > 0 && !good),
 		      "an end that tells what is missing", 0);
 }
 
 static void tell(void)
 {
-	printf("K %u, acks %u%s, states", run.k, run.acks,
-	       run.channel ? ", by a channel" : "");
+	printf("K %u, acks %u%s, states", run.k, run.acks, run.channel ? ", by a channel" : "");
 	for (uint32_t i = 0; i < run.k; i++)
 		printf(" %d", (int)run.state[i]);
 	printf(": %s\n", witness.violation);
@@ -228,12 +217,9 @@ static void run_all(uint32_t k, uint32_t acks, bool channel)
 {
 	char group[64], config[1024];
 
-	snprintf(group, sizeof(group), "fan_out { acks = %u } a_witness {}",
-		 acks);
+	snprintf(group, sizeof(group), "fan_out { acks = %u } a_witness {}", acks);
 	snprintf(config, sizeof(config),
-		 channel ? MANY_CHANNEL("", "patience = 10min", "%s")
-			 : MANY_RELIABLE("%s"),
-		 group);
+		 channel ? MANY_CHANNEL("", "patience = 10min", "%s") : MANY_RELIABLE("%s"), group);
 	run = (struct run){ many_plan(config), k, acks, { LIVES }, channel };
 	do
 		run_one();
@@ -250,13 +236,10 @@ static void run_up_to(uint32_t most, bool channel)
 			run_all(k, acks, channel);
 	printf("%llu sessions, %llu messages, %llu copies: %llu arrived, "
 	       "%llu missing, %llu unknown; %u violations\n",
-	       (unsigned long long)tally.sessions,
-	       (unsigned long long)tally.messages,
-	       (unsigned long long)witness.copies,
-	       (unsigned long long)tally.fates[NOPAL_ARRIVED],
+	       (unsigned long long)tally.sessions, (unsigned long long)tally.messages,
+	       (unsigned long long)witness.copies, (unsigned long long)tally.fates[NOPAL_ARRIVED],
 	       (unsigned long long)tally.fates[NOPAL_MISSING],
-	       (unsigned long long)tally.fates[NOPAL_UNKNOWN],
-	       tally.violations);
+	       (unsigned long long)tally.fates[NOPAL_UNKNOWN], tally.violations);
 	assert_int_equal(tally.violations, 0);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every pair of microprotocols that a valid config can hold, and every one without
- * every other: configs that cover them, made from the descriptors alone, keep their
- * promises through loss, reordering, duplication, outages and, where somebody looks
- * for damage, corruption; both sides talk.  What promises there are is read from
- * roles (oracle.h).
+ * Every pair of microprotocols that a valid config can hold, and every one without every other:
+ * configs that cover them, made from the descriptors alone, keep their promises through loss,
+ * reordering, duplication, outages and, where somebody looks for damage, corruption; both sides
+ * talk.  What promises there are is read from roles (oracle.h).
  *
  *   NOPAL_PAIRWISE_SEEDS=N    seeds of each config and network
  *   NOPAL_PAIRWISE_FIRST=N    the first of them
@@ -59,16 +58,14 @@ static const struct network {
 	  "20ms loss 30% duplicate 20%" CALM,
 	  "fwd: delay 10ms loss 5% duplicate 5% corrupt 10% reorder 10% rev: "
 	  "delay 60ms 20ms loss 30% duplicate 20%" CALM },
-	{ "outage",
-	  "delay 10ms loss 3% duplicate 3% reorder 10% down 300ms 1500ms" CALM,
+	{ "outage", "delay 10ms loss 3% duplicate 3% reorder 10% down 300ms 1500ms" CALM,
 	  "delay 10ms loss 3% duplicate 3% corrupt 3% reorder 10% down 300ms "
 	  "1500ms" CALM },
 };
 enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) };
 
 struct tally {
-	uint64_t configs, sessions, damaged, twice, told, unheard, events,
-		deliveries;
+	uint64_t configs, sessions, damaged, twice, told, unheard, events, deliveries;
 	uint64_t violations;
 	bool quiet; /* says nothing of them */
 };
@@ -110,8 +107,7 @@ static bool provides(const char *config, const char *role)
 }
 
 /* Each seed has its own order of what is not ordered. */
-static void run_once(struct tally *tally, struct oracle *oracle,
-		     const struct oracle_run *run)
+static void run_once(struct tally *tally, struct oracle *oracle, const struct oracle_run *run)
 {
 	nopal__order_seed = run->seed;
 	oracle_run(oracle, run);
@@ -125,8 +121,7 @@ static void run_once(struct tally *tally, struct oracle *oracle,
 }
 
 /* One in so many is run once more: it must be the same to the last event. */
-static void run(struct tally *tally, struct oracle *oracle,
-		const struct oracle_run *of)
+static void run(struct tally *tally, struct oracle *oracle, const struct oracle_run *of)
 {
 	static struct oracle again;
 	struct oracle_run run = *of;
@@ -163,15 +158,14 @@ static bool breaks(const struct oracle_run *of, const char *config)
 	struct oracle_run run = *of;
 
 	run.config = config;
-	if (!is_good(config) ||
-	    (strstr(of->weather, "corrupt") && !provides(config, "integrity")))
+	if (!is_good(config) || (strstr(of->weather, "corrupt") && !provides(config, "integrity")))
 		return false;
 	run_once(&tally, &oracle, &run);
 	return oracle.violation[0] != '\0';
 }
 
-/* As few microprotocols as still break a promise over the same network with the
- * same seed; the caller frees. */
+/* As few microprotocols as still break a promise over the same network with the same seed; the
+ * caller frees. */
 static char *reduced(const struct oracle_run *of)
 {
 	char *text = strdup(of->config);
@@ -195,8 +189,7 @@ static char *reduced(const struct oracle_run *of)
 	return text;
 }
 
-static void say(const struct oracle_run *of, const struct network *network,
-		const char *violation)
+static void say(const struct oracle_run *of, const struct network *network, const char *violation)
 {
 	char *less = reduced(of);
 
@@ -206,8 +199,8 @@ static void say(const struct oracle_run *of, const struct network *network,
 	       "NOPAL_PAIRWISE_NETWORK=\"%s\" NOPAL_PAIRWISE_FIRST=%llu "
 	       "NOPAL_PAIRWISE_SEEDS=1, with FILE:\n%s"
 	       "  fewer lines that break a promise, too:\n%s",
-	       violation, network->name, of->weather, network->name,
-	       (unsigned long long)of->seed, of->config, less);
+	       violation, network->name, of->weather, network->name, (unsigned long long)of->seed,
+	       of->config, less);
 	fflush(stdout);
 	free(less);
 }
@@ -215,8 +208,7 @@ static void say(const struct oracle_run *of, const struct network *network,
 /* -------------------------------------------------------------------- configs */
 
 /* The first seed that breaks a promise is told; how many more do is counted. */
-static void run_seeds(struct tally *tally, struct oracle_run *of,
-		      const struct network *network)
+static void run_seeds(struct tally *tally, struct oracle_run *of, const struct network *network)
 {
 	uint64_t first = asked("NOPAL_PAIRWISE_FIRST", 1);
 	uint64_t end = first + asked("NOPAL_PAIRWISE_SEEDS", SEEDS);
@@ -232,8 +224,7 @@ static void run_seeds(struct tally *tally, struct oracle_run *of,
 			say(of, network, oracle.violation);
 	}
 	if (broken > 1 && !tally->quiet)
-		printf("  and %llu seeds more\n",
-		       (unsigned long long)broken - 1);
+		printf("  and %llu seeds more\n", (unsigned long long)broken - 1);
 }
 
 static void run_config(struct tally *tally, const char *text)
@@ -251,8 +242,7 @@ static void run_config(struct tally *tally, const char *text)
 	for (size_t n = 0; n < NETWORKS; n++) {
 		struct oracle_run of = {
 			.config = config,
-			.weather = damage ? networks[n].damaging
-					  : networks[n].weather,
+			.weather = damage ? networks[n].damaging : networks[n].weather,
 			.messages = MESSAGES,
 			.answers = ANSWERS,
 			.spread_ns = SPREAD_NS,
@@ -273,10 +263,8 @@ static void tell(uint64_t count, const char *what)
 
 static void conclude(const struct tally *tally)
 {
-	printf("%llu configs, %llu sessions, %llu violations\n",
-	       (unsigned long long)tally->configs,
-	       (unsigned long long)tally->sessions,
-	       (unsigned long long)tally->violations);
+	printf("%llu configs, %llu sessions, %llu violations\n", (unsigned long long)tally->configs,
+	       (unsigned long long)tally->sessions, (unsigned long long)tally->violations);
 	tell(tally->events, "events");
 	tell(tally->deliveries, "deliveries");
 	tell(tally->damaged, "configs that look for damage, with corruption");
@@ -300,8 +288,8 @@ static void tell_pairs(const struct covering *covering)
 	printf("%u microprotocols: %zu pairs held by %zu configs, %zu times "
 	       "one "
 	       "without another, %zu impossible:\n",
-	       covering->kit.count, covering->together, covering->count,
-	       covering->apart, impossible);
+	       covering->kit.count, covering->together, covering->count, covering->apart,
+	       impossible);
 	for (int why = 0; why < COVERING_WHYS; why++)
 		printf("  %zu: %s\n", covering->impossible[why],
 		       covering_why_text((enum covering_why)why));
@@ -340,8 +328,7 @@ static void test_every_pair_keeps_its_promises(void **state)
 		run_file(getenv("NOPAL_PAIRWISE_CONFIG"));
 		return;
 	}
-	covering_make(&covering, getenv("NOPAL_PAIRWISE_ABOUT"),
-		      asked("NOPAL_PAIRWISE_ROUND", 0));
+	covering_make(&covering, getenv("NOPAL_PAIRWISE_ABOUT"), asked("NOPAL_PAIRWISE_ROUND", 0));
 	tell_pairs(&covering);
 	assert_int_equal(covering.unexplained, 0);
 	for (size_t i = 0; i < covering.count; i++)
@@ -359,13 +346,11 @@ struct a_saboteur {
 	uint32_t seen;
 };
 
-static int saboteur_open(struct nopal_session *session,
-			 const struct nopal_part *part)
+static int saboteur_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct a_saboteur *self = nopal_state(session, part);
 
-	self->loses = strstr(nopal_session_composition(session),
-			     "keep_alive") != NULL;
+	self->loses = strstr(nopal_session_composition(session), "keep_alive") != NULL;
 	return 0;
 }
 
@@ -393,13 +378,11 @@ static const struct nopal_microprotocol a_saboteur = {
 	.summary = "loses messages beside keep_alive",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "reliability", "there must be a promise to break" },
-			{ 0 } },
+			{ "reliability", "there must be a promise to break" }, { 0 } },
 	.excludes =
-		(const struct nopal_relation[]){
-			{ "jitter", "it loses messages by itself" },
-			{ "check_fifo", "it ends the session before us" },
-			{ 0 } },
+		(const struct nopal_relation[]){ { "jitter", "it loses messages by itself" },
+						 { "check_fifo", "it ends the session before us" },
+						 { 0 } },
 	.bindings = saboteur_bindings,
 	.state_size = sizeof(struct a_saboteur),
 	.open = saboteur_open,
@@ -414,8 +397,7 @@ static void saboteur_register(void)
 	nopal_problems_fini(&problems);
 }
 
-/* What two microprotocols break together is found where they are together, and
- * nowhere else. */
+/* What two microprotocols break together is found where they are together, and nowhere else. */
 static void test_what_breaks_a_pair_is_found(void **state)
 {
 	static struct covering covering;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every shipped config over every network with many seeds; what it promises is
- * checked after every event.  Prints how many sessions, events and violations.
+ * Every shipped config over every network with many seeds; what it promises is checked after every
+ * event.  Prints how many sessions, events and violations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,15 +24,13 @@ struct tally {
 	uint64_t sessions, events, broken;
 };
 
-static unsigned sweep(const char *config, const struct suite_network *network,
-		      struct tally *tally)
+static unsigned sweep(const char *config, const struct suite_network *network, struct tally *tally)
 {
 	unsigned violations = 0;
 	char weather[WEATHER_TEXT];
 
-	snprintf(weather, sizeof(weather),
-		 network->calm_link ? "%s; %lldms: %s" : "%s", network->link,
-		 (long long)(network->calm_ns / NOPAL_MILLISECOND),
+	snprintf(weather, sizeof(weather), network->calm_link ? "%s; %lldms: %s" : "%s",
+		 network->link, (long long)(network->calm_ns / NOPAL_MILLISECOND),
 		 network->calm_link);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		const struct oracle_run run = {
@@ -47,9 +45,8 @@ static unsigned sweep(const char *config, const struct suite_network *network,
 		tally->sessions++;
 		if (!oracle_run(&oracle, &run)) {
 			violations++;
-			printf("%s over %s, seed %llu: %s\n", config,
-			       network->name, (unsigned long long)seed,
-			       oracle.violation);
+			printf("%s over %s, seed %llu: %s\n", config, network->name,
+			       (unsigned long long)seed, oracle.violation);
 		}
 		tally->events += oracle.events;
 		tally->broken += oracle.broken;
@@ -71,15 +68,12 @@ static void test_every_config_keeps_its_promises(void **state)
 
 		for (size_t n = 0; n < suite_network_count; n++)
 			if (suite_fits(&suite_networks[n], plan))
-				violations += sweep(names[i],
-						    &suite_networks[n], &tally);
+				violations += sweep(names[i], &suite_networks[n], &tally);
 		nopal_plan_unref(plan);
 		free(names[i]);
 	}
-	printf("%zu configs, %llu sessions, %llu events, %llu ended by "
-	       "silence, %u violations\n",
-	       count, (unsigned long long)tally.sessions,
-	       (unsigned long long)tally.events,
+	printf("%zu configs, %llu sessions, %llu events, %llu ended by silence, %u violations\n",
+	       count, (unsigned long long)tally.sessions, (unsigned long long)tally.events,
 	       (unsigned long long)tally.broken, violations);
 	assert_int_equal(violations, 0);
 	assert_true(tally.broken * BROKEN_MOST <= tally.sessions);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrivals.h -- messages that arrive at a session of a rig as if reassembly had
- * just put them together, for tests of what orders and checks them.
+ * arrivals.h -- messages that arrive at a session of a rig as if reassembly had just put them
+ * together, for tests of what orders and checks them.
  */
 #ifndef NOPAL_TEST_ARRIVALS_H
 #define NOPAL_TEST_ARRIVALS_H
@@ -11,10 +11,8 @@
 
 #include "rig.h"
 
-/* A message with these values of the first attributes of `part`; the first of them
- * is its text. */
-static inline void arrive_with(struct rig_side *side,
-			       const struct nopal_part *part,
+/* A message with these values of the first attributes of `part`; the first of them is its text. */
+static inline void arrive_with(struct rig_side *side, const struct nopal_part *part,
 			       const uint64_t *values, unsigned count)
 {
 	struct nopal_session *session = side->session;
@@ -23,17 +21,16 @@ static inline void arrive_with(struct rig_side *side,
 	struct nopal_segment *segment;
 	struct nopal_message *message;
 	struct nopal_buffer *buffer = nopal_buffer_new(RIG_TEXT);
-	int length = snprintf((char *)nopal_buffer_bytes(buffer), RIG_TEXT,
-			      "%llu", (unsigned long long)values[0]);
+	int length = snprintf((char *)nopal_buffer_bytes(buffer), RIG_TEXT, "%llu",
+			      (unsigned long long)values[0]);
 
 	nopal__touch(core);
 	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
 	segment->incoming = true;
 	message = nopal_message_arriving(session, segment);
-	nopal_message_put(session, message, 0,
-			  (struct nopal_body){ buffer,
-					       nopal_buffer_bytes(buffer),
-					       (uint32_t)length });
+	nopal_message_put(
+		session, message, 0,
+		(struct nopal_body){ buffer, nopal_buffer_bytes(buffer), (uint32_t)length });
 	nopal_buffer_free(buffer);
 	for (unsigned i = 0; i < count; i++)
 		nopal_set(message, part, i, values[i]);
@@ -42,10 +39,9 @@ static inline void arrive_with(struct rig_side *side,
 	nopal__turn_end(core->world, outermost);
 }
 
-/* A message that covers [first, next) and has `first` as its text.  `part` is
- * whose attributes 0 and 1 are order_first and order_next. */
-static inline void arrive_at(struct rig_side *side,
-			     const struct nopal_part *part, uint64_t first,
+/* A message that covers [first, next) and has `first` as its text.  `part` is whose attributes 0
+ * and 1 are order_first and order_next. */
+static inline void arrive_at(struct rig_side *side, const struct nopal_part *part, uint64_t first,
 			     uint64_t next)
 {
 	const uint64_t values[] = { first, next };
@@ -53,8 +49,7 @@ static inline void arrive_at(struct rig_side *side,
 	arrive_with(side, part, values, 2);
 }
 
-static inline void arrive(struct rig_side *side, const struct nopal_part *part,
-			  uint64_t number)
+static inline void arrive(struct rig_side *side, const struct nopal_part *part, uint64_t number)
 {
 	arrive_at(side, part, number, number + 1);
 }
@@ -84,8 +79,7 @@ static inline bool next_order(unsigned *order, unsigned count)
 	return true;
 }
 
-static inline void assert_delivered(const struct rig_side *side, uint32_t place,
-				    uint64_t number)
+static inline void assert_delivered(const struct rig_side *side, uint32_t place, uint64_t number)
 {
 	char text[RIG_TEXT];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * blocks.h -- messages that fill blocks of forward_error_correction or windows of
- * sliding_window_fec: sent by the opener of a captured pair, recognised at the
- * acceptor.  The checks hold of both: they want one parity or repair behind every
- * four sources, that of the longest segments behind every two.
+ * sliding_window_fec: sent by the opener of a captured pair, recognised at the acceptor.  The
+ * checks hold of both: they want one parity or repair behind every four sources, that of the
+ * longest segments behind every two.
  *
  *     capture_open(&net, fec_config(5, 4, ""));
  *     send_block(4);
@@ -58,9 +58,7 @@ static inline void send_block(uint32_t count)
 			bytes[at] = (uint8_t)(at * at + i * 31 + round_number);
 		memset(bytes, 0, RIG_TEXT);
 		strcpy((char *)bytes, text_of(i));
-		assert_int_equal(nopal_send(net.rig.opener.session, bytes,
-					    length_of(i), 0),
-				 0);
+		assert_int_equal(nopal_send(net.rig.opener.session, bytes, length_of(i), 0), 0);
 	}
 }
 
@@ -71,8 +69,7 @@ static inline bool is_delivered(uint32_t i)
 	for (uint32_t at = 0; at < net.rig.acceptor.delivered; at++)
 		if (strcmp(net.rig.acceptor.text[at], text_of(i)) == 0) {
 			assert_false(found);
-			assert_int_equal(net.rig.acceptor.length[at],
-					 length_of(i));
+			assert_int_equal(net.rig.acceptor.length[at], length_of(i));
 			found = true;
 		}
 	return found;
@@ -86,8 +83,7 @@ static inline void pass_from(uint32_t first, uint32_t end)
 }
 
 /* One byte of it is another, and `length` bytes of it arrive. */
-static inline void give_changed(uint32_t place, size_t at, uint8_t value,
-				size_t length)
+static inline void give_changed(uint32_t place, size_t at, uint8_t value, size_t length)
 {
 	uint8_t bytes[CAPTURE_BYTES];
 
@@ -105,9 +101,7 @@ static inline void check_late_originals_and_duplicates_are_stopped(void)
 	for (uint32_t again = 0; again < 2; again++)
 		pass_from(0, 5);
 	assert_int_equal(net.rig.acceptor.delivered, 4);
-	assert_int_equal(nopal_session_counters(net.rig.acceptor.session)
-				 ->segments_rebuilt,
-			 1);
+	assert_int_equal(nopal_session_counters(net.rig.acceptor.session)->segments_rebuilt, 1);
 }
 
 /* Fewer than four are sent and one is lost: what repairs it leaves after `flush`. */
@@ -120,8 +114,8 @@ static inline void check_flush(uint32_t count, uint32_t lost)
 	assert_int_equal(net.count, count);
 	rig_run(&net.rig, 30 * NOPAL_MILLISECOND);
 	assert_int_equal(net.count, count + 1);
-	assert_in_range(net.datagram[count].time_ns - sent_ns,
-			20 * NOPAL_MILLISECOND, 21 * NOPAL_MILLISECOND);
+	assert_in_range(net.datagram[count].time_ns - sent_ns, 20 * NOPAL_MILLISECOND,
+			21 * NOPAL_MILLISECOND);
 	pass_from(0, lost);
 	pass_from(lost + 1, count + 1);
 	assert_int_equal(net.rig.acceptor.delivered, count);
@@ -144,10 +138,7 @@ static inline void check_longest_segments(void)
 {
 	net.count = net.rig.acceptor.delivered = 0;
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			rig_send_bytes(&net.rig,
-				       nopal_plan_body_bytes(net.rig.plan)),
-			0);
+		assert_int_equal(rig_send_bytes(&net.rig, nopal_plan_body_bytes(net.rig.plan)), 0);
 	assert_int_equal(net.count, 3);
 	pass_from(1, 3);
 	assert_int_equal(net.rig.acceptor.delivered, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture.h -- the datagrams that the opener of a rig sends are taken off the
- * network and given to the acceptor one by one, in any order, changed or not.
+ * capture.h -- the datagrams that the opener of a rig sends are taken off the network and given to
+ * the acceptor one by one, in any order, changed or not.
  */
 #ifndef NOPAL_TEST_CAPTURE_H
 #define NOPAL_TEST_CAPTURE_H
@@ -23,17 +23,14 @@ struct capture {
 	} datagram[CAPTURE_DATAGRAMS];
 };
 
-static inline void capture_note(void *user, int64_t now_ns,
-				const struct nopal_address *from,
-				const struct nopal_address *to,
-				const uint8_t *bytes, size_t length)
+static inline void capture_note(void *user, int64_t now_ns, const struct nopal_address *from,
+				const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct capture *capture = user;
 	struct captured *datagram;
 
 	(void)from;
-	if (!nopal_address_equal(to, &capture->acceptor) ||
-	    capture->count == CAPTURE_DATAGRAMS)
+	if (!nopal_address_equal(to, &capture->acceptor) || capture->count == CAPTURE_DATAGRAMS)
 		return;
 	datagram = &capture->datagram[capture->count++];
 	memcpy(datagram->bytes, bytes, length);
@@ -47,8 +44,7 @@ static inline void capture_open(struct capture *capture, const char *config)
 	capture->count = 0;
 	rig_begin(&capture->rig, config);
 	nopal_endpoint_local(capture->rig.opener.endpoint, &capture->opener);
-	nopal_endpoint_local(capture->rig.acceptor.endpoint,
-			     &capture->acceptor);
+	nopal_endpoint_local(capture->rig.acceptor.endpoint, &capture->acceptor);
 	rig_change(&capture->rig, "delay 1ms loss 100%");
 	nopal_sim_tap(capture->rig.world, capture_note, capture);
 	capture->rig.acceptor.delivered = 0;
@@ -60,18 +56,16 @@ static inline void capture_close(struct capture *capture)
 	rig_close(&capture->rig);
 }
 
-static inline void capture_give(struct capture *capture, const uint8_t *bytes,
-				size_t length)
+static inline void capture_give(struct capture *capture, const uint8_t *bytes, size_t length)
 {
-	nopal_sim_inject(capture->rig.world, capture->rig.acceptor.endpoint,
-			 &capture->opener, bytes, length);
+	nopal_sim_inject(capture->rig.world, capture->rig.acceptor.endpoint, &capture->opener,
+			 bytes, length);
 	rig_run(&capture->rig, NOPAL_MICROSECOND);
 }
 
 static inline void capture_pass(struct capture *capture, uint32_t place)
 {
-	capture_give(capture, capture->datagram[place].bytes,
-		     capture->datagram[place].length);
+	capture_give(capture, capture->datagram[place].bytes, capture->datagram[place].length);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compressed.h -- messages of many kinds go through a composition, and what the
- * application is given is noted: for tests of compression.
+ * compressed.h -- messages of many kinds go through a composition, and what the application is
+ * given is noted: for tests of compression.
  *
  * Include it after cmocka.h.
  */
@@ -17,8 +17,8 @@
 
 #define DRIVER "transport_driver {}\nb_digest {}\na_tap {}\n"
 #define CUT    DRIVER "resize {}\nsequenced_segments {}\n"
-#define ORDERED                                                                \
-	"positive_ack {}\nretransmit {}\nduplicate_ack {}\n"                   \
+#define ORDERED                                                                                    \
+	"positive_ack {}\nretransmit {}\nduplicate_ack {}\n"                                       \
 	"rtt_estimation {}\nreliable_fifo {}\n"
 
 static const char FIXED[] = DRIVER "fixed_size {}\n";
@@ -26,8 +26,8 @@ static const char RESIZED[] = CUT "lossy_fifo {}\n";
 static const char RELIABLE[] = CUT ORDERED "windowed_flow { buffer = 32KiB }\n";
 static const char COALESCED[] =
 	DRIVER "coalesce {}\nsequenced_segments {}\nsequenced_messages {}\n";
-static const char COALESCED_RELIABLE[] = DRIVER
-	"coalesce {}\nsequenced_segments {}\nsequenced_messages {}\n" ORDERED;
+static const char COALESCED_RELIABLE[] =
+	DRIVER "coalesce {}\nsequenced_segments {}\nsequenced_messages {}\n" ORDERED;
 static const char *const algorithms[] = { "zstd", "lz4" };
 enum { ALGORITHMS = 2, ZSTD = 0, LZ4 = 1 };
 
@@ -44,17 +44,16 @@ static struct seen {
 	uint32_t count;
 } seen;
 
-static inline enum nopal_verdict
-digest_on_to_user(struct nopal_session *session, const struct nopal_part *part,
-		  struct nopal_message *message)
+static inline enum nopal_verdict digest_on_to_user(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_message *message)
 {
 	struct nopal_hash hash;
 
 	(void)session, (void)part;
 	nopal_hash_init(&hash);
 	for (uint32_t i = 0; i < message->fragments; i++)
-		nopal_hash_update(&hash, message->fragment[i].bytes,
-				  message->fragment[i].length);
+		nopal_hash_update(&hash, message->fragment[i].bytes, message->fragment[i].length);
 	seen.hash[seen.count % SEEN] = nopal_hash_final(&hash);
 	seen.length[seen.count++ % SEEN] = message->length;
 	return NOPAL_CONTINUE;
@@ -75,8 +74,7 @@ static const struct nopal_microprotocol b_digest = {
 
 static struct rig rig;
 
-static inline void begin(const char *config, const char *section,
-			 const char *link)
+static inline void begin(const char *config, const char *section, const char *link)
 {
 	char text[1024];
 
@@ -95,8 +93,8 @@ static const char *section_of(unsigned algorithm, const char *more)
 {
 	static char text[128];
 
-	snprintf(text, sizeof(text), "compression { algorithm = %s %s }\n",
-		 algorithms[algorithm], more);
+	snprintf(text, sizeof(text), "compression { algorithm = %s %s }\n", algorithms[algorithm],
+		 more);
 	return text;
 }
 
@@ -106,8 +104,7 @@ static uint64_t random_state = 1;
 
 static inline uint8_t random_byte(void)
 {
-	random_state =
-		random_state * 6364136223846793005u + 1442695040888963407u;
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
 	return (uint8_t)(random_state >> 56);
 }
 
@@ -119,9 +116,8 @@ static inline void fill_random(uint8_t *bytes, size_t length)
 
 static inline void fill_text(uint8_t *bytes, size_t length)
 {
-	static const char *const words[] = { "window ", "segment ", "barrier ",
-					     "the ",	"a ",	    "of ",
-					     "loss ",	"and " };
+	static const char *const words[] = { "window ", "segment ", "barrier ", "the ",
+					     "a ",	"of ",	    "loss ",	"and " };
 	size_t at = 0;
 
 	while (at < length) {
@@ -149,8 +145,7 @@ static inline void send_filled(fill *with, size_t length)
 	static uint8_t bytes[LONGEST];
 
 	with(bytes, length);
-	for (int waited = 0;
-	     nopal_send(rig.opener.session, bytes, length, 0) != 0; waited++) {
+	for (int waited = 0; nopal_send(rig.opener.session, bytes, length, 0) != 0; waited++) {
 		assert_true(waited < 10000);
 		rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	}
@@ -159,8 +154,7 @@ static inline void send_filled(fill *with, size_t length)
 /* Messages of all kinds and lengths, the same ones every time. */
 static inline void send_all(size_t longest)
 {
-	static const size_t lengths[] = { 0,   1,   2,	  63,	64,   65,
-					  200, 900, 1400, 4000, 20000 };
+	static const size_t lengths[] = { 0, 1, 2, 63, 64, 65, 200, 900, 1400, 4000, 20000 };
 
 	random_state = 42;
 	for (unsigned round = 0; round < 3; round++) {

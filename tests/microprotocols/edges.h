@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * edges.h -- windowed_flow on the bench, as a receiver: segments that arrive, messages
- * that they make, and the edges that it tells.
+ * edges.h -- windowed_flow on the bench, as a receiver: segments that arrive, messages that they
+ * make, and the edges that it tells.
  */
 #ifndef NOPAL_TEST_EDGES_H
 #define NOPAL_TEST_EDGES_H
@@ -27,8 +27,8 @@ static inline uint32_t said_number(uint32_t index)
 {
 	const uint8_t *bytes = bench.said[index].bytes;
 
-	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
-	       (uint32_t)bytes[2] << 8 | bytes[3];
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+	       bytes[3];
 }
 
 static inline struct nopal_message *message_of(uint64_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.h -- an application that does not read: the microprotocol `keeper`
- * keeps every message that is delivered to the acceptor, until the test reads.
+ * keeper.h -- an application that does not read: the microprotocol `keeper` keeps every message
+ * that is delivered to the acceptor, until the test reads.
  *
  *     keeper_open(&rig, "transport_driver {} fixed_size {} ...", &options);
  *     rig_send(&rig, "x"), rig_run(&rig, NOPAL_SECOND);
@@ -68,19 +68,17 @@ static inline void keeper_open(struct rig *rig, const char *config,
 static inline void keeper_read(struct rig *rig, uint32_t count)
 {
 	while (count-- && keeper.first < keeper.end) {
-		struct nopal_message *message =
-			keeper.message[keeper.first++ % KEEPER_ROOM];
+		struct nopal_message *message = keeper.message[keeper.first++ % KEEPER_ROOM];
 
 		keeper.held_bytes -= message->length;
 		nopal_message_give_back(rig->acceptor.session, message);
 	}
 }
 
-/* Sends `count` messages of so many bytes, as room comes, and runs until all are
- * delivered or the time is over; the application reads `reads` messages every
- * 10 ms. */
-static inline void keeper_push(struct rig *rig, uint32_t count, size_t length,
-			       uint32_t reads, int64_t most_ns)
+/* Sends `count` messages of so many bytes, as room comes, and runs until all are delivered or the
+ * time is over; the application reads `reads` messages every 10 ms. */
+static inline void keeper_push(struct rig *rig, uint32_t count, size_t length, uint32_t reads,
+			       int64_t most_ns)
 {
 	int64_t steps = most_ns / (10 * NOPAL_MILLISECOND);
 	uint32_t before = rig->acceptor.delivered, sent = 0;

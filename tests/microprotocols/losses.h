@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * losses.h -- what finds losses by the acks of what left later: on a path of 10 ms
- * that loses chosen datagrams of the opener, and tapped by `a_tap`.
+ * losses.h -- what finds losses by the acks of what left later: on a path of 10 ms that loses
+ * chosen datagrams of the opener, and tapped by `a_tap`.
  *
  *     lose_after(1, &rig, config, "0x10", 20);
  *     rig_run(&rig, 100 * NOPAL_MILLISECOND);
@@ -17,8 +17,7 @@
 
 #include "rig.h"
 
-static inline void open_after(unsigned before, struct rig *rig,
-			      const char *config)
+static inline void open_after(unsigned before, struct rig *rig, const char *config)
 {
 	rig_open(rig, config, &(struct rig_options){ .link = "delay 10ms" });
 	for (unsigned i = 0; i < before; i++)
@@ -28,9 +27,8 @@ static inline void open_after(unsigned before, struct rig *rig,
 }
 
 /* Sends `count` at once and loses those of the mask. */
-static inline void lose_after(unsigned before, struct rig *rig,
-			      const char *config, const char *mask,
-			      unsigned count)
+static inline void lose_after(unsigned before, struct rig *rig, const char *config,
+			      const char *mask, unsigned count)
 {
 	char words[64];
 
@@ -44,14 +42,13 @@ static inline void lose_after(unsigned before, struct rig *rig,
 /* Ten that leave on a path that loses all. */
 static inline void lose_ten(struct rig *rig, const char *config)
 {
-	rig_open(rig, config,
-		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
+	rig_open(rig, config, &(struct rig_options){ .link = "delay 10ms loss 100%" });
 	for (int i = 0; i < 10; i++)
 		rig_send(rig, "x");
 }
 
-static inline void check_recovery(unsigned before, const char *config,
-				  const char *mask, uint32_t losses)
+static inline void check_recovery(unsigned before, const char *config, const char *mask,
+				  uint32_t losses)
 {
 	struct rig rig;
 
@@ -65,8 +62,7 @@ static inline void check_recovery(unsigned before, const char *config,
 }
 
 /* Losses are found and mended without a timeout, by acks of either kind. */
-static inline void check_recoveries(unsigned before, const char *cumulative,
-				    const char *selective)
+static inline void check_recoveries(unsigned before, const char *cumulative, const char *selective)
 {
 	check_recovery(before, cumulative, "0x1", 1);
 	check_recovery(before, cumulative, "0x10", 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policies.h -- a congestion policy on the bench: its window, and what every policy
- * does that halves, or nearly, at a loss and takes a mark for one.  A check begins
- * with the policy as it opened, before anything has left.
+ * policies.h -- a congestion policy on the bench: its window, and what every policy does that
+ * halves, or nearly, at a loss and takes a mark for one.  A check begins with the policy as it
+ * opened, before anything has left.
  *
  *     begin(40 * SEG);
  *     check_marks_are_losses(20 * SEG, 10 * SEG, 2 * SEG);
@@ -20,10 +20,9 @@ static inline int64_t window(void)
 	return *bench_shared("congestion_window_bytes");
 }
 
-/* Congestion without a loss: as one loss, once a round trip.  The window after one
- * mark and after two, and the least that a loss leaves of it. */
-static inline void check_marks_are_losses(int64_t once, int64_t twice,
-					  int64_t least)
+/* Congestion without a loss: as one loss, once a round trip.  The window after one mark and after
+ * two, and the least that a loss leaves of it. */
+static inline void check_marks_are_losses(int64_t once, int64_t twice, int64_t least)
 {
 	bench.next_packet = 100;
 	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
@@ -52,8 +51,8 @@ static inline void check_a_mark_after_a_timeout_takes_nothing(void)
 	assert_int_equal(window(), SEG);
 }
 
-/* From a window of forty segments: losses of one flight halve it once, and no loss
- * takes the last two. */
+/* From a window of forty segments: losses of one flight halve it once, and no loss takes the last
+ * two. */
 static inline void check_one_reduction_an_epoch(void)
 {
 	bench.next_packet = 100;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remembered.h -- sessions one after the other between the two hosts of a rig, for
- * tests of what the later ones know.
+ * remembered.h -- sessions one after the other between the two hosts of a rig, for tests of what
+ * the later ones know.
  */
 #ifndef NOPAL_TEST_REMEMBERED_H
 #define NOPAL_TEST_REMEMBERED_H
@@ -15,11 +15,11 @@ enum {
 	ROUNDS_MOST = 1000,
 };
 
-#define RELIABLE                                                               \
-	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                 \
-	"sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"           \
-	"rtt_estimation {}\nretransmit {}\nwindowed_flow {}\nreliable_fifo "   \
-	"{}\n"                                                                 \
+#define RELIABLE                                                                                   \
+	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                                     \
+	"sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"                               \
+	"rtt_estimation {}\nretransmit {}\nwindowed_flow {}\nreliable_fifo "                       \
+	"{}\n"                                                                                     \
 	"windowed_cc {}\n"
 
 static const char CUBIC[] = RELIABLE "cubic_congestion {}\npath_memory {}\n";
@@ -29,8 +29,7 @@ static struct rig rig;
 
 static inline void begin(const char *config, const char *link)
 {
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = link, .stay_closed = true });
+	rig_open(&rig, config, &(struct rig_options){ .link = link, .stay_closed = true });
 }
 
 static inline void start(void)
@@ -57,9 +56,7 @@ static inline int64_t transfer(size_t length)
 	while (rig.acceptor.delivered == before && left-- > 0)
 		rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.acceptor.delivered, before + 1);
-	return (nopal_world_now(rig.world) - began_ns) /
-		       (100 * NOPAL_MILLISECOND) +
-	       1;
+	return (nopal_world_now(rig.world) - began_ns) / (100 * NOPAL_MILLISECOND) + 1;
 }
 
 static inline int64_t session_of(size_t length)

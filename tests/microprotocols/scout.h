@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scout.h -- when messages come, whoever holds them up later: the microprotocol
- * `a_scout` sees them before what orders them does.  The text of each is its number.
+ * scout.h -- when messages come, whoever holds them up later: the microprotocol `a_scout` sees them
+ * before what orders them does.  The text of each is its number.
  *
  *     scout_open(&rig, "transport_driver {} ... a_scout {}\n", &options);
  *     rig_send(&rig, "7"), rig_run(&rig, NOPAL_SECOND);
@@ -43,11 +43,9 @@ static const struct nopal_microprotocol a_scout = {
 	.family = "check",
 	.summary = "sees when messages come",
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_NET, scout_on_from_net,
-				 .before = "partial_order"),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(MSG_FROM_NET, scout_on_from_net,
+							     .before = "partial_order"),
+						    { 0 } },
 };
 
 static inline void scout_open(struct rig *rig, const char *config,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segments.h -- segments that arrive at a session of a rig as if they had come
- * from the network, for tests of what handles them.
+ * segments.h -- segments that arrive at a session of a rig as if they had come from the network,
+ * for tests of what handles them.
  *
  *     struct arriving one = arriving_begin(session, kind, bytes, length);
  *     nopal_set(one.segment, part, 0, 7);
  *     arriving_end(&one);
  *
- * A body lies in a buffer of exactly its length, so that a read beyond it is
- * caught by the address sanitizer.
+ * A body lies in a buffer of exactly its length, so that a read beyond it is caught by the address
+ * sanitizer.
  */
 #ifndef NOPAL_TEST_SEGMENTS_H
 #define NOPAL_TEST_SEGMENTS_H
@@ -30,8 +30,7 @@ static inline void arriving_buffer_free(struct nopal_buffer *buffer)
 	free(buffer);
 }
 
-static inline struct nopal_buffer *arriving_buffer(const void *bytes,
-						   size_t length)
+static inline struct nopal_buffer *arriving_buffer(const void *bytes, size_t length)
 {
 	struct nopal_buffer *buffer = calloc(1, sizeof(*buffer));
 
@@ -43,9 +42,8 @@ static inline struct nopal_buffer *arriving_buffer(const void *bytes,
 	return buffer;
 }
 
-static inline struct arriving arriving_begin(struct nopal_session *session,
-					     uint8_t kind, const void *bytes,
-					     size_t length)
+static inline struct arriving arriving_begin(struct nopal_session *session, uint8_t kind,
+					     const void *bytes, size_t length)
 {
 	struct arriving one = { .core = nopal__core(session) };
 	struct nopal_buffer *buffer = arriving_buffer(bytes, length);
@@ -55,8 +53,7 @@ static inline struct arriving arriving_begin(struct nopal_session *session,
 	one.segment = nopal__segment_make(one.core, kind);
 	one.segment->incoming = true;
 	one.segment->departed_ns = session->now_ns;
-	one.segment->body =
-		(struct nopal_body){ buffer, buffer->bytes, (uint32_t)length };
+	one.segment->body = (struct nopal_body){ buffer, buffer->bytes, (uint32_t)length };
 	return one;
 }
 
@@ -69,12 +66,11 @@ static inline void arriving_end(struct arriving *one)
 }
 
 /* A segment of a part's own kind, whole. */
-static inline void arrive_control(struct nopal_session *session,
-				  const char *name, unsigned kind,
+static inline void arrive_control(struct nopal_session *session, const char *name, unsigned kind,
 				  const void *bytes, size_t length)
 {
-	struct arriving one = arriving_begin(
-		session, rig_part(session, name)->kind[kind], bytes, length);
+	struct arriving one =
+		arriving_begin(session, rig_part(session, name)->kind[kind], bytes, length);
 
 	arriving_end(&one);
 }
@@ -89,10 +85,8 @@ struct tapped {
 	int64_t time_ns[TAPPED_ROOM];
 };
 
-static inline void tapped_note(void *user, int64_t now_ns,
-			       const struct nopal_address *from,
-			       const struct nopal_address *to,
-			       const uint8_t *bytes, size_t length)
+static inline void tapped_note(void *user, int64_t now_ns, const struct nopal_address *from,
+			       const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct tapped *tapped = user;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stubs.h -- microprotocols of tests alone: `stub_ack` is an acknowledgement that
- * reports nothing by itself, `stub_gate` holds a send bit until a test opens it,
- * `stub_room` says whether the network has room for more.
+ * stubs.h -- microprotocols of tests alone: `stub_ack` is an acknowledgement that reports nothing
+ * by itself, `stub_gate` holds a send bit until a test opens it, `stub_room` says whether the
+ * network has room for more.
  */
 #ifndef NOPAL_TEST_STUBS_H
 #define NOPAL_TEST_STUBS_H
@@ -14,8 +14,7 @@ static const struct nopal_microprotocol stub_ack = {
 	.name = "stub_ack",
 	.family = "status",
 	.summary = "an acknowledgement that a test speaks for",
-	.provides = (const struct nopal_role[]){ { "acknowledgement", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "acknowledgement", true }, { 0 } },
 };
 
 /* Hears of the segments that want to leave, and leaves them to the test. */
@@ -37,8 +36,7 @@ static const struct nopal_microprotocol stub_gate = {
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 	.holds =
 		(const struct nopal_hold[]){
-			{ "the test opens the gate", NOPAL_SEND, NOPAL_DATA,
-			  false },
+			{ "the test opens the gate", NOPAL_SEND, NOPAL_DATA, false },
 			{ 0 },
 		},
 	.bindings =
@@ -72,22 +70,21 @@ static inline int stubs_register(void **state)
 }
 
 /* Raises an event of the opener's session about `subject`, in a turn. */
-#define STUB_RAISE(rig, event, subject)                                        \
-	do {                                                                   \
-		struct nopal_core *core_ = nopal__core((rig)->opener.session); \
-		struct nopal_world *world_ = core_->world;                     \
-		bool outermost_ = nopal__turn_begin(world_);                   \
-                                                                               \
-		nopal__touch(core_);                                           \
-		nopal_raise_##event((rig)->opener.session, subject);           \
-		nopal__turn_end(world_, outermost_);                           \
+#define STUB_RAISE(rig, event, subject)                                                            \
+	do {                                                                                       \
+		struct nopal_core *core_ = nopal__core((rig)->opener.session);                     \
+		struct nopal_world *world_ = core_->world;                                         \
+		bool outermost_ = nopal__turn_begin(world_);                                       \
+                                                                                                   \
+		nopal__touch(core_);                                                               \
+		nopal_raise_##event((rig)->opener.session, subject);                               \
+		nopal__turn_end(world_, outermost_);                                               \
 	} while (0)
 
 /* The one segment that lives in the opener's session. */
 static inline struct nopal_segment *stub_segment(struct rig *rig)
 {
-	const struct nopal_objects *segments =
-		&rig_awake(rig->opener.session)->segments;
+	const struct nopal_objects *segments = &rig_awake(rig->opener.session)->segments;
 	struct nopal_segment *segment = nopal__pool_oldest(segments);
 
 	assert_int_equal(segments->alive, 1);
@@ -95,16 +92,14 @@ static inline struct nopal_segment *stub_segment(struct rig *rig)
 	return segment;
 }
 
-static inline void stub_open_gate(struct rig *rig,
-				  struct nopal_segment *segment)
+static inline void stub_open_gate(struct rig *rig, struct nopal_segment *segment)
 {
 	struct nopal_session *session = rig->opener.session;
 	struct nopal_core *core = nopal__core(session);
 	bool outermost = nopal__turn_begin(core->world);
 
 	nopal__touch(core);
-	nopal_release(session, rig_part(session, "stub_gate"), segment,
-		      NOPAL_SEND);
+	nopal_release(session, rig_part(session, "stub_gate"), segment, NOPAL_SEND);
 	nopal__turn_end(core->world, outermost);
 }
 

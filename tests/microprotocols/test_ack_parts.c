@@ -10,17 +10,15 @@
 
 #include "../../microprotocols/status/positive_ack.h"
 
-static const char SHORT[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap {}\n"
-	"positive_ack { selective = on }\nretransmit {}\n";
+static const char SHORT[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap {}\n"
+			    "positive_ack { selective = on }\nretransmit {}\n";
 /* An ack of 576 bytes tells of 4200 numbers; a round trip has 4300. */
-static const char LONG[] =
-	"send_buffer = 64MiB\ntransport_driver {}\nresize { mtu = 576B }\n"
-	"virtual_circuit {}\nsequenced_segments {}\n"
-	"positive_ack { selective = on }\nduplicate_ack {}\n"
-	"rtt_estimation {}\nretransmit {}\nwindowed_flow { buffer = 64MiB }\n"
-	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"
-	"reliable_fifo {}\n";
+static const char LONG[] = "send_buffer = 64MiB\ntransport_driver {}\nresize { mtu = 576B }\n"
+			   "virtual_circuit {}\nsequenced_segments {}\n"
+			   "positive_ack { selective = on }\nduplicate_ack {}\n"
+			   "rtt_estimation {}\nretransmit {}\nwindowed_flow { buffer = 64MiB }\n"
+			   "windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"
+			   "reliable_fifo {}\n";
 
 /* Open, with nothing outstanding. */
 static void begin(struct rig *rig, const char *config, const char *link)
@@ -59,27 +57,23 @@ static void test_a_part_of_a_report(void **state)
 		assert_int_equal(rig_send(&rig, "x"), 0);
 	received = rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		const struct ack_report report = { .largest = 8,
-						   .floor = 2,
-						   .part = true,
-						   .from = parts[i].from };
-		struct nopal_writer writer = { bytes, bytes, bytes + 512,
-					       false };
+		const struct ack_report report = {
+			.largest = 8, .floor = 2, .part = true, .from = parts[i].from
+		};
+		struct nopal_writer writer = { bytes, bytes, bytes + 512, false };
 
 		ack_report_write(&writer, &report);
 		nopal_write_bytes(&writer, parts[i].bitmap, parts[i].bytes);
-		arrive_control(rig.opener.session, "positive_ack",
-			       POSITIVE_ACK_ACK, bytes,
+		arrive_control(rig.opener.session, "positive_ack", POSITIVE_ACK_ACK, bytes,
 			       (size_t)(writer.at - bytes));
 		received += parts[i].received;
-		assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED),
-				 received);
+		assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED), received);
 	}
 	rig_close(&rig);
 }
 
-/* A path so long that an ack cannot tell of all that is out: nothing that arrived is
- * taken for lost or overdue, and the path stays full. */
+/* A path so long that an ack cannot tell of all that is out: nothing that arrived is taken for lost
+ * or overdue, and the path stays full. */
 static void test_a_report_that_does_not_fit_is_told_in_parts(void **state)
 {
 	enum { SECONDS = 10, RATE = 100000000 / 8, SIZE = 4096 };
@@ -94,12 +88,10 @@ static void test_a_report_that_does_not_fit_is_told_in_parts(void **state)
 		rig_run(&rig, NOPAL_MILLISECOND);
 	}
 	sent = nopal_session_counters(rig.opener.session);
-	print_message("%d bytes, %d lost, %d resends\n",
-		      (int)rig.acceptor.delivered_bytes,
+	print_message("%d bytes, %d lost, %d resends\n", (int)rig.acceptor.delivered_bytes,
 		      (int)sent->segments_lost, (int)sent->resends);
 	assert_true(sent->segments_timeout < sent->segments_lost / 10);
-	assert_true(sent->resends <
-		    sent->segments_lost + sent->segments_lost / 10);
+	assert_true(sent->resends < sent->segments_lost + sent->segments_lost / 10);
 	assert_true(rig.acceptor.delivered_bytes > SECONDS * RATE / 2);
 	rig_close(&rig);
 }
@@ -108,8 +100,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_part_of_a_report),
-		cmocka_unit_test(
-			test_a_report_that_does_not_fit_is_told_in_parts),
+		cmocka_unit_test(test_a_report_that_does_not_fit_is_told_in_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,8 +30,7 @@ static void report(uint32_t latest, uint32_t came)
 		bytes[i] = (uint8_t)(latest >> (24 - 8 * i));
 		bytes[4 + i] = (uint8_t)(came >> (24 - 8 * i));
 	}
-	arrive_control(net.rig.opener.session, "adaptive_redundancy", 0, bytes,
-		       sizeof(bytes));
+	arrive_control(net.rig.opener.session, "adaptive_redundancy", 0, bytes, sizeof(bytes));
 }
 
 static uint64_t packets_sent(void)
@@ -74,8 +73,7 @@ static double left_over(double p, int sources, int parity)
 	return p * too_many;
 }
 
-static void check_needed(const char *config, int sources, double target,
-			 uint32_t lost)
+static void check_needed(const char *config, int sources, double target, uint32_t lost)
 {
 	double p = lost / 1000.0;
 	int needed = 0;
@@ -101,25 +99,21 @@ static void test_the_least_parity_that_is_enough(void **state)
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
 		for (int sources = 2; sources <= 22; sources += 5) {
 			snprintf(more, sizeof(more),
-				 "adaptive_redundancy { least = 0 most = 40 "
-				 "target = 0.1%% }\n");
-			check_needed(fec_config(sources + 1, sources, more),
-				     sources, 0.001, losses[i]);
+				 "adaptive_redundancy { least = 0 most = 40 target = 0.1%% }\n");
+			check_needed(fec_config(sources + 1, sources, more), sources, 0.001,
+				     losses[i]);
 		}
-		check_needed(
-			fec_config(11, 10,
-				   "adaptive_redundancy { least = 0 most = 40 "
-				   "target = 2% }\n"),
-			10, 0.02, losses[i]);
+		check_needed(fec_config(11, 10,
+					"adaptive_redundancy { least = 0 most = 40 "
+					"target = 2% }\n"),
+			     10, 0.02, losses[i]);
 	}
 }
 
 static void test_bounds_hold(void **state)
 {
 	(void)state;
-	capture_open(&net, fec_config(5, 4,
-				      "adaptive_redundancy { least = 2 "
-				      "most = 3 }\n"));
+	capture_open(&net, fec_config(5, 4, "adaptive_redundancy { least = 2 most = 3 }\n"));
 	assert_int_equal(parity(), 255); /* nothing is known */
 	send_packets(4000);
 	report(1000, 1000);
@@ -136,9 +130,7 @@ static void test_it_rises_faster_than_it_falls(void **state)
 	int64_t up;
 
 	(void)state;
-	capture_open(
-		&net,
-		fec_config(5, 4, "adaptive_redundancy { memory = 400 }\n"));
+	capture_open(&net, fec_config(5, 4, "adaptive_redundancy { memory = 400 }\n"));
 	send_packets(1000);
 	report(100, 80);
 	up = loss_ppm();
@@ -167,8 +159,8 @@ static void test_reports_that_cannot_be(void **state)
 	report(200, 10);  /* fewer than before */
 	for (size_t length = 0; length <= sizeof(bytes); length++)
 		if (length != REPORT_BYTES)
-			arrive_control(net.rig.opener.session,
-				       "adaptive_redundancy", 0, bytes, length);
+			arrive_control(net.rig.opener.session, "adaptive_redundancy", 0, bytes,
+				       length);
 	assert_int_equal(loss_ppm(), known);
 	report(200, 190);
 	assert_true(loss_ppm() < known);
@@ -213,8 +205,7 @@ static void test_a_block_under_way_keeps_its_parity(void **state)
 static void test_a_block_may_have_no_parity(void **state)
 {
 	(void)state;
-	capture_open(&net,
-		     fec_config(5, 4, "adaptive_redundancy { least = 0 }\n"));
+	capture_open(&net, fec_config(5, 4, "adaptive_redundancy { least = 0 }\n"));
 	send_packets(70);
 	report(60, 60);
 	assert_int_equal(parity(), 0);
@@ -332,8 +323,8 @@ static void test_duplicates_and_disorder_are_no_loss(void **state)
 	rig_close(&net.rig);
 }
 
-/* A number from far away, which nothing vouches for, changes nothing; after an
- * outage the peer is found again. */
+/* A number from far away, which nothing vouches for, changes nothing; after an outage the peer is
+ * found again. */
 static void test_stray_numbers(void **state)
 {
 	struct arriving one;
@@ -369,10 +360,8 @@ static void test_relations(void **state)
 				"adaptive_redundancy {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "redundancy"));
-	assert_true(rig_refused(
-		fec_config(5, 4,
-			   "adaptive_redundancy { least = 3 most = 2 }\n"),
-		text, sizeof(text)));
+	assert_true(rig_refused(fec_config(5, 4, "adaptive_redundancy { least = 3 most = 2 }\n"),
+				text, sizeof(text)));
 	assert_non_null(strstr(text, "most"));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What aead lets in: every datagram of the peer, once, as it was, and nothing else.
- * laws/test_malformed changes every byte of every kind, too; test_aead_opening has
- * somebody between the two while they open.
+ * laws/test_malformed changes every byte of every kind, too; test_aead_opening has somebody between
+ * the two while they open.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,8 @@ static const struct nopal_counters *counters_of(const struct rig_side *side)
 
 /* ------------------------------------------- the law: no nonce is used twice */
 
-/* A counter runs through all phases of a direction: where it never repeats, no
- * key sees a nonce twice. */
+/* A counter runs through all phases of a direction: where it never repeats, no key sees a nonce
+ * twice. */
 enum { LAW_DIRECTIONS = 64 };
 static struct law {
 	struct law_direction {
@@ -47,8 +47,7 @@ static struct law {
 
 static struct law_direction *law_direction(uint32_t id)
 {
-	for (struct law_direction *one = law.direction;
-	     one < law.direction + LAW_DIRECTIONS; one++)
+	for (struct law_direction *one = law.direction; one < law.direction + LAW_DIRECTIONS; one++)
 		if (one->id == id || one->id == 0) {
 			one->id = id;
 			return one;
@@ -59,16 +58,14 @@ static struct law_direction *law_direction(uint32_t id)
 
 static uint32_t word_of(const uint8_t *bytes, size_t length)
 {
-	struct nopal_reader reader = nopal_reader_over(
-		bytes + length - AEAD_OVERHEAD_BYTES, AEAD_WORD_BYTES);
+	struct nopal_reader reader =
+		nopal_reader_over(bytes + length - AEAD_OVERHEAD_BYTES, AEAD_WORD_BYTES);
 
 	return (uint32_t)nopal_read(&reader, AEAD_WORD_BYTES);
 }
 
-static void law_note(void *user, int64_t now_ns,
-		     const struct nopal_address *from,
-		     const struct nopal_address *to, const uint8_t *bytes,
-		     size_t length)
+static void law_note(void *user, int64_t now_ns, const struct nopal_address *from,
+		     const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct nopal_reader id = nopal_reader_over(bytes + 1, 4);
 	struct law_direction *one;
@@ -94,8 +91,7 @@ static void law_note(void *user, int64_t now_ns,
 static void law_open(struct rig *rig, const char *config, const char *link)
 {
 	memset(&law, 0, sizeof(law));
-	rig_open(rig, config,
-		 &(struct rig_options){ .link = link, .stay_closed = true });
+	rig_open(rig, config, &(struct rig_options){ .link = link, .stay_closed = true });
 	nopal_sim_tap(rig->world, law_note, NULL);
 	rig_start(rig);
 	assert_int_equal(rig->opener.opened, 1);
@@ -113,19 +109,15 @@ static void law_close(struct rig *rig)
 static const char secret_text[] = "swordfish swordfish swordfish";
 static bool overheard;
 
-static void listen_in_only(void *user, int64_t now_ns,
-			   const struct nopal_address *from,
-			   const struct nopal_address *to, const uint8_t *bytes,
-			   size_t length)
+static void listen_in_only(void *user, int64_t now_ns, const struct nopal_address *from,
+			   const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user, (void)now_ns, (void)from, (void)to;
 	overheard |= memmem(bytes, length, "fish", 4) != NULL;
 }
 
-static void listen_in(void *user, int64_t now_ns,
-		      const struct nopal_address *from,
-		      const struct nopal_address *to, const uint8_t *bytes,
-		      size_t length)
+static void listen_in(void *user, int64_t now_ns, const struct nopal_address *from,
+		      const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	law_note(user, now_ns, from, to, bytes, length);
 	listen_in_only(user, now_ns, from, to, bytes, length);
@@ -133,15 +125,13 @@ static void listen_in(void *user, int64_t now_ns,
 
 static void test_it_carries_and_nobody_overhears(void **state)
 {
-	static const char *const ciphers[] = { "aes_128_gcm",
-					       "chacha20_poly1305" };
+	static const char *const ciphers[] = { "aes_128_gcm", "chacha20_poly1305" };
 	char config[256];
 	struct rig rig;
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		snprintf(config, sizeof(config), PLAIN "aead { cipher = %s }\n",
-			 ciphers[i]);
+		snprintf(config, sizeof(config), PLAIN "aead { cipher = %s }\n", ciphers[i]);
 		law_open(&rig, config, "delay 10ms");
 		overheard = false;
 		nopal_sim_tap(rig.world, listen_in, NULL);
@@ -152,8 +142,7 @@ static void test_it_carries_and_nobody_overhears(void **state)
 		assert_string_equal(rig.acceptor.text[19], secret_text);
 		assert_false(overheard);
 		assert_true(law.datagrams >= 20);
-		assert_int_equal(counters_of(&rig.acceptor)->rx_sealed_badly,
-				 0);
+		assert_int_equal(counters_of(&rig.acceptor)->rx_sealed_badly, 0);
 		rig_finish(&rig);
 		assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 		assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
@@ -172,8 +161,7 @@ static void test_both_directions_have_other_keys(void **state)
 	acceptor = aead_of(rig.acceptor.session)->secrets;
 	assert_memory_equal(opener->write.secret, acceptor->read[0].secret, 32);
 	assert_memory_equal(opener->read[0].secret, acceptor->write.secret, 32);
-	assert_memory_not_equal(opener->write.secret, opener->read[0].secret,
-				32);
+	assert_memory_not_equal(opener->write.secret, opener->read[0].secret, 32);
 	for (int i = 0; i < 32; i++) { /* what made them is gone */
 		assert_int_equal(opener->own[i] | opener->early[i], 0);
 		assert_int_equal(acceptor->own[i] | acceptor->early[i], 0);
@@ -183,11 +171,8 @@ static void test_both_directions_have_other_keys(void **state)
 
 static bool takes(struct rig *rig, const uint8_t *offer, size_t length)
 {
-	uint8_t bytes[NOPAL_RESET_PROOF_BYTES + NOPAL__AEAD_PUBLIC_BYTES] = {
-		0
-	};
-	struct nopal_reader reader =
-		nopal_reader_over(bytes, NOPAL_RESET_PROOF_BYTES + length);
+	uint8_t bytes[NOPAL_RESET_PROOF_BYTES + NOPAL__AEAD_PUBLIC_BYTES] = { 0 };
+	struct nopal_reader reader = nopal_reader_over(bytes, NOPAL_RESET_PROOF_BYTES + length);
 
 	memcpy(bytes + NOPAL_RESET_PROOF_BYTES, offer, length);
 	return nopal_offers_read(rig->opener.session, &reader);
@@ -239,8 +224,7 @@ static void test_only_the_datagram_itself_opens_and_once(void **state)
 	capture_give(&capture, sent->bytes, sent->length + 1);
 	assert_int_equal(counters_of(acceptor)->rx_sealed_badly, bad + 1);
 	assert_int_equal(acceptor->delivered, 0);
-	assert_memory_equal(&before, aead_of(acceptor->session),
-			    sizeof(before));
+	assert_memory_equal(&before, aead_of(acceptor->session), sizeof(before));
 	assert_int_equal(rig_awake(acceptor->session)->heard_ns, heard_ns);
 	capture_pass(&capture, 1); /* overtakes */
 	capture_pass(&capture, 0);
@@ -265,8 +249,8 @@ static void test_nothing_is_turned_back(void **state)
 	rig_send(&capture.rig, "one");
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
 	nopal_write(&id, nopal_session_id(opener->session), 4);
-	nopal_sim_inject(capture.rig.world, opener->endpoint, &capture.acceptor,
-			 sent->bytes, sent->length);
+	nopal_sim_inject(capture.rig.world, opener->endpoint, &capture.acceptor, sent->bytes,
+			 sent->length);
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
 	assert_int_equal(opener->delivered, 0);
 	assert_int_equal(counters_of(opener)->rx_sealed_badly, 1);
@@ -283,8 +267,7 @@ static void test_an_abort_is_sealed_like_data(void **state)
 	nopal_session_abort(capture.rig.opener.session, "enough");
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
 	assert_int_equal(capture.count, 1);
-	assert_int_equal(sent->length,
-			 5 + 1 + strlen("enough") + AEAD_OVERHEAD_BYTES);
+	assert_int_equal(sent->length, 5 + 1 + strlen("enough") + AEAD_OVERHEAD_BYTES);
 	for (size_t at = 0; at < sent->length; at++) {
 		sent->bytes[at] ^= 1;
 		capture_pass(&capture, 0);
@@ -311,8 +294,7 @@ static void test_too_much_forgery_ends_the_session(void **state)
 	assert_int_equal(acceptor->ended, 0);
 	capture_pass(&capture, 0);
 	assert_int_equal(acceptor->end, NOPAL_ABORTED);
-	assert_string_equal(acceptor->end_text,
-			    "too many datagrams were forged");
+	assert_string_equal(acceptor->end_text, "too many datagrams were forged");
 	capture_close(&capture);
 }
 
@@ -348,8 +330,7 @@ static void test_keys_change_under_loss_and_reordering(void **state)
 
 	(void)state;
 	law_open(&rig, config,
-		 "rate 20mbit delay 20ms 5ms loss 10% duplicate 5% reorder 10% "
-		 "limit 200");
+		 "rate 20mbit delay 20ms 5ms loss 10% duplicate 5% reorder 10% limit 200");
 	for (int i = 0; i < 200; i++, bytes += 8000) {
 		assert_int_equal(rig_send_bytes(&rig, 8000), 0);
 		rig_run(&rig, 10 * NOPAL_MILLISECOND);
@@ -359,8 +340,7 @@ static void test_keys_change_under_loss_and_reordering(void **state)
 	assert_int_equal(rig.acceptor.delivered_bytes, bytes);
 	assert_true(aead_of(rig.opener.session)->writes >= 5);
 	assert_true(aead_of(rig.acceptor.session)->writes >= 2);
-	assert_in_range(aead_of(rig.opener.session)->writes -
-				aead_of(rig.acceptor.session)->reads,
+	assert_in_range(aead_of(rig.opener.session)->writes - aead_of(rig.acceptor.session)->reads,
 			0, 1);
 	assert_true(law.turns >= 7);
 	rig_finish(&rig);
@@ -368,8 +348,8 @@ static void test_keys_change_under_loss_and_reordering(void **state)
 	law_close(&rig);
 }
 
-/* Where nothing comes back, a side goes one phase ahead and no further: its peer
- * could not follow. */
+/* Where nothing comes back, a side goes one phase ahead and no further: its peer could not
+ * follow. */
 static void test_nobody_runs_ahead_of_its_peer(void **state)
 {
 	struct rig rig;
@@ -488,8 +468,7 @@ static void test_it_rests_with_its_present_secrets_alone(void **state)
 	struct rig rig;
 
 	(void)state;
-	law_open(&rig, PLAIN "aead { update = 4 }\na_tap {}\n",
-		 "delay 10ms loss 5%");
+	law_open(&rig, PLAIN "aead { update = 4 }\na_tap {}\n", "delay 10ms loss 5%");
 	for (int i = 0; i < 50; i++) {
 		rig_send(&rig, "x");
 		nopal_send(rig.acceptor.session, "y", 1, 0);
@@ -502,11 +481,10 @@ static void test_it_rests_with_its_present_secrets_alone(void **state)
 	assert_null(nopal__core(rig.acceptor.session)->awake);
 	assert_null(secrets->write.key);
 	assert_false(secrets->ready);
-	assert_int_equal(
-		is_zero(&secrets->read[0], sizeof(secrets->read[0])) +
-			is_zero(&secrets->read[1], sizeof(secrets->read[1])) +
-			is_zero(&secrets->read[2], sizeof(secrets->read[2])),
-		2);
+	assert_int_equal(is_zero(&secrets->read[0], sizeof(secrets->read[0])) +
+				 is_zero(&secrets->read[1], sizeof(secrets->read[1])) +
+				 is_zero(&secrets->read[2], sizeof(secrets->read[2])),
+			 2);
 	rig.acceptor.delivered = 0;
 	rig_change_both(&rig, "delay 10ms");
 	for (int i = 0; i < 20; i++) {
@@ -522,8 +500,7 @@ static void test_it_rests_with_its_present_secrets_alone(void **state)
 static const struct aead_secrets *looked_at;
 static unsigned looks;
 
-static void look_close(struct nopal_session *session,
-		       const struct nopal_part *part)
+static void look_close(struct nopal_session *session, const struct nopal_part *part)
 {
 	(void)session, (void)part;
 	looks++;
@@ -563,11 +540,10 @@ static void test_what_it_needs_and_excludes(void **state)
 	char text[2048];
 
 	(void)state;
-	assert_true(rig_refused("transport_driver {}\nfixed_size {}\naead {}\n",
-				text, sizeof(text)));
+	assert_true(
+		rig_refused("transport_driver {}\nfixed_size {}\naead {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "aead needs connection"));
-	assert_true(rig_refused(PLAIN "aead {}\nchecksum {}\n", text,
-				sizeof(text)));
+	assert_true(rig_refused(PLAIN "aead {}\nchecksum {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "integrity"));
 }
 

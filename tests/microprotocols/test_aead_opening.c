@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who gets to talk through aead: who has the same key of before, and nobody who was
- * led to another composition, or to other keys, by somebody on the way.
+ * Who gets to talk through aead: who has the same key of before, and nobody who was led to another
+ * composition, or to other keys, by somebody on the way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,7 @@ static char *psk_config(const char *psk, char *text, size_t room)
 	assert_int_equal(write(file, "what all keys have", 16), 16);
 	assert_true(write(file, psk, strlen(psk)) > 0);
 	close(file);
-	snprintf(text, room, PLAIN "aead { psk_file = \"%s\" }\na_tap {}\n",
-		 path);
+	snprintf(text, room, PLAIN "aead { psk_file = \"%s\" }\na_tap {}\n", path);
 	return strdup(path);
 }
 
@@ -63,8 +62,7 @@ static bool talk(const char *opener, const char *listener)
 	other = rig.plan;
 	rig.plan = psk_plan(opener);
 	nopal_endpoint_allow(rig.acceptor.endpoint, plan, 0,
-			     &rig.acceptor.endpoint->listeners->callbacks,
-			     &rig);
+			     &rig.acceptor.endpoint->listeners->callbacks, &rig);
 	assert_true(nopal_plan_fingerprint(plan) ==
 		    nopal_plan_fingerprint(other)); /* the newest counts */
 	rig_start(&rig);
@@ -93,8 +91,8 @@ static void test_only_who_has_the_same_key_talks(void **state)
 	assert_false(talk(NULL, "the same key"));
 }
 
-/* Every loss pattern of the first datagrams in each direction: request, answer and
- * confirmation come again, and are the same. */
+/* Every loss pattern of the first datagrams in each direction: request, answer and confirmation
+ * come again, and are the same. */
 static void test_every_early_loss_is_survived(void **state)
 {
 	(void)state;
@@ -116,10 +114,8 @@ static void test_every_early_loss_is_survived(void **state)
  * anybody could have sent it again. */
 static uint32_t answers;
 
-static void count_answers(void *user, int64_t now_ns,
-			  const struct nopal_address *from,
-			  const struct nopal_address *to, const uint8_t *bytes,
-			  size_t length)
+static void count_answers(void *user, int64_t now_ns, const struct nopal_address *from,
+			  const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user, (void)now_ns, (void)from, (void)bytes, (void)length;
 	answers += to->port != 2000;
@@ -168,17 +164,14 @@ struct between {
 	struct nopal_plan *other; /* that the listener allows, too */
 };
 
-static void between_note(void *user, int64_t now_ns,
-			 const struct nopal_address *from,
-			 const struct nopal_address *to, const uint8_t *bytes,
-			 size_t length)
+static void between_note(void *user, int64_t now_ns, const struct nopal_address *from,
+			 const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct between *between = user;
 	uint32_t place = between->count++ % BETWEEN_ROOM;
 
 	(void)now_ns, (void)from;
-	between->to_acceptor[place] =
-		nopal_address_equal(to, &between->acceptor);
+	between->to_acceptor[place] = nopal_address_equal(to, &between->acceptor);
 	between->caught[place].length = length;
 	memcpy(between->caught[place].bytes, bytes, length);
 }
@@ -195,15 +188,12 @@ static void between_pass(void *user)
 
 		if (between->change(between, forth, one))
 			nopal_sim_inject(rig->world,
-					 forth ? rig->acceptor.endpoint
-					       : rig->opener.endpoint,
-					 forth ? &between->opener
-					       : &between->acceptor,
-					 one->bytes, one->length);
+					 forth ? rig->acceptor.endpoint : rig->opener.endpoint,
+					 forth ? &between->opener : &between->acceptor, one->bytes,
+					 one->length);
 	}
-	nopal_sim_at(rig->world,
-		     nopal_world_now(rig->world) + NOPAL_MILLISECOND,
-		     between_pass, between);
+	nopal_sim_at(rig->world, nopal_world_now(rig->world) + NOPAL_MILLISECOND, between_pass,
+		     between);
 }
 
 /* Opens, sends, and gives it a minute; `psk`: of both, or NULL. */
@@ -215,14 +205,12 @@ static void between_run(struct between *between, const char *psk)
 	if (psk)
 		path = psk_config(psk, config, sizeof(config));
 	rig_open(rig, psk ? config : SEALED,
-		 &(struct rig_options){ .link = "loss 100%",
-					.stay_closed = true });
+		 &(struct rig_options){ .link = "loss 100%", .stay_closed = true });
 	nopal_endpoint_local(rig->opener.endpoint, &between->opener);
 	nopal_endpoint_local(rig->acceptor.endpoint, &between->acceptor);
 	if (between->other)
-		nopal_endpoint_allow(
-			rig->acceptor.endpoint, between->other, 0,
-			&rig->acceptor.endpoint->listeners->callbacks, rig);
+		nopal_endpoint_allow(rig->acceptor.endpoint, between->other, 0,
+				     &rig->acceptor.endpoint->listeners->callbacks, rig);
 	nopal_sim_tap(rig->world, between_note, between);
 	between_pass(between);
 	rig_start(rig);
@@ -258,30 +246,25 @@ static void check_again(struct captured *connect, uint64_t fingerprint)
 	const uint64_t key[2] = { fingerprint, nopal_read(&id, 4) };
 
 	nopal_write(&head, fingerprint, 8);
-	nopal_write(&head,
-		    nopal__siphash(key, bytes + 21, connect->length - 21), 8);
+	nopal_write(&head, nopal__siphash(key, bytes + 21, connect->length - 21), 8);
 }
 
-static bool passes(struct between *between, bool to_acceptor,
-		   struct captured *datagram)
+static bool passes(struct between *between, bool to_acceptor, struct captured *datagram)
 {
 	(void)between, (void)to_acceptor, (void)datagram;
 	return true;
 }
 
-static size_t
-	change_at; /* in a request's body, behind the text; or in an answer */
+static size_t change_at; /* in a request's body, behind the text; or in an answer */
 
-static bool changes_request(struct between *between, bool to_acceptor,
-			    struct captured *datagram)
+static bool changes_request(struct between *between, bool to_acceptor, struct captured *datagram)
 {
 	(void)to_acceptor;
 	if (is_kind(datagram, NOPAL_KIND_CONNECT)) {
 		size_t text = strlen((char *)datagram->bytes + 21) + 1;
 
 		datagram->bytes[21 + text + change_at] ^= 1;
-		check_again(datagram,
-			    nopal_plan_fingerprint(between->rig.plan));
+		check_again(datagram, nopal_plan_fingerprint(between->rig.plan));
 	}
 	return true;
 }
@@ -292,23 +275,20 @@ static bool is_answer(const struct captured *datagram)
 	static const uint8_t zeros[AEAD_WORD_BYTES];
 
 	return datagram->length > AEAD_OVERHEAD_BYTES &&
-	       memcmp(datagram->bytes + datagram->length - AEAD_OVERHEAD_BYTES,
-		      zeros, sizeof(zeros)) == 0;
+	       memcmp(datagram->bytes + datagram->length - AEAD_OVERHEAD_BYTES, zeros,
+		      sizeof(zeros)) == 0;
 }
 
-static bool changes_answer(struct between *between, bool to_acceptor,
-			   struct captured *datagram)
+static bool changes_answer(struct between *between, bool to_acceptor, struct captured *datagram)
 {
 	(void)between;
-	if (!to_acceptor && !is_kind(datagram, NOPAL_KIND_REPLY) &&
-	    is_answer(datagram))
+	if (!to_acceptor && !is_kind(datagram, NOPAL_KIND_REPLY) && is_answer(datagram))
 		datagram->bytes[5 + change_at] ^= 1;
 	return true;
 }
 
 static struct between *between_new(const char *psk,
-				   bool (*change)(struct between *, bool,
-						  struct captured *))
+				   bool (*change)(struct between *, bool, struct captured *))
 {
 	struct between *between = calloc(1, sizeof(*between));
 
@@ -328,8 +308,8 @@ static void test_who_only_passes_on_is_no_harm(void **state)
 	between_end(between);
 }
 
-/* First number (8), proof of resets (12) and public key (28) of the request: nothing
- * gets through. */
+/* First number (8), proof of resets (12) and public key (28) of the request: nothing gets
+ * through. */
 static void test_a_changed_request_opens_for_nobody(void **state)
 {
 	static const size_t places[] = { 8, 11, 12, 27, 28, 59 };
@@ -363,10 +343,8 @@ static void test_a_changed_answer_opens_nothing(void **state)
 	}
 }
 
-/* Tells the listener of a composition with a checksum in place of aead, and mends
- * what shows it. */
-static bool strips(struct between *between, bool to_acceptor,
-		   struct captured *datagram)
+/* Tells the listener of a composition with a checksum in place of aead, and mends what shows it. */
+static bool strips(struct between *between, bool to_acceptor, struct captured *datagram)
 {
 	uint64_t theirs = nopal_plan_fingerprint(between->other);
 	uint64_t ours = nopal_plan_fingerprint(between->rig.plan);
@@ -377,14 +355,12 @@ static bool strips(struct between *between, bool to_acceptor,
 	if (is_kind(datagram, NOPAL_KIND_CONNECT)) {
 		size_t offer = 21 + strlen((char *)bytes + 21) + 1 + 12;
 
-		memmove(bytes + offer, bytes + offer + 32,
-			datagram->length - offer - 32);
+		memmove(bytes + offer, bytes + offer + 32, datagram->length - offer - 32);
 		memset(bytes + datagram->length - 32, 0, 32);
 		check_again(datagram, theirs);
 	} else if (is_kind(datagram, NOPAL_KIND_REPLY)) {
 		const uint64_t key[2] = { ours, nopal_read(&id, 4) };
-		uint64_t check =
-			nopal__siphash(key, bytes + 7, datagram->length - 7);
+		uint64_t check = nopal__siphash(key, bytes + 7, datagram->length - 7);
 
 		bytes[5] = (uint8_t)(check >> 8);
 		bytes[6] = (uint8_t)check;
@@ -401,8 +377,7 @@ static void test_it_cannot_be_stripped(void **state)
 	between->other = rig_plan(PLAIN "checksum {}\na_tap {}\n");
 	between_run(between, NULL);
 	assert_non_null(between->rig.acceptor.endpoint);
-	assert_int_equal(nopal_endpoint_counters(between->rig.acceptor.endpoint)
-				 ->accepted,
+	assert_int_equal(nopal_endpoint_counters(between->rig.acceptor.endpoint)->accepted,
 			 1); /* so far it came */
 	assert_int_equal(between->rig.opener.opened, 0);
 	assert_int_equal(between->rig.opener.end, NOPAL_NOT_AUTHENTIC);

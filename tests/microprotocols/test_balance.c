@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages go to the least loaded, not all to the same one, and to another where
- * one failed. */
+/* Messages go to the least loaded, not all to the same one, and to another where one failed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,25 +56,22 @@ static void begin_near_and_far(const char *config)
 	many_link(&many, 2, "delay 80ms");
 }
 
-/* Of each two that are drawn the nearer one: two thirds, one third, and hardly
- * ever the farthest. */
+/* Of each two that are drawn the nearer one: two thirds, one third, and hardly ever the
+ * farthest. */
 static void test_the_nearest_gets_most(void **state)
 {
 	(void)state;
 	begin_near_and_far(MANY_RELIABLE("fan_out {} balance {}"));
 	flow(MESSAGES, 250 * NOPAL_MILLISECOND);
-	assert_in_range(many.end[0].delivered, MESSAGES * 55 / 100,
-			MESSAGES * 80 / 100);
-	assert_in_range(many.end[1].delivered, MESSAGES * 20 / 100,
-			MESSAGES * 45 / 100);
+	assert_in_range(many.end[0].delivered, MESSAGES * 55 / 100, MESSAGES * 80 / 100);
+	assert_in_range(many.end[1].delivered, MESSAGES * 20 / 100, MESSAGES * 45 / 100);
 	assert_true(many.end[2].delivered < MESSAGES * 5 / 100);
 	assert_int_equal(many.fates[NOPAL_ARRIVED], MESSAGES);
 	check_havers(0, 1);
 	many_close(&many);
 }
 
-/* Quicker than they come back: what is under way counts, so that the far ones
- * share in it. */
+/* Quicker than they come back: what is under way counts, so that the far ones share in it. */
 static void test_what_is_under_way_is_load(void **state)
 {
 	(void)state;
@@ -98,21 +94,20 @@ static void test_equals_share_equally(void **state)
 	for (int stretch = 0; stretch < 6; stretch++) {
 		flow(STRETCH, 2 * NOPAL_MILLISECOND);
 		for (int i = 0; i < ENDS; i++) {
-			assert_in_range(many.end[i].delivered - had[i],
-					STRETCH / ENDS / 3, STRETCH / 2);
+			assert_in_range(many.end[i].delivered - had[i], STRETCH / ENDS / 3,
+					STRETCH / 2);
 			had[i] = many.end[i].delivered;
 		}
 	}
 	for (int i = 0; i < ENDS; i++)
-		assert_in_range(had[i], MESSAGES / ENDS * 7 / 10,
-				MESSAGES / ENDS * 13 / 10);
+		assert_in_range(had[i], MESSAGES / ENDS * 7 / 10, MESSAGES / ENDS * 13 / 10);
 	many_close(&many);
 }
 
 /* ------------------------------------------------------------- what is known ages */
 
-/* The far one comes near, and nobody knows until it is tried again: how many of
- * the messages after that go there. */
+/* The far one comes near, and nobody knows until it is tried again: how many of the messages after
+ * that go there. */
 static uint32_t after_it_came_near(const char *config)
 {
 	uint32_t had;
@@ -134,10 +129,8 @@ static void test_who_was_slow_is_tried_again(void **state)
 	uint32_t quick, never;
 
 	(void)state;
-	quick = after_it_came_near(
-		MANY_RELIABLE("fan_out {} balance { memory = 1s }"));
-	never = after_it_came_near(
-		MANY_RELIABLE("fan_out {} balance { memory = 1000s }"));
+	quick = after_it_came_near(MANY_RELIABLE("fan_out {} balance { memory = 1s }"));
+	never = after_it_came_near(MANY_RELIABLE("fan_out {} balance { memory = 1000s }"));
 	assert_true(quick > MESSAGES / 3);
 	assert_true(never < MESSAGES / 20);
 }
@@ -169,8 +162,7 @@ static void test_what_one_refuses_goes_to_another(void **state)
 	(void)state;
 	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 2 }"), 4);
 	assert_int_equal(nopal_destinations(many.group, infos, 4), 4);
-	nopal_session_set_budget(
-		(struct nopal_session *)(uintptr_t)infos[1].session, &nothing);
+	nopal_session_set_budget((struct nopal_session *)(uintptr_t)infos[1].session, &nothing);
 	flow(60, 5 * NOPAL_MILLISECOND);
 	assert_int_equal(many.fates[NOPAL_ARRIVED], 60);
 	assert_int_equal(many.end[1].delivered, 0);
@@ -199,8 +191,7 @@ static void test_attempts_end(void **state)
 	flow(60, NOPAL_MILLISECOND);
 	many_run(&many, 200 * NOPAL_SECOND);
 	assert_true(many.fates[NOPAL_UNKNOWN] > 5);
-	assert_int_equal(many.fates[NOPAL_ARRIVED] + many.fates[NOPAL_UNKNOWN],
-			 60);
+	assert_int_equal(many.fates[NOPAL_ARRIVED] + many.fates[NOPAL_UNKNOWN], 60);
 	for (uint32_t i = 0; i < 60; i++)
 		assert_int_equal(havers(i), many.fate[i] == NOPAL_ARRIVED);
 	many_close(&many);
@@ -255,8 +246,8 @@ static void test_so_many_of_those_that_were_chosen(void **state)
 	many_close(&many);
 }
 
-/* In the place of each that died comes one that did not have the message: two
- * acks are two destinations. */
+/* In the place of each that died comes one that did not have the message: two acks are two
+ * destinations. */
 static void test_no_one_is_counted_twice(void **state)
 {
 	(void)state;
@@ -289,11 +280,10 @@ static void test_who_is_named_gets_it_whatever_its_load(void **state)
 /* Taken for lost, it has nobody else to go to. */
 static void test_an_answer_goes_once(void **state)
 {
-	static const char config[] =
-		"layer \"group\" { transport_driver {} whole_messages {} "
-		"fan_out {} balance {} }\nlayer \"destination\" {\n"
-		" multiplicity = per_destination\n transport_driver {} "
-		"fixed_size {}\n sequenced_segments {} positive_ack {}\n}\n";
+	static const char config[] = "layer \"group\" { transport_driver {} whole_messages {} "
+				     "fan_out {} balance {} }\nlayer \"destination\" {\n"
+				     " multiplicity = per_destination\n transport_driver {} "
+				     "fixed_size {}\n sequenced_segments {} positive_ack {}\n}\n";
 
 	(void)state;
 	begin(config, 2);

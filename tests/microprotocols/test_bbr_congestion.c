@@ -22,8 +22,7 @@ static void begin(void)
 	bench_begin();
 }
 
-static void begin_path(int64_t rate_bps, int64_t delay_ns, uint32_t limit,
-		       uint32_t loss_ppm)
+static void begin_path(int64_t rate_bps, int64_t delay_ns, uint32_t limit, uint32_t loss_ppm)
 {
 	begin();
 	path_begin(rate_bps, delay_ns, limit, loss_ppm);
@@ -65,8 +64,8 @@ static void test_keeps_the_queue_short(void **state)
 	path_end();
 }
 
-/* A product is 430 segments: 64 of them tell the rate, and three round trips
- * are enough to fill it; what startup puts into the queue is less than that. */
+/* A product is 430 segments: 64 of them tell the rate, and three round trips are enough to fill it;
+ * what startup puts into the queue is less than that. */
 static void test_the_first_window_tells_the_rate(void **state)
 {
 	(void)state;
@@ -84,8 +83,8 @@ static void test_the_first_window_tells_the_rate(void **state)
 	path_end();
 }
 
-/* At heavy loss an estimate is a little too large now and then: what that puts
- * into the queue is gone with the next slow phase. */
+/* At heavy loss an estimate is a little too large now and then: what that puts into the queue is
+ * gone with the next slow phase. */
 static void test_a_slow_phase_takes_the_queue_away(void **state)
 {
 	(void)state;
@@ -169,11 +168,10 @@ static void test_many_paths(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		for (uint32_t loss = 0; loss <= 10; loss += 10) {
-			begin_path(paths[i].rate_bps, paths[i].delay_ns,
-				   paths[i].limit, loss * PERCENT);
+			begin_path(paths[i].rate_bps, paths[i].delay_ns, paths[i].limit,
+				   loss * PERCENT);
 			path_run(5 * NOPAL_SECOND);
-			assert_in_range(path_percent(8 * NOPAL_SECOND), 92,
-					106);
+			assert_in_range(path_percent(8 * NOPAL_SECOND), 92, 106);
 			path_end();
 		}
 }
@@ -271,8 +269,7 @@ static void receive(struct nopal_segment *segment)
 {
 	*bench_shared("bytes_in_flight") -= SEG;
 	bench_raise(NOPAL_SEGMENT_RECEIVED, segment);
-	*bench_shared("latest_rtt_ns") =
-		bench.session->now_ns - segment->departed_ns;
+	*bench_shared("latest_rtt_ns") = bench.session->now_ns - segment->departed_ns;
 	bench_ack(segment->packet_number, SEG);
 }
 
@@ -376,11 +373,9 @@ int main(void)
 		cmocka_unit_test(test_follows_the_rate_up_and_down),
 		cmocka_unit_test(test_many_paths),
 		cmocka_unit_test(test_probes_the_round_trip),
-		cmocka_unit_test(
-			test_silence_closes_the_window_and_acks_open_it),
+		cmocka_unit_test(test_silence_closes_the_window_and_acks_open_it),
 		cmocka_unit_test(test_idle_does_not_lose_the_bandwidth),
-		cmocka_unit_test(
-			test_begins_with_the_initial_window_and_no_rate),
+		cmocka_unit_test(test_begins_with_the_initial_window_and_no_rate),
 		cmocka_unit_test(test_an_ack_without_segments_says_nothing),
 		cmocka_unit_test(test_the_first_sample_sets_the_pace),
 		cmocka_unit_test(test_too_short_an_interval_is_no_sample),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_bbr_model -- the parts of bbr_congestion's model of a path, and what each
- * may conclude from what. */
+/* test_bbr_model -- the parts of bbr_congestion's model of a path, and what each may conclude from
+ * what. */
 #include "../support/bench.h"
 #include "../../microprotocols/congestion/ack_burst.h"
 #include "../../microprotocols/congestion/ack_train.h"
@@ -86,8 +86,7 @@ static void test_the_largest_rate_is_kept_for_ten_rounds(void **state)
 	assert_int_equal(largest_rate_keep(&rates, 1, 300), 500);
 	for (uint64_t round = 2; round <= LARGEST_RATE_ROUNDS; round++)
 		assert_int_equal(largest_rate_keep(&rates, round, 100), 500);
-	assert_int_equal(
-		largest_rate_keep(&rates, LARGEST_RATE_ROUNDS + 1, 100), 100);
+	assert_int_equal(largest_rate_keep(&rates, LARGEST_RATE_ROUNDS + 1, 100), 100);
 }
 
 static void test_bursts_of_acks_are_remembered_for_two_turns(void **state)
@@ -121,8 +120,7 @@ static void test_overtakers_do_not_make_the_round_trip(void **state)
 		assert_false(least_rtt_segment(&least, 25 * MS, 2 * i + 1));
 		assert_false(least_rtt_ack(&least, &ack));
 		usual_ns = least_rtt_usual(&least, 25 * MS);
-		assert_int_equal(least_rtt_segment(&least, 50 * MS, 2 * i),
-				 i == 0);
+		assert_int_equal(least_rtt_segment(&least, 50 * MS, 2 * i), i == 0);
 		if (i == 0 || usual_ns == 0)
 			continue;
 		assert_int_equal(usual_ns, 50 * MS);
@@ -307,14 +305,11 @@ static void test_what_a_sample_may_claim(void **state)
 
 	(void)state;
 	begin();
-	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100),
-			 900);
+	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100), 900);
 	count(&loss, 100, 10, false);
-	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100),
-			 1000);
+	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100), 1000);
 	/* Up to 12.5 % of the whole, and no more. */
-	assert_int_equal(random_loss_passed(bench.session, &loss, 875, 500),
-			 1000);
+	assert_int_equal(random_loss_passed(bench.session, &loss, 875, 500), 1000);
 	assert_int_equal(random_loss_passed(bench.session, &loss, 0, 500), 0);
 	bench_close();
 }
@@ -322,19 +317,16 @@ static void test_what_a_sample_may_claim(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_a_train_of_acks_has_the_rate_of_the_bottleneck),
+		cmocka_unit_test(test_a_train_of_acks_has_the_rate_of_the_bottleneck),
 		cmocka_unit_test(test_startup_goes_to_the_rate_of_the_train),
 		cmocka_unit_test(test_a_queue_that_stands_a_round_trip),
 		cmocka_unit_test(test_the_largest_rate_is_kept_for_ten_rounds),
-		cmocka_unit_test(
-			test_bursts_of_acks_are_remembered_for_two_turns),
+		cmocka_unit_test(test_bursts_of_acks_are_remembered_for_two_turns),
 		cmocka_unit_test(test_overtakers_do_not_make_the_round_trip),
 		cmocka_unit_test(test_in_order_the_newest_is_the_round_trip),
 		cmocka_unit_test(test_what_overtakers_told_is_void),
 		cmocka_unit_test(test_a_round_trip_of_long_ago_is_replaced),
-		cmocka_unit_test(
-			test_a_pipe_is_full_without_growth_or_with_a_queue),
+		cmocka_unit_test(test_a_pipe_is_full_without_growth_or_with_a_queue),
 		cmocka_unit_test(test_who_has_little_to_send_meets_no_queue),
 		cmocka_unit_test(test_what_came_early_is_not_the_bandwidth),
 		cmocka_unit_test(test_what_was_lost_in_vain_does_not_count),

@@ -94,8 +94,7 @@ static void test_fast_convergence(void **state)
 	assert_int_equal(window(), left);
 	/* The middle between 175 and what is left of it, and half of that way. */
 	ack(window());
-	assert_in_range(window(),
-			left + ((175 * SEG + left) / 2 - left) / 2 - 1,
+	assert_in_range(window(), left + ((175 * SEG + left) / 2 - left) / 2 - 1,
 			left + ((175 * SEG + left) / 2 - left) / 2 + 1);
 	bench_close();
 }

@@ -11,16 +11,16 @@
 
 enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
 
-#define RELIABLE                                                               \
-	"send_buffer = 64MiB\n"                                                \
-	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                 \
-	"sequenced_segments {}\npositive_ack { selective = on }\n"             \
-	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                 \
-	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"     \
+#define RELIABLE                                                                                   \
+	"send_buffer = 64MiB\n"                                                                    \
+	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                                     \
+	"sequenced_segments {}\npositive_ack { selective = on }\n"                                 \
+	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
+	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"                         \
 	"reliable_fifo {}\n"
 #define FIXED RELIABLE "windowed_flow { buffer = 64MiB }\n"
-#define FOLLOWS                                                                \
-	RELIABLE "windowed_flow { buffer = 64MiB  automatic = on }\n"          \
+#define FOLLOWS                                                                                    \
+	RELIABLE "windowed_flow { buffer = 64MiB  automatic = on }\n"                              \
 		 "buffer_sizing {}\n"
 
 static const char BULK[] = "extends = \"bulk\"\n";
@@ -89,8 +89,7 @@ static void test_near_two_products_of_a_slow_path(void **state)
 	begin(FOLLOWS, link);
 	follows = press(SIZE, 6);
 	delay_ns = delay_of_a_new_one();
-	print_message("%d bytes, %d ms\n", (int)follows,
-		      (int)(delay_ns / NOPAL_MILLISECOND));
+	print_message("%d bytes, %d ms\n", (int)follows, (int)(delay_ns / NOPAL_MILLISECOND));
 	assert_in_range(follows, PRODUCT, 3 * PRODUCT);
 	assert_true(delay_ns < 4 * 40 * NOPAL_MILLISECOND);
 	rig_close(&rig);
@@ -112,8 +111,7 @@ static void assert_within_one_percent(const char *link, int seconds)
 	uint64_t fixed = goodput(FIXED, link, seconds);
 	uint64_t follows = goodput(FOLLOWS, link, seconds);
 
-	print_message("%s: %d bytes, %d where they follow\n", link, (int)fixed,
-		      (int)follows);
+	print_message("%s: %d bytes, %d where they follow\n", link, (int)fixed, (int)follows);
 	assert_true(follows >= fixed - fixed / 100);
 }
 
@@ -121,8 +119,7 @@ static void test_no_path_is_less_filled(void **state)
 {
 	(void)state;
 	assert_within_one_percent("rate 10mbit delay 20ms limit 400", 5);
-	assert_within_one_percent("rate 20mbit delay 25ms limit 400 loss 2%",
-				  10);
+	assert_within_one_percent("rate 20mbit delay 25ms limit 400 loss 2%", 10);
 }
 
 /* A long fat one, from its first window on. */
@@ -142,8 +139,7 @@ static void test_idle_it_goes_back(void **state)
 	assert_true(used > 1000000);
 	rig_run(&rig, 2 * NOPAL_SECOND);
 	assert_int_equal(under_way(), 0);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED],
-			 rig.acceptor.delivered);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], rig.acceptor.delivered);
 	assert_true(nopal_session_send_room(rig.opener.session) > 2 * LEAST);
 	rig_run(&rig, 30 * NOPAL_SECOND);
 	assert_int_equal(nopal_session_send_room(rig.opener.session), LEAST);
@@ -158,15 +154,13 @@ static uint64_t kept(const char *config)
 	uint64_t most;
 
 	keeper_open(&rig, config,
-		    &(struct rig_options){
-			    .link = "rate 100mbit delay 25ms limit 1000" });
+		    &(struct rig_options){ .link = "rate 100mbit delay 25ms limit 1000" });
 	keeper_push(&rig, 2000, 4 * KIB, 1, 5 * NOPAL_SECOND);
 	most = keeper.most_bytes;
 	keeper.reads = true;
 	keeper_read(&rig, UINT32_MAX);
 	rig_finish(&rig);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED],
-			 rig.acceptor.delivered);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], rig.acceptor.delivered);
 	rig_close(&rig);
 	return most;
 }
@@ -177,8 +171,7 @@ static void test_a_slow_reader_keeps_little(void **state)
 	uint64_t follows = kept(FOLLOWS "keeper {}\n");
 
 	(void)state;
-	print_message("%d bytes, %d where they follow\n", (int)fixed,
-		      (int)follows);
+	print_message("%d bytes, %d where they follow\n", (int)fixed, (int)follows);
 	assert_true(follows < fixed / 4);
 }
 
@@ -196,18 +189,15 @@ static void test_a_path_that_becomes_slow(void **state)
 	print_message("%d bytes, then %d\n", (int)before, (int)after);
 	assert_true(after < before / 2);
 	rig_finish(&rig);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED],
-			 rig.acceptor.delivered);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING] +
-				 rig.opener.fates[NOPAL_UNKNOWN],
-			 0);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], rig.acceptor.delivered);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING] + rig.opener.fates[NOPAL_UNKNOWN], 0);
 	rig_close(&rig);
 }
 
 /* ------------------------------------------------------------ the shipped config */
 
-/* Percent of a rate that is delivered in so many milliseconds, after as many as it
- * takes to get there. */
+/* Percent of a rate that is delivered in so many milliseconds, after as many as it takes to get
+ * there. */
 static uint64_t share(const char *link, uint64_t rate_bps, int start_ms, int ms)
 {
 	uint64_t before, bytes;
@@ -226,21 +216,20 @@ static uint64_t share(const char *link, uint64_t rate_bps, int start_ms, int ms)
 static void test_bulk_fills_long_fat_paths(void **state)
 {
 	(void)state;
-	assert_true(share("rate 1gbit delay 50ms limit 10000", 1000000000, 1000,
-			  500) >= 90);
-	assert_true(share("rate 10gbit delay 10ms limit 20000",
-			  UINT64_C(10000000000), 250, 50) >= 90);
+	assert_true(share("rate 1gbit delay 50ms limit 10000", 1000000000, 1000, 500) >= 90);
+	assert_true(share("rate 10gbit delay 10ms limit 20000", UINT64_C(10000000000), 250, 50) >=
+		    90);
 }
 
-/* Random loss, and a queue of an eighth of the product: neither is the end of a window,
- * nor a reason to go on beyond the bottleneck's rate. */
+/* Random loss, and a queue of an eighth of the product: neither is the end of a window, nor a
+ * reason to go on beyond the bottleneck's rate. */
 static void test_bulk_fills_unkind_ones(void **state)
 {
 	(void)state;
-	assert_true(share("rate 1gbit delay 50ms limit 10000 loss 1%",
-			  1000000000, 1500, 500) >= 75);
-	assert_true(share("rate 1gbit delay 50ms limit 1000 loss 1%",
-			  1000000000, 2000, 1000) >= 70);
+	assert_true(share("rate 1gbit delay 50ms limit 10000 loss 1%", 1000000000, 1500, 500) >=
+		    75);
+	assert_true(share("rate 1gbit delay 50ms limit 1000 loss 1%", 1000000000, 2000, 1000) >=
+		    70);
 }
 
 static void test_bulk_bloats_no_slow_path(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_buffer_sizing -- what the limit follows, one acknowledgement after the other.
- * Whole transfers are in test_buffer_limits. */
+/* test_buffer_sizing -- what the limit follows, one acknowledgement after the other. Whole
+ * transfers are in test_buffer_limits. */
 #include "../support/bench.h"
 
 extern const struct nopal_microprotocol nopal_buffer_sizing;
@@ -118,8 +118,8 @@ static void test_two_messages_more(void **state)
 	assert_int_equal(bench.send_limit, 2 * TRIP + 2 * 70000);
 }
 
-/* What has arrived of messages that wait for something lost is not what the path takes
- * more time for. */
+/* What has arrived of messages that wait for something lost is not what the path takes more time
+ * for. */
 static void test_what_waits_for_a_loss_does_not_count(void **state)
 {
 	struct nopal_message *message =
@@ -201,8 +201,7 @@ static void test_an_interval_has_round_trips(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
 		TEST(test_begins_with_the_least),
 		TEST(test_begins_with_what_is_known),
 		TEST(test_is_twice_what_a_round_trip_takes),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Control of multicast and channel_repair that no honest end would send: nothing breaks
- * but its own session, others get all, and the work is bounded. */
+/* Control of multicast and channel_repair that no honest end would send: nothing breaks but its own
+ * session, others get all, and the work is bounded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,8 +57,7 @@ static void add_varint(uint64_t value)
 }
 
 /* Sent as the microprotocol would: sealed, and by the session or the channel. */
-static void say(struct nopal_session *session, const char *microprotocol,
-		unsigned kind, bool cast)
+static void say(struct nopal_session *session, const char *microprotocol, unsigned kind, bool cast)
 {
 	const struct nopal_part *part = rig_part(session, microprotocol);
 	bool outermost = nopal__turn_begin(many.world);
@@ -66,8 +65,7 @@ static void say(struct nopal_session *session, const char *microprotocol,
 	uint8_t *at;
 
 	nopal__touch(nopal__core(session));
-	segment = nopal_control_new(session, part, kind,
-				    body.length ? body.length : 1, &at);
+	segment = nopal_control_new(session, part, kind, body.length ? body.length : 1, &at);
 	assert_non_null(segment);
 	if (body.length)
 		memcpy(at, body.bytes, body.length);
@@ -176,8 +174,8 @@ static void test_naks_that_make_no_sense(void **state)
 
 /* ------------------------------------------------------------------- reports */
 
-static void report(uint64_t floor, uint64_t latest, uint32_t delay_us,
-		   uint32_t arrived, uint32_t missing)
+static void report(uint64_t floor, uint64_t latest, uint32_t delay_us, uint32_t arrived,
+		   uint32_t missing)
 {
 	clear();
 	add(floor, 8);
@@ -208,11 +206,8 @@ static void test_reports_of_what_never_was(void **state)
 static void test_reports_from_one_that_does_not_hear(void **state)
 {
 	(void)state;
-	many_open(&many,
-		  MANY_CHANNEL("", "",
-			       "fan_out {} rate_cc {} slowest_receiver "
-			       "{}"),
-		  3, "delay 2ms", 1);
+	many_open(&many, MANY_CHANNEL("", "", "fan_out {} rate_cc {} slowest_receiver {}"), 3,
+		  "delay 2ms", 1);
 	many_deafen(&many, HOSTILE, true);
 	many_run(&many, 60 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 2);
@@ -250,8 +245,7 @@ static void test_destinations_that_speak(void **state)
 static void test_points_and_tops_and_probes(void **state)
 {
 	static const uint64_t numbers[] = {
-		0,	1,	    5,	       1000,	       262144,
-		262145, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX
+		0, 1, 5, 1000, 262144, 262145, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX
 	};
 	enum { COUNT = sizeof(numbers) / sizeof(numbers[0]) };
 
@@ -302,15 +296,13 @@ static void test_probes_beside_the_channel(void **state)
 /* The point of one that has none yet is anywhere: it hears nothing, and lives. */
 static void test_first_points(void **state)
 {
-	static const uint64_t numbers[] = { 0, 1, INT64_MAX, UINT64_MAX - 1,
-					    UINT64_MAX };
+	static const uint64_t numbers[] = { 0, 1, INT64_MAX, UINT64_MAX - 1, UINT64_MAX };
 	enum { COUNT = sizeof(numbers) / sizeof(numbers[0]) };
 
 	(void)state;
 	for (int a = 0; a < COUNT; a++)
 		for (int b = 0; b < COUNT; b++) {
-			many_prepare(&many, MANY_CHANNEL("", "", "fan_out {}"),
-				     1, "delay 2ms", 1);
+			many_prepare(&many, MANY_CHANNEL("", "", "fan_out {}"), 1, "delay 2ms", 1);
 			assert_true(many_add(&many, 0) > 0);
 			/* before the group knows that it has opened */
 			while (!many.end[0].session)

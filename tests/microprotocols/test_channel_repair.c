@@ -133,8 +133,8 @@ static void test_of_fifty_few_ask(void **state)
 	int64_t naks, suppressed;
 
 	(void)state;
-	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL),
-			   HEARERS, "", "delay 2ms", 1);
+	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL), HEARERS, "",
+			   "delay 2ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), HEARERS);
 	for (int i = 0; i < LOSSES; i++) {
@@ -148,8 +148,8 @@ static void test_of_fifty_few_ask(void **state)
 	all_have_all();
 	naks = many_sum(&many, "channel_naks");
 	suppressed = many_sum(&many, "channel_naks_suppressed");
-	print_message("%d losses at %d hearers: %d naks, %d suppressed\n",
-		      LOSSES, HEARERS, (int)naks, (int)suppressed);
+	print_message("%d losses at %d hearers: %d naks, %d suppressed\n", LOSSES, HEARERS,
+		      (int)naks, (int)suppressed);
 	assert_in_range(naks, LOSSES, 3 * LOSSES);
 	assert_int_equal(naks + suppressed, LOSSES * HEARERS);
 	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
@@ -161,8 +161,8 @@ static void test_losses_upstream_of_all(void **state)
 	enum { HEARERS = 50 };
 
 	(void)state;
-	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL),
-			   HEARERS, "", "delay 2ms loss 5%", 1);
+	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL), HEARERS, "",
+			   "delay 2ms loss 5%", 1);
 	many_run(&many, 5 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), HEARERS);
 	talk(400, 1000); /* some 20 are lost */
@@ -213,10 +213,9 @@ static void test_parity_comes_in_time(void **state)
 {
 	(void)state;
 	begin(MANY_CHANNEL("", "backoff = 100ms",
-			   ALL " rate_cc {} slowest_receiver { initial = "
-			       "10Mbit least = 10Mbit most = 10Mbit } "
-			       "forward_error_correction { k = 16 n = 20 code "
-			       "= cauchy flush = 20ms }"),
+			   ALL " rate_cc {} slowest_receiver { initial = 10Mbit least = 10Mbit "
+			       "most = 10Mbit } forward_error_correction { k = 16 n = 20 code = "
+			       "cauchy flush = 20ms }"),
 	      5, "fwd: delay 5ms loss 1% rev: delay 5ms");
 	for (int i = 0; i < 300; i++)
 		assert_int_equal(many_send_bytes(&many, 5000, 0), 0);
@@ -233,8 +232,7 @@ static void test_parity_comes_in_time(void **state)
 static void test_whose_channel_is_cut_gets_the_rest_by_its_session(void **state)
 {
 	(void)state;
-	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 4,
-	      "delay 5ms loss 1%");
+	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 4, "delay 5ms loss 1%");
 	talk(50, 5000);
 	many_deafen(&many, 2, true);
 	talk(50, 5000);
@@ -270,8 +268,7 @@ static void test_an_outage_of_the_channel(void **state)
 static void test_back_to_the_channel(void **state)
 {
 	(void)state;
-	many_prepare(&many, MANY_CHANNEL("", "patience = 300ms", ALL), 3,
-		     "delay 5ms", 1);
+	many_prepare(&many, MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms", 1);
 	assert_true(many_add(&many, 0) > 0 && many_add(&many, 1) > 0);
 	many_run(&many, NOPAL_SECOND);
 	talk(50, 5000);
@@ -333,8 +330,7 @@ static void check_removed(bool at_once)
 	talk(20, 5000);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.fates[NOPAL_ARRIVED], 0);
-	assert_int_equal(nopal_destination_remove(
-				 many.group, (uint32_t)many.end[3].id, at_once),
+	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[3].id, at_once),
 			 0);
 	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
 	talk(20, 5000);
@@ -344,8 +340,7 @@ static void check_removed(bool at_once)
 	for (uint32_t i = 0; i < 3; i++)
 		assert_true(many_has(&many, i, 0, 40));
 	/* as long as it has not heard of its end it may hear what others get */
-	assert_true(
-		many_has(&many, 3, 0, at_once ? 20 : many.end[3].delivered));
+	assert_true(many_has(&many, 3, 0, at_once ? 20 : many.end[3].delivered));
 	assert_true(many.end[3].delivered >= 20);
 	many_close(&many);
 }
@@ -364,9 +359,7 @@ static void test_removed_in_good_order_it_gets_what_was_for_it(void **state)
 	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
 	many_deafen(&many, 2, true);
 	talk(20, 5000);
-	assert_int_equal(nopal_destination_remove(
-				 many.group, (uint32_t)many.end[2].id, false),
-			 0);
+	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[2].id, false), 0);
 	talk(20, 5000);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.end[2].ended, 1);
@@ -376,13 +369,12 @@ static void test_removed_in_good_order_it_gets_what_was_for_it(void **state)
 	many_close(&many);
 }
 
-/* So much waits for one at its own session that it gets no copies: what it hears it
- * has all the same, and its fate counts. */
+/* So much waits for one at its own session that it gets no copies: what it hears it has all the
+ * same, and its fate counts. */
 static void test_one_that_is_paused_hears(void **state)
 {
 	(void)state;
-	begin(MANY_CHANNEL("", "", "fan_out { backlog = 20kB slow = skip }"), 3,
-	      "delay 5ms");
+	begin(MANY_CHANNEL("", "", "fan_out { backlog = 20kB slow = skip }"), 3, "delay 5ms");
 	many_link(&many, 1, "rate 200kbit delay 5ms");
 	many.on_fate = note_who_has_it;
 	many_send_bytes(&many, 100000, (uint64_t)many.end[1].id);
@@ -403,11 +395,8 @@ static void test_one_that_is_removed_says_that_it_hears(void **state)
 	(void)state;
 	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms");
 	many_link(&many, 1, "fwd: delay 5ms rev: delay 5ms loss 100%");
-	assert_int_equal(nopal_destination_remove(
-				 many.group, (uint32_t)many.end[1].id, false),
-			 0);
-	nopal_destination_hears(
-		&nopal__bottom(nopal__core(many.group))->session, 1, true);
+	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[1].id, false), 0);
+	nopal_destination_hears(&nopal__bottom(nopal__core(many.group))->session, 1, true);
 	assert_int_equal(many_hearing(&many), 2);
 	talk(100, 100);
 	many_run(&many, 20 * NOPAL_SECOND);
@@ -419,11 +408,10 @@ static void test_one_that_is_removed_says_that_it_hears(void **state)
 /* ---------------------------------------------------------------- so many */
 
 /* The fate is told when so many have it; the others get it all the same. */
-static void check_so_many(const char *config, uint32_t needed,
-			  const char *losses)
+static void check_so_many(const char *config, uint32_t needed, const char *losses)
 {
-	static const char *const rays[] = { "delay 5ms", "delay 100ms",
-					    "delay 400ms", "delay 1600ms" };
+	static const char *const rays[] = { "delay 5ms", "delay 100ms", "delay 400ms",
+					    "delay 1600ms" };
 	char ray[64];
 
 	many_prepare(&many, config, 4, rays[0], 1);
@@ -459,14 +447,11 @@ static void test_so_many_have_it(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		check_so_many(MANY_CHANNEL("", "patience = 60s",
-					   "fan_out { acks = 1 }"),
-			      1, losses[i]);
-		check_so_many(MANY_CHANNEL("", "patience = 60s",
-					   "fan_out { acks = 2 }"),
-			      2, losses[i]);
-		check_so_many(MANY_CHANNEL("", "patience = 60s", "fan_out {}"),
-			      4, losses[i]);
+		check_so_many(MANY_CHANNEL("", "patience = 60s", "fan_out { acks = 1 }"), 1,
+			      losses[i]);
+		check_so_many(MANY_CHANNEL("", "patience = 60s", "fan_out { acks = 2 }"), 2,
+			      losses[i]);
+		check_so_many(MANY_CHANNEL("", "patience = 60s", "fan_out {}"), 4, losses[i]);
 	}
 }
 
@@ -481,15 +466,13 @@ int main(void)
 		cmocka_unit_test(test_losses_upstream_of_all),
 		cmocka_unit_test(test_parity_saves_naks),
 		cmocka_unit_test(test_parity_comes_in_time),
-		cmocka_unit_test(
-			test_whose_channel_is_cut_gets_the_rest_by_its_session),
+		cmocka_unit_test(test_whose_channel_is_cut_gets_the_rest_by_its_session),
 		cmocka_unit_test(test_an_outage_of_the_channel),
 		cmocka_unit_test(test_back_to_the_channel),
 		cmocka_unit_test(test_one_that_dies),
 		cmocka_unit_test(test_one_that_aborts),
 		cmocka_unit_test(test_removed),
-		cmocka_unit_test(
-			test_removed_in_good_order_it_gets_what_was_for_it),
+		cmocka_unit_test(test_removed_in_good_order_it_gets_what_was_for_it),
 		cmocka_unit_test(test_one_that_is_paused_hears),
 		cmocka_unit_test(test_one_that_is_removed_says_that_it_hears),
 		cmocka_unit_test(test_so_many_have_it),

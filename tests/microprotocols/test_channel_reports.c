@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a channel's reports say is missing, and what is asked for, where repairs get lost
- * and where packets overtake each other. */
+/* What a channel's reports say is missing, and what is asked for, where repairs get lost and where
+ * packets overtake each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,10 +31,9 @@ static void all_have_all(void)
 
 static uint64_t told_missing, told_rows; /* by all reports */
 
-static enum nopal_verdict
-a_listener_on_report(struct nopal_session *session,
-		     const struct nopal_part *part,
-		     struct nopal_channel_report *report)
+static enum nopal_verdict a_listener_on_report(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_channel_report *report)
 {
 	(void)session, (void)part;
 	told_missing += report->missing;
@@ -49,14 +48,12 @@ static const struct nopal_microprotocol a_listener = {
 	.summary = "hears what reports say",
 	.many = true,
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(CHANNEL_REPORT, a_listener_on_report), { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(CHANNEL_REPORT, a_listener_on_report),
+						    { 0 } },
 };
 
 /* Two hear the channel, whose channel_repair has these keys. */
-#define LISTEN(keys)                                                           \
-	listen_to_reports(MANY_CHANNEL("", keys, "fan_out {} a_listener {}"))
+#define LISTEN(keys) listen_to_reports(MANY_CHANNEL("", keys, "fan_out {} a_listener {}"))
 
 static void listen_to_reports(const char *config)
 {
@@ -102,8 +99,8 @@ static void test_lost_repairs_are_told(void **state)
 	many_close(&many);
 }
 
-/* The path has just become longer than it is known to be: what is asked for on and on
- * does not leave once more for that. */
+/* The path has just become longer than it is known to be: what is asked for on and on does not
+ * leave once more for that. */
 static void test_a_repair_has_its_time(void **state)
 {
 	(void)state;
@@ -127,8 +124,7 @@ static void test_what_came_by_its_session_is_not_missing(void **state)
 {
 	(void)state;
 	rig_add(&a_listener);
-	many_open(&many, MANY_CHANNEL("", "", "fan_out {} a_listener {}"), 2,
-		  "delay 20ms", 1);
+	many_open(&many, MANY_CHANNEL("", "", "fan_out {} a_listener {}"), 2, "delay 20ms", 1);
 	told_missing = 0;
 	talk(200, 1000);
 	many_run(&many, NOPAL_SECOND);
@@ -161,10 +157,9 @@ static void test_rows_are_told(void **state)
 
 /* ------------------------------------------------------------------ reordering */
 
-/* So many numbers left twice, and so many were told missing, where a path reorders and
- * loses nothing. */
-static void check_reordering(const char *link, uint64_t most_repairs,
-			     uint64_t most_missing)
+/* So many numbers left twice, and so many were told missing, where a path reorders and loses
+ * nothing. */
+static void check_reordering(const char *link, uint64_t most_repairs, uint64_t most_missing)
 {
 	LISTEN("");
 	for (uint32_t i = 0; i < 2; i++)
@@ -172,9 +167,9 @@ static void check_reordering(const char *link, uint64_t most_repairs,
 	talk(1000, 1000);
 	many_run(&many, 2 * NOPAL_SECOND);
 	all_have_all();
-	print_message("%s: 1000 numbers, %d repairs, %d naks, %d missing\n",
-		      link, (int)(departures() - 1000),
-		      (int)many_sum(&many, "channel_naks"), (int)told_missing);
+	print_message("%s: 1000 numbers, %d repairs, %d naks, %d missing\n", link,
+		      (int)(departures() - 1000), (int)many_sum(&many, "channel_naks"),
+		      (int)told_missing);
 	assert_in_range(departures() - 1000, 0, most_repairs);
 	assert_in_range(told_missing, 0, most_missing);
 	many_close(&many);

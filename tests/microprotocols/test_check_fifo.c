@@ -81,8 +81,7 @@ static void test_a_message_without_a_number_is_seen(void **state)
 /* Nobody orders, and the link does not either. */
 static void test_a_link_that_reorders(void **state)
 {
-	const struct rig_options options = { .link = "delay 20ms 10ms",
-					     .seed = 5 };
+	const struct rig_options options = { .link = "delay 20ms 10ms", .seed = 5 };
 
 	(void)state;
 	rig_open(&rig, UNORDERED, &options);

@@ -16,8 +16,7 @@ static struct rig rig;
 /* A segment that is done and still there: redundancy keeps it. */
 static struct nopal_segment *one_done(void)
 {
-	rig_open(&rig, BASE "check_holds {}\nforward_error_correction {}\n",
-		 NULL);
+	rig_open(&rig, BASE "check_holds {}\nforward_error_correction {}\n", NULL);
 	assert_int_equal(rig_send(&rig, "x"), 0);
 	assert_true(stub_segment(&rig)->done);
 	return stub_segment(&rig);
@@ -26,8 +25,7 @@ static struct nopal_segment *one_done(void)
 /* A segment that left, is not done, and belongs to whoever acknowledges. */
 static struct nopal_segment *one_away(void)
 {
-	rig_open(&rig, BASE "check_holds {}\nstub_ack {}\nretransmit {}\n",
-		 NULL);
+	rig_open(&rig, BASE "check_holds {}\nstub_ack {}\nretransmit {}\n", NULL);
 	assert_int_equal(rig_send(&rig, "x"), 0);
 	assert_false(stub_segment(&rig)->done);
 	return stub_segment(&rig);
@@ -85,8 +83,7 @@ static void test_departures_that_nobody_asked_for_are_seen(void **state)
 	struct nopal_segment *segment = one_away();
 
 	(void)state;
-	STUB_RAISE(&rig, SEND_SEGMENT,
-		   segment); /* the asking may be heard later */
+	STUB_RAISE(&rig, SEND_SEGMENT, segment); /* the asking may be heard later */
 	assert_int_equal(rig.opener.ended, 0);
 	STUB_RAISE(&rig, SEND_SEGMENT, segment);
 	assert_fired("nobody asked");
@@ -117,10 +114,7 @@ static void test_steps_keep_the_watchdog_quiet(void **state)
 	struct nopal_segment *segment;
 
 	(void)state;
-	rig_open(&rig,
-		 BASE
-		 "check_holds { stall = 2s }\nstub_ack {}\nretransmit {}\n",
-		 NULL);
+	rig_open(&rig, BASE "check_holds { stall = 2s }\nstub_ack {}\nretransmit {}\n", NULL);
 	assert_int_equal(rig_send(&rig, "x"), 0);
 	segment = stub_segment(&rig);
 	for (int second = 0; second < 10; second++) {
@@ -128,8 +122,7 @@ static void test_steps_keep_the_watchdog_quiet(void **state)
 		STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 	}
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
-	rig_run(&rig,
-		100 * NOPAL_SECOND); /* nothing is open: nothing to watch */
+	rig_run(&rig, 100 * NOPAL_SECOND); /* nothing is open: nothing to watch */
 	assert_int_equal(rig.opener.ended, 0);
 	rig_close(&rig);
 }
@@ -145,8 +138,7 @@ static void test_sound_compositions_pass(void **state)
 		     "duplicate_ack {}\nretransmit {}\nreliable_fifo {}\n",
 		BASE "check_holds {}\nrtt_estimation {}\npositive_ack {}\n"
 		     "duplicate_ack {}\nretransmit {}\nreliable_fifo {}\n"
-		     "windowed_cc {}\ntcp_congestion "
-		     "{}\nforward_error_correction {}\n",
+		     "windowed_cc {}\ntcp_congestion {}\nforward_error_correction {}\n",
 	};
 	const struct rig_options options = {
 		.link = "delay 20ms 3ms loss 5% duplicate 5%",
@@ -175,8 +167,7 @@ int main(void)
 		cmocka_unit_test(test_asking_after_done_is_seen),
 		cmocka_unit_test(test_done_twice_is_seen),
 		cmocka_unit_test(test_received_twice_is_seen),
-		cmocka_unit_test(
-			test_departures_that_nobody_asked_for_are_seen),
+		cmocka_unit_test(test_departures_that_nobody_asked_for_are_seen),
 		cmocka_unit_test(test_received_before_it_left_is_seen),
 		cmocka_unit_test(test_a_segment_that_waits_too_long_is_seen),
 		cmocka_unit_test(test_steps_keep_the_watchdog_quiet),

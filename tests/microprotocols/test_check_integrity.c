@@ -46,8 +46,7 @@ static void check_flip(size_t bit)
 static void test_every_flip_is_seen(void **state)
 {
 	(void)state;
-	for (size_t bit = HEAD * 8;
-	     bit < (HEAD + HASH + strlen("some text")) * 8; bit++)
+	for (size_t bit = HEAD * 8; bit < (HEAD + HASH + strlen("some text")) * 8; bit++)
 		check_flip(bit);
 }
 
@@ -68,9 +67,7 @@ static void test_silent_behind_a_checksum(void **state)
 	struct rig *rig = &net.rig;
 
 	(void)state;
-	rig_open(rig,
-		 "transport_driver {}\nfixed_size {}\nchecksum "
-		 "{}\ncheck_integrity {}\n",
+	rig_open(rig, "transport_driver {}\nfixed_size {}\nchecksum {}\ncheck_integrity {}\n",
 		 &options);
 	for (int i = 0; i < 200; i++)
 		rig_send_bytes(rig, (size_t)i);

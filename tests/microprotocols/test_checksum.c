@@ -11,8 +11,7 @@
 
 enum { TRAILER = 4, BODY = 1400, DATAGRAM = 2048 };
 
-static const char SEALED[] =
-	"transport_driver {}\nfixed_size {}\nchecksum {}\n";
+static const char SEALED[] = "transport_driver {}\nfixed_size {}\nchecksum {}\n";
 
 extern const struct nopal_microprotocol nopal_checksum;
 
@@ -65,8 +64,7 @@ static void test_flips_are_detected(void **state)
 /* The example of RFC 1071, section 3: its sum is ddf2. */
 static void test_the_sum_is_that_of_rfc_1071(void **state)
 {
-	static const uint8_t words[] = { 0x00, 0x01, 0xf2, 0x03,
-					 0xf4, 0xf5, 0xf6, 0xf7 };
+	static const uint8_t words[] = { 0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7 };
 	static const uint8_t expected[TRAILER] = { 0, 0, 0x22, 0x0d };
 	static const uint8_t odd[TRAILER] = { 0, 0, 0x23, 0x04 };
 	uint8_t bytes[sizeof(words) + TRAILER];
@@ -80,8 +78,7 @@ static void test_the_sum_is_that_of_rfc_1071(void **state)
 	assert_memory_equal(bytes + sizeof(words) - 1, odd, TRAILER);
 }
 
-/* What its head comment promises: one bit, and bursts of 15; words that change
- * places pass. */
+/* What its head comment promises: one bit, and bursts of 15; words that change places pass. */
 static void test_what_the_sum_finds_and_what_not(void **state)
 {
 	static uint8_t bytes[BODY + TRAILER];
@@ -95,15 +92,12 @@ static void test_what_the_sum_finds_and_what_not(void **state)
 	for (size_t bit = 0; bit + 15 < sizeof(bytes) * 8; bit++)
 		for (size_t length = 1; length <= 15; length += 7) {
 			for (size_t i = 0; i < length; i++)
-				bytes[(bit + i) / 8] ^=
-					(uint8_t)(0x80u >> (bit + i) % 8);
+				bytes[(bit + i) / 8] ^= (uint8_t)(0x80u >> (bit + i) % 8);
 			assert_false(seal->open(NULL, &sum, bytes, BODY));
 			for (size_t i = 0; i < length; i++)
-				bytes[(bit + i) / 8] ^=
-					(uint8_t)(0x80u >> (bit + i) % 8);
+				bytes[(bit + i) / 8] ^= (uint8_t)(0x80u >> (bit + i) % 8);
 		}
-	memcpy(bytes,
-	       (const uint8_t[]){ bytes[2], bytes[3], bytes[0], bytes[1] }, 4);
+	memcpy(bytes, (const uint8_t[]){ bytes[2], bytes[3], bytes[0], bytes[1] }, 4);
 	assert_true(seal->open(NULL, &sum, bytes, BODY));
 	assert_false(seal->open(NULL, &crc, bytes, BODY));
 }
@@ -114,10 +108,8 @@ static struct {
 	struct nopal_address from;
 } seen;
 
-static void note_datagram(void *user, int64_t now_ns,
-			  const struct nopal_address *from,
-			  const struct nopal_address *to, const uint8_t *bytes,
-			  size_t length)
+static void note_datagram(void *user, int64_t now_ns, const struct nopal_address *from,
+			  const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	const struct nopal_endpoint *acceptor = user;
 	struct nopal_address local;
@@ -146,14 +138,13 @@ static void test_a_damaged_datagram_is_dropped(void **state)
 	assert_int_equal(rig.acceptor.delivered, 2);
 	for (size_t bit = 0; bit < seen.length * 8; bit++) {
 		seen.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &seen.from,
-				 seen.bytes, seen.length);
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &seen.from, seen.bytes,
+				 seen.length);
 		rig_run(&rig, NOPAL_MILLISECOND);
 		seen.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
 	assert_int_equal(rig.acceptor.delivered, 2);
-	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &seen.from,
-			 seen.bytes, seen.length);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &seen.from, seen.bytes, seen.length);
 	rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(rig.acceptor.delivered, 3);
 	nopal_sim_tap(rig.world, NULL, NULL);
@@ -172,35 +163,29 @@ static void test_the_link_corrupts_and_nothing_passes(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_in_range(rig.acceptor.delivered, 100, 280);
 	for (uint32_t i = 0; i < rig.acceptor.delivered; i++)
-		assert_string_equal(rig.acceptor.text[i],
-				    "the same text each time");
+		assert_string_equal(rig.acceptor.text[i], "the same text each time");
 	rig_close(&rig);
 }
 
 static void test_peers_must_sum_alike(void **state)
 {
 	struct nopal_plan *one = rig_plan(SEALED);
-	struct nopal_plan *other =
-		rig_plan("transport_driver {}\nfixed_size {}\n"
-			 "checksum { algorithm = ones_complement }\n");
+	struct nopal_plan *other = rig_plan("transport_driver {}\nfixed_size {}\n"
+					    "checksum { algorithm = ones_complement }\n");
 
 	(void)state;
-	assert_true(nopal_plan_fingerprint(one) !=
-		    nopal_plan_fingerprint(other));
+	assert_true(nopal_plan_fingerprint(one) != nopal_plan_fingerprint(other));
 	nopal_plan_unref(one);
 	nopal_plan_unref(other);
 }
 
 static void test_it_costs_four_bytes(void **state)
 {
-	struct nopal_plan *without =
-		rig_plan("transport_driver {}\nfixed_size {}\n");
+	struct nopal_plan *without = rig_plan("transport_driver {}\nfixed_size {}\n");
 	struct nopal_plan *with = rig_plan(SEALED);
 
 	(void)state;
-	assert_int_equal(nopal_plan_body_bytes(without) -
-				 nopal_plan_body_bytes(with),
-			 TRAILER);
+	assert_int_equal(nopal_plan_body_bytes(without) - nopal_plan_body_bytes(with), TRAILER);
 	assert_true(nopal_plan_provides(with, "integrity"));
 	nopal_plan_unref(without);
 	nopal_plan_unref(with);

@@ -7,13 +7,13 @@
 
 #include "segments.h"
 
-#define OTHERS                                                                 \
-	"transport_driver {}\nsequenced_segments {}\nsequenced_messages {}\n"  \
+#define OTHERS                                                                                     \
+	"transport_driver {}\nsequenced_segments {}\nsequenced_messages {}\n"                      \
 	"a_tap {}\n"
 static const char PACKED[] = OTHERS "coalesce {}\n";
 static const char PATIENT[] = OTHERS "coalesce { delay = 20ms }\n";
-static const char RELIABLE[] = OTHERS
-	"coalesce {}\npositive_ack {}\nretransmit {}\nreliable_fifo {}\n";
+static const char RELIABLE[] =
+	OTHERS "coalesce {}\npositive_ack {}\nretransmit {}\nreliable_fifo {}\n";
 
 /* All of it in one turn, as an application does in one callback. */
 static void send_in_one_turn(struct rig *rig, unsigned count, size_t length)
@@ -57,9 +57,9 @@ static void test_urgent_messages_share_no_segment_with_others(void **state)
 	outermost = nopal__turn_begin(rig.world);
 	nopal__touch(nopal__core(rig.opener.session));
 	for (uint64_t i = 0; i < 5; i++)
-		assert_int_equal(nopal_send_with(rig.opener.session, "x", 1, i,
-						 &urgent, i == 1 || i == 2),
-				 0);
+		assert_int_equal(
+			nopal_send_with(rig.opener.session, "x", 1, i, &urgent, i == 1 || i == 2),
+			0);
 	nopal__turn_end(rig.world, outermost);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEND_SEGMENT), 3);
 	rig_run(&rig, NOPAL_SECOND);
@@ -101,8 +101,8 @@ static void test_longest_message_fills_a_segment(void **state)
 	rig_close(&rig);
 }
 
-/* A segment of a layer above is cut for the best path, and leaves by one that is known
- * to take less. */
+/* A segment of a layer above is cut for the best path, and leaves by one that is known to take
+ * less. */
 static void test_a_message_longer_than_the_path_goes_alone(void **state)
 {
 	static const char config[] =
@@ -168,8 +168,7 @@ static void test_all_messages_share_the_fate_of_their_segment(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, RELIABLE,
-		 &(struct rig_options){ .link = "delay 10ms loss 20%" });
+	rig_open(&rig, RELIABLE, &(struct rig_options){ .link = "delay 10ms loss 20%" });
 	for (int i = 0; i < 20; i++)
 		send_in_one_turn(&rig, 5, 10);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 0);
@@ -189,14 +188,12 @@ static uint32_t given(struct rig *rig, const char *bytes, size_t length)
 	struct rig_side *side = &rig->acceptor;
 	struct nopal_core *core = nopal__core(side->session);
 	const struct nopal_part *part = rig_part(side->session, "coalesce");
-	struct arriving one =
-		arriving_begin(side->session, NOPAL_KIND_DATA, bytes, length);
+	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, bytes, length);
 	uint32_t before = side->delivered;
 	static uint64_t number = 100;
 
 	nopal_set(one.segment, part, 0, number);
-	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"), 0,
-		  number++);
+	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"), 0, number++);
 	arriving_end(&one);
 	assert_int_equal(core->awake->messages.alive, 0);
 	return side->delivered - before;
@@ -214,12 +211,9 @@ static void test_a_body_is_read_whole_or_not_at_all(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(given(&rig, good, 8), 3);
 	for (size_t cut = 0; cut < 8; cut++)
-		assert_int_equal(given(&rig, good, cut), cut == 4   ? 1
-							 : cut == 5 ? 2
-								    : 0);
+		assert_int_equal(given(&rig, good, cut), cut == 4 ? 1 : cut == 5 ? 2 : 0);
 	assert_int_equal(given(&rig, "\x80\x00", 2), 0); /* not shortest */
-	assert_int_equal(
-		given(&rig, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10), 0);
+	assert_int_equal(given(&rig, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10), 0);
 	assert_int_equal(given(&rig, "\x00\x00\x00", 3), 3);
 	rig_close(&rig);
 }
@@ -229,8 +223,7 @@ static void test_it_needs_numbers(void **state)
 	char text[2048];
 
 	(void)state;
-	assert_true(rig_refused("transport_driver {}\ncoalesce {}\n", text,
-				sizeof(text)));
+	assert_true(rig_refused("transport_driver {}\ncoalesce {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "sequenced_messages"));
 }
 
@@ -238,16 +231,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_turn_is_one_segment),
-		cmocka_unit_test(
-			test_urgent_messages_share_no_segment_with_others),
+		cmocka_unit_test(test_urgent_messages_share_no_segment_with_others),
 		cmocka_unit_test(test_a_full_segment_leaves_before_the_end),
 		cmocka_unit_test(test_longest_message_fills_a_segment),
-		cmocka_unit_test(
-			test_a_message_longer_than_the_path_goes_alone),
+		cmocka_unit_test(test_a_message_longer_than_the_path_goes_alone),
 		cmocka_unit_test(test_a_message_waits_for_company),
 		cmocka_unit_test(test_close_sends_what_waits),
-		cmocka_unit_test(
-			test_all_messages_share_the_fate_of_their_segment),
+		cmocka_unit_test(test_all_messages_share_the_fate_of_their_segment),
 		cmocka_unit_test(test_a_body_is_read_whole_or_not_at_all),
 		cmocka_unit_test(test_it_needs_numbers),
 	};

@@ -15,8 +15,8 @@ struct carried {
 	uint64_t bytes; /* of bodies, that departed */
 };
 
-static struct carried carry(const char *config, const char *section,
-			    const char *link, size_t longest)
+static struct carried carry(const char *config, const char *section, const char *link,
+			    size_t longest)
 {
 	struct carried carried;
 
@@ -41,8 +41,7 @@ static void expect_equal(const char *config, const char *link, size_t longest)
 			continue;
 		squeezed = carry(config, section_of(a, ""), link, longest);
 		assert_int_equal(squeezed.seen.count, plain.seen.count);
-		assert_memory_equal(squeezed.seen.hash, plain.seen.hash,
-				    sizeof(plain.seen.hash));
+		assert_memory_equal(squeezed.seen.hash, plain.seen.hash, sizeof(plain.seen.hash));
 		assert_memory_equal(squeezed.seen.length, plain.seen.length,
 				    sizeof(plain.seen.length));
 		assert_true(squeezed.bytes < plain.bytes * 8 / 10);
@@ -87,8 +86,7 @@ static void test_one_turn_of_both_kinds(void **state)
 		outermost = nopal__turn_begin(rig.world);
 		nopal__touch(nopal__core(rig.opener.session));
 		for (unsigned i = 0; i < 12; i++)
-			send_filled(i / 2 % 2 ? fill_zeros : fill_random,
-				    90 + i);
+			send_filled(i / 2 % 2 ? fill_zeros : fill_random, 90 + i);
 		nopal__turn_end(rig.world, outermost);
 		rig_run(&rig, NOPAL_SECOND);
 		assert_int_equal(seen.count, 12);
@@ -115,8 +113,7 @@ static void test_what_does_not_get_shorter_travels_as_it_is(void **state)
 		before = bytes_out();
 		for (size_t length = 0; length < 300; length++)
 			send_filled(fill_random, length);
-		assert_int_equal(bytes_out() - before,
-				 300 * header + 299 * 300 / 2);
+		assert_int_equal(bytes_out() - before, 300 * header + 299 * 300 / 2);
 		rig_run(&rig, NOPAL_SECOND);
 		assert_int_equal(seen.count, 301);
 		rig_close(&rig);
@@ -143,8 +140,7 @@ static void test_short_and_long_ones_are_left_alone(void **state)
 	(void)state;
 	if (!nopal__codec_zstd.built)
 		skip();
-	begin(FIXED, "compression { least = 100B most = 200B }\n",
-	      "delay 10ms");
+	begin(FIXED, "compression { least = 100B most = 200B }\n", "delay 10ms");
 	assert_int_equal(body_of(fill_zeros, 99), 99);
 	assert_int_equal(body_of(fill_zeros, 201), 201);
 	assert_true(body_of(fill_zeros, 100) < 30);
@@ -169,8 +165,7 @@ static void test_flow_control_keeps_its_accounts(void **state)
 		rig_run(&rig, 60 * NOPAL_SECOND);
 		assert_int_equal(seen.count, 400);
 		assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 400);
-		assert_int_equal(
-			rig_awake(rig.opener.session)->unfinished_bytes, 0);
+		assert_int_equal(rig_awake(rig.opener.session)->unfinished_bytes, 0);
 		rig_close(&rig);
 	}
 }
@@ -214,8 +209,7 @@ static void over_budget(const char *config, bool ends)
 	send_filled(fill_zeros, LONGEST);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	assert_int_equal(seen.count, 2);
-	nopal_session_set_budget(rig.acceptor.session,
-				 &(struct nopal_budget){ .bytes = LONGEST });
+	nopal_session_set_budget(rig.acceptor.session, &(struct nopal_budget){ .bytes = LONGEST });
 	send_filled(fill_zeros, LONGEST);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	assert_int_equal(seen.count, 2);
@@ -266,8 +260,7 @@ static void test_configs_that_make_no_sense(void **state)
 	rig_add(&secret);
 	if (!codec_of(built)->built)
 		skip();
-	snprintf(section, sizeof(section), "%sc_secret {}\n",
-		 section_of(built, ""));
+	snprintf(section, sizeof(section), "%sc_secret {}\n", section_of(built, ""));
 	expect_refused(section, "exclude each other");
 	expect_refused(section, "compression.single_secret = on");
 	snprintf(section, sizeof(section), "%s%sc_secret {}\n", FIXED,
@@ -294,8 +287,7 @@ int main(void)
 		cmocka_unit_test(test_many_messages_a_segment),
 		cmocka_unit_test(test_in_order_under_loss_and_reordering),
 		cmocka_unit_test(test_one_turn_of_both_kinds),
-		cmocka_unit_test(
-			test_what_does_not_get_shorter_travels_as_it_is),
+		cmocka_unit_test(test_what_does_not_get_shorter_travels_as_it_is),
 		cmocka_unit_test(test_short_and_long_ones_are_left_alone),
 		cmocka_unit_test(test_flow_control_keeps_its_accounts),
 		cmocka_unit_test(test_contexts_are_kept_and_given_back_at_rest),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compressed messages of one who means ill: what makes no sense is discarded, and
- * costs no more memory than its bytes could stand for.
+ * Compressed messages of one who means ill: what makes no sense is discarded, and costs no more
+ * memory than its bytes could stand for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,7 @@ struct wire {
 	size_t length;
 };
 
-static struct wire squeezed(unsigned algorithm, const uint8_t *bytes,
-			    size_t length, uint64_t claim)
+static struct wire squeezed(unsigned algorithm, const uint8_t *bytes, size_t length, uint64_t claim)
 {
 	struct nopal__codec_memory memory = { 0 };
 	struct wire wire;
@@ -42,8 +41,7 @@ static struct wire squeezed(unsigned algorithm, const uint8_t *bytes,
 	size_t form;
 
 	nopal_write_varint(&writer, claim);
-	form = codec_of(algorithm)->squeeze(NULL, &memory, 1, bytes, length,
-					    writer.at,
+	form = codec_of(algorithm)->squeeze(NULL, &memory, 1, bytes, length, writer.at,
 					    (size_t)(writer.end - writer.at));
 	codec_of(algorithm)->rest(NULL, &memory);
 	assert_true(form > 0);
@@ -56,8 +54,7 @@ static bool arrives(const uint8_t *bytes, size_t length, uint64_t attribute)
 {
 	struct nopal_session *session = rig.acceptor.session;
 	uint32_t before = seen.count;
-	struct arriving one =
-		arriving_begin(session, NOPAL_KIND_DATA, bytes, length);
+	struct arriving one = arriving_begin(session, NOPAL_KIND_DATA, bytes, length);
 
 	nopal_set(one.segment, rig_part(session, "compression"), 0, attribute);
 	arriving_end(&one);
@@ -75,8 +72,7 @@ static void begin_known(unsigned algorithm, const char *more)
 
 static void expect_discarded(const struct wire *wire, uint64_t attribute)
 {
-	const struct nopal_counters *counters =
-		nopal_session_counters(rig.acceptor.session);
+	const struct nopal_counters *counters = nopal_session_counters(rig.acceptor.session);
 	uint64_t before = counters->messages_discarded;
 
 	assert_false(arrives(wire->bytes, wire->length, attribute));
@@ -151,11 +147,10 @@ static void mutilate(unsigned algorithm, fill *with, size_t length)
 			uint32_t before = seen.count;
 
 			wire.bytes[at] ^= (uint8_t)(1 << bit);
-			/* Within its claim it may be other bytes: whoever minds
-			 * has integrity below. */
+			/* Within its claim it may be other bytes: whoever minds has integrity
+			 * below. */
 			if (arrives(wire.bytes, wire.length, 1) && at >= 2)
-				assert_int_equal(seen.length[before % SEEN],
-						 length);
+				assert_int_equal(seen.length[before % SEEN], length);
 			wire.bytes[at] ^= (uint8_t)(1 << bit);
 		}
 	assert_true(arrives(wire.bytes, wire.length, 1));

@@ -5,9 +5,8 @@
 #define WINDOWED "windowed_cc {}\n"
 #define RATED	 "windowed_cc {}\nrate_cc {}\n"
 /* One bandwidth-delay product of queue. */
-#define LINK "rate 20mbit delay 30ms limit 100"
-#define LINK_LOSS                                                              \
-	"fwd: rate 20mbit delay 30ms limit 100 loss 0.2% rev: delay 30ms"
+#define LINK	  "rate 20mbit delay 30ms limit 100"
+#define LINK_LOSS "fwd: rate 20mbit delay 30ms limit 100 loss 0.2% rev: delay 30ms"
 
 enum { LINK_BPS = 20000000, POLICY_TEXT = 256 };
 
@@ -47,9 +46,8 @@ static void test_fills_the_link(void **state)
 		bottleneck_run(10 * NOPAL_SECOND);
 		percent = bottleneck_percent(LINK_BPS);
 		queue_ms = bottleneck_mean_queue_ns() / NOPAL_MILLISECOND;
-		print_message("%s\n\t%lld %%, %lld ms of queue, %llu drops\n",
-			      policies[i].text, (long long)percent,
-			      (long long)queue_ms,
+		print_message("%s\n\t%lld %%, %lld ms of queue, %llu drops\n", policies[i].text,
+			      (long long)percent, (long long)queue_ms,
 			      (unsigned long long)bottleneck_dropped());
 		assert_in_range(percent, policies[i].least_percent, 100);
 		assert_in_range(queue_ms, 0, policies[i].most_queue_ms);
@@ -93,14 +91,13 @@ static void test_goes_on_after_an_outage(void **state)
 
 /* ---------------------------------------------------------------------- marks */
 
-/* Says that there is congestion with each ack that met more than 12 ms of queue, as
- * a queue that marks would. */
+/* Says that there is congestion with each ack that met more than 12 ms of queue, as a queue that
+ * marks would. */
 enum { MARKER_LATEST, MARKER_LEAST };
 #define MARKER_QUEUE_NS (12 * NOPAL_MILLISECOND)
 
 static enum nopal_verdict a_marker_on_ack(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_ack *ack)
+					  const struct nopal_part *part, struct nopal_ack *ack)
 {
 	int64_t latest = nopal_shared(session, part, MARKER_LATEST);
 	int64_t least = nopal_shared(session, part, MARKER_LEAST);
@@ -115,20 +112,16 @@ static const struct nopal_microprotocol a_marker = {
 	.name = "a_marker",
 	.family = "status",
 	.summary = "marks as a queue that grows would",
-	.provides = (const struct nopal_role[]){ { "congestion_marks", true },
-						 { 0 } },
+	.provides = (const struct nopal_role[]){ { "congestion_marks", true }, { 0 } },
 	.shared =
 		(const struct nopal_shared[]){
-			[MARKER_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
-					    "met a queue" },
-			[MARKER_LEAST] = { "minimum_rtt_ns", NOPAL_READ, 0,
-					   "met none" },
+			[MARKER_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "met a queue" },
+			[MARKER_LEAST] = { "minimum_rtt_ns", NOPAL_READ, 0, "met none" },
 			{ 0 } },
 	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
 	.bindings =
 		(const struct nopal_binding[]){
-			NOPAL_ON(ACK_FROM_NET, a_marker_on_ack, .after = "rtt"),
-			{ 0 } },
+			NOPAL_ON(ACK_FROM_NET, a_marker_on_ack, .after = "rtt"), { 0 } },
 };
 
 /* What they say comes before anything gets lost: the queue does not fill. */
@@ -140,16 +133,14 @@ static void test_marks_keep_the_queue_short(void **state)
 		char text[POLICY_TEXT];
 		int64_t percent, queue_ms;
 
-		snprintf(text, sizeof(text), "%s\na_marker {}",
-			 policies[i].text);
+		snprintf(text, sizeof(text), "%s\na_marker {}", policies[i].text);
 		bottleneck_open(text, LINK);
 		bottleneck_run(10 * NOPAL_SECOND);
 		bottleneck_run(10 * NOPAL_SECOND);
 		percent = bottleneck_percent(LINK_BPS);
 		queue_ms = bottleneck_mean_queue_ns() / NOPAL_MILLISECOND;
-		print_message("%s\n\t%lld %%, %lld ms of queue, %llu drops\n",
-			      policies[i].text, (long long)percent,
-			      (long long)queue_ms,
+		print_message("%s\n\t%lld %%, %lld ms of queue, %llu drops\n", policies[i].text,
+			      (long long)percent, (long long)queue_ms,
 			      (unsigned long long)bottleneck_dropped());
 		assert_in_range(percent, 60, 100);
 		assert_in_range(queue_ms, 0, 12);

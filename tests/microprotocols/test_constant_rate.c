@@ -29,10 +29,10 @@ static void test_the_rate_is_kept(void **state)
 {
 	(void)state;
 	/* a second's worth, and what goes at once at first */
-	assert_in_range(in_a_second(BASE "constant_rate { rate = 800kbit }\n"),
-			100000, 100000 + 2 * 4 * 1500);
-	assert_in_range(in_a_second(BASE "constant_rate { rate = 4Mbit }\n"),
-			500000, 500000 + 2 * 4 * 1500);
+	assert_in_range(in_a_second(BASE "constant_rate { rate = 800kbit }\n"), 100000,
+			100000 + 2 * 4 * 1500);
+	assert_in_range(in_a_second(BASE "constant_rate { rate = 4Mbit }\n"), 500000,
+			500000 + 2 * 4 * 1500);
 }
 
 static void test_zero_is_no_limit(void **state)

@@ -24,8 +24,7 @@ static void test_published_values(void **state)
 	unsigned i;
 
 	(void)state;
-	assert_int_equal(nopal__crc32c((const uint8_t *)"123456789", 9),
-			 0xe3069283);
+	assert_int_equal(nopal__crc32c((const uint8_t *)"123456789", 9), 0xe3069283);
 	memset(bytes, 0, sizeof(bytes));
 	assert_int_equal(nopal__crc32c(bytes, sizeof(bytes)), 0x8a9136aa);
 	memset(bytes, 0xff, sizeof(bytes));

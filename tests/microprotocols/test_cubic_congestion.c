@@ -67,9 +67,7 @@ static struct {
 static void model_lose(void)
 {
 	model.prior = model.window;
-	model.maximum = model.window < model.maximum
-				? model.window * (1 + BETA) / 2
-				: model.window;
+	model.maximum = model.window < model.maximum ? model.window * (1 + BETA) / 2 : model.window;
 	model.window *= BETA;
 	model.avoiding = false;
 }
@@ -87,10 +85,8 @@ static void model_ack(double bytes, double now)
 		model.friendly = model.window;
 	}
 	t = now - model.began;
-	model.friendly +=
-		(model.friendly < model.prior ? 3 * (1 - BETA) / (1 + BETA)
-					      : 1) *
-		SEG * bytes / model.window;
+	model.friendly += (model.friendly < model.prior ? 3 * (1 - BETA) / (1 + BETA) : 1) * SEG *
+			  bytes / model.window;
 	target = model.maximum + C * cube(t + model.rtt - model.k) * SEG;
 	if (target > 1.5 * model.window)
 		target = 1.5 * model.window;
@@ -105,8 +101,7 @@ static void assert_near(double tolerance)
 	double apart = absolute((double)window() - model.window) / model.window;
 
 	if (apart > tolerance)
-		fail_msg("window %lld, reference %.0f", (long long)window(),
-			 model.window);
+		fail_msg("window %lld, reference %.0f", (long long)window(), model.window);
 }
 
 /* Several losses, each after a long time of growth. */

@@ -8,17 +8,15 @@
 #include "losses.h"
 #include "stubs.h"
 
-#define OTHERS                                                                 \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+#define OTHERS                                                                                     \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"retransmit {}\nduplicate_ack {}\na_tap {}\n"
 static const char CUMULATIVE[] = OTHERS "positive_ack {}\n";
 static const char SELECTIVE[] = OTHERS "positive_ack { selective = on }\n";
-static const char UNRELIABLE[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"duplicate_ack {}\npositive_ack { selective = on }\na_tap {}\n";
+static const char UNRELIABLE[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+				 "duplicate_ack {}\npositive_ack { selective = on }\na_tap {}\n";
 
-static void lose(struct rig *rig, const char *config, const char *mask,
-		 unsigned count)
+static void lose(struct rig *rig, const char *config, const char *mask, unsigned count)
 {
 	lose_after(1, rig, config, mask, count);
 	rig_run(rig, 100 * NOPAL_MILLISECOND);
@@ -30,8 +28,7 @@ static void test_losses_are_found_and_mended_without_a_timeout(void **state)
 	check_recoveries(1, CUMULATIVE, SELECTIVE);
 }
 
-/* One at a time is all that a cumulative ack can tell; each resend moves the
- * floor to the next. */
+/* One at a time is all that a cumulative ack can tell; each resend moves the floor to the next. */
 static void test_a_cumulative_floor_mends_one_a_round_trip(void **state)
 {
 	struct rig rig;
@@ -62,8 +59,7 @@ static void test_disorder_within_the_threshold_is_no_loss(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, SELECTIVE,
-		 &(struct rig_options){ .link = "delay 10ms" });
+	rig_open(&rig, SELECTIVE, &(struct rig_options){ .link = "delay 10ms" });
 	for (int i = 0; i < 50; i++) {
 		rig_send(&rig, "x");
 		rig_change(&rig, i % 3 ? "delay 10ms" : "delay 12ms");
@@ -81,8 +77,8 @@ static void test_where_nobody_resends_a_loss_is_missing(void **state)
 	check_missing(1, UNRELIABLE);
 }
 
-/* An ack of nothing, a stale floor segment, a largest below the threshold, more
- * said to have arrived than was told to have. */
+/* An ack of nothing, a stale floor segment, a largest below the threshold, more said to have
+ * arrived than was told to have. */
 static void test_strange_acks_find_nothing(void **state)
 {
 	struct nopal_ack ack = { .largest = 2, .selective = true };
@@ -114,8 +110,7 @@ static void test_each_loss_is_raised_once(void **state)
 	for (uint64_t number = 7; number < 10; number++) {
 		segment = nopal_segment_find(
 			rig.opener.session,
-			nopal_departure_find(rig.opener.session, number)
-				->segment);
+			nopal_departure_find(rig.opener.session, number)->segment);
 		nopal_segment_settle(rig.opener.session, segment);
 		nopal_raise_SEGMENT_RECEIVED(rig.opener.session, segment);
 	}
@@ -135,8 +130,8 @@ static void burst(struct rig *rig, const char *words)
 	rig_change(rig, "delay 10ms");
 }
 
-/* The last but one of a train: a single arrival has overtaken it, and no more are
- * to come.  It is lost a round trip and a quarter after it left, not before. */
+/* The last but one of a train: a single arrival has overtaken it, and no more are to come.  It is
+ * lost a round trip and a quarter after it left, not before. */
 static void test_the_end_of_a_train_needs_no_timeout(void **state)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
@@ -177,15 +172,14 @@ static void test_few_overtakers_wait_for_more(void **state)
 	rig_close(&rig);
 }
 
-/* A resend leaves with copies.  An ack of the first of three tells that it
- * arrived and not that the path reorders: the next loss is found as soon. */
+/* A resend leaves with copies.  An ack of the first of three tells that it arrived and not that the
+ * path reorders: the next loss is found as soon. */
 static void test_copies_are_no_reordering(void **state)
 {
-	static const char config[] =
-		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-		"retransmit { copies = 2 }\nduplicate_ack {}\na_tap {}\n"
-		"positive_ack { selective = on }\nrtt_estimation {}\n"
-		"stub_room {}\n";
+	static const char config[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+				     "retransmit { copies = 2 }\nduplicate_ack {}\na_tap {}\n"
+				     "positive_ack { selective = on }\nrtt_estimation {}\n"
+				     "stub_room {}\n";
 	struct rig rig;
 
 	(void)state;
@@ -200,8 +194,8 @@ static void test_copies_are_no_reordering(void **state)
 	rig_close(&rig);
 }
 
-/* One datagram that jumps ahead of a whole round trip makes none of them lost,
- * and where the path reorders further, few resends are for nothing. */
+/* One datagram that jumps ahead of a whole round trip makes none of them lost, and where the path
+ * reorders further, few resends are for nothing. */
 static void test_a_path_that_reorders_is_learned(void **state)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
@@ -209,8 +203,7 @@ static void test_a_path_that_reorders_is_learned(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = "delay 20ms 4ms" });
+	rig_open(&rig, config, &(struct rig_options){ .link = "delay 20ms 4ms" });
 	for (int i = 0; i < 2000; i++) {
 		rig_send(&rig, "x");
 		rig_run(&rig, NOPAL_MILLISECOND / 4);
@@ -222,8 +215,8 @@ static void test_a_path_that_reorders_is_learned(void **state)
 	rig_close(&rig);
 }
 
-/* One in ten jumps the whole delay, acks too: all others are late by as much, and
- * by thousands of overtakers.  After the first round trips few are resent. */
+/* One in ten jumps the whole delay, acks too: all others are late by as much, and by thousands of
+ * overtakers.  After the first round trips few are resent. */
 static void test_far_overtakers_are_learned_at_once(void **state)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
@@ -232,8 +225,7 @@ static void test_far_overtakers_are_learned_at_once(void **state)
 	uint32_t first;
 
 	(void)state;
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = "delay 20ms reorder 10%" });
+	rig_open(&rig, config, &(struct rig_options){ .link = "delay 20ms reorder 10%" });
 	for (int i = 0; i < 400; i++) {
 		rig_send(&rig, "x");
 		rig_run(&rig, NOPAL_MILLISECOND / 4);
@@ -246,13 +238,12 @@ static void test_far_overtakers_are_learned_at_once(void **state)
 	}
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2400);
-	assert_in_range(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), first,
-			first + 200);
+	assert_in_range(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), first, first + 200);
 	rig_close(&rig);
 }
 
-/* A path that stopped to reorder, 64 round trips ago: losses are found as soon as
- * they are on a path that never did. */
+/* A path that stopped to reorder, 64 round trips ago: losses are found as soon as they are on a
+ * path that never did. */
 static void test_what_was_learned_is_forgotten(void **state)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
@@ -261,8 +252,7 @@ static void test_what_was_learned_is_forgotten(void **state)
 	uint32_t lost;
 
 	(void)state;
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = "delay 10ms reorder 10%" });
+	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms reorder 10%" });
 	for (int i = 0; i < 400; i++) {
 		rig_send(&rig, "x");
 		rig_run(&rig, NOPAL_MILLISECOND / 4);
@@ -285,10 +275,8 @@ static void test_what_was_learned_is_forgotten(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_losses_are_found_and_mended_without_a_timeout),
-		cmocka_unit_test(
-			test_a_cumulative_floor_mends_one_a_round_trip),
+		cmocka_unit_test(test_losses_are_found_and_mended_without_a_timeout),
+		cmocka_unit_test(test_a_cumulative_floor_mends_one_a_round_trip),
 		cmocka_unit_test(test_less_than_the_threshold_is_no_loss),
 		cmocka_unit_test(test_disorder_within_the_threshold_is_no_loss),
 		cmocka_unit_test(test_where_nobody_resends_a_loss_is_missing),

@@ -9,8 +9,8 @@
 
 enum { MARKS = 0, ROOM = 64, WINDOW = 0, SEGMENT = 1460 };
 
-/* A policy that grows by a segment a round trip, and halves on a mark; it notes
- * when it was told, and of how many losses. */
+/* A policy that grows by a segment a round trip, and halves on a mark; it notes when it was told,
+ * and of how many losses. */
 static uint32_t raises, losses;
 static int64_t raised_ns[ROOM];
 
@@ -24,14 +24,12 @@ static enum nopal_verdict stub_policy_on_marked(struct nopal_session *session,
 	if (raises < ROOM)
 		raised_ns[raises] = session->now_ns;
 	raises++;
-	nopal_share(session, part, WINDOW,
-		    window > 2 * SEGMENT ? window : 2 * SEGMENT);
+	nopal_share(session, part, WINDOW, window > 2 * SEGMENT ? window : 2 * SEGMENT);
 	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict stub_policy_on_ack(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_ack *ack)
+					     const struct nopal_part *part, struct nopal_ack *ack)
 {
 	uint64_t window = (uint64_t)nopal_shared(session, part, WINDOW);
 
@@ -67,10 +65,9 @@ static const struct nopal_microprotocol stub_policy = {
 						 { "window_policy", false },
 						 { 0 } },
 	.shared =
-		(const struct nopal_shared[]){
-			[WINDOW] = { "congestion_window_bytes", NOPAL_WRITE,
-				     10 * SEGMENT, "what may be in flight" },
-			{ 0 } },
+		(const struct nopal_shared[]){ [WINDOW] = { "congestion_window_bytes", NOPAL_WRITE,
+							    10 * SEGMENT, "what may be in flight" },
+					       { 0 } },
 	.bindings = stub_policy_bindings,
 };
 
@@ -101,11 +98,10 @@ static const struct nopal_microprotocol a_path = {
 	.bindings = a_path_bindings,
 };
 
-static const char MARKED[] =
-	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"
-	"sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"
-	"rtt_estimation {}\nretransmit {}\nwindowed_cc {}\nstub_policy {}\n"
-	"ecn_response {}\na_path {}\na_tap {}\n";
+static const char MARKED[] = "transport_driver {}\nresize {}\nvirtual_circuit {}\n"
+			     "sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"
+			     "rtt_estimation {}\nretransmit {}\nwindowed_cc {}\nstub_policy {}\n"
+			     "ecn_response {}\na_path {}\na_tap {}\n";
 
 static struct rig rig;
 static struct tapped tapped;
@@ -123,9 +119,7 @@ static void begin(const char *link)
 
 static uint32_t reports(void)
 {
-	return tapped_count(
-		&tapped,
-		rig_part(rig.opener.session, "ecn_response")->kind[MARKS]);
+	return tapped_count(&tapped, rig_part(rig.opener.session, "ecn_response")->kind[MARKS]);
 }
 
 static uint8_t leaves_with(const struct nopal_session *session)
@@ -171,8 +165,7 @@ static void test_a_report_that_is_lost_is_made_up_for(void **state)
 {
 	(void)state;
 	begin("delay 10ms");
-	rig_change_both(&rig, "fwd: delay 10ms loss mask 1 ecn "
-			      "rev: delay 10ms loss 100%");
+	rig_change_both(&rig, "fwd: delay 10ms loss mask 1 ecn rev: delay 10ms loss 100%");
 	/* acks and reports get lost, be they marked or not */
 	rig_send(&rig, "x");
 	rig_run(&rig, 15 * NOPAL_MILLISECOND);
@@ -216,8 +209,7 @@ static void test_marks_are_told_in_time_and_not_too_often(void **state)
 	}
 	for (uint32_t i = 0; i < tapped.count; i++)
 		if (tapped.kind[i] == kind) {
-			assert_true(tapped.time_ns[i] - last_ns >=
-				    NOPAL_MILLISECOND);
+			assert_true(tapped.time_ns[i] - last_ns >= NOPAL_MILLISECOND);
 			last_ns = tapped.time_ns[i];
 		}
 	assert_true(reports() > 20);
@@ -317,14 +309,12 @@ static void test_reports_are_checked(void **state)
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		arrive_control(rig.opener.session, "ecn_response", MARKS,
-			       bad[i].bytes, bad[i].length);
+		arrive_control(rig.opener.session, "ecn_response", MARKS, bad[i].bytes,
+			       bad[i].length);
 	assert_int_equal(raises, 0);
 	assert_int_equal(leaves_with(rig.opener.session), NOPAL_ECT_0);
-	arrive_control(rig.opener.session, "ecn_response", MARKS, good,
-		       sizeof(good));
-	arrive_control(rig.opener.session, "ecn_response", MARKS, good,
-		       sizeof(good));
+	arrive_control(rig.opener.session, "ecn_response", MARKS, good, sizeof(good));
+	arrive_control(rig.opener.session, "ecn_response", MARKS, good, sizeof(good));
 	assert_int_equal(raises, 1);
 	rig_close(&rig);
 }
@@ -358,8 +348,7 @@ static void test_a_marked_bottleneck_loses_nothing(void **state)
 	assert_int_equal(counters.lost + counters.overflowed, 0);
 	assert_true(counters.queue_peak < 100);
 	assert_in_range(raises, 2, 30);
-	assert_in_range(rig_shared(rig.opener.session, "marked_segments"),
-			raises, counters.marked);
+	assert_in_range(rig_shared(rig.opener.session, "marked_segments"), raises, counters.marked);
 	assert_int_equal(losses, 0);
 	rig_close(&rig);
 }

@@ -14,8 +14,7 @@
 /* The one that this build may not have: both must be the same field. */
 uint8_t table_multiply(uint8_t a, uint8_t b);
 uint8_t table_inverse(uint8_t a);
-void table_add(uint8_t *sum, const uint8_t *string, uint8_t factor,
-	       uint32_t length);
+void table_add(uint8_t *sum, const uint8_t *string, uint8_t factor, uint32_t length);
 #define nopal__gf256_multiply table_multiply
 #define nopal__gf256_inverse  table_inverse
 #define nopal__gf256_add      table_add
@@ -32,17 +31,13 @@ static void test_field(void **state)
 	assert_int_equal(nopal__gf256_multiply(2, 0x80), 0x1d);
 	for (unsigned a = 0; a < VALUES; a++) {
 		for (unsigned b = 0; b < VALUES; b++)
-			assert_int_equal(
-				nopal__gf256_multiply((uint8_t)a, (uint8_t)b),
-				table_multiply((uint8_t)a, (uint8_t)b));
+			assert_int_equal(nopal__gf256_multiply((uint8_t)a, (uint8_t)b),
+					 table_multiply((uint8_t)a, (uint8_t)b));
 		if (!a)
 			continue;
-		assert_int_equal(nopal__gf256_inverse((uint8_t)a),
-				 table_inverse((uint8_t)a));
+		assert_int_equal(nopal__gf256_inverse((uint8_t)a), table_inverse((uint8_t)a));
 		assert_int_equal(
-			nopal__gf256_multiply((uint8_t)a,
-					      nopal__gf256_inverse((uint8_t)a)),
-			1);
+			nopal__gf256_multiply((uint8_t)a, nopal__gf256_inverse((uint8_t)a)), 1);
 	}
 }
 
@@ -105,9 +100,8 @@ static void history_open(void)
 	nopal__equations_init(&history.all, WINDOW, ROOM, history.memory);
 }
 
-/* Would all equations together give this one?  Unknowns are brought to the end of
- * the columns but this, which comes last: it is determined when a row has nothing
- * else. */
+/* Would all equations together give this one?  Unknowns are brought to the end of the columns but
+ * this, which comes last: it is determined when a row has nothing else. */
 static bool is_determined(uint32_t wanted)
 {
 	static uint8_t row[EQUATIONS][SYMBOLS];
@@ -134,13 +128,11 @@ static bool is_determined(uint32_t wanted)
 			row[found][at] = swap;
 		}
 		for (uint32_t i = rank + 1; i < history.count; i++) {
-			uint8_t factor = table_multiply(
-				row[i][column],
-				table_inverse(row[rank][column]));
+			uint8_t factor =
+				table_multiply(row[i][column], table_inverse(row[rank][column]));
 
 			for (uint32_t at = 0; factor && at < SYMBOLS; at++)
-				row[i][at] ^=
-					table_multiply(row[rank][at], factor);
+				row[i][at] ^= table_multiply(row[rank][at], factor);
 		}
 		rank++;
 	}
@@ -152,8 +144,7 @@ static void know(uint32_t i)
 	assert_false(history.known[i]);
 	assert_in_range(history.all.count, 0, WINDOW);
 	history.known[i] = true;
-	nopal__equations_settle(&history.all, i, history.symbol[i],
-				history.length[i]);
+	nopal__equations_settle(&history.all, i, history.symbol[i], history.length[i]);
 }
 
 /* What comes out is right, and nothing that could come out does not. */
@@ -163,10 +154,8 @@ static void check_solved(void)
 	uint64_t number;
 	uint32_t length;
 
-	while ((length = nopal__equations_solve(&history.all, &number,
-						symbol)) != 0) {
-		assert_in_range(number, history.floor,
-				history.floor + WINDOW - 1);
+	while ((length = nopal__equations_solve(&history.all, &number, symbol)) != 0) {
+		assert_in_range(number, history.floor, history.floor + WINDOW - 1);
 		assert_true(is_determined((uint32_t)number));
 		assert_in_range(length, history.length[number], ROOM);
 		assert_memory_equal(symbol, history.symbol[number], length);
@@ -185,17 +174,15 @@ static void add_one(void)
 		uint8_t factor = (uint8_t)(rand() % 3);
 
 		history.factor[history.count][i] = factor;
-		nopal__equation_known(next, factor, history.symbol[i],
-				      history.length[i]);
+		nopal__equation_known(next, factor, history.symbol[i], history.length[i]);
 		if (!history.known[i])
 			nopal__equation_unknown(&history.all, next, i, factor);
 	}
 	/* known ones are in the sum on both sides: they go */
 	for (uint64_t i = history.floor; i < history.floor + WINDOW; i++)
 		if (history.known[i])
-			nopal__equation_known(
-				next, history.factor[history.count][i],
-				history.symbol[i], history.length[i]);
+			nopal__equation_known(next, history.factor[history.count][i],
+					      history.symbol[i], history.length[i]);
 	history.count++;
 	nopal__equations_add(&history.all, history.floor);
 }

@@ -9,8 +9,8 @@
 
 #include "erasure.h"
 
-/* Every way to lose symbols of a block of at most MOST symbols, twice: what the
- * first time found is there the second time, but for what came between. */
+/* Every way to lose symbols of a block of at most MOST symbols, twice: what the first time found is
+ * there the second time, but for what came between. */
 enum { MOST = 8, LENGTH = 67 };
 
 struct bench {
@@ -43,12 +43,12 @@ static void bench_encode(struct bench *bench, uint32_t sources)
 	}
 	for (uint32_t i = 0; i < bench->erasure.parities; i++)
 		parity[i] = bench->store[bench->erasure.sources + i];
-	nopal__erasure_encode(&bench->erasure, sources, bench->erasure.parities,
-			      LENGTH, source, parity);
+	nopal__erasure_encode(&bench->erasure, sources, bench->erasure.parities, LENGTH, source,
+			      parity);
 }
 
-/* Symbols of the full code by bit, those of a short block alone; there are as
- * many as the block has sources. */
+/* Symbols of the full code by bit, those of a short block alone; there are as many as the block has
+ * sources. */
 static void bench_rebuild(struct bench *bench, uint32_t there)
 {
 	uint8_t index[MOST], missing_index[MOST];
@@ -67,17 +67,15 @@ static void bench_rebuild(struct bench *bench, uint32_t there)
 	if (!missing)
 		return;
 	assert_true(nopal__erasure_rebuild(
-		&bench->erasure,
-		&(struct nopal__erasure_task){ .sources = bench->sources,
-					       .length = LENGTH,
-					       .index = index,
-					       .symbol = symbol,
-					       .missing = missing,
-					       .missing_index = missing_index,
-					       .rebuilt = rebuilt }));
+		&bench->erasure, &(struct nopal__erasure_task){ .sources = bench->sources,
+								.length = LENGTH,
+								.index = index,
+								.symbol = symbol,
+								.missing = missing,
+								.missing_index = missing_index,
+								.rebuilt = rebuilt }));
 	for (uint32_t i = 0; i < missing; i++)
-		assert_memory_equal(rebuilt[i], bench->store[missing_index[i]],
-				    LENGTH);
+		assert_memory_equal(rebuilt[i], bench->store[missing_index[i]], LENGTH);
 }
 
 /* Is this a set of `sources` symbols that the short block has? */
@@ -85,8 +83,7 @@ static bool is_pattern(uint32_t there, uint32_t k, uint32_t sources)
 {
 	uint32_t absent = ((1u << k) - 1) & ~((1u << sources) - 1);
 
-	return !(there & absent) &&
-	       (uint32_t)__builtin_popcount(there) == sources;
+	return !(there & absent) && (uint32_t)__builtin_popcount(there) == sources;
 }
 
 static void check_code(int code, uint32_t k, uint32_t p)
@@ -157,8 +154,7 @@ static void test_cauchy_at_its_longest(void **state)
 	}
 	assert_true(nopal__erasure_rebuild(
 		&erasure,
-		&(struct nopal__erasure_task){ K, BYTES, index, symbol, P,
-					       missing_index, out }));
+		&(struct nopal__erasure_task){ K, BYTES, index, symbol, P, missing_index, out }));
 	for (int i = 0; i < P; i++)
 		assert_memory_equal(rebuilt[i], store[i], BYTES);
 	free(memory);
@@ -176,8 +172,7 @@ static void test_more_missing_than_parity_is_refused(void **state)
 	nopal__erasure_init(&erasure, NOPAL__XOR, 2, 1, NULL);
 	assert_false(nopal__erasure_rebuild(
 		&erasure,
-		&(struct nopal__erasure_task){ 2, 8, index, symbol, 2,
-					       missing_index, rebuilt }));
+		&(struct nopal__erasure_task){ 2, 8, index, symbol, 2, missing_index, rebuilt }));
 }
 
 int main(void)

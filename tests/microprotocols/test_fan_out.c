@@ -10,8 +10,7 @@
 
 static struct many many;
 
-static uint32_t
-	had_it[MANY_MESSAGES]; /* destinations, when its fate was told */
+static uint32_t had_it[MANY_MESSAGES]; /* destinations, when its fate was told */
 
 static void note_who_has_it(struct many *all, uint32_t message)
 {
@@ -23,8 +22,8 @@ static void note_who_has_it(struct many *all, uint32_t message)
 /* Open, each ray with so many times the delay of the one before. */
 static void begin_staggered(const char *config, uint32_t count)
 {
-	static const char *const ray[] = { "delay 5ms", "delay 100ms",
-					   "delay 400ms", "delay 1600ms" };
+	static const char *const ray[] = { "delay 5ms", "delay 100ms", "delay 400ms",
+					   "delay 1600ms" };
 
 	many_prepare(&many, config, count, ray[0], 1);
 	many.on_fate = note_who_has_it;
@@ -113,15 +112,14 @@ static uint32_t ended_ones(void)
 	return ended;
 }
 
-/* Two of three are not reached at all: the message is missing in the turn in
- * which the second is given up, while the third has just the first of many bytes. */
+/* Two of three are not reached at all: the message is missing in the turn in which the second is
+ * given up, while the third has just the first of many bytes. */
 static void test_missing_as_soon_as_so_many_cannot(void **state)
 {
 	uint32_t before = 0;
 
 	(void)state;
-	many_prepare(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3,
-		     "delay 10ms", 1);
+	many_prepare(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms", 1);
 	many_cut(&many, 1);
 	many_cut(&many, 2);
 	for (uint32_t i = 0; i < 3; i++)
@@ -223,8 +221,7 @@ static void test_who_was_removed_is_not_waited_for(void **state)
 static void test_who_was_removed_early_may_get_it(void **state)
 {
 	(void)state;
-	many_prepare(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 2,
-		     "delay 10ms", 1);
+	many_prepare(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 2, "delay 10ms", 1);
 	many_link(&many, 1, "delay 300ms");
 	many_add(&many, 0);
 	many_add(&many, 1);
@@ -262,16 +259,14 @@ static void test_of_all_removed_nobody_can_say(void **state)
 static void test_an_answer_is_for_one_whatever_the_rule(void **state)
 {
 	(void)state;
-	many_open(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms",
-		  1);
+	many_open(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms", 1);
 	many.echo = true;
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_send(&many), 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.answers, 3);
 	for (uint32_t i = 0; i < 3; i++) {
-		const struct nopal_counters *counters =
-			nopal_session_counters(many.end[i].session);
+		const struct nopal_counters *counters = nopal_session_counters(many.end[i].session);
 
 		assert_int_equal(counters->messages_arrived, 1);
 		assert_int_equal(counters->messages_missing, 0);
@@ -310,8 +305,7 @@ static void test_a_group_without_destinations(void **state)
 
 enum { FLOW = 400, FLOW_BYTES = 4000, SLOW = 2 };
 
-/* A message each 5 ms, to two destinations in the neighbourhood and to one whose
- * ray is `ray`. */
+/* A message each 5 ms, to two destinations in the neighbourhood and to one whose ray is `ray`. */
 static void flow(const char *config, const char *ray)
 {
 	many_open(&many, config, 3, "rate 20mbit delay 10ms", 1);
@@ -340,14 +334,12 @@ static void check_undisturbed(void)
 {
 	for (int end = 0; end < 2; end++)
 		for (int i = 0; i < FLOW; i++)
-			assert_int_equal(many.end[end].came_ns[i],
-					 undisturbed[end][i]);
+			assert_int_equal(many.end[end].came_ns[i], undisturbed[end][i]);
 }
 
 static void test_a_slow_one_leaves(void **state)
 {
-	const char *config = MANY_RELIABLE(
-		"fan_out { acks = 2 backlog = 64kB slow = leave }");
+	const char *config = MANY_RELIABLE("fan_out { acks = 2 backlog = 64kB slow = leave }");
 
 	(void)state;
 	flow_without_a_slow_one(config);
@@ -364,8 +356,7 @@ static void test_a_slow_one_leaves(void **state)
 
 static void test_a_slow_one_misses_what_it_is_too_slow_for(void **state)
 {
-	const char *config = MANY_RELIABLE(
-		"fan_out { acks = 2 backlog = 20kB slow = skip }");
+	const char *config = MANY_RELIABLE("fan_out { acks = 2 backlog = 20kB slow = skip }");
 	uint32_t had;
 
 	(void)state;
@@ -389,8 +380,8 @@ static void test_a_slow_one_misses_what_it_is_too_slow_for(void **state)
 static void test_a_burst_is_nobodys_fault(void **state)
 {
 	(void)state;
-	many_open(&many, MANY_RELIABLE("fan_out { acks = 1 backlog = 20kB }"),
-		  3, "rate 20mbit delay 10ms", 1);
+	many_open(&many, MANY_RELIABLE("fan_out { acks = 1 backlog = 20kB }"), 3,
+		  "rate 20mbit delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	for (int i = 0; i < 50; i++)
 		assert_int_equal(many_send_bytes(&many, FLOW_BYTES, 0), 0);
@@ -419,8 +410,7 @@ int main(void)
 		cmocka_unit_test(test_a_group_without_destinations),
 		cmocka_unit_test(test_a_slow_one_leaves),
 		cmocka_unit_test(test_a_burst_is_nobodys_fault),
-		cmocka_unit_test(
-			test_a_slow_one_misses_what_it_is_too_slow_for),
+		cmocka_unit_test(test_a_slow_one_misses_what_it_is_too_slow_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,8 +83,7 @@ static void test_a_queue_ends_slow_start(void **state)
 		set_path(60 * SEG);
 		ack(window());
 	}
-	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 80 * SEG,
-			160 * SEG);
+	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 80 * SEG, 160 * SEG);
 	assert_in_range(window(), 79 * SEG, 83 * SEG);
 	bench_close();
 }

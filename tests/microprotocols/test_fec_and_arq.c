@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Redundancy and resends in one composition, as the parameter `arq` of retransmit
- * has them: all arrives, in order, either way.
+ * Redundancy and resends in one composition, as the parameter `arq` of retransmit has them: all
+ * arrives, in order, either way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include "blocks.h"
 #include "erasure.h"
 
-/* Reports of losses do not wait: where they do, they learn to wait for repairs,
- * which look like a path that reorders. */
+/* Reports of losses do not wait: where they do, they learn to wait for repairs, which look like a
+ * path that reorders. */
 static const char *arq_config(const char *arq, int n, int k)
 {
 	static char more[512];
@@ -28,8 +28,7 @@ static const char *arq_config(const char *arq, int n, int k)
 }
 
 /* All of `count` messages arrive, in order; how many resends that took. */
-static uint64_t resends_of(const char *config, const char *link, uint64_t seed,
-			   uint32_t count)
+static uint64_t resends_of(const char *config, const char *link, uint64_t seed, uint32_t count)
 {
 	const struct rig_options options = { .link = link, .seed = seed };
 	uint64_t resends;
@@ -49,8 +48,7 @@ static uint64_t resends_of(const char *config, const char *link, uint64_t seed,
 	return resends;
 }
 
-/* The first segment is lost; parity waits behind those that may not leave before it has
- * arrived. */
+/* The first segment is lost; parity waits behind those that may not leave before it has arrived. */
 static void test_what_redundancy_never_sends_is_not_waited_for(void **state)
 {
 	const struct rig_options losing = { .link = "delay 10ms loss mask 01" };
@@ -73,51 +71,46 @@ static void test_what_redundancy_never_sends_is_not_waited_for(void **state)
 static void test_fewer_resends_where_they_wait(void **state)
 {
 	static const char *const links[] = {
-		"delay 20ms loss 5%",
-		"delay 20ms 1ms loss 2%",
-		"delay 5ms loss 2% duplicate 2%",
-		"delay 50ms loss 1%",
-		"delay 20ms 5ms loss 3%",
+		"delay 20ms loss 5%", "delay 20ms 1ms loss 2%", "delay 5ms loss 2% duplicate 2%",
+		"delay 50ms loss 1%", "delay 20ms 5ms loss 3%",
 	};
 	uint64_t at_once, waited;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
-		at_once = resends_of(arq_config("always", 16, 15), links[i], 3,
-				     2000);
-		waited = resends_of(arq_config("unrepaired", 16, 15), links[i],
-				    3, 2000);
+		at_once = resends_of(arq_config("always", 16, 15), links[i], 3, 2000);
+		waited = resends_of(arq_config("unrepaired", 16, 15), links[i], 3, 2000);
 		assert_true(waited < at_once);
 	}
 }
 
-/* Ends of every length, at which all kinds of departures get lost: nothing waits
- * for what waits for it. */
+/* Ends of every length, at which all kinds of departures get lost: nothing waits for what waits for
+ * it. */
 static void test_nothing_waits_for_ever(void **state)
 {
 	(void)state;
 	for (uint32_t count = 1; count <= 10; count++)
 		for (uint64_t seed = 1; seed <= 12; seed++)
-			resends_of(arq_config("unrepaired", 5, 4),
-				   "delay 3ms 2ms loss 30%", seed, count);
+			resends_of(arq_config("unrepaired", 5, 4), "delay 3ms 2ms loss 30%", seed,
+				   count);
 	if (!nopal__erasure_has_cauchy())
 		return;
 	for (uint32_t count = 1; count <= 10; count++)
 		for (uint64_t seed = 1; seed <= 12; seed++)
-			resends_of(arq_config("unrepaired", 8, 5),
-				   "delay 30ms 2ms loss 30%", seed, count);
+			resends_of(arq_config("unrepaired", 8, 5), "delay 30ms 2ms loss 30%", seed,
+				   count);
 }
 
-#define REST                                                                   \
-	"virtual_circuit {}\nrtt_estimation {}\npositive_ack {}\n"             \
-	"duplicate_ack {}\nretransmit { arq = unrepaired }\n"                  \
-	"reliable_fifo {}\nwindowed_flow {}\nwindowed_cc {}\n"                 \
-	"tcp_congestion {}\nadaptive_redundancy { every = 16 }\n"              \
+#define REST                                                                                       \
+	"virtual_circuit {}\nrtt_estimation {}\npositive_ack {}\n"                                 \
+	"duplicate_ack {}\nretransmit { arq = unrepaired }\n"                                      \
+	"reliable_fifo {}\nwindowed_flow {}\nwindowed_cc {}\n"                                     \
+	"tcp_congestion {}\nadaptive_redundancy { every = 16 }\n"                                  \
 	"checksum {}\ncheck_fifo {}\ncheck_integrity {}\ncheck_holds {}\n"
 #define BASE "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 
-/* Gates, a policy and acknowledgements of a floor alone beside it: still nothing
- * waits for ever, and it closes in good order. */
+/* Gates, a policy and acknowledgements of a floor alone beside it: still nothing waits for ever,
+ * and it closes in good order. */
 static void check_all_together(const char *config)
 {
 	static const char *const links[] = {
@@ -144,8 +137,7 @@ static void test_all_together(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_what_redundancy_never_sends_is_not_waited_for),
+		cmocka_unit_test(test_what_redundancy_never_sends_is_not_waited_for),
 		cmocka_unit_test(test_fewer_resends_where_they_wait),
 		cmocka_unit_test(test_nothing_waits_for_ever),
 		cmocka_unit_test(test_all_together),

@@ -12,11 +12,10 @@
 /* A timer fires in the tick of its time, or at the end of it. */
 enum { TICK_NS = 1024, MESSAGES = 5 };
 
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"          \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"                              \
 	"check_fifo {}\n"
-static const char JITTER[] =
-	BASE "fixed_rate_jitter { interval = 20ms delay = 60ms }\n";
+static const char JITTER[] = BASE "fixed_rate_jitter { interval = 20ms delay = 60ms }\n";
 
 static struct rig rig;
 static const struct nopal_part *part;
@@ -50,8 +49,7 @@ static int64_t due_ns(uint64_t number)
 static void assert_on_time(uint32_t place, uint64_t number)
 {
 	assert_delivered(&rig.opener, place, number);
-	assert_in_range(rig.opener.delivered_ns[place] - due_ns(number), 0,
-			TICK_NS);
+	assert_in_range(rig.opener.delivered_ns[place] - due_ns(number), 0, TICK_NS);
 }
 
 static int64_t dropped(void)
@@ -170,16 +168,14 @@ static void test_the_bytes_are_bounded(void **state)
 	begin(BASE "fixed_rate_jitter { interval = 1ms buffer = 1KiB }\n");
 	for (uint64_t number = 101; number < 500; number++)
 		come(number);
-	assert_int_equal(rig_awake(rig.opener.session)->messages.alive,
-			 1024 / 3);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 1024 / 3);
 	assert_true(dropped() > 0);
 	rig_pass(&rig, 10 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 1024 / 3);
 	rig_close(&rig);
 }
 
-/* A sender that paused, and one that jumped: after so many strays, a new
- * schedule. */
+/* A sender that paused, and one that jumped: after so many strays, a new schedule. */
 static void test_strays_begin_a_new_schedule(void **state)
 {
 	(void)state;
@@ -187,8 +183,7 @@ static void test_strays_begin_a_new_schedule(void **state)
 	rig_pass(&rig, 2 * NOPAL_SECOND);
 	for (uint64_t number = 101; number < 107; number++) {
 		if (number == 103)
-			zero_ns = nopal_world_now(rig.world) + 60 * MS -
-				  3 * 20 * MS;
+			zero_ns = nopal_world_now(rig.world) + 60 * MS - 3 * 20 * MS;
 		come(number);
 		rig_pass(&rig, 20 * MS);
 	}
@@ -282,8 +277,8 @@ static void test_what_waits_goes_when_the_peer_closed(void **state)
 
 enum { MANY = 400 };
 
-/* Sends one message in 20 ms; on the other side each is an exact number of
- * intervals behind the first, and most arrive. */
+/* Sends one message in 20 ms; on the other side each is an exact number of intervals behind the
+ * first, and most arrive. */
 static void cross(const char *config, const char *link, uint32_t least)
 {
 	long first = -1;
@@ -303,8 +298,7 @@ static void cross(const char *config, const char *link, uint32_t least)
 
 		if (!i)
 			first = number;
-		assert_in_range(rig.acceptor.delivered_ns[i] -
-					rig.acceptor.delivered_ns[0] -
+		assert_in_range(rig.acceptor.delivered_ns[i] - rig.acceptor.delivered_ns[0] -
 					(number - first) * 20 * MS + TICK_NS,
 				0, 2 * TICK_NS);
 	}

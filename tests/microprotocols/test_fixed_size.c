@@ -10,16 +10,14 @@
 static const char FIXED[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
 static const char BY_SEGMENT[] = "transport_driver {}\nfixed_size {}\n"
 				 "sequenced_segments {}\na_tap {}\n";
-static const char BY_MESSAGE[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"sequenced_messages {}\na_tap {}\n";
+static const char BY_MESSAGE[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+				 "sequenced_messages {}\na_tap {}\n";
 
 enum { MESSAGE, SEGMENT, FIRST, NEXT };
 
 static uint64_t first, next;
 
-static enum nopal_verdict look(struct nopal_session *session,
-			       const struct nopal_part *part,
+static enum nopal_verdict look(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_message *message)
 {
 	const struct nopal_part *fixed = rig_part(session, "fixed_size");
@@ -96,9 +94,7 @@ static void test_a_longer_path_takes_longer_messages(void **state)
 	rig_open(&rig, FIXED, NULL);
 	limit = nopal_body_limit(rig.opener.session);
 	rig_close(&rig);
-	rig_open(&rig,
-		 "transport_driver {}\nfixed_size { mtu = 1000B }\na_tap {}\n",
-		 NULL);
+	rig_open(&rig, "transport_driver {}\nfixed_size { mtu = 1000B }\na_tap {}\n", NULL);
 	assert_int_equal(nopal_body_limit(rig.opener.session), limit - 500);
 	rig_close(&rig);
 }

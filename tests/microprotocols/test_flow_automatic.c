@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_flow_automatic -- a window that follows what is of use: the receiver on the
- * bench, a path of some rate and round trip, and an application that reads. */
+/* test_flow_automatic -- a window that follows what is of use: the receiver on the bench, a path of
+ * some rate and round trip, and an application that reads. */
 #include "edges.h"
 
 enum {
@@ -15,7 +15,7 @@ static struct path {
 	uint32_t trip_ms; /* round trip */
 	uint32_t reads;	  /* messages in a millisecond */
 
-	uint64_t next, edge; /* number that comes next; edge as told last */
+	uint64_t next, edge;	   /* number that comes next; edge as told last */
 	uint64_t known[TRIP_MOST]; /* edges, as told in each millisecond */
 	uint64_t now_ms;
 	uint32_t heard; /* of what was said */
@@ -37,20 +37,17 @@ static void hear(void)
 /* What the sender was told a round trip ago is what comes now. */
 static uint64_t edge_of_the_sender(void)
 {
-	return path.now_ms < path.trip_ms
-		       ? FIRST + INITIAL
-		       : path.known[(path.now_ms - path.trip_ms) % TRIP_MOST];
+	return path.now_ms < path.trip_ms ? FIRST + INITIAL
+					  : path.known[(path.now_ms - path.trip_ms) % TRIP_MOST];
 }
 
 static void one_millisecond(void)
 {
-	for (uint32_t i = 0; i < path.rate && path.next < edge_of_the_sender();
-	     i++) {
+	for (uint32_t i = 0; i < path.rate && path.next < edge_of_the_sender(); i++) {
 		arrive(path.next++);
 		path.held[path.held_end++ % RING] = message_of(SEG);
 	}
-	for (uint32_t i = 0; i < path.reads && path.held_first < path.held_end;
-	     i++)
+	for (uint32_t i = 0; i < path.reads && path.held_first < path.held_end; i++)
 		consume(path.held[path.held_first++ % RING]);
 	bench_turn_end();
 	hear();
@@ -113,10 +110,8 @@ static void test_is_near_three_round_trips(void **state)
 		begin(10, trip_ms, 10);
 		run(2000);
 		assert_int_equal(run(1000), 10 * 1000); /* the path is full */
-		print_message("%d ms: %d of %d\n", (int)trip_ms,
-			      (int)promised(), (int)product);
-		assert_in_range(promised(), 2 * product,
-				7 * product / 2 + LEAST);
+		print_message("%d ms: %d of %d\n", (int)trip_ms, (int)promised(), (int)product);
+		assert_in_range(promised(), 2 * product, 7 * product / 2 + LEAST);
 		end();
 	}
 }
@@ -188,8 +183,7 @@ static void test_idle_it_halves(void **state)
 	end();
 }
 
-/* What comes after a silence has not travelled all that time, as what follows it
- * shows. */
+/* What comes after a silence has not travelled all that time, as what follows it shows. */
 static void test_silence_is_no_round_trip(void **state)
 {
 	(void)state;

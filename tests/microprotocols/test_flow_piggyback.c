@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_flow_piggyback -- windowed_flow's edge on data, between two sessions: it
- * replaces windows, is rebuilt as it left, and its loss stops nobody. */
+/* test_flow_piggyback -- windowed_flow's edge on data, between two sessions: it replaces windows,
+ * is rebuilt as it left, and its loss stops nobody. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,14 +9,14 @@
 
 #include "segments.h"
 
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"virtual_circuit {}\na_tap {}\n"
 #define FLOW "windowed_flow { buffer = 32KiB  initial = 8  piggyback = "
 /* Nobody is ever blocked: then there would be no data to ride on. */
 #define WIDE "windowed_flow { buffer = 128KiB  initial = 64  piggyback = "
-#define RELIABLY                                                               \
-	"positive_ack { selective = on  piggyback = off }\n"                   \
+#define RELIABLY                                                                                   \
+	"positive_ack { selective = on  piggyback = off }\n"                                       \
 	"rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n"
 
 /* The number and the edge of what left the opener. */
@@ -80,12 +80,10 @@ static void both_ways(struct rig *rig, uint32_t count)
 	static const uint8_t bytes[1000];
 	uint32_t sent = 0;
 
-	while (rig->opener.delivered < count ||
-	       rig->acceptor.delivered < count) {
+	while (rig->opener.delivered < count || rig->acceptor.delivered < count) {
 		for (int i = 0; i < 10 && sent < count; i++, sent++) {
 			rig_send_bytes(rig, sizeof(bytes));
-			nopal_send(rig->acceptor.session, bytes, sizeof(bytes),
-				   0);
+			nopal_send(rig->acceptor.session, bytes, sizeof(bytes), 0);
 		}
 		rig_run(rig, 10 * NOPAL_MILLISECOND);
 		assert_true(nopal_world_now(rig->world) < 600 * NOPAL_SECOND);
@@ -97,8 +95,7 @@ static uint64_t control_of(const char *config)
 	struct rig rig;
 	uint64_t control;
 
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = "rate 10mbit delay 10ms" });
+	rig_open(&rig, config, &(struct rig_options){ .link = "rate 10mbit delay 10ms" });
 	both_ways(&rig, 1000);
 	control = nopal_session_counters(rig.opener.session)->control_out;
 	rig_close(&rig);
@@ -132,9 +129,7 @@ static void test_an_edge_is_rebuilt_as_it_left(void **state)
 			rig_send(&rig, "x");
 		rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	}
-	assert_true(
-		nopal_session_counters(rig.acceptor.session)->segments_rebuilt >
-		20);
+	assert_true(nopal_session_counters(rig.acceptor.session)->segments_rebuilt > 20);
 	assert_true(compared > 240);
 	rig_close(&rig);
 }
@@ -146,10 +141,9 @@ static void test_lost_edges_stop_nobody(void **state)
 		struct rig rig;
 
 		rig_open(&rig, BASE FLOW "on }\na_witness {}\n" RELIABLY,
-			 &(struct rig_options){
-				 .link = "rate 20mbit delay 5ms 4ms loss 30% "
-					 "reorder 20% duplicate 10%",
-				 .seed = seed });
+			 &(struct rig_options){ .link = "rate 20mbit delay 5ms 4ms loss 30% "
+							"reorder 20% duplicate 10%",
+						.seed = seed });
 		both_ways(&rig, 500);
 		rig_finish(&rig);
 		assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
@@ -163,8 +157,7 @@ static void test_both_must_want_it(void **state)
 	struct nopal_plan *on = rig_plan(BASE FLOW "on }\n");
 
 	(void)state;
-	assert_int_equal(nopal_plan_header_bytes(on),
-			 nopal_plan_header_bytes(off) + 4);
+	assert_int_equal(nopal_plan_header_bytes(on), nopal_plan_header_bytes(off) + 4);
 	assert_true(nopal_plan_fingerprint(on) != nopal_plan_fingerprint(off));
 	nopal_plan_unref(off);
 	nopal_plan_unref(on);

@@ -11,8 +11,8 @@
 /* 1 + 4 bytes of every datagram, then the attributes, then the parity body. */
 enum { MOST = 8, HEAD = 5, PARITY_HEAD = HEAD + 3, PARITY_FIELDS = 4 };
 
-/* Of a block's datagrams those in `there` arrive.  With k of them, all sources
- * are delivered; with fewer, those that arrived and no others. */
+/* Of a block's datagrams those in `there` arrive.  With k of them, all sources are delivered; with
+ * fewer, those that arrived and no others. */
 static void check_pattern(uint32_t n, uint32_t k, uint32_t there)
 {
 	bool enough = (uint32_t)__builtin_popcount(there) >= k;
@@ -34,8 +34,7 @@ static void test_all_erasures_of_short_codes(void **state)
 		for (uint32_t k = 1; k < n; k++) {
 			if (n - k > 1 && !nopal__erasure_has_cauchy())
 				continue;
-			capture_open(&net, fec_config((int)n, (int)k,
-						      "check_integrity {}\n"));
+			capture_open(&net, fec_config((int)n, (int)k, "check_integrity {}\n"));
 			for (uint32_t there = 0; there < 1u << n; there++)
 				check_pattern(n, k, there);
 			capture_close(&net);
@@ -86,8 +85,8 @@ static void test_flush_fits_the_playout_delay(void **state)
 	sent_ns = nopal_world_now(net.rig.world);
 	rig_run(&net.rig, 30 * NOPAL_MILLISECOND);
 	assert_int_equal(net.count, 2);
-	assert_in_range(net.datagram[1].time_ns - sent_ns,
-			5 * NOPAL_MILLISECOND, 6 * NOPAL_MILLISECOND);
+	assert_in_range(net.datagram[1].time_ns - sent_ns, 5 * NOPAL_MILLISECOND,
+			6 * NOPAL_MILLISECOND);
 	capture_close(&net);
 }
 
@@ -143,8 +142,8 @@ static void assert_repairs_still(void)
 	assert_int_equal(net.rig.acceptor.delivered, 4);
 }
 
-/* Every value of every byte that says what the block is like: nothing is made
- * up but what the right values make. */
+/* Every value of every byte that says what the block is like: nothing is made up but what the right
+ * values make. */
 static void test_parity_that_lies_about_its_block(void **state)
 {
 	(void)state;
@@ -153,10 +152,8 @@ static void test_parity_that_lies_about_its_block(void **state)
 		for (unsigned value = 0; value <= UINT8_MAX; value++) {
 			send_block(4);
 			pass_from(0, 3);
-			give_changed(4, at, (uint8_t)value,
-				     net.datagram[4].length);
-			assert_int_equal(is_delivered(3),
-					 value == net.datagram[4].bytes[at]);
+			give_changed(4, at, (uint8_t)value, net.datagram[4].length);
+			assert_int_equal(is_delivered(3), value == net.datagram[4].bytes[at]);
 			assert_int_equal(net.rig.acceptor.ended, 0);
 		}
 	assert_repairs_still();
@@ -171,8 +168,7 @@ static void test_parity_from_another_block_or_place(void **state)
 		for (unsigned value = 0; value <= UINT8_MAX; value += 5) {
 			send_block(4);
 			pass_from(0, 3);
-			give_changed(4, at, (uint8_t)value,
-				     net.datagram[4].length);
+			give_changed(4, at, (uint8_t)value, net.datagram[4].length);
 			assert_int_equal(net.rig.acceptor.ended, 0);
 			assert_true(net.rig.acceptor.delivered <= 4);
 		}
@@ -198,8 +194,8 @@ static void test_parity_cut_short(void **state)
 	capture_close(&net);
 }
 
-/* A symbol with one wrong byte: the segment it makes is wrong, and where that
- * shows in its length, padding or place, it is not raised. */
+/* A symbol with one wrong byte: the segment it makes is wrong, and where that shows in its length,
+ * padding or place, it is not raised. */
 static void test_parity_with_a_wrong_symbol(void **state)
 {
 	(void)state;
@@ -208,8 +204,7 @@ static void test_parity_with_a_wrong_symbol(void **state)
 		send_block(4);
 		pass_from(0, 3);
 		at += PARITY_HEAD + PARITY_FIELDS;
-		give_changed(4, at, net.datagram[4].bytes[at] ^ 0x40,
-			     net.datagram[4].length);
+		give_changed(4, at, net.datagram[4].bytes[at] ^ 0x40, net.datagram[4].length);
 		at -= PARITY_HEAD + PARITY_FIELDS;
 		assert_true(net.rig.acceptor.delivered <= 4);
 		assert_int_equal(net.rig.acceptor.ended, 0);
@@ -245,8 +240,7 @@ static void test_parity_with_wrong_padding(void **state)
 		for (uint32_t i = 0; i < 4; i++)
 			if (i != lost)
 				capture_pass(&net, i);
-		give_changed(4, last, net.datagram[4].bytes[last] ^ 1,
-			     last + 1);
+		give_changed(4, last, net.datagram[4].bytes[last] ^ 1, last + 1);
 		assert_false(is_delivered(lost));
 		assert_int_equal(net.rig.acceptor.ended, 0);
 	}
@@ -256,14 +250,12 @@ static void test_parity_with_wrong_padding(void **state)
 /* Offset of a field in the header of data; its width. */
 static size_t data_field(const char *name, size_t *ret_bytes)
 {
-	const struct nopal_header *header =
-		&net.rig.plan->kinds[NOPAL_KIND_DATA].header;
+	const struct nopal_header *header = &net.rig.plan->kinds[NOPAL_KIND_DATA].header;
 	size_t at = 0;
 
 	for (unsigned i = 0; i < header->count; i++) {
 		*ret_bytes = header->fields[i].bytes;
-		if (strcmp(net.rig.plan->slot_name[header->fields[i].slot],
-			   name) == 0)
+		if (strcmp(net.rig.plan->slot_name[header->fields[i].slot], name) == 0)
 			return at;
 		at += *ret_bytes;
 	}
@@ -281,13 +273,11 @@ static void test_parity_for_another_place(void **state)
 	capture_open(&net, fec_config(5, 4, ""));
 	for (size_t name = 0; name < 2; name++)
 		for (unsigned bit = 0; bit < 8; bit++) {
-			at = PARITY_HEAD + PARITY_FIELDS + 2 +
-			     data_field(names[name], &bytes) + bytes - 1;
+			at = PARITY_HEAD + PARITY_FIELDS + 2 + data_field(names[name], &bytes) +
+			     bytes - 1;
 			send_block(4);
 			pass_from(0, 3);
-			give_changed(4, at,
-				     net.datagram[4].bytes[at] ^
-					     (uint8_t)(1u << bit),
+			give_changed(4, at, net.datagram[4].bytes[at] ^ (uint8_t)(1u << bit),
 				     net.datagram[4].length);
 			assert_int_equal(net.rig.acceptor.delivered, 3);
 		}
@@ -328,8 +318,7 @@ static void test_data_with_a_wrong_place(void **state)
 			at = HEAD + data_field(names[name], &bytes);
 			send_block(4);
 			for (uint32_t place = 0; place < 4; place++)
-				give_changed(place, at, (uint8_t)value,
-					     net.datagram[place].length);
+				give_changed(place, at, (uint8_t)value, net.datagram[place].length);
 			assert_true(net.rig.acceptor.delivered >= 4);
 			assert_int_equal(net.rig.acceptor.ended, 0);
 			capture_pass(&net, 4);
@@ -351,9 +340,8 @@ static void test_block_numbers_wrap(void **state)
 	receiver = rig_state(session, "forward_error_correction");
 	sender->number = UINT16_MAX - 2;
 	receiver->newest = UINT16_MAX - 3;
-	nopal_serial_seen(session,
-			  rig_part(session, "forward_error_correction"),
-			  FEC_BLOCK, receiver->newest);
+	nopal_serial_seen(session, rig_part(session, "forward_error_correction"), FEC_BLOCK,
+			  receiver->newest);
 	for (uint32_t block = 0; block < 8; block++) {
 		send_block(4);
 		pass_from(1, 5);
@@ -398,8 +386,7 @@ static void cross(const char *config, const char *link, uint32_t least)
 	assert_string_equal(net.rig.opener.end_text, "");
 	assert_string_equal(net.rig.acceptor.end_text, "");
 	assert_in_range(net.rig.acceptor.delivered, least, 1000);
-	assert_true(nopal_session_counters(net.rig.acceptor.session)
-			    ->segments_rebuilt > 0);
+	assert_true(nopal_session_counters(net.rig.acceptor.session)->segments_rebuilt > 0);
 	assert_int_equal(rig_awake(net.rig.opener.session)->segments.alive, 0);
 	rig_close(&net.rig);
 }
@@ -408,8 +395,8 @@ static void test_without_resends(void **state)
 {
 	(void)state;
 	/* 5 % lost: a block of five loses two or more in 2.3 % of all cases */
-	cross(fec_config(5, 4, "check_integrity {}\n check_holds {}\n"),
-	      "delay 20ms 5ms loss 5%", 970);
+	cross(fec_config(5, 4, "check_integrity {}\n check_holds {}\n"), "delay 20ms 5ms loss 5%",
+	      970);
 	if (nopal__erasure_has_cauchy())
 		cross(fec_config(8, 4, "check_integrity {}\n check_holds {}\n"),
 		      "delay 20ms 5ms loss 5%", 999);
@@ -418,19 +405,17 @@ static void test_without_resends(void **state)
 static void test_with_resends(void **state)
 {
 	(void)state;
-	cross(fec_config(
-		      5, 4,
-		      "rtt_estimation {}\n positive_ack {}\n duplicate_ack {}\n"
-		      "retransmit {}\n reliable_fifo {}\n check_fifo {}\n"
-		      "check_integrity {}\n check_holds {}\n"),
+	cross(fec_config(5, 4,
+			 "rtt_estimation {}\n positive_ack {}\n duplicate_ack {}\n"
+			 "retransmit {}\n reliable_fifo {}\n check_fifo {}\n"
+			 "check_integrity {}\n check_holds {}\n"),
 	      "delay 20ms 5ms loss 10% duplicate 2%", 1000);
-	cross(fec_config(
-		      5, 4,
-		      "virtual_circuit {}\n rtt_estimation {}\n"
-		      "positive_ack {}\n duplicate_ack {}\n retransmit {}\n"
-		      "reliable_fifo {}\n check_fifo {}\n check_integrity {}\n"
-		      "windowed_cc {}\n tcp_congestion {}\n check_holds {}\n"
-		      "checksum {}\n"),
+	cross(fec_config(5, 4,
+			 "virtual_circuit {}\n rtt_estimation {}\n"
+			 "positive_ack {}\n duplicate_ack {}\n retransmit {}\n"
+			 "reliable_fifo {}\n check_fifo {}\n check_integrity {}\n"
+			 "windowed_cc {}\n tcp_congestion {}\n check_holds {}\n"
+			 "checksum {}\n"),
 	      "delay 20ms 5ms loss 5% corrupt 2%", 1000);
 }
 
@@ -441,11 +426,10 @@ static void test_parameters_are_checked(void **state)
 	(void)state;
 	assert_true(rig_refused(fec_config(4, 4, ""), text, sizeof(text)));
 	assert_non_null(strstr(text, "set k below n"));
-	assert_true(rig_refused(
-		"transport_driver {}\nfixed_size {}\n"
-		"sequenced_segments {}\n"
-		"forward_error_correction { n = 6  k = 4  code = xor }\n",
-		text, sizeof(text)));
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
+				"sequenced_segments {}\n"
+				"forward_error_correction { n = 6  k = 4  code = xor }\n",
+				text, sizeof(text)));
 	assert_non_null(strstr(text, "code = cauchy"));
 }
 
@@ -454,13 +438,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_erasures_of_short_codes),
 		cmocka_unit_test(test_any_order_of_arrival),
-		cmocka_unit_test(
-			test_late_originals_and_duplicates_are_stopped),
-		cmocka_unit_test(
-			test_an_incomplete_block_is_closed_after_flush),
+		cmocka_unit_test(test_late_originals_and_duplicates_are_stopped),
+		cmocka_unit_test(test_an_incomplete_block_is_closed_after_flush),
 		cmocka_unit_test(test_flush_fits_the_playout_delay),
-		cmocka_unit_test(
-			test_segments_are_kept_until_their_parity_is_made),
+		cmocka_unit_test(test_segments_are_kept_until_their_parity_is_made),
 		cmocka_unit_test(test_closing_sends_the_parity_that_is_due),
 		cmocka_unit_test(test_longest_segments),
 		cmocka_unit_test(test_parity_that_lies_about_its_block),

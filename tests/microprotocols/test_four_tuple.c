@@ -11,9 +11,9 @@
 #include "rig.h"
 
 #define DATAGRAMS "transport_driver {}\nfixed_size {}\n"
-#define CIRCUIT                                                                \
-	DATAGRAMS "virtual_circuit {}\nsequenced_segments {}\n"                \
-		  "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"        \
+#define CIRCUIT                                                                                    \
+	DATAGRAMS "virtual_circuit {}\nsequenced_segments {}\n"                                    \
+		  "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"                            \
 		  "checksum {}\n"
 
 static void test_every_datagram_is_four_bytes_shorter(void **state)
@@ -22,10 +22,8 @@ static void test_every_datagram_is_four_bytes_shorter(void **state)
 	struct nopal_plan *without = rig_plan(CIRCUIT "four_tuple {}\n");
 
 	(void)state;
-	assert_int_equal(nopal_plan_header_bytes(with),
-			 nopal_plan_header_bytes(without) + 4);
-	assert_int_equal(nopal_plan_body_bytes(with) + 4,
-			 nopal_plan_body_bytes(without));
+	assert_int_equal(nopal_plan_header_bytes(with), nopal_plan_header_bytes(without) + 4);
+	assert_int_equal(nopal_plan_body_bytes(with) + 4, nopal_plan_body_bytes(without));
 	nopal_plan_unref(with);
 	nopal_plan_unref(without);
 }
@@ -64,20 +62,17 @@ static void test_each_address_has_its_own_session(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	assert_true(nopal_link_parse("delay 5ms", &link, &link, &problems) >=
-		    0);
+	assert_true(nopal_link_parse("delay 5ms", &link, &link, &problems) >= 0);
 	for (int i = 0; i < 3; i++)
 		nopal_sim_host(world);
 	nopal_sim_connect(world, 1, 0, &link, &link);
 	nopal_sim_connect(world, 2, 0, &link, &link);
 	listener = nopal_sim_endpoint(world, 0, 9000);
-	assert_int_equal(nopal_endpoint_allow(listener, plan, 0, NULL, NULL),
-			 0);
+	assert_int_equal(nopal_endpoint_allow(listener, plan, 0, NULL, NULL), 0);
 	nopal_sim_address(0, 9000, &to);
 	for (int i = 0; i < 2; i++) {
 		opener[i] = nopal_sim_endpoint(world, 1 + i, 9000);
-		session[i] =
-			nopal_session_open(opener[i], plan, &to, NULL, NULL);
+		session[i] = nopal_session_open(opener[i], plan, &to, NULL, NULL);
 		assert_non_null(session[i]);
 		for (int m = 0; m < 10 * (i + 1); m++)
 			nopal_send(session[i], "x", 1, 0);
@@ -85,9 +80,8 @@ static void test_each_address_has_its_own_session(void **state)
 	nopal_sim_run(world, 2 * NOPAL_SECOND);
 	assert_int_equal(nopal_endpoint_counters(listener)->sessions, 2);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			nopal_session_counters(session[i])->messages_arrived,
-			10 * (i + 1));
+		assert_int_equal(nopal_session_counters(session[i])->messages_arrived,
+				 10 * (i + 1));
 	/* A second one to the same peer could not be told from the first. */
 	assert_null(nopal_session_open(opener[0], plan, &to, NULL, NULL));
 	nopal_session_abort(session[0], "to make room");
@@ -104,10 +98,8 @@ static struct {
 	struct nopal_address from;
 } first;
 
-static void keep_first(void *user, int64_t now_ns,
-		       const struct nopal_address *from,
-		       const struct nopal_address *to, const uint8_t *bytes,
-		       size_t length)
+static void keep_first(void *user, int64_t now_ns, const struct nopal_address *from,
+		       const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user, (void)now_ns, (void)to;
 	if (first.length || length > sizeof(first.bytes))
@@ -132,8 +124,7 @@ static void test_a_damaged_opening_takes_no_address(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	first.bytes[2] ^= 0x40; /* another session's id */
-	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &first.from,
-			 first.bytes, first.length);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &first.from, first.bytes, first.length);
 	rig_run(&rig, NOPAL_SECOND);
 	rig_send(&rig, "two");
 	rig_run(&rig, NOPAL_SECOND);
@@ -153,10 +144,8 @@ static void test_an_endpoint_looks_in_one_way(void **state)
 	nopal_sim_host(world);
 	endpoint = nopal_sim_endpoint(world, 0, 9000);
 	nopal_sim_address(0, 9000, &to);
-	assert_int_equal(nopal_endpoint_allow(endpoint, by_id, 0, NULL, NULL),
-			 0);
-	assert_true(nopal_endpoint_allow(endpoint, by_address, 0, NULL, NULL) <
-		    0);
+	assert_int_equal(nopal_endpoint_allow(endpoint, by_id, 0, NULL, NULL), 0);
+	assert_true(nopal_endpoint_allow(endpoint, by_address, 0, NULL, NULL) < 0);
 	assert_null(nopal_session_open(endpoint, by_address, &to, NULL, NULL));
 	nopal_world_free(world);
 	nopal_plan_unref(by_id);
@@ -167,8 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_datagram_is_four_bytes_shorter),
-		cmocka_unit_test(
-			test_messages_cross_with_and_without_a_handshake),
+		cmocka_unit_test(test_messages_cross_with_and_without_a_handshake),
 		cmocka_unit_test(test_each_address_has_its_own_session),
 		cmocka_unit_test(test_a_damaged_opening_takes_no_address),
 		cmocka_unit_test(test_an_endpoint_looks_in_one_way),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Departures against a model of Go-Back-N written anew here, for windows 1, 32 and
- * 128 and every way to lose the first ten packets; and what neither moves: acks from
- * outside of the window, a receiver without room, gates, numbers that go round.
+ * Departures against a model of Go-Back-N written anew here, for windows 1, 32 and 128 and every
+ * way to lose the first ten packets; and what neither moves: acks from outside of the window, a
+ * receiver without room, gates, numbers that go round.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,8 +66,7 @@ static void model_depart(struct model *model, unsigned number)
 {
 	unsigned place = model->seen->count++;
 
-	model->seen->departure[place] =
-		(struct departure){ number, model->now_ms };
+	model->seen->departure[place] = (struct departure){ number, model->now_ms };
 	model->left_ms[number] = model->now_ms;
 	if (place >= MASKED || !(model->mask >> place & 1))
 		model_put(model, false, number);
@@ -75,8 +74,7 @@ static void model_depart(struct model *model, unsigned number)
 
 static void model_fill(struct model *model)
 {
-	while (model->next <= model->messages &&
-	       model->next < model->floor + model->window)
+	while (model->next <= model->messages && model->next < model->floor + model->window)
 		model_depart(model, model->next++);
 }
 
@@ -115,8 +113,7 @@ static void model_arrivals(struct model *model)
 {
 	bool owed = false;
 
-	for (; model->first < model->end &&
-	       model->way[model->first].at_ms == model->now_ms;
+	for (; model->first < model->end && model->way[model->first].at_ms == model->now_ms;
 	     model->first++) {
 		if (model->way[model->first].ack) {
 			model_ack(model, model->way[model->first].number);
@@ -136,8 +133,7 @@ static void model_run(struct model *model)
 	while (model->floor <= model->messages) {
 		int64_t deadline_ms = model_deadline(model);
 
-		if (model->first < model->end &&
-		    model->way[model->first].at_ms < deadline_ms) {
+		if (model->first < model->end && model->way[model->first].at_ms < deadline_ms) {
 			model->now_ms = model->way[model->first].at_ms;
 			model_arrivals(model);
 		} else {
@@ -147,8 +143,7 @@ static void model_run(struct model *model)
 	}
 }
 
-static void expect(struct departures *seen, unsigned window, unsigned messages,
-		   unsigned mask)
+static void expect(struct departures *seen, unsigned window, unsigned messages, unsigned mask)
 {
 	static struct model model;
 
@@ -170,8 +165,7 @@ static void collect(struct departures *seen, const struct rig_side *side)
 {
 	seen->count = 0;
 	for (uint32_t i = 0; i < side->events; i++)
-		if (side->event[i].event == NOPAL_SEND_SEGMENT &&
-		    side->event[i].kind == 0)
+		if (side->event[i].event == NOPAL_SEND_SEGMENT && side->event[i].kind == 0)
 			seen->departure[seen->count++] = (struct departure){
 				side->event[i].number,
 				side->event[i].time_ns / NOPAL_MILLISECOND,
@@ -202,11 +196,9 @@ static void run_masked(unsigned window, unsigned messages, unsigned mask)
 	int64_t start_ms;
 
 	snprintf(config, sizeof(config),
-		 TAPPED "go_back_n { window = %u  timeout = %dms  piggyback = "
-			"off }\n",
-		 window, WAIT_MS);
-	snprintf(link, sizeof(link),
-		 "fwd: delay %dms loss mask 0x%x rev: delay %dms", DELAY_MS,
+		 TAPPED "go_back_n { window = %u  timeout = %dms  piggyback = off }\n", window,
+		 WAIT_MS);
+	snprintf(link, sizeof(link), "fwd: delay %dms loss mask 0x%x rev: delay %dms", DELAY_MS,
 		 mask, DELAY_MS);
 	rig_open(&rig, config, &(struct rig_options){ .link = link });
 	start_ms = nopal_world_now(rig.world) / NOPAL_MILLISECOND;
@@ -228,10 +220,8 @@ static void compare(unsigned window, unsigned messages, unsigned mask)
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], messages);
 	assert_int_equal(seen.count, expected.count);
 	for (unsigned i = 0; i < seen.count; i++) {
-		assert_int_equal(seen.departure[i].number,
-				 expected.departure[i].number);
-		assert_int_equal(seen.departure[i].at_ms,
-				 expected.departure[i].at_ms);
+		assert_int_equal(seen.departure[i].number, expected.departure[i].number);
+		assert_int_equal(seen.departure[i].at_ms, expected.departure[i].at_ms);
 	}
 	rig_close(&rig);
 }
@@ -280,8 +270,7 @@ static void test_no_more_than_the_window_is_outstanding(void **state)
 	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
 		char config[128];
 
-		snprintf(config, sizeof(config),
-			 BASE "go_back_n { window = %u }\n", windows[i]);
+		snprintf(config, sizeof(config), BASE "go_back_n { window = %u }\n", windows[i]);
 		rig_open(&rig, config, NULL);
 		for (int m = 0; m < 300; m++)
 			assert_int_equal(rig_send(&rig, "x"), 0);
@@ -308,9 +297,8 @@ static void ack_arrives(uint64_t floor)
 
 static void test_acks_outside_of_the_window_are_ignored(void **state)
 {
-	static const uint32_t outside[] = {
-		0, 1, 6, 7, 100, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff
-	};
+	static const uint32_t outside[] = { 0,		1,	    6,		7,	   100,
+					    0x7fffffff, 0x80000000, 0x80000001, 0xffffffff };
 
 	(void)state;
 	rig_open(&rig, TAPPED "go_back_n { window = 4 }\n",
@@ -338,9 +326,7 @@ static void test_acks_outside_of_the_window_are_ignored(void **state)
 static void test_it_gives_up_after_attempts(void **state)
 {
 	(void)state;
-	rig_open(&rig,
-		 BASE "go_back_n { attempts = 3  timeout = 50ms  backoff = 1 "
-		      "}\n",
+	rig_open(&rig, BASE "go_back_n { attempts = 3  timeout = 50ms  backoff = 1 }\n",
 		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
 	rig_send(&rig, "x");
 	rig_run(&rig, 51 * NOPAL_MILLISECOND);
@@ -459,9 +445,7 @@ static void test_the_ack_of_what_is_not_next_is_repeated(void **state)
 	(void)state;
 	memset(&tapped, 0, sizeof(tapped));
 	rig_open(&rig, BASE "go_back_n { timeout = 1s }\n",
-		 &(struct rig_options){
-			 .link = "fwd: delay 10ms loss mask 0x2 rev: delay "
-				 "10ms" });
+		 &(struct rig_options){ .link = "fwd: delay 10ms loss mask 0x2 rev: delay 10ms" });
 	nopal_sim_tap(rig.world, tapped_note, &tapped);
 	for (int i = 0; i < 5; i++) {
 		rig_send(&rig, "x");
@@ -507,8 +491,7 @@ static void test_acks_ride_on_data(void **state)
 enum { NUMBERS_LOCAL, NUMBERS_PEER };
 
 /* Numbers of both directions begin a little before 2^32. */
-static int near_the_end_open(struct nopal_session *session,
-			     const struct nopal_part *part)
+static int near_the_end_open(struct nopal_session *session, const struct nopal_part *part)
 {
 	nopal_share(session, part, NUMBERS_LOCAL, INT64_C(0xfffffff8));
 	nopal_share(session, part, NUMBERS_PEER, INT64_C(0xfffffff8));
@@ -521,11 +504,10 @@ static const struct nopal_microprotocol near_the_end = {
 	.family = "check",
 	.summary = "numbers begin a little before they go round",
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			{ "initial_local", NOPAL_WRITE, 1, "our first" },
-			{ "initial_peer", NOPAL_WRITE, 1, "the peer's first" },
-			{ 0 } },
+	.shared = (const struct nopal_shared[]){ { "initial_local", NOPAL_WRITE, 1, "our first" },
+						 { "initial_peer", NOPAL_WRITE, 1,
+						   "the peer's first" },
+						 { 0 } },
 	.open = near_the_end_open,
 };
 
@@ -557,8 +539,7 @@ static void test_numbers_go_round(void **state)
 
 static void test_who_does_not_fit_is_refused(void **state)
 {
-	static const char *const others[] = { "retransmit {}\n",
-					      "positive_ack {}\n",
+	static const char *const others[] = { "retransmit {}\n", "positive_ack {}\n",
 					      "forward_error_correction {}\n" };
 	char text[4096];
 
@@ -566,13 +547,11 @@ static void test_who_does_not_fit_is_refused(void **state)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		char config[256];
 
-		snprintf(config, sizeof(config), BASE "go_back_n {}\n%s",
-			 others[i]);
+		snprintf(config, sizeof(config), BASE "go_back_n {}\n%s", others[i]);
 		assert_true(rig_refused(config, text, sizeof(text)));
 		assert_non_null(strstr(text, "go_back_n"));
 	}
-	assert_true(rig_refused(BASE "go_back_n { window = 2147483649 }\n",
-				text, sizeof(text)));
+	assert_true(rig_refused(BASE "go_back_n { window = 2147483649 }\n", text, sizeof(text)));
 }
 
 int main(void)

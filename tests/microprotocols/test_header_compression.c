@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A header is decoded as it was sent, or its datagram is dropped; and headers are
- * much shorter than without.
+ * A header is decoded as it was sent, or its datagram is dropped; and headers are much shorter than
+ * without.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,12 +17,12 @@
 #include "capture.h"
 
 #define BULK "extends = \"bulk\"\n"
-#define AUDIO                                                                  \
-	"transport_driver {}\nresize {}\nsequenced_messages {}\n"              \
+#define AUDIO                                                                                      \
+	"transport_driver {}\nresize {}\nsequenced_messages {}\n"                                  \
 	"sequenced_segments {}\npositive_ack {}\nlossy_fifo {}\nchecksum {}\n"
 /* Nobody says what arrived. */
-#define MUTE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"          \
+#define MUTE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"                              \
 	"lossy_fifo {}\nchecksum {}\n"
 #define REPAIRED   "extends = \"ctp_audio\"\n"
 #define COMPRESSED "header_compression {}\n"
@@ -50,15 +50,13 @@ static uint32_t body_of(const struct nopal_segment *segment)
 	uint64_t words[2] = { 0, segment->body.length };
 	struct nopal_hash hash;
 
-	memcpy(words, segment->body.bytes,
-	       segment->body.length < 8 ? segment->body.length : 8);
+	memcpy(words, segment->body.bytes, segment->body.length < 8 ? segment->body.length : 8);
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, words, sizeof(words));
 	return (uint32_t)(nopal_hash_final(&hash) % BODIES);
 }
 
-static uint64_t header_of(const struct nopal_session *session,
-			  const struct nopal_segment *segment)
+static uint64_t header_of(const struct nopal_session *session, const struct nopal_segment *segment)
 {
 	unsigned count;
 	const struct nopal_field *field = nopal_data_fields(session, &count);
@@ -66,13 +64,11 @@ static uint64_t header_of(const struct nopal_session *session,
 
 	nopal_hash_init(&hash);
 	for (unsigned i = 0; i < count; i++)
-		nopal_hash_update(&hash, &segment->attribute[field[i].slot],
-				  sizeof(uint64_t));
+		nopal_hash_update(&hash, &segment->attribute[field[i].slot], sizeof(uint64_t));
 	return nopal_hash_final(&hash);
 }
 
-static enum nopal_verdict note_on_send(struct nopal_session *session,
-				       const struct nopal_part *part,
+static enum nopal_verdict note_on_send(struct nopal_session *session, const struct nopal_part *part,
 				       struct nopal_segment *segment)
 {
 	struct sent *one = &sent[body_of(segment)];
@@ -96,8 +92,7 @@ static enum nopal_verdict note_on_arrival(struct nopal_session *session,
 	(void)part;
 	if (nopal_session_is_opener(session))
 		return NOPAL_CONTINUE;
-	if (segment->packet_number == 0 &&
-	    nopal_session_counters(session)->segments_rebuilt)
+	if (segment->packet_number == 0 && nopal_session_counters(session)->segments_rebuilt)
 		return NOPAL_CONTINUE; /* redundancy made it, it never left */
 	noted.decoded++;
 	for (unsigned i = 0; i < one->count && i < HEADERS; i++)
@@ -152,14 +147,12 @@ static const struct nopal_microprotocol z_note = {
 enum { HEAD = 5 };
 
 static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
-		const struct nopal_address *to, const uint8_t *bytes,
-		size_t length)
+		const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	uint8_t kind = bytes[0] & (NOPAL_KIND_ROOM - 1);
 
 	(void)user, (void)now_ns, (void)from;
-	if (to->port != 2000 ||
-	    (kind != NOPAL_KIND_DATA && kind != NOPAL_KIND_DATA_OPENING))
+	if (to->port != 2000 || (kind != NOPAL_KIND_DATA && kind != NOPAL_KIND_DATA_OPENING))
 		return;
 	noted.forms[bytes[HEAD] >> HEADER_ID_BITS]++;
 	noted.datagrams++;
@@ -168,8 +161,7 @@ static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
 
 static struct rig rig;
 
-static void begin(const char *config, const char *more, const char *link,
-		  uint64_t seed)
+static void begin(const char *config, const char *more, const char *link, uint64_t seed)
 {
 	char text[1024];
 
@@ -177,10 +169,8 @@ static void begin(const char *config, const char *more, const char *link,
 	memset(sent, 0, sizeof(sent));
 	rig_add(&a_note);
 	rig_add(&z_note);
-	snprintf(text, sizeof(text), "%sa_note {}\nz_note {}\n%s", config,
-		 more);
-	rig_open(&rig, text,
-		 &(struct rig_options){ .link = link, .seed = seed });
+	snprintf(text, sizeof(text), "%sa_note {}\nz_note {}\n%s", config, more);
+	rig_open(&rig, text, &(struct rig_options){ .link = link, .seed = seed });
 	nopal_sim_tap(rig.world, tap, NULL);
 }
 
@@ -199,11 +189,9 @@ static void send_one(uint64_t number, size_t length)
 	for (size_t i = 0; i < length; i += sizeof(number)) {
 		uint64_t word = number << 20 | i;
 
-		memcpy(bytes + i, &word,
-		       length - i < sizeof(word) ? length - i : sizeof(word));
+		memcpy(bytes + i, &word, length - i < sizeof(word) ? length - i : sizeof(word));
 	}
-	for (int waited = 0;
-	     nopal_send(rig.opener.session, bytes, length, 0) != 0; waited++) {
+	for (int waited = 0; nopal_send(rig.opener.session, bytes, length, 0) != 0; waited++) {
 		assert_true(waited < 100000);
 		rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	}
@@ -226,8 +214,8 @@ static void send_files(unsigned count)
 
 typedef void work(unsigned count);
 
-static struct noted run(const char *config, const char *more, const char *link,
-			uint64_t seed, work *work, unsigned count)
+static struct noted run(const char *config, const char *more, const char *link, uint64_t seed,
+			work *work, unsigned count)
 {
 	begin(config, more, link, seed);
 	work(count);
@@ -248,8 +236,7 @@ static uint64_t mean_header(const struct noted *seen)
 static void expect_equal(const struct noted *plain, const struct noted *shorter)
 {
 	assert_int_equal(shorter->deliveries, plain->deliveries);
-	assert_memory_equal(shorter->delivered, plain->delivered,
-			    sizeof(plain->delivered));
+	assert_memory_equal(shorter->delivered, plain->delivered, sizeof(plain->delivered));
 }
 
 struct saving {
@@ -263,12 +250,10 @@ struct saving {
 static const struct saving savings[] = {
 	{ "sound", AUDIO, "delay 20ms", send_sound, 1000, 35, 14 },
 	{ "sound, mute", MUTE, "delay 20ms", send_sound, 1000, 90, 4 },
-	{ "sound, lost", AUDIO, "delay 20ms loss 2%", send_sound, 1000, 50,
-	  14 },
+	{ "sound, lost", AUDIO, "delay 20ms loss 2%", send_sound, 1000, 50, 14 },
 	{ "sound, repaired", REPAIRED, "delay 20ms", send_sound, 1000, 60, 13 },
 	{ "files", BULK, "rate 20mbit delay 10ms", send_files, 60, 70, 10 },
-	{ "files, lost", BULK, "rate 20mbit delay 10ms loss 1%", send_files, 60,
-	  90, 10 },
+	{ "files, lost", BULK, "rate 20mbit delay 10ms loss 1%", send_files, 60, 90, 10 },
 };
 
 static void test_headers_are_shorter(void **state)
@@ -276,27 +261,23 @@ static void test_headers_are_shorter(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(savings) / sizeof(*savings); i++) {
 		const struct saving *one = &savings[i];
-		struct noted plain = run(one->config, "", one->link, 3,
-					 one->work, one->count);
-		struct noted shorter = run(one->config, COMPRESSED, one->link,
-					   3, one->work, one->count);
-		uint64_t before = mean_header(&plain),
-			 after = mean_header(&shorter);
+		struct noted plain = run(one->config, "", one->link, 3, one->work, one->count);
+		struct noted shorter =
+			run(one->config, COMPRESSED, one->link, 3, one->work, one->count);
+		uint64_t before = mean_header(&plain), after = mean_header(&shorter);
 		uint64_t fixed = before - one->fields * 100;
 
-		print_message("%s: %llu.%02llu bytes, were %llu.%02llu\n",
-			      one->name, (unsigned long long)after / 100,
-			      (unsigned long long)after % 100,
-			      (unsigned long long)before / 100,
-			      (unsigned long long)before % 100);
+		print_message("%s: %llu.%02llu bytes, were %llu.%02llu\n", one->name,
+			      (unsigned long long)after / 100, (unsigned long long)after % 100,
+			      (unsigned long long)before / 100, (unsigned long long)before % 100);
 		assert_true((after - fixed) <= one->fields * one->most);
 		if (!strstr(one->link, "loss") || one->work == send_files)
 			expect_equal(&plain, &shorter);
 	}
 }
 
-/* Nothing is heard of the other side, and of each datagram so many are lost: what
- * is delivered is the same. */
+/* Nothing is heard of the other side, and of each datagram so many are lost: what is delivered is
+ * the same. */
 static void test_what_is_delivered_is_the_same_under_loss(void **state)
 {
 	(void)state;
@@ -323,19 +304,16 @@ static void test_decoded_as_sent_on_bad_networks(void **state)
 		"delay 5ms 80ms loss 30%",
 		"rate 2mbit delay 20ms 5ms loss 3% duplicate 3% limit 20",
 	};
-	static const char *const how[] = {
-		COMPRESSED,
-		"header_compression { repeat = 1 refresh = 1000 }\n",
-		"header_compression { repeat = 255 refresh = 2 }\n"
-	};
+	static const char *const how[] = { COMPRESSED,
+					   "header_compression { repeat = 1 refresh = 1000 }\n",
+					   "header_compression { repeat = 255 refresh = 2 }\n" };
 
 	uint64_t decoded = 0;
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 36; seed++) {
 		bool files = seed % 4 == 0;
-		begin(configs[seed % 4], how[seed % 3], links[seed / 12],
-		      seed + 1);
+		begin(configs[seed % 4], how[seed % 3], links[seed / 12], seed + 1);
 		if (files)
 			send_files(8);
 		else
@@ -377,8 +355,8 @@ static void test_a_peer_that_forgot_learns_again(void **state)
 
 #define OPENED "transport_driver {}\nvirtual_circuit {}\nfixed_size {}\n"
 #define ACKED  OPENED "sequenced_segments {}\nlossy_fifo {}\nchecksum {}\n"
-#define RESENT                                                                 \
-	OPENED "sequenced_segments {}\nreliable_fifo {}\nchecksum {}\n"        \
+#define RESENT                                                                                     \
+	OPENED "sequenced_segments {}\nreliable_fifo {}\nchecksum {}\n"                            \
 	       "positive_ack { every = 1 }\nretransmit {}\n"
 
 static uint64_t acceptor_malformed(void)
@@ -418,8 +396,8 @@ static void test_nothing_is_relied_on_before_an_ack(void **state)
 	end();
 }
 
-/* The first message is lost and made again of its parity, which does not say what
- * its header defined.  Its ack comes by itself, or on a message of the peer. */
+/* The first message is lost and made again of its parity, which does not say what its header
+ * defined.  Its ack comes by itself, or on a message of the peer. */
 static void rebuilt(const char *config, bool rides)
 {
 	begin_opened(config);
@@ -428,8 +406,7 @@ static void rebuilt(const char *config, bool rides)
 		rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(noted.decoded, 0);
 	if (rides)
-		assert_int_equal(
-			nopal_send(rig.acceptor.session, "heard", 5, 0), 0);
+		assert_int_equal(nopal_send(rig.acceptor.session, "heard", 5, 0), 0);
 	rig_run(&rig, 50 * NOPAL_MILLISECOND);
 	send_one(1, 160);
 	rig_run(&rig, 20 * NOPAL_MILLISECOND);
@@ -495,9 +472,9 @@ static void test_another_context_in_its_place_is_not_it(void **state)
 	end();
 }
 
-/* Before a context's definitions would be too far from its beginning, another one
- * is defined beside it: a peer that lost the first may learn at any time.  These are
- * more datagrams than the low bytes of an anchor count. */
+/* Before a context's definitions would be too far from its beginning, another one is defined beside
+ * it: a peer that lost the first may learn at any time.  These are more datagrams than the low
+ * bytes of an anchor count. */
 static void test_contexts_are_renewed_in_time(void **state)
 {
 	enum { COUNT = 5 * HEADER_REACH };
@@ -545,14 +522,11 @@ static void test_cut_and_flipped_headers_are_survived(void **state)
 	(void)state;
 	rig_add(&a_note);
 	rig_add(&z_note);
-	capture_open(&capture,
-		     "transport_driver {}\nresize { mtu = 576B }\n"
-		     "sequenced_messages {}\nsequenced_segments {}\na_note {}\n"
-		     "header_compression { repeat = 4 refresh = 16 }\n");
+	capture_open(&capture, "transport_driver {}\nresize { mtu = 576B }\n"
+			       "sequenced_messages {}\nsequenced_segments {}\na_note {}\n"
+			       "header_compression { repeat = 4 refresh = 16 }\n");
 	for (unsigned i = 0; i < 20; i++)
-		assert_int_equal(
-			rig_send_bytes(&capture.rig, i % 5 == 4 ? 1200 : 24),
-			0);
+		assert_int_equal(rig_send_bytes(&capture.rig, i % 5 == 4 ? 1200 : 24), 0);
 	rig_run(&capture.rig, NOPAL_SECOND);
 	assert_true(capture.count >= 28);
 	for (uint32_t i = 0; i < capture.count; i++) {

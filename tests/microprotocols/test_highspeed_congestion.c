@@ -8,8 +8,8 @@
 extern const struct nopal_microprotocol nopal_highspeed_congestion;
 #define POLICY nopal_highspeed_congestion
 
-/* As section 5 of the RFC has them, with a loss rate that goes by logarithms from
- * 10^-3 at 38 segments to 10^-7 at 83000. */
+/* As section 5 of the RFC has them, with a loss rate that goes by logarithms from 10^-3 at 38
+ * segments to 10^-7 at 83000. */
 static double place(double segments)
 {
 	if (segments <= 38)
@@ -36,8 +36,7 @@ static double a_of(double segments)
 
 static int64_t kept(int64_t window)
 {
-	return (int64_t)((double)window *
-			 (1 - b_of((double)window / BENCH_BODY)));
+	return (int64_t)((double)window * (1 - b_of((double)window / BENCH_BODY)));
 }
 
 enum { KEPT_WITHIN = 100 };
@@ -76,16 +75,14 @@ static void test_b_as_the_rfc_has_it(void **state)
 		avoid(rows[i].window * SEG);
 		bench_status(NOPAL_SEGMENT_LOST, 1);
 		percent = 100 - 100 * window() / (rows[i].window * SEG);
-		assert_in_range(percent, rows[i].b_percent - 1,
-				rows[i].b_percent + 1);
+		assert_in_range(percent, rows[i].b_percent - 1, rows[i].b_percent + 1);
 		bench_close();
 	}
 }
 
 static void test_growth_goes_by_the_response_function(void **state)
 {
-	static const int64_t windows[] = { 10,	 38,	60,    200,   1000,
-					   5000, 20000, 80000, 200000 };
+	static const int64_t windows[] = { 10, 38, 60, 200, 1000, 5000, 20000, 80000, 200000 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
@@ -100,8 +97,7 @@ static void test_growth_goes_by_the_response_function(void **state)
 			for (int part = 0; part < 10; part++)
 				ack(whole / 10);
 		}
-		assert_true(fabs((double)window() / SEG - expected) <
-			    expected / 50 + 1);
+		assert_true(fabs((double)window() / SEG - expected) < expected / 50 + 1);
 		bench_close();
 	}
 }

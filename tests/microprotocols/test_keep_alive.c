@@ -7,9 +7,8 @@
 
 #include "segments.h"
 
-static const char ALIVE[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
-	"keep_alive { interval = 10s  timeout = 30s  probes = 4 }\na_tap {}\n";
+static const char ALIVE[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+			    "keep_alive { interval = 10s  timeout = 30s  probes = 4 }\na_tap {}\n";
 
 enum { PROBE, ANSWER };
 
@@ -30,9 +29,7 @@ static void test_an_idle_session_stays_up(void **state)
 	assert_int_equal(rig.opener.ended, 0);
 	assert_int_equal(rig.acceptor.ended, 0);
 	/* about one probe and one answer every 10 s */
-	assert_in_range(control_out(&rig.opener) + control_out(&rig.acceptor) -
-				before,
-			100, 130);
+	assert_in_range(control_out(&rig.opener) + control_out(&rig.acceptor) - before, 100, 130);
 	rig_close(&rig);
 }
 
@@ -146,8 +143,7 @@ int main(void)
 		cmocka_unit_test(test_probes_fill_the_time_that_is_left),
 		cmocka_unit_test(test_data_counts_as_life),
 		cmocka_unit_test(test_many_probes_get_one_answer),
-		cmocka_unit_test(
-			test_messages_on_their_way_do_not_hide_silence),
+		cmocka_unit_test(test_messages_on_their_way_do_not_hide_silence),
 		cmocka_unit_test(test_timeout_must_exceed_the_interval),
 	};
 

@@ -56,8 +56,7 @@ static void model_deliver(uint64_t number, int64_t now_ns)
 		if (entry->number >= number && entry->number != model.expected)
 			return;
 		model.expected = entry->number + 1;
-		model.delivered[model.deliveries++] =
-			(struct model_entry){ entry->number, now_ns };
+		model.delivered[model.deliveries++] = (struct model_entry){ entry->number, now_ns };
 		*entry = model.waiting[--model.waits];
 	}
 }
@@ -69,8 +68,7 @@ static void model_time(int64_t now_ns)
 
 		for (uint32_t i = 0; i < model.waits; i++)
 			if (model.waiting[i].time_ns <= now_ns &&
-			    (!first ||
-			     model.waiting[i].time_ns < first->time_ns))
+			    (!first || model.waiting[i].time_ns < first->time_ns))
 				first = &model.waiting[i];
 		if (!first)
 			return;
@@ -83,8 +81,7 @@ static void model_arrive(uint64_t number, int64_t now_ns)
 	model_time(now_ns);
 	if (number < model.expected)
 		return;
-	model.waiting[model.waits++] =
-		(struct model_entry){ number, now_ns + DELAY_NS };
+	model.waiting[model.waits++] = (struct model_entry){ number, now_ns + DELAY_NS };
 	model_deliver(0, now_ns);
 }
 
@@ -94,8 +91,7 @@ static void assert_as_model(void)
 {
 	assert_int_equal(rig.opener.delivered, model.deliveries);
 	for (uint32_t i = 0; i < model.deliveries; i++) {
-		int64_t late_ns =
-			rig.opener.delivered_ns[i] - model.delivered[i].time_ns;
+		int64_t late_ns = rig.opener.delivered_ns[i] - model.delivered[i].time_ns;
 
 		assert_delivered(&rig.opener, i, model.delivered[i].number);
 		assert_in_range(late_ns, 0, TICK_NS);
@@ -103,8 +99,7 @@ static void assert_as_model(void)
 }
 
 /* Six messages arrive in this order, `gap_ns` apart, those in `lost` never. */
-static void run_case(const unsigned *order, uint64_t base, unsigned lost,
-		     int64_t gap_ns)
+static void run_case(const unsigned *order, uint64_t base, unsigned lost, int64_t gap_ns)
 {
 	rig.opener.delivered = model.deliveries = 0;
 	for (unsigned i = 0; i < MESSAGES; i++) {
@@ -178,9 +173,7 @@ static void test_a_late_message_is_discarded(void **state)
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 1);
-	assert_int_equal(
-		nopal_session_counters(rig.opener.session)->messages_discarded,
-		2);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->messages_discarded, 2);
 	rig_close(&rig);
 }
 
@@ -217,9 +210,8 @@ static void test_what_overlaps_is_discarded(void **state)
 static void test_when_full_the_first_gap_is_given_up(void **state)
 {
 	(void)state;
-	ordered_open(
-		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
-		"lossy_fifo { waiting = 3 }\n");
+	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		     "lossy_fifo { waiting = 3 }\n");
 	arrive(&rig.opener, part, 3);
 	arrive(&rig.opener, part, 4);
 	arrive(&rig.opener, part, 7);
@@ -251,9 +243,8 @@ static void test_what_waits_goes_when_the_peer_closed(void **state)
 static void test_the_delay_is_shared(void **state)
 {
 	(void)state;
-	ordered_open(
-		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
-		"lossy_fifo { delay = 42ms }\n");
+	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		     "lossy_fifo { delay = 42ms }\n");
 	assert_int_equal(rig_shared(rig.opener.session, "playout_delay_ns"),
 			 42 * NOPAL_MILLISECOND);
 	rig_close(&rig);
@@ -292,10 +283,9 @@ static void test_excludes_reliability(void **state)
 	char text[4096];
 
 	(void)state;
-	assert_true(rig_refused(
-		"transport_driver {}\nfixed_size {}\n"
-		"sequenced_segments {}\nlossy_fifo {}\nretransmit {}\n",
-		text, sizeof(text)));
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
+				"sequenced_segments {}\nlossy_fifo {}\nretransmit {}\n",
+				text, sizeof(text)));
 	assert_non_null(strstr(text, "lossy"));
 }
 

@@ -12,10 +12,10 @@
 #include "aead_crypto.h"
 #include "rig.h"
 
-#define CIRCUIT                                                                \
-	"transport_driver {}\nresize {}\nvirtual_circuit {}\nmigration {}\n"   \
-	"sequenced_segments {}\npositive_ack { selective = on }\n"             \
-	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                 \
+#define CIRCUIT                                                                                    \
+	"transport_driver {}\nresize {}\nvirtual_circuit {}\nmigration {}\n"                       \
+	"sequenced_segments {}\npositive_ack { selective = on }\n"                                 \
+	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
 	"windowed_cc {}\ntcp_congestion {}\nreliable_fifo {}\n"
 #define SUMMED CIRCUIT "checksum {}\n"
 static const char BULK[] = "extends = \"bulk\"\n";
@@ -25,8 +25,8 @@ enum { ELSEWHERE = 1 }; /* a host with another IP address */
 
 static struct rig rig;
 
-/* Between the two there is a NAT, which gives the opener this address; the network
- * itself carries nothing. */
+/* Between the two there is a NAT, which gives the opener this address; the network itself carries
+ * nothing. */
 static struct {
 	struct nopal_address outside, opener, acceptor;
 	uint32_t asks, proofs, to_stranger, bytes_to_stranger;
@@ -57,8 +57,8 @@ static void arrive(void *user)
 	struct passing *passing = user;
 
 	if (!nat.cut)
-		nopal_sim_inject(rig.world, passing->to, &passing->from,
-				 passing->bytes, passing->length);
+		nopal_sim_inject(rig.world, passing->to, &passing->from, passing->bytes,
+				 passing->length);
 	forget(passing);
 }
 
@@ -70,8 +70,8 @@ static void finish(void)
 		forget(nat.on_its_way);
 }
 
-static void pass(struct nopal_endpoint *to, const struct nopal_address *from,
-		 const uint8_t *bytes, size_t length)
+static void pass(struct nopal_endpoint *to, const struct nopal_address *from, const uint8_t *bytes,
+		 size_t length)
 {
 	struct passing *passing = malloc(sizeof(*passing) + length);
 
@@ -84,14 +84,11 @@ static void pass(struct nopal_endpoint *to, const struct nopal_address *from,
 	if (passing->next)
 		passing->next->place = &passing->next;
 	nat.on_its_way = passing;
-	nopal_sim_at(rig.world,
-		     nopal_world_now(rig.world) +
-			     ROUND_TRIP_MS / 2 * NOPAL_MILLISECOND,
+	nopal_sim_at(rig.world, nopal_world_now(rig.world) + ROUND_TRIP_MS / 2 * NOPAL_MILLISECOND,
 		     arrive, passing);
 }
 
-static void count(const struct nopal_address *to, const uint8_t *bytes,
-		  size_t length)
+static void count(const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	const struct nopal_part *part = NULL;
 	uint8_t kind;
@@ -109,10 +106,8 @@ static void count(const struct nopal_address *to, const uint8_t *bytes,
 	nat.ask_length = length;
 }
 
-static void translate(void *user, int64_t now_ns,
-		      const struct nopal_address *from,
-		      const struct nopal_address *to, const uint8_t *bytes,
-		      size_t length)
+static void translate(void *user, int64_t now_ns, const struct nopal_address *from,
+		      const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user, (void)now_ns, (void)from;
 	count(to, bytes, length);
@@ -124,9 +119,7 @@ static void translate(void *user, int64_t now_ns,
 
 static void begin(const char *config)
 {
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = "loss 100%",
-					.stay_closed = true });
+	rig_open(&rig, config, &(struct rig_options){ .link = "loss 100%", .stay_closed = true });
 	memset(&nat, 0, sizeof(nat));
 	nopal_endpoint_local(rig.opener.endpoint, &nat.opener);
 	nopal_endpoint_local(rig.acceptor.endpoint, &nat.acceptor);
@@ -197,8 +190,7 @@ static void test_the_window_is_that_of_the_path(void **state)
 	for (int host = 0; host < 2; host++) {
 		begin(CIRCUIT);
 		for (int i = 0; i < 20; i++)
-			nopal_send(rig.acceptor.session, nat.ask,
-				   sizeof(nat.ask), 0);
+			nopal_send(rig.acceptor.session, nat.ask, sizeof(nat.ask), 0);
 		rig_pass(&rig, NOPAL_SECOND);
 		before = window();
 		rebind(host ? ELSEWHERE : 0, 40001);
@@ -245,20 +237,17 @@ static void stranger(const uint8_t *bytes, size_t length)
 	struct nopal_address from;
 
 	nopal_sim_address(0, STRANGER, &from);
-	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, bytes,
-			 length);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, bytes, length);
 	rig_pass(&rig, NOPAL_MILLISECOND);
 }
 
 /* A datagram of that kind, without a seal. */
-static size_t forge(uint8_t kind, const void *body, size_t length,
-		    uint8_t *ret_bytes)
+static size_t forge(uint8_t kind, const void *body, size_t length, uint8_t *ret_bytes)
 {
 	struct nopal_writer writer = nopal_writer_over(ret_bytes, 1500);
 
 	nopal_write(&writer, nopal__first_byte(kind), 1);
-	nopal_write(&writer, nopal_session_id(rig.acceptor.session),
-		    NOPAL_ID_BYTES);
+	nopal_write(&writer, nopal_session_id(rig.acceptor.session), NOPAL_ID_BYTES);
 	nopal_write_bytes(&writer, body, length);
 	return nopal_written(&writer);
 }
@@ -303,8 +292,7 @@ static void test_a_stranger_proves_nothing(void **state)
 	begin(CIRCUIT);
 	stranger(bytes, forge(NOPAL_KIND_DATA, body, sizeof(body), bytes));
 	assert_int_equal(nat.to_stranger, 1);
-	stranger(bytes,
-		 forge(kind_of(PROOF), nat.ask + 1 + NOPAL_ID_BYTES, 8, bytes));
+	stranger(bytes, forge(kind_of(PROOF), nat.ask + 1 + NOPAL_ID_BYTES, 8, bytes));
 	for (size_t length = 0; length <= sizeof(body); length++)
 		stranger(bytes, forge(kind_of(PROOF), body, length, bytes));
 	assert_int_equal(migrations(), 0);
@@ -324,8 +312,7 @@ static void test_a_proof_is_of_one_address(void **state)
 	memcpy(&question, nat.ask + 1 + NOPAL_ID_BYTES, sizeof(question));
 	question = __builtin_bswap64(question);
 	rig_awake(rig.opener.session);
-	proof = __builtin_bswap64(
-		nopal_session_proof(rig.opener.session, question));
+	proof = __builtin_bswap64(nopal_session_proof(rig.opener.session, question));
 	nopal_sim_address(0, STRANGER + 1, &peer);
 	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &peer, bytes,
 			 forge(kind_of(PROOF), &proof, 8, bytes));
@@ -356,8 +343,7 @@ static void test_what_cannot_follow_is_refused(void **state)
 
 	(void)state;
 	assert_true(rig_refused(CIRCUIT "four_tuple {}\n", text, sizeof(text)));
-	assert_true(rig_refused(CIRCUIT "parallel_channels {}\n", text,
-				sizeof(text)));
+	assert_true(rig_refused(CIRCUIT "parallel_channels {}\n", text, sizeof(text)));
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"migration {}\n",
 				text, sizeof(text)));
@@ -369,8 +355,7 @@ int main(void)
 		cmocka_unit_test(test_a_transfer_goes_on),
 		cmocka_unit_test(test_the_window_is_that_of_the_path),
 		cmocka_unit_test(test_who_says_nothing_is_not_followed),
-		cmocka_unit_test(
-			test_what_the_peer_was_told_outlives_two_moves),
+		cmocka_unit_test(test_what_the_peer_was_told_outlives_two_moves),
 		cmocka_unit_test(test_a_stranger_is_asked_and_no_more),
 		cmocka_unit_test(test_a_stranger_proves_nothing),
 		cmocka_unit_test(test_a_proof_is_of_one_address),

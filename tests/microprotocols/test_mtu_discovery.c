@@ -10,9 +10,9 @@
 
 enum { UDP = 28, FLOOR = 1200 - UDP, PART = 64, PROBE = 0, ANSWER = 1 };
 
-#define RELIABLE                                                               \
-	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {}\n"         \
-	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                 \
+#define RELIABLE                                                                                   \
+	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {}\n"                             \
+	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
 	"windowed_flow {}\nwindowed_cc {}\ntcp_congestion {}\n"
 
 static const char BULK[] = "transport_driver {}\nresize { mtu = 9000B }\n"
@@ -24,9 +24,8 @@ static const char RAISING[] = "transport_driver {}\nresize {}\n"
 static const char PATIENT[] = "transport_driver {}\nresize {}\n"
 			      "mtu_discovery { probes = 12 }\n" RELIABLE;
 /* nobody acknowledges: only probes tell */
-static const char BARE[] =
-	"transport_driver {}\nresize {}\nsequenced_messages {}\n"
-	"lossy_fifo {}\nvirtual_circuit {}\nmtu_discovery { raise = 10s }\n";
+static const char BARE[] = "transport_driver {}\nresize {}\nsequenced_messages {}\n"
+			   "lossy_fifo {}\nvirtual_circuit {}\nmtu_discovery { raise = 10s }\n";
 
 static struct rig rig;
 static struct tapped tapped;
@@ -34,8 +33,7 @@ static struct tapped tapped;
 static void begin(const char *config, const char *link)
 {
 	/* what the next hop drops is seen to leave */
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = link, .edge = "mtu 65535" });
+	rig_open(&rig, config, &(struct rig_options){ .link = link, .edge = "mtu 65535" });
 	memset(&tapped, 0, sizeof(tapped));
 	nopal_sim_tap(rig.world, tapped_note, &tapped);
 }
@@ -85,11 +83,9 @@ static void find(const char *config, uint32_t ip_bytes, uint32_t most_probes)
 
 static void test_paths_as_links_have_them_are_found(void **state)
 {
-	static const uint32_t paths[][2] = { { 1200, 21 },
-					     { 1280, 19 },
-					     { 1492, 6 },
-					     { 1500, 31 },
-					     { 9000, 2 } };
+	static const uint32_t paths[][2] = {
+		{ 1200, 21 }, { 1280, 19 }, { 1492, 6 }, { 1500, 31 }, { 9000, 2 }
+	};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
@@ -239,14 +235,11 @@ static void test_nobody_else_can_answer(void **state)
 		       sizeof(right)); /* nothing was asked */
 	assert_int_equal(limit(), FLOOR);
 	rig_send(&rig, "x");
-	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, longest,
-		       sizeof(longest));
-	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, short_one,
-		       sizeof(short_one));
+	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, longest, sizeof(longest));
+	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, short_one, sizeof(short_one));
 	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, "", 0);
 	assert_int_equal(limit(), FLOOR);
-	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, right,
-		       sizeof(right));
+	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, right, sizeof(right));
 	assert_int_equal(limit(), 1472);
 	rig_close(&rig);
 }
@@ -258,13 +251,11 @@ static void say(uint32_t datagram_bytes)
 	struct nopal_hint hint = { .what = NOPAL_HINT_TOO_LONG,
 				   .head_bytes = sizeof(hint.head),
 				   .datagram_bytes = datagram_bytes };
-	struct nopal_writer writer =
-		nopal_writer_over(hint.head, sizeof(hint.head));
+	struct nopal_writer writer = nopal_writer_over(hint.head, sizeof(hint.head));
 
 	nopal_sim_address(1, RIG_ACCEPTOR_PORT, &hint.to);
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_DATA), 1);
-	nopal_write(&writer, nopal_session_peer_id(rig.opener.session),
-		    NOPAL_ID_BYTES);
+	nopal_write(&writer, nopal_session_peer_id(rig.opener.session), NOPAL_ID_BYTES);
 	nopal__endpoint_hint(rig.opener.endpoint, &hint);
 	rig_run(&rig, NOPAL_MILLISECOND);
 }
@@ -329,8 +320,7 @@ static void test_bulk_survives_a_path_that_shrinks(void **state)
 		else
 			rig_run(&rig, 20 * NOPAL_MILLISECOND);
 		if (sent == 20 && limit() == 1500 - UDP)
-			rig_change_both(&rig,
-					"rate 50mbit delay 10ms mtu 1280");
+			rig_change_both(&rig, "rate 50mbit delay 10ms mtu 1280");
 	}
 	assert_in_range(limit(), FLOOR, 1280 - UDP);
 	rig_finish(&rig);
@@ -348,11 +338,9 @@ int main(void)
 		cmocka_unit_test(test_what_is_forged_costs_probes_alone),
 		cmocka_unit_test(test_bulk_survives_a_path_that_shrinks),
 		cmocka_unit_test(test_paths_as_links_have_them_are_found),
-		cmocka_unit_test(
-			test_other_paths_are_found_but_for_a_small_part),
+		cmocka_unit_test(test_other_paths_are_found_but_for_a_small_part),
 		cmocka_unit_test(test_lost_probes_do_not_mislead),
-		cmocka_unit_test(
-			test_a_path_that_shrinks_is_noticed_in_mid_transfer),
+		cmocka_unit_test(test_a_path_that_shrinks_is_noticed_in_mid_transfer),
 		cmocka_unit_test(test_a_path_that_grows_is_noticed_in_time),
 		cmocka_unit_test(test_a_silent_session_probes_nothing),
 		cmocka_unit_test(test_an_outage_is_over_when_it_is_over),

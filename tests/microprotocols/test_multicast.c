@@ -10,9 +10,8 @@
 
 static struct many many;
 
-#define ALL "fan_out {}"
-#define AT_A_RATE                                                              \
-	ALL " rate_cc {} slowest_receiver { initial = 1Mbit most = 1Mbit }"
+#define ALL	  "fan_out {}"
+#define AT_A_RATE ALL " rate_cc {} slowest_receiver { initial = 1Mbit most = 1Mbit }"
 
 static void begin(const char *config, uint32_t count, const char *link)
 {
@@ -74,8 +73,7 @@ static void test_nothing_gets_lost_as_they_begin_to_hear(void **state)
 static void test_who_does_not_hear_gets_copies(void **state)
 {
 	(void)state;
-	many_open(&many, MANY_CHANNEL("", "report = 1ms", ALL), 4, "delay 1ms",
-		  1);
+	many_open(&many, MANY_CHANNEL("", "report = 1ms", ALL), 4, "delay 1ms", 1);
 	many_deafen(&many, 2, true);
 	many_run(&many, 60 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
@@ -136,8 +134,7 @@ static void test_who_can_hear_later_does(void **state)
 static void test_who_opens_later_is_probed(void **state)
 {
 	(void)state;
-	many_prepare(&many, MANY_CHANNEL("probes = 2", "", ALL), 2,
-		     "delay 10ms", 1);
+	many_prepare(&many, MANY_CHANNEL("probes = 2", "", ALL), 2, "delay 10ms", 1);
 	many_deafen(&many, 0, true);
 	assert_true(many_add(&many, 0) > 0);
 	many_run(&many, 10 * NOPAL_SECOND);
@@ -162,8 +159,7 @@ static void test_late_is_from_then_on(void **state)
 	uint32_t from;
 
 	(void)state;
-	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms",
-		     1);
+	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0 && many_add(&many, 1) > 0);
 	many_run(&many, NOPAL_SECOND);
 	send_some(40, 20000); /* 160 ms each */
@@ -182,8 +178,7 @@ static void test_late_is_from_then_on(void **state)
 static void test_late_is_refused(void **state)
 {
 	(void)state;
-	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 3,
-		     "delay 10ms", 1);
+	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 3, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_true(many_add(&many, 1) > 0); /* nothing has left yet */
@@ -207,8 +202,7 @@ static void test_late_is_refused(void **state)
 static void test_what_is_for_one_does_not_begin_the_group(void **state)
 {
 	(void)state;
-	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 2,
-		     "delay 10ms", 1);
+	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 2, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_send_bytes(&many, 5000, 1), 0);
@@ -249,9 +243,7 @@ static void test_to_one_alone_and_back(void **state)
 static int send_urgent(size_t bytes)
 {
 	static char text[MANY_LONGEST];
-	const struct nopal_property urgent = {
-		nopal_property(many.plan, "urgent"), 1
-	};
+	const struct nopal_property urgent = { nopal_property(many.plan, "urgent"), 1 };
 	uint32_t number = many.sent++;
 
 	many_write(number, text, bytes);
@@ -279,8 +271,7 @@ static void test_an_urgent_message_and_one_that_is_late(void **state)
 	uint32_t from;
 
 	(void)state;
-	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 2, "delay 10ms",
-		     1);
+	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 2, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0);
 	many_run(&many, NOPAL_SECOND);
 	send_some(10, 20000);
@@ -308,16 +299,14 @@ static void check_family(bool cast6, uint32_t count)
 
 	many_cast6 = cast6;
 	many_family = MANY_MIXED;
-	many_open(&many, MANY_CHANNEL("", "report = 1ms", ALL), count,
-		  "delay 1ms", 1);
+	many_open(&many, MANY_CHANNEL("", "report = 1ms", ALL), count, "delay 1ms", 1);
 	many_watch(&many);
 	many_run(&many, 60 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), hearing);
 	assert_int_equal(many.casts, hearing > 0); /* one probe */
 	bottom = &nopal__bottom(nopal__core(many.group))->session;
 	for (uint32_t i = 0; i < count; i++)
-		assert_int_equal(nopal_destination_at(bottom, i)->hears,
-				 many_is_v6(i) == cast6);
+		assert_int_equal(nopal_destination_at(bottom, i)->hears, many_is_v6(i) == cast6);
 	many_watch(&many);
 	send_some(10, 5000);
 	many_run(&many, NOPAL_SECOND);
@@ -327,8 +316,8 @@ static void check_family(bool cast6, uint32_t count)
 	many_close(&many);
 }
 
-/* Who is spoken to by the other family is not asked whether it hears, and has copies;
- * so have all, where nobody is of the channel's. */
+/* Who is spoken to by the other family is not asked whether it hears, and has copies; so have all,
+ * where nobody is of the channel's. */
 static void test_members_of_both_families(void **state)
 {
 	const enum many_family family = many_family;
@@ -371,13 +360,11 @@ static void test_one_of_the_other_family_comes_later(void **state)
 
 /* ------------------------------------------------------------------ the group */
 
-static struct nopal_plan *plan_with(const char *group,
-				    struct nopal_problems *problems)
+static struct nopal_plan *plan_with(const char *group, struct nopal_problems *problems)
 {
 	char config[2048];
 
-	snprintf(config, sizeof(config),
-		 MANY_CHANNEL("group = \"%s\"", "", ALL), group);
+	snprintf(config, sizeof(config), MANY_CHANNEL("group = \"%s\"", "", ALL), group);
 	return nopal_plan_parse(config, "many.conf", NULL, problems);
 }
 
@@ -397,9 +384,8 @@ static void refused(const char *group, const char *cause, const char *fix)
 static void test_groups_that_are_none(void **state)
 {
 	static const char *const hosts[] = {
-		"223.255.255.255:9",   "240.0.0.0:9",
-		"[fe80::1]:9",	       "[2001:db8::ffff:e100:1]:9",
-		"[::ffff:10.0.0.1]:9",
+		"223.255.255.255:9",	     "240.0.0.0:9",	    "[fe80::1]:9",
+		"[2001:db8::ffff:e100:1]:9", "[::ffff:10.0.0.1]:9",
 	};
 
 	(void)state;
@@ -420,9 +406,7 @@ static void agree(const char *one, const char *other, bool same)
 	a = plan_with(one, &problems);
 	b = plan_with(other, &problems);
 	assert_true(a && b);
-	assert_int_equal(
-		strcmp(nopal_plan_canonical(a), nopal_plan_canonical(b)) == 0,
-		same);
+	assert_int_equal(strcmp(nopal_plan_canonical(a), nopal_plan_canonical(b)) == 0, same);
 	nopal_problems_fini(&problems);
 	nopal_plan_unref(a);
 	nopal_plan_unref(b);

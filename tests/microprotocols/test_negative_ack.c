@@ -7,8 +7,8 @@
 
 #include "segments.h"
 
-#define OTHERS                                                                 \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+#define OTHERS                                                                                     \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"positive_ack {}\na_tap {}\n"
 static const char RELIABLE[] = OTHERS "retransmit {}\nnegative_ack {}\n";
 static const char UNRELIABLE[] = OTHERS "negative_ack { reorder = 0 }\n";
@@ -44,8 +44,7 @@ static void test_a_hole_is_asked_for_again(void **state)
 
 	(void)state;
 	rig_begin(&rig, RELIABLE);
-	rig_change(&rig,
-		   "delay 10ms loss mask 0x1001"); /* the resend is 13th */
+	rig_change(&rig, "delay 10ms loss mask 0x1001"); /* the resend is 13th */
 	send_many(&rig, 12);
 	rig_run(&rig, 400 * NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
@@ -74,18 +73,15 @@ static void test_where_nobody_resends_it_is_told_once(void **state)
 static void arrive_number(struct rig *rig, uint64_t number)
 {
 	struct rig_side *side = &rig->acceptor;
-	struct arriving one =
-		arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
+	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
 
-	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"),
-		  NUMBER, number);
+	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"), NUMBER, number);
 	arriving_end(&one);
 }
 
 static uint64_t naks(struct rig *rig)
 {
-	const struct nopal_part *part =
-		rig_part(rig->acceptor.session, "negative_ack");
+	const struct nopal_part *part = rig_part(rig->acceptor.session, "negative_ack");
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < rig->opener.events; i++)
@@ -153,8 +149,8 @@ static void nak(struct rig *rig, const void *bytes, size_t length)
 	arrive_control(rig->opener.session, "negative_ack", NAK, bytes, length);
 }
 
-static size_t nak_body(uint8_t *bytes, uint64_t largest, uint64_t first,
-		       const uint8_t *ranges, size_t length)
+static size_t nak_body(uint8_t *bytes, uint64_t largest, uint64_t first, const uint8_t *ranges,
+		       size_t length)
 {
 	struct nopal_writer writer = nopal_writer_over(bytes, 64);
 
@@ -183,11 +179,7 @@ static void test_untrue_naks_change_nothing(void **state)
 		{ 5, 2, 2, { 1, 1 } },	     /* truncated */
 		{ 5, 2, 2, { 0x80, 0x00 } }, /* not the shortest form */
 		{ 5, 2, 0, { 0 } },	     /* no range */
-		{ 5,
-		  2,
-		  11,
-		  { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-		    1 } },
+		{ 5, 2, 11, { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1 } },
 	};
 	uint8_t bytes[64];
 	struct rig rig;
@@ -198,8 +190,7 @@ static void test_untrue_naks_change_nothing(void **state)
 	send_many(&rig, 5);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		nak(&rig, bytes,
-		    nak_body(bytes, bad[i].largest, bad[i].first, bad[i].ranges,
-			     bad[i].length));
+		    nak_body(bytes, bad[i].largest, bad[i].first, bad[i].ranges, bad[i].length));
 	nak_body(bytes, 5, 2, good, sizeof(good));
 	for (size_t cut = 0; cut < 9; cut++)
 		nak(&rig, bytes, cut);

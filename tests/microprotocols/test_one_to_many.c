@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets byte by byte against the paper's header (section 3.4), with a checksum
- * that is summed anew here; what is not of it, and what a damaged one does.
+ * Packets byte by byte against the paper's header (section 3.4), with a checksum that is summed
+ * anew here; what is not of it, and what a damaged one does.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +15,10 @@
 #include "many.h"
 #include "paper_packets.h"
 
-#define PACKETS_OF(format)                                                     \
-	"transport_driver {}\nresize { mtu = 576B }\nsequenced_segments {}\n"  \
+#define PACKETS_OF(format)                                                                         \
+	"transport_driver {}\nresize { mtu = 576B }\nsequenced_segments {}\n"                      \
 	"go_back_n { timeout = 1s }\nreliable_fifo {}\n" format
-#define STREAMS                                                                \
-	PACKETS_OF("one_to_many { opener_stream = 7  listener_stream = 9 }\n")
+#define STREAMS PACKETS_OF("one_to_many { opener_stream = 7  listener_stream = 9 }\n")
 #define COVERED PACKETS_OF("one_to_many { cover = packet }\n")
 
 enum { BODY = 576 - 28 - HEADER };
@@ -30,8 +29,8 @@ static void begin(const char *config, const char *link)
 	rig_start(&rig);
 }
 
-static void header_is(const struct packet *one, uint8_t flags, uint32_t number,
-		      uint32_t floor, uint32_t length)
+static void header_is(const struct packet *one, uint8_t flags, uint32_t number, uint32_t floor,
+		      uint32_t length)
 {
 	assert_int_equal(one->bytes[3], flags);
 	assert_int_equal(word(one->bytes + 4), number);
@@ -45,18 +44,15 @@ static void header_is(const struct packet *one, uint8_t flags, uint32_t number,
 
 static void test_data_and_acks_are_as_the_paper_has_them(void **state)
 {
-	static const uint8_t first[] = {
-		1,    7,    9,	  START | END | SYN | ACK,
-		0,    0,    0,	  1,
-		0,    0,    0,	  1,
-		0,    0,    0,	  5,
-		0xfe, 0xf8, 0xf6, 0xe1,
-		'h',  'e',  'l',  'l',
-		'o'
-	};
-	static const uint8_t ack[] = { 1, 9, 7,	   ACK,	 0,    0,   0,
-				       1, 0, 0,	   0,	 2,    0,   0,
-				       0, 0, 0xfe, 0xf6, 0xf8, 0xec };
+	static const uint8_t first[] = { 1,    7,    9,	   START | END | SYN | ACK,
+					 0,    0,    0,	   1,
+					 0,    0,    0,	   1,
+					 0,    0,    0,	   5,
+					 0xfe, 0xf8, 0xf6, 0xe1,
+					 'h',  'e',  'l',  'l',
+					 'o' };
+	static const uint8_t ack[] = { 1, 9, 7, ACK, 0, 0, 0,	 1,    0,    0,
+				       0, 2, 0, 0,   0, 0, 0xfe, 0xf6, 0xf8, 0xec };
 
 	(void)state;
 	begin(STREAMS, "delay 10ms");
@@ -102,8 +98,7 @@ static void test_a_message_is_cut_and_stitched(void **state)
 	end();
 }
 
-/* The first two are lost: nobody opens but the first one, and it leaves again as it
- * was. */
+/* The first two are lost: nobody opens but the first one, and it leaves again as it was. */
 static void test_the_first_packet_opens(void **state)
 {
 	(void)state;
@@ -111,14 +106,12 @@ static void test_the_first_packet_opens(void **state)
 	for (int i = 0; i < 3; i++)
 		rig_send_bytes(&rig, 10);
 	rig_run(&rig, 500 * NOPAL_MILLISECOND);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->refused, 1);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->refused, 1);
 	assert_int_equal(packets, 3);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 3);
 	for (int i = 0; i < 3; i++)
-		assert_memory_equal(packet[3 + i].bytes, packet[i].bytes,
-				    HEADER + 10);
+		assert_memory_equal(packet[3 + i].bytes, packet[i].bytes, HEADER + 10);
 	end();
 }
 
@@ -130,8 +123,7 @@ static void give(const uint8_t *bytes, size_t length)
 
 	assert_non_null(exact);
 	memcpy(exact, bytes, length);
-	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &opener, exact,
-			 length);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &opener, exact, length);
 	rig_run(&rig, NOPAL_MICROSECOND);
 	free(exact);
 }
@@ -196,8 +188,7 @@ static void test_a_damaged_header_is_seen(void **state)
 	end();
 }
 
-static void
-test_where_the_packet_is_covered_so_is_damage_behind_it(void **state)
+static void test_where_the_packet_is_covered_so_is_damage_behind_it(void **state)
 {
 	struct packet *second = second_of(COVERED);
 
@@ -255,9 +246,7 @@ static void test_what_is_none_of_ours_is_dropped(void **state)
 	nopal_send(rig.acceptor.session, "unheard", 7, 0);
 	give_changed(second, 3, START | END);
 	assert_int_equal(rig.acceptor.delivered, 2);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->messages_arrived,
-		0);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->messages_arrived, 0);
 	end();
 }
 
@@ -275,21 +264,18 @@ static void test_a_stranger_needs_the_first_packet(void **state)
 	opener = stranger;
 	give_changed(&first, 3, START | END | ACK);
 	give_changed(&first, 1, 1);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 1);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 1);
 	give(first.bytes, first.length);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 2);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 2);
 	end();
 }
 
 /* ------------------------------------------------------------------ the config */
 
-#define MANY                                                                   \
-	"layer \"group\" {\ntransport_driver {}\nwhole_messages {}\n"          \
-	"fan_out { acks = 0 }\n}\nlayer \"destination\" {\n"                   \
-	"multiplicity = per_destination\n" PACKETS_OF(                         \
-		"one_to_many {}\n") "}\n"
+#define MANY                                                                                       \
+	"layer \"group\" {\ntransport_driver {}\nwhole_messages {}\n"                              \
+	"fan_out { acks = 0 }\n}\nlayer \"destination\" {\n"                                       \
+	"multiplicity = per_destination\n" PACKETS_OF("one_to_many {}\n") "}\n"
 
 /* What each destination of many gets has the header and nothing more. */
 static void test_it_carries_a_layer_above(void **state)
@@ -347,10 +333,8 @@ int main(void)
 		cmocka_unit_test(test_the_first_packet_opens),
 		cmocka_unit_test(test_what_is_cut_or_longer_is_dropped),
 		cmocka_unit_test(test_a_damaged_header_is_seen),
-		cmocka_unit_test(
-			test_where_the_packet_is_covered_so_is_damage_behind_it),
-		cmocka_unit_test(
-			test_what_is_covered_is_summed_with_its_carries),
+		cmocka_unit_test(test_where_the_packet_is_covered_so_is_damage_behind_it),
+		cmocka_unit_test(test_what_is_covered_is_summed_with_its_carries),
 		cmocka_unit_test(test_what_is_none_of_ours_is_dropped),
 		cmocka_unit_test(test_a_stranger_needs_the_first_packet),
 		cmocka_unit_test(test_it_carries_a_layer_above),

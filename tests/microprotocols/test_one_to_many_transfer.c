@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The paper's experiment (section 5.1, tables 1 to 3) in virtual time: a file goes to
- * a server in pieces, and comes back.  Windows of 1, 32 and 128 packets, the pieces
- * and waits of the tables; the link is ours, 10 ms there and back.
+ * The paper's experiment (section 5.1, tables 1 to 3) in virtual time: a file goes to a server in
+ * pieces, and comes back.  Windows of 1, 32 and 128 packets, the pieces and waits of the tables;
+ * the link is ours, 10 ms there and back.
  *
- * The shape is what must hold: twice the file takes twice the time; a larger window
- * takes less; and every byte is as it was, with losses, too.
+ * The shape is what must hold: twice the file takes twice the time; a larger window takes less; and
+ * every byte is as it was, with losses, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,8 +36,7 @@ static const struct table table_2 = { 8096, 128, 10 };
 static const struct table table_3 = { 8096, 1, 10 };
 
 /* How long it takes until all is back, in ns of virtual time. */
-static int64_t transfer(const struct table *table, uint32_t size,
-			const char *words)
+static int64_t transfer(const struct table *table, uint32_t size, const char *words)
 {
 	struct nopal_link forward, reverse;
 	struct trips_link link = { &forward, &reverse, 1 };
@@ -48,13 +47,12 @@ static int64_t transfer(const struct table *table, uint32_t size,
 	struct nopal_problems problems;
 	char config[512];
 
-	snprintf(config, sizeof(config), config_text, table->payload + 20 + 28,
-		 table->window, table->wait_ms);
+	snprintf(config, sizeof(config), config_text, table->payload + 20 + 28, table->window,
+		 table->wait_ms);
 	echo.plan = rig_plan(config);
 	assert_int_equal(nopal_plan_body_bytes(echo.plan), table->payload);
 	nopal_problems_init(&problems);
-	assert_true(nopal_link_parse(words, &forward, &reverse, &problems) >=
-		    0);
+	assert_true(nopal_link_parse(words, &forward, &reverse, &problems) >= 0);
 	nopal_problems_fini(&problems);
 	assert_true(echo_simulate(&echo, &link));
 	assert_true(echo.done);
@@ -94,9 +92,8 @@ static void is_linear(const struct table *table, const char *words)
 	}
 }
 
-/* Packets of 8096 bytes need no fragments here, as they did over the paper's radio;
- * and the link empties a window before its wait is over: acks are behind the data of
- * their own side. */
+/* Packets of 8096 bytes need no fragments here, as they did over the paper's radio; and the link
+ * empties a window before its wait is over: acks are behind the data of their own side. */
 static void test_time_is_linear_in_size(void **state)
 {
 	(void)state;
@@ -114,11 +111,9 @@ static void test_all_comes_back_through_losses(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		int64_t calm = transfer(&tables[i], MIB / 4,
-					"rate 100mbit delay 5ms limit 1000");
+		int64_t calm = transfer(&tables[i], MIB / 4, "rate 100mbit delay 5ms limit 1000");
 		int64_t lossy = transfer(&tables[i], MIB / 4,
-					 "rate 100mbit delay 5ms loss 2% "
-					 "duplicate 2% reorder 2%");
+					 "rate 100mbit delay 5ms loss 2% duplicate 2% reorder 2%");
 
 		assert_true(lossy > calm);
 	}

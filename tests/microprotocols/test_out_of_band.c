@@ -14,25 +14,22 @@
 
 enum { MANY = 300, EVERY = 10 };
 
-/* Datagrams are equally long with and without, so that the link treats both runs
- * alike: in the plain run the property is there, and is not used. */
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"          \
+/* Datagrams are equally long with and without, so that the link treats both runs alike: in the
+ * plain run the property is there, and is not used. */
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"                              \
 	"out_of_band {}\n"
 
 static struct rig rig;
 
 static void send_one(int i, bool marked)
 {
-	const struct nopal_property property = {
-		nopal_property(rig.plan, "out_of_band"), 1
-	};
+	const struct nopal_property property = { nopal_property(rig.plan, "out_of_band"), 1 };
 	char text[RIG_TEXT];
 	int length = snprintf(text, sizeof(text), "%03d", i);
 
 	assert_true(property.which);
-	assert_int_equal(nopal_send_with(rig.opener.session, text,
-					 (size_t)length, 0, &property,
+	assert_int_equal(nopal_send_with(rig.opener.session, text, (size_t)length, 0, &property,
 					 marked && i % EVERY == EVERY - 1),
 			 0);
 }
@@ -53,14 +50,13 @@ static void note_run(struct run *run)
 	}
 }
 
-static void run_one(const char *config, const char *link, uint64_t seed,
-		    bool marked, struct run *run)
+static void run_one(const char *config, const char *link, uint64_t seed, bool marked,
+		    struct run *run)
 {
 	char text[1024];
 
 	snprintf(text, sizeof(text), "%sa_scout {}\n", config);
-	scout_open(&rig, text,
-		   &(struct rig_options){ .link = link, .seed = seed });
+	scout_open(&rig, text, &(struct rig_options){ .link = link, .seed = seed });
 	for (int i = 0; i < MANY; i++) {
 		send_one(i, marked);
 		rig_run(&rig, 5 * MS);
@@ -77,8 +73,8 @@ static bool is_marked(int number)
 	return number % EVERY == EVERY - 1;
 }
 
-/* With and without: each marked one is delivered once, in the turn in which it
- * came, and the others as they were. */
+/* With and without: each marked one is delivered once, in the turn in which it came, and the others
+ * as they were. */
 static void compare(const char *config, const char *link, uint64_t seed)
 {
 	static struct run plain, with;
@@ -173,12 +169,9 @@ static void test_with_flow_control(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_with_lossy_fifo),
-		cmocka_unit_test(test_with_reliable_fifo),
-		cmocka_unit_test(test_with_jitter),
-		cmocka_unit_test(test_with_semantic_order),
-		cmocka_unit_test(test_with_no_order),
-		cmocka_unit_test(test_with_flow_control),
+		cmocka_unit_test(test_with_lossy_fifo), cmocka_unit_test(test_with_reliable_fifo),
+		cmocka_unit_test(test_with_jitter),	cmocka_unit_test(test_with_semantic_order),
+		cmocka_unit_test(test_with_no_order),	cmocka_unit_test(test_with_flow_control),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,9 +42,7 @@ static void test_base_follows_the_first_open_number(void **state)
 	(void)state;
 	outstanding_begin(&sent, 60);
 	for (uint64_t number = 60; number < 70; number++)
-		assert_int_equal(
-			outstanding_add(NULL, &sent, number, handle_of(number)),
-			0);
+		assert_int_equal(outstanding_add(NULL, &sent, number, handle_of(number)), 0);
 	assert_int_equal(outstanding_take(&sent, 61).index, 61);
 	assert_int_equal(sent.base, 60);
 	assert_int_equal(outstanding_take(&sent, 60).index, 60);
@@ -90,15 +88,11 @@ static void test_it_agrees_with_a_plain_list(void **state)
 			outstanding_add(NULL, &sent, next, handle_of(next));
 			next++;
 		} else if (next > first) {
-			uint64_t number =
-				first + (uint64_t)rand() % (next - first);
+			uint64_t number = first + (uint64_t)rand() % (next - first);
 
-			assert_int_equal(outstanding_is_open(&sent, number),
-					 open[number]);
+			assert_int_equal(outstanding_is_open(&sent, number), open[number]);
 			if (open[number])
-				assert_int_equal(
-					outstanding_take(&sent, number).index,
-					number);
+				assert_int_equal(outstanding_take(&sent, number).index, number);
 			open[number] = false;
 		}
 		while (first < next && !open[first])
@@ -110,8 +104,7 @@ static void test_it_agrees_with_a_plain_list(void **state)
 
 			for (uint64_t i = 0; i < 64; i++)
 				assert_int_equal(word >> i & 1,
-						 first + i < next &&
-							 open[first + i]);
+						 first + i < next && open[first + i]);
 		}
 	}
 	assert_true(sent.room <= 512);

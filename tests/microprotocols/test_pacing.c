@@ -13,8 +13,7 @@ static int64_t shared(const char *name)
 
 static int64_t window_rate(void)
 {
-	return (int64_t)nopal_scale((uint64_t)shared("congestion_window_bytes"),
-				    8 * NOPAL_SECOND,
+	return (int64_t)nopal_scale((uint64_t)shared("congestion_window_bytes"), 8 * NOPAL_SECOND,
 				    (uint64_t)shared("smoothed_rtt_ns"));
 }
 
@@ -44,8 +43,7 @@ static void test_a_fifth_more_than_the_window_after_it(void **state)
 	(void)state;
 	bottleneck_open(PACED "tcp_congestion {}", LINK);
 	bottleneck_run(5 * NOPAL_SECOND);
-	assert_true(shared("congestion_window_bytes") >
-		    shared("slow_start_threshold_bytes") / 2);
+	assert_true(shared("congestion_window_bytes") > shared("slow_start_threshold_bytes") / 2);
 	assert_int_equal(shared("sending_rate_bps"), window_rate() * 6 / 5);
 	bottleneck_close();
 }
@@ -109,10 +107,9 @@ static struct came_of in_bursts(const char *policy)
 
 static void say(const char *what, struct came_of burst, struct came_of paced)
 {
-	print_message("%s: %llu drops, %lld %%; paced: %llu drops, %lld %%\n",
-		      what, (unsigned long long)burst.drops,
-		      (long long)burst.percent, (unsigned long long)paced.drops,
-		      (long long)paced.percent);
+	print_message("%s: %llu drops, %lld %%; paced: %llu drops, %lld %%\n", what,
+		      (unsigned long long)burst.drops, (long long)burst.percent,
+		      (unsigned long long)paced.drops, (long long)paced.percent);
 }
 
 static void test_bursts_at_a_short_queue_drop_less(void **state)

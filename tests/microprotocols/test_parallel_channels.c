@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two hosts with two addresses each: 0 and 2 are the opener's, 1 and 3 the
- * acceptor's; 0 meets 1, and 2 meets 3.  Host 4 is a stranger beside 1.
+ * Two hosts with two addresses each: 0 and 2 are the opener's, 1 and 3 the acceptor's; 0 meets 1,
+ * and 2 meets 3.  Host 4 is a stranger beside 1.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,11 +16,11 @@
 enum { CHALLENGE, RESPONSE };
 enum { MESSAGES = 2000, FIRST_PORT = 2000, SECOND_PORT = 3000 };
 
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"             \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"                                 \
 	"sequenced_segments {}\nparallel_channels {}\na_tap {}\n"
-#define RELIABLE                                                               \
-	BASE "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"             \
+#define RELIABLE                                                                                   \
+	BASE "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"                                 \
 	     "duplicate_ack {}\n"
 
 static struct rig rig;
@@ -32,8 +32,7 @@ static struct nopal_link words(const char *text)
 	struct nopal_link forward, reverse;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(text, &forward, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(text, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	return forward;
 }
@@ -73,10 +72,8 @@ static void begin(const char *config)
 	nopal_sim_connect(rig.world, 4, 1, &link, &link);
 	second[0] = nopal_sim_endpoint(rig.world, 2, FIRST_PORT);
 	second[1] = nopal_sim_endpoint(rig.world, 3, SECOND_PORT);
-	assert_int_equal(nopal_endpoint_share(second[0], rig.opener.endpoint),
-			 0);
-	assert_int_equal(nopal_endpoint_share(second[1], rig.acceptor.endpoint),
-			 0);
+	assert_int_equal(nopal_endpoint_share(second[0], rig.opener.endpoint), 0);
+	assert_int_equal(nopal_endpoint_share(second[1], rig.acceptor.endpoint), 0);
 }
 
 /* Both ways, and proved. */
@@ -107,8 +104,7 @@ static void lose_a_fifth(const char *config)
 	path_change(2, 3, "delay 15ms loss 20%");
 	send_many(MESSAGES);
 	/* 96 of 100, four deviations and a half about it; once each */
-	assert_in_range(rig.acceptor.delivered - 1, MESSAGES * 94 / 100,
-			MESSAGES * 98 / 100);
+	assert_in_range(rig.acceptor.delivered - 1, MESSAGES * 94 / 100, MESSAGES * 98 / 100);
 	rig_close(&rig);
 }
 
@@ -140,8 +136,7 @@ static void one_dies(const char *config, int from, int to)
 				 sent_ns + (int64_t)i * 2 * NOPAL_MILLISECOND +
 					 10 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 201);
-	assert_int_equal(nopal_session_counters(rig.opener.session)->resends,
-			 0);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->resends, 0);
 	rig_finish(&rig);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
@@ -177,8 +172,7 @@ static void test_paths_may_leave_from_one_endpoint(void **state)
 	nopal_batch_stop(rig.world);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 220);
-	assert_int_equal(nopal_session_counters(rig.opener.session)->resends,
-			 0);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->resends, 0);
 	rig_close(&rig);
 }
 
@@ -193,18 +187,15 @@ static struct seen {
 	uint8_t challenge, proof[8]; /* its kind, and the last one */
 } seen;
 
-static void seen_note(void *user, int64_t now_ns,
-		      const struct nopal_address *from,
-		      const struct nopal_address *to, const uint8_t *bytes,
-		      size_t length)
+static void seen_note(void *user, int64_t now_ns, const struct nopal_address *from,
+		      const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct nopal_address stranger = at(4, to->port);
 	uint8_t kind = bytes[0] & (NOPAL_KIND_ROOM - 1);
 
 	(void)user;
 	(void)now_ns;
-	if (from->port == 1000 && kind == NOPAL_KIND_DATA &&
-	    length <= sizeof(seen.bytes)) {
+	if (from->port == 1000 && kind == NOPAL_KIND_DATA && length <= sizeof(seen.bytes)) {
 		memcpy(seen.bytes, bytes, length);
 		seen.length = length;
 	}
@@ -214,8 +205,7 @@ static void seen_note(void *user, int64_t now_ns,
 	if (kind == NOPAL_KIND_DATA)
 		seen.data++;
 	else if (kind == seen.challenge) {
-		memcpy(seen.proof, bytes + 1 + NOPAL_ID_BYTES,
-		       sizeof(seen.proof));
+		memcpy(seen.proof, bytes + 1 + NOPAL_ID_BYTES, sizeof(seen.proof));
 		seen.challenges++;
 	} else
 		seen.others++;
@@ -225,8 +215,7 @@ static void watch(const char *config)
 {
 	begin(config);
 	memset(&seen, 0, sizeof(seen));
-	seen.challenge = rig_part(rig.opener.session, "parallel_channels")
-				 ->kind[CHALLENGE];
+	seen.challenge = rig_part(rig.opener.session, "parallel_channels")->kind[CHALLENGE];
 	nopal_sim_tap(rig.world, seen_note, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -237,8 +226,7 @@ static void stranger_sends(uint16_t port)
 {
 	struct nopal_address from = at(4, port);
 
-	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, seen.bytes,
-			 seen.length);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, seen.bytes, seen.length);
 	rig_run(&rig, NOPAL_MILLISECOND / 10);
 }
 
@@ -257,8 +245,7 @@ static void test_a_forged_address_gets_a_few_challenges(void **state)
 	}
 	/* at most one a round trip of 20 ms */
 	assert_in_range(seen.challenges, 5,
-			1 + (nopal_world_now(rig.world) - since_ns) /
-					(20 * NOPAL_MILLISECOND));
+			1 + (nopal_world_now(rig.world) - since_ns) / (20 * NOPAL_MILLISECOND));
 	assert_int_equal(seen.data, 0);
 	assert_int_equal(seen.others, 0);
 	assert_true(seen.octets < 1000 * seen.length);
@@ -307,19 +294,15 @@ static void test_without_it_another_address_is_nobody(void **state)
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
 	stranger_sends(7);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->unknown_session,
-		1);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->unknown_session, 1);
 	assert_int_equal(nopal_session_paths(rig.acceptor.session), 1);
 	rig_close(&rig);
 }
 
 static void respond(unsigned path, const uint8_t *bytes)
 {
-	uint8_t kind = rig_part(rig.acceptor.session, "parallel_channels")
-			       ->kind[RESPONSE];
-	struct arriving one =
-		arriving_begin(rig.acceptor.session, kind, bytes, 8);
+	uint8_t kind = rig_part(rig.acceptor.session, "parallel_channels")->kind[RESPONSE];
+	struct arriving one = arriving_begin(rig.acceptor.session, kind, bytes, 8);
 
 	one.segment->path = (uint8_t)path;
 	arriving_end(&one);
@@ -339,10 +322,8 @@ static void test_a_wrong_response_opens_nothing(void **state)
 	stranger_sends(7);
 	for (unsigned path = 0; path <= UINT8_MAX; path++)
 		respond(path, zeros);
-	arrive_control(rig.acceptor.session, "parallel_channels", RESPONSE,
-		       "short", 5);
-	arrive_control(rig.acceptor.session, "parallel_channels", CHALLENGE,
-		       "short", 5);
+	arrive_control(rig.acceptor.session, "parallel_channels", RESPONSE, "short", 5);
+	arrive_control(rig.acceptor.session, "parallel_channels", CHALLENGE, "short", 5);
 	assert_int_equal(seen.challenges, 1);
 	assert_int_equal(paths(), 1);
 	rig_close(&rig);
@@ -429,8 +410,7 @@ static void test_paths_outlive_rest(void **state)
 	path_change(0, 1, "loss 100%");
 	send_many(10);
 	assert_int_equal(rig.acceptor.delivered, 11);
-	assert_int_equal(nopal_session_counters(rig.opener.session)->resends,
-			 0);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->resends, 0);
 	rig_close(&rig);
 }
 
@@ -441,13 +421,9 @@ static void test_a_door_opens_no_sessions(void **state)
 	(void)state;
 	begin(RELIABLE);
 	assert_null(nopal_session_open(second[0], rig.plan, &peer, NULL, NULL));
-	assert_int_equal(
-		nopal_endpoint_allow(second[1], rig.plan, 0, NULL, NULL),
-		-EINVAL);
+	assert_int_equal(nopal_endpoint_allow(second[1], rig.plan, 0, NULL, NULL), -EINVAL);
 	assert_int_equal(nopal_endpoint_share(second[0], second[1]), -EINVAL);
-	assert_int_equal(nopal_endpoint_share(rig.opener.endpoint,
-					      rig.acceptor.endpoint),
-			 -EINVAL);
+	assert_int_equal(nopal_endpoint_share(rig.opener.endpoint, rig.acceptor.endpoint), -EINVAL);
 	rig_close(&rig);
 }
 

@@ -15,19 +15,18 @@
 /* A timer fires at most so late. */
 enum { TICK_NS = 2000 };
 
-#define RELIABLE                                                               \
-	"transport_driver {}\nresize {}\nsequenced_segments {}\n"              \
-	"positive_ack { selective = on }\nduplicate_ack {}\n"                  \
-	"rtt_estimation { timeout_min = 50ms }\nretransmit {}\n"               \
+#define RELIABLE                                                                                   \
+	"transport_driver {}\nresize {}\nsequenced_segments {}\n"                                  \
+	"positive_ack { selective = on }\nduplicate_ack {}\n"                                      \
+	"rtt_estimation { timeout_min = 50ms }\nretransmit {}\n"                                   \
 	"partial_reliability {}\ncheck_holds {}\na_tap {}\na_watch {}\n"
 static const char UNORDERED[] = RELIABLE;
 static const char ORDERED[] = RELIABLE "reliable_fifo {}\ncheck_fifo {}\n";
 /* Where acks tell the floor alone. */
-static const char CUMULATIVE[] =
-	"transport_driver {}\nresize {}\nsequenced_segments {}\n"
-	"positive_ack {}\nduplicate_ack {}\nretransmit {}\n"
-	"partial_reliability {}\na_tap {}\na_watch {}\nreliable_fifo {}\n"
-	"virtual_circuit {}\nrtt_estimation {}\n";
+static const char CUMULATIVE[] = "transport_driver {}\nresize {}\nsequenced_segments {}\n"
+				 "positive_ack {}\nduplicate_ack {}\nretransmit {}\n"
+				 "partial_reliability {}\na_tap {}\na_watch {}\nreliable_fifo {}\n"
+				 "virtual_circuit {}\nrtt_estimation {}\n";
 
 static struct rig rig;
 
@@ -45,8 +44,7 @@ static enum nopal_verdict watch_on_send(struct nopal_session *session,
 	if (expires_ns == NOPAL_NEVER && !most)
 		return NOPAL_CONTINUE;
 	watched++;
-	assert_true(expires_ns == NOPAL_NEVER ||
-		    session->now_ns <= expires_ns + TICK_NS);
+	assert_true(expires_ns == NOPAL_NEVER || session->now_ns <= expires_ns + TICK_NS);
 	assert_true(!most || segment->departures <= most);
 	return NOPAL_CONTINUE;
 }
@@ -58,13 +56,10 @@ static const struct nopal_microprotocol a_watch = {
 	.summary = "looks at what leaves",
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 	.attributes =
-		(const struct nopal_attribute[]){
-			{ .name = "expires_ns", .access = NOPAL_READ },
-			{ .name = "attempts", .access = NOPAL_PROPERTY },
-			{ 0 } },
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEND_SEGMENT, watch_on_send), { 0 } },
+		(const struct nopal_attribute[]){ { .name = "expires_ns", .access = NOPAL_READ },
+						  { .name = "attempts", .access = NOPAL_PROPERTY },
+						  { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEND_SEGMENT, watch_on_send), { 0 } },
 };
 
 /* ------------------------------------------------------------------ sending */
@@ -75,17 +70,14 @@ static void open_with(const char *config, const char *link)
 	rig_open(&rig, config, &(struct rig_options){ .link = link });
 }
 
-static int send_with(const char *text, size_t length, const char *name,
-		     uint64_t value)
+static int send_with(const char *text, size_t length, const char *name, uint64_t value)
 {
 	static uint8_t bytes[20000];
-	const struct nopal_property property = { nopal_property(rig.plan, name),
-						 value };
+	const struct nopal_property property = { nopal_property(rig.plan, name), value };
 
 	memset(bytes, 0, sizeof(bytes));
 	strcpy((char *)bytes, text);
-	return nopal_send_with(rig.opener.session, bytes, length, rig.cookie++,
-			       &property, 1);
+	return nopal_send_with(rig.opener.session, bytes, length, rig.cookie++, &property, 1);
 }
 
 static int send_for(const char *text, int64_t deadline_ns)
@@ -156,10 +148,8 @@ static void test_the_order_goes_on_at_the_deadline(void **state)
 	assert_int_equal(rig_send(&rig, "4"), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(rig.acceptor.text[rig.acceptor.delivered - 1], "4");
-	assert_true(rig.acceptor.delivered_ns[rig.acceptor.delivered - 1] <
-		    sent_ns + 300 * MS);
-	assert_int_equal(
-		rig.opener.fates[NOPAL_MISSING] + rig.acceptor.delivered, 5);
+	assert_true(rig.acceptor.delivered_ns[rig.acceptor.delivered - 1] < sent_ns + 300 * MS);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING] + rig.acceptor.delivered, 5);
 	rig_close(&rig);
 }
 
@@ -184,15 +174,13 @@ static void test_without_a_delay_it_is_not_told_without_end(void **state)
 
 	(void)state;
 	rig_add(&a_watch);
-	rig_open(&rig, ORDERED,
-		 &(struct rig_options){ .link = "delay 1ns", .sets = sets });
+	rig_open(&rig, ORDERED, &(struct rig_options){ .link = "delay 1ns", .sets = sets });
 	assert_int_equal(rig_send(&rig, "0"), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	rig_change(&rig, "loss 100%");
 	assert_int_equal(send_for("1", 5 * MS), 0);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_in_range(nopal_session_counters(rig.opener.session)->control_out,
-			10, 30);
+	assert_in_range(nopal_session_counters(rig.opener.session)->control_out, 10, 30);
 	rig_close(&rig);
 }
 
@@ -200,11 +188,10 @@ static void test_without_a_delay_it_is_not_told_without_end(void **state)
  * here 64 segments in flight keep it back. */
 static void test_what_never_left_is_withdrawn(void **state)
 {
-	static const char kept[] =
-		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-		"positive_ack { selective = on window = 4 }\nretransmit {}\n"
-		"partial_reliability {}\nreliable_fifo {}\na_tap {}\n"
-		"check_holds {}\n";
+	static const char kept[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+				   "positive_ack { selective = on window = 4 }\nretransmit {}\n"
+				   "partial_reliability {}\nreliable_fifo {}\na_tap {}\n"
+				   "check_holds {}\n";
 	char text[16];
 
 	(void)state;
@@ -261,13 +248,11 @@ static void test_a_message_is_given_up_whole(void **state)
 /* The session's deadline is for those that say nothing. */
 static void test_the_default_and_never(void **state)
 {
-	const char *const sets[] = { "partial_reliability.deadline=30ms",
-				     NULL };
+	const char *const sets[] = { "partial_reliability.deadline=30ms", NULL };
 
 	(void)state;
 	rig_add(&a_watch);
-	rig_open(&rig, ORDERED,
-		 &(struct rig_options){ .link = "delay 10ms", .sets = sets });
+	rig_open(&rig, ORDERED, &(struct rig_options){ .link = "delay 10ms", .sets = sets });
 	rig_send(&rig, "0");
 	rig_run(&rig, NOPAL_SECOND);
 	rig_change(&rig, "delay 10ms loss 100%");
@@ -306,8 +291,7 @@ static void test_of_no_use_when_the_session_opens(void **state)
 	rig_close(&rig);
 }
 
-/* All that waits is delivered before the session ends, whatever became of the
- * forward. */
+/* All that waits is delivered before the session ends, whatever became of the forward. */
 static void test_nothing_waits_at_the_end(void **state)
 {
 	(void)state;
@@ -335,8 +319,7 @@ static void forward(uint32_t segment, uint32_t order, size_t length)
 			     (uint8_t)(order >> 24),   (uint8_t)(order >> 16),
 			     (uint8_t)(order >> 8),    (uint8_t)order };
 
-	arrive_control(rig.acceptor.session, "partial_reliability", 0, bytes,
-		       length);
+	arrive_control(rig.acceptor.session, "partial_reliability", 0, bytes, length);
 }
 
 static void test_forwards_that_cannot_be(void **state)
@@ -367,8 +350,7 @@ static int send_one(unsigned i)
 	static const int64_t deadline_ns[KINDS] = { 0, 60 * MS, 150 * MS, 0 };
 	char text[32];
 
-	snprintf(text, sizeof(text), "%u %" PRId64, i,
-		 nopal_world_now(rig.world));
+	snprintf(text, sizeof(text), "%u %" PRId64, i, nopal_world_now(rig.world));
 	if (i % KINDS == 3)
 		return send_with(text, sizeof(text), "attempts", 2);
 	return send_with(text, i % 7 ? sizeof(text) : 5000, "deadline",
@@ -384,8 +366,7 @@ static void check_many(bool ordered, int64_t late_ns)
 	for (uint32_t i = 1; i < rig.acceptor.delivered; i++) {
 		char *end;
 		long number = strtol(rig.acceptor.text[i], &end, 10);
-		int64_t age_ns =
-			rig.acceptor.delivered_ns[i] - strtoll(end, NULL, 10);
+		int64_t age_ns = rig.acceptor.delivered_ns[i] - strtoll(end, NULL, 10);
 
 		assert_in_range(number, 0, MANY - 1);
 		assert_false(seen[number]);
@@ -401,12 +382,11 @@ static void check_many(bool ordered, int64_t late_ns)
 		assert_true(seen[i]);
 }
 
-static void run_many(const char *config, const char *link, uint64_t seed,
-		     bool ordered, int64_t late_ns)
+static void run_many(const char *config, const char *link, uint64_t seed, bool ordered,
+		     int64_t late_ns)
 {
 	rig_add(&a_watch);
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = "delay 10ms", .seed = seed });
+	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms", .seed = seed });
 	assert_int_equal(rig_send(&rig, "-1"), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	rig_change_both(&rig, link);
@@ -418,8 +398,7 @@ static void run_many(const char *config, const char *link, uint64_t seed,
 	rig_run(&rig, 50 * NOPAL_SECOND);
 	assert_true(watched > MANY / 16);
 	check_many(ordered, late_ns);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED] +
-				 rig.opener.fates[NOPAL_MISSING],
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED] + rig.opener.fates[NOPAL_MISSING],
 			 MANY + 1);
 	assert_true(rig.opener.fates[NOPAL_MISSING] > 0);
 	/* What is missing may have come all the same; what arrived did. */
@@ -494,8 +473,7 @@ int main(void)
 		cmocka_unit_test(test_after_its_time_it_is_not),
 		cmocka_unit_test(test_the_order_goes_on_at_the_deadline),
 		cmocka_unit_test(test_a_lost_forward_is_told_again),
-		cmocka_unit_test(
-			test_without_a_delay_it_is_not_told_without_end),
+		cmocka_unit_test(test_without_a_delay_it_is_not_told_without_end),
 		cmocka_unit_test(test_what_never_left_is_withdrawn),
 		cmocka_unit_test(test_attempts_are_departures),
 		cmocka_unit_test(test_a_message_is_given_up_whole),

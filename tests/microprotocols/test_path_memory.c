@@ -16,8 +16,7 @@ enum {
 };
 
 static const char FORGETFUL[] = RELIABLE "cubic_congestion {}\n";
-static const char FRESH[] =
-	RELIABLE "cubic_congestion {}\npath_memory { expire = 2min }\n";
+static const char FRESH[] = RELIABLE "cubic_congestion {}\npath_memory { expire = 2min }\n";
 
 static void wait_minutes(int minutes)
 {
@@ -35,8 +34,7 @@ static void test_the_first_session_begins_with_guesses(void **state)
 	assert_int_equal(shared("known_window_bytes"), 0);
 	assert_int_equal(shared("known_rate_bps"), 0);
 	assert_int_equal(shared("timeout_ns"), NOPAL_SECOND);
-	assert_int_equal(shared("congestion_window_bytes"),
-			 segments(FIRST_SEGMENTS));
+	assert_int_equal(shared("congestion_window_bytes"), segments(FIRST_SEGMENTS));
 	stop();
 	rig_close(&rig);
 }
@@ -61,12 +59,10 @@ static void test_the_second_begins_with_what_the_first_measured(void **state)
 	/* as after a first sample: variance is half of it, and four of those */
 	assert_int_equal(shared("timeout_ns"), rtt + 4 * (rtt / 2));
 	window = shared("known_window_bytes");
-	assert_in_range(window, segments(FIRST_SEGMENTS) + 1,
-			segments(MOST_SEGMENTS));
+	assert_in_range(window, segments(FIRST_SEGMENTS) + 1, segments(MOST_SEGMENTS));
 	assert_int_equal(shared("congestion_window_bytes"), window);
 	/* a window in a round trip, but for what divisions lose */
-	assert_in_range(shared("known_rate_bps"),
-			window * 8 * NOPAL_SECOND / rtt - 1,
+	assert_in_range(shared("known_rate_bps"), window * 8 * NOPAL_SECOND / rtt - 1,
 			window * 8 * NOPAL_SECOND / rtt);
 	stop();
 	rig_close(&rig);
@@ -86,8 +82,8 @@ static void test_it_takes_fewer_round_trips(void **state)
 	first = session_of(FILE_BYTES);
 	second = session_of(FILE_BYTES);
 	third = session_of(FILE_BYTES);
-	print_message("round trips: %d without, %d, %d, %d with\n",
-		      (int)without, (int)first, (int)second, (int)third);
+	print_message("round trips: %d without, %d, %d, %d with\n", (int)without, (int)first,
+		      (int)second, (int)third);
 	assert_int_equal(first, without);
 	assert_in_range(second, 1, without - 1);
 	assert_in_range(third, 1, second);
@@ -97,37 +93,32 @@ static void test_it_takes_fewer_round_trips(void **state)
 /* Every policy begins with the window, and is quicker for it. */
 static void test_policies_begin_with_it(void **state)
 {
-	static const char *const policies[] = {
-		"tcp_congestion {}\n",
-		"westwood_congestion {}\n",
-		"bic_congestion {}\n",
-		"scalable_congestion {}\n",
-		"highspeed_congestion {}\n",
-		"vegas_congestion {}\n",
-		"fast_congestion {}\n",
-		"rate_cc {}\nudt_congestion {}\n",
-		"rate_cc {}\nscp_congestion {}\n",
-		"rate_cc {}\nbbr_congestion {}\n",
-		"rate_cc {}\npacing {}\ncubic_congestion {}\n"
-	};
+	static const char *const policies[] = { "tcp_congestion {}\n",
+						"westwood_congestion {}\n",
+						"bic_congestion {}\n",
+						"scalable_congestion {}\n",
+						"highspeed_congestion {}\n",
+						"vegas_congestion {}\n",
+						"fast_congestion {}\n",
+						"rate_cc {}\nudt_congestion {}\n",
+						"rate_cc {}\nscp_congestion {}\n",
+						"rate_cc {}\nbbr_congestion {}\n",
+						"rate_cc {}\npacing {}\ncubic_congestion {}\n" };
 	char config[1024];
 	int64_t first, second;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
-		snprintf(config, sizeof(config), "%s%spath_memory {}\n",
-			 RELIABLE, policies[i]);
+		snprintf(config, sizeof(config), "%s%spath_memory {}\n", RELIABLE, policies[i]);
 		begin(config, LINK);
 		first = session_of(FILE_BYTES);
 		start();
-		assert_true(shared("known_window_bytes") >
-			    segments(FIRST_SEGMENTS));
-		assert_int_equal(shared("congestion_window_bytes"),
-				 shared("known_window_bytes"));
+		assert_true(shared("known_window_bytes") > segments(FIRST_SEGMENTS));
+		assert_int_equal(shared("congestion_window_bytes"), shared("known_window_bytes"));
 		second = transfer(FILE_BYTES);
 		stop();
-		print_message("%s: %d round trips, then %d\n", policies[i],
-			      (int)first, (int)second);
+		print_message("%s: %d round trips, then %d\n", policies[i], (int)first,
+			      (int)second);
 		assert_in_range(second, 1, first - 1);
 		rig_close(&rig);
 	}
@@ -135,11 +126,10 @@ static void test_policies_begin_with_it(void **state)
 
 static void test_a_rate_begins_with_it(void **state)
 {
-	static const char config[] =
-		"transport_driver {}\nresize {}\nvirtual_circuit {}\n"
-		"sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"
-		"rtt_estimation {}\nretransmit {}\nwindowed_flow {}\n"
-		"reliable_fifo {}\nrate_cc {}\ntfrc {}\npath_memory {}\n";
+	static const char config[] = "transport_driver {}\nresize {}\nvirtual_circuit {}\n"
+				     "sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"
+				     "rtt_estimation {}\nretransmit {}\nwindowed_flow {}\n"
+				     "reliable_fifo {}\nrate_cc {}\ntfrc {}\npath_memory {}\n";
 	int64_t first, rate;
 
 	(void)state;
@@ -185,8 +175,7 @@ static struct nopal_session *open_elsewhere(void)
 	there = nopal_sim_endpoint(rig.world, host, OTHER_PORT);
 	nopal_endpoint_allow(there, rig.plan, 0, NULL, NULL);
 	nopal_sim_address(host, OTHER_PORT, &peer);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
-				     NULL);
+	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	assert_non_null(session);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(nopal_session_is_open(session));
@@ -216,9 +205,8 @@ static void test_from_another_host_it_is_another_path(void **state)
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	nopal_sim_address(1, 2000, &peer);
-	session = nopal_session_open(
-		nopal_sim_endpoint(rig.world, host_beside(1), OTHER_PORT),
-		rig.plan, &peer, NULL, NULL);
+	session = nopal_session_open(nopal_sim_endpoint(rig.world, host_beside(1), OTHER_PORT),
+				     rig.plan, &peer, NULL, NULL);
 	assert_int_equal(rig_shared(session, "known_rtt_ns"), 0);
 	nopal_session_abort(session, "seen enough");
 	rig_close(&rig);
@@ -252,8 +240,7 @@ static void test_who_measured_nothing_knows_nothing(void **state)
 	start();
 	assert_true(shared("known_rtt_ns") > 0);
 	assert_int_equal(rig_shared(rig.acceptor.session, "known_rtt_ns"), 0);
-	assert_int_equal(rig_shared(rig.acceptor.session, "known_window_bytes"),
-			 0);
+	assert_int_equal(rig_shared(rig.acceptor.session, "known_window_bytes"), 0);
 	stop();
 	rig_close(&rig);
 }
@@ -313,8 +300,7 @@ static void test_a_session_that_sent_little_does_not_lower_it(void **state)
 	stop();
 	start();
 	/* its round trip is another, and with it what divisions lose */
-	assert_in_range(shared("known_rate_bps"), rate - ROUNDING_BPS,
-			rate + ROUNDING_BPS);
+	assert_in_range(shared("known_rate_bps"), rate - ROUNDING_BPS, rate + ROUNDING_BPS);
 	stop();
 	rig_close(&rig);
 }
@@ -348,15 +334,13 @@ static void test_after_a_peer_that_vanished_no_window_is_known(void **state)
 	rig_send_bytes(&rig, FILE_BYTES);
 	for (int i = 0; i < 100 && rig.opener.session; i++)
 		rig_run(&rig, 10 * NOPAL_SECOND);
-	assert_true(rig.opener.end == NOPAL_GAVE_UP ||
-		    rig.opener.end == NOPAL_PEER_LOST);
+	assert_true(rig.opener.end == NOPAL_GAVE_UP || rig.opener.end == NOPAL_PEER_LOST);
 	if (rig.acceptor.session)
 		nopal_session_abort(rig.acceptor.session, "nobody is there");
 	rig_change_both(&rig, LINK);
 	start();
 	assert_int_equal(shared("known_window_bytes"), 0);
-	assert_int_equal(shared("congestion_window_bytes"),
-			 segments(FIRST_SEGMENTS));
+	assert_int_equal(shared("congestion_window_bytes"), segments(FIRST_SEGMENTS));
 	stop();
 	rig_close(&rig);
 }
@@ -365,8 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first_session_begins_with_guesses),
-		cmocka_unit_test(
-			test_the_second_begins_with_what_the_first_measured),
+		cmocka_unit_test(test_the_second_begins_with_what_the_first_measured),
 		cmocka_unit_test(test_it_takes_fewer_round_trips),
 		cmocka_unit_test(test_policies_begin_with_it),
 		cmocka_unit_test(test_a_rate_begins_with_it),
@@ -376,11 +359,9 @@ int main(void)
 		cmocka_unit_test(test_who_measured_nothing_knows_nothing),
 		cmocka_unit_test(test_the_window_halves_with_age_and_expires),
 		cmocka_unit_test(test_how_old_is_too_old_is_the_configs_to_say),
-		cmocka_unit_test(
-			test_a_session_that_sent_little_does_not_lower_it),
+		cmocka_unit_test(test_a_session_that_sent_little_does_not_lower_it),
 		cmocka_unit_test(test_a_path_that_got_slow_lowers_it),
-		cmocka_unit_test(
-			test_after_a_peer_that_vanished_no_window_is_known),
+		cmocka_unit_test(test_after_a_peer_that_vanished_no_window_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What path_memory believes: nothing that the peer only says, a limit that is probed
- * once more, and a record only while the world has room for it.
+ * What path_memory believes: nothing that the peer only says, a limit that is probed once more, and
+ * a record only while the world has room for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,27 +18,23 @@ enum {
 	ETHERNET = 1500 - UDP,
 };
 
-static const char SEARCHING[] =
-	RELIABLE "cubic_congestion {}\nmtu_discovery {}\npath_memory {}\n";
+static const char SEARCHING[] = RELIABLE "cubic_congestion {}\nmtu_discovery {}\npath_memory {}\n";
 
 /* ------------------------------------------------------- what the peer says */
 
-/* An ack for what never left, far ahead and with an absurd delay: nothing of it
- * is a measurement. */
+/* An ack for what never left, far ahead and with an absurd delay: nothing of it is a
+ * measurement. */
 static void test_what_the_peer_says_is_not_remembered(void **state)
 {
-	uint8_t lie[10] = { 0x7f, 0xff, 0xff, 0xff, 0x7f,
-			    0xff, 0xff, 0xff, 0x7f, 0xff };
+	uint8_t lie[10] = { 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff };
 	uint8_t length[2] = { 0xff, 0x00 };
 
 	(void)state;
 	begin(SEARCHING, LINK);
 	start();
 	for (int i = 0; i < 100 && rig.opener.session; i++) {
-		arrive_control(rig.opener.session, "positive_ack", 0, lie,
-			       sizeof(lie));
-		arrive_control(rig.opener.session, "mtu_discovery", 1, length,
-			       sizeof(length));
+		arrive_control(rig.opener.session, "positive_ack", 0, lie, sizeof(lie));
+		arrive_control(rig.opener.session, "mtu_discovery", 1, length, sizeof(length));
 		rig_run(&rig, NOPAL_MILLISECOND);
 	}
 	stop();
@@ -50,8 +46,8 @@ static void test_what_the_peer_says_is_not_remembered(void **state)
 	rig_close(&rig);
 }
 
-/* Acks of all that left, before it can have arrived: what is measured by them is
- * wrong, and gets no further than the bounds. */
+/* Acks of all that left, before it can have arrived: what is measured by them is wrong, and gets no
+ * further than the bounds. */
 static void acknowledge_early(uint64_t first)
 {
 	uint8_t ack[10] = { 0 };
@@ -153,8 +149,7 @@ static void test_a_path_that_shrank_since_is_noticed(void **state)
 	transfer(FILE_BYTES);
 	rig_run(&rig, 30 * NOPAL_SECOND);
 	rig_awake(rig.opener.session);
-	assert_in_range(nopal_path_limit(rig.opener.session), FLOOR,
-			1300 - UDP);
+	assert_in_range(nopal_path_limit(rig.opener.session), FLOOR, 1300 - UDP);
 	stop();
 	start();
 	assert_in_range(shared("known_limit_bytes"), FLOOR, 1300 - UDP);
@@ -208,8 +203,7 @@ static void test_a_living_session_keeps_its_record(void **state)
 	crowd_out();
 	cache = rig.world->path_cache;
 	record = nopal__path_cache_hold(cache, &ours);
-	assert_true(nopal__path_cache_read(cache, record, NOPAL_PATH_RTT_NS,
-					   &value, &measured_ns));
+	assert_true(nopal__path_cache_read(cache, record, NOPAL_PATH_RTT_NS, &value, &measured_ns));
 	nopal__path_cache_release(cache, record);
 	stop();
 	crowd_out();
@@ -223,8 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_the_peer_says_is_not_remembered),
-		cmocka_unit_test(
-			test_a_peer_that_acknowledges_early_gains_no_more),
+		cmocka_unit_test(test_a_peer_that_acknowledges_early_gains_no_more),
 		cmocka_unit_test(test_the_limit_is_used_at_once),
 		cmocka_unit_test(test_the_limit_is_what_is_probed_first),
 		cmocka_unit_test(test_a_path_that_shrank_since_is_noticed),

@@ -17,8 +17,7 @@ static uint8_t seen[64];
 static size_t seen_length;
 
 static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
-		const struct nopal_address *to, const uint8_t *bytes,
-		size_t length)
+		const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user, (void)now_ns, (void)from, (void)to;
 	assert_true(length <= sizeof(seen));
@@ -61,11 +60,10 @@ static void test_any_datagram_of_anybody_opens_a_session(void **state)
 	rig_open(&rig, PLAIN, &(struct rig_options){ .stay_closed = true });
 	nopal_sim_address(7, 4711, &stranger);
 	for (size_t length = 0; length <= sizeof(ours_it_seems); length++)
-		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger,
-				 ours_it_seems, length);
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger, ours_it_seems,
+				 length);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 1);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 1);
 	assert_int_equal(rig.acceptor.delivered, sizeof(ours_it_seems) + 1);
 	rig_close(&rig);
 }
@@ -75,15 +73,13 @@ static void test_what_would_not_travel_is_refused(void **state)
 	char text[4096];
 
 	(void)state;
-	assert_true(rig_refused(PLAIN "sequenced_messages {}\n", text,
-				sizeof(text)));
+	assert_true(rig_refused(PLAIN "sequenced_messages {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "message_number"));
 	assert_true(rig_refused(PLAIN "keep_alive {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "keep_alive sends segments of its kind"));
 	assert_true(rig_refused(PLAIN "checksum {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "trailer"));
-	assert_true(
-		rig_refused(PLAIN "virtual_circuit {}\n", text, sizeof(text)));
+	assert_true(rig_refused(PLAIN "virtual_circuit {}\n", text, sizeof(text)));
 }
 
 int main(void)

@@ -9,17 +9,14 @@
 
 #include "../../microprotocols/status/positive_ack.h"
 
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap "    \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap "                        \
 	"{}\n"
 static const char CUMULATIVE[] = BASE "positive_ack {}\nretransmit {}\n";
-static const char SELECTIVE[] =
-	BASE "positive_ack { selective = on }\nretransmit {}\n";
+static const char SELECTIVE[] = BASE "positive_ack { selective = on }\nretransmit {}\n";
 static const char UNRELIABLE[] = BASE "positive_ack {}\n";
-static const char UNRELIABLE_SELECTIVE[] =
-	BASE "positive_ack { selective = on }\n";
-static const char PIGGYBACK[] =
-	BASE "positive_ack { piggyback = on }\nretransmit {}\n";
+static const char UNRELIABLE_SELECTIVE[] = BASE "positive_ack { selective = on }\n";
+static const char PIGGYBACK[] = BASE "positive_ack { piggyback = on }\nretransmit {}\n";
 static struct positive_ack *state_of(struct rig_side *side)
 {
 	return rig_state(side->session, "positive_ack");
@@ -46,20 +43,18 @@ static void change(struct rig *rig, const char *forward)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(forward, &link, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(forward, &link, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	nopal_sim_change(rig->world, 0, 1, &link);
 }
 
 static void ack(struct rig *rig, const void *bytes, size_t length)
 {
-	arrive_control(rig->opener.session, "positive_ack", POSITIVE_ACK_ACK,
-		       bytes, length);
+	arrive_control(rig->opener.session, "positive_ack", POSITIVE_ACK_ACK, bytes, length);
 }
 
-static size_t ack_body(uint8_t *bytes, uint64_t largest, uint64_t floor,
-		       const uint8_t *bitmap, size_t bitmap_bytes)
+static size_t ack_body(uint8_t *bytes, uint64_t largest, uint64_t floor, const uint8_t *bitmap,
+		       size_t bitmap_bytes)
 {
 	const struct ack_report report = { .largest = largest, .floor = floor };
 	struct nopal_writer writer = nopal_writer_over(bytes, 512);
@@ -93,34 +88,26 @@ static void test_ack_is_once_a_turn_or_delayed(void **state)
 	before = nopal_session_counters(rig.acceptor.session)->control_out;
 	send_many(&rig, 1);
 	rig_run(&rig, 30 * NOPAL_MILLISECOND);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->control_out,
-		before);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->control_out,
-		before + 1);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before + 1);
 	send_many(&rig, 2);
 	rig_run(&rig, 11 * NOPAL_MILLISECOND);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->control_out,
-		before + 2);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before + 2);
 	rig_close(&rig);
 }
 
 /* A message a millisecond; acks that came of it. */
 static uint64_t acks_of_a_second(struct rig *rig)
 {
-	uint64_t before =
-		nopal_session_counters(rig->acceptor.session)->control_out;
+	uint64_t before = nopal_session_counters(rig->acceptor.session)->control_out;
 
 	for (int i = 0; i < 1000; i++) {
 		send_many(rig, 1);
 		rig_run(rig, NOPAL_MILLISECOND);
 	}
 	rig_run(rig, 100 * NOPAL_MILLISECOND);
-	return nopal_session_counters(rig->acceptor.session)->control_out -
-	       before;
+	return nopal_session_counters(rig->acceptor.session)->control_out - before;
 }
 
 static void test_acks_by_the_clock(void **state)
@@ -143,9 +130,7 @@ static void test_acks_by_the_clock(void **state)
 	/* no data, no acks */
 	quiet = nopal_session_counters(rig.acceptor.session)->control_out;
 	rig_run(&rig, 10 * NOPAL_SECOND);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->control_out,
-		quiet);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, quiet);
 	rig_close(&rig);
 }
 
@@ -154,20 +139,18 @@ static void test_a_clock_needs_a_period(void **state)
 	char text[1024];
 
 	(void)state;
-	assert_true(rig_refused(BASE
-				"positive_ack { every = 0  delay = 0ms }\n",
-				text, sizeof(text)));
+	assert_true(
+		rig_refused(BASE "positive_ack { every = 0  delay = 0ms }\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "delay"));
 }
 
 static void test_events_of_an_ack_come_in_order(void **state)
 {
 	static const enum nopal_event expected[] = {
-		NOPAL_SEGMENT_FROM_NET, NOPAL_ACK_FROM_NET,
-		NOPAL_SEGMENT_RECEIVED, NOPAL_SEGMENT_DONE,
-		NOPAL_MSG_DONE,		NOPAL_SEGMENT_RECEIVED,
-		NOPAL_SEGMENT_DONE,	NOPAL_MSG_DONE,
-		NOPAL_ACK_PROCESSED,	NOPAL_TURN_END,
+		NOPAL_SEGMENT_FROM_NET, NOPAL_ACK_FROM_NET, NOPAL_SEGMENT_RECEIVED,
+		NOPAL_SEGMENT_DONE,	NOPAL_MSG_DONE,	    NOPAL_SEGMENT_RECEIVED,
+		NOPAL_SEGMENT_DONE,	NOPAL_MSG_DONE,	    NOPAL_ACK_PROCESSED,
+		NOPAL_TURN_END,
 	};
 	struct rig rig;
 	uint32_t at;
@@ -180,9 +163,8 @@ static void test_events_of_an_ack_come_in_order(void **state)
 	while (rig.opener.event[at].event != expected[0])
 		at++;
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-		assert_string_equal(
-			nopal_event_name(rig.opener.event[at + i].event),
-			nopal_event_name(expected[i]));
+		assert_string_equal(nopal_event_name(rig.opener.event[at + i].event),
+				    nopal_event_name(expected[i]));
 	rig_close(&rig);
 }
 
@@ -196,8 +178,7 @@ static void test_hole_is_told_at_once_and_selectively(void **state)
 	send_many(&rig, 4);
 	rig_run(&rig, 25 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 4);
-	assert_int_equal(state_of(&rig.opener)->sent.base + 3,
-			 state_of(&rig.opener)->sent.end);
+	assert_int_equal(state_of(&rig.opener)->sent.base + 3, state_of(&rig.opener)->sent.end);
 	rig_run(&rig, 3 * NOPAL_SECOND); /* the timeout resends it */
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 5);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 1);
@@ -228,8 +209,7 @@ static void test_a_back_off_has_a_limit(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, BASE "positive_ack { backoff = 2 }\nretransmit {}\n",
-	      "delay 10ms");
+	begin(&rig, BASE "positive_ack { backoff = 2 }\nretransmit {}\n", "delay 10ms");
 	change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 1);
 	rig_run(&rig, 16 * NOPAL_SECOND); /* at 1, 3, 7, 11 and 15 s */
@@ -251,8 +231,7 @@ static void test_arrivals_do_not_hide_a_hole(void **state)
 	change(&rig, "delay 10ms");
 	for (unsigned i = 0; i < 50; i++) { /* the wait is 1 s, four of them */
 		send_many(&rig, 1);
-		assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT),
-				 i > 40);
+		assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), i > 40);
 		rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	}
 	rig_run(&rig, NOPAL_SECOND);
@@ -261,8 +240,8 @@ static void test_arrivals_do_not_hide_a_hole(void **state)
 	rig_close(&rig);
 }
 
-/* Nobody resends: a lost message is missing, one that the floor passed unseen
- * is unknown, and nothing is waited for. */
+/* Nobody resends: a lost message is missing, one that the floor passed unseen is unknown, and
+ * nothing is waited for. */
 static void test_unreliable_fates_are_true(void **state)
 {
 	struct rig rig;
@@ -298,10 +277,8 @@ static void test_unreliable_selective_reports_the_hole(void **state)
 		send_many(&rig, POSITIVE_ACK_HINDSIGHT / 2);
 		rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	}
-	assert_int_equal(state_of(&rig.acceptor)->seen.floor,
-			 12 + 2 * POSITIVE_ACK_HINDSIGHT);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED],
-			 10 + 2 * POSITIVE_ACK_HINDSIGHT);
+	assert_int_equal(state_of(&rig.acceptor)->seen.floor, 12 + 2 * POSITIVE_ACK_HINDSIGHT);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 10 + 2 * POSITIVE_ACK_HINDSIGHT);
 	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
 	rig_close(&rig);
 }
@@ -319,9 +296,7 @@ static void test_floor_rides_on_data(void **state)
 	assert_int_equal(nopal_send(rig.acceptor.session, "y", 1, 0), 0);
 	rig_run(&rig, 15 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->control_out,
-		before);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.fates[NOPAL_ARRIVED], 1);
 	rig_close(&rig);
@@ -339,9 +314,7 @@ static void test_duplicate_is_acknowledged_again(void **state)
 	send_many(&rig, 1);
 	rig_run(&rig, 12 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->control_out,
-		before + 1);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before + 1);
 	rig_close(&rig);
 }
 
@@ -350,8 +323,7 @@ static void test_no_more_than_the_window_is_outstanding(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, BASE "positive_ack { window = 8 }\nretransmit {}\n",
-	      "delay 10ms");
+	begin(&rig, BASE "positive_ack { window = 8 }\nretransmit {}\n", "delay 10ms");
 	send_many(&rig, 20);
 	assert_int_equal(nopal_next_packet_number(rig.opener.session), 1 + 8);
 	assert_int_equal(state_of(&rig.opener)->waiting.count, 12);
@@ -437,8 +409,7 @@ static void test_numbers_expand_to_the_past_only(void **state)
 	(void)state;
 	assert_true(ack_report_expand(5, 5, &number));
 	assert_int_equal(number, 5);
-	assert_true(
-		ack_report_expand(UINT64_C(0x100000002), 0xffffffff, &number));
+	assert_true(ack_report_expand(UINT64_C(0x100000002), 0xffffffff, &number));
 	assert_int_equal(number, 0xffffffff);
 	assert_false(ack_report_expand(UINT64_C(0x100000002), 3, &number));
 	assert_false(ack_report_expand(5, 6, &number));
@@ -446,8 +417,7 @@ static void test_numbers_expand_to_the_past_only(void **state)
 	assert_true(ack_report_expand(0, 0, &number));
 }
 
-static void mark_all(struct nopal_numbers *seen, uint64_t first,
-		     const char *pattern)
+static void mark_all(struct nopal_numbers *seen, uint64_t first, const char *pattern)
 {
 	for (size_t i = 0; pattern[i]; i++)
 		if (pattern[i] == '1')
@@ -462,33 +432,27 @@ static void test_bitmap_is_read_as_it_was_written(void **state)
 		struct nopal_numbers seen = { 0 };
 		struct ack_report report;
 		uint8_t bytes[512];
-		struct nopal_writer writer =
-			nopal_writer_over(bytes, sizeof(bytes));
+		struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 		uint32_t length;
 
 		assert_int_equal(nopal_numbers_init(&seen, first, 128), 0);
-		mark_all(&seen, first,
-			 "1101011111111111111111111111111111111111111111111111"
-			 "11111111111111111111111111111111111111101");
+		mark_all(
+			&seen, first,
+			"110101111111111111111111111111111111111111111111111111111111111111111111111111111111111111101");
 		report = (struct ack_report){ .floor = seen.floor };
 		ack_report_write(&writer, &report);
 		length = (uint32_t)ack_report_bitmap_bytes(&seen);
-		length = ack_report_bitmap(&seen, seen.floor + 1, writer.at,
-					   length);
+		length = ack_report_bitmap(&seen, seen.floor + 1, writer.at, length);
 		writer.at += length;
-		assert_true(ack_report_read(
-			nopal_reader_over(bytes, nopal_written(&writer)), 1,
-			seen.end, true, &report));
+		assert_true(ack_report_read(nopal_reader_over(bytes, nopal_written(&writer)), 1,
+					    seen.end, true, &report));
 		assert_int_equal(report.floor, first + 2);
 		assert_int_equal(report.highest, seen.end - 1);
 		for (uint64_t n = report.floor + 1; n < seen.end; n++) {
 			uint64_t i = n - report.floor - 1;
-			bool told =
-				ack_report_word(&report, i / 64 * 8) >> i % 64 &
-				1;
+			bool told = ack_report_word(&report, i / 64 * 8) >> i % 64 & 1;
 
-			assert_int_equal(told, nopal_numbers_test(&seen, n) ==
-						       NOPAL_NUMBER_SEEN);
+			assert_int_equal(told, nopal_numbers_test(&seen, n) == NOPAL_NUMBER_SEEN);
 		}
 		nopal_free(NULL, seen.bits);
 	}
@@ -514,47 +478,39 @@ static void test_close_in_the_middle(void **state)
 	rig_close(&rig);
 }
 
-/* It has overtaken those whose numbers it would wait for, and gates behind wait for
- * it. */
+/* It has overtaken those whose numbers it would wait for, and gates behind wait for it. */
 static void check_urgent(const char *config, bool overtakes)
 {
 	static struct rig urgent;
 	struct nopal_property property;
 
-	rig_open(&urgent, config,
-		 &(struct rig_options){ .link = "delay 30ms" });
+	rig_open(&urgent, config, &(struct rig_options){ .link = "delay 30ms" });
 	property.which = nopal_property(urgent.plan, "urgent");
 	property.value = 1;
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(rig_send(&urgent, "later"), 0);
-	assert_int_equal(nopal_send_with(urgent.opener.session, "now", 3, 0,
-					 &property, 1),
-			 0);
+	assert_int_equal(nopal_send_with(urgent.opener.session, "now", 3, 0, &property, 1), 0);
 	rig_run(&urgent, 5 * NOPAL_SECOND);
 	assert_int_equal(urgent.acceptor.delivered, 9);
-	assert_int_equal(strcmp(urgent.acceptor.text[8], "now") != 0,
-			 overtakes);
+	assert_int_equal(strcmp(urgent.acceptor.text[8], "now") != 0, overtakes);
 	rig_close(&urgent);
 }
 
-#define WITH_WINDOW                                                            \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+#define WITH_WINDOW                                                                                \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"retransmit {}\nduplicate_ack {}\nwindowed_cc {}\ntcp_congestion {}\n"
 
 static void test_what_is_urgent_waits_for_no_number(void **state)
 {
 	(void)state;
-	check_urgent(WITH_WINDOW
-		     "positive_ack { window = 2  selective = on }\n",
-		     true);
+	check_urgent(WITH_WINDOW "positive_ack { window = 2  selective = on }\n", true);
 	check_urgent(WITH_WINDOW "positive_ack { selective = on }\n"
 				 "windowed_flow { initial = 4 }\n",
 		     true);
 }
 
 /* It would not be acknowledged before those that it overtook. */
-static void
-test_nothing_is_urgent_where_a_floor_is_all_that_is_told(void **state)
+static void test_nothing_is_urgent_where_a_floor_is_all_that_is_told(void **state)
 {
 	(void)state;
 	check_urgent(WITH_WINDOW "positive_ack {}\n", false);
@@ -564,8 +520,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_urgent_waits_for_no_number),
-		cmocka_unit_test(
-			test_nothing_is_urgent_where_a_floor_is_all_that_is_told),
+		cmocka_unit_test(test_nothing_is_urgent_where_a_floor_is_all_that_is_told),
 		cmocka_unit_test(test_messages_get_their_fate),
 		cmocka_unit_test(test_ack_is_once_a_turn_or_delayed),
 		cmocka_unit_test(test_acks_by_the_clock),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_rack_detection -- losses are found by time: early where few overtake, and
- * never for long where the path reorders. */
+/* test_rack_detection -- losses are found by time: early where few overtake, and never for long
+ * where the path reorders. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,18 +13,16 @@
 
 enum { MEASURED = 4 }; /* messages before any is lost */
 
-#define OTHERS                                                                 \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+#define OTHERS                                                                                     \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"retransmit {}\nrack_detection {}\nrtt_estimation {}\na_tap {}\n"
 static const char CUMULATIVE[] = OTHERS "positive_ack {}\n";
 static const char SELECTIVE[] = OTHERS "positive_ack { selective = on }\n";
-static const char UNRELIABLE[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"rack_detection {}\nrtt_estimation {}\n"
-	"positive_ack { selective = on }\na_tap {}\n";
+static const char UNRELIABLE[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+				 "rack_detection {}\nrtt_estimation {}\n"
+				 "positive_ack { selective = on }\na_tap {}\n";
 
-static void lose(struct rig *rig, const char *config, const char *mask,
-		 unsigned count)
+static void lose(struct rig *rig, const char *config, const char *mask, unsigned count)
 {
 	lose_after(MEASURED, rig, config, mask, count);
 }
@@ -35,8 +33,8 @@ static void test_losses_are_found_and_mended_without_a_timeout(void **state)
 	check_recoveries(MEASURED, CUMULATIVE, SELECTIVE);
 }
 
-/* One arrival is enough, a quarter of a round trip later: nothing waits for a
- * third that does not come. */
+/* One arrival is enough, a quarter of a round trip later: nothing waits for a third that does not
+ * come. */
 static void test_few_overtakers_and_time_are_enough(void **state)
 {
 	struct rig rig;
@@ -111,8 +109,7 @@ static void flow(struct rig *rig, int count)
 	}
 }
 
-/* Losses that were found after the path was learned, of a steady flow that loses
- * nothing. */
+/* Losses that were found after the path was learned, of a steady flow that loses nothing. */
 static uint64_t needless(const char *link)
 {
 	struct rig rig;
@@ -125,9 +122,7 @@ static uint64_t needless(const char *link)
 	all = nopal_session_counters(rig.opener.session)->segments_lost;
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 4000);
-	assert_int_equal(
-		nopal_session_counters(rig.opener.session)->segments_timeout,
-		0);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->segments_timeout, 0);
 	rig_close(&rig);
 	return all - learning;
 }
@@ -146,8 +141,8 @@ static void test_far_overtakers_are_learned(void **state)
 	assert_in_range(needless("delay 20ms reorder 10%"), 0, 100);
 }
 
-/* Loses the first of two; was it found a quarter of a round trip after the ack?
- * Not before, in any case. */
+/* Loses the first of two; was it found a quarter of a round trip after the ack? Not before, in any
+ * case. */
 static bool found_soon(struct rig *rig)
 {
 	uint32_t before = rig_count(&rig->opener, NOPAL_SEGMENT_LOST), after;
@@ -160,8 +155,7 @@ static bool found_soon(struct rig *rig)
 	rig_run(rig, 2 * NOPAL_MILLISECOND);
 	after = rig_count(&rig->opener, NOPAL_SEGMENT_LOST);
 	rig_run(rig, 100 * NOPAL_MILLISECOND);
-	assert_int_equal(rig_count(&rig->opener, NOPAL_SEGMENT_LOST),
-			 before + 1);
+	assert_int_equal(rig_count(&rig->opener, NOPAL_SEGMENT_LOST), before + 1);
 	return after != before;
 }
 
@@ -199,15 +193,12 @@ static void test_losses_on_a_path_that_reorders(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, SELECTIVE,
-		 &(struct rig_options){ .link = "delay 20ms 4ms loss 2%" });
+	rig_open(&rig, SELECTIVE, &(struct rig_options){ .link = "delay 20ms 4ms loss 2%" });
 	flow(&rig, 4000);
 	rig_run(&rig, 2 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 4000);
 	/* about eighty of data are lost, and some of their resends */
-	assert_in_range(
-		nopal_session_counters(rig.opener.session)->segments_lost, 50,
-		400);
+	assert_in_range(nopal_session_counters(rig.opener.session)->segments_lost, 50, 400);
 	rig_close(&rig);
 }
 
@@ -223,9 +214,7 @@ static void test_strange_acks_find_nothing(void **state)
 	ack.floor_segment = (struct nopal_handle){ 12345, 77 };
 	ack.selective = false;
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
-	ack = (struct nopal_ack){ .largest = 9,
-				  .largest_sent_ns = -1,
-				  .selective = true };
+	ack = (struct nopal_ack){ .largest = 9, .largest_sent_ns = -1, .selective = true };
 	nopal_raise_ACK_FROM_NET(rig.opener.session, &ack);
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
@@ -237,16 +226,14 @@ static void test_one_judge_is_enough(void **state)
 	char text[1024];
 
 	(void)state;
-	assert_true(rig_refused(OTHERS "positive_ack {}\nduplicate_ack {}\n",
-				text, sizeof(text)));
+	assert_true(rig_refused(OTHERS "positive_ack {}\nduplicate_ack {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "duplicate_ack"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_losses_are_found_and_mended_without_a_timeout),
+		cmocka_unit_test(test_losses_are_found_and_mended_without_a_timeout),
 		cmocka_unit_test(test_few_overtakers_and_time_are_enough),
 		cmocka_unit_test(test_three_overtakers_need_no_time),
 		cmocka_unit_test(test_in_recovery_one_overtaker_is_enough),

@@ -334,14 +334,12 @@ static void test_longer_than_the_bucket(void **state)
 		bench_pass(bench.timer[0] - bench.session->now_ns);
 	assert_int_equal(bench.left_count, 2);
 	/* no quicker than the rate, what the bucket had apart */
-	assert_true(bench.session->now_ns >=
-		    (3 * BURST - BURST) / BENCH_BODY * BODY_NS);
+	assert_true(bench.session->now_ns >= (3 * BURST - BURST) / BENCH_BODY * BODY_NS);
 }
 
 static void test_absurd_rates(void **state)
 {
-	static const int64_t rates[] = { INT64_MAX, -1, INT64_MIN,
-					 1000 * NOPAL_SECOND + 1 };
+	static const int64_t rates[] = { INT64_MAX, -1, INT64_MIN, 1000 * NOPAL_SECOND + 1 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
@@ -381,17 +379,12 @@ static void random_step(void)
 			bench_want((uint32_t)(bench_draw() % BENCH_BODY) + 1);
 		break;
 	case 2:
-		segment = bench.segments
-				  ? bench.segment[bench_draw() % bench.segments]
-				  : NULL;
-		if (segment && !segment->done && !segment->wanted &&
-		    departed < BENCH_SEGMENTS)
+		segment = bench.segments ? bench.segment[bench_draw() % bench.segments] : NULL;
+		if (segment && !segment->done && !segment->wanted && departed < BENCH_SEGMENTS)
 			bench_lose(segment);
 		break;
 	case 3:
-		segment = bench.segments
-				  ? bench.segment[bench_draw() % bench.segments]
-				  : NULL;
+		segment = bench.segments ? bench.segment[bench_draw() % bench.segments] : NULL;
 		if (segment && !segment->done)
 			bench_done(segment);
 		break;
@@ -416,8 +409,7 @@ static void test_every_interval_keeps_the_rate(void **state)
 		for (uint32_t j = i; j < departed; j++) {
 			bytes += departed_bytes[j];
 			assert_true(bytes * BODY_NS / BENCH_BODY <=
-				    departed_ns[j] - departed_ns[i] +
-					    BURST * BODY_NS / BENCH_BODY);
+				    departed_ns[j] - departed_ns[i] + BURST * BODY_NS / BENCH_BODY);
 		}
 	}
 	assert_true(departed > STEPS / 8);
@@ -426,8 +418,7 @@ static void test_every_interval_keeps_the_rate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
 		TEST(test_no_rate_is_no_limit),
 		TEST(test_a_full_bucket_goes_at_once),
 		TEST(test_then_one_quantum_a_timer),

@@ -24,8 +24,7 @@ static void begin(void)
 }
 
 /* One after EVERY_NS, whose newest took so long; true: it is congestion. */
-static bool report(uint64_t arrived, uint64_t missing, int64_t rtt_ns,
-		   bool known)
+static bool report(uint64_t arrived, uint64_t missing, int64_t rtt_ns, bool known)
 {
 	struct nopal_channel_report one = { .arrived = arrived,
 					    .missing = missing,
@@ -42,8 +41,7 @@ static bool report(uint64_t arrived, uint64_t missing, int64_t rtt_ns,
 	return false;
 }
 
-/* So many segments, of which that share is lost, evenly; how many reports were
- * congestion. */
+/* So many segments, of which that share is lost, evenly; how many reports were congestion. */
 static int lose(int segments, int percent, int64_t rtt_ns, bool known)
 {
 	int congested = 0, lost = 0;
@@ -51,8 +49,7 @@ static int lose(int segments, int percent, int64_t rtt_ns, bool known)
 	for (int sent = REPORT; sent <= segments; sent += REPORT) {
 		int more = sent * percent / PERCENT - lost;
 
-		congested += report((uint64_t)(REPORT - more), (uint64_t)more,
-				    rtt_ns, known);
+		congested += report((uint64_t)(REPORT - more), (uint64_t)more, rtt_ns, known);
 		lost += more;
 	}
 	return congested;
@@ -108,8 +105,7 @@ static void test_more_than_random_is_congestion(void **state)
 		assert_int_equal(lose(8000, percent, RTT_NS, false), 0);
 		assert_int_equal(lose(2000, percent, RTT_NS, true), 0);
 		receiver_path_begin(&path);
-		assert_true(lose(RECEIVER_PATH_TOGETHER, 2 * percent + 2,
-				 RTT_NS, true) > 0);
+		assert_true(lose(RECEIVER_PATH_TOGETHER, 2 * percent + 2, RTT_NS, true) > 0);
 	}
 }
 
@@ -153,8 +149,7 @@ static void test_slow_ones_that_meet_a_queue_are_free_of_loss(void **state)
 	begin();
 	assert_int_equal(lose(4000, 5, RTT_NS, false), 0);
 	assert_in_range(path.slow_lost * PERCENT / path.slow, 4, 5);
-	for (int i = 0; i < 400;
-	     i++) { /* now there, now not: it does not stand */
+	for (int i = 0; i < 400; i++) { /* now there, now not: it does not stand */
 		report(18, 2, 2 * RTT_NS, false);
 		report(20, 0, RTT_NS, false);
 	}
@@ -174,8 +169,7 @@ static void test_what_passes(void **state)
 	for (int i = 0; i < 40; i++) /* five of ten milliseconds */
 		report(REPORT, 0, rtt_ns += EVERY_NS / 2, true);
 	assert_in_range(receiver_path_passed(&path) * UINT64_C(100),
-			49 * (uint64_t)RECEIVER_PATH_ONE,
-			53 * (uint64_t)RECEIVER_PATH_ONE);
+			49 * (uint64_t)RECEIVER_PATH_ONE, 53 * (uint64_t)RECEIVER_PATH_ONE);
 	assert_true(receiver_path_is_flooded(&path));
 	assert_true(receiver_path_is_queued(&path, now_ns));
 	for (int i = 0; i < 40; i++) /* it is full: it grows no more */
@@ -190,8 +184,7 @@ static void test_what_passes(void **state)
 	path.sent = 100;
 	path.lost = 25;
 	path.passed = RECEIVER_PATH_ONE;
-	assert_int_equal(receiver_path_passed(&path),
-			 RECEIVER_PATH_ONE / 4 * 3);
+	assert_int_equal(receiver_path_passed(&path), RECEIVER_PATH_ONE / 4 * 3);
 	path.lost = 90; /* one report is no reason to fall to a tenth */
 	assert_int_equal(receiver_path_passed(&path), RECEIVER_PATH_ONE / 2);
 }
@@ -244,14 +237,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_lost_at_any_rate_is_random),
-		cmocka_unit_test(
-			test_where_a_queue_stands_a_loss_is_congestion),
+		cmocka_unit_test(test_where_a_queue_stands_a_loss_is_congestion),
 		cmocka_unit_test(test_what_is_known_of_a_queue_grows_old),
 		cmocka_unit_test(test_more_than_random_is_congestion),
 		cmocka_unit_test(test_more_than_a_tenth_is_congestion),
 		cmocka_unit_test(test_a_row_counts_once),
-		cmocka_unit_test(
-			test_slow_ones_that_meet_a_queue_are_free_of_loss),
+		cmocka_unit_test(test_slow_ones_that_meet_a_queue_are_free_of_loss),
 		cmocka_unit_test(test_what_passes),
 		cmocka_unit_test(test_the_first_queue),
 		cmocka_unit_test(test_the_least_round_trip_grows_old),

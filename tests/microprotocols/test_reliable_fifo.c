@@ -50,8 +50,7 @@ static void test_all_orders(void **state)
 		it.rig.opener.delivered = 0;
 		for (unsigned i = 0; i < MESSAGES; i++) {
 			arrive(&it.rig.opener, it.part, base + order[i]);
-			assert_int_equal(it.rig.opener.delivered,
-					 prefix(order, i + 1));
+			assert_int_equal(it.rig.opener.delivered, prefix(order, i + 1));
 		}
 		for (uint32_t i = 0; i < MESSAGES; i++)
 			assert_delivered(&it.rig.opener, i, base + i);
@@ -73,13 +72,11 @@ static void test_duplicates_are_discarded(void **state)
 		it.rig.opener.delivered = 0;
 		for (unsigned i = 0; i < MESSAGES; i++)
 			for (unsigned again = 0; again <= i; again++)
-				arrive(&it.rig.opener, it.part,
-				       base + order[i - again]);
+				arrive(&it.rig.opener, it.part, base + order[i - again]);
 		assert_int_equal(it.rig.opener.delivered, MESSAGES);
 		base += MESSAGES;
 	} while (next_order(order, MESSAGES));
-	assert_int_equal(nopal_session_counters(it.rig.opener.session)
-				 ->messages_discarded,
+	assert_int_equal(nopal_session_counters(it.rig.opener.session)->messages_discarded,
 			 720 * 15);
 	assert_int_equal(rig_awake(it.rig.opener.session)->messages.alive, 0);
 	rig_close(&it.rig);
@@ -116,9 +113,8 @@ static void test_a_message_without_a_number_is_discarded(void **state)
 static void test_what_waits_is_bounded(void **state)
 {
 	(void)state;
-	ordered_open(
-		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
-		"reliable_fifo { waiting = 3 }\n");
+	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		     "reliable_fifo { waiting = 3 }\n");
 	for (uint64_t number = 2; number <= 4; number++)
 		arrive(&it.rig.opener, it.part, number);
 	assert_int_equal(it.rig.opener.ended, 0);
@@ -136,8 +132,8 @@ static void give_up_below(uint64_t order)
 	nopal_raise_PEER_GAVE_UP(it.rig.opener.session, &forward);
 }
 
-/* Of six messages those in the mask came, and nothing below `end` will come: what
- * came is delivered up to there, and what follows without a gap. */
+/* Of six messages those in the mask came, and nothing below `end` will come: what came is delivered
+ * up to there, and what follows without a gap. */
 static void check_given_up(unsigned mask, unsigned end)
 {
 	uint32_t count = 0, at = 0;
@@ -173,8 +169,7 @@ static void test_nothing_is_waited_for_after_the_close(void **state)
 	(void)state;
 	ordered_open(ORDERED);
 	for (unsigned i = 0; i < MANY; i++)
-		arrive(&it.rig.opener, it.part,
-		       2 + (uint64_t)APART * (i * STEP % MANY));
+		arrive(&it.rig.opener, it.part, 2 + (uint64_t)APART * (i * STEP % MANY));
 	assert_int_equal(it.rig.opener.delivered, 0);
 	nopal_raise_PEER_CLOSED(it.rig.opener.session, it.rig.opener.session);
 	assert_int_equal(it.rig.opener.delivered, MANY);
@@ -196,8 +191,7 @@ static void test_what_was_discarded_is_not_waited_for(void **state)
 	(void)state;
 	ordered_open(ORDERED);
 	arrive(&it.rig.opener, it.part, 2);
-	message =
-		nopal__pool_oldest(&rig_awake(it.rig.opener.session)->messages);
+	message = nopal__pool_oldest(&rig_awake(it.rig.opener.session)->messages);
 	arrive(&it.rig.opener, it.part, 3);
 	nopal_message_discard(it.rig.opener.session, message);
 	arrive(&it.rig.opener, it.part, 1);
@@ -238,8 +232,7 @@ static void test_order_across_a_link(void **state)
 	cross("transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 	      "sequenced_messages {}\nreliable_fifo {}\n");
 	cross("virtual_circuit {}\ntransport_driver {}\nfixed_size {}\n"
-	      "sequenced_segments {}\nsequenced_messages {}\nreliable_fifo "
-	      "{}\n");
+	      "sequenced_segments {}\nsequenced_messages {}\nreliable_fifo {}\n");
 }
 
 static void test_needs_numbers(void **state)
@@ -247,9 +240,8 @@ static void test_needs_numbers(void **state)
 	char text[1024];
 
 	(void)state;
-	assert_true(rig_refused(
-		"transport_driver {}\nfixed_size {}\nreliable_fifo {}\n", text,
-		sizeof(text)));
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\nreliable_fifo {}\n", text,
+				sizeof(text)));
 	assert_non_null(strstr(text, "reliable_fifo"));
 }
 

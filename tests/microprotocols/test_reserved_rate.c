@@ -8,8 +8,8 @@
 
 #include "rig.h"
 
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nrate_cc {}\n"                     \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nrate_cc {}\n"                                         \
 	"reserved_rate { rate = 4Mbit  otherwise = 800kbit }\n"
 #define SHAKING BASE "virtual_circuit {}\n"
 
@@ -26,8 +26,7 @@ static struct authority {
 	bool opened;
 } authority;
 
-static int64_t on_reserve(struct nopal_session *session, int64_t bps,
-			  void *user)
+static int64_t on_reserve(struct nopal_session *session, int64_t bps, void *user)
 {
 	struct authority *here = user;
 
@@ -45,18 +44,15 @@ static void on_opened(struct nopal_session *session, void *user)
 
 	here->opened = true;
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(nopal_send(session, bytes, sizeof(bytes), 0),
-				 0);
+		assert_int_equal(nopal_send(session, bytes, sizeof(bytes), 0), 0);
 }
 
-static const struct nopal_callbacks asked = { .reserve = on_reserve,
-					      .opened = on_opened };
+static const struct nopal_callbacks asked = { .reserve = on_reserve, .opened = on_opened };
 static const struct nopal_callbacks silent = { .opened = on_opened };
 
 /* Arrives in the first second at this rate, and no more. */
 static void assert_rate(const char *config, int64_t grants_bps,
-			const struct nopal_callbacks *callbacks,
-			int64_t rate_bps)
+			const struct nopal_callbacks *callbacks, int64_t rate_bps)
 {
 	struct nopal_address peer;
 	struct nopal_session *session;
@@ -64,11 +60,9 @@ static void assert_rate(const char *config, int64_t grants_bps,
 
 	authority = (struct authority){ .grants_bps = grants_bps };
 	rig_open(&rig, config,
-		 &(struct rig_options){ .link = "limit 100000",
-					.stay_closed = true });
+		 &(struct rig_options){ .link = "limit 100000", .stay_closed = true });
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer,
-				     callbacks, &authority);
+	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, callbacks, &authority);
 	assert_non_null(session);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig_shared(session, "sending_rate_bps"), rate_bps);

@@ -10,10 +10,8 @@
 #define OTHERS "transport_driver {}\nsequenced_segments {}\na_tap {}\n"
 static const char BY_SEGMENT[] = OTHERS "resize {}\n";
 static const char BY_MESSAGE[] = OTHERS "resize {}\nsequenced_messages {}\n";
-static const char RELIABLE[] =
-	OTHERS "resize { partial = 2 }\npositive_ack {}\nretransmit {}\n";
-static const char UNRELIABLE[] =
-	OTHERS "resize { partial = 2  reassembly_timeout = 1s }\n";
+static const char RELIABLE[] = OTHERS "resize { partial = 2 }\npositive_ack {}\nretransmit {}\n";
+static const char UNRELIABLE[] = OTHERS "resize { partial = 2  reassembly_timeout = 1s }\n";
 
 /* attributes of resize */
 enum { FRAGMENT, MESSAGE, SEGMENT, FIRST, NEXT };
@@ -26,13 +24,11 @@ static struct nopal_core *acceptor(struct rig *rig)
 }
 
 /* A fragment at the acceptor; returns how many messages it made whole. */
-static uint32_t fragment(struct rig *rig, uint64_t number, uint64_t value,
-			 const char *text)
+static uint32_t fragment(struct rig *rig, uint64_t number, uint64_t value, const char *text)
 {
 	struct rig_side *side = &rig->acceptor;
 	const struct nopal_part *part = rig_part(side->session, "resize");
-	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA,
-					     text, strlen(text));
+	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, text, strlen(text));
 	uint32_t before = side->delivered;
 
 	nopal_set(one.segment, part, SEGMENT, number);
@@ -54,10 +50,7 @@ static void lengths(const char *config)
 	for (uint64_t fragments = 1; fragments <= 20; fragments += 19)
 		for (int i = 0; i < 3; i++)
 			assert_int_equal(
-				rig_send_bytes(&rig,
-					       fragments * limit +
-						       (uint64_t)around[i]),
-				0);
+				rig_send_bytes(&rig, fragments * limit + (uint64_t)around[i]), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	sent += 7;
 	assert_int_equal(rig.acceptor.delivered, sent);
@@ -81,10 +74,8 @@ static void test_limit_is_what_fragments_can_count(void **state)
 	struct nopal_plan *plan = rig_plan(BY_SEGMENT);
 
 	(void)state;
-	assert_true(nopal_plan_message_limit(plan) <=
-		    (uint64_t)nopal_plan_body_bytes(plan) * LAST);
-	assert_true(nopal_plan_message_limit(plan) >
-		    nopal_plan_body_bytes(plan));
+	assert_true(nopal_plan_message_limit(plan) <= (uint64_t)nopal_plan_body_bytes(plan) * LAST);
+	assert_true(nopal_plan_message_limit(plan) > nopal_plan_body_bytes(plan));
 	nopal_plan_unref(plan);
 }
 
@@ -113,13 +104,10 @@ static void test_any_order_makes_the_message(void **state)
 			assert_int_equal(made, 0);
 			fragment(&rig, 10 + at, at | (at == 1 ? LAST : 0),
 				 "noise"); /* of another message: 10 to 11 */
-			made = fragment(&rig, 20 + at,
-					at | (at == 3 ? LAST : 0), text[at]);
+			made = fragment(&rig, 20 + at, at | (at == 3 ? LAST : 0), text[at]);
 		}
 		assert_int_equal(made, 1);
-		assert_string_equal(
-			rig.acceptor.text[rig.acceptor.delivered - 1],
-			"abcdefgh");
+		assert_string_equal(rig.acceptor.text[rig.acceptor.delivered - 1], "abcdefgh");
 		rig_close(&rig);
 	}
 }
@@ -132,8 +120,7 @@ static void test_loss_and_disorder_are_put_right(void **state)
 	rig_open(&rig,
 		 OTHERS "resize {}\npositive_ack { selective = on }\n"
 			"retransmit { attempts = 100 }\n",
-		 &(struct rig_options){
-			 .link = "delay 10ms 5ms loss 10% duplicate 5%" });
+		 &(struct rig_options){ .link = "delay 10ms 5ms loss 10% duplicate 5%" });
 	for (int i = 0; i < 30; i++)
 		assert_int_equal(rig_send_bytes(&rig, 20000), 0);
 	rig_run(&rig, 50 * NOPAL_SECOND);
@@ -156,7 +143,7 @@ static void test_fragments_that_contradict_are_dropped(void **state)
 	assert_int_equal(fragment(&rig, 14, 4, "E"), 0);	/* behind it */
 	assert_int_equal(fragment(&rig, 15, 5 | LAST, "F"), 0); /* two ends */
 	assert_int_equal(fragment(&rig, 10, 0, ""), 0);		/* empty */
-	assert_int_equal(fragment(&rig, 5, 7, "G"), 0); /* before number 0 */
+	assert_int_equal(fragment(&rig, 5, 7, "G"), 0);		/* before number 0 */
 	assert_int_equal(acceptor(&rig)->awake->messages.alive, 1);
 	rig_close(&rig);
 }
@@ -233,12 +220,9 @@ int main(void)
 		cmocka_unit_test(test_any_order_makes_the_message),
 		cmocka_unit_test(test_loss_and_disorder_are_put_right),
 		cmocka_unit_test(test_fragments_that_contradict_are_dropped),
-		cmocka_unit_test(
-			test_stale_partials_expire_where_nobody_resends),
-		cmocka_unit_test(
-			test_the_oldest_makes_room_where_nobody_resends),
-		cmocka_unit_test(
-			test_too_many_partials_break_a_reliable_session),
+		cmocka_unit_test(test_stale_partials_expire_where_nobody_resends),
+		cmocka_unit_test(test_the_oldest_makes_room_where_nobody_resends),
+		cmocka_unit_test(test_too_many_partials_break_a_reliable_session),
 		cmocka_unit_test(test_close_with_partials_leaves_nothing),
 	};
 

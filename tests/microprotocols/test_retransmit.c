@@ -10,8 +10,8 @@
 
 #include "stubs.h"
 
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\nstub_ack " \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\nstub_ack "                     \
 	"{}\n"
 
 #define COPIES BASE "retransmit { copies = 2 }\nstub_room {}\n"
@@ -57,8 +57,7 @@ static void test_lost_and_overdue_leave_again(void **state)
 	assert_int_equal(segment->departures, 3);
 	assert_int_equal(segment->packet_number, first + 2);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.acceptor.delivered,
-			 1); /* a resend is no new segment */
+	assert_int_equal(rig.acceptor.delivered, 1); /* a resend is no new segment */
 	assert_int_equal(counters()->resends, 2);
 	rig_close(&rig);
 }
@@ -77,8 +76,7 @@ static void test_received_lets_it_go(void **state)
 
 static void test_it_gives_up_after_attempts(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit { attempts = 3 }\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit { attempts = 3 }\n");
 
 	(void)state;
 	for (int i = 0; i < 9; i++)
@@ -93,12 +91,11 @@ static void test_it_gives_up_after_attempts(void **state)
 	rig_close(&rig);
 }
 
-/* An ack that moves a floor and says nothing of what lies above it shows that the
- * peer lives; one that reports all, and not this segment, does not. */
+/* An ack that moves a floor and says nothing of what lies above it shows that the peer lives; one
+ * that reports all, and not this segment, does not. */
 static void test_a_floor_that_moves_is_no_silence(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit { attempts = 3 }\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit { attempts = 3 }\n");
 	struct nopal_ack floor = { .newly_acked_segments = 1 };
 	struct nopal_ack same = { .newly_acked_segments = 0 };
 	struct nopal_ack all = { .newly_acked_segments = 1, .selective = true };
@@ -123,8 +120,7 @@ static void test_a_floor_that_moves_is_no_silence(void **state)
 /* What is reported lost while it waits for a gate is asked for once. */
 static void test_a_gate_sees_each_resend(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit {}\nstub_gate {}\na_tap {}\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit {}\nstub_gate {}\na_tap {}\n");
 
 	(void)state;
 	assert_int_equal(segment->departures, 0);
@@ -241,9 +237,8 @@ static void test_no_send_after_done(void **state)
 /* What a block repairs with is unknown until the block is closed. */
 static void test_what_may_be_repaired_is_not_resent(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit { arq = unrepaired }\n"
-			      "forward_error_correction {}\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
+						      "forward_error_correction {}\n");
 
 	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
@@ -258,9 +253,8 @@ static void test_what_may_be_repaired_is_not_resent(void **state)
 
 static void test_what_is_overdue_waits_likewise(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit { arq = unrepaired }\n"
-			      "forward_error_correction {}\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
+						      "forward_error_correction {}\n");
 
 	(void)state;
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
@@ -273,9 +267,8 @@ static void test_what_is_overdue_waits_likewise(void **state)
 
 static void test_what_is_urgent_does_not_wait(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit { arq = unrepaired }\n"
-			      "forward_error_correction {}\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
+						      "forward_error_correction {}\n");
 
 	(void)state;
 	segment->urgent = true;
@@ -287,9 +280,8 @@ static void test_what_is_urgent_does_not_wait(void **state)
 /* It is `always`: what is above the floor may all be there. */
 static void test_behind_a_floor_alone_nothing_waits(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit { arq = unrepaired }\n"
-			      "forward_error_correction {}\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
+						      "forward_error_correction {}\n");
 	struct nopal_ack ack = { .selective = true };
 
 	(void)state;
@@ -307,9 +299,8 @@ static void test_behind_a_floor_alone_nothing_waits(void **state)
 
 static void test_what_was_repaired_is_never_resent(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit { arq = unrepaired }\n"
-			      "forward_error_correction {}\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
+						      "forward_error_correction {}\n");
 
 	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
@@ -323,8 +314,7 @@ static void test_what_was_repaired_is_never_resent(void **state)
 
 static void test_without_redundancy_nothing_waits(void **state)
 {
-	struct nopal_segment *segment =
-		one_sent(BASE "retransmit { arq = unrepaired }\n");
+	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n");
 
 	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
@@ -347,8 +337,7 @@ static void test_what_is_unseen_is_needed(void **state)
 {
 	(void)state;
 	rig_open(&rig, BASE "retransmit {}\n", NULL);
-	assert_int_equal(rig_shared(rig.opener.session, "reliability_unmet"),
-			 1);
+	assert_int_equal(rig_shared(rig.opener.session, "reliability_unmet"), 1);
 	rig_close(&rig);
 }
 
@@ -357,13 +346,11 @@ static void test_relations(void **state)
 	char text[4096];
 
 	(void)state;
-	assert_true(rig_refused(
-		"transport_driver {}\nfixed_size {}\nretransmit {}\n", text,
-		sizeof(text)));
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\nretransmit {}\n", text,
+				sizeof(text)));
 	assert_non_null(strstr(text, "acknowledgement"));
 	assert_non_null(strstr(text, "segment_numbers"));
-	assert_true(rig_refused(BASE "retransmit {}\nlossy_fifo {}\n", text,
-				sizeof(text)));
+	assert_true(rig_refused(BASE "retransmit {}\nlossy_fifo {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "skip"));
 }
 

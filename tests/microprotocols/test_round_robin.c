@@ -10,18 +10,17 @@
 
 enum { MANY = 10, BYTES = 400000 };
 
-#define CONFIG(upper)                                                          \
-	"layer \"stream\" { multiplicity = per_stream\n" STREAM upper          \
+#define CONFIG(upper)                                                                              \
+	"layer \"stream\" { multiplicity = per_stream\n" STREAM upper                              \
 	"\n}\nlayer \"flow\" {\n" FLOW "}\n"
 static const char IN_TURNS[] = CONFIG("round_robin { block = 8 }");
 static const char AT_ONCE[] = CONFIG("");
 
 static char bytes[BYTES];
 
-/* Each stream sends its message in the same instant; when the first and the last of
- * them are there, since then. */
-static void send_all(const char *config, int64_t *ret_first_ns,
-		     int64_t *ret_last_ns)
+/* Each stream sends its message in the same instant; when the first and the last of them are there,
+ * since then. */
+static void send_all(const char *config, int64_t *ret_first_ns, int64_t *ret_last_ns)
 {
 	int64_t sent_ns;
 
@@ -33,8 +32,7 @@ static void send_all(const char *config, int64_t *ret_first_ns,
 	pair_run(NOPAL_SECOND);
 	sent_ns = nopal_world_now(pair.world);
 	for (uint32_t i = 0; i < MANY; i++)
-		assert_int_equal(
-			nopal_send(pair.here[i].session, bytes, BYTES, 0), 0);
+		assert_int_equal(nopal_send(pair.here[i].session, bytes, BYTES, 0), 0);
 	pair_run(30 * NOPAL_SECOND);
 	*ret_first_ns = INT64_MAX;
 	*ret_last_ns = 0;
@@ -81,9 +79,7 @@ static void test_what_is_urgent_waits_for_no_turn(void **state)
 	pair_run(300 * NOPAL_MILLISECOND);
 	property.which = nopal_property(pair.plan, "urgent");
 	sent_ns = nopal_world_now(pair.world);
-	assert_int_equal(nopal_send_with(pair.here[0].session, "now", 3, 0,
-					 &property, 1),
-			 0);
+	assert_int_equal(nopal_send_with(pair.here[0].session, "now", 3, 0, &property, 1), 0);
 	pair_run(10 * NOPAL_SECOND);
 	assert_string_equal(pair.there[0].text, "now");
 	/* behind what the network holds already: its queue and the path */
@@ -99,10 +95,8 @@ static void load(int64_t duration_ns)
 
 	while (nopal_world_now(pair.world) < until_ns) {
 		for (uint32_t i = 1; i < MANY; i++)
-			while (nopal_session_send_room(pair.here[i].session) >
-			       BYTES)
-				nopal_send(pair.here[i].session, bytes, BYTES,
-					   0);
+			while (nopal_session_send_room(pair.here[i].session) > BYTES)
+				nopal_send(pair.here[i].session, bytes, BYTES, 0);
 		pair_run(10 * NOPAL_MILLISECOND);
 	}
 }
@@ -113,8 +107,7 @@ static int64_t urge(bool loaded)
 	struct nopal_property urgent = { 0, 1 };
 	int64_t most_ns = 0;
 
-	pair_open("extends = \"streams\"\n",
-		  "rate 50mbit delay 20ms limit 1000");
+	pair_open("extends = \"streams\"\n", "rate 50mbit delay 20ms limit 1000");
 	urgent.which = nopal_property(pair.plan, "urgent");
 	for (uint32_t i = 0; i < MANY; i++)
 		open_stream(i);
@@ -126,8 +119,7 @@ static int64_t urge(bool loaded)
 	for (uint32_t n = 0; n < 250; n++) {
 		int64_t sent_ns = nopal_world_now(pair.world), took_ns;
 
-		assert_int_equal(nopal_send_with(pair.here[0].session, bytes,
-						 100, 0, &urgent, 1),
+		assert_int_equal(nopal_send_with(pair.here[0].session, bytes, 100, 0, &urgent, 1),
 				 0);
 		if (loaded)
 			load(50 * NOPAL_MILLISECOND);
@@ -142,15 +134,14 @@ static int64_t urge(bool loaded)
 	return most_ns;
 }
 
-/* Below the streams nothing is in line that it has to wait for, and what is in the
- * network's queue is less than a round trip of it. */
+/* Below the streams nothing is in line that it has to wait for, and what is in the network's queue
+ * is less than a round trip of it. */
 static void test_what_is_urgent_takes_a_round_trip_more_at_most(void **state)
 {
 	int64_t idle_ns = urge(false), loaded_ns = urge(true);
 
 	(void)state;
-	assert_in_range(idle_ns, 20 * NOPAL_MILLISECOND,
-			21 * NOPAL_MILLISECOND);
+	assert_in_range(idle_ns, 20 * NOPAL_MILLISECOND, 21 * NOPAL_MILLISECOND);
 	assert_in_range(loaded_ns, idle_ns, idle_ns + 40 * NOPAL_MILLISECOND);
 }
 
@@ -217,13 +208,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_streams_share_the_path),
 		cmocka_unit_test(test_what_is_urgent_waits_for_no_turn),
-		cmocka_unit_test(
-			test_what_is_urgent_takes_a_round_trip_more_at_most),
+		cmocka_unit_test(test_what_is_urgent_takes_a_round_trip_more_at_most),
 		cmocka_unit_test(test_a_stream_that_breaks_gives_up_its_turn),
-		cmocka_unit_test(
-			test_a_flow_without_a_window_gives_turns_at_once),
-		cmocka_unit_test(
-			test_what_a_stream_sends_again_waits_for_no_turn),
+		cmocka_unit_test(test_a_flow_without_a_window_gives_turns_at_once),
+		cmocka_unit_test(test_what_a_stream_sends_again_waits_for_no_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

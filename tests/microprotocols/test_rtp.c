@@ -12,8 +12,8 @@
 
 #include "rig.h"
 
-#define PLAIN                                                                  \
-	"transport_driver {}\nfixed_size {}\n"                                 \
+#define PLAIN                                                                                      \
+	"transport_driver {}\nfixed_size {}\n"                                                     \
 	"rtp { payload_type = 0  clock = 8000 }\n"
 #define ORDERED PLAIN "lossy_fifo {}\n"
 
@@ -26,8 +26,7 @@ static struct packet {
 static unsigned packets;
 
 static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
-		const struct nopal_address *to, const uint8_t *bytes,
-		size_t length)
+		const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct packet *next = &packet[packets++ % PACKETS];
 
@@ -59,8 +58,7 @@ static int teardown(void **state)
 
 static uint32_t word(const uint8_t *at)
 {
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
-	       (uint32_t)at[2] << 8 | at[3];
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
 static uint16_t sequence_of(const struct packet *one)
@@ -79,21 +77,15 @@ static void test_a_packet_is_as_the_rfc_has_it(void **state)
 
 	(void)state;
 	rig_start(&rig);
-	assert_int_equal(
-		nopal_send_with(rig.opener.session, "one", 3, 0, properties, 3),
-		0);
-	assert_int_equal(
-		nopal_send_with(rig.opener.session, "two", 3, 0, &later, 1), 0);
+	assert_int_equal(nopal_send_with(rig.opener.session, "one", 3, 0, properties, 3), 0);
+	assert_int_equal(nopal_send_with(rig.opener.session, "two", 3, 0, &later, 1), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(packet[0].length, HEADER + 3);
 	assert_int_equal(packet[0].bytes[0], 0x80);
 	assert_int_equal(packet[0].bytes[1], 0x80 | 8);
 	assert_int_equal(packet[1].bytes[1], 0);
-	assert_int_equal(
-		(uint16_t)(sequence_of(&packet[1]) - sequence_of(&packet[0])),
-		1);
-	assert_int_equal(word(packet[1].bytes + 4) - word(packet[0].bytes + 4),
-			 160);
+	assert_int_equal((uint16_t)(sequence_of(&packet[1]) - sequence_of(&packet[0])), 1);
+	assert_int_equal(word(packet[1].bytes + 4) - word(packet[0].bytes + 4), 160);
 	assert_int_equal(word(packet[0].bytes + 8), word(packet[1].bytes + 8));
 	assert_memory_equal(packet[0].bytes + HEADER, "one", 3);
 	assert_string_equal(rig.acceptor.text[1], "two");
@@ -106,16 +98,14 @@ static void test_without_a_timestamp_it_is_the_time_of_sending(void **state)
 	rig_send(&rig, "one");
 	rig_run(&rig, 20 * NOPAL_MILLISECOND);
 	rig_send(&rig, "two");
-	assert_int_equal(word(packet[1].bytes + 4) - word(packet[0].bytes + 4),
-			 160);
+	assert_int_equal(word(packet[1].bytes + 4) - word(packet[0].bytes + 4), 160);
 }
 
 static void test_numbers_go_round_and_order_holds(void **state)
 {
 	(void)state;
 	rig_close(&rig);
-	rig_open(&rig, ORDERED,
-		 &(struct rig_options){ .link = "delay 10ms 8ms" });
+	rig_open(&rig, ORDERED, &(struct rig_options){ .link = "delay 10ms 8ms" });
 	for (int i = 0; i < RIG_MESSAGES; i++) {
 		char text[RIG_TEXT];
 
@@ -128,15 +118,12 @@ static void test_numbers_go_round_and_order_holds(void **state)
 		nopal_send(rig.opener.session, "", 0, 0);
 		if (i % 64 == 63)
 			nopal_sim_run(rig.world,
-				      nopal_world_now(rig.world) +
-					      50 * NOPAL_MILLISECOND);
+				      nopal_world_now(rig.world) + 50 * NOPAL_MILLISECOND);
 	}
 	rig_run(&rig, NOPAL_SECOND);
 	for (uint32_t i = 1; i < RIG_MESSAGES; i++)
-		assert_true(atoi(rig.acceptor.text[i - 1]) <
-			    atoi(rig.acceptor.text[i]));
-	assert_int_equal(nopal_session_counters(rig.acceptor.session)
-				 ->messages_delivered,
+		assert_true(atoi(rig.acceptor.text[i - 1]) < atoi(rig.acceptor.text[i]));
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->messages_delivered,
 			 RIG_MESSAGES + 62000);
 }
 
@@ -180,8 +167,7 @@ static void test_sources_extensions_and_padding_are_no_payload(void **state)
 	(void)state;
 	inject((struct spec){ 0x80, 0, 65535, 9, REST("plain") });
 	inject((struct spec){ 0x82, 0, 0, 9, REST("aaaabbbbsources") });
-	inject((struct spec){ 0x90, 0, 1, 9,
-			      REST("\xbe\xde\0\1xxxxextended") });
+	inject((struct spec){ 0x90, 0, 1, 9, REST("\xbe\xde\0\1xxxxextended") });
 	inject((struct spec){ 0xa0, 0, 2, 9, REST("padded\0\0\3") });
 	assert_int_equal(rig.acceptor.delivered, 4);
 	assert_string_equal(rig.acceptor.text[1], "sources");
@@ -194,8 +180,7 @@ static void test_what_is_no_rtp_opens_nothing(void **state)
 	(void)state;
 	inject((struct spec){ 0x40, 0, 1, 9, REST("version 1") });
 	inject((struct spec){ 0x80, 200, 1, 9, REST("RTCP") });
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 0);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 0);
 }
 
 static void test_what_is_cut_is_dropped_and_counted(void **state)
@@ -208,14 +193,13 @@ static void test_what_is_cut_is_dropped_and_counted(void **state)
 	inject((struct spec){ 0xa0, 0, 2, 9, REST("padding of none\0") });
 	inject((struct spec){ 0xa0, 0, 2, 9, REST("") });
 	assert_int_equal(rig.acceptor.delivered, 1);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->rx_malformed, 5);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->rx_malformed, 5);
 	inject((struct spec){ 0x80, 0, 2, 9, REST("goes on") });
 	assert_int_equal(rig.acceptor.delivered, 2);
 }
 
-/* One packet of another source may be an accident or worse; two in order are a
- * program that began anew. */
+/* One packet of another source may be an accident or worse; two in order are a program that began
+ * anew. */
 static void test_another_source_is_heard_at_its_second_packet(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_rts_cts -- nothing leaves that was not granted, nothing is granted that
- * there is no room for, and lost requests and grants stop nobody for ever. */
+/* test_rts_cts -- nothing leaves that was not granted, nothing is granted that there is no room
+ * for, and lost requests and grants stop nobody for ever. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,17 +15,16 @@ enum { REQUEST, GRANT };
 enum { BUFFER = 64 << 10, INITIAL = 4 << 10, AHEAD = 16 << 10, MESSAGE = 1000 };
 
 #define FLOW "rts_cts { buffer = 64KiB  initial = 4KiB  ahead = 16KiB }\n"
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"virtual_circuit {}\nkeeper {}\nan_auditor {}\na_tap {}\n"
 /* Nothing lost is sent again. */
 static const char PLAIN[] = BASE FLOW;
-#define RELIABLY                                                               \
-	"positive_ack { selective = on }\nduplicate_ack {}\n"                  \
+#define RELIABLY                                                                                   \
+	"positive_ack { selective = on }\nduplicate_ack {}\n"                                      \
 	"rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n"
 static const char RELIABLE[] = BASE FLOW RELIABLY;
-static const char PURE[] =
-	BASE "rts_cts { buffer = 64KiB  initial = 0B  ahead = 0B }\n" RELIABLY;
+static const char PURE[] = BASE "rts_cts { buffer = 64KiB  initial = 0B  ahead = 0B }\n" RELIABLY;
 
 /* What the opener was granted, and what it let go. */
 static struct {
@@ -49,8 +48,7 @@ static enum nopal_verdict an_auditor_on_from_net(struct nopal_session *session,
 	bool opener = nopal_session_is_opener(session);
 
 	(void)part;
-	if (segment->kind == kind[GRANT] && opener &&
-	    segment->body.length == 8) {
+	if (segment->kind == kind[GRANT] && opener && segment->body.length == 8) {
 		audit.grants++;
 		if (total(segment->body.bytes) > audit.granted)
 			audit.granted = total(segment->body.bytes);
@@ -73,8 +71,7 @@ static enum nopal_verdict an_auditor_on_send(struct nopal_session *session,
 }
 
 static const struct nopal_binding an_auditor_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_NET, an_auditor_on_from_net,
-		 .kinds = NOPAL_EVERY_KIND),
+	NOPAL_ON(SEGMENT_FROM_NET, an_auditor_on_from_net, .kinds = NOPAL_EVERY_KIND),
 	NOPAL_ON(SEND_SEGMENT, an_auditor_on_send),
 	{ 0 },
 };
@@ -88,16 +85,14 @@ static const struct nopal_microprotocol an_auditor = {
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 };
 
-static void begin(struct rig *rig, const char *config,
-		  const struct rig_options *options)
+static void begin(struct rig *rig, const char *config, const struct rig_options *options)
 {
 	memset(&audit, 0, sizeof(audit));
 	audit.granted = config == PURE ? 0 : INITIAL;
 	keeper_open(rig, config, options);
 }
 
-static void hear(struct rig_side *side, unsigned kind, uint64_t first,
-		 uint64_t second)
+static void hear(struct rig_side *side, unsigned kind, uint64_t first, uint64_t second)
 {
 	uint8_t bytes[16];
 
@@ -105,8 +100,7 @@ static void hear(struct rig_side *side, unsigned kind, uint64_t first,
 		bytes[i] = (uint8_t)(first >> (56 - 8 * i));
 		bytes[8 + i] = (uint8_t)(second >> (56 - 8 * i));
 	}
-	arrive_control(side->session, "rts_cts", kind, bytes,
-		       kind == REQUEST ? 16 : 8);
+	arrive_control(side->session, "rts_cts", kind, bytes, kind == REQUEST ? 16 : 8);
 }
 
 static uint64_t control_out(struct rig_side *side)
@@ -205,11 +199,9 @@ static void test_hostile_control_changes_nothing(void **state)
 		rig_send_bytes(&rig, MESSAGE);
 	for (uint32_t length = 0; length <= 24; length++) {
 		if (length != 8)
-			arrive_control(rig.opener.session, "rts_cts", GRANT,
-				       bytes, length);
+			arrive_control(rig.opener.session, "rts_cts", GRANT, bytes, length);
 		if (length != 16)
-			arrive_control(rig.acceptor.session, "rts_cts", REQUEST,
-				       bytes, length);
+			arrive_control(rig.acceptor.session, "rts_cts", REQUEST, bytes, length);
 	}
 	/* more than was asked for */
 	hear(&rig.opener, GRANT, UINT64_MAX, 0);
@@ -247,21 +239,19 @@ static void test_a_lost_request_is_repeated_less_and_less(void **state)
 	rig_close(&rig);
 }
 
-static void lossy(const char *config, const char *link, uint32_t reads,
-		  uint32_t count, uint32_t least)
+static void lossy(const char *config, const char *link, uint32_t reads, uint32_t count,
+		  uint32_t least)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct rig rig;
 
-		begin(&rig, config,
-		      &(struct rig_options){ .link = link, .seed = seed });
+		begin(&rig, config, &(struct rig_options){ .link = link, .seed = seed });
 		keeper_push(&rig, count, MESSAGE, reads, 300 * NOPAL_SECOND);
 		keeper.reads = true;
 		keeper_read(&rig, UINT32_MAX);
 		rig_run(&rig, 20 * NOPAL_SECOND);
 		assert_true(rig.acceptor.delivered >= least);
-		assert_int_equal(rig_shared(rig.opener.session, "flow_blocked"),
-				 0);
+		assert_int_equal(rig_shared(rig.opener.session, "flow_blocked"), 0);
 		rig_finish(&rig);
 		assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 		rig_close(&rig);
@@ -280,9 +270,8 @@ static void test_no_deadlock_and_never_beyond_the_buffer(void **state)
 static void test_disorder_and_duplicates(void **state)
 {
 	(void)state;
-	lossy(RELIABLE,
-	      "rate 20mbit delay 10ms 8ms duplicate 30% reorder 30% loss 5%",
-	      20, 2000, 2000);
+	lossy(RELIABLE, "rate 20mbit delay 10ms 8ms duplicate 30% reorder 30% loss 5%", 20, 2000,
+	      2000);
 	assert_true(keeper.most_bytes <= BUFFER);
 }
 
@@ -296,10 +285,8 @@ static void test_losses_take_no_credit_where_they_stay(void **state)
 /* What is given up takes no credit with it, whether it left or not. */
 static void test_what_is_given_up_is_written_off(void **state)
 {
-	static const char config[] =
-		BASE FLOW RELIABLY "partial_reliability { attempts = 1 }\n";
-	static const char waits[] =
-		BASE FLOW RELIABLY "partial_reliability { deadline = 50ms }\n";
+	static const char config[] = BASE FLOW RELIABLY "partial_reliability { attempts = 1 }\n";
+	static const char waits[] = BASE FLOW RELIABLY "partial_reliability { deadline = 50ms }\n";
 
 	(void)state;
 	lossy(config, "rate 20mbit delay 10ms loss 30%", 1000, 2000, 1000);
@@ -310,8 +297,7 @@ static void test_what_is_given_up_is_written_off(void **state)
 /* The grant is on its way when less is asked for than before. */
 static void test_what_was_asked_for_once_may_be_granted(void **state)
 {
-	static const char config[] =
-		BASE FLOW RELIABLY "partial_reliability {}\n";
+	static const char config[] = BASE FLOW RELIABLY "partial_reliability {}\n";
 	const struct rig_options far = { .link = "delay 300ms" };
 	struct nopal_property deadline = { 0, 150 * NOPAL_MILLISECOND };
 	static const char bytes[MESSAGE];
@@ -322,9 +308,8 @@ static void test_what_was_asked_for_once_may_be_granted(void **state)
 	keeper.reads = true;
 	deadline.which = nopal_property(rig.plan, "deadline");
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(nopal_send_with(rig.opener.session, bytes,
-						 MESSAGE, 0, &deadline, 1),
-				 0);
+		assert_int_equal(
+			nopal_send_with(rig.opener.session, bytes, MESSAGE, 0, &deadline, 1), 0);
 	rig_run(&rig, 160 * NOPAL_MILLISECOND);
 	for (int i = 0; i < 8; i++)
 		rig_send_bytes(&rig, MESSAGE);
@@ -337,10 +322,9 @@ static void test_what_was_asked_for_once_may_be_granted(void **state)
 /* It would be complete, fill the buffer, and wait for what the sender keeps back. */
 static void test_what_is_urgent_takes_no_room_of_what_is_before_it(void **state)
 {
-	static const char config[] =
-		"transport_driver {}\nresize {}\nsequenced_segments {}\n"
-		"sequenced_messages {}\nvirtual_circuit {}\n"
-		"rts_cts { buffer = 2seg  initial = 2KiB }\n" RELIABLY;
+	static const char config[] = "transport_driver {}\nresize {}\nsequenced_segments {}\n"
+				     "sequenced_messages {}\nvirtual_circuit {}\n"
+				     "rts_cts { buffer = 2seg  initial = 2KiB }\n" RELIABLY;
 	const struct nopal_property urgent = { NOPAL_URGENT, 1 };
 	static const char bytes[2500];
 	struct rig rig;
@@ -349,9 +333,9 @@ static void test_what_is_urgent_takes_no_room_of_what_is_before_it(void **state)
 	rig_open(&rig, config, NULL);
 	rig_send_bytes(&rig, 6000);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(nopal_send_with(rig.opener.session, bytes,
-						 sizeof(bytes), 0, &urgent, 1),
-				 0);
+		assert_int_equal(
+			nopal_send_with(rig.opener.session, bytes, sizeof(bytes), 0, &urgent, 1),
+			0);
 	rig_finish(&rig);
 	assert_int_equal(rig.acceptor.delivered, 4);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
@@ -361,11 +345,10 @@ static void test_what_is_urgent_takes_no_room_of_what_is_before_it(void **state)
 /* Granted, kept back by another gate, and given up: who comes next goes. */
 static void test_a_right_that_nobody_used_is_the_next_ones(void **state)
 {
-	static const char config[] =
-		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-		"virtual_circuit {}\npositive_ack { window = 2 }\n"
-		"rtt_estimation {}\nretransmit {}\npartial_reliability {}\n"
-		"rts_cts { buffer = 1seg  initial = 4000B  ahead = 0B }\n";
+	static const char config[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+				     "virtual_circuit {}\npositive_ack { window = 2 }\n"
+				     "rtt_estimation {}\nretransmit {}\npartial_reliability {}\n"
+				     "rts_cts { buffer = 1seg  initial = 4000B  ahead = 0B }\n";
 	struct nopal_property deadline = { 0, 150 * NOPAL_MILLISECOND };
 	const struct rig_options far = { .link = "delay 300ms" };
 	static const char bytes[MESSAGE];
@@ -375,16 +358,13 @@ static void test_a_right_that_nobody_used_is_the_next_ones(void **state)
 	rig_open(&rig, config, &far);
 	deadline.which = nopal_property(rig.plan, "deadline");
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(nopal_send_with(rig.opener.session, bytes,
-						 MESSAGE, 0, &deadline, 1),
-				 0);
+		assert_int_equal(
+			nopal_send_with(rig.opener.session, bytes, MESSAGE, 0, &deadline, 1), 0);
 	for (int i = 0; i < 4; i++)
 		rig_send_bytes(&rig, MESSAGE);
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_true(rig.opener.fates[NOPAL_ARRIVED] >= 4);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED] +
-				 rig.opener.fates[NOPAL_MISSING],
-			 8);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED] + rig.opener.fates[NOPAL_MISSING], 8);
 	rig_close(&rig);
 }
 
@@ -453,10 +433,8 @@ int main(void)
 		cmocka_unit_test(test_losses_take_no_credit_where_they_stay),
 		cmocka_unit_test(test_what_is_given_up_is_written_off),
 		cmocka_unit_test(test_what_was_asked_for_once_may_be_granted),
-		cmocka_unit_test(
-			test_what_is_urgent_takes_no_room_of_what_is_before_it),
-		cmocka_unit_test(
-			test_a_right_that_nobody_used_is_the_next_ones),
+		cmocka_unit_test(test_what_is_urgent_takes_no_room_of_what_is_before_it),
+		cmocka_unit_test(test_a_right_that_nobody_used_is_the_next_ones),
 		cmocka_unit_test(test_ahead_needs_no_stop),
 		cmocka_unit_test(test_no_segment_is_longer_than_the_buffer),
 		cmocka_unit_test(test_no_buffer_is_shorter_than_a_segment),

@@ -7,9 +7,8 @@
 
 #include "segments.h"
 
-static const char ESTIMATING[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"positive_ack {}\nrtt_estimation {}\na_tap {}\n";
+static const char ESTIMATING[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+				 "positive_ack {}\nrtt_estimation {}\na_tap {}\n";
 
 /* An acknowledgement of a departure that left this long ago. */
 static void sample(struct rig *rig, int64_t ago_ns, int64_t delay_ns)
@@ -54,20 +53,16 @@ static void test_samples_as_in_rfc_6298(void **state)
 	(void)state;
 	begin(&rig);
 	sample(&rig, 400 * NOPAL_MILLISECOND, 0);
-	assert_int_equal(shared(&rig, "smoothed_rtt_ns"),
-			 400 * NOPAL_MILLISECOND);
-	assert_int_equal(shared(&rig, "rtt_variance_ns"),
-			 200 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "smoothed_rtt_ns"), 400 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "rtt_variance_ns"), 200 * NOPAL_MILLISECOND);
 	assert_int_equal(shared(&rig, "timeout_ns"), 1200 * NOPAL_MILLISECOND);
 	sample(&rig, 800 * NOPAL_MILLISECOND, 0);
 	assert_int_equal(shared(&rig, "rtt_variance_ns"),
 			 250 * NOPAL_MILLISECOND); /* 3/4 200 + 1/4 400 */
 	assert_int_equal(shared(&rig, "smoothed_rtt_ns"),
 			 450 * NOPAL_MILLISECOND); /* 7/8 400 + 1/8 800 */
-	assert_int_equal(shared(&rig, "latest_rtt_ns"),
-			 800 * NOPAL_MILLISECOND);
-	assert_int_equal(shared(&rig, "minimum_rtt_ns"),
-			 400 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "latest_rtt_ns"), 800 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"), 400 * NOPAL_MILLISECOND);
 	rig_close(&rig);
 }
 
@@ -81,16 +76,12 @@ static void test_the_peers_delay_is_deducted_but_not_believed(void **state)
 	assert_int_equal(shared(&rig, "latest_rtt_ns"),
 			 100 * NOPAL_MILLISECOND); /* would be below minimum */
 	sample(&rig, 160 * NOPAL_MILLISECOND, 60 * NOPAL_MILLISECOND);
-	assert_int_equal(shared(&rig, "latest_rtt_ns"),
-			 100 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "latest_rtt_ns"), 100 * NOPAL_MILLISECOND);
 	sample(&rig, 160 * NOPAL_MILLISECOND, 61 * NOPAL_MILLISECOND);
-	assert_int_equal(shared(&rig, "latest_rtt_ns"),
-			 160 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "latest_rtt_ns"), 160 * NOPAL_MILLISECOND);
 	sample(&rig, 160 * NOPAL_MILLISECOND, -NOPAL_SECOND);
-	assert_int_equal(shared(&rig, "latest_rtt_ns"),
-			 160 * NOPAL_MILLISECOND);
-	assert_int_equal(shared(&rig, "minimum_rtt_ns"),
-			 100 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "latest_rtt_ns"), 160 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"), 100 * NOPAL_MILLISECOND);
 	rig_close(&rig);
 }
 
@@ -132,15 +123,14 @@ static void test_a_path_is_measured(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, ESTIMATING,
-		 &(struct rig_options){ .link = "delay 50ms" });
+	rig_open(&rig, ESTIMATING, &(struct rig_options){ .link = "delay 50ms" });
 	for (int i = 0; i < 20; i++) {
 		rig_send(&rig, "x");
 		rig_run(&rig, NOPAL_SECOND);
 	}
 	/* 100 ms, and at first the 25 ms for which the peer waited */
-	assert_in_range(shared(&rig, "smoothed_rtt_ns"),
-			100 * NOPAL_MILLISECOND, 127 * NOPAL_MILLISECOND);
+	assert_in_range(shared(&rig, "smoothed_rtt_ns"), 100 * NOPAL_MILLISECOND,
+			127 * NOPAL_MILLISECOND);
 	rig_close(&rig);
 }
 
@@ -154,12 +144,10 @@ static void test_one_that_overtakes_is_not_the_minimum(void **state)
 		sample(&rig, 100 * NOPAL_MILLISECOND, 0);
 	for (int i = 0; i < 3; i++) {
 		sample(&rig, 10 * NOPAL_MILLISECOND, 0);
-		assert_int_equal(shared(&rig, "minimum_rtt_ns"),
-				 100 * NOPAL_MILLISECOND);
+		assert_int_equal(shared(&rig, "minimum_rtt_ns"), 100 * NOPAL_MILLISECOND);
 	}
 	sample(&rig, 10 * NOPAL_MILLISECOND, 0);
-	assert_int_equal(shared(&rig, "minimum_rtt_ns"),
-			 10 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"), 10 * NOPAL_MILLISECOND);
 	rig_close(&rig);
 }
 
@@ -172,13 +160,10 @@ static void test_where_packets_overtake_the_usual_counts(void **state)
 	begin(&rig);
 	for (int i = 0; i < 4; i++)
 		sample(&rig, 100 * NOPAL_MILLISECOND, 0);
-	nopal_raise_ACK_FROM_NET(rig.opener.session,
-				 &(struct nopal_ack){ .floor = 5 });
-	nopal_raise_ACK_FROM_NET(rig.opener.session,
-				 &(struct nopal_ack){ .floor = 9 });
+	nopal_raise_ACK_FROM_NET(rig.opener.session, &(struct nopal_ack){ .floor = 5 });
+	nopal_raise_ACK_FROM_NET(rig.opener.session, &(struct nopal_ack){ .floor = 9 });
 	sample(&rig, 10 * NOPAL_MILLISECOND, 0);
-	assert_int_equal(shared(&rig, "smoothed_rtt_ns"),
-			 100 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "smoothed_rtt_ns"), 100 * NOPAL_MILLISECOND);
 	rig_close(&rig);
 }
 
@@ -200,20 +185,16 @@ static void test_where_acks_overtake_each_segment_counts(void **state)
 	nopal_raise_ACK_FROM_NET(session, &(struct nopal_ack){ .largest = 7 });
 	nopal_raise_ACK_FROM_NET(session, &(struct nopal_ack){ .largest = 6 });
 	for (uint64_t i = 0; i < 8; i++) {
-		struct nopal_segment *segment = nopal_segment_find(
-			session, nopal_departure_find(session, i)->segment);
+		struct nopal_segment *segment =
+			nopal_segment_find(session, nopal_departure_find(session, i)->segment);
 
-		segment->departed_ns =
-			session->now_ns -
-			(int64_t)(i + 1) * 10 * NOPAL_MILLISECOND;
+		segment->departed_ns = session->now_ns - (int64_t)(i + 1) * 10 * NOPAL_MILLISECOND;
 		nopal_raise_SEGMENT_RECEIVED(session, segment);
-		assert_int_equal(shared(&rig, "latest_rtt_ns"),
-				 10 * NOPAL_MILLISECOND);
+		assert_int_equal(shared(&rig, "latest_rtt_ns"), 10 * NOPAL_MILLISECOND);
 	}
 	nopal_raise_ACK_FROM_NET(session, &(struct nopal_ack){ .largest = 7 });
 	assert_int_equal(shared(&rig, "latest_rtt_ns"), 80 * NOPAL_MILLISECOND);
-	assert_int_equal(shared(&rig, "minimum_rtt_ns"),
-			 80 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"), 80 * NOPAL_MILLISECOND);
 	rig_close(&rig);
 }
 
@@ -222,8 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_before_the_first_sample),
 		cmocka_unit_test(test_samples_as_in_rfc_6298),
-		cmocka_unit_test(
-			test_the_peers_delay_is_deducted_but_not_believed),
+		cmocka_unit_test(test_the_peers_delay_is_deducted_but_not_believed),
 		cmocka_unit_test(test_the_timeout_stays_within_its_bounds),
 		cmocka_unit_test(test_no_sample_changes_nothing),
 		cmocka_unit_test(test_a_path_is_measured),

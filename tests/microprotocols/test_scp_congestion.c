@@ -176,8 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slow_start_doubles),
 		cmocka_unit_test(test_a_queue_ends_slow_start),
-		cmocka_unit_test(
-			test_steady_grows_by_extra_where_there_is_room),
+		cmocka_unit_test(test_steady_grows_by_extra_where_there_is_room),
 		cmocka_unit_test(test_steady_stays_where_the_path_is_full),
 		cmocka_unit_test(test_an_idle_round_changes_nothing),
 		cmocka_unit_test(test_one_reduction_an_epoch),

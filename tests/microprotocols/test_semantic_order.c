@@ -92,14 +92,11 @@ static void check_graph(const unsigned *graph, uint64_t *base)
 		for (unsigned i = 0; i < SMALL; i++) {
 			came |= 1u << order[i];
 			small_come(graph, *base, order[i]);
-			assert_int_equal(
-				rig.opener.delivered,
-				__builtin_popcount(settled(graph, came)));
+			assert_int_equal(rig.opener.delivered,
+					 __builtin_popcount(settled(graph, came)));
 		}
 		for (unsigned i = 0; i < SMALL; i++) {
-			unsigned which = (unsigned)(strtoull(rig.opener.text[i],
-							     NULL, 10) -
-						    *base);
+			unsigned which = (unsigned)(strtoull(rig.opener.text[i], NULL, 10) - *base);
 
 			assert_true((graph[which] & ~done) == 0);
 			done |= 1u << which;
@@ -219,8 +216,8 @@ static void test_nothing_is_waited_for_after_the_close(void **state)
 	rig_close(&rig);
 }
 
-/* In one turn 1 goes out of band, which makes 2 ready, and the peer closes: 2 is
- * delivered once, not given up as well. */
+/* In one turn 1 goes out of band, which makes 2 ready, and the peer closes: 2 is delivered once,
+ * not given up as well. */
 static void test_who_is_ready_is_not_given_up(void **state)
 {
 	struct nopal_session *session;
@@ -234,8 +231,7 @@ static void test_who_is_ready_is_not_given_up(void **state)
 	core = nopal__core(session);
 	come(2, 1, 0);
 	come(1, 9, 0);
-	message = nopal__pool_newer(
-		nopal__pool_oldest(&rig_awake(session)->messages));
+	message = nopal__pool_newer(nopal__pool_oldest(&rig_awake(session)->messages));
 	outermost = nopal__turn_begin(core->world);
 	nopal__touch(core);
 	nopal_message_deliver(session, message);
@@ -250,8 +246,7 @@ static void test_who_is_ready_is_not_given_up(void **state)
 	rig_close(&rig);
 }
 
-/* 1 was given up before 2 was sent, after it: 2 does not wait as long as for what
- * will come. */
+/* 1 was given up before 2 was sent, after it: 2 does not wait as long as for what will come. */
 static void test_what_was_given_up_is_not_waited_for(void **state)
 {
 	unsigned which[3];
@@ -269,26 +264,21 @@ static void test_what_was_given_up_is_not_waited_for(void **state)
 	rig_change(&rig, "delay 10ms loss 100%");
 	assert_int_equal(
 		nopal_send_with(rig.opener.session, "1", 1, 0,
-				(struct nopal_property[]){ { which[0], 1 },
-							   { which[2], 1 } },
-				2),
+				(struct nopal_property[]){ { which[0], 1 }, { which[2], 1 } }, 2),
 		0);
 	rig_run(&rig, 10 * NOPAL_SECOND);
 	rig_change(&rig, "delay 10ms");
 	rig_run(&rig, 10 * NOPAL_SECOND);
 	assert_int_equal(
 		nopal_send_with(rig.opener.session, "2", 1, 0,
-				(struct nopal_property[]){ { which[0], 2 },
-							   { which[1], 1 } },
-				2),
+				(struct nopal_property[]){ { which[0], 2 }, { which[1], 1 } }, 2),
 		0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
 	rig_close(&rig);
 }
 
-/* Labels are remembered for twice as many deliveries as a sender may name, and no
- * longer. */
+/* Labels are remembered for twice as many deliveries as a sender may name, and no longer. */
 static void test_delivered_labels_are_remembered(void **state)
 {
 	(void)state;
@@ -315,11 +305,9 @@ static int send_after(uint64_t label, uint64_t after, uint64_t after_2)
 		{ nopal_property(rig.plan, "after_2"), after_2 },
 	};
 	char text[RIG_TEXT];
-	int length =
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)label);
+	int length = snprintf(text, sizeof(text), "%llu", (unsigned long long)label);
 
-	return nopal_send_with(rig.opener.session, text, (size_t)length, label,
-			       properties, 3);
+	return nopal_send_with(rig.opener.session, text, (size_t)length, label, properties, 3);
 }
 
 static void test_circles_are_refused(void **state)
@@ -351,12 +339,8 @@ static void test_labels_are_refused(void **state)
 	assert_int_equal(send_after(1, 2, 0), -EEXIST);
 	assert_int_equal(send_after(UINT64_C(1) << 32, 0, 0), -EINVAL);
 	assert_int_equal(send_after(3, UINT64_C(1) << 32, 0), -EINVAL);
-	const struct nopal_property third = {
-		nopal_property(rig.plan, "after_3"), 2
-	};
-	assert_int_equal(
-		nopal_send_with(rig.opener.session, "x", 1, 0, &third, 1),
-		-EINVAL);
+	const struct nopal_property third = { nopal_property(rig.plan, "after_3"), 2 };
+	assert_int_equal(nopal_send_with(rig.opener.session, "x", 1, 0, &third, 1), -EINVAL);
 	rig_close(&rig);
 }
 
@@ -372,16 +356,14 @@ static void test_sent_labels_are_remembered(void **state)
 	rig_close(&rig);
 }
 
-/* Random graphs with names of what is not sent yet: accepted when, and only when,
- * there is no circle. */
-static bool reaches(uint64_t edge[64][2], unsigned from, unsigned to,
-		    unsigned depth)
+/* Random graphs with names of what is not sent yet: accepted when, and only when, there is no
+ * circle. */
+static bool reaches(uint64_t edge[64][2], unsigned from, unsigned to, unsigned depth)
 {
 	if (from == to)
 		return true;
 	for (unsigned i = 0; depth && i < 2; i++)
-		if (edge[from][i] &&
-		    reaches(edge, (unsigned)edge[from][i], to, depth - 1))
+		if (edge[from][i] && reaches(edge, (unsigned)edge[from][i], to, depth - 1))
 			return true;
 	return false;
 }
@@ -401,15 +383,11 @@ static void test_random_graphs_are_judged(void **state)
 			bool loop = false;
 
 			for (unsigned j = 0; j < 2; j++) {
-				random =
-					random * UINT64_C(6364136223846793005) +
-					11;
+				random = random * UINT64_C(6364136223846793005) + 11;
 				after[j] = (unsigned)(random >> 45) % 24;
-				loop |= after[j] &&
-					reaches(edge, after[j], label, 24);
+				loop |= after[j] && reaches(edge, after[j], label, 24);
 			}
-			assert_int_equal(send_after(label, after[0], after[1]),
-					 loop ? -ELOOP : 0);
+			assert_int_equal(send_after(label, after[0], after[1]), loop ? -ELOOP : 0);
 			loops += loop;
 			for (unsigned j = 0; !loop && j < 2; j++)
 				edge[label][j] = after[j];
@@ -423,8 +401,8 @@ static void test_random_graphs_are_judged(void **state)
 
 enum { MANY = 400, REACH = 12 };
 
-/* Each is delivered when it has come and its predecessors have been delivered, in
- * that very turn; or `delay_ns` after it came where one of them is lost. */
+/* Each is delivered when it has come and its predecessors have been delivered, in that very turn;
+ * or `delay_ns` after it came where one of them is lost. */
 static void check_cross(uint64_t after[MANY + 1][2], int64_t delay_ns)
 {
 	static int64_t delivered_ns[MANY + 1];
@@ -456,25 +434,22 @@ static void check_cross(uint64_t after[MANY + 1][2], int64_t delay_ns)
 		if (place[i] && !lacks)
 			assert_true(delivered_ns[i] == due_ns);
 		else if (place[i])
-			assert_true(delivered_ns[i] <=
-				    came_ns[i] + delay_ns + TICK_NS);
+			assert_true(delivered_ns[i] <= came_ns[i] + delay_ns + TICK_NS);
 	}
 }
 
-static void cross(const char *config, const char *link, uint64_t seed,
-		  bool reliable, int64_t delay_ns)
+static void cross(const char *config, const char *link, uint64_t seed, bool reliable,
+		  int64_t delay_ns)
 {
 	static uint64_t after[MANY + 1][2];
 	uint64_t random = seed;
 
-	scout_open(&rig, config,
-		   &(struct rig_options){ .link = link, .seed = seed });
+	scout_open(&rig, config, &(struct rig_options){ .link = link, .seed = seed });
 	for (unsigned i = 1; i <= MANY; i++) {
 		for (unsigned j = 0; j < 2; j++) {
 			random = random * UINT64_C(6364136223846793005) + 3;
-			after[i][j] = random >> 45 & 1 && i > REACH
-					      ? i - 1 - (random >> 50) % REACH
-					      : 0;
+			after[i][j] =
+				random >> 45 & 1 && i > REACH ? i - 1 - (random >> 50) % REACH : 0;
 		}
 		assert_int_equal(send_after(i, after[i][0], after[i][1]), 0);
 		rig_run(&rig, 3 * MS);
@@ -491,12 +466,11 @@ static void test_across_a_network_that_loses(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
-		cross(BASE "semantic_order { delay = 200ms }\na_scout {}\n",
-		      "delay 40ms 35ms", seed, true, 200 * MS);
+		cross(BASE "semantic_order { delay = 200ms }\na_scout {}\n", "delay 40ms 35ms",
+		      seed, true, 200 * MS);
 		cross(BASE "sequenced_segments {}\na_scout {}\n"
 			   "semantic_order { delay = 200ms }\n",
-		      "delay 40ms 35ms loss 10% duplicate 5%", seed, false,
-		      200 * MS);
+		      "delay 40ms 35ms loss 10% duplicate 5%", seed, false, 200 * MS);
 	}
 }
 

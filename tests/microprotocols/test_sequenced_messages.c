@@ -17,25 +17,20 @@ enum { NUMBER }; /* attributes of sequenced_messages */
 
 static uint32_t arrive_number(struct rig_side *side, uint64_t number)
 {
-	struct arriving one =
-		arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
+	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
 	uint32_t before = side->delivered;
 
-	nopal_set(one.segment, rig_part(side->session, "sequenced_messages"),
-		  NUMBER, number);
+	nopal_set(one.segment, rig_part(side->session, "sequenced_messages"), NUMBER, number);
 	arriving_end(&one);
 	return side->delivered - before;
 }
 
 static uint64_t reference(struct rig_side *side)
 {
-	const struct nopal_part *part =
-		rig_part(side->session, "sequenced_messages");
+	const struct nopal_part *part = rig_part(side->session, "sequenced_messages");
 	struct nopal_core *core = nopal__core(side->session);
 
-	return core->awake
-		->serial[core->layer->plan->serial_of[part->attribute[NUMBER]] -
-			 1];
+	return core->awake->serial[core->layer->plan->serial_of[part->attribute[NUMBER]] - 1];
 }
 
 static void test_numbers_begin_at_one_without_a_handshake(void **state)
@@ -88,8 +83,7 @@ static void test_a_late_number_does_not_move_the_reference(void **state)
 	rig_open(&rig, NUMBERED, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(arrive_number(&rig.acceptor, UINT64_C(0x100000000)),
-			 1);
+	assert_int_equal(arrive_number(&rig.acceptor, UINT64_C(0x100000000)), 1);
 	assert_int_equal(reference(&rig.acceptor), UINT64_C(0x100000000));
 	assert_int_equal(arrive_number(&rig.acceptor, 7), 1);
 	assert_int_equal(reference(&rig.acceptor), UINT64_C(0x100000000));
@@ -102,8 +96,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_begin_at_one_without_a_handshake),
 		cmocka_unit_test(test_numbers_begin_where_the_handshake_says),
 		cmocka_unit_test(test_a_number_before_the_first_is_dropped),
-		cmocka_unit_test(
-			test_a_late_number_does_not_move_the_reference),
+		cmocka_unit_test(test_a_late_number_does_not_move_the_reference),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,22 +9,19 @@
 
 static const char FILTER[] = "transport_driver {}\nfixed_size {}\n"
 			     "sequenced_segments { window = 64 }\na_tap {}\n";
-static const char NEEDED[] =
-	"transport_driver {}\nfixed_size {}\n"
-	"sequenced_segments { window = 64 }\npositive_ack {}\nretransmit {}\n"
-	"a_tap {}\n";
+static const char NEEDED[] = "transport_driver {}\nfixed_size {}\n"
+			     "sequenced_segments { window = 64 }\npositive_ack {}\nretransmit {}\n"
+			     "a_tap {}\n";
 
 enum { WINDOW = 64, NUMBER = 0 };
 
 static uint32_t arrive_number(struct rig *rig, uint64_t number)
 {
 	struct rig_side *side = &rig->acceptor;
-	struct arriving one =
-		arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
+	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
 	uint32_t before = side->delivered;
 
-	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"),
-		  NUMBER, number);
+	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"), NUMBER, number);
 	arriving_end(&one);
 	return side->delivered - before;
 }
@@ -49,8 +46,7 @@ static void test_duplicates_of_the_network_are_dropped(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, FILTER,
-		 &(struct rig_options){ .link = "delay 10ms duplicate 100%" });
+	rig_open(&rig, FILTER, &(struct rig_options){ .link = "delay 10ms duplicate 100%" });
 	for (int i = 0; i < 200; i++)
 		rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -109,8 +105,7 @@ static void test_the_window_is_shared(void **state)
 
 	(void)state;
 	rig_open(&rig, FILTER, NULL);
-	assert_int_equal(rig_shared(rig.opener.session, "segment_window"),
-			 WINDOW);
+	assert_int_equal(rig_shared(rig.opener.session, "segment_window"), WINDOW);
 	rig_close(&rig);
 }
 

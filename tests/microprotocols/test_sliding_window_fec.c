@@ -10,15 +10,13 @@
 #include "gf256.h"
 #include "sliding.h"
 
-static const char *sliding_config(int sources, int repairs, int window,
-				  const char *more)
+static const char *sliding_config(int sources, int repairs, int window, const char *more)
 {
 	static char text[1024];
 
 	snprintf(text, sizeof(text),
 		 "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-		 "sliding_window_fec { sources = %d  repairs = %d  window = %d "
-		 "}\n%s",
+		 "sliding_window_fec { sources = %d  repairs = %d  window = %d }\n%s",
 		 sources, repairs, window, more);
 	return text;
 }
@@ -37,12 +35,10 @@ enum { MOST_SOURCES = 12, MOST_REPAIRS = 8 };
 struct shape {
 	uint32_t sources, repairs;
 	uint32_t first[MOST_REPAIRS], last[MOST_REPAIRS];
-	uint32_t place[MOST_SOURCES +
-		       MOST_REPAIRS]; /* repairs from sources on */
+	uint32_t place[MOST_SOURCES + MOST_REPAIRS]; /* repairs from sources on */
 };
 
-static struct shape shape_of(uint32_t sources, uint32_t every, uint32_t repairs,
-			     uint32_t window)
+static struct shape shape_of(uint32_t sources, uint32_t every, uint32_t repairs, uint32_t window)
 {
 	struct shape shape = { .sources = sources };
 	uint32_t place = 0;
@@ -53,18 +49,16 @@ static struct shape shape_of(uint32_t sources, uint32_t every, uint32_t repairs,
 			continue;
 		for (uint32_t at = 0; at < repairs; at++) {
 			shape.last[shape.repairs] = i;
-			shape.first[shape.repairs] =
-				i < window ? 0 : i - window + 1;
+			shape.first[shape.repairs] = i < window ? 0 : i - window + 1;
 			shape.place[sources + shape.repairs++] = place++;
 		}
 	}
 	return shape;
 }
 
-/* Do the repairs that are there determine source `wanted`?  By elimination with
- * its column last. */
-static bool is_determined(const struct shape *shape, uint32_t there,
-			  uint32_t number, uint64_t source, uint32_t wanted)
+/* Do the repairs that are there determine source `wanted`?  By elimination with its column last. */
+static bool is_determined(const struct shape *shape, uint32_t there, uint32_t number,
+			  uint64_t source, uint32_t wanted)
 {
 	uint8_t row[MOST_REPAIRS][MOST_SOURCES] = { { 0 } };
 	uint32_t rows = 0, rank = 0;
@@ -74,8 +68,7 @@ static bool is_determined(const struct shape *shape, uint32_t there,
 			continue;
 		for (uint32_t at = shape->first[i]; at <= shape->last[i]; at++)
 			if (!(there >> at & 1))
-				row[rows][at] = nopal__sliding_factor(
-					number + i, source + at);
+				row[rows][at] = nopal__sliding_factor(number + i, source + at);
 		rows++;
 	}
 	for (uint32_t turn = 0; turn < shape->sources; turn++) {
@@ -93,12 +86,10 @@ static bool is_determined(const struct shape *shape, uint32_t there,
 
 			if (i == found || !row[i][column])
 				continue;
-			factor = nopal__gf256_multiply(
-				row[i][column],
-				nopal__gf256_inverse(row[found][column]));
+			factor = nopal__gf256_multiply(row[i][column],
+						       nopal__gf256_inverse(row[found][column]));
 			for (uint32_t at = 0; at < shape->sources; at++)
-				row[i][at] ^= nopal__gf256_multiply(
-					row[found][at], factor);
+				row[i][at] ^= nopal__gf256_multiply(row[found][at], factor);
 		}
 		for (uint32_t at = 0; at < shape->sources; at++) {
 			uint8_t swap = row[rank][at];
@@ -112,8 +103,7 @@ static bool is_determined(const struct shape *shape, uint32_t there,
 }
 
 /* Of what leaves, those in `there` arrive, in one order or the other. */
-static void check_pattern(const struct shape *shape, uint32_t there,
-			  bool backwards)
+static void check_pattern(const struct shape *shape, uint32_t there, bool backwards)
 {
 	const struct sliding_window_fec *sender =
 		rig_state(net.rig.opener.session, "sliding_window_fec");
@@ -133,21 +123,18 @@ static void check_pattern(const struct shape *shape, uint32_t there,
 			capture_pass(&net, place);
 	}
 	for (uint32_t i = 0; i < shape->sources; i++)
-		assert_int_equal(
-			is_delivered(i),
-			there >> i & 1 ||
-				is_determined(shape, there, number, source, i));
+		assert_int_equal(is_delivered(i),
+				 there >> i & 1 || is_determined(shape, there, number, source, i));
 	assert_int_equal(net.rig.acceptor.ended, 0);
 }
 
-static void check_shape(uint32_t sources, uint32_t every, uint32_t repairs,
-			uint32_t window)
+static void check_shape(uint32_t sources, uint32_t every, uint32_t repairs, uint32_t window)
 {
 	struct shape shape = shape_of(sources, every, repairs, window);
 	uint32_t all = shape.sources + shape.repairs;
 
-	capture_open(&net, sliding_config((int)every, (int)repairs, (int)window,
-					  "check_integrity {}\n"));
+	capture_open(&net,
+		     sliding_config((int)every, (int)repairs, (int)window, "check_integrity {}\n"));
 	for (uint32_t there = 0; there < 1u << all; there++) {
 		pause_sending();
 		check_pattern(&shape, there, there * 7 % 3 == 0);
@@ -236,8 +223,8 @@ static void test_source_numbers_wrap(void **state)
 	sender = rig_state(net.rig.opener.session, "sliding_window_fec");
 	receiver = rig_state(session, "sliding_window_fec");
 	sender->newest = receiver->latest = (1u << 24) - 6;
-	nopal_serial_seen(session, rig_part(session, "sliding_window_fec"),
-			  SLIDING_SOURCE, receiver->latest);
+	nopal_serial_seen(session, rig_part(session, "sliding_window_fec"), SLIDING_SOURCE,
+			  receiver->latest);
 	for (uint32_t round = 0; round < 8; round++) {
 		send_block(4);
 		pass_from(1, 5);
@@ -264,8 +251,8 @@ static void assert_repairs_still(void)
 	assert_int_equal(net.rig.acceptor.delivered, 4);
 }
 
-/* Every value of every byte of its head, and of where it is: nothing is made up but
- * what the right values make, as check_integrity sees; and nothing ends. */
+/* Every value of every byte of its head, and of where it is: nothing is made up but what the right
+ * values make, as check_integrity sees; and nothing ends. */
 static void test_repairs_that_lie(void **state)
 {
 	(void)state;
@@ -275,11 +262,9 @@ static void test_repairs_that_lie(void **state)
 			pause_sending();
 			send_block(4);
 			pass_from(0, 3);
-			give_changed(4, at, (uint8_t)value,
-				     net.datagram[4].length);
+			give_changed(4, at, (uint8_t)value, net.datagram[4].length);
 			assert_int_equal(net.rig.acceptor.ended, 0);
-			if (at >= REPAIR_HEAD &&
-			    value == net.datagram[4].bytes[at])
+			if (at >= REPAIR_HEAD && value == net.datagram[4].bytes[at])
 				assert_true(is_delivered(3));
 			assert_true(net.rig.acceptor.delivered <= 4);
 		}
@@ -295,8 +280,7 @@ static void test_repairs_cut_short(void **state)
 		pause_sending();
 		send_block(4);
 		pass_from(0, 3);
-		give_changed(4, CAPTURE_BYTES, 0,
-			     cut % 2 ? cut / 2 : net.datagram[4].length - cut);
+		give_changed(4, CAPTURE_BYTES, 0, cut % 2 ? cut / 2 : net.datagram[4].length - cut);
 		assert_false(is_delivered(3));
 		assert_int_equal(net.rig.acceptor.ended, 0);
 	}
@@ -354,8 +338,8 @@ struct crossing {
 };
 
 /* Messages every 2 ms over a link that loses bursts. */
-static struct crossing cross(const char *config, const char *link,
-			     uint32_t count, uint64_t seed, int64_t patience_ns)
+static struct crossing cross(const char *config, const char *link, uint32_t count, uint64_t seed,
+			     int64_t patience_ns)
 {
 	const struct rig_options options = { .link = link, .seed = seed };
 	struct crossing crossing = { 0 };
@@ -378,8 +362,7 @@ static struct crossing cross(const char *config, const char *link,
 	crossing.missing = count - net.rig.acceptor.delivered;
 	for (uint32_t i = 0; i < net.rig.acceptor.delivered; i++) {
 		long which = strtol(net.rig.acceptor.text[i], NULL, 10);
-		int64_t delay_ns =
-			net.rig.acceptor.delivered_ns[i] - sent_ns[which];
+		int64_t delay_ns = net.rig.acceptor.delivered_ns[i] - sent_ns[which];
 
 		if (delay_ns < 12 * NOPAL_MILLISECOND)
 			continue;
@@ -393,9 +376,9 @@ static struct crossing cross(const char *config, const char *link,
 }
 
 #define CHECKS "check_integrity {}\ncheck_holds {}\n"
-#define LONG_BLOCKS                                                            \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
-	"forward_error_correction { n = 25  k = 20  code = cauchy  "           \
+#define LONG_BLOCKS                                                                                \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
+	"forward_error_correction { n = 25  k = 20  code = cauchy  "                               \
 	"flush = 100ms }\n" CHECKS
 
 static struct crossing cross_thrice(const char *config, const char *link)
@@ -411,8 +394,8 @@ static struct crossing cross_thrice(const char *config, const char *link)
 	return all;
 }
 
-/* At the same overhead of a quarter short blocks leave most of the bursts, and long
- * ones repair them later. */
+/* At the same overhead of a quarter short blocks leave most of the bursts, and long ones repair
+ * them later. */
 static void test_bursts_beside_blocks(void **state)
 {
 	static const char *const links[] = {
@@ -424,10 +407,8 @@ static void test_bursts_beside_blocks(void **state)
 	if (!nopal__erasure_has_cauchy())
 		skip();
 	for (int i = 0; i < 2; i++) {
-		struct crossing sliding = cross_thrice(
-			sliding_config(4, 1, 20, CHECKS), links[i]);
-		struct crossing shorter =
-			cross_thrice(fec_config(5, 4, CHECKS), links[i]);
+		struct crossing sliding = cross_thrice(sliding_config(4, 1, 20, CHECKS), links[i]);
+		struct crossing shorter = cross_thrice(fec_config(5, 4, CHECKS), links[i]);
 		struct crossing longer = cross_thrice(LONG_BLOCKS, links[i]);
 
 		assert_int_equal(sliding.packets, shorter.packets);
@@ -452,19 +433,17 @@ static void test_with_resends(void **state)
 			 "checksum {}\n" CHECKS,
 			 arqs[i]);
 		for (uint64_t seed = 1; seed <= 3; seed++) {
-			struct crossing one =
-				cross(sliding_config(4, 1, 20, more),
-				      "delay 10ms 2ms loss 10% duplicate 2% "
-				      "corrupt 2%",
-				      1000, seed, 300 * NOPAL_SECOND);
+			struct crossing one = cross(sliding_config(4, 1, 20, more),
+						    "delay 10ms 2ms loss 10% duplicate 2% "
+						    "corrupt 2%",
+						    1000, seed, 300 * NOPAL_SECOND);
 
 			assert_int_equal(one.missing, 0);
 		}
 		for (uint32_t count = 1; count <= 10; count++) {
 			struct crossing one =
-				cross(sliding_config(4, 1, 20, more),
-				      "delay 10ms 2ms loss 30%", count, count,
-				      300 * NOPAL_SECOND);
+				cross(sliding_config(4, 1, 20, more), "delay 10ms 2ms loss 30%",
+				      count, count, 300 * NOPAL_SECOND);
 
 			assert_int_equal(one.missing, 0);
 		}
@@ -476,12 +455,10 @@ static void test_parameters_are_checked(void **state)
 	char text[4096];
 
 	(void)state;
-	assert_true(
-		rig_refused(sliding_config(8, 1, 4, ""), text, sizeof(text)));
+	assert_true(rig_refused(sliding_config(8, 1, 4, ""), text, sizeof(text)));
 	assert_non_null(strstr(text, "make window at least sources"));
-	assert_true(rig_refused(
-		sliding_config(4, 1, 20, "forward_error_correction {}\n"), text,
-		sizeof(text)));
+	assert_true(rig_refused(sliding_config(4, 1, 20, "forward_error_correction {}\n"), text,
+				sizeof(text)));
 	assert_non_null(strstr(text, "redundancy"));
 }
 
@@ -490,8 +467,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_erasures_of_short_windows),
 		cmocka_unit_test(test_nearly_all_pairs_are_rebuilt),
-		cmocka_unit_test(
-			test_late_originals_and_duplicates_are_stopped),
+		cmocka_unit_test(test_late_originals_and_duplicates_are_stopped),
 		cmocka_unit_test(test_a_few_are_repaired_after_flush),
 		cmocka_unit_test(test_closing_sends_the_repair_that_is_due),
 		cmocka_unit_test(test_longest_segments),

@@ -12,15 +12,13 @@
 
 static struct many many;
 
-#define WITH(keys)                                                             \
-	MANY_CHANNEL("", "",                                                   \
-		     "fan_out {} rate_cc {} slowest_receiver { " keys " }")
+#define WITH(keys) MANY_CHANNEL("", "", "fan_out {} rate_cc {} slowest_receiver { " keys " }")
 
 /* As configs/multicast has it: parity makes up for the most. */
-#define PARITY                                                                 \
-	MANY_CHANNEL("", "",                                                   \
-		     "forward_error_correction { k = 16 n = 18 code = cauchy " \
-		     "flush = 20ms } fan_out {} rate_cc {} slowest_receiver "  \
+#define PARITY                                                                                     \
+	MANY_CHANNEL("", "",                                                                       \
+		     "forward_error_correction { k = 16 n = 18 code = cauchy "                     \
+		     "flush = 20ms } fan_out {} rate_cc {} slowest_receiver "                      \
 		     "{}")
 
 enum { BYTES = 50000, MS = 1000, PERCENT = 100, PERMILLE = 1000, TEXT = 96 };
@@ -122,8 +120,7 @@ static void test_losses_of_many_do_not_add_up(void **state)
 	keep_busy(5 * NOPAL_SECOND);
 	many_of_them = goodput_kbps(20 * NOPAL_SECOND);
 	finish();
-	print_message("0.5 %% at one: %d kbit/s, at each of 30: %d\n", (int)one,
-		      (int)many_of_them);
+	print_message("0.5 %% at one: %d kbit/s, at each of 30: %d\n", (int)one, (int)many_of_them);
 	assert_true(many_of_them * 2 > one);
 }
 
@@ -131,8 +128,7 @@ static void test_losses_of_many_do_not_add_up(void **state)
 static void test_who_loses_too_much_leaves_the_channel(void **state)
 {
 	(void)state;
-	begin(WITH("initial = 2Mbit least = 2Mbit"), 3,
-	      "rate 20mbit delay 10ms limit 100");
+	begin(WITH("initial = 2Mbit least = 2Mbit"), 3, "rate 20mbit delay 10ms limit 100");
 	many_link(&many, 2, "rate 1mbit delay 10ms limit 20");
 	keep_busy(20 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 2);
@@ -151,8 +147,7 @@ static void test_least_and_most(void **state)
 	assert_int_equal(rate(), 3000000);
 	assert_in_range(goodput_kbps(5 * NOPAL_SECOND), 2700, 3000);
 	finish();
-	begin(WITH("initial = 8Mbit least = 8Mbit most = 10Mbit"), 2,
-	      "delay 10ms loss 5%");
+	begin(WITH("initial = 8Mbit least = 8Mbit most = 10Mbit"), 2, "delay 10ms loss 5%");
 	keep_busy(10 * NOPAL_SECOND);
 	assert_in_range(rate(), 8000000, 10000000);
 	assert_int_equal(many_hearing(&many), 2); /* 5 %: not too much */
@@ -169,9 +164,7 @@ static int64_t rate_with_losses(uint32_t count, int percent)
 	int64_t sum = 0;
 
 	snprintf(link, sizeof(link),
-		 "fwd: rate 20mbit delay 10ms limit 100 loss %d%% rev: "
-		 "delay 10ms",
-		 percent);
+		 "fwd: rate 20mbit delay 10ms limit 100 loss %d%% rev: delay 10ms", percent);
 	begin(PARITY, count, link);
 	keep_busy(3 * NOPAL_SECOND);
 	for (int i = 0; i < STEPS; i++) {
@@ -190,14 +183,11 @@ static void test_random_losses_change_little(void **state)
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
-		for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]);
-		     i++) {
-			int64_t percent =
-				rate_with_losses(counts[c], losses[i]);
+		for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+			int64_t percent = rate_with_losses(counts[c], losses[i]);
 
-			print_message(
-				"%d %% at each of %u: %d %% of the link\n",
-				losses[i], counts[c], (int)percent);
+			print_message("%d %% at each of %u: %d %% of the link\n", losses[i],
+				      counts[c], (int)percent);
 			assert_in_range(percent, 65, 100);
 		}
 	}
@@ -205,8 +195,7 @@ static void test_random_losses_change_little(void **state)
 
 /* ------------------------------------------------------------- one bottleneck */
 
-static struct nopal_link_counters
-	seen[2]; /* before and after, towards host 1 */
+static struct nopal_link_counters seen[2]; /* before and after, towards host 1 */
 
 static void look(int64_t for_ns)
 {
@@ -230,14 +219,12 @@ static int64_t queue_ms(void)
 /* All lose one in a hundred; one has a link of 5 Mbit/s, then one of 50, and again 5. */
 static void check_slow_link(const char *link, int64_t most_queue_ms)
 {
-	begin(PARITY, 3,
-	      "fwd: rate 50mbit delay 10ms limit 100 loss 1% rev: delay 10ms");
+	begin(PARITY, 3, "fwd: rate 50mbit delay 10ms limit 100 loss 1% rev: delay 10ms");
 	many_link(&many, 0, link);
 	keep_busy(5 * NOPAL_SECOND);
 	look(10 * NOPAL_SECOND);
-	print_message("%s: %d permille overflow, %d ms of queue, rate %d\n",
-		      link, (int)dropped_permille(), (int)queue_ms(),
-		      (int)rate());
+	print_message("%s: %d permille overflow, %d ms of queue, rate %d\n", link,
+		      (int)dropped_permille(), (int)queue_ms(), (int)rate());
 	assert_in_range(rate(), 2000000, 7000000);
 	assert_in_range(dropped_permille(), 0, 30);
 	assert_in_range(queue_ms(), 0, most_queue_ms);
@@ -258,9 +245,7 @@ static void test_congestion_at_one_is_seen(void **state)
 	(void)state;
 	check_slow_link("rate 5mbit delay 10ms limit 100", 120); /* of 240 */
 	check_slow_link("rate 5mbit delay 10ms limit 300", 360); /* of 720 */
-	check_slow_link("fwd: rate 5mbit delay 10ms limit 100 loss 2% rev: "
-			"delay 10ms",
-			120);
+	check_slow_link("fwd: rate 5mbit delay 10ms limit 100 loss 2% rev: delay 10ms", 120);
 }
 
 /* No queue tells of it. */
@@ -271,8 +256,8 @@ static void test_congestion_where_the_queue_is_short(void **state)
 	many_link(&many, 0, "rate 20mbit delay 10ms limit 12");
 	keep_busy(5 * NOPAL_SECOND);
 	look(20 * NOPAL_SECOND);
-	print_message("a queue of twelve: %d permille overflow, rate %d\n",
-		      (int)dropped_permille(), (int)rate());
+	print_message("a queue of twelve: %d permille overflow, rate %d\n", (int)dropped_permille(),
+		      (int)rate());
 	assert_in_range(rate(), 8000000, 24000000);
 	assert_in_range(dropped_permille(), 0, 60);
 	assert_int_equal(many_hearing(&many), 3);
@@ -292,8 +277,8 @@ static void foreign_pump(struct nopal_session *session, void *user)
 		continue;
 }
 
-static void foreign_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void foreign_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
 	(void)session, (void)user;
 	foreign_bytes += nopal_message_length(message);
@@ -321,19 +306,16 @@ static void foreign_begin(const char *config)
 	struct nopal_address peer;
 
 	foreign_bytes = 0;
-	assert_int_equal(
-		nopal_endpoint_allow(nopal_sim_endpoint(many.world, TO, DOOR),
-				     plan, 0, &receiver, NULL),
-		0);
+	assert_int_equal(nopal_endpoint_allow(nopal_sim_endpoint(many.world, TO, DOOR), plan, 0,
+					      &receiver, NULL),
+			 0);
 	nopal_sim_address(TO, DOOR, &peer);
-	assert_non_null(
-		nopal_session_open(nopal_sim_endpoint(many.world, FROM, DOOR),
-				   plan, &peer, &sender, NULL));
+	assert_non_null(nopal_session_open(nopal_sim_endpoint(many.world, FROM, DOOR), plan, &peer,
+					   &sender, NULL));
 	nopal_plan_unref(plan);
 }
 
-/* Percent of the channel's bytes and its own that are a foreign flow's, behind one
- * bottleneck. */
+/* Percent of the channel's bytes and its own that are a foreign flow's, behind one bottleneck. */
 static uint64_t foreign_share(const char *config, const char *bottleneck)
 {
 	uint64_t ours, its;
@@ -350,39 +332,27 @@ static uint64_t foreign_share(const char *config, const char *bottleneck)
 	its = foreign_bytes - its;
 	assert_int_equal(many_hearing(&many), 3);
 	many_close(&many);
-	print_message("%s beside the channel, %s: it has %d %%\n", config,
-		      bottleneck, (int)(its * PERCENT / (its + ours)));
+	print_message("%s beside the channel, %s: it has %d %%\n", config, bottleneck,
+		      (int)(its * PERCENT / (its + ours)));
 	return its * PERCENT / (its + ours);
 }
 
 static void test_beside_a_foreign_flow_neither_starves(void **state)
 {
 	(void)state;
-	assert_in_range(
-		foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 100"),
-		30, 70);
-	assert_in_range(
-		foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 300"),
-		30, 70);
-	assert_in_range(
-		foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 20"),
-		15, 70);
-	assert_in_range(
-		foreign_share("bulk", "rate 20mbit delay 20ms limit 100"), 30,
-		85);
-	assert_in_range(
-		foreign_share("bulk", "rate 20mbit delay 20ms limit 300"), 15,
-		85);
+	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 100"), 30, 70);
+	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 300"), 30, 70);
+	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 20"), 15, 70);
+	assert_in_range(foreign_share("bulk", "rate 20mbit delay 20ms limit 100"), 30, 85);
+	assert_in_range(foreign_share("bulk", "rate 20mbit delay 20ms limit 300"), 15, 85);
 }
 
 /* ------------------------------------------------- reports that a test makes up */
 
 /* Of destination `index`, whose newest left a round trip ago. */
-static void say(uint32_t index, uint64_t arrived, uint64_t missing,
-		int64_t rtt_ns)
+static void say(uint32_t index, uint64_t arrived, uint64_t missing, int64_t rtt_ns)
 {
-	struct nopal_session *bottom =
-		&nopal__bottom(nopal__core(many.group))->session;
+	struct nopal_session *bottom = &nopal__bottom(nopal__core(many.group))->session;
 	bool outermost = nopal__turn_begin(many.world);
 	struct nopal_channel_report report = {
 		.destination = nopal_destination_at(bottom, index),
@@ -401,8 +371,7 @@ static void say(uint32_t index, uint64_t arrived, uint64_t missing,
 
 static void hears(uint32_t index, bool does)
 {
-	struct nopal_session *bottom =
-		&nopal__bottom(nopal__core(many.group))->session;
+	struct nopal_session *bottom = &nopal__bottom(nopal__core(many.group))->session;
 
 	nopal_destination_hears(bottom, index, does);
 }
@@ -461,15 +430,14 @@ static void test_random_losses_make_nobody_the_slowest(void **state)
 	many_close(&many);
 }
 
-/* A quarter is lost whatever the rate is: what was lost at faster ones does not count
- * when the least is reached. */
+/* A quarter is lost whatever the rate is: what was lost at faster ones does not count when the
+ * least is reached. */
 static void test_who_loses_at_the_least_rate_leaves(void **state)
 {
 	int at_least = 0;
 
 	(void)state;
-	begin(WITH("initial = 100Mbit most = 100Mbit least = 2Mbit"), 3,
-	      "delay 10ms");
+	begin(WITH("initial = 100Mbit most = 100Mbit least = 2Mbit"), 3, "delay 10ms");
 	for (int i = 0; i < 200 && many_hearing(&many) == 3; i++) {
 		at_least += rate() < 4000000;
 		many_run(&many, 30 * NOPAL_MILLISECOND);
@@ -478,8 +446,7 @@ static void test_who_loses_at_the_least_rate_leaves(void **state)
 	assert_int_equal(many_hearing(&many), 2);
 	assert_in_range(at_least, 5, 50);
 	many_close(&many);
-	begin(WITH("initial = 2Mbit most = 2Mbit least = 2Mbit"), 3,
-	      "delay 10ms");
+	begin(WITH("initial = 2Mbit most = 2Mbit least = 2Mbit"), 3, "delay 10ms");
 	for (int i = 0; i < 200; i++) {
 		many_run(&many, 30 * NOPAL_MILLISECOND);
 		say(0, 19, 1, 20 * NOPAL_MILLISECOND);
@@ -488,8 +455,8 @@ static void test_who_loses_at_the_least_rate_leaves(void **state)
 	many_close(&many);
 }
 
-/* A queue grew, the rate fell: what had left before tells of the queue once more, and
- * that changes nothing. */
+/* A queue grew, the rate fell: what had left before tells of the queue once more, and that changes
+ * nothing. */
 static void test_what_left_before_is_no_news(void **state)
 {
 	int64_t fell_at = 0, rtt_ns = 20 * NOPAL_MILLISECOND;
@@ -530,8 +497,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_slowest_sets_the_rate),
-		cmocka_unit_test(
-			test_when_the_slowest_goes_the_others_are_faster),
+		cmocka_unit_test(test_when_the_slowest_goes_the_others_are_faster),
 		cmocka_unit_test(test_losses_of_many_do_not_add_up),
 		cmocka_unit_test(test_who_loses_too_much_leaves_the_channel),
 		cmocka_unit_test(test_least_and_most),

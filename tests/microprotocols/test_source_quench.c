@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_source_quench -- what is held asks for less, once a round trip, and each
- * quench is one mark at the sender. */
+/* test_source_quench -- what is held asks for less, once a round trip, and each quench is one mark
+ * at the sender. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +12,10 @@
 enum { QUENCH };
 enum { MESSAGE = 1000, MARK = 16 << 10 };
 
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
-	"positive_ack {}\nwindowed_cc {}\ntcp_congestion {}\n"                 \
-	"virtual_circuit {}\nkeeper {}\na_tap {}\n"                            \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
+	"positive_ack {}\nwindowed_cc {}\ntcp_congestion {}\n"                                     \
+	"virtual_circuit {}\nkeeper {}\na_tap {}\n"                                                \
 	"source_quench { mark = 16KiB  interval = 200ms }\n"
 static const char TIMED[] = BASE;
 static const char MEASURED[] = BASE "rtt_estimation {}\n";
@@ -83,8 +83,7 @@ static void test_the_policy_heeds_it(void **state)
 	window = rig_shared(rig.opener.session, "congestion_window_bytes");
 	flow(&rig, 1);
 	assert_int_equal(marks(&rig), 1);
-	assert_true(rig_shared(rig.opener.session, "congestion_window_bytes") <
-		    window);
+	assert_true(rig_shared(rig.opener.session, "congestion_window_bytes") < window);
 	rig_close(&rig);
 }
 
@@ -111,12 +110,10 @@ static void test_one_a_round_trip(void **state)
 
 static void hear(struct rig *rig, uint32_t number, size_t length)
 {
-	const uint8_t bytes[8] = { (uint8_t)(number >> 24),
-				   (uint8_t)(number >> 16),
+	const uint8_t bytes[8] = { (uint8_t)(number >> 24), (uint8_t)(number >> 16),
 				   (uint8_t)(number >> 8), (uint8_t)number };
 
-	arrive_control(rig->opener.session, "source_quench", QUENCH, bytes,
-		       length);
+	arrive_control(rig->opener.session, "source_quench", QUENCH, bytes, length);
 }
 
 static void test_one_that_comes_again_is_no_other(void **state)

@@ -48,8 +48,7 @@ static void test_it_ends_behind_everything(void **state)
 	for (int i = 0; i < 50; i++)
 		assert_int_equal(rig_send(&rig, "more"), 0);
 	nopal_session_close(rig.opener.session);
-	for (int i = 0;
-	     i < 1000 && !rig.acceptor.peer_closed && !rig.acceptor.ended; i++)
+	for (int i = 0; i < 1000 && !rig.acceptor.peer_closed && !rig.acceptor.ended; i++)
 		rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.acceptor.delivered, 51);
 	rig_run(&rig, 20 * NOPAL_SECOND);

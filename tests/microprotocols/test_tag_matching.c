@@ -12,9 +12,9 @@
 
 #define BASE	"transport_driver {}\nfixed_size {}\n"
 #define MATCHED BASE "tag_matching {}\na_log {}\n"
-#define RELIABLE                                                               \
-	BASE "sequenced_messages {}\nsequenced_segments {}\nretransmit {}\n"   \
-	     "positive_ack { selective = on }\nduplicate_ack {}\n"             \
+#define RELIABLE                                                                                   \
+	BASE "sequenced_messages {}\nsequenced_segments {}\nretransmit {}\n"                       \
+	     "positive_ack { selective = on }\nduplicate_ack {}\n"                                 \
 	     "reliable_fifo {}\na_log {}\n"
 #define ANY 0, 0 /* tag and mask of a receive */
 
@@ -39,12 +39,9 @@ static enum nopal_verdict log_on_to_user(struct nopal_session *session,
 
 	(void)part;
 	nopal_message_copy(message, 0, text, sizeof(text) - 1);
-	matched[matches++] =
-		(struct match){ atoi(text),
-				nopal_message_property(message, which) };
+	matched[matches++] = (struct match){ atoi(text), nopal_message_property(message, which) };
 	if (again && again--)
-		assert_int_equal(nopal_receive_post(session, ANY, 100 + again),
-				 0);
+		assert_int_equal(nopal_receive_post(session, ANY, 100 + again), 0);
 	return NOPAL_CONTINUE;
 }
 
@@ -54,9 +51,7 @@ static const struct nopal_microprotocol a_log = {
 	.family = "check",
 	.summary = "notes which receive got which message",
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_TO_USER, log_on_to_user), { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(MSG_TO_USER, log_on_to_user), { 0 } },
 };
 
 static int begin(void **state)
@@ -69,15 +64,12 @@ static int begin(void **state)
 
 static int send_tag(uint64_t tag, int number)
 {
-	const struct nopal_property property = {
-		nopal_property(rig.plan, "tag"), tag
-	};
+	const struct nopal_property property = { nopal_property(rig.plan, "tag"), tag };
 	char text[16];
 	int length = snprintf(text, sizeof(text), "%d", number);
 
 	assert_true(property.which);
-	return nopal_send_with(rig.opener.session, text, (size_t)length, 0,
-			       &property, 1);
+	return nopal_send_with(rig.opener.session, text, (size_t)length, 0, &property, 1);
 }
 
 static int post(uint64_t tag, uint64_t mask, uint64_t cookie)
@@ -95,8 +87,7 @@ static void assert_match(uint32_t place, int number, uint64_t cookie)
 /* A session without a handshake is there with its first message. */
 static void open_with(const char *config, const char *link, uint64_t seed)
 {
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = link, .seed = seed });
+	rig_open(&rig, config, &(struct rig_options){ .link = link, .seed = seed });
 	assert_int_equal(send_tag(0, 0), 0);
 	rig_run(&rig, 10 * NOPAL_SECOND);
 	assert_int_equal(matches, 0);
@@ -203,8 +194,7 @@ static struct model {
 static void model_match(uint32_t message, uint32_t receive)
 {
 	model.matched[model.matches++] =
-		(struct match){ model.message[message].number,
-				model.receive[receive].cookie };
+		(struct match){ model.message[message].number, model.receive[receive].cookie };
 	model.messages--;
 	model.receives--;
 	memmove(&model.message[message], &model.message[message + 1],
@@ -236,8 +226,7 @@ static uint32_t draw(uint32_t below)
 static void phase_of_sends(int *number)
 {
 	for (uint32_t count = draw(12); count; count--) {
-		struct model_item item = { .tag = draw(6),
-					   .number = ++*number };
+		struct model_item item = { .tag = draw(6), .number = ++*number };
 
 		assert_int_equal(send_tag(item.tag, item.number), 0);
 		model.message[model.messages++] = item;
@@ -251,8 +240,7 @@ static void phase_of_posts(uint64_t *cookie)
 	static const uint64_t masks[] = { EACH, EACH, EACH, 1, 3, 0 };
 
 	for (uint32_t count = draw(12); count; count--) {
-		struct model_item item = { draw(6), masks[draw(6)], ++*cookie,
-					   0 };
+		struct model_item item = { draw(6), masks[draw(6)], ++*cookie, 0 };
 
 		assert_int_equal(post(item.tag, item.mask, item.cookie), 0);
 		model.receive[model.receives++] = item;
@@ -274,12 +262,10 @@ static void compare(const char *config, const char *link, uint64_t seed)
 		phase_of_posts(&cookie);
 		assert_int_equal(matches, model.matches);
 		for (uint32_t i = 0; i < matches; i++)
-			assert_match(i, model.matched[i].number,
-				     model.matched[i].cookie);
+			assert_match(i, model.matched[i].number, model.matched[i].cookie);
 	}
 	assert_true(matches > 150);
-	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive,
-			 model.messages);
+	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, model.messages);
 	rig_close(&rig);
 }
 
@@ -297,8 +283,8 @@ static void test_as_the_model_with_loss_and_reordering(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
-		compare(RELIABLE "tag_matching {}\n",
-			"delay 30ms 25ms loss 10% duplicate 3%", seed);
+		compare(RELIABLE "tag_matching {}\n", "delay 30ms 25ms loss 10% duplicate 3%",
+			seed);
 		compare(BASE "sequenced_messages {}\nlossy_fifo {}\n"
 			     "tag_matching {}\na_log {}\n",
 			"delay 30ms 25ms", seed);
@@ -338,8 +324,7 @@ static void test_out_of_band_takes_no_receive(void **state)
 	struct nopal_property property = { .value = 1 };
 
 	(void)state;
-	open_with(RELIABLE "out_of_band {}\ntag_matching {}\n", "delay 10ms",
-		  1);
+	open_with(RELIABLE "out_of_band {}\ntag_matching {}\n", "delay 10ms", 1);
 	property.which = nopal_property(rig.plan, "out_of_band");
 	nopal_send_with(rig.opener.session, "1", 1, 0, &property, 1);
 	rig_run(&rig, NOPAL_SECOND);
@@ -379,8 +364,7 @@ static void test_flow_control_holds_the_rest_back(void **state)
 static void test_too_many_unexpected_break_the_session(void **state)
 {
 	(void)state;
-	open_with(RELIABLE "tag_matching { unexpected = 3 }\n", "delay 10ms",
-		  1);
+	open_with(RELIABLE "tag_matching { unexpected = 3 }\n", "delay 10ms", 1);
 	for (int i = 1; i <= 3; i++)
 		send_tag(1, i);
 	rig_run(&rig, NOPAL_SECOND);
@@ -393,8 +377,7 @@ static void test_too_many_unexpected_break_the_session(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.ended, 1);
 	assert_int_equal(rig.acceptor.end, NOPAL_RESOURCE);
-	assert_string_equal(rig.acceptor.end_text,
-			    "too many messages wait for a receive");
+	assert_string_equal(rig.acceptor.end_text, "too many messages wait for a receive");
 	assert_int_equal(matches, 1);
 	rig_close(&rig);
 }
@@ -402,8 +385,7 @@ static void test_too_many_unexpected_break_the_session(void **state)
 static void test_too_many_receives_are_refused(void **state)
 {
 	(void)state;
-	open_with(BASE "tag_matching { posted = 2 }\na_log {}\n", "delay 10ms",
-		  1);
+	open_with(BASE "tag_matching { posted = 2 }\na_log {}\n", "delay 10ms", 1);
 	assert_int_equal(post(1, EACH, 1), 0);
 	assert_int_equal(post(2, EACH, 2), 0);
 	assert_int_equal(post(3, EACH, 3), -ENOBUFS);
@@ -440,8 +422,7 @@ static void test_nobody_matches_elsewhere(void **state)
 	rig_begin(&rig, BASE);
 	assert_int_equal(post(ANY, 1), -ENOSYS);
 	rig_close(&rig);
-	assert_true(rig_refused(BASE "tag_matching {}\ncoalesce {}\n", text,
-				sizeof(text)));
+	assert_true(rig_refused(BASE "tag_matching {}\ncoalesce {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "coalesce"));
 	assert_true(rig_refused(BASE "tag_matching {}\nsequenced_messages {}\n"
 				     "semantic_order {}\n",
@@ -457,17 +438,12 @@ int main(void)
 		cmocka_unit_test_setup(test_a_delivery_posts_the_next, begin),
 		cmocka_unit_test_setup(test_what_waits_survives_a_rest, begin),
 		cmocka_unit_test_setup(test_as_the_model, begin),
-		cmocka_unit_test_setup(
-			test_as_the_model_with_loss_and_reordering, begin),
+		cmocka_unit_test_setup(test_as_the_model_with_loss_and_reordering, begin),
 		cmocka_unit_test_setup(test_a_timer_of_the_order, begin),
-		cmocka_unit_test_setup(test_out_of_band_takes_no_receive,
-				       begin),
-		cmocka_unit_test_setup(test_flow_control_holds_the_rest_back,
-				       begin),
-		cmocka_unit_test_setup(
-			test_too_many_unexpected_break_the_session, begin),
-		cmocka_unit_test_setup(test_too_many_receives_are_refused,
-				       begin),
+		cmocka_unit_test_setup(test_out_of_band_takes_no_receive, begin),
+		cmocka_unit_test_setup(test_flow_control_holds_the_rest_back, begin),
+		cmocka_unit_test_setup(test_too_many_unexpected_break_the_session, begin),
+		cmocka_unit_test_setup(test_too_many_receives_are_refused, begin),
 		cmocka_unit_test_setup(test_a_tag_has_32_bits, begin),
 		cmocka_unit_test_setup(test_nobody_matches_elsewhere, begin),
 	};

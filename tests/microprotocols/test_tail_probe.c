@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tail_probe -- the end of a train is mended in about two round trips, with
- * one probe, and none where acks come. */
+/* test_tail_probe -- the end of a train is mended in about two round trips, with one probe, and
+ * none where acks come. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +10,9 @@
 
 #include "segments.h"
 
-#define OTHERS                                                                 \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
-	"positive_ack { selective = on }\nrtt_estimation {}\nretransmit {}\n"  \
+#define OTHERS                                                                                     \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
+	"positive_ack { selective = on }\nrtt_estimation {}\nretransmit {}\n"                      \
 	"a_tap {}\n"
 static const char RACK[] = OTHERS "rack_detection {}\ntail_probe {}\n";
 static const char DUPLICATES[] = OTHERS "duplicate_ack {}\ntail_probe {}\n";
@@ -40,8 +40,7 @@ static void train(struct rig *rig, const char *words, int count)
 }
 
 /* A train of eight, of which the mask is lost, is there within so many ms. */
-static void mend(const char *config, const char *mask, int64_t within_ms,
-		 uint32_t marks)
+static void mend(const char *config, const char *mask, int64_t within_ms, uint32_t marks)
 {
 	char words[64];
 	struct rig rig;
@@ -54,16 +53,15 @@ static void mend(const char *config, const char *mask, int64_t within_ms,
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], FIRST + 8);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_CONGESTION_MARKED),
-			 marks);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_CONGESTION_MARKED), marks);
 	rig_close(&rig);
 }
 
 static void test_the_tail_is_mended_without_a_timeout(void **state)
 {
 	(void)state;
-	/* The others are acknowledged after a round trip; two later, and the delay
-	 * of a single one, the probe leaves. */
+	/* The others are acknowledged after a round trip; two later, and the delay of a single one,
+	 * the probe leaves. */
 	mend(RACK, "0x80", 3 * RTT_MS + 25 + 10 + 2, 1);
 	/* more: the probe arrives, and its ack tells of the others */
 	mend(RACK, "0xc0", 4 * RTT_MS + 10 + 5 + 2, 1);
@@ -170,8 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_tail_is_mended_without_a_timeout),
-		cmocka_unit_test(
-			test_a_whole_train_is_mended_without_a_timeout),
+		cmocka_unit_test(test_a_whole_train_is_mended_without_a_timeout),
 		cmocka_unit_test(test_one_probe_and_then_the_timeout),
 		cmocka_unit_test(test_where_acks_come_nothing_is_probed),
 		cmocka_unit_test(test_a_late_ack_is_no_mark),

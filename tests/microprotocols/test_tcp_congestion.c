@@ -25,8 +25,7 @@ static void outstanding(uint64_t oldest, uint64_t next)
 static void test_slow_start_counts_bytes(void **state)
 {
 	static const int64_t acked[] = { SEG, 2 * SEG, 1, 10 * SEG };
-	static const int64_t then[] = { 11 * SEG, 13 * SEG, 13 * SEG + 1,
-					23 * SEG + 1 };
+	static const int64_t then[] = { 11 * SEG, 13 * SEG, 13 * SEG + 1, 23 * SEG + 1 };
 
 	(void)state;
 	begin(NEWRENO, 10 * SEG);
@@ -52,8 +51,8 @@ static void test_no_growth_without_news_or_need(void **state)
 	bench_close();
 }
 
-/* A loss: event, number of the packet, acked with the ack after it (largest,
- * oldest out, bytes), and the window then. */
+/* A loss: event, number of the packet, acked with the ack after it (largest, oldest out, bytes),
+ * and the window then. */
 struct step {
 	unsigned event; /* 0: an ack */
 	uint64_t packet;
@@ -71,8 +70,7 @@ static void play(const struct step *steps, size_t count)
 		else
 			bench_ack(steps[i].packet, steps[i].acked);
 		if (window() != steps[i].window)
-			fail_msg("step %zu: window %lld, not %lld", i,
-				 (long long)window(),
+			fail_msg("step %zu: window %lld, not %lld", i, (long long)window(),
 				 (long long)steps[i].window);
 	}
 }
@@ -207,10 +205,8 @@ static void test_one_reduction_an_epoch(void **state)
 		bench.next_packet += bench_draw() % 20;
 		if (bench_draw() % 4)
 			bench.oldest_packet +=
-				bench_draw() %
-				(bench.next_packet - bench.oldest_packet + 1);
-		if (bench_draw() % 8 == 0 &&
-		    bench.oldest_packet < bench.next_packet) {
+				bench_draw() % (bench.next_packet - bench.oldest_packet + 1);
+		if (bench_draw() % 8 == 0 && bench.oldest_packet < bench.next_packet) {
 			uint64_t lost = bench.oldest_packet;
 
 			bench_status(NOPAL_SEGMENT_LOST, lost);
@@ -232,8 +228,7 @@ static void test_a_mark_counts_as_a_loss(void **state)
 	(void)state;
 	for (int variant = TAHOE; variant <= NEWRENO; variant++) {
 		begin(variant, 40 * SEG);
-		check_marks_are_losses(20 * SEG, 10 * SEG,
-				       variant == TAHOE ? SEG : 2 * SEG);
+		check_marks_are_losses(20 * SEG, 10 * SEG, variant == TAHOE ? SEG : 2 * SEG);
 		bench_close();
 	}
 }
@@ -254,8 +249,7 @@ int main(void)
 		cmocka_unit_test(test_slow_start_counts_bytes),
 		cmocka_unit_test(test_no_growth_without_news_or_need),
 		cmocka_unit_test(test_newreno),
-		cmocka_unit_test(
-			test_reno_reduces_for_the_second_loss_of_a_window),
+		cmocka_unit_test(test_reno_reduces_for_the_second_loss_of_a_window),
 		cmocka_unit_test(test_tahoe_starts_slowly_after_any_loss),
 		cmocka_unit_test(test_timeout),
 		cmocka_unit_test(test_a_timeout_ends_recovery),

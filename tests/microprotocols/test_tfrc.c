@@ -31,8 +31,7 @@ static double root(double x)
 static double equation(double segment, double rtt, double p)
 {
 	return 8 * segment /
-	       (rtt * (root(2 * p / 3) +
-		       12 * root(3 * p / 8) * p * (1 + 32 * p * p)));
+	       (rtt * (root(2 * p / 3) + 12 * root(3 * p / 8) * p * (1 + 32 * p * p)));
 }
 
 static bool is_near(double value, double expected, double tolerance)
@@ -47,17 +46,14 @@ static bool is_near(double value, double expected, double tolerance)
 
 static void test_the_equation(void **state)
 {
-	static const int64_t rtts[] = { 100 * NOPAL_MICROSECOND, RTT,
-					10 * NOPAL_SECOND };
+	static const int64_t rtts[] = { 100 * NOPAL_MICROSECOND, RTT, 10 * NOPAL_SECOND };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rtts) / sizeof(rtts[0]); i++)
 		for (double p = 1e-9; p <= 1; p *= 1.7)
-			assert_true(is_near(
-				(double)response_rate(SEG, rtts[i],
-						      (uint64_t)(p * 1e18)),
-				equation(SEG, (double)rtts[i] / 1e9, p),
-				0.002));
+			assert_true(
+				is_near((double)response_rate(SEG, rtts[i], (uint64_t)(p * 1e18)),
+					equation(SEG, (double)rtts[i] / 1e9, p), 0.002));
 	assert_true(response_rate(1500, 1, 1) > 0);
 	assert_true(response_rate(1, 60 * NOPAL_SECOND, RESPONSE_UNITY) < 1000);
 }
@@ -68,8 +64,7 @@ static void test_the_equation_backwards(void **state)
 	for (double p = 1e-9; p < 0.9; p *= 1.9) {
 		uint64_t bps = response_rate(SEG, RTT, (uint64_t)(p * 1e18));
 
-		assert_true(is_near((double)response_events(SEG, RTT, bps),
-				    p * 1e18, 0.002));
+		assert_true(is_near((double)response_events(SEG, RTT, bps), p * 1e18, 0.002));
 	}
 	assert_int_equal(response_events(SEG, RTT, 0), RESPONSE_UNITY);
 }
@@ -138,12 +133,10 @@ static void test_the_mean_interval(void **state)
 		length *= bench_draw() % 8 ? 1 : 10;
 		mean = model_mean((double)open, &discount);
 		assert_true(is_near(
-			(double)loss_intervals_events(&intervals, packet + open,
-						      RESPONSE_UNITY),
+			(double)loss_intervals_events(&intervals, packet + open, RESPONSE_UNITY),
 			1e18 / mean, 0.01));
 		packet += length;
-		assert_true(loss_intervals_lost(&intervals, packet, i * 2 * RTT,
-						RTT));
+		assert_true(loss_intervals_lost(&intervals, packet, i * 2 * RTT, RTT));
 		model_close((double)length);
 	}
 }
@@ -155,8 +148,7 @@ static void test_old_losses_are_forgotten_sooner_on_a_better_path(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 9; i++)
-		loss_intervals_lost(&intervals, 10 * i, (int64_t)i * 2 * RTT,
-				    RTT);
+		loss_intervals_lost(&intervals, 10 * i, (int64_t)i * 2 * RTT, RTT);
 	before = loss_intervals_events(&intervals, 80, RESPONSE_UNITY);
 	assert_true(is_near((double)before, 1e17, 1e-9));
 	after = loss_intervals_events(&intervals, 80 + 200, RESPONSE_UNITY);
@@ -171,12 +163,10 @@ static void test_losses_of_a_round_trip_are_one_event(void **state)
 	(void)state;
 	assert_true(loss_intervals_lost(&intervals, 10, NOPAL_SECOND, RTT));
 	assert_false(loss_intervals_lost(&intervals, 11, NOPAL_SECOND, RTT));
-	assert_false(
-		loss_intervals_lost(&intervals, 90, NOPAL_SECOND + RTT, RTT));
+	assert_false(loss_intervals_lost(&intervals, 90, NOPAL_SECOND + RTT, RTT));
 	assert_false(loss_intervals_lost(&intervals, 9, 0, RTT));
 	assert_int_equal(intervals.count, 0);
-	assert_true(loss_intervals_lost(&intervals, 91, NOPAL_SECOND + RTT + 1,
-					RTT));
+	assert_true(loss_intervals_lost(&intervals, 91, NOPAL_SECOND + RTT + 1, RTT));
 	assert_int_equal(intervals.packets[0], 81);
 }
 
@@ -391,8 +381,8 @@ static void test_the_least_rate(void **state)
 	bench_close();
 }
 
-/* A path that is down: however much is overdue, the rate falls by halves, and
- * what is acknowledged afterwards brings a segment a round trip at least. */
+/* A path that is down: however much is overdue, the rate falls by halves, and what is acknowledged
+ * afterwards brings a segment a round trip at least. */
 static void test_back_from_silence(void **state)
 {
 	(void)state;
@@ -447,8 +437,8 @@ static void test_a_growing_queue_damps(void **state)
 
 /* -------------------------------------------------------- a whole bottleneck */
 
-static void begin_path(const struct nopal_microprotocol *policy,
-		       int64_t rate_bps, uint32_t limit, uint32_t loss_ppm)
+static void begin_path(const struct nopal_microprotocol *policy, int64_t rate_bps, uint32_t limit,
+		       uint32_t loss_ppm)
 {
 	bench_place(policy);
 	*bench_parameter("initial") = INITIAL;
@@ -470,8 +460,8 @@ static void test_fills_a_path(void **state)
 	path_end();
 }
 
-/* The rate that the equation has at this share of random loss: losses within a
- * round trip of an event are none of their own. */
+/* The rate that the equation has at this share of random loss: losses within a round trip of an
+ * event are none of their own. */
 static double expected_at(double loss, double rtt)
 {
 	double bps = 1e6;
@@ -493,14 +483,13 @@ static void test_the_equation_at_random_loss(void **state)
 		double expected = expected_at(losses[i], 0.06), bps;
 		uint64_t before;
 
-		begin_path(&nopal_tfrc, 1000 * MBIT, 1000,
-			   (uint32_t)(losses[i] * PATH_MILLION));
+		begin_path(&nopal_tfrc, 1000 * MBIT, 1000, (uint32_t)(losses[i] * PATH_MILLION));
 		path_run(30 * NOPAL_SECOND);
 		before = path.departures;
 		path_run(200 * NOPAL_SECOND);
 		bps = (double)(path.departures - before) * 8 * SEG / 200;
-		print_message("%g %% loss: %.0f kbit/s, equation %.0f\n",
-			      100 * losses[i], bps / 1e3, expected / 1e3);
+		print_message("%g %% loss: %.0f kbit/s, equation %.0f\n", 100 * losses[i],
+			      bps / 1e3, expected / 1e3);
 		assert_true(is_near(bps, expected, 0.2));
 		path_end();
 	}
@@ -555,16 +544,14 @@ static void test_a_mark_counts_as_a_loss(void **state)
 			for (int j = 0; j < 10; j++) {
 				/* ... that an ack of the same round repeats */
 				if (marked && j < 2)
-					bench_raise(NOPAL_CONGESTION_MARKED,
-						    NULL);
+					bench_raise(NOPAL_CONGESTION_MARKED, NULL);
 				one_round(20);
 			}
 		}
 		rates[marked] = rate();
 		bench_close();
 	}
-	assert_true(
-		is_near((double)rates[1], equation(SEG, 0.1, 1.0 / 200), 0.01));
+	assert_true(is_near((double)rates[1], equation(SEG, 0.1, 1.0 / 200), 0.01));
 	assert_int_equal(rates[0], rates[1]);
 }
 
@@ -574,14 +561,12 @@ int main(void)
 		cmocka_unit_test(test_the_equation),
 		cmocka_unit_test(test_the_equation_backwards),
 		cmocka_unit_test(test_the_mean_interval),
-		cmocka_unit_test(
-			test_old_losses_are_forgotten_sooner_on_a_better_path),
+		cmocka_unit_test(test_old_losses_are_forgotten_sooner_on_a_better_path),
 		cmocka_unit_test(test_losses_of_a_round_trip_are_one_event),
 		cmocka_unit_test(test_before_an_ack_a_segment_a_second),
 		cmocka_unit_test(test_slow_start_doubles),
 		cmocka_unit_test(test_never_twice_what_was_received),
-		cmocka_unit_test(
-			test_an_application_that_limits_does_not_shrink_it),
+		cmocka_unit_test(test_an_application_that_limits_does_not_shrink_it),
 		cmocka_unit_test(test_the_first_loss_keeps_the_rate_received),
 		cmocka_unit_test(test_events_set_the_rate_of_the_equation),
 		cmocka_unit_test(test_a_loss_before_anything_is_known),

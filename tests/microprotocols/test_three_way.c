@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets against the paper's figures 1 and 2; opening and close through every loss of
- * the first datagrams; what is half open, and how much of it; who is silent.
+ * Packets against the paper's figures 1 and 2; opening and close through every loss of the first
+ * datagrams; what is half open, and how much of it; who is silent.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,17 +14,17 @@
 #include "early_losses.h"
 #include "paper_packets.h"
 
-#define PACKETS_OF(mtu, more)                                                  \
-	"transport_driver {}\nresize { mtu = " mtu " }\n"                      \
-	"sequenced_segments {}\ngo_back_n {}\nreliable_fifo {}\n"              \
+#define PACKETS_OF(mtu, more)                                                                      \
+	"transport_driver {}\nresize { mtu = " mtu " }\n"                                          \
+	"sequenced_segments {}\ngo_back_n {}\nreliable_fifo {}\n"                                  \
 	"one_to_many {}\n" more
 #define PAPER PACKETS_OF("1500B", "three_way {}\n")
 
 enum { MSS = 1500 - 28 - HEADER };
 
 /* As if it came from the other end. */
-static void give(bool to_acceptor, const struct nopal_address *from,
-		 uint8_t flags, uint32_t number, uint32_t floor, uint32_t mss)
+static void give(bool to_acceptor, const struct nopal_address *from, uint8_t flags, uint32_t number,
+		 uint32_t floor, uint32_t mss)
 {
 	uint8_t bytes[HEADER + 4] = { 1, 0, 0, flags };
 	size_t length = mss ? HEADER + 4 : HEADER;
@@ -34,10 +34,8 @@ static void give(bool to_acceptor, const struct nopal_address *from,
 	put_word(bytes + 12, mss ? 4 : 0);
 	put_word(bytes + 16, complement(bytes, HEADER / 4));
 	put_word(bytes + HEADER, mss);
-	nopal_sim_inject(rig.world,
-			 to_acceptor ? rig.acceptor.endpoint
-				     : rig.opener.endpoint,
-			 from, bytes, length);
+	nopal_sim_inject(rig.world, to_acceptor ? rig.acceptor.endpoint : rig.opener.endpoint, from,
+			 bytes, length);
 	rig_run(&rig, NOPAL_MICROSECOND);
 }
 
@@ -82,8 +80,8 @@ static void both_ended_well(void)
 
 /* ----------------------------------------------------------- byte by byte */
 
-static void is(unsigned which, bool to_acceptor, uint8_t flags, uint32_t number,
-	       uint32_t floor, uint32_t length)
+static void is(unsigned which, bool to_acceptor, uint8_t flags, uint32_t number, uint32_t floor,
+	       uint32_t length)
 {
 	const struct packet *one = &packet[which];
 
@@ -134,10 +132,8 @@ static void test_first_numbers_agree_and_are_random(void **state)
 	(void)state;
 	open_both();
 	before = local_of(&rig.opener);
-	assert_int_equal(rig_shared(rig.acceptor.session, "initial_peer"),
-			 before);
-	assert_int_equal(rig_shared(rig.opener.session, "initial_peer"),
-			 local_of(&rig.acceptor));
+	assert_int_equal(rig_shared(rig.acceptor.session, "initial_peer"), before);
+	assert_int_equal(rig_shared(rig.opener.session, "initial_peer"), local_of(&rig.acceptor));
 	assert_int_not_equal(before, local_of(&rig.acceptor));
 	end();
 	rig_open(&rig, PAPER, &(struct rig_options){ .seed = 2 });
@@ -226,8 +222,7 @@ static void test_who_acknowledged_last_lingers(void **state)
 	both_ended_well();
 	assert_int_equal(packets, 8);
 	assert_int_equal(listener()->refused, 0);
-	assert_int_equal(nopal_endpoint_counters(rig.opener.endpoint)->refused,
-			 0);
+	assert_int_equal(nopal_endpoint_counters(rig.opener.endpoint)->refused, 0);
 	end();
 }
 
@@ -301,8 +296,7 @@ static void test_only_who_saw_the_number_opens(void **state)
 	assert_int_equal(rig.acceptor.opened, 0);
 	give(true, &opener, ACK, 1001, b + 1, 0);
 	assert_int_equal(rig.acceptor.opened, 1);
-	assert_int_equal(rig_shared(rig.acceptor.session, "initial_peer"),
-			 1001);
+	assert_int_equal(rig_shared(rig.acceptor.session, "initial_peer"), 1001);
 	/* Nor does it close for who does not know where it is. */
 	give(true, &opener, FIN | ACK, 1002, b + 1, 0);
 	give(true, &opener, FIN | ACK, 1000, b + 1, 0);
@@ -351,8 +345,7 @@ static void flood(void)
 static void test_a_flood_of_strangers_is_bounded(void **state)
 {
 	(void)state;
-	prepare(PACKETS_OF("1500B", "three_way { backlog = 20 }\n"),
-		"delay 10ms");
+	prepare(PACKETS_OF("1500B", "three_way { backlog = 20 }\n"), "delay 10ms");
 	flood();
 	assert_int_equal(listener()->accepted, 20);
 	assert_int_equal(listener()->sessions, 20);
@@ -386,8 +379,7 @@ static void test_what_opens_is_whole(void **state)
 	give(true, &opener, START | END | SYN, 5, 0, 4); /* opens without */
 	put_word(bytes + 12, 5);
 	put_word(bytes + 16, complement(bytes, HEADER / 4));
-	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &opener, bytes,
-			 sizeof(bytes));
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &opener, bytes, sizeof(bytes));
 	rig_run(&rig, NOPAL_MICROSECOND);
 	assert_int_equal(listener()->accepted, 0);
 	assert_int_equal(listener()->refused, 9);
@@ -416,8 +408,7 @@ static void test_who_is_silent_is_asked(void **state)
 			break;
 		default:
 			there = packet[i].to_acceptor;
-			is(i, there, ACK, there ? next.a : next.b,
-			   there ? next.b : next.a, 0);
+			is(i, there, ACK, there ? next.a : next.b, there ? next.b : next.a, 0);
 		}
 	assert_int_equal(rig.opener.ended + rig.acceptor.ended, 0);
 	rig_finish(&rig);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long packets may be is agreed upon between ends whose configs differ, as of this
- * header nobody checks that they are alike; and then much crosses.
+ * How long packets may be is agreed upon between ends whose configs differ, as of this header
+ * nobody checks that they are alike; and then much crosses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,9 +14,9 @@
 #include "many.h"
 #include "rig.h"
 
-#define PACKETS_OF(mtu, more)                                                  \
-	"transport_driver {}\nresize { mtu = " mtu " }\n"                      \
-	"sequenced_segments {}\ngo_back_n {}\nreliable_fifo {}\n"              \
+#define PACKETS_OF(mtu, more)                                                                      \
+	"transport_driver {}\nresize { mtu = " mtu " }\n"                                          \
+	"sequenced_segments {}\ngo_back_n {}\nreliable_fifo {}\n"                                  \
 	"one_to_many {}\n" more
 #define PAPER(mtu) PACKETS_OF(mtu, "three_way {}\n")
 
@@ -31,10 +31,8 @@ struct two {
 };
 static struct two two;
 
-static void two_tap(void *user, int64_t now_ns,
-		    const struct nopal_address *from,
-		    const struct nopal_address *to, const uint8_t *bytes,
-		    size_t length)
+static void two_tap(void *user, int64_t now_ns, const struct nopal_address *from,
+		    const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	unsigned which = to->port == 2000;
 
@@ -55,16 +53,14 @@ static void two_opened(struct nopal_session *session, void *user)
 	two.opened++;
 }
 
-static void two_received(struct nopal_session *session,
-			 struct nopal_message *message, void *user)
+static void two_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	(void)user;
 	assert_int_equal(nopal_message_length(message), 10000);
 	two.delivered[session == two.session[1]]++;
 }
 
-static void two_ended(struct nopal_session *session, int reason,
-		      const char *text, void *user)
+static void two_ended(struct nopal_session *session, int reason, const char *text, void *user)
 {
 	(void)text, (void)user;
 	if (session == two.session[0]) {
@@ -92,12 +88,10 @@ static void two_begin(const char *ours, const char *theirs)
 	nopal_sim_tap(two.world, two_tap, NULL);
 	two.endpoint[0] = nopal_sim_endpoint(two.world, 0, 1000);
 	two.endpoint[1] = nopal_sim_endpoint(two.world, 1, 2000);
-	assert_int_equal(nopal_endpoint_allow(two.endpoint[1], two.plan[1], 0,
-					      &callbacks, NULL),
+	assert_int_equal(nopal_endpoint_allow(two.endpoint[1], two.plan[1], 0, &callbacks, NULL),
 			 0);
 	nopal_sim_address(1, 2000, &peer);
-	two.session[0] = nopal_session_open(two.endpoint[0], two.plan[0], &peer,
-					    &callbacks, NULL);
+	two.session[0] = nopal_session_open(two.endpoint[0], two.plan[0], &peer, &callbacks, NULL);
 	nopal_sim_run(two.world, NOPAL_SECOND);
 }
 
@@ -116,8 +110,7 @@ static void two_talk(const char *ours, const char *theirs, size_t longest)
 	two_begin(ours, theirs);
 	assert_int_equal(two.opened, 2);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			nopal_send(two.session[i], bytes, sizeof(bytes), 0), 0);
+		assert_int_equal(nopal_send(two.session[i], bytes, sizeof(bytes), 0), 0);
 	nopal_sim_run(two.world, 5 * NOPAL_SECOND);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(two.delivered[i], 1);
@@ -154,8 +147,7 @@ static void test_much_crosses_both_ways(void **state)
 						"3% reorder 3% duplicate 3%" });
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(rig_send_bytes(&rig, 5000), 0);
-		assert_int_equal(nopal_send(rig.acceptor.session, "back", 4, 0),
-				 0);
+		assert_int_equal(nopal_send(rig.acceptor.session, "back", 4, 0), 0);
 	}
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 100);
@@ -166,9 +158,9 @@ static void test_much_crosses_both_ways(void **state)
 	rig_close(&rig);
 }
 
-#define MANY_PAPER                                                             \
-	"layer \"group\" {\ntransport_driver {}\nwhole_messages {}\n"          \
-	"fan_out { acks = 0 }\n}\nlayer \"destination\" {\n"                   \
+#define MANY_PAPER                                                                                 \
+	"layer \"group\" {\ntransport_driver {}\nwhole_messages {}\n"                              \
+	"fan_out { acks = 0 }\n}\nlayer \"destination\" {\n"                                       \
 	"multiplicity = per_destination\n" PAPER("1500B") "}\n"
 
 /* To three, each with its own handshake; then one of them falls silent. */
@@ -206,12 +198,10 @@ static void test_what_would_not_travel_is_refused(void **state)
 				"three_way {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "that header alone"));
-	assert_true(rig_refused(
-		PACKETS_OF("1500B", "three_way {}\nvirtual_circuit {}\n"), text,
-		sizeof(text)));
+	assert_true(rig_refused(PACKETS_OF("1500B", "three_way {}\nvirtual_circuit {}\n"), text,
+				sizeof(text)));
 	assert_true(
-		rig_refused(PACKETS_OF("1500B", "three_way { retry = 3s }\n"),
-			    text, sizeof(text)));
+		rig_refused(PACKETS_OF("1500B", "three_way { retry = 3s }\n"), text, sizeof(text)));
 	assert_non_null(strstr(text, "retry_most"));
 }
 

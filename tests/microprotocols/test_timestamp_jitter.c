@@ -13,8 +13,7 @@
 enum { TICK_NS = 1024, MEDIA_HZ = 90000, MESSAGES = 5 };
 
 #define BASE "transport_driver {}\nfixed_size {}\n"
-static const char MEDIA[] =
-	BASE "timestamp_jitter { clock = 90000 delay = 60ms }\n";
+static const char MEDIA[] = BASE "timestamp_jitter { clock = 90000 delay = 60ms }\n";
 
 static struct rig rig;
 static const struct nopal_part *part;
@@ -36,16 +35,14 @@ static void begin(const char *config, uint64_t timestamp)
 	come(timestamp);
 }
 
-/* The text is the timestamp: due so much after the first as the clock says, to a
- * tick of the timers, which is shorter than one of the clock. */
+/* The text is the timestamp: due so much after the first as the clock says, to a tick of the
+ * timers, which is shorter than one of the clock. */
 static void assert_on_time(uint32_t place, uint64_t timestamp)
 {
-	int64_t due_ns =
-		zero_ns + (int64_t)(timestamp - zero) * NOPAL_SECOND / MEDIA_HZ;
+	int64_t due_ns = zero_ns + (int64_t)(timestamp - zero) * NOPAL_SECOND / MEDIA_HZ;
 
 	assert_delivered(&rig.opener, place, timestamp);
-	assert_in_range(rig.opener.delivered_ns[place] - due_ns, 0,
-			TICK_NS + 1);
+	assert_in_range(rig.opener.delivered_ns[place] - due_ns, 0, TICK_NS + 1);
 }
 
 static int64_t counted(const char *name)
@@ -86,8 +83,7 @@ static void test_late_ones(void **state)
 	assert_int_equal(rig.opener.delivered, 2);
 	assert_on_time(1, 99000);
 	rig_close(&rig);
-	begin(BASE "timestamp_jitter { clock = 90000 late = deliver }\n",
-	      90000);
+	begin(BASE "timestamp_jitter { clock = 90000 late = deliver }\n", 90000);
 	rig_pass(&rig, 61 * MS);
 	come(90000 - 1);
 	assert_int_equal(rig.opener.delivered, 2);
@@ -111,15 +107,13 @@ static void test_a_day_of_ticks(void **state)
 		int64_t due_ns;
 
 		timestamp += step;
-		due_ns = zero_ns + (int64_t)nopal_scale(timestamp - zero,
-							NOPAL_SECOND, MEDIA_HZ);
+		due_ns = zero_ns + (int64_t)nopal_scale(timestamp - zero, NOPAL_SECOND, MEDIA_HZ);
 		rig_pass(&rig, due_ns - 30 * MS - nopal_world_now(rig.world));
 		rig.opener.delivered = 0;
 		come(timestamp & UINT32_MAX);
 		rig_pass(&rig, 40 * MS);
 		assert_int_equal(rig.opener.delivered, 1);
-		assert_in_range(rig.opener.delivered_ns[0] - due_ns + 1, 0,
-				TICK_NS + 2);
+		assert_in_range(rig.opener.delivered_ns[0] - due_ns + 1, 0, TICK_NS + 2);
 	}
 	rig_close(&rig);
 }
@@ -137,16 +131,15 @@ static void test_the_buffer_is_bounded(void **state)
 	rig_close(&rig);
 }
 
-/* A clock that jumps ahead, or back: nothing waits for ever, and after so many a
- * new schedule begins. */
+/* A clock that jumps ahead, or back: nothing waits for ever, and after so many a new schedule
+ * begins. */
 static void test_jumps(void **state)
 {
 	(void)state;
 	for (int back = 0; back < 2; back++) {
 		uint64_t far = back ? UINT32_MAX / 2 + 5 : 100 * MEDIA_HZ;
 
-		begin(BASE "timestamp_jitter { clock = 90000 restart = 3 }\n",
-		      1000);
+		begin(BASE "timestamp_jitter { clock = 90000 restart = 3 }\n", 1000);
 		come(far);
 		come(far + 900);
 		assert_int_equal(counted("jitter_dropped"), 2);
@@ -231,10 +224,9 @@ static uint64_t draw(uint64_t *random)
 	return *random >> 40;
 }
 
-/* Sends at irregular times, with timestamps of the application's own or without;
- * each delivery is as far from the first as the timestamps are. */
-static void cross(const char *config, const char *link, unsigned hz,
-		  uint32_t least)
+/* Sends at irregular times, with timestamps of the application's own or without; each delivery is
+ * as far from the first as the timestamps are. */
+static void cross(const char *config, const char *link, unsigned hz, uint32_t least)
 {
 	static int64_t mark_ns[MANY];
 	uint64_t random = 7, ticks = 1000;
@@ -242,19 +234,15 @@ static void cross(const char *config, const char *link, unsigned hz,
 
 	rig_open(&rig, config, &(struct rig_options){ .link = link });
 	for (int i = 0; i < MANY; i++) {
-		struct nopal_property property = {
-			nopal_property(rig.plan, "timestamp"), ticks
-		};
+		struct nopal_property property = { nopal_property(rig.plan, "timestamp"), ticks };
 		char text[RIG_TEXT];
 		int length = snprintf(text, sizeof(text), "%d", i);
 		int64_t gap_ns = (int64_t)(draw(&random) % 40) * MS;
 
 		assert_true(property.which);
-		mark_ns[i] = hz ? (int64_t)(ticks * NOPAL_SECOND / hz)
-				: nopal_world_now(rig.world);
-		assert_int_equal(nopal_send_with(rig.opener.session, text,
-						 (size_t)length, 0, &property,
-						 hz ? 1 : 0),
+		mark_ns[i] = hz ? (int64_t)(ticks * NOPAL_SECOND / hz) : nopal_world_now(rig.world);
+		assert_int_equal(nopal_send_with(rig.opener.session, text, (size_t)length, 0,
+						 &property, hz ? 1 : 0),
 				 0);
 		rig_run(&rig, gap_ns);
 		ticks += draw(&random) % (hz / 25 + 1);
@@ -268,10 +256,8 @@ static void cross(const char *config, const char *link, unsigned hz,
 
 		if (!i)
 			first = number;
-		assert_in_range(rig.acceptor.delivered_ns[i] -
-					rig.acceptor.delivered_ns[0] -
-					(mark_ns[number] - mark_ns[first]) +
-					tick_ns,
+		assert_in_range(rig.acceptor.delivered_ns[i] - rig.acceptor.delivered_ns[0] -
+					(mark_ns[number] - mark_ns[first]) + tick_ns,
 				0, 2 * tick_ns);
 	}
 	rig_close(&rig);
@@ -280,8 +266,8 @@ static void cross(const char *config, const char *link, unsigned hz,
 static void test_the_senders_intervals(void **state)
 {
 	(void)state;
-	cross(BASE "timestamp_jitter { delay = 90ms }\n",
-	      "delay 50ms 40ms loss 5%", 0, MANY * 9 / 10);
+	cross(BASE "timestamp_jitter { delay = 90ms }\n", "delay 50ms 40ms loss 5%", 0,
+	      MANY * 9 / 10);
 	cross(BASE "timestamp_jitter { delay = 20ms restart = 65536 }\n",
 	      "delay 50ms 40ms loss 5% duplicate 5%", 0, MANY / 4);
 	cross(BASE "sequenced_messages {}\nsequenced_segments {}\n"
@@ -291,8 +277,8 @@ static void test_the_senders_intervals(void **state)
 	      "delay 50ms 20ms loss 4%", 0, MANY * 97 / 100);
 }
 
-/* One that is resent comes after the time of those behind it: it is delivered
- * late, and they are after it. */
+/* One that is resent comes after the time of those behind it: it is delivered late, and they are
+ * after it. */
 static void test_late_and_in_order(void **state)
 {
 	(void)state;
@@ -317,10 +303,10 @@ static void test_late_and_in_order(void **state)
 static void test_the_mediums_own_clock(void **state)
 {
 	(void)state;
-	cross(BASE "timestamp_jitter { clock = 90000 delay = 2s }\n",
-	      "delay 50ms 40ms loss 5%", MEDIA_HZ, MANY / 2);
-	cross(BASE "timestamp_jitter { clock = 8000 delay = 2s }\n",
-	      "delay 50ms 40ms", 8000, MANY / 2);
+	cross(BASE "timestamp_jitter { clock = 90000 delay = 2s }\n", "delay 50ms 40ms loss 5%",
+	      MEDIA_HZ, MANY / 2);
+	cross(BASE "timestamp_jitter { clock = 8000 delay = 2s }\n", "delay 50ms 40ms", 8000,
+	      MANY / 2);
 }
 
 static void test_refuses_company(void **state)

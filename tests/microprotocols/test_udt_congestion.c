@@ -35,8 +35,7 @@ static void begin(void)
 
 static struct nopal_segment *depart(void)
 {
-	struct nopal_segment *segment =
-		calloc(1, sizeof(*segment) + BENCH_SLOTS * 8);
+	struct nopal_segment *segment = calloc(1, sizeof(*segment) + BENCH_SLOTS * 8);
 
 	segment->body.length = SEG;
 	segment->packet_number = bench.next_packet++;
@@ -62,8 +61,7 @@ static void deliver(int64_t bps)
 {
 	int64_t count = bps / 8 * RTT / NOPAL_SECOND / SEG;
 	int64_t began_ns = bench.session->now_ns;
-	struct nopal_segment **sent =
-		calloc((size_t)(count * ROUNDS), sizeof(*sent));
+	struct nopal_segment **sent = calloc((size_t)(count * ROUNDS), sizeof(*sent));
 
 	for (int64_t i = 0; i < (ROUNDS + 1) * count; i++) {
 		bench.session->now_ns = began_ns + i * RTT / count;
@@ -181,8 +179,7 @@ static void test_an_event_takes_about_half_at_most(void **state)
 		bench.session->now_ns++;
 		bench_status(NOPAL_SEGMENT_LOST, bench.next_packet - i);
 	}
-	assert_in_range(rate(), before * 32768 / 59049 - 10,
-			before * 32768 / 59049 + 10);
+	assert_in_range(rate(), before * 32768 / 59049 - 10, before * 32768 / 59049 + 10);
 	bench_close();
 }
 
@@ -220,8 +217,8 @@ static void test_the_end_of_slow_start_reduces_once(void **state)
 	bench_close();
 }
 
-/* How many of the first reports of an event pass before the second reduction,
- * once events have many. */
+/* How many of the first reports of an event pass before the second reduction, once events have
+ * many. */
 static int patience(void)
 {
 	int64_t then;
@@ -289,8 +286,8 @@ static void test_where_a_queue_stands_nothing_is_left(void **state)
 	bench_close();
 }
 
-/* Below the rate that a queue was lost from, a ninth of the capacity counts at most;
- * what is lost without a queue does not tell where the link ends. */
+/* Below the rate that a queue was lost from, a ninth of the capacity counts at most; what is lost
+ * without a queue does not tell where the link ends. */
 static void test_no_haste_below_the_last_reduction(void **state)
 {
 	(void)state;
@@ -434,8 +431,8 @@ static void test_a_mark_counts_as_a_loss(void **state)
 
 /* ---------------------------------------------------------- against a bottleneck */
 
-static int64_t percent_of_a_path(const struct nopal_microprotocol *policy,
-				 int64_t bps, uint32_t loss_ppm)
+static int64_t percent_of_a_path(const struct nopal_microprotocol *policy, int64_t bps,
+				 uint32_t loss_ppm)
 {
 	int64_t percent;
 
@@ -460,11 +457,9 @@ static void test_fills_paths(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		int64_t percent =
-			percent_of_a_path(&nopal_udt_congestion, paths[i], 0);
+		int64_t percent = percent_of_a_path(&nopal_udt_congestion, paths[i], 0);
 
-		print_message("%lld bit/s: %lld %%\n", (long long)paths[i],
-			      (long long)percent);
+		print_message("%lld bit/s: %lld %%\n", (long long)paths[i], (long long)percent);
 		assert_in_range(percent, 85, 101);
 		path_end();
 	}
@@ -477,11 +472,10 @@ static void test_random_loss_hurts_less_than_newreno(void **state)
 	(void)state;
 	udt = percent_of_a_path(&nopal_udt_congestion, RATE_100, PERCENT / 10);
 	path_end();
-	newreno = percent_of_a_path(&nopal_tcp_congestion, RATE_100,
-				    PERCENT / 10);
+	newreno = percent_of_a_path(&nopal_tcp_congestion, RATE_100, PERCENT / 10);
 	path_end();
-	print_message("at 0.1 %% loss: %lld %%, newreno %lld %%\n",
-		      (long long)udt, (long long)newreno);
+	print_message("at 0.1 %% loss: %lld %%, newreno %lld %%\n", (long long)udt,
+		      (long long)newreno);
 	assert_true(udt > 2 * newreno);
 }
 
@@ -506,11 +500,9 @@ static void test_a_path_that_becomes_slower(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_slow_start_doubles_and_the_rate_spreads_it),
+		cmocka_unit_test(test_slow_start_doubles_and_the_rate_spreads_it),
 		cmocka_unit_test(test_the_first_loss_leaves_what_arrived),
-		cmocka_unit_test(
-			test_where_nothing_arrived_the_window_is_what_is_known),
+		cmocka_unit_test(test_where_nothing_arrived_the_window_is_what_is_known),
 		cmocka_unit_test(test_a_new_event_takes_a_ninth),
 		cmocka_unit_test(test_an_event_takes_about_half_at_most),
 		cmocka_unit_test(test_what_one_turn_reports_is_one_report),
@@ -519,11 +511,9 @@ int main(void)
 		cmocka_unit_test(test_steps_by_what_is_left),
 		cmocka_unit_test(test_where_a_queue_stands_nothing_is_left),
 		cmocka_unit_test(test_no_haste_below_the_last_reduction),
-		cmocka_unit_test(
-			test_after_slow_start_caution_is_about_what_arrived),
+		cmocka_unit_test(test_after_slow_start_caution_is_about_what_arrived),
 		cmocka_unit_test(test_caution_ends_an_eighth_above),
-		cmocka_unit_test(
-			test_one_step_an_interval_and_none_after_a_loss),
+		cmocka_unit_test(test_one_step_an_interval_and_none_after_a_loss),
 		cmocka_unit_test(test_the_window_follows_what_arrives),
 		cmocka_unit_test(test_a_timeout_closes_the_window),
 		cmocka_unit_test(test_never_below_two_segments_a_round_trip),

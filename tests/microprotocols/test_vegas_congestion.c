@@ -20,8 +20,8 @@ static void begin(int64_t initial)
 	*bench_shared("latest_rtt_ns") = RTT;
 }
 
-/* A round in which a window is acknowledged, in two acks; `queued` segments of it
- * were in a queue.  Its first ack ends the round before. */
+/* A round in which a window is acknowledged, in two acks; `queued` segments of it were in a queue.
+ * Its first ack ends the round before. */
 static void one_round(int64_t queued)
 {
 	uint64_t first = bench.next_packet, sent = (uint64_t)(window() / SEG);
@@ -75,23 +75,19 @@ static void test_a_queue_ends_slow_start(void **state)
 	/* One segment is not more than gamma. */
 	while (window() < 128 * SEG)
 		one_round(1);
-	assert_int_equal(*bench_shared("slow_start_threshold_bytes"),
-			 INT64_MAX);
+	assert_int_equal(*bench_shared("slow_start_threshold_bytes"), INT64_MAX);
 	/* Half of the window is queued: the other half is what the path held. */
 	while (window() >= 128 * SEG)
 		one_round(64);
 	assert_in_range(window(), 64 * SEG, 66 * SEG);
-	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 64 * SEG,
-			66 * SEG);
+	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 64 * SEG, 66 * SEG);
 	bench_close();
 }
 
 static void test_alpha_and_beta(void **state)
 {
 	/* queued, and what it does to the window */
-	static const int64_t rules[][2] = {
-		{ 0, 1 }, { 1, 1 }, { 3, 0 }, { 5, -1 }, { 9, -1 }
-	};
+	static const int64_t rules[][2] = { { 0, 1 }, { 1, 1 }, { 3, 0 }, { 5, -1 }, { 9, -1 } };
 
 	(void)state;
 	to_avoidance(40);

@@ -10,15 +10,13 @@
 
 #include "../../microprotocols/base/virtual_circuit.h"
 
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\na_tap {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\na_tap {}\n";
 
 enum { CONNECT, ACCEPT, CLOSE, CLOSE_ACK };
 
 static void open_over(struct rig *rig, const char *link)
 {
-	rig_open(rig, CIRCUIT,
-		 &(struct rig_options){ .link = link, .stay_closed = true });
+	rig_open(rig, CIRCUIT, &(struct rig_options){ .link = link, .stay_closed = true });
 }
 
 static void test_both_open_in_two_round_trips(void **state)
@@ -45,14 +43,12 @@ static void test_initial_numbers_agree_and_are_random(void **state)
 	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	local = rig_shared(rig.opener.session, "initial_local");
-	assert_int_equal(local,
-			 rig_shared(rig.acceptor.session, "initial_peer"));
+	assert_int_equal(local, rig_shared(rig.acceptor.session, "initial_peer"));
 	assert_int_equal(rig_shared(rig.opener.session, "initial_peer"),
 			 rig_shared(rig.acceptor.session, "initial_local"));
 	rig_close(&rig);
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .seed = 2 });
-	assert_int_not_equal(local,
-			     rig_shared(rig.opener.session, "initial_local"));
+	assert_int_not_equal(local, rig_shared(rig.opener.session, "initial_local"));
 	rig_close(&rig);
 }
 
@@ -104,9 +100,8 @@ static void test_every_early_loss_is_survived(void **state)
 		rig_start(&rig);
 		assert_int_equal(rig.opener.opened, 1);
 		assert_int_equal(rig.acceptor.opened, 1);
-		assert_int_equal(
-			rig_shared(rig.opener.session, "initial_peer"),
-			rig_shared(rig.acceptor.session, "initial_local"));
+		assert_int_equal(rig_shared(rig.opener.session, "initial_peer"),
+				 rig_shared(rig.acceptor.session, "initial_local"));
 		rig_finish(&rig);
 		assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 		assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
@@ -182,8 +177,8 @@ static void test_half_open_session_is_given_up(void **state)
 	rig_close(&rig);
 }
 
-/* A close of another connection, truncated, too long, or with flags that do not
- * exist changes nothing. */
+/* A close of another connection, truncated, too long, or with flags that do not exist changes
+ * nothing. */
 static void test_foreign_closes_change_nothing(void **state)
 {
 	uint8_t bytes[HANDSHAKE_CLOSE_BYTES + 1] = { 0 };
@@ -192,16 +187,11 @@ static void test_foreign_closes_change_nothing(void **state)
 	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	for (size_t length = 0; length <= sizeof(bytes); length++) {
-		arrive_control(rig.opener.session, "virtual_circuit", CLOSE,
-			       bytes, length);
-		arrive_control(rig.opener.session, "virtual_circuit", CLOSE_ACK,
-			       bytes, length);
-		arrive_control(rig.acceptor.session, "virtual_circuit", ACCEPT,
-			       bytes, length);
-		arrive_control(rig.opener.session, "virtual_circuit", ACCEPT,
-			       bytes, length);
-		arrive_control(rig.acceptor.session, "virtual_circuit", CONNECT,
-			       bytes, length);
+		arrive_control(rig.opener.session, "virtual_circuit", CLOSE, bytes, length);
+		arrive_control(rig.opener.session, "virtual_circuit", CLOSE_ACK, bytes, length);
+		arrive_control(rig.acceptor.session, "virtual_circuit", ACCEPT, bytes, length);
+		arrive_control(rig.opener.session, "virtual_circuit", ACCEPT, bytes, length);
+		arrive_control(rig.acceptor.session, "virtual_circuit", CONNECT, bytes, length);
 	}
 	rig_run(&rig, 20 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.peer_closed, 0);
@@ -212,16 +202,13 @@ static void test_foreign_closes_change_nothing(void **state)
 
 static void arrive_cookie(struct rig *rig, uint64_t nonce)
 {
-	const struct handshake_connect cookie = { .nonce = nonce,
-						  .cookie = 11,
-						  .cookie_epoch = 3 };
+	const struct handshake_connect cookie = { .nonce = nonce, .cookie = 11, .cookie_epoch = 3 };
 	uint8_t bytes[32];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 	struct arriving one;
 
 	handshake_write_cookie(&writer, &cookie);
-	one = arriving_begin(rig->opener.session, NOPAL_KIND_REPLY, bytes,
-			     nopal_written(&writer));
+	one = arriving_begin(rig->opener.session, NOPAL_KIND_REPLY, bytes, nopal_written(&writer));
 	arriving_end(&one);
 }
 
@@ -261,8 +248,7 @@ static void test_data_before_the_accept_is_stopped(void **state)
 
 /* ----------------------------------------------------------- bytes and back */
 
-static size_t written(uint8_t *bytes, size_t room,
-		      const struct handshake_connect *connect)
+static size_t written(uint8_t *bytes, size_t room, const struct handshake_connect *connect)
 {
 	struct nopal_writer writer = nopal_writer_over(bytes, room);
 
@@ -280,19 +266,16 @@ static bool reads(const uint8_t *bytes, size_t length)
 	bool good;
 
 	memcpy(exact, bytes, length);
-	good = handshake_read_connect(nopal_reader_over(exact, length), 0,
-				      &connect, &known);
+	good = handshake_read_connect(nopal_reader_over(exact, length), 0, &connect, &known);
 	free(exact);
 	return good;
 }
 
 static void test_connect_is_read_in_one_form_only(void **state)
 {
-	const struct handshake_connect connect = { .nonce = 7,
-						   .initial = 9,
-						   .cookie_given = 1,
-						   .cookie_epoch = 3,
-						   .cookie = 11 };
+	const struct handshake_connect connect = {
+		.nonce = 7, .initial = 9, .cookie_given = 1, .cookie_epoch = 3, .cookie = 11
+	};
 	const size_t fields = 5 + HANDSHAKE_FIELDS_BYTES;
 	uint8_t bytes[128];
 	size_t length = written(bytes, sizeof(bytes), &connect);
@@ -325,25 +308,21 @@ static void test_no_cookie_has_one_form(void **state)
 	assert_false(reads(bytes, written(bytes, sizeof(bytes), &connect)));
 }
 
-/* The runtime's keyed hash needs an endpoint; this test asks admission through
- * one, at both sides of an epoch's end. */
+/* The runtime's keyed hash needs an endpoint; this test asks admission through one, at both sides
+ * of an epoch's end. */
 static void test_cookie_lives_for_its_epoch_and_the_next(void **state)
 {
-	static const int64_t waits_ns[] = { 0, 7 * NOPAL_SECOND,
-					    9 * NOPAL_SECOND };
+	static const int64_t waits_ns[] = { 0, 7 * NOPAL_SECOND, 9 * NOPAL_SECOND };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(waits_ns) / sizeof(waits_ns[0]); i++) {
 		struct rig rig;
 
 		open_over(&rig, "fwd: delay 10ms rev: delay 10ms");
-		rig_run(&rig, waits_ns[i] + 8 * NOPAL_SECOND -
-				      15 * NOPAL_MILLISECOND);
+		rig_run(&rig, waits_ns[i] + 8 * NOPAL_SECOND - 15 * NOPAL_MILLISECOND);
 		rig_start(&rig); /* asked before, shown after the end */
 		assert_int_equal(rig.opener.opened, 1);
-		assert_int_equal(
-			nopal_endpoint_counters(rig.acceptor.endpoint)->replies,
-			1);
+		assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->replies, 1);
 		rig_close(&rig);
 	}
 }

@@ -63,8 +63,7 @@ static void test_the_filter(void **state)
 		expected += (40 - expected) / 8;
 	}
 	lose();
-	assert_in_range(window(), (int64_t)(expected * SEG) - 100,
-			(int64_t)(expected * SEG) + 100);
+	assert_in_range(window(), (int64_t)(expected * SEG) - 100, (int64_t)(expected * SEG) + 100);
 	bench_close();
 }
 
@@ -78,8 +77,7 @@ static void test_a_sample_is_long(void **state)
 	for (int i = 0; i < 1000; i++) {
 		/* Twenty at once, after 39 ms or one: 1000 a second. */
 		if (i % 20 == 0)
-			bench.session->now_ns +=
-				(i % 40 ? 39 : 1) * NOPAL_MILLISECOND;
+			bench.session->now_ns += (i % 40 ? 39 : 1) * NOPAL_MILLISECOND;
 		bench.next_packet++;
 		bench_ack(bench.next_packet - 1, SEG);
 	}
@@ -145,8 +143,7 @@ static void test_the_end_of_a_recovery_judges_anew(void **state)
 	}
 	bench.oldest_packet = bench.next_packet;
 	bench_ack(bench.next_packet - 1, SEG);
-	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 90 * SEG,
-			100 * SEG);
+	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 90 * SEG, 100 * SEG);
 	/* ... which slow start goes up to, without a burst. */
 	assert_in_range(window(), 19 * SEG, 20 * SEG);
 	one_round(20);
@@ -166,13 +163,11 @@ static void test_timeout(void **state)
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 51);
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 52);
 	assert_int_equal(window(), SEG);
-	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 49 * SEG,
-			50 * SEG);
+	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 49 * SEG, 50 * SEG);
 	bench_close();
 }
 
-static int64_t percent_of_a_path(const struct nopal_microprotocol *policy,
-				 uint32_t loss_ppm)
+static int64_t percent_of_a_path(const struct nopal_microprotocol *policy, uint32_t loss_ppm)
 {
 	int64_t percent;
 
@@ -191,8 +186,7 @@ static int64_t percent_of_a_path(const struct nopal_microprotocol *policy,
 static void test_fills_a_path(void **state)
 {
 	(void)state;
-	assert_in_range(percent_of_a_path(&nopal_westwood_congestion, 0), 97,
-			101);
+	assert_in_range(percent_of_a_path(&nopal_westwood_congestion, 0), 97, 101);
 }
 
 /* What the paper is about: loss that is no sign of congestion. */
@@ -203,8 +197,8 @@ static void test_random_loss_hurts_less_than_newreno(void **state)
 	(void)state;
 	westwood = percent_of_a_path(&nopal_westwood_congestion, PERCENT / 2);
 	newreno = percent_of_a_path(&nopal_tcp_congestion, PERCENT / 2);
-	print_message("at 0.5 %% loss: %lld %%, newreno %lld %%\n",
-		      (long long)westwood, (long long)newreno);
+	print_message("at 0.5 %% loss: %lld %%, newreno %lld %%\n", (long long)westwood,
+		      (long long)newreno);
 	assert_true(westwood > newreno + newreno / 2);
 }
 

@@ -16,9 +16,7 @@ static struct many many;
 
 static void test_each_message_is_one_segment(void **state)
 {
-	static const size_t length[] = {
-		0, 1, 1399, 1400, 1500, 70000, 400000
-	};
+	static const size_t length[] = { 0, 1, 1399, 1400, 1500, 70000, 400000 };
 	const uint32_t count = sizeof(length) / sizeof(length[0]);
 	const struct nopal_counters *counters;
 
@@ -115,8 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_message_is_one_segment),
 		cmocka_unit_test(test_what_was_lost_on_the_way_comes_whole),
-		cmocka_unit_test(
-			test_the_longest_is_a_gibibyte_or_what_is_below),
+		cmocka_unit_test(test_the_longest_is_a_gibibyte_or_what_is_below),
 		cmocka_unit_test(test_what_does_not_fit_below_is_refused),
 		cmocka_unit_test(test_no_room_for_what_arrived),
 	};

@@ -341,8 +341,7 @@ static void off_network(struct nopal_segment *segment)
 static void random_step(uint32_t first)
 {
 	uint32_t span = bench.segments - first;
-	struct nopal_segment *segment =
-		span ? bench.segment[first + bench_draw() % span] : NULL;
+	struct nopal_segment *segment = span ? bench.segment[first + bench_draw() % span] : NULL;
 	bool out = segment && !segment->done && !segment->wanted;
 
 	switch (bench_draw() % 8) {
@@ -368,8 +367,7 @@ static void random_step(uint32_t first)
 		break;
 	case 5:
 		if (bench.segments < BENCH_SEGMENTS) {
-			segment = bench_segment(
-				(uint32_t)(bench_draw() % BENCH_BODY) + 1);
+			segment = bench_segment((uint32_t)(bench_draw() % BENCH_BODY) + 1);
 			if (bench_draw() % 4 == 0)
 				segment->waiting[NOPAL_SEND] |= BENCH_OTHERS;
 			bench_raise(NOPAL_SEGMENT_TO_NET, segment);
@@ -405,10 +403,9 @@ static void test_random_events_keep_the_window(void **state)
 	flying = 0;
 	bench.on_left = check_departure;
 	for (int i = 0; i < STEPS; i++)
-		random_step(bench.segments > ALIVE ? bench.segments - ALIVE
-						   : 0);
-	/* Resends first: the order of departure is not that of birth, but with
-	 * a wide window everything leaves, and the network is empty. */
+		random_step(bench.segments > ALIVE ? bench.segments - ALIVE : 0);
+	/* Resends first: the order of departure is not that of birth, but with a wide window
+	 * everything leaves, and the network is empty. */
 	set_window(INT64_C(1) << 40);
 	bench_turn_end();
 	finish(0);
@@ -419,8 +416,7 @@ static void test_random_events_keep_the_window(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
 		TEST(test_leaves_at_once_where_there_is_room),
 		TEST(test_the_last_byte_counts),
 		TEST(test_one_may_always_fly),

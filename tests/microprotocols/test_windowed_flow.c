@@ -32,8 +32,7 @@ static void hear_bytes(unsigned kind, const void *bytes, uint32_t length)
 	memcpy(exact, bytes, length);
 	segment->body.bytes = exact;
 	segment->body.length = length;
-	bench_raise_kind(NOPAL_SEGMENT_FROM_NET, NOPAL_OWN_KIND + kind,
-			 segment);
+	bench_raise_kind(NOPAL_SEGMENT_FROM_NET, NOPAL_OWN_KIND + kind, segment);
 	free(exact);
 	free(segment);
 }
@@ -74,8 +73,7 @@ static void test_a_window_lets_go_in_order(void **state)
 	hear(KIND_WINDOW, FIRST + 20);
 	assert_int_equal(bench.left_count, 20);
 	for (uint32_t i = 0; i < 20; i++)
-		assert_int_equal(*bench_attribute(bench.left[i], NUMBER),
-				 FIRST + i);
+		assert_int_equal(*bench_attribute(bench.left[i], NUMBER), FIRST + i);
 	hear(KIND_WINDOW, FIRST + 100);
 	assert_int_equal(bench.left_count, 30);
 	assert_int_equal(*bench_shared("flow_blocked"), 0);
@@ -134,8 +132,7 @@ static void test_a_blocked_sender_probes_less_and_less(void **state)
 	for (uint64_t i = FIRST; i < FIRST + INITIAL + 3; i++)
 		want(i);
 	for (uint32_t i = 0; i < 4; i++) {
-		bench_pass(at_ms[i] * NOPAL_MILLISECOND -
-			   bench.session->now_ns - 1);
+		bench_pass(at_ms[i] * NOPAL_MILLISECOND - bench.session->now_ns - 1);
 		assert_int_equal(bench.said_count - 1, i);
 		bench_pass(1);
 		/* one window of the receiver in us, then probes */
@@ -274,8 +271,7 @@ static void test_a_message_larger_than_the_buffer_passes(void **state)
 	bench_turn_end();
 	hear(KIND_PROBE, FIRST + 5 * WINDOW_SEGMENTS);
 	bench_turn_end();
-	assert_int_equal(said_number(bench.said_count - 1),
-			 FIRST + 6 * WINDOW_SEGMENTS);
+	assert_int_equal(said_number(bench.said_count - 1), FIRST + 6 * WINDOW_SEGMENTS);
 }
 
 static void test_holes_keep_their_place_where_they_are_filled(void **state)
@@ -286,8 +282,7 @@ static void test_holes_keep_their_place_where_they_are_filled(void **state)
 		arrive(FIRST + i);
 	hear(KIND_PROBE, FIRST + 80);
 	bench_turn_end();
-	assert_int_equal(said_number(bench.said_count - 1),
-			 FIRST + 40 + WINDOW_SEGMENTS);
+	assert_int_equal(said_number(bench.said_count - 1), FIRST + 40 + WINDOW_SEGMENTS);
 }
 
 static void test_holes_take_no_credit_where_they_stay(void **state)
@@ -297,8 +292,7 @@ static void test_holes_take_no_credit_where_they_stay(void **state)
 		arrive(FIRST + i);
 	hear(KIND_PROBE, FIRST + 80);
 	bench_turn_end();
-	assert_int_equal(said_number(bench.said_count - 1),
-			 FIRST + 80 + WINDOW_SEGMENTS);
+	assert_int_equal(said_number(bench.said_count - 1), FIRST + 80 + WINDOW_SEGMENTS);
 }
 
 static void test_all_lost_and_a_probe_moves_on(void **state)
@@ -366,8 +360,7 @@ static void test_the_edge_rides_on_data(void **state)
 	*bench_parameter("piggyback") = 1;
 	for (uint64_t i = FIRST; i < FIRST + 3 * WINDOW_SEGMENTS; i++) {
 		arrive(i);
-		assert_int_equal(*bench_attribute(want(FIRST), RIDES),
-				 i + 1 + WINDOW_SEGMENTS);
+		assert_int_equal(*bench_attribute(want(FIRST), RIDES), i + 1 + WINDOW_SEGMENTS);
 		bench_turn_end();
 	}
 	assert_int_equal(bench.said_count, 0);
@@ -421,13 +414,11 @@ static void check_departure(struct nopal_segment *segment)
 static void cross_control(void)
 {
 	while (loop.heard < bench.said_count) {
-		struct bench_said *said =
-			&bench.said[loop.heard++ % BENCH_SAID];
+		struct bench_said *said = &bench.said[loop.heard++ % BENCH_SAID];
 		uint32_t number = said_number((loop.heard - 1) % BENCH_SAID);
 
 		if (said->kind == KIND_WINDOW) {
-			assert_true(number >= loop.told ||
-				    number == FIRST + INITIAL);
+			assert_true(number >= loop.told || number == FIRST + INITIAL);
 			loop.told = number;
 		}
 		if (passes(loop.control_loss))
@@ -453,13 +444,11 @@ static void cross_data(void)
 
 static void read_some(uint64_t most)
 {
-	for (uint64_t i = bench_draw() % (most + 1);
-	     i > 0 && loop.held_first < loop.held_end; i--)
+	for (uint64_t i = bench_draw() % (most + 1); i > 0 && loop.held_first < loop.held_end; i--)
 		consume(loop.held[loop.held_first++]);
 }
 
-static void run_loop(bool reliable, uint32_t data_loss, uint32_t control_loss,
-		     uint64_t reads)
+static void run_loop(bool reliable, uint32_t data_loss, uint32_t control_loss, uint64_t reads)
 {
 	enum { MESSAGES = 6000, STEPS = 200000 };
 	uint64_t number = FIRST;
@@ -522,8 +511,7 @@ static void test_loop_nearly_all_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
 		TEST(test_begins_with_the_initial_grant),
 		TEST(test_a_window_lets_go_in_order),
 		TEST(test_an_edge_never_retreats),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_xon_xoff -- orders and their numbers, what comes beyond the mark, and
- * that no loss, duplicate or disorder of orders stops a sender for ever. */
+/* test_xon_xoff -- orders and their numbers, what comes beyond the mark, and that no loss,
+ * duplicate or disorder of orders stops a sender for ever. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,20 +19,18 @@ enum {
 };
 
 #define FLOW "xon_xoff { high = 64KiB  low = 32KiB  ahead = 16KiB }\n"
-#define BASE                                                                   \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+#define BASE                                                                                       \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"virtual_circuit {}\nkeeper {}\na_loser {}\na_tap {}\n" FLOW
 /* Nothing lost is sent again. */
 static const char PLAIN[] = BASE;
-static const char RELIABLE[] =
-	BASE "positive_ack { selective = on  window = 32 }\n"
-	     "duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"
-	     "reliable_fifo {}\n";
+static const char RELIABLE[] = BASE "positive_ack { selective = on  window = 32 }\n"
+				    "duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"
+				    "reliable_fifo {}\n";
 
 static void order(struct rig_side *side, unsigned kind, uint32_t number)
 {
-	const uint8_t bytes[4] = { (uint8_t)(number >> 24),
-				   (uint8_t)(number >> 16),
+	const uint8_t bytes[4] = { (uint8_t)(number >> 24), (uint8_t)(number >> 16),
 				   (uint8_t)(number >> 8), (uint8_t)number };
 
 	arrive_control(side->session, "xon_xoff", kind, bytes, sizeof(bytes));
@@ -75,8 +73,7 @@ static bool blocked(struct rig *rig)
 /* Did a segment leave that is sent now? */
 static bool leaves(struct rig *rig)
 {
-	uint64_t before =
-		nopal_session_counters(rig->opener.session)->departures;
+	uint64_t before = nopal_session_counters(rig->opener.session)->departures;
 
 	assert_int_equal(rig_send(rig, "x"), 0);
 	return nopal_session_counters(rig->opener.session)->departures > before;
@@ -88,8 +85,7 @@ static void test_a_reader_that_stops_stops_the_sender(void **state)
 	uint64_t held;
 
 	(void)state;
-	keeper_open(&rig, RELIABLE,
-		    &(struct rig_options){ .link = "rate 8mbit delay 5ms" });
+	keeper_open(&rig, RELIABLE, &(struct rig_options){ .link = "rate 8mbit delay 5ms" });
 	keeper_push(&rig, 1000, MESSAGE, 0, 2 * NOPAL_SECOND);
 	assert_true(keeper.held_bytes > HIGH);
 	/* what was on its way, and what had been let go */
@@ -158,8 +154,7 @@ static void test_hostile_orders_change_nothing(void **state)
 	keeper_open(&rig, PLAIN, NULL);
 	for (uint32_t length = 0; length <= 8; length++)
 		for (unsigned kind = XOFF; length != 4 && kind <= PROBE; kind++)
-			arrive_control(rig.opener.session, "xon_xoff", kind,
-				       bytes, length);
+			arrive_control(rig.opener.session, "xon_xoff", kind, bytes, length);
 	assert_true(leaves(&rig));
 	rig_close(&rig);
 }
@@ -178,9 +173,7 @@ static void test_a_suspended_sender_probes_less_and_less(void **state)
 	rig_send(&rig, "x");
 	rig_run(&rig, 6400 * NOPAL_MILLISECOND);
 	/* 0.1 0.3 0.7 1.5 3.1 6.3 s; none while it had nothing to send */
-	assert_int_equal(
-		nopal_session_counters(rig.opener.session)->control_out,
-		before + 6);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->control_out, before + 6);
 	assert_false(leaves(&rig));
 	rig_change_both(&rig, "delay 10ms");
 	rig_run(&rig, 10 * NOPAL_SECOND);
@@ -202,42 +195,35 @@ static void test_probes_get_one_answer_a_turn(void **state)
 	for (int i = 0; i < 50; i++)
 		order(&rig.opener, PROBE, 0);
 	nopal__turn_end(rig.world, outermost);
-	assert_int_equal(
-		nopal_session_counters(rig.opener.session)->control_out,
-		before + 1);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->control_out, before + 1);
 	rig_close(&rig);
 }
 
-/* What the receiver says is lost for a while: xoff is said again for each
- * quarter between the marks that comes nevertheless. */
+/* What the receiver says is lost for a while: xoff is said again for each quarter between the marks
+ * that comes nevertheless. */
 static void test_a_lost_xoff_is_said_again(void **state)
 {
 	struct rig rig;
 
 	(void)state;
-	keeper_open(&rig, RELIABLE,
-		    &(struct rig_options){ .link = "rate 8mbit delay 5ms" });
+	keeper_open(&rig, RELIABLE, &(struct rig_options){ .link = "rate 8mbit delay 5ms" });
 	keeper_push(&rig, 60, MESSAGE, 0, NOPAL_SECOND);
 	lost_orders = 3;
 	keeper_push(&rig, 1000, MESSAGE, 0, 2 * NOPAL_SECOND);
 	assert_int_equal(lost_orders, 0);
 	assert_true(keeper.held_bytes > HIGH + 3 * (HIGH - LOW) / 4);
 	assert_true(keeper.held_bytes <=
-		    HIGH + 3 * ((HIGH - LOW) / 4 + MESSAGE) + ON_ITS_WAY +
-			    AHEAD);
+		    HIGH + 3 * ((HIGH - LOW) / 4 + MESSAGE) + ON_ITS_WAY + AHEAD);
 	rig_close(&rig);
 }
 
 /* The network must not stop a sender whose reader reads. */
-static void lossy(const char *config, const char *link, uint32_t reads,
-		  uint32_t least)
+static void lossy(const char *config, const char *link, uint32_t reads, uint32_t least)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct rig rig;
 
-		keeper_open(
-			&rig, config,
-			&(struct rig_options){ .link = link, .seed = seed });
+		keeper_open(&rig, config, &(struct rig_options){ .link = link, .seed = seed });
 		keeper_push(&rig, 2000, MESSAGE, reads, 300 * NOPAL_SECOND);
 		keeper_read(&rig, UINT32_MAX);
 		rig_run(&rig, 20 * NOPAL_SECOND);
@@ -260,16 +246,13 @@ static void test_a_slow_reader_gets_all_of_it_under_loss(void **state)
 static void test_disorder_and_duplicates_stop_nobody(void **state)
 {
 	(void)state;
-	lossy(RELIABLE,
-	      "rate 20mbit delay 10ms 8ms duplicate 30% reorder 30% loss 5%",
-	      20, 2000);
+	lossy(RELIABLE, "rate 20mbit delay 10ms 8ms duplicate 30% reorder 30% loss 5%", 20, 2000);
 }
 
 static void test_what_is_never_sent_again_goes_on_too(void **state)
 {
 	(void)state;
-	lossy(PLAIN, "rate 20mbit delay 10ms 8ms loss 30% limit 4000", 20,
-	      1200);
+	lossy(PLAIN, "rate 20mbit delay 10ms 8ms loss 30% limit 4000", 20, 1200);
 }
 
 /* Ahead is what may wait at other gates, not what may leave at once. */
@@ -289,9 +272,7 @@ static void test_a_window_is_filled_in_one_go(void **state)
 	for (int i = 0; i < 60; i++) /* three times what may be ahead */
 		rig_send_bytes(&rig, MESSAGE);
 	rig_run(&rig, 10 * NOPAL_MICROSECOND);
-	assert_int_equal(
-		nopal_session_counters(rig.opener.session)->departures - before,
-		60);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->departures - before, 60);
 	rig_close(&rig);
 }
 

@@ -21,10 +21,8 @@ enum { MBIT = 1000000 };
 static inline void begin(int64_t initial)
 {
 	bench_place(&POLICY);
-	for (const struct nopal_parameter *at = POLICY.parameters; at->name;
-	     at++)
-		*bench_parameter(at->name) =
-			strtoll(at->initial, NULL, 10) * SEG;
+	for (const struct nopal_parameter *at = POLICY.parameters; at->name; at++)
+		*bench_parameter(at->name) = strtoll(at->initial, NULL, 10) * SEG;
 	*bench_parameter("initial") = initial;
 	path_share("smoothed_rtt_ns", RTT);
 	path_share("minimum_rtt_ns", RTT);
@@ -213,8 +211,7 @@ static void test_a_timeout_leaves_one_segment(void **state)
 	bench.next_packet = 200;
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 150);
 	assert_int_equal(window(), SEG);
-	assert_int_equal(*bench_shared("slow_start_threshold_bytes"),
-			 threshold);
+	assert_int_equal(*bench_shared("slow_start_threshold_bytes"), threshold);
 	bench.oldest_packet = 200;
 	bench_ack(199, SEG);
 	bench_ack(199, 2 * SEG);
@@ -223,15 +220,14 @@ static void test_a_timeout_leaves_one_segment(void **state)
 	bench_close();
 }
 
-#define WINDOW_POLICY_TESTS                                                    \
-	cmocka_unit_test(test_slow_start_doubles),                             \
-		cmocka_unit_test(test_slow_start_ends_at_the_threshold),       \
-		cmocka_unit_test(test_one_reduction_an_epoch),                 \
-		cmocka_unit_test(test_no_growth_until_all_is_resolved),        \
-		cmocka_unit_test(                                              \
-			test_what_the_application_limits_does_not_grow),       \
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),                \
-		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),   \
+#define WINDOW_POLICY_TESTS                                                                        \
+	cmocka_unit_test(test_slow_start_doubles),                                                 \
+		cmocka_unit_test(test_slow_start_ends_at_the_threshold),                           \
+		cmocka_unit_test(test_one_reduction_an_epoch),                                     \
+		cmocka_unit_test(test_no_growth_until_all_is_resolved),                            \
+		cmocka_unit_test(test_what_the_application_limits_does_not_grow),                  \
+		cmocka_unit_test(test_a_mark_counts_as_a_loss),                                    \
+		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),                       \
 		cmocka_unit_test(test_a_timeout_leaves_one_segment)
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compose_rig.h -- the words of tests that compose: a config of fakes becomes a
- * composition, or complains in the line that is at fault.
+ * compose_rig.h -- the words of tests that compose: a config of fakes becomes a composition, or
+ * complains in the line that is at fault.
  *
  * Include it after cmocka.h; compose_rig_add() first of all.
  */
@@ -19,8 +19,7 @@ FAKE(f_cut, .provides = FAKE_ROLES({ "message_segments", true }),
 			       NOPAL_ON(SEGMENT_VERIFIED, fake_on_segment)));
 
 /* Lets the registry have the two above, and these. */
-static inline int
-compose_rig_add(const struct nopal_microprotocol *const *fakes)
+static inline int compose_rig_add(const struct nopal_microprotocol *const *fakes)
 {
 	struct nopal_problems problems;
 
@@ -46,9 +45,9 @@ static inline struct composing compose(const char *text)
 
 	snprintf(whole, sizeof(whole), "f_drive {} f_cut {}\n%s", text);
 	nopal_problems_init(&composing.problems);
-	composing.composition = nopal__compose(
-		nopal__config_parse(whole, "t.conf", NULL, &composing.problems),
-		&composing.problems);
+	composing.composition =
+		nopal__compose(nopal__config_parse(whole, "t.conf", NULL, &composing.problems),
+			       &composing.problems);
 	return composing;
 }
 
@@ -68,22 +67,19 @@ static inline struct composing good(const char *text)
 	return composing;
 }
 
-static inline void complains(const struct composing *composing, int line,
-			     const char *cause, const char *fix)
+static inline void complains(const struct composing *composing, int line, const char *cause,
+			     const char *fix)
 {
 	for (size_t i = 0; i < composing->problems.count; i++) {
-		const struct nopal_problem_entry *entry =
-			&composing->problems.entries[i];
+		const struct nopal_problem_entry *entry = &composing->problems.entries[i];
 
-		if (entry->line == line && strstr(entry->cause, cause) &&
-		    strstr(entry->fix, fix))
+		if (entry->line == line && strstr(entry->cause, cause) && strstr(entry->fix, fix))
 			return;
 	}
 	fail_msg("nothing in line %d says: %s (%s)", line, cause, fix);
 }
 
-static inline void bad(const char *text, int line, const char *cause,
-		       const char *fix)
+static inline void bad(const char *text, int line, const char *cause, const char *fix)
 {
 	struct composing composing = compose(text);
 
@@ -96,8 +92,7 @@ static inline void bad(const char *text, int line, const char *cause,
 	done(&composing);
 }
 
-static inline void warns(const char *text, int line, const char *cause,
-			 const char *fix)
+static inline void warns(const char *text, int line, const char *cause, const char *fix)
 {
 	struct composing composing = compose(text);
 
@@ -107,14 +102,13 @@ static inline void warns(const char *text, int line, const char *cause,
 	done(&composing);
 }
 
-static inline const struct nopal_composed_layer *
-layer_of(const struct composing *one)
+static inline const struct nopal_composed_layer *layer_of(const struct composing *one)
 {
 	return &one->composition->layers[0];
 }
 
-static inline const struct nopal_member *
-member_of(const struct composing *composing, const char *name)
+static inline const struct nopal_member *member_of(const struct composing *composing,
+						   const char *name)
 {
 	const struct nopal_composed_layer *layer = layer_of(composing);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_world.h -- a world of the test's own, which notes every train, and answers as
- * the test tells it to.
+ * fake_world.h -- a world of the test's own, which notes every train, and answers as the test tells
+ * it to.
  *
  *     fake_begin();
  *     endpoint = nopal_endpoint_open(&fake.world, &(struct nopal_address){ 0 }, NULL);
@@ -52,23 +52,21 @@ static inline uint64_t fake_random(struct nopal_world *world)
 	return fake.draw >> 32;
 }
 
-static inline int fake_port_open(struct nopal_world *world,
-				 struct nopal_endpoint *endpoint,
+static inline int fake_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 				 struct nopal_problems *problems)
 {
 	(void)world, (void)endpoint, (void)problems;
 	return 0;
 }
 
-static inline void fake_port_close(struct nopal_world *world,
-				   struct nopal_endpoint *endpoint)
+static inline void fake_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
 {
 	(void)world, (void)endpoint;
 }
 
-static inline enum nopal_transmitted
-fake_transmit(struct nopal_world *world, struct nopal_endpoint *endpoint,
-	      const struct nopal_train *train)
+static inline enum nopal_transmitted fake_transmit(struct nopal_world *world,
+						   struct nopal_endpoint *endpoint,
+						   const struct nopal_train *train)
 {
 	(void)world, (void)endpoint;
 	if (fake.takes == 0 && fake.answer != NOPAL_TRANSMITTED)

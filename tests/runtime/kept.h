@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.h -- a pair of sessions in which no segment of the opener is done before the
- * test says so: the fake `m_keeper` holds them.
+ * kept.h -- a pair of sessions in which no segment of the opener is done before the test says so:
+ * the fake `m_keeper` holds them.
  *
  *     kept_open("transport_driver {}\nfixed_size {}\nm_keeper {}\n");
  *     rig_send(&rig, "x");
@@ -15,8 +15,7 @@
 #include "fakes.h"
 #include "rig.h"
 
-FAKE(m_keeper,
-     .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
+FAKE(m_keeper, .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
 static struct rig rig;
@@ -46,8 +45,7 @@ static inline void settle(uint32_t number, enum nopal_fate fate)
 	assert_non_null(segment);
 	nopal__touch(core);
 	segment->fate = (uint8_t)fate;
-	nopal_release(session, rig_part(session, "m_keeper"), segment,
-		      NOPAL_FINISH);
+	nopal_release(session, rig_part(session, "m_keeper"), segment, NOPAL_FINISH);
 	nopal__turn_end(core->world, outermost);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lab.h -- a pair of sessions with the microprotocol `lab`: its handlers of
- * SEGMENT_LOST write a letter each, that of SEGMENT_TIMEOUT queues and raises it
- * between brackets, and that of SEGMENT_RESEND raises itself for ever.
+ * lab.h -- a pair of sessions with the microprotocol `lab`: its handlers of SEGMENT_LOST write a
+ * letter each, that of SEGMENT_TIMEOUT queues and raises it between brackets, and that of
+ * SEGMENT_RESEND raises itself for ever.
  *
  * Include it after cmocka.h; `segment` waits in the opener's session.
  */
@@ -95,8 +95,7 @@ static const struct nopal_microprotocol lab = {
 	.summary = "handlers for the test of events",
 	.bindings = lab_bindings,
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-	.holds = (const struct nopal_hold[]){ { "the test", NOPAL_DEALLOCATE,
-						NOPAL_DATA, false },
+	.holds = (const struct nopal_hold[]){ { "the test", NOPAL_DEALLOCATE, NOPAL_DATA, false },
 					      { 0 } },
 };
 
@@ -109,8 +108,7 @@ static inline int lab_setup(void **state)
 	rig_add(&lab);
 	memset(seen, 0, sizeof(seen));
 	stop_at_b = false;
-	rig_open(&rig, "transport_driver {}\nfixed_size {}\nlab {}\na_tap {}\n",
-		 NULL);
+	rig_open(&rig, "transport_driver {}\nfixed_size {}\nlab {}\na_tap {}\n", NULL);
 	rig_send(&rig, "x");
 	segment = rig_segment(rig.opener.session, 2);
 	return segment ? 0 : -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records.h -- what would be in a trace, for a test to look at: the linker's --wrap
- * (records_wrap of tests/meson.build) puts this in the place of nopal__trace.
+ * records.h -- what would be in a trace, for a test to look at: the linker's --wrap (records_wrap
+ * of tests/meson.build) puts this in the place of nopal__trace.
  *
  *     records_start(rig.world);
  *     rig_send(&rig, "x");
@@ -27,24 +27,22 @@ static struct record {
 } records[RECORDS];
 static unsigned record_count;
 
-void __wrap_nopal__trace(struct nopal_tracer *tracer, int64_t now_ns,
-			 uint32_t session, enum nopal_trace_what what,
-			 uint8_t part, uint16_t number, uint64_t a, uint64_t b);
-void __wrap_nopal__trace(struct nopal_tracer *tracer, int64_t now_ns,
-			 uint32_t session, enum nopal_trace_what what,
-			 uint8_t part, uint16_t number, uint64_t a, uint64_t b)
+void __wrap_nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
+			 enum nopal_trace_what what, uint8_t part, uint16_t number, uint64_t a,
+			 uint64_t b);
+void __wrap_nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
+			 enum nopal_trace_what what, uint8_t part, uint16_t number, uint64_t a,
+			 uint64_t b)
 {
 	(void)tracer;
 	assert_true(record_count < RECORDS);
-	records[record_count++] =
-		(struct record){ what, session, now_ns, number, a, b, part };
+	records[record_count++] = (struct record){ what, session, now_ns, number, a, b, part };
 }
 
 static inline void records_start(struct nopal_world *world)
 {
 	record_count = 0;
-	world->tracer =
-		(struct nopal_tracer *)records; /* nobody looks into it */
+	world->tracer = (struct nopal_tracer *)records; /* nobody looks into it */
 }
 
 static inline void records_stop(struct nopal_world *world)
@@ -53,8 +51,7 @@ static inline void records_stop(struct nopal_world *world)
 }
 
 /* The first of them with this number; NULL: there is none. */
-static inline const struct record *record_of(enum nopal_trace_what what,
-					     unsigned number)
+static inline const struct record *record_of(enum nopal_trace_what what, unsigned number)
 {
 	for (unsigned i = 0; i < record_count; i++)
 		if (records[i].what == what && records[i].number == number)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.c: what is taken is zeroed and aligned, arrays grow, and a failed arena
- * gives no more.  text.c: its strings are never NULL.
+ * arena.c: what is taken is zeroed and aligned, arrays grow, and a failed arena gives no more.
+ * text.c: its strings are never NULL.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,8 +44,7 @@ static void test_an_array_grows_and_keeps_its_elements(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < ELEMENTS; i++) {
-		uint64_t *one =
-			nopal__one_more(&arena, &array, &count, sizeof(*array));
+		uint64_t *one = nopal__one_more(&arena, &array, &count, sizeof(*array));
 
 		assert_ptr_equal(one, &array[i]);
 		assert_int_equal(*one, 0);
@@ -55,9 +54,7 @@ static void test_an_array_grows_and_keeps_its_elements(void **state)
 	for (uint64_t i = 0; i < ELEMENTS; i++)
 		assert_int_equal(array[i], i);
 	count--; /* dropped: the next one there is zeroed again */
-	assert_int_equal(*(uint64_t *)nopal__one_more(&arena, &array, &count,
-						      sizeof(*array)),
-			 0);
+	assert_int_equal(*(uint64_t *)nopal__one_more(&arena, &array, &count, sizeof(*array)), 0);
 	nopal__arena_release(&arena);
 }
 
@@ -129,8 +126,7 @@ static void test_texts_of_a_failed_arena_are_empty(void **state)
 	nopal__append_part(&text, "abc", 3);
 	assert_string_equal(nopal__text(&text), "");
 	assert_int_equal(text.length, 0);
-	assert_null(
-		nopal__search(&arena, "/:.", "etc", "", nopal__is_readable));
+	assert_null(nopal__search(&arena, "/:.", "etc", "", nopal__is_readable));
 }
 
 int main(void)

@@ -11,11 +11,9 @@
 #include "records.h"
 #include "rig.h"
 
-static const char NUMBERED[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"positive_ack {}\nretransmit {}\na_tap {}\n";
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\na_tap {}\n";
+static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+			       "positive_ack {}\nretransmit {}\na_tap {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\na_tap {}\n";
 
 static struct rig rig;
 
@@ -29,8 +27,7 @@ static int teardown(void **state)
 static uint64_t serial_of(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
-	uint8_t index =
-		core->layer->plan->serial_of[core->layer->packet_number_slot];
+	uint8_t index = core->layer->plan->serial_of[core->layer->packet_number_slot];
 
 	assert_true(index > 0);
 	return rig_awake(session)->serial[index - 1];
@@ -57,8 +54,7 @@ static void test_all_that_arrives_is_counted(void **state)
 	assert_int_equal(counters->datagram_bytes_in - bytes,
 			 100 + nopal_plan_header_bytes(rig.plan));
 	arrived = record_of(NOPAL_TRACED_ARRIVE, NOPAL_KIND_DATA);
-	assert_int_equal(arrived->session,
-			 nopal_session_id(rig.acceptor.session));
+	assert_int_equal(arrived->session, nopal_session_id(rig.acceptor.session));
 	assert_int_equal(arrived->b, serial_of(rig.acceptor.session));
 	for (unsigned i = 0; i < record_count; i++)
 		count += records[i].what == NOPAL_TRACED_ARRIVE;
@@ -111,8 +107,7 @@ static void test_before_it_is_open_data_are_too_early(void **state)
 
 	(void)state;
 	rig_open(&rig, CIRCUIT,
-		 &(struct rig_options){ .stay_closed = true,
-					.link = "delay 10ms loss 100%" });
+		 &(struct rig_options){ .stay_closed = true, .link = "delay 10ms loss 100%" });
 	rig_start(&rig);
 	awake = rig_awake(rig.opener.session);
 	heard_ns = awake->heard_ns;
@@ -121,8 +116,7 @@ static void test_before_it_is_open_data_are_too_early(void **state)
 	assert_int_equal(awake->counters.datagram_bytes_in, 13);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET), 0);
 	assert_int_equal(awake->heard_ns, heard_ns);
-	inject(nopal__layer(nopal__core(rig.opener.session))
-		       ->connection->kind[1]);
+	inject(nopal__layer(nopal__core(rig.opener.session))->connection->kind[1]);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET), 1);
 	assert_int_equal(awake->counters.datagrams_in, 2);
 }
@@ -135,8 +129,7 @@ static void test_once_it_is_open_they_are_not(void **state)
 	rig_open(&rig, CIRCUIT, NULL);
 	before = rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET);
 	inject(NOPAL_KIND_DATA);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET),
-			 before + 1);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET), before + 1);
 }
 
 static void test_a_farewell_is_heard(void **state)
@@ -163,8 +156,7 @@ static void test_what_ended_hears_nothing(void **state)
 	nopal__touch(core);
 	nopal_session_abort(&core->session, "test");
 	datagrams = core->awake->counters.datagrams_in;
-	nopal__session_receive(core, NOPAL_KIND_DATA, buffer, buffer->bytes,
-			       16);
+	nopal__session_receive(core, NOPAL_KIND_DATA, buffer, buffer->bytes, 16);
 	assert_int_equal(core->awake->counters.datagrams_in, datagrams);
 	nopal__turn_end(rig.world, outermost);
 	nopal_buffer_unref(buffer);

@@ -12,8 +12,7 @@
 
 static void test_bind_and_unbind(void **state)
 {
-	static const struct nopal_binding extra =
-		NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
+	static const struct nopal_binding extra = NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 
 	(void)state;
@@ -36,8 +35,8 @@ static void test_bind_before_one_that_runs_runs_first(void **state)
 {
 	static const struct nopal_binding before =
 		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b, .before = "no_such|lab");
-	static const struct nopal_binding never = NOPAL_ON(
-		SEGMENT_LOST, lab_on_lost_b, .before = "lab", .after = "lab");
+	static const struct nopal_binding never =
+		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b, .before = "lab", .after = "lab");
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 
 	(void)state;
@@ -51,8 +50,7 @@ static enum nopal_verdict lab_unbinds_b(struct nopal_session *session,
 					const struct nopal_part *part,
 					struct nopal_segment *subject)
 {
-	static const struct nopal_binding b =
-		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b);
+	static const struct nopal_binding b = NOPAL_ON(SEGMENT_LOST, lab_on_lost_b);
 
 	(void)subject;
 	letter('u');
@@ -63,8 +61,7 @@ static enum nopal_verdict lab_unbinds_b(struct nopal_session *session,
 
 static void test_a_raise_in_progress_keeps_its_handlers(void **state)
 {
-	static const struct nopal_binding unbinder =
-		NOPAL_ON(SEGMENT_LOST, lab_unbinds_b);
+	static const struct nopal_binding unbinder = NOPAL_ON(SEGMENT_LOST, lab_unbinds_b);
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 
 	(void)state;
@@ -78,8 +75,7 @@ static void test_a_raise_in_progress_keeps_its_handlers(void **state)
 static const char *argument_seen;
 
 static enum nopal_verdict lab_on_custom(struct nopal_session *session,
-					const struct nopal_part *part,
-					void *subject)
+					const struct nopal_part *part, void *subject)
 {
 	(void)session;
 	argument_seen = part->argument;
@@ -94,21 +90,17 @@ static void test_custom_events_with_static_arguments(void **state)
 
 	(void)state;
 	assert_true(event > 0);
-	assert_int_equal(nopal_event_create(rig.opener.session, "MOON_ROSE"),
-			 -EEXIST);
-	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"),
-			 event);
-	assert_int_equal(nopal_bind_custom(rig.opener.session, part, event,
-					   lab_on_custom, "static"),
-			 0);
+	assert_int_equal(nopal_event_create(rig.opener.session, "MOON_ROSE"), -EEXIST);
+	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"), event);
+	assert_int_equal(
+		nopal_bind_custom(rig.opener.session, part, event, lab_on_custom, "static"), 0);
 	nopal_raise_custom(rig.opener.session, event, "m");
 	assert_string_equal(seen, "m");
 	assert_string_equal(argument_seen, "static");
 	nopal_event_delete(rig.opener.session, event);
 	nopal_raise_custom(rig.opener.session, event, "n");
 	assert_string_equal(seen, "m");
-	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"),
-			 -ENOENT);
+	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"), -ENOENT);
 }
 
 static void test_barrier_on_any_item(void **state)
@@ -127,8 +119,7 @@ static void test_barrier_on_any_item(void **state)
 	second = nopal_barrier_join(&barrier);
 	nopal_barrier_enter(rig.opener.session, &barrier, second);
 	nopal_barrier_enter(rig.opener.session, &barrier, second);
-	assert_int_equal(nopal_session_counters(rig.opener.session)->misuses,
-			 misuses + 1);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->misuses, misuses + 1);
 	assert_string_equal(seen, "");
 	nopal_barrier_enter(rig.opener.session, &barrier, first);
 	assert_string_equal(seen, "!");
@@ -148,8 +139,7 @@ static void test_thirty_two_members_and_no_more(void **state)
 
 int main(void)
 {
-#define CASE(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_bind_and_unbind),
 		CASE(test_declared_argument_reaches_its_handler),

@@ -21,10 +21,9 @@ static struct nopal_address group_address(void)
 {
 	struct nopal_address address;
 
-	assert_int_equal(nopal_address_parse(many_cast6 ? MANY_GROUP6
-							: "239.77.0.1:9077",
-					     &address, NULL),
-			 0);
+	assert_int_equal(
+		nopal_address_parse(many_cast6 ? MANY_GROUP6 : "239.77.0.1:9077", &address, NULL),
+		0);
 	return address;
 }
 
@@ -57,10 +56,8 @@ static struct casts {
 	size_t length;
 } casts;
 
-static void note_cast(void *user, int64_t now_ns,
-		      const struct nopal_address *from,
-		      const struct nopal_address *to, const uint8_t *bytes,
-		      size_t length)
+static void note_cast(void *user, int64_t now_ns, const struct nopal_address *from,
+		      const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct nopal_address group = group_address(), sender;
 
@@ -69,8 +66,7 @@ static void note_cast(void *user, int64_t now_ns,
 		return;
 	many_address(0, MANY_PORT, many_cast6, &sender);
 	casts.count++;
-	casts.strange += !nopal_address_equal(to, &group) ||
-			 !nopal_address_equal(from, &sender) ||
+	casts.strange += !nopal_address_equal(to, &group) || !nopal_address_equal(from, &sender) ||
 			 length > (many_cast6 ? UDP_IPV6 : UDP_IPV4);
 	casts.length = length;
 	memcpy(casts.last, bytes, length);
@@ -89,9 +85,7 @@ static void test_one_datagram_a_segment(void **state)
 		send_some(1, bytes);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(casts.count,
-			 nopal_session_counters(many.group)->departures -
-				 before);
+	assert_int_equal(casts.count, nopal_session_counters(many.group)->departures - before);
 	assert_int_equal(casts.strange, 0);
 	many_close(&many);
 }
@@ -110,8 +104,7 @@ static uint64_t bytes_through(uint32_t count)
 	assert_true(nopal_sim_link_counters(many.world, 0, 1, &after));
 	all_have_all();
 	for (int i = 0; i < (int)count; i++) {
-		assert_true(nopal_sim_link_counters(many.world, -2, 2 * i + 1,
-						    &edge));
+		assert_true(nopal_sim_link_counters(many.world, -2, 2 * i + 1, &edge));
 		assert_true(edge.delivered_bytes > UINT64_C(500000));
 	}
 	many_close(&many);
@@ -134,8 +127,7 @@ static void test_a_shared_link_is_passed_once(void **state)
 static const struct nopal_world_ops *real_ops;
 static struct nopal_world_ops ops;
 
-static int no_way_out(struct nopal_world *world,
-		      struct nopal_endpoint *endpoint,
+static int no_way_out(struct nopal_world *world, struct nopal_endpoint *endpoint,
 		      const struct nopal_casting *casting)
 {
 	(void)world, (void)endpoint, (void)casting;
@@ -148,8 +140,7 @@ static int no_way_in(struct nopal_world *world, struct nopal_endpoint *endpoint,
 {
 	const struct nopal_port *port = nopal__endpoint_port(endpoint);
 
-	if (port->hearing &&
-	    (const void *)port->hearing->beside == many.end[1].endpoint)
+	if (port->hearing && (const void *)port->hearing->beside == many.end[1].endpoint)
 		return -EADDRNOTAVAIL;
 	return real_ops->port_open(world, endpoint, problems);
 }
@@ -213,8 +204,7 @@ static void *ear_accepted(struct nopal_session *session, void *user)
 	return &ears[ear_count++];
 }
 
-static void ear_received(struct nopal_session *session,
-			 struct nopal_message *message, void *user)
+static void ear_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct ear *ear = user;
 	char text[32] = "", whose;
@@ -232,13 +222,12 @@ static void ear_received(struct nopal_session *session,
 	ear->next++;
 }
 
-static struct nopal_session *speak(struct nopal_world *world,
-				   struct nopal_plan *plan, int host,
+static struct nopal_session *speak(struct nopal_world *world, struct nopal_plan *plan, int host,
 				   uint16_t port)
 {
 	static const struct nopal_callbacks callbacks = { 0 };
-	struct nopal_session *group = nopal_group_open(
-		nopal_sim_endpoint(world, host, port), plan, &callbacks, NULL);
+	struct nopal_session *group =
+		nopal_group_open(nopal_sim_endpoint(world, host, port), plan, &callbacks, NULL);
 
 	assert_non_null(group);
 	return group;
@@ -253,9 +242,8 @@ static void say(struct nopal_session *group, char whose, uint32_t number)
 }
 
 /* What is for the others still comes to its door. */
-static void one_ear_goes(struct nopal_world *world,
-			 struct nopal_session *const *groups, uint32_t count,
-			 uint32_t number)
+static void one_ear_goes(struct nopal_world *world, struct nopal_session *const *groups,
+			 uint32_t count, uint32_t number)
 {
 	nopal_session_abort(ears[0].session, "enough");
 	for (uint32_t g = 0; g < count; g++)
@@ -266,13 +254,12 @@ static void one_ear_goes(struct nopal_world *world,
 		assert_int_equal(ears[i].next, number + 1);
 }
 
-/* Hosts 1 to 3 listen, host 1 with two endpoints; A and B speak from one host and C
- * from another, to all of them, by one address. */
+/* Hosts 1 to 3 listen, host 1 with two endpoints; A and B speak from one host and C from another,
+ * to all of them, by one address. */
 static void test_groups_and_listeners_share_an_address(void **state)
 {
-	static const struct nopal_callbacks callbacks = {
-		.accepted = ear_accepted, .received = ear_received
-	};
+	static const struct nopal_callbacks callbacks = { .accepted = ear_accepted,
+							  .received = ear_received };
 	static const struct place {
 		int host;
 		uint16_t port;
@@ -295,22 +282,17 @@ static void test_groups_and_listeners_share_an_address(void **state)
 	for (int p = 0; p < PLACES; p++) {
 		struct nopal_address address;
 
-		nopal_endpoint_allow(nopal_sim_endpoint(world, places[p].host,
-							places[p].port),
-				     plan, NOPAL_ALLOW_CONNECTIONLESS,
-				     &callbacks, NULL);
-		many_address(places[p].host, places[p].port, many_cast6,
-			     &address);
+		nopal_endpoint_allow(nopal_sim_endpoint(world, places[p].host, places[p].port),
+				     plan, NOPAL_ALLOW_CONNECTIONLESS, &callbacks, NULL);
+		many_address(places[p].host, places[p].port, many_cast6, &address);
 		for (int g = 0; g < GROUPS; g++)
-			assert_true(nopal_destination_add(groups[g], &address) >
-				    0);
+			assert_true(nopal_destination_add(groups[g], &address) > 0);
 	}
 	nopal_sim_run(world, 5 * NOPAL_SECOND);
 	for (uint32_t m = 0; m < MESSAGES; m++) {
 		for (int g = 0; g < GROUPS; g++)
 			say(groups[g], (char)('A' + g), m);
-		nopal_sim_run(world,
-			      nopal_world_now(world) + 3 * NOPAL_MILLISECOND);
+		nopal_sim_run(world, nopal_world_now(world) + 3 * NOPAL_MILLISECOND);
 	}
 	nopal_sim_run(world, nopal_world_now(world) + 20 * NOPAL_SECOND);
 	for (int g = 0; g < GROUPS; g++)
@@ -342,9 +324,8 @@ static const struct nopal_endpoint_counters *door_counters(void)
 	return nopal_endpoint_counters(door());
 }
 
-static void inject(struct nopal_endpoint *endpoint,
-		   const struct nopal_address *from, const uint8_t *bytes,
-		   size_t length)
+static void inject(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+		   const uint8_t *bytes, size_t length)
 {
 	uint8_t *copy = malloc(length ? length : 1); /* reads beyond are seen */
 
@@ -388,8 +369,7 @@ static void test_what_is_forged_is_dropped_and_counted(void **state)
 	unknown = door_counters()->unknown_session;
 	sealed = hearer_counters()->rx_sealed_badly;
 
-	many_address(0, MANY_PORT + 1, many_cast6,
-		     &other); /* another port of the host */
+	many_address(0, MANY_PORT + 1, many_cast6, &other); /* another port of the host */
 	inject(door(), &other, bytes, length);
 	many_address(2, MANY_PORT, many_cast6, &other); /* another host */
 	inject(door(), &other, bytes, length);
@@ -408,16 +388,14 @@ static void test_what_is_forged_is_dropped_and_counted(void **state)
 	bytes[0] = casts.last[0];
 	for (size_t cut = 0; cut < 1 + NOPAL_ID_BYTES; cut++)
 		inject(door(), &sender, bytes, cut);
-	assert_int_equal(door_counters()->malformed,
-			 malformed + UINT8_MAX + 1 + NOPAL_ID_BYTES);
+	assert_int_equal(door_counters()->malformed, malformed + UINT8_MAX + 1 + NOPAL_ID_BYTES);
 
 	for (size_t at = 1 + NOPAL_ID_BYTES; at < length; at++) {
 		bytes[at] ^= 0x40;
 		inject(door(), &sender, bytes, length);
 		bytes[at] ^= 0x40;
 	}
-	assert_int_equal(hearer_counters()->rx_sealed_badly,
-			 sealed + length - 1 - NOPAL_ID_BYTES);
+	assert_int_equal(hearer_counters()->rx_sealed_badly, sealed + length - 1 - NOPAL_ID_BYTES);
 	inject(many.end[0].endpoint, &sender, bytes, length); /* not there */
 	assert_int_equal(many.end[0].delivered, 0);
 
@@ -433,15 +411,15 @@ static void test_what_is_forged_is_dropped_and_counted(void **state)
 }
 
 /* Nobody looks for damage here: whatever comes, nothing breaks but that session. */
-#define UNSEALED                                                               \
-	"layer \"group\" { transport_driver {} resize {} "                     \
-	"sequenced_messages {} multicast {} channel_repair {} "                \
-	"reliable_fifo {} fan_out {} forward_error_correction { k = 4 n = 6 "  \
-	"code = cauchy } }\nlayer \"destination\" {\n multiplicity = "         \
-	"per_destination\n"                                                    \
-	" transport_driver {} virtual_circuit {} keep_alive {} resize {}\n"    \
-	" sequenced_segments {} positive_ack { selective = on }\n"             \
-	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"            \
+#define UNSEALED                                                                                   \
+	"layer \"group\" { transport_driver {} resize {} "                                         \
+	"sequenced_messages {} multicast {} channel_repair {} "                                    \
+	"reliable_fifo {} fan_out {} forward_error_correction { k = 4 n = 6 "                      \
+	"code = cauchy } }\nlayer \"destination\" {\n multiplicity = "                             \
+	"per_destination\n"                                                                        \
+	" transport_driver {} virtual_circuit {} keep_alive {} resize {}\n"                        \
+	" sequenced_segments {} positive_ack { selective = on }\n"                                 \
+	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"                                \
 	" retransmit {} reliable_fifo {}\n}\n"
 
 static uint64_t random_state = 1;

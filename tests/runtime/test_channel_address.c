@@ -52,8 +52,7 @@ static struct nopal_address host_address(void)
 
 static void test_who_may_open(void **state)
 {
-	const struct nopal_address group = group_address(),
-				   host = host_address();
+	const struct nopal_address group = group_address(), host = host_address();
 	bool outermost;
 	int64_t id;
 
@@ -64,11 +63,9 @@ static void test_who_may_open(void **state)
 	assert_true(id > 0 && id <= UINT32_MAX);
 	assert_true(nopal_channel_reaches(many.group, 0));
 	assert_int_equal(nopal_channel_open(many.group, 0, &group, 1), id);
-	assert_int_equal(nopal_channel_open(many.group, 1, &group, 1),
-			 -ENOTCONN);
+	assert_int_equal(nopal_channel_open(many.group, 1, &group, 1), -ENOTCONN);
 	assert_int_equal(nopal_channel_open(many.group, 0, &host, 1), -EINVAL);
-	assert_int_equal(nopal_channel_open(many.end[0].session, 0, &group, 1),
-			 -EINVAL);
+	assert_int_equal(nopal_channel_open(many.end[0].session, 0, &group, 1), -EINVAL);
 	nopal__turn_end(many.world, outermost);
 	assert_int_equal(many_send_bytes(&many, 100, 0), 0);
 	many_run(&many, NOPAL_SECOND);
@@ -78,8 +75,8 @@ static void test_who_may_open(void **state)
 
 static void test_who_may_join(void **state)
 {
-	const struct nopal_address group = group_address(),
-				   other = other_group(), host = host_address();
+	const struct nopal_address group = group_address(), other = other_group(),
+				   host = host_address();
 	struct nopal_session *hearer;
 	bool outermost;
 	uint32_t id;
@@ -104,18 +101,15 @@ static void test_who_may_join(void **state)
 /* Nobody is there, or nobody of its family. */
 static void test_towards_nobody_there_is_no_channel(void **state)
 {
-	const struct nopal_address group = group_address(),
-				   other = other_group();
+	const struct nopal_address group = group_address(), other = other_group();
 	bool outermost;
 
 	(void)state;
 	many_prepare(&many, PLAIN, 1, "delay 1ms", 1);
 	outermost = nopal__turn_begin(many.world);
-	assert_int_equal(nopal_channel_open(many.group, 0, &group, 1),
-			 -ENOTCONN);
+	assert_int_equal(nopal_channel_open(many.group, 0, &group, 1), -ENOTCONN);
 	assert_true(many_add(&many, 0) > 0);
-	assert_int_equal(nopal_channel_open(many.group, 0, &other, 1),
-			 -EAFNOSUPPORT);
+	assert_int_equal(nopal_channel_open(many.group, 0, &other, 1), -EAFNOSUPPORT);
 	assert_false(nopal_channel_reaches(many.group, 0));
 	nopal__turn_end(many.world, outermost);
 	many_close(&many);
@@ -131,9 +125,8 @@ static enum nopal_transmitted note_length(struct nopal_world *world,
 					  struct nopal_endpoint *endpoint,
 					  const struct nopal_train *train)
 {
-	uint32_t length = train->stride && train->stride < train->length
-				  ? train->stride
-				  : train->length;
+	uint32_t length =
+		train->stride && train->stride < train->length ? train->stride : train->length;
 
 	if (!nopal_address_is_v4(train->to) && length > UDP_IPV6) {
 		cut_by_ip += train->fragments;
@@ -186,8 +179,7 @@ int main(void)
 		cmocka_unit_test(test_who_may_open),
 		cmocka_unit_test(test_who_may_join),
 		cmocka_unit_test(test_towards_nobody_there_is_no_channel),
-		cmocka_unit_test(
-			test_what_was_cut_for_ipv4_leaves_in_fragments),
+		cmocka_unit_test(test_what_was_cut_for_ipv4_leaves_in_fragments),
 	};
 
 	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +

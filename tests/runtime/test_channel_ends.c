@@ -77,8 +77,7 @@ static void close_one(enum closing what)
 	case REMOVE_ONE:
 	case CLOSINGS:
 		if (many.group)
-			nopal_destination_remove(
-				many.group, (uint32_t)many.end[2].id, true);
+			nopal_destination_remove(many.group, (uint32_t)many.end[2].id, true);
 	}
 }
 
@@ -105,16 +104,14 @@ static void close_in(unsigned order, int64_t pause_ns)
 static void test_closed_in_every_order(void **state)
 {
 	(void)state;
-	for (unsigned order = 0; order < CLOSINGS * CLOSINGS * CLOSINGS;
-	     order++) {
+	for (unsigned order = 0; order < CLOSINGS * CLOSINGS * CLOSINGS; order++) {
 		close_in(order, 0);
 		close_in(order, NOPAL_MILLISECOND);
 		close_in(order, 10 * NOPAL_SECOND);
 	}
 }
 
-/* What comes by the channel is the last that its session does: the door goes while
- * it is read. */
+/* What comes by the channel is the last that its session does: the door goes while it is read. */
 static void close_on_fate(struct many *all, uint32_t message)
 {
 	(void)message;
@@ -128,8 +125,7 @@ static void *gone_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void gone_received(struct nopal_session *session,
-			  struct nopal_message *message, void *user)
+static void gone_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	(void)message, (void)user;
 	nopal_session_abort(session, "enough");
@@ -137,19 +133,16 @@ static void gone_received(struct nopal_session *session,
 
 static void test_closed_by_what_came(void **state)
 {
-	static const struct nopal_callbacks callbacks = {
-		.accepted = gone_accepted, .received = gone_received
-	};
+	static const struct nopal_callbacks callbacks = { .accepted = gone_accepted,
+							  .received = gone_received };
 
 	(void)state;
 	many_prepare(&many, PLAIN, 3, "delay 1ms", 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		nopal_endpoint_close(many.end[i].endpoint);
-		many.end[i].endpoint =
-			nopal_sim_endpoint(many.world, (int)i + 1, MANY_PORT);
-		nopal_endpoint_allow(many.end[i].endpoint, many.plan,
-				     NOPAL_ALLOW_CONNECTIONLESS, &callbacks,
-				     NULL);
+		many.end[i].endpoint = nopal_sim_endpoint(many.world, (int)i + 1, MANY_PORT);
+		nopal_endpoint_allow(many.end[i].endpoint, many.plan, NOPAL_ALLOW_CONNECTIONLESS,
+				     &callbacks, NULL);
 		assert_true(many_add(&many, i) > 0);
 	}
 	many_run(&many, NOPAL_SECOND);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A good end means that all arrived: in groups by their rule, on streams, and between
- * two. */
+/* A good end means that all arrived: in groups by their rule, on streams, and between two. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,8 +37,7 @@ static void test_all_but_one_are_not_all(void **state)
 	(void)state;
 	lose(MANY_RELIABLE("fan_out {}"), 1);
 	assert_int_equal(many.end_code, NOPAL_UNDELIVERED);
-	assert_non_null(strstr(many.end_text,
-			       "2 messages are not known to have arrived"));
+	assert_non_null(strstr(many.end_text, "2 messages are not known to have arrived"));
 	nopal_address_format(&many.end[0].address, address);
 	assert_non_null(strstr(many.end_text, address));
 	assert_null(strstr(many.end_text, "more were lost"));
@@ -68,11 +66,9 @@ static void test_a_group_that_breaks_tells_what_it_lost(void **state)
 	assert_int_equal(many_send(&many), 0);
 	many_run(&many, 100 * NOPAL_SECOND);
 	assert_int_equal(many.ended, 1);
-	assert_true(many.end_code == NOPAL_GAVE_UP ||
-		    many.end_code == NOPAL_PEER_LOST);
+	assert_true(many.end_code == NOPAL_GAVE_UP || many.end_code == NOPAL_PEER_LOST);
 	assert_non_null(strstr(many.end_text, ":9000: "));
-	assert_non_null(strstr(many.end_text,
-			       "and 1 more were lost; 1 message is not known"));
+	assert_non_null(strstr(many.end_text, "and 1 more were lost; 1 message is not known"));
 	many_close(&many);
 }
 
@@ -117,16 +113,14 @@ static void test_whom_the_application_removed_nobody_misses(void **state)
 
 /* ----------------------------------------------------------------- deadlines */
 
-#define FRESH                                                                  \
-	" transport_driver {} virtual_circuit {} resize {}\n"                  \
-	" sequenced_segments {} positive_ack {} rtt_estimation {}\n"           \
+#define FRESH                                                                                      \
+	" transport_driver {} virtual_circuit {} resize {}\n"                                      \
+	" sequenced_segments {} positive_ack {} rtt_estimation {}\n"                               \
 	" retransmit {} partial_reliability { deadline = 50ms }\n"
 
 static const char MANY_EXPIRING[] =
-	"layer \"group\" { transport_driver {} whole_messages {} fan_out {} "
-	"}\n"
-	"layer \"destination\" {\n multiplicity = per_destination\n" FRESH
-	"}\n";
+	"layer \"group\" { transport_driver {} whole_messages {} fan_out {} }\n"
+	"layer \"destination\" {\n multiplicity = per_destination\n" FRESH "}\n";
 
 static void test_a_deadline_is_no_loss(void **state)
 {
@@ -181,9 +175,7 @@ static void test_what_expired_below_is_nobodys_loss(void **state)
 		 &options);
 	attempts.which = nopal_property(rig.plan, "attempts");
 	rig_change(&rig, "loss 100%");
-	assert_int_equal(
-		nopal_send_with(rig.opener.session, "x", 1, 0, &attempts, 1),
-		0);
+	assert_int_equal(nopal_send_with(rig.opener.session, "x", 1, 0, &attempts, 1), 0);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	rig_change(&rig, "delay 10ms");
 	rig_finish(&rig);
@@ -195,8 +187,7 @@ static void test_what_expired_below_is_nobodys_loss(void **state)
 /* ------------------------------------------------------------------- streams */
 
 static const char STREAMED[] =
-	"layer \"stream\" { multiplicity = per_stream\n" STREAM
-	"}\nlayer \"flow\" {\n" FLOW "}\n";
+	"layer \"stream\" { multiplicity = per_stream\n" STREAM "}\nlayer \"flow\" {\n" FLOW "}\n";
 
 static struct end theirs;
 
@@ -208,8 +199,7 @@ static void open_theirs(void)
 	open_stream(0);
 	say(0, "hello");
 	pair_run(NOPAL_SECOND);
-	theirs.session =
-		nopal_stream_open(pair.there[0].session, &opens_only, &theirs);
+	theirs.session = nopal_stream_open(pair.there[0].session, &opens_only, &theirs);
 	assert_non_null(theirs.session);
 }
 
@@ -229,13 +219,11 @@ static void test_a_stream_that_nobody_takes_is_refused(void **state)
 
 static const struct nopal_core *their_flow(void)
 {
-	return nopal__core(pair.there[0].session ? pair.there[0].session
-						 : theirs.session)
-		->below;
+	return nopal__core(pair.there[0].session ? pair.there[0].session : theirs.session)->below;
 }
 
-/* The opener closes its only stream, and with it the flow; and then the listener has
- * something to say on its own. */
+/* The opener closes its only stream, and with it the flow; and then the listener has something to
+ * say on its own. */
 static void test_what_a_flow_closes_over_is_lost(void **state)
 {
 	(void)state;
@@ -271,11 +259,9 @@ static const struct nopal_microprotocol refuser = {
 	.name = "refuser",
 	.family = "fake",
 	.summary = "it refuses all messages",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_USER, refuser_on_from_user,
-				 .before = "message_segments"),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(MSG_FROM_USER, refuser_on_from_user,
+							     .before = "message_segments"),
+						    { 0 } },
 };
 
 static void test_what_is_refused_late_is_missing_at_the_end(void **state)
@@ -304,15 +290,13 @@ int main(void)
 		cmocka_unit_test(test_a_group_that_breaks_tells_what_it_lost),
 		cmocka_unit_test(test_enough_are_enough),
 		cmocka_unit_test(test_what_nobody_acknowledges_is_no_loss),
-		cmocka_unit_test(
-			test_whom_the_application_removed_nobody_misses),
+		cmocka_unit_test(test_whom_the_application_removed_nobody_misses),
 		cmocka_unit_test(test_a_deadline_is_no_loss),
 		cmocka_unit_test(test_a_deadline_is_no_loss_of_a_groups),
 		cmocka_unit_test(test_what_expired_below_is_nobodys_loss),
 		cmocka_unit_test(test_a_stream_that_nobody_takes_is_refused),
 		cmocka_unit_test(test_what_a_flow_closes_over_is_lost),
-		cmocka_unit_test(
-			test_what_is_refused_late_is_missing_at_the_end),
+		cmocka_unit_test(test_what_is_refused_late_is_missing_at_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

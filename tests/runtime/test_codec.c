@@ -15,8 +15,7 @@ static uint64_t state = 7;
 
 static uint64_t draw(void)
 {
-	state = state * UINT64_C(6364136223846793005) +
-		UINT64_C(1442695040888963407);
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return state >> 8 ^ state << 30;
 }
 
@@ -30,8 +29,7 @@ static void numbers_are_big_endian(void **unused)
 	nopal_write(&w, UINT64_C(0x1122334455667788), 8);
 	nopal_write(&w, 0x1234, 1); /* truncated */
 	assert_int_equal(nopal_written(&w), 12);
-	assert_memory_equal(
-		bytes, "\x01\x02\x03\x11\x22\x33\x44\x55\x66\x77\x88\x34", 12);
+	assert_memory_equal(bytes, "\x01\x02\x03\x11\x22\x33\x44\x55\x66\x77\x88\x34", 12);
 	struct nopal_reader r = nopal_reader_over(bytes, 12);
 	assert_int_equal(nopal_read(&r, 3), 0x010203);
 	assert_true(nopal_read(&r, 8) == UINT64_C(0x1122334455667788));
@@ -54,8 +52,7 @@ static void random_round_trips(void **unused)
 		nopal_write(&w, value, length);
 		nopal_write_bytes(&w, "xyz", 3);
 		assert_false(w.full);
-		struct nopal_reader r =
-			nopal_reader_over(bytes, nopal_written(&w));
+		struct nopal_reader r = nopal_reader_over(bytes, nopal_written(&w));
 		assert_true(nopal_read_varint(&r) == wide);
 		assert_true(nopal_read(&r, length) == value);
 		assert_int_equal(nopal_read_left(&r), 3);
@@ -101,8 +98,8 @@ static void only_shortest_varints_are_read(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct nopal_reader r = nopal_reader_over(
-			(const uint8_t *)bad[i].bytes, bad[i].length);
+		struct nopal_reader r =
+			nopal_reader_over((const uint8_t *)bad[i].bytes, bad[i].length);
 
 		assert_int_equal(nopal_read_varint(&r), 0);
 		assert_true(r.bad);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compose.c, parameters.c, canonical.c: a tree becomes a composition, or all
- * that is wrong with it; what test_relations.c and test_order.c leave.
+ * compose.c, parameters.c, canonical.c: a tree becomes a composition, or all that is wrong with it;
+ * what test_relations.c and test_order.c leave.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,7 @@ struct set {
 	int64_t time_ns, size, number, word, wire;
 };
 
-static void validate_set(const void *parameters,
-			 struct nopal_problems *problems)
+static void validate_set(const void *parameters, struct nopal_problems *problems)
 {
 	const struct set *set = parameters;
 	const int64_t unlucky = 13, long_bytes = 100000;
@@ -82,8 +81,7 @@ static const struct nopal_parameter file_table[] = {
 FAKE(f_file, .parameters_size = 2 * sizeof(int64_t), .parameters = file_table);
 FAKE(f_needy, .needs = FAKE_RELATIONS({ "f_status|f_report", "no status" }));
 FAKE(f_below, .provides = FAKE_ROLES({ "f_deep", false }));
-FAKE(f_reader, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
-					       .access = NOPAL_READ }));
+FAKE(f_reader, .attributes = FAKE_ATTRIBUTES({ .name = "f_number", .access = NOPAL_READ }));
 FAKE(f_stuck, .holds = FAKE_HOLDS({ "for ever", NOPAL_SEND }));
 
 static const struct nopal_microprotocol *const fakes[] = {
@@ -100,8 +98,7 @@ static int add_fakes(void **state)
 
 static void test_defaults_and_keys(void **state)
 {
-	struct composing composing =
-		good("f_set { time = 20ms word = tahoe wire = on }\n");
+	struct composing composing = good("f_set { time = 20ms word = tahoe wire = on }\n");
 	const struct nopal_member *member = member_of(&composing, "f_set");
 	const struct set *set = member->parameters;
 
@@ -136,12 +133,9 @@ static void test_a_file_is_read_with_its_config(void **state)
 	assert_int_equal(secret[1].length, sizeof(token));
 	assert_memory_equal(secret[1].bytes, token, sizeof(token));
 	assert_int_equal(
-		nopal__parameter_get(member_of(&with, "f_file")->parameters,
-				     &file_table[1]),
-		1);
+		nopal__parameter_get(member_of(&with, "f_file")->parameters, &file_table[1]), 1);
 	assert_null(member_of(&without, "f_file")->files[1].bytes);
-	assert_string_equal(with.composition->canonical,
-			    without.composition->canonical);
+	assert_string_equal(with.composition->canonical, without.composition->canonical);
 	done(&with);
 	done(&without);
 	assert_int_equal(truncate(path, 1 << 20), 0);
@@ -190,14 +184,12 @@ static void test_bad_keys(void **state)
 {
 	(void)state;
 	bad("f_set {\n tim = 5ms }", 3, "f_set has no key `tim`", "`time`");
-	bad("f_set {\n frob = 5ms }", 3, "no key `frob`",
-	    "time size number word wire");
+	bad("f_set {\n frob = 5ms }", 3, "no key `frob`", "time size number word wire");
 	bad("f_belo {}", 2, "no microprotocol `f_belo`", "`f_below`");
 	bad("f_drive {}", 2, "second section", "one section");
 	bad("f_below { x = 1 }", 2, "no key `x`", "it has no keys");
 	bad("f_set { time = 5 }", 2, "bare number", "ms");
-	bad("f_set { time = 5s }", 2, "f_set.time = 5s is out of range",
-	    "from 1ms to 1s");
+	bad("f_set { time = 5s }", 2, "f_set.time = 5s is out of range", "from 1ms to 1s");
 	bad("f_set { word = renoo }", 2, "not one of tahoe|reno", "`reno`");
 	bad("f_set { wire = yes }", 2, "not one of", "off on");
 	bad("f_set { size = 0seg }", 2, "out of range", "1seg");
@@ -208,8 +200,7 @@ static void test_validation(void **state)
 	struct composing composing;
 
 	(void)state;
-	bad("f_set {\n time = 5ms\n number = 13 }", 4,
-	    "f_set.number: 13 is refused", "12");
+	bad("f_set {\n time = 5ms\n number = 13 }", 4, "f_set.number: 13 is refused", "12");
 	/* nominal segments make 100 of them too long */
 	bad("f_set {\n\n size = 100seg }", 4, "f_set.size: longer", "less");
 	composing = good("f_set { number = 12 }");
@@ -224,10 +215,8 @@ static void test_resolution(void **state)
 	const uint32_t short_bytes = 1000;
 
 	(void)state;
-	assert_int_equal(nopal__compose_resolve(composing.composition,
-						short_bytes,
-						&composing.problems),
-			 0);
+	assert_int_equal(
+		nopal__compose_resolve(composing.composition, short_bytes, &composing.problems), 0);
 	assert_int_equal(set->size, 20000);
 	assert_false(member->in_segments[1]);
 	done(&composing);
@@ -241,8 +230,7 @@ static void test_resolution_out_of_range(void **state)
 	(void)state;
 	assert_true(nopal__compose_resolve(composing.composition, jumbo_bytes,
 					   &composing.problems) < 0);
-	complains(&composing, 2, "f_set.size = 180kB is out of range",
-		  "65536B");
+	complains(&composing, 2, "f_set.size = 180kB is out of range", "65536B");
 	done(&composing);
 	composing = good("f_set { size = 100B }");
 	assert_true(nopal__compose_resolve(composing.composition, jumbo_bytes,
@@ -255,23 +243,17 @@ static void test_resolution_out_of_range(void **state)
 
 static void test_canonical(void **state)
 {
-	struct composing one =
-		good("f_set { time = 7ms size = 3000B }\nf_below {}");
-	struct composing other =
-		good("f_below {} f_set { size = 3kB number = 9 }");
+	struct composing one = good("f_set { time = 7ms size = 3000B }\nf_below {}");
+	struct composing other = good("f_below {} f_set { size = 3kB number = 9 }");
 	struct composing third = good("f_below {} f_set { size = 2seg }");
 
 	(void)state;
-	assert_string_equal(one.composition->canonical,
-			    "f_below/0\nf_cut/0\nf_drive/0\n"
-			    "f_set/2 size=3000 word=reno wire=off\n");
-	assert_string_equal(one.composition->canonical,
-			    other.composition->canonical);
-	assert_true(one.composition->fingerprint ==
-		    other.composition->fingerprint);
+	assert_string_equal(one.composition->canonical, "f_below/0\nf_cut/0\nf_drive/0\n"
+							"f_set/2 size=3000 word=reno wire=off\n");
+	assert_string_equal(one.composition->canonical, other.composition->canonical);
+	assert_true(one.composition->fingerprint == other.composition->fingerprint);
 	assert_non_null(strstr(third.composition->canonical, "size=2seg"));
-	assert_true(one.composition->fingerprint !=
-		    third.composition->fingerprint);
+	assert_true(one.composition->fingerprint != third.composition->fingerprint);
 	done(&one);
 	done(&other);
 	done(&third);
@@ -285,25 +267,21 @@ static void test_layers(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	composition = nopal__compose(
-		nopal__config_parse("layer \"a\" { f_drive {} f_cut {} }\n"
-				    "layer \"b\" { f_drive {} f_cut {} }\n",
-				    "t.conf", NULL, &problems),
-		&problems);
+	composition = nopal__compose(nopal__config_parse("layer \"a\" { f_drive {} f_cut {} }\n"
+							 "layer \"b\" { f_drive {} f_cut {} }\n",
+							 "t.conf", NULL, &problems),
+				     &problems);
 	assert_non_null(composition);
 	assert_int_equal(composition->layer_count, 2);
-	assert_string_equal(composition->canonical,
-			    "layer a one\nf_cut/0\nf_drive/0\n"
-			    "layer b one\nf_cut/0\nf_drive/0\n");
+	assert_string_equal(composition->canonical, "layer a one\nf_cut/0\nf_drive/0\n"
+						    "layer b one\nf_cut/0\nf_drive/0\n");
 	nopal__composition_free(composition);
-	assert_null(nopal__compose(
-		nopal__config_parse("\nlayer \"a\" { multiplicity = shared "
-				    "f_drive {} f_cut {} }\n",
-				    "t.conf", NULL, &problems),
-		&problems));
+	assert_null(nopal__compose(nopal__config_parse("\nlayer \"a\" { multiplicity = shared "
+						       "f_drive {} f_cut {} }\n",
+						       "t.conf", NULL, &problems),
+				   &problems));
 	composing.problems = problems;
-	complains(&composing, 2,
-		  "layer `a` is shared, and nothing stands there",
+	complains(&composing, 2, "layer `a` is shared, and nothing stands there",
 		  "put a layer above or below it");
 	nopal_problems_fini(&problems);
 }

@@ -24,8 +24,7 @@ static struct reading read_with(const char *text, const char *const *sets)
 	struct reading reading = { 0 };
 
 	nopal_problems_init(&reading.problems);
-	reading.config =
-		nopal__config_parse(text, "test.conf", sets, &reading.problems);
+	reading.config = nopal__config_parse(text, "test.conf", sets, &reading.problems);
 	return reading;
 }
 
@@ -44,8 +43,7 @@ static struct reading good(const char *text)
 	return reading;
 }
 
-static const struct nopal_problem_entry *
-problem_in(const struct reading *reading, int line)
+static const struct nopal_problem_entry *problem_in(const struct reading *reading, int line)
 {
 	for (size_t i = 0; i < reading->problems.count; i++) {
 		if (reading->problems.entries[i].line == line)
@@ -55,8 +53,7 @@ problem_in(const struct reading *reading, int line)
 }
 
 /* One problem in this line, with these words in its cause and fix. */
-static void complains(const struct reading *reading, int line,
-		      const char *cause, const char *fix)
+static void complains(const struct reading *reading, int line, const char *cause, const char *fix)
 {
 	const struct nopal_problem_entry *entry = problem_in(reading, line);
 
@@ -76,16 +73,14 @@ static void bad(const char *text, int line, const char *cause, const char *fix)
 	done(&reading);
 }
 
-static const struct nopal_config_section *
-section_at(const struct reading *reading, size_t index)
+static const struct nopal_config_section *section_at(const struct reading *reading, size_t index)
 {
 	assert_true(reading->config->layer_count > 0);
 	assert_true(reading->config->layers[0].section_count > index);
 	return &reading->config->layers[0].sections[index];
 }
 
-static const char *value_of(const struct nopal_config_section *section,
-			    const char *key)
+static const char *value_of(const struct nopal_config_section *section, const char *key)
 {
 	for (size_t i = 0; i < section->key_count; i++) {
 		if (strcmp(section->keys[i].name, key) == 0)
@@ -125,9 +120,8 @@ static void test_a_config(void **state)
 
 static void test_forms_of_values(void **state)
 {
-	struct reading reading =
-		good("resize { a = 'one two' b = \"three\\\"four\" c = 5% "
-		     "d = {six} /* { */ e = x//y f=-1 }");
+	struct reading reading = good("resize { a = 'one two' b = \"three\\\"four\" c = 5% "
+				      "d = {six} /* { */ e = x//y f=-1 }");
 	const struct nopal_config_section *section = section_at(&reading, 0);
 
 	(void)state;
@@ -161,8 +155,7 @@ static void test_quotes(void **state)
 	says("\"\\101\\7\\x42\\x4a1\\xy\\y\"", "A\007BJ1xyy");
 	says("\"a\\\nb\nc\"", "ab\nc");
 	says("'it\\'s \\\\ \\n \"x\" a\\\nb'", "it's \\ \\n \"x\" ab");
-	bad("\ndescription = \"a\n\\999b\"", 3, "`\\999b` is no byte",
-	    "backslash");
+	bad("\ndescription = \"a\n\\999b\"", 3, "`\\999b` is no byte", "backslash");
 	bad("description = \"\\0\"", 1, "`\\0` is no byte", "\\\\");
 	bad("description = \"\\x00\"", 1, "no byte", "\\\\");
 	bad("description = \"\\777\"", 1, "no byte", "\\\\");
@@ -186,10 +179,9 @@ static void test_environment(void **state)
 
 static void test_keys_beside_sections(void **state)
 {
-	struct reading reading =
-		good("requires = auto\nbudget_bytes = 1MiB\n"
-		     "budget_objects = 500\nsend_buffer = 64KiB\n"
-		     "message_limit = 2MiB\n");
+	struct reading reading = good("requires = auto\nbudget_bytes = 1MiB\n"
+				      "budget_objects = 500\nsend_buffer = 64KiB\n"
+				      "message_limit = 2MiB\n");
 
 	(void)state;
 	assert_true(reading.config->requires_auto);
@@ -238,8 +230,7 @@ static void test_structure(void **state)
 	(void)state;
 	bad("\nresize {\n\n", 2, "`resize` is not closed", "}");
 	bad("layer \"a\" {\nresize {\n}\n", 1, "`layer` is not closed", "}");
-	bad("resize {\ntransport_driver {}", 1,
-	    "not closed before `transport_driver`", "}");
+	bad("resize {\ntransport_driver {}", 1, "not closed before `transport_driver`", "}");
 	bad("resize { transport_driver {} }", 1, "not closed before", "}");
 	bad("resize {}\n}\n", 2, "closes nothing", "remove");
 	bad("resize {}\n/* open", 2, "does not end", "*/");
@@ -249,10 +240,9 @@ static void test_structure(void **state)
 	bad("= 5", 1, "cannot begin a statement", "begin with");
 	bad("resize { mtu = 5ms; }", 1, "ends in ;", "remove");
 	bad("include(\"x\")", 1, "not a statement", "extends");
-	bad("plugin = {transport_driver, resize\nresize {}", 1,
-	    "list of `plugin` is not closed", "}");
-	bad("plugin = {transport_driver resize}", 1, "a comma is missing",
-	    "{ A, B }");
+	bad("plugin = {transport_driver, resize\nresize {}", 1, "list of `plugin` is not closed",
+	    "}");
+	bad("plugin = {transport_driver resize}", 1, "a comma is missing", "{ A, B }");
 }
 
 static void test_names(void **state)
@@ -262,8 +252,7 @@ static void test_names(void **state)
 	bad("frobnicate {}", 1, "no microprotocol", "nopal list");
 	bad("descripton = \"x\"", 1, "no key `descripton`", "`description`");
 	bad("resize = on", 1, "no key `resize`", "write resize {}");
-	bad("layer \"a\" { multiplicty = one }", 1, "multiplicty",
-	    "`multiplicity`");
+	bad("layer \"a\" { multiplicty = one }", 1, "multiplicty", "`multiplicity`");
 	bad("layer \"a\" { multiplicity = many }", 1, "not one of", "one");
 	bad("layer { resize {} }", 1, "has no name", "layer \"NAME\"");
 	bad("resize \"big\" {}", 1, "takes no title", "remove");
@@ -272,10 +261,8 @@ static void test_names(void **state)
 static void test_repeats(void **state)
 {
 	(void)state;
-	bad("resize {}\nresize {}", 2, "second section `resize`",
-	    "one section");
-	bad("resize { mtu = 1B\nmtu = 2B }", 2,
-	    "`mtu` is set already in line 1", "keep one");
+	bad("resize {}\nresize {}", 2, "second section `resize`", "one section");
+	bad("resize { mtu = 1B\nmtu = 2B }", 2, "`mtu` is set already in line 1", "keep one");
 	bad("requires = auto\nrequires = auto", 2, "set already", "keep one");
 	bad("layer \"a\" {}\nlayer \"a\" {}", 2, "second layer `a`", "own");
 	bad("layer \"a\" {}\nresize {}", 2, "beside the layers", "layer");
@@ -328,8 +315,7 @@ static void test_any_prefix_and_any_byte(void **state)
 		changed[i] = '\0';
 		reading = read_with(changed, NULL);
 		done(&reading);
-		for (const char *byte = "{}()=,+\"'#;\\$\n\x80"; *byte;
-		     byte++) {
+		for (const char *byte = "{}()=,+\"'#;\\$\n\x80"; *byte; byte++) {
 			memcpy(changed, text, sizeof(text));
 			changed[i] = *byte;
 			changed[sizeof(text) - 1] = '\0';
@@ -343,8 +329,7 @@ static void test_any_prefix_and_any_byte(void **state)
 
 static void test_overrides(void **state)
 {
-	static const char *const sets[] = { "resize.mtu=9000B",
-					    "resize.partial=7", "requires=auto",
+	static const char *const sets[] = { "resize.mtu=9000B", "resize.partial=7", "requires=auto",
 					    "description=a = b", NULL };
 	struct reading reading = read_with("resize { mtu = 1500B }\n", sets);
 
@@ -375,10 +360,8 @@ static void test_bad_overrides(void **state)
 	bad_set("=5", "not SECTION.KEY=VALUE", "like");
 	bad_set("resize.mtu=", "not SECTION.KEY=VALUE", "like");
 	bad_set("resise.mtu=1B", "no section `resise`", "`resize`");
-	bad_set("checksum.algorithm=x", "no section `checksum`",
-		"add `checksum {}`");
-	bad_set("below/resize.mtu=1B", "no section `resize` in layer below",
-		"add `resize {}`");
+	bad_set("checksum.algorithm=x", "no section `checksum`", "add `checksum {}`");
+	bad_set("below/resize.mtu=1B", "no section `resize` in layer below", "add `resize {}`");
 	bad_set("requirs=auto", "no key `requirs`", "`requires`");
 	bad_set("extends=bulk", "before any override", "in the config");
 	bad_set("requires=5", "not one of", "strict");
@@ -431,8 +414,7 @@ static void test_extends(void **state)
 	assert_int_equal(reading.config->layers[0].section_count, 3);
 	assert_string_equal(value_of(section_at(&reading, 0), "mtu"), "576B");
 	assert_string_equal(value_of(section_at(&reading, 0), "partial"), "3");
-	assert_non_null(
-		strstr(section_at(&reading, 1)->place.file, "base.conf"));
+	assert_non_null(strstr(section_at(&reading, 1)->place.file, "base.conf"));
 	assert_string_equal(section_at(&reading, 2)->name, "keep_alive");
 	assert_non_null(strstr(reading.config->place.file, "child.conf"));
 	done(&reading);
@@ -444,8 +426,7 @@ static void test_removed_and_added_again(void **state)
 
 	(void)state;
 	put("base.conf", "resize { mtu = 1500B }\n");
-	put("again.conf",
-	    "resize {}\nwithout = {resize}\nextends = \"base\"\n");
+	put("again.conf", "resize {}\nwithout = {resize}\nextends = \"base\"\n");
 	reading = load("again.conf");
 	assert_int_equal(reading.problems.count, 0);
 	assert_string_equal(reading.config->description, "derived from `base`");

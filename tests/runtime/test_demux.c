@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions of the test's own making, whose ids it draws: of them demux.c asks no more
- * than where their peer is, and their plan. */
+/* Sessions of the test's own making, whose ids it draws: of them demux.c asks no more than where
+ * their peer is, and their plan. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,8 +118,8 @@ static void test_a_table_of_ids_is_half_full_at_most(void **state)
 		assert_ptr_equal(found(&cores[i]), &cores[i]);
 }
 
-/* Ids whose places are one another's and go round the end of the table, taken away
- * in every order: those that stay are found, and no others. */
+/* Ids whose places are one another's and go round the end of the table, taken away in every order:
+ * those that stay are found, and no others. */
 static void test_a_gap_is_closed_whatever_leaves(void **state)
 {
 	static const uint32_t ids[] = { 0x1e, 0x2e, 0x1f, 0x2f, 0x10, 0x3e };
@@ -139,8 +139,7 @@ static void test_a_gap_is_closed_whatever_leaves(void **state)
 			assert_null(found(&cores[left[gone]]));
 			left[gone] = left[count - 1];
 			for (unsigned i = 0; i + 1 < count; i++)
-				assert_ptr_equal(found(&cores[left[i]]),
-						 &cores[left[i]]);
+				assert_ptr_equal(found(&cores[left[i]]), &cores[left[i]]);
 			assert_int_equal(endpoint.by_id.used, count - 1);
 		}
 		assert_int_equal(endpoint.by_id.room, AT_FIRST);
@@ -184,8 +183,7 @@ static void test_a_shard_draws_ids_of_its_own(void **state)
 
 	(void)state;
 	endpoint.port.shard = &shard;
-	memcpy(draws,
-	       (uint32_t[]){ 0x7fffffff, 0xc0000000, 0x80000000, 0xbfffffff },
+	memcpy(draws, (uint32_t[]){ 0x7fffffff, 0xc0000000, 0x80000000, 0xbfffffff },
 	       4 * sizeof(*draws));
 	drawn = 0;
 	assert_int_equal(nopal__demux_enter(core), 0);
@@ -242,8 +240,7 @@ static void test_a_table_that_cannot_grow_is_whole(void **state)
 	assert_ptr_equal(found(late), late);
 }
 
-/* From another address, or by a door, it is a path of those alone that may have
- * many. */
+/* From another address, or by a door, it is a path of those alone that may have many. */
 static void test_another_address_is_for_who_has_many_paths(void **state)
 {
 	struct nopal_core *core = entered(0, 5);
@@ -280,8 +277,8 @@ static void test_who_opens_by_address_has_it_alone(void **state)
 	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), second);
 }
 
-/* Who opens to us has no address before it is accepted, and takes that of who had
- * it; the one that had it does not take it away then. */
+/* Who opens to us has no address before it is accepted, and takes that of who had it; the one that
+ * had it does not take it away then. */
 static void test_an_accepted_one_takes_its_address(void **state)
 {
 	struct nopal_core *core = core_of(0), *newer = core_of(1);
@@ -417,18 +414,14 @@ static void test_a_hash_of_another_is_nobody(void **state)
 	(void)state;
 	core->peer_id = PEER;
 	assert_int_equal(nopal_map_put(NULL, &endpoint.by_opening,
-				       nopal__opening_key(&endpoint, &from, 0),
-				       core),
+				       nopal__opening_key(&endpoint, &from, 0), core),
 			 0);
-	assert_int_equal(
-		nopal_map_put(NULL, &endpoint.by_opening,
-			      nopal__opening_key(&endpoint, &from, PEER), core),
-		0);
-	assert_int_equal(
-		nopal_map_put(NULL, &endpoint.by_opening,
-			      nopal__opening_key(&endpoint, &core->peer, 7),
-			      core),
-		0);
+	assert_int_equal(nopal_map_put(NULL, &endpoint.by_opening,
+				       nopal__opening_key(&endpoint, &from, PEER), core),
+			 0);
+	assert_int_equal(nopal_map_put(NULL, &endpoint.by_opening,
+				       nopal__opening_key(&endpoint, &core->peer, 7), core),
+			 0);
 	assert_null(nopal__session_at(&endpoint, &from));
 	assert_null(with(1, PEER));
 	assert_null(with(PORT, 7));

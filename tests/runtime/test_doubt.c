@@ -10,8 +10,8 @@
 
 #include "restart.h"
 
-#define CIRCUIT                                                                \
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"             \
+#define CIRCUIT                                                                                    \
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"                                 \
 	"sequenced_segments {}\npositive_ack {}\nretransmit {}\n"
 #define CALLING CIRCUIT "keep_alive {}\n"
 
@@ -26,8 +26,7 @@ static struct {
 } seen;
 
 static void note(void *user, int64_t now_ns, const struct nopal_address *from,
-		 const struct nopal_address *to, const uint8_t *bytes,
-		 size_t length)
+		 const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	uint8_t kind;
 
@@ -65,8 +64,7 @@ static void test_without_the_key_it_takes_a_second(void **state)
 		begun_ns = nopal_world_now(rig.world);
 		while (rig.opener.session)
 			rig_run(&rig, NOPAL_MILLISECOND);
-		assert_in_range(nopal_world_now(rig.world) - begun_ns, 0,
-				1100 * NOPAL_MILLISECOND);
+		assert_in_range(nopal_world_now(rig.world) - begun_ns, 0, 1100 * NOPAL_MILLISECOND);
 		assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
 		assert_string_equal(rig.opener.end_text, NOPAL_TEXT_RESTARTED);
 		rig_close(&rig);
@@ -129,8 +127,7 @@ static void test_who_waits_for_nothing_does_not_ask(void **state)
 	rig_change_both(&rig, "loss 100%");
 	rig_send_bytes(&rig, 100);
 	rig_pass(&rig, 3 * NOPAL_SECOND);
-	assert_true(nopal_session_silence(rig.opener.session) >=
-		    3 * NOPAL_SECOND);
+	assert_true(nopal_session_silence(rig.opener.session) >= 3 * NOPAL_SECOND);
 	rig_close(&rig);
 }
 
@@ -142,9 +139,7 @@ static void test_one_that_opens_says_nothing(void **state)
 	struct nopal_address from;
 
 	(void)state;
-	rig_open(&rig, CIRCUIT,
-		 &(struct rig_options){ .link = "loss 100%",
-					.stay_closed = true });
+	rig_open(&rig, CIRCUIT, &(struct rig_options){ .link = "loss 100%", .stay_closed = true });
 	rig_start(&rig);
 	memset(&seen, 0, sizeof(seen));
 	nopal_sim_tap(rig.world, note, NULL);
@@ -162,8 +157,8 @@ static void test_one_that_opens_says_nothing(void **state)
 
 /* -------------------------------------------------------------------- the answer */
 
-/* Our peer is away, we have asked, and a listener that knows nothing answered; the
- * answer got lost. */
+/* Our peer is away, we have asked, and a listener that knows nothing answered; the answer got
+ * lost. */
 static void begin_answer(void)
 {
 	begin(CIRCUIT);
@@ -177,8 +172,7 @@ static void begin_answer(void)
 
 static void give(const uint8_t *bytes, size_t length)
 {
-	nopal_sim_inject(rig.world, rig.opener.endpoint, &seen.from, bytes,
-			 length);
+	nopal_sim_inject(rig.world, rig.opener.endpoint, &seen.from, bytes, length);
 	rig_run(&rig, NOPAL_MICROSECOND);
 }
 
@@ -235,8 +229,7 @@ static void test_it_is_of_one_silence(void **state)
 /* Shorter than what asks, and only what asks rightly is answered; nothing is kept. */
 static void test_asks_are_answered_without_state(void **state)
 {
-	uint8_t bytes[ASK + 10] = { nopal__first_byte(NOPAL_KIND_ASK), 1, 2, 3,
-				    4 };
+	uint8_t bytes[ASK + 10] = { nopal__first_byte(NOPAL_KIND_ASK), 1, 2, 3, 4 };
 	const struct nopal_endpoint_counters *counters;
 	struct nopal_address from;
 
@@ -246,8 +239,7 @@ static void test_asks_are_answered_without_state(void **state)
 	nopal_sim_address(0, 7, &from);
 	counters = nopal_endpoint_counters(rig.acceptor.endpoint);
 	for (size_t length = 1; length <= sizeof(bytes); length++) {
-		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, bytes,
-				 length);
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, bytes, length);
 		rig_run(&rig, NOPAL_MICROSECOND);
 	}
 	assert_int_equal(seen.answers, 1);
@@ -260,10 +252,8 @@ static void test_asks_are_answered_without_state(void **state)
 /* Of a datagram for that session. */
 static void refuse(uint8_t kind, uint32_t id, int head_bytes)
 {
-	struct nopal_hint hint = { .what = NOPAL_HINT_REFUSED,
-				   .head_bytes = (uint32_t)head_bytes };
-	struct nopal_writer writer =
-		nopal_writer_over(hint.head, sizeof(hint.head));
+	struct nopal_hint hint = { .what = NOPAL_HINT_REFUSED, .head_bytes = (uint32_t)head_bytes };
+	struct nopal_writer writer = nopal_writer_over(hint.head, sizeof(hint.head));
 
 	nopal_sim_address(1, RIG_ACCEPTOR_PORT, &hint.to);
 	nopal_write(&writer, nopal__first_byte(kind), 1);
@@ -279,19 +269,15 @@ static uint32_t peer_id(void)
 static void test_who_opens_to_a_closed_port_is_told(void **state)
 {
 	(void)state;
-	rig_open(&rig, CIRCUIT,
-		 &(struct rig_options){ .link = "loss 100%",
-					.stay_closed = true });
+	rig_open(&rig, CIRCUIT, &(struct rig_options){ .link = "loss 100%", .stay_closed = true });
 	rig_start(&rig);
 	for (int i = 0; i < 3 && rig.opener.session; i++) {
-		refuse(NOPAL_KIND_CONNECT, nopal_session_id(rig.opener.session),
-		       5);
+		refuse(NOPAL_KIND_CONNECT, nopal_session_id(rig.opener.session), 5);
 		assert_int_equal(rig.opener.ended, i == 2);
 		rig_pass(&rig, 300 * NOPAL_MILLISECOND);
 	}
 	assert_int_equal(rig.opener.end, NOPAL_UNREACHABLE);
-	assert_string_equal(rig.opener.end_text,
-			    "nobody listens at 10.0.0.1:2000");
+	assert_string_equal(rig.opener.end_text, "nobody listens at 10.0.0.1:2000");
 	rig_close(&rig);
 }
 
@@ -329,8 +315,7 @@ static void test_forged_refusals_end_nothing(void **state)
 	rig_change_both(&rig, "loss 100%");
 	for (int i = 0; i < 100; i++) {
 		refuse(NOPAL_KIND_DATA, peer_id() + 1, 5);
-		refuse(NOPAL_KIND_DATA, nopal_session_id(rig.opener.session),
-		       5);
+		refuse(NOPAL_KIND_DATA, nopal_session_id(rig.opener.session), 5);
 		refuse(NOPAL_KIND_CONNECT, peer_id(), 5);
 		for (int head_bytes = 0; head_bytes < 5; head_bytes++)
 			refuse(NOPAL_KIND_DATA, peer_id(), head_bytes);
@@ -357,9 +342,8 @@ static void test_the_reason_names_our_own_socket(void **state)
 	nopal_batch_start(rig.world);
 	nopal_session_break(rig.opener.session, NOPAL_PEER_LOST, "silent");
 	nopal_batch_stop(rig.world);
-	assert_string_equal(rig.opener.end_text,
-			    "silent: our socket 10.0.0.0:1000 could not send: "
-			    "Operation not permitted");
+	assert_string_equal(rig.opener.end_text, "silent: our socket 10.0.0.0:1000 could not send: "
+						 "Operation not permitted");
 	rig_close(&rig);
 }
 
@@ -373,13 +357,10 @@ static void test_another_reason_stands_alone(void **state)
 		begin(CIRCUIT);
 		port = nopal__endpoint_port(rig.opener.endpoint);
 		port->send_error = EPERM;
-		port->send_error_ns =
-			nopal_world_now(rig.world) - heard * 3 * NOPAL_SECOND;
-		rig_awake(rig.opener.session)->heard_ns =
-			nopal_world_now(rig.world) - NOPAL_SECOND;
+		port->send_error_ns = nopal_world_now(rig.world) - heard * 3 * NOPAL_SECOND;
+		rig_awake(rig.opener.session)->heard_ns = nopal_world_now(rig.world) - NOPAL_SECOND;
 		nopal_batch_start(rig.world);
-		nopal_session_break(rig.opener.session,
-				    heard ? NOPAL_PEER_LOST : NOPAL_RESOURCE,
+		nopal_session_break(rig.opener.session, heard ? NOPAL_PEER_LOST : NOPAL_RESOURCE,
 				    "plain");
 		nopal_batch_stop(rig.world);
 		assert_string_equal(rig.opener.end_text, "plain");

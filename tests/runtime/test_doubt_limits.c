@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long, how often and how many: at which moment a doubt becomes an ask, and what the
- * network says an end. */
+/* How long, how often and how many: at which moment a doubt becomes an ask, and what the network
+ * says an end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,8 @@
 #include "reset.h"
 #include "rig.h"
 
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
-	"sequenced_segments {}\npositive_ack {}\nretransmit {}\na_tap {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+			      "sequenced_segments {}\npositive_ack {}\nretransmit {}\na_tap {}\n";
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
 
 static struct rig rig;
@@ -26,14 +25,12 @@ static struct nopal_core *core; /* the opener's */
 static unsigned asks;
 
 static void note(void *user, int64_t now_ns, const struct nopal_address *from,
-		 const struct nopal_address *to, const uint8_t *bytes,
-		 size_t length)
+		 const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	uint8_t kind;
 
 	(void)user, (void)now_ns, (void)from, (void)to, (void)length;
-	asks += nopal__first_byte_parse(bytes[0], &kind) &&
-		kind == NOPAL_KIND_ASK;
+	asks += nopal__first_byte_parse(bytes[0], &kind) && kind == NOPAL_KIND_ASK;
 }
 
 static void watch(void)
@@ -106,8 +103,7 @@ static void test_an_ask_is_each_400_ms_at_most(void **state)
 	assert_int_equal(core->awake->doubt.since_ns, core->now_ns);
 }
 
-static void
-test_a_look_asks_after_a_second_where_something_is_owed(void **state)
+static void test_a_look_asks_after_a_second_where_something_is_owed(void **state)
 {
 	(void)state;
 	begin(CIRCUIT);
@@ -223,15 +219,13 @@ static void test_an_answer_has_all_of_the_ask(void **state)
 
 /* ------------------------------------------------------- what the network says */
 
-static struct nopal_hint hint_of(enum nopal_hint_is what, uint8_t kind,
-				 uint32_t id)
+static struct nopal_hint hint_of(enum nopal_hint_is what, uint8_t kind, uint32_t id)
 {
 	struct nopal_hint hint = {
 		.what = what,
 		.to = core->peer,
-		.head = { nopal__first_byte(kind), (uint8_t)(id >> 24),
-			  (uint8_t)(id >> 16), (uint8_t)(id >> 8),
-			  (uint8_t)id },
+		.head = { nopal__first_byte(kind), (uint8_t)(id >> 24), (uint8_t)(id >> 16),
+			  (uint8_t)(id >> 8), (uint8_t)id },
 		.head_bytes = 5,
 	};
 
@@ -240,8 +234,7 @@ static struct nopal_hint hint_of(enum nopal_hint_is what, uint8_t kind,
 
 static void refuse(void)
 {
-	struct nopal_hint hint =
-		hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, core->peer_id);
+	struct nopal_hint hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, core->peer_id);
 
 	nopal__endpoint_hint(rig.opener.endpoint, &hint);
 }
@@ -273,8 +266,7 @@ static void test_refusals_that_come_too_soon_wait(void **state)
 		refuse();
 	pass(500 * NOPAL_MILLISECOND - 2);
 	refuse();
-	assert_int_equal(rig.opener.ended,
-			 0); /* of silence there is too little */
+	assert_int_equal(rig.opener.ended, 0); /* of silence there is too little */
 	core->awake->heard_ns -= 2;
 	refuse();
 	assert_int_equal(rig.opener.ended, 0); /* and of refusals */

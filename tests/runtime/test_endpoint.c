@@ -18,8 +18,7 @@ enum {
 };
 
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
-static const char SEALED[] =
-	"transport_driver {}\nfixed_size {}\nchecksum {}\n";
+static const char SEALED[] = "transport_driver {}\nfixed_size {}\nchecksum {}\n";
 
 static struct nopal_plan *plan;
 static struct nopal_endpoint *endpoint;
@@ -29,8 +28,7 @@ static int setup(void **state)
 	(void)state;
 	fake_begin();
 	plan = rig_plan(PLAIN);
-	endpoint = nopal_endpoint_open(&fake.world,
-				       &(struct nopal_address){ 0 }, NULL);
+	endpoint = nopal_endpoint_open(&fake.world, &(struct nopal_address){ 0 }, NULL);
 	return 0;
 }
 
@@ -49,8 +47,7 @@ static struct nopal_address peer_at(uint16_t port)
 	return (struct nopal_address){ .port = port };
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	unsigned *received = user;
 
@@ -61,8 +58,7 @@ static void on_received(struct nopal_session *session,
 /* A session whose peer knows it: its data has the shortest header. */
 static struct nopal_session *session_to(uint16_t port, unsigned *received)
 {
-	static const struct nopal_callbacks callbacks = { .received =
-								  on_received };
+	static const struct nopal_callbacks callbacks = { .received = on_received };
 	struct nopal_address peer = peer_at(port);
 	struct nopal_session *session =
 		nopal_session_open(endpoint, plan, &peer, &callbacks, received);
@@ -72,16 +68,15 @@ static struct nopal_session *session_to(uint16_t port, unsigned *received)
 	return session;
 }
 
-static void send_bytes(struct nopal_session *session, uint8_t first,
-		       size_t length)
+static void send_bytes(struct nopal_session *session, uint8_t first, size_t length)
 {
 	uint8_t bytes[1500] = { first };
 
 	assert_int_equal(nopal_send(session, bytes, length, 0), 0);
 }
 
-static void assert_train(unsigned index, uint16_t port, uint32_t datagrams,
-			 uint32_t stride, uint32_t length)
+static void assert_train(unsigned index, uint16_t port, uint32_t datagrams, uint32_t stride,
+			 uint32_t length)
 {
 	assert_true(index < fake.trains);
 	assert_int_equal(fake.train[index].port, port);
@@ -92,12 +87,10 @@ static void assert_train(unsigned index, uint16_t port, uint32_t datagrams,
 
 /* ---------------------------------------------------------------- arrivals */
 
-static void arrive(uint16_t port, const uint8_t *bytes, uint32_t length,
-		   uint32_t stride)
+static void arrive(uint16_t port, const uint8_t *bytes, uint32_t length, uint32_t stride)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(length);
-	struct nopal_arrival arrival = { peer_at(port), buffer, buffer->bytes,
-					 length, stride };
+	struct nopal_arrival arrival = { peer_at(port), buffer, buffer->bytes, length, stride };
 
 	memcpy(buffer->bytes, bytes, length);
 	nopal__endpoint_receive(endpoint, &arrival, 1);
@@ -153,8 +146,7 @@ static void test_each_session_is_found_by_its_id(void **state)
 
 static void test_what_is_for_nobody_is_counted(void **state)
 {
-	const struct nopal_endpoint_counters *counters =
-		nopal_endpoint_counters(endpoint);
+	const struct nopal_endpoint_counters *counters = nopal_endpoint_counters(endpoint);
 	unsigned received = 0;
 	uint32_t id = nopal_session_id(session_to(7, &received));
 
@@ -189,8 +181,7 @@ static void test_an_arrival_of_many_is_cut_by_its_stride(void **state)
 static void test_an_arrival_may_be_for_several(void **state)
 {
 	enum { STRIDE = HEAD + 4, FAR = 2, NOBODY = 3 };
-	static const unsigned of[] = { 0, 0, 1,	  0,	  FAR, 0,
-				       1, 1, FAR, NOBODY, 1,   0 };
+	static const unsigned of[] = { 0, 0, 1, 0, FAR, 0, 1, 1, FAR, NOBODY, 1, 0 };
 	enum { COUNT = sizeof(of) / sizeof(of[0]) };
 	uint8_t bytes[COUNT * STRIDE] = { 0 };
 	unsigned received[NOBODY] = { 0 };
@@ -211,8 +202,8 @@ static void test_an_arrival_may_be_for_several(void **state)
 	assert_int_equal(nopal_endpoint_counters(endpoint)->unknown_session, 3);
 }
 
-static void on_received_abort(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void on_received_abort(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	on_received(session, message, user);
 	nopal_session_abort(session, "enough");
@@ -221,22 +212,19 @@ static void on_received_abort(struct nopal_session *session,
 static void test_a_session_may_end_within_an_arrival(void **state)
 {
 	enum { STRIDE = HEAD + 4, COUNT = 4 };
-	static const struct nopal_callbacks callbacks = {
-		.received = on_received_abort
-	};
+	static const struct nopal_callbacks callbacks = { .received = on_received_abort };
 	struct nopal_address peer = peer_at(7);
 	uint8_t bytes[COUNT * STRIDE] = { 0 };
 	unsigned received = 0;
-	struct nopal_session *session = nopal_session_open(
-		endpoint, plan, &peer, &callbacks, &received);
+	struct nopal_session *session =
+		nopal_session_open(endpoint, plan, &peer, &callbacks, &received);
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT; i++)
 		datagram_for(nopal_session_id(session), bytes + i * STRIDE);
 	arrive(7, bytes, sizeof(bytes), STRIDE);
 	assert_int_equal(received, 1);
-	assert_int_equal(nopal_endpoint_counters(endpoint)->unknown_session,
-			 COUNT - 1);
+	assert_int_equal(nopal_endpoint_counters(endpoint)->unknown_session, COUNT - 1);
 }
 
 /* ------------------------------------------------------------------ trains */
@@ -298,8 +286,7 @@ static void test_a_train_outlives_another_session(void **state)
 	static const struct nopal_callbacks callbacks = { 0 };
 	struct nopal_session *session =
 		nopal_session_open(endpoint, sealed, &near, &callbacks, NULL);
-	struct nopal_session *other =
-		nopal_session_open(endpoint, plan, &far, &callbacks, NULL);
+	struct nopal_session *other = nopal_session_open(endpoint, plan, &far, &callbacks, NULL);
 	bool outermost;
 
 	(void)state;
@@ -383,8 +370,7 @@ static void test_busy_again_keeps_the_rest(void **state)
 	for (unsigned round = 1; fake.trains < count; round++) {
 		fake.takes = 3;
 		nopal__endpoint_writable(endpoint);
-		assert_int_equal(fake.trains,
-				 round * 3 < count ? round * 3 : count);
+		assert_int_equal(fake.trains, round * 3 < count ? round * 3 : count);
 	}
 	for (uint8_t i = 0; i < count; i++)
 		assert_int_equal(fake.train[i].first, i);

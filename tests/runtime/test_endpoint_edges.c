@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of an endpoint: lengths at which a datagram begins to be one, lists of what it has,
- * doors, and what it refuses. */
+/* Of an endpoint: lengths at which a datagram begins to be one, lists of what it has, doors, and
+ * what it refuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +16,7 @@
 enum { COUNT = 3, PORT = 4711, DATAGRAM = 30 };
 
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 
 static struct rig rig;
 static struct nopal_endpoint *endpoint; /* the acceptor's */
@@ -53,16 +52,15 @@ static struct nopal_address at(unsigned port)
 }
 
 static struct nopal_session *open_to(struct nopal_endpoint *from, unsigned port,
-				     const struct nopal_callbacks *callbacks,
-				     void *user)
+				     const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_address peer = at(port);
 
 	return nopal_session_open(from, rig.plan, &peer, callbacks, user);
 }
 
-static void arrive(struct nopal_endpoint *where, const uint8_t *bytes,
-		   uint32_t length, uint32_t stride)
+static void arrive(struct nopal_endpoint *where, const uint8_t *bytes, uint32_t length,
+		   uint32_t stride)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(length + 1);
 	struct nopal_arrival arrival = { .from = at(PORT),
@@ -87,10 +85,8 @@ static void test_the_shortest_datagram_has_a_kind_and_an_id(void **state)
 		arrive(endpoint, bytes, length, 0);
 		assert_int_equal(counters->datagrams_in, length + 1);
 		assert_int_equal(counters->batches_in, length + 1);
-		assert_int_equal(counters->malformed,
-				 length < 5 ? length + 1 : 5);
-		assert_int_equal(counters->unknown_session,
-				 length < 5 ? 0 : length - 4);
+		assert_int_equal(counters->malformed, length < 5 ? length + 1 : 5);
+		assert_int_equal(counters->unknown_session, length < 5 ? 0 : length - 4);
 	}
 }
 
@@ -129,8 +125,7 @@ static void test_a_reply_comes_from_the_peer_alone(void **state)
 static void test_a_door_takes_no_openings(void **state)
 {
 	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
-	uint8_t bytes[DATAGRAM] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING),
-				    0, 0, 0, 1 };
+	uint8_t bytes[DATAGRAM] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING), 0, 0, 0, 1 };
 
 	(void)state;
 	assert_int_equal(nopal_endpoint_share(endpoint, door), -EINVAL);
@@ -138,10 +133,9 @@ static void test_a_door_takes_no_openings(void **state)
 	arrive(door, bytes, sizeof(bytes), 0);
 	assert_int_equal(nopal_endpoint_counters(door)->unknown_session, 1);
 	assert_int_equal(nopal_endpoint_counters(door)->requests, 0);
-	assert_int_equal(nopal_endpoint_allow(door, rig.plan,
-					      NOPAL_ALLOW_CONNECTIONLESS, NULL,
-					      NULL),
-			 -EINVAL);
+	assert_int_equal(
+		nopal_endpoint_allow(door, rig.plan, NOPAL_ALLOW_CONNECTIONLESS, NULL, NULL),
+		-EINVAL);
 }
 
 /* ----------------------------------------------------------------- sessions */
@@ -203,8 +197,7 @@ static void test_no_train_is_of_a_session_that_is_gone(void **state)
 	assert_true(counters->datagrams_out > left);
 }
 
-static void ended(struct nopal_session *session, int end, const char *text,
-		  void *user)
+static void ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session;
 	assert_int_equal(end, NOPAL_ABORTED);
@@ -212,8 +205,7 @@ static void ended(struct nopal_session *session, int end, const char *text,
 	++*(unsigned *)user;
 }
 
-static void other_ended(struct nopal_session *session, int end,
-			const char *text, void *user)
+static void other_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session, (void)end, (void)text;
 	++*(unsigned *)user;
@@ -223,8 +215,7 @@ static unsigned shared_count(void)
 {
 	unsigned count = 0;
 
-	for (struct nopal_shared_callbacks *one = endpoint->callbacks; one;
-	     one = one->next)
+	for (struct nopal_shared_callbacks *one = endpoint->callbacks; one; one = one->next)
 		count++;
 	return count;
 }
@@ -242,8 +233,7 @@ static void test_sessions_share_their_callbacks(void **state)
 	session[1] = open_to(endpoint, PORT + 1, &others, &ends);
 	session[2] = open_to(endpoint, PORT + 2, &same, &ends);
 	assert_int_equal(shared_count(), 2);
-	assert_ptr_equal(nopal__core(session[0])->callbacks,
-			 nopal__core(session[2])->callbacks);
+	assert_ptr_equal(nopal__core(session[0])->callbacks, nopal__core(session[2])->callbacks);
 	nopal_session_abort(session[1], "test");
 	assert_int_equal(shared_count(), 1);
 	assert_int_equal(ends, 1);
@@ -264,8 +254,7 @@ static void *on_accepted(struct nopal_session *session, void *user)
 	return NULL;
 }
 
-static int allow(unsigned flags, const struct nopal_callbacks *callbacks,
-		 void *user)
+static int allow(unsigned flags, const struct nopal_callbacks *callbacks, void *user)
 {
 	endpoint = nopal_sim_endpoint(rig.world, 1, 7001);
 	counters = &endpoint->port.counters;
@@ -274,10 +263,8 @@ static int allow(unsigned flags, const struct nopal_callbacks *callbacks,
 
 static void test_a_listener_is_told_whom_it_has(void **state)
 {
-	static const struct nopal_callbacks callbacks = { .accepted =
-								  on_accepted };
-	uint8_t bytes[DATAGRAM] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING),
-				    0, 0, 0, 1 };
+	static const struct nopal_callbacks callbacks = { .accepted = on_accepted };
+	uint8_t bytes[DATAGRAM] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING), 0, 0, 0, 1 };
 	uint64_t fingerprint = nopal_plan_fingerprint(rig.plan);
 
 	(void)state;
@@ -289,8 +276,7 @@ static void test_a_listener_is_told_whom_it_has(void **state)
 	assert_int_equal(counters->accepted, 1);
 	assert_null(accepted_by);
 	nopal_endpoint_close(endpoint);
-	assert_int_equal(allow(NOPAL_ALLOW_CONNECTIONLESS, &callbacks, &rig),
-			 0);
+	assert_int_equal(allow(NOPAL_ALLOW_CONNECTIONLESS, &callbacks, &rig), 0);
 	arrive(endpoint, bytes, sizeof(bytes), 0);
 	assert_int_equal(counters->accepted, 1);
 	assert_ptr_equal(accepted_by, &rig);
@@ -303,8 +289,7 @@ static void test_a_listener_without_memory_is_none(void **state)
 	(void)state;
 	endpoint = nopal_sim_endpoint(rig.world, 1, 7001);
 	failing_from(1, false);
-	error = nopal_endpoint_allow(endpoint, rig.plan,
-				     NOPAL_ALLOW_CONNECTIONLESS, NULL, NULL);
+	error = nopal_endpoint_allow(endpoint, rig.plan, NOPAL_ALLOW_CONNECTIONLESS, NULL, NULL);
 	assert_int_equal(failing_stop(), 1);
 	assert_int_equal(error, -ENOMEM);
 	assert_null(endpoint->listeners);
@@ -321,9 +306,7 @@ static void test_a_handshake_needs_no_permission(void **state)
 	begin(CIRCUIT);
 	assert_int_equal(allow(0, NULL, NULL), 0);
 	endpoint->demux = NOPAL_DEMUX_ADDRESS;
-	assert_int_equal(
-		nopal_endpoint_allow(endpoint, rig.plan, 0, NULL, NULL),
-		-EINVAL);
+	assert_int_equal(nopal_endpoint_allow(endpoint, rig.plan, 0, NULL, NULL), -EINVAL);
 }
 
 /* -------------------------------------------------------------------- doors */
@@ -357,9 +340,7 @@ static void test_paths_end_with_their_door(void **state)
 	struct nopal_awake *awake = rig_awake(session);
 	struct nopal_paths paths = {
 		.open = 7,
-		.path = { { 0 },
-			  { .endpoint = door },
-			  { .endpoint = endpoint } },
+		.path = { { 0 }, { .endpoint = door }, { .endpoint = endpoint } },
 	};
 
 	(void)state;
@@ -382,8 +363,7 @@ static void test_shards_have_one_secret_and_others_their_own(void **state)
 
 	(void)state;
 	sharded = nopal__endpoint_open(rig.world, &local, &shard, NULL);
-	assert_memory_equal(sharded->secret, shard.secret,
-			    sizeof(shard.secret));
+	assert_memory_equal(sharded->secret, shard.secret, sizeof(shard.secret));
 	assert_true(endpoint->secret[0] && endpoint->secret[1]);
 	assert_true(endpoint->secret[0] != endpoint->secret[1]);
 	assert_true(rig.opener.endpoint->secret[1] != endpoint->secret[1]);

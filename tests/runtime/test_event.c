@@ -17,12 +17,10 @@ static void test_handlers_run_in_order(void **state)
 
 static void test_stop_hides_the_event_from_later_handlers(void **state)
 {
-	static const struct nopal_binding extra =
-		NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
+	static const struct nopal_binding extra = NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
 
 	(void)state;
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
-		   &extra);
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &extra);
 	stop_at_b = true;
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "ab");
@@ -38,8 +36,7 @@ static void test_queued_raises_run_after_the_current_one(void **state)
 static void test_delayed_raise_comes_in_time(void **state)
 {
 	(void)state;
-	nopal_delay_SEGMENT_LOST(rig.opener.session, segment,
-				 5 * NOPAL_MILLISECOND);
+	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 5 * NOPAL_MILLISECOND);
 	rig_run(&rig, 4 * NOPAL_MILLISECOND);
 	assert_string_equal(seen, "");
 	rig_run(&rig, 2 * NOPAL_MILLISECOND);
@@ -51,10 +48,8 @@ static void test_cancelled_raise_never_comes(void **state)
 	nopal_token token;
 
 	(void)state;
-	token = nopal_delay_SEGMENT_LOST(rig.opener.session, segment,
-					 NOPAL_MILLISECOND);
-	nopal_delay_SEGMENT_LOST(rig.opener.session, segment,
-				 2 * NOPAL_MILLISECOND);
+	token = nopal_delay_SEGMENT_LOST(rig.opener.session, segment, NOPAL_MILLISECOND);
+	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 2 * NOPAL_MILLISECOND);
 	nopal_cancel(rig.opener.session, token);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(seen, "ab");
@@ -65,16 +60,13 @@ static void test_stale_subject_is_a_counted_no_op(void **state)
 	uint64_t stale;
 
 	(void)state;
-	nopal_delay_SEGMENT_LOST(rig.opener.session, segment,
-				 NOPAL_MILLISECOND);
-	nopal_release(rig.opener.session, rig_part(rig.opener.session, "lab"),
-		      segment, NOPAL_DEALLOCATE);
+	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, NOPAL_MILLISECOND);
+	nopal_release(rig.opener.session, rig_part(rig.opener.session, "lab"), segment,
+		      NOPAL_DEALLOCATE);
 	stale = nopal_session_counters(rig.opener.session)->stale_handles;
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(seen, "");
-	assert_int_equal(
-		nopal_session_counters(rig.opener.session)->stale_handles,
-		stale + 1);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->stale_handles, stale + 1);
 }
 
 static void test_endless_nesting_breaks_the_session_only(void **state)
@@ -89,8 +81,7 @@ static void test_endless_nesting_breaks_the_session_only(void **state)
 
 static struct nopal_handle before_yield;
 
-static enum nopal_verdict yielding(struct nopal_session *session,
-				   const struct nopal_part *part,
+static enum nopal_verdict yielding(struct nopal_session *session, const struct nopal_part *part,
 				   struct nopal_segment *subject)
 {
 	(void)part;
@@ -108,8 +99,7 @@ static void test_a_handler_that_yields_lets_queued_ones_run(void **state)
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_TIMEOUT, yielding);
 
 	(void)state;
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
-		   &last);
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_string_equal(seen, "(ab)<abab>");
 	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
@@ -127,19 +117,16 @@ static enum nopal_verdict yields_for_ever(struct nopal_session *session,
 
 static void test_endless_yielding_breaks_the_session_only(void **state)
 {
-	const struct nopal_binding last =
-		NOPAL_ON(SEGMENT_TIMEOUT, yields_for_ever);
+	const struct nopal_binding last = NOPAL_ON(SEGMENT_TIMEOUT, yields_for_ever);
 
 	(void)state;
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
-		   &last);
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
 }
 
-static enum nopal_verdict yields_again(struct nopal_session *session,
-				       const struct nopal_part *part,
+static enum nopal_verdict yields_again(struct nopal_session *session, const struct nopal_part *part,
 				       struct nopal_segment *subject)
 {
 	(void)part;
@@ -151,12 +138,10 @@ static enum nopal_verdict yields_again(struct nopal_session *session,
 /* The same, where it is a yield that goes beyond. */
 static void test_yielding_has_the_limit_of_raising(void **state)
 {
-	const struct nopal_binding last =
-		NOPAL_ON(SEGMENT_RECEIVED, yields_again);
+	const struct nopal_binding last = NOPAL_ON(SEGMENT_RECEIVED, yields_again);
 
 	(void)state;
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
-		   &last);
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_queue_SEGMENT_RECEIVED(rig.opener.session, segment);
 	assert_false(nopal_yield(rig.opener.session));
 	rig_run(&rig, NOPAL_SECOND);
@@ -176,13 +161,11 @@ static enum nopal_verdict queues_for_ever(struct nopal_session *session,
 
 static void test_a_storm_of_queued_raises_breaks_the_session_only(void **state)
 {
-	const struct nopal_binding last =
-		NOPAL_ON(SEGMENT_RECEIVED, queues_for_ever);
+	const struct nopal_binding last = NOPAL_ON(SEGMENT_RECEIVED, queues_for_ever);
 	uint64_t raises = nopal_session_counters(rig.opener.session)->raises;
 
 	(void)state;
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
-		   &last);
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_RECEIVED(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
@@ -193,10 +176,8 @@ static void test_a_storm_of_queued_raises_breaks_the_session_only(void **state)
 static void test_events_have_names_and_others_have_none(void **state)
 {
 	(void)state;
-	assert_string_equal(nopal_event_name(NOPAL_SEGMENT_LOST),
-			    "SEGMENT_LOST");
-	assert_string_equal(nopal_event_argument(NOPAL_SEGMENT_LOST),
-			    "struct nopal_segment");
+	assert_string_equal(nopal_event_name(NOPAL_SEGMENT_LOST), "SEGMENT_LOST");
+	assert_string_equal(nopal_event_argument(NOPAL_SEGMENT_LOST), "struct nopal_segment");
 	assert_non_null(nopal_event_name(NOPAL_EVENT_COUNT - 1));
 	assert_non_null(nopal_event_doc(NOPAL_EVENT_COUNT - 1));
 	assert_non_null(nopal_event_argument(NOPAL_EVENT_COUNT - 1));
@@ -208,15 +189,13 @@ static void test_events_have_names_and_others_have_none(void **state)
 /* The lab's TIMEOUT has one LOST within it, and one after it. */
 static void test_raises_are_counted(void **state)
 {
-	const struct nopal_counters *counters =
-		nopal_session_counters(rig.opener.session);
+	const struct nopal_counters *counters = nopal_session_counters(rig.opener.session);
 	struct nopal_counters before = *counters;
 
 	(void)state;
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_int_equal(counters->raises, before.raises + 3);
-	assert_int_equal(counters->segments_timeout,
-			 before.segments_timeout + 1);
+	assert_int_equal(counters->segments_timeout, before.segments_timeout + 1);
 	assert_int_equal(counters->segments_lost, before.segments_lost + 2);
 }
 
@@ -234,8 +213,7 @@ static void test_raises_are_recorded_with_subject_and_depth(void **state)
 	assert_int_equal(record_count, 4);
 	assert_int_equal(timeout->a, segment->number);
 	assert_int_equal(timeout->b, 0);
-	assert_int_equal(timeout->session,
-			 nopal_session_id(rig.opener.session));
+	assert_int_equal(timeout->session, nopal_session_id(rig.opener.session));
 	assert_int_equal(lost->b, 1);
 	assert_int_equal(records[2].b, 0);
 	assert_int_equal(record_of(NOPAL_TRACED_NOTE, 7)->a, 8);
@@ -253,8 +231,7 @@ static void test_a_raise_keeps_its_subject_as_long_as_it_lasts(void **state)
 	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
 }
 
-static enum nopal_verdict lab_frees(struct nopal_session *session,
-				    const struct nopal_part *part,
+static enum nopal_verdict lab_frees(struct nopal_session *session, const struct nopal_part *part,
 				    struct nopal_segment *subject)
 {
 	nopal_release(session, part, subject, NOPAL_DEALLOCATE);
@@ -268,16 +245,14 @@ static void test_who_is_freed_within_a_raise_goes_after_it(void **state)
 	struct nopal_handle handle = segment->handle;
 
 	(void)state;
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
-		   &last);
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_null(nopal_segment_find(rig.opener.session, handle));
 }
 
 static bool lab_stops;
 
-static enum nopal_verdict lab_filters(struct nopal_session *session,
-				      const struct nopal_part *part,
+static enum nopal_verdict lab_filters(struct nopal_session *session, const struct nopal_part *part,
 				      struct nopal_segment *subject)
 {
 	(void)session;
@@ -289,21 +264,18 @@ static enum nopal_verdict lab_filters(struct nopal_session *session,
 /* Data of the peer's go on by themselves, unless a filter stops them. */
 static void test_what_no_filter_stops_goes_on(void **state)
 {
-	const struct nopal_binding filter =
-		NOPAL_ON(SEGMENT_FROM_NET, lab_filters);
+	const struct nopal_binding filter = NOPAL_ON(SEGMENT_FROM_NET, lab_filters);
 
 	(void)state;
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_int_equal(rig_count(&rig.acceptor, NOPAL_SEGMENT_VERIFIED), 1);
-	nopal_bind(rig.acceptor.session, rig_part(rig.acceptor.session, "lab"),
-		   &filter);
+	nopal_bind(rig.acceptor.session, rig_part(rig.acceptor.session, "lab"), &filter);
 	for (unsigned i = 0; i < 3; i++) {
 		lab_stops = i < 2;
 		rig_send(&rig, "y");
 		rig_run(&rig, NOPAL_SECOND);
-		assert_int_equal(nopal_session_counters(rig.acceptor.session)
-					 ->segments_stopped,
+		assert_int_equal(nopal_session_counters(rig.acceptor.session)->segments_stopped,
 				 i < 2 ? i + 1 : 2);
 		assert_int_equal(rig.acceptor.delivered, i < 2 ? 1 : 2);
 	}
@@ -347,8 +319,7 @@ static enum nopal_verdict lab_bursts_out(struct nopal_session *session,
 /* Its ring has turned when it grows. */
 static void test_a_queue_that_grows_keeps_its_order(void **state)
 {
-	static const struct nopal_binding first =
-		NOPAL_ON(SEGMENT_TIMEOUT, lab_bursts_out);
+	static const struct nopal_binding first = NOPAL_ON(SEGMENT_TIMEOUT, lab_bursts_out);
 	const struct nopal_part *lab_part = rig_part(rig.opener.session, "lab");
 	struct nopal_awake *awake = rig_awake(rig.opener.session);
 	uint64_t held, was = awake->queue.room;
@@ -366,17 +337,15 @@ static void test_a_queue_that_grows_keeps_its_order(void **state)
 	}
 	assert_true(awake->queue.room > was);
 	assert_int_equal(awake->bytes_held - held,
-			 (awake->queue.room - was) *
-				 sizeof(*awake->queue.entries));
+			 (awake->queue.room - was) * sizeof(*awake->queue.entries));
 }
 
 static struct nopal_awake *over_budget(void)
 {
 	struct nopal_awake *awake = rig_awake(rig.opener.session);
 
-	nopal_session_set_budget(
-		rig.opener.session,
-		&(struct nopal_budget){ .bytes = awake->bytes_held + 1 });
+	nopal_session_set_budget(rig.opener.session,
+				 &(struct nopal_budget){ .bytes = awake->bytes_held + 1 });
 	return awake;
 }
 
@@ -399,10 +368,8 @@ static void test_no_room_for_a_delayed_raise_has_no_token(void **state)
 
 	(void)state;
 	for (unsigned i = awake->delayed.room; i; i--)
-		assert_true(nopal_delay_SEGMENT_LOST(rig.opener.session,
-						     segment, 1) > 0);
-	assert_int_equal(
-		nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 1), 0);
+		assert_true(nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 1) > 0);
+	assert_int_equal(nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 1), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
 }
@@ -421,14 +388,12 @@ static void test_every_kind_of_subject_waits(void **state)
 	nopal_delay_MSG_CONSUMED(session, message, 5);
 	nopal_delay_PATH_NARROWED(session, session, 5);
 	rig_run(&rig, NOPAL_MILLISECOND);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_CONSUMED),
-			 before + 2);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_CONSUMED), before + 2);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 2);
 	nopal_queue_MSG_CONSUMED(session, message);
 	nopal__message_free(nopal__core(session), message);
 	rig_run(&rig, NOPAL_MILLISECOND);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_CONSUMED),
-			 before + 2);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_CONSUMED), before + 2);
 }
 
 /* Outside any raise, it waits for the end of the turn. */
@@ -471,8 +436,7 @@ static void test_a_cancelled_raise_leaves_the_others(void **state)
 static bool custom_stops;
 
 static enum nopal_verdict lab_on_custom(struct nopal_session *session,
-					const struct nopal_part *part,
-					void *subject)
+					const struct nopal_part *part, void *subject)
 {
 	(void)part;
 	letter(*(char *)subject);
@@ -505,8 +469,7 @@ static void test_a_custom_event_is_raised_as_others_are(void **state)
 
 int main(void)
 {
-#define CASE(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_handlers_run_in_order),
 		CASE(test_stop_hides_the_event_from_later_handlers),

@@ -26,14 +26,12 @@ static struct {
 } seen;
 
 static void note(void *user, int64_t now_ns, const struct nopal_address *from,
-		 const struct nopal_address *to, const uint8_t *bytes,
-		 size_t length)
+		 const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	uint8_t kind;
 
 	(void)user, (void)now_ns, (void)to;
-	if (!nopal_address_equal(from, &seen.from) ||
-	    !nopal__first_byte_parse(bytes[0], &kind))
+	if (!nopal_address_equal(from, &seen.from) || !nopal__first_byte_parse(bytes[0], &kind))
 		return;
 	seen.aborts += kind == NOPAL_KIND_ABORT;
 	seen.resets += kind == NOPAL_KIND_RESET;
@@ -68,8 +66,7 @@ static void told(const char *config)
 	assert_int_equal(rig.acceptor.end, NOPAL_RESOURCE);
 	assert_string_equal(rig.acceptor.end_text, "no room for it");
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
-	assert_string_equal(rig.opener.end_text,
-			    "the session broke at the peer: no room for it");
+	assert_string_equal(rig.opener.end_text, "the session broke at the peer: no room for it");
 	assert_int_equal(seen.aborts, 1);
 	rig_close(&rig);
 }
@@ -126,8 +123,7 @@ static void test_a_lost_abort_comes_again(void **state)
 	rig_send_bytes(&rig, 100);
 	rig_run(&rig, 20 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
-	assert_string_equal(rig.opener.end_text,
-			    "the session broke at the peer: lost");
+	assert_string_equal(rig.opener.end_text, "the session broke at the peer: lost");
 	assert_int_equal(seen.aborts, 2);
 	assert_int_equal(seen.resets, 0);
 	rig_close(&rig);
@@ -160,10 +156,8 @@ static void test_only_the_peer_has_it_repeated(void **state)
 	nopal_endpoint_local(rig.opener.endpoint, &stranger);
 	stranger.port++;
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_DATA), 1);
-	nopal_write(&writer, nopal_session_peer_id(rig.opener.session),
-		    NOPAL_ID_BYTES);
-	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger, data,
-			 sizeof(data));
+	nopal_write(&writer, nopal_session_peer_id(rig.opener.session), NOPAL_ID_BYTES);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger, data, sizeof(data));
 	rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(seen.aborts, 1);
 	rig_close(&rig);
@@ -183,8 +177,7 @@ static void test_a_long_reason_is_cut(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(seen.length, ABORT_HEAD + 1 + SAID_MOST);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
-	assert_int_equal(strspn(strrchr(rig.opener.end_text, ' ') + 1, "x"),
-			 SAID_MOST);
+	assert_int_equal(strspn(strrchr(rig.opener.end_text, ' ') + 1, "x"), SAID_MOST);
 	rig_close(&rig);
 }
 
@@ -197,11 +190,9 @@ static void give(const uint8_t *body, size_t length)
 
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_ABORT), 1);
-	nopal_write(&writer, nopal_session_id(rig.opener.session),
-		    NOPAL_ID_BYTES);
+	nopal_write(&writer, nopal_session_id(rig.opener.session), NOPAL_ID_BYTES);
 	nopal_write_bytes(&writer, body, length);
-	nopal_sim_inject(rig.world, rig.opener.endpoint, &peer, bytes,
-			 nopal_written(&writer));
+	nopal_sim_inject(rig.world, rig.opener.endpoint, &peer, bytes, nopal_written(&writer));
 	rig_run(&rig, NOPAL_MILLISECOND);
 }
 
@@ -221,9 +212,8 @@ static void test_what_is_no_reason_ends_nothing(void **state)
 	body[0] = NOPAL_ABORTED;
 	give(body, sizeof(body));
 	assert_int_equal(rig.opener.ended, 0);
-	assert_int_equal(
-		nopal_session_counters(rig.opener.session)->rx_malformed,
-		1 + UINT8_MAX + 1 - NOPAL_ENDS_LAST + 1);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->rx_malformed,
+			 1 + UINT8_MAX + 1 - NOPAL_ENDS_LAST + 1);
 	body[1] = '\n';
 	body[2] = 0xff;
 	give(body, 4);

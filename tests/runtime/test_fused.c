@@ -25,8 +25,7 @@ static const char *const quick[] = { "flag", "-O0", NULL };
 static const char *const other_mtu[] = { "resize.mtu=1300B", NULL };
 
 /* The plan, which must say this of itself; `says` ends early where it may. */
-static struct nopal_plan *runs(const char *config, const char *const *sets,
-			       const char *says)
+static struct nopal_plan *runs(const char *config, const char *const *sets, const char *says)
 {
 	struct nopal_plan *plan = workshop_plan(config, sets);
 
@@ -54,8 +53,7 @@ static void compile(const char *output, const char *source)
 
 	workshop_write("by_hand.c", source);
 	snprintf(command, sizeof(command),
-		 "cd '%s' && ${CC:-cc} -shared -fPIC -w -o %s by_hand.c "
-		 "-I '%s/runtime'",
+		 "cd '%s' && ${CC:-cc} -shared -fPIC -w -o %s by_hand.c -I '%s/runtime'",
 		 workshop_path(""), output, NOPAL_SOURCE_ROOT);
 	assert_int_equal(system(command), 0);
 }
@@ -68,15 +66,14 @@ static void name_the_folder(void)
 
 static const struct told *fuse_as(const char *config, const char *output)
 {
-	return workshop_fuse(config,
-			     (const char *[]){ "flag", "-O0", "output",
-					       workshop_path(output), NULL });
+	return workshop_fuse(
+		config, (const char *[]){ "flag", "-O0", "output", workshop_path(output), NULL });
 }
 
 /* What this runs is seen. */
-#define CONSTRUCTOR                                                            \
-	"#include <stdlib.h>\n"                                                \
-	"__attribute__((constructor)) static void run(void)\n"                 \
+#define CONSTRUCTOR                                                                                \
+	"#include <stdlib.h>\n"                                                                    \
+	"__attribute__((constructor)) static void run(void)\n"                                     \
 	"{ setenv(\"NOPAL_RAN\", \"yes\", 1); }\n"
 
 static bool has_run(void)
@@ -94,8 +91,7 @@ static void test_no_unit(void **state)
 	(void)state;
 	workshop_write("alone.conf", MINE);
 	delivers(runs("alone.conf", NULL,
-		      "interpreted: there is no alone.fused.so; `nopal fuse` "
-		      "makes it"),
+		      "interpreted: there is no alone.fused.so; `nopal fuse` makes it"),
 		 false);
 }
 
@@ -109,12 +105,10 @@ static void test_in_the_users_own_folder(void **state)
 	workshop_fuse("mine.conf", quick);
 	assert_int_equal(stat(workshop_path("nopal/fused"), &about), 0);
 	assert_int_equal(about.st_mode & 0777, 0700);
-	snprintf(says, sizeof(says), "fused: %s",
-		 workshop_path("nopal/fused/mine-"));
+	snprintf(says, sizeof(says), "fused: %s", workshop_path("nopal/fused/mine-"));
 	delivers(runs("mine.conf", NULL, says), true);
 	/* another composition has another unit, or none */
-	delivers(runs("mine.conf", other_mtu, "there is no mine.fused.so"),
-		 false);
+	delivers(runs("mine.conf", other_mtu, "there is no mine.fused.so"), false);
 }
 
 /* Who can write there can have his code run. */
@@ -128,8 +122,7 @@ static void test_a_folder_that_others_may_write(void **state)
 	workshop_write("shared.conf", MINE);
 	workshop_fuse("shared.conf", quick);
 	for (unsigned i = 0; i < 2 * sizeof(shared) / sizeof(*shared); i++) {
-		const char *folder =
-			workshop_path(i % 2 ? "nopal" : "nopal/fused");
+		const char *folder = workshop_path(i % 2 ? "nopal" : "nopal/fused");
 
 		assert_int_equal(chmod(folder, shared[i / 2]), 0);
 		plan = runs("shared.conf", NULL, "there is no");
@@ -179,8 +172,7 @@ static void test_beside_its_config_is_none(void **state)
 	(void)state;
 	workshop_write("beside.conf", MINE);
 	fuse_as("beside.conf", "beside.fused.so");
-	delivers(runs("beside.conf", NULL, "there is no beside.fused.so"),
-		 false);
+	delivers(runs("beside.conf", NULL, "there is no beside.fused.so"), false);
 	assert_int_equal(chdir(workshop_path("")), 0);
 	nopal_problems_init(&problems);
 	plan = nopal_plan_load("beside.conf", NULL, &problems);
@@ -213,8 +205,7 @@ static void test_code_is_loaded_with_the_first_session(void **state)
 	(void)state;
 	workshop_write("late.conf", MINE);
 	workshop_write("run.h", CONSTRUCTOR);
-	snprintf(include, sizeof(include), "-include%s",
-		 workshop_path("run.h"));
+	snprintf(include, sizeof(include), "-include%s", workshop_path("run.h"));
 	workshop_fuse("late.conf", (const char *[]){ "flag", include, NULL });
 	plan = runs("late.conf", NULL, "fused: ");
 	assert_null(plan->fused);
@@ -278,8 +269,7 @@ static void test_in_named_folders(void **state)
 	fuse_as("named.conf", "sub/named.fused.so");
 	nopal_plan_unref(runs("named.conf", NULL, "interpreted: "));
 	snprintf(folders, sizeof(folders), "/none:%s", workshop_path("sub"));
-	snprintf(says, sizeof(says), "fused: %s",
-		 workshop_path("sub/named.fused.so"));
+	snprintf(says, sizeof(says), "fused: %s", workshop_path("sub/named.fused.so"));
 	setenv("NOPAL_FUSED", folders, true);
 	delivers(runs("named.conf", NULL, says), true);
 	unsetenv("NOPAL_FUSED");
@@ -291,13 +281,10 @@ static void test_another_version(void **state)
 {
 	(void)state;
 	workshop_write("old.conf", MINE);
-	compile("old.fused.so",
-		"__attribute__((used, section(\"nopal_unit\")))\n"
-		"static const char mark[] = \"0.0.1 0 0123456789abcdef\";\n");
+	compile("old.fused.so", "__attribute__((used, section(\"nopal_unit\")))\n"
+				"static const char mark[] = \"0.0.1 0 0123456789abcdef\";\n");
 	name_the_folder();
-	delivers(runs("old.conf", NULL,
-		      "old.fused.so was made for another version"),
-		 false);
+	delivers(runs("old.conf", NULL, "old.fused.so was made for another version"), false);
 	unsetenv("NOPAL_FUSED");
 }
 
@@ -308,8 +295,7 @@ static void test_another_composition(void **state)
 	fuse_as("changed.conf", "changed.fused.so");
 	workshop_write("changed.conf", "transport_driver {}\nfixed_size {}\n");
 	name_the_folder();
-	delivers(runs("changed.conf", NULL,
-		      "changed.fused.so was made from another composition"),
+	delivers(runs("changed.conf", NULL, "changed.fused.so was made from another composition"),
 		 false);
 	unsetenv("NOPAL_FUSED");
 }
@@ -318,8 +304,7 @@ static void test_another_composition(void **state)
 static void test_a_parameter_that_is_set(void **state)
 {
 	static const char *const delay[] = { "lossy_fifo.delay=90ms", NULL };
-	static const char says[] =
-		"set.fused.so was made from another composition";
+	static const char says[] = "set.fused.so was made from another composition";
 
 	(void)state;
 	workshop_write("set.conf", MINE);
@@ -328,13 +313,10 @@ static void test_a_parameter_that_is_set(void **state)
 	delivers(runs("set.conf", other_mtu, says), false);
 	delivers(runs("set.conf", delay, says), false);
 	/* the value that it has */
-	delivers(runs("set.conf", (const char *[]){ "resize.mtu=1400B", NULL },
-		      "fused: "),
-		 true);
+	delivers(runs("set.conf", (const char *[]){ "resize.mtu=1400B", NULL }, "fused: "), true);
 	unsetenv("NOPAL_FUSED");
 	workshop_write("set2.conf", MINE);
-	workshop_fuse("set2.conf",
-		      (const char *[]){ "flag", "-O0", "set", delay[0], NULL });
+	workshop_fuse("set2.conf", (const char *[]){ "flag", "-O0", "set", delay[0], NULL });
 	delivers(runs("set2.conf", delay, "fused: "), true);
 }
 
@@ -369,8 +351,7 @@ static void test_broken_files(void **state)
 	workshop_write("cut.conf", MINE);
 	fuse_as("cut.conf", "cut.fused.so");
 	assert_int_equal(stat(workshop_path("cut.fused.so"), &is), 0);
-	assert_int_equal(
-		truncate(workshop_path("cut.fused.so"), is.st_size - 1), 0);
+	assert_int_equal(truncate(workshop_path("cut.fused.so"), is.st_size - 1), 0);
 	delivers(runs("cut.conf", NULL, says), false);
 	unsetenv("NOPAL_FUSED");
 }
@@ -424,12 +405,10 @@ static void test_the_shape_is_the_compositions(void **state)
 	(void)state;
 	workshop_write("shape.conf", MINE);
 	assert_true(shape("shape.conf", NULL) == shape("shape.conf", NULL));
-	assert_true(shape("shape.conf", NULL) !=
-		    shape("shape.conf", other_mtu));
+	assert_true(shape("shape.conf", NULL) != shape("shape.conf", other_mtu));
 	/* the order of sections is that of states and parts */
-	workshop_write("order.conf",
-		       "sequenced_messages {}\ntransport_driver {}\n"
-		       "resize { mtu = 1400B }\nlossy_fifo {}\n");
+	workshop_write("order.conf", "sequenced_messages {}\ntransport_driver {}\n"
+				     "resize { mtu = 1400B }\nlossy_fifo {}\n");
 	assert_true(shape("shape.conf", NULL) != shape("order.conf", NULL));
 }
 

@@ -68,8 +68,7 @@ static void test_a_thousand_destinations(void **state)
 	struct nopal_buffer *buffer = nopal_buffer_new(BYTES);
 
 	(void)state;
-	many_open(&many, MANY_RELIABLE("fan_out {}"), THOUSAND, "delay 10ms",
-		  1);
+	many_open(&many, MANY_RELIABLE("fan_out {}"), THOUSAND, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_write(0, (char *)nopal_buffer_bytes(buffer), BYTES);
 	many.length[0] = BYTES;
@@ -95,8 +94,7 @@ static void test_one_alone_is_spoken_to(void **state)
 	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many_send_bytes(&many, 0, (uint64_t)many.end[1].id),
-			 0);
+	assert_int_equal(many_send_bytes(&many, 0, (uint64_t)many.end[1].id), 0);
 	assert_int_equal(many_send_bytes(&many, 0, 77), 0); /* nobody */
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[0].delivered + many.end[2].delivered, 0);
@@ -114,8 +112,7 @@ static void test_answers_say_whose_they_are(void **state)
 	assert_int_equal(many_send(&many), 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.answers, 3);
-	assert_int_equal(many_send_bytes(&many, 0, (uint64_t)many.end[2].id),
-			 0);
+	assert_int_equal(many_send_bytes(&many, 0, (uint64_t)many.end[2].id), 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.answers, 4);
 	assert_int_equal(many.answer_from, many.end[2].id);
@@ -130,9 +127,7 @@ static void test_who_comes_later_gets_what_is_sent_later(void **state)
 	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	assert_int_equal(many_add(&many, 0), 1);
 	assert_int_equal(many_add(&many, 1), 2);
-	assert_int_equal(
-		nopal_destination_add(many.group, &many.end[1].address),
-		-EEXIST);
+	assert_int_equal(nopal_destination_add(many.group, &many.end[1].address), -EEXIST);
 	many_run(&many, NOPAL_SECOND);
 	many_send(&many);
 	assert_int_equal(many_add(&many, 2), 3);
@@ -165,8 +160,7 @@ static void test_nobody_waits_for_who_was_removed(void **state)
 	assert_int_equal(nopal_destinations(many.group, infos, 4), 2);
 	assert_int_equal(infos[1].id, 3);
 	assert_int_equal(many.ended, 0);
-	assert_int_equal(nopal_destination_remove(many.group, 2, false),
-			 -ENOENT);
+	assert_int_equal(nopal_destination_remove(many.group, 2, false), -ENOENT);
 	many_close(&many);
 }
 
@@ -215,8 +209,7 @@ static void test_who_is_leaving_is_not_spoken_to(void **state)
 static void test_it_closes_in_good_order(void **state)
 {
 	(void)state;
-	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms loss 5%",
-		  3);
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms loss 5%", 3);
 	for (int i = 0; i < 10; i++)
 		many_send_bytes(&many, 20000, 0);
 	nopal_session_close(many.group);
@@ -270,8 +263,7 @@ static void test_an_abort_ends_all(void **state)
 static void test_the_world_may_end_first(void **state)
 {
 	(void)state;
-	many_open(&many, MANY_RELIABLE("fan_out {}"), 5, "delay 10ms loss 20%",
-		  7);
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 5, "delay 10ms loss 20%", 7);
 	for (int i = 0; i < 30; i++)
 		many_send_bytes(&many, 9000, 0);
 	many_run(&many, 60 * NOPAL_MILLISECOND);
@@ -287,16 +279,13 @@ static void test_a_session_with_one_peer_is_a_group_of_one(void **state)
 
 	(void)state;
 	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 1, "delay 10ms", 1);
-	session = nopal_session_open(many.endpoint, many.plan,
-				     &many.end[0].address, &none, NULL);
+	session = nopal_session_open(many.endpoint, many.plan, &many.end[0].address, &none, NULL);
 	assert_non_null(session);
 	assert_int_equal(nopal_destinations(session, &info, 1), 1);
 	assert_int_equal(nopal_send(session, "7 ", 2, 0), 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[0].newest, 7);
-	assert_int_equal(nopal_destination_add(many.end[0].session,
-					       &many.end[0].address),
-			 -EINVAL);
+	assert_int_equal(nopal_destination_add(many.end[0].session, &many.end[0].address), -EINVAL);
 	assert_true(nopal_session_counters(session)->datagrams_out > 1);
 	many_close(&many);
 }
@@ -316,9 +305,8 @@ static enum nopal_transmitted note_departure(struct nopal_world *world,
 					     const struct nopal_train *train)
 {
 	bool ipv6 = !nopal_address_is_v4(train->to);
-	uint32_t length = train->stride && train->stride < train->length
-				  ? train->stride
-				  : train->length;
+	uint32_t length =
+		train->stride && train->stride < train->length ? train->stride : train->length;
 
 	departed.cut[ipv6] += train->fragments;
 	if (!train->fragments && length > departed.longest[ipv6])
@@ -326,8 +314,8 @@ static enum nopal_transmitted note_departure(struct nopal_world *world,
 	return real_ops->transmit(world, endpoint, train);
 }
 
-static void depart_from(const char *config, enum many_family family,
-			const size_t *lengths, uint32_t count)
+static void depart_from(const char *config, enum many_family family, const size_t *lengths,
+			uint32_t count)
 {
 	struct nopal_world_ops ops;
 
@@ -388,8 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_have_what_was_sent),
-		cmocka_unit_test(
-			test_what_is_sent_at_once_waits_for_the_opening),
+		cmocka_unit_test(test_what_is_sent_at_once_waits_for_the_opening),
 		cmocka_unit_test(test_payload_is_stored_once),
 		cmocka_unit_test(test_a_thousand_destinations),
 		cmocka_unit_test(test_one_alone_is_spoken_to),
@@ -402,8 +389,7 @@ int main(void)
 		cmocka_unit_test(test_it_breaks_with_the_last_destination),
 		cmocka_unit_test(test_an_abort_ends_all),
 		cmocka_unit_test(test_the_world_may_end_first),
-		cmocka_unit_test(
-			test_a_session_with_one_peer_is_a_group_of_one),
+		cmocka_unit_test(test_a_session_with_one_peer_is_a_group_of_one),
 		cmocka_unit_test(test_what_is_cut_fits_the_mtu_of_its_family),
 		cmocka_unit_test(test_a_whole_message_too_long_for_ipv6),
 	};

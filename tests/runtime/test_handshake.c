@@ -12,12 +12,10 @@
 static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
 /* Without the tap, which takes the user of a session for a side of the rig. */
 static const char UNTAPPED[] = "transport_driver {}\nfixed_size {}\n";
-static const char OTHER[] =
-	"transport_driver {}\nresize {}\nsequenced_messages {}\n"
-	"lossy_fifo {}\n";
+static const char OTHER[] = "transport_driver {}\nresize {}\nsequenced_messages {}\n"
+			    "lossy_fifo {}\n";
 
-static void ended(struct nopal_session *session, int end, const char *text,
-		  void *user)
+static void ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session;
 	(void)text;
@@ -52,15 +50,12 @@ static void test_a_stranger_gets_no_session(void **state)
 	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	nopal_sim_address(1, 2000, &peer);
-	session = nopal_session_open(rig.opener.endpoint, other, &peer, &quiet,
-				     &end);
+	session = nopal_session_open(rig.opener.endpoint, other, &peer, &quiet, &end);
 	nopal_send(session, "hello hello hello hello", 23, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(end, NOPAL_REFUSED);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->refused, 1);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->refused, 1);
 	rig_close(&rig);
 	nopal_plan_unref(other);
 }
@@ -72,15 +67,13 @@ static void test_a_damaged_opening_opens_nothing(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, sealed,
-		 &(struct rig_options){ .link = "fwd: corrupt 100% rev:" });
+	rig_open(&rig, sealed, &(struct rig_options){ .link = "fwd: corrupt 100% rev:" });
 	for (int i = 0; i < 100; i++)
 		rig_send(&rig, "hello hello hello hello");
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.opened, 0);
 	assert_null(rig.acceptor.session);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
 	rig_change(&rig, "delay 10ms");
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -88,8 +81,8 @@ static void test_a_damaged_opening_opens_nothing(void **state)
 	rig_close(&rig);
 }
 
-/* All first data is lost, and what may leave then is control alone: the peer
- * hears of the session by that. */
+/* All first data is lost, and what may leave then is control alone: the peer hears of the session
+ * by that. */
 static void test_control_introduces_too(void **state)
 {
 	static const char asked_first[] =
@@ -100,16 +93,14 @@ static void test_control_introduces_too(void **state)
 	(void)state;
 	rig_open(&rig, asked_first, NULL);
 	rig_send(&rig, "x");
-	assert_int_equal(nopal_session_counters(rig.opener.session)->departures,
-			 0);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->departures, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(nopal__core(rig.opener.session)->peer_known);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	rig_close(&rig);
 }
 
-/* The byte behind the fingerprint names a kind of the microprotocols', or the
- * datagram is none. */
+/* The byte behind the fingerprint names a kind of the microprotocols', or the datagram is none. */
 static void test_an_opening_of_no_kind_is_malformed(void **state)
 {
 	struct nopal_address stranger;
@@ -119,23 +110,17 @@ static void test_an_opening_of_no_kind_is_malformed(void **state)
 	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
 	nopal_sim_address(7, 4711, &stranger);
 	for (unsigned kind = 0; kind < 256; kind++) {
-		uint8_t bytes[32] = { nopal__first_byte(
-			NOPAL_KIND_CONTROL_OPENING) };
+		uint8_t bytes[32] = { nopal__first_byte(NOPAL_KIND_CONTROL_OPENING) };
 
 		bytes[4] = 1;
 		for (unsigned i = 0; i < 8; i++)
-			bytes[5 + i] =
-				(uint8_t)(nopal_plan_fingerprint(rig.plan) >>
-					  (56 - 8 * i));
+			bytes[5 + i] = (uint8_t)(nopal_plan_fingerprint(rig.plan) >> (56 - 8 * i));
 		bytes[13] = (uint8_t)kind;
-		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger,
-				 bytes, sizeof(bytes));
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger, bytes, sizeof(bytes));
 	}
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 0);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->malformed, 256);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 0);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->malformed, 256);
 	rig_close(&rig);
 }
 
@@ -145,8 +130,7 @@ static void test_connectionless_needs_permission(void **state)
 
 	(void)state;
 	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
-	assert_true(nopal_endpoint_allow(rig.opener.endpoint, rig.plan, 0,
-					 &quiet, NULL) < 0);
+	assert_true(nopal_endpoint_allow(rig.opener.endpoint, rig.plan, 0, &quiet, NULL) < 0);
 	rig_close(&rig);
 }
 
@@ -160,12 +144,11 @@ static void test_each_opener_has_its_own_session(void **state)
 	rig_open(&rig, UNTAPPED, NULL);
 	nopal_sim_address(1, 2000, &peer);
 	for (int i = 0; i < 3; i++)
-		nopal_send(nopal_session_open(rig.opener.endpoint, rig.plan,
-					      &peer, &quiet, &ends[i]),
-			   "hello", 5, 0);
+		nopal_send(
+			nopal_session_open(rig.opener.endpoint, rig.plan, &peer, &quiet, &ends[i]),
+			"hello", 5, 0);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 3);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 3);
 	nopal_world_free(rig.world);
 	nopal_plan_unref(rig.plan);
 	for (int i = 0; i < 3; i++)
@@ -176,8 +159,7 @@ static void test_each_opener_has_its_own_session(void **state)
 static size_t asked, answered;
 
 static void weigh(void *user, int64_t now_ns, const struct nopal_address *from,
-		  const struct nopal_address *to, const uint8_t *bytes,
-		  size_t length)
+		  const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user;
 	(void)now_ns;
@@ -203,8 +185,8 @@ static void test_answers_are_smaller_than_openings(void **state)
 	rig_close(&rig);
 }
 
-/* Openings of a composition that nobody listens for, of each length: the refusal is
- * shorter, or there is none. */
+/* Openings of a composition that nobody listens for, of each length: the refusal is shorter, or
+ * there is none. */
 static void test_a_refusal_is_shorter_than_its_cause(void **state)
 {
 	uint8_t bytes[128] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING) };
@@ -220,8 +202,7 @@ static void test_a_refusal_is_shorter_than_its_cause(void **state)
 	bytes[4] = 1;
 	for (size_t length = 13; length <= sizeof(bytes); length++) {
 		answered = 0;
-		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger,
-				 bytes, length);
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger, bytes, length);
 		rig_run(&rig, NOPAL_SECOND);
 		assert_true(answered < length);
 	}
@@ -245,16 +226,13 @@ static void test_noise_is_counted_and_dropped(void **state)
 				 i % (sizeof(noise) + 1));
 	}
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
-	assert_int_equal(
-		nopal_endpoint_counters(rig.acceptor.endpoint)->datagrams_in,
-		256);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->datagrams_in, 256);
 	rig_close(&rig);
 }
 
-/* An accepted session without handshake costs its listener memory for as long as
- * it is spoken to, and no longer. */
+/* An accepted session without handshake costs its listener memory for as long as it is spoken to,
+ * and no longer. */
 static void test_silence_ends_what_a_datagram_began(void **state)
 {
 	struct rig rig;

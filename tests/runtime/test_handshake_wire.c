@@ -29,8 +29,7 @@ enum {
 static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
 /* Without the tap, which takes the user of a session for a side of the rig. */
 static const char UNTAPPED[] = "transport_driver {}\nfixed_size {}\n";
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 
 static struct rig rig;
 static const struct nopal_endpoint_counters *counters; /* the acceptor's */
@@ -43,8 +42,7 @@ static uint16_t said_port;
 static bool said_first; /* what left first instead */
 
 static void listen(void *user, int64_t now_ns, const struct nopal_address *from,
-		   const struct nopal_address *to, const uint8_t *bytes,
-		   size_t length)
+		   const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user, (void)now_ns, (void)from;
 	if (to->port != said_port || (said_first && said_count))
@@ -72,8 +70,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static uint64_t check_of(uint64_t fingerprint, uint32_t id,
-			 const uint8_t *bytes, size_t length)
+static uint64_t check_of(uint64_t fingerprint, uint32_t id, const uint8_t *bytes, size_t length)
 {
 	const uint64_t key[2] = { fingerprint, id };
 
@@ -91,12 +88,11 @@ struct opening {
 
 static struct opening opening(uint8_t kind)
 {
-	return (struct opening){ kind, ID, nopal_plan_fingerprint(rig.plan), 0,
-				 PORT };
+	return (struct opening){ kind, ID, nopal_plan_fingerprint(rig.plan), 0, PORT };
 }
 
-static size_t opening_write(const struct opening *one, const void *body,
-			    size_t length, uint8_t *bytes)
+static size_t opening_write(const struct opening *one, const void *body, size_t length,
+			    uint8_t *bytes)
 {
 	struct nopal_writer writer = nopal_writer_over(bytes, LONGEST);
 
@@ -104,22 +100,19 @@ static size_t opening_write(const struct opening *one, const void *body,
 	nopal_write(&writer, one->id, NOPAL_ID_BYTES);
 	nopal_write(&writer, one->fingerprint, NOPAL_FINGERPRINT_BYTES);
 	if (one->kind == NOPAL_KIND_CONNECT)
-		nopal_write(&writer,
-			    check_of(one->fingerprint, one->id, body, length),
+		nopal_write(&writer, check_of(one->fingerprint, one->id, body, length),
 			    NOPAL_CHECK_BYTES);
 	nopal_write_bytes(&writer, body, length);
 	assert_false(writer.full);
 	return nopal_written(&writer);
 }
 
-static void inject(const struct opening *one, const uint8_t *bytes,
-		   size_t length)
+static void inject(const struct opening *one, const uint8_t *bytes, size_t length)
 {
 	struct nopal_address from;
 
 	nopal_sim_address((int)one->host, (uint16_t)one->port, &from);
-	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, bytes,
-			 length);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, bytes, length);
 	rig_run(&rig, NOPAL_MILLISECOND);
 }
 
@@ -134,19 +127,16 @@ static size_t arrive(const struct opening *one, const void *body, size_t length)
 }
 
 /* The reply that left last, whole: its body, behind the type. */
-static const uint8_t *reply(const struct opening *one, uint8_t type,
-			    size_t *ret_length)
+static const uint8_t *reply(const struct opening *one, uint8_t type, size_t *ret_length)
 {
 	const uint8_t *body = said + REPLY_HEAD + REPLY_CHECK;
 	struct nopal_reader reader = nopal_reader_over(said, said_length);
 	size_t length = said_length - REPLY_HEAD - REPLY_CHECK;
 
-	assert_int_equal(nopal_read(&reader, 1),
-			 nopal__first_byte(NOPAL_KIND_REPLY));
+	assert_int_equal(nopal_read(&reader, 1), nopal__first_byte(NOPAL_KIND_REPLY));
 	assert_int_equal(nopal_read(&reader, NOPAL_ID_BYTES), one->id);
 	assert_int_equal(nopal_read(&reader, REPLY_CHECK),
-			 check_of(one->fingerprint, one->id, body, length) &
-				 0xffff);
+			 check_of(one->fingerprint, one->id, body, length) & 0xffff);
 	assert_int_equal(nopal_read(&reader, 1), type);
 	*ret_length = length - 1;
 	return body + 1;
@@ -166,8 +156,7 @@ static void test_an_answer_says_which_session_is_ours(void **state)
 	assert_int_equal(said_count, 1);
 	id = reply(&one, ANSWER, &length);
 	assert_int_equal(length, NOPAL_ID_BYTES);
-	assert_int_equal(nopal__get(id, NOPAL_ID_BYTES),
-			 nopal_session_id(rig.acceptor.session));
+	assert_int_equal(nopal__get(id, NOPAL_ID_BYTES), nopal_session_id(rig.acceptor.session));
 	heard = nopal_session_counters(rig.acceptor.session);
 	assert_int_equal(heard->datagrams_in, 1);
 	assert_int_equal(heard->datagram_bytes_in, all);
@@ -310,8 +299,7 @@ static void test_a_refusal_is_as_long_as_its_cause_allows(void **state)
 	text[sizeof(text) - 1] = '\0';
 	for (size_t length = sizeof(text); length > 100; length -= 150) {
 		all = arrive(&one, text + sizeof(text) - length, length);
-		assert_int_equal(said_length,
-				 all - 1 < REPLY_MOST ? all - 1 : REPLY_MOST);
+		assert_int_equal(said_length, all - 1 < REPLY_MOST ? all - 1 : REPLY_MOST);
 	}
 	assert_true(said_count > 5);
 }
@@ -333,16 +321,12 @@ static void test_an_opening_is_as_its_manual_says(void **state)
 	fingerprint = nopal_plan_fingerprint(rig.plan);
 	id = nopal_session_id(rig.opener.session);
 	assert_int_equal(said_length, REPLY_MOST);
-	assert_int_equal(nopal_read(&reader, 1),
-			 nopal__first_byte(NOPAL_KIND_CONNECT));
+	assert_int_equal(nopal_read(&reader, 1), nopal__first_byte(NOPAL_KIND_CONNECT));
 	assert_int_equal(nopal_read(&reader, NOPAL_ID_BYTES), id);
-	assert_true(nopal_read(&reader, NOPAL_FINGERPRINT_BYTES) ==
-		    fingerprint);
-	assert_true(
-		nopal_read(&reader, NOPAL_CHECK_BYTES) ==
-		check_of(fingerprint, id, reader.at, nopal_read_left(&reader)));
-	assert_string_equal((const char *)reader.at,
-			    nopal_session_composition(rig.opener.session));
+	assert_true(nopal_read(&reader, NOPAL_FINGERPRINT_BYTES) == fingerprint);
+	assert_true(nopal_read(&reader, NOPAL_CHECK_BYTES) ==
+		    check_of(fingerprint, id, reader.at, nopal_read_left(&reader)));
+	assert_string_equal((const char *)reader.at, nopal_session_composition(rig.opener.session));
 }
 
 /* A listener's word that it gave itself: of all that it names, and of its secret. */
@@ -358,19 +342,16 @@ static void test_a_mac_is_of_all_that_it_names(void **state)
 	nopal_sim_address(1, PORT, &from[1]);
 	nopal_sim_address(0, PORT + 256, &from[2]);
 	for (unsigned i = 0; i < 8; i++) {
-		struct request_context context = {
-			i == 7 ? rig.opener.endpoint : rig.acceptor.endpoint,
-			&from[i == 1   ? 1
-			      : i == 2 ? 2
-				       : 0]
-		};
-		struct nopal_request request =
-			nopal__request(&context, nothing, 0);
+		struct request_context context = { i == 7 ? rig.opener.endpoint
+							  : rig.acceptor.endpoint,
+						   &from[i == 1	  ? 1
+							 : i == 2 ? 2
+								  : 0] };
+		struct nopal_request request = nopal__request(&context, nothing, 0);
 
 		request.peer_id = ID + (i == 3);
 		request.fingerprint = 5 + (i == 4);
-		mac[i] =
-			nopal_request_mac(&request, 6 + (i == 5), 7 + (i == 6));
+		mac[i] = nopal_request_mac(&request, 6 + (i == 5), 7 + (i == 6));
 		for (unsigned j = 0; j < i; j++)
 			assert_true(mac[i] != mac[j]);
 	}
@@ -392,12 +373,10 @@ static struct nopal_core *opener(void)
 }
 
 /* `cut`: so much of it is missing. */
-static void come_back(const void *body, size_t length, size_t cut,
-		      uint16_t check_by)
+static void come_back(const void *body, size_t length, size_t cut, uint16_t check_by)
 {
 	struct nopal_core *core = opener();
-	uint64_t check = check_of(nopal_plan_fingerprint(rig.plan),
-				  core->local_id, body, length);
+	uint64_t check = check_of(nopal_plan_fingerprint(rig.plan), core->local_id, body, length);
 	uint8_t bytes[64];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 

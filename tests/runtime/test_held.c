@@ -9,8 +9,7 @@
 
 #include "kept.h"
 
-FAKE(m_jailer,
-     .holds = FAKE_HOLDS({ "the jailer", NOPAL_DELIVER, NOPAL_DATA, false }),
+FAKE(m_jailer, .holds = FAKE_HOLDS({ "the jailer", NOPAL_DELIVER, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_NET, fake_on_message)));
 
 enum { HELD_ROOM = 16 };
@@ -58,8 +57,7 @@ static void test_held_segments_are_counted_by_holder(void **state)
 
 static uint64_t held_at_end;
 
-static void on_ended(struct nopal_session *at, int end, const char *text,
-		     void *user)
+static void on_ended(struct nopal_session *at, int end, const char *text, void *user)
 {
 	(void)end;
 	(void)text;
@@ -70,8 +68,7 @@ static void on_ended(struct nopal_session *at, int end, const char *text,
 static const struct nopal_callbacks ending = { .ended = on_ended };
 
 /* In the callback `ended` all is there that was never delivered. */
-static void
-test_held_messages_are_there_when_the_session_has_ended(void **state)
+static void test_held_messages_are_there_when_the_session_has_ended(void **state)
 {
 	struct nopal_address peer;
 
@@ -80,8 +77,8 @@ test_held_messages_are_there_when_the_session_has_ended(void **state)
 	rig_open(&rig, "transport_driver {}\nfixed_size {}\nm_jailer {}\n",
 		 &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan,
-			     NOPAL_ALLOW_CONNECTIONLESS, &ending, NULL);
+	nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan, NOPAL_ALLOW_CONNECTIONLESS, &ending,
+			     NULL);
 	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer,
 				     &(struct nopal_callbacks){ 0 }, NULL);
 	for (int i = 0; i < 5; i++)
@@ -96,12 +93,9 @@ test_held_messages_are_there_when_the_session_has_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(
-			test_held_segments_are_counted_by_holder,
-			kept_teardown),
-		cmocka_unit_test_teardown(
-			test_held_messages_are_there_when_the_session_has_ended,
-			kept_teardown),
+		cmocka_unit_test_teardown(test_held_segments_are_counted_by_holder, kept_teardown),
+		cmocka_unit_test_teardown(test_held_messages_are_there_when_the_session_has_ended,
+					  kept_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

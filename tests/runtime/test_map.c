@@ -15,8 +15,7 @@ static uint64_t state = 3;
 
 static uint64_t draw(void)
 {
-	state = state * UINT64_C(6364136223846793005) +
-		UINT64_C(1442695040888963407);
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return state >> 20;
 }
 
@@ -71,22 +70,18 @@ static void agrees_with_an_array(void **unused)
 
 			used += !value[which];
 			value[which] = now;
-			assert_int_equal(nopal_map_put(NULL, &map, key, now),
-					 0);
+			assert_int_equal(nopal_map_put(NULL, &map, key, now), 0);
 		} else {
-			assert_ptr_equal(nopal_map_take(&map, key),
-					 value[which]);
+			assert_ptr_equal(nopal_map_take(&map, key), value[which]);
 			used -= value[which] != NULL;
 			value[which] = NULL;
 		}
 		assert_int_equal(map.used, used);
 		which = (uint32_t)(draw() % KEYS);
-		assert_ptr_equal(nopal_map_get(&map, key_of(which)),
-				 value[which]);
+		assert_ptr_equal(nopal_map_get(&map, key_of(which)), value[which]);
 	}
 	for (uint32_t which = 0; which < KEYS; which++)
-		assert_ptr_equal(nopal_map_get(&map, key_of(which)),
-				 value[which]);
+		assert_ptr_equal(nopal_map_get(&map, key_of(which)), value[which]);
 	assert_true((uint64_t)map.used * 4 <= (uint64_t)map.room * 3);
 	nopal_free(NULL, map.slots);
 	assert_int_equal(allocated, 0);

@@ -44,10 +44,8 @@ static void test_over_budget_is_null(void **state)
 	struct nopal_core *core = nopal__core(rig.opener.session);
 
 	(void)state;
-	nopal_session_set_budget(
-		rig.opener.session,
-		&(struct nopal_budget){ .bytes = core->awake->bytes_held +
-						 100 });
+	nopal_session_set_budget(rig.opener.session,
+				 &(struct nopal_budget){ .bytes = core->awake->bytes_held + 100 });
 	assert_null(nopal_alloc(&core->session, 101));
 	assert_non_null(nopal_alloc(&core->session, 100));
 	assert_null(nopal_alloc(&core->session, 1));
@@ -58,13 +56,10 @@ static void test_objects_are_budgeted_too(void **state)
 	struct nopal_segment *first;
 
 	(void)state;
-	nopal_session_set_budget(rig.opener.session,
-				 &(struct nopal_budget){ .objects = 1 });
-	first = nopal__segment_make(nopal__core(rig.opener.session),
-				    NOPAL_KIND_DATA);
+	nopal_session_set_budget(rig.opener.session, &(struct nopal_budget){ .objects = 1 });
+	first = nopal__segment_make(nopal__core(rig.opener.session), NOPAL_KIND_DATA);
 	assert_non_null(first);
-	assert_null(nopal__segment_make(nopal__core(rig.opener.session),
-					NOPAL_KIND_DATA));
+	assert_null(nopal__segment_make(nopal__core(rig.opener.session), NOPAL_KIND_DATA));
 	nopal_segment_drop(rig.opener.session, first);
 }
 
@@ -77,8 +72,7 @@ static void test_messages_are_budgeted_with_segments(void **state)
 	struct nopal_message *message;
 
 	(void)state;
-	nopal_session_set_budget(rig.opener.session,
-				 &(struct nopal_budget){ .objects = 2 });
+	nopal_session_set_budget(rig.opener.session, &(struct nopal_budget){ .objects = 2 });
 	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
 	message = nopal__message_make(core, 100);
 	assert_non_null(message);
@@ -124,9 +118,8 @@ static unsigned alive(const struct nopal_core *core)
 /* In each order: the others stay in the list, which the end of a session frees. */
 static void test_memory_is_freed_in_any_order(void **state)
 {
-	static const unsigned orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 },
-					      { 1, 0, 2 }, { 1, 2, 0 },
-					      { 2, 0, 1 }, { 2, 1, 0 } };
+	static const unsigned orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+					      { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
 	struct nopal_core *core = nopal__core(rig.opener.session);
 	unsigned before = alive(core);
 
@@ -184,8 +177,7 @@ static void test_a_pool_grows_by_chunks_of_aligned_objects(void **state)
 		assert_int_equal(handle.index, i);
 		assert_int_equal((uintptr_t)object[i] % ALIGNED, 0);
 		memset(object[i], (int)i, BYTES);
-		assert_int_equal(ours.pool->made,
-				 i < CHUNK ? CHUNK : 2 * CHUNK);
+		assert_int_equal(ours.pool->made, i < CHUNK ? CHUNK : 2 * CHUNK);
 	}
 	for (unsigned i = 0; i < 2 * CHUNK; i++) {
 		assert_int_equal(object[i][0], i);
@@ -228,15 +220,14 @@ static void test_a_handle_is_not_of_who_came_after(void **state)
 	nopal__pools_free(&pools);
 }
 
-/* Whichever of the allocations for a pool fails, there is no object, and the next one
- * to be asked for is there. */
+/* Whichever of the allocations for a pool fails, there is no object, and the next one to be asked
+ * for is there. */
 static void test_a_pool_that_cannot_grow_gives_nothing(void **state)
 {
 	(void)state;
 	for (uint64_t nth = 1; nth <= 3; nth++) {
 		struct nopal_pool *pools = NULL;
-		struct nopal_objects ours = { .pool = nopal__pool_of(&pools,
-								     24) };
+		struct nopal_objects ours = { .pool = nopal__pool_of(&pools, 24) };
 		struct nopal_handle handle;
 		void *object;
 
@@ -268,14 +259,13 @@ static void test_handles_name_only_the_living(void **state)
 	for (unsigned i = 0; i < 200; i += 2)
 		nopal__pool_give(&ours, objects[i]);
 	for (unsigned i = 0; i < 200; i++)
-		assert_ptr_equal(nopal__pool_find(&ours, handles[i]),
-				 i % 2 ? objects[i] : NULL);
+		assert_ptr_equal(nopal__pool_find(&ours, handles[i]), i % 2 ? objects[i] : NULL);
 	assert_int_equal(ours.alive, 100);
 	nopal__pools_free(&pools);
 }
 
-/* Two sessions that take turns at one pool each see their own, oldest first,
- * and what one gives back serves the other. */
+/* Two sessions that take turns at one pool each see their own, oldest first, and what one gives
+ * back serves the other. */
 static void test_sessions_share_a_pool(void **state)
 {
 	struct nopal_pool *pools = NULL;

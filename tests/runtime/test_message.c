@@ -28,8 +28,7 @@ static enum nopal_verdict m_order_on_msg(struct nopal_session *receiver,
 		nopal_message_deliver(receiver, message);
 	return NOPAL_CONTINUE;
 }
-FAKE(m_order,
-     .holds = FAKE_HOLDS({ "the test", NOPAL_DELIVER, NOPAL_DATA, false }),
+FAKE(m_order, .holds = FAKE_HOLDS({ "the test", NOPAL_DELIVER, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_NET, m_order_on_msg)));
 
 /* Finds that some of what is to be delivered makes no sense. */
@@ -43,8 +42,7 @@ static enum nopal_verdict m_judge_on_to_user(struct nopal_session *receiver,
 	nopal_message_discard(receiver, message);
 	return NOPAL_STOP;
 }
-FAKE(m_judge,
-     .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_TO_USER, m_judge_on_to_user)));
+FAKE(m_judge, .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_TO_USER, m_judge_on_to_user)));
 static const char JUDGED[] = "transport_driver {}\nfixed_size {}\nm_order {}\n"
 			     "m_judge {}\na_tap {}\n";
 
@@ -119,8 +117,7 @@ static void test_one_unknown_segment_is_an_unknown_message(void **state)
 static struct nopal_message *arriving(void)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *first =
-		nopal__segment_make(core, NOPAL_KIND_DATA);
+	struct nopal_segment *first = nopal__segment_make(core, NOPAL_KIND_DATA);
 	struct nopal_message *message = nopal_message_arriving(session, first);
 
 	nopal__segment_free(core, first);
@@ -136,8 +133,7 @@ static bool put(struct nopal_message *message, uint32_t index, const char *text)
 	memcpy(nopal_buffer_bytes(buffer), text, length);
 	taken = nopal_message_put(
 		session, message, index,
-		(struct nopal_body){ buffer, nopal_buffer_bytes(buffer),
-				     length });
+		(struct nopal_body){ buffer, nopal_buffer_bytes(buffer), length });
 	nopal_buffer_free(buffer);
 	return taken;
 }
@@ -179,16 +175,14 @@ static void test_many_fragments_and_the_next_message_after_them(void **state)
 		for (uint32_t i = 0; i < 100; i++) {
 			uint32_t length;
 
-			assert_int_equal(
-				*nopal_message_piece(message, i, &length),
-				i % 2 ? 'b' : 'a');
+			assert_int_equal(*nopal_message_piece(message, i, &length),
+					 i % 2 ? 'b' : 'a');
 			assert_int_equal(length, 1);
 		}
 		nopal_message_discard(session, message);
 	}
 	assert_int_equal(rig_awake(session)->messages.alive, 0);
-	assert_int_equal(nopal_session_counters(session)->messages_discarded,
-			 3);
+	assert_int_equal(nopal_session_counters(session)->messages_discarded, 3);
 }
 
 static void test_over_budget_changes_nothing(void **state)
@@ -200,15 +194,13 @@ static void test_over_budget_changes_nothing(void **state)
 	(void)state;
 	assert_true(put(message, 0, "first"));
 	held = core->awake->bytes_held;
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .bytes = held + 3 });
+	nopal_session_set_budget(session, &(struct nopal_budget){ .bytes = held + 3 });
 	assert_false(put(message, 0, "long"));
 	assert_false(put(message, 40, "x"));
 	assert_int_equal(core->awake->counters.rx_over_budget, 2);
 	assert_int_equal(core->awake->bytes_held, held);
 	assert_int_equal(nopal_message_length(message), 5);
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .objects = 2 });
+	nopal_session_set_budget(session, &(struct nopal_budget){ .objects = 2 });
 	assert_null(arriving());
 	assert_int_equal(core->awake->counters.rx_over_budget, 3);
 	nopal_message_discard(session, message);
@@ -242,8 +234,7 @@ static void in_its_turn(unsigned which)
 	bool outermost = nopal__turn_begin(core->world);
 
 	nopal__touch(core);
-	nopal_message_release(rig.acceptor.session,
-			      rig_part(rig.acceptor.session, "m_order"),
+	nopal_message_release(rig.acceptor.session, rig_part(rig.acceptor.session, "m_order"),
 			      in_order[which]);
 	nopal__turn_end(core->world, outermost);
 }
@@ -266,14 +257,12 @@ static void test_discarded_in_its_turn_it_stays_delivered(void **state)
 {
 	(void)state;
 	nopal_message_discard(rig.acceptor.session, in_order[1]);
-	assert_int_equal(nopal_session_counters(rig.acceptor.session)
-				 ->messages_discarded,
-			 0);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->messages_discarded, 0);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 2);
 }
 
-/* One out of its order and one in it: neither is given to the application, and the
- * places of both are free when their turn came. */
+/* One out of its order and one in it: neither is given to the application, and the places of both
+ * are free when their turn came. */
 static void test_discarded_as_it_is_delivered_nobody_sees_it(void **state)
 {
 	static const char *const texts[] = { "bad", "bad", "good" };
@@ -306,17 +295,14 @@ static void test_replaced_bytes_are_charged_in_place_of_the_old(void **state)
 	(void)state;
 	memcpy(nopal_buffer_bytes(other), "hi", 2);
 	assert_true(put(message, 0, "first"));
-	assert_true(nopal_message_replace(
-		session, message,
-		(struct nopal_body){ other, other->bytes, 2 }));
+	assert_true(nopal_message_replace(session, message,
+					  (struct nopal_body){ other, other->bytes, 2 }));
 	assert_int_equal(core->awake->bytes_held - held, 2);
 	assert_int_equal(nopal_message_length(message), 2);
 	assert_int_equal(nopal_message_pieces(message), 1);
 	nopal_session_set_budget(session, &(struct nopal_budget){ .bytes = 3 });
 	assert_false(nopal_message_replace(
-		session, message,
-		(struct nopal_body){ nopal_buffer_ref(other), other->bytes,
-				     2 }));
+		session, message, (struct nopal_body){ nopal_buffer_ref(other), other->bytes, 2 }));
 	assert_int_equal(nopal_message_length(message), 2);
 	nopal_message_discard(session, message);
 }
@@ -337,16 +323,14 @@ static void *keep_accepted(struct nopal_session *accepted, void *user)
 	return user;
 }
 
-static void keep_received(struct nopal_session *receiver,
-			  struct nopal_message *message, void *user)
+static void keep_received(struct nopal_session *receiver, struct nopal_message *message, void *user)
 {
 	(void)receiver, (void)user;
 	nopal_message_keep(message);
 	keep.message[keep.count++] = message;
 }
 
-static void keep_ended(struct nopal_session *ended, int end, const char *text,
-		       void *user)
+static void keep_ended(struct nopal_session *ended, int end, const char *text, void *user)
 {
 	(void)end, (void)text, (void)user;
 	for (unsigned i = 0; keep.give_back_at_end && i < keep.count; i++)
@@ -369,8 +353,7 @@ static int setup_keep(void **state)
 	rig_open(&rig, PLAIN, &(struct rig_options){ .stay_closed = true });
 	rig.acceptor.endpoint = nopal_sim_endpoint(rig.world, 1, 0);
 	assert_int_equal(nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
-					      &callbacks, NULL),
+					      NOPAL_ALLOW_CONNECTIONLESS, &callbacks, NULL),
 			 0);
 	return 0;
 }
@@ -380,8 +363,7 @@ static void send_three(void)
 	struct nopal_address peer;
 
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
-				     NULL);
+	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	for (char c = 'a'; c <= 'c'; c++)
 		assert_int_equal(nopal_send(session, &c, 1, 0), 0);
 	rig_run(&rig, NOPAL_SECOND);
@@ -427,24 +409,20 @@ static void test_what_is_never_given_back_is_freed(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, kept_teardown)
-#define ORDER(name)                                                            \
-	cmocka_unit_test_setup_teardown(name, setup_order, kept_teardown)
-#define KEEP(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, setup_keep, kept_teardown)
+#define CASE(name)  cmocka_unit_test_setup_teardown(name, setup, kept_teardown)
+#define ORDER(name) cmocka_unit_test_setup_teardown(name, setup_order, kept_teardown)
+#define KEEP(name)  cmocka_unit_test_setup_teardown(name, setup_keep, kept_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_each_fate_is_told_once),
 		cmocka_unit_test(test_one_missing_segment_is_a_missing_message),
-		cmocka_unit_test(
-			test_one_unknown_segment_is_an_unknown_message),
+		cmocka_unit_test(test_one_unknown_segment_is_an_unknown_message),
 		CASE(test_fragments_come_in_any_order),
 		CASE(test_many_fragments_and_the_next_message_after_them),
 		CASE(test_over_budget_changes_nothing),
 		ORDER(test_delivered_at_once_and_only_once),
 		ORDER(test_discarded_in_its_turn_it_stays_delivered),
-		cmocka_unit_test_teardown(
-			test_discarded_as_it_is_delivered_nobody_sees_it,
-			kept_teardown),
+		cmocka_unit_test_teardown(test_discarded_as_it_is_delivered_nobody_sees_it,
+					  kept_teardown),
 		CASE(test_replaced_bytes_are_charged_in_place_of_the_old),
 		KEEP(test_kept_messages_live_until_they_are_given_back),
 		KEEP(test_kept_messages_are_given_back_in_ended),

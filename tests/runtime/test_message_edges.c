@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of messages: each place to copy from, rooms that are used again, and what a trace
- * says. */
+/* Of messages: each place to copy from, rooms that are used again, and what a trace says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +14,7 @@
 
 enum { SPARES = 64, FRAGMENTS = 64 };
 
-FAKE(m_order,
-     .holds = FAKE_HOLDS({ "the test", NOPAL_DELIVER, NOPAL_DATA, false }),
+FAKE(m_order, .holds = FAKE_HOLDS({ "the test", NOPAL_DELIVER, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_NET, fake_on_message)));
 
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
@@ -48,19 +46,16 @@ static int teardown(void **state)
 static struct nopal_message *arriving(void)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *first =
-		nopal__segment_make(core, NOPAL_KIND_DATA);
+	struct nopal_segment *first = nopal__segment_make(core, NOPAL_KIND_DATA);
 	struct nopal_message *message = nopal_message_arriving(session, first);
 
 	nopal__segment_free(core, first);
 	return message;
 }
 
-static void put(struct nopal_message *message, uint32_t index,
-		const char *bytes, uint32_t length)
+static void put(struct nopal_message *message, uint32_t index, const char *bytes, uint32_t length)
 {
-	struct nopal_body body = { .bytes = (const uint8_t *)bytes,
-				   .length = length };
+	struct nopal_body body = { .bytes = (const uint8_t *)bytes, .length = length };
 
 	assert_true(nopal_message_put(session, message, index, body));
 }
@@ -84,9 +79,7 @@ static void test_a_copy_begins_and_ends_anywhere(void **state)
 			size_t most = left < room ? left : room;
 			char copy[LENGTH + 2] = { 0 };
 
-			assert_int_equal(
-				nopal_message_copy(message, from, copy, room),
-				most);
+			assert_int_equal(nopal_message_copy(message, from, copy, room), most);
 			if (most)
 				assert_memory_equal(copy, text + from, most);
 			assert_int_equal(copy[most], 0);
@@ -97,8 +90,8 @@ static void test_a_copy_begins_and_ends_anywhere(void **state)
 	nopal_message_discard(session, message);
 }
 
-/* All of its bytes are given back but the room, which the next one has; and so many
- * rooms are kept and no more. */
+/* All of its bytes are given back but the room, which the next one has; and so many rooms are kept
+ * and no more. */
 static void test_rooms_for_fragments_are_used_again(void **state)
 {
 	struct nopal_message *message[SPARES + 2];
@@ -117,8 +110,7 @@ static void test_rooms_for_fragments_are_used_again(void **state)
 		message[i] = arriving();
 		put(message[i], 1, "x", 1);
 		assert_null(message[i]->fragment[0].bytes);
-		assert_int_equal(awake->bytes_held,
-				 before + (i + 1) * (room + 1));
+		assert_int_equal(awake->bytes_held, before + (i + 1) * (room + 1));
 	}
 	for (unsigned i = 0; i < SPARES + 2; i++)
 		nopal_message_discard(session, message[i]);
@@ -164,8 +156,7 @@ static void test_replaced_bytes_leave_no_room_behind(void **state)
 	put(message, 0, "one", 3);
 	put(message, 1, "two", 3);
 	assert_true(nopal_message_replace(
-		session, message,
-		(struct nopal_body){ NULL, (const uint8_t *)"three", 5 }));
+		session, message, (struct nopal_body){ NULL, (const uint8_t *)"three", 5 }));
 	assert_int_equal(awake->spare_count, 1);
 	assert_int_equal(nopal_message_length(message), 5);
 	assert_int_equal(awake->unfinished_bytes, 0);

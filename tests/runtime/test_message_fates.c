@@ -12,15 +12,12 @@
 #include "kept.h"
 
 FAKE(m_lucky,
-     .attributes = FAKE_ATTRIBUTES(
-	     { "luck", NOPAL_PROPERTY, 1, .doc = "of it" },
-	     { "skill", NOPAL_PROPERTY, 1, .doc = "of it, too" }),
+     .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, 1, .doc = "of it" },
+				   { "skill", NOPAL_PROPERTY, 1, .doc = "of it, too" }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_DONE, fake_on_message)));
 
-static const char KEPT[] =
-	"transport_driver {}\nfixed_size {}\nm_keeper {}\na_tap {}\n";
-static const char LUCKY[] =
-	"transport_driver {}\nfixed_size {}\nm_keeper {}\nm_lucky {}\n";
+static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\na_tap {}\n";
+static const char LUCKY[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\nm_lucky {}\n";
 
 static int setup(void **state)
 {
@@ -66,14 +63,11 @@ static void test_each_fate_is_counted_and_told(void **state)
 		assert_int_equal(awake->unfinished_bytes, 0);
 		assert_int_equal(awake->messages.alive, 0);
 		assert_int_equal(awake->bytes_held, held);
-		assert_int_equal(awake->counters.messages_arrived,
-				 all[i].arrived);
-		assert_int_equal(awake->counters.messages_missing,
-				 all[i].missing);
+		assert_int_equal(awake->counters.messages_arrived, all[i].arrived);
+		assert_int_equal(awake->counters.messages_missing, all[i].missing);
 		assert_int_equal(awake->undelivered, all[i].undelivered);
 		assert_int_equal(rig.opener.fates[all[i].plain], 1);
-		assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_DONE),
-				 done + 1);
+		assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_DONE), done + 1);
 	}
 }
 
@@ -111,12 +105,9 @@ static void test_a_message_has_the_worst_fate_of_its_segments(void **state)
 		bool expired, uncertain;
 		enum nopal_fate fate;
 	} all[] = {
-		{ 0, 0, 0, false, false, NOPAL_UNKNOWN },
-		{ 1, 0, 0, false, false, NOPAL_ARRIVED },
-		{ 5, 1, 0, false, false, NOPAL_MISSING },
-		{ 5, 1, 1, true, true, NOPAL_EXPIRED },
-		{ 5, 0, 1, false, true, NOPAL_UNKNOWN },
-		{ 5, 0, 1, false, false, NOPAL_WAIVED },
+		{ 0, 0, 0, false, false, NOPAL_UNKNOWN }, { 1, 0, 0, false, false, NOPAL_ARRIVED },
+		{ 5, 1, 0, false, false, NOPAL_MISSING }, { 5, 1, 1, true, true, NOPAL_EXPIRED },
+		{ 5, 0, 1, false, true, NOPAL_UNKNOWN },  { 5, 0, 1, false, false, NOPAL_WAIVED },
 	};
 
 	(void)state;
@@ -168,8 +159,7 @@ static void test_a_message_is_found_while_it_lives(void **state)
 static void test_a_message_is_made_of_nothing_old(void **state)
 {
 	struct nopal_core *core = nopal__core(session);
-	size_t bytes =
-		core->layer->plan->slot_count * sizeof(*(uint64_t *)NULL);
+	size_t bytes = core->layer->plan->slot_count * sizeof(*(uint64_t *)NULL);
 	struct nopal_message *message = nopal__message_make(core, 3);
 	struct nopal_message *was = message;
 
@@ -211,9 +201,8 @@ static void test_replaced_bytes_are_those_that_wait(void **state)
 	rig_send_bytes(&rig, 10);
 	held = awake->bytes_held - 10;
 	message = nopal__pool_oldest(&awake->messages);
-	assert_true(nopal_message_replace(
-		session, message,
-		(struct nopal_body){ NULL, (const uint8_t *)"abc", 3 }));
+	assert_true(nopal_message_replace(session, message,
+					  (struct nopal_body){ NULL, (const uint8_t *)"abc", 3 }));
 	assert_int_equal(awake->unfinished_bytes, 3);
 	settle(2, NOPAL_ARRIVED);
 	assert_int_equal(awake->unfinished_bytes, 0);
@@ -254,9 +243,7 @@ static void test_what_arrives_has_its_segments_attributes(void **state)
 	first = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
 	first->attribute[nopal_property(rig.plan, "skill")] = 9;
 	message = nopal_message_arriving(session, first);
-	assert_int_equal(nopal_message_property(
-				 message, nopal_property(rig.plan, "skill")),
-			 9);
+	assert_int_equal(nopal_message_property(message, nopal_property(rig.plan, "skill")), 9);
 	nopal_message_discard(session, message);
 	nopal__segment_free(nopal__core(session), first);
 }

@@ -34,8 +34,7 @@ FAKE(f_other, .needs = FAKE_RELATIONS({ "layer_below", "fakes" }));
 FAKE(f_one, SEGMENTS); /* a message is a segment */
 FAKE(f_cuts, SEGMENTS, .message_limit = seven_of);
 FAKE(f_whole, SEGMENTS, .message_limit = seven_of,
-     .needs = FAKE_RELATIONS({ "segment_numbers", "fakes" },
-			     { "layer_below", "fakes" }));
+     .needs = FAKE_RELATIONS({ "segment_numbers", "fakes" }, { "layer_below", "fakes" }));
 FAKE(f_says, .message_limit = a_hundred);
 
 static struct nopal_part parts[PARTS];
@@ -43,8 +42,7 @@ static struct nopal_layer layers[LAYERS];
 static struct nopal_plan plan;
 
 /* Each layer has two parts. */
-static uint64_t limit_of(const struct nopal_microprotocol *const *names,
-			 uint64_t wanted)
+static uint64_t limit_of(const struct nopal_microprotocol *const *names, uint64_t wanted)
 {
 	plan = (struct nopal_plan){
 		.parts = parts,
@@ -69,18 +67,15 @@ static uint64_t limit_of(const struct nopal_microprotocol *const *names,
 	return plan.message_limit;
 }
 
-#define LIMIT(wanted, ...)                                                     \
-	limit_of((const struct nopal_microprotocol *const[]){ __VA_ARGS__ },   \
-		 wanted)
+#define LIMIT(wanted, ...)                                                                         \
+	limit_of((const struct nopal_microprotocol *const[]){ __VA_ARGS__ }, wanted)
 
 static void test_a_segment_holds_one_message(void **state)
 {
 	(void)state;
 	assert_int_equal(LIMIT(0, &f_other, &f_one, &f_one, &f_one), BODY);
-	assert_int_equal(LIMIT(BODY - 5, &f_one, &f_other, &f_one, &f_one),
-			 BODY - 5);
-	assert_int_equal(LIMIT(BODY + 5, &f_one, &f_other, &f_one, &f_one),
-			 BODY);
+	assert_int_equal(LIMIT(BODY - 5, &f_one, &f_other, &f_one, &f_one), BODY - 5);
+	assert_int_equal(LIMIT(BODY + 5, &f_one, &f_other, &f_one, &f_one), BODY);
 }
 
 static void test_who_cuts_says_how_often(void **state)
@@ -94,18 +89,15 @@ static void test_who_cuts_says_how_often(void **state)
 static void test_nobody_says_more_than_16_mib(void **state)
 {
 	(void)state;
-	assert_int_equal(LIMIT(0, &f_other, &f_other, &f_one, &f_one),
-			 16 << 20);
-	assert_int_equal(LIMIT(17 << 20, &f_other, &f_other, &f_one, &f_one),
-			 17 << 20);
+	assert_int_equal(LIMIT(0, &f_other, &f_other, &f_one, &f_one), 16 << 20);
+	assert_int_equal(LIMIT(17 << 20, &f_other, &f_other, &f_one, &f_one), 17 << 20);
 }
 
 /* And who does not cut is asked there alone. */
 static void test_what_is_whole_is_the_next_layers(void **state)
 {
 	(void)state;
-	assert_int_equal(LIMIT(0, &f_whole, &f_other, &f_one, &f_other),
-			 BODY - 1);
+	assert_int_equal(LIMIT(0, &f_whole, &f_other, &f_one, &f_other), BODY - 1);
 	assert_int_equal(LIMIT(0, &f_whole, &f_other, &f_cuts, &f_other),
 			 7 * (BODY - 1 - (DATAGRAM - FLOOR)));
 	assert_int_equal(LIMIT(0, &f_whole, &f_says, &f_one, &f_other), 100);

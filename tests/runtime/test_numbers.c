@@ -16,8 +16,7 @@ static uint64_t state;
 
 static uint64_t draw(void)
 {
-	state = state * UINT64_C(6364136223846793005) +
-		UINT64_C(1442695040888963407);
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return state >> 20;
 }
 
@@ -51,8 +50,7 @@ static enum nopal_number_is expected(const struct model *m, uint64_t offset)
 {
 	if (offset < m->floor || (offset < SPACE && m->seen[offset]))
 		return NOPAL_NUMBER_SEEN;
-	return offset - m->floor >= m->numbers.window ? NOPAL_NUMBER_BEYOND
-						      : NOPAL_NUMBER_NEW;
+	return offset - m->floor >= m->numbers.window ? NOPAL_NUMBER_BEYOND : NOPAL_NUMBER_NEW;
 }
 
 static void settle(struct model *m, uint64_t end)
@@ -69,10 +67,8 @@ static void mark(struct model *m, uint64_t offset)
 {
 	enum nopal_number_is is = expected(m, offset);
 
-	assert_int_equal(nopal_numbers_test(&m->numbers, m->first + offset),
-			 is);
-	assert_int_equal(
-		nopal_numbers_mark(NULL, &m->numbers, m->first + offset), is);
+	assert_int_equal(nopal_numbers_test(&m->numbers, m->first + offset), is);
+	assert_int_equal(nopal_numbers_mark(NULL, &m->numbers, m->first + offset), is);
 	if (is == NOPAL_NUMBER_NEW) {
 		m->seen[offset] = true;
 		settle(m, offset + 1);
@@ -85,8 +81,7 @@ static void give_up(struct model *m, uint64_t offset)
 
 	for (uint64_t at = m->floor; at < offset; at++)
 		unseen += at >= SPACE || !m->seen[at];
-	assert_int_equal(nopal_numbers_skip(&m->numbers, m->first + offset),
-			 unseen);
+	assert_int_equal(nopal_numbers_skip(&m->numbers, m->first + offset), unseen);
 	if (offset <= m->floor)
 		return;
 	memset(m->seen + m->floor, 1, offset - m->floor);
@@ -113,8 +108,7 @@ static void run(uint64_t seed, uint64_t first, uint32_t window)
 	state = seed;
 	assert_int_equal(nopal_numbers_init(&m.numbers, first, window), 0);
 	assert_true(m.numbers.window >= window);
-	for (int i = 0; i < STEPS && m.floor < SPACE - 4 * m.numbers.window;
-	     i++)
+	for (int i = 0; i < STEPS && m.floor < SPACE - 4 * m.numbers.window; i++)
 		step(&m);
 	assert_true(m.floor > 1000);
 	nopal_free(NULL, m.numbers.bits);
@@ -136,17 +130,13 @@ static void runs_over_word_ends(void **unused)
 	(void)unused;
 	assert_int_equal(nopal_numbers_init(&numbers, 60, 128), 0);
 	for (uint64_t n = 187; n > 60; n--)
-		assert_int_equal(nopal_numbers_mark(NULL, &numbers, n),
-				 NOPAL_NUMBER_NEW);
-	assert_int_equal(nopal_numbers_test(&numbers, 188),
-			 NOPAL_NUMBER_BEYOND);
+		assert_int_equal(nopal_numbers_mark(NULL, &numbers, n), NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_test(&numbers, 188), NOPAL_NUMBER_BEYOND);
 	assert_int_equal(numbers.floor, 60);
-	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 60),
-			 NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 60), NOPAL_NUMBER_NEW);
 	assert_int_equal(numbers.floor, 188);
 	for (uint64_t n = 188; n < 188 + 128; n++)
-		assert_int_equal(nopal_numbers_test(&numbers, n),
-				 NOPAL_NUMBER_NEW);
+		assert_int_equal(nopal_numbers_test(&numbers, n), NOPAL_NUMBER_NEW);
 	nopal_free(NULL, numbers.bits);
 }
 
@@ -159,24 +149,19 @@ static void budget_and_far_numbers(void **unused)
 	assert_int_equal(nopal_numbers_init(&numbers, 5, 65), 0);
 	assert_int_equal(numbers.window, 128);
 	broke = true;
-	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 5),
-			 NOPAL_NUMBER_NEW);
-	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 7),
-			 NOPAL_NUMBER_BEYOND);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 5), NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 7), NOPAL_NUMBER_BEYOND);
 	broke = false;
-	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 7),
-			 NOPAL_NUMBER_NEW);
-	assert_int_equal(nopal_numbers_test(&numbers, UINT64_MAX),
-			 NOPAL_NUMBER_BEYOND);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 7), NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_test(&numbers, UINT64_MAX), NOPAL_NUMBER_BEYOND);
 	nopal_numbers_skip(&numbers, UINT64_MAX - 10);
 	assert_true(numbers.floor == UINT64_MAX - 10);
-	assert_int_equal(nopal_numbers_mark(NULL, &numbers, UINT64_MAX - 2),
-			 NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, UINT64_MAX - 2), NOPAL_NUMBER_NEW);
 	nopal_free(NULL, numbers.bits);
 }
 
-/* Numbers in order take no memory, few out of order take little, and what grew
- * is given back when no number is missing. */
+/* Numbers in order take no memory, few out of order take little, and what grew is given back when
+ * no number is missing. */
 static void memory_follows_the_holes(void **unused)
 {
 	struct nopal_numbers numbers = { 0 };
@@ -194,14 +179,11 @@ static void memory_follows_the_holes(void **unused)
 	assert_non_null(numbers.bits);
 	for (uint64_t n = 5000; n < 15000; n++)
 		assert_int_equal(nopal_numbers_mark(NULL, &numbers, n),
-				 n == 5001 || n == 14999 ? NOPAL_NUMBER_SEEN
-							 : NOPAL_NUMBER_NEW);
+				 n == 5001 || n == 14999 ? NOPAL_NUMBER_SEEN : NOPAL_NUMBER_NEW);
 	nopal_numbers_rest(NULL, &numbers);
 	assert_null(numbers.bits);
-	assert_int_equal(nopal_numbers_test(&numbers, 14999),
-			 NOPAL_NUMBER_SEEN);
-	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 15002),
-			 NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_test(&numbers, 14999), NOPAL_NUMBER_SEEN);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 15002), NOPAL_NUMBER_NEW);
 	nopal_free(NULL, numbers.bits);
 }
 
@@ -219,19 +201,15 @@ static void finds_what_is_next(void **unused)
 
 		for (uint64_t n = 0; n < round * 7 % WINDOW; n++)
 			nopal_numbers_mark(NULL, &numbers,
-					   numbers.floor +
-						   n * (round | 1) % WINDOW);
+					   numbers.floor + n * (round | 1) % WINDOW);
 		for (uint64_t from = low; from < high; from++)
 			for (int seen = 0; seen < 2; seen++) {
 				uint64_t next = from;
 
-				while (next < high &&
-				       (nopal_numbers_test(&numbers, next) ==
-					NOPAL_NUMBER_SEEN) != seen)
+				while (next < high && (nopal_numbers_test(&numbers, next) ==
+						       NOPAL_NUMBER_SEEN) != seen)
 					next++;
-				assert_int_equal(nopal_numbers_next(&numbers,
-								    from, high,
-								    seen),
+				assert_int_equal(nopal_numbers_next(&numbers, from, high, seen),
 						 next);
 			}
 		nopal_numbers_skip(&numbers, numbers.floor + STEP);

@@ -28,15 +28,15 @@ static struct seen *seen_by(const struct nopal_session *session)
 	return &seen[nopal_session_is_opener(session)];
 }
 
-static void alpha_write(struct nopal_session *session,
-			const struct nopal_part *part, uint8_t *bytes)
+static void alpha_write(struct nopal_session *session, const struct nopal_part *part,
+			uint8_t *bytes)
 {
 	(void)part;
 	memcpy(bytes, nopal_session_is_opener(session) ? "abc" : "ABC", 3);
 }
 
-static bool alpha_read(struct nopal_session *session,
-		       const struct nopal_part *part, const uint8_t *bytes)
+static bool alpha_read(struct nopal_session *session, const struct nopal_part *part,
+		       const uint8_t *bytes)
 {
 	(void)part;
 	seen_by(session)->reads++;
@@ -44,23 +44,22 @@ static bool alpha_read(struct nopal_session *session,
 	return !takes_not || nopal_session_is_opener(session);
 }
 
-static void omega_write(struct nopal_session *session,
-			const struct nopal_part *part, uint8_t *bytes)
+static void omega_write(struct nopal_session *session, const struct nopal_part *part,
+			uint8_t *bytes)
 {
 	(void)part;
 	memcpy(bytes, nopal_session_is_opener(session) ? "vwxyz" : "VWXYZ", 5);
 }
 
-static bool omega_read(struct nopal_session *session,
-		       const struct nopal_part *part, const uint8_t *bytes)
+static bool omega_read(struct nopal_session *session, const struct nopal_part *part,
+		       const uint8_t *bytes)
 {
 	(void)part;
 	memcpy(seen_by(session)->omega, bytes, 5);
 	return true;
 }
 
-static bool omega_agreed(struct nopal_session *session,
-			 const struct nopal_part *part,
+static bool omega_agreed(struct nopal_session *session, const struct nopal_part *part,
 			 const struct nopal_opening *opening)
 {
 	struct seen *one = seen_by(session);
@@ -83,8 +82,7 @@ static const struct nopal_microprotocol m_alpha = {
 	.family = "check",
 	.summary = "offers three bytes",
 	.provides = checker,
-	.offer =
-		&(const struct nopal_offer){ 3, alpha_write, alpha_read, NULL },
+	.offer = &(const struct nopal_offer){ 3, alpha_write, alpha_read, NULL },
 };
 static const struct nopal_microprotocol m_omega = {
 	.abi = NOPAL_ABI,
@@ -92,8 +90,7 @@ static const struct nopal_microprotocol m_omega = {
 	.family = "check",
 	.summary = "offers five bytes",
 	.provides = checker,
-	.offer = &(const struct nopal_offer){ 5, omega_write, omega_read,
-					      omega_agreed },
+	.offer = &(const struct nopal_offer){ 5, omega_write, omega_read, omega_agreed },
 };
 
 static const char CONFIG[] = "m_omega {}\nm_alpha {}\ntransport_driver {}\n"
@@ -120,19 +117,16 @@ static void test_both_sides_know_the_same(void **state)
 	assert_memory_equal(seen[1].alpha, "ABC", 3);
 	assert_memory_equal(seen[1].omega, "VWXYZ", 5);
 	assert_memory_equal(&seen[0].request_length, &seen[1].request_length,
-			    sizeof(seen[0]) -
-				    offsetof(struct seen, request_length));
+			    sizeof(seen[0]) - offsetof(struct seen, request_length));
 	assert_int_equal(seen[0].answer_length, ANSWER_HEAD + REQUEST_TAIL);
-	assert_memory_equal(seen[0].request + seen[0].request_length -
-				    REQUEST_TAIL,
-			    "abcvwxyz", REQUEST_TAIL);
-	assert_memory_equal(seen[0].answer + ANSWER_HEAD, "ABCVWXYZ",
+	assert_memory_equal(seen[0].request + seen[0].request_length - REQUEST_TAIL, "abcvwxyz",
 			    REQUEST_TAIL);
+	assert_memory_equal(seen[0].answer + ANSWER_HEAD, "ABCVWXYZ", REQUEST_TAIL);
 	rig_close(&rig);
 }
 
-/* Requests and answers that get lost come again, cookies get old: they agree once,
- * and on the same. */
+/* Requests and answers that get lost come again, cookies get old: they agree once, and on the
+ * same. */
 static void test_repetitions_change_nothing(void **state)
 {
 	(void)state;
@@ -149,10 +143,8 @@ static void test_repetitions_change_nothing(void **state)
 		assert_int_equal(rig.opener.opened, 1);
 		assert_int_equal(seen[0].agreements, 1);
 		assert_int_equal(seen[1].agreements, 1);
-		assert_memory_equal(&seen[0].request_length,
-				    &seen[1].request_length,
-				    sizeof(seen[0]) - offsetof(struct seen,
-							       request_length));
+		assert_memory_equal(&seen[0].request_length, &seen[1].request_length,
+				    sizeof(seen[0]) - offsetof(struct seen, request_length));
 		rig_close(&rig);
 	}
 }
@@ -196,9 +188,7 @@ static void test_who_offers_nothing_proves_its_resets(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig,
-		 "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n",
-		 NULL);
+	rig_open(&rig, "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n", NULL);
 	assert_int_equal(nopal_offers_bytes(rig.opener.session), PROOF);
 	assert_int_equal(rig.opener.opened, 1);
 	rig_close(&rig);
@@ -209,12 +199,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_both_sides_know_the_same, setup),
 		cmocka_unit_test_setup(test_repetitions_change_nothing, setup),
-		cmocka_unit_test_setup(test_what_is_not_taken_opens_nothing,
-				       setup),
-		cmocka_unit_test_setup(test_what_is_not_agreed_on_opens_nothing,
-				       setup),
-		cmocka_unit_test_setup(
-			test_who_offers_nothing_proves_its_resets, setup),
+		cmocka_unit_test_setup(test_what_is_not_taken_opens_nothing, setup),
+		cmocka_unit_test_setup(test_what_is_not_agreed_on_opens_nothing, setup),
+		cmocka_unit_test_setup(test_who_offers_nothing_proves_its_resets, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,8 +16,7 @@ FAKE(f_rebuild, .raises = FAKE_RAISES("SEGMENT_FROM_NET", "SEGMENT_TO_NET"),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_FROM_NET, fake_on_segment),
 			       NOPAL_ON(SEGMENT_TO_NET, fake_on_segment)));
 
-#define LOST(...)                                                              \
-	FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment, __VA_ARGS__))
+#define LOST(...) FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment, __VA_ARGS__))
 FAKE(f_nobody);
 FAKE(f_order_a, .bindings = LOST(.after = "f_late|f_nobody"));
 FAKE(f_order_b, .bindings = LOST(.kinds = NOPAL_DATA));
@@ -26,8 +25,8 @@ FAKE(f_order_c, .bindings = LOST(.before = "f_order_b"),
 FAKE(f_round_a, .bindings = LOST(.before = "f_round_b"));
 FAKE(f_round_b, .bindings = LOST(.before = "f_round_c"));
 FAKE(f_round_c, .bindings = LOST(.before = "f_round_a"));
-FAKE(f_apart, .bindings = LOST(.kinds = NOPAL_REPLIES, .before = "f_order_b",
-			       .after = "f_order_b"));
+FAKE(f_apart,
+     .bindings = LOST(.kinds = NOPAL_REPLIES, .before = "f_order_b", .after = "f_order_b"));
 
 static const struct nopal_microprotocol *const fakes[] = {
 	&f_echo,    &f_rebuild, &f_order_a, &f_order_b, &f_order_c, &f_round_a,
@@ -57,28 +56,24 @@ static void test_storms(void **state)
 
 /* -------------------------------------------------------------------------- order */
 
-static bool not_b(const struct nopal_composed_layer *layer,
-		  struct nopal_ordered candidate, const void *context)
+static bool not_b(const struct nopal_composed_layer *layer, struct nopal_ordered candidate,
+		  const void *context)
 {
 	const char *name = layer->members[candidate.member].microprotocol->name;
 
 	return strcmp(name, context) != 0;
 }
 
-static void runs(const struct composing *composing, const char *without,
-		 const char *expected)
+static void runs(const struct composing *composing, const char *without, const char *expected)
 {
 	enum { ROOM = 8 };
 	struct nopal_ordered order[ROOM];
-	size_t count = nopal__compose_order(
-		layer_of(composing), NOPAL_SEGMENT_LOST, without ? not_b : NULL,
-		without, order, ROOM);
+	size_t count = nopal__compose_order(layer_of(composing), NOPAL_SEGMENT_LOST,
+					    without ? not_b : NULL, without, order, ROOM);
 	char names[256] = "";
 
 	for (size_t i = 0; i < count; i++) {
-		strcat(names, layer_of(composing)
-				      ->members[order[i].member]
-				      .microprotocol->name);
+		strcat(names, layer_of(composing)->members[order[i].member].microprotocol->name);
 		strcat(names, " ");
 	}
 	assert_string_equal(names, expected);
@@ -86,20 +81,17 @@ static void runs(const struct composing *composing, const char *without,
 
 static void test_order(void **state)
 {
-	struct composing composing =
-		good("f_order_b {} f_order_a {} f_order_c {}");
+	struct composing composing = good("f_order_b {} f_order_a {} f_order_c {}");
 
 	(void)state;
 	runs(&composing, NULL, "f_order_c f_order_a f_order_b ");
 	runs(&composing, "f_order_a", "f_order_c f_order_b ");
-	assert_int_equal(nopal__compose_order(layer_of(&composing),
-					      NOPAL_SEGMENT_LOST, NULL, NULL,
-					      NULL, 0),
-			 3);
-	assert_int_equal(nopal__compose_order(layer_of(&composing),
-					      NOPAL_SEGMENT_DONE, NULL, NULL,
-					      NULL, 0),
-			 0);
+	assert_int_equal(
+		nopal__compose_order(layer_of(&composing), NOPAL_SEGMENT_LOST, NULL, NULL, NULL, 0),
+		3);
+	assert_int_equal(
+		nopal__compose_order(layer_of(&composing), NOPAL_SEGMENT_DONE, NULL, NULL, NULL, 0),
+		0);
 	done(&composing);
 	composing = good("f_order_b {} f_order_a {}");
 	runs(&composing, NULL, "f_order_a f_order_b ");
@@ -108,16 +100,14 @@ static void test_order(void **state)
 
 static void test_order_permuted(void **state)
 {
-	struct composing composing =
-		good("f_order_b {} f_order_a {} f_order_c {}");
+	struct composing composing = good("f_order_b {} f_order_a {} f_order_c {}");
 	bool swapped = false;
 	struct nopal_ordered order[3];
 
 	(void)state;
-	for (nopal__order_seed = 1; nopal__order_seed < 20;
-	     nopal__order_seed++) {
-		nopal__compose_order(layer_of(&composing), NOPAL_SEGMENT_LOST,
-				     NULL, NULL, order, 3);
+	for (nopal__order_seed = 1; nopal__order_seed < 20; nopal__order_seed++) {
+		nopal__compose_order(layer_of(&composing), NOPAL_SEGMENT_LOST, NULL, NULL, order,
+				     3);
 		/* f_order_c stays first: that is declared */
 		assert_int_equal(order[0].member, 4);
 		swapped = swapped || order[1].member == 2;
@@ -133,8 +123,7 @@ static void test_order_in_circles(void **state)
 
 	(void)state;
 	bad("f_round_a {} f_round_b {} f_round_c {}", 2,
-	    "handlers of SEGMENT_LOST cannot be ordered: f_round",
-	    "contradict");
+	    "handlers of SEGMENT_LOST cannot be ordered: f_round", "contradict");
 	composing = good("f_round_a {} f_round_b {}");
 	done(&composing);
 }

@@ -34,33 +34,28 @@ static const struct nopal_microprotocol stub_path = {
 	.name = "stub_path",
 	.family = "base",
 	.summary = "a path that a test knows",
-	.provides =
-		(const struct nopal_role[]){ { "path_limit", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "path_limit", true }, { 0 } },
 	.bindings = stub_path_bindings,
 };
 
-#define RELIABLE                                                               \
-	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {}\n"         \
+#define RELIABLE                                                                                   \
+	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {}\n"                             \
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\na_tap {}\n"
 
 static const char PLAIN[] = "transport_driver {}\nresize {}\n" RELIABLE;
-static const char ASKS[] =
-	"transport_driver {}\nresize {}\nstub_path {}\n" RELIABLE;
-static const char WHOLE[] =
-	"transport_driver {}\nfixed_size {}\nstub_path {}\n" RELIABLE;
-static const char PROTECTED[] =
-	"transport_driver {}\nresize {}\nstub_path {}\n"
-	"forward_error_correction {}\nchecksum {}\n" RELIABLE;
+static const char ASKS[] = "transport_driver {}\nresize {}\nstub_path {}\n" RELIABLE;
+static const char WHOLE[] = "transport_driver {}\nfixed_size {}\nstub_path {}\n" RELIABLE;
+static const char PROTECTED[] = "transport_driver {}\nresize {}\nstub_path {}\n"
+				"forward_error_correction {}\nchecksum {}\n" RELIABLE;
 static const char GATHERED[] =
 	"transport_driver {}\ncoalesce {}\nstub_path {}\nvirtual_circuit {}\n"
 	"sequenced_messages {}\nsequenced_segments {}\npositive_ack {}\n"
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n";
-static const char STACK[] =
-	"layer \"upper\" {\n"
-	"  transport_driver {}\n  resize {}\n"
-	"  sequenced_messages {}\n  lossy_fifo {}\n}\n"
-	"layer \"lower\" {\n"
-	"  transport_driver {}\n  fixed_size {}\n  stub_path {}\n}\n";
+static const char STACK[] = "layer \"upper\" {\n"
+			    "  transport_driver {}\n  resize {}\n"
+			    "  sequenced_messages {}\n  lossy_fifo {}\n}\n"
+			    "layer \"lower\" {\n"
+			    "  transport_driver {}\n  fixed_size {}\n  stub_path {}\n}\n";
 
 static struct rig rig;
 static struct tapped tapped;
@@ -121,8 +116,7 @@ static void test_a_limit_lies_between_the_floor_and_the_plans(void **state)
 	assert_int_equal(nopal_path_limit(session), FLOOR);
 	assert_int_equal(nopal_body_limit(session), most - (MOST - FLOOR));
 	assert_int_equal(nopal_body_most(session), most);
-	assert_int_equal(nopal_control_limit(session, acks, 0),
-			 FLOOR - 1 - NOPAL_ID_BYTES);
+	assert_int_equal(nopal_control_limit(session, acks, 0), FLOOR - 1 - NOPAL_ID_BYTES);
 	limit(1300);
 	assert_int_equal(nopal_path_limit(session), 1300);
 	assert_int_equal(nopal_body_limit(session), most - (MOST - 1300));
@@ -157,8 +151,7 @@ static void test_a_limit_outlives_rest(void **state)
 	rig_close(&rig);
 }
 
-/* Messages of which a longest one is many segments; the limit moves while they
- * are under way. */
+/* Messages of which a longest one is many segments; the limit moves while they are under way. */
 static void swing(const char *config, uint64_t message_bytes)
 {
 	static const uint32_t limits[] = { FLOOR, MOST, 1280, 1300, MOST };
@@ -167,8 +160,7 @@ static void swing(const char *config, uint64_t message_bytes)
 	for (unsigned i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
 		limit(limits[i]);
 		for (int m = 0; m < 10; m++)
-			assert_int_equal(rig_send_bytes(&rig, message_bytes),
-					 0);
+			assert_int_equal(rig_send_bytes(&rig, message_bytes), 0);
 		rig_run(&rig, 20 * NOPAL_MILLISECOND);
 	}
 	rig_run(&rig, 20 * NOPAL_SECOND);
@@ -198,8 +190,7 @@ static void test_a_message_that_is_a_segment_may_exceed_it(void **state)
 	(void)state;
 	begin(WHOLE, NULL);
 	limit(0);
-	assert_int_equal(nopal_plan_message_limit(rig.plan),
-			 nopal_body_most(rig.opener.session));
+	assert_int_equal(nopal_plan_message_limit(rig.plan), nopal_body_most(rig.opener.session));
 	rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan));
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
@@ -212,8 +203,7 @@ static void test_redundancy_goes_on_while_the_limit_moves(void **state)
 
 	(void)state;
 	swing(PROTECTED, 10000);
-	parity = rig_part(rig.opener.session, "forward_error_correction")
-			 ->kind[0];
+	parity = rig_part(rig.opener.session, "forward_error_correction")->kind[0];
 	tapped.count = 0;
 	limit(1250);
 	rig_send_bytes(&rig, 20000);
@@ -280,9 +270,7 @@ static void test_what_is_too_long_travels_alone(void **state)
 	acks = rig_part(session, "positive_ack");
 	outermost = nopal__turn_begin(rig.world);
 	nopal__touch(nopal__core(session));
-	nopal_control_send(session,
-			   nopal_control_new(session, acks, 0, 1400, &bytes),
-			   1400);
+	nopal_control_send(session, nopal_control_new(session, acks, 0, 1400, &bytes), 1400);
 	rig_send_bytes(&rig, 5000);
 	nopal__turn_end(rig.world, outermost);
 	rig_run(&rig, 15 * NOPAL_MILLISECOND);
@@ -332,15 +320,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_the_role_the_path_is_the_plans),
-		cmocka_unit_test(
-			test_a_limit_lies_between_the_floor_and_the_plans),
-		cmocka_unit_test(
-			test_a_narrow_composition_has_no_floor_of_its_own),
+		cmocka_unit_test(test_a_limit_lies_between_the_floor_and_the_plans),
+		cmocka_unit_test(test_a_narrow_composition_has_no_floor_of_its_own),
 		cmocka_unit_test(test_a_limit_outlives_rest),
-		cmocka_unit_test(
-			test_segments_are_cut_by_the_limit_of_their_time),
-		cmocka_unit_test(
-			test_a_message_that_is_a_segment_may_exceed_it),
+		cmocka_unit_test(test_segments_are_cut_by_the_limit_of_their_time),
+		cmocka_unit_test(test_a_message_that_is_a_segment_may_exceed_it),
 		cmocka_unit_test(test_redundancy_goes_on_while_the_limit_moves),
 		cmocka_unit_test(test_gathered_messages_fill_what_there_is),
 		cmocka_unit_test(test_what_was_cut_longer_still_arrives),

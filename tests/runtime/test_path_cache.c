@@ -48,8 +48,7 @@ static uint32_t hold(uint8_t peer)
 
 static void write_rtt(uint32_t record, int64_t value, int64_t now_ns)
 {
-	nopal__path_cache_write(cache, record, NOPAL_PATH_RTT_NS, value,
-				now_ns);
+	nopal__path_cache_write(cache, record, NOPAL_PATH_RTT_NS, value, now_ns);
 }
 
 /* A session of its own with this peer, which measured something. */
@@ -70,8 +69,7 @@ static int64_t known(uint8_t peer)
 
 	if (!record)
 		return -1;
-	if (!nopal__path_cache_read(cache, record, NOPAL_PATH_RTT_NS, &value,
-				    &measured_ns))
+	if (!nopal__path_cache_read(cache, record, NOPAL_PATH_RTT_NS, &value, &measured_ns))
 		value = -1;
 	nopal__path_cache_release(cache, record);
 	return value;
@@ -84,21 +82,19 @@ static void test_a_fact_outlives_its_session_and_knows_its_time(void **state)
 
 	(void)state;
 	write_rtt(record, 70, 1000);
-	nopal__path_cache_write(cache, record, NOPAL_PATH_LIMIT_BYTES, 1452,
-				2000);
+	nopal__path_cache_write(cache, record, NOPAL_PATH_LIMIT_BYTES, 1452, 2000);
 	nopal__path_cache_release(cache, record);
 
 	record = hold(2);
-	assert_true(nopal__path_cache_read(cache, record, NOPAL_PATH_RTT_NS,
-					   &value, &measured_ns));
+	assert_true(nopal__path_cache_read(cache, record, NOPAL_PATH_RTT_NS, &value, &measured_ns));
 	assert_int_equal(value, 70);
 	assert_int_equal(measured_ns, 1000);
-	assert_true(nopal__path_cache_read(
-		cache, record, NOPAL_PATH_LIMIT_BYTES, &value, &measured_ns));
+	assert_true(nopal__path_cache_read(cache, record, NOPAL_PATH_LIMIT_BYTES, &value,
+					   &measured_ns));
 	assert_int_equal(value, 1452);
 	assert_int_equal(measured_ns, 2000);
-	assert_false(nopal__path_cache_read(
-		cache, record, NOPAL_PATH_BANDWIDTH_BPS, &value, &measured_ns));
+	assert_false(nopal__path_cache_read(cache, record, NOPAL_PATH_BANDWIDTH_BPS, &value,
+					    &measured_ns));
 	nopal__path_cache_release(cache, record);
 }
 
@@ -197,8 +193,7 @@ static struct plain *plain_room(void)
 		if (!plain[i].holders)
 			oldest = &plain[i];
 	for (unsigned i = 0; oldest && oldest->peer && i < ROOM; i++)
-		if (!plain[i].holders &&
-		    plain[i].idle_since < oldest->idle_since)
+		if (!plain[i].holders && plain[i].idle_since < oldest->idle_since)
 			oldest = &plain[i];
 	return oldest;
 }
@@ -230,10 +225,9 @@ static void plain_compare(const struct plain *one)
 {
 	int64_t value = 0, measured_ns;
 
-	assert_int_equal(nopal__path_cache_read(cache, one->record,
-						NOPAL_PATH_RTT_NS, &value,
-						&measured_ns),
-			 one->value != 0);
+	assert_int_equal(
+		nopal__path_cache_read(cache, one->record, NOPAL_PATH_RTT_NS, &value, &measured_ns),
+		one->value != 0);
 	assert_int_equal(value, one->value);
 }
 

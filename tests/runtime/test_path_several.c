@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths beside the first one: their numbers, who has them and when they are free, and
- * moves of the first one. */
+/* Paths beside the first one: their numbers, who has them and when they are free, and moves of the
+ * first one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +20,8 @@ enum { PORT = 5000 };
 FAKE(m_path, .provides = FAKE_ROLES({ "path_limit", true }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
-#define CIRCUIT                                                                \
-	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                 \
+#define CIRCUIT                                                                                    \
+	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                                     \
 	"sequenced_segments {}\n"
 static const char ONE[] = CIRCUIT "m_path {}\na_tap {}\n";
 static const char MANY[] = CIRCUIT "parallel_channels {}\na_tap {}\n";
@@ -108,8 +108,7 @@ static void test_the_first_path_is_number_0(void **state)
 	assert_null(core->awake->paths);
 	assert_int_equal(from(door, core->peer.port), 1);
 	assert_int_equal(core->awake->paths->open, 1);
-	assert_true(nopal_address_equal(&core->awake->paths->opened_with,
-					&core->peer));
+	assert_true(nopal_address_equal(&core->awake->paths->opened_with, &core->peer));
 }
 
 static void test_addresses_have_numbers_while_there_are_some(void **state)
@@ -288,9 +287,7 @@ static void test_a_session_moves_to_a_path_of_its_endpoint(void **state)
 	assert_false(elsewhere);
 	assert_null(core->awake->paths->path[1].endpoint);
 	assert_null(core->endpoint->arrived_of);
-	assert_ptr_equal(
-		nopal__session_with(core->endpoint, &there, core->peer_id),
-		core);
+	assert_ptr_equal(nopal__session_with(core->endpoint, &there, core->peer_id), core);
 	assert_int_equal(here(PORT + 1), 1);
 	assert_stays(2);
 }

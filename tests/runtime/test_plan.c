@@ -25,34 +25,26 @@ FAKE(zebra,
 				     .kinds = NOPAL_CARRIED,
 				     .serial = true },
 				   { .name = "z_local", .access = NOPAL_WRITE },
-				   { .name = "z_nobody",
-				     .access = NOPAL_READ_OPTIONAL }),
+				   { .name = "z_nobody", .access = NOPAL_READ_OPTIONAL }),
      .kinds = (const struct nopal_kind[]){ { "note", NOPAL_KIND_CONTROL, "" },
 					   { "load", NOPAL_KIND_CARRIED, "" },
 					   { 0 } },
      .holds = FAKE_HOLDS({ "zebra sends", NOPAL_SEND, NOPAL_DATA, false },
 			 { "zebra ends", NOPAL_FINISH, NOPAL_CARRIED, false }),
-     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, fake_on_segment,
-					.kinds = NOPAL_CARRIED)));
+     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, fake_on_segment, .kinds = NOPAL_CARRIED)));
 
 FAKE(ant,
      .attributes = FAKE_ATTRIBUTES(
-	     { .name = "a_mark",
-	       .access = NOPAL_WRITE,
-	       .wire_bytes = 2,
-	       .kinds = NOPAL_OWN_KIND },
+	     { .name = "a_mark", .access = NOPAL_WRITE, .wire_bytes = 2, .kinds = NOPAL_OWN_KIND },
 	     { .name = "a_byte", .access = NOPAL_WRITE, .wire_bytes = 1 },
 	     { .name = "z_count", .access = NOPAL_READ }),
-     .kinds = (const struct nopal_kind[]){ { "crumb", NOPAL_KIND_CONTROL, "" },
-					   { 0 } },
+     .kinds = (const struct nopal_kind[]){ { "crumb", NOPAL_KIND_CONTROL, "" }, { 0 } },
      .holds = FAKE_HOLDS({ "ant sends", NOPAL_SEND, NOPAL_CARRIED, true },
 			 { "ant delivers", NOPAL_DELIVER, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, fake_on_segment)));
 
-static const char FORWARD[] =
-	"transport_driver {}\nfixed_size {}\nant {}\nzebra {}\n";
-static const char BACKWARD[] =
-	"zebra {}\nant {}\nfixed_size {}\ntransport_driver {}\n";
+static const char FORWARD[] = "transport_driver {}\nfixed_size {}\nant {}\nzebra {}\n";
+static const char BACKWARD[] = "zebra {}\nant {}\nfixed_size {}\ntransport_driver {}\n";
 
 static struct nopal_plan *plan;
 
@@ -72,12 +64,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static const struct nopal_part *part_of(const struct nopal_plan *one,
-					const char *name)
+static const struct nopal_part *part_of(const struct nopal_plan *one, const char *name)
 {
 	for (size_t i = 0; i < nopal_plan_part_count(one); i++)
-		if (strcmp(nopal_plan_part(one, i)->microprotocol->name,
-			   name) == 0)
+		if (strcmp(nopal_plan_part(one, i)->microprotocol->name, name) == 0)
 			return nopal_plan_part(one, i);
 	fail_msg("no microprotocol %s in the plan", name);
 	return NULL;
@@ -91,8 +81,7 @@ static void test_a_name_is_one_slot_for_all_who_use_it(void **state)
 	(void)state;
 	assert_true(z->attribute[ZEBRA_COUNT] > 0);
 	assert_int_equal(z->attribute[ZEBRA_COUNT], a->attribute[ANT_COUNT]);
-	assert_string_equal(plan->slot_name[z->attribute[ZEBRA_COUNT]],
-			    "z_count");
+	assert_string_equal(plan->slot_name[z->attribute[ZEBRA_COUNT]], "z_count");
 	assert_true(nopal_has(z, ZEBRA_LOCAL));
 	for (int i = ANT_MARK; i <= ANT_BYTE; i++)
 		for (int j = ZEBRA_COUNT; j <= ZEBRA_LOCAL; j++)
@@ -127,8 +116,7 @@ static void test_kinds_are_numbered_by_name(void **state)
 	assert_int_equal(z->kind[ZEBRA_LOAD], NOPAL_KIND_FIRST_OWN + 2);
 	assert_string_equal(plan->kinds[a->kind[0]].name, "crumb");
 	assert_ptr_equal(plan->kinds[a->kind[0]].part, a);
-	assert_int_equal(plan->kinds[z->kind[ZEBRA_LOAD]].class,
-			 NOPAL_KIND_CARRIED);
+	assert_int_equal(plan->kinds[z->kind[ZEBRA_LOAD]].class, NOPAL_KIND_CARRIED);
 	assert_null(plan->kinds[NOPAL_KIND_FIRST_OWN + 3].name);
 }
 
@@ -148,16 +136,13 @@ static void test_header_bytes_by_kind(void **state)
 
 static void test_fields_go_by_the_names_of_microprotocols(void **state)
 {
-	const struct nopal_header *header =
-		&plan->kinds[NOPAL_KIND_DATA].header;
+	const struct nopal_header *header = &plan->kinds[NOPAL_KIND_DATA].header;
 
 	(void)state;
 	assert_int_equal(header->count, 2);
-	assert_int_equal(header->fields[0].slot,
-			 part_of(plan, "ant")->attribute[ANT_BYTE]);
+	assert_int_equal(header->fields[0].slot, part_of(plan, "ant")->attribute[ANT_BYTE]);
 	assert_false(header->fields[0].serial);
-	assert_int_equal(header->fields[1].slot,
-			 part_of(plan, "zebra")->attribute[ZEBRA_COUNT]);
+	assert_int_equal(header->fields[1].slot, part_of(plan, "zebra")->attribute[ZEBRA_COUNT]);
 	assert_true(header->fields[1].serial);
 }
 
@@ -172,11 +157,9 @@ static void test_what_a_kind_holds(void **state)
 	(void)state;
 	assert_int_equal(layer->hold[NOPAL_SEND][NOPAL_KIND_DATA],
 			 driver | z->hold[NOPAL_SEND] | a->hold[NOPAL_SEND]);
-	assert_int_equal(layer->hold[NOPAL_SEND][load],
-			 driver | a->hold[NOPAL_SEND]);
+	assert_int_equal(layer->hold[NOPAL_SEND][load], driver | a->hold[NOPAL_SEND]);
 	assert_int_equal(layer->hold[NOPAL_SEND][crumb], 0);
-	assert_int_equal(layer->hold[NOPAL_FINISH][load],
-			 z->hold[NOPAL_FINISH]);
+	assert_int_equal(layer->hold[NOPAL_FINISH][load], z->hold[NOPAL_FINISH]);
 	assert_int_equal(layer->deliver, a->hold[NOPAL_DELIVER]);
 	assert_int_equal(layer->rearm[NOPAL_KIND_DATA], z->hold[NOPAL_SEND]);
 	assert_int_equal(layer->rearm[load], 0);
@@ -196,16 +179,14 @@ static void test_each_bit_has_one_owner(void **state)
 
 static void test_handlers_are_called_for_their_kinds_alone(void **state)
 {
-	const struct nopal_calls *calls =
-		plan->layers[0].calls[NOPAL_SEGMENT_TO_NET];
+	const struct nopal_calls *calls = plan->layers[0].calls[NOPAL_SEGMENT_TO_NET];
 	const struct nopal_part *z = part_of(plan, "zebra");
 	uint8_t load = z->kind[ZEBRA_LOAD];
 
 	(void)state;
 	assert_int_equal(calls[NOPAL_KIND_DATA].count, calls[load].count + 1);
 	for (uint32_t i = 0; i < calls[load].count; i++)
-		assert_ptr_not_equal(calls[load].call[i].part,
-				     part_of(plan, "ant"));
+		assert_ptr_not_equal(calls[load].call[i].part, part_of(plan, "ant"));
 	assert_int_equal(calls[z->kind[ZEBRA_NOTE]].count, 0);
 }
 
@@ -214,8 +195,7 @@ static void test_sizes_add_up_to_the_mtu(void **state)
 	(void)state;
 	assert_int_equal(nopal_plan_header_bytes(plan), 1 + 4 + 4 + 1);
 	assert_int_equal(plan->datagram_bytes, MTU - UDP_BYTES);
-	assert_int_equal(nopal_plan_body_bytes(plan) +
-				 nopal_plan_header_bytes(plan) + FINGERPRINT,
+	assert_int_equal(nopal_plan_body_bytes(plan) + nopal_plan_header_bytes(plan) + FINGERPRINT,
 			 MTU - UDP_BYTES);
 }
 
@@ -224,16 +204,14 @@ static void test_the_message_limit_is_one_body(void **state)
 	struct nopal_plan *small, *large;
 
 	(void)state;
-	assert_int_equal(nopal_plan_message_limit(plan),
-			 nopal_plan_body_bytes(plan));
+	assert_int_equal(nopal_plan_message_limit(plan), nopal_plan_body_bytes(plan));
 	small = rig_plan("message_limit = 100B\ntransport_driver {}\n"
 			 "fixed_size {}\n");
 	assert_int_equal(nopal_plan_message_limit(small), 100);
 	nopal_plan_unref(small);
 	large = rig_plan("transport_driver {}\nresize {}\n"
 			 "sequenced_segments {}\n");
-	assert_true(nopal_plan_message_limit(large) >
-		    nopal_plan_body_bytes(large));
+	assert_true(nopal_plan_message_limit(large) > nopal_plan_body_bytes(large));
 	nopal_plan_unref(large);
 }
 
@@ -259,10 +237,8 @@ static void test_the_order_of_sections_changes_nothing_on_the_wire(void **state)
 	struct nopal_plan *other = rig_plan(BACKWARD);
 
 	(void)state;
-	assert_true(nopal_plan_fingerprint(plan) ==
-		    nopal_plan_fingerprint(other));
-	assert_string_equal(nopal_plan_canonical(plan),
-			    nopal_plan_canonical(other));
+	assert_true(nopal_plan_fingerprint(plan) == nopal_plan_fingerprint(other));
+	assert_string_equal(nopal_plan_canonical(plan), nopal_plan_canonical(other));
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
 		const struct nopal_kind_plan *here = &plan->kinds[code];
 		const struct nopal_kind_plan *there = &other->kinds[code];
@@ -275,8 +251,7 @@ static void test_the_order_of_sections_changes_nothing_on_the_wire(void **state)
 			const struct nopal_field *a = &here->header.fields[i];
 			const struct nopal_field *b = &there->header.fields[i];
 
-			assert_string_equal(plan->slot_name[a->slot],
-					    other->slot_name[b->slot]);
+			assert_string_equal(plan->slot_name[a->slot], other->slot_name[b->slot]);
 			assert_int_equal(a->bytes, b->bytes);
 			assert_int_equal(a->serial, b->serial);
 		}
@@ -286,12 +261,10 @@ static void test_the_order_of_sections_changes_nothing_on_the_wire(void **state)
 
 static void test_another_part_is_another_fingerprint(void **state)
 {
-	struct nopal_plan *other =
-		rig_plan("transport_driver {}\nfixed_size {}\nzebra {}\n");
+	struct nopal_plan *other = rig_plan("transport_driver {}\nfixed_size {}\nzebra {}\n");
 
 	(void)state;
-	assert_false(nopal_plan_fingerprint(plan) ==
-		     nopal_plan_fingerprint(other));
+	assert_false(nopal_plan_fingerprint(plan) == nopal_plan_fingerprint(other));
 	nopal_plan_unref(other);
 }
 

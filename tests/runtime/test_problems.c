@@ -138,10 +138,8 @@ static void test_nearest(void **state)
 	assert_string_equal(nopal_nearest("retransmitt", names), "retransmit");
 	assert_string_equal(nopal_nearest("retarnsmit", names), "retransmit");
 	assert_string_equal(nopal_nearest("rezise", names), "resize");
-	assert_string_equal(nopal_nearest("postive_ack", names),
-			    "positive_ack");
-	assert_string_equal(nopal_nearest("fec", names),
-			    "forward_error_correction");
+	assert_string_equal(nopal_nearest("postive_ack", names), "positive_ack");
+	assert_string_equal(nopal_nearest("fec", names), "forward_error_correction");
 	assert_string_equal(nopal_nearest("rtt", names), "rtt_estimation");
 	assert_null(nopal_nearest("checksum", names));
 	assert_null(nopal_nearest("", names));

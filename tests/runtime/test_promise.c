@@ -11,70 +11,56 @@
 struct f_parameters {
 	int64_t on, delay_ns;
 };
-#define F_PARAMETERS                                                           \
-	.parameters_size = sizeof(struct f_parameters),                        \
-	.parameters = (const struct nopal_parameter[])                         \
-	{                                                                      \
-		{ .name = "on",                                                \
-		  .unit = NOPAL_SWITCH,                                        \
-		  .offset = offsetof(struct f_parameters, on),                 \
-		  .initial = "off",                                            \
-		  .doc = "" },                                                 \
-			{ .name = "delay",                                     \
-			  .unit = NOPAL_TIME,                                  \
-			  .offset = offsetof(struct f_parameters, delay_ns),   \
-			  .initial = "50ms",                                   \
-			  .doc = "" },                                         \
-		{                                                              \
-			0                                                      \
-		}                                                              \
+#define F_PARAMETERS                                                                               \
+	.parameters_size = sizeof(struct f_parameters),                                            \
+	.parameters = (const struct nopal_parameter[])                                             \
+	{                                                                                          \
+		{ .name = "on",                                                                    \
+		  .unit = NOPAL_SWITCH,                                                            \
+		  .offset = offsetof(struct f_parameters, on),                                     \
+		  .initial = "off",                                                                \
+		  .doc = "" },                                                                     \
+			{ .name = "delay",                                                         \
+			  .unit = NOPAL_TIME,                                                      \
+			  .offset = offsetof(struct f_parameters, delay_ns),                       \
+			  .initial = "50ms",                                                       \
+			  .doc = "" },                                                             \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 
 FAKE(f_all, .provides = FAKE_ROLES({ "f_resends", false }),
-     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES,
-				  NOPAL_ALL, .because = "resends" }));
-FAKE(f_waits,
-     .promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES,
-				  NOPAL_AS_SENT, .because = "waits" },
-				{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS,
-				  0, .unless = NOPAL_DELIVERY,
-				  .unless_has = NOPAL_ALL, .without = "f_skips",
-				  .because = "waits for ever" }));
+     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+				  .because = "resends" }));
+FAKE(f_waits, .promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+					   .because = "waits" },
+					 { NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+					   .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
+					   .without = "f_skips", .because = "waits for ever" }));
 FAKE(f_skips,
-     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS,
-				  NOPAL_IN_TIME, .of = "f_due|f_old",
-				  .because = "skips" }));
+     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+				  .of = "f_due|f_old", .because = "skips" }));
 FAKE(f_drops, F_PARAMETERS,
-     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS,
-				  NOPAL_IN_TIME, .when = "on", .bound = "delay",
-				  .because = "drops" },
-				{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES,
-				  NOPAL_LATE_DROPPED, .bound = "delay",
-				  .because = "drops" }));
+     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+				  .when = "on", .bound = "delay", .because = "drops" },
+				{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+				  .bound = "delay", .because = "drops" }));
 FAKE(f_repairs, F_PARAMETERS,
-     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES,
-				  NOPAL_REPAIRED, .bound = "delay",
-				  .when = "!on", .because = "repairs" }));
-FAKE(f_shuffles,
-     .promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
-				  .with = "f_resends",
-				  .because = "shuffles" }));
-FAKE(f_shares,
-     .promises = NOPAL_PROMISES({ NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS,
-				  0, .because = "shares" }));
-FAKE(f_number, .attributes = FAKE_ATTRIBUTES({ .name = "f_no",
-					       .access = NOPAL_WRITE,
-					       .wire_bytes = 4 }));
-FAKE(f_tires,
-     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_REASSEMBLY,
-				  NOPAL_LOWERS, NOPAL_IN_TIME,
-				  .without = "f_resends", .amid_partial = true,
-				  .because = "tires" }));
-FAKE(f_wants, .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_ORDERING,
-					   NOPAL_REQUIRES, NOPAL_ALL,
-					   .because = "wants all" }));
-FAKE(f_calm, .promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED,
-					NOPAL_FLOW_CONTROLLED));
+     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
+				  .bound = "delay", .when = "!on", .because = "repairs" }));
+FAKE(f_shuffles, .promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+					      .with = "f_resends", .because = "shuffles" }));
+FAKE(f_shares, .promises = NOPAL_PROMISES({ NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+					    .because = "shares" }));
+FAKE(f_number,
+     .attributes = FAKE_ATTRIBUTES({ .name = "f_no", .access = NOPAL_WRITE, .wire_bytes = 4 }));
+FAKE(f_tires, .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS,
+					   NOPAL_IN_TIME, .without = "f_resends",
+					   .amid_partial = true, .because = "tires" }));
+FAKE(f_wants, .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_REQUIRES,
+					   NOPAL_ALL, .because = "wants all" }));
+FAKE(f_calm, .promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED, NOPAL_FLOW_CONTROLLED));
 
 static const struct nopal_microprotocol *const fakes[] = {
 	&f_all,	   &f_waits,  &f_skips, &f_drops, &f_repairs, &f_shuffles,
@@ -88,8 +74,8 @@ static int add_fakes(void **state)
 }
 
 /* Of the config's layer, for messages with these properties. */
-static unsigned value(const struct composing *composing, size_t layer,
-		      enum nopal_quality quality, const char *names)
+static unsigned value(const struct composing *composing, size_t layer, enum nopal_quality quality,
+		      const char *names)
 {
 	struct nopal_promise_walk walk = {
 		.composition = composing->composition,
@@ -101,8 +87,7 @@ static unsigned value(const struct composing *composing, size_t layer,
 	return walk.service.quality[quality].value;
 }
 
-static unsigned value_of(const char *text, enum nopal_quality quality,
-			 const char *names)
+static unsigned value_of(const char *text, enum nopal_quality quality, const char *names)
 {
 	struct composing composing = compose(text);
 	unsigned found = value(&composing, 0, quality, names);
@@ -119,9 +104,8 @@ static unsigned value_of_layers(const char *text, const char *names)
 	unsigned found;
 
 	nopal_problems_init(&problems);
-	composing.composition = nopal__compose(
-		nopal__config_parse(text, "t.conf", NULL, &problems),
-		&problems);
+	composing.composition =
+		nopal__compose(nopal__config_parse(text, "t.conf", NULL, &problems), &problems);
 	found = value(&composing, 0, NOPAL_DELIVERY, names);
 	done(&composing);
 	nopal_problems_fini(&problems);
@@ -141,25 +125,19 @@ static void test_stages_lower_what_earlier_ones_gave(void **state)
 {
 	(void)state;
 	assert_int_equal(value_of("f_all {}", NOPAL_DELIVERY, NULL), NOPAL_ALL);
-	assert_int_equal(
-		value_of("f_drops { on = on } f_all {}", NOPAL_DELIVERY, NULL),
-		NOPAL_IN_TIME);
-	assert_int_equal(value_of("f_drops {} f_all {}", NOPAL_DELIVERY, NULL),
-			 NOPAL_ALL);
-	assert_int_equal(value_of("f_drops { on = on } f_repairs {}",
-				  NOPAL_DELIVERY, NULL),
+	assert_int_equal(value_of("f_drops { on = on } f_all {}", NOPAL_DELIVERY, NULL),
+			 NOPAL_IN_TIME);
+	assert_int_equal(value_of("f_drops {} f_all {}", NOPAL_DELIVERY, NULL), NOPAL_ALL);
+	assert_int_equal(value_of("f_drops { on = on } f_repairs {}", NOPAL_DELIVERY, NULL),
 			 NOPAL_REPAIRED);
-	assert_int_equal(
-		value_of("f_repairs { on = on }", NOPAL_DELIVERY, NULL), 0);
+	assert_int_equal(value_of("f_repairs { on = on }", NOPAL_DELIVERY, NULL), 0);
 }
 
 static void test_order_without_all_has_gaps(void **state)
 {
 	(void)state;
-	assert_int_equal(value_of("f_waits {} f_all {}", NOPAL_ORDER, NULL),
-			 NOPAL_AS_SENT);
-	assert_int_equal(value_of("f_waits {} f_all {} f_drops { on = on }",
-				  NOPAL_ORDER, NULL),
+	assert_int_equal(value_of("f_waits {} f_all {}", NOPAL_ORDER, NULL), NOPAL_AS_SENT);
+	assert_int_equal(value_of("f_waits {} f_all {} f_drops { on = on }", NOPAL_ORDER, NULL),
 			 NOPAL_AS_SENT & ~NOPAL_GAPLESS);
 }
 
@@ -170,34 +148,28 @@ static void test_rows_of_a_property_act_on_its_messages(void **state)
 	(void)state;
 	assert_int_equal(value_of(config, NOPAL_DELIVERY, NULL), NOPAL_ALL);
 	assert_int_equal(value_of(config, NOPAL_DELIVERY, "f_new"), NOPAL_ALL);
-	assert_int_equal(value_of(config, NOPAL_DELIVERY, "f_new|f_old"),
-			 NOPAL_IN_TIME);
+	assert_int_equal(value_of(config, NOPAL_DELIVERY, "f_new|f_old"), NOPAL_IN_TIME);
 }
 
 static void test_upper_layer_stands_on_the_lower(void **state)
 {
-	static const char text[] =
-		"layer \"top\" { f_drive {} f_cut {} f_shuffles {} }\n"
-		"layer \"low\" { f_drive {} f_cut {} f_all {} f_waits {} }\n";
-	static const char loses[] =
-		"layer \"top\" { f_drive {} f_cut {} f_all {} f_shuffles {} }\n"
-		"layer \"low\" { f_drive {} f_cut {} f_all {} f_waits {} }\n";
+	static const char text[] = "layer \"top\" { f_drive {} f_cut {} f_shuffles {} }\n"
+				   "layer \"low\" { f_drive {} f_cut {} f_all {} f_waits {} }\n";
+	static const char loses[] = "layer \"top\" { f_drive {} f_cut {} f_all {} f_shuffles {} }\n"
+				    "layer \"low\" { f_drive {} f_cut {} f_all {} f_waits {} }\n";
 	struct nopal_problems problems;
 	struct composing composing = { 0 };
 
 	(void)state;
 	nopal_problems_init(&problems);
-	composing.composition = nopal__compose(
-		nopal__config_parse(text, "t.conf", NULL, &problems),
-		&problems);
+	composing.composition =
+		nopal__compose(nopal__config_parse(text, "t.conf", NULL, &problems), &problems);
 	assert_int_equal(value(&composing, 0, NOPAL_DELIVERY, NULL), NOPAL_ALL);
-	assert_int_equal(value(&composing, 0, NOPAL_ORDER, NULL),
-			 NOPAL_AS_SENT);
+	assert_int_equal(value(&composing, 0, NOPAL_ORDER, NULL), NOPAL_AS_SENT);
 	assert_int_equal(value(&composing, 2, NOPAL_DELIVERY, NULL), 0);
 	nopal__composition_free(composing.composition);
-	composing.composition = nopal__compose(
-		nopal__config_parse(loses, "t.conf", NULL, &problems),
-		&problems);
+	composing.composition =
+		nopal__compose(nopal__config_parse(loses, "t.conf", NULL, &problems), &problems);
 	assert_int_equal(value(&composing, 0, NOPAL_ORDER, NULL), 0);
 	assert_true(nopal__promise_stands_on_all(composing.composition, 0));
 	assert_false(nopal__promise_stands_on_all(composing.composition, 1));
@@ -205,24 +177,20 @@ static void test_upper_layer_stands_on_the_lower(void **state)
 	nopal_problems_fini(&problems);
 }
 
-/* Messages of one class may be given up below: then one that waits for a segment of
- * another class does not know whether it comes. */
+/* Messages of one class may be given up below: then one that waits for a segment of another class
+ * does not know whether it comes. */
 static void test_layer_above_a_partly_reliable_one_may_tire(void **state)
 {
-	static const char lower[] =
-		"\nlayer \"low\" { f_drive {} f_cut {} f_all {} f_skips {} }";
+	static const char lower[] = "\nlayer \"low\" { f_drive {} f_cut {} f_all {} f_skips {} }";
 	char text[256];
 
 	(void)state;
-	snprintf(text, sizeof(text),
-		 "layer \"top\" { f_drive {} f_cut {} f_tires {} }%s", lower);
+	snprintf(text, sizeof(text), "layer \"top\" { f_drive {} f_cut {} f_tires {} }%s", lower);
 	assert_int_equal(value_of_layers(text, NULL), NOPAL_IN_TIME);
-	snprintf(text, sizeof(text), "layer \"top\" { f_drive {} f_cut {} }%s",
-		 lower);
+	snprintf(text, sizeof(text), "layer \"top\" { f_drive {} f_cut {} }%s", lower);
 	assert_int_equal(value_of_layers(text, NULL), NOPAL_ALL);
 	assert_int_equal(value_of_layers(text, "f_due"), NOPAL_IN_TIME);
-	snprintf(text, sizeof(text),
-		 "layer \"top\" { f_drive {} f_cut {} f_tires {} f_all {} }%s",
+	snprintf(text, sizeof(text), "layer \"top\" { f_drive {} f_cut {} f_tires {} f_all {} }%s",
 		 lower);
 	assert_int_equal(value_of_layers(text, NULL), NOPAL_ALL);
 	assert_int_equal(value_of_layers("layer \"top\" { f_drive {} f_cut {}\n"
@@ -239,8 +207,7 @@ static void test_giver_is_the_last_that_changed_it(void **state)
 	struct nopal_promise_walk walk = {
 		.composition = composing.composition,
 	};
-	const struct nopal_guarantee *delivery =
-		&walk.service.quality[NOPAL_DELIVERY];
+	const struct nopal_guarantee *delivery = &walk.service.quality[NOPAL_DELIVERY];
 
 	(void)state;
 	nopal__promise_walk(&walk, 0);
@@ -259,16 +226,14 @@ static void test_shared_segment_below_attributes_is_refused(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	assert_null(nopal__compose(
-		nopal__config_parse("layer \"top\" { f_drive {} f_cut {}\n"
-				    "f_number {} }\n"
-				    "layer \"low\" { f_drive {} f_cut {}\n"
-				    "f_shares {} }\n",
-				    "t.conf", NULL, &problems),
-		&problems));
+	assert_null(nopal__compose(nopal__config_parse("layer \"top\" { f_drive {} f_cut {}\n"
+						       "f_number {} }\n"
+						       "layer \"low\" { f_drive {} f_cut {}\n"
+						       "f_shares {} }\n",
+						       "t.conf", NULL, &problems),
+				   &problems));
 	composing.problems = problems;
-	complains(&composing, 4, "f_no of f_number in layer `top`",
-		  "in place of f_shares");
+	complains(&composing, 4, "f_no of f_number in layer `top`", "in place of f_shares");
 	nopal_problems_fini(&problems);
 }
 
@@ -277,8 +242,7 @@ static void test_required_service_is_refused_where_it_lacks(void **state)
 	struct composing composing;
 
 	(void)state;
-	bad("\nf_wants {}", 3, "f_wants needs delivery `all`, and has `some`",
-	    "f_all {}");
+	bad("\nf_wants {}", 3, "f_wants needs delivery `all`, and has `some`", "f_all {}");
 	composing = good("f_wants {} f_all {} f_calm {}");
 	done(&composing);
 }
@@ -288,8 +252,7 @@ static void test_legal_and_surely_not_meant_is_warned_of(void **state)
 	struct composing composing;
 
 	(void)state;
-	warns("f_waits {}", 2, "f_waits may stand still: waits for ever",
-	      "f_all {}");
+	warns("f_waits {}", 2, "f_waits may stand still: waits for ever", "f_all {}");
 	composing = good("f_waits {} f_skips {}");
 	done(&composing);
 	warns("f_all {}", 2, "no congestion control", "windowed_cc");
@@ -312,21 +275,18 @@ static void test_shipped_parts_promise_no_more_than_they_keep(void **state)
 		enum nopal_quality quality;
 		unsigned value;
 	} cases[] = {
-		{ "extends = \"bulk\"\nfixed_rate_jitter {} "
-		  "sequenced_messages {}",
-		  NOPAL_DELIVERY, NOPAL_IN_TIME },
+		{ "extends = \"bulk\"\nfixed_rate_jitter {} sequenced_messages {}", NOPAL_DELIVERY,
+		  NOPAL_IN_TIME },
 		{ "extends = \"bulk\"\nwithout = { bbr_congestion }\n"
 		  "constant_rate { rate = 1Mbit }\n"
 		  "without = { windowed_cc }",
 		  NOPAL_PACE, NOPAL_FIXED_RATE },
-		{ "extends = \"one_to_many_any\"", NOPAL_RECEIVERS,
-		  NOPAL_SO_MANY },
-		{ "extends = \"one_to_many_balance\"", NOPAL_RECEIVERS,
-		  NOPAL_SO_MANY },
+		{ "extends = \"one_to_many_any\"", NOPAL_RECEIVERS, NOPAL_SO_MANY },
+		{ "extends = \"one_to_many_balance\"", NOPAL_RECEIVERS, NOPAL_SO_MANY },
 		{ "extends = \"bulk\"", NOPAL_DELIVERY, NOPAL_ALL },
 		{ "extends = \"bulk\"", NOPAL_DUPLICATES, NOPAL_ONCE },
-		{ "transport_driver {} resize {} sequenced_segments {}",
-		  NOPAL_DUPLICATES, NOPAL_ONCE_A_SESSION },
+		{ "transport_driver {} resize {} sequenced_segments {}", NOPAL_DUPLICATES,
+		  NOPAL_ONCE_A_SESSION },
 	};
 
 	(void)state;
@@ -336,14 +296,12 @@ static void test_shipped_parts_promise_no_more_than_they_keep(void **state)
 		struct nopal_service service;
 
 		nopal_problems_init(&problems);
-		plan = nopal_plan_parse(cases[i].text, "case.conf", NULL,
-					&problems);
+		plan = nopal_plan_parse(cases[i].text, "case.conf", NULL, &problems);
 		if (!plan)
 			nopal_problems_print(&problems, stderr);
 		assert_non_null(plan);
 		nopal_plan_service(plan, 0, NULL, &service);
-		assert_int_equal(service.quality[cases[i].quality].value,
-				 cases[i].value);
+		assert_int_equal(service.quality[cases[i].quality].value, cases[i].value);
 		nopal_problems_fini(&problems);
 		nopal_plan_unref(plan);
 	}
@@ -357,16 +315,12 @@ int main(void)
 		cmocka_unit_test(test_order_without_all_has_gaps),
 		cmocka_unit_test(test_rows_of_a_property_act_on_its_messages),
 		cmocka_unit_test(test_upper_layer_stands_on_the_lower),
-		cmocka_unit_test(
-			test_layer_above_a_partly_reliable_one_may_tire),
+		cmocka_unit_test(test_layer_above_a_partly_reliable_one_may_tire),
 		cmocka_unit_test(test_giver_is_the_last_that_changed_it),
-		cmocka_unit_test(
-			test_shared_segment_below_attributes_is_refused),
-		cmocka_unit_test(
-			test_required_service_is_refused_where_it_lacks),
+		cmocka_unit_test(test_shared_segment_below_attributes_is_refused),
+		cmocka_unit_test(test_required_service_is_refused_where_it_lacks),
 		cmocka_unit_test(test_legal_and_surely_not_meant_is_warned_of),
-		cmocka_unit_test(
-			test_shipped_parts_promise_no_more_than_they_keep),
+		cmocka_unit_test(test_shipped_parts_promise_no_more_than_they_keep),
 	};
 
 	return cmocka_run_group_tests(tests, add_fakes, NULL);

@@ -15,8 +15,7 @@ static uint64_t state = 5;
 
 static uint64_t draw(void)
 {
-	state = state * UINT64_C(6364136223846793005) +
-		UINT64_C(1442695040888963407);
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return state >> 20;
 }
 
@@ -35,8 +34,7 @@ void nopal_free(struct nopal_session *session, void *memory)
 	free(memory);
 }
 
-struct nopal_segment *nopal_segment_find(struct nopal_session *session,
-					 struct nopal_handle handle)
+struct nopal_segment *nopal_segment_find(struct nopal_session *session, struct nopal_handle handle)
 {
 	struct nopal_segment *segment = segments[handle.index];
 
@@ -47,8 +45,7 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 /* Which was the last that was fetched before its turn, and how many were. */
 static uint32_t fetched, fetches;
 
-void nopal_segment_prefetch(struct nopal_session *session,
-			    struct nopal_handle handle)
+void nopal_segment_prefetch(struct nopal_session *session, struct nopal_handle handle)
 {
 	(void)session;
 	fetched = handle.index;
@@ -101,8 +98,7 @@ static void insert_into_the_array(const struct nopal_segment *segment)
 	size_t place = back++;
 
 	for (; place > front; place--) {
-		const struct nopal_segment *before =
-			nopal_segment_find(NULL, waiting[place - 1]);
+		const struct nopal_segment *before = nopal_segment_find(NULL, waiting[place - 1]);
 
 		if (before && before->number <= segment->number)
 			break;
@@ -122,12 +118,10 @@ static void agrees_with_an_array(void **unused)
 
 		/* It fills, and later empties. */
 		if (dice < (i < STEPS / 2 ? 40u : 25u)) {
-			assert_int_equal(
-				nopal_queue_push(NULL, &queue, segment), 0);
+			assert_int_equal(nopal_queue_push(NULL, &queue, segment), 0);
 			waiting[back++] = segment->handle;
 		} else if (dice < 50) {
-			assert_int_equal(
-				nopal_queue_insert(NULL, &queue, segment), 0);
+			assert_int_equal(nopal_queue_insert(NULL, &queue, segment), 0);
 			insert_into_the_array(segment);
 		} else if (dice < 52) {
 			segment->handle.generation += 2; /* freed, used again */
@@ -175,12 +169,9 @@ static void inserted_by_age(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		assert_int_equal(
-			nopal_queue_insert(NULL, &queue, segments[order[i]]),
-			0);
+		assert_int_equal(nopal_queue_insert(NULL, &queue, segments[order[i]]), 0);
 	for (size_t i = 0; i < sizeof(sorted) / sizeof(sorted[0]); i++) {
-		assert_ptr_equal(nopal_queue_first(NULL, &queue),
-				 segments[sorted[i]]);
+		assert_ptr_equal(nopal_queue_first(NULL, &queue), segments[sorted[i]]);
 		nopal_queue_pop(&queue);
 	}
 	nopal_free(NULL, queue.ring);
@@ -196,12 +187,10 @@ static void urgent_ones_first(void **unused)
 	(void)unused;
 	segments[9]->urgent = segments[7]->urgent = true;
 	for (size_t i = 0; i < sizeof(pushed) / sizeof(pushed[0]); i++)
-		assert_int_equal(
-			nopal_queue_push(NULL, &queue, segments[pushed[i]]), 0);
+		assert_int_equal(nopal_queue_push(NULL, &queue, segments[pushed[i]]), 0);
 	assert_int_equal(nopal_queue_insert(NULL, &queue, segments[1]), 0);
 	for (size_t i = 0; i < sizeof(leave) / sizeof(leave[0]); i++) {
-		assert_ptr_equal(nopal_queue_first(NULL, &queue),
-				 segments[leave[i]]);
+		assert_ptr_equal(nopal_queue_first(NULL, &queue), segments[leave[i]]);
 		nopal_queue_pop(&queue);
 	}
 	segments[9]->urgent = segments[7]->urgent = false;
@@ -218,13 +207,11 @@ static void urgent_ones_alone(void **unused)
 	nopal_queue_pop(&queue);
 	for (size_t i = 0; i < 3; i++) {
 		segments[pushed[i]]->urgent = true;
-		assert_int_equal(
-			nopal_queue_push(NULL, &queue, segments[pushed[i]]), 0);
+		assert_int_equal(nopal_queue_push(NULL, &queue, segments[pushed[i]]), 0);
 	}
 	assert_int_equal(queue.count, 3);
 	for (size_t i = 0; i < 3; i++) {
-		assert_ptr_equal(nopal_queue_first(NULL, &queue),
-				 segments[pushed[i]]);
+		assert_ptr_equal(nopal_queue_first(NULL, &queue), segments[pushed[i]]);
 		nopal_queue_pop(&queue);
 		segments[pushed[i]]->urgent = false;
 	}
@@ -238,8 +225,7 @@ static void fetched_before_its_turn(void **unused)
 
 	(void)unused;
 	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(nopal_queue_push(NULL, &queue, segments[i]),
-				 0);
+		assert_int_equal(nopal_queue_push(NULL, &queue, segments[i]), 0);
 	fetches = 0;
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_ptr_equal(nopal_queue_first(NULL, &queue), segments[i]);
@@ -266,8 +252,8 @@ static void urgent_once(void **unused)
 	nopal_free(NULL, queue.ring);
 }
 
-/* Behind all, though it is urgent; those at a place are looked at and taken out, with
- * the ring turned, too. */
+/* Behind all, though it is urgent; those at a place are looked at and taken out, with the ring
+ * turned, too. */
 static void appended_and_removed(void **unused)
 {
 	enum { COUNT = 5, ROOM = 16 };
@@ -278,15 +264,11 @@ static void appended_and_removed(void **unused)
 			struct nopal_queue queue = { .head = 0 };
 
 			broke = true;
-			assert_true(nopal_queue_append(NULL, &queue,
-						       segments[0]) < 0);
+			assert_true(nopal_queue_append(NULL, &queue, segments[0]) < 0);
 			broke = false;
 			segments[COUNT - 1]->urgent = true;
 			for (uint32_t i = 0; i < COUNT; i++) {
-				assert_int_equal(
-					nopal_queue_append(NULL, &queue,
-							   segments[i]),
-					0);
+				assert_int_equal(nopal_queue_append(NULL, &queue, segments[i]), 0);
 				if (i > 0)
 					continue;
 				queue.head = turned;
@@ -297,9 +279,8 @@ static void appended_and_removed(void **unused)
 			nopal_queue_remove(&queue, gone);
 			assert_int_equal(queue.count, COUNT - 1);
 			for (uint32_t i = 0; i < COUNT - 1; i++)
-				assert_ptr_equal(
-					nopal_queue_at(NULL, &queue, i),
-					segments[i < gone ? i : i + 1]);
+				assert_ptr_equal(nopal_queue_at(NULL, &queue, i),
+						 segments[i < gone ? i : i + 1]);
 			nopal_queue_rest(NULL, &queue);
 			assert_non_null(queue.ring);
 			queue.count = 0;
@@ -314,8 +295,7 @@ static void appended_and_removed(void **unused)
 enum { GATE = 1, OTHER = 2 };
 static const struct nopal_part gate = { .hold[NOPAL_SEND] = GATE };
 
-static void wait_in(struct nopal_lanes *lanes, uint32_t which, bool urgent,
-		    uint16_t departures)
+static void wait_in(struct nopal_lanes *lanes, uint32_t which, bool urgent, uint16_t departures)
 {
 	segments[which]->urgent = urgent;
 	segments[which]->departures = departures;
@@ -333,8 +313,7 @@ static void release_all(void)
 }
 
 /* Those that another gate holds are passed; in the order of `leave`, and no more. */
-static void they_leave(struct nopal_lanes *lanes, const uint32_t *leave,
-		       size_t count)
+static void they_leave(struct nopal_lanes *lanes, const uint32_t *leave, size_t count)
 {
 	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
@@ -352,8 +331,8 @@ static void they_leave(struct nopal_lanes *lanes, const uint32_t *leave,
 	assert_int_equal(left, count);
 }
 
-/* Resends by age, what is urgent, the rest; but the resend of an urgent one goes
- * behind first departures that are older. */
+/* Resends by age, what is urgent, the rest; but the resend of an urgent one goes behind first
+ * departures that are older. */
 static void lanes_have_one_order(void **unused)
 {
 	static const uint32_t leave[] = { 3, 5, 30, 31, 8, 9, 20, 25 };
@@ -407,16 +386,11 @@ static void lanes_stop_apart(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_an_array),
-		cmocka_unit_test(empty_and_over_budget),
-		cmocka_unit_test(inserted_by_age),
-		cmocka_unit_test(urgent_ones_first),
-		cmocka_unit_test(urgent_ones_alone),
-		cmocka_unit_test(fetched_before_its_turn),
-		cmocka_unit_test(urgent_once),
-		cmocka_unit_test(appended_and_removed),
-		cmocka_unit_test(lanes_have_one_order),
-		cmocka_unit_test(lanes_stop_apart),
+		cmocka_unit_test(agrees_with_an_array), cmocka_unit_test(empty_and_over_budget),
+		cmocka_unit_test(inserted_by_age),	cmocka_unit_test(urgent_ones_first),
+		cmocka_unit_test(urgent_ones_alone),	cmocka_unit_test(fetched_before_its_turn),
+		cmocka_unit_test(urgent_once),		cmocka_unit_test(appended_and_removed),
+		cmocka_unit_test(lanes_have_one_order), cmocka_unit_test(lanes_stop_apart),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

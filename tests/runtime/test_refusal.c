@@ -45,9 +45,8 @@ static void listen_for(const int *which, int count)
 {
 	endpoint.listeners = NULL;
 	for (int i = 0; i < count; i++) {
-		entries[i] = (struct nopal_listener_entry){
-			.next = endpoint.listeners, .plan = plans[which[i]]
-		};
+		entries[i] = (struct nopal_listener_entry){ .next = endpoint.listeners,
+							    .plan = plans[which[i]] };
 		endpoint.listeners = &entries[i];
 	}
 }
@@ -74,8 +73,7 @@ static void test_a_peers_text_is_printable(void **state)
 
 static void test_without_memory_there_is_no_text(void **state)
 {
-	struct nopal_reader reader =
-		nopal_reader_over((const uint8_t *)"abc", 3);
+	struct nopal_reader reader = nopal_reader_over((const uint8_t *)"abc", 3);
 	char *text;
 
 	(void)state;
@@ -99,9 +97,8 @@ static void assert_nearest(const char *theirs, int expected)
 
 static void test_the_nearest_differs_in_fewest_lines(void **state)
 {
-	static const int orders[][PLANS] = { { 0, 1, 2 }, { 0, 2, 1 },
-					     { 1, 0, 2 }, { 1, 2, 0 },
-					     { 2, 0, 1 }, { 2, 1, 0 } };
+	static const int orders[][PLANS] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+					     { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
@@ -137,13 +134,10 @@ static void test_without_listeners_nothing_is_near(void **state)
 
 static void test_a_difference_says_who_has_which_part(void **state)
 {
-	static const char head[] =
-		"the peer runs another composition (- only at the peer, + only "
-		"here):\n";
-	char *text =
-		nopal__plans_differ(plans[0]->canonical, plans[1]->canonical);
-	char *diff =
-		nopal_canonical_diff(plans[0]->canonical, plans[1]->canonical);
+	static const char head[] = "the peer runs another composition (- only at the peer, + only "
+				   "here):\n";
+	char *text = nopal__plans_differ(plans[0]->canonical, plans[1]->canonical);
+	char *diff = nopal_canonical_diff(plans[0]->canonical, plans[1]->canonical);
 
 	(void)state;
 	assert_memory_equal(text, head, sizeof(head) - 1);
@@ -154,8 +148,7 @@ static void test_a_difference_says_who_has_which_part(void **state)
 
 static void try_to_differ(void *context)
 {
-	char *text =
-		nopal__plans_differ(plans[0]->canonical, plans[1]->canonical);
+	char *text = nopal__plans_differ(plans[0]->canonical, plans[1]->canonical);
 	bool failed = failing_stop() > 0;
 
 	(void)context;

@@ -25,8 +25,7 @@ static void test_builtin_are_sorted(void **state)
 	(void)state;
 	assert_true(nopal_registry_count() > 0);
 	for (size_t i = 1; i < nopal_registry_count(); i++)
-		assert_true(strcmp(nopal_registry_at(i - 1)->name,
-				   nopal_registry_at(i)->name) < 0);
+		assert_true(strcmp(nopal_registry_at(i - 1)->name, nopal_registry_at(i)->name) < 0);
 	assert_null(nopal_registry_at(nopal_registry_count()));
 }
 
@@ -37,8 +36,7 @@ static void test_builtin_are_sound(void **state)
 	(void)state;
 	nopal_problems_init(&problems);
 	for (size_t i = 0; i < nopal_registry_count(); i++)
-		nopal__descriptor_check(nopal_registry_at(i), "builtin",
-					&problems);
+		nopal__descriptor_check(nopal_registry_at(i), "builtin", &problems);
 	nopal_problems_print(&problems, stderr);
 	assert_int_equal(problems.errors, 0);
 	nopal_problems_fini(&problems);
@@ -47,8 +45,7 @@ static void test_builtin_are_sound(void **state)
 static void test_find(void **state)
 {
 	(void)state;
-	assert_string_equal(nopal_registry_find("transport_driver")->name,
-			    "transport_driver");
+	assert_string_equal(nopal_registry_find("transport_driver")->name, "transport_driver");
 	assert_null(nopal_registry_find("transport_drive"));
 	assert_null(nopal_registry_find(""));
 }
@@ -144,21 +141,18 @@ struct fake_parameters {
 	int64_t one;
 };
 
-#define FAKE_PARAMETER(word, ...)                                              \
-	FAKE(word, .parameters_size = sizeof(struct fake_parameters),          \
-	     .parameters = (const struct nopal_parameter[]){                   \
+#define FAKE_PARAMETER(word, ...)                                                                  \
+	FAKE(word, .parameters_size = sizeof(struct fake_parameters),                              \
+	     .parameters = (const struct nopal_parameter[]){                                       \
 		     { .name = "one", .doc = "one", __VA_ARGS__ }, { 0 } })
 
 FAKE_PARAMETER(fake_no_default, .unit = NOPAL_COUNT);
 FAKE_PARAMETER(fake_bad_default, .unit = NOPAL_TIME, .initial = "7");
-FAKE_PARAMETER(fake_wide_default, .unit = NOPAL_COUNT, .initial = "7",
-	       .most = "6");
+FAKE_PARAMETER(fake_wide_default, .unit = NOPAL_COUNT, .initial = "7", .most = "6");
 FAKE_PARAMETER(fake_outside, .unit = NOPAL_COUNT, .initial = "7", .offset = 8);
 FAKE_PARAMETER(fake_no_choices, .unit = NOPAL_WORD, .initial = "a");
-FAKE_PARAMETER(fake_shared_file, .unit = NOPAL_FILE, .initial = "",
-	       .wire = true);
-FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s",
-	       .most = "6");
+FAKE_PARAMETER(fake_shared_file, .unit = NOPAL_FILE, .initial = "", .wire = true);
+FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s", .most = "6");
 
 FAKE(fake_mute, .offer = &(const struct nopal_offer){ .bytes = 4 });
 
@@ -180,25 +174,20 @@ static void test_parameters(void **state)
 	refused(&fake_shared_file, "is a file that peers would have to");
 }
 
-FAKE(fake_wide, .attributes = FAKE_ATTRIBUTES({ .name = "wide",
-						.access = NOPAL_WRITE,
-						.wire_bytes = 9 }));
-FAKE(fake_reader, .attributes = FAKE_ATTRIBUTES({ .name = "number",
-						  .access = NOPAL_READ,
-						  .wire_bytes = 4 }));
-FAKE(fake_when, .attributes = FAKE_ATTRIBUTES({ .name = "number",
-						.access = NOPAL_WRITE,
-						.wire_bytes = 4,
-						.when = "switch" }));
-FAKE(fake_kindless,
-     .attributes = FAKE_ATTRIBUTES({ .name = "number",
-				     .access = NOPAL_WRITE,
-				     .kinds = NOPAL_OWN_KIND + 1 }));
+FAKE(fake_wide,
+     .attributes = FAKE_ATTRIBUTES({ .name = "wide", .access = NOPAL_WRITE, .wire_bytes = 9 }));
+FAKE(fake_reader,
+     .attributes = FAKE_ATTRIBUTES({ .name = "number", .access = NOPAL_READ, .wire_bytes = 4 }));
+FAKE(fake_when,
+     .attributes = FAKE_ATTRIBUTES(
+	     { .name = "number", .access = NOPAL_WRITE, .wire_bytes = 4, .when = "switch" }));
+FAKE(fake_kindless, .attributes = FAKE_ATTRIBUTES({ .name = "number",
+						    .access = NOPAL_WRITE,
+						    .kinds = NOPAL_OWN_KIND + 1 }));
 FAKE(fake_greedy,
-     .shared = FAKE_SHARED({ .name = "a" }, { .name = "b" }, { .name = "c" },
-			   { .name = "d" }, { .name = "e" }, { .name = "f" },
-			   { .name = "g" }, { .name = "h" }, { .name = "i" },
-			   { .name = "j" }, { .name = "k" }, { .name = "l" },
+     .shared = FAKE_SHARED({ .name = "a" }, { .name = "b" }, { .name = "c" }, { .name = "d" },
+			   { .name = "e" }, { .name = "f" }, { .name = "g" }, { .name = "h" },
+			   { .name = "i" }, { .name = "j" }, { .name = "k" }, { .name = "l" },
 			   { .name = "m" }));
 
 static void test_tables(void **state)
@@ -211,17 +200,14 @@ static void test_tables(void **state)
 	refused(&fake_greedy, "NOPAL_MAX_SHARED");
 }
 
-FAKE(fake_two_holds,
-     .holds = FAKE_HOLDS({ "one", NOPAL_SEND }, { "two", NOPAL_SEND }));
+FAKE(fake_two_holds, .holds = FAKE_HOLDS({ "one", NOPAL_SEND }, { "two", NOPAL_SEND }));
 FAKE(fake_no_barrier, .holds = FAKE_HOLDS({ "one", NOPAL_BARRIERS }));
 FAKE(fake_no_handler, .bindings = FAKE_BINDINGS({ .event = NOPAL_TURN_END }));
 FAKE(fake_custom, .bindings = FAKE_BINDINGS({ .event = NOPAL_CUSTOM }));
 FAKE(fake_raiser, .raises = FAKE_RAISES("SEGMENT_LOSTT"));
-FAKE(fake_unlifted,
-     .excludes = FAKE_RELATIONS({ "integrity", "no", .unless = "sure" }));
+FAKE(fake_unlifted, .excludes = FAKE_RELATIONS({ "integrity", "no", .unless = "sure" }));
 FAKE(fake_reasonless, .needs = FAKE_RELATIONS({ "driver", NULL }));
-FAKE(fake_timer,
-     .timers = (const struct nopal_timer[]){ { "late", NULL }, { 0 } });
+FAKE(fake_timer, .timers = (const struct nopal_timer[]){ { "late", NULL }, { 0 } });
 
 static void test_the_rest(void **state)
 {
@@ -296,16 +282,12 @@ static void test_no_name_is_found_beside_or_here(void **state)
 	assert_int_equal(chmod(path, 0755), 0);
 	assert_int_equal(chdir(folder), 0);
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_plugin_load("strange", folder, &problems),
-			 -ENOENT);
+	assert_int_equal(nopal_plugin_load("strange", folder, &problems), -ENOENT);
 	/* by its path it is looked at */
-	assert_int_equal(nopal_plugin_load("./strange.so", NULL, &problems),
-			 -ENOEXEC);
+	assert_int_equal(nopal_plugin_load("./strange.so", NULL, &problems), -ENOEXEC);
 	assert_int_equal(chdir("/"), 0);
-	assert_int_equal(nopal_plugin_load("./strange.so", folder, &problems),
-			 -ENOEXEC);
-	assert_int_equal(nopal_plugin_load("./strange.so", NULL, &problems),
-			 -ENOEXEC);
+	assert_int_equal(nopal_plugin_load("./strange.so", folder, &problems), -ENOEXEC);
+	assert_int_equal(nopal_plugin_load("./strange.so", NULL, &problems), -ENOEXEC);
 	assert_non_null(strstr(problems.entries[3].cause, "cannot open"));
 	nopal_problems_fini(&problems);
 	assert_int_equal(chdir(before), 0);
@@ -321,10 +303,8 @@ static void test_the_searched_places_are_told(void **state)
 	(void)state;
 	setenv("NOPAL_PLUGINS", "/first:/second", 1);
 	nopal_problems_init(&problems);
-	assert_true(nopal_plugin_load("no_such_thing", "/beside", &problems) <
-		    0);
-	assert_non_null(
-		strstr(problems.entries[0].cause, "in /first:/second:"));
+	assert_true(nopal_plugin_load("no_such_thing", "/beside", &problems) < 0);
+	assert_non_null(strstr(problems.entries[0].cause, "in /first:/second:"));
 	assert_null(strstr(problems.entries[0].cause, "/beside"));
 	nopal_problems_fini(&problems);
 	unsetenv("NOPAL_PLUGINS");

@@ -12,15 +12,12 @@
 
 FAKE(f_needy, .needs = FAKE_RELATIONS({ "f_status|f_report", "no status" }));
 FAKE(f_status_b, .provides = FAKE_ROLES({ "f_status", true }));
-FAKE(f_status_a, .provides = FAKE_ROLES({ "f_status", true }),
-     .standard = "f_status",
+FAKE(f_status_a, .provides = FAKE_ROLES({ "f_status", true }), .standard = "f_status",
      .needs = FAKE_RELATIONS({ "f_deep", "it is deep" }));
-FAKE(f_below, .provides = FAKE_ROLES({ "f_deep", false }),
-     .standard = "f_other|f_deep");
+FAKE(f_below, .provides = FAKE_ROLES({ "f_deep", false }), .standard = "f_other|f_deep");
 FAKE(f_choosy, .needs = FAKE_RELATIONS({ "f_choice", "it wants one" }));
 FAKE(f_choice_a, .provides = FAKE_ROLES({ "f_choice", false }));
-FAKE(f_misspelt,
-     .excludes = FAKE_RELATIONS({ "f_statsu", "a slip of the pen" }),
+FAKE(f_misspelt, .excludes = FAKE_RELATIONS({ "f_statsu", "a slip of the pen" }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment,
 					.before = "f_deeep|f_status")));
 FAKE(f_enemy, .excludes = FAKE_RELATIONS({ "f_status", "they fight" }));
@@ -32,33 +29,23 @@ FAKE(f_wary,
 				{ "f_deep", "it does hurt" }),
      .parameters_size = sizeof(struct f_wary_parameters),
      .parameters = (const struct nopal_parameter[]){
-	     { .name = "sure",
-	       .unit = NOPAL_SWITCH,
-	       .initial = "off",
-	       .doc = "it will not hurt" },
+	     { .name = "sure", .unit = NOPAL_SWITCH, .initial = "off", .doc = "it will not hurt" },
 	     { 0 } });
-FAKE(f_writer, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
-					       .access = NOPAL_WRITE }));
-FAKE(f_writer_too, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
-						   .access = NOPAL_WRITE }));
-FAKE(f_reader, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
-					       .access = NOPAL_READ }));
+FAKE(f_writer, .attributes = FAKE_ATTRIBUTES({ .name = "f_number", .access = NOPAL_WRITE }));
+FAKE(f_writer_too, .attributes = FAKE_ATTRIBUTES({ .name = "f_number", .access = NOPAL_WRITE }));
+FAKE(f_reader, .attributes = FAKE_ATTRIBUTES({ .name = "f_number", .access = NOPAL_READ }));
 FAKE(f_optional,
-     .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
-				     .access = NOPAL_READ_OPTIONAL }));
-FAKE(f_numbers, .attributes = FAKE_ATTRIBUTES({ .name = "packet_number",
-						.access = NOPAL_READ,
-						.wire_bytes = 4 }));
-FAKE(f_share,
-     .shared = FAKE_SHARED({ .name = "f_rate", .access = NOPAL_WRITE }));
+     .attributes = FAKE_ATTRIBUTES({ .name = "f_number", .access = NOPAL_READ_OPTIONAL }));
+FAKE(f_numbers, .attributes = FAKE_ATTRIBUTES(
+			{ .name = "packet_number", .access = NOPAL_READ, .wire_bytes = 4 }));
+FAKE(f_share, .shared = FAKE_SHARED({ .name = "f_rate", .access = NOPAL_WRITE }));
 FAKE(f_use, .shared = FAKE_SHARED({ .name = "f_rate", .access = NOPAL_READ }));
 FAKE(f_stuck, .holds = FAKE_HOLDS({ "for ever", NOPAL_SEND }));
 
 static const struct nopal_microprotocol *const fakes[] = {
-	&f_needy,    &f_status_b,   &f_status_a, &f_below,    &f_enemy,
-	&f_writer,   &f_writer_too, &f_reader,	 &f_optional, &f_numbers,
-	&f_share,    &f_use,	    &f_stuck,	 &f_wary,     &f_choosy,
-	&f_choice_a, &f_misspelt,   NULL,
+	&f_needy,      &f_status_b, &f_status_a, &f_below,    &f_enemy,	   &f_writer,
+	&f_writer_too, &f_reader,   &f_optional, &f_numbers,  &f_share,	   &f_use,
+	&f_stuck,      &f_wary,	    &f_choosy,	 &f_choice_a, &f_misspelt, NULL,
 };
 
 static int add_fakes(void **state)
@@ -76,8 +63,7 @@ static void test_needs(void **state)
 	(void)state;
 	bad("\nf_needy {}", 3, "f_needy needs f_status|f_report: no status",
 	    "one of: f_status_a {}, f_status_b {}");
-	bad("f_status_a {}", 2, "f_status_a needs f_deep: it is deep",
-	    "add f_below {}");
+	bad("f_status_a {}", 2, "f_status_a needs f_deep: it is deep", "add f_below {}");
 	composing = good("f_needy {} f_status_b {}");
 	done(&composing);
 }
@@ -89,16 +75,14 @@ static void test_layers_need_driver_and_segments(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	assert_null(nopal__compose(
-		nopal__config_parse("f_below {}", "t.conf", NULL, &problems),
-		&problems));
+	assert_null(nopal__compose(nopal__config_parse("f_below {}", "t.conf", NULL, &problems),
+				   &problems));
 	composing.problems = problems;
 	complains(&composing, 0, "has no driver", "transport_driver {}");
 	complains(&composing, 0, "has no message_segments", "one of: ");
 	assert_int_equal(problems.count, 2);
 	nopal_problems_fini(&problems);
-	assert_null(nopal__compose(
-		nopal__config_parse("", "t.conf", NULL, &problems), &problems));
+	assert_null(nopal__compose(nopal__config_parse("", "t.conf", NULL, &problems), &problems));
 	composing.problems = problems;
 	complains(&composing, 0, "names no microprotocol", "transport_driver");
 	nopal_problems_fini(&problems);
@@ -110,17 +94,15 @@ static void test_conflicts(void **state)
 	struct composing composing;
 
 	(void)state;
-	bad("f_enemy {}\nf_status_b {}", 3,
-	    "f_enemy and f_status_b exclude each other: they fight",
+	bad("f_enemy {}\nf_status_b {}", 3, "f_enemy and f_status_b exclude each other: they fight",
 	    "remove f_enemy or f_status_b");
 	bad("f_status_b {}\nf_enemy {}", 3, "exclude each other", "remove");
-	bad("f_wary {}\nf_status_b {}", 3, "it may hurt",
-	    ", or set f_wary.sure = on");
+	bad("f_wary {}\nf_status_b {}", 3, "it may hurt", ", or set f_wary.sure = on");
 	composing = good("f_wary { sure = on } f_status_b {}");
 	done(&composing);
 	bad("f_below {}\nf_wary { sure = on }", 3, "it does hurt", "remove");
-	bad("f_status_b {}\nf_status_a {} f_below {}", 3,
-	    "both provide f_status", "keep one of f_status_b, f_status_a");
+	bad("f_status_b {}\nf_status_a {} f_below {}", 3, "both provide f_status",
+	    "keep one of f_status_b, f_status_a");
 }
 
 static void test_automatic(void **state)
@@ -131,11 +113,9 @@ static void test_automatic(void **state)
 	(void)state;
 	assert_int_equal(composing.problems.errors, 0);
 	assert_int_equal(composing.problems.count, 2);
-	complains(&composing, 3,
-		  "added f_status_a, because f_needy needs f_status|f_report",
+	complains(&composing, 3, "added f_status_a, because f_needy needs f_status|f_report",
 		  "f_status_a {}");
-	complains(&composing, 3, "added f_below, because f_status_a",
-		  "f_below");
+	complains(&composing, 3, "added f_below, because f_status_a", "f_below");
 	added = member_of(&composing, "f_below");
 	assert_string_equal(added->added_for, "f_deep");
 	assert_null(member_of(&composing, "f_needy")->added_for);
@@ -146,8 +126,7 @@ static void test_automatic(void **state)
 static void test_automatic_without_a_standard_is_refused(void **state)
 {
 	(void)state;
-	bad("requires = auto\nf_choosy {}", 3, "f_choosy needs f_choice",
-	    "add f_choice_a {}");
+	bad("requires = auto\nf_choosy {}", 3, "f_choosy needs f_choice", "add f_choice_a {}");
 }
 
 static void test_unknown_words_are_warned_of(void **state)
@@ -157,17 +136,14 @@ static void test_unknown_words_are_warned_of(void **state)
 	(void)state;
 	assert_int_equal(composing.problems.errors, 0);
 	assert_int_equal(composing.problems.count, 2);
-	complains(&composing, 3, "an exclusion of f_misspelt names `f_statsu`",
-		  "f_status");
-	complains(&composing, 3, "`before` of f_misspelt names `f_deeep`",
-		  "f_deep");
+	complains(&composing, 3, "an exclusion of f_misspelt names `f_statsu`", "f_status");
+	complains(&composing, 3, "`before` of f_misspelt names `f_deeep`", "f_deep");
 	done(&composing);
 }
 
 static void test_automatic_avoids_conflicts(void **state)
 {
-	struct composing composing =
-		compose("requires = auto\nf_needy {}\nf_enemy {}");
+	struct composing composing = compose("requires = auto\nf_needy {}\nf_enemy {}");
 
 	(void)state;
 	complains(&composing, 3, "f_needy needs", "one of");
@@ -182,14 +158,13 @@ static void test_automatic_from_nothing(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	composing.composition = nopal__compose(
-		nopal__config_parse("requires = auto\nsequenced_messages {}",
-				    "t.conf", NULL, &problems),
-		&problems);
+	composing.composition =
+		nopal__compose(nopal__config_parse("requires = auto\nsequenced_messages {}",
+						   "t.conf", NULL, &problems),
+			       &problems);
 	composing.problems = problems;
 	assert_non_null(composing.composition);
-	complains(&composing, 0, "added resize, because the layer needs",
-		  "resize");
+	complains(&composing, 0, "added resize, because the layer needs", "resize");
 	done(&composing);
 }
 
@@ -200,13 +175,11 @@ static void test_writers_and_readers(void **state)
 	struct composing composing;
 
 	(void)state;
-	bad("\nf_reader {}", 3,
-	    "f_reader reads the attribute f_number, which nobody writes",
+	bad("\nf_reader {}", 3, "f_reader reads the attribute f_number, which nobody writes",
 	    "add f_writer {} or f_writer_too {}");
 	bad("f_use {}", 2, "reads the shared variable f_rate", "f_share {}");
 	bad("f_reader {} f_writer {}\nf_writer_too {}", 3,
-	    "f_writer and f_writer_too both write the attribute f_number",
-	    "keep one");
+	    "f_writer and f_writer_too both write the attribute f_number", "keep one");
 	composing = good("f_reader {} f_writer {}");
 	done(&composing);
 	composing = good("f_optional {}");
@@ -229,8 +202,7 @@ static void test_dead_ones(void **state)
 static void test_holds_for_ever(void **state)
 {
 	(void)state;
-	bad("f_stuck {}", 2, "a send bit that nobody can ever complete",
-	    "handler");
+	bad("f_stuck {}", 2, "a send bit that nobody can ever complete", "handler");
 }
 
 int main(void)

@@ -10,32 +10,27 @@
 #include "meeting.h"
 #include "own_file.h"
 
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
-static const char NUMBERED[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
-	"sequenced_messages {}\n";
-static const char BY_ADDRESS[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
-	"four_tuple {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+			       "sequenced_messages {}\n";
+static const char BY_ADDRESS[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+				 "four_tuple {}\n";
 static const char BARE[] = "transport_driver {}\nfixed_size {}\n";
 
 static struct nopal_session *one_more(int who)
 {
 	struct meet_side *side = &meet.side[who];
 
-	return nopal_rendezvous_open(side->endpoint, side->plan,
-				     &meet.side[!who].at, &meet_callbacks,
-				     side);
+	return nopal_rendezvous_open(side->endpoint, side->plan, &meet.side[!who].at,
+				     &meet_callbacks, side);
 }
 
 static struct nopal_session *plain_open(int who)
 {
 	struct meet_side *side = &meet.side[who];
 
-	side->session =
-		nopal_session_open(side->endpoint, side->plan,
-				   &meet.side[!who].at, &meet_callbacks, side);
+	side->session = nopal_session_open(side->endpoint, side->plan, &meet.side[!who].at,
+					   &meet_callbacks, side);
 	return side->session;
 }
 
@@ -52,8 +47,7 @@ static void test_two_become_one(void **state)
 		meet_open(1);
 		meet_run(NOPAL_SECOND);
 		meet_expect_one_session();
-		assert_int_equal(meet_shared(0, "initial_local"),
-				 meet_shared(1, "initial_peer"));
+		assert_int_equal(meet_shared(0, "initial_local"), meet_shared(1, "initial_peer"));
 		openers |= 1u << meet.side[0].opener;
 		meet_expect_talk();
 		meet_expect_good_end();
@@ -71,8 +65,7 @@ static void test_who_has_the_larger_nonce_stays_the_opener(void **state)
 		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
 		meet_open(0);
 		meet_open(1);
-		larger = meet_circuit(0)->connect.nonce >
-			 meet_circuit(1)->connect.nonce;
+		larger = meet_circuit(0)->connect.nonce > meet_circuit(1)->connect.nonce;
 		meet_run(NOPAL_SECOND);
 		meet_expect_one_session();
 		assert_int_equal(meet.side[0].opener, larger);
@@ -80,8 +73,8 @@ static void test_who_has_the_larger_nonce_stays_the_opener(void **state)
 	}
 }
 
-/* Requests get nowhere before the peer's own have opened the way, and a plain
- * opener never gets in. */
+/* Requests get nowhere before the peer's own have opened the way, and a plain opener never gets
+ * in. */
 static void test_it_passes_firewalls(void **state)
 {
 	(void)state;
@@ -101,8 +94,7 @@ static void test_it_passes_firewalls(void **state)
 	}
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_firewalls();
-	assert_int_equal(nopal_endpoint_allow(meet.side[1].endpoint,
-					      meet.side[1].plan, 0,
+	assert_int_equal(nopal_endpoint_allow(meet.side[1].endpoint, meet.side[1].plan, 0,
 					      &meet_callbacks, &meet.side[1]),
 			 0);
 	plain_open(0);
@@ -190,8 +182,7 @@ static void test_a_trace_says_who_gives_way(void **state)
 
 	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	assert_int_equal(
-		nopal_trace_start(meet.world, path, NOPAL_TRACE_PACKETS), 0);
+	assert_int_equal(nopal_trace_start(meet.world, path, NOPAL_TRACE_PACKETS), 0);
 	for (int i = 0; i < 2; i++)
 		meet_open(i);
 	meet_run(NOPAL_SECOND);
@@ -212,8 +203,7 @@ static void test_a_trace_says_who_gives_way(void **state)
 	nopal_problems_fini(&problems);
 	assert_int_equal(records, 3);
 	for (int i = 0; i < 2; i++)
-		assert_true(role[i] ==
-			    (meet.side[i].opener ? 1 : peer_id[i] << 32));
+		assert_true(role[i] == (meet.side[i].opener ? 1 : peer_id[i] << 32));
 	meet_end();
 }
 
@@ -239,11 +229,9 @@ static void test_a_request_byte_by_byte(void **state)
 	key[0] = nopal_read(&reader, NOPAL_FINGERPRINT_BYTES);
 	assert_true(key[0] == nopal_plan_fingerprint(meet.side[0].plan));
 	check = nopal_read(&reader, NOPAL_CHECK_BYTES);
-	assert_true(check ==
-		    nopal__siphash(key, reader.at, nopal_read_left(&reader)));
+	assert_true(check == nopal__siphash(key, reader.at, nopal_read_left(&reader)));
 	assert_memory_equal(reader.at, text, strlen(text) + 1);
-	assert_true(handshake_read_connect(reader, NOPAL_RESET_PROOF_BYTES,
-					   &said, &known));
+	assert_true(handshake_read_connect(reader, NOPAL_RESET_PROOF_BYTES, &said, &known));
 	assert_true(said.nonce == meet_circuit(0)->connect.nonce);
 	assert_int_equal(said.initial, meet_shared(0, "initial_local"));
 	assert_int_equal(said.cookie_given, 0);
@@ -264,8 +252,7 @@ static void test_nobody_there_is_bounded(void **state)
 	assert_int_equal(meet.side[0].ended_ns, 30 * NOPAL_SECOND);
 	/* who has not called yet keeps nothing, and says nothing */
 	assert_int_equal(meet.side[1].out, 0);
-	assert_true(nopal_endpoint_counters(meet.side[1].endpoint)->requests >
-		    10);
+	assert_true(nopal_endpoint_counters(meet.side[1].endpoint)->requests > 10);
 	meet_end();
 }
 
@@ -305,8 +292,7 @@ static void test_listeners_take_no_notice(void **state)
 {
 	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	assert_int_equal(nopal_endpoint_allow(meet.side[1].endpoint,
-					      meet.side[1].plan, 0,
+	assert_int_equal(nopal_endpoint_allow(meet.side[1].endpoint, meet.side[1].plan, 0,
 					      &meet_callbacks, &meet.side[1]),
 			 0);
 	meet_open(0);
@@ -340,8 +326,7 @@ static void test_a_mismatch_is_readable_at_both(void **state)
 {
 	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++) {
-		meet_begin(CIRCUIT, NUMBERED, early_losses(mask & 7, mask >> 3),
-			   1);
+		meet_begin(CIRCUIT, NUMBERED, early_losses(mask & 7, mask >> 3), 1);
 		meet_open(0);
 		meet_run(40 * NOPAL_MILLISECOND);
 		meet_open(1);
@@ -350,19 +335,15 @@ static void test_a_mismatch_is_readable_at_both(void **state)
 			expect_difference(i);
 			assert_int_equal(meet.side[i].opened, 0);
 			/* where nothing is lost, both know soon */
-			assert_true(mask ||
-				    meet.side[i].ended_ns < NOPAL_SECOND);
+			assert_true(mask || meet.side[i].ended_ns < NOPAL_SECOND);
 		}
-		assert_non_null(
-			strchr(meet.side[0].end_text, '-')); /* only there */
-		assert_non_null(
-			strchr(meet.side[1].end_text, '+')); /* only here */
+		assert_non_null(strchr(meet.side[0].end_text, '-')); /* only there */
+		assert_non_null(strchr(meet.side[1].end_text, '+')); /* only here */
 		meet_end();
 	}
 }
 
-static void
-test_a_mismatch_that_nobody_confirms_is_known_at_the_end(void **state)
+static void test_a_mismatch_that_nobody_confirms_is_known_at_the_end(void **state)
 {
 	(void)state;
 	meet_begin(CIRCUIT, NUMBERED, "fwd: delay 10ms rev: loss 100%", 1);
@@ -388,23 +369,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_become_one),
-		cmocka_unit_test(
-			test_who_has_the_larger_nonce_stays_the_opener),
+		cmocka_unit_test(test_who_has_the_larger_nonce_stays_the_opener),
 		cmocka_unit_test(test_it_passes_firewalls),
 		cmocka_unit_test(test_sessions_by_address_meet),
 		cmocka_unit_test(test_what_is_sent_early_waits),
 		cmocka_unit_test(test_one_at_a_time),
 		cmocka_unit_test(test_who_closes_early_may_come_again),
-		cmocka_unit_test_setup_teardown(test_a_trace_says_who_gives_way,
-						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_trace_says_who_gives_way, set_up, tear_down),
 		cmocka_unit_test(test_a_request_byte_by_byte),
 		cmocka_unit_test(test_nobody_there_is_bounded),
 		cmocka_unit_test(test_the_last_moment_is_not_too_late),
 		cmocka_unit_test(test_what_cannot_meet_is_refused),
 		cmocka_unit_test(test_listeners_take_no_notice),
 		cmocka_unit_test(test_a_mismatch_is_readable_at_both),
-		cmocka_unit_test(
-			test_a_mismatch_that_nobody_confirms_is_known_at_the_end),
+		cmocka_unit_test(test_a_mismatch_that_nobody_confirms_is_known_at_the_end),
 		cmocka_unit_test(test_an_endpoint_closes_while_it_waits),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is not the peer: nothing that is forged, repeated or mirrored takes a session
- * that waits for its peer, or makes it say more than it was told. */
+/* Who is not the peer: nothing that is forged, repeated or mirrored takes a session that waits for
+ * its peer, or makes it say more than it was told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,7 @@
 
 #include "meeting.h"
 
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 
 static struct meet_forged forged_for(int to)
 {
@@ -34,8 +33,7 @@ static void test_a_third_party_takes_nothing(void **state)
 		uint32_t before = meet.side[1].out;
 
 		/* another port, and another host */
-		nopal_sim_address(i % 2 ? 0 : 5, (uint16_t)(MEET_PORT + 5 + i),
-				  &stranger);
+		nopal_sim_address(i % 2 ? 0 : 5, (uint16_t)(MEET_PORT + 5 + i), &stranger);
 		forged.cookie_given = i % 3 == 0;
 		meet_forge(1, &stranger, &forged);
 		assert_int_equal(meet.side[1].out, before);
@@ -89,14 +87,11 @@ static void test_a_replay_takes_nothing(void **state)
 		meet_expect_good_end();
 		meet_open(gave_way);
 		for (uint32_t i = 0; i < first.out; i++)
-			nopal_sim_inject(meet.world,
-					 meet.side[gave_way].endpoint,
-					 &first.at, first.sent[i].bytes,
-					 first.sent[i].length);
+			nopal_sim_inject(meet.world, meet.side[gave_way].endpoint, &first.at,
+					 first.sent[i].bytes, first.sent[i].length);
 		meet_run(200 * NOPAL_MILLISECOND);
 		assert_int_equal(meet.side[gave_way].opened, 1);
-		assert_true(
-			nopal_session_is_opener(meet.side[gave_way].session));
+		assert_true(nopal_session_is_opener(meet.side[gave_way].session));
 		meet_open(!gave_way);
 		meet_run(NOPAL_SECOND);
 		for (int i = 0; i < 2; i++)
@@ -152,9 +147,7 @@ static void test_hearing_makes_nobody_talkative(void **state)
 static void test_equal_nonces_are_drawn_anew(void **state)
 {
 	(void)state;
-	meet_begin(CIRCUIT, CIRCUIT,
-		   "fwd: delay 10ms loss mask 0x1 rev: delay 10ms loss mask "
-		   "0x1",
+	meet_begin(CIRCUIT, CIRCUIT, "fwd: delay 10ms loss mask 0x1 rev: delay 10ms loss mask 0x1",
 		   1);
 	meet_open(0);
 	meet_open(1);
@@ -171,11 +164,10 @@ static void test_a_mirror_is_no_peer(void **state)
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(0);
 	for (uint32_t i = 0; i < 40; i++) {
-		const struct meet_datagram *own =
-			&meet.side[0].sent[meet.side[0].out - 1];
+		const struct meet_datagram *own = &meet.side[0].sent[meet.side[0].out - 1];
 
-		nopal_sim_inject(meet.world, meet.side[0].endpoint,
-				 &meet.side[1].at, own->bytes, own->length);
+		nopal_sim_inject(meet.world, meet.side[0].endpoint, &meet.side[1].at, own->bytes,
+				 own->length);
 		meet_run(100 * NOPAL_MILLISECOND);
 	}
 	assert_int_equal(meet.side[0].opened, 0);

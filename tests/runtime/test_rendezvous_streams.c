@@ -8,19 +8,17 @@
 
 #include "meeting.h"
 
-#define STREAM                                                                 \
-	"transport_driver {}\nstream_end {}\nresize {}\n"                      \
+#define STREAM                                                                                     \
+	"transport_driver {}\nstream_end {}\nresize {}\n"                                          \
 	"sequenced_messages {}\nreliable_fifo {}\n"
-#define FLOW                                                                   \
-	"transport_driver {}\nvirtual_circuit {}\nfixed_size {}\n"             \
-	"sequenced_segments {}\npositive_ack { selective = on }\n"             \
+#define FLOW                                                                                       \
+	"transport_driver {}\nvirtual_circuit {}\nfixed_size {}\n"                                 \
+	"sequenced_segments {}\npositive_ack { selective = on }\n"                                 \
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\nchecksum {}\n"
 static const char STREAMED[] =
-	"layer \"stream\" { multiplicity = per_stream\n" STREAM
-	"}\nlayer \"flow\" {\n" FLOW "}\n";
+	"layer \"stream\" { multiplicity = per_stream\n" STREAM "}\nlayer \"flow\" {\n" FLOW "}\n";
 static const char SHARED[] =
-	"layer \"connection\" {\n" STREAM
-	"}\nlayer \"flow\" { multiplicity = shared\n" FLOW "}\n";
+	"layer \"connection\" {\n" STREAM "}\nlayer \"flow\" { multiplicity = shared\n" FLOW "}\n";
 
 /* Those that the peer opened; and what came on them. */
 static struct meet_side taken[2][4];
@@ -43,14 +41,12 @@ static void open_as_stream(int who, bool takes_others)
 
 	if (takes_others)
 		callbacks.accepted = take;
-	side->session =
-		nopal_rendezvous_open(side->endpoint, side->plan,
-				      &meet.side[!who].at, &callbacks, side);
+	side->session = nopal_rendezvous_open(side->endpoint, side->plan, &meet.side[!who].at,
+					      &callbacks, side);
 	assert_non_null(side->session);
 }
 
-static void say_on(struct nopal_session *with, struct meet_side *stream,
-		   const char *text)
+static void say_on(struct nopal_session *with, struct meet_side *stream, const char *text)
 {
 	stream->session = nopal_stream_open(with, &meet_callbacks, stream);
 	assert_non_null(stream->session);
@@ -62,8 +58,8 @@ static uint32_t id_of(const struct meet_side *stream)
 	return nopal__stack_bottom(nopal__core(stream->session))->stream;
 }
 
-/* The first streams are one; each further one is of who opened it, before the two
- * have met as after. */
+/* The first streams are one; each further one is of who opened it, before the two have met as
+ * after. */
 static void streams_meet(const char *config, uint64_t seed)
 {
 	static struct meet_side early[2], late[2];
@@ -200,11 +196,10 @@ static void test_sessions_join_a_flow_that_met(void **state)
 		for (int i = 0; i < 2; i++) {
 			if (i) /* one joins before, and one after */
 				meet_run(NOPAL_SECOND);
-			more[i].session = nopal_session_open(
-				meet.side[i].endpoint, meet.side[i].plan,
-				&meet.side[!i].at, &meet_callbacks, &more[i]);
-			assert_int_equal(
-				nopal_send(more[i].session, "joined", 6, 0), 0);
+			more[i].session =
+				nopal_session_open(meet.side[i].endpoint, meet.side[i].plan,
+						   &meet.side[!i].at, &meet_callbacks, &more[i]);
+			assert_int_equal(nopal_send(more[i].session, "joined", 6, 0), 0);
 		}
 		meet_run(NOPAL_SECOND);
 		meet_expect_talk();

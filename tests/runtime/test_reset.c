@@ -11,8 +11,8 @@
 #include "aead_crypto.h"
 #include "restart.h"
 
-#define CIRCUIT                                                                \
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"             \
+#define CIRCUIT                                                                                    \
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"                                 \
 	"sequenced_segments {}\npositive_ack {}\nretransmit {}\n"
 
 enum { RESET = 1 + NOPAL_ID_BYTES + 16, BURST = 64 };
@@ -28,14 +28,12 @@ static struct {
 } seen;
 
 static void note(void *user, int64_t now_ns, const struct nopal_address *from,
-		 const struct nopal_address *to, const uint8_t *bytes,
-		 size_t length)
+		 const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	uint8_t kind;
 
 	(void)user;
-	if (!nopal__first_byte_parse(bytes[0], &kind) ||
-	    kind != NOPAL_KIND_RESET) {
+	if (!nopal__first_byte_parse(bytes[0], &kind) || kind != NOPAL_KIND_RESET) {
 		seen.others++;
 		return;
 	}
@@ -69,9 +67,8 @@ static void begin_reset(const char *config)
 	rig_send_bytes(&rig, 100);
 }
 
-static void give(struct nopal_endpoint *endpoint,
-		 const struct nopal_address *from, const uint8_t *bytes,
-		 size_t length)
+static void give(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+		 const uint8_t *bytes, size_t length)
 {
 	nopal_sim_inject(rig.world, endpoint, from, bytes, length);
 	rig_run(&rig, NOPAL_MICROSECOND);
@@ -165,9 +162,7 @@ static void test_a_key_comes_before_sessions(void **state)
 {
 	(void)state;
 	begin(CIRCUIT);
-	assert_int_equal(nopal_endpoint_set_reset_key(rig.acceptor.endpoint,
-						      restart_key),
-			 -EBUSY);
+	assert_int_equal(nopal_endpoint_set_reset_key(rig.acceptor.endpoint, restart_key), -EBUSY);
 	rig_close(&rig);
 }
 
@@ -177,8 +172,7 @@ static void test_a_key_comes_before_sessions(void **state)
 static void data_for(uint32_t id, size_t length, uint16_t port)
 {
 	uint8_t bytes[1500] = { nopal__first_byte(NOPAL_KIND_DATA) };
-	struct nopal_writer writer =
-		nopal_writer_over(bytes + 1, NOPAL_ID_BYTES);
+	struct nopal_writer writer = nopal_writer_over(bytes + 1, NOPAL_ID_BYTES);
 	struct nopal_address from;
 
 	nopal_sim_address(0, port, &from);
@@ -201,9 +195,8 @@ static void test_it_is_shorter_than_its_cause(void **state)
 /* What is no datagram of a session is answered by none: a reset least of all. */
 static void test_it_answers_sessions_alone(void **state)
 {
-	static const uint8_t others[] = { NOPAL_KIND_REPLY,   NOPAL_KIND_ABORT,
-					  NOPAL_KIND_CAST,    NOPAL_KIND_RESET,
-					  NOPAL_KIND_CONNECT, NOPAL_KIND_MEET,
+	static const uint8_t others[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT,	NOPAL_KIND_CAST,
+					  NOPAL_KIND_RESET, NOPAL_KIND_CONNECT, NOPAL_KIND_MEET,
 					  NOPAL_KIND_ASK };
 	uint8_t bytes[100] = { 0, 1, 2, 3, 4 };
 	struct nopal_address from;
@@ -270,8 +263,7 @@ static void test_one_bit_makes_it_nothing(void **state)
 	for (size_t at = 1; at < sizeof(bytes); at++)
 		for (unsigned bit = 0; bit < 8; bit++) {
 			bytes[at] ^= (uint8_t)(1u << bit);
-			give(rig.opener.endpoint, &seen.from, bytes,
-			     sizeof(bytes));
+			give(rig.opener.endpoint, &seen.from, bytes, sizeof(bytes));
 			bytes[at] ^= (uint8_t)(1u << bit);
 		}
 	assert_int_equal(rig.opener.ended, 0);
@@ -337,8 +329,7 @@ static void test_what_is_told_is_not_the_token(void **state)
 
 	(void)state;
 	begin_forgery();
-	memcpy(proof, rig_awake(rig.opener.session)->reset_proof,
-	       sizeof(proof));
+	memcpy(proof, rig_awake(rig.opener.session)->reset_proof, sizeof(proof));
 	memcpy(bytes, seen.bytes, sizeof(bytes));
 	memcpy(bytes + 1 + NOPAL_ID_BYTES, proof, sizeof(proof));
 	give(rig.opener.endpoint, &seen.from, bytes, sizeof(bytes));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tokens and proofs, byte for byte: what outlives a restart is a format, too; and how
- * many resets there are at most. */
+/* Tokens and proofs, byte for byte: what outlives a restart is a format, too; and how many resets
+ * there are at most. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +22,7 @@ enum {
 	OF_KEY = 1,
 };
 
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
 
 static struct rig rig;
@@ -32,8 +31,7 @@ static uint8_t said[64];
 static size_t said_length;
 
 static void listen(void *user, int64_t now_ns, const struct nopal_address *from,
-		   const struct nopal_address *to, const uint8_t *bytes,
-		   size_t length)
+		   const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user, (void)now_ns, (void)from, (void)to;
 	if (length > sizeof(said))
@@ -58,9 +56,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void token_of(const struct nopal_endpoint *owner,
-		     const struct nopal_address *peer, uint32_t id,
-		     uint64_t token[2])
+static void token_of(const struct nopal_endpoint *owner, const struct nopal_address *peer,
+		     uint32_t id, uint64_t token[2])
 {
 	uint8_t bytes[64];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
@@ -74,8 +71,7 @@ static void token_of(const struct nopal_endpoint *owner,
 	nopal_write(&writer, local.port, 2);
 	for (unsigned i = 0; i < 2; i++) {
 		nopal_write(&writer, i, 1);
-		token[i] = nopal__siphash(owner->reset_key, bytes,
-					  nopal_written(&writer));
+		token[i] = nopal__siphash(owner->reset_key, bytes, nopal_written(&writer));
 	}
 }
 
@@ -107,8 +103,7 @@ static void test_a_key_is_drawn_of_the_secret(void **state)
 	for (uint8_t i = 0; i < 2; i++) {
 		const uint8_t bytes[] = { OF_KEY, i };
 
-		assert_true(endpoint->reset_key[i] ==
-			    nopal__siphash(endpoint->secret, bytes, 2));
+		assert_true(endpoint->reset_key[i] == nopal__siphash(endpoint->secret, bytes, 2));
 	}
 	assert_int_equal(endpoint->reset_ns, 0);
 	assert_int_equal(endpoint->resets_left, BURST);
@@ -127,8 +122,7 @@ static void test_a_reset_has_the_token_of_its_manual(void **state)
 	rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(said_length, RESET);
 	reader = nopal_reader_over(said, said_length);
-	assert_int_equal(nopal_read(&reader, 1),
-			 nopal__first_byte(NOPAL_KIND_RESET));
+	assert_int_equal(nopal_read(&reader, 1), nopal__first_byte(NOPAL_KIND_RESET));
 	assert_int_equal(nopal_read(&reader, 4), ID);
 	for (int i = 0; i < 2; i++)
 		assert_true(nopal_read(&reader, 8) == token[i]);
@@ -136,8 +130,7 @@ static void test_a_reset_has_the_token_of_its_manual(void **state)
 
 static void test_few_datagrams_are_answered(void **state)
 {
-	static const uint8_t silent[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT,
-					  NOPAL_KIND_CAST };
+	static const uint8_t silent[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT, NOPAL_KIND_CAST };
 
 	(void)state;
 	begin(true);
@@ -211,8 +204,7 @@ static void test_a_reset_is_believed_whole_and_from_the_peer(void **state)
 	begin(false);
 	core = nopal__core(rig.opener.session);
 	counters = &core->endpoint->port.counters;
-	token_of(endpoint, &nopal__core(rig.acceptor.session)->peer,
-		 core->peer_id, token);
+	token_of(endpoint, &nopal__core(rig.acceptor.session)->peer, core->peer_id, token);
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_RESET), 1);
 	nopal_write(&writer, core->peer_id, 4);
 	for (int i = 0; i < 2; i++)
@@ -258,15 +250,12 @@ static void test_each_peer_has_the_others_proof(void **state)
 	here = rig.opener.session;
 	there = rig.acceptor.session;
 	proof_of(here, proof);
-	assert_memory_equal(rig_awake(there)->reset_proof, proof,
-			    sizeof(proof));
+	assert_memory_equal(rig_awake(there)->reset_proof, proof, sizeof(proof));
 	answer = nopal_session_proof(here, challenge);
-	assert_true(answer ==
-		    nopal__siphash(proof, &challenge, sizeof(challenge)));
+	assert_true(answer == nopal__siphash(proof, &challenge, sizeof(challenge)));
 	assert_true(nopal_session_proves(there, challenge, answer));
 	for (int bit = 0; bit < 64; bit++)
-		assert_false(nopal_session_proves(there, challenge,
-						  answer ^ UINT64_C(1) << bit));
+		assert_false(nopal_session_proves(there, challenge, answer ^ UINT64_C(1) << bit));
 	assert_false(nopal_session_proves(there, challenge + 1, answer));
 	assert_false(nopal_session_proves(here, challenge, answer));
 }
@@ -311,9 +300,8 @@ static void test_without_a_handshake_nothing_is_proved(void **state)
 
 	(void)state;
 	rig_begin(&rig, PLAIN);
-	assert_false(nopal_session_proves(
-		rig.opener.session, challenge,
-		nopal__siphash(none, &challenge, sizeof(challenge))));
+	assert_false(nopal_session_proves(rig.opener.session, challenge,
+					  nopal__siphash(none, &challenge, sizeof(challenge))));
 }
 
 static void test_a_key_is_set_before_sessions(void **state)

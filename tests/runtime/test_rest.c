@@ -12,14 +12,12 @@
 static struct rig rig;
 
 /* It talks more than a path is known to take. */
-static const char BULK[] =
-	"extends = \"bulk\"\nbuffer_sizing { least = 1MiB }\n";
-static const char STACK[] =
-	"layer \"upper\" {\n"
-	"  transport_driver {}\n  resize {}\n"
-	"  sequenced_messages {}\n  lossy_fifo {}\n}\n"
-	"layer \"lower\" {\n"
-	"  transport_driver {}\n  fixed_size {}\n  checksum {}\n}\n";
+static const char BULK[] = "extends = \"bulk\"\nbuffer_sizing { least = 1MiB }\n";
+static const char STACK[] = "layer \"upper\" {\n"
+			    "  transport_driver {}\n  resize {}\n"
+			    "  sequenced_messages {}\n  lossy_fifo {}\n}\n"
+			    "layer \"lower\" {\n"
+			    "  transport_driver {}\n  fixed_size {}\n  checksum {}\n}\n";
 
 static bool rests(const struct rig_side *side)
 {
@@ -47,8 +45,7 @@ static void test_what_is_idle_rests_and_goes_on_as_it_was(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(rests(&rig.opener));
 	assert_true(rests(&rig.acceptor));
-	assert_memory_equal(nopal_session_counters(rig.opener.session), &before,
-			    sizeof(before));
+	assert_memory_equal(nopal_session_counters(rig.opener.session), &before, sizeof(before));
 	assert_false(rests(&rig.opener));
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(rests(&rig.opener));
@@ -68,8 +65,7 @@ static void test_its_parts_give_their_memory_back(void **state)
 	rig_part(rig.opener.session, "resize");
 	rig_part(rig.acceptor.session, "resize");
 	assert_int_equal(nopal__core(rig.opener.session)->awake->bytes_held, 0);
-	assert_int_equal(nopal__core(rig.acceptor.session)->awake->bytes_held,
-			 0);
+	assert_int_equal(nopal__core(rig.acceptor.session)->awake->bytes_held, 0);
 	assert_null(nopal__core(rig.opener.session)->memory);
 	rig_close(&rig);
 }
@@ -85,8 +81,7 @@ static void test_who_talks_now_and_then_stays_awake(void **state)
 	for (int i = 0; i < 50; i++) {
 		rig_send(&rig, "x");
 		rig_run(&rig, 100 * NOPAL_MILLISECOND);
-		assert_ptr_equal(nopal__core(rig.acceptor.session)->awake,
-				 awake);
+		assert_ptr_equal(nopal__core(rig.acceptor.session)->awake, awake);
 	}
 	rig_close(&rig);
 }
@@ -150,12 +145,8 @@ static void fill(uint64_t *words, uint64_t now)
 
 		for (unsigned byte = 0; byte < 8; byte++)
 			if (i >> byte & 1)
-				word |= (uint64_t)((i * 37 + byte + 1) & 0xff)
-					<< (8 * byte);
-		words[i] = i & 256    ? now - word
-			   : i & 512  ? now + word
-			   : i & 1024 ? ~word
-				      : word;
+				word |= (uint64_t)((i * 37 + byte + 1) & 0xff) << (8 * byte);
+		words[i] = i & 256 ? now - word : i & 512 ? now + word : i & 1024 ? ~word : word;
 	}
 }
 
@@ -174,8 +165,7 @@ static void test_every_word_comes_back(void **state)
 	memcpy(words, expected, sizeof(expected));
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(rests(&rig.opener));
-	assert_memory_equal(rig_state(rig.opener.session, "m_words"), expected,
-			    sizeof(expected));
+	assert_memory_equal(rig_state(rig.opener.session, "m_words"), expected, sizeof(expected));
 	rig_close(&rig);
 }
 

@@ -14,8 +14,7 @@ static uint64_t state = 11;
 
 static uint64_t draw(void)
 {
-	state = state * UINT64_C(6364136223846793005) +
-		UINT64_C(1442695040888963407);
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (state >> 8 ^ state << 30) >> (state >> 58);
 }
 
@@ -38,8 +37,7 @@ static uint64_t slow(uint64_t a, uint64_t b, uint64_t c)
 
 	product(a, b, &high, &low);
 	for (int bit = 127; bit >= 0; bit--) {
-		uint64_t next =
-			bit >= 64 ? high >> (bit - 64) & 1 : low >> bit & 1;
+		uint64_t next = bit >= 64 ? high >> (bit - 64) & 1 : low >> bit & 1;
 		uint64_t carry = rest >> 63;
 
 		rest = rest << 1 | next;
@@ -67,12 +65,10 @@ static void agrees_with_long_division(void **unused)
 static void limits(void **unused)
 {
 	(void)unused;
-	assert_true(nopal_scale(UINT64_MAX, UINT64_MAX, UINT64_MAX) ==
-		    UINT64_MAX);
+	assert_true(nopal_scale(UINT64_MAX, UINT64_MAX, UINT64_MAX) == UINT64_MAX);
 	assert_true(nopal_scale(UINT64_MAX, 2, 1) == UINT64_MAX);
 	assert_true(nopal_scale(UINT64_MAX, 2, 4) == UINT64_MAX / 2);
-	assert_true(nopal_scale(UINT64_C(1) << 32, UINT64_C(1) << 32, 1) ==
-		    UINT64_MAX);
+	assert_true(nopal_scale(UINT64_C(1) << 32, UINT64_C(1) << 32, 1) == UINT64_MAX);
 	assert_int_equal(nopal_scale(0, UINT64_MAX, 3), 0);
 	assert_int_equal(nopal_scale(7, 3, 2), 10);
 	assert_true(nopal_scale(1, 1, 0) == UINT64_MAX);

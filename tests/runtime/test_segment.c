@@ -8,22 +8,19 @@
 
 #include "rig.h"
 
-/* `gate` must let each departure go; `pass` once is enough; `keeper` holds done
- * and deallocate.  None releases anything by itself. */
-static const struct nopal_hold gate_holds[] = {
-	{ "the gate", NOPAL_SEND, NOPAL_DATA, false }, { 0 }
-};
-static const struct nopal_hold pass_holds[] = {
-	{ "the pass", NOPAL_SEND, NOPAL_DATA, true }, { 0 }
-};
+/* `gate` must let each departure go; `pass` once is enough; `keeper` holds done and deallocate.
+ * None releases anything by itself. */
+static const struct nopal_hold gate_holds[] = { { "the gate", NOPAL_SEND, NOPAL_DATA, false },
+						{ 0 } };
+static const struct nopal_hold pass_holds[] = { { "the pass", NOPAL_SEND, NOPAL_DATA, true },
+						{ 0 } };
 static const struct nopal_hold keeper_holds[] = {
 	{ "the keeper", NOPAL_FINISH, NOPAL_DATA, false },
 	{ "the keeper", NOPAL_DEALLOCATE, NOPAL_DATA, false },
 	{ 0 },
 };
 
-static enum nopal_verdict nothing(struct nopal_session *session,
-				  const struct nopal_part *part,
+static enum nopal_verdict nothing(struct nopal_session *session, const struct nopal_part *part,
 				  struct nopal_segment *segment)
 {
 	(void)session;
@@ -32,29 +29,27 @@ static enum nopal_verdict nothing(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding idle[] = { NOPAL_ON(SEGMENT_LOST, nothing),
-					     { 0 } };
+static const struct nopal_binding idle[] = { NOPAL_ON(SEGMENT_LOST, nothing), { 0 } };
 
-#define HOLDER(word, table)                                                    \
-	{                                                                      \
-		.abi = NOPAL_ABI, .name = word, .family = "check",             \
-		.summary = "holds bits for a test", .holds = table,            \
-		.bindings = idle, .provides = (const struct nopal_role[])      \
-		{                                                              \
-			{ "checker", false },                                  \
-			{                                                      \
-				0                                              \
-			}                                                      \
-		}                                                              \
+#define HOLDER(word, table)                                                                        \
+	{                                                                                          \
+		.abi = NOPAL_ABI, .name = word, .family = "check",                                 \
+		.summary = "holds bits for a test", .holds = table, .bindings = idle,              \
+		.provides = (const struct nopal_role[])                                            \
+		{                                                                                  \
+			{ "checker", false },                                                      \
+			{                                                                          \
+				0                                                                  \
+			}                                                                          \
+		}                                                                                  \
 	}
 
 static const struct nopal_microprotocol gate = HOLDER("gate", gate_holds);
 static const struct nopal_microprotocol pass = HOLDER("pass", pass_holds);
 static const struct nopal_microprotocol keeper = HOLDER("keeper", keeper_holds);
 
-static const char CONFIG[] =
-	"transport_driver {}\nfixed_size {}\ngate {}\npass {}\n"
-	"keeper {}\na_tap {}\n";
+static const char CONFIG[] = "transport_driver {}\nfixed_size {}\ngate {}\npass {}\n"
+			     "keeper {}\na_tap {}\n";
 
 static struct rig rig;
 static struct nopal_session *session;
@@ -205,8 +200,7 @@ static void assert_abandoned(uint32_t departures)
 	if (nopal_holds(the_pass, segment, NOPAL_SEND))
 		nopal_release(session, the_pass, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, departures);
-	assert_int_equal(nopal_oldest_departure(session),
-			 nopal_next_packet_number(session));
+	assert_int_equal(nopal_oldest_departure(session), nopal_next_packet_number(session));
 	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
 	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
@@ -247,8 +241,7 @@ static void test_the_last_departure_is_the_last(void **state)
 }
 
 /* Lets go of the segment while it leaves, before others hear of the departure. */
-static enum nopal_verdict hasty_on_send(struct nopal_session *of,
-					const struct nopal_part *part,
+static enum nopal_verdict hasty_on_send(struct nopal_session *of, const struct nopal_part *part,
 					struct nopal_segment *leaving)
 {
 	nopal_release(of, part, leaving, NOPAL_DEALLOCATE);
@@ -277,9 +270,7 @@ static void test_done_waits_for_all_who_hear_of_the_departure(void **state)
 	(void)state;
 	rig_close(&rig);
 	rig_add(&hasty);
-	rig_open(&rig,
-		 "transport_driver {}\nfixed_size {}\nhasty {}\na_tap {}\n",
-		 NULL);
+	rig_open(&rig, "transport_driver {}\nfixed_size {}\nhasty {}\na_tap {}\n", NULL);
 	rig_send(&rig, "x");
 	while (side->event[at].event != NOPAL_SEGMENT_DONE)
 		assert_true(++at < side->events);
@@ -299,8 +290,7 @@ static void test_stale_handles_name_nothing(void **state)
 	rig_send(&rig, "y");
 	assert_null(nopal_segment_find(session, handle));
 	assert_true(nopal_session_counters(session)->stale_handles > 0);
-	assert_null(nopal_segment_find(session,
-				       (struct nopal_handle){ 1u << 30, 1 }));
+	assert_null(nopal_segment_find(session, (struct nopal_handle){ 1u << 30, 1 }));
 }
 
 static void test_departures_are_settled_once(void **state)
@@ -317,8 +307,7 @@ static void test_departures_are_settled_once(void **state)
 	assert_false(nopal_departure_find(session, first)->open);
 	assert_int_equal(nopal_oldest_departure(session), first + 1);
 	nopal_segment_settle(session, segment);
-	assert_int_equal(nopal_oldest_departure(session),
-			 nopal_next_packet_number(session));
+	assert_int_equal(nopal_oldest_departure(session), nopal_next_packet_number(session));
 	assert_null(nopal_departure_find(session, first + 99));
 }
 

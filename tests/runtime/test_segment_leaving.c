@@ -11,18 +11,14 @@
 #include "kept.h"
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
-static const char ACKED[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"positive_ack {}\nretransmit {}\n";
-static const char CODED[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"forward_error_correction {}\nm_keeper {}\n";
-static const char LAYERS[] =
-	"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
-	"  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n}\n"
-	"layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+static const char ACKED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+			    "positive_ack {}\nretransmit {}\n";
+static const char CODED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+			    "forward_error_correction {}\nm_keeper {}\n";
+static const char LAYERS[] = "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+			     "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n}\n"
+			     "layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n";
 
 /* ----------------------------------------------------------------- departures */
 
@@ -39,9 +35,8 @@ static void test_a_departure_without_status_is_settled(void **state)
 	core = nopal__core(session);
 	assert_true(core->layer->tracks);
 	number = nopal_next_packet_number(session);
-	segment = nopal_control_new(
-		session, rig_part(session, "forward_error_correction"), 0, 8,
-		&bytes);
+	segment = nopal_control_new(session, rig_part(session, "forward_error_correction"), 0, 8,
+				    &bytes);
 	memset(bytes, 0, 8);
 	nopal__depart(core, segment);
 	assert_int_equal(nopal_next_packet_number(session), number + 1);
@@ -104,8 +99,7 @@ static void test_a_resend_is_watched(void **state)
 	awake = rig_awake(session);
 	nopal__watchdog_stop(core);
 	assert_int_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
-	assert_true(nopal_segment_resend(session, rig_part(session, "m_keeper"),
-					 segment));
+	assert_true(nopal_segment_resend(session, rig_part(session, "m_keeper"), segment));
 	assert_int_equal(segment->departures, 2);
 	assert_int_not_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
 }
@@ -153,9 +147,8 @@ static void test_what_is_carried_waits_as_data_do(void **state)
 	kept_open(CODED);
 	part = rig_part(session, "forward_error_correction");
 	segment = nopal_control_new(session, part, 0, 8, &bytes);
-	assert_int_equal(
-		nopal__core(session)->layer->plan->kinds[segment->kind].class,
-		NOPAL_KIND_CARRIED);
+	assert_int_equal(nopal__core(session)->layer->plan->kinds[segment->kind].class,
+			 NOPAL_KIND_CARRIED);
 	assert_true(segment->wanted);
 	nopal__segment_free(nopal__core(session), segment);
 }
@@ -208,10 +201,8 @@ static void test_control_leaves_by_the_path_it_is_for(void **state)
 		memset(bytes, 0, 8);
 		nopal_control_send_by(session, segment, 8, path);
 		nopal__turn_end(rig.world, outermost);
-		assert_int_equal(rig_awake(session)->counters.control_out,
-				 sent + 1 + path);
-		assert_int_equal(rig_awake(session)->counters.datagrams_out,
-				 sealed + 1);
+		assert_int_equal(rig_awake(session)->counters.control_out, sent + 1 + path);
+		assert_int_equal(rig_awake(session)->counters.datagrams_out, sealed + 1);
 		assert_int_equal(rig_awake(session)->segments.alive, 0);
 	}
 }

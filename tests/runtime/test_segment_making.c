@@ -16,9 +16,8 @@ enum { RING_AT_FIRST = 64 };
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
 static const char UNTRACKED[] = "transport_driver {}\nfixed_size {}\n";
-static const char ACKED[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"positive_ack {}\nretransmit {}\n";
+static const char ACKED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+			    "positive_ack {}\nretransmit {}\n";
 
 /* What was there before is not to be seen. */
 static void test_a_segment_is_made_of_nothing_old(void **state)
@@ -49,8 +48,8 @@ static void test_a_segment_is_made_of_nothing_old(void **state)
 	assert_int_equal(one->pins + one->departures + one->fate, 0);
 	for (int barrier = 0; barrier < 3; barrier++)
 		assert_int_equal(one->waiting[barrier], 0);
-	assert_false(one->done || one->wanted || one->last || one->below ||
-		     one->incoming || one->urgent);
+	assert_false(one->done || one->wanted || one->last || one->below || one->incoming ||
+		     one->urgent);
 	for (uint32_t i = 0; i < slots; i++)
 		assert_int_equal(one->attribute[i], 0);
 	nopal__segment_free(core, one);
@@ -147,8 +146,8 @@ static void send_many(unsigned count)
 		assert_int_equal(rig_send(&rig, "x"), 0);
 }
 
-/* The ring grows by what is open, and those that are settled out of turn are passed
- * over when the oldest is. */
+/* The ring grows by what is open, and those that are settled out of turn are passed over when the
+ * oldest is. */
 static void test_departures_are_found_while_there_is_room(void **state)
 {
 	enum { MANY = 3 * RING_AT_FIRST };
@@ -165,8 +164,7 @@ static void test_departures_are_found_while_there_is_room(void **state)
 	send_many(MANY - RING_AT_FIRST);
 	next = nopal_next_packet_number(session);
 	assert_int_equal(next - first, MANY);
-	assert_int_equal(rig_awake(session)->departures.room,
-			 4 * RING_AT_FIRST);
+	assert_int_equal(rig_awake(session)->departures.room, 4 * RING_AT_FIRST);
 	assert_in_range(rig_awake(session)->bytes_held - held,
 			3 * RING_AT_FIRST * sizeof(struct nopal_departure),
 			6 * RING_AT_FIRST * sizeof(struct nopal_departure));
@@ -174,9 +172,7 @@ static void test_departures_are_found_while_there_is_room(void **state)
 		struct nopal_departure *one = nopal_departure_find(session, i);
 
 		assert_true(one->open);
-		assert_int_equal(nopal_segment_find(session, one->segment)
-					 ->packet_number,
-				 i);
+		assert_int_equal(nopal_segment_find(session, one->segment)->packet_number, i);
 	}
 	assert_null(nopal_departure_find(session, next));
 	nopal_departure_settle(session, first + 1);
@@ -205,8 +201,7 @@ static void test_no_room_for_departures_ends_the_session(void **state)
 	rig_change(&rig, "delay 10ms loss 100%");
 	send_many(RING_AT_FIRST);
 	awake = rig_awake(session);
-	awake->budget.bytes = awake->bytes_held +
-			      RING_AT_FIRST * sizeof(struct nopal_departure);
+	awake->budget.bytes = awake->bytes_held + RING_AT_FIRST * sizeof(struct nopal_departure);
 	rig_send(&rig, "x");
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
@@ -252,14 +247,12 @@ static void test_no_memory_for_control_is_no_segment(void **state)
 	kept_open(ACKED);
 	failing_from(1, true);
 	buffer = nopal_body_buffer(session, 1);
-	segment = nopal_control_new(session, rig_part(session, "positive_ack"),
-				    0, 8, &bytes);
+	segment = nopal_control_new(session, rig_part(session, "positive_ack"), 0, 8, &bytes);
 	assert_int_equal(failing_stop(), 2);
 	assert_null(buffer);
 	assert_null(segment);
 	rig_awake(session)->budget.objects = 0;
-	segment = nopal_control_new(session, rig_part(session, "positive_ack"),
-				    0, 8, &bytes);
+	segment = nopal_control_new(session, rig_part(session, "positive_ack"), 0, 8, &bytes);
 	assert_null(segment);
 	assert_non_null(nopal__core(session)->endpoint->spare);
 }
@@ -298,9 +291,7 @@ static void test_control_leaves_at_once_and_is_counted(void **state)
 	assert_int_equal(rig_awake(session)->counters.control_out, sent + 1);
 	assert_int_equal(rig_awake(session)->segments.alive, 0);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(
-		nopal_session_counters(rig.acceptor.session)->datagrams_in,
-		arrived + 1);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)->datagrams_in, arrived + 1);
 }
 
 /* -------------------------------------------------------------------- records */
@@ -361,10 +352,8 @@ static void test_mistakes_are_counted_and_noted(void **state)
 	awake->counters.misuses = 0;
 	assert_false(nopal_segment_resend(session, part, segment));
 	nopal__depart(nopal__core(session), segment);
-	assert_int_equal(
-		record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->a, 2);
-	assert_int_equal(
-		record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->b, 0);
+	assert_int_equal(record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->a, 2);
+	assert_int_equal(record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->b, 0);
 	assert_int_equal(awake->counters.refused_sends, 2);
 	awake->counters.refused_sends = 0;
 	assert_null(nopal_segment_find(session, gone));
@@ -378,8 +367,7 @@ static void test_mistakes_are_counted_and_noted(void **state)
 
 FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
-static const char GATED[] =
-	"transport_driver {}\nfixed_size {}\nm_gate {}\nm_keeper {}\n";
+static const char GATED[] = "transport_driver {}\nfixed_size {}\nm_gate {}\nm_keeper {}\n";
 
 static void test_a_gate_holds_again_what_has_left(void **state)
 {
@@ -396,8 +384,7 @@ static void test_a_gate_holds_again_what_has_left(void **state)
 	nopal_release(session, part, segment, NOPAL_SEND);
 	records_stop(rig.world);
 	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->a, 2);
-	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->b,
-			 part->hold[NOPAL_SEND]);
+	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->b, part->hold[NOPAL_SEND]);
 	assert_int_equal(segment->waiting[NOPAL_SEND], part->hold[NOPAL_SEND]);
 	settle(2, NOPAL_ARRIVED);
 }
@@ -406,8 +393,7 @@ FAKE(m_second,
      .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false },
 			 { "the test", NOPAL_DEALLOCATE, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
-static const char TWICE[] =
-	"transport_driver {}\nfixed_size {}\nm_second {}\nm_keeper {}\n";
+static const char TWICE[] = "transport_driver {}\nfixed_size {}\nm_second {}\nm_keeper {}\n";
 
 /* Each of two says its part, and neither speaks for both. */
 static void test_each_release_is_recorded_with_what_is_left(void **state)
@@ -424,8 +410,7 @@ static void test_each_release_is_recorded_with_what_is_left(void **state)
 	records_start(rig.world);
 	rig_send(&rig, "x");
 	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_FINISH)->b,
-			 first->hold[NOPAL_FINISH] |
-				 second->hold[NOPAL_FINISH]);
+			 first->hold[NOPAL_FINISH] | second->hold[NOPAL_FINISH]);
 	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_DEALLOCATE)->b,
 			 second->hold[NOPAL_DEALLOCATE]);
 	segment = rig_segment(session, 2);
@@ -457,11 +442,9 @@ static void test_control_says_nothing_old(void **state)
 	kept_open(ACKED);
 	core = nopal__core(session);
 	was = segment = nopal__segment_make(core, NOPAL_KIND_DATA);
-	memset(segment->attribute, 0xff,
-	       core->layer->plan->slot_count * sizeof(uint64_t));
+	memset(segment->attribute, 0xff, core->layer->plan->slot_count * sizeof(uint64_t));
 	nopal__segment_free(core, segment);
-	segment = nopal_control_new(session, rig_part(session, "positive_ack"),
-				    0, 8, &bytes);
+	segment = nopal_control_new(session, rig_part(session, "positive_ack"), 0, 8, &bytes);
 	assert_ptr_equal(segment, was);
 	for (uint32_t i = 0; i < core->layer->plan->slot_count; i++)
 		assert_int_equal(segment->attribute[i], 0);

@@ -23,9 +23,7 @@ static enum nopal_verdict m_judge_on_msg(struct nopal_session *sender,
 	nopal_message_refuse(sender, message, -EDOM);
 	return NOPAL_STOP;
 }
-FAKE(m_judge,
-     .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, 1,
-				     .doc = "of it" }),
+FAKE(m_judge, .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, 1, .doc = "of it" }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_USER, m_judge_on_msg,
 					.before = "message_segments")));
 
@@ -48,8 +46,7 @@ static int setup(void **state)
 static void test_a_full_send_buffer_says_when_there_is_room(void **state)
 {
 	(void)state;
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .send_bytes = 10 });
+	nopal_session_set_budget(session, &(struct nopal_budget){ .send_bytes = 10 });
 	assert_int_equal(rig_send_bytes(&rig, 8), 0);
 	assert_int_equal(nopal_session_send_room(session), 2);
 	assert_int_equal(rig_send_bytes(&rig, 3), -EAGAIN);
@@ -66,8 +63,7 @@ static void test_a_full_send_buffer_says_when_there_is_room(void **state)
 static void test_one_message_may_exceed_the_send_buffer(void **state)
 {
 	(void)state;
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .send_bytes = 10 });
+	nopal_session_set_budget(session, &(struct nopal_budget){ .send_bytes = 10 });
 	assert_int_equal(rig_send_bytes(&rig, 100), 0);
 	assert_int_equal(nopal_session_send_room(session), 0);
 	assert_int_equal(rig_send_bytes(&rig, 0), -EAGAIN);
@@ -87,19 +83,16 @@ static void limit(uint64_t bytes)
 static void test_a_limit_is_of_the_budget(void **state)
 {
 	(void)state;
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .send_bytes = 100 });
+	nopal_session_set_budget(session, &(struct nopal_budget){ .send_bytes = 100 });
 	assert_int_equal(nopal_session_send_room(session), 100);
 	limit(10);
 	assert_int_equal(nopal_session_send_room(session), 10);
 	limit(101);
 	assert_int_equal(nopal_session_send_room(session), 100);
 	limit(10);
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .send_bytes = 5 });
+	nopal_session_set_budget(session, &(struct nopal_budget){ .send_bytes = 5 });
 	assert_int_equal(nopal_session_send_room(session), 5);
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .send_bytes = 200 });
+	nopal_session_set_budget(session, &(struct nopal_budget){ .send_bytes = 200 });
 	assert_int_equal(nopal_session_send_room(session), 10);
 	limit(0);
 	assert_int_equal(nopal_session_send_room(session), 200);
@@ -155,8 +148,7 @@ static void test_over_its_objects_a_send_is_refused_whole(void **state)
 {
 	(void)state;
 	rig_send(&rig, "x");
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .objects = 2 });
+	nopal_session_set_budget(session, &(struct nopal_budget){ .objects = 2 });
 	assert_int_equal(rig_send(&rig, "y"), -ENOBUFS);
 	assert_int_equal(nopal__core(session)->awake->unfinished, 1);
 	settle(2, NOPAL_ARRIVED);
@@ -171,8 +163,7 @@ static void test_a_buffer_is_looked_at_until_all_is_done(void **state)
 	memcpy(nopal_buffer_bytes(buffer), "hello", 5);
 	assert_int_equal(nopal_send_buffer(session, buffer, 1, 3, 0), 0);
 	assert_true(buffer->references > 1);
-	assert_ptr_equal(rig_segment(session, 2)->body.bytes,
-			 nopal_buffer_bytes(buffer) + 1);
+	assert_ptr_equal(rig_segment(session, 2)->body.bytes, nopal_buffer_bytes(buffer) + 1);
 	settle(2, NOPAL_ARRIVED);
 	assert_int_equal(buffer->references, 1);
 	nopal_buffer_free(buffer);
@@ -182,16 +173,14 @@ static void test_a_buffer_is_looked_at_until_all_is_done(void **state)
 
 static void test_what_is_sent_while_opening_waits_in_order(void **state)
 {
-	static const char CIRCUIT[] =
-		"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+	static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 	struct nopal_address peer;
 	struct nopal_session *opening;
 
 	(void)state;
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
-				     NULL);
+	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	for (char c = 'a'; c < 'a' + 20; c++)
 		assert_int_equal(nopal_send(opening, &c, 1, 0), 0);
 	assert_int_equal(nopal_session_counters(opening)->departures, 0);
@@ -216,19 +205,16 @@ static int send_lucky(struct nopal_session *sender, uint64_t luck)
 
 static uint64_t luck_arrived;
 
-static void lucky_received(struct nopal_session *receiver,
-			   struct nopal_message *message, void *user)
+static void lucky_received(struct nopal_session *receiver, struct nopal_message *message,
+			   void *user)
 {
 	(void)receiver, (void)user;
-	luck_arrived = nopal_message_property(message,
-					      nopal_property(rig.plan, "luck"));
+	luck_arrived = nopal_message_property(message, nopal_property(rig.plan, "luck"));
 }
 
 static void test_a_property_travels_with_its_message(void **state)
 {
-	static const struct nopal_callbacks callbacks = {
-		.received = lucky_received
-	};
+	static const struct nopal_callbacks callbacks = { .received = lucky_received };
 	struct nopal_session *sender;
 	struct nopal_address peer;
 
@@ -237,11 +223,10 @@ static void test_a_property_travels_with_its_message(void **state)
 	rig_open(&rig, KEPT, &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_close(rig.acceptor.endpoint);
 	rig.acceptor.endpoint = nopal_sim_endpoint(rig.world, 1, 9000);
-	nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan,
-			     NOPAL_ALLOW_CONNECTIONLESS, &callbacks, NULL);
+	nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan, NOPAL_ALLOW_CONNECTIONLESS,
+			     &callbacks, NULL);
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	sender = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
-				    NULL);
+	sender = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	assert_int_equal(send_lucky(sender, 7), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(luck_arrived, 7);
@@ -263,8 +248,7 @@ static void test_a_refused_message_was_never_sent(void **state)
 }
 
 static int late_fate;
-static void late_sent(struct nopal_session *sender, uint64_t cookie, int fate,
-		      void *user)
+static void late_sent(struct nopal_session *sender, uint64_t cookie, int fate, void *user)
 {
 	(void)sender, (void)user;
 	assert_int_equal(cookie, 5);
@@ -284,8 +268,7 @@ static void test_refused_when_it_opens_it_is_missing(void **state)
 	judged = 0;
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer,
-				     &callbacks, NULL);
+	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, &callbacks, NULL);
 	assert_int_equal(send_lucky(opening, 13), 0);
 	assert_int_equal(judged, 0);
 	rig_run(&rig, NOPAL_SECOND);
@@ -296,9 +279,7 @@ static void test_refused_when_it_opens_it_is_missing(void **state)
 
 static void test_urgent_is_known_everywhere(void **state)
 {
-	const struct nopal_property urgent = {
-		nopal_property(rig.plan, "urgent"), 1
-	};
+	const struct nopal_property urgent = { nopal_property(rig.plan, "urgent"), 1 };
 
 	(void)state;
 	assert_int_equal(nopal_property(rig.plan, "no such property"), 0);
@@ -319,8 +300,7 @@ int main(void)
 		CASE(test_nothing_is_sent_after_close),
 		CASE(test_over_its_objects_a_send_is_refused_whole),
 		CASE(test_a_buffer_is_looked_at_until_all_is_done),
-		cmocka_unit_test(
-			test_what_is_sent_while_opening_waits_in_order),
+		cmocka_unit_test(test_what_is_sent_while_opening_waits_in_order),
 		CASE(test_a_property_travels_with_its_message),
 		CASE(test_a_refused_message_was_never_sent),
 		CASE(test_refused_when_it_opens_it_is_missing),

@@ -17,18 +17,15 @@ FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
-static const char CIRCUIT[] =
-	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
-#define LOWER                                                                  \
-	"layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n"          \
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+#define LOWER                                                                                      \
+	"layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n"                              \
 	"  m_keeper {}\n"
 /* A message of the upper layer is a segment of the lower one. */
-static const char SINKS[] =
-	"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
-	"  m_gate {}\n}\n" LOWER "}\n";
+static const char SINKS[] = "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+			    "  m_gate {}\n}\n" LOWER "}\n";
 static const char MADE[] =
-	"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n}\n" LOWER
-	"  a_tap {}\n}\n";
+	"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n}\n" LOWER "  a_tap {}\n}\n";
 
 static struct nopal_awake *awake;
 
@@ -53,8 +50,7 @@ static void test_what_is_sent_is_counted(void **state)
 	assert_int_equal(awake->counters.bytes_sent, 15);
 	assert_int_equal(awake->unfinished, 2);
 	assert_int_equal(awake->unfinished_bytes, 15);
-	assert_int_equal(nopal_session_send_room(session),
-			 awake->send_limit - 15);
+	assert_int_equal(nopal_session_send_room(session), awake->send_limit - 15);
 	settle(2, NOPAL_ARRIVED);
 	assert_int_equal(awake->unfinished_bytes, 5);
 	assert_int_equal(awake->counters.bytes_sent, 15);
@@ -112,8 +108,7 @@ static void begin_opening(void)
 
 	rig_open(&rig, CIRCUIT, &lost);
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
-				     NULL);
+	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	awake = rig_awake(session);
 }
 
@@ -128,8 +123,7 @@ static void test_what_waited_leaves_no_list_behind(void **state)
 		assert_int_equal(nopal_send(session, "x", 1, 0), 0);
 	assert_int_equal(awake->waiting_open_count, 40);
 	assert_int_equal(awake->waiting_open_room, 64);
-	assert_int_equal(awake->bytes_held - before,
-			 40 + 64 * sizeof(*awake->waiting_open));
+	assert_int_equal(awake->bytes_held - before, 40 + 64 * sizeof(*awake->waiting_open));
 	rig_change_both(&rig, "delay 10ms");
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 40);
@@ -167,8 +161,7 @@ static void test_a_segment_that_sinks_is_the_lower_layers(void **state)
 	rig_send_bytes(&rig, 10);
 	raises = below()->counters.raises;
 	records_start(rig.world);
-	nopal_release(session, rig_part(session, "m_gate"),
-		      rig_segment(session, 2), NOPAL_SEND);
+	nopal_release(session, rig_part(session, "m_gate"), rig_segment(session, 2), NOPAL_SEND);
 	records_stop(rig.world);
 	assert_int_equal(awake->segments.alive, 0);
 	assert_int_equal(below()->segments.alive, 1);
@@ -203,8 +196,7 @@ static void test_a_message_below_is_the_segment_above(void **state)
 	assert_int_equal(awake->segments.alive, 1);
 	segment = nopal__pool_oldest(&awake->segments);
 	message = nopal__pool_oldest(&below()->messages);
-	assert_ptr_equal(nopal__pool_find(&awake->segments, message->above),
-			 segment);
+	assert_ptr_equal(nopal__pool_find(&awake->segments, message->above), segment);
 	assert_int_equal(message->length, 10);
 	assert_int_equal(message->cookie, 0);
 	assert_ptr_equal(message->one.buffer, segment->body.buffer);

@@ -30,11 +30,10 @@ static void test_message_crosses(void **state)
 static void test_events_come_in_the_order_of_the_figure(void **state)
 {
 	static const enum nopal_event down[] = {
-		NOPAL_OPEN_SESSION,	 NOPAL_SESSION_OPENED,
-		NOPAL_TURN_END,		 NOPAL_MSG_FROM_USER,
-		NOPAL_SEGMENT_FROM_USER, NOPAL_SEGMENT_TO_NET,
-		NOPAL_SEND_SEGMENT,	 NOPAL_SEGMENT_DONE,
-		NOPAL_MSG_DONE,		 NOPAL_TURN_END,
+		NOPAL_OPEN_SESSION,  NOPAL_SESSION_OPENED,    NOPAL_TURN_END,
+		NOPAL_MSG_FROM_USER, NOPAL_SEGMENT_FROM_USER, NOPAL_SEGMENT_TO_NET,
+		NOPAL_SEND_SEGMENT,  NOPAL_SEGMENT_DONE,      NOPAL_MSG_DONE,
+		NOPAL_TURN_END,
 	};
 	struct rig rig;
 
@@ -70,11 +69,8 @@ static void test_too_long_is_refused_and_nothing_queued(void **state)
 
 	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
-	assert_int_equal(
-		rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan) + 1),
-		-EMSGSIZE);
-	assert_int_equal(
-		rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan)), 0);
+	assert_int_equal(rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan) + 1), -EMSGSIZE);
+	assert_int_equal(rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan)), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	rig_close(&rig);
@@ -89,8 +85,7 @@ static void test_close_is_the_last_thing(void **state)
 	nopal_session_close(rig.opener.session);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
-	assert_int_equal(rig.opener.event[rig.opener.events - 1].event,
-			 NOPAL_SESSION_CLOSED);
+	assert_int_equal(rig.opener.event[rig.opener.events - 1].event, NOPAL_SESSION_CLOSED);
 	rig_close(&rig);
 }
 

@@ -9,13 +9,12 @@
 #include "rig.h"
 
 /* A reliable, numbered upper layer on a lower layer with a checksum. */
-static const char STACK[] =
-	"layer \"upper\" {\n"
-	"  transport_driver {}\n  resize {}\n"
-	"  sequenced_messages {}\n  lossy_fifo {}\n}\n"
-	"layer \"lower\" {\n"
-	"  transport_driver {}\n  fixed_size {}\n  checksum {}\n"
-	"  a_tap {}\n}\n";
+static const char STACK[] = "layer \"upper\" {\n"
+			    "  transport_driver {}\n  resize {}\n"
+			    "  sequenced_messages {}\n  lossy_fifo {}\n}\n"
+			    "layer \"lower\" {\n"
+			    "  transport_driver {}\n  fixed_size {}\n  checksum {}\n"
+			    "  a_tap {}\n}\n";
 
 static void test_a_message_goes_down_and_up_the_stack(void **state)
 {
@@ -41,9 +40,7 @@ static void test_fates_travel_up(void **state)
 	rig_send(&rig, "x");
 	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
-	assert_int_equal(
-		nopal__core(rig.opener.session)->below->awake->messages.alive,
-		0);
+	assert_int_equal(nopal__core(rig.opener.session)->below->awake->messages.alive, 0);
 	rig_close(&rig);
 }
 
@@ -57,8 +54,7 @@ static void test_a_layer_costs_no_header_of_its_own(void **state)
 	nopal_plan_unref(stack);
 }
 
-/* A counter of the upper layer that runs fast: nearly as far at once as four bytes
- * tell. */
+/* A counter of the upper layer that runs fast: nearly as far at once as four bytes tell. */
 enum { RUNNER_COUNT };
 enum { RUNNER_BYTES = 4, RUNNER_TURNS = 9 };
 static const uint64_t RUNNER_STEP = (UINT64_C(1) << 31) - 9;
@@ -95,19 +91,16 @@ static const struct nopal_microprotocol runner = {
 	.family = "fake",
 	.summary = "a counter that runs fast",
 	.attributes =
-		(const struct nopal_attribute[]){
-			[RUNNER_COUNT] = { .name = "runner_count",
-					   .access = NOPAL_WRITE,
-					   .wire_bytes = RUNNER_BYTES,
-					   .kinds = NOPAL_DATA,
-					   .serial = true },
-			{ 0 } },
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_USER, runner_on_from_user,
-				 .before = "message_segments"),
-			NOPAL_ON(SEGMENT_FROM_NET, runner_on_from_net),
-			{ 0 } },
+		(const struct nopal_attribute[]){ [RUNNER_COUNT] = { .name = "runner_count",
+								     .access = NOPAL_WRITE,
+								     .wire_bytes = RUNNER_BYTES,
+								     .kinds = NOPAL_DATA,
+								     .serial = true },
+						  { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(MSG_FROM_USER, runner_on_from_user,
+							     .before = "message_segments"),
+						    NOPAL_ON(SEGMENT_FROM_NET, runner_on_from_net),
+						    { 0 } },
 	.state_size = sizeof(struct runner),
 };
 
@@ -118,8 +111,7 @@ static void test_an_upper_layers_counter_outruns_its_bytes(void **state)
 	(void)state;
 	rig_add(&runner);
 	rig_open(&rig,
-		 "layer \"upper\" {\n  transport_driver {}\n  whole_messages "
-		 "{}\n"
+		 "layer \"upper\" {\n  transport_driver {}\n  whole_messages {}\n"
 		 "  runner {}\n}\n"
 		 "layer \"lower\" {\n  transport_driver {}\n"
 		 "  fixed_size {}\n}\n",
@@ -145,13 +137,13 @@ static void test_the_stack_closes_from_the_top(void **state)
 	rig_close(&rig);
 }
 
-#define UPPER                                                                  \
-	"layer \"upper\" {\n"                                                  \
-	"  transport_driver {}\n  resize {}\n"                                 \
+#define UPPER                                                                                      \
+	"layer \"upper\" {\n"                                                                      \
+	"  transport_driver {}\n  resize {}\n"                                                     \
 	"  sequenced_segments {}\n  reliable_fifo {}\n}\n"
-#define LOWER                                                                  \
-	"layer \"lower\" {\n"                                                  \
-	"  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"       \
+#define LOWER                                                                                      \
+	"layer \"lower\" {\n"                                                                      \
+	"  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"                           \
 	"  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
 static const char SHORT_WAY[] = UPPER LOWER "}\n";
 static const char LONG_WAY[] = UPPER LOWER "  a_tap {}\n}\n"; /* it looks */
@@ -164,17 +156,16 @@ static struct nopal_awake *below(const struct rig_side *side)
 /* ------------------------------------------ what one layer tells the next */
 
 /* Bytes wait for the right to be sent, two layers above the one that sends. */
-static const char THREE[] =
-	"layer \"top\" {\n"
-	"  transport_driver {}\n  fixed_size {}\n"
-	"  rts_cts { buffer = 16KiB  initial = 1KiB  ahead = 1KiB }\n}\n"
-	"layer \"middle\" {\n"
-	"  transport_driver {}\n  resize {}\n"
-	"  sequenced_segments {}\n  rts_cts { initial = 1KiB }\n}\n"
-	"layer \"lowest\" {\n"
-	"  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"
-	"  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
-	"  reliable_fifo {}\n}\n";
+static const char THREE[] = "layer \"top\" {\n"
+			    "  transport_driver {}\n  fixed_size {}\n"
+			    "  rts_cts { buffer = 16KiB  initial = 1KiB  ahead = 1KiB }\n}\n"
+			    "layer \"middle\" {\n"
+			    "  transport_driver {}\n  resize {}\n"
+			    "  sequenced_segments {}\n  rts_cts { initial = 1KiB }\n}\n"
+			    "layer \"lowest\" {\n"
+			    "  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"
+			    "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
+			    "  reliable_fifo {}\n}\n";
 
 static void test_each_of_three_layers_hears_its_own_control(void **state)
 {
@@ -199,10 +190,9 @@ static void test_each_layer_adds_a_byte_to_the_lowest_header(void **state)
 	struct nopal_plan *plan = rig_plan(THREE);
 
 	(void)state;
-	/* kind, session id; fragment and number of the middle, kinds of both above,
-	 * packet number and segment number */
-	assert_int_equal(nopal_plan_header_bytes(plan),
-			 1 + 4 + (2 + 4) + 2 + (4 + 4));
+	/* kind, session id; fragment and number of the middle, kinds of both above, packet number
+	 * and segment number */
+	assert_int_equal(nopal_plan_header_bytes(plan), 1 + 4 + (2 + 4) + 2 + (4 + 4));
 	nopal_plan_unref(plan);
 }
 
@@ -214,8 +204,7 @@ static enum nopal_verdict liar_on_from_net(struct nopal_session *session,
 					   struct nopal_segment *segment)
 {
 	(void)part;
-	segment->attribute[nopal__core(session)->layer->above_kind_slot] =
-		said_kind;
+	segment->attribute[nopal__core(session)->layer->above_kind_slot] = said_kind;
 	return NOPAL_CONTINUE;
 }
 
@@ -225,10 +214,8 @@ static const struct nopal_microprotocol liar = {
 	.family = "fake",
 	.summary = "it lies on what the layer above has sent",
 	.bindings =
-		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_FROM_NET,
-							 liar_on_from_net,
-							 .kinds = NOPAL_DATA),
-						{ 0 } },
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEGMENT_FROM_NET, liar_on_from_net, .kinds = NOPAL_DATA), { 0 } },
 };
 
 static void test_a_kind_of_another_layer_does_not_rise(void **state)
@@ -252,8 +239,8 @@ static void test_a_kind_of_another_layer_does_not_rise(void **state)
 
 /* ------------------------------------- where nobody below looks at messages */
 
-/* What the lower layer has of three messages of one, four and one segments, under way
- * and then there. */
+/* What the lower layer has of three messages of one, four and one segments, under way and then
+ * there. */
 static void send_three(struct rig *rig, bool messages)
 {
 	const struct nopal_awake *awake = below(&rig->opener);
@@ -274,8 +261,7 @@ static void send_three(struct rig *rig, bool messages)
 
 static void see_counted(const struct rig *rig)
 {
-	const struct nopal_awake *there = below(&rig->acceptor),
-				 *here = below(&rig->opener);
+	const struct nopal_awake *there = below(&rig->acceptor), *here = below(&rig->opener);
 
 	assert_int_equal(rig->opener.fates[NOPAL_ARRIVED], 3);
 	assert_int_equal(here->segments.alive, 0);
@@ -315,8 +301,7 @@ static void test_messages_that_are_looked_at_are_made(void **state)
 
 static uint32_t looked;
 
-static enum nopal_verdict looks(struct nopal_session *session,
-				const struct nopal_part *part,
+static enum nopal_verdict looks(struct nopal_session *session, const struct nopal_part *part,
 				struct nopal_message *message)
 {
 	(void)session, (void)part, (void)message;
@@ -324,21 +309,17 @@ static enum nopal_verdict looks(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void bind_below(struct rig_side *side,
-		       const struct nopal_binding *binding)
+static void bind_below(struct rig_side *side, const struct nopal_binding *binding)
 {
-	struct nopal_session *lower =
-		&nopal__core(side->session)->below->session;
+	struct nopal_session *lower = &nopal__core(side->session)->below->session;
 
-	assert_int_equal(
-		nopal_bind(lower, rig_part(lower, "fixed_size"), binding), 0);
+	assert_int_equal(nopal_bind(lower, rig_part(lower, "fixed_size"), binding), 0);
 }
 
 static void test_who_begins_to_look_sees_messages(void **state)
 {
 	static const struct nopal_binding done = NOPAL_ON(MSG_DONE, looks);
-	static const struct nopal_binding consumed =
-		NOPAL_ON(MSG_CONSUMED, looks);
+	static const struct nopal_binding consumed = NOPAL_ON(MSG_CONSUMED, looks);
 	struct rig rig;
 
 	(void)state;
@@ -383,11 +364,9 @@ static const struct nopal_microprotocol asker = {
 	.name = "asker",
 	.family = "fake",
 	.summary = "it asks for more of what arrived",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_FROM_NET, asker_on_from_net),
-			NOPAL_ON(SEGMENT_LOST, asker_on_lost),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_FROM_NET, asker_on_from_net),
+						    NOPAL_ON(SEGMENT_LOST, asker_on_lost),
+						    { 0 } },
 };
 
 static void test_what_rose_may_be_queued_and_not_kept(void **state)
@@ -399,8 +378,7 @@ static void test_what_rose_may_be_queued_and_not_kept(void **state)
 	asked = 0;
 	rig_open(&rig,
 		 "layer \"upper\" {\n"
-		 "  transport_driver {}\n  fixed_size {}\n  asker {}\n}\n" LOWER
-		 "}\n",
+		 "  transport_driver {}\n  fixed_size {}\n  asker {}\n}\n" LOWER "}\n",
 		 NULL);
 	rig_send(&rig, "one");
 	rig_send(&rig, "two");
@@ -413,8 +391,7 @@ static void test_what_rose_may_be_queued_and_not_kept(void **state)
 /* Resends and urgency are of the segment that carries it. */
 static void test_the_short_way_is_lossless_too(void **state)
 {
-	const struct rig_options options = { .link = "delay 10ms loss 30%",
-					     .seed = 2 };
+	const struct rig_options options = { .link = "delay 10ms loss 30%", .seed = 2 };
 	const struct nopal_property urgent = { NOPAL_URGENT, 1 };
 	struct rig rig;
 
@@ -422,8 +399,7 @@ static void test_the_short_way_is_lossless_too(void **state)
 	rig_open(&rig, UPPER LOWER "}\n", &options);
 	for (uint32_t i = 0; i < 50; i++)
 		rig_send_bytes(&rig, 2000);
-	assert_int_equal(
-		nopal_send_with(rig.opener.session, "x", 1, 0, &urgent, 1), 0);
+	assert_int_equal(nopal_send_with(rig.opener.session, "x", 1, 0, &urgent, 1), 0);
 	assert_int_equal(below(&rig.opener)->messages.alive, 0);
 	rig_finish(&rig);
 	assert_int_equal(rig.acceptor.delivered, 51);
@@ -434,9 +410,8 @@ static void test_the_short_way_is_lossless_too(void **state)
 
 /* ------------------------------------------------ what left is the flow's alone */
 
-static const char IN_TURNS[] =
-	"layer \"stream\" { multiplicity = per_stream\n" STREAM
-	" round_robin {}\n}\nlayer \"flow\" {\n" FLOW "}\n";
+static const char IN_TURNS[] = "layer \"stream\" { multiplicity = per_stream\n" STREAM
+			       " round_robin {}\n}\nlayer \"flow\" {\n" FLOW "}\n";
 
 static const struct nopal_core *flow_of(const struct end *end)
 {
@@ -453,16 +428,15 @@ static void open_two(void)
 	pair_run(100 * NOPAL_MILLISECOND);
 }
 
-/* Five segments of the first stream are under way, and nothing of it waits for them
- * but their message. */
+/* Five segments of the first stream are under way, and nothing of it waits for them but their
+ * message. */
 static void send_five(void)
 {
 	static const uint8_t bytes[7000];
 	const struct nopal_awake *stream, *flow;
 
 	pair_change("delay 10ms loss 100%");
-	assert_int_equal(
-		nopal_send(pair.here[0].session, bytes, sizeof(bytes), 0), 0);
+	assert_int_equal(nopal_send(pair.here[0].session, bytes, sizeof(bytes), 0), 0);
 	stream = nopal__core(pair.here[0].session)->awake;
 	flow = flow_of(&pair.here[0])->awake;
 	assert_int_equal(stream->segments.alive, 0);
@@ -522,13 +496,11 @@ static const struct nopal_microprotocol waiter = {
 	.name = "waiter",
 	.family = "fake",
 	.summary = "it says when a segment is done",
-	.holds = (const struct nopal_hold[]){ { "the waiter says so",
-						NOPAL_FINISH, NOPAL_DATA,
-						false },
-					      { 0 } },
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_RECEIVED, waiter_on_received), { 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "the waiter says so", NOPAL_FINISH, NOPAL_DATA, false }, { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_RECEIVED, waiter_on_received),
+						    { 0 } },
 };
 
 /* By config: does the upper layer let go of what left? */
@@ -544,15 +516,14 @@ static bool lets_go(const char *config)
 static void test_who_waits_for_what_left_keeps_it(void **state)
 {
 	(void)state;
-#define ABOVE(parts)                                                           \
-	"layer \"upper\" {\n  transport_driver {}\n  resize {}\n"              \
+#define ABOVE(parts)                                                                               \
+	"layer \"upper\" {\n  transport_driver {}\n  resize {}\n"                                  \
 	"  sequenced_segments {}\n" parts "}\n" LOWER "}\n"
 	assert_true(lets_go(ABOVE("")));
 	rig_add(&waiter);
-	assert_false(lets_go(ABOVE("waiter {}\n"))); /* done */
-	assert_false(lets_go(ABOVE("a_tap {}\n")));  /* SEGMENT_DONE */
-	assert_false(lets_go(
-		ABOVE("forward_error_correction {}\n"))); /* deallocate */
+	assert_false(lets_go(ABOVE("waiter {}\n")));		       /* done */
+	assert_false(lets_go(ABOVE("a_tap {}\n")));		       /* SEGMENT_DONE */
+	assert_false(lets_go(ABOVE("forward_error_correction {}\n"))); /* deallocate */
 #undef ABOVE
 }
 
@@ -562,13 +533,10 @@ int main(void)
 		cmocka_unit_test(test_a_message_goes_down_and_up_the_stack),
 		cmocka_unit_test(test_fates_travel_up),
 		cmocka_unit_test(test_a_layer_costs_no_header_of_its_own),
-		cmocka_unit_test(
-			test_an_upper_layers_counter_outruns_its_bytes),
+		cmocka_unit_test(test_an_upper_layers_counter_outruns_its_bytes),
 		cmocka_unit_test(test_the_stack_closes_from_the_top),
-		cmocka_unit_test(
-			test_each_of_three_layers_hears_its_own_control),
-		cmocka_unit_test(
-			test_each_layer_adds_a_byte_to_the_lowest_header),
+		cmocka_unit_test(test_each_of_three_layers_hears_its_own_control),
+		cmocka_unit_test(test_each_layer_adds_a_byte_to_the_lowest_header),
 		cmocka_unit_test(test_a_kind_of_another_layer_does_not_rise),
 		cmocka_unit_test(test_whole_messages_go_through_as_segments),
 		cmocka_unit_test(test_messages_that_are_looked_at_are_made),

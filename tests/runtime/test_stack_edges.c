@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What passes between two layers where it does not go smoothly: pieces, no memory on
- * either side, and fates that were told before. */
+/* What passes between two layers where it does not go smoothly: pieces, no memory on either side,
+ * and fates that were told before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,7 @@
 #include "records.h"
 #include "rig.h"
 
-FAKE(m_keeper,
-     .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
+FAKE(m_keeper, .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
 FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
@@ -33,16 +32,12 @@ static const char CUTS[] = UPPER LOWER "  resize {}\n  sequenced_messages {}\n "
 				       " lossy_fifo {}\n  m_path {}\n}\n";
 static const char RISES[] = UPPER LOWER "  fixed_size {}\n" RELIABLE "}\n";
 /* The tap looks at messages, so that they are made. */
-static const char RELIES[] =
-	UPPER LOWER "  fixed_size {}\n" RELIABLE "  a_tap {}\n}\n";
-static const char HOPES[] =
-	UPPER LOWER "  fixed_size {}\n  checksum {}\n  a_tap {}\n}\n";
-static const char KEEPS[] =
-	UPPER LOWER "  fixed_size {}\n  m_keeper {}\n  a_tap {}\n}\n";
+static const char RELIES[] = UPPER LOWER "  fixed_size {}\n" RELIABLE "  a_tap {}\n}\n";
+static const char HOPES[] = UPPER LOWER "  fixed_size {}\n  checksum {}\n  a_tap {}\n}\n";
+static const char KEEPS[] = UPPER LOWER "  fixed_size {}\n  m_keeper {}\n  a_tap {}\n}\n";
 
-static const char SINKS[] =
-	"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
-	"  m_gate {}\n}\n" LOWER "  fixed_size {}\n  m_keeper {}\n}\n";
+static const char SINKS[] = "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+			    "  m_gate {}\n}\n" LOWER "  fixed_size {}\n  m_keeper {}\n}\n";
 
 static struct rig rig;
 
@@ -104,14 +99,10 @@ static void test_pieces_without_memory_are_a_loss(void **state)
 		failed = failing_stop();
 		ended = rig.acceptor.ended;
 		assert_true(failed || rig.acceptor.delivered == 2);
-		assert_true(rig.acceptor.delivered < 2 ||
-			    rig.acceptor.length[1] == BYTES);
+		assert_true(rig.acceptor.delivered < 2 || rig.acceptor.length[1] == BYTES);
 		if (!ended) {
-			assert_int_equal(
-				rig_awake(rig.acceptor.session)->segments.alive,
-				0);
-			assert_int_equal(
-				below(&rig.acceptor)->awake->segments.alive, 0);
+			assert_int_equal(rig_awake(rig.acceptor.session)->segments.alive, 0);
+			assert_int_equal(below(&rig.acceptor)->awake->segments.alive, 0);
 		}
 		if (failed)
 			rig_close(&rig);
@@ -121,8 +112,7 @@ static void test_pieces_without_memory_are_a_loss(void **state)
 
 static uint64_t number_seen;
 
-static enum nopal_verdict sees(struct nopal_session *session,
-			       const struct nopal_part *part,
+static enum nopal_verdict sees(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_segment *segment)
 {
 	(void)session, (void)part;
@@ -133,15 +123,13 @@ static enum nopal_verdict sees(struct nopal_session *session,
 /* Above, where nobody numbers packets. */
 static void test_the_number_of_a_packet_stays_below(void **state)
 {
-	static const struct nopal_binding look =
-		NOPAL_ON(SEGMENT_FROM_NET, sees);
+	static const struct nopal_binding look = NOPAL_ON(SEGMENT_FROM_NET, sees);
 	struct nopal_session *upper;
 
 	(void)state;
 	rig_begin(&rig, RISES);
 	upper = rig.acceptor.session;
-	assert_int_equal(
-		nopal_bind(upper, rig_part(upper, "fixed_size"), &look), 0);
+	assert_int_equal(nopal_bind(upper, rig_part(upper, "fixed_size"), &look), 0);
 	rig_send(&rig, "x");
 	rig_send(&rig, "y");
 	number_seen = 99;
@@ -168,8 +156,7 @@ static void test_what_rises_is_counted_and_recorded(void **state)
 	assert_int_equal(delivered->session, lower->local_id);
 	assert_int_equal(delivered->b, 7);
 	for (unsigned i = 0; i < record_count; i++)
-		count += records[i].what == NOPAL_TRACED_DELIVER &&
-			 records[i].number == 0;
+		count += records[i].what == NOPAL_TRACED_DELIVER && records[i].number == 0;
 	assert_int_equal(count, 2); /* below, and above */
 	assert_int_equal(rig_awake(rig.acceptor.session)->numbered,
 			 numbered + 2); /* a segment and its message */
@@ -247,8 +234,7 @@ static void send_and_let_go(const char *text)
 
 	rig_send(&rig, text);
 	nopal_release(upper, rig_part(upper, "m_gate"),
-		      nopal__pool_oldest(&rig_awake(upper)->segments),
-		      NOPAL_SEND);
+		      nopal__pool_oldest(&rig_awake(upper)->segments), NOPAL_SEND);
 }
 
 /* Messages and segments of the layer below are objects of one budget. */
@@ -313,8 +299,7 @@ static int fate_of(enum nopal_fate above, enum nopal_fate fate)
 	outermost = nopal__turn_begin(rig.world);
 	nopal__touch(lower);
 	one->fate = (uint8_t)fate;
-	nopal_release(&lower->session, rig_part(&lower->session, "m_keeper"),
-		      one, NOPAL_FINISH);
+	nopal_release(&lower->session, rig_part(&lower->session, "m_keeper"), one, NOPAL_FINISH);
 	nopal__turn_end(rig.world, outermost);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	return fate_told();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an upper layer sends fits the layer below it: data, what is wrapped around them,
- * and control; and each segment is there once. */
+/* What an upper layer sends fits the layer below it: data, what is wrapped around them, and
+ * control; and each segment is there once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +11,12 @@
 #include "rig.h"
 
 /* Redundancy above a layer that cuts nothing. */
-static const char CODED[] =
-	"layer \"upper\" {\n"
-	"  transport_driver {}\n  fixed_size {}\n  sequenced_segments {}\n"
-	"  forward_error_correction {}\n}\n"
-	"layer \"lower\" {\n"
-	"  transport_driver {}\n  fixed_size {}\n  sequenced_segments {}\n"
-	"  positive_ack {}\n  checksum {}\n}\n";
+static const char CODED[] = "layer \"upper\" {\n"
+			    "  transport_driver {}\n  fixed_size {}\n  sequenced_segments {}\n"
+			    "  forward_error_correction {}\n}\n"
+			    "layer \"lower\" {\n"
+			    "  transport_driver {}\n  fixed_size {}\n  sequenced_segments {}\n"
+			    "  positive_ack {}\n  checksum {}\n}\n";
 
 static void test_an_upper_layer_codes_over_its_own_fields(void **state)
 {
@@ -42,8 +41,7 @@ static void test_a_wrapped_segment_fits_the_layer_below(void **state)
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
 		around += plan->kinds[code].around;
 	assert_int_not_equal(around, 0);
-	assert_int_equal(upper->body_bytes + upper->coded.bytes + around,
-			 upper->below_takes);
+	assert_int_equal(upper->body_bytes + upper->coded.bytes + around, upper->below_takes);
 	assert_int_equal(upper->below_takes, upper[1].body_bytes);
 	assert_int_equal(nopal_plan_body_bytes(plan), upper->body_bytes);
 	nopal_plan_unref(plan);
@@ -57,13 +55,10 @@ static void test_parity_of_the_longest_segments_arrives(void **state)
 	(void)state;
 	rig_open(&rig, CODED, &losing);
 	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(
-			rig_send_bytes(&rig, nopal_plan_body_bytes(rig.plan)),
-			0);
+		assert_int_equal(rig_send_bytes(&rig, nopal_plan_body_bytes(rig.plan)), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 4);
-	assert_int_equal(
-		rig_awake(rig.acceptor.session)->counters.segments_rebuilt, 1);
+	assert_int_equal(rig_awake(rig.acceptor.session)->counters.segments_rebuilt, 1);
 	rig_close(&rig);
 }
 
@@ -86,8 +81,7 @@ static void test_a_layer_below_that_adds_to_messages_takes_less(void **state)
 			"  fixed_size {}\n}\n"
 			"layer \"lower\" {\n  transport_driver {}\n"
 			"  marks_messages {}\n}\n");
-	assert_int_equal(plan->layers[0].body_bytes,
-			 plan->layers[1].body_bytes - 2);
+	assert_int_equal(plan->layers[0].body_bytes, plan->layers[1].body_bytes - 2);
 	nopal_plan_unref(plan);
 }
 
@@ -105,16 +99,14 @@ static void test_control_of_an_upper_layer_fits_the_layer_below(void **state)
 	part = rig_part(session, "forward_error_correction");
 	limit = nopal_control_limit(session, part, 0);
 	assert_int_equal(limit, nopal__core(session)->layer[1].body_bytes);
-	nopal_control_send(session,
-			   nopal_control_new(session, part, 0, limit, &bytes),
-			   limit);
+	nopal_control_send(session, nopal_control_new(session, part, 0, limit, &bytes), limit);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 0);
 	rig_close(&rig);
 }
 
-/* Both layers send again; what the lower one has not brought yet, the upper one does
- * not give it once more. */
+/* Both layers send again; what the lower one has not brought yet, the upper one does not give it
+ * once more. */
 static void test_nothing_stands_in_line_behind_itself(void **state)
 {
 	enum { COUNT = 10 };
@@ -138,8 +130,7 @@ static void test_nothing_stands_in_line_behind_itself(void **state)
 	rig_run(&rig, 20 * NOPAL_SECOND);
 	below = rig_awake(&nopal__core(rig.opener.session)->below->session);
 	assert_int_equal(below->unfinished, COUNT);
-	assert_true(rig_awake(rig.opener.session)->counters.segments_timeout >
-		    0);
+	assert_true(rig_awake(rig.opener.session)->counters.segments_timeout > 0);
 	rig_change(&rig, "delay 10ms");
 	rig_finish(&rig);
 	assert_int_equal(rig.acceptor.delivered, COUNT);
@@ -150,9 +141,7 @@ static void test_nothing_stands_in_line_behind_itself(void **state)
 /* Where the lower layer cannot tell what becomes of it, it may leave at once. */
 static void test_what_left_for_good_is_sent_again(void **state)
 {
-	const struct rig_options losing = {
-		.link = "delay 10ms loss mask 0111"
-	};
+	const struct rig_options losing = { .link = "delay 10ms loss mask 0111" };
 	struct rig rig;
 
 	(void)state;
@@ -160,8 +149,7 @@ static void test_what_left_for_good_is_sent_again(void **state)
 		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
 		 "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
 		 "  rtt_estimation {}\n}\n"
-		 "layer \"lower\" {\n  transport_driver {}\n  fixed_size "
-		 "{}\n}\n",
+		 "layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n",
 		 &losing);
 	rig_send_bytes(&rig, 100);
 	rig_send_bytes(&rig, 100);
@@ -177,10 +165,8 @@ int main(void)
 		cmocka_unit_test(test_an_upper_layer_codes_over_its_own_fields),
 		cmocka_unit_test(test_a_wrapped_segment_fits_the_layer_below),
 		cmocka_unit_test(test_parity_of_the_longest_segments_arrives),
-		cmocka_unit_test(
-			test_a_layer_below_that_adds_to_messages_takes_less),
-		cmocka_unit_test(
-			test_control_of_an_upper_layer_fits_the_layer_below),
+		cmocka_unit_test(test_a_layer_below_that_adds_to_messages_takes_less),
+		cmocka_unit_test(test_control_of_an_upper_layer_fits_the_layer_below),
 		cmocka_unit_test(test_nothing_stands_in_line_behind_itself),
 		cmocka_unit_test(test_what_left_for_good_is_sent_again),
 	};

@@ -9,11 +9,9 @@
 #include "one_flow.h"
 
 static const char STREAMED[] =
-	"layer \"stream\" { multiplicity = per_stream\n" STREAM
-	"}\nlayer \"flow\" {\n" FLOW "}\n";
+	"layer \"stream\" { multiplicity = per_stream\n" STREAM "}\nlayer \"flow\" {\n" FLOW "}\n";
 static const char SHARED[] =
-	"layer \"connection\" {\n" STREAM
-	"}\nlayer \"flow\" { multiplicity = shared\n" FLOW "}\n";
+	"layer \"connection\" {\n" STREAM "}\nlayer \"flow\" { multiplicity = shared\n" FLOW "}\n";
 
 /* ------------------------------------------------------------------ streams */
 
@@ -52,8 +50,7 @@ static void test_a_stream_joins_without_a_round_trip(void **state)
 	open_stream(1);
 	say(1, "at once");
 	pair_run(NOPAL_SECOND);
-	assert_int_equal(pair.there[0].first_ns - sent_ns,
-			 10 * NOPAL_MILLISECOND);
+	assert_int_equal(pair.there[0].first_ns - sent_ns, 10 * NOPAL_MILLISECOND);
 	pair_close();
 }
 
@@ -91,15 +88,13 @@ static void test_the_peer_opens_streams_of_its_own(void **state)
 
 	(void)state;
 	pair_open(STREAMED, "delay 10ms");
-	pair.here[0].session =
-		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
-				   &callbacks, &pair.here[0]);
+	pair.here[0].session = nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
+						  &callbacks, &pair.here[0]);
 	say(0, "hello");
 	pair_run(NOPAL_SECOND);
 	for (uint32_t i = 1; i < 5; i++) {
 		memset(back, 0, sizeof(*back));
-		back->session = nopal_stream_open(pair.there[0].session,
-						  &opens_only, back);
+		back->session = nopal_stream_open(pair.there[0].session, &opens_only, back);
 		say(1, "back");
 		pair_run(NOPAL_SECOND);
 		assert_int_equal(pair.accepted, 1 + i);
@@ -164,8 +159,7 @@ static void test_a_hundred_streams_through_loss(void **state)
 	for (uint32_t i = 0; i < STREAMS; i++) {
 		open_stream(i);
 		for (uint32_t n = 0; n < 10; n++)
-			assert_int_equal(nopal_send(pair.here[i].session, bytes,
-						    sizeof(bytes), n),
+			assert_int_equal(nopal_send(pair.here[i].session, bytes, sizeof(bytes), n),
 					 0);
 		nopal_session_close(pair.here[i].session);
 	}
@@ -194,8 +188,7 @@ static void test_half_a_message_waits_for_the_flow(void **state)
 	say(0, "hello");
 	pair_run(NOPAL_SECOND);
 	pair_change("delay 10ms loss mask 0x2");
-	assert_int_equal(
-		nopal_send(pair.here[0].session, bytes, sizeof(bytes), 1), 0);
+	assert_int_equal(nopal_send(pair.here[0].session, bytes, sizeof(bytes), 1), 0);
 	pair_change("loss 100%");
 	pair_run(12 * NOPAL_SECOND);
 	assert_int_equal(pair.there[0].delivered, 1);
@@ -234,15 +227,13 @@ enum { ACCEPTED = 4096, TOO_MANY = 3 }; /* streams of one flow */
 
 static uint32_t taken, refused;
 
-static void on_taken(struct nopal_session *session,
-		     struct nopal_message *message, void *user)
+static void on_taken(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	(void)session, (void)message, (void)user;
 	taken++;
 }
 
-static void on_refused(struct nopal_session *session, int code,
-		       const char *text, void *user)
+static void on_refused(struct nopal_session *session, int code, const char *text, void *user)
 {
 	(void)session, (void)text, (void)user;
 	refused += code == NOPAL_RESOURCE;
@@ -258,10 +249,9 @@ static void test_one_stream_too_many_is_refused(void **state)
 	(void)state;
 	pair_prepare(STREAMED, "delay 10ms", &takes);
 	for (uint32_t i = 0; i < ACCEPTED + TOO_MANY; i++) {
-		stream =
-			stream ? nopal_stream_open(stream, &opens, NULL)
-			       : nopal_session_open(pair.endpoint[0], pair.plan,
-						    &pair.peer, &opens, NULL);
+		stream = stream ? nopal_stream_open(stream, &opens, NULL)
+				: nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
+						     &opens, NULL);
 		assert_non_null(stream);
 		assert_int_equal(nopal_send(stream, "x", 1, 0), 0);
 	}
@@ -320,9 +310,8 @@ static void test_sessions_to_one_peer_share_a_flow(void **state)
 	(void)state;
 	pair_open(SHARED, "delay 10ms");
 	for (uint32_t i = 0; i < 3; i++) {
-		end[i].session =
-			nopal_session_open(pair.endpoint[0], pair.plan,
-					   &pair.peer, &opens_only, &end[i]);
+		end[i].session = nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
+						    &opens_only, &end[i]);
 		assert_non_null(end[i].session);
 		say(i, "hello");
 	}
@@ -333,14 +322,13 @@ static void test_sessions_to_one_peer_share_a_flow(void **state)
 	nopal_session_close(end[0].session); /* whoever was the first may go */
 	pair_run(NOPAL_SECOND);
 	assert_int_equal(end[0].code, NOPAL_ENDED_WELL);
-	end[3].session = nopal_session_open(pair.endpoint[0], pair.plan,
-					    &pair.peer, &opens_only, &end[3]);
+	end[3].session =
+		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[3]);
 	say(3, "late");
 	pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[3].text, "late");
 	assert_int_equal(flows(0), 1);
-	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests,
-			 requests);
+	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests, requests);
 	pair_close();
 }
 
@@ -348,8 +336,8 @@ static void join(uint32_t index)
 {
 	struct end *end = &pair.here[index];
 
-	end->session = nopal_session_open(pair.endpoint[0], pair.plan,
-					  &pair.peer, &opens_only, end);
+	end->session =
+		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, end);
 	assert_non_null(end->session);
 }
 
@@ -365,8 +353,7 @@ static void test_sessions_join_a_flow_that_opens(void **state)
 		say(i, "hello");
 		assert_int_equal(flows(0), 1);
 		pair_run(4 * NOPAL_MILLISECOND);
-		assert_int_equal(pair.here[i].opened,
-				 0); /* connects are lost */
+		assert_int_equal(pair.here[i].opened, 0); /* connects are lost */
 	}
 	nopal_session_abort(pair.here[0].session, "may leave before");
 	pair_run(4 * NOPAL_SECOND);
@@ -445,9 +432,7 @@ static void test_a_flow_rests_with_its_streams(void **state)
 	pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[5].text, "late");
 	assert_all_rest(6);
-	assert_true(
-		nopal_session_counters(pair.here[2].session)->datagrams_out >
-		0);
+	assert_true(nopal_session_counters(pair.here[2].session)->datagrams_out > 0);
 	pair_close();
 }
 
@@ -500,19 +485,18 @@ static void test_a_shared_flow_at_rest_is_found(void **state)
 
 	(void)state;
 	pair_open(SHARED, "delay 10ms");
-	end[0].session = nopal_session_open(pair.endpoint[0], pair.plan,
-					    &pair.peer, &opens_only, &end[0]);
+	end[0].session =
+		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[0]);
 	say(0, "hello");
 	pair_run(2 * NOPAL_SECOND);
 	assert_all_rest(1);
 	requests = nopal_endpoint_counters(pair.endpoint[1])->requests;
-	end[1].session = nopal_session_open(pair.endpoint[0], pair.plan,
-					    &pair.peer, &opens_only, &end[1]);
+	end[1].session =
+		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[1]);
 	say(1, "joins");
 	pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[1].text, "joins");
-	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests,
-			 requests);
+	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests, requests);
 	assert_ptr_equal(flow_of(&end[0]), flow_of(&end[1]));
 	assert_all_rest(2);
 	pair_close();
@@ -534,8 +518,7 @@ int main(void)
 		cmocka_unit_test(test_the_world_may_end_first),
 		cmocka_unit_test(test_sessions_to_one_peer_share_a_flow),
 		cmocka_unit_test(test_sessions_join_a_flow_that_opens),
-		cmocka_unit_test(
-			test_who_joins_ends_with_a_flow_that_does_not_open),
+		cmocka_unit_test(test_who_joins_ends_with_a_flow_that_does_not_open),
 		cmocka_unit_test(test_a_flow_rests_with_its_streams),
 		cmocka_unit_test(test_from_rest_they_end),
 		cmocka_unit_test(test_what_is_under_way_keeps_the_flow_awake),

@@ -23,16 +23,14 @@ static void note(struct nopal_session *session, char name)
 
 enum { CLOCK_A, CLOCK_B };
 
-static void clock_when_a(struct nopal_session *session,
-			 const struct nopal_part *part)
+static void clock_when_a(struct nopal_session *session, const struct nopal_part *part)
 {
 	note(session, 'a');
 	if (again && strlen(fired) < 5)
 		nopal_timer_start(session, part, CLOCK_A, session->now_ns);
 }
 
-static void clock_when_b(struct nopal_session *session,
-			 const struct nopal_part *part)
+static void clock_when_b(struct nopal_session *session, const struct nopal_part *part)
 {
 	(void)part;
 	note(session, 'b');
@@ -44,10 +42,9 @@ static const struct nopal_microprotocol clocks = {
 	.family = "check",
 	.summary = "two timers for a test",
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-	.timers =
-		(const struct nopal_timer[]){ [CLOCK_A] = { "a", clock_when_a },
-					      [CLOCK_B] = { "b", clock_when_b },
-					      { 0 } },
+	.timers = (const struct nopal_timer[]){ [CLOCK_A] = { "a", clock_when_a },
+						[CLOCK_B] = { "b", clock_when_b },
+						{ 0 } },
 };
 
 static struct rig rig;
@@ -81,8 +78,7 @@ static void test_fires_within_a_tick(void **state)
 	nopal_timer_start(session, part, CLOCK_A, 123456789);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "a");
-	assert_true(fired_ns[0] >= 123456789 &&
-		    fired_ns[0] <= 123456789 + TICK);
+	assert_true(fired_ns[0] >= 123456789 && fired_ns[0] <= 123456789 + TICK);
 }
 
 static void test_earlier_deadline_first_ties_by_start(void **state)

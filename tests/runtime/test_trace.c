@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_trace -- writer and reader together: round trip, cut at every byte, full
- * disk, hostile files, and what the hash depends on.
+ * test_trace -- writer and reader together: round trip, cut at every byte, full disk, hostile
+ * files, and what the hash depends on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,15 +35,12 @@ struct nopal_plan {
 
 static const struct nopal_microprotocol alpha = {
 	.name = "alpha",
-	.kinds =
-		(const struct nopal_kind[]){ { "ping", NOPAL_KIND_CONTROL, "" },
-					     { "pong", NOPAL_KIND_CONTROL, "" },
-					     { 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "window", NOPAL_SEND, NOPAL_DATA, false },
-			{ "peer has it", NOPAL_FINISH, NOPAL_DATA, false },
-			{ 0 } },
+	.kinds = (const struct nopal_kind[]){ { "ping", NOPAL_KIND_CONTROL, "" },
+					      { "pong", NOPAL_KIND_CONTROL, "" },
+					      { 0 } },
+	.holds = (const struct nopal_hold[]){ { "window", NOPAL_SEND, NOPAL_DATA, false },
+					      { "peer has it", NOPAL_FINISH, NOPAL_DATA, false },
+					      { 0 } },
 };
 static const struct nopal_microprotocol beta = { .name = "beta" };
 
@@ -54,8 +51,7 @@ static const struct nopal_part parts[] = {
 	  .kind = { 6, 7 },
 	  .hold = { [NOPAL_SEND] = 4, [NOPAL_FINISH] = 1u << 31 } },
 };
-static struct nopal_plan plans[] = { { "one", 2, parts, 1 },
-				     { "two", 1, parts, 1 } };
+static struct nopal_plan plans[] = { { "one", 2, parts, 1 }, { "two", 1, parts, 1 } };
 
 const char *nopal_plan_name(const struct nopal_plan *plan)
 {
@@ -67,8 +63,7 @@ size_t nopal_plan_part_count(const struct nopal_plan *plan)
 	return plan->parts;
 }
 
-const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan,
-					 size_t index)
+const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t index)
 {
 	return &plan->part[index];
 }
@@ -101,8 +96,8 @@ static struct nopal_trace_record record_at(int i)
 
 static void put(struct nopal_world *world, const struct nopal_trace_record *r)
 {
-	nopal__trace(world->tracer, r->time_ns, r->session, r->what, r->part,
-		     r->number, r->a, r->b);
+	nopal__trace(world->tracer, r->time_ns, r->session, r->what, r->part, r->number, r->a,
+		     r->b);
 }
 
 static void put_all(struct nopal_world *world, int count)
@@ -117,8 +112,8 @@ static void put_all(struct nopal_world *world, int count)
 }
 
 /* Writes a trace to `path`; returns its hash. */
-static uint64_t write_trace(const char *file, enum nopal_trace_detail detail,
-			    int count, int *ret_error)
+static uint64_t write_trace(const char *file, enum nopal_trace_detail detail, int count,
+			    int *ret_error)
 {
 	struct nopal_world world = { 0 };
 	uint64_t hash;
@@ -234,8 +229,7 @@ static void names_are_in_the_file(void **unused)
 	write_trace(path, NOPAL_TRACE_EVENTS, SOME, NULL);
 	r = open_trace();
 	assert_int_equal(count_records(r), SOME);
-	assert_string_equal(nopal_trace_event_name(r, NOPAL_SEGMENT_LOST),
-			    "SEGMENT_LOST");
+	assert_string_equal(nopal_trace_event_name(r, NOPAL_SEGMENT_LOST), "SEGMENT_LOST");
 	assert_null(nopal_trace_event_name(r, NOPAL_CUSTOM));
 	assert_string_equal(nopal_trace_plan_name(r, 0), "one");
 	assert_string_equal(nopal_trace_plan_name(r, 1), "two");
@@ -248,10 +242,8 @@ static void names_are_in_the_file(void **unused)
 	assert_string_equal(nopal_trace_kind_name(r, 0, 6), "ping");
 	assert_string_equal(nopal_trace_kind_name(r, 0, 7), "pong");
 	assert_null(nopal_trace_kind_name(r, 1, 7));
-	assert_string_equal(nopal_trace_hold_name(r, 0, NOPAL_SEND, 2),
-			    "alpha: window");
-	assert_string_equal(nopal_trace_hold_name(r, 0, NOPAL_FINISH, 31),
-			    "alpha: peer has it");
+	assert_string_equal(nopal_trace_hold_name(r, 0, NOPAL_SEND, 2), "alpha: window");
+	assert_string_equal(nopal_trace_hold_name(r, 0, NOPAL_FINISH, 31), "alpha: peer has it");
 	assert_null(nopal_trace_hold_name(r, 0, NOPAL_DEALLOCATE, 0));
 	nopal_trace_close(r);
 }
@@ -361,18 +353,15 @@ static void a_bad_path_is_told_at_the_start(void **unused)
 	struct nopal_world world = { 0 };
 
 	(void)unused;
-	assert_int_equal(nopal_trace_start(&world, "/nonexistent/file",
-					   NOPAL_TRACE_EVENTS),
+	assert_int_equal(nopal_trace_start(&world, "/nonexistent/file", NOPAL_TRACE_EVENTS),
 			 -ENOENT);
 	assert_null(world.tracer);
 	assert_int_equal(nopal_trace_stop(&world), 0);
 	assert_int_equal(nopal_trace_hash(&world), 0);
 	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_OFF), 0);
 	assert_null(world.tracer);
-	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_PACKETS),
-			 0);
-	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_PACKETS),
-			 -EALREADY);
+	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_PACKETS), 0);
+	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_PACKETS), -EALREADY);
 	assert_int_equal(nopal_trace_stop(&world), 0);
 }
 
@@ -382,8 +371,7 @@ static void the_hash_is_of_the_records_alone(void **unused)
 
 	(void)unused;
 	for (int i = 0; i < 2; i++) {
-		enum nopal_trace_detail detail =
-			i ? NOPAL_TRACE_EVENTS : NOPAL_TRACE_PACKETS;
+		enum nopal_trace_detail detail = i ? NOPAL_TRACE_EVENTS : NOPAL_TRACE_PACKETS;
 
 		hash = write_trace(NULL, detail, MANY, NULL);
 		assert_true(hash == write_trace(path, detail, MANY, NULL));
@@ -446,8 +434,7 @@ static void packets_leave_out_events(void **unused)
 	write_trace(path, NOPAL_TRACE_PACKETS, SOME, NULL);
 	reader = open_trace();
 	for (; nopal_trace_next(reader, &record) > 0; records++)
-		assert_true(record.what != NOPAL_TRACED_RAISE &&
-			    record.what != NOPAL_TRACED_HOLD &&
+		assert_true(record.what != NOPAL_TRACED_RAISE && record.what != NOPAL_TRACED_HOLD &&
 			    record.what != NOPAL_TRACED_TIMER);
 	assert_int_equal(records, SOME / 2);
 	nopal_trace_close(reader);

@@ -19,10 +19,8 @@ FAKE(m_path, .provides = FAKE_ROLES({ "path_limit", true }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
-static const char SEALED[] =
-	"transport_driver {}\nfixed_size {}\nchecksum {}\n";
-static const char ASKS[] =
-	"transport_driver {}\nresize {}\nsequenced_messages {}\nm_path {}\n";
+static const char SEALED[] = "transport_driver {}\nfixed_size {}\nchecksum {}\n";
+static const char ASKS[] = "transport_driver {}\nresize {}\nsequenced_messages {}\nm_path {}\n";
 
 static struct nopal_plan *plan;
 static struct nopal_endpoint *endpoint;
@@ -32,8 +30,7 @@ static bool outermost;
 static struct nopal_session *session_to(uint16_t port)
 {
 	const struct nopal_address peer = { .port = port };
-	struct nopal_session *session =
-		nopal_session_open(endpoint, plan, &peer, NULL, NULL);
+	struct nopal_session *session = nopal_session_open(endpoint, plan, &peer, NULL, NULL);
 
 	assert_non_null(session);
 	nopal_session_set_peer_id(session, port);
@@ -45,8 +42,7 @@ static struct nopal_session *begin(const char *config)
 	rig_add(&m_path);
 	fake_begin();
 	plan = rig_plan(config);
-	endpoint = nopal_endpoint_open(&fake.world,
-				       &(struct nopal_address){ 0 }, NULL);
+	endpoint = nopal_endpoint_open(&fake.world, &(struct nopal_address){ 0 }, NULL);
 	counters = nopal_endpoint_counters(endpoint);
 	return session_to(7);
 }
@@ -111,8 +107,7 @@ static void test_an_error_is_an_error_and_leaves_no_train(void **state)
 	assert_int_equal(counters->soft_errors, 1);
 	assert_int_equal(counters->trains_out, 1);
 	assert_int_equal(endpoint->train_count, 0);
-	assert_int_equal(nopal_path_hint(session),
-			 nopal_plan_header_bytes(plan) + BYTES - 1);
+	assert_int_equal(nopal_path_hint(session), nopal_plan_header_bytes(plan) + BYTES - 1);
 	fake.answer = NOPAL_UNSENT;
 	send_one(session, BYTES);
 	assert_int_equal(counters->soft_errors, 2);
@@ -196,18 +191,15 @@ static void test_a_train_turns_to_another_address(void **state)
 
 	(void)state;
 	start();
-	assert_true(
-		nopal__train_turn((struct nopal_way){ endpoint, &elsewhere }));
+	assert_true(nopal__train_turn((struct nopal_way){ endpoint, &elsewhere }));
 	send_one(session, BYTES);
 	assert_true(nopal__train_turn((struct nopal_way){ endpoint, &there }));
 	assert_int_equal(fake.trains, 0);
-	assert_true(
-		nopal__train_turn((struct nopal_way){ endpoint, &elsewhere }));
+	assert_true(nopal__train_turn((struct nopal_way){ endpoint, &elsewhere }));
 	assert_int_equal(fake.trains, 1);
 	send_one(session, BYTES);
 	fake.answer = NOPAL_BUSY;
-	assert_false(
-		nopal__train_turn((struct nopal_way){ endpoint, &elsewhere }));
+	assert_false(nopal__train_turn((struct nopal_way){ endpoint, &elsewhere }));
 	fake.answer = NOPAL_TRANSMITTED;
 	endpoint->busy = false;
 	stop();
@@ -224,11 +216,10 @@ static void test_no_room_is_a_loss(void **state)
 	fake.answer = NOPAL_BUSY;
 	start();
 	send_one(session, BYTES);
-	assert_non_null(nopal__train_room(
-		core, (struct nopal_way){ endpoint, &there }, HEAD + BYTES));
-	assert_null(nopal__train_room(core,
-				      (struct nopal_way){ endpoint, &there },
-				      HEAD + BYTES + 1));
+	assert_non_null(
+		nopal__train_room(core, (struct nopal_way){ endpoint, &there }, HEAD + BYTES));
+	assert_null(
+		nopal__train_room(core, (struct nopal_way){ endpoint, &there }, HEAD + BYTES + 1));
 	assert_false(nopal__train_ready(core, 1));
 	nopal__endpoint_answer(endpoint, &there, (const uint8_t *)"lost", 4);
 	assert_int_equal(counters->replies, 0);

@@ -16,22 +16,19 @@ static int64_t value_of(const char *text, int unit)
 	int64_t value = -1;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(
-		nopal_quantity_parse(text, unit, "key", &value, &problems), 0);
+	assert_int_equal(nopal_quantity_parse(text, unit, "key", &value, &problems), 0);
 	assert_int_equal(problems.count, 0);
 	return value;
 }
 
 /* Refused, with these words in cause and fix, and the value untouched. */
-static void refuses(const char *text, int unit, const char *cause,
-		    const char *fix)
+static void refuses(const char *text, int unit, const char *cause, const char *fix)
 {
 	struct nopal_problems problems;
 	int64_t value = 77;
 
 	nopal_problems_init(&problems);
-	assert_true(nopal_quantity_parse(text, unit, "key", &value, &problems) <
-		    0);
+	assert_true(nopal_quantity_parse(text, unit, "key", &value, &problems) < 0);
 	assert_int_equal(value, 77);
 	assert_int_equal(problems.errors, 1);
 	assert_non_null(strstr(problems.entries[0].cause, "key"));
@@ -46,8 +43,7 @@ static void test_times(void **state)
 	assert_int_equal(value_of("25ms", NOPAL_TIME), 25 * NOPAL_MILLISECOND);
 	assert_int_equal(value_of("0ns", NOPAL_TIME), 0);
 	assert_int_equal(value_of("1us", NOPAL_TIME), NOPAL_MICROSECOND);
-	assert_int_equal(value_of("1.5s", NOPAL_TIME),
-			 1500 * NOPAL_MILLISECOND);
+	assert_int_equal(value_of("1.5s", NOPAL_TIME), 1500 * NOPAL_MILLISECOND);
 	assert_int_equal(value_of("2min", NOPAL_TIME), 120 * NOPAL_SECOND);
 	assert_int_equal(value_of("1h", NOPAL_TIME), 3600 * NOPAL_SECOND);
 	assert_int_equal(value_of("10 ms", NOPAL_TIME), 10 * NOPAL_MILLISECOND);
@@ -96,8 +92,7 @@ static void test_wrong_units(void **state)
 	refuses("10ms", NOPAL_SIZE, "is a time where a size is due", "1500B");
 	refuses("10mb", NOPAL_SIZE, "no unit `mb`", "MB");
 	refuses("10MS", NOPAL_TIME, "no unit `MS`", "ms");
-	refuses("12ms", NOPAL_COUNT, "a time where a number is due",
-		"without a unit");
+	refuses("12ms", NOPAL_COUNT, "a time where a number is due", "without a unit");
 	refuses("12x", NOPAL_COUNT, "no unit `x`", "without a unit");
 	refuses("1sec", NOPAL_TIME, "no unit `sec`", "s");
 }
@@ -121,8 +116,7 @@ static void test_inexact_and_too_large(void **state)
 	refuses("0.5ns", NOPAL_TIME, "not a whole number", "smaller unit");
 	refuses("1.5", NOPAL_COUNT, "not a whole number", "whole");
 	refuses("9223372036854775807h", NOPAL_TIME, "63 bits", "smaller");
-	assert_int_equal(value_of("9223372036854775807", NOPAL_COUNT),
-			 INT64_MAX);
+	assert_int_equal(value_of("9223372036854775807", NOPAL_COUNT), INT64_MAX);
 }
 
 static void test_switches_and_units_unknown(void **state)
@@ -144,26 +138,22 @@ static void test_segments(void **state)
 	(void)state;
 	refuses("10seg", NOPAL_SIZE, "only a microprotocol's section", "bytes");
 	nopal_problems_init(&problems);
-	assert_true(nopal__quantity_read("10seg", NOPAL_SIZE, NULL, "key",
-					 &quantity, &problems));
+	assert_true(nopal__quantity_read("10seg", NOPAL_SIZE, NULL, "key", &quantity, &problems));
 	assert_true(quantity.in_segments);
 	assert_int_equal(quantity.value, 10);
-	assert_false(nopal__quantity_read("1.5seg", NOPAL_SIZE, NULL, "key",
-					  &quantity, &problems));
+	assert_false(nopal__quantity_read("1.5seg", NOPAL_SIZE, NULL, "key", &quantity, &problems));
 	nopal_problems_fini(&problems);
 }
 
 /* As it is written back. */
-static const char *address_of(const char *text,
-			      struct nopal_address *ret_address)
+static const char *address_of(const char *text, struct nopal_address *ret_address)
 {
 	static char back[NOPAL_ADDRESS_TEXT];
 	struct nopal_quantity quantity;
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_true(nopal__quantity_read(text, NOPAL_ADDRESS, NULL, "key",
-					 &quantity, &problems));
+	assert_true(nopal__quantity_read(text, NOPAL_ADDRESS, NULL, "key", &quantity, &problems));
 	assert_int_equal(problems.count, 0);
 	*ret_address = quantity.address;
 	return nopal_address_format(&quantity.address, back);
@@ -176,13 +166,11 @@ static void refuses_address(const char *text)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_false(nopal__quantity_read(text, NOPAL_ADDRESS, NULL, "key",
-					  &quantity, &problems));
+	assert_false(nopal__quantity_read(text, NOPAL_ADDRESS, NULL, "key", &quantity, &problems));
 	assert_true(nopal_address_equal(&quantity.address, &before));
 	assert_int_equal(problems.errors, 1);
 	assert_non_null(strstr(problems.entries[0].cause, "key"));
-	assert_non_null(
-		strstr(problems.entries[0].cause, "is not an address: "));
+	assert_non_null(strstr(problems.entries[0].cause, "is not an address: "));
 	assert_non_null(strstr(problems.entries[0].fix, "239.1.2.3:9000"));
 	assert_non_null(strstr(problems.entries[0].fix, "[ff15::1:2]:9000"));
 	nopal_problems_fini(&problems);
@@ -237,8 +225,7 @@ static void test_addresses_that_are_none(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		refuses_address(bad[i]);
 	memset(longest, '1', sizeof(longest));
-	memcpy(longest + sizeof(longest) - sizeof(":9000"), ":9000",
-	       sizeof(":9000"));
+	memcpy(longest + sizeof(longest) - sizeof(":9000"), ":9000", sizeof(":9000"));
 	refuses_address(longest);
 	longest[0] = '[';
 	refuses_address(longest);
@@ -249,17 +236,14 @@ static void test_addresses(void **state)
 	struct nopal_address address;
 
 	(void)state;
-	assert_string_equal(address_of("239.1.2.3:9000", &address),
-			    "239.1.2.3:9000");
+	assert_string_equal(address_of("239.1.2.3:9000", &address), "239.1.2.3:9000");
 	assert_true(nopal_address_is_v4(&address));
 	assert_true(nopal_address_is_multicast(&address));
 	assert_string_equal(address_of("0.0.0.0:1", &address), "0.0.0.0:1");
 	assert_false(nopal_address_is_multicast(&address));
-	assert_string_equal(address_of("255.255.255.255:65535", &address),
-			    "255.255.255.255:65535");
+	assert_string_equal(address_of("255.255.255.255:65535", &address), "255.255.255.255:65535");
 	assert_false(nopal_address_is_multicast(&address));
-	assert_string_equal(address_of("[ff15:0::0042:0001]:9010", &address),
-			    "[ff15::42:1]:9010");
+	assert_string_equal(address_of("[ff15:0::0042:0001]:9010", &address), "[ff15::42:1]:9010");
 	assert_false(nopal_address_is_v4(&address));
 	assert_true(nopal_address_is_multicast(&address));
 	assert_int_equal(address.interface, 0);
@@ -274,8 +258,7 @@ static void test_an_address_that_is_mapped(void **state)
 	struct nopal_address address;
 
 	(void)state;
-	assert_string_equal(address_of("[::ffff:239.1.2.3]:9000", &address),
-			    "239.1.2.3:9000");
+	assert_string_equal(address_of("[::ffff:239.1.2.3]:9000", &address), "239.1.2.3:9000");
 	assert_true(nopal_address_is_v4(&address));
 	assert_true(nopal_address_is_multicast(&address));
 }
@@ -301,29 +284,24 @@ static void test_words(void **state)
 
 	(void)state;
 	nopal_problems_init(&problems);
-	assert_true(nopal__quantity_read("newreno", NOPAL_WORD,
-					 "reno|newreno|tahoe", "variant",
+	assert_true(nopal__quantity_read("newreno", NOPAL_WORD, "reno|newreno|tahoe", "variant",
 					 &quantity, &problems));
 	assert_int_equal(quantity.value, 1);
-	assert_false(nopal__quantity_read("tahoo", NOPAL_WORD,
-					  "reno|newreno|tahoe", "variant",
+	assert_false(nopal__quantity_read("tahoo", NOPAL_WORD, "reno|newreno|tahoe", "variant",
 					  &quantity, &problems));
 	assert_string_equal(problems.entries[0].fix, "did you mean `tahoe`?");
-	assert_false(nopal__quantity_read("", NOPAL_WORD, "reno|tahoe",
-					  "variant", &quantity, &problems));
+	assert_false(nopal__quantity_read("", NOPAL_WORD, "reno|tahoe", "variant", &quantity,
+					  &problems));
 	nopal_problems_fini(&problems);
 }
 
-static void writes(int64_t value, bool segments, enum nopal_unit unit,
-		   const char *choices, const char *expected)
+static void writes(int64_t value, bool segments, enum nopal_unit unit, const char *choices,
+		   const char *expected)
 {
-	struct nopal_quantity quantity = { .value = value,
-					   .in_segments = segments };
+	struct nopal_quantity quantity = { .value = value, .in_segments = segments };
 	struct nopal_arena arena = { 0 };
 
-	assert_string_equal(
-		nopal__quantity_text(&arena, quantity, unit, choices),
-		expected);
+	assert_string_equal(nopal__quantity_text(&arena, quantity, unit, choices), expected);
 	nopal__arena_release(&arena);
 }
 
@@ -346,18 +324,15 @@ static void test_writing(void **state)
 	writes(-4, false, NOPAL_COUNT, NULL, "-4");
 }
 
-static bool outside(const char *text, enum nopal_unit unit, const char *least,
-		    const char *most)
+static bool outside(const char *text, enum nopal_unit unit, const char *least, const char *most)
 {
 	struct nopal_problems problems;
 	struct nopal_quantity quantity;
 	bool out;
 
 	nopal_problems_init(&problems);
-	assert_true(nopal__quantity_read(text, unit, NULL, "key", &quantity,
-					 &problems));
-	out = nopal__quantity_outside(quantity, unit, least, most, "key",
-				      &problems);
+	assert_true(nopal__quantity_read(text, unit, NULL, "key", &quantity, &problems));
+	out = nopal__quantity_outside(quantity, unit, least, most, "key", &problems);
 	assert_int_equal(problems.errors, out);
 	nopal_problems_fini(&problems);
 	return out;
@@ -376,18 +351,13 @@ static void test_ranges(void **state)
 	assert_true(outside("1ms", NOPAL_TIME, "2ms", "1s"));
 	assert_true(outside("2000seg", NOPAL_SIZE, "1seg", "1000seg"));
 	assert_false(outside("2000seg", NOPAL_SIZE, "1B", "1000B"));
-	assert_false(outside("224.0.0.0:1", NOPAL_ADDRESS, "224.0.0.0:1",
-			     "239.255.255.255:65535"));
-	assert_true(outside("223.255.255.255:9000", NOPAL_ADDRESS,
-			    "224.0.0.0:1", "239.255.255.255:65535"));
-	assert_true(outside("240.0.0.0:1", NOPAL_ADDRESS, "224.0.0.0:1",
+	assert_false(outside("224.0.0.0:1", NOPAL_ADDRESS, "224.0.0.0:1", "239.255.255.255:65535"));
+	assert_true(outside("223.255.255.255:9000", NOPAL_ADDRESS, "224.0.0.0:1",
 			    "239.255.255.255:65535"));
-	assert_true(outside("239.1.2.3:65535", NOPAL_ADDRESS, "224.0.0.0:1",
-			    "239.1.2.3:65534"));
-	assert_false(outside("[ff15::1]:1", NOPAL_ADDRESS, "[ff00::]:1",
-			     "[ff15::1]:1"));
-	assert_true(outside("[ff15::2]:1", NOPAL_ADDRESS, "[ff00::]:1",
-			    "[ff15::1]:1"));
+	assert_true(outside("240.0.0.0:1", NOPAL_ADDRESS, "224.0.0.0:1", "239.255.255.255:65535"));
+	assert_true(outside("239.1.2.3:65535", NOPAL_ADDRESS, "224.0.0.0:1", "239.1.2.3:65534"));
+	assert_false(outside("[ff15::1]:1", NOPAL_ADDRESS, "[ff00::]:1", "[ff15::1]:1"));
+	assert_true(outside("[ff15::2]:1", NOPAL_ADDRESS, "[ff00::]:1", "[ff15::1]:1"));
 }
 
 int main(void)

@@ -13,11 +13,9 @@
 static struct rig rig;
 
 /* What `m_suspect` does with each segment that leaves, or arrives. */
-static void (*does)(struct nopal_session *session,
-		    const struct nopal_part *part,
+static void (*does)(struct nopal_session *session, const struct nopal_part *part,
 		    struct nopal_segment *segment);
-static void (*does_there)(struct nopal_session *session,
-			  const struct nopal_part *part,
+static void (*does_there)(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_segment *segment);
 static enum nopal_verdict says;
 
@@ -44,31 +42,25 @@ static enum nopal_verdict suspect_on_from_net(struct nopal_session *session,
 static int64_t again_ns;
 static int expiries;
 
-static void suspect_expired(struct nopal_session *session,
-			    const struct nopal_part *part)
+static void suspect_expired(struct nopal_session *session, const struct nopal_part *part)
 {
 	if (++expiries < 4)
 		nopal_timer_start(session, part, 0, session->now_ns + again_ns);
 }
 
-static void start_timer(struct nopal_session *session,
-			const struct nopal_part *part,
+static void start_timer(struct nopal_session *session, const struct nopal_part *part,
 			struct nopal_segment *segment)
 {
 	(void)segment;
 	nopal_timer_start(session, part, 0, session->now_ns + 1);
 }
 
-FAKE(m_suspect,
-     .holds = FAKE_HOLDS({ "nothing", NOPAL_SEND, NOPAL_DATA, true }),
-     .attributes = FAKE_ATTRIBUTES({ .name = "segment_number",
-				     .access = NOPAL_READ }),
+FAKE(m_suspect, .holds = FAKE_HOLDS({ "nothing", NOPAL_SEND, NOPAL_DATA, true }),
+     .attributes = FAKE_ATTRIBUTES({ .name = "segment_number", .access = NOPAL_READ }),
      .shared = FAKE_SHARED({ "segment_window", NOPAL_READ }),
-     .timers = (const struct nopal_timer[]){ { "again", suspect_expired },
-					     { 0 } },
-     .bindings = FAKE_BINDINGS(
-	     NOPAL_ON(SEGMENT_TO_NET, suspect_on_to_net, .before = "driver"),
-	     NOPAL_ON(SEGMENT_FROM_NET, suspect_on_from_net)));
+     .timers = (const struct nopal_timer[]){ { "again", suspect_expired }, { 0 } },
+     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, suspect_on_to_net, .before = "driver"),
+			       NOPAL_ON(SEGMENT_FROM_NET, suspect_on_from_net)));
 
 static uint64_t of_suspect[NOPAL_DEED_COUNT];
 static uint64_t of_others; /* what is wrong whatever came of it */
@@ -129,8 +121,7 @@ static void test_watch_of_what_is_right_sees_nothing_wrong(void **state)
 	assert_int_equal(rig.acceptor.delivered, 5);
 }
 
-static void change_byte(struct nopal_session *session,
-			const struct nopal_part *part,
+static void change_byte(struct nopal_session *session, const struct nopal_part *part,
 			struct nopal_segment *segment)
 {
 	(void)session;
@@ -146,8 +137,7 @@ static void test_watch_of_bytes_that_change_names_who_did_it(void **state)
 	assert_int_equal(of_others, 0);
 }
 
-static void change_number(struct nopal_session *session,
-			  const struct nopal_part *part,
+static void change_number(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
 	(void)session;
@@ -164,8 +154,7 @@ static void test_watch_of_what_others_own_names_who_wrote(void **state)
 	assert_int_equal(of_others, 0);
 }
 
-static void take_all(struct nopal_session *session,
-		     const struct nopal_part *part,
+static void take_all(struct nopal_session *session, const struct nopal_part *part,
 		     struct nopal_segment *segment)
 {
 	(void)session;
@@ -180,8 +169,7 @@ static void test_watch_of_a_hold_that_is_taken_names_who_took_it(void **state)
 	assert_int_equal(deeds(NOPAL_DEED_HOLD), 5);
 }
 
-static void release_again(struct nopal_session *session,
-			  const struct nopal_part *part,
+static void release_again(struct nopal_session *session, const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
 	nopal_release(session, part, segment, NOPAL_SEND);
@@ -192,8 +180,7 @@ static void test_watch_of_two_releases_names_who_did_it(void **state)
 	(void)state;
 	does = release_again;
 	assert_int_equal(deeds(NOPAL_DEED_MISUSE), 5);
-	assert_int_equal(nopal_session_counters(rig.opener.session)->misuses,
-			 5);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->misuses, 5);
 }
 
 /* Now, and later from the queue. */
@@ -214,8 +201,7 @@ static void test_watch_of_an_undeclared_raise_names_who_raised(void **state)
 	assert_int_equal(of_suspect[NOPAL_DEED_FORGED], 5);
 }
 
-static void
-test_watch_of_what_is_stopped_for_good_names_who_did_it(void **state)
+static void test_watch_of_what_is_stopped_for_good_names_who_did_it(void **state)
 {
 	(void)state;
 	says = NOPAL_STOP;
@@ -246,8 +232,7 @@ static void test_watch_of_a_timer_for_later_calls_it_no_spinning(void **state)
 static void test_watch_changes_no_run(void **state)
 {
 	static const char config[] = "extends = \"bulk\"\n";
-	const struct rig_options options = { .link = "delay 10ms loss 5%",
-					     .stay_closed = true };
+	const struct rig_options options = { .link = "delay 10ms loss 5%", .stay_closed = true };
 	uint64_t hash[2];
 
 	(void)state;

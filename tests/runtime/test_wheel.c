@@ -15,8 +15,7 @@ static uint64_t state;
 
 static uint64_t draw(void)
 {
-	state = state * UINT64_C(6364136223846793005) +
-		UINT64_C(1442695040888963407);
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return state >> 11;
 }
 
@@ -87,8 +86,7 @@ static void expire_all(struct model *m)
 		m->armed[first] = false;
 		/* Some arm themselves again, in the past too. */
 		if (draw() % 4 == 0)
-			arm(m, first,
-			    m->now_ns + (int64_t)(draw() % 5000) - 100);
+			arm(m, first, m->now_ns + (int64_t)(draw() % 5000) - 100);
 	}
 	first = first_of(m);
 	assert_true(first < 0 || m->due_ns[first] > m->now_ns);
@@ -244,8 +242,7 @@ static void many_at_one_tick_fire_in_the_order_of_arming(void **unused)
 	for (int i = 0; i < 5000; i++)
 		nopal_wheel_arm(&wheel, &entry[i], 1000000);
 	for (int i = 0; i < 5000; i++)
-		assert_ptr_equal(nopal_wheel_expire(&wheel, 2000000),
-				 &entry[i]);
+		assert_ptr_equal(nopal_wheel_expire(&wheel, 2000000), &entry[i]);
 	assert_null(nopal_wheel_expire(&wheel, 2000000));
 }
 

@@ -11,8 +11,7 @@
 
 static char where[256];
 
-static enum nopal_verdict asks(struct nopal_session *session,
-			       const struct nopal_part *part,
+static enum nopal_verdict asks(struct nopal_session *session, const struct nopal_part *part,
 			       struct nopal_segment *subject)
 {
 	(void)session, (void)part, (void)subject;
@@ -29,8 +28,7 @@ static enum nopal_verdict raises_and_asks(struct nopal_session *session,
 }
 
 static enum nopal_verdict asks_of_custom(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 void *subject)
+					 const struct nopal_part *part, void *subject)
 {
 	(void)subject;
 	return asks(session, part, NULL);
@@ -39,8 +37,7 @@ static enum nopal_verdict asks_of_custom(struct nopal_session *session,
 static void bind(const struct nopal_binding *binding)
 {
 	*where = '\0';
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
-		   binding);
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), binding);
 }
 
 static void says(const char *what)
@@ -49,8 +46,7 @@ static void says(const char *what)
 	int64_t now_ns = nopal_world_now(rig.world);
 
 	snprintf(expected, sizeof(expected),
-		 "while `lab` handled %s at %" PRId64 ".%09" PRId64
-		 " s (session %08" PRIx32 ")",
+		 "while `lab` handled %s at %" PRId64 ".%09" PRId64 " s (session %08" PRIx32 ")",
 		 what, now_ns / NOPAL_SECOND, now_ns % NOPAL_SECOND,
 		 nopal_session_local_id(rig.opener.session));
 	assert_string_equal(where, expected);
@@ -82,8 +78,7 @@ static void test_a_handler_is_named_with_event_and_time(void **state)
 
 static void test_after_a_nested_raise_the_outer_handler_is_named(void **state)
 {
-	static const struct nopal_binding outer =
-		NOPAL_ON(SEGMENT_TIMEOUT, raises_and_asks);
+	static const struct nopal_binding outer = NOPAL_ON(SEGMENT_TIMEOUT, raises_and_asks);
 
 	(void)state;
 	bind(&outer);
@@ -100,8 +95,7 @@ static void test_an_event_of_its_own_is_named(void **state)
 	int event = nopal_event_create(rig.opener.session, "MOON_ROSE");
 
 	(void)state;
-	nopal_bind_custom(rig.opener.session, part, event, asks_of_custom,
-			  NULL);
+	nopal_bind_custom(rig.opener.session, part, event, asks_of_custom, NULL);
 	nopal_batch_start(rig.world);
 	nopal_raise_custom(rig.opener.session, event, NULL);
 	nopal_batch_stop(rig.world);
@@ -120,8 +114,7 @@ static enum nopal_verdict asks_with_little_room(struct nopal_session *session,
 
 static void test_the_text_is_cut_at_its_room(void **state)
 {
-	static const struct nopal_binding lost =
-		NOPAL_ON(SEGMENT_LOST, asks_with_little_room);
+	static const struct nopal_binding lost = NOPAL_ON(SEGMENT_LOST, asks_with_little_room);
 
 	(void)state;
 	bind(&lost);
@@ -133,8 +126,7 @@ static void test_the_text_is_cut_at_its_room(void **state)
 
 int main(void)
 {
-#define CASE(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_outside_of_a_turn_it_is_nowhere),
 		CASE(test_a_handler_is_named_with_event_and_time),

@@ -15,8 +15,7 @@ static void test_serials_expand_to_the_nearest(void **state)
 	assert_true(nopal__serial_expand(0, 5, 4) == 5);
 	assert_true(nopal__serial_expand(0x100000000, 5, 4) == 0x100000005);
 	assert_true(nopal__serial_expand(0x0fffffff0, 5, 4) == 0x100000005);
-	assert_true(nopal__serial_expand(0x100000005, 0xfffffff0, 4) ==
-		    0x0fffffff0);
+	assert_true(nopal__serial_expand(0x100000005, 0xfffffff0, 4) == 0x0fffffff0);
 	assert_true(nopal__serial_expand(3, 0xff, 1) == 0xff);
 	assert_true(nopal__serial_expand(300, 0xff, 1) == 255);
 	assert_true(nopal__serial_expand(UINT64_MAX, 7, 8) == 7);
@@ -29,9 +28,7 @@ static void test_every_distance_within_half_a_span(void **state)
 		for (int64_t away = -127; away <= 127; away++) {
 			uint64_t value = reference + (uint64_t)away;
 
-			assert_true(nopal__serial_expand(reference,
-							 value & 0xff,
-							 1) == value);
+			assert_true(nopal__serial_expand(reference, value & 0xff, 1) == value);
 		}
 }
 
@@ -41,8 +38,7 @@ static void test_first_byte_has_version_and_kind(void **state)
 
 	(void)state;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
-		assert_true(nopal__first_byte_parse(nopal__first_byte(code),
-						    &kind));
+		assert_true(nopal__first_byte_parse(nopal__first_byte(code), &kind));
 		assert_int_equal(kind, code);
 	}
 	assert_false(nopal__first_byte_parse(0x00, &kind));
@@ -53,8 +49,7 @@ static uint8_t packet[256];
 static size_t packet_length;
 
 static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
-		const struct nopal_address *to, const uint8_t *bytes,
-		size_t length)
+		const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user;
 	(void)now_ns;
@@ -73,17 +68,14 @@ static void test_golden_opening_datagram(void **state)
 
 	(void)state;
 	packet_length = 0;
-	rig_open(&rig,
-		 "transport_driver {}\nresize {}\nsequenced_messages {}\n",
-		 NULL);
+	rig_open(&rig, "transport_driver {}\nresize {}\nsequenced_messages {}\n", NULL);
 	nopal_sim_tap(rig.world, tap, NULL);
 	rig_send(&rig, "abc");
 	assert_int_equal(packet_length, 1 + 4 + 8 + 4 + 2 + 3);
 	assert_int_equal(packet[0], 0x20 | NOPAL_KIND_DATA_OPENING);
 	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(packet[5 + i],
-				 (uint8_t)(nopal_plan_fingerprint(rig.plan) >>
-					   (56 - 8 * i)));
+				 (uint8_t)(nopal_plan_fingerprint(rig.plan) >> (56 - 8 * i)));
 	assert_memory_equal(packet + 13, "\x80\x00\x00\x00\x00\x01", 6);
 	assert_memory_equal(packet + 19, "abc", 3);
 	rig_close(&rig);
@@ -97,10 +89,8 @@ static struct {
 } golden[GOLDEN_MOST];
 static unsigned golden_count;
 
-static void golden_tap(void *user, int64_t now_ns,
-		       const struct nopal_address *from,
-		       const struct nopal_address *to, const uint8_t *bytes,
-		       size_t length)
+static void golden_tap(void *user, int64_t now_ns, const struct nopal_address *from,
+		       const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)user;
 	(void)now_ns;
@@ -127,15 +117,11 @@ static void expect_golden(unsigned which, const char *bytes, size_t length)
 /* The datagrams that docs/wire.md explains byte by byte. */
 static void test_golden_datagrams_of_the_page(void **state)
 {
-	static const char data[] =
-		"\x20\x5f\x94\xb2\x7f\x00\x00\x00\x02\x80\x00\x00\x00\x00\x03"
-		"three\x87\x89\xd0\x99";
-	static const char ack[] =
-		"\x25\xab\xf3\x6b\x29\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00"
-		"\x01\x74\x07\x63\xdb";
-	const struct rig_options options = {
-		.link = "delay 10ms fwd: loss mask 010"
-	};
+	static const char data[] = "\x20\x5f\x94\xb2\x7f\x00\x00\x00\x02\x80\x00\x00\x00\x00\x03"
+				   "three\x87\x89\xd0\x99";
+	static const char ack[] = "\x25\xab\xf3\x6b\x29\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00"
+				  "\x01\x74\x07\x63\xdb";
+	const struct rig_options options = { .link = "delay 10ms fwd: loss mask 010" };
 	struct rig rig;
 
 	(void)state;
@@ -161,8 +147,7 @@ static void test_golden_datagrams_of_the_page(void **state)
 
 static void test_header_sizes_are_as_promised(void **state)
 {
-	struct nopal_plan *minimal =
-		rig_plan("transport_driver {}\nfixed_size {}\n");
+	struct nopal_plan *minimal = rig_plan("transport_driver {}\nfixed_size {}\n");
 
 	(void)state;
 	assert_true(nopal_plan_header_bytes(minimal) <= 8);
@@ -178,9 +163,7 @@ static void test_pack_and_unpack_are_inverse(void **state)
 	struct nopal_session *session;
 
 	(void)state;
-	rig_open(&rig,
-		 "transport_driver {}\nresize {}\nsequenced_messages {}\n",
-		 NULL);
+	rig_open(&rig, "transport_driver {}\nresize {}\nsequenced_messages {}\n", NULL);
 	session = rig.opener.session;
 	segment = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
 	segment->incoming = true;
@@ -189,8 +172,7 @@ static void test_pack_and_unpack_are_inverse(void **state)
 		segment->attribute[i] = i;
 	length = nopal_segment_pack(session, segment, bytes, sizeof(bytes));
 	assert_int_equal(length, 4 + 2 + 4);
-	assert_int_equal(
-		nopal_segment_pack(session, segment, bytes, length - 1), 0);
+	assert_int_equal(nopal_segment_pack(session, segment, bytes, length - 1), 0);
 	back = nopal_segment_unpack(session, bytes, length);
 	assert_non_null(back);
 	assert_int_equal(back->body.length, 4);

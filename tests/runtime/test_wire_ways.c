@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By which way a datagram leaves, how it introduces its session, and how long it may
- * be. */
+/* By which way a datagram leaves, how it introduces its session, and how long it may be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,9 +23,8 @@ FAKE(m_path, .provides = FAKE_ROLES({ "path_limit", true }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
-static const char CODED[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"forward_error_correction {}\n";
+static const char CODED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+			    "forward_error_correction {}\n";
 static const char ASKS[] = "transport_driver {}\nfixed_size {}\nm_path {}\n";
 static const char CIRCUIT[] =
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\nchecksum {}\n";
@@ -38,8 +36,7 @@ static struct nopal_core *core;
 
 static struct nopal_endpoint *endpoint_at(uint16_t port)
 {
-	return nopal_endpoint_open(
-		&fake.world, &(struct nopal_address){ .port = port }, NULL);
+	return nopal_endpoint_open(&fake.world, &(struct nopal_address){ .port = port }, NULL);
 }
 
 static void begin(const char *config)
@@ -120,8 +117,7 @@ static void test_control_introduces_where_it_fits(void **state)
 	most = plan->datagram_bytes - head - 1 - NOPAL_FINGERPRINT_BYTES;
 	for (uint32_t length = most; length <= most + 1; length++) {
 		uint8_t *bytes;
-		struct nopal_segment *segment =
-			nopal_control_new(session, part, 0, length, &bytes);
+		struct nopal_segment *segment = nopal_control_new(session, part, 0, length, &bytes);
 		bool outermost = nopal__turn_begin(&fake.world);
 
 		memset(bytes, 0, length);
@@ -151,8 +147,7 @@ static void give_paths(struct nopal_paths *paths)
 
 static void leave_by(unsigned path)
 {
-	struct nopal_segment *segment =
-		nopal__segment_make(core, NOPAL_KIND_DATA);
+	struct nopal_segment *segment = nopal__segment_make(core, NOPAL_KIND_DATA);
 	bool outermost = nopal__turn_begin(&fake.world);
 
 	nopal__touch(core);
@@ -290,22 +285,16 @@ static void test_limits_are_of_the_plan_and_the_path(void **state)
 	assert_int_equal(nopal_path_limit(session), plan->datagram_bytes);
 	assert_int_equal(nopal_body_limit(session), body);
 	core->by_ipv6 = true;
-	assert_int_equal(nopal_path_limit(session),
-			 plan->datagram_bytes - NOPAL_IPV6_MORE);
+	assert_int_equal(nopal_path_limit(session), plan->datagram_bytes - NOPAL_IPV6_MORE);
 	assert_int_equal(nopal_body_limit(session), body - NOPAL_IPV6_MORE);
 	core->by_ipv6 = false;
+	assert_int_equal(nopal_control_limit(session, rig_part(session, "virtual_circuit"), 0),
+			 plan->datagram_bytes - 1 - NOPAL_ID_BYTES - NOPAL_FINGERPRINT_BYTES -
+				 NOPAL_CHECK_BYTES);
 	assert_int_equal(
-		nopal_control_limit(session,
-				    rig_part(session, "virtual_circuit"), 0),
-		plan->datagram_bytes - 1 - NOPAL_ID_BYTES -
-			NOPAL_FINGERPRINT_BYTES - NOPAL_CHECK_BYTES);
-	assert_int_equal(
-		nopal_control_limit(session,
-				    rig_part(session, "virtual_circuit"), 1),
+		nopal_control_limit(session, rig_part(session, "virtual_circuit"), 1),
 		plan->datagram_bytes - head -
-			plan->kinds[rig_part(session, "virtual_circuit")
-					    ->kind[1]]
-				.header.bytes);
+			plan->kinds[rig_part(session, "virtual_circuit")->kind[1]].header.bytes);
 }
 
 /* ------------------------------------------------------------------ arriving */
@@ -314,8 +303,8 @@ static struct nopal_segment *unpack(uint32_t length)
 {
 	static uint8_t bytes[64];
 	struct nopal_buffer *buffer = nopal_buffer_new(1);
-	struct nopal_segment *segment = nopal__unpack(
-		core, NOPAL_KIND_DATA, buffer, bytes, length, plan->head_bytes);
+	struct nopal_segment *segment =
+		nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length, plan->head_bytes);
 
 	assert_int_equal(buffer->references, segment ? 2 : 1);
 	nopal_buffer_unref(buffer);
@@ -374,8 +363,7 @@ static void test_a_coded_segment_is_rebuilt(void **state)
 	buffer = nopal_buffer_new(5);
 	memcpy(buffer->bytes, "hello", 5);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes, 5 };
-	assert_int_equal(nopal_segment_pack(session, segment, bytes, head + 4),
-			 0);
+	assert_int_equal(nopal_segment_pack(session, segment, bytes, head + 4), 0);
 	length = nopal_segment_pack(session, segment, bytes, head + 5);
 	assert_int_equal(length, head + 5);
 	assert_null(nopal_segment_unpack(session, bytes, head - 1));
@@ -414,8 +402,7 @@ enum { FORMAT_BYTES = 9, TOLD_BYTES = 4 };
 static int kind_told;
 static bool understood;
 
-static int tells_kind(const struct nopal_part *part,
-		      struct nopal_reader datagram)
+static int tells_kind(const struct nopal_part *part, struct nopal_reader datagram)
 {
 	(void)part, (void)datagram;
 	return kind_told;
@@ -483,8 +470,7 @@ static void test_a_format_tells_its_kinds(void **state)
 				 NOPAL_KIND_DATA + 1 + kind_told);
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
 		kind_told = none[i];
-		assert_int_equal(nopal__foreign_kind(plan, nothing, 0),
-				 NOPAL_KIND_DATA);
+		assert_int_equal(nopal__foreign_kind(plan, nothing, 0), NOPAL_KIND_DATA);
 	}
 	assert_int_equal(nopal_format_kind_of(session, &segment), -1);
 	plan->kinds[NOPAL_KIND_DATA].formatted = 2 + 3;
@@ -504,8 +490,7 @@ static void test_control_leaves_room_for_its_format(void **state)
 	give_format(&part);
 	assert_int_equal(nopal_control_limit(session, control, 0), limit);
 	plan->kinds[control->kind[0]].formatted = 2;
-	assert_int_equal(nopal_control_limit(session, control, 0),
-			 limit - FORMAT_BYTES);
+	assert_int_equal(nopal_control_limit(session, control, 0), limit - FORMAT_BYTES);
 }
 
 int main(void)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench.h -- one microprotocol alone on a bench: its descriptor, and a runtime
- * that does what it is told.  For tests that need every value in their own hands;
- * include it in one file of the test.
+ * bench.h -- one microprotocol alone on a bench: its descriptor, and a runtime that does what it is
+ * told.  For tests that need every value in their own hands; include it in one file of the test.
  *
  *     bench_open(&nopal_windowed_cc);
  *     *bench_shared("congestion_window_bytes") = 3000;
@@ -47,8 +46,7 @@ static struct bench {
 	uint32_t segments;
 	uint64_t next_packet, oldest_packet;
 	uint64_t draw;
-	void *memory
-		[BENCH_ALLOCATIONS]; /* the session's, released at its end */
+	void *memory[BENCH_ALLOCATIONS]; /* the session's, released at its end */
 	bool no_memory, not_open;
 	uint32_t broke; /* calls of nopal_session_break */
 	uint32_t misuses;
@@ -68,8 +66,7 @@ static struct bench {
 
 static inline uint64_t bench_draw(void)
 {
-	bench.draw = bench.draw * UINT64_C(6364136223846793005) +
-		     UINT64_C(1442695040888963407);
+	bench.draw = bench.draw * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return bench.draw >> 24;
 }
 
@@ -111,8 +108,7 @@ bool nopal_session_is_open(const struct nopal_session *session)
 	return !bench.not_open;
 }
 
-void nopal_session_break(struct nopal_session *session, enum nopal_end end,
-			 const char *text)
+void nopal_session_break(struct nopal_session *session, enum nopal_end end, const char *text)
 {
 	(void)session, (void)end, (void)text;
 	bench.broke++;
@@ -144,8 +140,7 @@ void nopal_free(struct nopal_session *session, void *memory)
 	free(memory);
 }
 
-struct nopal_segment *nopal_segment_find(struct nopal_session *session,
-					 struct nopal_handle handle)
+struct nopal_segment *nopal_segment_find(struct nopal_session *session, struct nopal_handle handle)
 {
 	struct nopal_segment *segment = bench.segment[handle.index];
 
@@ -153,38 +148,34 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 	return segment->handle.generation == handle.generation ? segment : NULL;
 }
 
-void nopal_segment_prefetch(struct nopal_session *session,
-			    struct nopal_handle handle)
+void nopal_segment_prefetch(struct nopal_session *session, struct nopal_handle handle)
 {
 	(void)session, (void)handle;
 }
 
-void nopal_timer_start(struct nopal_session *session,
-		       const struct nopal_part *part, unsigned which,
+void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part, unsigned which,
 		       int64_t deadline_ns)
 {
 	(void)session, (void)part;
 	bench.timer[which] = deadline_ns;
 }
 
-void nopal_timer_stop(struct nopal_session *session,
-		      const struct nopal_part *part, unsigned which)
+void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part, unsigned which)
 {
 	(void)session, (void)part;
 	bench.timer[which] = NOPAL_NEVER;
 }
 
-bool nopal_timer_running(struct nopal_session *session,
-			 const struct nopal_part *part, unsigned which)
+bool nopal_timer_running(struct nopal_session *session, const struct nopal_part *part,
+			 unsigned which)
 {
 	(void)session, (void)part;
 	return bench.timer[which] != NOPAL_NEVER;
 }
 
 struct nopal_segment *nopal_control_new(struct nopal_session *session,
-					const struct nopal_part *part,
-					unsigned kind, uint32_t length,
-					uint8_t **ret_bytes)
+					const struct nopal_part *part, unsigned kind,
+					uint32_t length, uint8_t **ret_bytes)
 {
 	struct nopal_segment *segment;
 
@@ -198,8 +189,8 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 	return segment;
 }
 
-void nopal_control_send(struct nopal_session *session,
-			struct nopal_segment *segment, uint32_t length)
+void nopal_control_send(struct nopal_session *session, struct nopal_segment *segment,
+			uint32_t length)
 {
 	struct bench_said *said = &bench.said[bench.said_count++ % BENCH_SAID];
 
@@ -213,8 +204,7 @@ void nopal_control_send(struct nopal_session *session,
 
 /* -------------------------------------------------------------- the events */
 
-static inline void bench_bind(const struct nopal_binding *binding,
-			      unsigned event, void *subject)
+static inline void bench_bind(const struct nopal_binding *binding, unsigned event, void *subject)
 {
 	struct nopal_session *session = bench.session;
 
@@ -237,15 +227,13 @@ static inline void bench_bind(const struct nopal_binding *binding,
 }
 
 /* Raises an event; for own kinds, `kinds` is NOPAL_OWN_KIND + i. */
-static inline void bench_raise_kind(unsigned event, unsigned kinds,
-				    void *subject)
+static inline void bench_raise_kind(unsigned event, unsigned kinds, void *subject)
 {
 	const struct nopal_binding *binding = bench.microprotocol->bindings;
 
 	for (; binding->event != NOPAL_NO_EVENT; binding++)
 		if (binding->event == event &&
-		    (kinds < NOPAL_OWN_KIND) ==
-			    (binding->kinds < NOPAL_OWN_KIND) &&
+		    (kinds < NOPAL_OWN_KIND) == (binding->kinds < NOPAL_OWN_KIND) &&
 		    (kinds < NOPAL_OWN_KIND || binding->kinds == kinds))
 			bench_bind(binding, event, subject);
 }
@@ -370,15 +358,13 @@ static inline int64_t *bench_parameter(const char *name)
 
 	for (; entry->name; entry++)
 		if (strcmp(entry->name, name) == 0)
-			return (int64_t *)((char *)bench.parameters +
-					   entry->offset);
+			return (int64_t *)((char *)bench.parameters + entry->offset);
 	fail_msg("no parameter %s", name);
 	return NULL;
 }
 
 /* The slot of its i-th attribute is i + 1. */
-static inline uint64_t *bench_attribute(struct nopal_segment *segment,
-					unsigned which)
+static inline uint64_t *bench_attribute(struct nopal_segment *segment, unsigned which)
 {
 	return &segment->attribute[which + 1];
 }
@@ -413,9 +399,7 @@ static inline void bench_place(const struct nopal_microprotocol *microprotocol)
 static inline void bench_begin(void)
 {
 	if (bench.microprotocol->open)
-		assert_int_equal(
-			bench.microprotocol->open(bench.session, &bench.part),
-			0);
+		assert_int_equal(bench.microprotocol->open(bench.session, &bench.part), 0);
 }
 
 static inline void *bench_state(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bottleneck.h -- a whole composition with a congestion policy of the test's, that
- * sends without end over one simulated link; and what the link saw of it.
+ * bottleneck.h -- a whole composition with a congestion policy of the test's, that sends without
+ * end over one simulated link; and what the link saw of it.
  *
  *     bottleneck_open("windowed_cc {} vegas_congestion {}",
  *                     "rate 20mbit delay 30ms limit 100");
@@ -34,11 +34,9 @@ static struct bottleneck {
 	int64_t duration_ns;
 } bottleneck;
 
-static inline void bottleneck_look(struct nopal_link_counters *ret_counters,
-				   uint64_t *ret_bytes)
+static inline void bottleneck_look(struct nopal_link_counters *ret_counters, uint64_t *ret_bytes)
 {
-	assert_true(nopal_sim_link_counters(bottleneck.rig.world, 0, 1,
-					    ret_counters));
+	assert_true(nopal_sim_link_counters(bottleneck.rig.world, 0, 1, ret_counters));
 	*ret_bytes = bottleneck.rig.acceptor.delivered_bytes;
 }
 
@@ -48,13 +46,11 @@ static inline void bottleneck_open(const char *policy, const char *link)
 
 	snprintf(config, sizeof(config),
 		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
-		 "positive_ack { every = 2  delay = 25ms  selective = on "
-		 "}\nduplicate_ack {}\n"
+		 "positive_ack { every = 2  delay = 25ms  selective = on }\nduplicate_ack {}\n"
 		 "rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n%s\n",
 		 policy);
 	memset(&bottleneck, 0, sizeof(bottleneck));
-	rig_open(&bottleneck.rig, config,
-		 &(struct rig_options){ .link = link });
+	rig_open(&bottleneck.rig, config, &(struct rig_options){ .link = link });
 }
 
 static inline void bottleneck_run(int64_t duration_ns)
@@ -74,8 +70,7 @@ static inline void bottleneck_run(int64_t duration_ns)
 /* Of the rate, by bytes that the application got. */
 static inline int64_t bottleneck_percent(int64_t rate_bps)
 {
-	double bits = 8.0 * (double)(bottleneck.bytes_after -
-				     bottleneck.bytes_before);
+	double bits = 8.0 * (double)(bottleneck.bytes_after - bottleneck.bytes_before);
 
 	return (int64_t)(100 * bits /
 			 ((double)rate_bps * (double)bottleneck.duration_ns /
@@ -91,8 +86,7 @@ static inline int64_t bottleneck_mean_queue_ns(void)
 {
 	uint64_t packets = bottleneck.after.entered - bottleneck.before.entered;
 
-	return (bottleneck.after.queue_delay_sum_ns -
-		bottleneck.before.queue_delay_sum_ns) /
+	return (bottleneck.after.queue_delay_sum_ns - bottleneck.before.queue_delay_sum_ns) /
 	       (int64_t)(packets + 1);
 }
 

@@ -48,9 +48,8 @@ static const struct wish {
 	const char *role;
 	unsigned lowest, upper; /* percent */
 } wishes[] = {
-	{ "connection", 65, 15 },	{ "reliability", 65, 10 },
-	{ "congestion_policy", 40, 5 }, { "order", 45, 35 },
-	{ "integrity", 55, 4 },		{ "flow_control", 30, 20 },
+	{ "connection", 65, 15 }, { "reliability", 65, 10 }, { "congestion_policy", 40, 5 },
+	{ "order", 45, 35 },	  { "integrity", 55, 4 },    { "flow_control", 30, 20 },
 	{ "redundancy", 10, 8 },
 };
 enum { WISHES = sizeof(wishes) / sizeof(*wishes) };
@@ -87,8 +86,7 @@ static bool is_lowest(const struct maker *maker, int layer)
 /* The multiplicity of the layer that this one stands on. */
 static enum nopal_multiplicity below(const struct maker *maker, int layer)
 {
-	return is_lowest(maker, layer) ? NOPAL_ONE
-				       : maker->shape->layer[layer + 1];
+	return is_lowest(maker, layer) ? NOPAL_ONE : maker->shape->layer[layer + 1];
 }
 
 static bool on_flow(const struct maker *maker, int layer)
@@ -102,11 +100,9 @@ static const char *place_of(const struct maker *maker, int layer)
 	if (is_lowest(maker, layer))
 		return layer ? "network" : "application|network";
 	if (below(maker, layer) == NOPAL_PER_DESTINATION)
-		return layer ? "layer_below|destinations"
-			     : "application|layer_below|destinations";
+		return layer ? "layer_below|destinations" : "application|layer_below|destinations";
 	if (on_flow(maker, layer))
-		return layer ? "layer_below|flow"
-			     : "application|layer_below|flow";
+		return layer ? "layer_below|flow" : "application|layer_below|flow";
 	return layer ? "layer_below" : "application|layer_below";
 }
 
@@ -120,14 +116,13 @@ static bool is_to_many(const struct maker *maker, int layer)
 
 /* ------------------------------------------------------- the format of another */
 
-static bool is_named(const struct nopal_format *format,
-		     const struct nopal_microprotocol *one, const char *kind)
+static bool is_named(const struct nopal_format *format, const struct nopal_microprotocol *one,
+		     const char *kind)
 {
 	const struct nopal_format_kind *at = format->kinds;
 
 	for (; at && at->microprotocol; at++)
-		if (strcmp(at->microprotocol, one->name) == 0 &&
-		    strcmp(at->kind, kind) == 0)
+		if (strcmp(at->microprotocol, one->name) == 0 && strcmp(at->kind, kind) == 0)
 			return true;
 	return false;
 }
@@ -141,8 +136,7 @@ static bool is_carried(const struct nopal_format *format, const char *attribute)
 }
 
 /* Has the other protocol's header a place for all that this one sends? */
-static bool is_understood(const struct nopal_format *format,
-			  const struct nopal_microprotocol *one)
+static bool is_understood(const struct nopal_format *format, const struct nopal_microprotocol *one)
 {
 	const struct nopal_attribute *attribute = one->attributes;
 	const struct nopal_kind *kind = one->kinds;
@@ -164,8 +158,8 @@ static const struct nopal_format *foreign_of(const struct maker *maker)
 			const struct nopal_format *format =
 				maker->kit->parts[i].microprotocol->format;
 
-			if (maker->layer[layer].standing[i] == STANDING_IN &&
-			    format && format->foreign)
+			if (maker->layer[layer].standing[i] == STANDING_IN && format &&
+			    format->foreign)
 				return format;
 		}
 	return NULL;
@@ -178,8 +172,7 @@ static bool all_understood(const struct maker *maker)
 	for (int layer = 0; format && layer < maker->shape->layers; layer++)
 		for (unsigned i = 0; i < maker->kit->count; i++)
 			if (maker->layer[layer].standing[i] == STANDING_IN &&
-			    !is_understood(format,
-					   maker->kit->parts[i].microprotocol))
+			    !is_understood(format, maker->kit->parts[i].microprotocol))
 				return false;
 	return true;
 }
@@ -196,8 +189,7 @@ static bool take(struct maker *maker, int layer, unsigned part)
 
 	if (selection->standing[part] == STANDING_IN)
 		return true;
-	if (selection->standing[part] == STANDING_OUT ||
-	    !selection_fits(selection, part))
+	if (selection->standing[part] == STANDING_OUT || !selection_fits(selection, part))
 		return false;
 	for (unsigned i = 0; i < maker->kit->count; i++)
 		preference[i] = (int)draw_below(&maker->from, MANY);
@@ -229,8 +221,7 @@ static bool take_role(struct maker *maker, int layer, const char *role)
 	for (unsigned i = 0; i < maker->kit->count; i++) {
 		unsigned part = (first + i) % maker->kit->count;
 
-		if (nopal__answers(maker->kit->parts[part].microprotocol,
-				   role) &&
+		if (nopal__answers(maker->kit->parts[part].microprotocol, role) &&
 		    take(maker, layer, part))
 			return true;
 	}
@@ -244,15 +235,13 @@ static bool take_base(struct maker *maker, int layer)
 		return false;
 	if (on_flow(maker, layer) && !take_role(maker, layer, "connection"))
 		return false;
-	return below(maker, layer) != NOPAL_PER_DESTINATION ||
-	       take_role(maker, layer, "fan_out");
+	return below(maker, layer) != NOPAL_PER_DESTINATION || take_role(maker, layer, "fan_out");
 }
 
 static void take_wishes(struct maker *maker, int layer)
 {
 	for (unsigned i = 0; i < WISHES; i++) {
-		unsigned percent = is_lowest(maker, layer) ? wishes[i].lowest
-							   : wishes[i].upper;
+		unsigned percent = is_lowest(maker, layer) ? wishes[i].lowest : wishes[i].upper;
 
 		if (draw_happens(&maker->from, percent))
 			take_role(maker, layer, wishes[i].role);
@@ -266,8 +255,7 @@ static void take_extras(struct maker *maker, int layer)
 	uint64_t count = draw_below(&maker->from, most + 1);
 
 	while (count--)
-		take(maker, layer,
-		     (unsigned)draw_below(&maker->from, maker->kit->count));
+		take(maker, layer, (unsigned)draw_below(&maker->from, maker->kit->count));
 }
 
 /* One of the first two, in whichever layer has a place for it. */
@@ -304,8 +292,7 @@ static bool fill(struct maker *maker, int layers)
 		begin(maker, layers);
 		if (!take_first(maker, maker->first[0]))
 			continue;
-		if (!take_first(maker, maker->first[1]) &&
-		    tried < SHAPES_TRIED / 2)
+		if (!take_first(maker, maker->first[1]) && tried < SHAPES_TRIED / 2)
 			continue;
 		for (int i = 0; i < maker->shape->layers; i++)
 			whole &= take_base(maker, i);
@@ -323,8 +310,7 @@ static bool fill(struct maker *maker, int layers)
 /* --------------------------------------------------------------------- as text */
 
 /* What lifts an exclusion is set in the selection; else the draws say. */
-static void write_setting(struct maker *maker,
-			  const struct nopal_parameter *parameter, bool lifts,
+static void write_setting(struct maker *maker, const struct nopal_parameter *parameter, bool lifts,
 			  FILE *out)
 {
 	char *value;
@@ -355,14 +341,12 @@ static bool is_lift(const struct selection *selection, unsigned part,
 static void write_part(struct maker *maker, int layer, unsigned part, FILE *out)
 {
 	const struct selection *selection = &maker->layer[layer];
-	const struct nopal_microprotocol *one =
-		maker->kit->parts[part].microprotocol;
+	const struct nopal_microprotocol *one = maker->kit->parts[part].microprotocol;
 	const struct nopal_parameter *parameter = one->parameters;
 
 	fprintf(out, "%s {", one->name);
 	for (; parameter && parameter->name; parameter++)
-		write_setting(maker, parameter,
-			      is_lift(selection, part, parameter), out);
+		write_setting(maker, parameter, is_lift(selection, part, parameter), out);
 	fprintf(out, " }\n");
 }
 
@@ -373,8 +357,7 @@ static void write_layer(struct maker *maker, int layer, FILE *out)
 	if (maker->shape->layers > 1)
 		fprintf(out, "layer \"layer%d\" {\n", layer);
 	if (many != NOPAL_ONE)
-		fprintf(out, "multiplicity = %s\n",
-			nopal__multiplicity_words[many]);
+		fprintf(out, "multiplicity = %s\n", nopal__multiplicity_words[many]);
 	for (unsigned i = 0; i < maker->kit->count; i++)
 		if (maker->layer[layer].standing[i] == STANDING_IN)
 			write_part(maker, layer, i, out);
@@ -439,8 +422,7 @@ char *composition_mended(const char *text, int kept)
 
 /* ------------------------------------------------------------------------- all */
 
-static char *draw_once(struct maker *maker, int layers,
-		       struct composition_tally *tally)
+static char *draw_once(struct maker *maker, int layers, struct composition_tally *tally)
 {
 	char *text, *mended;
 
@@ -471,8 +453,7 @@ char *composition_draw(const struct kit *kit, uint64_t seed, int layers,
 	maker->first[1] = (unsigned)((seed / kit->count + seed) % kit->count);
 	while (!text) {
 		text = draw_once(maker, layers, tally);
-		maker->first[1] =
-			(unsigned)draw_below(&maker->from, kit->count);
+		maker->first[1] = (unsigned)draw_below(&maker->from, kit->count);
 		if (!text && draw_happens(&maker->from, 25))
 			maker->first[0] = maker->first[1];
 	}

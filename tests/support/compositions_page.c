@@ -45,8 +45,7 @@ static unsigned family_index(struct families *families, const char *name)
 {
 	unsigned i = 0;
 
-	while (i < families->count &&
-	       strcmp(families->family[i].name, name) != 0)
+	while (i < families->count && strcmp(families->family[i].name, name) != 0)
 		i++;
 	if (i == families->count) {
 		assert(i < FAMILIES);
@@ -55,8 +54,7 @@ static unsigned family_index(struct families *families, const char *name)
 	return i;
 }
 
-static void count_pairs(struct families *families,
-			const struct covering *covering)
+static void count_pairs(struct families *families, const struct covering *covering)
 {
 	const struct kit *kit = &covering->kit;
 
@@ -85,8 +83,7 @@ static unsigned count_families_of(struct families *families, const char *text)
 		if (lines_kind(text, line) != LINE_PART)
 			continue;
 		lines_name(text, line, name, sizeof(name));
-		in[family_index(families, nopal_registry_find(name)->family)] =
-			true;
+		in[family_index(families, nopal_registry_find(name)->family)] = true;
 	}
 	for (unsigned i = 0; i < families->count; i++)
 		families->family[i].drawn += in[i];
@@ -101,19 +98,17 @@ static void print_draws(FILE *out, struct families *families)
 
 	kit_take_stock(&kit, false);
 	for (uint64_t seed = 0; seed < DRAWS; seed++) {
-		char *text =
-			composition_draw(&kit, seed, COMPOSITION_ANY, &tally);
+		char *text = composition_draw(&kit, seed, COMPOSITION_ANY, &tally);
 
 		layers[count_families_of(families, text)]++;
 		free(text);
 	}
 	fprintf(out,
-		"There are too many valid compositions to count them: each "
-		"microprotocol that fits\nmakes twice as many. So %u were "
-		"drawn at random, of one, two and three layers (%u, %u,\n"
-		"%u); one took %.2f draws. Of one layer between an "
-		"application and the network, each pair\nof microprotocols "
-		"was tried.\n\n",
+		"There are too many valid compositions to count them: each microprotocol that "
+		"fits\nmakes twice as many. So %u were drawn at random, of one, two and three "
+		"layers (%u, %u,\n"
+		"%u); one took %.2f draws. Of one layer between an application and the network, "
+		"each pair\nof microprotocols was tried.\n\n",
 		DRAWS, layers[1], layers[2], layers[3],
 		(double)tally.drawn / (double)tally.accepted);
 }
@@ -126,9 +121,8 @@ static void print_families(FILE *out, const struct families *families)
 	for (unsigned i = 0; i < families->count; i++) {
 		const struct family *family = &families->family[i];
 
-		fprintf(out, "| %s | %u | %u | %u | %u |\n", family->name,
-			family->members, family->drawn, family->pairs,
-			family->held);
+		fprintf(out, "| %s | %u | %u | %u | %u |\n", family->name, family->members,
+			family->drawn, family->pairs, family->held);
 	}
 	fputc('\n', out);
 }
@@ -148,18 +142,15 @@ static bool meets_any(const struct covering *covering, unsigned one)
 	return false;
 }
 
-/* Why the two do not meet; NULL: they do, or the other meets nobody, which has a row of
- * its own. */
-static const char *apart(const struct covering *covering, unsigned one,
-			 unsigned other)
+/* Why the two do not meet; NULL: they do, or the other meets nobody, which has a row of its own. */
+static const char *apart(const struct covering *covering, unsigned one, unsigned other)
 {
-	return meets_any(covering, other) ? covering_apart(covering, one, other)
-					  : NULL;
+	return meets_any(covering, other) ? covering_apart(covering, one, other) : NULL;
 }
 
 /* The next after `part` that cannot meet `one`, for this reason or (NULL) any. */
-static unsigned next_apart(const struct covering *covering, unsigned one,
-			   unsigned part, const char *reason)
+static unsigned next_apart(const struct covering *covering, unsigned one, unsigned part,
+			   const char *reason)
 {
 	while (++part < covering->kit.count) {
 		const char *why = apart(covering, one, part);
@@ -170,8 +161,8 @@ static unsigned next_apart(const struct covering *covering, unsigned one,
 	return part;
 }
 
-static bool is_first_with(const struct covering *covering, unsigned one,
-			  unsigned part, const char *reason)
+static bool is_first_with(const struct covering *covering, unsigned one, unsigned part,
+			  const char *reason)
 {
 	for (unsigned i = 0; i < part; i++) {
 		const char *why = apart(covering, one, i);
@@ -183,8 +174,7 @@ static bool is_first_with(const struct covering *covering, unsigned one,
 }
 
 /* A row for each reason. */
-static void print_apart(FILE *out, const struct covering *covering,
-			unsigned one)
+static void print_apart(FILE *out, const struct covering *covering, unsigned one)
 {
 	unsigned count = covering->kit.count;
 
@@ -193,10 +183,8 @@ static void print_apart(FILE *out, const struct covering *covering,
 
 		if (!reason || !is_first_with(covering, one, i, reason))
 			continue;
-		fprintf(out, "| `%s` | `%s`", name_at(covering, one),
-			name_at(covering, i));
-		for (unsigned other = next_apart(covering, one, i, reason);
-		     other < count;
+		fprintf(out, "| `%s` | `%s`", name_at(covering, one), name_at(covering, i));
+		for (unsigned other = next_apart(covering, one, i, reason); other < count;
 		     other = next_apart(covering, one, other, reason))
 			fprintf(out, ", `%s`", name_at(covering, other));
 		end_row(out, reason);
@@ -204,15 +192,13 @@ static void print_apart(FILE *out, const struct covering *covering,
 }
 
 /* One that meets nobody has a row with the first reason. */
-static void print_alone(FILE *out, const struct covering *covering,
-			unsigned one)
+static void print_alone(FILE *out, const struct covering *covering, unsigned one)
 {
 	fprintf(out, "| `%s` | any", name_at(covering, one));
 	end_row(out, covering_apart(covering, one, one ? 0 : 1));
 }
 
-static void print_pairs(FILE *out, const struct covering *covering,
-			const char *about)
+static void print_pairs(FILE *out, const struct covering *covering, const char *about)
 {
 	fprintf(out,
 		"## Microprotocols that cannot meet in one layer\n\n"
@@ -246,8 +232,7 @@ void compositions_page_pairs(FILE *out, const char *about)
 
 static void print_line(const struct worth_line *line, void *user)
 {
-	fprintf(user, "| `%s` | %s | %s", line->name, line->layer,
-		worth_words[line->worth]);
+	fprintf(user, "| `%s` | %s | %s", line->name, line->layer, worth_words[line->worth]);
 	end_row(user, line->loss);
 }
 
@@ -258,16 +243,14 @@ static void print_configs(FILE *out)
 
 	fprintf(out,
 		"## The worth of each line of a shipped config\n\n"
-		"Without the line the checker refuses the config, or the "
-		"config promises less, or it\ncosts more on some network: the "
-		"first of these that is found. A cost is the mean of %u\nruns "
-		"in virtual time, and a twentieth more is the least that "
+		"Without the line the checker refuses the config, or the config promises less, or "
+		"it\ncosts more on some network: the first of these that is found. A cost is the "
+		"mean of %u\nruns in virtual time, and a twentieth more is the least that "
 		"counts.\n",
 		(unsigned)COSTS_MANY);
 	for (size_t i = 0; i < count; i++) {
 		fprintf(out,
-			"\n### %s\n\n| line | layer | worth | without it "
-			"|\n|---|---|---|---|\n",
+			"\n### %s\n\n| line | layer | worth | without it |\n|---|---|---|---|\n",
 			names[i]);
 		worth_of_config(names[i], print_line, out);
 		free(names[i]);
@@ -283,9 +266,8 @@ void compositions_page(FILE *out)
 
 	covering_make(&covering, NULL, 0);
 	count_pairs(&families, &covering);
-	fprintf(out, "# Compositions\n\nMade from the registry and the "
-		     "shipped configs: `ninja -C BUILD "
-		     "docs/compositions.md`.\n\n## How many there are\n\n");
+	fprintf(out, "# Compositions\n\nMade from the registry and the shipped configs: `ninja -C "
+		     "BUILD docs/compositions.md`.\n\n## How many there are\n\n");
 	print_draws(out, &families);
 	print_families(out, &families);
 	print_pairs(out, &covering, NULL);

@@ -16,51 +16,38 @@ struct load {
 	bool uneven;
 };
 
-static const struct load transfer = { .messages = 100,
-				      .longest = 3000,
-				      .pairs = 2 };
-static const struct load heavy = { .messages = 120,
-				   .longest = 9000,
-				   .pairs = 1 };
-static const struct load uneven = {
-	.messages = 120, .longest = 9000, .pairs = 4, .uneven = true
-};
-static const struct load talk = {
-	.messages = 100, .answers = 30, .longest = 200, .pairs = 4
-};
+static const struct load transfer = { .messages = 100, .longest = 3000, .pairs = 2 };
+static const struct load heavy = { .messages = 120, .longest = 9000, .pairs = 1 };
+static const struct load uneven = { .messages = 120, .longest = 9000, .pairs = 4, .uneven = true };
+static const struct load talk = { .messages = 100, .answers = 30, .longest = 200, .pairs = 4 };
 #define TALK_NS (5 * NOPAL_SECOND) /* in which messages of a talk are sent */
 
-/* Networks that few microprotocols are made for come first: most differences are
- * found there, and by the reason for which the microprotocol is in the config. */
+/* Networks that few microprotocols are made for come first: most differences are found there, and
+ * by the reason for which the microprotocol is in the config. */
 static const struct network {
 	const char *name, *weather;
 	const struct load *load;
 	int64_t rebind_ns; /* as of oracle_run */
-	/* Sessions end early that are not made for it: messages that do not arrive are
-	 * the only cost that can be compared. */
+	/* Sessions end early that are not made for it: messages that do not arrive are the only
+	 * cost that can be compared. */
 	bool breaks;
 } networks[] = {
 	{ "a NAT that forgets", "rate 2mbit delay 20ms", &transfer,
 	  .rebind_ns = 150 * NOPAL_MILLISECOND, .breaks = true },
-	{ "a path that narrows",
-	  "rate 20mbit delay 20ms; 100ms: rate 20mbit delay 20ms mtu 1300",
+	{ "a path that narrows", "rate 20mbit delay 20ms; 100ms: rate 20mbit delay 20ms mtu 1300",
 	  &transfer, .breaks = true },
-	{ "one sender with most of the load", "rate 4mbit delay 20ms",
-	  &uneven },
+	{ "one sender with most of the load", "rate 4mbit delay 20ms", &uneven },
 	{ "short messages, overtaken", "delay 20ms 6ms", &talk },
 	{ "short messages, 5 % lost", "rate 20mbit delay 20ms loss 5%", &talk },
-	{ "short messages, far away, 5 % lost",
-	  "rate 20mbit delay 100ms loss 5%", &talk },
+	{ "short messages, far away, 5 % lost", "rate 20mbit delay 100ms loss 5%", &talk },
 	{ "a short queue", "rate 4mbit delay 30ms limit 12", &transfer },
 	{ "a short queue, for long", "rate 4mbit delay 30ms limit 12", &heavy },
 	{ "a long queue", "rate 20mbit delay 20ms limit 60", &transfer },
 	{ "a long path", "rate 10mbit delay 700ms loss 1%", &transfer },
 	{ "2 % loss", "rate 20mbit delay 20ms loss 2%", &transfer },
 	{ "20 % loss", "rate 20mbit delay 20ms loss 20%", &transfer },
-	{ "acks that get lost", "fwd: delay 20ms rev: delay 20ms loss 40%",
-	  &transfer },
-	{ "marks in place of loss",
-	  "rate 4mbit delay 20ms limit 40 loss 2% ecn", &transfer },
+	{ "acks that get lost", "fwd: delay 20ms rev: delay 20ms loss 40%", &transfer },
+	{ "marks in place of loss", "rate 4mbit delay 20ms limit 40 loss 2% ecn", &transfer },
 };
 enum { NETWORKS = sizeof(networks) / sizeof(*networks) };
 _Static_assert((int)NETWORKS <= (int)COSTS_NETWORKS, "each has its sample");
@@ -90,8 +77,7 @@ static uint32_t expected(const struct oracle *oracle)
 
 	for (unsigned from = 0; from < oracle->sides; from++)
 		for (unsigned to = 0; to < oracle->sides; to++)
-			if (oracle_speaks_to(&oracle->side[from],
-					     &oracle->side[to]))
+			if (oracle_speaks_to(&oracle->side[from], &oracle->side[to]))
 				count += oracle->side[from].messages;
 	return count;
 }
@@ -129,15 +115,13 @@ static void read_costs(const struct oracle *oracle, double *ret_cost)
 	ret_cost[COST_LOST] = 100 * (1 - arrivals / expected(oracle));
 	ret_cost[COST_OVERTAKEN] = 100 * overtaken / each;
 	ret_cost[COST_TIME] = (double)oracle->last_ns / NOPAL_SECOND / each;
-	ret_cost[COST_DATAGRAMS] =
-		(double)oracle->traffic_then.datagrams / each;
+	ret_cost[COST_DATAGRAMS] = (double)oracle->traffic_then.datagrams / each;
 	ret_cost[COST_BYTES] = (double)oracle->traffic_then.bytes / each;
 	read_delays(oracle, ret_cost);
 }
 
 /* So many runs, or more. */
-static const struct costs_sample *measure(struct costs *costs, size_t number,
-					  unsigned runs)
+static const struct costs_sample *measure(struct costs *costs, size_t number, unsigned runs)
 {
 	static struct oracle oracle; /* too large for the stack */
 	const struct network *network = &networks[number];
@@ -175,8 +159,7 @@ struct difference {
 };
 
 static struct difference difference_of(const struct costs_sample *other,
-				       const struct costs_sample *one, int cost,
-				       unsigned runs)
+				       const struct costs_sample *one, int cost, unsigned runs)
 {
 	struct difference difference = { 0 };
 	double squares = 0, variance;
@@ -189,21 +172,18 @@ static struct difference difference_of(const struct costs_sample *other,
 		squares += more * more / runs;
 	}
 	variance = squares - difference.more * difference.more;
-	difference.errors =
-		variance > 0 ? difference.more / sqrt(variance / (runs - 1))
-			     : INFINITY;
+	difference.errors = variance > 0 ? difference.more / sqrt(variance / (runs - 1)) : INFINITY;
 	return difference;
 }
 
-/* In words: with the other, and with the one; and the least difference that a user
- * would notice, in the unit of the cost. */
+/* In words: with the other, and with the one; and the least difference that a user would notice, in
+ * the unit of the cost. */
 static const struct scale {
 	const char *words;
 	double least;
 } scales[] = {
 	[COST_LOST] = { "%.0f %% of the messages lost, not %.0f %%", 2 },
-	[COST_OVERTAKEN] = { "%.0f %% of the messages overtaken, not %.0f %%",
-			     2 },
+	[COST_OVERTAKEN] = { "%.0f %% of the messages overtaken, not %.0f %%", 2 },
 	[COST_TIME] = { "%.2g s a message, not %.2g s", 0 },
 	[COST_DELAY] = { "a delay of %.0f ms, not %.0f ms", 1 },
 	[COST_JITTER] = { "a jitter of %.1f ms, not %.1f ms", 1 },
@@ -214,13 +194,12 @@ static const double LEAST_PART = 0.05; /* and of the cost, this part */
 
 static bool is_large(const struct difference *difference, int cost)
 {
-	return difference->more >
-	       fmax(scales[cost].least, LEAST_PART * difference->one);
+	return difference->more > fmax(scales[cost].least, LEAST_PART * difference->one);
 }
 
 /* A few runs show that there is no difference, or that there may be one. */
-static bool is_more(struct costs *other, struct costs *one, size_t network,
-		    int cost, struct difference *ret_difference)
+static bool is_more(struct costs *other, struct costs *one, size_t network, int cost,
+		    struct difference *ret_difference)
 {
 	static const struct {
 		unsigned runs;
@@ -230,18 +209,16 @@ static bool is_more(struct costs *other, struct costs *one, size_t network,
 	for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++) {
 		unsigned runs = stages[i].runs;
 
-		*ret_difference =
-			difference_of(measure(other, network, runs),
-				      measure(one, network, runs), cost, runs);
-		if (ret_difference->errors < stages[i].errors ||
-		    !is_large(ret_difference, cost))
+		*ret_difference = difference_of(measure(other, network, runs),
+						measure(one, network, runs), cost, runs);
+		if (ret_difference->errors < stages[i].errors || !is_large(ret_difference, cost))
 			return false;
 	}
 	return true;
 }
 
-static void tell(const struct network *network, int cost,
-		 const struct difference *difference, char *text, size_t room)
+static void tell(const struct network *network, int cost, const struct difference *difference,
+		 char *text, size_t room)
 {
 	int length = snprintf(text, room, "%s: ", network->name);
 

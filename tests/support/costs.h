@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * costs.h -- what a composition costs on some networks, each of which is hard in a way
- * of its own, and whether another composition costs more.
+ * costs.h -- what a composition costs on some networks, each of which is hard in a way of its own,
+ * and whether another composition costs more.
  *
- * Costs come from runs of the oracle, in virtual time.  A run has the same seed and the
- * same messages for every composition, so two compositions are compared run by run.  A
- * difference counts where a user would notice it, and where chance does not explain it.
+ * Costs come from runs of the oracle, in virtual time.  A run has the same seed and the same
+ * messages for every composition, so two compositions are compared run by run.  A difference counts
+ * where a user would notice it, and where chance does not explain it.
  */
 #ifndef NOPAL_TEST_COSTS_H
 #define NOPAL_TEST_COSTS_H
@@ -43,9 +43,8 @@ struct costs {
 struct costs *costs_new(const char *config);
 void costs_free(struct costs *costs);
 
-/* Finds a network on which `other` costs more than `one`: the network, the cost and
- * the difference go into `text`.  False: there is none. */
-bool costs_more(struct costs *other, struct costs *one, char *text,
-		size_t room);
+/* Finds a network on which `other` costs more than `one`: the network, the cost and the difference
+ * go into `text`.  False: there is none. */
+bool costs_more(struct costs *other, struct costs *one, char *text, size_t room);
 
 #endif

@@ -51,9 +51,8 @@ const char *covering_why_text(enum covering_why why)
 
 static void add_item(struct covering *covering, struct covering_item item)
 {
-	struct covering_item *added =
-		nopal__one_more(&covering->arena, &covering->item,
-				&covering->items, sizeof(*added));
+	struct covering_item *added = nopal__one_more(&covering->arena, &covering->item,
+						      &covering->items, sizeof(*added));
 
 	assert(added);
 	*added = item;
@@ -65,16 +64,13 @@ static void add_items_of(struct covering *covering, unsigned part)
 
 	add_item(covering, (struct covering_item){ part, -1, 0, true });
 	if (!one->setting_count)
-		add_item(covering,
-			 (struct covering_item){ part, -1, 0, false });
+		add_item(covering, (struct covering_item){ part, -1, 0, false });
 	for (unsigned s = 0; s < one->setting_count; s++)
 		for (unsigned v = 0; v < one->settings[s].values; v++)
-			add_item(covering, (struct covering_item){ part, (int)s,
-								   v, false });
+			add_item(covering, (struct covering_item){ part, (int)s, v, false });
 }
 
-static bool is_pair(const struct covering_item *a,
-		    const struct covering_item *b)
+static bool is_pair(const struct covering_item *a, const struct covering_item *b)
 {
 	if (a->part != b->part)
 		return true;
@@ -99,8 +95,8 @@ static void begin(struct covering *covering)
 	for (unsigned i = 0; i < covering->kit.count; i++)
 		add_items_of(covering, i);
 	covering->pair = calloc(covering->items, covering->items);
-	covering->reason_of = calloc(covering->items * covering->items,
-				     sizeof(*covering->reason_of));
+	covering->reason_of =
+		calloc(covering->items * covering->items, sizeof(*covering->reason_of));
 	assert(covering->pair && covering->reason_of);
 	for (size_t a = 0; a < covering->items; a++)
 		for (size_t b = 0; b <= a; b++)
@@ -108,15 +104,13 @@ static void begin(struct covering *covering)
 				set_pair(covering, a, b, PAIR_NONE);
 }
 
-static bool holds(const struct selection *selection,
-		  const struct covering_item *item)
+static bool holds(const struct selection *selection, const struct covering_item *item)
 {
 	if (item->absent)
 		return selection->standing[item->part] == STANDING_OUT;
 	if (selection->standing[item->part] != STANDING_IN)
 		return false;
-	return item->setting < 0 ||
-	       selection->value[item->part][item->setting] == item->value + 1;
+	return item->setting < 0 || selection->value[item->part][item->setting] == item->value + 1;
 }
 
 /* Pairs that nobody holds yet and that the item would make with what is there. */
@@ -134,22 +128,22 @@ static int gain_of(const struct making *making, size_t item)
 /* -------------------------------------------------------------------- choices */
 
 /* The item of this value; they lie together, from the part's first on. */
-static size_t item_of(const struct covering *covering, unsigned part,
-		      int setting, unsigned value, bool absent)
+static size_t item_of(const struct covering *covering, unsigned part, int setting, unsigned value,
+		      bool absent)
 {
 	for (size_t i = 0; i < covering->items; i++) {
 		const struct covering_item *item = &covering->item[i];
 
-		if (item->part == part && item->setting == setting &&
-		    item->value == value && item->absent == absent)
+		if (item->part == part && item->setting == setting && item->value == value &&
+		    item->absent == absent)
 			return i;
 	}
 	return covering->items;
 }
 
 /* The value that gains the most; among equals another one in each config. */
-static unsigned best_value(const struct making *making, unsigned part,
-			   unsigned setting, int *ret_gain)
+static unsigned best_value(const struct making *making, unsigned part, unsigned setting,
+			   int *ret_gain)
 {
 	const struct covering *covering = making->covering;
 	unsigned values = covering->kit.parts[part].settings[setting].values;
@@ -157,11 +151,8 @@ static unsigned best_value(const struct making *making, unsigned part,
 
 	*ret_gain = -1;
 	for (unsigned i = 0; i < values; i++) {
-		unsigned value =
-			(unsigned)((i + covering->count + covering->round) %
-				   values);
-		int gain = gain_of(making, item_of(covering, part, (int)setting,
-						   value, false));
+		unsigned value = (unsigned)((i + covering->count + covering->round) % values);
+		int gain = gain_of(making, item_of(covering, part, (int)setting, value, false));
 
 		if (gain > *ret_gain) {
 			*ret_gain = gain;
@@ -200,9 +191,7 @@ static void choose_values(struct making *making)
 			int gain;
 
 			if (!value[s])
-				value[s] =
-					(uint8_t)(1 + best_value(making, part,
-								 s, &gain));
+				value[s] = (uint8_t)(1 + best_value(making, part, s, &gain));
 		}
 	}
 }
@@ -216,10 +205,8 @@ static void choose_defaults(struct making *making)
 		uint8_t *value = making->selection.value[part];
 
 		for (unsigned s = 0; s < one->setting_count; s++)
-			if (making->selection.standing[part] == STANDING_IN &&
-			    !value[s])
-				value[s] =
-					(uint8_t)(1 + one->settings[s].initial);
+			if (making->selection.standing[part] == STANDING_IN && !value[s])
+				value[s] = (uint8_t)(1 + one->settings[s].initial);
 	}
 }
 
@@ -241,8 +228,8 @@ static bool complete(struct making *making, struct selection_search *search)
 	return selection_complete(&making->selection, search);
 }
 
-/* In or out, with what that brings and the best values; where that cannot be,
- * nothing happens and false is returned. */
+/* In or out, with what that brings and the best values; where that cannot be, nothing happens and
+ * false is returned. */
 static bool decide(struct making *making, unsigned part, enum standing standing)
 {
 	struct selection before = making->selection;
@@ -254,8 +241,8 @@ static bool decide(struct making *making, unsigned part, enum standing standing)
 	if (!complete(making, &search))
 		goto out;
 	choose_values(making);
-	if (!making->parse || selection_is_good(&making->selection, search.text,
-						sizeof(search.text)))
+	if (!making->parse ||
+	    selection_is_good(&making->selection, search.text, sizeof(search.text)))
 		return true;
 out:
 	making->selection = before;
@@ -263,8 +250,8 @@ out:
 }
 
 /* The open part whose presence or absence gains the most; false: none gains. */
-static bool most_gainful(const struct making *making, const bool *tried,
-			 unsigned *ret_part, enum standing *ret_standing)
+static bool most_gainful(const struct making *making, const bool *tried, unsigned *ret_part,
+			 enum standing *ret_standing)
 {
 	const struct covering *covering = making->covering;
 	int most = 0;
@@ -294,9 +281,7 @@ static void fill(struct making *making)
 	while (most_gainful(making, tried, &part, &standing)) {
 		tried[part] = true;
 		if (!decide(making, part, standing))
-			decide(making, part,
-			       standing == STANDING_IN ? STANDING_OUT
-						       : STANDING_IN);
+			decide(making, part, standing == STANDING_IN ? STANDING_OUT : STANDING_IN);
 	}
 	for (unsigned i = 0; i < making->covering->kit.count; i++)
 		if (making->selection.standing[i] == STANDING_OPEN)
@@ -305,11 +290,9 @@ static void fill(struct making *making)
 
 static void put(struct making *making, const struct covering_item *item)
 {
-	making->selection.standing[item->part] =
-		item->absent ? STANDING_OUT : STANDING_IN;
+	making->selection.standing[item->part] = item->absent ? STANDING_OUT : STANDING_IN;
 	if (item->setting >= 0)
-		making->selection.value[item->part][item->setting] =
-			(uint8_t)(item->value + 1);
+		making->selection.value[item->part][item->setting] = (uint8_t)(item->value + 1);
 }
 
 static void keep(struct covering *covering, const struct selection *selection)
@@ -322,16 +305,15 @@ static void keep(struct covering *covering, const struct selection *selection)
 			    holds(selection, &covering->item[a]) &&
 			    holds(selection, &covering->item[b]))
 				set_pair(covering, a, b, PAIR_HELD);
-	text = nopal__one_more(&covering->arena, &covering->texts,
-			       &covering->count, sizeof(*text));
+	text = nopal__one_more(&covering->arena, &covering->texts, &covering->count, sizeof(*text));
 	assert(text);
 	*text = selection_text(selection);
 }
 
 /* --------------------------------------------------------------- impossible */
 
-/* The search found nothing for two present ones: the checker, which fills open
- * needs by itself, must find nothing either. */
+/* The search found nothing for two present ones: the checker, which fills open needs by itself,
+ * must find nothing either. */
 static bool checker_agrees(const struct making *making)
 {
 	char *text = selection_text(&making->selection), *config = NULL;
@@ -348,8 +330,7 @@ static bool checker_agrees(const struct making *making)
 	return plan == NULL;
 }
 
-static void note_reason(struct covering *covering, size_t a, size_t b,
-			const char *text)
+static void note_reason(struct covering *covering, size_t a, size_t b, const char *text)
 {
 	struct covering_reason *reason = covering->reasons;
 	size_t left = covering->reason_count;
@@ -358,8 +339,7 @@ static void note_reason(struct covering *covering, size_t a, size_t b,
 		reason++;
 	if (!left) {
 		reason = nopal__one_more(&covering->arena, &covering->reasons,
-					 &covering->reason_count,
-					 sizeof(*reason));
+					 &covering->reason_count, sizeof(*reason));
 		assert(reason);
 		snprintf(reason->text, sizeof(reason->text), "%s", text);
 	}
@@ -393,12 +373,11 @@ static int why_not(const struct making *making, size_t a, size_t b,
 	if (search->excluded && !search->text[0])
 		return PAIR_IMPOSSIBLE + COVERING_EXCLUSION;
 	note_reason(making->covering, a, b, search->text);
-	return PAIR_IMPOSSIBLE +
-	       (search->refused ? COVERING_REFUSED : COVERING_NEED);
+	return PAIR_IMPOSSIBLE + (search->refused ? COVERING_REFUSED : COVERING_NEED);
 }
 
-/* A config that begins with the two; where the whole is refused, once more with
- * a parse after each step. */
+/* A config that begins with the two; where the whole is refused, once more with a parse after each
+ * step. */
 static void cover(struct covering *covering, size_t a, size_t b, bool parse)
 {
 	struct making making = { .covering = covering, .parse = parse };
@@ -410,8 +389,7 @@ static void cover(struct covering *covering, size_t a, size_t b, bool parse)
 	making.selection.stands_on = "application|network";
 	put(&making, one);
 	put(&making, other);
-	if ((!one->absent && !other->absent &&
-	     covering->kit.conflict[one->part][other->part]) ||
+	if ((!one->absent && !other->absent && covering->kit.conflict[one->part][other->part]) ||
 	    !complete(&making, &search)) {
 		set_pair(covering, a, b, why_not(&making, a, b, &search));
 		return;
@@ -420,8 +398,7 @@ static void cover(struct covering *covering, size_t a, size_t b, bool parse)
 		choose_values(&making);
 	fill(&making);
 	choose_defaults(&making);
-	if (selection_is_good(&making.selection, search.text,
-			      sizeof(search.text)))
+	if (selection_is_good(&making.selection, search.text, sizeof(search.text)))
 		keep(covering, &making.selection);
 	else if (!parse)
 		cover(covering, a, b, true);
@@ -431,13 +408,11 @@ static void cover(struct covering *covering, size_t a, size_t b, bool parse)
 
 /* ---------------------------------------------------------------------- all */
 
-static bool is_about(const struct covering *covering, size_t item,
-		     const char *about)
+static bool is_about(const struct covering *covering, size_t item, const char *about)
 {
 	unsigned part = covering->item[item].part;
 
-	return !about || strcmp(covering->kit.parts[part].microprotocol->name,
-				about) == 0;
+	return !about || strcmp(covering->kit.parts[part].microprotocol->name, about) == 0;
 }
 
 static void count(struct covering *covering, size_t a, size_t b)
@@ -448,15 +423,13 @@ static void count(struct covering *covering, size_t a, size_t b)
 		covering->unexplained++;
 	else if (state >= PAIR_IMPOSSIBLE)
 		covering->impossible[state - PAIR_IMPOSSIBLE]++;
-	else if (state == PAIR_HELD && !covering->item[a].absent &&
-		 !covering->item[b].absent)
+	else if (state == PAIR_HELD && !covering->item[a].absent && !covering->item[b].absent)
 		covering->together++;
 	else if (state == PAIR_HELD)
 		covering->apart++;
 }
 
-void covering_make(struct covering *covering, const char *about,
-		   unsigned long round)
+void covering_make(struct covering *covering, const char *about, unsigned long round)
 {
 	begin(covering);
 	covering->round = round;
@@ -465,8 +438,7 @@ void covering_make(struct covering *covering, const char *about,
 
 		for (size_t b = 0; b < covering->items; b++)
 			if (*pair_at(covering, a, b) == PAIR_OPEN &&
-			    (is_about(covering, a, about) ||
-			     is_about(covering, b, about)))
+			    (is_about(covering, a, about) || is_about(covering, b, about)))
 				cover(covering, a, b, false);
 	}
 	for (size_t a = 0; a < covering->items; a++)
@@ -475,14 +447,12 @@ void covering_make(struct covering *covering, const char *about,
 }
 
 /* Both are there, each with some value or as such. */
-static bool is_meeting(const struct covering *covering, size_t i, size_t j,
-		       unsigned a, unsigned b)
+static bool is_meeting(const struct covering *covering, size_t i, size_t j, unsigned a, unsigned b)
 {
 	const struct covering_item *one = &covering->item[i];
 	const struct covering_item *other = &covering->item[j];
 
-	return one->part == a && other->part == b && !one->absent &&
-	       !other->absent;
+	return one->part == a && other->part == b && !one->absent && !other->absent;
 }
 
 bool covering_meets(const struct covering *covering, unsigned a, unsigned b)
@@ -495,8 +465,7 @@ bool covering_meets(const struct covering *covering, unsigned a, unsigned b)
 	return false;
 }
 
-static const char *reason_at(const struct covering *covering, size_t i,
-			     size_t j)
+static const char *reason_at(const struct covering *covering, size_t i, size_t j)
 {
 	int state = *pair_at(covering, i, j);
 	uint16_t reason = covering->reason_of[i * covering->items + j];
@@ -506,12 +475,10 @@ static const char *reason_at(const struct covering *covering, size_t i,
 	if (state == PAIR_UNEXPLAINED)
 		return "not explained";
 	return reason ? covering->reasons[reason - 1].text
-		      : covering_why_text(
-				(enum covering_why)(state - PAIR_IMPOSSIBLE));
+		      : covering_why_text((enum covering_why)(state - PAIR_IMPOSSIBLE));
 }
 
-const char *covering_apart(const struct covering *covering, unsigned a,
-			   unsigned b)
+const char *covering_apart(const struct covering *covering, unsigned a, unsigned b)
 {
 	const char *reason = NULL;
 
@@ -539,14 +506,11 @@ static void print_item(const struct covering *covering, size_t index, FILE *out)
 	const struct kit_part *part = &covering->kit.parts[item->part];
 	char word[64];
 
-	fprintf(out, "%s%s", item->absent ? "no " : "",
-		part->microprotocol->name);
+	fprintf(out, "%s%s", item->absent ? "no " : "", part->microprotocol->name);
 	if (item->setting < 0)
 		return;
-	kit_value_word(&part->settings[item->setting], item->value, word,
-		       sizeof(word));
-	fprintf(out, ".%s=%s", part->settings[item->setting].parameter->name,
-		word);
+	kit_value_word(&part->settings[item->setting], item->value, word, sizeof(word));
+	fprintf(out, ".%s=%s", part->settings[item->setting].parameter->name, word);
 }
 
 void covering_print(const struct covering *covering, FILE *out)
@@ -561,9 +525,8 @@ void covering_print(const struct covering *covering, FILE *out)
 			fprintf(out, " + ");
 			print_item(covering, a, out);
 			fprintf(out, ": %s\n",
-				state == PAIR_UNEXPLAINED
-					? "not explained"
-					: covering_why_text((enum covering_why)(
-						  state - PAIR_IMPOSSIBLE)));
+				state == PAIR_UNEXPLAINED ? "not explained"
+							  : covering_why_text((enum covering_why)(
+								    state - PAIR_IMPOSSIBLE)));
 		}
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * covering.h -- configs that hold, between them, every pair of microprotocols that
- * a valid config can hold; made from the registry alone.
+ * covering.h -- configs that hold, between them, every pair of microprotocols that a valid config
+ * can hold; made from the registry alone.
  *
- * An *item* is a microprotocol with one value of one of its enumerated parameters,
- * a microprotocol without any such, or the absence of one.  Each pair of items of
- * which no two contradict each other is held by a config, or it is said why none
- * can: so every microprotocol is seen with and without every other, and with every
- * word and switch of it.
+ * An *item* is a microprotocol with one value of one of its enumerated parameters, a microprotocol
+ * without any such, or the absence of one.  Each pair of items of which no two contradict each
+ * other is held by a config, or it is said why none can: so every microprotocol is seen with and
+ * without every other, and with every word and switch of it.
  *
- * Each config begins with a pair that none holds yet, gets what it needs, and then
- * whatever adds the most pairs.  Same registry, same configs.
+ * Each config begins with a pair that none holds yet, gets what it needs, and then whatever adds
+ * the most pairs.  Same registry, same configs.
  */
 #ifndef NOPAL_TEST_COVERING_H
 #define NOPAL_TEST_COVERING_H
@@ -44,8 +43,8 @@ struct covering {
 	char **texts; /* the configs */
 	size_t count;
 	size_t items;
-	/* pairs of two microprotocols (a value of a parameter is one); of one with
-	 * the absence of another */
+	/* pairs of two microprotocols (a value of a parameter is one); of one with the absence of
+	 * another */
 	size_t together, apart;
 	size_t impossible[COVERING_WHYS];
 	struct covering_reason *reasons;
@@ -60,15 +59,12 @@ struct covering {
 	uint16_t *reason_of;
 };
 
-/* `about`: only what pairs this microprotocol has; NULL: all.  Each `round` makes
- * other configs. */
-void covering_make(struct covering *covering, const char *about,
-		   unsigned long round);
+/* `about`: only what pairs this microprotocol has; NULL: all.  Each `round` makes other configs. */
+void covering_make(struct covering *covering, const char *about, unsigned long round);
 /* Does a config hold these two, by their places in the kit, with some values? */
 bool covering_meets(const struct covering *covering, unsigned a, unsigned b);
 /* Why none does; NULL: one does, or nobody asked for the pair. */
-const char *covering_apart(const struct covering *covering, unsigned a,
-			   unsigned b);
+const char *covering_apart(const struct covering *covering, unsigned a, unsigned b);
 void covering_free(struct covering *covering);
 /* A line for each pair that is impossible, with its reason. */
 void covering_print(const struct covering *covering, FILE *out);

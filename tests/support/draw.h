@@ -35,8 +35,7 @@ static inline bool draw_happens(struct draw *from, unsigned percent)
 	return draw_below(from, 100) < percent;
 }
 
-#define DRAW_ONE(from, array)                                                  \
-	((array)[draw_below(from, sizeof(array) / sizeof(*(array)))])
+#define DRAW_ONE(from, array) ((array)[draw_below(from, sizeof(array) / sizeof(*(array)))])
 
 /* Some draws pass until small seeds are far apart. */
 static inline struct draw draw_of(uint64_t seed)

@@ -5,16 +5,14 @@
 
 #include <stdio.h>
 
-/* Words of such a link: bit i of a mask is the i-th datagram of that direction.  Good
- * until they are asked for again. */
+/* Words of such a link: bit i of a mask is the i-th datagram of that direction.  Good until they
+ * are asked for again. */
 static inline const char *early_losses(unsigned there, unsigned back)
 {
 	static char link[128];
 
 	snprintf(link, sizeof(link),
-		 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss mask "
-		 "0x%x",
-		 there, back);
+		 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss mask 0x%x", there, back);
 	return link;
 }
 

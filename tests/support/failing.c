@@ -24,8 +24,7 @@ void *__real_realloc(void *memory, size_t bytes);
 void *__real_reallocarray(void *memory, size_t count, size_t bytes);
 char *__real_strdup(const char *text);
 int __real_vasprintf(char **text, const char *format, va_list arguments);
-int __real___vasprintf_chk(char **text, int flag, const char *format,
-			   va_list arguments);
+int __real___vasprintf_chk(char **text, int flag, const char *format, va_list arguments);
 void __real_free(void *memory);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
@@ -33,8 +32,7 @@ void *__wrap_realloc(void *memory, size_t bytes);
 void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
 char *__wrap_strdup(const char *text);
 int __wrap_vasprintf(char **text, const char *format, va_list arguments);
-int __wrap___vasprintf_chk(char **text, int flag, const char *format,
-			   va_list arguments);
+int __wrap___vasprintf_chk(char **text, int flag, const char *format, va_list arguments);
 void __wrap_free(void *memory);
 
 static bool fails(void)
@@ -71,15 +69,12 @@ void *__wrap_calloc(size_t count, size_t bytes)
 
 void *__wrap_realloc(void *memory, size_t bytes)
 {
-	return fails() ? NULL
-		       : held_instead(memory, __real_realloc(memory, bytes));
+	return fails() ? NULL : held_instead(memory, __real_realloc(memory, bytes));
 }
 
 void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
 {
-	return fails() ? NULL
-		       : held_instead(memory, __real_reallocarray(memory, count,
-								  bytes));
+	return fails() ? NULL : held_instead(memory, __real_reallocarray(memory, count, bytes));
 }
 
 char *__wrap_strdup(const char *text)
@@ -96,12 +91,9 @@ int __wrap_vasprintf(char **text, const char *format, va_list arguments)
 }
 
 /* As the library calls it where FORTIFY hardens it. */
-int __wrap___vasprintf_chk(char **text, int flag, const char *format,
-			   va_list arguments)
+int __wrap___vasprintf_chk(char **text, int flag, const char *format, va_list arguments)
 {
-	int length =
-		fails() ? -1
-			: __real___vasprintf_chk(text, flag, format, arguments);
+	int length = fails() ? -1 : __real___vasprintf_chk(text, flag, format, arguments);
 
 	failing.held += length >= 0;
 	return length;
@@ -130,15 +122,13 @@ const char *failing_text(void)
 {
 	static char text[64];
 
-	snprintf(text, sizeof(text), "allocation %llu%s",
-		 (unsigned long long)failing.nth,
+	snprintf(text, sizeof(text), "allocation %llu%s", (unsigned long long)failing.nth,
 		 failing.on ? " and all after it" : "");
 	return text;
 }
 
 /* False: the run needed no more than there were. */
-static bool sweep_point(void (*run)(void *context), void *context, uint64_t nth,
-			bool on)
+static bool sweep_point(void (*run)(void *context), void *context, uint64_t nth, bool on)
 {
 	int64_t before = failing.held;
 
@@ -151,16 +141,14 @@ static bool sweep_point(void (*run)(void *context), void *context, uint64_t nth,
 	return failing.failed > 0;
 }
 
-uint64_t failing_sweep(void (*run)(void *context), void *context,
-		       uint64_t stride)
+uint64_t failing_sweep(void (*run)(void *context), void *context, uint64_t stride)
 {
 	uint64_t points = 0;
 
 	failing_stop();
 	run(context); /* what is made once and kept is there after it */
 	for (int on = 0; on <= 1; on++)
-		for (uint64_t nth = 1; sweep_point(run, context, nth, on);
-		     nth += stride)
+		for (uint64_t nth = 1; sweep_point(run, context, nth, on); nth += stride)
 			points++;
 	return points;
 }

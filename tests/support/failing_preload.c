@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failing_preload.c -- an allocator that fails, for a whole program: preloaded
- * (LD_PRELOAD), it stands before that of the C library for the program and for all
- * libraries that it uses.
+ * failing_preload.c -- an allocator that fails, for a whole program: preloaded (LD_PRELOAD), it
+ * stands before that of the C library for the program and for all libraries that it uses.
  *
  *   NOPAL_FAIL_AT=N     the N-th allocation fails
  *   NOPAL_FAIL_ON=1     and every one after it

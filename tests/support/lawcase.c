@@ -14,8 +14,7 @@ enum { SHRINK_RUNS = 4000, LEAST_MESSAGES = 1 };
 
 /* -------------------------------------------------------------------- as text */
 
-static int64_t number_after(const char *text, const char *word,
-			    int64_t otherwise)
+static int64_t number_after(const char *text, const char *word, int64_t otherwise)
 {
 	const char *at = strstr(text, word);
 
@@ -51,23 +50,19 @@ bool lawcase_read(const char *text, struct lawcase *ret_case)
 		.config = strdup(weather + length),
 	};
 	memcpy(ret_case->weather, weather, length);
-	return ret_case->messages <= ORACLE_MESSAGES &&
-	       ret_case->answers <= ORACLE_MESSAGES &&
+	return ret_case->messages <= ORACLE_MESSAGES && ret_case->answers <= ORACLE_MESSAGES &&
 	       ret_case->pairs <= ORACLE_PAIRS;
 }
 
 char *lawcase_text(const struct lawcase *one)
 {
-	char *cut = one->cut_ns
-			    ? said(", cut %lldms",
-				   (long long)(one->cut_ns / NOPAL_MILLISECOND))
-			    : said("%s", "");
-	char *text = said(
-		"# law: seed %llu, pairs %u, messages %u, answers "
-		"%u, spread %lldms%s%s\n# weather: %s\n%s",
-		(unsigned long long)one->seed, one->pairs, one->messages,
-		one->answers, (long long)(one->spread_ns / NOPAL_MILLISECOND),
-		cut, one->plain ? ", plain" : "", one->weather, one->config);
+	char *cut = one->cut_ns ? said(", cut %lldms", (long long)(one->cut_ns / NOPAL_MILLISECOND))
+				: said("%s", "");
+	char *text = said("# law: seed %llu, pairs %u, messages %u, answers "
+			  "%u, spread %lldms%s%s\n# weather: %s\n%s",
+			  (unsigned long long)one->seed, one->pairs, one->messages, one->answers,
+			  (long long)(one->spread_ns / NOPAL_MILLISECOND), cut,
+			  one->plain ? ", plain" : "", one->weather, one->config);
 
 	free(cut);
 	return text;
@@ -112,19 +107,17 @@ struct shrink {
 	bool less; /* in this round */
 };
 
-/* Takes what `next` changes, where it still fails so; else leaves the case as it was.
- * The config of `next` goes to it, or is freed. */
+/* Takes what `next` changes, where it still fails so; else leaves the case as it was. The config of
+ * `next` goes to it, or is freed. */
 static bool keep(struct shrink *shrink, struct lawcase *next)
 {
 	static struct oracle oracle;
 	int line;
 	bool fails = false;
 
-	if (shrink->runs < SHRINK_RUNS &&
-	    composition_is_good(next->config, &line)) {
+	if (shrink->runs < SHRINK_RUNS && composition_is_good(next->config, &line)) {
 		shrink->runs++;
-		fails = !lawcase_run(next, &oracle, false) &&
-			oracle.kind == shrink->kind;
+		fails = !lawcase_run(next, &oracle, false) && oracle.kind == shrink->kind;
 	}
 	if (!fails) {
 		if (next->config != shrink->now->config)
@@ -164,9 +157,7 @@ static void without_layers(struct shrink *shrink)
 	for (int line = lines_count(config); line > 0; line--) {
 		config = shrink->now->config;
 		if (lines_kind(config, line) == LINE_LAYER)
-			keep_config(shrink,
-				    lines_without(config, line,
-						  layer_end(config, line)));
+			keep_config(shrink, lines_without(config, line, layer_end(config, line)));
 	}
 }
 
@@ -193,14 +184,11 @@ static void without_settings(struct shrink *shrink)
 	for (int line = lines_count(shrink->now->config); line > 0; line--) {
 		const char *config = shrink->now->config;
 
-		if (lines_kind(config, line) != LINE_PART ||
-		    !lines_settings(config, line) ||
+		if (lines_kind(config, line) != LINE_PART || !lines_settings(config, line) ||
 		    keep_config(shrink, lines_plain(config, line)))
 			continue;
-		for (int i = lines_settings(config, line); i-- > 0;
-		     config = shrink->now->config)
-			keep_config(shrink,
-				    lines_without_setting(config, line, i));
+		for (int i = lines_settings(config, line); i-- > 0; config = shrink->now->config)
+			keep_config(shrink, lines_without_setting(config, line, i));
 	}
 }
 
@@ -212,8 +200,7 @@ static void without_multiplicity(struct shrink *shrink)
 
 		lines_name(shrink->now->config, line, name, sizeof(name));
 		if (strcmp(name, "multiplicity") == 0)
-			keep_config(shrink, lines_without(shrink->now->config,
-							  line, line));
+			keep_config(shrink, lines_without(shrink->now->config, line, line));
 	}
 }
 
@@ -247,8 +234,7 @@ static void without_phases(struct shrink *shrink)
 }
 
 /* Removes `count` words from the `first` of a phase on; false: it has no such. */
-static bool cut_words(struct weather_phase *phase, unsigned first,
-		      unsigned count)
+static bool cut_words(struct weather_phase *phase, unsigned first, unsigned count)
 {
 	char *at = phase->words, *to;
 

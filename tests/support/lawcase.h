@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lawcase.h -- a case of the law over all compositions: a config, a network and what is
- * said over it; as one text, which is a config with a comment before it:
+ * lawcase.h -- a case of the law over all compositions: a config, a network and what is said over
+ * it; as one text, which is a config with a comment before it:
  *
  *     # law: seed 17, pairs 2, messages 20, answers 12, spread 1500ms
  *     # weather: delay 20ms loss 50%; 2s: delay 20ms
  *     layer "layer0" {
  *     ...
  *
- * A case that fails is made smaller while it fails in the same way: layers, parts with
- * those that need them, settings, phases and words of the network, messages.
+ * A case that fails is made smaller while it fails in the same way: layers, parts with those that
+ * need them, settings, phases and words of the network, messages.
  */
 #ifndef NOPAL_TEST_LAWCASE_H
 #define NOPAL_TEST_LAWCASE_H

@@ -51,8 +51,7 @@ enum line_is lines_kind(const char *text, int line)
 		return LINE_LAYER;
 	if (strcspn(at, "}") == strspn(at, "\t "))
 		return LINE_LAYER_END;
-	return memchr(at, '{', length) && memchr(at, '}', length) ? LINE_PART
-								  : LINE_OTHER;
+	return memchr(at, '{', length) && memchr(at, '}', length) ? LINE_PART : LINE_OTHER;
 }
 
 char *lines_without(const char *text, int first, int last)

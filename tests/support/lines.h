@@ -7,8 +7,7 @@
  *     resize { mtu = 600B }            3   a part
  *     }                                4   a layer ends
  *
- * Lines are counted from 1, as problems count them.  Texts that are returned are
- * by malloc.
+ * Lines are counted from 1, as problems count them.  Texts that are returned are by malloc.
  */
 #ifndef NOPAL_TEST_LINES_H
 #define NOPAL_TEST_LINES_H

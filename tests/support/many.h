@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many.h -- one sender and its destinations in the simulated world: a star, of which
- * each ray can be cut, or a dumbbell, whose one bottleneck all share.
+ * many.h -- one sender and its destinations in the simulated world: a star, of which each ray can
+ * be cut, or a dumbbell, whose one bottleneck all share.
  *
  *     static struct many many;
  *     many_open(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms", 1);
@@ -30,36 +30,36 @@ enum {
 };
 
 /* A config: what is in the layer of the group, above sessions that lose nothing. */
-#define MANY_RELIABLE(group)                                                   \
-	"layer \"group\" { transport_driver {} whole_messages {} " group       \
-	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"       \
-	" transport_driver {} virtual_circuit {} keep_alive {} resize {}\n"    \
-	" sequenced_segments {} positive_ack { selective = on }\n"             \
-	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"            \
+#define MANY_RELIABLE(group)                                                                       \
+	"layer \"group\" { transport_driver {} whole_messages {} " group                           \
+	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"                           \
+	" transport_driver {} virtual_circuit {} keep_alive {} resize {}\n"                        \
+	" sequenced_segments {} positive_ack { selective = on }\n"                                 \
+	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"                                \
 	" retransmit { attempts = 6 } reliable_fifo {} checksum {}\n}\n"
 
 /* The same above datagrams that nobody acknowledges. */
-#define MANY_PLAIN(group)                                                      \
-	"layer \"group\" { transport_driver {} whole_messages {} " group       \
-	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"       \
+#define MANY_PLAIN(group)                                                                          \
+	"layer \"group\" { transport_driver {} whole_messages {} " group                           \
+	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"                           \
 	" transport_driver {} fixed_size {}\n}\n"
 
-/* The same with a channel: the keys of multicast and channel_repair, and what is above
- * them beside. */
-#define MANY_CHANNEL(cast, repair, more)                                       \
-	"layer \"group\" { transport_driver {} resize {} "                     \
-	"sequenced_messages {} multicast { " cast                              \
-	" } channel_repair { " repair " } reliable_fifo {} " more              \
-	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"       \
-	" transport_driver {} virtual_circuit {} keep_alive { interval = 1s "  \
-	" timeout = 5s } resize {}\n"                                          \
-	" sequenced_segments {} positive_ack { selective = on }\n"             \
-	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"            \
-	" retransmit {} windowed_cc {} tcp_congestion {} reliable_fifo {} "    \
+/* The same with a channel: the keys of multicast and channel_repair, and what is above them
+ * beside. */
+#define MANY_CHANNEL(cast, repair, more)                                                           \
+	"layer \"group\" { transport_driver {} resize {} "                                         \
+	"sequenced_messages {} multicast { " cast " } channel_repair { " repair                    \
+	" } reliable_fifo {} " more                                                                \
+	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"                           \
+	" transport_driver {} virtual_circuit {} keep_alive { interval = 1s "                      \
+	" timeout = 5s } resize {}\n"                                                              \
+	" sequenced_segments {} positive_ack { selective = on }\n"                                 \
+	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"                                \
+	" retransmit {} windowed_cc {} tcp_congestion {} reliable_fifo {} "                        \
 	"checksum {}\n}\n"
 
-/* By which family the destinations are spoken to, in order; and is the channel's
- * address of IPv6?  A test may set it before it opens anything. */
+/* By which family the destinations are spoken to, in order; and is the channel's address of IPv6?
+ * A test may set it before it opens anything. */
 enum many_family { MANY_V4, MANY_V6, MANY_MIXED /* V4 V6 V4 V6 ... */ };
 static enum many_family many_family;
 static bool many_cast6;
@@ -113,11 +113,10 @@ struct many {
 	uint32_t answers_wrong; /* that were no message of ours */
 	bool echo;		/* destinations send back what they get */
 	bool dumbbell;		/* else a star */
-	uint64_t casts; /* datagrams to multicast addresses, see many_watch() */
+	uint64_t casts;		/* datagrams to multicast addresses, see many_watch() */
 	/* (optional) a fate was told */
 	void (*on_fate)(struct many *many, uint32_t message);
-	struct many_end
-		end[MANY_MOST]; /* last: only those in use are cleared */
+	struct many_end end[MANY_MOST]; /* last: only those in use are cleared */
 };
 
 /* ------------------------------------------------------------- destinations */
@@ -162,14 +161,12 @@ static inline void many_note(struct many_end *end, uint32_t number,
 }
 
 /* False: it begins with no number of a message. */
-static inline bool many_number(const struct nopal_message *message,
-			       uint32_t *ret_number)
+static inline bool many_number(const struct nopal_message *message, uint32_t *ret_number)
 {
 	char text[MANY_DIGITS] = "";
 
 	nopal_message_copy(message, 0, text, sizeof(text) - 1);
-	return sscanf(text, "%u", ret_number) == 1 &&
-	       *ret_number < MANY_MESSAGES;
+	return sscanf(text, "%u", ret_number) == 1 && *ret_number < MANY_MESSAGES;
 }
 
 static inline void many_send_back(struct nopal_session *session,
@@ -177,12 +174,11 @@ static inline void many_send_back(struct nopal_session *session,
 {
 	static char bytes[MANY_LONGEST];
 
-	nopal_send(session, bytes,
-		   nopal_message_copy(message, 0, bytes, sizeof(bytes)), 0);
+	nopal_send(session, bytes, nopal_message_copy(message, 0, bytes, sizeof(bytes)), 0);
 }
 
-static inline void many_on_received(struct nopal_session *session,
-				    struct nopal_message *message, void *user)
+static inline void many_on_received(struct nopal_session *session, struct nopal_message *message,
+				    void *user)
 {
 	struct many_end *end = user;
 	uint32_t number;
@@ -195,8 +191,8 @@ static inline void many_on_received(struct nopal_session *session,
 		many_send_back(session, message);
 }
 
-static inline void many_on_gone(struct nopal_session *session, int code,
-				const char *text, void *user)
+static inline void many_on_gone(struct nopal_session *session, int code, const char *text,
+				void *user)
 {
 	(void)session, (void)code, (void)text;
 	((struct many_end *)user)->session = NULL;
@@ -210,22 +206,22 @@ static inline void many_on_opened(struct nopal_session *session, void *user)
 	((struct many *)user)->opened++;
 }
 
-static inline void many_on_answer(struct nopal_session *session,
-				  struct nopal_message *message, void *user)
+static inline void many_on_answer(struct nopal_session *session, struct nopal_message *message,
+				  void *user)
 {
 	struct many *many = user;
 	uint32_t number;
 
 	(void)session;
 	many->answers++;
-	many->answers_wrong += !many_number(message, &number) ||
-			       !many_is_whole(many, number, message);
-	many->answer_from = nopal_message_property(
-		message, nopal_property(many->plan, "destination"));
+	many->answers_wrong +=
+		!many_number(message, &number) || !many_is_whole(many, number, message);
+	many->answer_from =
+		nopal_message_property(message, nopal_property(many->plan, "destination"));
 }
 
-static inline void many_on_sent(struct nopal_session *session, uint64_t cookie,
-				int fate, void *user)
+static inline void many_on_sent(struct nopal_session *session, uint64_t cookie, int fate,
+				void *user)
 {
 	struct many *many = user;
 
@@ -246,9 +242,8 @@ static inline struct many_end *many_of(struct many *many, uint32_t id)
 	return NULL;
 }
 
-static inline void
-many_on_destination(struct nopal_session *session,
-		    const struct nopal_destination_info *info, void *user)
+static inline void many_on_destination(struct nopal_session *session,
+				       const struct nopal_destination_info *info, void *user)
 {
 	struct many_end *end = many_of(user, info->id);
 
@@ -260,8 +255,8 @@ many_on_destination(struct nopal_session *session,
 	end->end = info->end;
 }
 
-static inline void many_on_ended(struct nopal_session *session, int code,
-				 const char *text, void *user)
+static inline void many_on_ended(struct nopal_session *session, int code, const char *text,
+				 void *user)
 {
 	struct many *many = user;
 
@@ -288,8 +283,7 @@ static inline void many_parse(const char *link, struct nopal_link *ret_forward,
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(
-		nopal_link_parse(link, ret_forward, ret_reverse, &problems), 0);
+	assert_int_equal(nopal_link_parse(link, ret_forward, ret_reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 }
 
@@ -298,8 +292,7 @@ static inline int many_host(const struct many *many, uint32_t index)
 	return many->dumbbell ? 2 * (int)index + 1 : (int)index + 1;
 }
 
-static inline void many_link(struct many *many, uint32_t index,
-			     const char *link)
+static inline void many_link(struct many *many, uint32_t index, const char *link)
 {
 	struct nopal_link forward, reverse;
 	int host = many_host(many, index);
@@ -331,8 +324,8 @@ static inline const char *many_config6(const char *config)
 	if (!many_cast6 || !at)
 		return config;
 	at += strlen(channel);
-	snprintf(text, sizeof(text), "%.*s group = \"%s\" %s",
-		 (int)(at - config), config, MANY_GROUP6, at);
+	snprintf(text, sizeof(text), "%.*s group = \"%s\" %s", (int)(at - config), config,
+		 MANY_GROUP6, at);
 	return text;
 }
 
@@ -342,8 +335,7 @@ static inline struct nopal_plan *many_plan(const char *config)
 	struct nopal_plan *plan;
 
 	nopal_problems_init(&problems);
-	plan = nopal_plan_parse(many_config6(config), "many.conf", NULL,
-				&problems);
+	plan = nopal_plan_parse(many_config6(config), "many.conf", NULL, &problems);
 	if (!plan)
 		nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
@@ -352,13 +344,11 @@ static inline struct nopal_plan *many_plan(const char *config)
 
 static inline bool many_is_v6(uint32_t index)
 {
-	return many_family == MANY_V6 ||
-	       (many_family == MANY_MIXED && index % 2);
+	return many_family == MANY_V6 || (many_family == MANY_MIXED && index % 2);
 }
 
 /* Where somebody is for the one who speaks to it. */
-static inline void many_address(int host, uint16_t port, bool v6,
-				struct nopal_address *ret_address)
+static inline void many_address(int host, uint16_t port, bool v6, struct nopal_address *ret_address)
 {
 	(v6 ? nopal__sim_address6 : nopal_sim_address)(host, port, ret_address);
 }
@@ -373,19 +363,16 @@ static inline void many_listen(struct many *many, uint32_t index)
 	struct many_end *end = &many->end[index];
 
 	end->many = many;
-	end->endpoint = nopal_sim_endpoint(many->world, many_host(many, index),
-					   MANY_PORT);
-	many_address(many_host(many, index), MANY_PORT, many_is_v6(index),
-		     &end->address);
-	assert_int_equal(nopal_endpoint_allow(end->endpoint, many->plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
+	end->endpoint = nopal_sim_endpoint(many->world, many_host(many, index), MANY_PORT);
+	many_address(many_host(many, index), MANY_PORT, many_is_v6(index), &end->address);
+	assert_int_equal(nopal_endpoint_allow(end->endpoint, many->plan, NOPAL_ALLOW_CONNECTIONLESS,
 					      &callbacks, end),
 			 0);
 }
 
 /* A world without hosts; takes over the plan. */
-static inline void many_clear(struct many *many, struct nopal_plan *plan,
-			      uint32_t count, uint64_t seed)
+static inline void many_clear(struct many *many, struct nopal_plan *plan, uint32_t count,
+			      uint64_t seed)
 {
 	assert_true(count <= MANY_MOST);
 	memset(many, 0, offsetof(struct many, end));
@@ -410,26 +397,23 @@ static inline void many_people(struct many *many)
 	for (uint32_t i = 0; i < many->count; i++)
 		many_listen(many, i);
 	many->endpoint = nopal_sim_endpoint(many->world, 0, MANY_PORT);
-	many->group =
-		nopal_group_open(many->endpoint, many->plan, &callbacks, many);
+	many->group = nopal_group_open(many->endpoint, many->plan, &callbacks, many);
 	assert_non_null(many->group);
 }
 
-static inline void many_prepare_plan(struct many *many, struct nopal_plan *plan,
-				     uint32_t count, const char *link,
-				     uint64_t seed)
+static inline void many_prepare_plan(struct many *many, struct nopal_plan *plan, uint32_t count,
+				     const char *link, uint64_t seed)
 {
 	struct nopal_link forward, reverse;
 
 	many_clear(many, plan, count, seed);
 	many_parse(link, &forward, &reverse);
-	assert_true(nopal_sim_star(many->world, (int)count, &forward,
-				   &reverse) >= 0);
+	assert_true(nopal_sim_star(many->world, (int)count, &forward, &reverse) >= 0);
 	many_people(many);
 }
 
-static inline void many_prepare(struct many *many, const char *config,
-				uint32_t count, const char *link, uint64_t seed)
+static inline void many_prepare(struct many *many, const char *config, uint32_t count,
+				const char *link, uint64_t seed)
 {
 	many_prepare_plan(many, many_plan(config), count, link, seed);
 }
@@ -440,9 +424,8 @@ static inline void many_run(struct many *many, int64_t for_ns)
 }
 
 /* All added, behind one bottleneck; each edge is like the others. */
-static inline void many_open_dumbbell(struct many *many, const char *config,
-				      uint32_t count, const char *edge,
-				      const char *bottleneck, uint64_t seed)
+static inline void many_open_dumbbell(struct many *many, const char *config, uint32_t count,
+				      const char *edge, const char *bottleneck, uint64_t seed)
 {
 	struct nopal_link side, forward, reverse;
 
@@ -450,15 +433,14 @@ static inline void many_open_dumbbell(struct many *many, const char *config,
 	many->dumbbell = true;
 	many_parse(edge, &side, &reverse);
 	many_parse(bottleneck, &forward, &reverse);
-	assert_true(nopal_sim_dumbbell(many->world, (int)count, &side, &forward,
-				       &reverse) >= 0);
+	assert_true(nopal_sim_dumbbell(many->world, (int)count, &side, &forward, &reverse) >= 0);
 	many_people(many);
 	for (uint32_t i = 0; i < count; i++)
 		assert_true(many_add(many, i) > 0);
 }
 
-static inline void many_open(struct many *many, const char *config,
-			     uint32_t count, const char *link, uint64_t seed)
+static inline void many_open(struct many *many, const char *config, uint32_t count,
+			     const char *link, uint64_t seed)
 {
 	many_prepare(many, config, count, link, seed);
 	for (uint32_t i = 0; i < count; i++)
@@ -466,13 +448,10 @@ static inline void many_open(struct many *many, const char *config,
 }
 
 /* Message `many->sent`, of so many bytes at least; its text begins with its number. */
-static inline int many_send_bytes(struct many *many, size_t length,
-				  uint64_t destination)
+static inline int many_send_bytes(struct many *many, size_t length, uint64_t destination)
 {
 	static char bytes[MANY_LONGEST];
-	const struct nopal_property to = {
-		nopal_property(many->plan, "destination"), destination
-	};
+	const struct nopal_property to = { nopal_property(many->plan, "destination"), destination };
 	uint32_t number = many->sent++;
 	size_t least = (size_t)snprintf(bytes, MANY_DIGITS, "%u ", number);
 
@@ -489,10 +468,8 @@ static inline int many_send(struct many *many)
 	return many_send_bytes(many, 0, 0);
 }
 
-static inline void many_tap(void *user, int64_t now_ns,
-			    const struct nopal_address *from,
-			    const struct nopal_address *to,
-			    const uint8_t *bytes, size_t length)
+static inline void many_tap(void *user, int64_t now_ns, const struct nopal_address *from,
+			    const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)now_ns, (void)from, (void)bytes, (void)length;
 	((struct many *)user)->casts += nopal_address_is_multicast(to);
@@ -508,8 +485,7 @@ static inline void many_watch(struct many *many)
 /* How many are spoken to by the channel. */
 static inline uint32_t many_hearing(const struct many *many)
 {
-	const struct nopal_session *bottom =
-		&nopal__bottom(nopal__core(many->group))->session;
+	const struct nopal_session *bottom = &nopal__bottom(nopal__core(many->group))->session;
 	uint32_t hearing = 0;
 
 	for (uint32_t i = 0; i < nopal_destination_count(bottom); i++)
@@ -518,14 +494,12 @@ static inline uint32_t many_hearing(const struct many *many)
 }
 
 /* Of a destination: a shared variable; and of all that live, their sum. */
-static inline int64_t many_shared(const struct many *many, uint32_t index,
-				  const char *name)
+static inline int64_t many_shared(const struct many *many, uint32_t index, const char *name)
 {
 	int64_t value = 0;
 
 	if (many->end[index].session)
-		assert_true(nopal_session_shared(many->end[index].session, name,
-						 &value));
+		assert_true(nopal_session_shared(many->end[index].session, name, &value));
 	return value;
 }
 
@@ -539,8 +513,7 @@ static inline int64_t many_sum(const struct many *many, const char *name)
 }
 
 /* Has it each message of [from, end) once, whole, in order, and nothing else? */
-static inline bool many_has(const struct many *many, uint32_t index,
-			    uint32_t from, uint32_t end)
+static inline bool many_has(const struct many *many, uint32_t index, uint32_t from, uint32_t end)
 {
 	const struct many_end *one = &many->end[index];
 

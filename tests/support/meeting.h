@@ -59,20 +59,19 @@ static inline void meet_on_opened(struct nopal_session *session, void *user)
 	side->opened_ns = nopal_world_now(meet.world);
 }
 
-static inline void meet_on_received(struct nopal_session *session,
-				    struct nopal_message *message, void *user)
+static inline void meet_on_received(struct nopal_session *session, struct nopal_message *message,
+				    void *user)
 {
 	struct meet_side *side = user;
-	size_t length = nopal_message_copy(message, 0, side->text,
-					   sizeof(side->text) - 1);
+	size_t length = nopal_message_copy(message, 0, side->text, sizeof(side->text) - 1);
 
 	(void)session;
 	side->text[length] = '\0';
 	side->delivered++;
 }
 
-static inline void meet_on_ended(struct nopal_session *session, int end,
-				 const char *text, void *user)
+static inline void meet_on_ended(struct nopal_session *session, int end, const char *text,
+				 void *user)
 {
 	struct meet_side *side = user;
 
@@ -115,10 +114,8 @@ static inline void meet_link(int from, const char *words)
 	assert_int_equal(nopal_sim_change(meet.world, from, !from, &link), 0);
 }
 
-static inline void meet_tap(void *user, int64_t now_ns,
-			    const struct nopal_address *from,
-			    const struct nopal_address *to,
-			    const uint8_t *bytes, size_t length)
+static inline void meet_tap(void *user, int64_t now_ns, const struct nopal_address *from,
+			    const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	int who = nopal_address_equal(from, &meet.side[1].at);
 	struct meet_side *side = &meet.side[who];
@@ -131,22 +128,20 @@ static inline void meet_tap(void *user, int64_t now_ns,
 	side->out++;
 	side->bytes_out += length;
 	if (meet.firewalls && !meet.passed[who]) {
-		meet.passed[who] =
-			true; /* answers to it may pass from now on */
+		meet.passed[who] = true; /* answers to it may pass from now on */
 		meet_link(!who, "delay 10ms");
 	}
 }
 
-static inline void meet_begin(const char *first, const char *second,
-			      const char *words, uint64_t seed)
+static inline void meet_begin(const char *first, const char *second, const char *words,
+			      uint64_t seed)
 {
 	struct nopal_link forward, reverse;
 	struct nopal_problems problems;
 
 	memset(&meet, 0, sizeof(meet));
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	meet.world = nopal_sim_new(seed);
 	nopal_sim_host(meet.world);
@@ -157,8 +152,7 @@ static inline void meet_begin(const char *first, const char *second,
 		struct meet_side *side = &meet.side[i];
 
 		side->plan = meet_plan(i ? second : first);
-		side->endpoint = nopal_sim_endpoint(meet.world, i,
-						    (uint16_t)(MEET_PORT + i));
+		side->endpoint = nopal_sim_endpoint(meet.world, i, (uint16_t)(MEET_PORT + i));
 		nopal_sim_address(i, (uint16_t)(MEET_PORT + i), &side->at);
 	}
 }
@@ -179,16 +173,14 @@ static inline void meet_open(int who)
 {
 	struct meet_side *side = &meet.side[who];
 
-	side->session = nopal_rendezvous_open(side->endpoint, side->plan,
-					      &meet.side[!who].at,
+	side->session = nopal_rendezvous_open(side->endpoint, side->plan, &meet.side[!who].at,
 					      &meet_callbacks, side);
 	assert_non_null(side->session);
 }
 
 static inline void meet_say(int who, const char *text)
 {
-	assert_int_equal(
-		nopal_send(meet.side[who].session, text, strlen(text), 0), 0);
+	assert_int_equal(nopal_send(meet.side[who].session, text, strlen(text), 0), 0);
 }
 
 static inline uint64_t meet_sessions(int who)
@@ -199,8 +191,7 @@ static inline uint64_t meet_sessions(int who)
 /* What virtual_circuit knows, in the lowest layer. */
 static inline struct virtual_circuit *meet_circuit(int who)
 {
-	struct nopal_core *core =
-		nopal__bottom(nopal__core(meet.side[who].session));
+	struct nopal_core *core = nopal__bottom(nopal__core(meet.side[who].session));
 
 	nopal__be_awake(core);
 	return nopal_state(&core->session, core->layer->plan->admission);
@@ -228,8 +219,7 @@ static inline void meet_expect_one_session(void)
 	assert_int_equal(meet.side[0].opener, !meet.side[1].opener);
 	assert_int_equal(cores[0]->local_id, cores[1]->peer_id);
 	assert_int_equal(cores[1]->local_id, cores[0]->peer_id);
-	assert_true(meet_circuit(0)->connect.nonce ==
-		    meet_circuit(1)->connect.nonce);
+	assert_true(meet_circuit(0)->connect.nonce == meet_circuit(1)->connect.nonce);
 }
 
 static inline void meet_expect_talk(void)
@@ -256,10 +246,7 @@ static inline void meet_end(void)
 {
 	for (int i = 0; i < 2; i++)
 		if (meet.side[i].session)
-			assert_int_equal(
-				nopal_session_counters(meet.side[i].session)
-					->misuses,
-				0);
+			assert_int_equal(nopal_session_counters(meet.side[i].session)->misuses, 0);
 	nopal_world_free(meet.world);
 	for (int i = 0; i < 2; i++)
 		nopal_plan_unref(meet.side[i].plan);
@@ -299,11 +286,9 @@ static inline void meet_forge(int to, const struct nopal_address *from,
 	handshake_write_known(&writer, text, sizeof(offers), &connect);
 	nopal_write_bytes(&writer, offers, sizeof(offers));
 	handshake_write_proof(&writer, &connect);
-	nopal_write(&again,
-		    nopal__siphash(key, body, (size_t)(writer.at - body)),
+	nopal_write(&again, nopal__siphash(key, body, (size_t)(writer.at - body)),
 		    NOPAL_CHECK_BYTES);
-	nopal_sim_inject(meet.world, meet.side[to].endpoint, from, bytes,
-			 nopal_written(&writer));
+	nopal_sim_inject(meet.world, meet.side[to].endpoint, from, bytes, nopal_written(&writer));
 	nopal_sim_step(meet.world);
 }
 

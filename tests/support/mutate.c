@@ -21,8 +21,7 @@ static char *with(const char *text, struct span span, const char *instead)
 {
 	char *out;
 
-	if (asprintf(&out, "%.*s%s%s", (int)(span.from - text), text, instead,
-		     span.to) < 0)
+	if (asprintf(&out, "%.*s%s%s", (int)(span.from - text), text, instead, span.to) < 0)
 		abort();
 	return out;
 }
@@ -70,8 +69,7 @@ static char *numbers_swapped(const char *text, struct span a)
 	return out;
 }
 
-static char *number_mutated(const char *text, const struct mutation *mutation,
-			    const char *at)
+static char *number_mutated(const char *text, const struct mutation *mutation, const char *at)
 {
 	char digits[32];
 	struct span span;
@@ -148,8 +146,8 @@ static size_t call_of(const char *name, const struct span *calls, size_t count)
 	return i;
 }
 
-static char *calls_joined(const struct mutation *mutation, struct span *calls,
-			  size_t count, size_t which)
+static char *calls_joined(const struct mutation *mutation, struct span *calls, size_t count,
+			  size_t which)
 {
 	char *out = NULL;
 	size_t length;
@@ -160,16 +158,14 @@ static char *calls_joined(const struct mutation *mutation, struct span *calls,
 		struct span call = calls[i];
 		char *changed = NULL;
 
-		if (mutation->how == MUTATE_SWAP &&
-		    (i == which || i == which + 1))
+		if (mutation->how == MUTATE_SWAP && (i == which || i == which + 1))
 			call = calls[2 * which + 1 - i];
 		if (i == which && mutation->how == MUTATE_DROP)
 			continue;
 		if (i == which && mutation->how != MUTATE_SWAP)
 			changed = call_mutated(mutation, call);
 		fprintf(file, "%s%.*s", between,
-			changed ? (int)strlen(changed)
-				: (int)(call.to - call.from),
+			changed ? (int)strlen(changed) : (int)(call.to - call.from),
 			changed ? changed : call.from);
 		free(changed);
 		between = BETWEEN;
@@ -180,8 +176,7 @@ static char *calls_joined(const struct mutation *mutation, struct span *calls,
 	return out;
 }
 
-static char *calls_mutated(const char *text, const struct mutation *mutation,
-			   const char *at)
+static char *calls_mutated(const char *text, const struct mutation *mutation, const char *at)
 {
 	const char *from = strstr(at, "return ");
 	const char *to = from ? strchr(from, ';') : NULL;
@@ -232,8 +227,7 @@ static char *kind_number(const char *text, struct span name)
 	const char *at;
 	struct span number;
 
-	if (asprintf(&words, "] = { .name = \"%.*s\"",
-		     (int)(name.to - name.from), name.from) < 0)
+	if (asprintf(&words, "] = { .name = \"%.*s\"", (int)(name.to - name.from), name.from) < 0)
 		abort();
 	at = strstr(text, words);
 	free(words);
@@ -266,15 +260,14 @@ static char *words_of(const char *text, const char *find)
 	return out;
 }
 
-static char *mutated_at(const char *text, const struct mutation *mutation,
-			const char *at, size_t length)
+static char *mutated_at(const char *text, const struct mutation *mutation, const char *at,
+			size_t length)
 {
 	char *out = NULL;
 
 	switch (mutation->how) {
 	case MUTATE_WORD:
-		out = with(text, (struct span){ at, at + length },
-			   mutation->by_word);
+		out = with(text, (struct span){ at, at + length }, mutation->by_word);
 		break;
 	case MUTATE_ADD:
 	case MUTATE_FLIP:
@@ -298,9 +291,8 @@ static char *mutated_at(const char *text, const struct mutation *mutation,
 
 char *mutate(const char *text, const struct mutation *mutation)
 {
-	const char *in = *mutation->in == '@'
-				 ? parameters_of(text, mutation->in + 1)
-				 : strstr(text, mutation->in);
+	const char *in = *mutation->in == '@' ? parameters_of(text, mutation->in + 1)
+					      : strstr(text, mutation->in);
 	char *words = words_of(text, mutation->find);
 	const char *at = in && words ? strstr(in, words) : NULL;
 	char *out = at ? mutated_at(text, mutation, at, strlen(words)) : NULL;

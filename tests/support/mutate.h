@@ -2,18 +2,18 @@
 /*
  * mutate.h -- one deliberate mistake in the text of a fused unit.
  *
- * The place is found by words: first `in`, then `find` behind it; `in` with an @
- * is the parameters of the microprotocol so named, a #NAME in `find` the number of
- * the kind of segments so named.  Numbers are changed by an amount; calls are those
- * of the first `return` behind the place, divided by `||`, and told by the
- * microprotocol that is called.  So a mutation stays the same when configs change.
+ * The place is found by words: first `in`, then `find` behind it; `in` with an @ is the parameters
+ * of the microprotocol so named, a #NAME in `find` the number of the kind of segments so named.
+ * Numbers are changed by an amount; calls are those of the first `return` behind the place, divided
+ * by `||`, and told by the microprotocol that is called.  So a mutation stays the same when configs
+ * change.
  */
 #ifndef NOPAL_TEST_MUTATE_H
 #define NOPAL_TEST_MUTATE_H
 
 enum mutate_how {
-	MUTATE_WORD, /* `find` becomes `by_word` */
-	MUTATE_ADD, /* the number behind `find` grows by `by`; `skip` are passed over */
+	MUTATE_WORD,	    /* `find` becomes `by_word` */
+	MUTATE_ADD,	    /* the number behind `find` grows by `by`; `skip` are passed over */
 	MUTATE_FLIP,	    /* its bits `by` are turned */
 	MUTATE_SWAP_NUMBER, /* and the next one behind it change places */
 	MUTATE_CLEAR,	    /* it becomes 0 */
@@ -29,12 +29,12 @@ struct mutation {
 	enum mutate_how how;
 	int by;
 	const char *by_word;
-	unsigned skip; /* numbers behind `find` before the one that is meant */
+	unsigned skip;	  /* numbers behind `find` before the one that is meant */
 	const char *call; /* a microprotocol: its first call is meant */
 };
 
-/* The text with the mistake, or NULL where its place is not found or nothing
- * would change.  Caller frees. */
+/* The text with the mistake, or NULL where its place is not found or nothing would change.  Caller
+ * frees. */
 char *mutate(const char *text, const struct mutation *mutation);
 
 #endif

@@ -15,17 +15,15 @@
 
 enum { FIRST_ROOM = 1 << 12 };
 
-bool __real_nopal__aead_seal(void *key, const uint8_t *nonce,
-			     struct nopal__aead_bytes clear, uint8_t *bytes,
-			     size_t length, uint8_t *tag);
-bool __wrap_nopal__aead_seal(void *key, const uint8_t *nonce,
-			     struct nopal__aead_bytes clear, uint8_t *bytes,
-			     size_t length, uint8_t *tag);
+bool __real_nopal__aead_seal(void *key, const uint8_t *nonce, struct nopal__aead_bytes clear,
+			     uint8_t *bytes, size_t length, uint8_t *tag);
+bool __wrap_nopal__aead_seal(void *key, const uint8_t *nonce, struct nopal__aead_bytes clear,
+			     uint8_t *bytes, size_t length, uint8_t *tag);
 struct nopal_world *__real_nopal_sim_new(uint64_t seed);
 struct nopal_world *__wrap_nopal_sim_new(uint64_t seed);
 
-/* Hashes of key and nonce, each in the first free place from its own on; 0: free.
- * Mapped, as some tests count what is allocated. */
+/* Hashes of key and nonce, each in the first free place from its own on; 0: free. Mapped, as some
+ * tests count what is allocated. */
 static struct {
 	uint64_t *place;
 	size_t room, count;
@@ -52,9 +50,8 @@ void nonces_tolerate(bool tolerate)
 
 static uint64_t *make_places(size_t room)
 {
-	void *places =
-		mmap(NULL, room * sizeof(uint64_t), PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *places = mmap(NULL, room * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	assert_ptr_not_equal(places, MAP_FAILED);
 	return places;
@@ -115,21 +112,18 @@ struct nopal_world *__wrap_nopal_sim_new(uint64_t seed)
 	return __real_nopal_sim_new(seed);
 }
 
-/* What the key makes of nothing tells it from all others, whoever made it and
- * wherever it lies. */
+/* What the key makes of nothing tells it from all others, whoever made it and wherever it lies. */
 static void name_of(void *key, uint64_t ret_name[2])
 {
 	static const uint8_t nonce[NOPAL__AEAD_NONCE_BYTES];
 	const struct nopal__aead_bytes nothing = { nonce, 0 };
 	uint8_t none[1] = { 0 };
 
-	assert_true(__real_nopal__aead_seal(key, nonce, nothing, none, 0,
-					    (uint8_t *)ret_name));
+	assert_true(__real_nopal__aead_seal(key, nonce, nothing, none, 0, (uint8_t *)ret_name));
 }
 
-bool __wrap_nopal__aead_seal(void *key, const uint8_t *nonce,
-			     struct nopal__aead_bytes clear, uint8_t *bytes,
-			     size_t length, uint8_t *tag)
+bool __wrap_nopal__aead_seal(void *key, const uint8_t *nonce, struct nopal__aead_bytes clear,
+			     uint8_t *bytes, size_t length, uint8_t *tag)
 {
 	uint64_t name[2], hash;
 

@@ -23,14 +23,14 @@
 
 enum { STREAMS = 100, PORT = 9000, TEXT = 64 };
 
-#define FLOW                                                                   \
-	" transport_driver {} virtual_circuit {} keep_alive {} fixed_size "    \
-	"{}\n"                                                                 \
-	" sequenced_segments {} positive_ack { selective = on }\n"             \
-	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"            \
+#define FLOW                                                                                       \
+	" transport_driver {} virtual_circuit {} keep_alive {} fixed_size "                        \
+	"{}\n"                                                                                     \
+	" sequenced_segments {} positive_ack { selective = on }\n"                                 \
+	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"                                \
 	" retransmit {} windowed_cc {} tcp_congestion {} checksum {}\n"
-#define STREAM                                                                 \
-	" transport_driver {} stream_end {} resize {} sequenced_messages {}\n" \
+#define STREAM                                                                                     \
+	" transport_driver {} stream_end {} resize {} sequenced_messages {}\n"                     \
 	" reliable_fifo {}\n"
 struct end {
 	struct nopal_session *session; /* NULL before and after its life */
@@ -68,8 +68,8 @@ static inline void on_opened(struct nopal_session *session, void *user)
 	((struct end *)user)->opened++;
 }
 
-static inline void on_received(struct nopal_session *session,
-			       struct nopal_message *message, void *user)
+static inline void on_received(struct nopal_session *session, struct nopal_message *message,
+			       void *user)
 {
 	struct end *end = user;
 	size_t length = nopal_message_copy(message, 0, end->text, TEXT - 1);
@@ -83,15 +83,13 @@ static inline void on_received(struct nopal_session *session,
 		nopal_send(session, end->text, length, 0);
 }
 
-static inline void on_sent(struct nopal_session *session, uint64_t cookie,
-			   int fate, void *user)
+static inline void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	(void)session, (void)cookie;
 	((struct end *)user)->arrived += fate == NOPAL_ARRIVED;
 }
 
-static inline void on_ended(struct nopal_session *session, int code,
-			    const char *text, void *user)
+static inline void on_ended(struct nopal_session *session, int code, const char *text, void *user)
 {
 	struct end *end = user;
 
@@ -136,9 +134,7 @@ static inline void pair_prepare(const char *config, const char *words,
 	for (int i = 0; i < 2; i++)
 		pair.endpoint[i] = nopal_sim_endpoint(pair.world, i, PORT);
 	nopal_sim_address(1, PORT, &pair.peer);
-	assert_int_equal(nopal_endpoint_allow(pair.endpoint[1], pair.plan, 0,
-					      accepts, NULL),
-			 0);
+	assert_int_equal(nopal_endpoint_allow(pair.endpoint[1], pair.plan, 0, accepts, NULL), 0);
 }
 
 static inline void pair_open(const char *config, const char *words)
@@ -173,18 +169,15 @@ static inline void open_stream(uint32_t index)
 {
 	struct end *end = &pair.here[index];
 
-	end->session =
-		index == 0 ? nopal_session_open(pair.endpoint[0], pair.plan,
-						&pair.peer, &opens_only, end)
-			   : nopal_stream_open(pair.here[0].session,
-					       &opens_only, end);
+	end->session = index == 0 ? nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
+						       &opens_only, end)
+				  : nopal_stream_open(pair.here[0].session, &opens_only, end);
 	assert_non_null(end->session);
 }
 
 static inline void say(uint32_t index, const char *text)
 {
-	assert_int_equal(
-		nopal_send(pair.here[index].session, text, strlen(text), 0), 0);
+	assert_int_equal(nopal_send(pair.here[index].session, text, strlen(text), 0), 0);
 }
 
 static inline uint32_t flows_among(struct nopal_core *core)

@@ -12,13 +12,12 @@
 enum {
 	PORT = 1000,
 	REBOUND_PORT = 40000,
-	UNEVEN = 10, /* messages of the first opener for one of another */
+	UNEVEN = 10,	      /* messages of the first opener for one of another */
 	STEPS_MOST = 1000000, /* without any progress */
 	BUSY = 100,	      /* departures in the second half of them */
 };
-/* Without progress, until sessions are closed where no handshake says when; until
- * timeouts are so long that nobody waits for them; and until the run counts as
- * stuck. */
+/* Without progress, until sessions are closed where no handshake says when; until timeouts are so
+ * long that nobody waits for them; and until the run counts as stuck. */
 #define QUIET_NS    (35 * NOPAL_SECOND)
 #define PATIENCE_NS (200 * NOPAL_SECOND) /* for fates and for orders */
 #define LOOK_NS	    (5 * NOPAL_SECOND)
@@ -52,8 +51,7 @@ char *oracle_watched(const char *config)
 }
 
 /* A shipped config, by its name, and the oracle in each of its layers. */
-static struct nopal_plan *load_named(const char *name,
-				     struct nopal_problems *problems)
+static struct nopal_plan *load_named(const char *name, struct nopal_problems *problems)
 {
 	struct nopal_plan *plan = nopal_plan_load(name, NULL, problems);
 	char *text = NULL;
@@ -66,9 +64,8 @@ static struct nopal_plan *load_named(const char *name,
 	fprintf(out, "extends = \"%s\"\n", name);
 	for (uint32_t i = 0; i < plan->layer_count; i++)
 		fprintf(out,
-			plan->layer_count == 1
-				? "an_oracle {}\n"
-				: "layer \"%s\" { an_oracle {} }\n",
+			plan->layer_count == 1 ? "an_oracle {}\n"
+					       : "layer \"%s\" { an_oracle {} }\n",
 			plan->layers[i].name);
 	fclose(out);
 	nopal_plan_unref(plan);
@@ -87,8 +84,7 @@ struct nopal_plan *oracle_plan(const char *config)
 	nopal_problems_init(&problems);
 	if (strchr(config, '\n')) {
 		watched = oracle_watched(config);
-		plan = nopal_plan_parse(watched, "oracle.conf", NULL,
-					&problems);
+		plan = nopal_plan_parse(watched, "oracle.conf", NULL, &problems);
 		free(watched);
 	} else {
 		plan = load_named(config, &problems);
@@ -119,22 +115,20 @@ static void read_plan(struct oracle *oracle)
 	struct nopal_service service;
 
 	for (unsigned i = 0; i < ORACLE_PROPERTIES; i++)
-		oracle->property[i] =
-			nopal_property(plan, oracle_properties[i]);
+		oracle->property[i] = nopal_property(plan, oracle_properties[i]);
 	oracle->set = is_set(oracle->run->config);
 	oracle->cruel = weather_is_cruel(&oracle->weather);
 	nopal_plan_service(plan, 0, NULL, &service);
 	oracle->cruel |= service.quality[NOPAL_PACE].value == NOPAL_FIXED_RATE;
 	oracle->corrupts = weather_has(&oracle->weather, "corrupt");
-	oracle->replays = (weather_has(&oracle->weather, "duplicate") ||
-			   weather_has(&oracle->weather, "reorder") ||
-			   oracle->weather.phases > 1) &&
-			  nopal_plan_provides(plan, "confidentiality");
+	oracle->replays =
+		(weather_has(&oracle->weather, "duplicate") ||
+		 weather_has(&oracle->weather, "reorder") || oracle->weather.phases > 1) &&
+		nopal_plan_provides(plan, "confidentiality");
 	oracle->foreign = nopal_plan_provides(plan, "data_format");
 	oracle->handshake = nopal_plan_provides(plan, "connection");
 	oracle->group = plan->destinations != 0;
-	oracle->longest =
-		limit < ORACLE_LONGEST ? (uint32_t)limit : ORACLE_LONGEST;
+	oracle->longest = limit < ORACLE_LONGEST ? (uint32_t)limit : ORACLE_LONGEST;
 	oracle->pairs = oracle->run->pairs ? oracle->run->pairs : 1;
 	if (!oracle->group && !plan->flow)
 		oracle->pairs = 1;
@@ -148,8 +142,7 @@ static uint32_t messages_of(const struct oracle_side *side)
 
 	if (!side->opener)
 		return run->answers;
-	return run->uneven && side->number ? run->messages / UNEVEN
-					   : run->messages;
+	return run->uneven && side->number ? run->messages / UNEVEN : run->messages;
 }
 
 static void prepare_sides(struct oracle *oracle)
@@ -175,8 +168,7 @@ static bool prepare(struct oracle *oracle, const struct oracle_run *run)
 {
 	memset(oracle, 0, sizeof(*oracle));
 	oracle->run = run;
-	oracle->plan = run->plan ? nopal_plan_ref(run->plan)
-				 : oracle_plan(run->config);
+	oracle->plan = run->plan ? nopal_plan_ref(run->plan) : oracle_plan(run->config);
 	if (!oracle->plan) {
 		oracle_violated(oracle, "the config is bad");
 		return false;
@@ -213,15 +205,12 @@ static void links(struct oracle *oracle, const char *words, bool change)
 			nopal_sim_change(oracle->world, 0, i, &forward);
 			nopal_sim_change(oracle->world, i, 0, &reverse);
 		} else {
-			nopal_sim_connect(oracle->world, 0, i, &forward,
-					  &reverse);
+			nopal_sim_connect(oracle->world, 0, i, &forward, &reverse);
 		}
 }
 
-static void count_datagram(void *user, int64_t now_ns,
-			   const struct nopal_address *from,
-			   const struct nopal_address *to, const uint8_t *bytes,
-			   size_t length)
+static void count_datagram(void *user, int64_t now_ns, const struct nopal_address *from,
+			   const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct oracle *oracle = user;
 
@@ -237,19 +226,16 @@ static void build(struct oracle *oracle)
 	oracle->world = nopal_sim_new(run->seed);
 	nopal_sim_tap(oracle->world, count_datagram, oracle);
 	if (run->traced)
-		nopal_trace_start(oracle->world, run->trace_file,
-				  NOPAL_TRACE_EVENTS);
+		nopal_trace_start(oracle->world, run->trace_file, NOPAL_TRACE_EVENTS);
 	for (unsigned i = 0; i < hosts(oracle); i++)
 		nopal_sim_host(oracle->world);
 	links(oracle, oracle->weather.phase[0].words, false);
 	for (unsigned i = 0; i < hosts(oracle); i++) {
-		oracle->endpoint[i] =
-			nopal_sim_endpoint(oracle->world, (int)i, PORT);
+		oracle->endpoint[i] = nopal_sim_endpoint(oracle->world, (int)i, PORT);
 		if (i)
-			nopal_endpoint_allow(
-				oracle->endpoint[i], oracle->plan,
-				NOPAL_ALLOW_CONNECTIONLESS, &oracle_callbacks,
-				&oracle->side[oracle->openers + i - 1]);
+			nopal_endpoint_allow(oracle->endpoint[i], oracle->plan,
+					     NOPAL_ALLOW_CONNECTIONLESS, &oracle_callbacks,
+					     &oracle->side[oracle->openers + i - 1]);
 	}
 }
 
@@ -260,8 +246,7 @@ static void address_of(const struct oracle *oracle, unsigned host,
 	/* in a canonical config, brackets are around addresses of IPv6 alone */
 	bool v6 = strstr(nopal_plan_canonical(oracle->plan), "=[") != NULL;
 
-	(v6 ? nopal__sim_address6 : nopal_sim_address)((int)host, PORT,
-						       ret_address);
+	(v6 ? nopal__sim_address6 : nopal_sim_address)((int)host, PORT, ret_address);
 }
 
 static void open_group(struct oracle *oracle)
@@ -269,16 +254,15 @@ static void open_group(struct oracle *oracle)
 	struct oracle_side *side = &oracle->side[0];
 	struct nopal_address peer;
 
-	side->session = nopal_group_open(oracle->endpoint[0], oracle->plan,
-					 &oracle_callbacks, side);
+	side->session =
+		nopal_group_open(oracle->endpoint[0], oracle->plan, &oracle_callbacks, side);
 	side->begun = true;
 	side->gathers = true;
 	if (!side->session)
 		oracle_violated(oracle, "a group was not opened");
 	for (unsigned i = 1; side->session && i < oracle->sides; i++) {
 		address_of(oracle, i, &peer);
-		oracle->side[i].destination =
-			nopal_destination_add(side->session, &peer);
+		oracle->side[i].destination = nopal_destination_add(side->session, &peer);
 	}
 	side->gathers = false;
 	oracle_push(side);
@@ -294,12 +278,10 @@ static void open_pairs(struct oracle *oracle)
 
 		if (i && !oracle->plan->flow_shared)
 			side->session =
-				nopal_stream_open(oracle->side[0].session,
-						  &oracle_callbacks, side);
+				nopal_stream_open(oracle->side[0].session, &oracle_callbacks, side);
 		else
-			side->session = nopal_session_open(
-				oracle->endpoint[0], oracle->plan, &peer,
-				&oracle_callbacks, side);
+			side->session = nopal_session_open(oracle->endpoint[0], oracle->plan, &peer,
+							   &oracle_callbacks, side);
 		side->begun = true;
 		if (!side->session)
 			oracle_violated(oracle, "a session was not opened");
@@ -329,21 +311,19 @@ static void close_when_quiet(void *user)
 		const struct oracle_side *side = &oracle->side[i];
 
 		quiet &= !side->session ||
-			 (side->fates == side->messages &&
-			  !oracle_keeps_messages(side)) ||
+			 (side->fates == side->messages && !oracle_keeps_messages(side)) ||
 			 oracle->moved_ns + PATIENCE_NS <= now_ns;
 	}
 	if (!quiet) {
-		nopal_sim_at(oracle->world, now_ns + LOOK_NS, close_when_quiet,
-			     oracle);
+		nopal_sim_at(oracle->world, now_ns + LOOK_NS, close_when_quiet, oracle);
 		return;
 	}
 	for (unsigned i = 0; i < oracle->sides; i++)
 		oracle_close(&oracle->side[i]);
 }
 
-/* A NAT gives the openers' host another port: datagrams leave from it from now on, and
- * those to the old one are lost. */
+/* A NAT gives the openers' host another port: datagrams leave from it from now on, and those to the
+ * old one are lost. */
 static void rebind(void *user)
 {
 	struct oracle *oracle = user;
@@ -389,23 +369,21 @@ static void settle(struct oracle *oracle)
 	uint64_t departures = 0;
 
 	oracle->moved_ns = nopal_world_now(oracle->world);
-	while (!all_ended(oracle) && !oracle->violation[0] &&
-	       nopal_sim_step(oracle->world)) {
+	while (!all_ended(oracle) && !oracle->violation[0] && nopal_sim_step(oracle->world)) {
 		if (oracle->moves != moves) {
 			moves = oracle->moves;
 			steps = 0;
 		}
 		if (++steps == STEPS_MOST / 2)
 			departures = oracle_departures(oracle);
-		if (steps > STEPS_MOST || nopal_world_now(oracle->world) >
-						  oracle->moved_ns + STILL_NS)
+		if (steps > STEPS_MOST ||
+		    nopal_world_now(oracle->world) > oracle->moved_ns + STILL_NS)
 			break;
 	}
 	oracle->tired = steps > STEPS_MOST;
 	oracle->busy =
-		oracle->tired &&
-		(oracle_departures(oracle) > departures + BUSY ||
-		 nopal_world_now(oracle->world) > oracle->moved_ns + SLOW_NS);
+		oracle->tired && (oracle_departures(oracle) > departures + BUSY ||
+				  nopal_world_now(oracle->world) > oracle->moved_ns + SLOW_NS);
 }
 
 /* Nothing of a session outlives it; one that nobody heard of may live yet. */
@@ -433,20 +411,17 @@ static void go(struct oracle *oracle)
 	else
 		open_pairs(oracle);
 	if (!oracle_closes_itself(oracle))
-		nopal_sim_at(oracle->world,
-			     weather_calm_ns(&oracle->weather) + QUIET_NS,
+		nopal_sim_at(oracle->world, weather_calm_ns(&oracle->weather) + QUIET_NS,
 			     close_when_quiet, oracle);
 	if (oracle->run->rebind_ns)
-		nopal_sim_at(oracle->world, oracle->run->rebind_ns, rebind,
-			     oracle);
+		nopal_sim_at(oracle->world, oracle->run->rebind_ns, rebind, oracle);
 	change(oracle);
 	settle(oracle);
 	oracle_judge(oracle);
 	if (getenv("NOPAL_LAW_DUMP"))
 		oracle_dump(oracle);
 	if (!oracle->violation[0] && all_ended(oracle)) {
-		nopal_sim_run(oracle->world,
-			      nopal_world_now(oracle->world) + AFTER_NS);
+		nopal_sim_run(oracle->world, nopal_world_now(oracle->world) + AFTER_NS);
 		check_returned(oracle);
 	}
 }

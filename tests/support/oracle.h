@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.h -- sessions that are held to what their composition promises, after every
- * event.
+ * oracle.h -- sessions that are held to what their composition promises, after every event.
  *
- * What is promised is asked of nopal_plan_service(), for each message by the
- * properties that it has.  The oracle then watches all ends: a microprotocol
- * `an_oracle`, put into any layer, looks at the barriers, windows and budgets after
- * each event, and the application's side looks at what is delivered.  The first
- * violation is kept as text.
+ * What is promised is asked of nopal_plan_service(), for each message by the properties that it
+ * has.  The oracle then watches all ends: a microprotocol `an_oracle`, put into any layer, looks at
+ * the barriers, windows and budgets after each event, and the application's side looks at what is
+ * delivered.  The first violation is kept as text.
  *
  *   pairs:    opener 0 <--> listener n+0    one session, or n streams of one flow
  *             opener 1 <--> listener n+1
  *   a group:  opener 0 <--> listeners 1..n  destinations on hosts of their own
  *
- * Either the openers talk alone, all at once, and the network may stay as bad as it
- * is; or all talk, in bursts over a while, and have some messages left for the time
- * after the network has become calm: these arrive whatever the composition, or
- * something got stuck.
+ * Either the openers talk alone, all at once, and the network may stay as bad as it is; or all
+ * talk, in bursts over a while, and have some messages left for the time after the network has
+ * become calm: these arrive whatever the composition, or something got stuck.
  */
 #ifndef NOPAL_TEST_ORACLE_H
 #define NOPAL_TEST_ORACLE_H
@@ -35,8 +32,7 @@ enum {
 	ORACLE_TAGS = 3,
 };
 
-/* What the sender says of a message, where somebody listens; a class has a bit for
- * each. */
+/* What the sender says of a message, where somebody listens; a class has a bit for each. */
 enum {
 	ORACLE_URGENT_BIT,
 	ORACLE_OUT_OF_BAND_BIT,
@@ -87,8 +83,7 @@ struct oracle_heard {
 	uint32_t delivered;
 	uint8_t seen[ORACLE_MESSAGES]; /* how often, by index */
 	int latest;		       /* the highest index of these; or -1 */
-	int newest
-		[2]; /* of those that are in order, for all or for one; or -1 */
+	int newest[2];		       /* of those that are in order, for all or for one; or -1 */
 	int newest_of_tag[ORACLE_TAGS];
 };
 
@@ -101,9 +96,9 @@ struct oracle_side {
 	struct oracle_message message[ORACLE_MESSAGES];
 	uint32_t messages, pushed; /* that it sends */
 	uint32_t fates, delivered;
-	/* Of its messages, by side that they are for: those that arrived, a duplicate
-	 * not counted; of these, those that came after a later one; sums of their
-	 * delays, in seconds, and of the squares. */
+	/* Of its messages, by side that they are for: those that arrived, a duplicate not counted;
+	 * of these, those that came after a later one; sums of their delays, in seconds, and of the
+	 * squares. */
 	uint32_t arrivals, overtaken;
 	double delays, delay_squares;
 	struct oracle_heard heard[ORACLE_SIDES]; /* by who spoke */
@@ -111,8 +106,8 @@ struct oracle_side {
 	bool orphan; /* of a damaged request, and heard nothing */
 	bool peer_closed;
 	bool gathers; /* its destinations are not all added yet */
-	/* It ended in silence, as without a handshake it must some time; data that
-	 * come later begin another session. */
+	/* It ended in silence, as without a handshake it must some time; data that come later begin
+	 * another session. */
 	bool deserted;
 	bool dropped; /* a destination that the group has lost */
 	int end;
@@ -129,31 +124,29 @@ struct oracle {
 	struct weather weather;
 	struct draw draw;
 	struct oracle_promise promise[ORACLE_CLASSES];
-	unsigned property
-		[8]; /* of the plan, by bit of the class; 0: not there */
-	bool set; /* some parameter of its config is not as it is by default */
-	bool cruel; /* weather_is_cruel(), or what leaves does so at a fixed rate */
-	bool corrupts; /* the network damages datagrams */
-	/* It repeats them, or lets one overtake another by longer than until a
-	 * session rests; a seal refuses these like damage. */
+	unsigned property[8]; /* of the plan, by bit of the class; 0: not there */
+	bool set;	      /* some parameter of its config is not as it is by default */
+	bool cruel;	      /* weather_is_cruel(), or what leaves does so at a fixed rate */
+	bool corrupts;	      /* the network damages datagrams */
+	/* It repeats them, or lets one overtake another by longer than until a session rests; a
+	 * seal refuses these like damage. */
 	bool replays;
-	bool foreign; /* a stranger's numbers begin with what is heard first */
+	bool foreign;	/* a stranger's numbers begin with what is heard first */
 	bool handshake; /* each direction says when it is at its end */
 	bool group;
 	bool unheard; /* without a handshake: all that would introduce it was lost */
-	bool told; /* a checker ended it, for what the composition never promised;
+	bool told;    /* a checker ended it, for what the composition never promised;
 		    * nothing is watched from then on */
-	bool tired; /* it was given up after very many steps without progress */
-	bool busy;  /* and data left all the while, or seldom in many hours */
-	bool broken; /* a session ended because of silence, as it may */
+	bool tired;   /* it was given up after very many steps without progress */
+	bool busy;    /* and data left all the while, or seldom in many hours */
+	bool broken;  /* a session ended because of silence, as it may */
 	unsigned pairs, openers, sides;
 	struct oracle_side side[ORACLE_SIDES];
 	struct nopal_endpoint *endpoint[1 + ORACLE_PAIRS]; /* by host */
 	uint32_t longest;
 	uint32_t moves; /* deliveries, fates, ends: what is progress */
 	int64_t moved_ns;
-	const char
-		*kind; /* of the violation: its text before it was filled in */
+	const char *kind;    /* of the violation: its text before it was filled in */
 	char violation[256]; /* empty: none */
 	struct oracle_traffic traffic;
 	/* At the last arrival; 0: there was none. */
@@ -168,15 +161,13 @@ struct oracle_run {
 	struct nopal_plan *plan; /* (optional) its oracle_plan() */
 	const char *weather;	 /* weather.h */
 	uint64_t seed;
-	unsigned
-		pairs; /* streams or destinations, where there can be several */
+	unsigned pairs;	   /* streams or destinations, where there can be several */
 	uint32_t messages; /* of an opener, at most ORACLE_MESSAGES */
 	/* all talk: */
-	uint32_t
-		answers; /* messages of a listener; 0: the openers alone talk */
+	uint32_t answers;  /* messages of a listener; 0: the openers alone talk */
 	int64_t spread_ns; /* time in which all but the last ORACLE_LATE are sent */
 	bool plain;	   /* no message has a property */
-	int64_t cut_ns; /* from then on nothing passes any more; 0: never */
+	int64_t cut_ns;	   /* from then on nothing passes any more; 0: never */
 	int64_t rebind_ns; /* then a NAT gives the openers another port; 0: never */
 	/* Bytes of a message at most; 0: as the composition's segments suggest. */
 	uint32_t longest;
@@ -186,8 +177,8 @@ struct oracle_run {
 	const char *trace_file; /* (optional) where the trace goes */
 };
 
-/* Runs sessions to their end.  Fills `oracle` (its world is gone) and returns true
- * when no promise was broken. */
+/* Runs sessions to their end.  Fills `oracle` (its world is gone) and returns true when no promise
+ * was broken. */
 bool oracle_run(struct oracle *oracle, const struct oracle_run *run);
 /* The microprotocol, for configs of one's own. */
 void oracle_register(void);
@@ -202,8 +193,8 @@ void oracle_violated(struct oracle *oracle, const char *how, ...)
 
 /* ------------------------------------------- between the files of the oracle */
 
-/* oracle_inside.c: has the layer of this part segments that have left, and whose
- * status is not known? */
+/* oracle_inside.c: has the layer of this part segments that have left, and whose status is not
+ * known? */
 bool oracle_waits_for_ack(const struct oracle_side *side, int part);
 /* Wait messages that arrived for an order, or for their time? */
 bool oracle_keeps_messages(const struct oracle_side *side);
@@ -219,28 +210,22 @@ void oracle_close(struct oracle_side *side);
 /* Where a direction's end is told, a side closes when it has said all. */
 bool oracle_closes_itself(const struct oracle *oracle);
 /* The index of a message of `sender`; negative: it sent no such message. */
-int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
-		    size_t length);
+int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes, size_t length);
 
 /* oracle_ends.c */
 extern const struct nopal_callbacks oracle_callbacks;
 
 /* oracle_judge.c */
 extern const char *const oracle_properties[ORACLE_PROPERTIES];
-const struct oracle_promise *oracle_promise(struct oracle *oracle,
-					    unsigned class);
+const struct oracle_promise *oracle_promise(struct oracle *oracle, unsigned class);
 static inline bool oracle_promised(struct oracle *oracle, unsigned class,
-				   enum nopal_quality quality,
-				   unsigned guarantee)
+				   enum nopal_quality quality, unsigned guarantee)
 {
-	return (oracle_promise(oracle, class)->value[quality] & guarantee) ==
-	       guarantee;
+	return (oracle_promise(oracle, class)->value[quality] & guarantee) == guarantee;
 }
 /* Does `from` speak to `to`, or this message of it? */
-bool oracle_speaks_to(const struct oracle_side *from,
-		      const struct oracle_side *to);
-bool oracle_is_for(const struct oracle_side *from,
-		   const struct oracle_message *message,
+bool oracle_speaks_to(const struct oracle_side *from, const struct oracle_side *to);
+bool oracle_is_for(const struct oracle_side *from, const struct oracle_message *message,
 		   const struct oracle_side *to);
 void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 		  const struct nopal_message *message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_ends.c -- what the applications of the oracle are told: openings, messages,
- * fates, ends; and which ends are allowed.
+ * oracle_ends.c -- what the applications of the oracle are told: openings, messages, fates, ends;
+ * and which ends are allowed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,26 +24,22 @@ static void ask_for_next(struct nopal_session *session)
 }
 
 /* Who sent what arrived: in a group the message says so. */
-static struct oracle_side *speaker(struct oracle_side *side,
-				   const struct nopal_message *message)
+static struct oracle_side *speaker(struct oracle_side *side, const struct nopal_message *message)
 {
 	struct oracle *oracle = side->oracle;
 	uint64_t from;
 
 	for (unsigned i = 0; i < oracle->sides; i++)
-		if (!(oracle->group && side->opener) &&
-		    oracle_speaks_to(&oracle->side[i], side))
+		if (!(oracle->group && side->opener) && oracle_speaks_to(&oracle->side[i], side))
 			return &oracle->side[i];
-	from = nopal_message_property(message,
-				      oracle->property[ORACLE_DESTINATION_BIT]);
+	from = nopal_message_property(message, oracle->property[ORACLE_DESTINATION_BIT]);
 	for (unsigned i = oracle->openers; i < oracle->sides; i++)
 		if (oracle->side[i].destination == (int64_t)from)
 			return &oracle->side[i];
 	return NULL;
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	static uint8_t bytes[ORACLE_LONGEST + 1];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
@@ -61,18 +57,15 @@ static void on_received(struct nopal_session *session,
 		oracle_violated(side->oracle, "delivered after the end");
 	if (index < 0) {
 		oracle_violated(side->oracle,
-				"integrity: a message of %zu bytes was "
-				"delivered that nobody sent",
+				"integrity: a message of %zu bytes was delivered that nobody sent",
 				length);
 		return;
 	}
 	oracle_heard(side, from, index, message);
-	side->hash =
-		side->hash * UINT64_C(1099511628211) + (uint64_t)index + length;
+	side->hash = side->hash * UINT64_C(1099511628211) + (uint64_t)index + length;
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
-		    void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct oracle_side *side = user;
 
@@ -115,14 +108,12 @@ static uint32_t stream_of(const struct nopal_session *session)
 	return core->below ? core->stream : 0;
 }
 
-static struct oracle_side *accepted_side(struct oracle *oracle,
-					 const struct nopal_session *session)
+static struct oracle_side *accepted_side(struct oracle *oracle, const struct nopal_session *session)
 {
 	for (unsigned i = 0; i < oracle->openers; i++) {
 		const struct oracle_side *opener = &oracle->side[i];
 
-		if (opener->session &&
-		    stream_of(opener->session) == stream_of(session))
+		if (opener->session && stream_of(opener->session) == stream_of(session))
 			return &oracle->side[oracle->openers + i];
 	}
 	return oracle->openers == 1 ? &oracle->side[1] : NULL;
@@ -137,8 +128,7 @@ static void begin_anew(struct oracle_side *side)
 		side->message[i].fate = 0;
 }
 
-/* One that is asked for anew, by what was under way when the first one ended, is
- * nobody's. */
+/* One that is asked for anew, by what was under way when the first one ended, is nobody's. */
 static void *on_accepted(struct nopal_session *session, void *user)
 {
 	struct oracle_side *side = user; /* of this host, the first one */
@@ -154,8 +144,8 @@ static void *on_accepted(struct nopal_session *session, void *user)
 	return side;
 }
 
-/* A side that talks closes when it has said all; of a group, when the group has, for
- * one that closes leaves it. */
+/* A side that talks closes when it has said all; of a group, when the group has, for one that
+ * closes leaves it. */
 static void on_peer_closed(struct nopal_session *session, void *user)
 {
 	struct oracle_side *side = user;
@@ -168,8 +158,7 @@ static void on_peer_closed(struct nopal_session *session, void *user)
 	oracle_push(side);
 }
 
-static void on_destination(struct nopal_session *session,
-			   const struct nopal_destination_info *info,
+static void on_destination(struct nopal_session *session, const struct nopal_destination_info *info,
 			   void *user)
 {
 	struct oracle_side *side = user;
@@ -180,14 +169,12 @@ static void on_destination(struct nopal_session *session,
 		return;
 	oracle = side->oracle;
 	moved(oracle);
-	for (unsigned i = oracle->openers;
-	     side->opener && info->ended && i < oracle->sides; i++)
+	for (unsigned i = oracle->openers; side->opener && info->ended && i < oracle->sides; i++)
 		if (oracle->side[i].destination == (int64_t)info->id)
 			oracle->side[i].dropped = info->end != NOPAL_ENDED_WELL;
 }
 
-static unsigned layer_of(const struct nopal_plan *plan,
-			 const struct nopal_part *part)
+static unsigned layer_of(const struct nopal_plan *plan, const struct nopal_part *part)
 {
 	unsigned layer = plan->layer_count - 1;
 
@@ -196,8 +183,7 @@ static unsigned layer_of(const struct nopal_plan *plan,
 	return layer;
 }
 
-/* A checker is right to complain of what nobody promised where it stands, of any
- * message. */
+/* A checker is right to complain of what nobody promised where it stands, of any message. */
 static bool is_right(struct oracle *oracle, const char *text)
 {
 	struct nopal_service service;
@@ -213,25 +199,19 @@ static bool is_right(struct oracle *oracle, const char *text)
 		if (strcmp(part->microprotocol->name, "check_fifo") != 0)
 			continue;
 		nopal_plan_service(oracle->plan, layer_of(oracle->plan, part),
-				   oracle->run->plain
-					   ? NULL
-					   : "urgent|out_of_band|destination",
+				   oracle->run->plain ? NULL : "urgent|out_of_band|destination",
 				   &service);
-		promised &=
-			nopal_promises(&service, NOPAL_ORDER, NOPAL_FORWARD) &&
-			nopal_promises(&service, NOPAL_DUPLICATES,
-				       NOPAL_ONCE_A_SESSION);
+		promised &= nopal_promises(&service, NOPAL_ORDER, NOPAL_FORWARD) &&
+			    nopal_promises(&service, NOPAL_DUPLICATES, NOPAL_ONCE_A_SESSION);
 	}
 	return !promised;
 }
 
-/* Silence and attempts in vain may end a session where the network is cruel, where
- * a parameter says how soon, or where it may stand still; and its own limits, where
- * these were set. */
+/* Silence and attempts in vain may end a session where the network is cruel, where a parameter says
+ * how soon, or where it may stand still; and its own limits, where these were set. */
 static bool may_break(struct oracle *oracle, int end)
 {
-	bool stands =
-		!oracle_promised(oracle, 0, NOPAL_PROGRESS, NOPAL_GOES_ON);
+	bool stands = !oracle_promised(oracle, 0, NOPAL_PROGRESS, NOPAL_GOES_ON);
 
 	if (oracle->run->strict)
 		return false;
@@ -240,8 +220,8 @@ static bool may_break(struct oracle *oracle, int end)
 	if (end == NOPAL_NOT_AUTHENTIC)
 		return oracle->set && oracle->corrupts;
 	return (oracle->set || oracle->cruel || stands) &&
-	       (end == NOPAL_PEER_LOST || end == NOPAL_UNREACHABLE ||
-		end == NOPAL_GAVE_UP || end == NOPAL_UNDELIVERED);
+	       (end == NOPAL_PEER_LOST || end == NOPAL_UNREACHABLE || end == NOPAL_GAVE_UP ||
+		end == NOPAL_UNDELIVERED);
 }
 
 /* Without a handshake nobody says that it is at its end. */
@@ -252,8 +232,7 @@ static bool is_left(const struct oracle_side *side, int end)
 	if (oracle->handshake || end != NOPAL_PEER_LOST || side->opener)
 		return false;
 	for (unsigned i = 0; i < oracle->openers; i++)
-		if (!oracle->side[i].ended &&
-		    oracle_speaks_to(&oracle->side[i], side))
+		if (!oracle->side[i].ended && oracle_speaks_to(&oracle->side[i], side))
 			return false;
 	return true;
 }
@@ -266,21 +245,19 @@ static void note_break(struct oracle_side *side, int end, const char *text)
 
 	for (unsigned i = oracle->openers; unheard && i < oracle->sides; i++)
 		unheard = !oracle->side[i].begun;
-	side->orphan = oracle->corrupts && !side->opener && !side->delivered &&
-		       end == NOPAL_PEER_LOST;
+	side->orphan =
+		oracle->corrupts && !side->opener && !side->delivered && end == NOPAL_PEER_LOST;
 	if (unheard || side->orphan || is_left(side, end))
 		return;
 	if (is_right(oracle, text))
 		oracle->told = true;
-	else if (oracle->broken || oracle->run->cut_ns ||
-		 may_break(oracle, end))
+	else if (oracle->broken || oracle->run->cut_ns || may_break(oracle, end))
 		oracle->broken = true;
 	else
 		oracle_violated(oracle, "a session broke: %s", text);
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text,
-		     void *user)
+static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct oracle_side *side = user;
 
@@ -294,8 +271,7 @@ static void on_ended(struct nopal_session *session, int end, const char *text,
 	side->end_ns = nopal_world_now(side->oracle->world);
 	side->session = NULL;
 	snprintf(side->end_text, sizeof(side->end_text), "%s", text);
-	side->deserted =
-		!side->opener && strcmp(text, "the peer is silent") == 0;
+	side->deserted = !side->opener && strcmp(text, "the peer is silent") == 0;
 	side->counters = *nopal_session_counters(session);
 	if (end == NOPAL_ABORTED) /* a limit of forgeries */
 		side->oracle->broken |= side->oracle->set;

@@ -30,68 +30,57 @@ enum { ORACLE_WINDOW, ORACLE_IN_FLIGHT }; /* shared variables */
 static void check_budget(struct oracle *oracle, const struct nopal_core *core)
 {
 	if (core->awake->bytes_held > core->awake->budget.bytes)
-		oracle_violated(oracle,
-				"holds %llu bytes, more than its budget",
+		oracle_violated(oracle, "holds %llu bytes, more than its budget",
 				(unsigned long long)core->awake->bytes_held);
-	if (core->awake->segments.alive + core->awake->messages.alive >
-	    core->awake->budget.objects)
+	if (core->awake->segments.alive + core->awake->messages.alive > core->awake->budget.objects)
 		oracle_violated(oracle, "holds more objects than its budget");
 }
 
-static void check_window(struct oracle *oracle,
-			 const struct nopal_session *session,
+static void check_window(struct oracle *oracle, const struct nopal_session *session,
 			 const struct nopal_part *part)
 {
 	if (nopal_shared(session, part, ORACLE_IN_FLIGHT) < 0)
 		oracle_violated(oracle, "bytes in flight fell below zero");
 }
 
-static void check_departure(struct oracle *oracle,
-			    const struct nopal_session *session,
-			    const struct nopal_part *part,
-			    const struct nopal_segment *segment)
+static void check_departure(struct oracle *oracle, const struct nopal_session *session,
+			    const struct nopal_part *part, const struct nopal_segment *segment)
 {
 	int64_t window = nopal_shared(session, part, ORACLE_WINDOW);
 	int64_t in_flight = nopal_shared(session, part, ORACLE_IN_FLIGHT);
 
 	if (segment->done)
-		oracle_violated(oracle, "segment %u left after it was done",
-				segment->number);
+		oracle_violated(oracle, "segment %u left after it was done", segment->number);
 	if (in_flight > window && in_flight > (int64_t)segment->body.length)
-		oracle_violated(oracle, "%lld bytes in flight, window %lld",
-				(long long)in_flight, (long long)window);
+		oracle_violated(oracle, "%lld bytes in flight, window %lld", (long long)in_flight,
+				(long long)window);
 }
 
 static void check_fates(struct oracle *oracle, const struct nopal_core *core)
 {
 	const struct nopal_counters *counters = &core->awake->counters;
 
-	if (counters->messages_sent < counters->messages_arrived +
-					      counters->messages_missing +
-					      core->awake->unfinished)
+	if (counters->messages_sent <
+	    counters->messages_arrived + counters->messages_missing + core->awake->unfinished)
 		oracle_violated(oracle, "more fates than messages");
 	if (counters->misuses)
 		oracle_violated(oracle, "a bit was released that was not held");
 	if (counters->refused_sends)
-		oracle_violated(oracle,
-				"a send was asked for after SEGMENT_DONE");
+		oracle_violated(oracle, "a send was asked for after SEGMENT_DONE");
 }
 
-/* Parity that had no time to leave may go with the session, and acks of a layer above;
- * no data of the application may. */
-static void check_nothing_held(struct oracle *oracle,
-			       const struct nopal_core *core)
+/* Parity that had no time to leave may go with the session, and acks of a layer above; no data of
+ * the application may. */
+static void check_nothing_held(struct oracle *oracle, const struct nopal_core *core)
 {
-	for (const struct nopal_segment *segment =
-		     nopal__pool_oldest(&core->awake->segments);
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
 		if (segment->kind == NOPAL_KIND_DATA && !segment->done)
-			oracle_violated(
-				oracle,
-				"closed while segment %u is held: done %#x, "
-				"deallocate %#x",
-				segment->number, segment->waiting[NOPAL_FINISH],
-				segment->waiting[NOPAL_DEALLOCATE]);
+			oracle_violated(oracle,
+					"closed while segment %u is held: done %#x, "
+					"deallocate %#x",
+					segment->number, segment->waiting[NOPAL_FINISH],
+					segment->waiting[NOPAL_DEALLOCATE]);
 	}
 }
 
@@ -106,8 +95,7 @@ static void look(struct nopal_session *session, const struct nopal_part *part,
 		return;
 	side->oracle->events++;
 	if (self->last_event_seen)
-		oracle_violated(side->oracle, "%s after the last event",
-				nopal_event_name(event));
+		oracle_violated(side->oracle, "%s after the last event", nopal_event_name(event));
 	if (event == NOPAL_SESSION_CLOSED || event == NOPAL_SESSION_BROKEN)
 		self->last_event_seen = true;
 	if (event == NOPAL_SESSION_CLOSED && !core->above && !core->is_flow)
@@ -119,13 +107,12 @@ static void look(struct nopal_session *session, const struct nopal_part *part,
 	check_fates(side->oracle, core);
 }
 
-#define EVENT(name, type, doc)                                                 \
-	static enum nopal_verdict oracle_on_##name(                            \
-		struct nopal_session *session, const struct nopal_part *part,  \
-		type *subject)                                                 \
-	{                                                                      \
-		look(session, part, NOPAL_##name, subject);                    \
-		return NOPAL_CONTINUE;                                         \
+#define EVENT(name, type, doc)                                                                     \
+	static enum nopal_verdict oracle_on_##name(struct nopal_session *session,                  \
+						   const struct nopal_part *part, type *subject)   \
+	{                                                                                          \
+		look(session, part, NOPAL_##name, subject);                                        \
+		return NOPAL_CONTINUE;                                                             \
 	}
 #include "events.def"
 #undef EVENT
@@ -134,8 +121,7 @@ static void look(struct nopal_session *session, const struct nopal_part *part,
 
 static bool is_of_layer(const struct nopal_layer *layer, int part)
 {
-	return part >= layer->first_part &&
-	       part < layer->first_part + layer->part_count;
+	return part >= layer->first_part && part < layer->first_part + layer->part_count;
 }
 
 static bool has_departed(const struct nopal_core *core)
@@ -154,8 +140,7 @@ static bool stack_waits(const struct nopal_core *core, int part)
 	for (; core; core = core->below) {
 		if (is_of_layer(core->layer, part) && has_departed(core))
 			return true;
-		for (uint32_t i = 0;
-		     core->is_group && i < nopal__member_count(core); i++)
+		for (uint32_t i = 0; core->is_group && i < nopal__member_count(core); i++)
 			if (stack_waits(nopal__member_at(core, i), part))
 				return true;
 	}
@@ -189,8 +174,7 @@ static uint64_t stack_departures(const struct nopal_core *core)
 	for (; core; core = core->below) {
 		if (core->awake)
 			sum += core->awake->counters.departures;
-		for (uint32_t i = 0;
-		     core->is_group && i < nopal__member_count(core); i++)
+		for (uint32_t i = 0; core->is_group && i < nopal__member_count(core); i++)
 			sum += stack_departures(nopal__member_at(core, i));
 	}
 	return sum;
@@ -202,25 +186,21 @@ uint64_t oracle_departures(const struct oracle *oracle)
 
 	for (unsigned i = 0; i < oracle->sides; i++)
 		if (oracle->side[i].session)
-			sum += stack_departures(
-				nopal__core(oracle->side[i].session));
+			sum += stack_departures(nopal__core(oracle->side[i].session));
 	return sum;
 }
 
 static void dump_stack(const struct nopal_core *core)
 {
 	for (; core; core = core->below) {
-		printf("  layer %s: life %d, peer closed %d, unfinished %u\n",
-		       core->layer->name, core->life, core->peer_closed,
-		       core->awake ? core->awake->unfinished : 0);
-		for (uint32_t i = 0;
-		     core->awake && i < core->layer->shared_count; i++)
+		printf("  layer %s: life %d, peer closed %d, unfinished %u\n", core->layer->name,
+		       core->life, core->peer_closed, core->awake ? core->awake->unfinished : 0);
+		for (uint32_t i = 0; core->awake && i < core->layer->shared_count; i++)
 			printf("    %s %lld\n", core->layer->shared[i].name,
 			       (long long)core->shared[i]);
 		if (core->awake)
 			nopal_session_dump(&core->session, stdout);
-		for (uint32_t i = 0;
-		     core->is_group && i < nopal__member_count(core); i++)
+		for (uint32_t i = 0; core->is_group && i < nopal__member_count(core); i++)
 			dump_stack(nopal__member_at(core, i));
 	}
 }
@@ -230,23 +210,18 @@ void oracle_dump(const struct oracle *oracle)
 	for (unsigned i = 0; i < oracle->sides; i++) {
 		const struct oracle_side *side = &oracle->side[i];
 
-		printf("side %u: %s%s, pushed %u of %u, %u fates, %u heard, "
-		       "end %d %s at %.3f s\n",
-		       i, side->begun ? "begun" : "not there",
-		       side->ended ? ", ended" : "", side->pushed,
-		       side->messages, side->fates, side->delivered, side->end,
-		       side->end_text,
-		       (double)side->end_ns / (double)NOPAL_SECOND);
+		printf("side %u: %s%s, pushed %u of %u, %u fates, %u heard, end %d %s at %.3f s\n",
+		       i, side->begun ? "begun" : "not there", side->ended ? ", ended" : "",
+		       side->pushed, side->messages, side->fates, side->delivered, side->end,
+		       side->end_text, (double)side->end_ns / (double)NOPAL_SECOND);
 		if (side->session)
 			dump_stack(nopal__core(side->session));
 	}
-	printf("at %.3f s\n",
-	       (double)nopal_world_now(oracle->world) / (double)NOPAL_SECOND);
+	printf("at %.3f s\n", (double)nopal_world_now(oracle->world) / (double)NOPAL_SECOND);
 }
 
 static const struct nopal_binding oracle_bindings[] = {
-#define EVENT(name, type, doc)                                                 \
-	NOPAL_ON(name, oracle_on_##name, .kinds = NOPAL_EVERY_KIND),
+#define EVENT(name, type, doc) NOPAL_ON(name, oracle_on_##name, .kinds = NOPAL_EVERY_KIND),
 #include "events.def"
 #undef EVENT
 	{ 0 },
@@ -256,8 +231,7 @@ static const struct nopal_shared oracle_shared[] = {
 	[ORACLE_WINDOW] = { .name = "congestion_window_bytes",
 			    .access = NOPAL_READ_OPTIONAL,
 			    .initial = INT64_MAX },
-	[ORACLE_IN_FLIGHT] = { .name = "bytes_in_flight",
-			       .access = NOPAL_READ_OPTIONAL },
+	[ORACLE_IN_FLIGHT] = { .name = "bytes_in_flight", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 

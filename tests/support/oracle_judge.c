@@ -10,8 +10,7 @@
 #include "plan.h"
 
 const char *const oracle_properties[ORACLE_PROPERTIES] = {
-	"urgent", "out_of_band", "deadline", "attempts",
-	"label",  "after",	 "tag",	     "destination",
+	"urgent", "out_of_band", "deadline", "attempts", "label", "after", "tag", "destination",
 };
 
 /* -------------------------------------------------------------------- promises */
@@ -21,13 +20,11 @@ static void class_names(unsigned class, char *text, size_t room)
 	*text = '\0';
 	for (unsigned i = 0; i < ORACLE_PROPERTIES; i++)
 		if (class & 1u << i)
-			snprintf(text + strlen(text), room - strlen(text),
-				 "%s%s", *text ? "|" : "",
+			snprintf(text + strlen(text), room - strlen(text), "%s%s", *text ? "|" : "",
 				 oracle_properties[i]);
 }
 
-static int64_t bound_of(const struct nopal_plan *plan,
-			const struct nopal_guarantee *one)
+static int64_t bound_of(const struct nopal_plan *plan, const struct nopal_guarantee *one)
 {
 	const struct nopal_parameter *parameter = NULL;
 	const struct nopal_part *part;
@@ -37,12 +34,10 @@ static int64_t bound_of(const struct nopal_plan *plan,
 	part = nopal_plan_part(plan, (size_t)one->part);
 	parameter = nopal__parameter_find(part->microprotocol, one->row->bound,
 					  strlen(one->row->bound));
-	return parameter ? nopal__parameter_get(part->parameters, parameter)
-			 : 0;
+	return parameter ? nopal__parameter_get(part->parameters, parameter) : 0;
 }
 
-const struct oracle_promise *oracle_promise(struct oracle *oracle,
-					    unsigned class)
+const struct oracle_promise *oracle_promise(struct oracle *oracle, unsigned class)
 {
 	struct oracle_promise *promise = &oracle->promise[class];
 	struct nopal_service service;
@@ -66,21 +61,18 @@ static unsigned class_of(const struct oracle_side *from, int index)
 {
 	unsigned class = from->message[index].class;
 
-	return from->oracle->group && !from->opener ? class | ORACLE_DESTINATION
-						    : class;
+	return from->oracle->group && !from->opener ? class | ORACLE_DESTINATION : class;
 }
 
-static bool promised(const struct oracle_side *from, int index,
-		     enum nopal_quality quality, unsigned guarantee)
+static bool promised(const struct oracle_side *from, int index, enum nopal_quality quality,
+		     unsigned guarantee)
 {
-	return oracle_promised(from->oracle, class_of(from, index), quality,
-			       guarantee);
+	return oracle_promised(from->oracle, class_of(from, index), quality, guarantee);
 }
 
 /* -------------------------------------------------------------------- receiving */
 
-bool oracle_speaks_to(const struct oracle_side *from,
-		      const struct oracle_side *to)
+bool oracle_speaks_to(const struct oracle_side *from, const struct oracle_side *to)
 {
 	const struct oracle *oracle = from->oracle;
 
@@ -90,30 +82,26 @@ bool oracle_speaks_to(const struct oracle_side *from,
 				 to->number + oracle->pairs == from->number);
 }
 
-bool oracle_is_for(const struct oracle_side *from,
-		   const struct oracle_message *message,
+bool oracle_is_for(const struct oracle_side *from, const struct oracle_message *message,
 		   const struct oracle_side *to)
 {
-	return oracle_speaks_to(from, to) &&
-	       (!message->only || message->only == 1 + to->number);
+	return oracle_speaks_to(from, to) && (!message->only || message->only == 1 + to->number);
 }
 
 static const char *called(const struct oracle_side *side)
 {
-	static const char *const openers[] = { "opener", "opener 1", "opener 2",
-					       "opener 3" };
-	static const char *const listeners[] = { "listener", "listener 1",
-						 "listener 2", "listener 3" };
+	static const char *const openers[] = { "opener", "opener 1", "opener 2", "opener 3" };
+	static const char *const listeners[] = { "listener", "listener 1", "listener 2",
+						 "listener 3" };
 
 	if (side->opener)
 		return openers[side->number];
 	return listeners[side->number - side->oracle->openers];
 }
 
-/* Before it all has come that was sent before it, but for what may be given up; of
- * what is for all, or of what is for one alone: these may take different ways. */
-static void check_gaps(struct oracle_side *side, struct oracle_side *from,
-		       int index)
+/* Before it all has come that was sent before it, but for what may be given up; of what is for all,
+ * or of what is for one alone: these may take different ways. */
+static void check_gaps(struct oracle_side *side, struct oracle_side *from, int index)
 {
 	const struct oracle_heard *heard = &side->heard[from->number];
 	const struct oracle_message *one = from->message;
@@ -130,8 +118,7 @@ static void check_gaps(struct oracle_side *side, struct oracle_side *from,
 					index, called(side), due);
 }
 
-static void check_forward(struct oracle_side *side, struct oracle_side *from,
-			  int index)
+static void check_forward(struct oracle_side *side, struct oracle_side *from, int index)
 {
 	struct oracle_heard *heard = &side->heard[from->number];
 	int *of_tag = &heard->newest_of_tag[from->message[index].tag];
@@ -146,8 +133,7 @@ static void check_forward(struct oracle_side *side, struct oracle_side *from,
 		else
 			*newest = index;
 	}
-	if (!(from->message[index].class & ORACLE_TAG) ||
-	    from->message[index].only ||
+	if (!(from->message[index].class & ORACLE_TAG) || from->message[index].only ||
 	    !promised(from, index, NOPAL_ORDER, NOPAL_BY_TAG))
 		return;
 	if (index < *of_tag)
@@ -160,19 +146,16 @@ static void check_forward(struct oracle_side *side, struct oracle_side *from,
 }
 
 /* Before it, the message has come that it names, unless that took too long. */
-static void check_named(struct oracle_side *side, struct oracle_side *from,
-			int index)
+static void check_named(struct oracle_side *side, struct oracle_side *from, int index)
 {
 	const struct oracle_heard *heard = &side->heard[from->number];
 	const struct oracle_message *message = &from->message[index];
 	int after = message->after;
 	int64_t patience_ns =
-		oracle_promise(side->oracle, class_of(from, index))
-			->bound[NOPAL_ORDER];
+		oracle_promise(side->oracle, class_of(from, index))->bound[NOPAL_ORDER];
 
 	if (after >= 0 && !heard->seen[after] && !side->oracle->set &&
-	    nopal_world_now(side->oracle->world) <
-		    message->sent_ns + patience_ns &&
+	    nopal_world_now(side->oracle->world) < message->sent_ns + patience_ns &&
 	    promised(from, index, NOPAL_ORDER, NOPAL_AFTER_NAMED) &&
 	    promised(from, after, NOPAL_DELIVERY, NOPAL_ALL) &&
 	    oracle_is_for(from, &from->message[after], side))
@@ -183,8 +166,8 @@ static void check_named(struct oracle_side *side, struct oracle_side *from,
 }
 
 /* The application's own words travel with it. */
-static void check_labels(struct oracle_side *side, struct oracle_side *from,
-			 int index, const struct nopal_message *message)
+static void check_labels(struct oracle_side *side, struct oracle_side *from, int index,
+			 const struct nopal_message *message)
 {
 	const struct oracle_message *sent = &from->message[index];
 	unsigned label = side->oracle->property[ORACLE_LABEL_BIT];
@@ -198,23 +181,19 @@ static void check_labels(struct oracle_side *side, struct oracle_side *from,
 				"labels: message %d came to the %s with the "
 				"label %llu",
 				index, called(side),
-				(unsigned long long)nopal_message_property(
-					message, label));
-	if (sent->class & ORACLE_TAG &&
-	    nopal_message_property(message, tag) != sent->tag)
+				(unsigned long long)nopal_message_property(message, label));
+	if (sent->class & ORACLE_TAG && nopal_message_property(message, tag) != sent->tag)
 		oracle_violated(side->oracle,
 				"labels: message %d came to the %s with "
 				"another tag",
 				index, called(side));
 }
 
-static void note_arrival(struct oracle_side *from, struct oracle_heard *heard,
-			 int index)
+static void note_arrival(struct oracle_side *from, struct oracle_heard *heard, int index)
 {
 	struct oracle *oracle = from->oracle;
 	int64_t now_ns = nopal_world_now(oracle->world);
-	double delay =
-		(double)(now_ns - from->message[index].sent_ns) / NOPAL_SECOND;
+	double delay = (double)(now_ns - from->message[index].sent_ns) / NOPAL_SECOND;
 
 	oracle->last_ns = now_ns;
 	oracle->traffic_then = oracle->traffic;
@@ -236,11 +215,9 @@ void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 				"receivers: message %d came to the %s, and is "
 				"not for it",
 				index, called(side));
-	if (heard->seen[index] &&
-	    promised(from, index, NOPAL_DUPLICATES, NOPAL_ONCE_A_SESSION))
-		oracle_violated(side->oracle,
-				"duplicates: message %d came to the %s twice",
-				index, called(side));
+	if (heard->seen[index] && promised(from, index, NOPAL_DUPLICATES, NOPAL_ONCE_A_SESSION))
+		oracle_violated(side->oracle, "duplicates: message %d came to the %s twice", index,
+				called(side));
 	check_forward(side, from, index);
 	check_gaps(side, from, index);
 	check_named(side, from, index);
@@ -255,8 +232,7 @@ void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 /* ------------------------------------------------------------------------ fates */
 
 /* How many have it, of how many that should. */
-static unsigned have(const struct oracle_side *from, int index,
-		     unsigned *ret_should)
+static unsigned have(const struct oracle_side *from, int index, unsigned *ret_should)
 {
 	struct oracle *oracle = from->oracle;
 	unsigned count = 0;
@@ -276,16 +252,13 @@ static unsigned have(const struct oracle_side *from, int index,
 /* Does what is said to have arrived lie before so many as it is said for? */
 static bool is_arrived(const struct oracle_side *from, int index)
 {
-	const struct oracle_promise *promise =
-		oracle_promise(from->oracle, class_of(from, index));
+	const struct oracle_promise *promise = oracle_promise(from->oracle, class_of(from, index));
 	unsigned should, count = have(from, index, &should);
 
 	if (promise->value[NOPAL_RECEIVERS] == NOPAL_EVERY)
 		return count >= should;
-	if (promise->value[NOPAL_RECEIVERS] & NOPAL_SO_MANY &&
-	    promise->bound[NOPAL_RECEIVERS])
-		return count >= should ||
-		       count >= (unsigned)promise->bound[NOPAL_RECEIVERS];
+	if (promise->value[NOPAL_RECEIVERS] & NOPAL_SO_MANY && promise->bound[NOPAL_RECEIVERS])
+		return count >= should || count >= (unsigned)promise->bound[NOPAL_RECEIVERS];
 	return count >= 1 || !should;
 }
 
@@ -318,56 +291,48 @@ static void check_counters(struct oracle_side *side)
 	const struct nopal_counters *counters = &side->counters;
 
 	if (counters->rx_malformed && !oracle->corrupts && !oracle->foreign)
-		oracle_violated(oracle, "the %s did not understand its peer",
-				called(side));
+		oracle_violated(oracle, "the %s did not understand its peer", called(side));
 	/* found by address alone, a reset is taken for a sealed datagram */
-	if (counters->rx_sealed_badly && !oracle->corrupts &&
-	    !oracle->replays && !oracle->set &&
+	if (counters->rx_sealed_badly && !oracle->corrupts && !oracle->replays && !oracle->set &&
 	    oracle->plan->demux == NOPAL_DEMUX_ID)
-		oracle_violated(oracle, "the %s refused what its peer sealed",
-				called(side));
+		oracle_violated(oracle, "the %s refused what its peer sealed", called(side));
 	if (counters->misuses)
 		oracle_violated(oracle, "a bit was released that was not held");
 	if (counters->refused_sends)
-		oracle_violated(oracle,
-				"a send was asked for after SEGMENT_DONE");
+		oracle_violated(oracle, "a send was asked for after SEGMENT_DONE");
 }
 
 static bool is_good(const struct oracle_side *side)
 {
-	return side->begun && side->ended && side->end == NOPAL_ENDED_WELL &&
-	       !side->deserted;
+	return side->begun && side->ended && side->end == NOPAL_ENDED_WELL && !side->deserted;
 }
 
-/* May a context of headers have been lost that the sender relies on?  Then segments
- * are lost in the calm, until it defines the context anew. */
+/* May a context of headers have been lost that the sender relies on?  Then segments are lost in the
+ * calm, until it defines the context anew. */
 static bool misses_contexts(const struct oracle *oracle)
 {
 	return nopal_plan_provides(oracle->plan, "data_format") &&
 	       !nopal_plan_provides(oracle->plan, "acknowledgement");
 }
 
-/* The first message that must arrive without anybody's promise: what is sent when
- * it is calm, unless an order waits for what was lost. */
+/* The first message that must arrive without anybody's promise: what is sent when it is calm,
+ * unless an order waits for what was lost. */
 static uint32_t first_due(const struct oracle_side *side)
 {
 	const struct oracle *oracle = side->oracle;
 
-	if (!oracle->run->answers || oracle->run->cut_ns ||
-	    side->messages < ORACLE_LATE ||
+	if (!oracle->run->answers || oracle->run->cut_ns || side->messages < ORACLE_LATE ||
 	    !weather_is_calm(&oracle->weather) || misses_contexts(oracle))
 		return side->messages;
 	return side->messages - ORACLE_LATE;
 }
 
-static void check_delivered(struct oracle_side *from,
-			    const struct oracle_side *to)
+static void check_delivered(struct oracle_side *from, const struct oracle_side *to)
 {
 	for (uint32_t i = 0; i < from->pushed; i++) {
 		bool all = promised(from, (int)i, NOPAL_DELIVERY, NOPAL_ALL);
 
-		if (to->heard[from->number].seen[i] ||
-		    !oracle_is_for(from, &from->message[i], to))
+		if (to->heard[from->number].seen[i] || !oracle_is_for(from, &from->message[i], to))
 			continue;
 		if (from->oracle->group && from->opener &&
 		    !promised(from, (int)i, NOPAL_RECEIVERS, NOPAL_EVERY))
@@ -376,20 +341,15 @@ static void check_delivered(struct oracle_side *from,
 			oracle_violated(from->oracle,
 					"delivery: message %u of %u of the %s "
 					"did not come to the %s",
-					i, from->messages, called(from),
-					called(to));
-		else if (i >= first_due(from) && !from->message[i].class &&
-			 !from->oracle->set &&
-			 promised(from, (int)i, NOPAL_PROGRESS,
-				  NOPAL_GOES_ON) &&
-			 !promised(from, (int)i, NOPAL_LATENESS,
-				   NOPAL_LATE_DROPPED))
+					i, from->messages, called(from), called(to));
+		else if (i >= first_due(from) && !from->message[i].class && !from->oracle->set &&
+			 promised(from, (int)i, NOPAL_PROGRESS, NOPAL_GOES_ON) &&
+			 !promised(from, (int)i, NOPAL_LATENESS, NOPAL_LATE_DROPPED))
 			oracle_violated(from->oracle,
 					"progress: message %u of %u of the %s "
 					"did not come to the %s, although the "
 					"network was calm",
-					i, from->messages, called(from),
-					called(to));
+					i, from->messages, called(from), called(to));
 	}
 }
 
@@ -417,13 +377,12 @@ static void check_side(struct oracle_side *side)
 	bool all_good = is_good(side);
 
 	if (side->fates != side->pushed)
-		oracle_violated(oracle, "%s: %u messages, %u fates",
-				called(side), side->pushed, side->fates);
+		oracle_violated(oracle, "%s: %u messages, %u fates", called(side), side->pushed,
+				side->fates);
 	if (is_good(side) && !oracle->broken) {
 		if (side->pushed != side->messages)
-			oracle_violated(oracle, "the %s sent %u of %u messages",
-					called(side), side->pushed,
-					side->messages);
+			oracle_violated(oracle, "the %s sent %u of %u messages", called(side),
+					side->pushed, side->messages);
 		check_fates(side);
 	}
 	for (unsigned i = 0; i < oracle->sides; i++) {
@@ -439,8 +398,8 @@ static void check_side(struct oracle_side *side)
 		check_counters(side);
 }
 
-/* Without a handshake the first data introduces a session; where all of it was
- * lost and flow control lets no more go, nobody ever hears of it. */
+/* Without a handshake the first data introduces a session; where all of it was lost and flow
+ * control lets no more go, nobody ever hears of it. */
 static bool is_unheard(const struct oracle *oracle)
 {
 	if (oracle->handshake)
@@ -475,8 +434,7 @@ static bool has_no_peer(const struct oracle_side *side)
 	struct oracle *oracle = side->oracle;
 
 	for (unsigned i = 0; i < oracle->sides; i++)
-		if (oracle_speaks_to(&oracle->side[i], side) &&
-		    !oracle->side[i].ended)
+		if (oracle_speaks_to(&oracle->side[i], side) && !oracle->side[i].ended)
 			return false;
 	return true;
 }
@@ -486,23 +444,20 @@ static void check_ended(struct oracle_side *side)
 	struct oracle *oracle = side->oracle;
 	bool alone = oracle->run->cut_ns || oracle->broken || has_no_peer(side);
 
-	if (side->ended || (!side->opener && !side->begun) ||
-	    may_stand_still(oracle))
+	if (side->ended || (!side->opener && !side->begun) || may_stand_still(oracle))
 		return;
 	/* its patience may be years; or its parameters choke it */
 	if ((alone && is_left_alone(side)) ||
 	    (oracle->set && (oracle->busy || (alone && oracle->tired))))
 		return;
 	if (oracle->run->cut_ns)
-		oracle_violated(oracle,
-				"death of the peer: the %s did not notice",
-				called(side));
+		oracle_violated(oracle, "death of the peer: the %s did not notice", called(side));
 	else
 		oracle_violated(oracle,
 				"progress: the %s has not ended: %u of %u "
 				"pushed, %u fates, %u heard",
-				called(side), side->pushed, side->messages,
-				side->fates, side->delivered);
+				called(side), side->pushed, side->messages, side->fates,
+				side->delivered);
 }
 
 void oracle_judge(struct oracle *oracle)
@@ -522,8 +477,6 @@ void oracle_judge(struct oracle *oracle)
 	if (oracle->handshake && !oracle->broken && !oracle->run->cut_ns)
 		for (unsigned i = 0; i < oracle->sides; i++)
 			if (!oracle->side[i].ended && !oracle->side[i].dropped)
-				oracle_violated(
-					oracle,
-					"progress: the %s was never opened",
-					called(&oracle->side[i]));
+				oracle_violated(oracle, "progress: the %s was never opened",
+						called(&oracle->side[i]));
 }

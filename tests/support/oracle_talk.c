@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_talk.c -- what the sides of the oracle say: messages that are known by their
- * bytes, when they are sent, and what is said of them.
+ * oracle_talk.c -- what the sides of the oracle say: messages that are known by their bytes, when
+ * they are sent, and what is said of them.
  *
- * A message begins with its name, which is of no other message of any side.  The
- * shortest have no room for that: one of a byte is its index, and of those without a
- * byte each side sends one.
+ * A message begins with its name, which is of no other message of any side.  The shortest have no
+ * room for that: one of a byte is its index, and of those without a byte each side sends one.
  */
 #include <errno.h>
 #include <string.h>
@@ -41,8 +40,7 @@ static uint8_t byte_of(uint32_t name, size_t at)
 	return (uint8_t)(name * 131u + at * 7u + (at >> 8));
 }
 
-static void fill(const struct oracle_side *side, uint32_t index, uint8_t *bytes,
-		 size_t length)
+static void fill(const struct oracle_side *side, uint32_t index, uint8_t *bytes, size_t length)
 {
 	uint32_t name = name_of(side, index);
 
@@ -56,18 +54,15 @@ static void fill(const struct oracle_side *side, uint32_t index, uint8_t *bytes,
 		bytes[i] = (uint8_t)(name >> 8 * i);
 }
 
-static int index_of_short(const struct oracle_side *sender,
-			  const uint8_t *bytes, size_t length)
+static int index_of_short(const struct oracle_side *sender, const uint8_t *bytes, size_t length)
 {
 	for (uint32_t i = 0; i < sender->pushed; i++)
-		if (sender->message[i].length == length &&
-		    (!length || bytes[0] == i))
+		if (sender->message[i].length == length && (!length || bytes[0] == i))
 			return (int)i;
 	return -1;
 }
 
-int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
-		    size_t length)
+int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes, size_t length)
 {
 	uint32_t name = 0, index;
 
@@ -87,13 +82,11 @@ int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
 
 /* ------------------------------------------------------------ what they are */
 
-/* Each length as likely as any other: the same for two compositions that both carry
- * the longest. */
+/* Each length as likely as any other: the same for two compositions that both carry the longest. */
 static uint32_t even_draw(struct oracle *oracle)
 {
 	uint64_t length =
-		NAME_BYTES + draw_below(&oracle->draw,
-					oracle->run->longest - NAME_BYTES + 1);
+		NAME_BYTES + draw_below(&oracle->draw, oracle->run->longest - NAME_BYTES + 1);
 
 	return length < oracle->longest ? (uint32_t)length : oracle->longest;
 }
@@ -115,9 +108,8 @@ static uint32_t length_draw(struct oracle *oracle, bool *empty)
 		break;
 	case 2:
 	case 3:
-		length = segment < SEGMENT_MOST
-				 ? segment - 1 + draw_below(&oracle->draw, 3)
-				 : NAME_BYTES;
+		length = segment < SEGMENT_MOST ? segment - 1 + draw_below(&oracle->draw, 3)
+						: NAME_BYTES;
 		break;
 	case 4:
 		length = 1 + draw_below(&oracle->draw, ORACLE_LONGEST - 1);
@@ -147,9 +139,9 @@ static bool one_in(struct oracle *oracle, uint64_t so_many)
 /* What the application says of a message, of what the composition listens to. */
 static void class_draw(struct oracle_side *side, uint32_t index)
 {
-	static const uint8_t chance[ORACLE_PROPERTIES] = {
-		URGENT, OUT_OF_BAND, EXPENDABLE, EXPENDABLE, 1, RELATED, 1, ONLY
-	};
+	static const uint8_t chance[ORACLE_PROPERTIES] = { URGENT,     OUT_OF_BAND, EXPENDABLE,
+							   EXPENDABLE, 1,	    RELATED,
+							   1,	       ONLY };
 	struct oracle *oracle = side->oracle;
 	struct oracle_message *message = &side->message[index];
 
@@ -165,10 +157,8 @@ static void class_draw(struct oracle_side *side, uint32_t index)
 		message->class &= (uint8_t)~ORACLE_AFTER;
 	if (message->class & ORACLE_TAG)
 		message->tag = (uint8_t)draw_below(&oracle->draw, ORACLE_TAGS);
-	if (message->class & ORACLE_DESTINATION && oracle->group &&
-	    side->opener)
-		message->only =
-			(uint8_t)(2 + draw_below(&oracle->draw, oracle->pairs));
+	if (message->class & ORACLE_DESTINATION && oracle->group && side->opener)
+		message->only = (uint8_t)(2 + draw_below(&oracle->draw, oracle->pairs));
 	else
 		message->class &= (uint8_t)~ORACLE_DESTINATION;
 }
@@ -183,21 +173,17 @@ static void due_draw(struct oracle_side *side, uint32_t late)
 	for (uint32_t i = 0; i < late && run->answers; i++) {
 		if (one_in(oracle, BURST))
 			at_ns += (int64_t)draw_below(
-				&oracle->draw,
-				1 + 2 * BURST * (uint64_t)run->spread_ns /
-						late);
-		side->message[i].due_ns =
-			at_ns < run->spread_ns ? at_ns : run->spread_ns;
+				&oracle->draw, 1 + 2 * BURST * (uint64_t)run->spread_ns / late);
+		side->message[i].due_ns = at_ns < run->spread_ns ? at_ns : run->spread_ns;
 	}
 	for (uint32_t i = late; i < side->messages; i++)
-		side->message[i].due_ns = weather_calm_ns(&oracle->weather) +
-					  SETTLED_NS + (i - late) * LATE_GAP_NS;
+		side->message[i].due_ns =
+			weather_calm_ns(&oracle->weather) + SETTLED_NS + (i - late) * LATE_GAP_NS;
 }
 
 void oracle_plan_messages(struct oracle_side *side, uint32_t messages)
 {
-	bool empty = false,
-	     calm = side->oracle->run->answers && messages > ORACLE_LATE;
+	bool empty = false, calm = side->oracle->run->answers && messages > ORACLE_LATE;
 
 	side->messages = messages;
 	due_draw(side, calm ? messages - ORACLE_LATE : messages);
@@ -214,8 +200,7 @@ static void push_again(void *user)
 	oracle_push(user);
 }
 
-static uint64_t property_of(const struct oracle_side *side, uint32_t index,
-			    unsigned bit)
+static uint64_t property_of(const struct oracle_side *side, uint32_t index, unsigned bit)
 {
 	const struct oracle_message *message = &side->message[index];
 	struct draw from = draw_of(side->oracle->run->seed + index);
@@ -232,15 +217,13 @@ static uint64_t property_of(const struct oracle_side *side, uint32_t index,
 	case ORACLE_TAG:
 		return message->tag;
 	case ORACLE_DESTINATION:
-		return (uint64_t)side->oracle->side[message->only - 1]
-			.destination;
+		return (uint64_t)side->oracle->side[message->only - 1].destination;
 	default:
 		return 1;
 	}
 }
 
-static size_t say(const struct oracle_side *side, uint32_t index,
-		  struct nopal_property *properties)
+static size_t say(const struct oracle_side *side, uint32_t index, struct nopal_property *properties)
 {
 	size_t count = 0;
 
@@ -264,8 +247,8 @@ static int send_one(struct oracle_side *side)
 	fill(side, index, bytes, message->length);
 	message->sent_ns = nopal_world_now(side->oracle->world);
 	side->pushed++; /* it may arrive before the call returns */
-	result = nopal_send_with(side->session, bytes, message->length, index,
-				 properties, say(side, index, properties));
+	result = nopal_send_with(side->session, bytes, message->length, index, properties,
+				 say(side, index, properties));
 	if (result < 0)
 		side->pushed--;
 	return result;
@@ -277,16 +260,14 @@ static bool push_due(struct oracle_side *side)
 	struct oracle *oracle = side->oracle;
 
 	while (side->session && side->pushed < side->messages &&
-	       side->message[side->pushed].due_ns <=
-		       nopal_world_now(oracle->world)) {
+	       side->message[side->pushed].due_ns <= nopal_world_now(oracle->world)) {
 		int result = send_one(side);
 
 		if (result == 0)
 			continue;
 		if (result == -EAGAIN || result == -EPIPE)
 			return false; /* more room later; or it is about to end */
-		oracle_violated(oracle, "a send was refused: %s",
-				strerror(-result));
+		oracle_violated(oracle, "a send was refused: %s", strerror(-result));
 		return false;
 	}
 	return true;
@@ -306,12 +287,10 @@ void oracle_close(struct oracle_side *side)
 
 void oracle_push(struct oracle_side *side)
 {
-	if (!side->session || side->gathers || !push_due(side) ||
-	    !side->session)
+	if (!side->session || side->gathers || !push_due(side) || !side->session)
 		return;
 	if (side->pushed < side->messages)
-		nopal_sim_at(side->oracle->world,
-			     side->message[side->pushed].due_ns, push_again,
+		nopal_sim_at(side->oracle->world, side->message[side->pushed].due_ns, push_again,
 			     side);
 	else if (oracle_closes_itself(side->oracle) &&
 		 (side->opener || !side->oracle->group || side->peer_closed))

@@ -15,8 +15,7 @@ static int set_up(void **unused)
 	int file;
 
 	(void)unused;
-	snprintf(path, sizeof(path), "%.40s/nopal-test-XXXXXX",
-		 folder ? folder : "/tmp");
+	snprintf(path, sizeof(path), "%.40s/nopal-test-XXXXXX", folder ? folder : "/tmp");
 	file = mkstemp(path);
 	return file < 0 ? -1 : close(file);
 }

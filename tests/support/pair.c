@@ -51,8 +51,7 @@ static int push_one(struct pair *pair)
 
 	for (size_t i = 0; i < length; i++)
 		bytes[i] = (uint8_t)(pair->pushed * 31 + i * 7 + (i >> 8));
-	return nopal_send(pair->session[PAIR_OPENER], bytes, length,
-			  pair->pushed);
+	return nopal_send(pair->session[PAIR_OPENER], bytes, length, pair->pushed);
 }
 
 static void push(void *user);
@@ -61,9 +60,7 @@ static void push_later(struct pair *pair)
 {
 	uint64_t most_ns = pair->run->sparse ? SPARSE_GAP_NS : GAP_NS;
 
-	nopal_sim_at(pair->world,
-		     nopal_world_now(pair->world) +
-			     (int64_t)(draw(pair) % most_ns),
+	nopal_sim_at(pair->world, nopal_world_now(pair->world) + (int64_t)(draw(pair) % most_ns),
 		     push, pair);
 }
 
@@ -111,8 +108,7 @@ static void on_opened(struct nopal_session *session, void *user)
 	push(pair);
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct pair *pair = user;
 	struct pair_seen *seen = pair->seen;
@@ -121,14 +117,11 @@ static void on_received(struct nopal_session *session,
 
 	mix(&seen->deliveries, bytes, length);
 	seen->delivered_bytes += length;
-	if (++seen->delivered % ANSWERED == 0 &&
-	    side_of(session) == PAIR_ACCEPTOR)
-		nopal_send(session, bytes,
-			   length < ANSWER_BYTES ? length : ANSWER_BYTES, 0);
+	if (++seen->delivered % ANSWERED == 0 && side_of(session) == PAIR_ACCEPTOR)
+		nopal_send(session, bytes, length < ANSWER_BYTES ? length : ANSWER_BYTES, 0);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
-		    void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct pair *pair = user;
 
@@ -137,8 +130,7 @@ static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
 	pair->seen->fates[fate]++;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text,
-		     void *user)
+static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct pair *pair = user;
 	int side = side_of(session);
@@ -161,10 +153,8 @@ static const struct nopal_callbacks callbacks = {
 
 /* --------------------------------------------------------------------- world */
 
-static void on_wire(void *user, int64_t now_ns,
-		    const struct nopal_address *from,
-		    const struct nopal_address *to, const uint8_t *bytes,
-		    size_t length)
+static void on_wire(void *user, int64_t now_ns, const struct nopal_address *from,
+		    const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct pair *pair = user;
 
@@ -181,8 +171,7 @@ static void links(struct pair *pair, const char *words, bool change)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	if (change) {
 		nopal_sim_change(pair->world, 0, 1, &forward);
@@ -224,20 +213,16 @@ static void build(struct pair *pair)
 
 static void open_both(struct pair *pair)
 {
-	struct nopal_endpoint *from =
-		nopal_sim_endpoint(pair->world, 0, OPENER_PORT);
-	struct nopal_endpoint *to =
-		nopal_sim_endpoint(pair->world, 1, ACCEPTOR_PORT);
+	struct nopal_endpoint *from = nopal_sim_endpoint(pair->world, 0, OPENER_PORT);
+	struct nopal_endpoint *to = nopal_sim_endpoint(pair->world, 1, ACCEPTOR_PORT);
 	struct nopal_address peer;
 
 	nopal_sim_address(1, ACCEPTOR_PORT, &peer);
-	nopal_endpoint_allow(to, pair->run->plan, NOPAL_ALLOW_CONNECTIONLESS,
-			     &callbacks, pair);
+	nopal_endpoint_allow(to, pair->run->plan, NOPAL_ALLOW_CONNECTIONLESS, &callbacks, pair);
 	nopal_session_open(from, pair->run->plan, &peer, &callbacks, pair);
 }
 
-struct pair_run pair_run_over(const struct suite_network *network,
-			      uint64_t seed)
+struct pair_run pair_run_over(const struct suite_network *network, uint64_t seed)
 {
 	return (struct pair_run){
 		.link = network->link,
@@ -287,16 +272,14 @@ static char text[128];
 static bool differs(const char *what, uint64_t a, uint64_t b)
 {
 	if (a != b)
-		snprintf(text, sizeof(text), "%s: %" PRIu64 " and %" PRIu64,
-			 what, a, b);
+		snprintf(text, sizeof(text), "%s: %" PRIu64 " and %" PRIu64, what, a, b);
 	return a != b;
 }
 
-static bool counters_differ(const struct nopal_counters *a,
-			    const struct nopal_counters *b)
+static bool counters_differ(const struct nopal_counters *a, const struct nopal_counters *b)
 {
-#define DIFFERS(name, doc)                                                     \
-	if (differs(#name, a->name, b->name))                                  \
+#define DIFFERS(name, doc)                                                                         \
+	if (differs(#name, a->name, b->name))                                                      \
 		return true;
 	NOPAL_COUNTERS(DIFFERS)
 #undef DIFFERS
@@ -304,17 +287,13 @@ static bool counters_differ(const struct nopal_counters *a,
 }
 
 /* What a person understands first comes first, the hash of all comes last. */
-const char *pair_difference(const struct pair_seen *a,
-			    const struct pair_seen *b)
+const char *pair_difference(const struct pair_seen *a, const struct pair_seen *b)
 {
 	if (differs("opened", a->opened, b->opened) ||
 	    differs("delivered", a->delivered, b->delivered) ||
-	    differs("bytes delivered", a->delivered_bytes,
-		    b->delivered_bytes) ||
-	    counters_differ(&a->counters[PAIR_OPENER],
-			    &b->counters[PAIR_OPENER]) ||
-	    counters_differ(&a->counters[PAIR_ACCEPTOR],
-			    &b->counters[PAIR_ACCEPTOR]))
+	    differs("bytes delivered", a->delivered_bytes, b->delivered_bytes) ||
+	    counters_differ(&a->counters[PAIR_OPENER], &b->counters[PAIR_OPENER]) ||
+	    counters_differ(&a->counters[PAIR_ACCEPTOR], &b->counters[PAIR_ACCEPTOR]))
 		return text;
 	for (int i = 0; i < PAIR_SIDES; i++)
 		if (differs("end", a->ended[i], b->ended[i]))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair.h -- one simulated conversation, and all that can be seen of it: trace
- * at the detail of events, bytes on the wire, what was delivered, counters and
- * ends of both sides.  For showing that two ways of running a plan are one.
+ * pair.h -- one simulated conversation, and all that can be seen of it: trace at the detail of
+ * events, bytes on the wire, what was delivered, counters and ends of both sides.  For showing that
+ * two ways of running a plan are one.
  *
  *     struct pair_run run = { .plan = plan, .link = "delay 10ms", .seed = 1 };
  *     struct pair_seen interpreted, fused;
@@ -32,8 +32,7 @@ struct pair_run {
 	uint64_t seed;
 	uint32_t messages; /* 0: 40 */
 	bool sparse;	   /* short messages, one at a time, far apart */
-	uint32_t
-		instants; /* of the simulation, before it is given up; 0: 50000 */
+	uint32_t instants; /* of the simulation, before it is given up; 0: 50000 */
 	/* (optional) Called once at a time, with the sessions that live then. */
 	void (*meddle)(struct pair *pair);
 	int64_t meddle_ns;
@@ -60,14 +59,11 @@ struct pair {
 };
 
 /* A run over a network of the suite, without its plan. */
-struct pair_run pair_run_over(const struct suite_network *network,
-			      uint64_t seed);
-/* A run so long that numbers of two bytes wrap, and that the runtime's own clocks
- * strike. */
+struct pair_run pair_run_over(const struct suite_network *network, uint64_t seed);
+/* A run so long that numbers of two bytes wrap, and that the runtime's own clocks strike. */
 struct pair_run pair_long_run(void);
 void pair_run(const struct pair_run *run, struct pair_seen *ret_seen);
 /* NULL: they saw the same; else what differs first, in a static text. */
-const char *pair_difference(const struct pair_seen *a,
-			    const struct pair_seen *b);
+const char *pair_difference(const struct pair_seen *a, const struct pair_seen *b);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paper_packets.h -- packets with the header of the one-to-many protocol between the two
- * ends of a rig, as they were seen on the way; its fields and its sum are read anew here,
- * with nothing of what is tested.
+ * paper_packets.h -- packets with the header of the one-to-many protocol between the two ends of a
+ * rig, as they were seen on the way; its fields and its sum are read anew here, with nothing of
+ * what is tested.
  */
 #ifndef NOPAL_TEST_PAPER_PACKETS_H
 #define NOPAL_TEST_PAPER_PACKETS_H
@@ -24,10 +24,8 @@ static unsigned packets;
 static struct rig rig;
 static struct nopal_address opener, acceptor;
 
-static inline void tap(void *user, int64_t now_ns,
-		       const struct nopal_address *from,
-		       const struct nopal_address *to, const uint8_t *bytes,
-		       size_t length)
+static inline void tap(void *user, int64_t now_ns, const struct nopal_address *from,
+		       const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct packet *next = &packet[packets++ % PACKETS];
 
@@ -42,8 +40,7 @@ static inline void tap(void *user, int64_t now_ns,
 static inline void prepare(const char *config, const char *link)
 {
 	packets = 0;
-	rig_open(&rig, config,
-		 &(struct rig_options){ .stay_closed = true, .link = link });
+	rig_open(&rig, config, &(struct rig_options){ .stay_closed = true, .link = link });
 	nopal_sim_tap(rig.world, tap, NULL);
 	nopal_endpoint_local(rig.opener.endpoint, &opener);
 	nopal_endpoint_local(rig.acceptor.endpoint, &acceptor);
@@ -57,8 +54,7 @@ static inline void end(void)
 
 static inline uint32_t word(const uint8_t *at)
 {
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
-	       (uint32_t)at[2] << 8 | at[3];
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
 static inline void put_word(uint8_t *at, uint32_t value)

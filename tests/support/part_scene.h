@@ -50,11 +50,9 @@ static inline int scene_close(void **state)
 {
 	struct scene *scene = *state;
 
-	for (size_t i = 0; i < sizeof(scene_names) / sizeof(scene_names[0]);
-	     i++)
+	for (size_t i = 0; i < sizeof(scene_names) / sizeof(scene_names[0]); i++)
 		unlinkat(scene->folder.fd, scene_names[i], 0);
-	assert_int_equal(rmdir(scene->path),
-			 0); /* nothing else was left there */
+	assert_int_equal(rmdir(scene->path), 0); /* nothing else was left there */
 	close(scene->folder.fd);
 	free(scene);
 	return 0;
@@ -62,10 +60,9 @@ static inline int scene_close(void **state)
 
 static inline struct transfer_note offer_of(uint64_t size, int64_t mtime_ns)
 {
-	struct transfer_note note = { .type = TRANSFER_OFFER,
-				      .size = size,
-				      .mtime_ns = mtime_ns,
-				      .text = "f" };
+	struct transfer_note note = {
+		.type = TRANSFER_OFFER, .size = size, .mtime_ns = mtime_ns, .text = "f"
+	};
 
 	note.id = transfer_id(note.text, size, mtime_ns);
 	return note;
@@ -73,15 +70,13 @@ static inline struct transfer_note offer_of(uint64_t size, int64_t mtime_ns)
 
 static inline bool scene_has(const struct scene *scene, const char *name)
 {
-	return faccessat(scene->folder.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ==
-	       0;
+	return faccessat(scene->folder.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static inline void scene_put(const struct scene *scene, const char *name,
-			     const void *bytes, size_t length)
+static inline void scene_put(const struct scene *scene, const char *name, const void *bytes,
+			     size_t length)
 {
-	int fd = openat(scene->folder.fd, name, O_WRONLY | O_CREAT | O_TRUNC,
-			0666);
+	int fd = openat(scene->folder.fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
 	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
 	close(fd);
@@ -99,16 +94,14 @@ static inline void scene_expect(const struct scene *scene, const char *name)
 	free(bytes);
 }
 
-static inline struct part *scene_part(struct scene *scene,
-				      uint64_t expected_offset)
+static inline struct part *scene_part(struct scene *scene, uint64_t expected_offset)
 {
 	struct transfer_note offer = offer_of(FILE_BYTES, 42);
 	struct part *part = NULL;
 	uint64_t offset = 1, hash = 1;
 	struct file_hash prefix;
 
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_YES);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_YES);
 	while (!part_check(part, &offset, &hash))
 		;
 	assert_int_equal(offset, expected_offset);
@@ -118,14 +111,12 @@ static inline struct part *scene_part(struct scene *scene,
 	return part;
 }
 
-static inline bool scene_write(struct scene *scene, struct part *part,
-			       uint64_t from, uint64_t end)
+static inline bool scene_write(struct scene *scene, struct part *part, uint64_t from, uint64_t end)
 {
 	size_t middle = (size_t)(end - from) / 3;
 	struct iovec pieces[] = {
 		{ scene->content + from, middle },
-		{ scene->content + from + middle,
-		  (size_t)(end - from) - middle },
+		{ scene->content + from + middle, (size_t)(end - from) - middle },
 	};
 
 	return part_write(part, from, pieces, 2, scene->why);
@@ -140,7 +131,6 @@ static inline uint64_t scene_hash(const struct scene *scene)
 	return file_hash_value(&hash);
 }
 
-#define SCENE(test)                                                            \
-	cmocka_unit_test_setup_teardown(test, scene_open, scene_close)
+#define SCENE(test) cmocka_unit_test_setup_teardown(test, scene_open, scene_close)
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.h -- a policy on the bench against one bottleneck: rate, queue, delay,
- * random loss behind the bottleneck in both directions.  Sends without end under
- * the policy's window and rate; a status is known by selective acks, a loss when
- * three later packets have arrived.  Include it after bench.h.
+ * path.h -- a policy on the bench against one bottleneck: rate, queue, delay, random loss behind
+ * the bottleneck in both directions.  Sends without end under the policy's window and rate; a
+ * status is known by selective acks, a loss when three later packets have arrived.  Include it
+ * after bench.h.
  *
  *     path = (struct path){ .rate_bps = 100000000, ... };
  *     bench_place(&nopal_x), bench_begin();
@@ -86,8 +86,7 @@ static inline void path_set_in_flight(int64_t bytes)
 
 static inline void path_transmit(uint64_t number)
 {
-	int64_t start =
-		path.free_at_ns > path.now_ns ? path.free_at_ns : path.now_ns;
+	int64_t start = path.free_at_ns > path.now_ns ? path.free_at_ns : path.now_ns;
 	int64_t each = BENCH_BODY * 8 * NOPAL_SECOND / path.rate_bps;
 	int64_t queue = start - path.now_ns;
 
@@ -102,8 +101,7 @@ static inline void path_transmit(uint64_t number)
 	if (path_loses())
 		return;
 	path.data[path.data_end++ % PATH_PACKETS] =
-		(struct path_flying){ path.free_at_ns + path.delay_ns, number,
-				      0 };
+		(struct path_flying){ path.free_at_ns + path.delay_ns, number, 0 };
 }
 
 static inline void path_depart(void)
@@ -112,8 +110,7 @@ static inline void path_depart(void)
 
 	assert_int_not_equal(packet->state, PATH_OPEN);
 	if (!packet->segment)
-		packet->segment =
-			calloc(1, sizeof(*packet->segment) + BENCH_SLOTS * 8);
+		packet->segment = calloc(1, sizeof(*packet->segment) + BENCH_SLOTS * 8);
 	packet->state = PATH_OPEN;
 	packet->segment->body.length = BENCH_BODY;
 	packet->segment->packet_number = bench.next_packet++;
@@ -137,28 +134,24 @@ static inline bool path_has(const char *name)
 	return false;
 }
 
-/* A bucket of two quanta, as rate_cc has it; a policy without a window has the
- * rate alone. */
+/* A bucket of two quanta, as rate_cc has it; a policy without a window has the rate alone. */
 static inline void path_send_all(void)
 {
 	int64_t window = path_has("congestion_window_bytes")
 				 ? path_shared("congestion_window_bytes")
 				 : INT64_MAX;
 
-	while (!path.idle &&
-	       (path.in_flight == 0 || path.in_flight + BENCH_BODY <= window)) {
+	while (!path.idle && (path.in_flight == 0 || path.in_flight + BENCH_BODY <= window)) {
 		int64_t rate = path_shared("sending_rate_bps");
 
 		if (rate > 0) {
-			int64_t bucket =
-				2 * PATH_QUANTUM * 8 * NOPAL_SECOND / rate;
+			int64_t bucket = 2 * PATH_QUANTUM * 8 * NOPAL_SECOND / rate;
 
 			if (path.credit_at_ns > path.now_ns)
 				return;
 			if (path.credit_at_ns < path.now_ns - bucket)
 				path.credit_at_ns = path.now_ns - bucket;
-			path.credit_at_ns +=
-				BENCH_BODY * 8 * NOPAL_SECOND / rate;
+			path.credit_at_ns += BENCH_BODY * 8 * NOPAL_SECOND / rate;
 		}
 		path_depart();
 	}
@@ -175,8 +168,7 @@ static inline void path_close(uint64_t number, unsigned event)
 {
 	struct path_packet *packet = path_packet(number);
 
-	if (packet->state != PATH_OPEN ||
-	    packet->segment->packet_number != number)
+	if (packet->state != PATH_OPEN || packet->segment->packet_number != number)
 		return;
 	packet->state = PATH_CLOSED;
 	path_set_in_flight(path.in_flight - BENCH_BODY);
@@ -189,8 +181,7 @@ static inline void path_close(uint64_t number, unsigned event)
 
 static inline void path_sample(const struct path_flying *flying)
 {
-	int64_t rtt =
-		path.now_ns - path_packet(flying->packet)->segment->departed_ns;
+	int64_t rtt = path.now_ns - path_packet(flying->packet)->segment->departed_ns;
 
 	path.srtt_ns = path.srtt_ns ? (7 * path.srtt_ns + rtt) / 8 : rtt;
 	if (!path.least_rtt_ns || rtt < path.least_rtt_ns)
@@ -221,8 +212,7 @@ static inline void path_hear(struct path_flying flying)
 		path_close(number, NOPAL_SEGMENT_RECEIVED);
 	}
 	ack.newly_acked_segments = (uint32_t)(path.acked - before);
-	for (uint64_t i = bench.oldest_packet;
-	     i + PATH_THRESHOLD <= path.largest; i++)
+	for (uint64_t i = bench.oldest_packet; i + PATH_THRESHOLD <= path.largest; i++)
 		path_close(i, NOPAL_SEGMENT_LOST);
 	bench_raise(NOPAL_ACK_PROCESSED, &ack);
 }
@@ -230,17 +220,14 @@ static inline void path_hear(struct path_flying flying)
 /* Every second packet is acknowledged, and every one behind a gap. */
 static inline void path_receive(uint64_t number)
 {
-	uint64_t before =
-		path.received ? path.order[(path.received - 1) % PATH_PACKETS]
-			      : 0;
+	uint64_t before = path.received ? path.order[(path.received - 1) % PATH_PACKETS] : 0;
 
 	path.order[path.received++ % PATH_PACKETS] = number;
 	path.delivered_bytes += BENCH_BODY;
 	if ((number == before + 1 && path.received % 2) || path_loses())
 		return;
 	path.ack[path.ack_end++ % PATH_PACKETS] =
-		(struct path_flying){ path.now_ns + path.delay_ns, number,
-				      path.received };
+		(struct path_flying){ path.now_ns + path.delay_ns, number, path.received };
 }
 
 static inline void path_time_out(void)
@@ -257,12 +244,10 @@ static inline int64_t path_timeout_at(void)
 {
 	int64_t rtt = path.srtt_ns ? 2 * path.srtt_ns : NOPAL_SECOND;
 
-	return path.in_flight ? path.heard_ns + rtt + 100 * NOPAL_MILLISECOND
-			      : NOPAL_NEVER;
+	return path.in_flight ? path.heard_ns + rtt + 100 * NOPAL_MILLISECOND : NOPAL_NEVER;
 }
 
-static inline int64_t path_at(const struct path_flying *ring, uint64_t first,
-			      uint64_t end)
+static inline int64_t path_at(const struct path_flying *ring, uint64_t first, uint64_t end)
 {
 	return first < end ? ring[first % PATH_PACKETS].at_ns : NOPAL_NEVER;
 }
@@ -285,13 +270,11 @@ static inline void path_run(int64_t duration_ns)
 		late = path_timeout_at();
 		if (path.credit_at_ns > path.now_ns && !path.idle)
 			next = path_earlier(next, path.credit_at_ns);
-		next = path_earlier(path_earlier(next, late),
-				    path_earlier(data, ack));
+		next = path_earlier(path_earlier(next, late), path_earlier(data, ack));
 		path.now_ns = next > path.now_ns ? next : path.now_ns;
 		bench.session->now_ns = path.now_ns;
 		if (data <= path.now_ns)
-			path_receive(path.data[path.data_first++ % PATH_PACKETS]
-					     .packet);
+			path_receive(path.data[path.data_first++ % PATH_PACKETS].packet);
 		else if (ack <= path.now_ns)
 			path_hear(path.ack[path.ack_first++ % PATH_PACKETS]);
 		else if (late <= path.now_ns)
@@ -299,8 +282,7 @@ static inline void path_run(int64_t duration_ns)
 	}
 }
 
-static inline void path_begin(int64_t rate_bps, int64_t delay_ns,
-			      uint32_t limit, uint32_t loss_ppm)
+static inline void path_begin(int64_t rate_bps, int64_t delay_ns, uint32_t limit, uint32_t loss_ppm)
 {
 	memset(&path, 0, sizeof(path));
 	path.rate_bps = rate_bps;
@@ -310,8 +292,8 @@ static inline void path_begin(int64_t rate_bps, int64_t delay_ns,
 	path_share("app_limited", 0);
 }
 
-/* Percent of what the bottleneck and the loss allow, over the last
- * `duration_ns` that are run now. */
+/* Percent of what the bottleneck and the loss allow, over the last `duration_ns` that are run
+ * now. */
 static inline int64_t path_percent(int64_t duration_ns)
 {
 	uint64_t before = path.delivered_bytes;
@@ -320,9 +302,7 @@ static inline int64_t path_percent(int64_t duration_ns)
 	path_run(duration_ns);
 	allowed = (double)path.rate_bps / 8 * (double)duration_ns / 1e9 *
 		  (1 - path.loss_ppm / (double)PATH_MILLION);
-	return (int64_t)(100 * (double)(path.delivered_bytes - before) /
-				 allowed +
-			 0.5);
+	return (int64_t)(100 * (double)(path.delivered_bytes - before) / allowed + 0.5);
 }
 
 static inline int64_t path_mean_queue_ns(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receiving.h -- `nopal recv` on a loop of its own, in a folder of its own, and a sender
- * that says by hand what it sends.
+ * receiving.h -- `nopal recv` on a loop of its own, in a folder of its own, and a sender that says
+ * by hand what it sends.
  *
  *     scene_offers(scene, 0);
  *     scene_say(scene, &(struct step){ TRANSFER_START, 0, 0 });
@@ -43,15 +43,15 @@ struct scene {
 	struct nopal_session *session;
 	struct loop_event *hang;
 	uint8_t content[FILE_BYTES];
-	struct transfer_note heard; /* the last ANSWER or RESULT */
+	struct transfer_note heard;		    /* the last ANSWER or RESULT */
 	struct island ranges[TRANSFER_RANGES_MOST]; /* of HELD */
 	size_t held_count;
 };
 
 /* ------------------------------------------------------------- the other side */
 
-static inline void scene_on_received(struct nopal_session *session,
-				     struct nopal_message *message, void *user)
+static inline void scene_on_received(struct nopal_session *session, struct nopal_message *message,
+				     void *user)
 {
 	struct scene *scene = user;
 	struct transfer_note note;
@@ -61,8 +61,7 @@ static inline void scene_on_received(struct nopal_session *session,
 	if (note.type == TRANSFER_PING)
 		return;
 	if (note.type == TRANSFER_HELD)
-		assert_true(transfer_held(message, FILE_BYTES, scene->ranges,
-					  &scene->held_count));
+		assert_true(transfer_held(message, FILE_BYTES, scene->ranges, &scene->held_count));
 	scene->heard = note;
 	loop_stop(scene->group.receivers->loop);
 }
@@ -82,9 +81,7 @@ static inline uint64_t scene_hash(const struct scene *scene)
 
 static inline struct transfer_note scene_offer_of(const char *name)
 {
-	struct transfer_note note = { .type = TRANSFER_OFFER,
-				      .size = FILE_BYTES,
-				      .mtime_ns = 42 };
+	struct transfer_note note = { .type = TRANSFER_OFFER, .size = FILE_BYTES, .mtime_ns = 42 };
 
 	snprintf(note.text, sizeof(note.text), "%s", name);
 	note.id = transfer_id(note.text, note.size, note.mtime_ns);
@@ -97,8 +94,7 @@ static inline struct transfer_note scene_offer(void)
 }
 
 /* A note, and so many bytes behind it. */
-static inline void scene_say_note(struct scene *scene,
-				  const struct transfer_note *note,
+static inline void scene_say_note(struct scene *scene, const struct transfer_note *note,
 				  const uint8_t *more, size_t more_bytes)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST + FILE_BYTES];
@@ -106,8 +102,7 @@ static inline void scene_say_note(struct scene *scene,
 
 	if (more_bytes)
 		memcpy(bytes + length, more, more_bytes);
-	assert_int_equal(
-		nopal_send(scene->session, bytes, length + more_bytes, 0), 0);
+	assert_int_equal(nopal_send(scene->session, bytes, length + more_bytes, 0), 0);
 }
 
 static inline void scene_say(struct scene *scene, const struct step *step)
@@ -117,8 +112,7 @@ static inline void scene_say(struct scene *scene, const struct step *step)
 					    .size = FILE_BYTES,
 					    .hash = scene_hash(scene) };
 
-	scene_say_note(scene, &note, scene->content + step->from,
-		       (size_t)(step->end - step->from));
+	scene_say_note(scene, &note, scene->content + step->from, (size_t)(step->end - step->from));
 }
 
 /* Until something is answered. */
@@ -139,8 +133,7 @@ static inline void scene_on_look(void *user)
 static inline void scene_look(struct scene *scene)
 {
 	struct loop_event *look =
-		loop_event_new(scene->group.receivers->loop, LOOP_TIMER, -1,
-			       scene_on_look, scene);
+		loop_event_new(scene->group.receivers->loop, LOOP_TIMER, -1, scene_on_look, scene);
 
 	loop_event_start(look, LOOK_NS);
 	loop_run(scene->group.receivers->loop);
@@ -159,16 +152,13 @@ static inline void scene_half(const struct scene *scene, const uint8_t *bytes)
 {
 	struct transfer_note offer = scene_offer();
 	char state[128];
-	int length =
-		snprintf(state, sizeof(state), "nopal-part 1 %016llx %d %d\n",
-			 (unsigned long long)offer.id, FILE_BYTES, HALF_BYTES);
-	int fd = openat(scene->group.folder.fd, ".f.nopal-part",
-			O_WRONLY | O_CREAT, 0666);
+	int length = snprintf(state, sizeof(state), "nopal-part 1 %016llx %d %d\n",
+			      (unsigned long long)offer.id, FILE_BYTES, HALF_BYTES);
+	int fd = openat(scene->group.folder.fd, ".f.nopal-part", O_WRONLY | O_CREAT, 0666);
 
 	assert_int_equal(write(fd, bytes, HALF_BYTES), HALF_BYTES);
 	close(fd);
-	fd = openat(scene->group.folder.fd, ".f.nopal-state",
-		    O_WRONLY | O_CREAT, 0666);
+	fd = openat(scene->group.folder.fd, ".f.nopal-state", O_WRONLY | O_CREAT, 0666);
 	assert_int_equal(write(fd, state, (size_t)length), length);
 	close(fd);
 }
@@ -206,11 +196,10 @@ static inline int scene_open(void **state)
 	pthread_mutex_init(&scene->group.lock, NULL);
 	guests_house_init(&scene->group.house, GUESTS_SEATS_EACH, 0);
 	progress_init(&scene->group.progress, "recv", false, false);
-	assert_int_equal(nopal_address_parse("127.0.0.1:0", &local, &problems),
-			 0);
+	assert_int_equal(nopal_address_parse("127.0.0.1:0", &local, &problems), 0);
 	assert_true(recv_loops_open(&scene->group, 1, &local, NULL, &problems));
-	scene->hang = loop_event_new(scene->group.receivers->loop, LOOP_TIMER,
-				     -1, scene_on_hang, scene);
+	scene->hang =
+		loop_event_new(scene->group.receivers->loop, LOOP_TIMER, -1, scene_on_hang, scene);
 	loop_event_start(scene->hang, HANG_S * NOPAL_SECOND);
 	*state = scene;
 	return 0;
@@ -245,14 +234,13 @@ static inline void scene_comes(struct scene *scene)
 	nopal_endpoint_local(receiver->endpoint, &to);
 	endpoint = loop_endpoint_to(receiver->loop, &to);
 	assert_non_null(endpoint);
-	scene->session = nopal_session_open(endpoint, scene->group.plan, &to,
-					    &scene_callbacks, scene);
+	scene->session =
+		nopal_session_open(endpoint, scene->group.plan, &to, &scene_callbacks, scene);
 	assert_non_null(scene->session);
 }
 
 /* Until it is answered. */
-static inline void scene_offer_with(struct scene *scene,
-				    struct transfer_note offer)
+static inline void scene_offer_with(struct scene *scene, struct transfer_note offer)
 {
 	scene_say_note(scene, &offer, NULL, 0);
 	scene_wait(scene, TRANSFER_ANSWER);
@@ -281,8 +269,7 @@ static inline void scene_is_whole(const struct scene *scene)
 }
 
 /* Says all of them, and the file is whole. */
-static inline void scene_takes(struct scene *scene, uint64_t there,
-			       const struct step *steps)
+static inline void scene_takes(struct scene *scene, uint64_t there, const struct step *steps)
 {
 	scene_offers(scene, there);
 	for (; steps->type; steps++)
@@ -299,7 +286,6 @@ static const struct step all_and_start[] = {
 	{ 0 },
 };
 
-#define CASE(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
 
 #endif

@@ -13,26 +13,25 @@
 
 /* ----------------------------------------------------------------- the tap */
 
-static void note(struct nopal_session *session, enum nopal_event event,
-		 uint32_t number, uint8_t kind)
+static void note(struct nopal_session *session, enum nopal_event event, uint32_t number,
+		 uint8_t kind)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct rig_side *side = nopal__top(core)->user;
 
 	if (!side || side->events == RIG_EVENTS)
 		return;
-	side->event[side->events++] =
-		(struct rig_event){ event, number, kind, session->now_ns };
+	side->event[side->events++] = (struct rig_event){ event, number, kind, session->now_ns };
 }
 
-#define NUMBER(subject)                                                        \
-	_Generic((subject), struct nopal_segment *                             \
-		 : number_of_segment, struct nopal_message *                   \
-		 : number_of_message, default                                  \
+#define NUMBER(subject)                                                                            \
+	_Generic((subject), struct nopal_segment *                                                 \
+		 : number_of_segment, struct nopal_message *                                       \
+		 : number_of_message, default                                                      \
 		 : number_of_other)(subject)
-#define KIND(subject)                                                          \
-	_Generic((subject), struct nopal_segment *                             \
-		 : kind_of_segment, default                                    \
+#define KIND(subject)                                                                              \
+	_Generic((subject), struct nopal_segment *                                                 \
+		 : kind_of_segment, default                                                        \
 		 : kind_of_other)(subject)
 
 static uint32_t number_of_segment(const struct nopal_segment *segment)
@@ -62,21 +61,19 @@ static uint8_t kind_of_other(const void *subject)
 	return 0;
 }
 
-#define EVENT(name, type, doc)                                                 \
-	static enum nopal_verdict tap_on_##name(struct nopal_session *session, \
-						const struct nopal_part *part, \
-						type *subject)                 \
-	{                                                                      \
-		(void)part;                                                    \
-		note(session, NOPAL_##name, NUMBER(subject), KIND(subject));   \
-		return NOPAL_CONTINUE;                                         \
+#define EVENT(name, type, doc)                                                                     \
+	static enum nopal_verdict tap_on_##name(struct nopal_session *session,                     \
+						const struct nopal_part *part, type *subject)      \
+	{                                                                                          \
+		(void)part;                                                                        \
+		note(session, NOPAL_##name, NUMBER(subject), KIND(subject));                       \
+		return NOPAL_CONTINUE;                                                             \
 	}
 #include "events.def"
 #undef EVENT
 
 static const struct nopal_binding tap_bindings[] = {
-#define EVENT(name, type, doc)                                                 \
-	NOPAL_ON(name, tap_on_##name, .kinds = NOPAL_EVERY_KIND),
+#define EVENT(name, type, doc) NOPAL_ON(name, tap_on_##name, .kinds = NOPAL_EVERY_KIND),
 #include "events.def"
 #undef EVENT
 	{ 0 },
@@ -118,15 +115,13 @@ static void on_opened(struct nopal_session *session, void *user)
 	side->opened++;
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct rig_side *side = user;
 
 	if (side->delivered < RIG_MESSAGES) {
 		char *text = side->text[side->delivered];
-		size_t length =
-			nopal_message_copy(message, 0, text, RIG_TEXT - 1);
+		size_t length = nopal_message_copy(message, 0, text, RIG_TEXT - 1);
 
 		text[length] = '\0';
 		side->length[side->delivered] = nopal_message_length(message);
@@ -136,8 +131,7 @@ static void on_received(struct nopal_session *session,
 	side->delivered_bytes += nopal_message_length(message);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
-		    void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
 {
 	struct rig_side *side = user;
 
@@ -162,8 +156,7 @@ static void on_peer_closed(struct nopal_session *session, void *user)
 	nopal_session_close(session);
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text,
-		     void *user)
+static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct rig_side *side = user;
 
@@ -222,15 +215,12 @@ bool rig_refused(const char *config, char *text, size_t room)
 	return plan == NULL;
 }
 
-static void links(const char *words, struct nopal_link *ret_forward,
-		  struct nopal_link *ret_reverse)
+static void links(const char *words, struct nopal_link *ret_forward, struct nopal_link *ret_reverse)
 {
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(
-		nopal_link_parse(words, ret_forward, ret_reverse, &problems),
-		0);
+	assert_int_equal(nopal_link_parse(words, ret_forward, ret_reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 }
 
@@ -258,15 +248,12 @@ static void connect_hosts(struct rig *rig, const char *words, const char *edge)
 	links(words, &forward, &reverse);
 	if (edge) {
 		links(edge, &near, &far);
-		assert_int_equal(nopal_sim_dumbbell(rig->world, 1, &near,
-						    &forward, &reverse),
-				 0);
+		assert_int_equal(nopal_sim_dumbbell(rig->world, 1, &near, &forward, &reverse), 0);
 		return;
 	}
 	nopal_sim_host(rig->world);
 	nopal_sim_host(rig->world);
-	assert_true(nopal_sim_connect(rig->world, 0, 1, &forward, &reverse) >=
-		    0);
+	assert_true(nopal_sim_connect(rig->world, 0, 1, &forward, &reverse) >= 0);
 }
 
 static void session_open(struct rig *rig)
@@ -274,14 +261,12 @@ static void session_open(struct rig *rig)
 	struct nopal_address peer;
 
 	nopal_sim_address(1, RIG_ACCEPTOR_PORT, &peer);
-	rig->opener.session =
-		nopal_session_open(rig->opener.endpoint, rig->plan, &peer,
-				   &callbacks, &rig->opener);
+	rig->opener.session = nopal_session_open(rig->opener.endpoint, rig->plan, &peer, &callbacks,
+						 &rig->opener);
 	assert_non_null(rig->opener.session);
 }
 
-void rig_open(struct rig *rig, const char *config,
-	      const struct rig_options *options)
+void rig_open(struct rig *rig, const char *config, const struct rig_options *options)
 {
 	static const struct rig_options defaults;
 
@@ -289,16 +274,12 @@ void rig_open(struct rig *rig, const char *config,
 	memset(rig, 0, sizeof(*rig));
 	rig->plan = plan_of(config, options->sets);
 	rig->world = nopal_sim_new(options->seed ? options->seed : 1);
-	connect_hosts(rig, options->link ? options->link : "delay 10ms",
-		      options->edge);
+	connect_hosts(rig, options->link ? options->link : "delay 10ms", options->edge);
 	rig->opener.rig = rig->acceptor.rig = rig;
-	rig->opener.endpoint =
-		nopal_sim_endpoint(rig->world, 0, RIG_OPENER_PORT);
-	rig->acceptor.endpoint =
-		nopal_sim_endpoint(rig->world, 1, RIG_ACCEPTOR_PORT);
+	rig->opener.endpoint = nopal_sim_endpoint(rig->world, 0, RIG_OPENER_PORT);
+	rig->acceptor.endpoint = nopal_sim_endpoint(rig->world, 1, RIG_ACCEPTOR_PORT);
 	assert_int_equal(nopal_endpoint_allow(rig->acceptor.endpoint, rig->plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
-					      &callbacks, rig),
+					      NOPAL_ALLOW_CONNECTIONLESS, &callbacks, rig),
 			 0);
 	if (!options->stay_closed)
 		rig_start(rig);
@@ -308,9 +289,8 @@ void rig_start(struct rig *rig)
 {
 	session_open(rig);
 	if (nopal_plan_provides(rig->plan, "connection"))
-		for (int step = 0;
-		     step < 1000 && rig->opener.session &&
-		     !(rig->opener.opened && rig->acceptor.opened);
+		for (int step = 0; step < 1000 && rig->opener.session &&
+				   !(rig->opener.opened && rig->acceptor.opened);
 		     step++)
 			rig_run(rig, 10 * NOPAL_MILLISECOND);
 }
@@ -326,8 +306,7 @@ void rig_begin(struct rig *rig, const char *config)
 static void check_side(const struct rig_side *side)
 {
 	const struct nopal_counters *counters =
-		side->session ? nopal_session_counters(side->session)
-			      : &side->counters;
+		side->session ? nopal_session_counters(side->session) : &side->counters;
 
 	assert_int_equal(counters->misuses, 0);
 }
@@ -354,15 +333,13 @@ static void nothing(void *user)
 
 void rig_pass(struct rig *rig, int64_t duration_ns)
 {
-	nopal_sim_at(rig->world, nopal_world_now(rig->world) + duration_ns,
-		     nothing, NULL);
+	nopal_sim_at(rig->world, nopal_world_now(rig->world) + duration_ns, nothing, NULL);
 	rig_run(rig, duration_ns);
 }
 
 int rig_send(struct rig *rig, const char *text)
 {
-	return nopal_send(rig->opener.session, text, strlen(text),
-			  rig->cookie++);
+	return nopal_send(rig->opener.session, text, strlen(text), rig->cookie++);
 }
 
 int rig_send_bytes(struct rig *rig, size_t length)
@@ -382,23 +359,20 @@ void rig_finish(struct rig *rig)
 {
 	if (rig->opener.session)
 		nopal_session_close(rig->opener.session);
-	for (int second = 0;
-	     second < 120 && (rig->opener.session || rig->acceptor.session);
+	for (int second = 0; second < 120 && (rig->opener.session || rig->acceptor.session);
 	     second++)
 		rig_run(rig, NOPAL_SECOND);
 }
 
 /* -------------------------------------------------------------- looking inside */
 
-const struct nopal_part *rig_part(const struct nopal_session *session,
-				  const char *name)
+const struct nopal_part *rig_part(const struct nopal_session *session, const char *name)
 {
 	const struct nopal_plan *plan = nopal__core(session)->layer->plan;
 
 	nopal__be_awake(nopal__core(session));
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
-		if (strcmp(nopal_plan_part(plan, i)->microprotocol->name,
-			   name) == 0)
+		if (strcmp(nopal_plan_part(plan, i)->microprotocol->name, name) == 0)
 			return nopal_plan_part(plan, i);
 	fail_msg("no microprotocol %s in the session", name);
 	return NULL;
@@ -411,11 +385,9 @@ void *rig_state(struct nopal_session *session, const char *name)
 	return nopal_state(session, part);
 }
 
-struct nopal_segment *rig_segment(struct nopal_session *session,
-				  uint32_t number)
+struct nopal_segment *rig_segment(struct nopal_session *session, uint32_t number)
 {
-	struct nopal_segment *segment =
-		nopal__pool_oldest(&rig_awake(session)->segments);
+	struct nopal_segment *segment = nopal__pool_oldest(&rig_awake(session)->segments);
 
 	while (segment && segment->number != number)
 		segment = nopal__pool_newer(segment);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rig.h -- a pair of sessions of one composition in the simulated world, and a
- * microprotocol `a_tap` (by its name it runs first) that shows what happens inside.
+ * rig.h -- a pair of sessions of one composition in the simulated world, and a microprotocol
+ * `a_tap` (by its name it runs first) that shows what happens inside.
  *
  *     struct rig rig;
  *     rig_open(&rig, "transport_driver {} fixed_size {} a_tap {}", NULL);
@@ -33,7 +33,7 @@ struct rig_side {
 	char text[RIG_MESSAGES][RIG_TEXT]; /* their first bytes, as strings */
 	uint64_t length[RIG_MESSAGES];
 	int64_t delivered_ns[RIG_MESSAGES];
-	uint32_t fates[3]; /* `sent` callbacks, by enum nopal_fate */
+	uint32_t fates[3];		/* `sent` callbacks, by enum nopal_fate */
 	struct nopal_counters counters; /* as of the session's end */
 	/* raises that a_tap saw, in order */
 	uint32_t events;
@@ -53,17 +53,16 @@ struct rig {
 };
 
 struct rig_options {
-	const char *link; /* netem words; default: delay 10ms */
-	const char *edge; /* of links before and behind it; default: none */
-	uint64_t seed;	  /* default 1 */
+	const char *link;	 /* netem words; default: delay 10ms */
+	const char *edge;	 /* of links before and behind it; default: none */
+	uint64_t seed;		 /* default 1 */
 	const char *const *sets; /* overrides, NULL-ended */
 	bool stay_closed;	 /* make endpoints and plan; open no session */
 };
 
-/* Composes, opens, and runs until both sides are open (or, without a handshake,
- * leaves the acceptor to the first datagram).  Fails the test on any problem. */
-void rig_open(struct rig *rig, const char *config,
-	      const struct rig_options *options);
+/* Composes, opens, and runs until both sides are open (or, without a handshake, leaves the acceptor
+ * to the first datagram).  Fails the test on any problem. */
+void rig_open(struct rig *rig, const char *config, const struct rig_options *options);
 /* Opens the session of a rig that was told to stay closed. */
 void rig_start(struct rig *rig);
 /* Ends what lives, and demands that nothing was misused on the way. */
@@ -93,18 +92,16 @@ static inline struct nopal_awake *rig_awake(const struct nopal_session *session)
 	return nopal__core(session)->awake;
 }
 /* A part of the session, which is awake then, by name; its state; the segment with a number. */
-const struct nopal_part *rig_part(const struct nopal_session *session,
-				  const char *name);
+const struct nopal_part *rig_part(const struct nopal_session *session, const char *name);
 void *rig_state(struct nopal_session *session, const char *name);
-struct nopal_segment *rig_segment(struct nopal_session *session,
-				  uint32_t number);
+struct nopal_segment *rig_segment(struct nopal_session *session, uint32_t number);
 /* A shared variable; fails the test when there is none. */
 int64_t rig_shared(const struct nopal_session *session, const char *name);
 /* How often a_tap saw an event. */
 uint32_t rig_count(const struct rig_side *side, enum nopal_event event);
 
-/* The plan of a config that must be good; a config that must be refused gives
- * NULL, with the problems printed into `text`. */
+/* The plan of a config that must be good; a config that must be refused gives NULL, with the
+ * problems printed into `text`. */
 struct nopal_plan *rig_plan(const char *config);
 bool rig_refused(const char *config, char *text, size_t room);
 

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-__attribute__((format(printf, 1, 2))) static inline char *
-said(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static inline char *said(const char *format, ...)
 {
 	va_list arguments;
 	char *text = NULL;

@@ -25,8 +25,7 @@ static unsigned values_of(const struct nopal_parameter *parameter)
 	return count;
 }
 
-void kit_value_word(const struct kit_setting *setting, unsigned value,
-		    char *text, size_t room)
+void kit_value_word(const struct kit_setting *setting, unsigned value, char *text, size_t room)
 {
 	const char *rest = setting->parameter->choices, *word = NULL;
 	size_t length = 0;
@@ -57,8 +56,7 @@ static void add_settings(struct kit_part *part)
 	const struct nopal_parameter *at = part->microprotocol->parameters;
 
 	for (; at && at->name; at++) {
-		struct kit_setting *setting =
-			&part->settings[part->setting_count];
+		struct kit_setting *setting = &part->settings[part->setting_count];
 
 		if (at->unit != NOPAL_WORD && at->unit != NOPAL_SWITCH)
 			continue;
@@ -71,8 +69,8 @@ static void add_settings(struct kit_part *part)
 }
 
 /* Attributes (0) and shared variables (1) alike: name and access of the i-th. */
-static const char *variable(const struct nopal_microprotocol *one, int table,
-			    size_t i, enum nopal_access *ret_access)
+static const char *variable(const struct nopal_microprotocol *one, int table, size_t i,
+			    enum nopal_access *ret_access)
 {
 	if (table == 0 && one->attributes) {
 		*ret_access = one->attributes[i].access;
@@ -85,8 +83,7 @@ static const char *variable(const struct nopal_microprotocol *one, int table,
 	return NULL;
 }
 
-static bool writes(const struct nopal_microprotocol *one, int table,
-		   const char *wanted)
+static bool writes(const struct nopal_microprotocol *one, int table, const char *wanted)
 {
 	enum nopal_access access;
 	const char *name;
@@ -97,8 +94,7 @@ static bool writes(const struct nopal_microprotocol *one, int table,
 	return false;
 }
 
-static bool both_write(const struct nopal_microprotocol *a,
-		       const struct nopal_microprotocol *b)
+static bool both_write(const struct nopal_microprotocol *a, const struct nopal_microprotocol *b)
 {
 	enum nopal_access access;
 	const char *name;
@@ -111,8 +107,7 @@ static bool both_write(const struct nopal_microprotocol *a,
 }
 
 /* By a relation that nothing lifts. */
-static bool excludes(const struct nopal_microprotocol *one,
-		     const struct nopal_microprotocol *other)
+static bool excludes(const struct nopal_microprotocol *one, const struct nopal_microprotocol *other)
 {
 	const struct nopal_relation *relation = one->excludes;
 
@@ -122,8 +117,7 @@ static bool excludes(const struct nopal_microprotocol *one,
 	return false;
 }
 
-static unsigned lift_of(const struct kit_part *one,
-			const struct nopal_microprotocol *other)
+static unsigned lift_of(const struct kit_part *one, const struct nopal_microprotocol *other)
 {
 	const struct nopal_relation *relation = one->microprotocol->excludes;
 
@@ -131,8 +125,7 @@ static unsigned lift_of(const struct kit_part *one,
 		if (!relation->unless || !nopal__answers(other, relation->role))
 			continue;
 		for (unsigned s = 0; s < one->setting_count; s++)
-			if (strcmp(one->settings[s].parameter->name,
-				   relation->unless) == 0)
+			if (strcmp(one->settings[s].parameter->name, relation->unless) == 0)
 				return s + 1;
 	}
 	return 0;
@@ -152,15 +145,13 @@ static void relate(struct kit *kit, unsigned a, unsigned b)
 {
 	const struct nopal_microprotocol *other = kit->parts[b].microprotocol;
 
-	kit->conflict[a][b] =
-		(uint8_t)conflict_of(kit->parts[a].microprotocol, other);
+	kit->conflict[a][b] = (uint8_t)conflict_of(kit->parts[a].microprotocol, other);
 	kit->lift[a][b] = (uint8_t)lift_of(&kit->parts[a], other);
 }
 
 static bool is_of_test(const struct nopal_microprotocol *one)
 {
-	return strncmp(one->name, "a_", 2) == 0 ||
-	       strncmp(one->name, "an_", 3) == 0;
+	return strncmp(one->name, "a_", 2) == 0 || strncmp(one->name, "an_", 3) == 0;
 }
 
 void kit_take_stock(struct kit *kit, bool all)
@@ -184,16 +175,14 @@ void kit_take_stock(struct kit *kit, bool all)
 
 /* ----------------------------------------------------------------- what lacks */
 
-/* A role that somebody needs, or a variable that somebody reads; `who` NULL: the
- * layer itself. */
+/* A role that somebody needs, or a variable that somebody reads; `who` NULL: the layer itself. */
 struct lack {
 	const struct nopal_microprotocol *who;
 	const char *name;
 	int table; /* of the variable; negative: it is a role */
 };
 
-static bool answers(const struct nopal_microprotocol *one,
-		    const struct lack *lack)
+static bool answers(const struct nopal_microprotocol *one, const struct lack *lack)
 {
 	if (lack->table >= 0)
 		return writes(one, lack->table, lack->name);
@@ -202,8 +191,7 @@ static bool answers(const struct nopal_microprotocol *one,
 
 static bool is_met(const struct selection *selection, const struct lack *lack)
 {
-	if (lack->table < 0 &&
-	    nopal__words_meet(selection->stands_on, lack->name, '|'))
+	if (lack->table < 0 && nopal__words_meet(selection->stands_on, lack->name, '|'))
 		return true;
 	for (unsigned i = 0; i < selection->kit->count; i++)
 		if (selection->standing[i] == STANDING_IN &&
@@ -212,8 +200,8 @@ static bool is_met(const struct selection *selection, const struct lack *lack)
 	return false;
 }
 
-static bool lacks_role(const struct selection *selection,
-		       const struct nopal_microprotocol *one, struct lack *lack)
+static bool lacks_role(const struct selection *selection, const struct nopal_microprotocol *one,
+		       struct lack *lack)
 {
 	const struct nopal_relation *need = one->needs;
 
@@ -225,8 +213,7 @@ static bool lacks_role(const struct selection *selection,
 	return false;
 }
 
-static bool lacks_writer(const struct selection *selection,
-			 const struct nopal_microprotocol *one,
+static bool lacks_writer(const struct selection *selection, const struct nopal_microprotocol *one,
 			 struct lack *lack)
 {
 	enum nopal_access access;
@@ -234,11 +221,9 @@ static bool lacks_writer(const struct selection *selection,
 	for (int table = 0; table < 2; table++) {
 		const char *name;
 
-		for (size_t i = 0; (name = variable(one, table, i, &access));
-		     i++) {
+		for (size_t i = 0; (name = variable(one, table, i, &access)); i++) {
 			*lack = (struct lack){ one, name, table };
-			if (access == NOPAL_READ &&
-			    strcmp(name, NOPAL_RUNTIME_ATTRIBUTE) != 0 &&
+			if (access == NOPAL_READ && strcmp(name, NOPAL_RUNTIME_ATTRIBUTE) != 0 &&
 			    !is_met(selection, lack))
 				return true;
 		}
@@ -256,12 +241,10 @@ static bool lacks(const struct selection *selection, struct lack *lack)
 			return true;
 	}
 	for (unsigned i = 0; i < selection->kit->count; i++) {
-		const struct nopal_microprotocol *one =
-			selection->kit->parts[i].microprotocol;
+		const struct nopal_microprotocol *one = selection->kit->parts[i].microprotocol;
 
 		if (selection->standing[i] == STANDING_IN &&
-		    (lacks_role(selection, one, lack) ||
-		     lacks_writer(selection, one, lack)))
+		    (lacks_role(selection, one, lack) || lacks_writer(selection, one, lack)))
 			return true;
 	}
 	return false;
@@ -269,21 +252,17 @@ static bool lacks(const struct selection *selection, struct lack *lack)
 
 /* ----------------------------------------------------------------- the search */
 
-enum kit_conflict selection_conflict(const struct selection *selection,
-				     unsigned part)
+enum kit_conflict selection_conflict(const struct selection *selection, unsigned part)
 {
 	for (unsigned i = 0; i < selection->kit->count; i++)
-		if (selection->standing[i] == STANDING_IN &&
-		    selection->kit->conflict[part][i])
-			return (enum kit_conflict)
-				selection->kit->conflict[part][i];
+		if (selection->standing[i] == STANDING_IN && selection->kit->conflict[part][i])
+			return (enum kit_conflict)selection->kit->conflict[part][i];
 	return KIT_NO_CONFLICT;
 }
 
 bool selection_fits(const struct selection *selection, unsigned part)
 {
-	return (!selection->to_many ||
-		selection->kit->parts[part].microprotocol->many) &&
+	return (!selection->to_many || selection->kit->parts[part].microprotocol->many) &&
 	       !selection_conflict(selection, part);
 }
 
@@ -294,8 +273,7 @@ static int preference(const struct selection_search *search, unsigned part)
 
 /* The best part that is open, fits and gives what lacks; `count`: none. */
 static unsigned next_candidate(const struct selection *selection,
-			       const struct selection_search *search,
-			       const struct lack *lack)
+			       const struct selection_search *search, const struct lack *lack)
 {
 	unsigned best = selection->kit->count;
 
@@ -311,8 +289,7 @@ static unsigned next_candidate(const struct selection *selection,
 	return best;
 }
 
-static bool is_accepted(const struct selection *selection,
-			struct selection_search *search)
+static bool is_accepted(const struct selection *selection, struct selection_search *search)
 {
 	if (!search->parse)
 		return true;
@@ -334,17 +311,14 @@ static void note_lack(struct selection_search *search, const struct lack *lack)
 
 enum { LIFT_OFF = 1, LIFT_ON };
 
-/* Of two that are in, of which one excludes the other but for a switch: it is on.
- * False: it is off already. */
-static bool lift_all(struct selection *selection,
-		     struct selection_search *search)
+/* Of two that are in, of which one excludes the other but for a switch: it is on. False: it is off
+ * already. */
+static bool lift_all(struct selection *selection, struct selection_search *search)
 {
 	const struct kit *kit = selection->kit;
 
 	for (unsigned a = 0; a < kit->count; a++)
-		for (unsigned b = 0;
-		     selection->standing[a] == STANDING_IN && b < kit->count;
-		     b++) {
+		for (unsigned b = 0; selection->standing[a] == STANDING_IN && b < kit->count; b++) {
 			unsigned lift = kit->lift[a][b];
 
 			if (!lift || selection->standing[b] != STANDING_IN)
@@ -358,10 +332,9 @@ static bool lift_all(struct selection *selection,
 	return true;
 }
 
-/* Each candidate with all that it brings; one that failed stays out meanwhile, so
- * that no set is looked at twice. */
-bool selection_complete(struct selection *selection,
-			struct selection_search *search)
+/* Each candidate with all that it brings; one that failed stays out meanwhile, so that no set is
+ * looked at twice. */
+bool selection_complete(struct selection *selection, struct selection_search *search)
 {
 	unsigned failed[KIT_PARTS], failures = 0, candidate;
 	struct selection before = *selection;
@@ -397,8 +370,7 @@ out:
 
 /* -------------------------------------------------------------------- as text */
 
-static void write_part(const struct selection *selection, unsigned index,
-		       FILE *out)
+static void write_part(const struct selection *selection, unsigned index, FILE *out)
 {
 	const struct kit_part *part = &selection->kit->parts[index];
 
@@ -408,11 +380,9 @@ static void write_part(const struct selection *selection, unsigned index,
 
 		if (!selection->value[index][s])
 			continue;
-		kit_value_word(&part->settings[s],
-			       selection->value[index][s] - 1u, word,
+		kit_value_word(&part->settings[s], selection->value[index][s] - 1u, word,
 			       sizeof(word));
-		fprintf(out, " %s = %s", part->settings[s].parameter->name,
-			word);
+		fprintf(out, " %s = %s", part->settings[s].parameter->name, word);
 	}
 	fprintf(out, " }\n");
 }
@@ -430,8 +400,7 @@ char *selection_text(const struct selection *selection)
 	return text;
 }
 
-bool selection_is_good(const struct selection *selection, char *text,
-		       size_t room)
+bool selection_is_good(const struct selection *selection, char *text, size_t room)
 {
 	char *config = selection_text(selection);
 	struct nopal_problems problems;

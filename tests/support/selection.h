@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selection.h -- a layer in the making: which microprotocols of the registry are
- * in it, which are not, which value each enumerated parameter has; and the search
- * for what else it must hold to be whole.
+ * selection.h -- a layer in the making: which microprotocols of the registry are in it, which are
+ * not, which value each enumerated parameter has; and the search for what else it must hold to be
+ * whole.
  *
- * All is read from descriptors: roles, needs, exclusions, variables with one
- * writer.  The search is exhaustive: where it finds nothing, no layer at this place
- * holds what was selected.  What descriptors alone cannot say, as how two
- * parameters go together, nopal_plan_parse decides.
+ * All is read from descriptors: roles, needs, exclusions, variables with one writer.  The search is
+ * exhaustive: where it finds nothing, no layer at this place holds what was selected.  What
+ * descriptors alone cannot say, as how two parameters go together, nopal_plan_parse decides.
  */
 #ifndef NOPAL_TEST_SELECTION_H
 #define NOPAL_TEST_SELECTION_H
@@ -52,9 +51,8 @@ enum standing { STANDING_OPEN, STANDING_IN, STANDING_OUT };
 
 struct selection {
 	const struct kit *kit;
-	uint8_t standing[KIT_PARTS]; /* enum standing */
-	uint8_t value[KIT_PARTS]
-		     [KIT_SETTINGS]; /* 1 + its index; 0: not chosen */
+	uint8_t standing[KIT_PARTS];		/* enum standing */
+	uint8_t value[KIT_PARTS][KIT_SETTINGS]; /* 1 + its index; 0: not chosen */
 	/* Roles that its place gives, joined by '|'. */
 	const char *stands_on;
 	bool to_many; /* it speaks to many: only who keeps nothing of a peer fits */
@@ -63,9 +61,8 @@ struct selection {
 /* How a search went that found nothing. */
 struct selection_search {
 	/* set by the caller */
-	bool parse; /* ask nopal_plan_parse of each that seems whole */
-	const int *
-		preference; /* (optional) by part: the highest is tried first */
+	bool parse;	       /* ask nopal_plan_parse of each that seems whole */
+	const int *preference; /* (optional) by part: the highest is tried first */
 	/* what came of it */
 	bool excluded; /* what lifts an exclusion is off */
 	bool refused;  /* one seemed whole, and was refused */
@@ -74,25 +71,21 @@ struct selection_search {
 	char text[160]; /* the need that nobody could meet, or the refusal */
 };
 
-/* What the registry has now, but for what tests have put into it, whose names begin
- * with an article, unless `all`. */
+/* What the registry has now, but for what tests have put into it, whose names begin with an
+ * article, unless `all`. */
 void kit_take_stock(struct kit *kit, bool all);
 /* The word of a value, as one would write it; into `text`. */
-void kit_value_word(const struct kit_setting *setting, unsigned value,
-		    char *text, size_t room);
+void kit_value_word(const struct kit_setting *setting, unsigned value, char *text, size_t room);
 
 /* Adds what is needed, of what is open, and sets what lifts an exclusion; false:
  * that cannot be, and the selection is as it was. */
-bool selection_complete(struct selection *selection,
-			struct selection_search *search);
+bool selection_complete(struct selection *selection, struct selection_search *search);
 /* Does a part that is in forbid this one? */
-enum kit_conflict selection_conflict(const struct selection *selection,
-				     unsigned part);
+enum kit_conflict selection_conflict(const struct selection *selection, unsigned part);
 /* Has it a place here, beside those that are in? */
 bool selection_fits(const struct selection *selection, unsigned part);
 /* Does the checker take it?  If not, its first word on it goes into `text`. */
-bool selection_is_good(const struct selection *selection, char *text,
-		       size_t room);
+bool selection_is_good(const struct selection *selection, char *text, size_t room);
 /* As a config; the caller frees. */
 char *selection_text(const struct selection *selection);
 

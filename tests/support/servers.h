@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * servers.h -- one file at three servers, over links of 5, 10 and 20 Mbit/s, and who
- * fetches it: in virtual time, what `nopal fetch` and `nopal serve` say, without their
- * loops.
+ * servers.h -- one file at three servers, over links of 5, 10 and 20 Mbit/s, and who fetches it: in
+ * virtual time, what `nopal fetch` and `nopal serve` say, without their loops.
  *
  *     open_place();
  *     begin(0, 3);
@@ -30,10 +29,9 @@ enum { SERVERS = 3, PORT = 9000, SIZE = 6000000 };
 #define DEAD_LINK "loss 100%"
 #define NAME	  "films/film.mkv"
 
-static const char *const links[SERVERS] = {
-	"rate 5mbit delay 10ms limit 100", "rate 10mbit delay 10ms limit 100",
-	"rate 20mbit delay 10ms limit 100"
-};
+static const char *const links[SERVERS] = { "rate 5mbit delay 10ms limit 100",
+					    "rate 10mbit delay 10ms limit 100",
+					    "rate 20mbit delay 10ms limit 100" };
 static char folders[SERVERS][32];
 static uint8_t *bytes;
 
@@ -77,15 +75,13 @@ static inline void on_found(void *user)
 	fetch_begin(&place.fetch);
 }
 
-static inline void on_part(void *user, uint64_t offset,
-			   const struct nopal_message *message)
+static inline void on_part(void *user, uint64_t offset, const struct nopal_message *message)
 {
 	size_t length = nopal_message_length(message) - TRANSFER_DATA_HEADER;
 
 	(void)user;
 	assert_true(offset + length <= SIZE);
-	nopal_message_copy(message, TRANSFER_DATA_HEADER, place.came + offset,
-			   length);
+	nopal_message_copy(message, TRANSFER_DATA_HEADER, place.came + offset, length);
 	place.came_bytes += length;
 }
 
@@ -111,8 +107,7 @@ static inline void on_closed(void *user)
 	place.closed++;
 }
 
-static const struct fetch_hooks hooks = { on_found, on_part, on_whole,
-					  on_deserted, on_closed };
+static const struct fetch_hooks hooks = { on_found, on_part, on_whole, on_deserted, on_closed };
 
 /* ---------------------------------------------------------------------- the place */
 
@@ -122,8 +117,7 @@ static inline void set_link(unsigned server, const char *words)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	nopal_sim_change(place.world, 0, (int)server + 1, &forward);
 	nopal_sim_change(place.world, (int)server + 1, 0, &reverse);
@@ -147,8 +141,7 @@ static inline void open_server(unsigned i)
 		.say = on_say,
 	};
 	serve_init(&place.serve[i], GUESTS_SEATS_EACH);
-	assert_int_equal(nopal_endpoint_allow(place.endpoint[i], place.plan, 0,
-					      &serve_callbacks,
+	assert_int_equal(nopal_endpoint_allow(place.endpoint[i], place.plan, 0, &serve_callbacks,
 					      &place.serve[i]),
 			 0);
 }
@@ -258,15 +251,12 @@ static inline void list_of(const uint8_t *from, struct file_blocks *ret_blocks)
 {
 	file_blocks_init(ret_blocks, SIZE);
 	while (!file_blocks_are_known(ret_blocks)) {
-		struct island range =
-			file_blocks_range(ret_blocks, ret_blocks->known);
+		struct island range = file_blocks_range(ret_blocks, ret_blocks->known);
 		struct file_hash hash;
 
 		file_hash_init(&hash);
-		file_hash_update(&hash, from + range.from,
-				 (size_t)(range.end - range.from));
-		assert_true(
-			file_blocks_add(ret_blocks, file_hash_value(&hash)));
+		file_hash_update(&hash, from + range.from, (size_t)(range.end - range.from));
+		assert_true(file_blocks_add(ret_blocks, file_hash_value(&hash)));
 	}
 }
 
@@ -289,8 +279,7 @@ static inline int make_folders(void **state)
 	for (size_t i = 0; i < SIZE; i++)
 		bytes[i] = (uint8_t)rand();
 	for (unsigned i = 0; i < SERVERS; i++) {
-		snprintf(folders[i], sizeof(folders[i]),
-			 "/tmp/nopal-fetch-XXXXXX");
+		snprintf(folders[i], sizeof(folders[i]), "/tmp/nopal-fetch-XXXXXX");
 		if (!mkdtemp(folders[i]))
 			return -1;
 		write_file(folders[i], bytes);

@@ -16,28 +16,22 @@ const struct suite_network suite_networks[] = {
 	{ .name = "slow", .link = "rate 2mbit delay 20ms limit 100" },
 	{ .name = "shallow", .link = "rate 4mbit delay 10ms limit 8" },
 	{ .name = "loss 1%", .link = "delay 10ms loss 1%" },
-	{ .name = "loss 5%",
-	  .link = "rate 20mbit delay 25ms loss 5% limit 100" },
+	{ .name = "loss 5%", .link = "rate 20mbit delay 25ms loss 5% limit 100" },
 	{ .name = "loss 20%", .link = "delay 10ms loss 20%" },
 	{ .name = "bursts", .link = "delay 10ms loss gemodel 3% 60%" },
 	{ .name = "duplicates", .link = "delay 10ms duplicate 30%" },
 	{ .name = "reordered", .link = "delay 20ms reorder 25% gap 3" },
 	{ .name = "jitter", .link = "delay 30ms 10ms distribution normal" },
-	{ .name = "corrupt",
-	  .link = "delay 10ms corrupt 5%",
-	  .corrupts = true },
-	{ .name = "one way",
-	  .link = "fwd: delay 10ms rev: delay 60ms loss 30%" },
+	{ .name = "corrupt", .link = "delay 10ms corrupt 5%", .corrupts = true },
+	{ .name = "one way", .link = "fwd: delay 10ms rev: delay 60ms loss 30%" },
 	{ .name = "partition", .link = "delay 10ms down 100ms 3s" },
 	{ .name = "chaos, then calm",
-	  .link = "delay 20ms 15ms loss 30% duplicate 20% corrupt 5% reorder "
-		  "20%",
+	  .link = "delay 20ms 15ms loss 30% duplicate 20% corrupt 5% reorder 20%",
 	  .calm_link = "delay 20ms",
 	  .calm_ns = 5000000000,
 	  .corrupts = true },
 };
-const size_t suite_network_count =
-	sizeof(suite_networks) / sizeof(suite_networks[0]);
+const size_t suite_network_count = sizeof(suite_networks) / sizeof(suite_networks[0]);
 
 static int by_name(const void *a, const void *b)
 {
@@ -62,16 +56,14 @@ size_t suite_configs(char **names)
 		char *dot = strstr(entry->d_name, ".conf");
 
 		if (dot && !dot[5] && suite_loads(entry->d_name))
-			names[count++] = strndup(entry->d_name,
-						 (size_t)(dot - entry->d_name));
+			names[count++] = strndup(entry->d_name, (size_t)(dot - entry->d_name));
 	}
 	closedir(folder);
 	qsort(names, count, sizeof(*names), by_name);
 	return count;
 }
 
-bool suite_fits(const struct suite_network *network,
-		const struct nopal_plan *plan)
+bool suite_fits(const struct suite_network *network, const struct nopal_plan *plan)
 {
 	return !network->corrupts || nopal_plan_provides(plan, "integrity");
 }

@@ -27,8 +27,7 @@ bool suite_loads(const char *config);
 /* Names of all configs in the source's folder, sorted; the caller frees each. */
 size_t suite_configs(char **names);
 /* A network that corrupts is nothing for a plan that would not notice. */
-bool suite_fits(const struct suite_network *network,
-		const struct nopal_plan *plan);
+bool suite_fits(const struct suite_network *network, const struct nopal_plan *plan);
 /* The plan of a config that must be good; else the test fails. */
 struct nopal_plan *suite_plan(const char *config);
 

@@ -40,8 +40,7 @@ static void aside_end(struct aside *aside, char *text)
 	fclose(aside->file);
 }
 
-static void set_option(struct tool_call *call, const char *name,
-		       const char *value)
+static void set_option(struct tool_call *call, const char *name, const char *value)
 {
 	const struct tool_option *options = call->tool->options;
 

@@ -20,8 +20,8 @@ struct told {
 	char out[TOLD_TEXT], err[TOLD_TEXT];
 };
 
-/* `words` ends with NULL; `options` are name and value in turn, then NULL, or
- * NULL where there are none. */
+/* `words` ends with NULL; `options` are name and value in turn, then NULL, or NULL where there are
+ * none. */
 void tell(struct told *told, const struct tool *tool, const char *const *words,
 	  const char *const *options);
 

@@ -23,15 +23,14 @@ static char *word_draw(struct draw *from, const char *choices)
 	return strndup(word, length);
 }
 
-static struct nopal_quantity
-quantity_of(const char *text, const struct nopal_parameter *parameter)
+static struct nopal_quantity quantity_of(const char *text, const struct nopal_parameter *parameter)
 {
 	struct nopal_quantity quantity = { 0 };
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	nopal__quantity_read(text, parameter->unit, parameter->choices,
-			     parameter->name, &quantity, &problems);
+	nopal__quantity_read(text, parameter->unit, parameter->choices, parameter->name, &quantity,
+			     &problems);
 	nopal_problems_fini(&problems);
 	return quantity;
 }
@@ -54,20 +53,16 @@ static int64_t between(struct draw *from, int64_t least, int64_t most)
 }
 
 /* A quarter of the initial value up to four times as much. */
-static struct nopal_quantity near(struct draw *from,
-				  const struct nopal_parameter *parameter)
+static struct nopal_quantity near(struct draw *from, const struct nopal_parameter *parameter)
 {
-	struct nopal_quantity value =
-		quantity_of(parameter->initial, parameter);
+	struct nopal_quantity value = quantity_of(parameter->initial, parameter);
 
-	value.value = value.value / NEAR *
-			      (int64_t)(1 + draw_below(from, NEAR * NEAR)) +
+	value.value = value.value / NEAR * (int64_t)(1 + draw_below(from, NEAR * NEAR)) +
 		      value.value % NEAR;
 	return value;
 }
 
-static struct nopal_quantity
-number_draw(struct draw *from, const struct nopal_parameter *parameter)
+static struct nopal_quantity number_draw(struct draw *from, const struct nopal_parameter *parameter)
 {
 	struct nopal_quantity least, most, value;
 
@@ -87,11 +82,9 @@ number_draw(struct draw *from, const struct nopal_parameter *parameter)
 		return least;
 	default:
 		value = near(from, parameter);
-		if (value.in_segments == least.in_segments &&
-		    value.value < least.value)
+		if (value.in_segments == least.in_segments && value.value < least.value)
 			return least;
-		if (value.in_segments == most.in_segments &&
-		    value.value > most.value)
+		if (value.in_segments == most.in_segments && value.value > most.value)
 			return most;
 		return value;
 	}
@@ -108,9 +101,8 @@ char *value_draw(struct draw *from, const struct nopal_parameter *parameter)
 	case NOPAL_SWITCH:
 		return strdup(draw_happens(from, 50) ? "on" : "off");
 	case NOPAL_ADDRESS:
-		return said("\"%s\"", draw_happens(from, 50)
-					      ? parameter->initial
-					      : "[ff15::4d:1]:9077");
+		return said("\"%s\"",
+			    draw_happens(from, 50) ? parameter->initial : "[ff15::4d:1]:9077");
 	case NOPAL_FILE:
 		return NULL;
 	case NOPAL_COUNT:
@@ -120,8 +112,7 @@ char *value_draw(struct draw *from, const struct nopal_parameter *parameter)
 	case NOPAL_PERCENT:
 		break;
 	}
-	text = strdup(nopal__quantity_text(&arena, number_draw(from, parameter),
-					   parameter->unit,
+	text = strdup(nopal__quantity_text(&arena, number_draw(from, parameter), parameter->unit,
 					   parameter->choices));
 	nopal__arena_release(&arena);
 	return text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * values.h -- values of parameters, drawn from their descriptors: the least, the
- * most, and between them at every magnitude; each word, each switch.
+ * values.h -- values of parameters, drawn from their descriptors: the least, the most, and between
+ * them at every magnitude; each word, each switch.
  */
 #ifndef NOPAL_TEST_VALUES_H
 #define NOPAL_TEST_VALUES_H

@@ -29,8 +29,7 @@ static bool read_time(const char **text, int64_t *ret_ns)
 	snprintf(word, sizeof(word), "%.*s", (int)(colon - *text), *text);
 	*text = colon + 1;
 	nopal_problems_init(&problems);
-	good = nopal_quantity_parse(word, NOPAL_TIME, "time", ret_ns,
-				    &problems) == 0;
+	good = nopal_quantity_parse(word, NOPAL_TIME, "time", ret_ns, &problems) == 0;
 	nopal_problems_fini(&problems);
 	return good;
 }
@@ -51,14 +50,12 @@ bool weather_read(const char *text, struct weather *ret_weather)
 {
 	memset(ret_weather, 0, sizeof(*ret_weather));
 	while (ret_weather->phases < WEATHER_PHASES) {
-		struct weather_phase *phase =
-			&ret_weather->phase[ret_weather->phases];
+		struct weather_phase *phase = &ret_weather->phase[ret_weather->phases];
 		size_t length;
 
 		text += strspn(text, " ");
 		if (ret_weather->phases++ &&
-		    (!read_time(&text, &phase->from_ns) ||
-		     phase->from_ns <= phase[-1].from_ns))
+		    (!read_time(&text, &phase->from_ns) || phase->from_ns <= phase[-1].from_ns))
 			return false;
 		text += strspn(text, " ");
 		length = strcspn(text, ";");
@@ -75,8 +72,8 @@ bool weather_read(const char *text, struct weather *ret_weather)
 	return false;
 }
 
-__attribute__((format(printf, 3, 4))) static void
-append(char *text, size_t room, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t room,
+							 const char *format, ...)
 {
 	size_t length = strlen(text);
 	va_list arguments;
@@ -92,8 +89,7 @@ void weather_write(const struct weather *weather, char *text, size_t room)
 	for (unsigned i = 0; i < weather->phases; i++) {
 		if (i)
 			append(text, room, "; %lldms: ",
-			       (long long)(weather->phase[i].from_ns /
-					   NOPAL_MILLISECOND));
+			       (long long)(weather->phase[i].from_ns / NOPAL_MILLISECOND));
 		append(text, room, "%s", weather->phase[i].words);
 	}
 }
@@ -113,9 +109,8 @@ bool weather_has(const struct weather *weather, const char *word)
 
 bool weather_is_calm(const struct weather *weather)
 {
-	static const char *const wild[] = { "loss", "limit",   "corrupt",
-					    "down", "reorder", "duplicate",
-					    "rate", "delay 1s" };
+	static const char *const wild[] = { "loss",    "limit",	    "corrupt", "down",
+					    "reorder", "duplicate", "rate",    "delay 1s" };
 	const char *words = weather->phase[weather->phases - 1].words;
 
 	if (weather_has(weather, "kbit")) /* what stands in line comes late */
@@ -129,9 +124,8 @@ bool weather_is_calm(const struct weather *weather)
 bool weather_is_cruel(const struct weather *weather)
 {
 	static const char *const cruel[] = {
-		"loss 5",   "loss 2", "loss 3",	  "loss gemodel", "loss 100",
-		"down",	    "limit",  "delay 1s", "mtu 200",	  "mtu 620",
-		"mtu 1280", "10kbit", "100kbit",
+		"loss 5",   "loss 2",  "loss 3",  "loss gemodel", "loss 100", "down",	 "limit",
+		"delay 1s", "mtu 200", "mtu 620", "mtu 1280",	  "10kbit",   "100kbit",
 	};
 
 	for (size_t i = 0; i < sizeof(cruel) / sizeof(*cruel); i++)
@@ -156,8 +150,8 @@ static const char *const shares[] = { "1%", "5%", "30%" };
 static const char *const sizes[] = { "200", "620", "1280" };
 
 /* The words of one direction. */
-static void chaos_draw(struct draw *from, bool damages, int64_t from_ms,
-		       int64_t until_ms, char *text, size_t room)
+static void chaos_draw(struct draw *from, bool damages, int64_t from_ms, int64_t until_ms,
+		       char *text, size_t room)
 {
 	append(text, room, "delay %s", DRAW_ONE(from, delays));
 	if (draw_happens(from, 30)) {
@@ -177,8 +171,7 @@ static void chaos_draw(struct draw *from, bool damages, int64_t from_ms,
 	if (draw_happens(from, 10) && !strstr(text, "mtu"))
 		append(text, room, " mtu %s", DRAW_ONE(from, sizes));
 	if (draw_happens(from, 15))
-		append(text, room, " down %lldms %lldms", (long long)from_ms,
-		       (long long)until_ms);
+		append(text, room, " down %lldms %lldms", (long long)from_ms, (long long)until_ms);
 }
 
 /* Loses nothing; those that come last are slow. */
@@ -194,16 +187,14 @@ static const char *const calms[] = {
 };
 enum { SLOW_CALMS = 2, CALMS = sizeof(calms) / sizeof(*calms) };
 
-static void phase_begin(const struct weather_for *what,
-			struct weather_phase *phase)
+static void phase_begin(const struct weather_for *what, struct weather_phase *phase)
 {
 	if (what->mtu > USUAL_MTU)
-		append(phase->words, sizeof(phase->words), "mtu %u ",
-		       what->mtu);
+		append(phase->words, sizeof(phase->words), "mtu %u ", what->mtu);
 }
 
-static void phase_draw(struct draw *from, const struct weather_for *what,
-		       int64_t end_ns, struct weather_phase *phase)
+static void phase_draw(struct draw *from, const struct weather_for *what, int64_t end_ns,
+		       struct weather_phase *phase)
 {
 	int64_t from_ms = phase->from_ns / NOPAL_MILLISECOND;
 	int64_t end_ms = end_ns / NOPAL_MILLISECOND;
@@ -211,8 +202,7 @@ static void phase_draw(struct draw *from, const struct weather_for *what,
 
 	phase_begin(what, phase);
 	if (draw_happens(from, 70)) {
-		chaos_draw(from, what->damages, from_ms, end_ms, phase->words,
-			   room);
+		chaos_draw(from, what->damages, from_ms, end_ms, phase->words, room);
 		return;
 	}
 	append(phase->words, room, "fwd: ");
@@ -221,8 +211,7 @@ static void phase_draw(struct draw *from, const struct weather_for *what,
 	chaos_draw(from, what->damages, from_ms, end_ms, phase->words, room);
 }
 
-void weather_draw(struct draw *from, const struct weather_for *what,
-		  struct weather *ret_weather)
+void weather_draw(struct draw *from, const struct weather_for *what, struct weather *ret_weather)
 {
 	struct weather_phase *phase = ret_weather->phase;
 	unsigned chaos = 0;
@@ -231,17 +220,14 @@ void weather_draw(struct draw *from, const struct weather_for *what,
 	if (!draw_happens(from, PERFECT_PERCENT))
 		chaos = 1 + (unsigned)draw_below(from, WEATHER_PHASES - 1);
 	for (unsigned i = 0; i < chaos; i++) {
-		phase[i + 1].from_ns =
-			phase[i].from_ns +
-			(int64_t)(CHAOS_LEAST_MS +
-				  draw_below(from,
-					     CHAOS_MOST_MS - CHAOS_LEAST_MS)) *
-				NOPAL_MILLISECOND;
+		phase[i + 1].from_ns = phase[i].from_ns +
+				       (int64_t)(CHAOS_LEAST_MS +
+						 draw_below(from, CHAOS_MOST_MS - CHAOS_LEAST_MS)) *
+					       NOPAL_MILLISECOND;
 		phase_draw(from, what, phase[i + 1].from_ns, &phase[i]);
 	}
 	phase_begin(what, &phase[chaos]);
 	append(phase[chaos].words, sizeof(phase->words), "%s",
-	       calms[draw_below(from,
-				what->may_pace ? CALMS : CALMS - SLOW_CALMS)]);
+	       calms[draw_below(from, what->may_pace ? CALMS : CALMS - SLOW_CALMS)]);
 	ret_weather->phases = chaos + 1;
 }

@@ -4,8 +4,8 @@
  *
  *     delay 20ms loss 50%; 2s: delay 10ms down 2s 4s; 5s: delay 20ms
  *
- * Phases are divided by semicolons; each but the first begins with the time at which
- * its words come to hold.  The last one is the calm, where there are two or more.
+ * Phases are divided by semicolons; each but the first begins with the time at which its words come
+ * to hold.  The last one is the calm, where there are two or more.
  */
 #ifndef NOPAL_TEST_WEATHER_H
 #define NOPAL_TEST_WEATHER_H
@@ -33,22 +33,20 @@ void weather_write(const struct weather *weather, char *text, size_t room);
 int64_t weather_calm_ns(const struct weather *weather);
 /* Has any phase this word? */
 bool weather_has(const struct weather *weather, const char *word);
-/* Is nothing lost, overtaken or slow in the last phase?  A round trip of 2 s is, and
- * a path that was so slow before that its queue takes long. */
+/* Is nothing lost, overtaken or slow in the last phase?  A round trip of 2 s is, and a path that
+ * was so slow before that its queue takes long. */
 bool weather_is_calm(const struct weather *weather);
-/* So long without a way through, so far, or so slow, that who has patience as by default may
- * lose it. */
+/* So long without a way through, so far, or so slow, that who has patience as by default may lose
+ * it. */
 bool weather_is_cruel(const struct weather *weather);
 
 /* What the network has to be for a composition. */
 struct weather_for {
-	bool damages; /* bytes may change on the way */
-	uint32_t
-		mtu; /* packets of so many bytes pass, but where a phase says less */
+	bool damages;  /* bytes may change on the way */
+	uint32_t mtu;  /* packets of so many bytes pass, but where a phase says less */
 	bool may_pace; /* it sends no faster than the network bears */
 };
 /* From perfect to cruel; the calm is slow only for who paces. */
-void weather_draw(struct draw *from, const struct weather_for *what,
-		  struct weather *ret_weather);
+void weather_draw(struct draw *from, const struct weather_for *what, struct weather *ret_weather);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * witness.h -- a microprotocol above destinations that sees every copy's fate
- * before fan_out does, and after it whether fan_out kept the rule:
+ * witness.h -- a microprotocol above destinations that sees every copy's fate before fan_out does,
+ * and after it whether fan_out kept the rule:
  *
  *   once:    a copy has one fate, a message has one fate, and it stays
  *   at once: the fate is told with the very copy that decides it, not before
  *   true:    a destination that is said to have a message has delivered it
  *
- * A config for it holds `a_witness {}` in the group's layer.  Destinations that
- * take part have ids below 64.
+ * A config for it holds `a_witness {}` in the group's layer.  Destinations that take part have ids
+ * below 64.
  */
 #ifndef NOPAL_TEST_WITNESS_H
 #define NOPAL_TEST_WITNESS_H
@@ -19,7 +19,7 @@
 struct witness_message {
 	uint32_t given;			    /* copies that left */
 	uint64_t arrived, unknown, missing; /* destinations, by id */
-	uint64_t removed; /* those that were given up with their removal */
+	uint64_t removed;		    /* those that were given up with their removal */
 	bool named, left;
 	int verdict; /* NOPAL_UNKNOWN ... once it is decided; else UNDECIDED */
 };
@@ -46,9 +46,7 @@ static void witness_begin(struct many *many, uint32_t acks)
 	uint32_t used = witness.many ? witness.used : MANY_MESSAGES;
 
 	for (uint32_t i = 0; i < used; i++)
-		witness.message[i] =
-			(struct witness_message){ .verdict =
-							  WITNESS_UNDECIDED };
+		witness.message[i] = (struct witness_message){ .verdict = WITNESS_UNDECIDED };
 	witness.used = 0;
 	witness.many = many;
 	witness.acks = acks;
@@ -62,8 +60,8 @@ static void witness_wants(bool kept, const char *rule, uint32_t message)
 	if (kept)
 		return;
 	if (!witness.violations++)
-		snprintf(witness.violation, sizeof(witness.violation),
-			 "%s: message %u", rule, message);
+		snprintf(witness.violation, sizeof(witness.violation), "%s: message %u", rule,
+			 message);
 }
 
 /* ------------------------------------------------------------------- the rule */
@@ -118,15 +116,13 @@ static void witness_check(uint32_t number)
 	if (!of->left)
 		return;
 	witness_decide(of);
-	witness_wants(many->fate_count[number] ==
-			      (of->verdict != WITNESS_UNDECIDED),
-		      of->verdict == WITNESS_UNDECIDED
-			      ? "told before it was decided, or twice"
-			      : "decided and not told, or told twice",
+	witness_wants(many->fate_count[number] == (of->verdict != WITNESS_UNDECIDED),
+		      of->verdict == WITNESS_UNDECIDED ? "told before it was decided, or twice"
+						       : "decided and not told, or told twice",
 		      number);
 	if (many->fate_count[number])
-		witness_wants(many->fate[number] == of->verdict,
-			      "not the fate by the rule", number);
+		witness_wants(many->fate[number] == of->verdict, "not the fate by the rule",
+			      number);
 }
 
 /* -------------------------------------------------------------- what it sees */
@@ -145,8 +141,7 @@ static enum nopal_verdict witness_on_leave(struct nopal_session *session,
 		return NOPAL_CONTINUE; /* parity: nobody waits for its fate */
 	nopal_set(segment, part, WITNESS_MESSAGE, number + 1);
 	of->named = nopal_get(segment, part, WITNESS_DESTINATION) != 0;
-	settled = witness_count(of->arrived | of->unknown | of->missing |
-				of->removed);
+	settled = witness_count(of->arrived | of->unknown | of->missing | of->removed);
 	witness.copies += segment->copies + settled - of->given;
 	of->given = segment->copies + settled;
 	of->left = true;
@@ -165,14 +160,11 @@ static enum nopal_verdict witness_on_left(struct nopal_session *session,
 	(void)session;
 	if (!nopal_get(segment, part, WITNESS_MESSAGE))
 		return NOPAL_CONTINUE;
-	witness_decide(
-		&witness.message[nopal_get(segment, part, WITNESS_MESSAGE) -
-				 1]);
+	witness_decide(&witness.message[nopal_get(segment, part, WITNESS_MESSAGE) - 1]);
 	return NOPAL_CONTINUE;
 }
 
-static void witness_files(struct witness_message *of,
-			  const struct nopal_copy *copy,
+static void witness_files(struct witness_message *of, const struct nopal_copy *copy,
 			  const struct many_end *end)
 {
 	uint64_t bit = UINT64_C(1) << copy->destination->id;
@@ -188,35 +180,28 @@ static void witness_files(struct witness_message *of,
 }
 
 static enum nopal_verdict witness_on_copy(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_copy *copy)
+					  const struct nopal_part *part, struct nopal_copy *copy)
 {
-	uint32_t number =
-		(uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1;
-	struct witness_message *of =
-		&witness.message[number == WITNESS_NO_MESSAGE ? 0 : number];
-	const struct many_end *end =
-		many_of(witness.many, copy->destination->id);
+	uint32_t number = (uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1;
+	struct witness_message *of = &witness.message[number == WITNESS_NO_MESSAGE ? 0 : number];
+	const struct many_end *end = many_of(witness.many, copy->destination->id);
 	uint64_t told = of->arrived | of->unknown | of->missing | of->removed;
 
 	(void)session;
 	if (number == WITNESS_NO_MESSAGE)
 		return NOPAL_CONTINUE;
-	witness_wants(!(told >> copy->destination->id & 1),
-		      "a copy's second fate", number);
+	witness_wants(!(told >> copy->destination->id & 1), "a copy's second fate", number);
 	if (copy->fate == NOPAL_ARRIVED && !witness.may_wait)
-		witness_wants(end && end->seen[number] == 1,
-			      "it is said to have what it has not", number);
+		witness_wants(end && end->seen[number] == 1, "it is said to have what it has not",
+			      number);
 	witness_files(of, copy, end);
 	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict witness_on_counted(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_copy *copy)
+					     const struct nopal_part *part, struct nopal_copy *copy)
 {
-	uint32_t number =
-		(uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1;
+	uint32_t number = (uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1;
 
 	(void)session;
 	if (number != WITNESS_NO_MESSAGE)
@@ -244,8 +229,7 @@ static const struct nopal_microprotocol a_witness = {
 			[WITNESS_MESSAGE] = { .name = "witness_message",
 					      .access = NOPAL_WRITE,
 					      .doc = "its cookie, and 1" },
-			[WITNESS_DESTINATION] = { .name = "destination",
-						  .access = NOPAL_PROPERTY },
+			[WITNESS_DESTINATION] = { .name = "destination", .access = NOPAL_PROPERTY },
 			{ 0 } },
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 };

@@ -23,14 +23,12 @@ void workshop_open(void)
 {
 	const char *temporary = getenv("TMPDIR");
 
-	snprintf(folder, sizeof(folder), "%s/nopal-fused-XXXXXX",
-		 temporary ? temporary : "/tmp");
+	snprintf(folder, sizeof(folder), "%s/nopal-fused-XXXXXX", temporary ? temporary : "/tmp");
 	assert_non_null(mkdtemp(folder));
 	setenv("XDG_CACHE_HOME", folder, true);
 }
 
-static int workshop_remove(const char *path, const struct stat *about, int type,
-			   struct FTW *where)
+static int workshop_remove(const char *path, const struct stat *about, int type, struct FTW *where)
 {
 	(void)about, (void)type, (void)where;
 	return remove(path);
@@ -49,8 +47,7 @@ const char *workshop_path(const char *name)
 	static unsigned next;
 	char *path = paths[next++ % PATHS];
 
-	snprintf(path, sizeof(paths[0]), "%s%s%s", folder, *name ? "/" : "",
-		 name);
+	snprintf(path, sizeof(paths[0]), "%s%s%s", folder, *name ? "/" : "", name);
 	return path;
 }
 
@@ -67,8 +64,7 @@ const struct told *workshop_fuse(const char *name, const char *const *options)
 {
 	static struct told told;
 
-	tell(&told, &tool_fuse, (const char *[]){ workshop_path(name), NULL },
-	     options);
+	tell(&told, &tool_fuse, (const char *[]){ workshop_path(name), NULL }, options);
 	if (told.code != TOOL_GOOD)
 		fail_msg("nopal fuse %s: %s", name, told.err);
 	return &told;
@@ -88,6 +84,5 @@ struct nopal_plan *workshop_plan(const char *name, const char *const *sets)
 void workshop_is_fused(const struct nopal_plan *plan)
 {
 	if (strncmp(nopal_plan_runs(plan), "fused: ", strlen("fused: ")) != 0)
-		fail_msg("%s runs %s", nopal_plan_name(plan),
-			 nopal_plan_runs(plan));
+		fail_msg("%s runs %s", nopal_plan_name(plan), nopal_plan_runs(plan));
 }

@@ -23,12 +23,10 @@ const char *const worth_words[WORTHS] = {
 /* --------------------------------------------------------------------- promises */
 
 /* Classes of messages that are promised something else: by property. */
-static const char *const classes[] = { NULL,	   "urgent", "out_of_band",
-				       "deadline", "tag",    "destination",
-				       "after" };
+static const char *const classes[] = { NULL,  "urgent",	     "out_of_band", "deadline",
+				       "tag", "destination", "after" };
 
-static bool class_loses(const struct nopal_service *with,
-			const struct nopal_service *without,
+static bool class_loses(const struct nopal_service *with, const struct nopal_service *without,
 			const char *messages, struct worth_line *line)
 {
 	for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
@@ -40,16 +38,14 @@ static bool class_loses(const struct nopal_service *with,
 			continue;
 		snprintf(line->loss, sizeof(line->loss), "%s%s%s: %s, not %s",
 			 nopal_quality_name(quality), messages ? " of " : "",
-			 messages ? messages : "",
-			 nopal_quality_word(quality, less),
+			 messages ? messages : "", nopal_quality_word(quality, less),
 			 nopal_quality_word(quality, value));
 		return true;
 	}
 	return false;
 }
 
-static bool promises_less(const struct nopal_plan *with,
-			  const struct nopal_plan *without,
+static bool promises_less(const struct nopal_plan *with, const struct nopal_plan *without,
 			  struct worth_line *line)
 {
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
@@ -64,19 +60,16 @@ static bool promises_less(const struct nopal_plan *with,
 }
 
 /* One that an application may give a message, or read of it. */
-static bool has_property_less(const struct nopal_plan *with,
-			      const struct nopal_plan *without,
+static bool has_property_less(const struct nopal_plan *with, const struct nopal_plan *without,
 			      struct worth_line *line)
 {
-	const struct nopal_attribute *attribute =
-		nopal_registry_find(line->name)->attributes;
+	const struct nopal_attribute *attribute = nopal_registry_find(line->name)->attributes;
 
 	for (; attribute && attribute->name; attribute++)
-		if (attribute->access == NOPAL_PROPERTY &&
-		    nopal_property(with, attribute->name) &&
+		if (attribute->access == NOPAL_PROPERTY && nopal_property(with, attribute->name) &&
 		    !nopal_property(without, attribute->name)) {
-			snprintf(line->loss, sizeof(line->loss),
-				 "no property `%s`", attribute->name);
+			snprintf(line->loss, sizeof(line->loss), "no property `%s`",
+				 attribute->name);
 			return true;
 		}
 	return false;
@@ -91,19 +84,16 @@ static struct nopal_plan *plan_of(const char *config, struct worth_line *line)
 	struct nopal_plan *plan;
 
 	nopal_problems_init(&problems);
-	plan = strchr(config, '\n')
-		       ? nopal_plan_parse(config, "line.conf", NULL, &problems)
-		       : nopal_plan_load(config, NULL, &problems);
+	plan = strchr(config, '\n') ? nopal_plan_parse(config, "line.conf", NULL, &problems)
+				    : nopal_plan_load(config, NULL, &problems);
 	for (size_t i = problems.count; !plan && i-- > 0;)
 		if (!problems.entries[i].warning)
-			snprintf(line->loss, sizeof(line->loss), "%s",
-				 problems.entries[i].cause);
+			snprintf(line->loss, sizeof(line->loss), "%s", problems.entries[i].cause);
 	nopal_problems_fini(&problems);
 	return plan;
 }
 
-static bool costs_less(struct costs *with, const char *text,
-		       struct worth_line *line)
+static bool costs_less(struct costs *with, const char *text, struct worth_line *line)
 {
 	struct costs *without = costs_new(text);
 	bool less = costs_more(without, with, line->loss, sizeof(line->loss));
@@ -112,8 +102,7 @@ static bool costs_less(struct costs *with, const char *text,
 	return less;
 }
 
-static enum worth worth_of(struct costs *with, const char *text,
-			   const struct nopal_plan *plan,
+static enum worth worth_of(struct costs *with, const char *text, const struct nopal_plan *plan,
 			   struct worth_line *line)
 {
 	struct nopal_plan *rest = plan_of(text, line);
@@ -121,8 +110,7 @@ static enum worth worth_of(struct costs *with, const char *text,
 
 	if (!rest)
 		return WORTH_REFUSED;
-	if (promises_less(plan, rest, line) ||
-	    has_property_less(plan, rest, line))
+	if (promises_less(plan, rest, line) || has_property_less(plan, rest, line))
 		worth = WORTH_PROMISE;
 	else if (costs_less(with, text, line))
 		worth = WORTH_COST;
@@ -130,8 +118,7 @@ static enum worth worth_of(struct costs *with, const char *text,
 	return worth;
 }
 
-void worth_judge(struct costs *with, const char *without,
-		 struct worth_line *ret_line)
+void worth_judge(struct costs *with, const char *without, struct worth_line *ret_line)
 {
 	struct nopal_plan *plan = plan_of(with->config, ret_line);
 
@@ -143,28 +130,24 @@ void worth_judge(struct costs *with, const char *without,
 
 /* ----------------------------------------------------------------- shipped configs */
 
-static char *text_without(const char *config,
-			  const struct nopal_composition *composition,
+static char *text_without(const char *config, const struct nopal_composition *composition,
 			  const struct worth_line *line)
 {
 	if (composition->layer_count == 1)
-		return said("extends = \"%s\"\nwithout = {\"%s\"}\n", config,
-			    line->name);
-	return said("extends = \"%s\"\nlayer \"%s\" {\nwithout = {\"%s\"}\n}\n",
-		    config, line->layer, line->name);
+		return said("extends = \"%s\"\nwithout = {\"%s\"}\n", config, line->name);
+	return said("extends = \"%s\"\nlayer \"%s\" {\nwithout = {\"%s\"}\n}\n", config,
+		    line->layer, line->name);
 }
 
 static void judge_layer(struct costs *costs, const struct nopal_plan *plan,
-			const struct nopal_composed_layer *layer,
-			worth_told *told, void *user)
+			const struct nopal_composed_layer *layer, worth_told *told, void *user)
 {
 	for (size_t i = 0; i < layer->count; i++) {
 		struct worth_line line = {
 			.layer = layer->name,
 			.name = layer->members[i].microprotocol->name,
 		};
-		char *without =
-			text_without(costs->config, plan->composition, &line);
+		char *without = text_without(costs->config, plan->composition, &line);
 
 		worth_judge(costs, without, &line);
 		told(&line, user);
@@ -180,8 +163,7 @@ void worth_of_config(const char *name, worth_told *told, void *user)
 
 	assert_non_null(plan);
 	for (size_t i = 0; i < plan->composition->layer_count; i++)
-		judge_layer(costs, plan, &plan->composition->layers[i], told,
-			    user);
+		judge_layer(costs, plan, &plan->composition->layers[i], told, user);
 	nopal_plan_unref(plan);
 	costs_free(costs);
 }

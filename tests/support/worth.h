@@ -2,9 +2,9 @@
 /*
  * worth.h -- what a microprotocol of a config is worth: what changes without its line.
  *
- * The checker refuses the rest; or the rest promises less, or has a property less that
- * an application may give a message; or, on some network, it costs more.  The first of
- * these that holds is the line's worth.
+ * The checker refuses the rest; or the rest promises less, or has a property less that an
+ * application may give a message; or, on some network, it costs more.  The first of these that
+ * holds is the line's worth.
  */
 #ifndef NOPAL_TEST_WORTH_H
 #define NOPAL_TEST_WORTH_H
@@ -17,14 +17,12 @@ extern const char *const worth_words[WORTHS];
 struct worth_line {
 	const char *layer, *name; /* of the microprotocol */
 	enum worth worth;
-	char loss
-		[320]; /* without the line, in words; empty where it is WORTH_NOTHING */
+	char loss[320]; /* without the line, in words; empty where it is WORTH_NOTHING */
 };
 
-/* Of the microprotocol `ret_line->name`, which the good config `with` has and the config
- * `without`, a text, has not. */
-void worth_judge(struct costs *with, const char *without,
-		 struct worth_line *ret_line);
+/* Of the microprotocol `ret_line->name`, which the good config `with` has and the config `without`,
+ * a text, has not. */
+void worth_judge(struct costs *with, const char *without, struct worth_line *ret_line);
 
 /* Judges each line of a shipped config, in order. */
 typedef void worth_told(const struct worth_line *line, void *user);

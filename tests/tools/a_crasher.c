@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plugin that dies in a handler or a timer, once enough data have arrived: what the
- * program says then, is for crash.sh to see.
+ * A plugin that dies in a handler or a timer, once enough data have arrived: what the program says
+ * then, is for crash.sh to see.
  */
 #include <stdlib.h>
 
@@ -47,8 +47,7 @@ static enum nopal_verdict a_crasher_on_from_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void a_crasher_when_soon(struct nopal_session *session,
-				const struct nopal_part *part)
+static void a_crasher_when_soon(struct nopal_session *session, const struct nopal_part *part)
 {
 	(void)session;
 	(void)part;
@@ -84,10 +83,8 @@ const struct nopal_microprotocol nopal_a_crasher = {
 	.parameters_size = sizeof(struct a_crasher_parameters),
 	.parameters = a_crasher_table,
 	.bindings = a_crasher_bindings,
-	.timers =
-		(const struct nopal_timer[]){
-			[A_CRASHER_SOON] = { "soon", a_crasher_when_soon },
-			{ 0 } },
+	.timers = (const struct nopal_timer[]){ [A_CRASHER_SOON] = { "soon", a_crasher_when_soon },
+						{ 0 } },
 	.state_size = sizeof(struct a_crasher),
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 };

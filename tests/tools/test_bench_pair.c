@@ -24,8 +24,7 @@ static void test_a_row_is_a_plan(void **state)
 /* Whether the config cuts its messages or not. */
 static void test_a_coalesced_row_carries_several_messages(void **state)
 {
-	static const char *const rows[] = { "bulk+coalesce",
-					    "ctp_minimal+coalesce" };
+	static const char *const rows[] = { "bulk+coalesce", "ctp_minimal+coalesce" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -59,8 +58,7 @@ static void test_addresses_of_both_families(void **state)
 
 	(void)state;
 	assert_true(bench_address("127.0.0.1", 9, &address));
-	assert_string_equal(nopal_address_format(&address, text),
-			    "127.0.0.1:9");
+	assert_string_equal(nopal_address_format(&address, text), "127.0.0.1:9");
 	assert_true(bench_address("::1", 9, &address));
 	assert_string_equal(nopal_address_format(&address, text), "[::1]:9");
 }

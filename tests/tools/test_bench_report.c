@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_report.c, bench_table.c, bench_json.c: ratios within rounds, and what is
- * printed of them.
+ * bench_report.c, bench_table.c, bench_json.c: ratios within rounds, and what is printed of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +18,7 @@ static struct bench_report *report;
 
 static int set_up(void **state)
 {
-	const struct bench_options options = { .rounds = 3,
-					       .seconds = 1,
-					       .quiet = true };
+	const struct bench_options options = { .rounds = 3, .seconds = 1, .quiet = true };
 
 	(void)state;
 	report = bench_report_new("probe", &options);
@@ -41,8 +38,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void add(const char *path, enum bench_class class, const char *what,
-		int round, double goodput)
+static void add(const char *path, enum bench_class class, const char *what, int round,
+		double goodput)
 {
 	bench_add(report, &(struct bench_value){ .what = what,
 						 .path = path,
@@ -54,8 +51,7 @@ static void add(const char *path, enum bench_class class, const char *what,
 
 static struct bench_spread ratio(const char *path, const char *what)
 {
-	const struct bench_report_row *row =
-		bench_report_row(report, path, what);
+	const struct bench_report_row *row = bench_report_row(report, path, what);
 
 	assert_non_null(row);
 	return bench_report_ratios(report, row, 0);
@@ -102,10 +98,8 @@ static void test_less_can_be_better(void **state)
 							 .measure = "cpu",
 							 .value = cpu[i] });
 	assert_float_equal(
-		bench_report_ratios(report,
-				    bench_report_row(report, "V", "ours"), 1)
-			.median,
-		2, CLOSE);
+		bench_report_ratios(report, bench_report_row(report, "V", "ours"), 1).median, 2,
+		CLOSE);
 }
 
 static void test_classes_and_paths_are_kept_apart(void **state)
@@ -136,18 +130,14 @@ static void test_beside_goes_across_classes(void **state)
 	add("V", BENCH_NONE, "tcp", 0, 40);
 	add("V", BENCH_CRC, "bulk", 0, 50);
 	assert_float_equal(
-		bench_report_versus(
-			report, bench_report_row(report, "V", "bulk"), "tcp", 0)
-			.median,
+		bench_report_versus(report, bench_report_row(report, "V", "bulk"), "tcp", 0).median,
 		1.25, CLOSE);
 }
 
 static void test_an_undeclared_measure_is_no_row(void **state)
 {
 	(void)state;
-	bench_add(report, &(struct bench_value){ .what = "x",
-						 .measure = "taste",
-						 .value = 1 });
+	bench_add(report, &(struct bench_value){ .what = "x", .measure = "taste", .value = 1 });
 	assert_int_equal(report->row_count, 0);
 	assert_false(bench_has(report, "x"));
 }
@@ -212,20 +202,19 @@ static void test_the_document_holds_every_value(void **state)
 	unlink(name);
 	assert_non_null(document);
 	assert_string_equal(
-		json_string_value(json_object_get(
-			json_object_get(document, "facts"), "colour")),
+		json_string_value(json_object_get(json_object_get(document, "facts"), "colour")),
 		"7");
 	rows = json_object_get(document, "rows");
 	assert_int_equal(json_array_size(rows), 4);
 	row = json_object_get(json_array_get(rows, 3), "goodput");
 	assert_int_equal(json_array_size(json_object_get(row, "values")), 2);
-	assert_float_equal(json_number_value(json_object_get(
-				   json_object_get(row, "ratio"), "median")),
-			   0.75, CLOSE);
+	assert_float_equal(
+		json_number_value(json_object_get(json_object_get(row, "ratio"), "median")), 0.75,
+		CLOSE);
 	row = json_object_get(json_array_get(rows, 2), "goodput");
-	assert_float_equal(json_number_value(json_object_get(
-				   json_object_get(row, "control"), "median")),
-			   1.1, CLOSE);
+	assert_float_equal(
+		json_number_value(json_object_get(json_object_get(row, "control"), "median")), 1.1,
+		CLOSE);
 	json_decref(document);
 }
 

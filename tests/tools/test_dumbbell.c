@@ -24,9 +24,7 @@ static struct dumbbell begin(const char *config, const char *words, int flows)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &bell.forward, &bell.reverse,
-					  &problems),
-			 0);
+	assert_int_equal(nopal_link_parse(words, &bell.forward, &bell.reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	for (int i = 0; i < flows; i++)
 		bell.plans[i] = suite_plan(config);
@@ -47,16 +45,13 @@ static void assert_between(double least, double value, double most)
 
 static void test_one_flow_fills_the_link(void **state)
 {
-	struct dumbbell bell =
-		begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 1);
+	struct dumbbell bell = begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 1);
 
 	(void)state;
 	assert_true(dumbbell_run(&bell));
 	assert_between(0.9, bell.utilisation, 1.01);
 	/* The application has what the link carried, less headers. */
-	assert_between(0.9,
-		       (double)bell.bytes[0] * 8 / 6 / RATE / bell.utilisation,
-		       1.0);
+	assert_between(0.9, (double)bell.bytes[0] * 8 / 6 / RATE / bell.utilisation, 1.0);
 	assert_between(1, bell.queue_mean_ms, bell.queue_p95_ms);
 	/* 40 packets of 1.2 ms. */
 	assert_between(10, bell.queue_p95_ms, 48);
@@ -83,8 +78,7 @@ static void test_a_wide_link_has_no_queue(void **state)
 
 static void test_two_flows_share(void **state)
 {
-	struct dumbbell bell =
-		begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 2);
+	struct dumbbell bell = begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 2);
 	double sum;
 
 	(void)state;
@@ -102,8 +96,7 @@ static void test_two_flows_share(void **state)
 
 static void test_the_same_seed_is_the_same_run(void **state)
 {
-	struct dumbbell bell =
-		begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 2);
+	struct dumbbell bell = begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 2);
 	struct dumbbell again = bell, other = bell;
 
 	(void)state;

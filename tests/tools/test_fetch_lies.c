@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fetch_lies -- servers whose file is damaged after they announced it, or is
- * another one: each wrong part is thrown away, its server named, and all comes that an
- * honest one has.
+ * test_fetch_lies -- servers whose file is damaged after they announced it, or is another one: each
+ * wrong part is thrown away, its server named, and all comes that an honest one has.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,13 +41,9 @@ static void tell_lies(void)
 		fd = open(path, O_RDWR);
 		assert_true(fd >= 0);
 		assert_int_equal(fstat(fd, &was), 0);
-		for (unsigned at = lies[i].from; at < lies[i].end;
-		     at += lies[i].step)
+		for (unsigned at = lies[i].from; at < lies[i].end; at += lies[i].step)
 			flip(fd, (off_t)at * BLOCK + 5);
-		assert_int_equal(
-			futimens(fd, (struct timespec[]){ was.st_atim,
-							  was.st_mtim }),
-			0);
+		assert_int_equal(futimens(fd, (struct timespec[]){ was.st_atim, was.st_mtim }), 0);
 		close(fd);
 	}
 }
@@ -79,8 +74,7 @@ static void test_one_byte_in_one_part(void **state)
 {
 	(void)state;
 	open_liars();
-	lies[1] =
-		(struct lie){ 2, 3, 1 }; /* of the first that it is asked for */
+	lies[1] = (struct lie){ 2, 3, 1 }; /* of the first that it is asked for */
 	begin(0, 3);
 	run_to_the_end();
 	is_named(1);

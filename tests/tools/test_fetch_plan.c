@@ -81,8 +81,7 @@ static void close_network(void)
 
 static bool is_up(const struct server *server)
 {
-	return (net.now_ns >= server->from_ns &&
-		net.now_ns < server->until_ns) ||
+	return (net.now_ns >= server->from_ns && net.now_ns < server->until_ns) ||
 	       (server->back_ns && net.now_ns >= server->back_ns);
 }
 
@@ -95,17 +94,14 @@ static void ask(unsigned index)
 		int64_t begin_ns = net.now_ns + server->round_ns / 2;
 
 		assert_true(server->count < QUEUE);
-		assert_true(!server->bad ||
-			    server->bad[range.from / PART] != KNOWN);
+		assert_true(!server->bad || server->bad[range.from / PART] != KNOWN);
 		server->again += net.plan.part[range.from / PART] > 1;
 		if (server->busy_ns > begin_ns)
 			begin_ns = server->busy_ns;
-		server->busy_ns =
-			begin_ns + (int64_t)((range.end - range.from) *
-					     (uint64_t)SECOND / server->rate);
+		server->busy_ns = begin_ns + (int64_t)((range.end - range.from) * (uint64_t)SECOND /
+						       server->rate);
 		server->queue[server->count].range = range;
-		server->queue[server->count++].due_ns =
-			server->busy_ns + server->round_ns / 2;
+		server->queue[server->count++].due_ns = server->busy_ns + server->round_ns / 2;
 		if (server->count > server->most)
 			server->most = server->count;
 	}
@@ -140,13 +136,12 @@ static void take(unsigned index, const struct island *range)
 	if (server->bad && server->bad[part]) {
 		server->bad[part] = KNOWN;
 		server->wrong++;
-		if (!fetch_plan_wrong(&net.plan, index, range->from,
-				      range->end - range->from))
+		if (!fetch_plan_wrong(&net.plan, index, range->from, range->end - range->from))
 			leave(index);
 		return;
 	}
-	switch (fetch_plan_came(&net.plan, index, range->from,
-				range->end - range->from, net.now_ns)) {
+	switch (fetch_plan_came(&net.plan, index, range->from, range->end - range->from,
+				net.now_ns)) {
 	case FETCH_NEW:
 		net.have[part]++;
 		keep(range);
@@ -169,8 +164,7 @@ static void bring(unsigned index)
 		struct island range = server->queue[0].range;
 
 		server->count--;
-		memmove(server->queue, server->queue + 1,
-			server->count * sizeof(server->queue[0]));
+		memmove(server->queue, server->queue + 1, server->count * sizeof(server->queue[0]));
 		take(index, &range);
 	}
 }
@@ -183,8 +177,7 @@ static void step_server(unsigned index)
 		fetch_plan_join(&net.plan, index);
 		server->joined = true;
 	}
-	if (server->joined && server->known_ns &&
-	    net.now_ns >= server->known_ns) {
+	if (server->joined && server->known_ns && net.now_ns >= server->known_ns) {
 		fetch_plan_leave(&net.plan, index);
 		server->joined = false;
 		server->count = 0;
@@ -295,9 +288,7 @@ static void test_each_holds_what_it_delivers(void **state)
 	static const struct {
 		unsigned mbit;
 		int64_t round_ms;
-	} cases[] = {
-		{ 1, 10 }, { 10, 10 }, { 100, 10 }, { 100, 100 }, { 20, 400 }
-	};
+	} cases[] = { { 1, 10 }, { 10, 10 }, { 100, 10 }, { 100, 100 }, { 20, 400 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -313,8 +304,7 @@ static void test_each_holds_what_it_delivers(void **state)
 		round_bytes = one->rate * (uint64_t)cases[i].round_ms / 1000;
 		held = (uint64_t)one->most * PART;
 		/* no round trip is idle but those of the beginning */
-		assert_true(took_ns <
-			    at_best() + at_best() / 50 + 8 * one->round_ns);
+		assert_true(took_ns < at_best() + at_best() / 50 + 8 * one->round_ns);
 		assert_true(held <= 2 * round_bytes + one->rate / 4 + 3 * PART);
 		close_network();
 	}
@@ -407,8 +397,7 @@ static void damage(unsigned index, uint64_t from, uint64_t end)
 
 	if (!*bad)
 		*bad = calloc(net.size / PART + 2, 1);
-	for (uint64_t part = from; part < end && part <= net.size / PART;
-	     part++)
+	for (uint64_t part = from; part < end && part <= net.size / PART; part++)
 		(*bad)[part] = HIDDEN;
 }
 
@@ -502,20 +491,16 @@ static void test_what_nobody_asked_for_is_told(void **state)
 	fetch_plan_join(&net.plan, 0);
 	assert_false(fetch_plan_ask(&net.plan, 1, 0, &range));
 	assert_true(fetch_plan_ask(&net.plan, 0, 0, &range));
-	assert_int_equal(fetch_plan_came(&net.plan, 0, 5 * PART, PART, MS),
-			 FETCH_UNASKED);
-	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART - 1, MS),
-			 FETCH_UNASKED);
-	assert_int_equal(fetch_plan_came(&net.plan, 1, 0, PART, MS),
-			 FETCH_UNASKED);
+	assert_int_equal(fetch_plan_came(&net.plan, 0, 5 * PART, PART, MS), FETCH_UNASKED);
+	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART - 1, MS), FETCH_UNASKED);
+	assert_int_equal(fetch_plan_came(&net.plan, 1, 0, PART, MS), FETCH_UNASKED);
 	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART, MS), FETCH_NEW);
-	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART, MS),
-			 FETCH_UNASKED);
+	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART, MS), FETCH_UNASKED);
 	close_network();
 }
 
-/* Whoever is fast, slow, far, late, silent, lies, or dies: all parts come, each counts
- * once, and no more are apart than a file on disk may have. */
+/* Whoever is fast, slow, far, late, silent, lies, or dies: all parts come, each counts once, and no
+ * more are apart than a file on disk may have. */
 static void test_whatever_they_are_like(void **state)
 {
 	static const unsigned rates[RATES] = { 1, 8, 40, 300 };
@@ -523,8 +508,7 @@ static void test_whatever_they_are_like(void **state)
 	(void)state;
 	srand(1);
 	for (int round = 0; round < ROUNDS; round++) {
-		open_network((uint64_t)(rand() % (8 << 20)),
-			     1 + (unsigned)rand() % MOST);
+		open_network((uint64_t)(rand() % (8 << 20)), 1 + (unsigned)rand() % MOST);
 		for (unsigned i = 0; i < net.count; i++) {
 			struct server *one = &net.server[i];
 
@@ -538,11 +522,9 @@ static void test_whatever_they_are_like(void **state)
 			if (i > 0 && rand() % 2)
 				one->until_ns = rand() % 3000 * MS;
 			if (i > 0 && rand() % 2)
-				one->known_ns =
-					one->until_ns + rand() % 4000 * MS;
+				one->known_ns = one->until_ns + rand() % 4000 * MS;
 			else if (rand() % 2)
-				one->back_ns =
-					one->until_ns + rand() % 4000 * MS;
+				one->back_ns = one->until_ns + rand() % 4000 * MS;
 		}
 		assert_true(run(FOREVER) < FOREVER);
 		has_all_once();

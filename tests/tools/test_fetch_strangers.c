@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fetch_strangers -- servers that say what none of ours would, and clients that
- * want what there is not.
+ * test_fetch_strangers -- servers that say what none of ours would, and clients that want what
+ * there is not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,8 +36,8 @@ static void *stranger_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void stranger_on_received(struct nopal_session *session,
-				 struct nopal_message *message, void *user)
+static void stranger_on_received(struct nopal_session *session, struct nopal_message *message,
+				 void *user)
 {
 	struct transfer_note note;
 
@@ -52,10 +52,9 @@ static const struct nopal_callbacks stranger_callbacks = {
 	.received = stranger_on_received,
 };
 
-/* The list that was asked for, but for so many hashes more or fewer, and the last of
- * them changed by so much. */
-static void say_list(const struct transfer_note *list, int more,
-		     uint64_t change)
+/* The list that was asked for, but for so many hashes more or fewer, and the last of them changed
+ * by so much. */
+static void say_list(const struct transfer_note *list, int more, uint64_t change)
 {
 	static uint64_t hashes[TRANSFER_HASHES_MOST + 1];
 	struct transfer_note right = *list;
@@ -66,8 +65,7 @@ static void say_list(const struct transfer_note *list, int more,
 	file_blocks_fini(&blocks);
 	right.size = (uint64_t)((int64_t)list->size + more);
 	hashes[list->size - 1] += change;
-	assert_int_equal(transfer_send_hashes(stranger.session, &right, hashes),
-			 0);
+	assert_int_equal(transfer_send_hashes(stranger.session, &right, hashes), 0);
 }
 
 /* How what it sends differs from what it was asked for. */
@@ -79,13 +77,10 @@ static struct {
 /* Says that it has the file, and sends other parts than it is asked for. */
 static void answer_elsewhere(const struct transfer_note *note)
 {
-	struct transfer_note offer = { .type = TRANSFER_OFFER,
-				       .file = note->file,
-				       .size = SIZE };
-	struct transfer_note end = { .type = TRANSFER_END,
-				     .file = note->file,
-				     .size = SIZE,
-				     .hash = root_of(bytes) };
+	struct transfer_note offer = { .type = TRANSFER_OFFER, .file = note->file, .size = SIZE };
+	struct transfer_note end = {
+		.type = TRANSFER_END, .file = note->file, .size = SIZE, .hash = root_of(bytes)
+	};
 	struct transfer_note data = { .type = TRANSFER_DATA,
 				      .file = note->file,
 				      .offset = note->offset + differs.offset };
@@ -111,9 +106,7 @@ static void answer_nonsense(const struct transfer_note *note)
 }
 
 /* In place of server i, and later than the others. */
-static void stranger_late_at(unsigned i,
-			     const struct nopal_callbacks *callbacks,
-			     int64_t late_ns)
+static void stranger_late_at(unsigned i, const struct nopal_callbacks *callbacks, int64_t late_ns)
 {
 	const struct nopal_link there = { .limit = 1000, .mtu = 1500 };
 	struct nopal_link back = there;
@@ -122,9 +115,8 @@ static void stranger_late_at(unsigned i,
 	back.delay_ns = late_ns;
 	nopal_sim_connect(place.world, 0, host, &there, &back);
 	nopal_sim_address(host, PORT, &place.ones[i].address);
-	assert_int_equal(nopal_endpoint_allow(
-				 nopal_sim_endpoint(place.world, host, PORT),
-				 place.plan, 0, callbacks, NULL),
+	assert_int_equal(nopal_endpoint_allow(nopal_sim_endpoint(place.world, host, PORT),
+					      place.plan, 0, callbacks, NULL),
 			 0);
 }
 
@@ -133,8 +125,7 @@ static void stranger_at(unsigned i, const struct nopal_callbacks *callbacks)
 	stranger_late_at(i, callbacks, 500 * NOPAL_MILLISECOND);
 }
 
-static void with_stranger(void (*answer)(const struct transfer_note *note),
-			  const char *why)
+static void with_stranger(void (*answer)(const struct transfer_note *note), const char *why)
 {
 	open_place();
 	stranger.answer = answer;
@@ -182,13 +173,12 @@ static void rude_on_opened(struct nopal_session *session, void *user)
 	say(&ask, 0);
 }
 
-static void rude_on_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
+static void rude_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
 {
-	struct transfer_note want = { .type = TRANSFER_WANT,
-				      .file = 7,
-				      .offset = *(uint64_t *)user,
-				      .size = 1000 };
+	struct transfer_note want = {
+		.type = TRANSFER_WANT, .file = 7, .offset = *(uint64_t *)user, .size = 1000
+	};
 	struct transfer_note note;
 
 	(void)session;
@@ -197,8 +187,7 @@ static void rude_on_received(struct nopal_session *session,
 		say(&want, 0);
 }
 
-static void rude_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
+static void rude_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session;
 	(void)text;
@@ -221,24 +210,22 @@ static void test_wants_beyond_the_file_end_the_session(void **state)
 		open_place();
 		ended = NOPAL_ENDED_WELL;
 		begin(0, 3);
-		assert_non_null(nopal_session_open(
-			nopal_sim_endpoint(place.world, 0, PORT + 1),
-			place.plan, &place.ones[0].address, &rude_callbacks,
-			&offsets[i]));
+		assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1),
+						   place.plan, &place.ones[0].address,
+						   &rude_callbacks, &offsets[i]));
 		run_to_the_end();
 		assert_int_not_equal(ended, NOPAL_ENDED_WELL);
 		close_place();
 	}
 }
 
-static void greedy_on_received(struct nopal_session *session,
-			       struct nopal_message *message, void *user)
+static void greedy_on_received(struct nopal_session *session, struct nopal_message *message,
+			       void *user)
 {
 	const struct island *asked = user;
-	struct transfer_note list = { .type = TRANSFER_LIST,
-				      .file = 7,
-				      .offset = asked->from,
-				      .size = asked->end };
+	struct transfer_note list = {
+		.type = TRANSFER_LIST, .file = 7, .offset = asked->from, .size = asked->end
+	};
 	struct transfer_note note;
 
 	(void)session;
@@ -256,22 +243,19 @@ static const struct nopal_callbacks greedy_callbacks = {
 /* 184 there are. */
 static void test_hashes_beyond_the_last_end_the_session(void **state)
 {
-	static struct island asked[] = {
-		{ 0, 185 },	   { 183, 2 },
-		{ 184, 1 },	   { 0, TRANSFER_HASHES_MOST },
-		{ UINT64_MAX, 1 }, { UINT64_MAX - 3, 4 },
-		{ 0, UINT64_MAX }
-	};
+	static struct island asked[] = { { 0, 185 },	    { 183, 2 },
+					 { 184, 1 },	    { 0, TRANSFER_HASHES_MOST },
+					 { UINT64_MAX, 1 }, { UINT64_MAX - 3, 4 },
+					 { 0, UINT64_MAX } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
 		open_place();
 		ended = NOPAL_ENDED_WELL;
 		begin(0, 3);
-		assert_non_null(nopal_session_open(
-			nopal_sim_endpoint(place.world, 0, PORT + 1),
-			place.plan, &place.ones[0].address, &greedy_callbacks,
-			&asked[i]));
+		assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1),
+						   place.plan, &place.ones[0].address,
+						   &greedy_callbacks, &asked[i]));
 		run_to_the_end();
 		assert_int_not_equal(ended, NOPAL_ENDED_WELL);
 		close_place();
@@ -285,15 +269,14 @@ static char answer[TRANSFER_TEXT_ROOM];
 /* `nopal fetch` as it was before there were lists. */
 static void older_on_opened(struct nopal_session *session, void *user)
 {
-	static const uint8_t ask[] = { TRANSFER_ASK, 0,	  0,   0,  7, 1, 0, 4,
-				       'f',	     'i', 'l', 'e' };
+	static const uint8_t ask[] = { TRANSFER_ASK, 0, 0, 0, 7, 1, 0, 4, 'f', 'i', 'l', 'e' };
 
 	(void)user;
 	nopal_send(session, ask, sizeof(ask), 0);
 }
 
-static void older_on_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void older_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct transfer_note note;
 
@@ -316,9 +299,8 @@ static void test_who_asks_in_another_version_is_told(void **state)
 	(void)state;
 	open_place();
 	begin(0, 3);
-	assert_non_null(nopal_session_open(
-		nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
-		&place.ones[0].address, &older_callbacks, NULL));
+	assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
+					   &place.ones[0].address, &older_callbacks, NULL));
 	run_to_the_end();
 	assert_non_null(strstr(answer, "version 2"));
 	assert_non_null(strstr(answer, "in version 1"));
@@ -383,8 +365,7 @@ static void answer_list(const struct transfer_note *note)
 }
 
 /* The others come so late that it is believed at first. */
-static void with_announced(struct announced is, enum table_state state,
-			   const char *why)
+static void with_announced(struct announced is, enum table_state state, const char *why)
 {
 	announced = is;
 	open_place();
@@ -405,8 +386,7 @@ static void with_announced(struct announced is, enum table_state state,
 
 static void test_lists_are_those_of_their_root(void **state)
 {
-	static const uint64_t most =
-		(uint64_t)FILE_BLOCKS_MOST * FILE_BLOCK_MOST;
+	static const uint64_t most = (uint64_t)FILE_BLOCKS_MOST * FILE_BLOCK_MOST;
 	const struct announced right = { .size = SIZE, .root = root_of(bytes) };
 	struct announced is = right;
 
@@ -442,19 +422,12 @@ static void test_lists_are_those_of_their_root(void **state)
 /* ------------------------------------------------------------------- anything */
 
 static const char *const names[] = {
-	NAME,
-	"films/\033[2J",
-	"../films/film.mkv",
-	"/etc/passwd",
-	"films",
-	"",
-	"films//film.mkv",
+	NAME, "films/\033[2J", "../films/film.mkv", "/etc/passwd", "films", "", "films//film.mkv",
 	NULL,
 };
 static struct talker talker;
 
-static void on_anything(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static void on_anything(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct transfer_note note = { .file = 1 };
 
@@ -484,8 +457,8 @@ static const struct nopal_callbacks anything_server_callbacks = {
 	.received = on_anything,
 };
 
-/* A server and some clients say what comes to their minds: the file comes all the
- * same, from the others, and to who fetches it. */
+/* A server and some clients say what comes to their minds: the file comes all the same, from the
+ * others, and to who fetches it. */
 static void test_whatever_they_say(void **state)
 {
 	(void)state;
@@ -500,10 +473,8 @@ static void test_whatever_they_say(void **state)
 		stranger_at(1, &anything_server_callbacks);
 		begin(0, 3);
 		for (uint16_t i = 0; i < CLIENTS; i++)
-			nopal_session_open(nopal_sim_endpoint(place.world, 0,
-							      PORT + 1 + i),
-					   place.plan,
-					   &place.ones[2 * (i % 2)].address,
+			nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1 + i),
+					   place.plan, &place.ones[2 * (i % 2)].address,
 					   &anything_callbacks, NULL);
 		run_to_the_end();
 		close_place();
@@ -514,8 +485,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strangers_are_left_out),
-		cmocka_unit_test(
-			test_parts_of_another_length_or_place_are_left_out),
+		cmocka_unit_test(test_parts_of_another_length_or_place_are_left_out),
 		cmocka_unit_test(test_wants_beyond_the_file_end_the_session),
 		cmocka_unit_test(test_hashes_beyond_the_last_end_the_session),
 		cmocka_unit_test(test_who_asks_in_another_version_is_told),

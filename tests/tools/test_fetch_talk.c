@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fetch_talk -- one file from three servers in virtual time: what comes together,
- * whoever dies, comes, comes back, or has something else.
+ * test_fetch_talk -- one file from three servers in virtual time: what comes together, whoever
+ * dies, comes, comes back, or has something else.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@ static void test_three_are_faster_than_the_fastest(void **state)
 	open_place();
 	begin(0, 3);
 	three_ns = run_to_the_end();
-	printf("20 Mbit/s alone %.3f s; with 5 and 10 Mbit/s %.3f s\n",
-	       (double)alone_ns / 1e9, (double)three_ns / 1e9);
+	printf("20 Mbit/s alone %.3f s; with 5 and 10 Mbit/s %.3f s\n", (double)alone_ns / 1e9,
+	       (double)three_ns / 1e9);
 	/* at best 20/35 of it */
 	assert_true(three_ns * 100 < alone_ns * 65);
 	assert_true(place.rows[0].bytes > SIZE / 12);
@@ -75,8 +75,7 @@ static void test_all_comes_through_losses(void **state)
 	(void)state;
 	open_place();
 	for (unsigned i = 0; i < SERVERS; i++)
-		set_link(i, "rate 20mbit delay 10ms 5ms loss 3% duplicate 2% "
-			    "corrupt 1% limit 100");
+		set_link(i, "rate 20mbit delay 10ms 5ms loss 3% duplicate 2% corrupt 1% limit 100");
 	begin(0, 3);
 	run_to_the_end();
 	for (unsigned i = 0; i < SERVERS; i++)

@@ -88,9 +88,8 @@ static void test_blocks_cover_the_file(void **state)
 	assert_int_equal(at, size);
 	assert_false(file_blocks_find(&blocks, size, 0, &index));
 	assert_false(file_blocks_find(&blocks, UINT64_MAX, 1, &index));
-	assert_false(file_blocks_find(&blocks,
-				      UINT64_MAX - FILE_BLOCK_LEAST + 1,
-				      FILE_BLOCK_LEAST, &index));
+	assert_false(file_blocks_find(&blocks, UINT64_MAX - FILE_BLOCK_LEAST + 1, FILE_BLOCK_LEAST,
+				      &index));
 }
 
 static uint64_t root_of(uint64_t size, const uint64_t *hashes)

@@ -44,8 +44,7 @@ static void test_cutting_does_not_matter(void **state)
 		for (size_t at = 0; at < BYTES; at += piece) {
 			size_t left = BYTES - at;
 
-			file_hash_update(&hash, bytes + at,
-					 left < piece ? left : piece);
+			file_hash_update(&hash, bytes + at, left < piece ? left : piece);
 			file_hash_value(&hash); /* asking changes nothing */
 		}
 		assert_true(file_hash_value(&hash) == whole);
@@ -70,8 +69,7 @@ static void test_length_and_place_matter(void **state)
 
 	(void)state;
 	for (size_t length = 1; length < BYTES; length += 13)
-		assert_true(hash_of(zeros, length) !=
-			    hash_of(zeros, length - 1));
+		assert_true(hash_of(zeros, length) != hash_of(zeros, length - 1));
 	for (size_t at = 0; at + 1032 < BYTES; at += 8) {
 		uint64_t before = hash_of(bytes, BYTES);
 		uint8_t word[8];

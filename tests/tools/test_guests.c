@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who opens sessions and asks for nothing keeps nobody else out of `nopal serve`, and
- * who asks on many has his own share of it; what an address has unfinished is counted
- * for it alone.
+ * Who opens sessions and asks for nothing keeps nobody else out of `nopal serve`, and who asks on
+ * many has his own share of it; what an address has unfinished is counted for it alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,8 +29,7 @@ static void one_opened(struct nopal_session *session, void *user)
 	one->opened = true;
 }
 
-static void one_received(struct nopal_session *session,
-			 struct nopal_message *message, void *user)
+static void one_received(struct nopal_session *session, struct nopal_message *message, void *user)
 {
 	struct one *one = user;
 	struct transfer_note note;
@@ -42,8 +40,7 @@ static void one_received(struct nopal_session *session,
 		snprintf(one->text, sizeof(one->text), "%s", note.text);
 }
 
-static void one_ended(struct nopal_session *session, int end, const char *text,
-		      void *user)
+static void one_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct one *one = user;
 
@@ -71,12 +68,11 @@ static int new_host(void)
 static void open_from(int host, unsigned first, unsigned count)
 {
 	for (unsigned i = first; i < first + count; i++) {
-		struct nopal_endpoint *from = nopal_sim_endpoint(
-			place.world, host, (uint16_t)(PORT + i));
+		struct nopal_endpoint *from =
+			nopal_sim_endpoint(place.world, host, (uint16_t)(PORT + i));
 
-		crowd[i].session = nopal_session_open(
-			from, place.plan, &place.ones[0].address,
-			&one_callbacks, &crowd[i]);
+		crowd[i].session = nopal_session_open(from, place.plan, &place.ones[0].address,
+						      &one_callbacks, &crowd[i]);
 		assert_non_null(crowd[i].session);
 	}
 }
@@ -145,13 +141,10 @@ static void test_openings_of_many_addresses_keep_nobody_out(void **state)
 
 static void ask(struct one *one)
 {
-	const struct transfer_note note = { .type = TRANSFER_ASK,
-					    .text = "none" };
+	const struct transfer_note note = { .type = TRANSFER_ASK, .text = "none" };
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 
-	assert_int_equal(nopal_send(one->session, bytes,
-				    transfer_encode(&note, bytes), 0),
-			 0);
+	assert_int_equal(nopal_send(one->session, bytes, transfer_encode(&note, bytes), 0), 0);
 }
 
 static void test_who_asks_for_too_much_is_told(void **state)
@@ -165,8 +158,7 @@ static void test_who_asks_for_too_much_is_told(void **state)
 	run_for(NOPAL_SECOND);
 	for (unsigned i = 0; i < FEW_SEATS; i++)
 		assert_null(strstr(crowd[i].text, "too many"));
-	assert_non_null(
-		strstr(crowd[FEW_SEATS].text, "too many sessions: 3 are here"));
+	assert_non_null(strstr(crowd[FEW_SEATS].text, "too many sessions: 3 are here"));
 	/* a seat that is left is another's */
 	nopal_session_abort(crowd[0].session, "gone");
 	run_for(NOPAL_SECOND);

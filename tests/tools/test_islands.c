@@ -46,10 +46,8 @@ static void test_what_touches_both_sides_makes_one(void **state)
 		assert_int_equal(islands.count, i + 1);
 	}
 	assert_int_equal(islands.list[0].end, 20 * ISLANDS_MOST - 10);
-	assert_true(islands_add(&islands, 20 * ISLANDS_MOST - 5,
-				20 * ISLANDS_MOST));
-	assert_true(islands_add(&islands, 20 * ISLANDS_MOST - 8,
-				20 * ISLANDS_MOST - 5));
+	assert_true(islands_add(&islands, 20 * ISLANDS_MOST - 5, 20 * ISLANDS_MOST));
+	assert_true(islands_add(&islands, 20 * ISLANDS_MOST - 8, 20 * ISLANDS_MOST - 5));
 	assert_int_equal(islands.count, 2);
 }
 
@@ -70,8 +68,7 @@ static void test_they_are_bounded(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < ISLANDS_MOST; i++)
 		assert_true(islands_add(&islands, 2 * i, 2 * i + 1));
-	assert_false(
-		islands_add(&islands, 2 * ISLANDS_MOST, 2 * ISLANDS_MOST + 1));
+	assert_false(islands_add(&islands, 2 * ISLANDS_MOST, 2 * ISLANDS_MOST + 1));
 }
 
 /* Against a map of places. */
@@ -111,8 +108,7 @@ static void test_gaps_are_what_nobody_has(void **state)
 			seed = seed * UINT64_C(6364136223846793005) + 1;
 			ranges[i].from = (seed >> 33) % (PLACES - 16);
 			ranges[i].end = ranges[i].from + 1 + (seed >> 50) % 15;
-			for (uint64_t at = ranges[i].from; at < ranges[i].end;
-			     at++)
+			for (uint64_t at = ranges[i].from; at < ranges[i].end; at++)
 				taken[at] = true;
 		}
 		islands_sort(ranges, count);
@@ -135,12 +131,9 @@ static void test_gaps_are_what_nobody_has(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		NONE(test_neighbours_join),
-		NONE(test_what_touches_both_sides_makes_one),
-		NONE(test_overlaps_are_refused),
-		NONE(test_they_are_bounded),
-		NONE(test_as_a_map_would),
-		NONE(test_gaps_are_what_nobody_has),
+		NONE(test_neighbours_join),	 NONE(test_what_touches_both_sides_makes_one),
+		NONE(test_overlaps_are_refused), NONE(test_they_are_bounded),
+		NONE(test_as_a_map_would),	 NONE(test_gaps_are_what_nobody_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

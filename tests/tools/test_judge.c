@@ -108,8 +108,7 @@ static void test_judge_holds_nobody_to_what_was_not_promised(void **state)
 	(void)state;
 	nopal_plan_unref(plan);
 	plan = rig_plan("transport_driver {}\nfixed_size {}\n");
-	facts.missing = facts.gaps = facts.overtaken = facts.twice =
-		(struct judge_count){ 5, 3 };
+	facts.missing = facts.gaps = facts.overtaken = facts.twice = (struct judge_count){ 5, 3 };
 	facts.delivered = 195;
 	judge(plan, &facts, &judgement);
 	assert_false(judge_is_broken(&judgement));
@@ -196,8 +195,7 @@ static void test_judge_of_what_stands_still_blames_who_keeps_it(void **state)
 	jailer->held[NOPAL_SEND] = 4;
 	jailer->oldest[NOPAL_SEND] = 2;
 	is_blamed("jailer");
-	assert_string_equal(judgement.because,
-			    "4 segments wait for it: something");
+	assert_string_equal(judgement.because, "4 segments wait for it: something");
 	jailer->deed[NOPAL_DEED_STOPPED] = 0;
 	suspect("swallower")->deed[NOPAL_DEED_STOPPED] = 3;
 	verdict(NOPAL_PROGRESS);
@@ -270,20 +268,14 @@ static void test_judge_says_it_in_words_and_json(void **state)
 	out = open_memstream(&text, &length);
 	assert_true(judge_say(&judgement, out));
 	fclose(out);
-	assert_string_equal(
-		text,
-		"nopal: broken: delivery \"all\" (retransmit): message 17 of "
-		"200 never arrived, and the session ended in good order\n"
-		"nopal: blamed: retransmit: it promised delivery: all\n");
+	assert_string_equal(text, "nopal: broken: delivery \"all\" (retransmit): message 17 of "
+				  "200 never arrived, and the session ended in good order\n"
+				  "nopal: blamed: retransmit: it promised delivery: all\n");
 	free(text);
 	object = judge_json(&judgement);
 	delivery = json_object_get(object, "delivery");
-	assert_string_equal(
-		json_string_value(json_object_get(delivery, "verdict")),
-		"broken");
-	assert_string_equal(
-		json_string_value(json_object_get(delivery, "given_by")),
-		"retransmit");
+	assert_string_equal(json_string_value(json_object_get(delivery, "verdict")), "broken");
+	assert_string_equal(json_string_value(json_object_get(delivery, "given_by")), "retransmit");
 	assert_non_null(json_object_get(object, "blamed"));
 	json_decref(object);
 }

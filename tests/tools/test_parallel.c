@@ -19,9 +19,7 @@ static void link_of(const char *words, struct nopal_link *ret_forward,
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(
-		nopal_link_parse(words, ret_forward, ret_reverse, &problems),
-		0);
+	assert_int_equal(nopal_link_parse(words, ret_forward, ret_reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 }
 
@@ -39,22 +37,19 @@ static struct parallel run(const char *config, const char *words, int count)
 
 static void test_packets_are_counted(void **state)
 {
-	struct parallel parallel =
-		run("udt4", "rate 1gbit delay 5ms", CONNECTIONS);
+	struct parallel parallel = run("udt4", "rate 1gbit delay 5ms", CONNECTIONS);
 
 	(void)state;
 	assert_true(parallel_run(&parallel));
-	assert_int_equal(parallel.data_packets,
-			 CONNECTIONS * MESSAGES * SEGMENTS);
+	assert_int_equal(parallel.data_packets, CONNECTIONS * MESSAGES * SEGMENTS);
 	assert_int_equal(parallel.lost_packets, 0);
 	/* each one's handshake, two there and two back, and acks and windows */
 	assert_true(parallel.control_packets >= 6 * CONNECTIONS);
 	assert_true(parallel.control_bytes > parallel.control_packets);
 	/* three trips of 10 ms at least, and what the link takes for the bytes */
-	assert_true(parallel.took_ns >
-		    25 * NOPAL_MILLISECOND +
-			    NOPAL_SECOND / 1000000000 * CONNECTIONS * MESSAGES *
-				    PARALLEL_MESSAGE_BYTES * 8);
+	assert_true(parallel.took_ns > 25 * NOPAL_MILLISECOND + NOPAL_SECOND / 1000000000 *
+									CONNECTIONS * MESSAGES *
+									PARALLEL_MESSAGE_BYTES * 8);
 	assert_true(parallel.fairness > 0 && parallel.fairness <= 1);
 	nopal_plan_unref(parallel.plan);
 }
@@ -62,8 +57,7 @@ static void test_packets_are_counted(void **state)
 static void test_who_shares_a_flow_needs_fewer(void **state)
 {
 	struct parallel own = run("udt4", "rate 1gbit delay 5ms", CONNECTIONS),
-			shared = run("udt4_shared", "rate 1gbit delay 5ms",
-				     CONNECTIONS);
+			shared = run("udt4_shared", "rate 1gbit delay 5ms", CONNECTIONS);
 
 	(void)state;
 	assert_true(parallel_run(&own));
@@ -96,8 +90,7 @@ static void test_what_never_arrives_is_told(void **state)
 
 static void test_joining_is_timed(void **state)
 {
-	struct parallel_joining joining = { .plan = suite_plan("udt4_shared"),
-					    .seed = 1 };
+	struct parallel_joining joining = { .plan = suite_plan("udt4_shared"), .seed = 1 };
 	struct nopal_link back;
 
 	(void)state;
@@ -132,8 +125,8 @@ static void test_a_foreign_flow_beside_many(void **state)
 				 .run_ns = 20 * NOPAL_SECOND };
 
 	(void)state;
-	link_of("fwd: rate 20mbit delay 30ms limit 100 rev: delay 30ms",
-		&bell.forward, &bell.reverse);
+	link_of("fwd: rate 20mbit delay 30ms limit 100 rev: delay 30ms", &bell.forward,
+		&bell.reverse);
 	bell.plans[0] = suite_plan("udt4");
 	bell.plans[1] = suite_plan("udt4_shared");
 	assert_true(dumbbell_run(&bell));

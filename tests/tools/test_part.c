@@ -139,8 +139,7 @@ static void test_the_peer_lost_keeps_all(void **state)
 	assert_true(scene_write(scene, part, 0, HALF_BYTES + 17));
 	part_close(part, true);
 	part = scene_part(scene, HALF_BYTES + 17);
-	assert_true(part_start(part, 0,
-			       scene->why)); /* the sender may begin anew */
+	assert_true(part_start(part, 0, scene->why)); /* the sender may begin anew */
 	assert_true(scene_write(scene, part, 0, FILE_BYTES));
 	part_end_well(scene, part);
 }
@@ -155,8 +154,7 @@ static void test_another_file_begins_anew(void **state)
 	assert_true(part_start(part, 0, scene->why));
 	assert_true(scene_write(scene, part, 0, HALF_BYTES));
 	part_close(part, true);
-	assert_int_equal(part_open(&scene->folder, &other, &part, scene->why),
-			 TRANSFER_YES);
+	assert_int_equal(part_open(&scene->folder, &other, &part, scene->why), TRANSFER_YES);
 	assert_true(part_check(part, &offset, &hash));
 	assert_int_equal(offset, 0);
 	part_close(part, false);
@@ -180,8 +178,7 @@ static void test_hostile_state_is_nothing(void **state)
 		part_close(scene_part(scene, 0), true);
 	}
 	snprintf(text, sizeof(text), "nopal-part 1 %016llx %d %d\n",
-		 (unsigned long long)offer_of(FILE_BYTES, 42).id, FILE_BYTES,
-		 101);
+		 (unsigned long long)offer_of(FILE_BYTES, 42).id, FILE_BYTES, 101);
 	scene_put(scene, ".f.nopal-state", text, strlen(text));
 	part_close(scene_part(scene, 0), true); /* more than the part has */
 }
@@ -208,11 +205,9 @@ static void test_a_different_file_stays(void **state)
 	struct part *part = NULL;
 
 	scene_put(scene, "f", scene->content, FILE_BYTES);
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_NO);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_NO);
 	part = scene_part(scene, FILE_BYTES);
-	assert_false(
-		part_start(part, 0, scene->why)); /* the sender says: differs */
+	assert_false(part_start(part, 0, scene->why)); /* the sender says: differs */
 	part_close(part, false);
 	scene_expect(scene, "f");
 }
@@ -228,8 +223,7 @@ static void test_overwrite_replaces(void **state)
 	scene->content[5] ^= 1;
 	scene_put(scene, "f", scene->content, FILE_BYTES);
 	scene->content[5] ^= 1;
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_YES);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_YES);
 	while (!part_check(part, &offset, &hash))
 		;
 	assert_true(part_start(part, 0, scene->why));
@@ -260,17 +254,13 @@ static void test_links_lead_nowhere(void **state)
 
 	scene_put(scene, "outside", "precious", 8);
 	assert_int_equal(symlinkat("outside", scene->folder.fd, "f"), 0);
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_NO);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_NO);
 	unlinkat(scene->folder.fd, "f", 0);
-	assert_int_equal(
-		symlinkat("outside", scene->folder.fd, ".f.nopal-part"), 0);
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_NO);
+	assert_int_equal(symlinkat("outside", scene->folder.fd, ".f.nopal-part"), 0);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_NO);
 	unlinkat(scene->folder.fd, ".f.nopal-part", 0);
 	assert_int_equal(mkfifoat(scene->folder.fd, "f", 0600), 0);
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_NO);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_NO);
 }
 
 static void test_one_transfer_a_name(void **state)
@@ -279,8 +269,7 @@ static void test_one_transfer_a_name(void **state)
 	struct part *part = scene_part(scene, 0), *second = NULL;
 	struct transfer_note offer = offer_of(FILE_BYTES, 42);
 
-	assert_int_equal(part_open(&scene->folder, &offer, &second, scene->why),
-			 TRANSFER_LATER);
+	assert_int_equal(part_open(&scene->folder, &offer, &second, scene->why), TRANSFER_LATER);
 	assert_true(part_start(part, 0, scene->why));
 	assert_true(scene_write(scene, part, 0, FILE_BYTES));
 	part_end_well(scene, part);
@@ -313,12 +302,10 @@ static void test_too_long_is_refused_at_once(void **state)
 	struct part *part = NULL;
 
 	scene->folder.limit = FILE_BYTES - 1;
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_NO);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_NO);
 	scene->folder.limit = INT64_MAX;
 	offer = offer_of(INT64_MAX, 42);
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_NO);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_NO);
 	assert_non_null(strstr(scene->why, "free on the disk"));
 	assert_false(scene_has(scene, ".f.nopal-part"));
 }
@@ -330,8 +317,7 @@ static void test_an_empty_file(void **state)
 	struct part *part = NULL;
 	uint64_t offset, hash;
 
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_YES);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_YES);
 	assert_true(part_check(part, &offset, &hash));
 	assert_true(part_start(part, 0, scene->why));
 	assert_true(part_is_whole(part));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_part_blocks -- a file on disk in blocks whose hashes are known: of what is there
- * nothing counts but what has its hash, whoever left it, and whatever was noted of it.
+ * test_part_blocks -- a file on disk in blocks whose hashes are known: of what is there nothing
+ * counts but what has its hash, whoever left it, and whatever was noted of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,8 +45,7 @@ static int begin(void **state)
 		struct island range = file_blocks_range(&blocks, i);
 
 		file_hash_init(&hash);
-		file_hash_update(&hash, content + range.from,
-				 (size_t)(range.end - range.from));
+		file_hash_update(&hash, content + range.from, (size_t)(range.end - range.from));
 		assert_true(file_blocks_add(&blocks, file_hash_value(&hash)));
 	}
 	return 0;
@@ -91,9 +90,7 @@ static void flip(const char *name, off_t at)
 
 static struct part *opened(void)
 {
-	struct transfer_note offer = { .type = TRANSFER_OFFER,
-				       .size = SIZE,
-				       .text = "f" };
+	struct transfer_note offer = { .type = TRANSFER_OFFER, .size = SIZE, .text = "f" };
 	struct part *part = NULL;
 
 	offer.id = transfer_id(offer.text, SIZE, 0);
@@ -106,8 +103,7 @@ static bool has(struct part *part, uint64_t index)
 	struct island range = file_blocks_range(&blocks, index);
 	uint64_t hash;
 
-	return part_block_hash(part, &range, &hash) &&
-	       hash == blocks.hashes[index];
+	return part_block_hash(part, &range, &hash) && hash == blocks.hashes[index];
 }
 
 static void write_block(struct part *part, uint64_t index)
@@ -115,8 +111,7 @@ static void write_block(struct part *part, uint64_t index)
 	struct island range = file_blocks_range(&blocks, index);
 	struct iovec pieces[] = {
 		{ content + range.from, 1000 },
-		{ content + range.from + 1000,
-		  (size_t)(range.end - range.from) - 1000 },
+		{ content + range.from + 1000, (size_t)(range.end - range.from) - 1000 },
 	};
 
 	assert_true(part_write(part, range.from, pieces, 2, why));
@@ -194,9 +189,8 @@ static void test_a_later_run_has_what_is_right(void **state)
 static void test_notes_are_not_believed(void **state)
 {
 	char text[128];
-	int length = snprintf(
-		text, sizeof(text), "nopal-part 1 %016llx %d %d\n",
-		(unsigned long long)transfer_id("f", SIZE, 0), SIZE, SIZE);
+	int length = snprintf(text, sizeof(text), "nopal-part 1 %016llx %d %d\n",
+			      (unsigned long long)transfer_id("f", SIZE, 0), SIZE, SIZE);
 	struct part *part;
 
 	(void)state;
@@ -287,12 +281,9 @@ static void test_bytes_beyond_the_end_are_refused(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		WITH(test_blocks_in_any_order),
-		WITH(test_a_later_run_has_what_is_right),
-		WITH(test_notes_are_not_believed),
-		WITH(test_other_lengths),
-		WITH(test_the_file_of_its_name),
-		WITH(test_bytes_beyond_the_end_are_refused),
+		WITH(test_blocks_in_any_order),	   WITH(test_a_later_run_has_what_is_right),
+		WITH(test_notes_are_not_believed), WITH(test_other_lengths),
+		WITH(test_the_file_of_its_name),   WITH(test_bytes_beyond_the_end_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

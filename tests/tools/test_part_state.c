@@ -22,8 +22,7 @@ static void test_an_offer_reserves_no_disk(void **state)
 	struct transfer_note offer = offer_of(UINT64_C(4) << 30, 42);
 	struct part *part = NULL;
 
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_YES);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_YES);
 	assert_true(on_disk(part) <= ROUNDED);
 	assert_true(part_start(part, 0, scene->why));
 	assert_true(on_disk(part) <= ROUNDED);
@@ -59,8 +58,7 @@ struct swept {
 	uint64_t bytes;
 };
 
-static void on_swept(void *user, const uint8_t owner[PART_OWNER_BYTES],
-		     uint64_t bytes)
+static void on_swept(void *user, const uint8_t owner[PART_OWNER_BYTES], uint64_t bytes)
 {
 	struct swept *swept = user;
 
@@ -104,8 +102,7 @@ static void test_a_sweep_removes_what_never_grew(void **state)
 {
 	struct scene *scene = *state;
 	struct swept swept = { 0 };
-	static const char text[] = "nopal-part 1 0 300000 0 "
-				   "0102fe00000000000000000000000000\n";
+	static const char text[] = "nopal-part 1 0 300000 0 0102fe00000000000000000000000000\n";
 
 	scene_put(scene, ".f.nopal-part", "", 0);
 	scene_put(scene, ".f.nopal-state", text, sizeof(text) - 1);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_recv_claim -- what one address may have at `nopal recv`: sessions that wait,
- * sessions with a seat, and unfinished bytes.
+ * test_recv_claim -- what one address may have at `nopal recv`: sessions that wait, sessions with a
+ * seat, and unfinished bytes.
  */
 #include "receiving.h"
 
-static struct nopal_session *scene_open_from(struct scene *scene,
-					     const char *from)
+static struct nopal_session *scene_open_from(struct scene *scene, const char *from)
 {
 	struct receiver *receiver = scene->group.receivers;
 	struct nopal_address local, to;
@@ -16,19 +15,16 @@ static struct nopal_session *scene_open_from(struct scene *scene,
 	nopal_problems_init(&problems);
 	nopal_endpoint_local(receiver->endpoint, &to);
 	assert_int_equal(nopal_address_parse(from, &local, &problems), 0);
-	endpoint = nopal_endpoint_open(loop_world(receiver->loop), &local,
-				       &problems);
+	endpoint = nopal_endpoint_open(loop_world(receiver->loop), &local, &problems);
 	assert_non_null(endpoint);
-	return nopal_session_open(endpoint, scene->group.plan, &to,
-				  &scene_callbacks, scene);
+	return nopal_session_open(endpoint, scene->group.plan, &to, &scene_callbacks, scene);
 }
 
 static unsigned scene_seated(const struct scene *scene, bool seated)
 {
 	unsigned count = 0;
 
-	for (const struct guest *at = scene->group.receivers->guests.newest; at;
-	     at = at->older)
+	for (const struct guest *at = scene->group.receivers->guests.newest; at; at = at->older)
 		count += at->seated == seated;
 	return count;
 }
@@ -56,10 +52,8 @@ static void test_an_address_has_so_many_seats(void **state)
 	scene->group.house.seats_each = SEATS;
 	for (unsigned i = 0; i <= SEATS; i++) {
 		scene->session = scene_open_from(scene, "127.0.0.2:0");
-		scene_offer_with(
-			scene, scene_offer_of((char[]){ (char)('a' + i), 0 }));
-		assert_int_equal(scene->heard.verdict,
-				 i < SEATS ? TRANSFER_YES : TRANSFER_NO);
+		scene_offer_with(scene, scene_offer_of((char[]){ (char)('a' + i), 0 }));
+		assert_int_equal(scene->heard.verdict, i < SEATS ? TRANSFER_YES : TRANSFER_NO);
 	}
 	assert_non_null(strstr(scene->heard.text, "too many sessions"));
 	scene_takes(scene, 0, all_and_start);
@@ -135,9 +129,7 @@ static void test_an_offer_without_data_expires(void **state)
 	scene_wait(scene, TRANSFER_RESULT);
 	assert_int_equal(scene->heard.verdict, TRANSFER_NO);
 	assert_non_null(strstr(scene->heard.text, "nothing of it came"));
-	assert_int_equal(
-		faccessat(scene->group.folder.fd, ".f.nopal-part", F_OK, 0),
-		-1);
+	assert_int_equal(faccessat(scene->group.folder.fd, ".f.nopal-part", F_OK, 0), -1);
 	assert_null(scene->group.receivers->incomings->part);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_recv_session -- what a sender says, in an order that a composition without
- * one makes of it: DATA, END and SHARE may be there before START; and what none of
- * ours would say, which is refused, leaves nothing, and keeps nobody else out.
+ * test_recv_session -- what a sender says, in an order that a composition without one makes of it:
+ * DATA, END and SHARE may be there before START; and what none of ours would say, which is refused,
+ * leaves nothing, and keeps nobody else out.
  */
 #include "receiving.h"
 
@@ -43,8 +43,8 @@ static void test_it_goes_on(void **state)
 	scene_takes(*state, HALF_BYTES, steps);
 }
 
-/* What is there is another file's: the sender begins at 0, which nobody can tell
- * by what comes first. */
+/* What is there is another file's: the sender begins at 0, which nobody can tell by what comes
+ * first. */
 static void test_it_begins_anew(void **state)
 {
 	static const struct step late[] = {
@@ -81,8 +81,7 @@ static void test_a_rest_that_was_none(void **state)
 static void test_a_share_before_its_start(void **state)
 {
 	static const struct step data = { TRANSFER_DATA, 200000, 250000 },
-				 share = { TRANSFER_SHARE, 0, 0 },
-				 start = { TRANSFER_START, 0, 0 };
+				 share = { TRANSFER_SHARE, 0, 0 }, start = { TRANSFER_START, 0, 0 };
 	struct scene *scene = *state;
 
 	scene_half_other(scene);
@@ -179,10 +178,9 @@ static void test_another_file_is_left_alone(void **state)
 	close(fd);
 }
 
-/* How much a DATA carries is the sender's choice, whose MTU may be another: no promise
- * is broken by that, from the beginning or from the middle. */
-static void scene_is_judged_well(struct scene *scene, uint64_t from,
-				 uint64_t chunk)
+/* How much a DATA carries is the sender's choice, whose MTU may be another: no promise is broken by
+ * that, from the beginning or from the middle. */
+static void scene_is_judged_well(struct scene *scene, uint64_t from, uint64_t chunk)
 {
 	if (from)
 		scene_half_ours(scene);
@@ -204,8 +202,7 @@ static void scene_is_judged_well(struct scene *scene, uint64_t from,
 
 static void test_chunks_of_any_length_break_no_promise(void **state)
 {
-	static const uint64_t chunks[] = { 40000, 100000, FILE_BYTES - 1,
-					   FILE_BYTES };
+	static const uint64_t chunks[] = { 40000, 100000, FILE_BYTES - 1, FILE_BYTES };
 
 	for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++) {
 		scene_is_judged_well(*state, 0, chunks[i]);
@@ -217,18 +214,15 @@ static void test_chunks_of_any_length_break_no_promise(void **state)
 
 static void scene_is_empty(const struct scene *scene)
 {
-	static const char *const names[] = { "f", ".f.nopal-part",
-					     ".f.nopal-state" };
+	static const char *const names[] = { "f", ".f.nopal-part", ".f.nopal-state" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		assert_int_equal(
-			faccessat(scene->group.folder.fd, names[i], F_OK, 0),
-			-1);
+		assert_int_equal(faccessat(scene->group.folder.fd, names[i], F_OK, 0), -1);
 }
 
 /* Behind an offer, its start and all its bytes comes a note that cannot be. */
-static void scene_refuses(struct scene *scene, const struct transfer_note *note,
-			  size_t more, const char *why)
+static void scene_refuses(struct scene *scene, const struct transfer_note *note, size_t more,
+			  const char *why)
 {
 	static const struct step before[] = {
 		{ TRANSFER_START, 0, 0 },
@@ -247,13 +241,11 @@ static void scene_refuses(struct scene *scene, const struct transfer_note *note,
 
 static void test_data_beyond_the_end_are_refused(void **state)
 {
-	static const uint64_t offsets[] = { FILE_BYTES - 1, FILE_BYTES,
-					    INT64_MAX, UINT64_MAX - 1,
+	static const uint64_t offsets[] = { FILE_BYTES - 1, FILE_BYTES, INT64_MAX, UINT64_MAX - 1,
 					    UINT64_MAX };
 
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		struct transfer_note data = { .type = TRANSFER_DATA,
-					      .offset = offsets[i] };
+		struct transfer_note data = { .type = TRANSFER_DATA, .offset = offsets[i] };
 
 		scene_refuses(*state, &data, 2, "not its own");
 	}
@@ -262,8 +254,8 @@ static void test_data_beyond_the_end_are_refused(void **state)
 
 static void test_an_end_of_another_length_is_refused(void **state)
 {
-	static const uint64_t sizes[] = { 0, FILE_BYTES - 1, FILE_BYTES + 1,
-					  INT64_MAX, UINT64_MAX };
+	static const uint64_t sizes[] = { 0, FILE_BYTES - 1, FILE_BYTES + 1, INT64_MAX,
+					  UINT64_MAX };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct transfer_note end = { .type = TRANSFER_END,
@@ -297,10 +289,9 @@ static void test_a_wrong_hash_leaves_nothing(void **state)
 static void test_names_that_lead_elsewhere_are_refused(void **state)
 {
 	static char longest[TRANSFER_TEXT_LONGEST + 1];
-	static const char *const names[] = { "",	  ".",	  "..",
-					     "../f",	  "/f",	  "a/f",
-					     "a/../../f", ".f",	  "\033[2J",
-					     "new\nline", longest };
+	static const char *const names[] = { "",	".",	     "..",	  "../f",
+					     "/f",	"a/f",	     "a/../../f", ".f",
+					     "\033[2J", "new\nline", longest };
 	struct scene *scene = *state;
 
 	memset(longest, 'x', TRANSFER_TEXT_LONGEST);
@@ -329,8 +320,7 @@ static struct transfer_note offer_so_long(uint64_t size)
 /* What no disk has is answered; what no file can be ends the session. */
 static void test_sizes_beyond_all_disks_are_refused(void **state)
 {
-	static const uint64_t beyond[] = { (uint64_t)INT64_MAX + 1,
-					   UINT64_MAX };
+	static const uint64_t beyond[] = { (uint64_t)INT64_MAX + 1, UINT64_MAX };
 	struct scene *scene = *state;
 
 	scene_comes(scene);
@@ -353,10 +343,9 @@ static void test_sizes_beyond_all_disks_are_refused(void **state)
 /* Of a file that nobody offered nothing is taken. */
 static void test_notes_before_an_offer_are_passed_over(void **state)
 {
-	static const enum transfer_type early[] = {
-		TRANSFER_START, TRANSFER_DATA, TRANSFER_END,	TRANSFER_SHARE,
-		TRANSFER_HELD,	TRANSFER_ASK,  TRANSFER_HASHES, TRANSFER_ABORT
-	};
+	static const enum transfer_type early[] = { TRANSFER_START,  TRANSFER_DATA, TRANSFER_END,
+						    TRANSFER_SHARE,  TRANSFER_HELD, TRANSFER_ASK,
+						    TRANSFER_HASHES, TRANSFER_ABORT };
 	struct scene *scene = *state;
 
 	scene_comes(scene);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_recv_strangers -- senders that say what none of ours would, to `nopal recv`: an
- * honest one gets its file across, byte for byte, and nothing is written but what the
- * folder is for.
+ * test_recv_strangers -- senders that say what none of ours would, to `nopal recv`: an honest one
+ * gets its file across, byte for byte, and nothing is written but what the folder is for.
  *
- * The sessions are those of recv_session.c, in virtual time; the loop runs what they do
- * to the disk.
+ * The sessions are those of recv_session.c, in virtual time; the loop runs what they do to the
+ * disk.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -118,11 +117,9 @@ static bool honest_says(const struct transfer_note *note, size_t more)
 
 static void honest_offers(void)
 {
-	struct transfer_note offer = { .type = TRANSFER_OFFER,
-				       .file = 1,
-				       .size = SIZE,
-				       .mtime_ns = 42,
-				       .text = NAME };
+	struct transfer_note offer = {
+		.type = TRANSFER_OFFER, .file = 1, .size = SIZE, .mtime_ns = 42, .text = NAME
+	};
 
 	offer.id = transfer_id(offer.text, offer.size, offer.mtime_ns);
 	assert_true(honest_says(&offer, 0));
@@ -140,10 +137,9 @@ static void honest_goes_on(void)
 			return;
 		scene.sent += CHUNK;
 	}
-	note = (struct transfer_note){ .type = TRANSFER_END,
-				       .file = 1,
-				       .size = SIZE,
-				       .hash = content_hash() };
+	note = (struct transfer_note){
+		.type = TRANSFER_END, .file = 1, .size = SIZE, .hash = content_hash()
+	};
 	if (scene.phase == SENDS && honest_says(&note, 0))
 		scene.phase = ENDS;
 }
@@ -151,8 +147,7 @@ static void honest_goes_on(void)
 /* Whatever lies there already is not its own: from the start. */
 static void honest_is_answered(const struct transfer_note *answer)
 {
-	const struct transfer_note start = { .type = TRANSFER_START,
-					     .file = 1 };
+	const struct transfer_note start = { .type = TRANSFER_START, .file = 1 };
 
 	assert_int_not_equal(answer->verdict, TRANSFER_NO);
 	if (answer->verdict == TRANSFER_LATER) {
@@ -171,8 +166,8 @@ static void honest_on_opened(struct nopal_session *session, void *user)
 	honest_offers();
 }
 
-static void honest_on_received(struct nopal_session *session,
-			       struct nopal_message *message, void *user)
+static void honest_on_received(struct nopal_session *session, struct nopal_message *message,
+			       void *user)
 {
 	struct transfer_note note;
 
@@ -195,8 +190,7 @@ static void honest_on_writable(struct nopal_session *session, void *user)
 	honest_goes_on();
 }
 
-static void honest_on_ended(struct nopal_session *session, int end,
-			    const char *text, void *user)
+static void honest_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session;
 	(void)user;
@@ -230,18 +224,16 @@ static void stranger_on_opened(struct nopal_session *session, void *user)
 	stranger_says_some(session);
 }
 
-static void stranger_on_received(struct nopal_session *session,
-				 struct nopal_message *message, void *user)
+static void stranger_on_received(struct nopal_session *session, struct nopal_message *message,
+				 void *user)
 {
 	(void)message;
 	(void)user;
-	if (nopal_world_now(scene.world) < QUIET_NS &&
-	    talker_draw(&scene.talker, 4) == 0)
+	if (nopal_world_now(scene.world) < QUIET_NS && talker_draw(&scene.talker, 4) == 0)
 		stranger_says_some(session);
 }
 
-static void stranger_on_ended(struct nopal_session *session, int end,
-			      const char *text, void *user)
+static void stranger_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct nopal_session **place = user;
 
@@ -262,9 +254,8 @@ static void stranger_comes(unsigned i)
 {
 	struct nopal_address to = address_of(0);
 
-	scene.strangers[i] =
-		nopal_session_open(scene.doors[i], scene.group.plan, &to,
-				   &stranger_callbacks, &scene.strangers[i]);
+	scene.strangers[i] = nopal_session_open(scene.doors[i], scene.group.plan, &to,
+						&stranger_callbacks, &scene.strangers[i]);
 }
 
 /* From some time on they say no more; and then they go, the one sooner than the other. */
@@ -309,9 +300,9 @@ static void scene_folder(void)
 /* A host of its own for each of them, beside that of the receiver, 0. */
 static struct nopal_endpoint *scene_host(void)
 {
-	static const struct nopal_link link = {
-		.delay_ns = 10 * NOPAL_MILLISECOND, .limit = 1000, .mtu = 1500
-	};
+	static const struct nopal_link link = { .delay_ns = 10 * NOPAL_MILLISECOND,
+						.limit = 1000,
+						.mtu = 1500 };
 	int host = nopal_sim_host(scene.world);
 
 	nopal_sim_connect(scene.world, 0, host, &link, &link);
@@ -329,9 +320,8 @@ static void scene_receiver(void)
 	scene.receiver.endpoint = nopal_sim_endpoint(scene.world, 0, PORT);
 	scene.group.receivers = &scene.receiver;
 	scene.group.count = 1;
-	assert_int_equal(nopal_endpoint_allow(
-				 scene.receiver.endpoint, scene.group.plan, 0,
-				 &recv_session_callbacks, &scene.receiver),
+	assert_int_equal(nopal_endpoint_allow(scene.receiver.endpoint, scene.group.plan, 0,
+					      &recv_session_callbacks, &scene.receiver),
 			 0);
 }
 
@@ -391,8 +381,8 @@ static void scene_start_honest(void)
 {
 	struct nopal_address to = address_of(0);
 
-	scene.honest = nopal_session_open(scene_host(), scene.group.plan, &to,
-					  &honest_callbacks, NULL);
+	scene.honest =
+		nopal_session_open(scene_host(), scene.group.plan, &to, &honest_callbacks, NULL);
 	assert_non_null(scene.honest);
 }
 
@@ -409,8 +399,7 @@ static void scene_step(void)
 	nopal_sim_at(scene.world, until_ns, nothing, NULL);
 	nopal_sim_run(scene.world, until_ns);
 	event_base_loop(loop_base(scene.receiver.loop), EVLOOP_NONBLOCK);
-	for (const struct incoming *at = scene.receiver.incomings; at;
-	     at = at->next)
+	for (const struct incoming *at = scene.receiver.incomings; at; at = at->next)
 		if (at->part && part_is_busy(at->part))
 			sched_yield();
 	if (scene.again_ns && until_ns >= scene.again_ns) {
@@ -435,16 +424,15 @@ static void scene_close(void)
 
 /* ------------------------------------------------------------------- what is said */
 
-/* Whatever goes wrong has its peer in its line; no peer makes a line of its own, or
- * steers a terminal. */
+/* Whatever goes wrong has its peer in its line; no peer makes a line of its own, or steers a
+ * terminal. */
 static void judge_line(const char *line)
 {
 	for (const char *at = line; *at; at++)
 		if ((unsigned char)*at < ' ')
 			fail_msg("it says %#x in: %s", *at, line);
 	if (strncmp(line, "error:", strlen("error:")) == 0 ||
-	    strncmp(line, "nopal:", strlen("nopal:")) == 0 ||
-	    strstr(line, "session ended"))
+	    strncmp(line, "nopal:", strlen("nopal:")) == 0 || strstr(line, "session ended"))
 		if (!strstr(line, "10.0.0."))
 			fail_msg("it does not say of whom: %s", line);
 }
@@ -500,8 +488,7 @@ static unsigned judge_folder(const char *path, bool inside)
 
 	assert_non_null(folder);
 	while ((entry = readdir(folder))) {
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0)
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		count++;
 		if (inside)
@@ -546,15 +533,14 @@ static void run_to_the_end(void)
 	}
 }
 
-/* Strangers speak before it comes, and while it speaks; they know its name, and hold
- * what goes by that name for as long as they speak of it. */
+/* Strangers speak before it comes, and while it speaks; they know its name, and hold what goes by
+ * that name for as long as they speak of it. */
 static void test_whatever_they_say_an_honest_one_is_served(void **state)
 {
 	(void)state;
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		scene_open(round);
-		while (nopal_world_now(scene.world) <
-		       (int64_t)(round % 3) * NOPAL_SECOND) {
+		while (nopal_world_now(scene.world) < (int64_t)(round % 3) * NOPAL_SECOND) {
 			strangers_meddle();
 			scene_step();
 		}
@@ -572,9 +558,8 @@ static void test_whatever_they_say_an_honest_one_is_served(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(
-			test_whatever_they_say_an_honest_one_is_served,
-			hear_no_more),
+		cmocka_unit_test_teardown(test_whatever_they_say_an_honest_one_is_served,
+					  hear_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_report.c and reproduce_print.c: statistics, tables with the paper's
- * figures beside ours, notes, claims.
+ * reproduce_report.c and reproduce_print.c: statistics, tables with the paper's figures beside
+ * ours, notes, claims.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -78,8 +78,7 @@ static void test_a_claim_holds_fails_or_was_not_measured(void **state)
 	reproduce_claim_less(report, "two", 2, 2, "ms");
 	reproduce_claim_less(report, "three", NAN, 2, "ms");
 	reproduce_claim(report, "four", REPRODUCE_UNTESTABLE, "no %s", "sky");
-	has(report, "  holds          one\n                 ms: 1.000 against "
-		    "2.000\n");
+	has(report, "  holds          one\n                 ms: 1.000 against 2.000\n");
 	has(report, "  does not hold  two\n");
 	has(report, "  not measured   three\n");
 	has(report, "  not testable   four\n                 no sky\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reset_key -- a receiver's reset key: made once, read again, and refused where
- * others could have it.
+ * test_reset_key -- a receiver's reset key: made once, read again, and refused where others could
+ * have it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,8 +27,7 @@ static int set_up(void **state)
 		 where ? where : "/tmp");
 	if (!mkdtemp(folder_path))
 		return -1;
-	snprintf(file_path, sizeof(file_path), "%s/%s", folder_path,
-		 RESET_KEY_NAME);
+	snprintf(file_path, sizeof(file_path), "%s/%s", folder_path, RESET_KEY_NAME);
 	folder = open(folder_path, O_RDONLY | O_DIRECTORY);
 	return folder < 0 ? -1 : 0;
 }
@@ -94,13 +93,11 @@ static void test_the_masks_of_others_do_not_open_it(void **state)
 
 static void test_what_others_may_read_or_write_is_refused(void **state)
 {
-	static const mode_t open_to_others[] = { 0640, 0620, 0604,
-						 0602, 0666, 0610 };
+	static const mode_t open_to_others[] = { 0640, 0620, 0604, 0602, 0666, 0610 };
 	uint8_t key[NOPAL_RESET_KEY_BYTES] = { 1 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(open_to_others) / sizeof(*open_to_others);
-	     i++) {
+	for (size_t i = 0; i < sizeof(open_to_others) / sizeof(*open_to_others); i++) {
 		write_file(key, sizeof(key), open_to_others[i]);
 		assert_false(keep(key));
 	}
@@ -142,27 +139,21 @@ static void test_a_disk_that_takes_none_is_no_refusal(void **state)
 
 	(void)state;
 	assert_true(elsewhere >= 0);
-	assert_int_equal(reset_key_keep(elsewhere, "/proc/self", key),
-			 RESET_KEY_NONE);
+	assert_int_equal(reset_key_keep(elsewhere, "/proc/self", key), RESET_KEY_NONE);
 	close(elsewhere);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_it_is_made_once_and_its_owners_alone, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_the_masks_of_others_do_not_open_it, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_what_others_may_read_or_write_is_refused, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(test_another_length_is_refused,
+		cmocka_unit_test_setup_teardown(test_it_is_made_once_and_its_owners_alone, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_the_masks_of_others_do_not_open_it, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_what_others_may_read_or_write_is_refused,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_what_is_no_file_is_refused,
-						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_length_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_no_file_is_refused, set_up, tear_down),
 		cmocka_unit_test(test_a_disk_that_takes_none_is_no_refusal),
 	};
 

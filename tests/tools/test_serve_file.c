@@ -146,8 +146,7 @@ static void test_nothing_else_is(void **state)
 
 static void test_a_hash_is_taken_once(void **state)
 {
-	static const struct timespec times[2] = { { .tv_sec = 1 },
-						  { .tv_sec = 1 } };
+	static const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	struct serve_file *file = opened("file"), *again = opened("file");
 
 	(void)state;
@@ -204,15 +203,13 @@ static void test_long_ones_take_their_steps(void **state)
 	file = opened("file");
 	while (serve_file_step(&files))
 		steps++;
-	assert_int_equal(steps, (LONG + TRANSFER_STEP_BYTES - 1) /
-					TRANSFER_STEP_BYTES);
+	assert_int_equal(steps, (LONG + TRANSFER_STEP_BYTES - 1) / TRANSFER_STEP_BYTES);
 	assert_int_equal(file->state, SERVE_FILE_KNOWN);
 	assert_int_equal(file->blocks.count, LONG / FILE_BLOCK_LEAST + 1);
 	/* zeros: alike but for the last, and the first, which had a word */
 	for (uint64_t i = 2; i < LONG / FILE_BLOCK_LEAST; i++)
 		assert_true(file->blocks.hashes[i] == file->blocks.hashes[1]);
-	assert_true(file->blocks.hashes[LONG / FILE_BLOCK_LEAST] !=
-		    file->blocks.hashes[0]);
+	assert_true(file->blocks.hashes[LONG / FILE_BLOCK_LEAST] != file->blocks.hashes[0]);
 	serve_file_close(&files, file);
 }
 

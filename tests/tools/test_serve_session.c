@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_serve_session -- clients of `nopal serve` that ask for what is not theirs, say
- * notes out of order, or say too many: each loses its own session at most, and who
- * fetches beside it gets the file.
+ * test_serve_session -- clients of `nopal serve` that ask for what is not theirs, say notes out of
+ * order, or say too many: each loses its own session at most, and who fetches beside it gets the
+ * file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@ static struct client {
 	struct transfer_note answer; /* the last one */
 } client;
 
-static void client_on_received(struct nopal_session *session,
-			       struct nopal_message *message, void *user)
+static void client_on_received(struct nopal_session *session, struct nopal_message *message,
+			       void *user)
 {
 	struct transfer_note note;
 
@@ -39,8 +39,7 @@ static void client_on_received(struct nopal_session *session,
 	client.answer = note;
 }
 
-static void client_on_ended(struct nopal_session *session, int end,
-			    const char *text, void *user)
+static void client_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	(void)session;
 	(void)end;
@@ -65,14 +64,12 @@ static bool say(const struct transfer_note *note)
 	uint8_t buffer[TRANSFER_NOTE_LONGEST];
 
 	return !client.ended &&
-	       nopal_send(client.session, buffer, transfer_encode(note, buffer),
-			  0) == 0;
+	       nopal_send(client.session, buffer, transfer_encode(note, buffer), 0) == 0;
 }
 
 static void ask(const char *name)
 {
-	struct transfer_note note = { .type = TRANSFER_ASK,
-				      .file = FILE_NUMBER };
+	struct transfer_note note = { .type = TRANSFER_ASK, .file = FILE_NUMBER };
 
 	snprintf(note.text, sizeof(note.text), "%s", name);
 	assert_true(say(&note));
@@ -84,9 +81,9 @@ static int setup(void **state)
 	(void)state;
 	open_place();
 	memset(&client, 0, sizeof(client));
-	client.session = nopal_session_open(
-		nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
-		&place.ones[0].address, &client_callbacks, NULL);
+	client.session =
+		nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
+				   &place.ones[0].address, &client_callbacks, NULL);
 	assert_non_null(client.session);
 	pass(NOPAL_SECOND);
 	return 0;
@@ -114,18 +111,10 @@ static void client_lost(const char *why)
 static void test_names_that_lead_elsewhere_are_refused(void **state)
 {
 	static char longest[TRANSFER_TEXT_LONGEST + 1];
-	static const char *const names[] = { "",
-					     "..",
-					     "../film.mkv",
-					     "/etc/passwd",
-					     "films/../../f",
-					     "films//f",
-					     "films/",
-					     "films",
-					     ".hidden",
-					     "films/\033[2J",
-					     "none",
-					     longest };
+	static const char *const names[] = {
+		"",	  "..",	   "../film.mkv", "/etc/passwd",   "films/../../f", "films//f",
+		"films/", "films", ".hidden",	  "films/\033[2J", "none",	    longest
+	};
 
 	(void)state;
 	memset(longest, 'x', TRANSFER_TEXT_LONGEST);
@@ -143,10 +132,9 @@ static void test_names_that_lead_elsewhere_are_refused(void **state)
 
 static void test_notes_out_of_order_are_passed_over(void **state)
 {
-	static const enum transfer_type early[] = {
-		TRANSFER_WANT, TRANSFER_LIST,  TRANSFER_START, TRANSFER_END,
-		TRANSFER_DATA, TRANSFER_SHARE, TRANSFER_HELD,  TRANSFER_HASHES
-	};
+	static const enum transfer_type early[] = { TRANSFER_WANT, TRANSFER_LIST,  TRANSFER_START,
+						    TRANSFER_END,  TRANSFER_DATA,  TRANSFER_SHARE,
+						    TRANSFER_HELD, TRANSFER_HASHES };
 
 	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof(early) / sizeof(early[0]); i++) {
@@ -185,9 +173,7 @@ static void test_more_wants_than_may_wait_end_the_session(void **state)
 /* An answer to each, or an end: nothing is kept of them. */
 static void test_a_flood_of_questions_is_answered_or_ended(void **state)
 {
-	struct transfer_note note = { .type = TRANSFER_ASK,
-				      .file = FILE_NUMBER,
-				      .text = "none" };
+	struct transfer_note note = { .type = TRANSFER_ASK, .file = FILE_NUMBER, .text = "none" };
 
 	(void)state;
 	for (unsigned i = 0; i < ASKS && say(&note); i++)
@@ -199,8 +185,7 @@ static void test_a_flood_of_questions_is_answered_or_ended(void **state)
 static void test_who_speaks_another_protocol_is_told(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		nopal_send(client.session, "GET / HTTP/1.1\r\n", 16, 0), 0);
+	assert_int_equal(nopal_send(client.session, "GET / HTTP/1.1\r\n", 16, 0), 0);
 	pass(NOPAL_SECOND);
 	client_lost(TRANSFER_STRANGER);
 }

@@ -46,8 +46,7 @@ static const struct tool tool_bare = {
 static const struct tool *const table[] = { &tool_fake, &tool_bare, NULL };
 
 /* Splits at blanks; the words live until the next call. */
-static enum tool_parsed parse(const struct tool *tool, const char *line,
-			      struct tool_call *call)
+static enum tool_parsed parse(const struct tool *tool, const char *line, struct tool_call *call)
 {
 	enum { ROOM = 256, WORDS = 80 };
 	static char text[ROOM * 4];
@@ -69,9 +68,7 @@ static struct tool_call call;
 static void test_words_and_options(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		parse(&tool_fake, "-c one a --loud b --delay=5ms", &call),
-		TOOL_PARSED);
+	assert_int_equal(parse(&tool_fake, "-c one a --loud b --delay=5ms", &call), TOOL_PARSED);
 	assert_int_equal(call.word_count, 2);
 	assert_string_equal(call.words[0], "a");
 	assert_string_equal(call.words[1], "b");
@@ -98,8 +95,7 @@ static void test_repeats(void **state)
 	const char *const *sets;
 
 	(void)state;
-	assert_int_equal(parse(&tool_fake, "--set a=1 x --set b=2", &call),
-			 TOOL_PARSED);
+	assert_int_equal(parse(&tool_fake, "--set a=1 x --set b=2", &call), TOOL_PARSED);
 	sets = tool_values(&call, "set");
 	assert_string_equal(sets[0], "a=1");
 	assert_string_equal(sets[1], "b=2");
@@ -116,8 +112,7 @@ static void test_ends_of_options(void **state)
 	assert_string_equal(call.words[0], "--loud");
 	assert_int_equal(parse(&tool_fake, "-", &call), TOOL_PARSED);
 	assert_string_equal(call.words[0], "-");
-	assert_int_equal(parse(&tool_fake, "a --help", &call),
-			 TOOL_PARSED_HELP);
+	assert_int_equal(parse(&tool_fake, "a --help", &call), TOOL_PARSED_HELP);
 	assert_int_equal(parse(&tool_bare, "-h", &call), TOOL_PARSED_HELP);
 }
 
@@ -130,8 +125,7 @@ static void test_bad_lines(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		assert_int_equal(parse(&tool_fake, lines[i], &call),
-				 TOOL_PARSED_BADLY);
+		assert_int_equal(parse(&tool_fake, lines[i], &call), TOOL_PARSED_BADLY);
 	assert_int_equal(parse(&tool_bare, "a", &call), TOOL_PARSED_BADLY);
 	assert_int_equal(parse(&tool_bare, "--set", &call), TOOL_PARSED_BADLY);
 }
@@ -143,15 +137,12 @@ static void test_quantities(void **state)
 
 	(void)state;
 	parse(&tool_fake, "a --delay 5ms", &call);
-	assert_true(
-		tool_quantity(&call, "delay", NOPAL_TIME, fallback, &value));
+	assert_true(tool_quantity(&call, "delay", NOPAL_TIME, fallback, &value));
 	assert_int_equal(value, 5 * NOPAL_MILLISECOND);
 	parse(&tool_fake, "a --delay 5", &call);
-	assert_false(
-		tool_quantity(&call, "delay", NOPAL_TIME, fallback, &value));
+	assert_false(tool_quantity(&call, "delay", NOPAL_TIME, fallback, &value));
 	parse(&tool_fake, "a", &call);
-	assert_true(
-		tool_quantity(&call, "delay", NOPAL_TIME, fallback, &value));
+	assert_true(tool_quantity(&call, "delay", NOPAL_TIME, fallback, &value));
 	assert_int_equal(value, fallback);
 }
 
@@ -226,8 +217,7 @@ static void test_completions(void **state)
 	(void)state;
 	completes("bash", "fake) words=\"--help --config --loud", "complete ");
 	completes("zsh", "'*--quick[it'\\''s \\[quick\\]]'", "#compdef nopal");
-	completes("fish", "-l config -s c -r -d 'a config\\'s name'",
-		  "-a bare -d 'no options'");
+	completes("fish", "-l config -s c -r -d 'a config\\'s name'", "-a bare -d 'no options'");
 	assert_false(tool_complete(table, "csh", stderr));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_trace -- nopal trace: text, ladder and JSON of a trace that is put
- * together here, and of one that a simulation wrote.
+ * test_trace -- nopal trace: text, ladder and JSON of a trace that is put together here, and of one
+ * that a simulation wrote.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,21 +31,19 @@ extern const struct tool tool_trace, tool_why;
 static struct told told;
 static struct nopal_world world;
 
-static void put(int64_t time_ms, uint32_t session, enum nopal_trace_what what,
-		uint16_t number, uint64_t a, uint64_t b)
+static void put(int64_t time_ms, uint32_t session, enum nopal_trace_what what, uint16_t number,
+		uint64_t a, uint64_t b)
 {
-	nopal__trace(world.tracer, time_ms * NOPAL_MILLISECOND, session, what,
-		     NOPAL_TRACE_RUNTIME, number, a, b);
+	nopal__trace(world.tracer, time_ms * NOPAL_MILLISECOND, session, what, NOPAL_TRACE_RUNTIME,
+		     number, a, b);
 }
 
-/* Data 1 arrives; data 2 is lost, said to be lost, and sent again; data 3
- * arrives twice; an acknowledgement without a number goes back. */
+/* Data 1 arrives; data 2 is lost, said to be lost, and sent again; data 3 arrives twice; an
+ * acknowledgement without a number goes back. */
 static void write_connection(void)
 {
-	assert_int_equal(nopal_trace_start(&world, path, NOPAL_TRACE_EVENTS),
-			 0);
-	put(0, OPENER, NOPAL_TRACED_SESSION, 9, OPENER,
-	    nopal__trace_role(true, 0));
+	assert_int_equal(nopal_trace_start(&world, path, NOPAL_TRACE_EVENTS), 0);
+	put(0, OPENER, NOPAL_TRACED_SESSION, 9, OPENER, nopal__trace_role(true, 0));
 	put(0, OPENER, NOPAL_TRACED_RAISE, NOPAL_SESSION_OPENED, 0, 0);
 	put(1, OPENER, NOPAL_TRACED_RAISE, NOPAL_MSG_FROM_USER, 7, 0);
 	put(1, OPENER, NOPAL_TRACED_HOLD, NOPAL_SEND, 1, 5);
@@ -54,8 +52,7 @@ static void write_connection(void)
 	put(2, OPENER, NOPAL_TRACED_DEPART, 0, 1, 101);
 	put(3, OPENER, NOPAL_TRACED_DEPART, 0, 2, 102);
 	put(4, OPENER, NOPAL_TRACED_DEPART, 0, 3, 103);
-	put(12, LISTENER, NOPAL_TRACED_SESSION, 9, LISTENER,
-	    nopal__trace_role(false, OPENER));
+	put(12, LISTENER, NOPAL_TRACED_SESSION, 9, LISTENER, nopal__trace_role(false, OPENER));
 	put(12, LISTENER, NOPAL_TRACED_ARRIVE, 0, 50, 101);
 	put(13, LISTENER, NOPAL_TRACED_DELIVER, 0, 51, 1000);
 	put(14, LISTENER, NOPAL_TRACED_ARRIVE, 0, 52, 103);
@@ -65,8 +62,7 @@ static void write_connection(void)
 	put(24, OPENER, NOPAL_TRACED_RAISE, NOPAL_SEGMENT_LOST, 2, 1);
 	put(24, OPENER, NOPAL_TRACED_DEPART, 0, 2, 104);
 	put(34, LISTENER, NOPAL_TRACED_ARRIVE, 0, 55, 104);
-	put(35, LONE, NOPAL_TRACED_SESSION, 9, LONE,
-	    nopal__trace_role(true, 0));
+	put(35, LONE, NOPAL_TRACED_SESSION, 9, LONE, nopal__trace_role(true, 0));
 	put(36, LONE, NOPAL_TRACED_NOTE, NOPAL_NOTE_STALE, 3, 0);
 	assert_int_equal(nopal_trace_stop(&world), 0);
 }
@@ -104,8 +100,7 @@ static void text_is_a_line_a_record(void **unused)
 	expect("s2   session  ?, role listener, id 00002222, peer 00001111\n");
 	expect("0.001000000 s1   raise    MSG_FROM_USER, message 7, depth 0\n");
 	expect("s1   hold     send, segment 1, waits bit 0; bit 2\n");
-	expect("s1   release  send, segment 1, by runtime, left bit 2, in "
-	       "SEGMENT_TO_NET\n");
+	expect("s1   release  send, segment 1, by runtime, left bit 2, in SEGMENT_TO_NET\n");
 	expect("s1   depart   data, segment 2, packet 104\n");
 	expect("s2   deliver  message 51, bytes 1000\n");
 	expect("s3   note     stale handle, by runtime, number 3\n");
@@ -172,8 +167,7 @@ static void json_is_an_object_a_line(void **unused)
 	run((const char *[]){ "to", "json", NULL });
 	assert_int_equal(told.code, TOOL_GOOD);
 	assert_int_equal(lines_of(told.out), 20);
-	expect("{\"time_ns\":3000000,\"session\":1,\"what\":\"depart\","
-	       "\"kind\":\"data\",\"segment\":2,\"packet\":102}\n");
+	expect("{\"time_ns\":3000000,\"session\":1,\"what\":\"depart\",\"kind\":\"data\",\"segment\":2,\"packet\":102}\n");
 	run((const char *[]){ "to", "xml", NULL });
 	assert_int_equal(told.code, TOOL_BAD_INPUT);
 }
@@ -203,8 +197,7 @@ static size_t exchange(uint8_t *bytes, size_t length, const char *mode)
 	FILE *file = fopen(path, mode);
 
 	assert_non_null(file);
-	length = *mode == 'r' ? fread(bytes, 1, length, file)
-			      : fwrite(bytes, 1, length, file);
+	length = *mode == 'r' ? fread(bytes, 1, length, file) : fwrite(bytes, 1, length, file);
 	fclose(file);
 	return length;
 }
@@ -261,8 +254,7 @@ static struct nopal_plan *plan_of(const char *text)
 	return plan;
 }
 
-static struct nopal_session *simulate(struct nopal_world *sim,
-				      struct nopal_plan *plan)
+static struct nopal_session *simulate(struct nopal_world *sim, struct nopal_plan *plan)
 {
 	static const struct nopal_callbacks quiet = { 0 };
 	struct nopal_link link = { .delay_ns = 10 * NOPAL_MILLISECOND };
@@ -273,21 +265,18 @@ static struct nopal_session *simulate(struct nopal_world *sim,
 
 	assert_true(nopal_sim_connect(sim, a, b, &link, &link) >= 0);
 	there = nopal_sim_endpoint(sim, b, 2000);
-	assert_int_equal(nopal_endpoint_allow(there, plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
-					      &quiet, NULL),
-			 0);
+	assert_int_equal(
+		nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &quiet, NULL), 0);
 	nopal_sim_address(b, 2000, &address);
-	session = nopal_session_open(nopal_sim_endpoint(sim, a, 1000), plan,
-				     &address, &quiet, NULL);
+	session =
+		nopal_session_open(nopal_sim_endpoint(sim, a, 1000), plan, &address, &quiet, NULL);
 	assert_non_null(session);
 	return session;
 }
 
 static void a_simulation_is_told_with_its_names(void **unused)
 {
-	struct nopal_plan *plan =
-		plan_of("transport_driver {}\nfixed_size {}\n");
+	struct nopal_plan *plan = plan_of("transport_driver {}\nfixed_size {}\n");
 	struct nopal_world *sim = nopal_sim_new(1);
 	struct nopal_session *session;
 

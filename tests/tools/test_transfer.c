@@ -31,8 +31,7 @@ static void test_notes_go_round(void **state)
 
 	(void)state;
 	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HASHES; type++) {
-		struct transfer_note note = note_of((enum transfer_type)type),
-				     decoded;
+		struct transfer_note note = note_of((enum transfer_type)type), decoded;
 		size_t length = transfer_encode(&note, bytes);
 
 		assert_true(length <= sizeof(bytes));
@@ -50,8 +49,7 @@ static void test_every_prefix_is_refused(void **state)
 
 	(void)state;
 	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HASHES; type++) {
-		struct transfer_note note = note_of((enum transfer_type)type),
-				     decoded;
+		struct transfer_note note = note_of((enum transfer_type)type), decoded;
 		size_t length = transfer_encode(&note, bytes);
 
 		for (size_t shorter = 0; shorter < length; shorter++) {
@@ -100,8 +98,7 @@ static void test_hostile_offers_are_refused(void **state)
 /* What a peer says to people steers no terminal, and makes no line of its own. */
 static void test_reasons_are_for_people(void **state)
 {
-	static const enum transfer_type with[] = { TRANSFER_ANSWER,
-						   TRANSFER_RESULT,
+	static const enum transfer_type with[] = { TRANSFER_ANSWER, TRANSFER_RESULT,
 						   TRANSFER_ABORT };
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 
@@ -109,12 +106,9 @@ static void test_reasons_are_for_people(void **state)
 	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
 		struct transfer_note note = note_of(with[i]), decoded;
 
-		snprintf(note.text, sizeof(note.text),
-			 "no\nerror: yes\033[2J \177 \303\251");
-		assert_true(transfer_decode(
-			bytes, transfer_encode(&note, bytes), &decoded));
-		assert_string_equal(decoded.text,
-				    "no?error: yes?[2J ? \303\251");
+		snprintf(note.text, sizeof(note.text), "no\nerror: yes\033[2J \177 \303\251");
+		assert_true(transfer_decode(bytes, transfer_encode(&note, bytes), &decoded));
+		assert_string_equal(decoded.text, "no?error: yes?[2J ? \303\251");
 	}
 }
 
@@ -127,12 +121,10 @@ static struct transfer_note with_most(struct transfer_note note, uint64_t most)
 
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		note.size = refused[i];
-		assert_false(transfer_decode(
-			bytes, transfer_encode(&note, bytes), &decoded));
+		assert_false(transfer_decode(bytes, transfer_encode(&note, bytes), &decoded));
 	}
 	note.size = most;
-	assert_true(transfer_decode(bytes, transfer_encode(&note, bytes),
-				    &decoded));
+	assert_true(transfer_decode(bytes, transfer_encode(&note, bytes), &decoded));
 	assert_int_equal(decoded.size, most);
 	return decoded;
 }
@@ -212,15 +204,12 @@ static void test_ranges_go_round_or_are_refused(void **state)
 	assert_int_equal(count, 3);
 	assert_memory_equal(ranges, held, sizeof(held));
 	assert_false(transfer_decode_held(bytes, length, 99, ranges, &count));
-	assert_false(
-		transfer_decode_held(bytes, length - 1, 100, ranges, &count));
+	assert_false(transfer_decode_held(bytes, length - 1, 100, ranges, &count));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		length = transfer_encode_held(7, bad[i], 2, bytes);
-		assert_false(transfer_decode_held(bytes, length, 100, ranges,
-						  &count));
+		assert_false(transfer_decode_held(bytes, length, 100, ranges, &count));
 	}
-	assert_true(transfer_decode_held(bytes, TRANSFER_HELD_HEADER, 100,
-					 ranges, &count));
+	assert_true(transfer_decode_held(bytes, TRANSFER_HELD_HEADER, 100, ranges, &count));
 	assert_int_equal(count, 0);
 }
 
@@ -249,10 +238,8 @@ static void test_names_are_names(void **state)
 
 static void test_paths_are_names_between_slashes(void **state)
 {
-	static const char *const refused[] = { "",     "/",	 "/etc/passwd",
-					       "..",   "a/..",	 "../a",
-					       "a//b", "a/",	 "a/../../b",
-					       ".a",   "a/.b/c", "./a" };
+	static const char *const refused[] = { "",     "/",  "/etc/passwd", "..", "a/..",   "../a",
+					       "a//b", "a/", "a/../../b",   ".a", "a/.b/c", "./a" };
 	char longest[2 * TRANSFER_TEXT_ROOM], name[TRANSFER_TEXT_ROOM];
 	const char *path = "a/b c/d.iso";
 

@@ -22,10 +22,7 @@ static json_t *line_of(const char *text)
 static void test_figures_are_of_what_was_delivered(void **state)
 {
 	json_t *line = line_of(
-		"{\"row\":\"tcp\",\"connections\":10,\"packets_back\":77,"
-		"\"softirq_s\":0.25,\"send\":{\"cpu_s\":1.5},"
-		"\"recv\":{\"cpu_s\":0.75,\"delivered_bytes\":2000000000,"
-		"\"wrong_bytes\":0,\"seconds\":4.0}}");
+		"{\"row\":\"tcp\",\"connections\":10,\"packets_back\":77,\"softirq_s\":0.25,\"send\":{\"cpu_s\":1.5},\"recv\":{\"cpu_s\":0.75,\"delivered_bytes\":2000000000,\"wrong_bytes\":0,\"seconds\":4.0}}");
 
 	(void)state;
 	assert_true(veth_is_sound(line));

@@ -21,32 +21,29 @@ extern const struct tool tool_why;
 static struct told told;
 static struct nopal_world world;
 
-static void put_of(uint32_t session, int64_t time_ms, uint8_t part,
-		   enum nopal_trace_what what, uint16_t number, uint64_t a,
-		   uint64_t b)
+static void put_of(uint32_t session, int64_t time_ms, uint8_t part, enum nopal_trace_what what,
+		   uint16_t number, uint64_t a, uint64_t b)
 {
-	nopal__trace(world.tracer, time_ms * NOPAL_MILLISECOND, session, what,
-		     part, number, a, b);
+	nopal__trace(world.tracer, time_ms * NOPAL_MILLISECOND, session, what, part, number, a, b);
 }
 
-static void put(int64_t time_ms, enum nopal_trace_what what, uint16_t number,
-		uint64_t b)
+static void put(int64_t time_ms, enum nopal_trace_what what, uint16_t number, uint64_t b)
 {
 	put_of(SESSION, time_ms, NOPAL_TRACE_RUNTIME, what, number, 10, b);
 }
 
-static void release(int64_t time_ms, uint8_t part, enum nopal_barrier barrier,
-		    uint32_t left, enum nopal_event event)
+static void release(int64_t time_ms, uint8_t part, enum nopal_barrier barrier, uint32_t left,
+		    enum nopal_event event)
 {
-	put_of(SESSION, time_ms, part, NOPAL_TRACED_RELEASE, (uint16_t)barrier,
-	       10, nopal__trace_left(left, event));
+	put_of(SESSION, time_ms, part, NOPAL_TRACED_RELEASE, (uint16_t)barrier, 10,
+	       nopal__trace_left(left, event));
 }
 
 static void begin(enum nopal_trace_detail detail)
 {
 	assert_int_equal(nopal_trace_start(&world, path, detail), 0);
-	put_of(SESSION, 0, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_SESSION, 9,
-	       SESSION, nopal__trace_role(true, 0));
+	put_of(SESSION, 0, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_SESSION, 9, SESSION,
+	       nopal__trace_role(true, 0));
 	put_of(OTHER, 0, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_SESSION, 9, OTHER,
 	       nopal__trace_role(false, SESSION));
 }
@@ -59,8 +56,7 @@ static void write_life(bool with_end)
 	put(1, NOPAL_TRACED_HOLD, NOPAL_FINISH, 2);
 	put(1, NOPAL_TRACED_RAISE, NOPAL_SEGMENT_TO_NET, 1);
 	release(1, RESEND, NOPAL_SEND, 1, NOPAL_SEGMENT_TO_NET);
-	put_of(SESSION, 5, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_RAISE,
-	       NOPAL_TURN_END, 0, 0);
+	put_of(SESSION, 5, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_RAISE, NOPAL_TURN_END, 0, 0);
 	release(5, WINDOW, NOPAL_SEND, 0, NOPAL_NO_EVENT);
 	put(5, NOPAL_TRACED_DEPART, 0, 77);
 	put(5, NOPAL_TRACED_HOLD, NOPAL_SEND, 3);
@@ -96,12 +92,10 @@ static void a_life_is_told(void **unused)
 	assert_int_equal(told.code, TOOL_GOOD);
 	expect("segment 10 of s1 (00001111, opener)\n");
 	expect("0.001000000         0 ns  send waits for bit 0; bit 1\n");
-	expect("send released by part 3 after 0 ns, in SEGMENT_TO_NET; left: "
-	       "bit 0\n");
+	expect("send released by part 3 after 0 ns, in SEGMENT_TO_NET; left: bit 0\n");
 	/* Without its event, the last raise of the session stands for it. */
-	expect("0.005000000     4.000 ms  send released by part 2 after 4.000 "
-	       "ms,"
-	       " in TURN_END; left: nobody\n");
+	expect("0.005000000     4.000 ms  send released by part 2 after 4.000 ms, in TURN_END; "
+	       "left: nobody\n");
 	expect("data departs, packet 77\n");
 	expect("SEGMENT_LOST\n");
 	expect("data departs again, packet 90\n");
@@ -117,10 +111,8 @@ static void holders_are_added_up(void **unused)
 	expect("send           30.000 ms      2  bit 0\n");
 	expect("send           25.000 ms      2  bit 1\n");
 	expect("done           60.000 ms      1  bit 1\n");
-	expect("longest before it left: bit 0; it held send for 26.000 ms, "
-	       "until TURN_END\n");
-	expect("longest: bit 1; it held done for 60.000 ms, until "
-	       "SEGMENT_RECEIVED\n");
+	expect("longest before it left: bit 0; it held send for 26.000 ms, until TURN_END\n");
+	expect("longest: bit 1; it held done for 60.000 ms, until SEGMENT_RECEIVED\n");
 }
 
 static void who_still_holds_at_the_end_is_named(void **unused)

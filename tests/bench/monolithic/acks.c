@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * acks.c -- what an ack says of what we sent: samples of the round trip first,
- * then what arrived, then what is lost, then the window.
+ * acks.c -- what an ack says of what we sent: samples of the round trip first, then what arrived,
+ * then what is lost, then the window.
  */
 #include "connection.h"
 #include "microprotocol.h"
@@ -18,15 +18,13 @@ static const int64_t ACK_DELAY_UNIT_NS = 8 * NOPAL_MICROSECOND;
 
 /* -------------------------------------------------------------- what arrived */
 
-/* Where a resend was for nothing the path reorders: wait longer, at most once a
- * round trip. */
+/* Where a resend was for nothing the path reorders: wait longer, at most once a round trip. */
 static void adapt(struct monolith_connection *connection)
 {
 	struct monolith_sender *sender = &connection->sender;
 	const struct monolith_rtt *rtt = &connection->rtt;
 
-	if (!connection->setup->loss_adapts ||
-	    sender->largest < sender->adapted_at)
+	if (!connection->setup->loss_adapts || sender->largest < sender->adapted_at)
 		return;
 	sender->adapted_at = sender->packet_next;
 	sender->patience_ns += rtt->minimum_ns / ACK_PATIENCE_STEPS;
@@ -35,8 +33,7 @@ static void adapt(struct monolith_connection *connection)
 }
 
 /* The newest arrivals, largest packet number first. */
-static void vote(struct monolith_sender *sender, uint64_t packet,
-		 int64_t departed_ns)
+static void vote(struct monolith_sender *sender, uint64_t packet, int64_t departed_ns)
 {
 	uint32_t at = sender->newest_count;
 
@@ -53,10 +50,9 @@ static void vote(struct monolith_sender *sender, uint64_t packet,
 		sender->vote_from = sender->newest[sender->votes - 1] + 1;
 }
 
-/* The numbers [from, to) arrived.  From the newest down, so that few have a
- * vote. */
-static void arrived(struct monolith_connection *connection,
-		    struct monolith_ack *ack, uint64_t from, uint64_t to)
+/* The numbers [from, to) arrived.  From the newest down, so that few have a vote. */
+static void arrived(struct monolith_connection *connection, struct monolith_ack *ack, uint64_t from,
+		    uint64_t to)
 {
 	struct monolith_sender *sender = &connection->sender;
 	struct monolith_segment *const segments = sender->segments;
@@ -107,8 +103,7 @@ static void forget_bits(struct monolith_sender *sender, uint64_t to)
 	}
 }
 
-static void below_floor(struct monolith_connection *connection,
-			struct monolith_ack *ack)
+static void below_floor(struct monolith_connection *connection, struct monolith_ack *ack)
 {
 	struct monolith_sender *sender = &connection->sender;
 
@@ -122,10 +117,8 @@ static void below_floor(struct monolith_connection *connection,
 		sender->reported_end = sender->base;
 }
 
-/* Bits [0, 64) of the bitmap from `at` on that were not reported before, marked
- * as reported now. */
-static uint64_t news(struct monolith_sender *sender, uint64_t from,
-		     uint64_t word)
+/* Bits [0, 64) of the bitmap from `at` on that were not reported before, marked as reported now. */
+static uint64_t news(struct monolith_sender *sender, uint64_t from, uint64_t word)
 {
 	uint64_t fresh = 0;
 
@@ -154,14 +147,12 @@ static uint64_t reported(const struct monolith_sender *sender, uint64_t from)
 	uint64_t word = sender->reported_bits[place / MONOLITH_WORD] >> shift;
 
 	if (shift)
-		word |= sender->reported_bits[next / MONOLITH_WORD]
-			<< (MONOLITH_WORD - shift);
+		word |= sender->reported_bits[next / MONOLITH_WORD] << (MONOLITH_WORD - shift);
 	return word;
 }
 
-static void above_floor(struct monolith_connection *connection,
-			struct monolith_ack *ack, const uint8_t *bitmap,
-			uint32_t bytes)
+static void above_floor(struct monolith_connection *connection, struct monolith_ack *ack,
+			const uint8_t *bitmap, uint32_t bytes)
 {
 	struct monolith_sender *sender = &connection->sender;
 	uint64_t from = ack->floor + 1;
@@ -170,15 +161,13 @@ static void above_floor(struct monolith_connection *connection,
 		uint32_t left = bytes - at;
 		uint64_t word = 0;
 
-		memcpy(&word, bitmap + at,
-		       left < sizeof(word) ? left : sizeof(word));
+		memcpy(&word, bitmap + at, left < sizeof(word) ? left : sizeof(word));
 		word = le64toh(word);
 		if (from >= sender->base)
 			word &= ~reported(sender, from);
 		word = word ? news(sender, from, word) : 0;
 		for (; word; word &= word - 1) {
-			uint64_t number =
-				from + (unsigned)__builtin_ctzll(word);
+			uint64_t number = from + (unsigned)__builtin_ctzll(word);
 
 			arrived(connection, ack, number, number + 1);
 		}
@@ -193,8 +182,7 @@ static void finish_messages(struct monolith_connection *connection)
 
 	while (sender->message_head < sender->message_cut) {
 		struct monolith_outgoing *message =
-			&sender->messages[sender->message_head &
-					  sender->message_mask];
+			&sender->messages[sender->message_head & sender->message_mask];
 
 		if (message->end > sender->base)
 			break;
@@ -208,16 +196,15 @@ static void finish_messages(struct monolith_connection *connection)
 
 /* ------------------------------------------------------------------ judgement */
 
-static void lost(struct monolith_connection *connection,
-		 struct monolith_segment *segment, uint64_t number)
+static void lost(struct monolith_connection *connection, struct monolith_segment *segment,
+		 uint64_t number)
 {
 	connection->counters.segments_lost++;
 	monolith__cubic_lost(connection, segment->packet);
 	monolith__lose(connection, segment, number);
 }
 
-/* Until when an overtaken departure may still come; a resend gets a round trip
- * in any case. */
+/* Until when an overtaken departure may still come; a resend gets a round trip in any case. */
 static int64_t until(const struct monolith_connection *connection,
 		     const struct monolith_segment *segment)
 {
@@ -227,8 +214,7 @@ static int64_t until(const struct monolith_connection *connection,
 	    (!sender->patience_ns ||
 	     sender->newest_ns - segment->departed_ns >= sender->patience_ns))
 		return connection->now_ns;
-	return segment->departed_ns + connection->rtt.smoothed_ns +
-	       sender->patience_ns;
+	return segment->departed_ns + connection->rtt.smoothed_ns + sender->patience_ns;
 }
 
 /* All departures up to `last` were overtaken by enough others. */
@@ -238,10 +224,8 @@ static void judge_all(struct monolith_connection *connection, uint64_t last)
 	int64_t again_ns = NOPAL_NEVER;
 
 	for (uint64_t at = sender->packet_oldest; at <= last; at++) {
-		uint64_t number =
-			sender->departures[at & sender->departure_mask].number;
-		struct monolith_segment *segment =
-			&sender->segments[number & sender->segment_mask];
+		uint64_t number = sender->departures[at & sender->departure_mask].number;
+		struct monolith_segment *segment = &sender->segments[number & sender->segment_mask];
 		int64_t until_ns;
 
 		if (!number)
@@ -281,13 +265,10 @@ void monolith__judge(struct monolith_connection *connection)
 static void judge_floor(struct monolith_connection *connection, uint64_t floor)
 {
 	const struct monolith_sender *sender = &connection->sender;
-	struct monolith_segment *segment =
-		&sender->segments[floor & sender->segment_mask];
+	struct monolith_segment *segment = &sender->segments[floor & sender->segment_mask];
 
-	if (floor < sender->base || floor >= sender->next ||
-	    segment->fate != MONOLITH_FLYING ||
-	    segment->packet + (uint64_t)connection->setup->loss_threshold >
-		    sender->largest ||
+	if (floor < sender->base || floor >= sender->next || segment->fate != MONOLITH_FLYING ||
+	    segment->packet + (uint64_t)connection->setup->loss_threshold > sender->largest ||
 	    until(connection, segment) > connection->now_ns)
 		return;
 	lost(connection, segment, floor);
@@ -305,35 +286,30 @@ static bool at_or_below(uint64_t latest, uint32_t wire, uint64_t *ret_number)
 	return behind <= INT32_MAX && behind <= latest;
 }
 
-static bool ack_read(const struct monolith_sender *sender, const uint8_t *body,
-		     uint32_t length, struct monolith_ack *ret_ack)
+static bool ack_read(const struct monolith_sender *sender, const uint8_t *body, uint32_t length,
+		     struct monolith_ack *ret_ack)
 {
 	uint32_t bits = (length - ACK_HEAD) * ACK_BYTE;
 
 	if (!sender->packet_next ||
-	    !at_or_below(sender->packet_next - 1, monolith_get32(body),
-			 &ret_ack->largest) ||
-	    !at_or_below(sender->next, monolith_get32(body + ACK_FLOOR_AT),
-			 &ret_ack->floor))
+	    !at_or_below(sender->packet_next - 1, monolith_get32(body), &ret_ack->largest) ||
+	    !at_or_below(sender->next, monolith_get32(body + ACK_FLOOR_AT), &ret_ack->floor))
 		return false;
 	if (!bits)
 		return true;
 	if (!body[length - 1])
 		return false;
-	bits -= (uint32_t)__builtin_clz(body[length - 1]) -
-		(MONOLITH_WORD / 2 - ACK_BYTE);
+	bits -= (uint32_t)__builtin_clz(body[length - 1]) - (MONOLITH_WORD / 2 - ACK_BYTE);
 	return ret_ack->floor + bits < sender->next;
 }
 
-static void ack_process(struct monolith_connection *connection,
-			struct monolith_ack *ack, const uint8_t *bitmap,
-			uint32_t bytes, bool part)
+static void ack_process(struct monolith_connection *connection, struct monolith_ack *ack,
+			const uint8_t *bitmap, uint32_t bytes, bool part)
 {
 	struct monolith_sender *sender = &connection->sender;
 	int64_t deadline_ns;
 
-	ack->largest_is_new =
-		!sender->reported || ack->largest > sender->largest;
+	ack->largest_is_new = !sender->reported || ack->largest > sender->largest;
 	if (ack->largest_is_new)
 		sender->largest = ack->largest;
 	sender->reported = true;
@@ -357,8 +333,8 @@ static void ack_process(struct monolith_connection *connection,
 	finish_messages(connection);
 }
 
-void monolith__ack_receive(struct monolith_connection *connection,
-			   const uint8_t *body, uint32_t length)
+void monolith__ack_receive(struct monolith_connection *connection, const uint8_t *body,
+			   uint32_t length)
 {
 	const struct monolith_sender *sender = &connection->sender;
 	struct monolith_ack ack = { 0 };
@@ -374,8 +350,6 @@ void monolith__ack_receive(struct monolith_connection *connection,
 	ack.delay_ns = (delay & ~ACK_PART) * ACK_DELAY_UNIT_NS;
 	if (sender->packet_next - ack.largest <= sender->departure_mask)
 		ack.largest_sent_ns =
-			sender->departures[ack.largest & sender->departure_mask]
-				.time_ns;
-	ack_process(connection, &ack, body + ACK_HEAD, length - ACK_HEAD,
-		    (delay & ACK_PART) != 0);
+			sender->departures[ack.largest & sender->departure_mask].time_ns;
+	ack_process(connection, &ack, body + ACK_HEAD, length - ACK_HEAD, (delay & ACK_PART) != 0);
 }

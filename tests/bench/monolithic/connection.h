@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.h -- what the files of the monolith share: a connection, an
- * endpoint, and the bytes of a datagram (docs/wire.md).
+ * connection.h -- what the files of the monolith share: a connection, an endpoint, and the bytes of
+ * a datagram (docs/wire.md).
  *
  *   data   byte 0 | id 4 | packet number 4 | fragment 2 | segment 4 | body | crc
  *   else   byte 0 | id 4 | body | crc
@@ -276,21 +276,18 @@ static inline uint64_t monolith_near(uint64_t reference, uint32_t wire)
 /* ------------------------------------------------------------------- core.c */
 
 void monolith__touch(struct monolith_connection *connection);
-void monolith__end(struct monolith_connection *connection, enum nopal_end end,
-		   const char *text);
+void monolith__end(struct monolith_connection *connection, enum nopal_end end, const char *text);
 /* How many datagrams of `bytes` the train takes now; 0: the kernel is busy. */
-uint32_t monolith__train_room(struct monolith_connection *connection,
-			      uint32_t bytes);
-static inline uint8_t *
-monolith__train_at(struct monolith_connection *connection)
+uint32_t monolith__train_room(struct monolith_connection *connection, uint32_t bytes);
+static inline uint8_t *monolith__train_at(struct monolith_connection *connection)
 {
 	struct monolith_endpoint *endpoint = connection->endpoint;
 
 	return endpoint->train + endpoint->train_length;
 }
 /* `count` datagrams of `bytes` were written there. */
-static inline void monolith__train_add(struct monolith_connection *connection,
-				       uint32_t count, uint32_t bytes)
+static inline void monolith__train_add(struct monolith_connection *connection, uint32_t count,
+				       uint32_t bytes)
 {
 	struct monolith_endpoint *endpoint = connection->endpoint;
 
@@ -301,13 +298,11 @@ static inline void monolith__train_add(struct monolith_connection *connection,
 }
 void monolith__flush(struct monolith_endpoint *endpoint);
 /* Where the body of a control datagram is written; NULL: the kernel is busy. */
-uint8_t *monolith__control_begin(struct monolith_connection *connection,
-				 uint32_t most);
-void monolith__control_end(struct monolith_connection *connection,
-			   enum monolith_kind kind, uint32_t length);
-struct monolith_connection *
-monolith__connection_new(struct monolith_endpoint *endpoint,
-			 const struct nopal_address *peer, bool opener);
+uint8_t *monolith__control_begin(struct monolith_connection *connection, uint32_t most);
+void monolith__control_end(struct monolith_connection *connection, enum monolith_kind kind,
+			   uint32_t length);
+struct monolith_connection *monolith__connection_new(struct monolith_endpoint *endpoint,
+						     const struct nopal_address *peer, bool opener);
 void monolith__opened(struct monolith_connection *connection);
 void monolith__drained(struct monolith_connection *connection);
 
@@ -318,8 +313,7 @@ static inline void monolith__start(struct monolith_connection *connection,
 	if (when_ns < connection->endpoint->next_ns)
 		connection->endpoint->next_ns = when_ns;
 }
-static inline void monolith__stop(struct monolith_connection *connection,
-				  enum monolith_timer timer)
+static inline void monolith__stop(struct monolith_connection *connection, enum monolith_timer timer)
 {
 	connection->deadline_ns[timer] = NOPAL_NEVER;
 }
@@ -333,16 +327,13 @@ static inline bool monolith__runs(const struct monolith_connection *connection,
 
 void monolith__handshake_begin(struct monolith_connection *connection);
 void monolith__handshake_close(struct monolith_connection *connection);
-void monolith__handshake_timer(struct monolith_connection *connection,
-			       enum monolith_timer timer);
-void monolith__connect_receive(struct monolith_endpoint *endpoint,
-			       const struct nopal_address *from,
+void monolith__handshake_timer(struct monolith_connection *connection, enum monolith_timer timer);
+void monolith__connect_receive(struct monolith_endpoint *endpoint, const struct nopal_address *from,
 			       const uint8_t *bytes, uint32_t length);
-void monolith__reply_receive(struct monolith_connection *connection,
-			     const uint8_t *bytes, uint32_t length);
-void monolith__handshake_receive(struct monolith_connection *connection,
-				 enum monolith_kind kind, const uint8_t *body,
-				 uint32_t length);
+void monolith__reply_receive(struct monolith_connection *connection, const uint8_t *bytes,
+			     uint32_t length);
+void monolith__handshake_receive(struct monolith_connection *connection, enum monolith_kind kind,
+				 const uint8_t *body, uint32_t length);
 /* Anything but another connect shows that the opener has our accept. */
 static inline bool monolith__confirm(struct monolith_connection *connection)
 {
@@ -355,36 +346,32 @@ static inline bool monolith__confirm(struct monolith_connection *connection)
 
 /* ----------------------------------------------------------------- sender.c */
 
-void monolith__sender_begin(struct monolith_connection *connection,
-			    uint64_t first);
+void monolith__sender_begin(struct monolith_connection *connection, uint64_t first);
 void monolith__sender_free(struct monolith_connection *connection);
 /* As monolith_send; it does not leave yet. */
-int monolith__message_add(struct monolith_connection *connection,
-			  struct nopal_buffer *buffer, uint32_t from,
-			  uint32_t length);
+int monolith__message_add(struct monolith_connection *connection, struct nopal_buffer *buffer,
+			  uint32_t from, uint32_t length);
 /* Whatever may leave, leaves. */
 void monolith__sender_pump(struct monolith_connection *connection);
-void monolith__window_receive(struct monolith_connection *connection,
-			      const uint8_t *body, uint32_t length);
+void monolith__window_receive(struct monolith_connection *connection, const uint8_t *body,
+			      uint32_t length);
 void monolith__sender_status(struct monolith_connection *connection);
 void monolith__sender_probe(struct monolith_connection *connection);
 /* The oldest that is open comes next. */
 static inline void monolith__oldest(struct monolith_sender *sender)
 {
 	while (sender->packet_oldest < sender->packet_next &&
-	       !sender->departures[sender->packet_oldest &
-				   sender->departure_mask]
-			.number)
+	       !sender->departures[sender->packet_oldest & sender->departure_mask].number)
 		sender->packet_oldest++;
 }
 int64_t monolith__deadline(const struct monolith_connection *connection);
-void monolith__lose(struct monolith_connection *connection,
-		    struct monolith_segment *segment, uint64_t number);
+void monolith__lose(struct monolith_connection *connection, struct monolith_segment *segment,
+		    uint64_t number);
 
 /* ------------------------------------------------------------------- acks.c */
 
-void monolith__ack_receive(struct monolith_connection *connection,
-			   const uint8_t *body, uint32_t length);
+void monolith__ack_receive(struct monolith_connection *connection, const uint8_t *body,
+			   uint32_t length);
 void monolith__judge(struct monolith_connection *connection);
 
 /* ------------------------------------------------------------------ cubic.c */
@@ -397,28 +384,22 @@ struct monolith_ack {
 	bool largest_is_new;
 };
 void monolith__rtt_begin(struct monolith_connection *connection);
-void monolith__rtt_sample(struct monolith_connection *connection,
-			  const struct monolith_ack *ack);
+void monolith__rtt_sample(struct monolith_connection *connection, const struct monolith_ack *ack);
 void monolith__cubic_begin(struct monolith_connection *connection);
-void monolith__cubic_lost(struct monolith_connection *connection,
-			  uint64_t packet);
-void monolith__cubic_timeout(struct monolith_connection *connection,
-			     uint64_t packet);
-void monolith__cubic_acked(struct monolith_connection *connection,
-			   const struct monolith_ack *ack);
+void monolith__cubic_lost(struct monolith_connection *connection, uint64_t packet);
+void monolith__cubic_timeout(struct monolith_connection *connection, uint64_t packet);
+void monolith__cubic_acked(struct monolith_connection *connection, const struct monolith_ack *ack);
 
 /* --------------------------------------------------------------- receiver.c */
 
-void monolith__receiver_begin(struct monolith_connection *connection,
-			      uint64_t first);
+void monolith__receiver_begin(struct monolith_connection *connection, uint64_t first);
 void monolith__receiver_free(struct monolith_connection *connection);
-/* Takes datagrams of data for the connection from `at` on; returns where the
- * first stands that is none. */
+/* Takes datagrams of data for the connection from `at` on; returns where the first stands that is
+ * none. */
 uint32_t monolith__data_receive(struct monolith_connection *connection,
-				const struct nopal_arrival *arrival,
-				uint32_t at, uint32_t stride);
-void monolith__window_asked(struct monolith_connection *connection,
-			    const uint8_t *body, uint32_t length);
+				const struct nopal_arrival *arrival, uint32_t at, uint32_t stride);
+void monolith__window_asked(struct monolith_connection *connection, const uint8_t *body,
+			    uint32_t length);
 void monolith__receiver_turn_end(struct monolith_connection *connection);
 void monolith__ack_send(struct monolith_connection *connection);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core.c -- endpoints, turns and timers of the monolith: what stands between a
- * world and its connections.
+ * core.c -- endpoints, turns and timers of the monolith: what stands between a world and its
+ * connections.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -88,8 +88,7 @@ static void connection_turn_end(struct monolith_connection *connection)
 	if (connection->alive_asked) {
 		connection->alive_asked = false;
 		if (monolith__control_begin(connection, 0))
-			monolith__control_end(connection, MONOLITH_ALIVE_ANSWER,
-					      0);
+			monolith__control_end(connection, MONOLITH_ALIVE_ANSWER, 0);
 	}
 	tell_writable(connection);
 }
@@ -105,13 +104,11 @@ static void turn_end(struct monolith_endpoint *endpoint)
 		connection->touched = false;
 		if (connection->life != MONOLITH_LIFE_ENDED)
 			connection_turn_end(connection);
-		if (connection->life != MONOLITH_LIFE_ENDED ||
-		    connection->touched)
+		if (connection->life != MONOLITH_LIFE_ENDED || connection->touched)
 			continue;
 		if (connection->callbacks->ended)
-			connection->callbacks->ended(
-				connection, (int)connection->end,
-				connection->end_text, connection->user);
+			connection->callbacks->ended(connection, (int)connection->end,
+						     connection->end_text, connection->user);
 		connection_free(connection);
 	}
 	monolith__flush(endpoint);
@@ -120,8 +117,7 @@ static void turn_end(struct monolith_endpoint *endpoint)
 }
 
 /* Freed at the end of the turn, which it touches. */
-void monolith__end(struct monolith_connection *connection, enum nopal_end end,
-		   const char *text)
+void monolith__end(struct monolith_connection *connection, enum nopal_end end, const char *text)
 {
 	if (connection->life == MONOLITH_LIFE_ENDED)
 		return;
@@ -133,9 +129,8 @@ void monolith__end(struct monolith_connection *connection, enum nopal_end end,
 
 /* ------------------------------------------------------------------- datagrams */
 
-static void control_receive(struct monolith_connection *connection,
-			    enum monolith_kind kind, const uint8_t *body,
-			    uint32_t length)
+static void control_receive(struct monolith_connection *connection, enum monolith_kind kind,
+			    const uint8_t *body, uint32_t length)
 {
 	switch ((unsigned)kind) {
 	case MONOLITH_ACK:
@@ -151,17 +146,15 @@ static void control_receive(struct monolith_connection *connection,
 		connection->alive_asked |= length == 0;
 		break;
 	case MONOLITH_ABORT:
-		monolith__end(connection, NOPAL_ABORTED,
-			      "the peer aborted the session");
+		monolith__end(connection, NOPAL_ABORTED, "the peer aborted the session");
 		break;
 	default:
 		break;
 	}
 }
 
-static void established_receive(struct monolith_connection *connection,
-				enum monolith_kind kind, const uint8_t *bytes,
-				uint32_t length)
+static void established_receive(struct monolith_connection *connection, enum monolith_kind kind,
+				const uint8_t *bytes, uint32_t length)
 {
 	uint32_t trailer = connection->setup->trailer_bytes;
 
@@ -171,8 +164,7 @@ static void established_receive(struct monolith_connection *connection,
 		return;
 	}
 	length -= trailer;
-	if (trailer &&
-	    nopal__crc32c(bytes, length) != monolith_get32(bytes + length)) {
+	if (trailer && nopal__crc32c(bytes, length) != monolith_get32(bytes + length)) {
 		connection->counters.sealed_badly++;
 		return;
 	}
@@ -184,9 +176,8 @@ static void established_receive(struct monolith_connection *connection,
 		control_receive(connection, kind, bytes, length);
 }
 
-static struct monolith_connection *
-connection_find(struct monolith_endpoint *endpoint,
-		const struct nopal_address *from, uint32_t id)
+static struct monolith_connection *connection_find(struct monolith_endpoint *endpoint,
+						   const struct nopal_address *from, uint32_t id)
 {
 	struct monolith_connection *connection = endpoint->latest;
 
@@ -204,11 +195,9 @@ connection_find(struct monolith_endpoint *endpoint,
 	return connection;
 }
 
-/* The datagram at `at`, or the run of data that begins there; where the next
- * stands. */
+/* The datagram at `at`, or the run of data that begins there; where the next stands. */
 static uint32_t datagram_receive(struct monolith_endpoint *endpoint,
-				 const struct nopal_arrival *arrival,
-				 uint32_t at, uint32_t stride)
+				 const struct nopal_arrival *arrival, uint32_t at, uint32_t stride)
 {
 	const uint8_t *bytes = arrival->bytes + at;
 	uint32_t length = arrival->length - at;
@@ -217,19 +206,16 @@ static uint32_t datagram_receive(struct monolith_endpoint *endpoint,
 
 	if (length > stride)
 		length = stride;
-	if (length < MONOLITH_HEAD ||
-	    (bytes[0] & ~MONOLITH_KIND_MASK) != MONOLITH_VERSION_BITS) {
+	if (length < MONOLITH_HEAD || (bytes[0] & ~MONOLITH_KIND_MASK) != MONOLITH_VERSION_BITS) {
 		endpoint->port.counters.malformed++;
 		return at + stride;
 	}
 	kind = bytes[0] & MONOLITH_KIND_MASK;
 	if (kind == MONOLITH_CONNECT) {
-		monolith__connect_receive(endpoint, &arrival->from, bytes,
-					  length);
+		monolith__connect_receive(endpoint, &arrival->from, bytes, length);
 		return at + stride;
 	}
-	connection = connection_find(endpoint, &arrival->from,
-				     monolith_get32(bytes + 1));
+	connection = connection_find(endpoint, &arrival->from, monolith_get32(bytes + 1));
 	if (!connection)
 		return at + stride;
 	monolith__touch(connection);
@@ -243,15 +229,14 @@ static uint32_t datagram_receive(struct monolith_endpoint *endpoint,
 	return at + stride;
 }
 
-void monolith__receive(struct monolith_endpoint *endpoint,
-		       const struct nopal_arrival *arrivals, size_t count)
+void monolith__receive(struct monolith_endpoint *endpoint, const struct nopal_arrival *arrivals,
+		       size_t count)
 {
 	endpoint->in_turn = true;
 	endpoint->port.counters.batches_in++;
 	for (size_t i = 0; i < count; i++) {
 		const struct nopal_arrival *arrival = &arrivals[i];
-		uint32_t stride =
-			arrival->stride ? arrival->stride : arrival->length;
+		uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
 		uint32_t at = 0;
 
 		do
@@ -266,8 +251,8 @@ void monolith__writable(struct monolith_endpoint *endpoint)
 	endpoint->in_turn = true;
 	endpoint->busy = false;
 	monolith__flush(endpoint);
-	for (struct monolith_connection *connection = endpoint->connections;
-	     connection; connection = connection->next)
+	for (struct monolith_connection *connection = endpoint->connections; connection;
+	     connection = connection->next)
 		monolith__touch(connection);
 	turn_end(endpoint);
 }
@@ -278,27 +263,23 @@ void monolith__writable(struct monolith_endpoint *endpoint)
 static void alive_check(struct monolith_connection *connection)
 {
 	const struct monolith_setup *setup = connection->setup;
-	int64_t step_ns = (setup->alive_timeout_ns - setup->alive_interval_ns) /
-			  setup->alive_probes;
+	int64_t step_ns =
+		(setup->alive_timeout_ns - setup->alive_interval_ns) / setup->alive_probes;
 	int64_t last_ns = connection->heard_ns + setup->alive_timeout_ns;
 	int64_t next_ns = connection->now_ns + step_ns;
 
 	if (connection->now_ns >= last_ns) {
-		monolith__end(connection, NOPAL_PEER_LOST,
-			      "nothing was heard from the peer");
+		monolith__end(connection, NOPAL_PEER_LOST, "nothing was heard from the peer");
 		return;
 	}
-	if (connection->now_ns <
-	    connection->heard_ns + setup->alive_interval_ns)
+	if (connection->now_ns < connection->heard_ns + setup->alive_interval_ns)
 		next_ns = connection->heard_ns + setup->alive_interval_ns;
 	else if (monolith__control_begin(connection, 0))
 		monolith__control_end(connection, MONOLITH_ALIVE_PROBE, 0);
-	monolith__start(connection, MONOLITH_CHECK,
-			next_ns < last_ns ? next_ns : last_ns);
+	monolith__start(connection, MONOLITH_CHECK, next_ns < last_ns ? next_ns : last_ns);
 }
 
-static void timer_run(struct monolith_connection *connection,
-		      enum monolith_timer timer)
+static void timer_run(struct monolith_connection *connection, enum monolith_timer timer)
 {
 	switch (timer) {
 	case MONOLITH_STATUS:
@@ -343,26 +324,23 @@ static void timers_run(struct monolith_connection *connection)
 static void endpoint_wake(struct monolith_endpoint *endpoint)
 {
 	endpoint->in_turn = true;
-	for (struct monolith_connection *connection = endpoint->connections;
-	     connection; connection = connection->next)
+	for (struct monolith_connection *connection = endpoint->connections; connection;
+	     connection = connection->next)
 		timers_run(connection);
 	endpoint->next_ns = NOPAL_NEVER;
-	for (struct monolith_connection *connection = endpoint->connections;
-	     connection; connection = connection->next)
+	for (struct monolith_connection *connection = endpoint->connections; connection;
+	     connection = connection->next)
 		for (unsigned timer = 0; timer < MONOLITH_TIMERS; timer++)
 			if (connection->deadline_ns[timer] < endpoint->next_ns)
-				endpoint->next_ns =
-					connection->deadline_ns[timer];
+				endpoint->next_ns = connection->deadline_ns[timer];
 	turn_end(endpoint);
 }
 
 void monolith__wake(struct nopal_world *world)
 {
-	for (struct monolith_endpoint *endpoint = endpoints, *next; endpoint;
-	     endpoint = next) {
+	for (struct monolith_endpoint *endpoint = endpoints, *next; endpoint; endpoint = next) {
 		next = endpoint->next;
-		if (endpoint->port.world == world &&
-		    endpoint->next_ns <= world->now_ns)
+		if (endpoint->port.world == world && endpoint->next_ns <= world->now_ns)
 			endpoint_wake(endpoint);
 	}
 }
@@ -373,17 +351,17 @@ int64_t monolith__next(const struct nopal_world *world)
 
 	for (const struct monolith_endpoint *endpoint = endpoints; endpoint;
 	     endpoint = endpoint->next)
-		if (endpoint->port.world == world &&
-		    endpoint->next_ns < next_ns)
+		if (endpoint->port.world == world && endpoint->next_ns < next_ns)
 			next_ns = endpoint->next_ns;
 	return next_ns;
 }
 
 /* ------------------------------------------------------------ the application */
 
-struct monolith_endpoint *monolith_endpoint_open(
-	struct nopal_world *world, const struct nopal_address *local,
-	const struct monolith_setup *setup, struct nopal_problems *problems)
+struct monolith_endpoint *monolith_endpoint_open(struct nopal_world *world,
+						 const struct nopal_address *local,
+						 const struct monolith_setup *setup,
+						 struct nopal_problems *problems)
 {
 	struct monolith_endpoint *endpoint = calloc(1, sizeof(*endpoint));
 
@@ -397,9 +375,7 @@ struct monolith_endpoint *monolith_endpoint_open(
 	endpoint->secret[1] = world->ops->random(world);
 	endpoint->next = endpoints;
 	endpoints = endpoint;
-	if (world->ops->port_open(world,
-				  (struct nopal_endpoint *)(void *)endpoint,
-				  problems) < 0) {
+	if (world->ops->port_open(world, (struct nopal_endpoint *)(void *)endpoint, problems) < 0) {
 		endpoints = endpoint->next;
 		free(endpoint);
 		return NULL;
@@ -420,15 +396,14 @@ void monolith__fini(struct nopal_world *world)
 		}
 		while (endpoint->connections)
 			connection_free(endpoint->connections);
-		world->ops->port_close(
-			world, (struct nopal_endpoint *)(void *)endpoint);
+		world->ops->port_close(world, (struct nopal_endpoint *)(void *)endpoint);
 		*at = endpoint->next;
 		free(endpoint);
 	}
 }
 
-void monolith_listen(struct monolith_endpoint *endpoint,
-		     const struct monolith_callbacks *callbacks, void *user)
+void monolith_listen(struct monolith_endpoint *endpoint, const struct monolith_callbacks *callbacks,
+		     void *user)
 {
 	endpoint->callbacks = callbacks;
 	endpoint->user = user;
@@ -440,9 +415,8 @@ void monolith_endpoint_local(const struct monolith_endpoint *endpoint,
 	*ret_address = endpoint->port.local;
 }
 
-struct monolith_connection *
-monolith__connection_new(struct monolith_endpoint *endpoint,
-			 const struct nopal_address *peer, bool opener)
+struct monolith_connection *monolith__connection_new(struct monolith_endpoint *endpoint,
+						     const struct nopal_address *peer, bool opener)
 {
 	struct nopal_world *world = endpoint->port.world;
 	struct monolith_connection *connection = calloc(1, sizeof(*connection));
@@ -465,14 +439,12 @@ monolith__connection_new(struct monolith_endpoint *endpoint,
 	return connection;
 }
 
-struct monolith_connection *
-monolith_open(struct monolith_endpoint *endpoint,
-	      const struct nopal_address *peer,
-	      const struct monolith_callbacks *callbacks, void *user)
+struct monolith_connection *monolith_open(struct monolith_endpoint *endpoint,
+					  const struct nopal_address *peer,
+					  const struct monolith_callbacks *callbacks, void *user)
 {
 	bool outermost = turn_begin(endpoint);
-	struct monolith_connection *connection =
-		monolith__connection_new(endpoint, peer, true);
+	struct monolith_connection *connection = monolith__connection_new(endpoint, peer, true);
 
 	if (connection) {
 		connection->callbacks = callbacks;
@@ -493,16 +465,15 @@ void monolith__opened(struct monolith_connection *connection)
 	monolith__rtt_begin(connection);
 	monolith__cubic_begin(connection);
 	monolith__start(connection, MONOLITH_CHECK,
-			connection->now_ns +
-				connection->setup->alive_interval_ns);
+			connection->now_ns + connection->setup->alive_interval_ns);
 	if (connection->callbacks->opened)
 		connection->callbacks->opened(connection, connection->user);
 	if (connection->close_asked && connection->life == MONOLITH_LIFE_OPEN)
 		monolith_close(connection);
 }
 
-int monolith_send(struct monolith_connection *connection,
-		  struct nopal_buffer *buffer, uint32_t from, uint32_t length)
+int monolith_send(struct monolith_connection *connection, struct nopal_buffer *buffer,
+		  uint32_t from, uint32_t length)
 {
 	bool outermost = turn_begin(connection->endpoint);
 	int result;
@@ -533,16 +504,14 @@ void monolith_close(struct monolith_connection *connection)
 		connection->close_asked = true;
 	if (connection->life == MONOLITH_LIFE_OPEN) {
 		connection->life = MONOLITH_LIFE_DRAINING;
-		if (connection->sender.message_head ==
-		    connection->sender.message_tail)
+		if (connection->sender.message_head == connection->sender.message_tail)
 			monolith__drained(connection);
 	}
 	if (outermost)
 		turn_end(endpoint);
 }
 
-const struct monolith_counters *
-monolith_counters(const struct monolith_connection *connection)
+const struct monolith_counters *monolith_counters(const struct monolith_connection *connection)
 {
 	return &connection->counters;
 }

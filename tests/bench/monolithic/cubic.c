@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cubic.c -- the round trip and the congestion window of the monolith: the same
- * arithmetic as rtt_estimation and cubic_congestion, on plain fields.
+ * cubic.c -- the round trip and the congestion window of the monolith: the same arithmetic as
+ * rtt_estimation and cubic_congestion, on plain fields.
  */
 #include "connection.h"
 #include "microprotocol.h"
@@ -10,8 +10,8 @@
 enum { RTT_ALPHA_SHIFT = 3, RTT_BETA_SHIFT = 2, RTT_VARIANCES = 4 };
 static const int64_t RTT_GRANULARITY_NS = NOPAL_MILLISECOND;
 
-/* RFC 9438: C = 2/5, beta = 7/10, alpha = 9/17.  Time in ticks of 100 us: a
- * second is 10^4 of them. */
+/* RFC 9438: C = 2/5, beta = 7/10, alpha = 9/17.  Time in ticks of 100 us: a second is 10^4 of
+ * them. */
 enum {
 	CUBIC_C = 2,
 	CUBIC_C_PER = 5,
@@ -46,19 +46,16 @@ void monolith__rtt_begin(struct monolith_connection *connection)
 
 static void rtt_smooth(struct monolith_rtt *rtt, int64_t sample_ns)
 {
-	int64_t error_ns = rtt->smoothed_ns > sample_ns
-				   ? rtt->smoothed_ns - sample_ns
-				   : sample_ns - rtt->smoothed_ns;
+	int64_t error_ns = rtt->smoothed_ns > sample_ns ? rtt->smoothed_ns - sample_ns
+							: sample_ns - rtt->smoothed_ns;
 
 	if (rtt->smoothed_ns == 0) {
 		rtt->smoothed_ns = sample_ns;
 		rtt->variance_ns = sample_ns / 2;
 		return;
 	}
-	rtt->variance_ns +=
-		(error_ns - rtt->variance_ns) / (1 << RTT_BETA_SHIFT);
-	rtt->smoothed_ns +=
-		(sample_ns - rtt->smoothed_ns) / (1 << RTT_ALPHA_SHIFT);
+	rtt->variance_ns += (error_ns - rtt->variance_ns) / (1 << RTT_BETA_SHIFT);
+	rtt->smoothed_ns += (sample_ns - rtt->smoothed_ns) / (1 << RTT_ALPHA_SHIFT);
 }
 
 /* The largest of the last few: one that overtook others does not count. */
@@ -74,8 +71,7 @@ static int64_t rtt_steady(struct monolith_rtt *rtt, int64_t sample_ns)
 	return largest_ns;
 }
 
-void monolith__rtt_sample(struct monolith_connection *connection,
-			  const struct monolith_ack *ack)
+void monolith__rtt_sample(struct monolith_connection *connection, const struct monolith_ack *ack)
 {
 	const struct monolith_setup *setup = connection->setup;
 	struct monolith_rtt *rtt = &connection->rtt;
@@ -87,8 +83,7 @@ void monolith__rtt_sample(struct monolith_connection *connection,
 	}
 	if (!ack->largest_is_new || !ack->largest_sent_ns)
 		return;
-	sample_ns = between(connection->now_ns - ack->largest_sent_ns, 1,
-			    setup->rtt_most_ns);
+	sample_ns = between(connection->now_ns - ack->largest_sent_ns, 1, setup->rtt_most_ns);
 	steady_ns = rtt_steady(rtt, sample_ns);
 	if (rtt->minimum_ns == 0 || steady_ns < rtt->minimum_ns)
 		rtt->minimum_ns = steady_ns;
@@ -101,8 +96,8 @@ void monolith__rtt_sample(struct monolith_connection *connection,
 	spread_ns = rtt->variance_ns * RTT_VARIANCES;
 	if (spread_ns < RTT_GRANULARITY_NS)
 		spread_ns = RTT_GRANULARITY_NS;
-	rtt->timeout_ns = between(rtt->smoothed_ns + spread_ns,
-				  setup->rtt_least_ns, setup->rtt_most_ns);
+	rtt->timeout_ns =
+		between(rtt->smoothed_ns + spread_ns, setup->rtt_least_ns, setup->rtt_most_ns);
 }
 
 /* ------------------------------------------------------------------ reductions */
@@ -123,13 +118,11 @@ static void cubic_reduce(struct monolith_connection *connection)
 {
 	struct monolith_cubic *cubic = &connection->cubic;
 	int64_t window = connection->sender.window;
-	int64_t least =
-		CUBIC_LEAST_SEGMENTS * (int64_t)connection->setup->body_bytes;
+	int64_t least = CUBIC_LEAST_SEGMENTS * (int64_t)connection->setup->body_bytes;
 
 	cubic->prior_bytes = window;
 	if (window < cubic->maximum_bytes)
-		cubic->maximum_bytes =
-			window * (CUBIC_TENTHS + CUBIC_BETA) / CUBIC_TENTHS / 2;
+		cubic->maximum_bytes = window * (CUBIC_TENTHS + CUBIC_BETA) / CUBIC_TENTHS / 2;
 	else
 		cubic->maximum_bytes = window;
 	cubic->threshold_bytes = window * CUBIC_BETA / CUBIC_TENTHS;
@@ -140,8 +133,7 @@ static void cubic_reduce(struct monolith_connection *connection)
 	cubic->reduced_at = connection->sender.packet_next;
 }
 
-void monolith__cubic_lost(struct monolith_connection *connection,
-			  uint64_t packet)
+void monolith__cubic_lost(struct monolith_connection *connection, uint64_t packet)
 {
 	struct monolith_cubic *cubic = &connection->cubic;
 
@@ -152,8 +144,7 @@ void monolith__cubic_lost(struct monolith_connection *connection,
 	connection->sender.window = cubic->threshold_bytes;
 }
 
-void monolith__cubic_timeout(struct monolith_connection *connection,
-			     uint64_t packet)
+void monolith__cubic_timeout(struct monolith_connection *connection, uint64_t packet)
 {
 	struct monolith_cubic *cubic = &connection->cubic;
 	int64_t one = connection->setup->body_bytes;
@@ -185,16 +176,15 @@ static uint64_t cube_root(uint64_t value)
 	return root;
 }
 
-static void cubic_epoch(struct monolith_cubic *cubic, int64_t window,
-			uint64_t segment_bytes)
+static void cubic_epoch(struct monolith_cubic *cubic, int64_t window, uint64_t segment_bytes)
 {
 	if (cubic->fresh || cubic->maximum_bytes < window)
 		cubic->maximum_bytes = window;
 	if (cubic->fresh)
 		cubic->prior_bytes = window;
-	cubic->k_ticks = (int64_t)cube_root(nopal_scale(
-		(uint64_t)(cubic->maximum_bytes - window) * CUBIC_C_PER,
-		CUBIC_CUBED_SECOND, segment_bytes * CUBIC_C));
+	cubic->k_ticks = (int64_t)cube_root(
+		nopal_scale((uint64_t)(cubic->maximum_bytes - window) * CUBIC_C_PER,
+			    CUBIC_CUBED_SECOND, segment_bytes * CUBIC_C));
 	cubic->friendly_bytes = window;
 	cubic->friendly_rest = 0;
 	cubic->growth_rest = 0;
@@ -210,8 +200,7 @@ static int64_t cubic_target(const struct monolith_cubic *cubic, int64_t ticks,
 
 	if (side > CUBIC_MOST_TICKS)
 		side = CUBIC_MOST_TICKS;
-	bytes = (int64_t)nopal_scale(side * side * side,
-				     segment_bytes * CUBIC_C,
+	bytes = (int64_t)nopal_scale(side * side * side, segment_bytes * CUBIC_C,
 				     CUBIC_C_PER * CUBIC_CUBED_SECOND);
 	if (away >= 0)
 		return cubic->maximum_bytes + bytes;
@@ -219,34 +208,30 @@ static int64_t cubic_target(const struct monolith_cubic *cubic, int64_t ticks,
 }
 
 /* What Reno would have by now. */
-static void cubic_befriend(struct monolith_cubic *cubic, uint64_t window,
-			   uint64_t acked, uint64_t segment_bytes)
+static void cubic_befriend(struct monolith_cubic *cubic, uint64_t window, uint64_t acked,
+			   uint64_t segment_bytes)
 {
 	bool slower = cubic->friendly_bytes < cubic->prior_bytes;
 	uint64_t per = CUBIC_ALPHA_PER * window;
-	uint64_t sum = acked * segment_bytes *
-			       (slower ? CUBIC_ALPHA : CUBIC_ALPHA_PER) +
+	uint64_t sum = acked * segment_bytes * (slower ? CUBIC_ALPHA : CUBIC_ALPHA_PER) +
 		       cubic->friendly_rest;
 
 	cubic->friendly_bytes += (int64_t)(sum / per);
 	cubic->friendly_rest = sum % per;
 }
 
-static int64_t cubic_avoid(struct monolith_connection *connection,
-			   int64_t window, uint64_t acked)
+static int64_t cubic_avoid(struct monolith_connection *connection, int64_t window, uint64_t acked)
 {
 	struct monolith_cubic *cubic = &connection->cubic;
 	uint64_t segment_bytes = connection->setup->body_bytes;
-	int64_t ticks = (cubic->elapsed_ns + connection->rtt.smoothed_ns) /
-			CUBIC_TICK_NS;
+	int64_t ticks = (cubic->elapsed_ns + connection->rtt.smoothed_ns) / CUBIC_TICK_NS;
 	int64_t target = cubic_target(cubic, ticks, segment_bytes);
 
 	cubic_befriend(cubic, (uint64_t)window, acked, segment_bytes);
 	if (target > window + window / 2)
 		target = window + window / 2;
 	if (target > window) {
-		uint64_t sum = (uint64_t)(target - window) * acked +
-			       cubic->growth_rest;
+		uint64_t sum = (uint64_t)(target - window) * acked + cubic->growth_rest;
 
 		cubic->growth_rest = sum % (uint64_t)window;
 		window += (int64_t)(sum / (uint64_t)window);
@@ -255,8 +240,7 @@ static int64_t cubic_avoid(struct monolith_connection *connection,
 }
 
 /* Has a queue begun to grow? */
-static bool cubic_is_delayed(struct monolith_connection *connection,
-			     const struct monolith_ack *ack)
+static bool cubic_is_delayed(struct monolith_connection *connection, const struct monolith_ack *ack)
 {
 	struct monolith_cubic *cubic = &connection->cubic;
 	int64_t latest_ns = connection->rtt.latest_ns, rise_ns;
@@ -272,27 +256,25 @@ static bool cubic_is_delayed(struct monolith_connection *connection,
 	cubic->round_samples++;
 	if (latest_ns < cubic->round_rtt_ns)
 		cubic->round_rtt_ns = latest_ns;
-	rise_ns = between(cubic->last_round_rtt_ns / CUBIC_RISE_SHARE,
-			  CUBIC_LEAST_RISE_NS, CUBIC_MOST_RISE_NS);
+	rise_ns = between(cubic->last_round_rtt_ns / CUBIC_RISE_SHARE, CUBIC_LEAST_RISE_NS,
+			  CUBIC_MOST_RISE_NS);
 	return cubic->round_samples >= CUBIC_ROUND_SAMPLES &&
 	       cubic->round_rtt_ns - rise_ns >= cubic->last_round_rtt_ns;
 }
 
-static void cubic_grow(struct monolith_connection *connection,
-		       const struct monolith_ack *ack, int64_t passed_ns)
+static void cubic_grow(struct monolith_connection *connection, const struct monolith_ack *ack,
+		       int64_t passed_ns)
 {
 	struct monolith_cubic *cubic = &connection->cubic;
 	int64_t window = connection->sender.window;
 
 	if (window < cubic->threshold_bytes) {
 		window += (int64_t)ack->acked_bytes;
-		if (connection->setup->cubic_hystart &&
-		    cubic_is_delayed(connection, ack))
+		if (connection->setup->cubic_hystart && cubic_is_delayed(connection, ack))
 			cubic->threshold_bytes = window;
 	} else {
 		if (!cubic->avoiding)
-			cubic_epoch(cubic, window,
-				    connection->setup->body_bytes);
+			cubic_epoch(cubic, window, connection->setup->body_bytes);
 		else
 			cubic->elapsed_ns += passed_ns;
 		window = cubic_avoid(connection, window, ack->acked_bytes);
@@ -300,8 +282,7 @@ static void cubic_grow(struct monolith_connection *connection,
 	connection->sender.window = window;
 }
 
-void monolith__cubic_acked(struct monolith_connection *connection,
-			   const struct monolith_ack *ack)
+void monolith__cubic_acked(struct monolith_connection *connection, const struct monolith_ack *ack)
 {
 	struct monolith_cubic *cubic = &connection->cubic;
 	int64_t passed_ns = connection->now_ns - cubic->acked_ns;
@@ -310,8 +291,7 @@ void monolith__cubic_acked(struct monolith_connection *connection,
 		return;
 	cubic->acked_ns = connection->now_ns;
 	if (cubic->recovering)
-		cubic->recovering =
-			connection->sender.packet_oldest < cubic->reduced_at;
+		cubic->recovering = connection->sender.packet_oldest < cubic->reduced_at;
 	else if (!connection->sender.app_limited)
 		cubic_grow(connection, ack, passed_ns);
 }

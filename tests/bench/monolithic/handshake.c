@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handshake.c -- opening with cookies and closing both ways, as virtual_circuit
- * does: its states and its bytes, which this file shares with it.
+ * handshake.c -- opening with cookies and closing both ways, as virtual_circuit does: its states
+ * and its bytes, which this file shares with it.
  *
  *   connect  byte 0 | opener's id 4 | fingerprint 8 | check 8 | body
  *   reply    byte 0 | opener's id 4 | check 2 | type 1 | body
  *
- * Each side's offers are the proof by which its peer would know its resets; it sends
- * none, and heeds none, so the proof is but random bytes.
+ * Each side's offers are the proof by which its peer would know its resets; it sends none, and
+ * heeds none, so the proof is but random bytes.
  */
 #include "connection.h"
 #include "handshake.h"
@@ -31,8 +31,7 @@ static uint64_t random_of(const struct monolith_endpoint *endpoint)
 	return endpoint->port.world->ops->random(endpoint->port.world);
 }
 
-static uint64_t check_of(uint64_t fingerprint, uint32_t id,
-			 const uint8_t *bytes, size_t length)
+static uint64_t check_of(uint64_t fingerprint, uint32_t id, const uint8_t *bytes, size_t length)
 {
 	const uint64_t key[2] = { fingerprint, id };
 
@@ -41,8 +40,7 @@ static uint64_t check_of(uint64_t fingerprint, uint32_t id,
 
 /* -------------------------------------------------------------- what is sent */
 
-static void proof_write(struct nopal_writer *writer,
-			const struct monolith_connection *connection)
+static void proof_write(struct nopal_writer *writer, const struct monolith_connection *connection)
 {
 	for (int i = 0; i < 2; i++)
 		nopal_write(writer, connection->proof[i], PROOF_BYTES / 2);
@@ -52,8 +50,7 @@ static void connect_send(struct monolith_connection *connection)
 {
 	const struct monolith_setup *setup = connection->setup;
 	uint32_t room = setup->datagram_bytes - CONNECT_BODY_AT;
-	uint32_t length =
-		room < HANDSHAKE_CONNECT_BYTES ? room : HANDSHAKE_CONNECT_BYTES;
+	uint32_t length = room < HANDSHAKE_CONNECT_BYTES ? room : HANDSHAKE_CONNECT_BYTES;
 	uint32_t head = CONNECT_BODY_AT - MONOLITH_HEAD;
 	const struct handshake_connect said = {
 		.nonce = connection->nonce,
@@ -73,9 +70,7 @@ static void connect_send(struct monolith_connection *connection)
 	handshake_write_proof(&writer, &said);
 	writer = nopal_writer_over(at, head);
 	nopal_write(&writer, setup->fingerprint, FINGERPRINT_BYTES);
-	nopal_write(&writer,
-		    check_of(setup->fingerprint, connection->local_id,
-			     at + head, length),
+	nopal_write(&writer, check_of(setup->fingerprint, connection->local_id, at + head, length),
 		    FINGERPRINT_BYTES);
 	monolith__control_end(connection, MONOLITH_CONNECT, head + length);
 }
@@ -99,11 +94,9 @@ static void accept_send(struct monolith_connection *connection)
 	monolith__control_end(connection, MONOLITH_ACCEPT, length);
 }
 
-static void close_send(struct monolith_connection *connection,
-		       enum monolith_kind kind, bool known)
+static void close_send(struct monolith_connection *connection, enum monolith_kind kind, bool known)
 {
-	uint8_t *at =
-		monolith__control_begin(connection, HANDSHAKE_CLOSE_BYTES);
+	uint8_t *at = monolith__control_begin(connection, HANDSHAKE_CLOSE_BYTES);
 	struct nopal_writer writer;
 
 	if (!at)
@@ -134,16 +127,14 @@ static void opening_repeat(struct monolith_connection *connection)
 		accept_send(connection);
 	monolith__start(connection, MONOLITH_OPENING,
 			connection->now_ns +
-				wait_after(connection->setup,
-					   connection->opening_sends));
+				wait_after(connection->setup, connection->opening_sends));
 }
 
 static void numbers_begin(struct monolith_connection *connection)
 {
 	for (int i = 0; i < 2; i++)
 		connection->proof[i] = random_of(connection->endpoint);
-	connection->initial =
-		1 + (random_of(connection->endpoint) >> INITIAL_SHIFT);
+	connection->initial = 1 + (random_of(connection->endpoint) >> INITIAL_SHIFT);
 	monolith__sender_begin(connection, connection->initial);
 }
 
@@ -163,15 +154,12 @@ void monolith__handshake_begin(struct monolith_connection *connection)
 	opening_repeat(connection);
 }
 
-static void cookie_receive(struct monolith_connection *connection,
-			   struct nopal_reader reader)
+static void cookie_receive(struct monolith_connection *connection, struct nopal_reader reader)
 {
 	struct handshake_connect said;
 
-	if (connection->state != MONOLITH_ASKING ||
-	    !handshake_read_cookie(reader, &said) ||
-	    said.nonce != connection->nonce ||
-	    connection->cookies >= connection->setup->attempts ||
+	if (connection->state != MONOLITH_ASKING || !handshake_read_cookie(reader, &said) ||
+	    said.nonce != connection->nonce || connection->cookies >= connection->setup->attempts ||
 	    (connection->cookie_given && connection->cookie == said.cookie))
 		return;
 	connection->cookie = said.cookie;
@@ -182,17 +170,16 @@ static void cookie_receive(struct monolith_connection *connection,
 	opening_repeat(connection);
 }
 
-void monolith__reply_receive(struct monolith_connection *connection,
-			     const uint8_t *bytes, uint32_t length)
+void monolith__reply_receive(struct monolith_connection *connection, const uint8_t *bytes,
+			     uint32_t length)
 {
-	struct nopal_reader reader = nopal_reader_over(bytes + MONOLITH_HEAD,
-						       length - MONOLITH_HEAD);
+	struct nopal_reader reader =
+		nopal_reader_over(bytes + MONOLITH_HEAD, length - MONOLITH_HEAD);
 	uint64_t check = nopal_read(&reader, REPLY_CHECK_BYTES);
 
 	if (!connection->opener || reader.bad || reader.at == reader.end ||
-	    check != (uint16_t)check_of(connection->setup->fingerprint,
-					connection->local_id, reader.at,
-					nopal_read_left(&reader))) {
+	    check != (uint16_t)check_of(connection->setup->fingerprint, connection->local_id,
+					reader.at, nopal_read_left(&reader))) {
 		connection->counters.malformed++;
 		return;
 	}
@@ -206,8 +193,8 @@ void monolith__reply_receive(struct monolith_connection *connection,
 /* -------------------------------------------------------------- the listener */
 
 static uint64_t cookie_of(const struct monolith_endpoint *endpoint,
-			  const struct nopal_address *from, uint32_t peer_id,
-			  uint64_t epoch, const struct handshake_connect *said)
+			  const struct nopal_address *from, uint32_t peer_id, uint64_t epoch,
+			  const struct handshake_connect *said)
 {
 	uint8_t bytes[64];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
@@ -216,27 +203,23 @@ static uint64_t cookie_of(const struct monolith_endpoint *endpoint,
 	nopal_write(&writer, from->port, PORT_BYTES);
 	nopal_write(&writer, peer_id, ID_BYTES);
 	nopal_write(&writer, epoch, sizeof(epoch));
-	nopal_write(&writer, said->nonce + said->initial * HANDSHAKE_SPREAD,
-		    sizeof(said->nonce));
+	nopal_write(&writer, said->nonce + said->initial * HANDSHAKE_SPREAD, sizeof(said->nonce));
 	return nopal__siphash(endpoint->secret, bytes, nopal_written(&writer));
 }
 
 /* Good in the epoch in which it was given and in the next. */
-static bool proven(const struct monolith_endpoint *endpoint,
-		   const struct nopal_address *from, uint32_t peer_id,
-		   uint64_t now, const struct handshake_connect *said)
+static bool proven(const struct monolith_endpoint *endpoint, const struct nopal_address *from,
+		   uint32_t peer_id, uint64_t now, const struct handshake_connect *said)
 {
 	uint64_t age = (uint8_t)(now - said->cookie_epoch);
 
 	return said->cookie_given && age <= 1 && age <= now &&
-	       said->cookie ==
-		       cookie_of(endpoint, from, peer_id, now - age, said);
+	       said->cookie == cookie_of(endpoint, from, peer_id, now - age, said);
 }
 
 /* A datagram of no connection: a train of its own. */
-static void reply_send(struct monolith_endpoint *endpoint,
-		       const struct nopal_address *to, uint32_t peer_id,
-		       const uint8_t *body, uint32_t length)
+static void reply_send(struct monolith_endpoint *endpoint, const struct nopal_address *to,
+		       uint32_t peer_id, const uint8_t *body, uint32_t length)
 {
 	uint8_t *at = endpoint->train;
 	uint32_t head = MONOLITH_HEAD + REPLY_CHECK_BYTES;
@@ -247,8 +230,7 @@ static void reply_send(struct monolith_endpoint *endpoint,
 	at[0] = MONOLITH_VERSION_BITS | MONOLITH_REPLY;
 	monolith_put32(at + 1, peer_id);
 	monolith_put16(at + MONOLITH_HEAD,
-		       (uint16_t)check_of(endpoint->setup->fingerprint, peer_id,
-					  body, length));
+		       (uint16_t)check_of(endpoint->setup->fingerprint, peer_id, body, length));
 	memcpy(at + head, body, length);
 	endpoint->train_of = NULL;
 	endpoint->train_to = *to;
@@ -258,9 +240,8 @@ static void reply_send(struct monolith_endpoint *endpoint,
 	endpoint->port.counters.replies++;
 }
 
-static void cookie_send(struct monolith_endpoint *endpoint,
-			const struct nopal_address *to, uint32_t peer_id,
-			uint64_t epoch, struct handshake_connect *said)
+static void cookie_send(struct monolith_endpoint *endpoint, const struct nopal_address *to,
+			uint32_t peer_id, uint64_t epoch, struct handshake_connect *said)
 {
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
@@ -271,26 +252,22 @@ static void cookie_send(struct monolith_endpoint *endpoint,
 	reply_send(endpoint, to, peer_id, bytes, nopal_written(&writer));
 }
 
-static struct monolith_connection *
-connecting(const struct monolith_endpoint *endpoint,
-	   const struct nopal_address *from, uint32_t peer_id)
+static struct monolith_connection *connecting(const struct monolith_endpoint *endpoint,
+					      const struct nopal_address *from, uint32_t peer_id)
 {
 	struct monolith_connection *connection = endpoint->connections;
 
 	while (connection &&
 	       (connection->opener || connection->life == MONOLITH_LIFE_ENDED ||
-		connection->peer_id != peer_id ||
-		!nopal_address_equal(&connection->peer, from)))
+		connection->peer_id != peer_id || !nopal_address_equal(&connection->peer, from)))
 		connection = connection->next;
 	return connection;
 }
 
-static void admitted(struct monolith_endpoint *endpoint,
-		     const struct nopal_address *from, uint32_t peer_id,
-		     const struct handshake_connect *said)
+static void admitted(struct monolith_endpoint *endpoint, const struct nopal_address *from,
+		     uint32_t peer_id, const struct handshake_connect *said)
 {
-	struct monolith_connection *connection =
-		monolith__connection_new(endpoint, from, false);
+	struct monolith_connection *connection = monolith__connection_new(endpoint, from, false);
 
 	if (!connection)
 		return;
@@ -307,13 +284,11 @@ static void admitted(struct monolith_endpoint *endpoint,
 	endpoint->port.counters.accepted++;
 }
 
-void monolith__connect_receive(struct monolith_endpoint *endpoint,
-			       const struct nopal_address *from,
+void monolith__connect_receive(struct monolith_endpoint *endpoint, const struct nopal_address *from,
 			       const uint8_t *bytes, uint32_t length)
 {
 	static const uint8_t refused[] = { REPLY_REFUSED, 'n', 'o' };
-	uint64_t epoch =
-		(uint64_t)(endpoint->port.world->now_ns / HANDSHAKE_EPOCH_NS);
+	uint64_t epoch = (uint64_t)(endpoint->port.world->now_ns / HANDSHAKE_EPOCH_NS);
 	struct nopal_reader reader = nopal_reader_over(bytes + 1, length - 1);
 	uint32_t peer_id = (uint32_t)nopal_read(&reader, ID_BYTES);
 	uint64_t fingerprint = nopal_read(&reader, FINGERPRINT_BYTES);
@@ -324,8 +299,7 @@ void monolith__connect_receive(struct monolith_endpoint *endpoint,
 
 	endpoint->port.counters.requests++;
 	if (!endpoint->callbacks || reader.bad || !peer_id ||
-	    check != check_of(fingerprint, peer_id, reader.at,
-			      nopal_read_left(&reader)) ||
+	    check != check_of(fingerprint, peer_id, reader.at, nopal_read_left(&reader)) ||
 	    !handshake_read_connect(reader, PROOF_BYTES, &said, &known))
 		return;
 	connection = connecting(endpoint, from, peer_id);
@@ -345,15 +319,13 @@ void monolith__connect_receive(struct monolith_endpoint *endpoint,
 
 /* ---------------------------------------------------------- accept and close */
 
-static void accept_receive(struct monolith_connection *connection,
-			   struct nopal_reader reader)
+static void accept_receive(struct monolith_connection *connection, struct nopal_reader reader)
 {
 	bool opens = connection->state == MONOLITH_ASKING;
 	struct handshake_accept said;
 	struct nopal_reader offers;
 
-	if (!connection->opener ||
-	    !handshake_read_accept(reader, PROOF_BYTES, &said, &offers) ||
+	if (!connection->opener || !handshake_read_accept(reader, PROOF_BYTES, &said, &offers) ||
 	    said.nonce != connection->nonce)
 		return;
 	if (opens) {
@@ -378,8 +350,7 @@ static void close_repeat(struct monolith_connection *connection)
 	else if (!connection->peer_closed)
 		wait_ns = wait_after(setup, connection->closing_sends);
 	close_send(connection, MONOLITH_CLOSE, connection->peer_closed);
-	monolith__start(connection, MONOLITH_CLOSING,
-			connection->now_ns + wait_ns);
+	monolith__start(connection, MONOLITH_CLOSING, connection->now_ns + wait_ns);
 }
 
 void monolith__handshake_close(struct monolith_connection *connection)
@@ -405,8 +376,7 @@ static void close_is_acked(struct monolith_connection *connection, bool settled)
 		closed(connection);
 	else if (!monolith__runs(connection, MONOLITH_LINGER))
 		monolith__start(connection, MONOLITH_LINGER,
-				connection->now_ns +
-					connection->setup->linger_ns);
+				connection->now_ns + connection->setup->linger_ns);
 }
 
 /* The peer sends no more: we close too. */
@@ -423,9 +393,8 @@ static void close_receive(struct monolith_connection *connection, bool known)
 		close_is_acked(connection, false);
 }
 
-void monolith__handshake_receive(struct monolith_connection *connection,
-				 enum monolith_kind kind, const uint8_t *body,
-				 uint32_t length)
+void monolith__handshake_receive(struct monolith_connection *connection, enum monolith_kind kind,
+				 const uint8_t *body, uint32_t length)
 {
 	struct nopal_reader reader = nopal_reader_over(body, length);
 	uint64_t nonce;
@@ -436,8 +405,7 @@ void monolith__handshake_receive(struct monolith_connection *connection,
 		accept_receive(connection, reader);
 		return;
 	}
-	if (!monolith__confirm(connection) ||
-	    !handshake_read_close(reader, &nonce, &known) ||
+	if (!monolith__confirm(connection) || !handshake_read_close(reader, &nonce, &known) ||
 	    nonce != connection->nonce)
 		return;
 	if (kind == MONOLITH_CLOSE)
@@ -446,24 +414,20 @@ void monolith__handshake_receive(struct monolith_connection *connection,
 		close_is_acked(connection, known);
 }
 
-void monolith__handshake_timer(struct monolith_connection *connection,
-			       enum monolith_timer timer)
+void monolith__handshake_timer(struct monolith_connection *connection, enum monolith_timer timer)
 {
 	int64_t attempts = connection->setup->attempts;
 
 	if (timer == MONOLITH_LINGER)
 		closed(connection);
-	else if (timer == MONOLITH_OPENING &&
-		 connection->opening_sends < attempts)
+	else if (timer == MONOLITH_OPENING && connection->opening_sends < attempts)
 		opening_repeat(connection);
 	else if (timer == MONOLITH_OPENING)
-		monolith__end(connection, NOPAL_UNREACHABLE,
-			      "no answer while opening");
+		monolith__end(connection, NOPAL_UNREACHABLE, "no answer while opening");
 	else if (connection->closing_sends < attempts)
 		close_repeat(connection);
 	else if (connection->peer_closed)
 		closed(connection);
 	else
-		monolith__end(connection, NOPAL_PEER_LOST,
-			      "no answer to the close");
+		monolith__end(connection, NOPAL_PEER_LOST, "no answer to the close");
 }

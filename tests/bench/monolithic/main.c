@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monolith -- bulk flows through the hand-written transport, the composed one,
- * or from one to the other.
+ * monolith -- bulk flows through the hand-written transport, the composed one, or from one to the
+ * other.
  *
  *     monolith sim BYTES [OPTION...]
  *     monolith recv ADDRESS:PORT [CONFIG] [OPTION...]
@@ -16,8 +16,8 @@
  *     --bytes N        send so many bytes, however long it takes; in recv: fail
  *                      where not so many came
  *
- * A line of JSON says what came of it: in sim with counters of both ends.  It
- * fails when a byte differs, or when a flow does not end well.
+ * A line of JSON says what came of it: in sim with counters of both ends.  It fails when a byte
+ * differs, or when a flow does not end well.
  */
 #include <event2/event.h>
 #include <getopt.h>
@@ -124,8 +124,7 @@ static void plan_read(struct run *run)
 		exit(BAD_INPUT);
 }
 
-static struct traffic traffic_of(const struct run *run, bool sends,
-				 bool composed)
+static struct traffic traffic_of(const struct run *run, bool sends, bool composed)
 {
 	return (struct traffic){
 		.composed = composed,
@@ -139,15 +138,13 @@ static struct traffic traffic_of(const struct run *run, bool sends,
 
 /* ------------------------------------------------------------------ simulated */
 
-static void counters_print(const char *name,
-			   const struct monolith_counters *counters)
+static void counters_print(const char *name, const struct monolith_counters *counters)
 {
 	printf(",\"%s\":{\"datagrams_out\":%" PRIu64 ",\"departures\":%" PRIu64
-	       ",\"resends\":%" PRIu64 ",\"control_out\":%" PRIu64
-	       ",\"lost\":%" PRIu64 ",\"timeouts\":%" PRIu64 "}",
-	       name, counters->datagrams_out, counters->departures,
-	       counters->resends, counters->control_out,
-	       counters->segments_lost, counters->segments_timeout);
+	       ",\"resends\":%" PRIu64 ",\"control_out\":%" PRIu64 ",\"lost\":%" PRIu64
+	       ",\"timeouts\":%" PRIu64 "}",
+	       name, counters->datagrams_out, counters->departures, counters->resends,
+	       counters->control_out, counters->segments_lost, counters->segments_timeout);
 }
 
 static const char *core_name(bool composed)
@@ -155,15 +152,13 @@ static const char *core_name(bool composed)
 	return composed ? "composed" : "monolith";
 }
 
-static int sim_report(const struct traffic *from, const struct traffic *to,
-		      int64_t time_ns)
+static int sim_report(const struct traffic *from, const struct traffic *to, int64_t time_ns)
 {
-	bool good = from->ended_well && to->ended_well && !to->differs &&
-		    to->received == from->bytes;
+	bool good =
+		from->ended_well && to->ended_well && !to->differs && to->received == from->bytes;
 
-	printf("{\"what\":\"sim\",\"from\":\"%s\",\"to\":\"%s\","
-	       "\"delivered_bytes\":%" PRIu64 ",\"good\":%s,"
-	       "\"checked\":%s,\"virtual_ns\":%" PRId64,
+	printf("{\"what\":\"sim\",\"from\":\"%s\",\"to\":\"%s\",\"delivered_bytes\":%" PRIu64
+	       ",\"good\":%s,\"checked\":%s,\"virtual_ns\":%" PRId64,
 	       core_name(from->composed), core_name(to->composed), to->received,
 	       good ? "true" : "false", to->check ? "true" : "false", time_ns);
 	counters_print("sender", &from->counters);
@@ -177,8 +172,7 @@ static struct nopal_world *sim_world(struct run *run)
 	struct nopal_world *world = nopal_sim_new(run->options.seed);
 	struct nopal_link forward, reverse;
 
-	if (!world || nopal_link_parse(run->options.link, &forward, &reverse,
-				       &run->problems) < 0) {
+	if (!world || nopal_link_parse(run->options.link, &forward, &reverse, &run->problems) < 0) {
 		nopal_problems_print(&run->problems, stderr);
 		exit(BAD_INPUT);
 	}
@@ -201,8 +195,7 @@ static int simulate(struct run *run)
 	nopal_sim_address(1, SIM_PORT, &there);
 	if (traffic_open(&to, world, &there, NULL, &run->problems) &&
 	    traffic_open(&from, world, &here, &there, &run->problems)) {
-		while ((!from.ended || !to.ended) &&
-		       nopal_world_now(world) < SIM_MOST_NS &&
+		while ((!from.ended || !to.ended) && nopal_world_now(world) < SIM_MOST_NS &&
 		       nopal_sim_step(world))
 			;
 		result = sim_report(&from, &to, nopal_world_now(world));
@@ -235,19 +228,15 @@ static int live_report(const struct traffic *traffic)
 		printf("{\"what\":\"%s\",\"delivered_bytes\":%" PRIu64
 		       ",\"goodput_bps\":%.0f,\"cpu_s\":%.3f}\n",
 		       core_name(traffic->composed), traffic->received,
-		       seconds > 0 ? (double)traffic->received * 8 / seconds
-				   : 0,
-		       seconds_of(&usage.ru_utime) +
-			       seconds_of(&usage.ru_stime));
+		       seconds > 0 ? (double)traffic->received * 8 / seconds : 0,
+		       seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime));
 	if (getenv("FLOOD_COUNTERS"))
 		fprintf(stderr,
-			"departures %" PRIu64 " resends %" PRIu64
-			" control_out %" PRIu64 " lost %" PRIu64 "\n",
+			"departures %" PRIu64 " resends %" PRIu64 " control_out %" PRIu64
+			" lost %" PRIu64 "\n",
 			traffic->counters.departures, traffic->counters.resends,
-			traffic->counters.control_out,
-			traffic->counters.segments_lost);
-	if (!traffic->sends && traffic->bytes &&
-	    traffic->received != traffic->bytes)
+			traffic->counters.control_out, traffic->counters.segments_lost);
+	if (!traffic->sends && traffic->bytes && traffic->received != traffic->bytes)
 		return 1;
 	return traffic->ended_well && !traffic->differs ? 0 : 1;
 }
@@ -269,9 +258,8 @@ static int live(struct run *run, struct traffic *traffic, const char *text)
 	traffic->clock_s = monotonic_s;
 	traffic->over = live_over;
 	traffic->user = base;
-	if (!run->problems.errors &&
-	    traffic_open(traffic, world, traffic->sends ? &any : &address,
-			 &address, &run->problems)) {
+	if (!run->problems.errors && traffic_open(traffic, world, traffic->sends ? &any : &address,
+						  &address, &run->problems)) {
 		event_base_dispatch(base);
 		result = live_report(traffic);
 	}
@@ -318,8 +306,7 @@ int main(int argc, char **argv)
 	int result;
 
 	if (count < 2 || (strcmp(argv[at], "send") == 0 && count < 3) ||
-	    (strcmp(argv[at], "sim") && strcmp(argv[at], "recv") &&
-	     strcmp(argv[at], "send"))) {
+	    (strcmp(argv[at], "sim") && strcmp(argv[at], "recv") && strcmp(argv[at], "send"))) {
 		fprintf(stderr, "usage: monolith sim BYTES | recv ADDRESS "
 				"[CONFIG] | send ADDRESS SECONDS [CONFIG]\n");
 		return BAD_INPUT;

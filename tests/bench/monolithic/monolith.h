@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * monolith.h -- a dedicated bulk transport, written by hand for one composition:
- * what the shipped config bulk_cubic says on the wire, without events, holds,
- * plans or handlers.  It is the control of the question what composing costs.
+ * what the shipped config bulk_cubic says on the wire, without events, holds, plans or handlers.
+ * It is the control of the question what composing costs.
  *
  *   program --monolith_send--> sender.c ---+            +--> train --> world
  *                                ^  ^      +- core.c ---+
  *                  cubic.c, rtt -+  +-acks-+            +<-- batch <-- world
  *   program <---- received ---- receiver.c +
  *
- * It stands behind io.h where the runtime's core stands, in the same worlds, and
- * speaks to composed peers.  What is said in runtime/nopal.h of the callbacks
- * holds here, but that an arriving message is gone when `received` returns.
- * One world, one thread.
+ * It stands behind io.h where the runtime's core stands, in the same worlds, and speaks to composed
+ * peers.  What is said in runtime/nopal.h of the callbacks holds here, but that an arriving message
+ * is gone when `received` returns.  One world, one thread.
  */
 #ifndef NOPAL_MONOLITH_H
 #define NOPAL_MONOLITH_H
 
 #include "io.h"
 
-/* What the config says, read once from its plan; runtime/nopal.h and the
- * microprotocols' manuals say what each means. */
+/* What the config says, read once from its plan; runtime/nopal.h and the microprotocols' manuals
+ * say what each means. */
 struct monolith_setup {
 	char *canonical;
 	uint64_t fingerprint, message_limit, send_bytes;
@@ -36,10 +35,8 @@ struct monolith_setup {
 	int64_t cubic_initial, cubic_hystart;
 };
 
-/* False: the plan is not one that this transport can stand in for; a problem
- * was added. */
-bool monolith_setup_read(struct monolith_setup *ret_setup,
-			 const struct nopal_plan *plan,
+/* False: the plan is not one that this transport can stand in for; a problem was added. */
+bool monolith_setup_read(struct monolith_setup *ret_setup, const struct nopal_plan *plan,
 			 struct nopal_problems *problems);
 void monolith_setup_free(struct monolith_setup *setup);
 
@@ -63,40 +60,38 @@ struct monolith_callbacks {
 	void (*received)(struct monolith_connection *connection,
 			 const struct monolith_message *message, void *user);
 	void (*writable)(struct monolith_connection *connection, void *user);
-	void (*ended)(struct monolith_connection *connection, int end,
-		      const char *text, void *user);
+	void (*ended)(struct monolith_connection *connection, int end, const char *text,
+		      void *user);
 };
 
 struct monolith_counters {
 	uint64_t datagrams_out, datagrams_in, departures, resends, control_out;
-	uint64_t segments_lost, segments_timeout, bytes_delivered, malformed,
-		sealed_badly;
+	uint64_t segments_lost, segments_timeout, bytes_delivered, malformed, sealed_badly;
 };
 
 /* The setup outlives the endpoint. */
-struct monolith_endpoint *monolith_endpoint_open(
-	struct nopal_world *world, const struct nopal_address *local,
-	const struct monolith_setup *setup, struct nopal_problems *problems);
-void monolith_listen(struct monolith_endpoint *endpoint,
-		     const struct monolith_callbacks *callbacks, void *user);
+struct monolith_endpoint *monolith_endpoint_open(struct nopal_world *world,
+						 const struct nopal_address *local,
+						 const struct monolith_setup *setup,
+						 struct nopal_problems *problems);
+void monolith_listen(struct monolith_endpoint *endpoint, const struct monolith_callbacks *callbacks,
+		     void *user);
 void monolith_endpoint_local(const struct monolith_endpoint *endpoint,
 			     struct nopal_address *ret_address);
 
-struct monolith_connection *
-monolith_open(struct monolith_endpoint *endpoint,
-	      const struct nopal_address *peer,
-	      const struct monolith_callbacks *callbacks, void *user);
+struct monolith_connection *monolith_open(struct monolith_endpoint *endpoint,
+					  const struct nopal_address *peer,
+					  const struct monolith_callbacks *callbacks, void *user);
 /* As nopal_send_buffer. */
-int monolith_send(struct monolith_connection *connection,
-		  struct nopal_buffer *buffer, uint32_t from, uint32_t length);
+int monolith_send(struct monolith_connection *connection, struct nopal_buffer *buffer,
+		  uint32_t from, uint32_t length);
 void monolith_close(struct monolith_connection *connection);
-const struct monolith_counters *
-monolith_counters(const struct monolith_connection *connection);
+const struct monolith_counters *monolith_counters(const struct monolith_connection *connection);
 
 /* What a world calls, as io.h has it. */
 bool monolith__owns(const struct nopal_endpoint *endpoint);
-void monolith__receive(struct monolith_endpoint *endpoint,
-		       const struct nopal_arrival *arrivals, size_t count);
+void monolith__receive(struct monolith_endpoint *endpoint, const struct nopal_arrival *arrivals,
+		       size_t count);
 void monolith__writable(struct monolith_endpoint *endpoint);
 void monolith__wake(struct nopal_world *world);
 int64_t monolith__next(const struct nopal_world *world);

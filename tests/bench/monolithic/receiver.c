@@ -2,10 +2,9 @@
 /*
  * receiver.c -- data in, messages out, acks and windows back.
  *
- * In order is the common case: a datagram is checked, and its body becomes the
- * next piece of the message at the floor, where it lies.  What comes early waits
- * in a ring by number.  A message is whole when the floor passes its last
- * segment, so the order of messages costs nothing more.
+ * In order is the common case: a datagram is checked, and its body becomes the next piece of the
+ * message at the floor, where it lies.  What comes early waits in a ring by number.  A message is
+ * whole when the floor passes its last segment, so the order of messages costs nothing more.
  */
 #include <stdlib.h>
 
@@ -23,8 +22,7 @@ enum {
 };
 static const int64_t ACK_DELAY_UNIT_NS = 8 * NOPAL_MICROSECOND;
 
-void monolith__receiver_begin(struct monolith_connection *connection,
-			      uint64_t first)
+void monolith__receiver_begin(struct monolith_connection *connection, uint64_t first)
 {
 	const struct monolith_setup *setup = connection->setup;
 	struct monolith_receiver *receiver = &connection->receiver;
@@ -42,23 +40,19 @@ void monolith__receiver_begin(struct monolith_connection *connection,
 		receiver->grant = (uint64_t)setup->filter_window;
 }
 
-__attribute__((cold, noinline)) static void
-receiver_fail(struct monolith_connection *connection, enum nopal_end end,
-	      const char *text)
+__attribute__((cold, noinline)) static void receiver_fail(struct monolith_connection *connection,
+							  enum nopal_end end, const char *text)
 {
 	monolith__end(connection, end, text);
 }
 
 /* ------------------------------------------------------- the message at the floor */
 
-__attribute__((cold, noinline)) static bool
-pieces_grow(struct monolith_connection *connection)
+__attribute__((cold, noinline)) static bool pieces_grow(struct monolith_connection *connection)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
-	uint32_t room =
-		receiver->piece_room ? receiver->piece_room * 2 : MONOLITH_WORD;
-	struct monolith_piece *pieces =
-		realloc(receiver->pieces, room * sizeof(*pieces));
+	uint32_t room = receiver->piece_room ? receiver->piece_room * 2 : MONOLITH_WORD;
+	struct monolith_piece *pieces = realloc(receiver->pieces, room * sizeof(*pieces));
 	struct nopal_buffer **held;
 
 	if (pieces)
@@ -67,8 +61,7 @@ pieces_grow(struct monolith_connection *connection)
 	if (held)
 		receiver->held = held;
 	if (!pieces || !held) {
-		receiver_fail(connection, NOPAL_RESOURCE,
-			      "no memory for a message that arrives");
+		receiver_fail(connection, NOPAL_RESOURCE, "no memory for a message that arrives");
 		return false;
 	}
 	receiver->piece_room = room;
@@ -85,8 +78,7 @@ static void pieces_drop(struct monolith_receiver *receiver)
 	receiver->message_bytes = 0;
 }
 
-__attribute__((noinline)) static void
-message_deliver(struct monolith_connection *connection)
+__attribute__((noinline)) static void message_deliver(struct monolith_connection *connection)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 	const struct monolith_message message = {
@@ -97,32 +89,26 @@ message_deliver(struct monolith_connection *connection)
 
 	connection->counters.bytes_delivered += message.length;
 	if (connection->callbacks->received)
-		connection->callbacks->received(connection, &message,
-						connection->user);
+		connection->callbacks->received(connection, &message, connection->user);
 	pieces_drop(receiver);
 }
 
 /* The segment at the floor.  Many pieces of one buffer hold it once. */
-static inline void piece_add(struct monolith_connection *connection,
-			     struct nopal_buffer *buffer, const uint8_t *bytes,
-			     uint32_t length, uint16_t fragment)
+static inline void piece_add(struct monolith_connection *connection, struct nopal_buffer *buffer,
+			     const uint8_t *bytes, uint32_t length, uint16_t fragment)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 
 	if ((fragment & ~MONOLITH_LAST) != receiver->piece_count) {
-		receiver_fail(connection, NOPAL_ABORTED,
-			      "the peer's segments do not join");
+		receiver_fail(connection, NOPAL_ABORTED, "the peer's segments do not join");
 		return;
 	}
-	if (receiver->piece_count == receiver->piece_room &&
-	    !pieces_grow(connection))
+	if (receiver->piece_count == receiver->piece_room && !pieces_grow(connection))
 		return;
-	receiver->pieces[receiver->piece_count++] =
-		(struct monolith_piece){ bytes, length };
+	receiver->pieces[receiver->piece_count++] = (struct monolith_piece){ bytes, length };
 	receiver->message_bytes += length;
 	if (buffer != receiver->held_last) {
-		receiver->held[receiver->held_count++] =
-			nopal_buffer_ref(buffer);
+		receiver->held[receiver->held_count++] = nopal_buffer_ref(buffer);
 		receiver->held_last = buffer;
 	}
 	if (fragment & MONOLITH_LAST)
@@ -135,16 +121,14 @@ static bool is_seen(const struct monolith_receiver *receiver, uint64_t number)
 {
 	uint64_t place = number & receiver->early_mask;
 
-	return receiver->seen[place / MONOLITH_WORD] >> place % MONOLITH_WORD &
-	       1;
+	return receiver->seen[place / MONOLITH_WORD] >> place % MONOLITH_WORD & 1;
 }
 
 static void see(struct monolith_receiver *receiver, uint64_t number)
 {
 	uint64_t place = number & receiver->early_mask;
 
-	receiver->seen[place / MONOLITH_WORD] ^= UINT64_C(1)
-						 << place % MONOLITH_WORD;
+	receiver->seen[place / MONOLITH_WORD] ^= UINT64_C(1) << place % MONOLITH_WORD;
 }
 
 /* Rings with a place for a number so far above the floor. */
@@ -162,12 +146,10 @@ static bool early_grow(struct monolith_connection *connection, uint64_t above)
 	if (!grown.early || !grown.seen) {
 		free(grown.early);
 		free(grown.seen);
-		receiver_fail(connection, NOPAL_RESOURCE,
-			      "no memory for segments that came early");
+		receiver_fail(connection, NOPAL_RESOURCE, "no memory for segments that came early");
 		return false;
 	}
-	for (uint64_t number = receiver->floor; number < receiver->end;
-	     number++)
+	for (uint64_t number = receiver->floor; number < receiver->end; number++)
 		if (is_seen(receiver, number)) {
 			see(&grown, number);
 			grown.early[number & grown.early_mask] =
@@ -179,21 +161,18 @@ static bool early_grow(struct monolith_connection *connection, uint64_t above)
 	return true;
 }
 
-static void early_keep(struct monolith_connection *connection,
-		       struct nopal_buffer *buffer, uint64_t number,
-		       const struct monolith_early *early)
+static void early_keep(struct monolith_connection *connection, struct nopal_buffer *buffer,
+		       uint64_t number, const struct monolith_early *early)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 	uint64_t above = number - receiver->floor;
 
-	if ((!receiver->early ||
-	     above + MONOLITH_WORD > receiver->early_mask) &&
+	if ((!receiver->early || above + MONOLITH_WORD > receiver->early_mask) &&
 	    !early_grow(connection, above))
 		return;
 	see(receiver, number);
 	receiver->early[number & receiver->early_mask] = *early;
-	receiver->early[number & receiver->early_mask].buffer =
-		nopal_buffer_ref(buffer);
+	receiver->early[number & receiver->early_mask].buffer = nopal_buffer_ref(buffer);
 	if (number >= receiver->end)
 		receiver->end = number + 1;
 }
@@ -203,15 +182,13 @@ static void early_follow(struct monolith_connection *connection)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 
-	while (receiver->floor < receiver->end &&
-	       is_seen(receiver, receiver->floor) &&
+	while (receiver->floor < receiver->end && is_seen(receiver, receiver->floor) &&
 	       connection->life != MONOLITH_LIFE_ENDED) {
 		const struct monolith_early early =
 			receiver->early[receiver->floor & receiver->early_mask];
 
 		see(receiver, receiver->floor++);
-		piece_add(connection, early.buffer, early.bytes, early.length,
-			  early.fragment);
+		piece_add(connection, early.buffer, early.bytes, early.length, early.fragment);
 		nopal_buffer_unref(early.buffer);
 	}
 }
@@ -220,12 +197,9 @@ void monolith__receiver_free(struct monolith_connection *connection)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 
-	for (uint64_t number = receiver->floor;
-	     receiver->early && number < receiver->end; number++)
+	for (uint64_t number = receiver->floor; receiver->early && number < receiver->end; number++)
 		if (is_seen(receiver, number))
-			nopal_buffer_unref(
-				receiver->early[number & receiver->early_mask]
-					.buffer);
+			nopal_buffer_unref(receiver->early[number & receiver->early_mask].buffer);
 	pieces_drop(receiver);
 	free(receiver->pieces);
 	free(receiver->held);
@@ -236,15 +210,15 @@ void monolith__receiver_free(struct monolith_connection *connection)
 /* -------------------------------------------------------------------- arrivals */
 
 /* Not the next one of a stream without holes. */
-__attribute__((cold, noinline)) static void
-odd_arrival(struct monolith_connection *connection, struct nopal_buffer *buffer,
-	    const struct monolith_early *segment, uint32_t wire)
+__attribute__((cold, noinline)) static void odd_arrival(struct monolith_connection *connection,
+							struct nopal_buffer *buffer,
+							const struct monolith_early *segment,
+							uint32_t wire)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 	uint64_t number = monolith_near(receiver->end, wire);
 
-	if (number < receiver->floor ||
-	    (number < receiver->end && is_seen(receiver, number))) {
+	if (number < receiver->floor || (number < receiver->end && is_seen(receiver, number))) {
 		receiver->at_once = true;
 		return;
 	}
@@ -256,8 +230,7 @@ odd_arrival(struct monolith_connection *connection, struct nopal_buffer *buffer,
 		return;
 	}
 	receiver->floor++;
-	piece_add(connection, buffer, segment->bytes, segment->length,
-		  segment->fragment);
+	piece_add(connection, buffer, segment->bytes, segment->length, segment->fragment);
 	if (receiver->floor > receiver->end)
 		receiver->end = receiver->floor;
 	else
@@ -266,14 +239,14 @@ odd_arrival(struct monolith_connection *connection, struct nopal_buffer *buffer,
 
 /* A segment whose datagram is good: `length` is that of its body. */
 static inline void segment_arrive(struct monolith_connection *connection,
-				  struct nopal_buffer *buffer,
-				  const uint8_t *bytes, uint32_t length)
+				  struct nopal_buffer *buffer, const uint8_t *bytes,
+				  uint32_t length)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 	uint32_t number = monolith_get32(bytes + MONOLITH_NUMBER_AT);
 	uint16_t fragment = monolith_get16(bytes + MONOLITH_FRAGMENT_AT);
-	int32_t newer = (int32_t)(monolith_get32(bytes + MONOLITH_PACKET_AT) -
-				  (uint32_t)receiver->latest);
+	int32_t newer =
+		(int32_t)(monolith_get32(bytes + MONOLITH_PACKET_AT) - (uint32_t)receiver->latest);
 
 	if (newer > 0 || !receiver->latest_ns) {
 		receiver->latest += (uint64_t)(newer > 0 ? newer : 0);
@@ -281,8 +254,7 @@ static inline void segment_arrive(struct monolith_connection *connection,
 	}
 	receiver->unacked++;
 	bytes += MONOLITH_DATA_HEAD;
-	if (number == (uint32_t)receiver->floor &&
-	    receiver->floor == receiver->end &&
+	if (number == (uint32_t)receiver->floor && receiver->floor == receiver->end &&
 	    receiver->end < receiver->granted) {
 		receiver->floor = ++receiver->end;
 		piece_add(connection, buffer, bytes, length, fragment);
@@ -296,17 +268,15 @@ static inline void segment_arrive(struct monolith_connection *connection,
 }
 
 /* Is the datagram as it left? */
-static inline bool datagram_check(struct monolith_connection *connection,
-				  const uint8_t *bytes, uint32_t length,
-				  uint32_t trailer)
+static inline bool datagram_check(struct monolith_connection *connection, const uint8_t *bytes,
+				  uint32_t length, uint32_t trailer)
 {
 	if (length < MONOLITH_DATA_HEAD + trailer) {
 		connection->counters.malformed++;
 		return false;
 	}
 	length -= trailer;
-	if (trailer &&
-	    nopal__crc32c(bytes, length) != monolith_get32(bytes + length)) {
+	if (trailer && nopal__crc32c(bytes, length) != monolith_get32(bytes + length)) {
 		connection->counters.sealed_badly++;
 		return false;
 	}
@@ -314,8 +284,7 @@ static inline bool datagram_check(struct monolith_connection *connection,
 }
 
 uint32_t monolith__data_receive(struct monolith_connection *connection,
-				const struct nopal_arrival *arrival,
-				uint32_t at, uint32_t stride)
+				const struct nopal_arrival *arrival, uint32_t at, uint32_t stride)
 {
 	uint32_t trailer = connection->setup->trailer_bytes;
 	uint32_t head = MONOLITH_DATA_HEAD + trailer;
@@ -326,23 +295,21 @@ uint32_t monolith__data_receive(struct monolith_connection *connection,
 		const uint8_t *bytes = arrival->bytes + at;
 		uint32_t length = end - at < stride ? end - at : stride;
 
-		if (length < MONOLITH_HEAD ||
-		    memcmp(bytes, connection->data_head, MONOLITH_HEAD))
+		if (length < MONOLITH_HEAD || memcmp(bytes, connection->data_head, MONOLITH_HEAD))
 			break;
 		at += stride;
 		connection->counters.datagrams_in++;
-		if (datagram_check(connection, bytes, length, trailer) &&
-		    open && connection->life != MONOLITH_LIFE_ENDED)
-			segment_arrive(connection, arrival->buffer, bytes,
-				       length - head);
+		if (datagram_check(connection, bytes, length, trailer) && open &&
+		    connection->life != MONOLITH_LIFE_ENDED)
+			segment_arrive(connection, arrival->buffer, bytes, length - head);
 	} while (at < end);
 	return at;
 }
 
 /* --------------------------------------------------------------- what is told */
 
-void monolith__window_asked(struct monolith_connection *connection,
-			    const uint8_t *body, uint32_t length)
+void monolith__window_asked(struct monolith_connection *connection, const uint8_t *body,
+			    uint32_t length)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 	uint64_t next;
@@ -370,11 +337,9 @@ static void window_tell(struct monolith_connection *connection)
 		receiver->highest = receiver->end;
 	/* The first window may have been lost: the peer lives on `initial`. */
 	if (!receiver->asked &&
-	    receiver->granted - receiver->told <
-		    receiver->grant / RECEIVER_TELL_PART &&
+	    receiver->granted - receiver->told < receiver->grant / RECEIVER_TELL_PART &&
 	    (receiver->highest > receiver->first + initial ||
-	     (receiver->end - receiver->told_end) * RECEIVER_TELL_PART <
-		     initial))
+	     (receiver->end - receiver->told_end) * RECEIVER_TELL_PART < initial))
 		return;
 	receiver->asked = false;
 	receiver->told = receiver->granted;
@@ -387,8 +352,7 @@ static void window_tell(struct monolith_connection *connection)
 }
 
 /* 64 bits of what was seen from `from` on. */
-static uint64_t seen_word(const struct monolith_receiver *receiver,
-			  uint64_t from)
+static uint64_t seen_word(const struct monolith_receiver *receiver, uint64_t from)
 {
 	uint64_t place = from & receiver->early_mask;
 	uint64_t next = (from + MONOLITH_WORD) & receiver->early_mask;
@@ -396,22 +360,19 @@ static uint64_t seen_word(const struct monolith_receiver *receiver,
 	uint64_t word = receiver->seen[place / MONOLITH_WORD] >> shift;
 
 	if (shift)
-		word |= receiver->seen[next / MONOLITH_WORD]
-			<< (MONOLITH_WORD - shift);
+		word |= receiver->seen[next / MONOLITH_WORD] << (MONOLITH_WORD - shift);
 	return word;
 }
 
 /* Writes `bytes` bytes of bitmap; the last one that is written is not 0. */
-static uint32_t bitmap_write(const struct monolith_receiver *receiver,
-			     uint8_t *at, uint64_t from, uint32_t bytes)
+static uint32_t bitmap_write(const struct monolith_receiver *receiver, uint8_t *at, uint64_t from,
+			     uint32_t bytes)
 {
 	for (uint32_t done = 0; done < bytes; done += sizeof(uint64_t)) {
 		uint32_t left = bytes - done;
-		uint64_t word =
-			htole64(seen_word(receiver, from + done * ACK_BYTE));
+		uint64_t word = htole64(seen_word(receiver, from + done * ACK_BYTE));
 
-		memcpy(at + done, &word,
-		       left < sizeof(word) ? left : sizeof(word));
+		memcpy(at + done, &word, left < sizeof(word) ? left : sizeof(word));
 	}
 	while (bytes && !at[bytes - 1])
 		bytes--;
@@ -419,13 +380,12 @@ static uint32_t bitmap_write(const struct monolith_receiver *receiver,
 }
 
 /* Where the bitmap begins; of one that does not fit the end is told, which was seen. */
-static uint64_t bitmap_from(const struct monolith_receiver *receiver,
-			    uint32_t room, uint32_t *ret_bytes)
+static uint64_t bitmap_from(const struct monolith_receiver *receiver, uint32_t room,
+			    uint32_t *ret_bytes)
 {
 	uint64_t above = receiver->end - receiver->floor;
 
-	*ret_bytes =
-		above ? (uint32_t)((above - 1 + ACK_BYTE - 1) / ACK_BYTE) : 0;
+	*ret_bytes = above ? (uint32_t)((above - 1 + ACK_BYTE - 1) / ACK_BYTE) : 0;
 	if (*ret_bytes <= room)
 		return receiver->floor + 1;
 	*ret_bytes = room - (uint32_t)sizeof(uint32_t);
@@ -436,15 +396,13 @@ void monolith__ack_send(struct monolith_connection *connection)
 {
 	const struct monolith_setup *setup = connection->setup;
 	struct monolith_receiver *receiver = &connection->receiver;
-	uint32_t room = setup->datagram_bytes - MONOLITH_HEAD -
-			setup->trailer_bytes - ACK_HEAD;
+	uint32_t room = setup->datagram_bytes - MONOLITH_HEAD - setup->trailer_bytes - ACK_HEAD;
 	uint32_t bytes, head = ACK_HEAD;
 	uint64_t from = bitmap_from(receiver, room, &bytes);
 	bool part = from != receiver->floor + 1;
-	int64_t units =
-		(connection->now_ns - receiver->latest_ns) / ACK_DELAY_UNIT_NS;
-	uint8_t *body = monolith__control_begin(
-		connection, ACK_HEAD + (uint32_t)sizeof(uint32_t) + bytes);
+	int64_t units = (connection->now_ns - receiver->latest_ns) / ACK_DELAY_UNIT_NS;
+	uint8_t *body =
+		monolith__control_begin(connection, ACK_HEAD + (uint32_t)sizeof(uint32_t) + bytes);
 
 	if (!body)
 		return;
@@ -452,8 +410,7 @@ void monolith__ack_send(struct monolith_connection *connection)
 		units = ACK_PART - 1;
 	monolith_put32(body, (uint32_t)receiver->latest);
 	monolith_put32(body + ACK_FLOOR_AT, (uint32_t)receiver->floor);
-	monolith_put16(body + ACK_DELAY_AT,
-		       (uint16_t)(units | (part ? ACK_PART : 0)));
+	monolith_put16(body + ACK_DELAY_AT, (uint16_t)(units | (part ? ACK_PART : 0)));
 	if (part) {
 		monolith_put32(body + head, (uint32_t)from);
 		head += (uint32_t)sizeof(uint32_t);
@@ -474,8 +431,7 @@ void monolith__receiver_turn_end(struct monolith_connection *connection)
 	window_tell(connection);
 	if (!receiver->unacked)
 		return;
-	if (receiver->at_once || receiver->unacked >= setup->ack_every ||
-	    !setup->ack_delay_ns)
+	if (receiver->at_once || receiver->unacked >= setup->ack_every || !setup->ack_delay_ns)
 		monolith__ack_send(connection);
 	else if (!monolith__runs(connection, MONOLITH_DELAY))
 		monolith__start(connection, MONOLITH_DELAY,

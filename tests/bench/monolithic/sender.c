@@ -2,9 +2,9 @@
 /*
  * sender.c -- messages in, datagrams out, and the wait for their status.
  *
- * Messages stay whole until they leave: a run of equal segments is cut, packed,
- * sealed and noted in one loop, as long as windows and the train allow.  All
- * rings are powers of two and grow; in a steady state nothing is allocated.
+ * Messages stay whole until they leave: a run of equal segments is cut, packed, sealed and noted in
+ * one loop, as long as windows and the train allow.  All rings are powers of two and grow; in a
+ * steady state nothing is allocated.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,8 +23,7 @@ enum {
 /* --------------------------------------------------------------------- rings */
 
 /* A ring of twice the room with [from, to) at their places; NULL: no memory. */
-static void *ring_double(void *ring, uint32_t *mask, size_t bytes,
-			 uint64_t from, uint64_t to)
+static void *ring_double(void *ring, uint32_t *mask, size_t bytes, uint64_t from, uint64_t to)
 {
 	uint32_t grown_mask = *mask * 2 + 1;
 	char *grown = calloc((size_t)grown_mask + 1, bytes), *old = ring;
@@ -32,8 +31,7 @@ static void *ring_double(void *ring, uint32_t *mask, size_t bytes,
 	if (!grown)
 		return NULL;
 	for (uint64_t at = from; at < to; at++)
-		memcpy(grown + (at & grown_mask) * bytes,
-		       old + (at & *mask) * bytes, bytes);
+		memcpy(grown + (at & grown_mask) * bytes, old + (at & *mask) * bytes, bytes);
 	free(ring);
 	*mask = grown_mask;
 	return grown;
@@ -56,9 +54,7 @@ static bool bits_double(struct monolith_sender *sender)
 		uint64_t now = at & (2 * sender->segment_mask + 1);
 
 		grown[now / MONOLITH_WORD] |=
-			(sender->reported_bits[old / MONOLITH_WORD] >>
-				 old % MONOLITH_WORD &
-			 1)
+			(sender->reported_bits[old / MONOLITH_WORD] >> old % MONOLITH_WORD & 1)
 			<< now % MONOLITH_WORD;
 	}
 	free(sender->reported_bits);
@@ -72,8 +68,7 @@ static void *departures_double(struct monolith_sender *sender)
 	uint64_t to = sender->packet_next;
 	uint64_t room = (uint64_t)sender->departure_mask + 1;
 	void *grown = ring_double(sender->departures, &sender->departure_mask,
-				  sizeof(*sender->departures),
-				  to > room ? to - room : 0, to);
+				  sizeof(*sender->departures), to > room ? to - room : 0, to);
 
 	if (grown)
 		sender->departures = grown;
@@ -81,34 +76,30 @@ static void *departures_double(struct monolith_sender *sender)
 }
 
 /* Room to note `count` departures more, of new segments. */
-static bool rings_make_room(struct monolith_connection *connection,
-			    uint32_t count)
+static bool rings_make_room(struct monolith_connection *connection, uint32_t count)
 {
 	struct monolith_sender *sender = &connection->sender;
 	void *grown = sender;
 
-	while (grown &&
-	       sender->next + count - sender->base > sender->segment_mask) {
+	while (grown && sender->next + count - sender->base > sender->segment_mask) {
 		if (!bits_double(sender)) {
 			grown = NULL;
 			break;
 		}
 		grown = ring_double(sender->segments, &sender->segment_mask,
-				    sizeof(*sender->segments), sender->base,
-				    sender->next);
+				    sizeof(*sender->segments), sender->base, sender->next);
 		if (grown)
 			sender->segments = grown;
 	}
-	while (grown && sender->packet_next + count - sender->packet_oldest >
-				sender->departure_mask)
+	while (grown &&
+	       sender->packet_next + count - sender->packet_oldest > sender->departure_mask)
 		grown = departures_double(sender);
 	if (!grown)
 		no_memory(connection);
 	return grown != NULL;
 }
 
-void monolith__sender_begin(struct monolith_connection *connection,
-			    uint64_t first)
+void monolith__sender_begin(struct monolith_connection *connection, uint64_t first)
 {
 	const struct monolith_setup *setup = connection->setup;
 	struct monolith_sender *sender = &connection->sender;
@@ -116,19 +107,16 @@ void monolith__sender_begin(struct monolith_connection *connection,
 	sender->base = sender->next = sender->reported_end = first;
 	sender->edge = first + (uint64_t)setup->edge_initial;
 	sender->app_limited = true;
-	sender->votes = setup->loss_threshold < MONOLITH_VOTES
-				? (uint32_t)setup->loss_threshold
-				: MONOLITH_VOTES;
+	sender->votes = setup->loss_threshold < MONOLITH_VOTES ? (uint32_t)setup->loss_threshold
+							       : MONOLITH_VOTES;
 	sender->segment_mask = sender->departure_mask = SENDER_AT_FIRST - 1;
 	sender->again_mask = SENDER_AT_FIRST - 1;
 	sender->segments = calloc(SENDER_AT_FIRST, sizeof(*sender->segments));
-	sender->departures =
-		calloc(SENDER_AT_FIRST, sizeof(*sender->departures));
+	sender->departures = calloc(SENDER_AT_FIRST, sizeof(*sender->departures));
 	sender->again = calloc(SENDER_AT_FIRST, sizeof(*sender->again));
-	sender->reported_bits = calloc(SENDER_AT_FIRST / MONOLITH_WORD,
-				       sizeof(*sender->reported_bits));
-	if (!sender->segments || !sender->departures || !sender->again ||
-	    !sender->reported_bits)
+	sender->reported_bits =
+		calloc(SENDER_AT_FIRST / MONOLITH_WORD, sizeof(*sender->reported_bits));
+	if (!sender->segments || !sender->departures || !sender->again || !sender->reported_bits)
 		no_memory(connection);
 }
 
@@ -136,11 +124,9 @@ void monolith__sender_free(struct monolith_connection *connection)
 {
 	struct monolith_sender *sender = &connection->sender;
 
-	for (; sender->message_head < sender->message_tail;
-	     sender->message_head++)
-		nopal_buffer_unref(sender->messages[sender->message_head &
-						    sender->message_mask]
-					   .buffer);
+	for (; sender->message_head < sender->message_tail; sender->message_head++)
+		nopal_buffer_unref(
+			sender->messages[sender->message_head & sender->message_mask].buffer);
 	free(sender->messages);
 	free(sender->segments);
 	free(sender->departures);
@@ -167,8 +153,8 @@ static int64_t status_backed_off(const struct monolith_connection *connection)
 }
 
 static inline void datagram_write(const struct monolith_connection *connection,
-				  const struct monolith_segment *segment,
-				  uint64_t number, uint8_t *at)
+				  const struct monolith_segment *segment, uint64_t number,
+				  uint8_t *at)
 {
 	uint32_t length = segment->length;
 
@@ -182,8 +168,7 @@ static inline void datagram_write(const struct monolith_connection *connection,
 		monolith_put32(at + length, nopal__crc32c(at, length));
 }
 
-static uint32_t datagram_bytes(const struct monolith_connection *connection,
-			       uint32_t length)
+static uint32_t datagram_bytes(const struct monolith_connection *connection, uint32_t length)
 {
 	return MONOLITH_DATA_HEAD + length + connection->setup->trailer_bytes;
 }
@@ -200,9 +185,8 @@ static inline void prefetch(const uint8_t *bytes, uint32_t length)
 }
 
 /* First departures of `run` segments of `length` bytes; the train has room. */
-static void depart_run(struct monolith_connection *connection,
-		       struct monolith_outgoing *message, uint32_t run,
-		       uint32_t length)
+static void depart_run(struct monolith_connection *connection, struct monolith_outgoing *message,
+		       uint32_t run, uint32_t length)
 {
 	struct monolith_sender *sender = &connection->sender;
 	uint32_t bytes = datagram_bytes(connection, length);
@@ -214,8 +198,7 @@ static void depart_run(struct monolith_connection *connection,
 	bool whole = message->cut + run * length == message->length;
 
 	for (; number < end; number++, packet++) {
-		struct monolith_segment *segment =
-			&sender->segments[number & sender->segment_mask];
+		struct monolith_segment *segment = &sender->segments[number & sender->segment_mask];
 
 		*segment = (struct monolith_segment){
 			.bytes = body,
@@ -228,8 +211,7 @@ static void depart_run(struct monolith_connection *connection,
 		if (whole && number + 1 == end)
 			segment->fragment |= MONOLITH_LAST;
 		sender->departures[packet & sender->departure_mask] =
-			(struct monolith_departure){ connection->now_ns,
-						     number };
+			(struct monolith_departure){ connection->now_ns, number };
 		prefetch(body + length, length);
 		datagram_write(connection, segment, number, at);
 		body += length;
@@ -247,8 +229,7 @@ static void depart_run(struct monolith_connection *connection,
 }
 
 /* How many segments of `length` the congestion window takes. */
-static int64_t window_room(const struct monolith_sender *sender,
-			   uint32_t length)
+static int64_t window_room(const struct monolith_sender *sender, uint32_t length)
 {
 	int64_t left = sender->window - sender->in_flight;
 
@@ -285,8 +266,7 @@ static bool depart_next(struct monolith_connection *connection)
 		run = room;
 	if (run <= 0)
 		return false;
-	room = monolith__train_room(connection,
-				    datagram_bytes(connection, length));
+	room = monolith__train_room(connection, datagram_bytes(connection, length));
 	if (run > room)
 		run = room;
 	if (run <= 0 || !rings_make_room(connection, (uint32_t)run))
@@ -295,8 +275,8 @@ static bool depart_next(struct monolith_connection *connection)
 	return true;
 }
 
-static void depart_again(struct monolith_connection *connection,
-			 struct monolith_segment *segment, uint64_t number)
+static void depart_again(struct monolith_connection *connection, struct monolith_segment *segment,
+			 uint64_t number)
 {
 	struct monolith_sender *sender = &connection->sender;
 
@@ -310,10 +290,8 @@ static void depart_again(struct monolith_connection *connection,
 	sender->in_flight += segment->length;
 	connection->counters.departures++;
 	connection->counters.resends++;
-	datagram_write(connection, segment, number,
-		       monolith__train_at(connection));
-	monolith__train_add(connection, 1,
-			    datagram_bytes(connection, segment->length));
+	datagram_write(connection, segment, number, monolith__train_at(connection));
+	monolith__train_add(connection, 1, datagram_bytes(connection, segment->length));
 }
 
 /* The lost go first; false: some of them must wait. */
@@ -322,17 +300,14 @@ static bool pump_again(struct monolith_connection *connection)
 	struct monolith_sender *sender = &connection->sender;
 
 	for (; sender->again_head < sender->again_tail; sender->again_head++) {
-		uint64_t number =
-			sender->again[sender->again_head & sender->again_mask];
-		struct monolith_segment *segment =
-			&sender->segments[number & sender->segment_mask];
+		uint64_t number = sender->again[sender->again_head & sender->again_mask];
+		struct monolith_segment *segment = &sender->segments[number & sender->segment_mask];
 
 		if (number < sender->base || segment->fate != MONOLITH_LOST)
 			continue;
 		if (!window_room(sender, segment->length) ||
-		    !monolith__train_room(
-			    connection,
-			    datagram_bytes(connection, segment->length)) ||
+		    !monolith__train_room(connection,
+					  datagram_bytes(connection, segment->length)) ||
 		    !rings_make_room(connection, 1))
 			return false;
 		/* The ring may have moved. */
@@ -352,8 +327,7 @@ static void flow_block(struct monolith_connection *connection, bool blocked)
 	else if (!monolith__runs(connection, MONOLITH_PROBE))
 		monolith__start(connection, MONOLITH_PROBE,
 				connection->now_ns +
-					(connection->setup->probe_ns
-					 << sender->probes));
+					(connection->setup->probe_ns << sender->probes));
 }
 
 void monolith__sender_pump(struct monolith_connection *connection)
@@ -362,29 +336,25 @@ void monolith__sender_pump(struct monolith_connection *connection)
 	bool more;
 
 	if (pump_again(connection))
-		while (sender->message_cut < sender->message_tail &&
-		       depart_next(connection))
+		while (sender->message_cut < sender->message_tail && depart_next(connection))
 			;
 	if (connection->life == MONOLITH_LIFE_ENDED)
 		return;
 	more = sender->message_cut < sender->message_tail;
 	flow_block(connection, more && sender->next >= sender->edge);
 	sender->app_limited =
-		((!more && sender->again_head == sender->again_tail) ||
-		 sender->flow_blocked) &&
-		sender->in_flight + connection->setup->body_bytes <=
-			sender->window;
+		((!more && sender->again_head == sender->again_tail) || sender->flow_blocked) &&
+		sender->in_flight + connection->setup->body_bytes <= sender->window;
 	if (sender->packet_oldest < sender->packet_next &&
 	    !monolith__runs(connection, MONOLITH_STATUS))
 		monolith__start(connection, MONOLITH_STATUS,
-				connection->now_ns +
-					status_backed_off(connection));
+				connection->now_ns + status_backed_off(connection));
 }
 
 /* --------------------------------------------------------------------- status */
 
-void monolith__lose(struct monolith_connection *connection,
-		    struct monolith_segment *segment, uint64_t number)
+void monolith__lose(struct monolith_connection *connection, struct monolith_segment *segment,
+		    uint64_t number)
 {
 	struct monolith_sender *sender = &connection->sender;
 	uint64_t *grown;
@@ -393,9 +363,8 @@ void monolith__lose(struct monolith_connection *connection,
 	sender->in_flight -= segment->length;
 	segment->fate = MONOLITH_LOST;
 	if (sender->again_tail - sender->again_head > sender->again_mask) {
-		grown = ring_double(sender->again, &sender->again_mask,
-				    sizeof(*grown), sender->again_head,
-				    sender->again_tail);
+		grown = ring_double(sender->again, &sender->again_mask, sizeof(*grown),
+				    sender->again_head, sender->again_tail);
 		if (!grown) {
 			no_memory(connection);
 			return;
@@ -413,9 +382,7 @@ int64_t monolith__deadline(const struct monolith_connection *connection)
 
 	if (sender->packet_oldest == sender->packet_next)
 		return NOPAL_NEVER;
-	since_ns = sender->departures[sender->packet_oldest &
-				      sender->departure_mask]
-			   .time_ns;
+	since_ns = sender->departures[sender->packet_oldest & sender->departure_mask].time_ns;
 	if (since_ns < sender->progress_ns)
 		since_ns = sender->progress_ns;
 	return since_ns + status_backed_off(connection);
@@ -425,13 +392,11 @@ static void overdue(struct monolith_connection *connection, int64_t left_ns)
 {
 	struct monolith_sender *sender = &connection->sender;
 
-	for (uint64_t at = sender->packet_oldest; at < sender->packet_next;
-	     at++) {
+	for (uint64_t at = sender->packet_oldest; at < sender->packet_next; at++) {
 		const struct monolith_departure *departure =
 			&sender->departures[at & sender->departure_mask];
 		uint64_t number = departure->number;
-		struct monolith_segment *segment =
-			&sender->segments[number & sender->segment_mask];
+		struct monolith_segment *segment = &sender->segments[number & sender->segment_mask];
 
 		if (!number)
 			continue;
@@ -442,8 +407,7 @@ static void overdue(struct monolith_connection *connection, int64_t left_ns)
 		monolith__lose(connection, segment, number);
 		if (++segment->overdue >= connection->setup->overdue_most)
 			monolith__end(connection, NOPAL_GAVE_UP,
-				      "the peer fell silent: a segment used "
-				      "up its attempts");
+				      "the peer fell silent: a segment used up its attempts");
 	}
 }
 
@@ -466,8 +430,8 @@ void monolith__sender_status(struct monolith_connection *connection)
 
 /* ----------------------------------------------------------- the peer's window */
 
-void monolith__window_receive(struct monolith_connection *connection,
-			      const uint8_t *body, uint32_t length)
+void monolith__window_receive(struct monolith_connection *connection, const uint8_t *body,
+			      uint32_t length)
 {
 	struct monolith_sender *sender = &connection->sender;
 	uint64_t edge;
@@ -492,8 +456,7 @@ void monolith__sender_probe(struct monolith_connection *connection)
 	if (!body)
 		return;
 	monolith_put32(body, (uint32_t)sender->next);
-	monolith__control_end(connection, MONOLITH_WINDOW_PROBE,
-			      sizeof(uint32_t));
+	monolith__control_end(connection, MONOLITH_WINDOW_PROBE, sizeof(uint32_t));
 	if (sender->probes < SENDER_PROBE_BACKOFF)
 		sender->probes++;
 }
@@ -505,8 +468,7 @@ static bool message_room(struct monolith_sender *sender)
 	uint32_t mask = sender->message_mask;
 	void *grown;
 
-	if (sender->messages &&
-	    sender->message_tail - sender->message_head <= mask)
+	if (sender->messages && sender->message_tail - sender->message_head <= mask)
 		return true;
 	grown = ring_double(sender->messages, &mask, sizeof(*sender->messages),
 			    sender->message_head, sender->message_tail);
@@ -517,9 +479,8 @@ static bool message_room(struct monolith_sender *sender)
 	return true;
 }
 
-int monolith__message_add(struct monolith_connection *connection,
-			  struct nopal_buffer *buffer, uint32_t from,
-			  uint32_t length)
+int monolith__message_add(struct monolith_connection *connection, struct nopal_buffer *buffer,
+			  uint32_t from, uint32_t length)
 {
 	const struct monolith_setup *setup = connection->setup;
 	struct monolith_sender *sender = &connection->sender;
@@ -529,8 +490,7 @@ int monolith__message_add(struct monolith_connection *connection,
 		return -EPIPE;
 	if (length > setup->message_limit)
 		return -EMSGSIZE;
-	if (unfinished &&
-	    sender->unfinished_bytes + length > setup->send_bytes) {
+	if (unfinished && sender->unfinished_bytes + length > setup->send_bytes) {
 		sender->blocked = true;
 		return -EAGAIN;
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setup.c -- the numbers of a config, read once from its plan, so that the
- * monolith runs with the very parameters of the composition that it stands in
- * for; and whether it can.
+ * setup.c -- the numbers of a config, read once from its plan, so that the monolith runs with the
+ * very parameters of the composition that it stands in for; and whether it can.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,28 +13,22 @@
 /* What the config must be made of.  Of congestion control the wire says nothing:
  * whichever the peer has, ours is CUBIC. */
 static const char *const setup_needed[] = {
-	"transport_driver", "virtual_circuit",	  "keep_alive",
-	"resize",	    "sequenced_segments", "positive_ack",
-	"duplicate_ack",    "rtt_estimation",	  "retransmit",
-	"windowed_flow",    "windowed_cc",	  "reliable_fifo",
+	"transport_driver",   "virtual_circuit", "keep_alive",	  "resize",
+	"sequenced_segments", "positive_ack",	 "duplicate_ack", "rtt_estimation",
+	"retransmit",	      "windowed_flow",	 "windowed_cc",	  "reliable_fifo",
 };
 
 static const struct {
 	uint8_t code;
 	const char *name;
 } setup_kinds[] = {
-	{ MONOLITH_ALIVE_PROBE, "probe" },
-	{ MONOLITH_ALIVE_ANSWER, "probe_ack" },
-	{ MONOLITH_ACK, "ack" },
-	{ MONOLITH_ACCEPT, "accept" },
-	{ MONOLITH_CLOSE, "close" },
-	{ MONOLITH_CLOSE_ACK, "close_ack" },
-	{ MONOLITH_WINDOW, "window" },
-	{ MONOLITH_WINDOW_PROBE, "probe" },
+	{ MONOLITH_ALIVE_PROBE, "probe" }, { MONOLITH_ALIVE_ANSWER, "probe_ack" },
+	{ MONOLITH_ACK, "ack" },	   { MONOLITH_ACCEPT, "accept" },
+	{ MONOLITH_CLOSE, "close" },	   { MONOLITH_CLOSE_ACK, "close_ack" },
+	{ MONOLITH_WINDOW, "window" },	   { MONOLITH_WINDOW_PROBE, "probe" },
 };
 
-static const struct nopal_part *part_of(const struct nopal_plan *plan,
-					const char *name)
+static const struct nopal_part *part_of(const struct nopal_plan *plan, const char *name)
 {
 	for (uint32_t i = 0; i < plan->part_count; i++)
 		if (strcmp(plan->parts[i].microprotocol->name, name) == 0)
@@ -44,17 +37,15 @@ static const struct nopal_part *part_of(const struct nopal_plan *plan,
 }
 
 /* A parameter; `otherwise` where the microprotocol is not there. */
-static int64_t value_of(const struct nopal_plan *plan, const char *name,
-			const char *key, int64_t otherwise)
+static int64_t value_of(const struct nopal_plan *plan, const char *name, const char *key,
+			int64_t otherwise)
 {
 	const struct nopal_part *part = part_of(plan, name);
-	const struct nopal_parameter *parameter =
-		part ? part->microprotocol->parameters : NULL;
+	const struct nopal_parameter *parameter = part ? part->microprotocol->parameters : NULL;
 
 	for (; parameter && parameter->name; parameter++)
 		if (strcmp(parameter->name, key) == 0)
-			return nopal__parameter_get(part->parameters,
-						    parameter);
+			return nopal__parameter_get(part->parameters, parameter);
 	return otherwise;
 }
 
@@ -73,8 +64,7 @@ static bool fits(const struct nopal_plan *plan)
 		if (!name || strcmp(name, setup_kinds[i].name))
 			return false;
 	}
-	if (plan->kinds[MONOLITH_WINDOW_PROBE + 1].name ||
-	    plan->layer_count != 1 ||
+	if (plan->kinds[MONOLITH_WINDOW_PROBE + 1].name || plan->layer_count != 1 ||
 	    (plan->seal && !part_of(plan, "checksum")))
 		return false;
 	return data->bytes == MONOLITH_DATA_HEAD - MONOLITH_HEAD &&
@@ -82,8 +72,7 @@ static bool fits(const struct nopal_plan *plan)
 	       !value_of(plan, "positive_ack", "piggyback", 0);
 }
 
-static void read_session(struct monolith_setup *setup,
-			 const struct nopal_plan *plan)
+static void read_session(struct monolith_setup *setup, const struct nopal_plan *plan)
 {
 	static const char circuit[] = "virtual_circuit", alive[] = "keep_alive";
 
@@ -99,14 +88,12 @@ static void read_session(struct monolith_setup *setup,
 	setup->probe_ns = value_of(plan, "windowed_flow", "probe", 0);
 }
 
-static void read_status(struct monolith_setup *setup,
-			const struct nopal_plan *plan)
+static void read_status(struct monolith_setup *setup, const struct nopal_plan *plan)
 {
 	static const char ack[] = "positive_ack", rtt[] = "rtt_estimation",
 			  loss[] = "duplicate_ack";
 
-	setup->filter_window =
-		value_of(plan, "sequenced_segments", "window", 0);
+	setup->filter_window = value_of(plan, "sequenced_segments", "window", 0);
 	setup->ack_window = value_of(plan, ack, "window", 0);
 	setup->ack_every = value_of(plan, ack, "every", 0);
 	setup->ack_delay_ns = value_of(plan, ack, "delay", 0);
@@ -119,14 +106,13 @@ static void read_status(struct monolith_setup *setup,
 	setup->rtt_least_ns = value_of(plan, rtt, "timeout_min", 0);
 	setup->rtt_most_ns = value_of(plan, rtt, "timeout_max", 0);
 	setup->overdue_most = value_of(plan, "retransmit", "attempts", 0);
-	setup->cubic_initial = value_of(
-		plan, "cubic_congestion", "initial",
-		NOPAL_TRAIN_DATAGRAMS * (int64_t)plan->layers[0].body_bytes);
+	setup->cubic_initial =
+		value_of(plan, "cubic_congestion", "initial",
+			 NOPAL_TRAIN_DATAGRAMS * (int64_t)plan->layers[0].body_bytes);
 	setup->cubic_hystart = value_of(plan, "cubic_congestion", "hystart", 1);
 }
 
-bool monolith_setup_read(struct monolith_setup *ret_setup,
-			 const struct nopal_plan *plan,
+bool monolith_setup_read(struct monolith_setup *ret_setup, const struct nopal_plan *plan,
 			 struct nopal_problems *problems)
 {
 	if (!fits(plan)) {

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shim.c -- two cores behind one io.h: what a world calls goes to the core whose
- * endpoint it is.  The linker's --wrap gives the worlds' calls to this file, so
- * neither core knows of the other, and both may share a world.
+ * shim.c -- two cores behind one io.h: what a world calls goes to the core whose endpoint it is.
+ * The linker's --wrap gives the worlds' calls to this file, so neither core knows of the other, and
+ * both may share a world.
  */
 #include "monolith.h"
 
 void __real_nopal__endpoint_receive(struct nopal_endpoint *endpoint,
-				    const struct nopal_arrival *arrivals,
-				    size_t count);
+				    const struct nopal_arrival *arrivals, size_t count);
 void __real_nopal__endpoint_writable(struct nopal_endpoint *endpoint);
 void __real_nopal__world_wake(struct nopal_world *world);
 int64_t __real_nopal__world_next(const struct nopal_world *world);
 void __real_nopal__world_fini(struct nopal_world *world);
 
 void __wrap_nopal__endpoint_receive(struct nopal_endpoint *endpoint,
-				    const struct nopal_arrival *arrivals,
-				    size_t count);
+				    const struct nopal_arrival *arrivals, size_t count);
 void __wrap_nopal__endpoint_writable(struct nopal_endpoint *endpoint);
-void __real_nopal__endpoint_hint(struct nopal_endpoint *endpoint,
-				 const struct nopal_hint *hint);
-void __wrap_nopal__endpoint_hint(struct nopal_endpoint *endpoint,
-				 const struct nopal_hint *hint);
+void __real_nopal__endpoint_hint(struct nopal_endpoint *endpoint, const struct nopal_hint *hint);
+void __wrap_nopal__endpoint_hint(struct nopal_endpoint *endpoint, const struct nopal_hint *hint);
 void __wrap_nopal__world_wake(struct nopal_world *world);
 int64_t __wrap_nopal__world_next(const struct nopal_world *world);
 void __wrap_nopal__world_fini(struct nopal_world *world);
@@ -32,8 +28,7 @@ static struct monolith_endpoint *ours(struct nopal_endpoint *endpoint)
 }
 
 void __wrap_nopal__endpoint_receive(struct nopal_endpoint *endpoint,
-				    const struct nopal_arrival *arrivals,
-				    size_t count)
+				    const struct nopal_arrival *arrivals, size_t count)
 {
 	if (monolith__owns(endpoint))
 		monolith__receive(ours(endpoint), arrivals, count);
@@ -50,8 +45,7 @@ void __wrap_nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 }
 
 /* The hand-written transport heeds nothing that anybody can forge. */
-void __wrap_nopal__endpoint_hint(struct nopal_endpoint *endpoint,
-				 const struct nopal_hint *hint)
+void __wrap_nopal__endpoint_hint(struct nopal_endpoint *endpoint, const struct nopal_hint *hint)
 {
 	if (!monolith__owns(endpoint))
 		__real_nopal__endpoint_hint(endpoint, hint);

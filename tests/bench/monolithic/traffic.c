@@ -15,10 +15,8 @@ enum { TRAFFIC_TRAIN = 44 /* segments a message */ };
 static int send_one(struct traffic *traffic, uint32_t length)
 {
 	if (traffic->composed)
-		return nopal_send_buffer(traffic->session, traffic->walk,
-					 traffic->at, length, 0);
-	return monolith_send(traffic->connection, traffic->walk, traffic->at,
-			     length);
+		return nopal_send_buffer(traffic->session, traffic->walk, traffic->at, length, 0);
+	return monolith_send(traffic->connection, traffic->walk, traffic->at, length);
 }
 
 static void close_it(struct traffic *traffic)
@@ -30,8 +28,7 @@ static void close_it(struct traffic *traffic)
 }
 
 /* Both ends step alike through the buffer. */
-static uint32_t step(const struct traffic *traffic, uint32_t at,
-		     uint32_t length)
+static uint32_t step(const struct traffic *traffic, uint32_t at, uint32_t length)
 {
 	at += length;
 	return at + traffic->message_bytes > traffic->walk_bytes ? 0 : at;
@@ -43,11 +40,8 @@ static uint32_t next_length(const struct traffic *traffic)
 	uint64_t left = traffic->bytes - traffic->sent;
 
 	if (!traffic->bytes)
-		return traffic->clock_s() < traffic->end_s
-			       ? traffic->message_bytes
-			       : 0;
-	return left < traffic->message_bytes ? (uint32_t)left
-					     : traffic->message_bytes;
+		return traffic->clock_s() < traffic->end_s ? traffic->message_bytes : 0;
+	return left < traffic->message_bytes ? (uint32_t)left : traffic->message_bytes;
 }
 
 static void push(struct traffic *traffic)
@@ -74,8 +68,7 @@ static void note_time(struct traffic *traffic)
 		traffic->first_s = traffic->last_s;
 }
 
-static void compare(struct traffic *traffic, uint32_t from,
-		    const uint8_t *bytes, uint32_t length)
+static void compare(struct traffic *traffic, uint32_t from, const uint8_t *bytes, uint32_t length)
 {
 	if (from + (uint64_t)length > traffic->walk_bytes ||
 	    memcmp(nopal_buffer_bytes(traffic->walk) + from, bytes, length))
@@ -89,8 +82,8 @@ static void message_over(struct traffic *traffic, uint64_t length)
 	note_time(traffic);
 }
 
-static void composed_received(struct nopal_session *session,
-			      struct nopal_message *message, void *user)
+static void composed_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
 {
 	struct traffic *traffic = user;
 	size_t pieces = traffic->check ? nopal_message_pieces(message) : 0;
@@ -108,8 +101,7 @@ static void composed_received(struct nopal_session *session,
 }
 
 static void monolith_received(struct monolith_connection *connection,
-			      const struct monolith_message *message,
-			      void *user)
+			      const struct monolith_message *message, void *user)
 {
 	struct traffic *traffic = user;
 	uint32_t pieces = traffic->check ? message->count : 0;
@@ -117,8 +109,7 @@ static void monolith_received(struct monolith_connection *connection,
 
 	(void)connection;
 	for (uint32_t i = 0; i < pieces; i++) {
-		compare(traffic, from, message->pieces[i].bytes,
-			message->pieces[i].length);
+		compare(traffic, from, message->pieces[i].bytes, message->pieces[i].length);
 		from += message->pieces[i].length;
 	}
 	message_over(traffic, message->length);
@@ -150,8 +141,7 @@ static void composed_writable(struct nopal_session *session, void *user)
 	push(user);
 }
 
-static void monolith_writable(struct monolith_connection *connection,
-			      void *user)
+static void monolith_writable(struct monolith_connection *connection, void *user)
 {
 	(void)connection;
 	push(user);
@@ -167,8 +157,7 @@ static void it_ended(struct traffic *traffic, int end, const char *text)
 		traffic->over(traffic);
 }
 
-static void composed_ended(struct nopal_session *session, int end,
-			   const char *text, void *user)
+static void composed_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
 	struct traffic *traffic = user;
@@ -188,8 +177,8 @@ static void composed_ended(struct nopal_session *session, int end,
 	it_ended(traffic, end, text);
 }
 
-static void monolith_ended(struct monolith_connection *connection, int end,
-			   const char *text, void *user)
+static void monolith_ended(struct monolith_connection *connection, int end, const char *text,
+			   void *user)
 {
 	struct traffic *traffic = user;
 
@@ -226,26 +215,22 @@ static void walk_fill(struct traffic *traffic)
 }
 
 static bool composed_open(struct traffic *traffic, struct nopal_world *world,
-			  const struct nopal_address *local,
-			  const struct nopal_address *peer,
+			  const struct nopal_address *local, const struct nopal_address *peer,
 			  struct nopal_problems *problems)
 {
-	struct nopal_endpoint *endpoint =
-		nopal_endpoint_open(world, local, problems);
+	struct nopal_endpoint *endpoint = nopal_endpoint_open(world, local, problems);
 
 	if (!endpoint)
 		return false;
 	if (!traffic->sends)
-		return nopal_endpoint_allow(endpoint, traffic->plan, 0,
-					    &composed_callbacks, traffic) == 0;
-	return nopal_session_open(endpoint, traffic->plan, peer,
-				  &composed_callbacks, traffic) != NULL;
+		return nopal_endpoint_allow(endpoint, traffic->plan, 0, &composed_callbacks,
+					    traffic) == 0;
+	return nopal_session_open(endpoint, traffic->plan, peer, &composed_callbacks, traffic) !=
+	       NULL;
 }
 
-static bool monolith_is_opened(struct traffic *traffic,
-			       struct nopal_world *world,
-			       const struct nopal_address *local,
-			       const struct nopal_address *peer,
+static bool monolith_is_opened(struct traffic *traffic, struct nopal_world *world,
+			       const struct nopal_address *local, const struct nopal_address *peer,
 			       struct nopal_problems *problems)
 {
 	struct monolith_endpoint *endpoint =
@@ -254,19 +239,16 @@ static bool monolith_is_opened(struct traffic *traffic,
 	if (!endpoint)
 		return false;
 	if (traffic->sends)
-		return monolith_open(endpoint, peer, &monolith_callbacks,
-				     traffic) != NULL;
+		return monolith_open(endpoint, peer, &monolith_callbacks, traffic) != NULL;
 	monolith_listen(endpoint, &monolith_callbacks, traffic);
 	return true;
 }
 
 bool traffic_open(struct traffic *traffic, struct nopal_world *world,
-		  const struct nopal_address *local,
-		  const struct nopal_address *peer,
+		  const struct nopal_address *local, const struct nopal_address *peer,
 		  struct nopal_problems *problems)
 {
-	traffic->message_bytes =
-		nopal_plan_body_bytes(traffic->plan) * TRAFFIC_TRAIN;
+	traffic->message_bytes = nopal_plan_body_bytes(traffic->plan) * TRAFFIC_TRAIN;
 	if (traffic->sends || traffic->check) {
 		traffic->walk = nopal_buffer_new(traffic->walk_bytes);
 		if (!traffic->walk)

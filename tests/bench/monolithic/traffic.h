@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traffic.h -- one bulk flow from memory to memory through either core, so that
- * what is compared differs in the core alone.
+ * traffic.h -- one bulk flow from memory to memory through either core, so that what is compared
+ * differs in the core alone.
  *
- * The sender walks a buffer of fixed random bytes in messages of one train; the
- * receiver counts, and where it is asked to, compares every byte.
+ * The sender walks a buffer of fixed random bytes in messages of one train; the receiver counts,
+ * and where it is asked to, compares every byte.
  */
 #ifndef NOPAL_TRAFFIC_H
 #define NOPAL_TRAFFIC_H
@@ -35,8 +35,7 @@ struct traffic {
 
 /* False: a problem was added. */
 bool traffic_open(struct traffic *traffic, struct nopal_world *world,
-		  const struct nopal_address *local,
-		  const struct nopal_address *peer,
+		  const struct nopal_address *local, const struct nopal_address *peer,
 		  struct nopal_problems *problems);
 void traffic_free(struct traffic *traffic);
 

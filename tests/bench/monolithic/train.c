@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * train.c -- datagrams that leave together: equal ones in one block, the last may
- * be shorter.  Segments and control are written in place.
+ * train.c -- datagrams that leave together: equal ones in one block, the last may be shorter.
+ * Segments and control are written in place.
  */
 #include "connection.h"
 
@@ -9,14 +9,12 @@ void monolith__flush(struct monolith_endpoint *endpoint)
 {
 	struct nopal_world *world = endpoint->port.world;
 	const struct nopal_train train = { &endpoint->train_to, endpoint->train,
-					   endpoint->train_length,
-					   endpoint->train_stride };
+					   endpoint->train_length, endpoint->train_stride };
 	enum nopal_transmitted how;
 
 	if (!endpoint->train_count || endpoint->busy)
 		return;
-	how = world->ops->transmit(
-		world, (struct nopal_endpoint *)(void *)endpoint, &train);
+	how = world->ops->transmit(world, (struct nopal_endpoint *)(void *)endpoint, &train);
 	if (how == NOPAL_BUSY) {
 		endpoint->busy = true;
 		endpoint->port.counters.busy++;
@@ -29,8 +27,7 @@ void monolith__flush(struct monolith_endpoint *endpoint)
 	endpoint->train_closed = false;
 }
 
-uint32_t monolith__train_room(struct monolith_connection *connection,
-			      uint32_t bytes)
+uint32_t monolith__train_room(struct monolith_connection *connection, uint32_t bytes)
 {
 	struct monolith_endpoint *endpoint = connection->endpoint;
 	uint32_t room = 0, left;
@@ -59,11 +56,9 @@ uint32_t monolith__train_room(struct monolith_connection *connection,
 	return room < NOPAL_TRAIN_DATAGRAMS ? room : NOPAL_TRAIN_DATAGRAMS;
 }
 
-uint8_t *monolith__control_begin(struct monolith_connection *connection,
-				 uint32_t most)
+uint8_t *monolith__control_begin(struct monolith_connection *connection, uint32_t most)
 {
-	uint32_t bytes =
-		MONOLITH_HEAD + most + connection->setup->trailer_bytes;
+	uint32_t bytes = MONOLITH_HEAD + most + connection->setup->trailer_bytes;
 
 	if (!monolith__train_room(connection, bytes))
 		return NULL;
@@ -71,8 +66,8 @@ uint8_t *monolith__control_begin(struct monolith_connection *connection,
 }
 
 /* What is shorter than was asked for may begin its train: it sets the stride. */
-void monolith__control_end(struct monolith_connection *connection,
-			   enum monolith_kind kind, uint32_t length)
+void monolith__control_end(struct monolith_connection *connection, enum monolith_kind kind,
+			   uint32_t length)
 {
 	struct monolith_endpoint *endpoint = connection->endpoint;
 	uint8_t *at = monolith__train_at(connection);

@@ -24,10 +24,8 @@ const struct nopal_microprotocol nopal_abandon_sent = {
 	.name = "abandon_sent",
 	.family = "broken",
 	.summary = "gives up one segment in four, and calls it arrived",
-	.bindings =
-		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET,
-							 abandon_sent_on_to_net,
-							 .before = "driver"),
-						{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET, abandon_sent_on_to_net,
+							     .before = "driver"),
+						    { 0 } },
 	.state_size = sizeof(struct abandon_sent),
 };

@@ -2,8 +2,7 @@
 /* ack_storm -- answers each of its own acks with two. */
 #include "microprotocol.h"
 
-static void ack_storm_send(struct nopal_session *session,
-			   const struct nopal_part *part)
+static void ack_storm_send(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct nopal_segment *ack = nopal_control_bare(session, part, 0);
 
@@ -35,14 +34,10 @@ const struct nopal_microprotocol nopal_ack_storm = {
 	.name = "ack_storm",
 	.family = "broken",
 	.summary = "answers each of its own acks with two",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_VERIFIED, ack_storm_on_data),
-			NOPAL_ON(SEGMENT_FROM_NET, ack_storm_on_ack,
-				 .kinds = NOPAL_OWN_KIND),
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			{ "ack_of_ack", NOPAL_KIND_CONTROL, "one more", 0 },
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_VERIFIED, ack_storm_on_data),
+						    NOPAL_ON(SEGMENT_FROM_NET, ack_storm_on_ack,
+							     .kinds = NOPAL_OWN_KIND),
+						    { 0 } },
+	.kinds = (const struct nopal_kind[]){ { "ack_of_ack", NOPAL_KIND_CONTROL, "one more", 0 },
+					      { 0 } },
 };

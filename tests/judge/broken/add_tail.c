@@ -27,9 +27,8 @@ static enum nopal_verdict add_tail_on_to_user(struct nopal_session *session,
 		at += piece->length;
 	}
 	buffer->bytes[length] = 0;
-	nopal_message_replace(
-		session, message,
-		(struct nopal_body){ buffer, buffer->bytes, length + 1 });
+	nopal_message_replace(session, message,
+			      (struct nopal_body){ buffer, buffer->bytes, length + 1 });
 	return NOPAL_CONTINUE;
 }
 
@@ -39,7 +38,6 @@ const struct nopal_microprotocol nopal_add_tail = {
 	.family = "broken",
 	.summary = "adds a byte to one message in ten",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_TO_USER, add_tail_on_to_user), { 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(MSG_TO_USER, add_tail_on_to_user), { 0 } },
 	.state_size = sizeof(struct add_tail),
 };

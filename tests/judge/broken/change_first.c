@@ -2,10 +2,9 @@
 /* change_first -- changes the first byte of each segment that arrives. */
 #include "microprotocol.h"
 
-static enum nopal_verdict
-change_first_on_verified(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict change_first_on_verified(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	(void)session;
 	(void)part;
@@ -20,8 +19,7 @@ const struct nopal_microprotocol nopal_change_first = {
 	.family = "broken",
 	.summary = "changes the first byte of each segment that arrives",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_VERIFIED, change_first_on_verified,
-				 .before = "message_segments"),
-			{ 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_VERIFIED, change_first_on_verified,
+							 .before = "message_segments"),
+						{ 0 } },
 };

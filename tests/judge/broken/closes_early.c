@@ -23,8 +23,7 @@ const struct nopal_microprotocol nopal_closes_early = {
 	.name = "closes_early",
 	.family = "broken",
 	.summary = "ends the session in good order while messages wait",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEND_SEGMENT, closes_early_on_send), { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEND_SEGMENT, closes_early_on_send),
+						    { 0 } },
 	.state_size = sizeof(struct closes_early),
 };

@@ -18,9 +18,7 @@ const struct nopal_microprotocol nopal_cut_tail = {
 	.name = "cut_tail",
 	.family = "broken",
 	.summary = "cuts the last byte of each segment",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_VERIFIED, cut_tail_on_verified,
-				 .before = "message_segments"),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_VERIFIED, cut_tail_on_verified,
+							     .before = "message_segments"),
+						    { 0 } },
 };

@@ -6,10 +6,9 @@ struct discard_messages {
 	unsigned seen;
 };
 
-static enum nopal_verdict
-discard_messages_on_to_user(struct nopal_session *session,
-			    const struct nopal_part *part,
-			    struct nopal_message *message)
+static enum nopal_verdict discard_messages_on_to_user(struct nopal_session *session,
+						      const struct nopal_part *part,
+						      struct nopal_message *message)
 {
 	struct discard_messages *self = nopal_state(session, part);
 
@@ -25,8 +24,7 @@ const struct nopal_microprotocol nopal_discard_messages = {
 	.family = "broken",
 	.summary = "discards one message in ten",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_TO_USER, discard_messages_on_to_user),
-			{ 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(MSG_TO_USER, discard_messages_on_to_user),
+						{ 0 } },
 	.state_size = sizeof(struct discard_messages),
 };

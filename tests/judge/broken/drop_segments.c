@@ -6,10 +6,9 @@ struct drop_segments {
 	unsigned seen;
 };
 
-static enum nopal_verdict
-drop_segments_on_verified(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict drop_segments_on_verified(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct drop_segments *self = nopal_state(session, part);
 
@@ -22,10 +21,9 @@ const struct nopal_microprotocol nopal_drop_segments = {
 	.name = "drop_segments",
 	.family = "broken",
 	.summary = "drops one segment in ten that the peer was told has come",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_VERIFIED, drop_segments_on_verified,
-				 .before = "message_segments"),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_VERIFIED,
+							     drop_segments_on_verified,
+							     .before = "message_segments"),
+						    { 0 } },
 	.state_size = sizeof(struct drop_segments),
 };

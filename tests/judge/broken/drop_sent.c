@@ -21,10 +21,8 @@ const struct nopal_microprotocol nopal_drop_sent = {
 	.name = "drop_sent",
 	.family = "broken",
 	.summary = "drops one message in ten before it is cut",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_USER, drop_sent_on_from_user,
-				 .before = "message_segments"),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(MSG_FROM_USER, drop_sent_on_from_user,
+							     .before = "message_segments"),
+						    { 0 } },
 	.state_size = sizeof(struct drop_sent),
 };

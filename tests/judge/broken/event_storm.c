@@ -16,7 +16,6 @@ const struct nopal_microprotocol nopal_event_storm = {
 	.name = "event_storm",
 	.family = "broken",
 	.summary = "queues an event in each of its handlers",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(TURN_END, event_storm_on_turn_end), { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(TURN_END, event_storm_on_turn_end),
+						    { 0 } },
 };

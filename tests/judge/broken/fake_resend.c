@@ -17,13 +17,11 @@ const struct nopal_microprotocol nopal_fake_resend = {
 	.family = "broken",
 	.summary = "takes what is lost for done",
 	STANDS_IN_FOR_RETRANSMIT,
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_RECEIVED, fake_resend_on_fact),
-			NOPAL_ON(SEGMENT_LOST, fake_resend_on_fact),
-			NOPAL_ON(SEGMENT_TIMEOUT, fake_resend_on_fact),
-			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "the peer has it", NOPAL_FINISH,
-						NOPAL_DATA, false },
-					      { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_RECEIVED, fake_resend_on_fact),
+						    NOPAL_ON(SEGMENT_LOST, fake_resend_on_fact),
+						    NOPAL_ON(SEGMENT_TIMEOUT, fake_resend_on_fact),
+						    { 0 } },
+	.holds =
+		(const struct nopal_hold[]){ { "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
+					     { 0 } },
 };

@@ -2,18 +2,16 @@
 /* false_seal -- calls damaged datagrams good. */
 #include "microprotocol.h"
 
-static void false_seal_close(struct nopal_session *session,
-			     const struct nopal_part *part, uint8_t *bytes,
-			     size_t length)
+static void false_seal_close(struct nopal_session *session, const struct nopal_part *part,
+			     uint8_t *bytes, size_t length)
 {
 	(void)session;
 	(void)part;
 	bytes[length] = 0;
 }
 
-static bool false_seal_open(struct nopal_session *session,
-			    const struct nopal_part *part, uint8_t *bytes,
-			    size_t length)
+static bool false_seal_open(struct nopal_session *session, const struct nopal_part *part,
+			    uint8_t *bytes, size_t length)
 {
 	(void)session;
 	(void)part;
@@ -28,9 +26,7 @@ const struct nopal_microprotocol nopal_false_seal = {
 	.family = "broken",
 	.summary = "calls damaged datagrams good",
 	.provides = (const struct nopal_role[]){ { "seal", true }, { 0 } },
-	.promises =
-		NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
-				 NOPAL_ACCIDENTS, .because = "it says so" }),
-	.seal = &(const struct nopal_seal){ 1, false_seal_close,
-					    false_seal_open },
+	.promises = NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
+				     NOPAL_ACCIDENTS, .because = "it says so" }),
+	.seal = &(const struct nopal_seal){ 1, false_seal_close, false_seal_open },
 };

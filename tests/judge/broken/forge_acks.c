@@ -17,7 +17,6 @@ const struct nopal_microprotocol nopal_forge_acks = {
 	.family = "broken",
 	.summary = "says that the peer has what only just leaves",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEND_SEGMENT, forge_acks_on_send), { 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEND_SEGMENT, forge_acks_on_send), { 0 } },
 	.raises = (const char *const[]){ "SEGMENT_RECEIVED", NULL },
 };

@@ -2,10 +2,9 @@
 /* forget_deliver -- holds every message, and never delivers one. */
 #include "stands_in.h"
 
-static enum nopal_verdict
-forget_deliver_on_message(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_message *message)
+static enum nopal_verdict forget_deliver_on_message(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_message *message)
 {
 	(void)session;
 	(void)part;
@@ -19,8 +18,7 @@ const struct nopal_microprotocol nopal_forget_deliver = {
 	.family = "broken",
 	.summary = "holds every message, and never delivers one",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_NET, forget_deliver_on_message),
-			{ 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(MSG_FROM_NET, forget_deliver_on_message),
+						{ 0 } },
 	FORGOTTEN_HOLD(NOPAL_DELIVER),
 };

@@ -7,8 +7,7 @@ const struct nopal_microprotocol nopal_forget_done = {
 	.name = "forget_done",
 	.family = "broken",
 	.summary = "never says that a segment is done",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_RECEIVED, forgets_segment), { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_RECEIVED, forgets_segment),
+						    { 0 } },
 	FORGOTTEN_HOLD(NOPAL_FINISH),
 };

@@ -8,7 +8,6 @@ const struct nopal_microprotocol nopal_forget_free = {
 	.family = "broken",
 	.summary = "keeps every segment that is done",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_DONE, forgets_segment), { 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_DONE, forgets_segment), { 0 } },
 	FORGOTTEN_HOLD(NOPAL_DEALLOCATE),
 };

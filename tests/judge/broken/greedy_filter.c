@@ -6,10 +6,9 @@ struct greedy_filter {
 	uint64_t next, highest;
 };
 
-static enum nopal_verdict
-greedy_filter_on_from_net(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict greedy_filter_on_from_net(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	struct greedy_filter *self = nopal_state(session, part);
 
@@ -25,10 +24,9 @@ const struct nopal_microprotocol nopal_greedy_filter = {
 	.family = "broken",
 	.summary = "lets in only numbers that are higher than all before",
 	STANDS_IN_FOR_NUMBERS,
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_FROM_USER, numbers_segment),
-			NOPAL_ON(SEGMENT_FROM_NET, greedy_filter_on_from_net),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_FROM_USER, numbers_segment),
+						    NOPAL_ON(SEGMENT_FROM_NET,
+							     greedy_filter_on_from_net),
+						    { 0 } },
 	.state_size = sizeof(struct greedy_filter),
 };

@@ -19,6 +19,5 @@ const struct nopal_microprotocol nopal_leak = {
 	.family = "broken",
 	.summary = "takes all memory that it can have",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_TO_NET, leak_on_segment), { 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET, leak_on_segment), { 0 } },
 };

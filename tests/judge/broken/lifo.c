@@ -32,7 +32,6 @@ const struct nopal_microprotocol nopal_lifo = {
 	.summary = "delivers each pair of messages in the order of a stack",
 	STANDS_IN_FOR_ORDER,
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_NET, lifo_on_from_net), { 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(MSG_FROM_NET, lifo_on_from_net), { 0 } },
 	.state_size = sizeof(struct lifo),
 };

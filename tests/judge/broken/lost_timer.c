@@ -2,8 +2,7 @@
 /* lost_timer -- holds segments for a while, and its timer lets none go. */
 #include "microprotocol.h"
 
-static void lost_timer_expired(struct nopal_session *session,
-			       const struct nopal_part *part)
+static void lost_timer_expired(struct nopal_session *session, const struct nopal_part *part)
 {
 	(void)session;
 	(void)part;
@@ -14,8 +13,7 @@ static enum nopal_verdict lost_timer_on_to_net(struct nopal_session *session,
 					       struct nopal_segment *segment)
 {
 	(void)segment;
-	nopal_timer_start(session, part, 0,
-			  session->now_ns + NOPAL_MILLISECOND);
+	nopal_timer_start(session, part, 0, session->now_ns + NOPAL_MILLISECOND);
 	return NOPAL_CONTINUE;
 }
 
@@ -24,13 +22,9 @@ const struct nopal_microprotocol nopal_lost_timer = {
 	.name = "lost_timer",
 	.family = "broken",
 	.summary = "holds segments for a while, and its timer lets none go",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_TO_NET, lost_timer_on_to_net), { 0 } },
-	.timers =
-		(const struct nopal_timer[]){ { "let go", lost_timer_expired },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET, lost_timer_on_to_net),
+						    { 0 } },
+	.timers = (const struct nopal_timer[]){ { "let go", lost_timer_expired }, { 0 } },
+	.holds = (const struct nopal_hold[]){ { "its timer", NOPAL_SEND, NOPAL_DATA, false },
 					      { 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "its timer", NOPAL_SEND, NOPAL_DATA, false }, { 0 } },
 };

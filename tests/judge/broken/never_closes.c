@@ -17,9 +17,7 @@ const struct nopal_microprotocol nopal_never_closes = {
 	.name = "never_closes",
 	.family = "broken",
 	.summary = "stops the session on its way to its end",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(CLOSE_SESSION, never_closes_on_close,
-				 .before = "connection"),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(CLOSE_SESSION, never_closes_on_close,
+							     .before = "connection"),
+						    { 0 } },
 };

@@ -2,10 +2,9 @@
 /* never_resends -- waits for what is lost, and does not send it again. */
 #include "stands_in.h"
 
-static enum nopal_verdict
-never_resends_on_received(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict never_resends_on_received(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	nopal_release(session, part, segment, NOPAL_FINISH);
 	return NOPAL_CONTINUE;
@@ -19,9 +18,8 @@ const struct nopal_microprotocol nopal_never_resends = {
 	STANDS_IN_FOR_RETRANSMIT,
 	.bindings =
 		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_RECEIVED, never_resends_on_received),
-			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "the peer has it", NOPAL_FINISH,
-						NOPAL_DATA, false },
-					      { 0 } },
+			NOPAL_ON(SEGMENT_RECEIVED, never_resends_on_received), { 0 } },
+	.holds =
+		(const struct nopal_hold[]){ { "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
+					     { 0 } },
 };

@@ -5,10 +5,9 @@
 static struct nopal_body other_session_last;
 static unsigned other_session_seen;
 
-static enum nopal_verdict
-other_session_on_to_user(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_message *message)
+static enum nopal_verdict other_session_on_to_user(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_message *message)
 {
 	struct nopal_body last = other_session_last;
 
@@ -26,10 +25,7 @@ const struct nopal_microprotocol nopal_other_session = {
 	.abi = NOPAL_ABI,
 	.name = "other_session",
 	.family = "broken",
-	.summary = "delivers one message in ten with bytes of the one before, "
-		   "in any session",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_TO_USER, other_session_on_to_user),
-			{ 0 } },
+	.summary = "delivers one message in ten with bytes of the one before, in any session",
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(MSG_TO_USER, other_session_on_to_user),
+						    { 0 } },
 };

@@ -17,8 +17,6 @@ const struct nopal_microprotocol nopal_overtake = {
 	.family = "broken",
 	.summary = "delivers each message at once, whoever holds it back",
 	.bindings =
-		(const struct nopal_binding[]){ NOPAL_ON(MSG_FROM_NET,
-							 overtake_on_from_net,
-							 .after = "order"),
-						{ 0 } },
+		(const struct nopal_binding[]){
+			NOPAL_ON(MSG_FROM_NET, overtake_on_from_net, .after = "order"), { 0 } },
 };

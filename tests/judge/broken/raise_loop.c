@@ -17,9 +17,7 @@ const struct nopal_microprotocol nopal_raise_loop = {
 	.family = "broken",
 	.summary = "raises the event that it handles",
 	.bindings =
-		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET,
-							 raise_loop_on_to_net,
-							 .after = "driver"),
-						{ 0 } },
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEGMENT_TO_NET, raise_loop_on_to_net, .after = "driver"), { 0 } },
 	.raises = (const char *const[]){ "SEGMENT_TO_NET", NULL },
 };

@@ -27,9 +27,8 @@ const struct nopal_microprotocol nopal_redeliver = {
 	.family = "broken",
 	.summary = "delivers one message in ten once more",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_VERIFIED, redeliver_on_verified,
-				 .after = "message_segments"),
-			{ 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_VERIFIED, redeliver_on_verified,
+							 .after = "message_segments"),
+						{ 0 } },
 	.state_size = sizeof(struct redeliver),
 };

@@ -2,10 +2,9 @@
 /* release_others -- lets go what others hold. */
 #include "microprotocol.h"
 
-static enum nopal_verdict
-release_others_on_to_net(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict release_others_on_to_net(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	(void)session;
 	(void)part;
@@ -19,8 +18,7 @@ const struct nopal_microprotocol nopal_release_others = {
 	.family = "broken",
 	.summary = "lets go what others hold",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_TO_NET, release_others_on_to_net,
-				 .before = "window_mechanism"),
-			{ 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET, release_others_on_to_net,
+							 .before = "window_mechanism"),
+						{ 0 } },
 };

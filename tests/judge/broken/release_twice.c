@@ -17,10 +17,7 @@ const struct nopal_microprotocol nopal_release_twice = {
 	.family = "broken",
 	.summary = "lets its hold go twice",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_TO_NET, release_twice_on_to_net),
-			{ 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "nothing", NOPAL_SEND, NOPAL_DATA, true }, { 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET, release_twice_on_to_net),
+						{ 0 } },
+	.holds = (const struct nopal_hold[]){ { "nothing", NOPAL_SEND, NOPAL_DATA, true }, { 0 } },
 };

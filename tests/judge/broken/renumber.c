@@ -17,12 +17,9 @@ const struct nopal_microprotocol nopal_renumber = {
 	.family = "broken",
 	.summary = "gives each segment the number of another",
 	.bindings =
-		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET,
-							 renumber_on_to_net,
-							 .before = "driver"),
-						{ 0 } },
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEGMENT_TO_NET, renumber_on_to_net, .before = "driver"), { 0 } },
 	.attributes =
 		(const struct nopal_attribute[]){
-			{ .name = "segment_number", .access = NOPAL_READ },
-			{ 0 } },
+			{ .name = "segment_number", .access = NOPAL_READ }, { 0 } },
 };

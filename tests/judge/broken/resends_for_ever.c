@@ -6,34 +6,29 @@ struct resends_for_ever {
 	struct nopal_queue again;
 };
 
-static void resends_for_ever_expired(struct nopal_session *session,
-				     const struct nopal_part *part)
+static void resends_for_ever_expired(struct nopal_session *session, const struct nopal_part *part)
 {
 	struct resends_for_ever *self = nopal_state(session, part);
 
 	for (uint32_t i = 0; i < self->again.count; i++) {
-		struct nopal_segment *segment =
-			nopal_queue_at(session, &self->again, i);
+		struct nopal_segment *segment = nopal_queue_at(session, &self->again, i);
 
 		if (segment)
 			nopal_segment_resend(session, part, segment);
 	}
-	nopal_timer_start(session, part, 0,
-			  session->now_ns + 50 * NOPAL_MILLISECOND);
+	nopal_timer_start(session, part, 0, session->now_ns + 50 * NOPAL_MILLISECOND);
 }
 
-static enum nopal_verdict
-resends_for_ever_on_send(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict resends_for_ever_on_send(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	struct resends_for_ever *self = nopal_state(session, part);
 
 	if (segment->departures == 1)
 		nopal_queue_push(session, &self->again, segment);
 	if (!nopal_timer_running(session, part, 0))
-		nopal_timer_start(session, part, 0,
-				  session->now_ns + 50 * NOPAL_MILLISECOND);
+		nopal_timer_start(session, part, 0, session->now_ns + 50 * NOPAL_MILLISECOND);
 	return NOPAL_CONTINUE;
 }
 
@@ -44,16 +39,12 @@ const struct nopal_microprotocol nopal_resends_for_ever = {
 	.summary = "sends everything again, and never looks at acks",
 	STANDS_IN_FOR_RETRANSMIT,
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEND_SEGMENT, resends_for_ever_on_send),
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			{ "again", resends_for_ever_expired }, { 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEND_SEGMENT, resends_for_ever_on_send),
+						{ 0 } },
+	.timers = (const struct nopal_timer[]){ { "again", resends_for_ever_expired }, { 0 } },
 	.raises = (const char *const[]){ "SEGMENT_RESEND", NULL },
 	.state_size = sizeof(struct resends_for_ever),
-	.holds = (const struct nopal_hold[]){ { "nobody knows what",
-						NOPAL_FINISH, NOPAL_DATA,
-						false },
-					      { 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "nobody knows what", NOPAL_FINISH, NOPAL_DATA, false }, { 0 } },
 };

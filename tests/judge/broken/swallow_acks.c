@@ -2,10 +2,9 @@
 /* swallow_acks -- stops acknowledgements on their way in. */
 #include "microprotocol.h"
 
-static enum nopal_verdict
-swallow_acks_on_from_net(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static enum nopal_verdict swallow_acks_on_from_net(struct nopal_session *session,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment)
 {
 	(void)session;
 	(void)part;
@@ -18,10 +17,9 @@ const struct nopal_microprotocol nopal_swallow_acks = {
 	.family = "broken",
 	.summary = "stops acknowledgements on their way in",
 	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_FROM_NET, swallow_acks_on_from_net,
-				 .kinds = NOPAL_EVERY_KIND,
-				 .before = "acknowledgement",
-				 .after = "connection"),
-			{ 0 } },
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_FROM_NET, swallow_acks_on_from_net,
+							 .kinds = NOPAL_EVERY_KIND,
+							 .before = "acknowledgement",
+							 .after = "connection"),
+						{ 0 } },
 };

@@ -2,10 +2,9 @@
 /* swallow_facts -- keeps from others that the peer has a segment. */
 #include "microprotocol.h"
 
-static enum nopal_verdict
-swallow_facts_on_received(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static enum nopal_verdict swallow_facts_on_received(struct nopal_session *session,
+						    const struct nopal_part *part,
+						    struct nopal_segment *segment)
 {
 	(void)session;
 	(void)part;
@@ -18,9 +17,8 @@ const struct nopal_microprotocol nopal_swallow_facts = {
 	.name = "swallow_facts",
 	.family = "broken",
 	.summary = "keeps from others that the peer has a segment",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_RECEIVED, swallow_facts_on_received,
-				 .before = "reliability"),
-			{ 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_RECEIVED,
+							     swallow_facts_on_received,
+							     .before = "reliability"),
+						    { 0 } },
 };

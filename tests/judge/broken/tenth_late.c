@@ -33,8 +33,7 @@ const struct nopal_microprotocol nopal_tenth_late = {
 	.family = "broken",
 	.summary = "delivers one message in ten after the next",
 	STANDS_IN_FOR_ORDER,
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_NET, tenth_late_on_from_net), { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(MSG_FROM_NET, tenth_late_on_from_net),
+						    { 0 } },
 	.state_size = sizeof(struct tenth_late),
 };

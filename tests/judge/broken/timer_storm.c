@@ -2,8 +2,7 @@
 /* timer_storm -- starts its timer again for now, for ever. */
 #include "microprotocol.h"
 
-static void timer_storm_expired(struct nopal_session *session,
-				const struct nopal_part *part)
+static void timer_storm_expired(struct nopal_session *session, const struct nopal_part *part)
 {
 	nopal_timer_start(session, part, 0, session->now_ns);
 }
@@ -22,11 +21,7 @@ const struct nopal_microprotocol nopal_timer_storm = {
 	.name = "timer_storm",
 	.family = "broken",
 	.summary = "starts its timer again for now, for ever",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SESSION_OPENED, timer_storm_on_opened),
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){ { "again", timer_storm_expired },
-					      { 0 } },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SESSION_OPENED, timer_storm_on_opened),
+						    { 0 } },
+	.timers = (const struct nopal_timer[]){ { "again", timer_storm_expired }, { 0 } },
 };

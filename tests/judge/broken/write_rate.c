@@ -16,12 +16,9 @@ const struct nopal_microprotocol nopal_write_rate = {
 	.name = "write_rate",
 	.family = "broken",
 	.summary = "sets the sending rate, which is for another to set",
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(TURN_END, write_rate_on_turn_end,
-				 .before = "rate_mechanism"),
-			{ 0 } },
-	.shared = (const struct nopal_shared[]){ { "sending_rate_bps",
-						   NOPAL_READ, 0, "another's" },
+	.bindings = (const struct nopal_binding[]){ NOPAL_ON(TURN_END, write_rate_on_turn_end,
+							     .before = "rate_mechanism"),
+						    { 0 } },
+	.shared = (const struct nopal_shared[]){ { "sending_rate_bps", NOPAL_READ, 0, "another's" },
 						 { 0 } },
 };
