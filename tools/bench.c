@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "bench_report.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "tool.h"
 
 int bench_bulk(int argc, char **argv, struct bench_report *report);

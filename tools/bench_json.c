@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "bench_report.h"
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum { DOCUMENT_VERSION = 1, LINE_ROOM = 512 };
 #define DOCUMENT_SCHEMA "nopal.bench"

@@ -20,7 +20,7 @@
 #include "bench.h"
 #include "bench_pair.h"
 #include "loop.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "tool.h"
 
 enum {

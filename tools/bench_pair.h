@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "loop.h"
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 /* Where a measurement's two processes are. */
 struct bench_place {

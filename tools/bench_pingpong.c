@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "tool.h"
 #include "trips.h"
 

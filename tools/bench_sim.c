@@ -15,7 +15,7 @@
 
 #include "bench.h"
 #include "bench_pair.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "tool.h"
 
 enum {

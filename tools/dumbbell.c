@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	DUMBBELL_PORT = 9000,

@@ -13,7 +13,7 @@
 #ifndef NOPAL_DUMBBELL_H
 #define NOPAL_DUMBBELL_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum { DUMBBELL_FLOWS = 8 };
 

@@ -11,7 +11,7 @@
 #include "bench.h"
 #include "echo.h"
 #include "loop.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* How far a file is. */
 struct echo_file {

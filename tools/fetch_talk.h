@@ -30,7 +30,7 @@
 #include "fetch_plan.h"
 #include "file_blocks.h"
 #include "live_judge.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "send_table.h"
 #include "transfer.h"
 

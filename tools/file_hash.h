@@ -10,7 +10,7 @@
 #ifndef NOPAL_FILE_HASH_H
 #define NOPAL_FILE_HASH_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum { FILE_HASH_BLOCK_BYTES = 512 };
 

@@ -59,7 +59,6 @@ static const char *const fuse_flags[] = {
 /* Where the runtime's headers and sources are: the folders to look in. */
 static const char *const fuse_folders[] = {
 	"runtime",
-	"runtime/io",
 	"microprotocols",
 	NULL,
 };
@@ -146,7 +145,7 @@ static char *fuse_sources(void)
 
 	if (named && *named)
 		return tool_need(strdup(named));
-	probe = fuse_printed("%s/runtime/session.h", installed);
+	probe = fuse_printed("%s/runtime/session/session.h", installed);
 	there = access(probe, R_OK) == 0;
 	free(probe);
 	return tool_need(strdup(there ? installed : NOPAL_BUILT_FROM));

@@ -16,7 +16,7 @@
 
 #include <pthread.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum {
 	GUESTS_WAIT_EACH = 8, /* of one address, on one loop */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "judge.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	STORM_RATIO = 16, /* control segments for each departure of data */

@@ -19,7 +19,7 @@
 
 #include <jansson.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum {
 	JUDGE_UNSEEN = -2, /* ends: nobody looked at this side */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "judge.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	HOARD_LEAST = 16, /* segments */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "judge.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* Who gave it; the network, where nobody did. */
 static const char *giver(const struct judgement *judgement, unsigned quality)

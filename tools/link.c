@@ -12,7 +12,7 @@
 
 #include "hosts.h"
 #include "loop.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "tool.h"
 
 enum {

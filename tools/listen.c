@@ -6,7 +6,7 @@
 
 #include "guests.h"
 #include "listen.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #define LISTEN_ANY    "[::]"
 #define LISTEN_ANY_V4 "0.0.0.0"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "live_judge.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "transfer.h"
 
 enum {

@@ -10,7 +10,7 @@
 
 #include "loop.h"
 #include "tool.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	LOOP_NS_PER_US = 1000,

@@ -7,7 +7,7 @@
 #ifndef NOPAL_LOOP_H
 #define NOPAL_LOOP_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 struct loop;
 struct loop_event;

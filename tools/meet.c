@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "meet.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { MEET_PORT_DIGITS = 5 };
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "parallel.h"
 
 enum {

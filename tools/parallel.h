@@ -13,7 +13,7 @@
 #ifndef NOPAL_PARALLEL_H
 #define NOPAL_PARALLEL_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum {
 	PARALLEL_MOST = 1000, /* connections */

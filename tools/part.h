@@ -27,7 +27,7 @@
 
 #include <sys/uio.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 #include "transfer.h"
 
 enum { PART_OWNER_BYTES = 16 }; /* whatever tells one from another */

@@ -7,7 +7,7 @@
 
 #include <sys/uio.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 /* Begins with `message`, and the bytes to `skip` at its beginning. */
 struct pieces {

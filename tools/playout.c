@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "loop.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "playout.h"
 #include "tool.h"
 

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <jansson.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum { PROGRESS_RATE_ROOM = 32 };
 

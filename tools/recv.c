@@ -12,7 +12,7 @@
 
 #include "listen.h"
 #include "meet.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_loops.h"
 #include "recv_where.h"
 #include "reset_key.h"

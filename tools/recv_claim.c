@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_incoming.h"
 
 enum { CLAIM_TENTHS = 9, CLAIM_OF = 10 }; /* of the disk, where nothing is said */

@@ -3,7 +3,7 @@
  * recv_end.c -- what `nopal recv` says and does when a session has ended.
  */
 #include "meet.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_incoming.h"
 #include "recv_loops.h"
 

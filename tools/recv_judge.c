@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_incoming.h"
 #include "recv_loops.h"
 

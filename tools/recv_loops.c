@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <sys/eventfd.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_loops.h"
 
 static void loops_call(const struct receiver *receiver)

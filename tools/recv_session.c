@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_incoming.h"
 #include "recv_loops.h"
 

@@ -5,7 +5,7 @@
 #ifndef NOPAL_RECV_WHERE_H
 #define NOPAL_RECV_WHERE_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 /* "listening on ...; on the other side run: COMMAND HOST:PORT -c CONF ...". */
 void recv_where_print(const char *command, const struct nopal_address *local, const char *config,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "gnuplot.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "reproduce_report.h"
 #include "tool.h"
 

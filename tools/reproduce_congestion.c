@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "dumbbell.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "reproduce.h"
 #include "tool.h"
 

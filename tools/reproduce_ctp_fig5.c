@@ -11,7 +11,7 @@
  */
 #include <stdlib.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "playout.h"
 #include "reproduce_place.h"
 #include "tool.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "reproduce_place.h"
 #include "tool.h"
 

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "reproduce_place.h"
 #include "tool.h"
 

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 #include "reproduce_report.h"
 
 enum { REPRODUCE_JSON_VERSION = 1, REPRODUCE_JSON_INDENT = 1 };

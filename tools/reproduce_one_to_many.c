@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "echo.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "reproduce_place.h"
 #include "tool.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "bench_stats.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "reproduce_place.h"
 #include "tool.h"
 

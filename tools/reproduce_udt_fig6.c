@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "reproduce_veth.h"
 #include "tool.h"
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "reproduce_veth.h"
 #include "tool.h"
 

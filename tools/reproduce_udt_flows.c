@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "dumbbell.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "parallel.h"
 #include "reproduce.h"
 #include "tool.h"

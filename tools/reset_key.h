@@ -8,7 +8,7 @@
 #ifndef NOPAL_RESET_KEY_H
 #define NOPAL_RESET_KEY_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 #define RESET_KEY_NAME ".nopal-reset-key"
 

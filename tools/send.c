@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "send_inside.h"
 #include "send_many.h"
 #include "send_words.h"

@@ -2,7 +2,7 @@
 /*
  * send_end.c -- what `nopal send` says and does when its session has ended, or stands still.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "send_inside.h"
 
 enum {

@@ -30,7 +30,7 @@
 #include "feed.h"
 #include "islands.h"
 #include "loop.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "send_table.h"
 #include "tool.h"
 

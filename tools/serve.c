@@ -10,7 +10,7 @@
 
 #include "listen.h"
 #include "loop.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "progress.h"
 #include "recv_where.h"
 #include "serve_session.h"

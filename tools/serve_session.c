@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "feed.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "serve_session.h"
 
 enum {

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "tool.h"
 
 /* Names of enumerators, for people. */

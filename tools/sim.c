@@ -14,7 +14,7 @@
 
 #include "sim.h"
 #include "tool.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	SIM_PORT = 9000,

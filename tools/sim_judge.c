@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "sim.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	CHECK_STEPS = 4096,   /* between looks at the clock */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sim.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	REPORT_VERSION = 1,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "sim.h"
 #include "tool.h"
 

@@ -8,7 +8,7 @@
 #define NOPAL_SOURCE_H
 
 #include "file_hash.h"
-#include "nopal.h"
+#include <nopal/nopal.h>
 #include "transfer.h"
 
 struct source {

@@ -14,7 +14,7 @@
 #include "hush.h"
 #include "live_judge.h"
 #include "meet.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_where.h"
 #include "stream.h"
 #include "stream_report.h"

@@ -10,7 +10,7 @@
 #define NOPAL_STREAM_H
 
 #include "loop.h"
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 struct stream_in;
 struct stream_out;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "program.h"
 
 enum {

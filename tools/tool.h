@@ -8,7 +8,7 @@
 #ifndef NOPAL_TOOL_H
 #define NOPAL_TOOL_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 /* Exit codes of every subcommand. */
 enum tool_exit {

@@ -8,7 +8,7 @@
 #ifndef NOPAL_TRACE_VIEW_H
 #define NOPAL_TRACE_VIEW_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "tool.h"
 
 enum { TRACE_DEPTH = 32 }; /* deeper raises are not remembered */

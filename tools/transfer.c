@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "transfer.h"
 
 /* As long as a handshake asks by itself. */

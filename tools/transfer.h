@@ -50,7 +50,7 @@
 #define NOPAL_TRANSFER_H
 
 #include "islands.h"
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum {
 	TRANSFER_VERSION = 1,

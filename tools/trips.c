@@ -14,7 +14,7 @@
 
 #include "bench.h"
 #include "loop.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "trips.h"
 
 enum {

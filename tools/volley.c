@@ -13,7 +13,7 @@
 
 #include "bench.h"
 #include "loop.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "volley.h"
 
 enum { VOLLEY_NS_PER_US = 1000 };

@@ -24,7 +24,7 @@
  *            headers;
  *            delay (default 0ms): longest wait for more messages.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct coalesce_parameters {
 	int64_t mtu_bytes; /* the runtime reads it */

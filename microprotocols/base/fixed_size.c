@@ -17,7 +17,7 @@
  * Parameters: mtu (default 1500B): longest datagram with its IP and UDP
  *            headers.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct fixed_size_parameters {
 	int64_t mtu_bytes; /* the runtime reads it */

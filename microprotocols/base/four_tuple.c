@@ -17,7 +17,7 @@
  * Shares:    nothing.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 const struct nopal_microprotocol nopal_four_tuple = {
 	.abi = NOPAL_ABI,

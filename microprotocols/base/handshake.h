@@ -14,7 +14,7 @@
 #ifndef NOPAL_HANDSHAKE_H
 #define NOPAL_HANDSHAKE_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	HANDSHAKE_REPLY_COOKIE = 1, /* type of a reply */

@@ -19,7 +19,7 @@
  *            timeout (default 45s): silence before the session breaks;
  *            probes (default 10): sent between the two.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct keep_alive_parameters {
 	int64_t interval_ns, timeout_ns, probes;

@@ -34,7 +34,7 @@
  */
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { MIGRATION_ASK, MIGRATION_PROOF };      /* kinds */
 enum { MIGRATION_SMOOTHED, MIGRATION_COUNT }; /* shared variables */

@@ -40,7 +40,7 @@
  */
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct mtu_discovery_parameters {
 	int64_t probes, black_hole, raise_ns;

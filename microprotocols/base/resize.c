@@ -22,7 +22,7 @@
  *            reassembly_timeout (default 10s): how long a message may be
  *            incomplete where nobody resends.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct resize_parameters {
 	int64_t mtu_bytes; /* the runtime reads it */

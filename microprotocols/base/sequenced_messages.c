@@ -17,7 +17,7 @@
  *            of each direction.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { SEQUENCED_MESSAGES_NUMBER, SEQUENCED_MESSAGES_DESTINATION };
 enum { SEQUENCED_MESSAGES_LOCAL, SEQUENCED_MESSAGES_PEER }; /* shared */

@@ -22,7 +22,7 @@
  *            the peer below this number was seen or given up.
  * Parameters: window (default 65536): numbers that the filter remembers.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* attributes */
 enum { SEQUENCED_SEGMENTS_NUMBER };

@@ -23,7 +23,7 @@
  * The end of one direction waits for nothing of the other one.  A stream has ended when both sides
  * have said so, and the peer has our word.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { STREAM_END_END, STREAM_END_RESET }; /* kinds */
 

@@ -6,7 +6,7 @@
 #ifndef NOPAL_THREE_WAY_H
 #define NOPAL_THREE_WAY_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct three_way_parameters {
 	int64_t retry_ns, retry_most_ns, attempts, linger_ns, silence_ns, backlog;

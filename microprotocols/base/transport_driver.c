@@ -16,7 +16,7 @@
  * Shares:    nothing.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict transport_driver_on_from_user(struct nopal_session *session,
 							const struct nopal_part *part,

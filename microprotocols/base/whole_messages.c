@@ -15,7 +15,7 @@
  * Shares:    nothing.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { WHOLE_MESSAGES_MOST = 1 << 30 }; /* bytes */
 

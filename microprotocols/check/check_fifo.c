@@ -16,7 +16,7 @@
  * Shares:    nothing.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* attributes */
 enum { CHECK_FIFO_FIRST, CHECK_FIFO_NEXT, CHECK_FIFO_OUT_OF_BAND };

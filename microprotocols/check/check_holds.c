@@ -20,7 +20,7 @@
  * Shares:    nothing.
  * Parameters: stall (default 60s): how long segments may wait without any step.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct check_holds_parameters {
 	int64_t stall_ns;

@@ -16,7 +16,7 @@
  * Shares:    nothing.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* FNV-1a, 32 bits (Fowler, Noll, Vo): offset basis and prime. */
 #define CHECK_INTEGRITY_BASIS UINT32_C(2166136261)

@@ -6,7 +6,7 @@
 #include <lz4.h>
 #include <lz4hc.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "codec.h"
 

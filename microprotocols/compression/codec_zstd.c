@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <zstd.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "codec.h"
 

@@ -34,7 +34,7 @@
  */
 #include <errno.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "codec.h"
 

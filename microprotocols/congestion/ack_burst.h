@@ -9,7 +9,7 @@
 #ifndef NOPAL_ACK_BURST_H
 #define NOPAL_ACK_BURST_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct ack_burst {
 	uint64_t began_delivered; /* acks count against the bandwidth */

@@ -10,7 +10,7 @@
 #ifndef NOPAL_ACK_TRAIN_H
 #define NOPAL_ACK_TRAIN_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	ACK_TRAIN_FEW = 8,    /* fewer acks are no train */

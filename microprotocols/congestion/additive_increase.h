@@ -9,7 +9,7 @@
 #ifndef NOPAL_ADDITIVE_INCREASE_H
 #define NOPAL_ADDITIVE_INCREASE_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* The window after `acked` more bytes; `*counted`: acked since the last step. */
 static inline int64_t additive_increase(int64_t *counted, int64_t window, int64_t threshold,

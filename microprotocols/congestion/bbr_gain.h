@@ -6,7 +6,7 @@
 #ifndef NOPAL_BBR_GAIN_H
 #define NOPAL_BBR_GAIN_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum bbr_mode {
 	BBR_STARTUP,

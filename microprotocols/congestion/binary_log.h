@@ -9,7 +9,7 @@
 #ifndef NOPAL_BINARY_LOG_H
 #define NOPAL_BINARY_LOG_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	BINARY_LOG_BITS = 16,

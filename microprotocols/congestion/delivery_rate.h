@@ -12,7 +12,7 @@
 #ifndef NOPAL_DELIVERY_RATE_H
 #define NOPAL_DELIVERY_RATE_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* First in the policy's own table of attributes. */
 enum delivery_attribute {

@@ -33,7 +33,7 @@
  *            or that were overdue before any arrived, before the session goes on
  *            without marks.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct ecn_response_parameters {
 	int64_t pace_ns, vanished;

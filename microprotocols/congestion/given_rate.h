@@ -6,7 +6,7 @@
 #ifndef NOPAL_GIVEN_RATE_H
 #define NOPAL_GIVEN_RATE_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { GIVEN_RATE_BPS }; /* shared variables */
 

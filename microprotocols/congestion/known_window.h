@@ -8,7 +8,7 @@
 #ifndef NOPAL_KNOWN_WINDOW_H
 #define NOPAL_KNOWN_WINDOW_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static inline void known_window_begin(struct nopal_session *session, const struct nopal_part *part,
 				      unsigned window, unsigned known)

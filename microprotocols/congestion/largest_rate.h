@@ -9,7 +9,7 @@
 #ifndef NOPAL_LARGEST_RATE_H
 #define NOPAL_LARGEST_RATE_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { LARGEST_RATE_ROUNDS = 10 };
 

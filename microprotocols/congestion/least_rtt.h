@@ -13,7 +13,7 @@
 #ifndef NOPAL_LEAST_RTT_H
 #define NOPAL_LEAST_RTT_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	LEAST_RTT_SAMPLES = 4,

@@ -10,7 +10,7 @@
 #ifndef NOPAL_LOSS_EPOCH_H
 #define NOPAL_LOSS_EPOCH_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { LOSS_EPOCH_LEAST_SEGMENTS = 2 }; /* RFC 5681, equation 4 */
 

@@ -11,7 +11,7 @@
 #ifndef NOPAL_LOSS_INTERVALS_H
 #define NOPAL_LOSS_INTERVALS_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	LOSS_INTERVALS = 8,

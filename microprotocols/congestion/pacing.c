@@ -28,7 +28,7 @@
  * Parameters: start (default 200%): gain in slow start; steady (default 120%): gain
  *            after it.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { PACING_RATE, PACING_WINDOW, PACING_SRTT, PACING_THRESHOLD, PACING_KNOWN };
 

@@ -11,7 +11,7 @@
 #ifndef NOPAL_RANDOM_LOSS_H
 #define NOPAL_RANDOM_LOSS_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	RANDOM_LOSS_MEMORY_SEGMENTS = 1024,

@@ -28,7 +28,7 @@
  *            millisecond of the rate is, and no segment waits longer than
  *            10 ms for it.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* Credit is counted in billionths of a bit: bits per second times ns. */
 #define RATE_CC_BYTE (8 * NOPAL_SECOND)

@@ -13,7 +13,7 @@
 #ifndef NOPAL_RESPONSE_EQUATION_H
 #define NOPAL_RESPONSE_EQUATION_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { RESPONSE_EVENTS_LEAST = 1000000 }; /* in a million million packets one */
 #define RESPONSE_BILLION UINT64_C(1000000000)

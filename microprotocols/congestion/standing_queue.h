@@ -9,7 +9,7 @@
 #ifndef NOPAL_STANDING_QUEUE_H
 #define NOPAL_STANDING_QUEUE_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static const int64_t STANDING_QUEUE_SMALL_NS = 5 * NOPAL_MILLISECOND;
 enum { STANDING_QUEUE_SMALL_PART = 4 };

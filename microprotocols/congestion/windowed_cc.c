@@ -26,7 +26,7 @@
  *            writes bytes_in_flight, app_limited.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct windowed_cc {
 	struct nopal_lanes waiting; /* for room, or for others to let go */

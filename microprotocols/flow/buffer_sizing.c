@@ -35,7 +35,7 @@
  * Parameters: factor (default 2): times bandwidth x delay; least (default 64KiB): no
  *            limit is below it; idle (default 1s): the interval.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	BUFFER_SIZING_SMOOTHED,

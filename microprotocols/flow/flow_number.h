@@ -5,7 +5,7 @@
 #ifndef NOPAL_FLOW_NUMBER_H
 #define NOPAL_FLOW_NUMBER_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { FLOW_NUMBER_BYTES = 4 };
 

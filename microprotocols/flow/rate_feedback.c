@@ -29,7 +29,7 @@
  * Shares:    writes receiver_rate_bps.
  * Parameters: repeat (default 100ms): time until a rate is repeated, at first.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { RATE_FEEDBACK_RATE_BPS };		 /* shared variables */
 enum { RATE_FEEDBACK_RATE, RATE_FEEDBACK_ECHO }; /* kinds */

@@ -20,7 +20,7 @@
 #ifndef NOPAL_RIGHT_SIZE_H
 #define NOPAL_RIGHT_SIZE_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct right_size {
 	uint64_t most;	 /* numbers that left in a round trip */

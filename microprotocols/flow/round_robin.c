@@ -18,7 +18,7 @@
  * Shares:    nothing.
  * Parameters: block (default 32): segments that a stream sends in one turn.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct round_robin_parameters {
 	int64_t block;

@@ -46,7 +46,7 @@
  *            ahead (default 64KiB): asked for beyond what waits;
  *            repeat (default 100ms): time until a request is repeated, at first.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { RTS_CTS_CHARGE };		 /* attributes */
 enum { RTS_CTS_BLOCKED, RTS_CTS_UNMET }; /* shared variables */

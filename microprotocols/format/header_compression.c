@@ -41,7 +41,7 @@
  *            on where nobody tells what arrived;
  *            refresh (default 64): in the end a datagram of so many defines.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "header_context.h"
 

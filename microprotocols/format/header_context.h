@@ -8,7 +8,7 @@
 #ifndef NOPAL_HEADER_CONTEXT_H
 #define NOPAL_HEADER_CONTEXT_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum header_form {
 	HEADER_PLAIN,

@@ -45,7 +45,7 @@
  *            listener_stream (default 0): and at the listener;
  *            cover (default header): of the checksum: header, or packet.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	ONE_TO_MANY_VERSION = 1,

@@ -18,7 +18,7 @@
  * Shares:    nothing.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static void plain_udp_pack(struct nopal_session *session, const struct nopal_part *part,
 			   const struct nopal_segment *segment, struct nopal_writer *writer)

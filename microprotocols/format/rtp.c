@@ -28,7 +28,7 @@
  *            clock (default 90000): ticks of a timestamp in a second, for
  *            messages that have none.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	RTP_VERSION = 2,

@@ -31,7 +31,7 @@
  */
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct balance_parameters {
 	int64_t copies, memory_ns, attempts;

@@ -6,7 +6,7 @@
 #ifndef NOPAL_CHANNEL_REPAIR_H
 #define NOPAL_CHANNEL_REPAIR_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "../status/outstanding.h"
 

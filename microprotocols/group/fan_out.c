@@ -33,7 +33,7 @@
  * Where what is missing has expired on the way to one of them, so has the message; and where all
  * whom it was for were removed, nobody waits for it.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct fan_out_parameters {
 	int64_t acks, backlog, slow;

@@ -30,7 +30,7 @@
  * Both ends need the same address.  The id is random, so groups may share it.  A destination that
  * is spoken to by the other family gets copies.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct multicast_parameters {
 	struct nopal_address group;

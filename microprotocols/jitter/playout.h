@@ -22,7 +22,7 @@
 #ifndef NOPAL_PLAYOUT_H
 #define NOPAL_PLAYOUT_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* Further ahead of its time nothing is believed to be. */
 #define PLAYOUT_AHEAD_NS (5 * NOPAL_SECOND)

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { LABEL_GRAPH_AFTER = 4 }; /* predecessors of one message */
 

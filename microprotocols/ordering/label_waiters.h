@@ -10,7 +10,7 @@
 #ifndef NOPAL_LABEL_WAITERS_H
 #define NOPAL_LABEL_WAITERS_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { LABEL_WAITERS_AFTER = 4 }; /* predecessors of one message */
 

@@ -17,7 +17,7 @@
  * Parameters: delay (default 100ms): how long a message waits for predecessors;
  *            waiting (default 1024): messages that may wait.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct lossy_fifo_parameters {
 	int64_t delay_ns;

@@ -18,7 +18,7 @@
  * Shares:    nothing.
  * Parameters: nothing.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { OUT_OF_BAND_MARK }; /* attributes */
 

@@ -18,7 +18,7 @@
  * Shares:    reads initial_peer (optional, 1): number of the first message.
  * Parameters: waiting (default 65536): messages that may wait for predecessors.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct reliable_fifo_parameters {
 	int64_t waiting;

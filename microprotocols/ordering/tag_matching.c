@@ -40,7 +40,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { TAG_MATCHING_TAG, TAG_MATCHING_RECEIVE, TAG_MATCHING_FIRST };
 enum {

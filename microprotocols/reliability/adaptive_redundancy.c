@@ -38,7 +38,7 @@
  *            as lost;
  *            memory (default 256): packets after which the past is forgotten.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { ADAPTIVE_REDUNDANCY_PACKET };	  /* attributes */
 enum { ADAPTIVE_REDUNDANCY_LOSS_REPORT }; /* kinds */

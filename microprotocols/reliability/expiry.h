@@ -9,7 +9,7 @@
 #ifndef NOPAL_EXPIRY_H
 #define NOPAL_EXPIRY_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { EXPIRY_AT_FIRST = 16 };
 

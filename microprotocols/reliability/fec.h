@@ -6,7 +6,7 @@
 #ifndef NOPAL_FEC_H
 #define NOPAL_FEC_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "block.h"
 #include "symbol.h"

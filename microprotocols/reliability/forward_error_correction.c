@@ -36,7 +36,7 @@
  *            flush (default 20ms): age at which an incomplete block is closed;
  *            blocks (default 64): blocks that the receiver keeps.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "fec.h"
 

@@ -36,7 +36,7 @@
  */
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { PARALLEL_CHANNELS_CHALLENGE, PARALLEL_CHANNELS_RESPONSE }; /* kinds */
 /* shared variables */

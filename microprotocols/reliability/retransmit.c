@@ -48,7 +48,7 @@
  *            arq (default always): when to resend beside redundancy: always,
  *            unrepaired, or never.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct retransmit_parameters {
 	int64_t attempts, copies, arq;

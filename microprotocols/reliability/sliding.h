@@ -6,7 +6,7 @@
 #ifndef NOPAL_SLIDING_H
 #define NOPAL_SLIDING_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "equations.h"
 #include "symbol.h"

@@ -7,7 +7,7 @@
 #ifndef NOPAL_SYMBOL_H
 #define NOPAL_SYMBOL_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { NOPAL__SYMBOL_LENGTH_BYTES = 2 };
 

@@ -11,7 +11,7 @@
 #define NOPAL_AEAD_H
 
 #include "aead_schedule.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct aead_parameters {
 	int64_t cipher, psk_file, update, forgeries;

@@ -29,7 +29,7 @@
  * (3 bits: of datagrams up to 2^31 bits.)  The sum is that of IP, UDP and TCP: for comparisons, and
  * for machines where a CRC is dear.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 #include "crc32c.h"
 #include "ones_complement.h"

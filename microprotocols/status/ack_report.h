@@ -12,7 +12,7 @@
 #ifndef NOPAL_ACK_REPORT_H
 #define NOPAL_ACK_REPORT_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	ACK_REPORT_NUMBER_BYTES = 4,

@@ -8,7 +8,7 @@
 #ifndef NOPAL_FOUND_LOST_H
 #define NOPAL_FOUND_LOST_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	FOUND_LOST_AGAIN,

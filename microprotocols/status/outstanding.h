@@ -12,7 +12,7 @@
 #ifndef NOPAL_OUTSTANDING_H
 #define NOPAL_OUTSTANDING_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { OUTSTANDING_WORD = 64, OUTSTANDING_AT_FIRST = 64 };
 

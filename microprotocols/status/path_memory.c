@@ -37,7 +37,7 @@
  *            half_life (default 10min): what halves the first window once more;
  *            expire (default 1h): what is older is not used.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	PATH_MEMORY_RTT,

@@ -31,7 +31,7 @@
  *            may delay an acknowledgement;
  *            timeout_max (default 60s): the longest.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct rtt_estimation_parameters {
 	int64_t initial_ns, minimum_ns, maximum_ns;

@@ -24,7 +24,7 @@
  *            interval (default 100ms): between quenches, where no round trip is
  *            known.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { SOURCE_QUENCH_CHARGE };	 /* attributes */
 enum { SOURCE_QUENCH_SMOOTHED }; /* shared variables */

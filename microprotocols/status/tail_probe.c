@@ -30,7 +30,7 @@
  * Parameters: delay (default 25ms): how long the peer may sit on the ack of a
  *            single segment.
  */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct tail_probe_parameters {
 	int64_t delay_ns;

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocking.h"
+#include "io/blocking.h"
 
 void nopal__blocking_abandon(struct nopal_connection *connection)
 {

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "live.h"
+#include "io/live.h"
 
 enum {
 	BLOCKING_OUT_BYTES = 4 << 20, /* as the core's send buffer */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocking.h"
+#include "io/blocking.h"
 
 enum {
 	BLOCKING_IN_BYTES = 64 << 20, /* where flow control sets no limit */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocking.h"
+#include "io/blocking.h"
 
 struct blocking_destination *nopal__blocking_destination(const struct nopal_connection *connection,
 							 uint32_t id)

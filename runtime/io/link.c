@@ -19,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link_engine.h"
-#include "microprotocol.h"
-#include "problems.h"
-#include "random.h"
-#include "text.h"
+#include "io/link_engine.h"
+#include <nopal/microprotocol.h>
+#include "base/problems.h"
+#include "io/random.h"
+#include "base/text.h"
 
 enum {
 	LINK_TOKEN = 48, /* bytes; no word of ours is half as long */

@@ -23,9 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link_engine.h"
-#include "microprotocol.h"
-#include "random.h"
+#include "io/link_engine.h"
+#include <nopal/microprotocol.h>
+#include "io/random.h"
 
 __extension__ typedef __int128 link_wide;
 __extension__ typedef unsigned __int128 link_unsigned_wide;

@@ -13,7 +13,7 @@
 #ifndef NOPAL_LINK_ENGINE_H
 #define NOPAL_LINK_ENGINE_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum {
 	NOPAL__LINK_COPIES = 2,

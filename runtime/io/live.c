@@ -20,7 +20,7 @@
 #include <time.h>
 #include <event2/event.h>
 
-#include "live.h"
+#include "io/live.h"
 
 enum {
 	LIVE_RANDOM_WORDS = 32,	 /* fetched from the kernel at a time */

@@ -25,7 +25,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "io.h"
+#include "ports/world.h"
 
 /* ------------------------------------------------------------------ blocks */
 

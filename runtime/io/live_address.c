@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live.h"
-#include "problems.h"
+#include "io/live.h"
+#include "base/problems.h"
 
 enum {
 	ADDRESS_HOST_ROOM = 256, /* RFC 1035: a name has at most 255 */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <sys/timerfd.h>
 
-#include "live.h"
+#include "io/live.h"
 
 int nopal__live_alarm_open(struct live_alarm *alarm)
 {

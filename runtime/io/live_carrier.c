@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live_carrier.h"
-#include "microprotocol.h"
-#include "random.h"
+#include "io/live_carrier.h"
+#include <nopal/microprotocol.h>
+#include "io/random.h"
 
 enum {
 	CARRIER_FIRST_ROOM = 1024, /* departures of the heap at first */

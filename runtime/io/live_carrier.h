@@ -14,7 +14,7 @@
 #ifndef NOPAL_LIVE_CARRIER_H
 #define NOPAL_LIVE_CARRIER_H
 
-#include "link_engine.h"
+#include "io/link_engine.h"
 
 struct event;
 struct event_base;

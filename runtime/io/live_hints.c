@@ -11,7 +11,7 @@
 #include <time.h>
 #include <linux/errqueue.h>
 
-#include "live.h"
+#include "io/live.h"
 
 enum {
 	HINTS_IN_A_ROW = 64, /* read at a time, however many there are */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <netinet/udp.h>
 
-#include "live.h"
+#include "io/live.h"
 
 enum {
 	INBOX_SMALL_BYTES = 4 << 10,		     /* receives below are copied together */

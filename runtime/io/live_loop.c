@@ -11,7 +11,7 @@
 #include <event2/event.h>
 #include <sys/eventfd.h>
 
-#include "live.h"
+#include "io/live.h"
 
 struct nopal__live_loop {
 	struct event_base *base;

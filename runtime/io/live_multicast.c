@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "io/live.h"
 
 static int set(int fd, int level, int option, const void *value, socklen_t length)
 {

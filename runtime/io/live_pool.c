@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "live.h"
+#include "io/live.h"
 
 struct live_block {
 	struct nopal_buffer buffer; /* first: a buffer is its block */

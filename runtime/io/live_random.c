@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/random.h>
 
-#include "live.h"
+#include "io/live.h"
 
 bool nopal__live_random_fill(void *bytes, size_t length)
 {

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live.h"
-#include "live_carrier.h"
+#include "io/live.h"
+#include "io/live_carrier.h"
 
 enum {
 	RELAY_PATHS = 256, /* clients at a time: each costs a socket */

@@ -24,8 +24,8 @@
 #include <linux/filter.h>
 #include <sys/random.h>
 
-#include "live.h"
-#include "session.h"
+#include "io/live.h"
+#include "session/session.h"
 
 enum {
 	SHARD_ID_AT = 1,	   /* byte of a datagram; docs/wire.md */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <netinet/udp.h>
 
-#include "live.h"
+#include "io/live.h"
 
 enum {
 	SOCKET_SEND_BYTES = 4 << 20, /* asked for; what was granted is read back */

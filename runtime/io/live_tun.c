@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "live_carrier.h"
-#include "live_tun_device.h"
-#include "microprotocol.h"
+#include "io/live_carrier.h"
+#include "io/live_tun_device.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	TUN_SIDES = 2,

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "live_tun_device.h"
+#include "io/live_tun_device.h"
 
 enum {
 	/* What waits to be read: as much as a whole burst of trains, so that a late reader shows as

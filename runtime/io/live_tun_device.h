@@ -8,7 +8,7 @@
 
 #include <net/if.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 struct live_tun_device {
 	int fd;		 /* -1: closed; reads and writes do not block */

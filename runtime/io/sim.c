@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "random.h"
-#include "sim.h"
+#include "io/random.h"
+#include "io/sim.h"
 
 enum {
 	SIM_STREAM_WORLD = 0, /* links have the streams from 1 */

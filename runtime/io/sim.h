@@ -18,8 +18,8 @@
 #ifndef NOPAL_SIM_H
 #define NOPAL_SIM_H
 
-#include "io.h"
-#include "link_engine.h"
+#include "ports/world.h"
+#include "io/link_engine.h"
 
 struct sim_port;
 

@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "sim.h"
+#include "io/sim.h"
 
 enum { SIM_FIRST_ROOM = 64 }; /* power of two */
 

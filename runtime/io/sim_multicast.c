@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim.h"
+#include "io/sim.h"
 
 int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "io/sim.h"
 
 enum {
 	/* Bytes of a small packet, header included: an Ethernet MTU fits. */

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "random.h"
-#include "sim.h"
+#include "io/random.h"
+#include "io/sim.h"
 
 enum {
 	SIM_NET = 10,	 /* hosts live in 10.0.0.0/8 */

@@ -10,7 +10,7 @@
 
 #include "flood.h"
 #include "monolithic/monolith.h"
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum { BAD_CONFIG = 2, REFUSED = 3 };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "flood.h"
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum {
 	BAD_CONFIG = 2,

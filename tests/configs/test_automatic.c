@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 #define BELOW "transport_driver {} resize {} retransmit {} virtual_circuit {}"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum { LEAST_CONFIGS = 44, LINE_ROOM = 256 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 #include "suite.h"
 
 enum {

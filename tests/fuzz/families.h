@@ -7,7 +7,7 @@
 #ifndef NOPAL_FUZZ_FAMILIES_H
 #define NOPAL_FUZZ_FAMILIES_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 struct family {
 	const char *name, *config;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "aead_crypto.h"
-#include "bytes.h"
-#include "hash.h"
-#include "session.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "session/session.h"
 
 enum {
 	/* handshake.c: behind first byte and id */

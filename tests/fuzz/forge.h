@@ -11,7 +11,7 @@
 #ifndef NOPAL_FUZZ_FORGE_H
 #define NOPAL_FUZZ_FORGE_H
 
-#include "plan.h"
+#include "plan/plan.h"
 
 enum { FORGE_TAG = 0xa5 }; /* each byte of the tag of all that is sealed */
 

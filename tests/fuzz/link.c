@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "input.h"
-#include "io.h"
-#include "link_engine.h"
-#include "microprotocol.h"
+#include "ports/world.h"
+#include "io/link_engine.h"
+#include <nopal/microprotocol.h>
 
 enum { TEXT = 512, PACKETS = 20, PACKET = 1000 };
 

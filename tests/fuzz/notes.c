@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "file_blocks.h"
 #include "file_hash.h"
 #include "input.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "part.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "registry.h"
+#include "registry/registry.h"
 
 enum { TEXT_ROOM = 16384, NAME_ROOM = 128, MAX_NAMES = 64 };
 
@@ -25,7 +25,7 @@ enum { HEADINGS = sizeof(headings) / sizeof(headings[0]) };
 
 static const char *const event_names[] = {
 #define EVENT(name, type, doc) [NOPAL_##name] = #name,
-#include "events.def"
+#include <nopal/events.def>
 #undef EVENT
 };
 

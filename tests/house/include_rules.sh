@@ -15,10 +15,10 @@ includes() { # FOLDER: all includes of its C files, as file:line:text
 	find "$1" -name '*.[ch]' -exec grep -Hn '^ *# *include' {} +
 }
 
-# A microprotocol sees the author's header and headers of its own family.
+# A microprotocol sees the author's pages and headers of the microprotocols' own.
 includes microprotocols | while IFS=: read -r file line text; do
 	case $text in
-	*'"microprotocol.h"'* | *'<std'* | *'<string.h>'* | *'<limits.h>'* | \
+	*'<nopal/microprotocol.h>'* | *'<std'* | *'<string.h>'* | *'<limits.h>'* | \
 		*'<assert.h>'* | *'<errno.h>'* | *'<inttypes.h>'*) ;;
 	*'<isa-l'*)
 		case $file in *_isal.c) ;; *) echo "$file:$line:$text" ;; esac ;;
@@ -31,21 +31,22 @@ includes microprotocols | while IFS=: read -r file line text; do
 		[ -f "$(dirname "$file")/$name" ] || echo "$file:$line:$text" ;;
 	*) echo "$file:$line:$text" ;;
 	esac
-done | refuse "a microprotocol includes microprotocol.h only"
+done | refuse "a microprotocol includes <nopal/microprotocol.h> only"
 
-includes tools | { grep '"' || true; } | while IFS=: read -r file line text; do
-	name=$(echo "$text" | cut -d'"' -f2)
-	case $name in
-	nopal.h | microprotocol.h | events.def) ;;
-	*) [ -f "tools/$name" ] || echo "$file:$line:$text" ;;
+includes tools | { grep -E '"|<nopal/' || true; } | while IFS=: read -r file line text; do
+	case $text in
+	*'<nopal/nopal.h>'* | *'<nopal/microprotocol.h>'* | *'<nopal/events.def>'*) ;;
+	*)
+		name=$(echo "$text" | cut -d'"' -f2)
+		[ -f "tools/$name" ] || echo "$file:$line:$text" ;;
 	esac
 done | refuse "tools use the public headers only"
 
-includes runtime | { grep '"' || true; } | while IFS=: read -r file line text; do
+includes runtime | { grep '"' || true; } | { grep -v '^runtime/nopal/' || true; } |
+	while IFS=: read -r file line text; do
 	name=$(echo "$text" | cut -d'"' -f2)
-	[ -f "$(dirname "$file")/$name" ] || [ -f "runtime/$name" ] ||
-		[ -f "runtime/io/$name" ] || echo "$file:$line:$text"
-done | refuse "the runtime knows no protocol"
+	[ -f "runtime/$name" ] || echo "$file:$line:$text"
+done | refuse "a header is included by its room: \"ROOM/NAME.h\""
 
 includes runtime | { grep '<event2/' || true; } |
 	{ grep -v '^runtime/io/live.*\.[ch]:' | grep -v '^runtime/io/blocking\.c:' ||
@@ -62,15 +63,9 @@ includes runtime/io | { grep -E '^runtime/io/(sim|link)' || true; } |
 	{ grep -E '<(event2|sys/|netinet|pthread|time)' || true; } |
 	refuse "the simulated world has neither clock nor socket"
 
-# Public headers stand alone: the pages that runtime/meson.build installs.
-pages=$(sed -n '/_pages = files(/,/)/p' runtime/meson.build | grep -o "[a-z_]*\.[a-z]*'" |
-	tr -d "'")
-[ -n "$pages" ] || echo "runtime/meson.build:1:no pages" >>"$faults"
-for page in $pages; do
-	grep -n '^#include "' "runtime/$page" | while IFS=: read -r line text; do
-		echo "$pages" | grep -qx "$(echo "$text" | cut -d'"' -f2)" ||
-			echo "runtime/$page:$line:$text"
-	done
+# Public headers stand alone.
+includes runtime/nopal | { grep '"' || true; } | while IFS=: read -r file line text; do
+	[ -f "runtime/nopal/$(echo "$text" | cut -d'"' -f2)" ] || echo "$file:$line:$text"
 done | refuse "a public header includes no private one"
 
 cat "$faults"

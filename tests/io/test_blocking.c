@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 enum { MESSAGES = 200, MESSAGE = 20000, TIMEOUT_S = 20 };
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "live.h"
+#include "io/live.h"
 
 enum { MANY = 3, MESSAGE = 20000 };
 

@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 static const int64_t talk_timeout_ns = 60 * NOPAL_SECOND;
 

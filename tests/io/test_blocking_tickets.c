@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "live.h"
+#include "io/live.h"
 
 static const int64_t patience_ns = 20 * NOPAL_SECOND;
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "live_carrier.h"
-#include "microprotocol.h"
+#include "io/live_carrier.h"
+#include <nopal/microprotocol.h>
 
 enum { PACKETS = 40, SEED = 5, ROUNDS = 4000 };
 

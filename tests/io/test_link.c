@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "nopal.h"
-#include "microprotocol.h"
+#include <nopal/nopal.h>
+#include <nopal/microprotocol.h>
 
 static int parse(const char *text, struct nopal_link *forward, struct nopal_link *reverse)
 {

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "link_engine.h"
-#include "microprotocol.h"
-#include "random.h"
+#include "io/link_engine.h"
+#include <nopal/microprotocol.h>
+#include "io/random.h"
 
 enum { SEED = 7, MANY = 1000000, PAYLOAD = 1000 };
 

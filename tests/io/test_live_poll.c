@@ -7,7 +7,7 @@
 #include <event2/event.h>
 #include <cmocka.h>
 
-#include "io.h"
+#include "ports/world.h"
 
 struct awake {
 	struct event_base *base;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "live.h"
-#include "microprotocol.h"
+#include "io/live.h"
+#include <nopal/microprotocol.h>
 
 enum { PACKETS = 32, PACKET_BYTES = 64, SEED = 3, ROUNDS = 400, STEP_US = 1000 };
 

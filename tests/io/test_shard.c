@@ -14,8 +14,8 @@
 #include <event2/event.h>
 #include <cmocka.h>
 
-#include "live.h"
-#include "session.h"
+#include "io/live.h"
+#include "session/session.h"
 
 enum {
 	SHARDS = 3,

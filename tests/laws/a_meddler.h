@@ -7,7 +7,7 @@
 #ifndef NOPAL_TEST_A_MEDDLER_H
 #define NOPAL_TEST_A_MEDDLER_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* Places in its table of bindings. */
 enum { MEDDLER_FROM_NET, MEDDLER_TO_NET };

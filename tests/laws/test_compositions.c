@@ -31,7 +31,7 @@
 #include "composition.h"
 #include "lawcase.h"
 #include "lines.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "said.h"
 
 enum {

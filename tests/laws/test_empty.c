@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "rig.h"
 #include "suite.h"
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fused.h"
+#include "plan/fused.h"
 #include "mutate.h"
 #include "pair.h"
 #include "suite.h"

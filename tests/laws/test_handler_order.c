@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "compose.h"
+#include "compose/compose.h"
 #include "oracle.h"
 
 enum { ORDERS = 24, MESSAGES = 60 };

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "failing.h"
-#include "microprotocol.h"
-#include "nopal.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 /* What is read, and what it is without a failure. */
 struct reading {

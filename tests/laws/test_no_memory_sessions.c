@@ -22,8 +22,8 @@
 
 #include "covering.h"
 #include "failing.h"
-#include "microprotocol.h"
-#include "nopal.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 enum {
 	TALK_SENDERS = 3,

@@ -25,11 +25,11 @@
 #include <string.h>
 
 #include "aead_crypto.h"
-#include "compose.h"
+#include "compose/compose.h"
 #include "covering.h"
 #include "nonces.h"
 #include "oracle.h"
-#include "registry.h"
+#include "registry/registry.h"
 
 enum {
 	SEEDS = 6,

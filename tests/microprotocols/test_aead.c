@@ -14,7 +14,7 @@
 #include "aead.h"
 #include "capture.h"
 #include "nonces.h"
-#include "reset.h"
+#include "wire/reset.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 static const char SEALED[] = PLAIN "aead {}\na_tap {}\n";

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "path_cache.h"
+#include "wire/path_cache.h"
 #include "remembered.h"
 
 enum {

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "session.h"
+#include "session/session.h"
 
 enum {
 	TRAINS = 4096,

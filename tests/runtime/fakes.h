@@ -6,7 +6,7 @@
 #ifndef NOPAL_TESTS_FAKES_H
 #define NOPAL_TESTS_FAKES_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static inline enum nopal_verdict fake_on_segment(struct nopal_session *session,
 						 const struct nopal_part *part,

@@ -13,7 +13,7 @@
 #ifndef NOPAL_TESTS_RECORDS_H
 #define NOPAL_TESTS_RECORDS_H
 
-#include "session.h"
+#include "session/session.h"
 
 enum { RECORDS = 1024 };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* More than any machine has. */
 static const size_t too_much = SIZE_MAX / 4;

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 enum { CAPACITY = 1000 };
 

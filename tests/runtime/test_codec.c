@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { ROOM = 64, ROUNDS = 20000 };
 

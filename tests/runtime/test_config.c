@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "config.h"
-#include "registry.h"
+#include "config/config.h"
+#include "registry/registry.h"
 
 /* What a test reads, and what was wrong with it. */
 struct reading {

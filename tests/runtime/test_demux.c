@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "demux.h"
+#include "wire/demux.h"
 #include "failing.h"
 
 enum {

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demux.h"
-#include "doubt.h"
-#include "reset.h"
+#include "wire/demux.h"
+#include "wire/doubt.h"
+#include "wire/reset.h"
 #include "rig.h"
 
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fused.h"
+#include "plan/fused.h"
 #include "pair.h"
 #include "workshop.h"
 

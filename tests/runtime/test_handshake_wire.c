@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#include "compose.h"
+#include "compose/compose.h"
 #include "failing.h"
-#include "request.h"
-#include "bytes.h"
+#include "wire/request.h"
+#include "base/bytes.h"
 #include "rig.h"
 
 enum {

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "hash.h"
-#include "nopal.h"
+#include "base/hash.h"
+#include <nopal/nopal.h>
 
 enum { INPUT = 300 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { SPACE = 1 << 16, STEPS = 20000 };
 

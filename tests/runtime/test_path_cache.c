@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path_cache.h"
+#include "wire/path_cache.h"
 
 enum { ROOM = 4, MANY = 64, STEPS = 200000 };
 

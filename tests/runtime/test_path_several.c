@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "demux.h"
+#include "wire/demux.h"
 #include "failing.h"
 #include "fakes.h"
 #include "rig.h"

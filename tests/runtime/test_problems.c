@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
-#include "problems.h"
+#include <nopal/microprotocol.h>
+#include "base/problems.h"
 
 static char *printed(struct nopal_problems *problems)
 {

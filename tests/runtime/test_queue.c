@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { SEGMENTS = 64, STEPS = 50000, MODEL_ROOM = 2 * STEPS + 2 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "failing.h"
-#include "refusal.h"
+#include "wire/refusal.h"
 #include "rig.h"
 
 enum { PLANS = 3 };

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "fakes.h"
-#include "problems.h"
-#include "registry.h"
+#include "base/problems.h"
+#include "registry/registry.h"
 
 /* ------------------------------------------------------------------ what is there */
 

@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hash.h"
-#include "reset.h"
+#include "base/hash.h"
+#include "wire/reset.h"
 #include "rig.h"
 
 enum {

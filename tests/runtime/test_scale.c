@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { ROUNDS = 100000, HALF_BITS = 32 };
 

@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "io/io.h"
+#include "ports/world.h"
 #include "own_file.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 enum {
 	MANY = 10000, /* more records than the writer's buffer holds */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "units.h"
+#include "base/units.h"
 
 static int64_t value_of(const char *text, int unit)
 {

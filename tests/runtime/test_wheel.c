@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
-#include "wheel.h"
+#include <nopal/microprotocol.h>
+#include "base/wheel.h"
 
 enum { ENTRIES = 200, STEPS = 60000, TICK_NS = 1 << NOPAL_WHEEL_TICK_SHIFT };
 

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	BENCH_BODY = 1000, /* one full segment */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose.h"
+#include "compose/compose.h"
 #include "draw.h"
 #include "lines.h"
-#include "nopal.h"
+#include <nopal/nopal.h>
 #include "values.h"
 
 enum {

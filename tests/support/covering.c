@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 struct covering_item {
 	unsigned part;

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "arena.h"
+#include "base/arena.h"
 #include "selection.h"
 
 /* Why no config holds a pair. */

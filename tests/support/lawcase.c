@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose.h"
+#include "compose/compose.h"
 #include "composition.h"
 #include "lines.h"
 #include "said.h"

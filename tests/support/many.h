@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
-#include "session.h"
-#include "sim.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
+#include "session/session.h"
+#include "io/sim.h"
 
 enum {
 	MANY_MOST = 1024,

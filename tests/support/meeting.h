@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
-#include "reset.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
+#include "wire/reset.h"
 #include "virtual_circuit.h"
 
 enum { MEET_PORT = 7000, MEET_TEXT = 1400, MEET_TAPPED = 64 };

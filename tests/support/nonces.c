@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 
 #include "aead_crypto.h"
-#include "hash.h"
-#include "nopal.h"
+#include "base/hash.h"
+#include <nopal/nopal.h>
 
 enum { FIRST_ROOM = 1 << 12 };
 

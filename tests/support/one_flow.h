@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
-#include "session.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
+#include "session/session.h"
 
 enum { STREAMS = 100, PORT = 9000, TEXT = 64 };
 

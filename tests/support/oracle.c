@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "lines.h"
-#include "plan.h"
-#include "sim.h"
+#include "plan/plan.h"
+#include "io/sim.h"
 
 enum {
 	PORT = 1000,

@@ -19,8 +19,8 @@
 #define NOPAL_TEST_ORACLE_H
 
 #include "draw.h"
-#include "nopal.h"
-#include "session.h"
+#include <nopal/nopal.h>
+#include "session/session.h"
 #include "weather.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "oracle.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 static void moved(struct oracle *oracle)
 {

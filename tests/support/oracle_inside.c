@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "oracle.h"
-#include "registry.h"
+#include "registry/registry.h"
 
 void oracle_violated(struct oracle *oracle, const char *how, ...)
 {
@@ -114,7 +114,7 @@ static void look(struct nopal_session *session, const struct nopal_part *part,
 		look(session, part, NOPAL_##name, subject);                                        \
 		return NOPAL_CONTINUE;                                                             \
 	}
-#include "events.def"
+#include <nopal/events.def>
 #undef EVENT
 
 /* ---------------------------------------------------------------- from without */
@@ -222,7 +222,7 @@ void oracle_dump(const struct oracle *oracle)
 
 static const struct nopal_binding oracle_bindings[] = {
 #define EVENT(name, type, doc) NOPAL_ON(name, oracle_on_##name, .kinds = NOPAL_EVERY_KIND),
-#include "events.def"
+#include <nopal/events.def>
 #undef EVENT
 	{ 0 },
 };

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compose.h"
+#include "compose/compose.h"
 #include "oracle.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 const char *const oracle_properties[ORACLE_PROPERTIES] = {
 	"urgent", "out_of_band", "deadline", "attempts", "label", "after", "tag", "destination",

@@ -16,8 +16,8 @@
 #ifndef NOPAL_TEST_PAIR_H
 #define NOPAL_TEST_PAIR_H
 
-#include "nopal.h"
-#include "session.h"
+#include <nopal/nopal.h>
+#include "session/session.h"
 #include "suite.h"
 
 enum { PAIR_OPENER, PAIR_ACCEPTOR, PAIR_SIDES };

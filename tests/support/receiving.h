@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "file_hash.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_incoming.h"
 #include "recv_loops.h"
 

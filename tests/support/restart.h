@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "reset.h"
+#include "wire/reset.h"
 #include "rig.h"
 
 static const uint8_t restart_key[NOPAL_RESET_KEY_BYTES] = "sixteen bytes...";

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "registry.h"
+#include "registry/registry.h"
 #include "rig.h"
 
 /* ----------------------------------------------------------------- the tap */
@@ -69,12 +69,12 @@ static uint8_t kind_of_other(const void *subject)
 		note(session, NOPAL_##name, NUMBER(subject), KIND(subject));                       \
 		return NOPAL_CONTINUE;                                                             \
 	}
-#include "events.def"
+#include <nopal/events.def>
 #undef EVENT
 
 static const struct nopal_binding tap_bindings[] = {
 #define EVENT(name, type, doc) NOPAL_ON(name, tap_on_##name, .kinds = NOPAL_EVERY_KIND),
-#include "events.def"
+#include <nopal/events.def>
 #undef EVENT
 	{ 0 },
 };

@@ -13,9 +13,9 @@
 #ifndef NOPAL_TEST_RIG_H
 #define NOPAL_TEST_RIG_H
 
-#include "microprotocol.h"
-#include "nopal.h"
-#include "session.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
+#include "session/session.h"
 
 enum { RIG_OPENER_PORT = 1000, RIG_ACCEPTOR_PORT = 2000 };
 enum { RIG_MESSAGES = 4096, RIG_EVENTS = 65536, RIG_TEXT = 64 };

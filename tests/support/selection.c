@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose.h"
-#include "nopal.h"
-#include "composing.h"
+#include "compose/compose.h"
+#include <nopal/nopal.h>
+#include "compose/composing.h"
 
 enum { MOST_REFUSALS = 64 }; /* of one search */
 

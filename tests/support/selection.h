@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum { KIT_PARTS = 192, KIT_SETTINGS = 8 };
 

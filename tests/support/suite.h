@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 enum { SUITE_CONFIGS = 64 };
 

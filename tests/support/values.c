@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 #include "said.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
 
 enum { NEAR = 4 };
 

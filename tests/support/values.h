@@ -7,7 +7,7 @@
 #define NOPAL_TEST_VALUES_H
 
 #include "draw.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* A value as one would write it, by malloc; NULL: this one stays as it is. */
 char *value_draw(struct draw *from, const struct nopal_parameter *parameter);

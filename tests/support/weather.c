@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 enum {
 	CHAOS_LEAST_MS = 300,

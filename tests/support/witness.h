@@ -14,7 +14,7 @@
 #define NOPAL_TEST_WITNESS_H
 
 #include "many.h"
-#include "registry.h"
+#include "registry/registry.h"
 
 struct witness_message {
 	uint32_t given;			    /* copies that left */

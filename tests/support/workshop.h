@@ -11,7 +11,7 @@
 #ifndef NOPAL_TEST_WORKSHOP_H
 #define NOPAL_TEST_WORKSHOP_H
 
-#include "nopal.h"
+#include <nopal/nopal.h>
 
 struct told;
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose.h"
-#include "plan.h"
+#include "compose/compose.h"
+#include "plan/plan.h"
 #include "said.h"
 
 const char *const worth_words[WORTHS] = {

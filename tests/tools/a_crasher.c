@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum a_crasher_how { HOW_WRITE, HOW_CALL, HOW_ABORT, HOW_TIMER };
 enum { A_CRASHER_SOON };

@@ -135,7 +135,7 @@ done
 fuse 0 bulk -c
 cp "$work/out" "$work/bulk.c"
 "$CC" -std=gnu11 -D_GNU_SOURCE -w -fsyntax-only -I"$root/runtime" \
-	-I"$root/runtime/io" -I"$root/microprotocols" "$work/bulk.c" ||
+	-I"$root/microprotocols" "$work/bulk.c" ||
 	wrong "the source does not compile"
 if [ -w /dev/full ]; then
 	"$nopal" fuse bulk -c >/dev/full 2>"$work/said" &&

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "dumbbell.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "suite.h"
 
 enum { RATE = 10000000 };

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "dumbbell.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "parallel.h"
 #include "suite.h"
 

@@ -21,7 +21,7 @@
 #include <event2/event.h>
 
 #include "file_hash.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "recv_incoming.h"
 #include "talker.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "program.h"
 
 static const struct tool_option options[] = {

@@ -12,10 +12,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "io/io.h"
+#include "ports/world.h"
 #include "own_file.h"
 #include "told.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 enum {
 	OPENER = 0x1111,

@@ -4,7 +4,7 @@
  * then what is lost, then the window.
  */
 #include "connection.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	ACK_FLOOR_AT = 4,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "connection.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* All of the process: the worlds ask whose an endpoint is. */
 static struct monolith_endpoint *endpoints;

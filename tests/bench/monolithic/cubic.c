@@ -4,7 +4,7 @@
  * rtt_estimation and cubic_congestion, on plain fields.
  */
 #include "connection.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* RFC 6298, sections 2 and 5; RFC 9002, section 6.1.2 for the granularity. */
 enum { RTT_ALPHA_SHIFT = 3, RTT_BETA_SHIFT = 2, RTT_VARIANCES = 4 };

@@ -28,7 +28,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 #include "traffic.h"
 
 enum {

@@ -10,15 +10,15 @@
  *   program <---- received ---- receiver.c +
  *
  * It stands behind io.h where the runtime's core stands, in the same worlds, and speaks to composed
- * peers.  What is said in runtime/nopal.h of the callbacks holds here, but that an arriving message
+ * peers.  What is said in runtime/nopal/nopal.h of the callbacks holds here, but that an arriving message
  * is gone when `received` returns.  One world, one thread.
  */
 #ifndef NOPAL_MONOLITH_H
 #define NOPAL_MONOLITH_H
 
-#include "io.h"
+#include "ports/world.h"
 
-/* What the config says, read once from its plan; runtime/nopal.h and the microprotocols' manuals
+/* What the config says, read once from its plan; runtime/nopal/nopal.h and the microprotocols' manuals
  * say what each means. */
 struct monolith_setup {
 	char *canonical;

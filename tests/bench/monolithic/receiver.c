@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "connection.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	RECEIVER_AT_FIRST = 256, /* room of the rings */

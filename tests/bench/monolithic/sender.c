@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "connection.h"
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	SENDER_AT_FIRST = 256, /* room of each ring */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose.h"
+#include "compose/compose.h"
 #include "connection.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 /* What the config must be made of.  Of congestion control the wire says nothing:
  * whichever the peer has, ours is CUBIC. */

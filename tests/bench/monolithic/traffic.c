@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "random.h"
+#include "io/random.h"
 #include "traffic.h"
 
 enum { TRAFFIC_TRAIN = 44 /* segments a message */ };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* abandon_sent -- gives up one segment in four, and calls it arrived. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct abandon_sent {
 	unsigned seen;

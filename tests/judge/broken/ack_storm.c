@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ack_storm -- answers each of its own acks with two. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static void ack_storm_send(struct nopal_session *session, const struct nopal_part *part)
 {

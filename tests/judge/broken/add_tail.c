@@ -2,7 +2,7 @@
 /* add_tail -- adds a byte to one message in ten. */
 #include <string.h>
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct add_tail {
 	unsigned seen;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* change_first -- changes the first byte of each segment that arrives. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict change_first_on_verified(struct nopal_session *session,
 						   const struct nopal_part *part,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* closes_early -- ends the session in good order while messages wait. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct closes_early {
 	unsigned seen;

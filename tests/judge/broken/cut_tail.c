@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cut_tail -- cuts the last byte of each segment. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict cut_tail_on_verified(struct nopal_session *session,
 					       const struct nopal_part *part,

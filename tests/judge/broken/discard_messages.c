@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* discard_messages -- discards one message in ten. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct discard_messages {
 	unsigned seen;

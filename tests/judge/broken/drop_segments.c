@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* drop_segments -- drops one segment in ten that the peer was told has come. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct drop_segments {
 	unsigned seen;

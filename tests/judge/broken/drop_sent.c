@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* drop_sent -- drops one message in ten before it is cut. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct drop_sent {
 	unsigned seen;

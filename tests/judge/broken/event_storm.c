@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* event_storm -- queues an event in each of its handlers. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict event_storm_on_turn_end(struct nopal_session *session,
 						  const struct nopal_part *part,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* false_seal -- calls damaged datagrams good. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static void false_seal_close(struct nopal_session *session, const struct nopal_part *part,
 			     uint8_t *bytes, size_t length)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* forge_acks -- says that the peer has what only just leaves. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict forge_acks_on_send(struct nopal_session *session,
 					     const struct nopal_part *part,

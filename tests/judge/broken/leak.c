@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* leak -- takes all memory that it can have. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict leak_on_segment(struct nopal_session *session,
 					  const struct nopal_part *part,

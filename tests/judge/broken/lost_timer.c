@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lost_timer -- holds segments for a while, and its timer lets none go. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static void lost_timer_expired(struct nopal_session *session, const struct nopal_part *part)
 {

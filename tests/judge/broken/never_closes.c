@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* never_closes -- stops the session on its way to its end. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict never_closes_on_close(struct nopal_session *session,
 						const struct nopal_part *part,

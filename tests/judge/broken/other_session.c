@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* other_session -- delivers one message in ten with bytes of the one before, in any session. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static struct nopal_body other_session_last;
 static unsigned other_session_seen;

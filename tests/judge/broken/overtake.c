@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* overtake -- delivers each message at once, whoever holds it back. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict overtake_on_from_net(struct nopal_session *session,
 					       const struct nopal_part *part,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* raise_loop -- raises the event that it handles. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict raise_loop_on_to_net(struct nopal_session *session,
 					       const struct nopal_part *part,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* redeliver -- delivers one message in ten once more. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 struct redeliver {
 	unsigned seen;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* release_others -- lets go what others hold. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict release_others_on_to_net(struct nopal_session *session,
 						   const struct nopal_part *part,

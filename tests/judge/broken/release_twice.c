@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* release_twice -- lets its hold go twice. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict release_twice_on_to_net(struct nopal_session *session,
 						  const struct nopal_part *part,

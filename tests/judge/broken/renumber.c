@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* renumber -- gives each segment the number of another. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict renumber_on_to_net(struct nopal_session *session,
 					     const struct nopal_part *part,

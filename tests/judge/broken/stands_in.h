@@ -6,7 +6,7 @@
 #ifndef NOPAL_TEST_STANDS_IN_H
 #define NOPAL_TEST_STANDS_IN_H
 
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 /* In the place of retransmit. */
 #define STANDS_IN_FOR_RETRANSMIT                                                                   \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* swallow_acks -- stops acknowledgements on their way in. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict swallow_acks_on_from_net(struct nopal_session *session,
 						   const struct nopal_part *part,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* swallow_facts -- keeps from others that the peer has a segment. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict swallow_facts_on_received(struct nopal_session *session,
 						    const struct nopal_part *part,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* timer_storm -- starts its timer again for now, for ever. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static void timer_storm_expired(struct nopal_session *session, const struct nopal_part *part)
 {

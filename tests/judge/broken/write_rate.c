@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* write_rate -- sets the sending rate, which is for another to set. */
-#include "microprotocol.h"
+#include <nopal/microprotocol.h>
 
 static enum nopal_verdict write_rate_on_turn_end(struct nopal_session *session,
 						 const struct nopal_part *part,

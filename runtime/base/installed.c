@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * installed.c -- the folders that were installed with the library, wherever its prefix lies now.
+ *
+ *   PREFIX/LIBDIR/libnopal.so.0         the library knows its own path
+ *   PREFIX/LIBDIR/nopal                 plugins, and fused units below them
+ *   PREFIX/share/nopal/configs, sources
+ *
+ * A prefix may be moved as a whole, or be filled through DESTDIR and copied to another machine.  A
+ * library that lies in no prefix (in a build folder, or linked into a program) takes the folders
+ * that `meson install` would fill.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nopal/nopal.h>
+
+#ifndef NOPAL_PREFIX
+#define NOPAL_PREFIX	  "/usr/local"
+#define NOPAL_LIBRARY_DIR NOPAL_PREFIX "/lib"
+#define NOPAL_PLUGINS_DIR NOPAL_LIBRARY_DIR "/nopal"
+#define NOPAL_CONFIGS_DIR NOPAL_PREFIX "/share/nopal/configs"
+#define NOPAL_SOURCES_DIR NOPAL_PREFIX "/share/nopal/sources"
+#endif
+
+static const char *const folder_built[] = {
+	[NOPAL_INSTALLED_PLUGINS] = NOPAL_PLUGINS_DIR,
+	[NOPAL_INSTALLED_CONFIGS] = NOPAL_CONFIGS_DIR,
+	[NOPAL_INSTALLED_SOURCES] = NOPAL_SOURCES_DIR,
+};
+enum { FOLDERS = sizeof(folder_built) / sizeof(*folder_built) };
+
+static char folder_moved[FOLDERS][PATH_MAX];
+static const char *folder_found[FOLDERS];
+
+/* What follows the prefix in a folder that was built in; NULL: it lies elsewhere. */
+static const char *below_prefix(const char *folder)
+{
+	size_t length = strlen(NOPAL_PREFIX);
+
+	return strncmp(folder, NOPAL_PREFIX, length) == 0 ? folder + length : NULL;
+}
+
+/* Of the library's folder where that ends as the installed one does: the length of the prefix that
+ * it lies in; 0: it lies in none. */
+static size_t prefix_length(const char *folder)
+{
+	const char *below = below_prefix(NOPAL_LIBRARY_DIR);
+	size_t length = strlen(folder), tail = below ? strlen(below) : 0;
+
+	if (tail == 0 || length <= tail || strcmp(folder + length - tail, below) != 0)
+		return 0;
+	return length - tail;
+}
+
+/* Where this very code was loaded from, without the file; false: not known. */
+static bool library_folder(char ret_folder[PATH_MAX])
+{
+	Dl_info info;
+	char *slash;
+
+	if (!dladdr(folder_built, &info) || !info.dli_fname ||
+	    !realpath(info.dli_fname, ret_folder))
+		return false;
+	slash = strrchr(ret_folder, '/');
+	if (slash)
+		*slash = '\0';
+	return slash != NULL;
+}
+
+static const char *folder_in(const char *prefix, size_t length, enum nopal_installed which)
+{
+	const char *below = below_prefix(folder_built[which]);
+	char *moved = folder_moved[which];
+
+	if (!below || length + strlen(below) >= PATH_MAX)
+		return folder_built[which];
+	memcpy(moved, prefix, length);
+	strcpy(moved + length, below);
+	return access(moved, R_OK | X_OK) == 0 ? moved : folder_built[which];
+}
+
+static void folders_find(void)
+{
+	char folder[PATH_MAX];
+	size_t length = library_folder(folder) ? prefix_length(folder) : 0;
+
+	for (unsigned which = 0; which < FOLDERS; which++)
+		folder_found[which] =
+			length ? folder_in(folder, length, (enum nopal_installed)which)
+			       : folder_built[which];
+}
+
+const char *nopal_installed(enum nopal_installed which)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, folders_find);
+	return folder_found[which];
+}

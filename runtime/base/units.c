@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * units.c -- "25ms", "4MiB", "5%": text to base units, and back.
+ *
+ * All arithmetic is in integers: 1.5ms is exact or refused.  A bare number where a unit is due is
+ * refused: 25 what?
+ */
+#include "base/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ports/world.h"
+#include "base/text.h"
+
+struct units_word {
+	const char *name; /* NULL ends a table */
+	int64_t scale;	  /* base units in one */
+};
+
+enum { UNITS_KILO = 1000, UNITS_KIBI = 1024, UNITS_PARTS_IN_PERCENT = 10000 };
+
+static const struct units_word units_time[] = {
+	{ "ns", 1 },
+	{ "us", NOPAL_MICROSECOND },
+	{ "ms", NOPAL_MILLISECOND },
+	{ "s", NOPAL_SECOND },
+	{ "min", 60 * NOPAL_SECOND },
+	{ "h", 3600 * NOPAL_SECOND },
+	{ 0 },
+};
+static const struct units_word units_size[] = {
+	{ "B", 1 },
+	{ "kB", UNITS_KILO },
+	{ "KiB", UNITS_KIBI },
+	{ "MB", INT64_C(1) * UNITS_KILO *UNITS_KILO },
+	{ "MiB", INT64_C(1) * UNITS_KIBI *UNITS_KIBI },
+	{ "GB", INT64_C(1) * UNITS_KILO *UNITS_KILO *UNITS_KILO },
+	{ "GiB", INT64_C(1) * UNITS_KIBI *UNITS_KIBI *UNITS_KIBI },
+	{ "seg", 0 }, /* not known before the header is */
+	{ 0 },
+};
+static const struct units_word units_rate[] = {
+	{ "bit", 1 },
+	{ "kbit", UNITS_KILO },
+	{ "Mbit", INT64_C(1) * UNITS_KILO *UNITS_KILO },
+	{ "Gbit", INT64_C(1) * UNITS_KILO *UNITS_KILO *UNITS_KILO },
+	{ 0 },
+};
+static const struct units_word units_percent[] = {
+	{ "%", UNITS_PARTS_IN_PERCENT },
+	{ 0 },
+};
+
+struct units_family {
+	const char *noun;
+	const char *example;
+	const struct units_word *words; /* NULL: no unit */
+};
+
+static const struct units_family units_families[] = {
+	[NOPAL_COUNT] = { "a number", "12", NULL },
+	[NOPAL_TIME] = { "a time", "25ms", units_time },
+	[NOPAL_SIZE] = { "a size", "1500B", units_size },
+	[NOPAL_RATE] = { "a rate", "10Mbit", units_rate },
+	[NOPAL_PERCENT] = { "a percentage", "5%", units_percent },
+	[NOPAL_SWITCH] = { "on or off", "on", NULL },
+	[NOPAL_WORD] = { "a word", NULL, NULL },
+	[NOPAL_FILE] = { "a file", NULL, NULL },
+	[NOPAL_ADDRESS] = { "an address", "239.1.2.3:9000", NULL },
+};
+enum { UNITS_FAMILIES = sizeof(units_families) / sizeof(*units_families) };
+
+static const char units_switch[] = "off|on"; /* index is the value */
+
+/* ------------------------------------------------------------------- reading */
+
+/* A number as written: [-] whole [. fraction], then the unit's word. */
+struct units_number {
+	bool negative;
+	int64_t whole;
+	int64_t fraction, divisor; /* .25 is 25 of 100 */
+	const char *unit;
+};
+
+enum { UNITS_TEN = 10, UNITS_FRACTION_MOST = 1000000000 };
+
+static bool units_digits(const char **at, int64_t *ret_value)
+{
+	int64_t value = 0;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	for (; isdigit((unsigned char)**at); (*at)++) {
+		if (__builtin_mul_overflow(value, UNITS_TEN, &value) ||
+		    __builtin_add_overflow(value, **at - '0', &value))
+			return false;
+	}
+	*ret_value = value;
+	return true;
+}
+
+static bool units_number(const char *text, struct units_number *ret_number)
+{
+	struct units_number number = { .divisor = 1 };
+	const char *at = text;
+
+	number.negative = *at == '-';
+	at += number.negative;
+	if (!units_digits(&at, &number.whole))
+		return false;
+	if (*at == '.') {
+		const char *start = ++at;
+
+		if (!units_digits(&at, &number.fraction))
+			return false;
+		for (; start < at; start++) {
+			if (number.divisor >= UNITS_FRACTION_MOST)
+				return false;
+			number.divisor *= UNITS_TEN;
+		}
+	}
+	while (*at == ' ')
+		at++;
+	number.unit = at;
+	*ret_number = number;
+	return true;
+}
+
+/* whole.fraction * scale, exactly. */
+static bool units_scale(const struct units_number *number, int64_t scale, int64_t *ret_value)
+{
+	int64_t whole, part;
+
+	if (__builtin_mul_overflow(number->whole, scale, &whole) ||
+	    __builtin_mul_overflow(number->fraction, scale, &part) || part % number->divisor != 0 ||
+	    __builtin_add_overflow(whole, part / number->divisor, &whole))
+		return false;
+	*ret_value = number->negative ? -whole : whole;
+	return true;
+}
+
+/* netem writes mbit, people write ms as MS: case decides only where it must. */
+static const struct units_word *units_find(const struct units_word *words, const char *unit)
+{
+	for (const struct units_word *word = words; word->name; word++) {
+		if (strcmp(word->name, unit) == 0)
+			return word;
+		if (words == units_rate && strcasecmp(word->name, unit) == 0)
+			return word;
+	}
+	return NULL;
+}
+
+/* ----------------------------------------------------------------- complaints */
+
+enum { UNITS_NAMES = 64 };
+
+static const char *units_names(const struct units_word *words, char *names)
+{
+	size_t length = 0;
+
+	for (const struct units_word *word = words; word->name; word++)
+		length += (size_t)snprintf(names + length, UNITS_NAMES - length, "%s%s",
+					   length ? " " : "", word->name);
+	return names;
+}
+
+static void units_say_bare(const char *text, enum nopal_unit unit, const char *what,
+			   struct nopal_problems *problems)
+{
+	const struct units_family *family = &units_families[unit];
+	char names[UNITS_NAMES];
+
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is a bare number where a unit is due",
+			   what, text);
+	nopal__problems_fix(problems, "write %s with its unit (%s), like %s", family->noun,
+			    units_names(family->words, names), family->example);
+}
+
+/* 10ms where a size is due deserves better than "no such unit". */
+static const struct units_family *units_other(const char *unit)
+{
+	for (size_t i = 0; i < UNITS_FAMILIES; i++) {
+		const struct units_family *family = &units_families[i];
+
+		if (family->words && units_find(family->words, unit))
+			return family;
+	}
+	return NULL;
+}
+
+static void units_say_unit(const char *text, const char *unit, const struct units_family *family,
+			   const char *what, struct nopal_problems *problems)
+{
+	const struct units_family *other = units_other(unit);
+	char names[UNITS_NAMES];
+
+	if (other)
+		nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is %s where %s is due", what,
+				   text, other->noun, family->noun);
+	else
+		nopal_problems_add(problems, NULL, 0, NULL, "%s = %s: there is no unit `%s`", what,
+				   text, unit);
+	if (family->words)
+		nopal__problems_fix(problems, "units are %s: write %s",
+				    units_names(family->words, names), family->example);
+	else
+		nopal__problems_fix(problems, "write %s without a unit, like %s", family->noun,
+				    family->example);
+}
+
+static void units_say_number(const char *text, const struct units_family *family, const char *what,
+			     struct nopal_problems *problems)
+{
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not %s", what,
+			   *text ? text : "\"\"", family->noun);
+	nopal__problems_fix(problems, "write %s, like %s", family->noun, family->example);
+}
+
+static void units_say_scale(const char *text, const struct units_number *number, const char *what,
+			    struct nopal_problems *problems)
+{
+	if (number->divisor > 1)
+		nopal_problems_add(problems, NULL, 0, "use a smaller unit, and a whole number",
+				   "%s = %s is not a whole number of the smallest unit", what,
+				   text);
+	else
+		nopal_problems_add(problems, NULL, 0, "write a smaller one",
+				   "%s = %s does not fit in 63 bits", what, text);
+}
+
+static void units_say_word(const char *text, const char *choices, const char *what,
+			   struct nopal_problems *problems)
+{
+	const char *names[64] = { 0 }, *word;
+	struct nopal_arena arena = { .problems = problems };
+	const char *rest = choices;
+	size_t count = 0;
+
+	while (rest && count + 1 < sizeof(names) / sizeof(*names)) {
+		size_t length = nopal__next_word(&rest, '|', &word);
+
+		names[count++] = nopal__copy_part(&arena, word, length);
+	}
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not one of %s", what, text,
+			   choices);
+	nopal__problems_suggest(problems, text, names, "write one of: ");
+	nopal__arena_release(&arena);
+}
+
+/* -------------------------------------------------------------------- parsing */
+
+static bool units_word(const char *text, const char *choices, const char *what,
+		       struct nopal_quantity *ret, struct nopal_problems *problems)
+{
+	const char *rest = choices;
+	size_t length = strlen(text);
+
+	for (int64_t index = 0; rest; index++) {
+		const char *word;
+
+		if (nopal__next_word(&rest, '|', &word) == length &&
+		    strncmp(word, text, length) == 0) {
+			*ret = (struct nopal_quantity){ .value = index };
+			return true;
+		}
+	}
+	units_say_word(text, choices, what, problems);
+	return false;
+}
+
+static bool units_measure(const char *text, enum nopal_unit unit, const char *what,
+			  struct nopal_quantity *ret, struct nopal_problems *problems)
+{
+	const struct units_family *family = &units_families[unit];
+	const struct units_word bare = { "", 1 }, *word = &bare;
+	struct units_number number;
+	struct nopal_quantity quantity = { 0 };
+
+	if (!units_number(text, &number) || (family->words && number.negative)) {
+		units_say_number(text, family, what, problems);
+		return false;
+	}
+	if (family->words && !*number.unit) {
+		units_say_bare(text, unit, what, problems);
+		return false;
+	}
+	if (family->words)
+		word = units_find(family->words, number.unit);
+	else if (*number.unit)
+		word = NULL;
+	if (!word) {
+		units_say_unit(text, number.unit, family, what, problems);
+		return false;
+	}
+	quantity.in_segments = word->scale == 0;
+	if (!units_scale(&number, word->scale ? word->scale : 1, &quantity.value)) {
+		units_say_scale(text, &number, what, problems);
+		return false;
+	}
+	*ret = quantity;
+	return true;
+}
+
+/* ------------------------------------------------------------------- addresses */
+
+static bool units_address(const char *text, const char *what, struct nopal_quantity *ret,
+			  struct nopal_problems *problems)
+{
+	struct nopal_address address;
+	const char *wrong = nopal__address_read(text, &address);
+
+	if (wrong) {
+		nopal_problems_add(problems, NULL, 0,
+				   "write an address in digits, like 239.1.2.3:9000, "
+				   "[ff15::1:2]:9000 or [ff02::1:2%eth0]:9000",
+				   "%s = %s is not an address: %s", what, *text ? text : "\"\"",
+				   wrong);
+		return false;
+	}
+	*ret = (struct nopal_quantity){ .address = address };
+	return true;
+}
+
+bool nopal__quantity_read(const char *text, enum nopal_unit unit, const char *choices,
+			  const char *what, struct nopal_quantity *ret_quantity,
+			  struct nopal_problems *problems)
+{
+	if (unit == NOPAL_SWITCH)
+		return units_word(text, units_switch, what, ret_quantity, problems);
+	if (unit == NOPAL_WORD)
+		return units_word(text, choices ? choices : "", what, ret_quantity, problems);
+	if (unit == NOPAL_FILE) { /* which is read by who knows where it lies */
+		*ret_quantity = (struct nopal_quantity){ .value = *text != 0 };
+		return true;
+	}
+	if (unit == NOPAL_ADDRESS)
+		return units_address(text, what, ret_quantity, problems);
+	return units_measure(text, unit, what, ret_quantity, problems);
+}
+
+int nopal_quantity_parse(const char *text, int unit, const char *what, int64_t *ret_value,
+			 struct nopal_problems *problems)
+{
+	struct nopal_quantity quantity;
+
+	if (unit < 0 || unit >= NOPAL_WORD)
+		return -EINVAL; /* no numbers */
+	if (!nopal__quantity_read(text, (enum nopal_unit)unit, NULL, what, &quantity, problems))
+		return -EINVAL;
+	if (quantity.in_segments) {
+		nopal_problems_add(problems, NULL, 0, "write it in bytes",
+				   "%s = %s: only a microprotocol's section "
+				   "knows how long a segment is",
+				   what, text);
+		return -EINVAL;
+	}
+	*ret_value = quantity.value;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- writing */
+
+/* The largest unit that divides it without a rest. */
+static const struct units_word *units_largest(const struct units_word *words, int64_t value)
+{
+	const struct units_word *largest = words;
+
+	for (const struct units_word *word = words; word->name; word++) {
+		if (word->scale > largest->scale && value != 0 && value % word->scale == 0)
+			largest = word;
+	}
+	return largest;
+}
+
+/* Room for any quantity but a word's. */
+enum { UNITS_TEXT = NOPAL_ADDRESS_TEXT + 32 };
+
+static void units_percent_text(int64_t value, char *text)
+{
+	int64_t rest = value % UNITS_PARTS_IN_PERCENT;
+	size_t length;
+
+	snprintf(text, UNITS_TEXT, "%" PRId64 ".%04" PRId64, value / UNITS_PARTS_IN_PERCENT, rest);
+	length = strlen(text);
+	while (text[length - 1] == '0')
+		length--;
+	length -= text[length - 1] == '.';
+	strcpy(text + length, "%");
+}
+
+static const char *units_text(const struct nopal_quantity *quantity, enum nopal_unit unit,
+			      char *text)
+{
+	const struct units_family *family = &units_families[unit];
+	const struct units_word *word;
+
+	if (quantity->in_segments) {
+		snprintf(text, UNITS_TEXT, "%" PRId64 "seg", quantity->value);
+	} else if (unit == NOPAL_PERCENT) {
+		units_percent_text(quantity->value, text);
+	} else if (unit == NOPAL_ADDRESS) {
+		nopal_address_format(&quantity->address, text);
+	} else if (!family->words) {
+		snprintf(text, UNITS_TEXT, "%" PRId64, quantity->value);
+	} else {
+		word = units_largest(family->words, quantity->value);
+		snprintf(text, UNITS_TEXT, "%" PRId64 "%s", quantity->value / word->scale,
+			 word->name);
+	}
+	return text;
+}
+
+const char *nopal__quantity_text(struct nopal_arena *arena, struct nopal_quantity quantity,
+				 enum nopal_unit unit, const char *choices)
+{
+	char text[UNITS_TEXT];
+
+	if (unit == NOPAL_SWITCH)
+		choices = units_switch;
+	for (int64_t index = 0; choices; index++) {
+		const char *one;
+		size_t length = nopal__next_word(&choices, '|', &one);
+
+		if (index == quantity.value)
+			return nopal__copy_part(arena, one, length);
+	}
+	return nopal__copy(arena, units_text(&quantity, unit, text));
+}
+
+/* -------------------------------------------------------------------- ranges */
+
+/* By their bytes, and then by their ports. */
+static int units_address_against(const struct nopal_address *address,
+				 const struct nopal_address *limit)
+{
+	int by_ip = memcmp(address->ip, limit->ip, sizeof(address->ip));
+
+	return by_ip ? by_ip : (address->port > limit->port) - (address->port < limit->port);
+}
+
+/* Compares where it can be told: 1 above, -1 below, 0 equal or unknown. */
+static int units_against(struct nopal_quantity quantity, enum nopal_unit unit, const char *bound)
+{
+	struct nopal_quantity limit;
+
+	if (!bound || !nopal__quantity_read(bound, unit, NULL, "", &limit, NULL) ||
+	    limit.in_segments != quantity.in_segments)
+		return 0;
+	if (unit == NOPAL_ADDRESS)
+		return units_address_against(&quantity.address, &limit.address);
+	return (quantity.value > limit.value) - (quantity.value < limit.value);
+}
+
+bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit,
+			     const char *least, const char *most, const char *what,
+			     struct nopal_problems *problems)
+{
+	char text[UNITS_TEXT];
+
+	if (unit == NOPAL_SWITCH || unit == NOPAL_WORD || unit == NOPAL_FILE)
+		return false;
+	if (units_against(quantity, unit, least) >= 0 && units_against(quantity, unit, most) <= 0)
+		return false;
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is out of range (%s to %s)", what,
+			   units_text(&quantity, unit, text), least ? least : "any",
+			   most ? most : "any");
+	if (least && most)
+		nopal__problems_fix(problems, "write one from %s to %s", least, most);
+	else if (least)
+		nopal__problems_fix(problems, "write %s or more", least);
+	else
+		nopal__problems_fix(problems, "write %s or less", most);
+	return true;
+}

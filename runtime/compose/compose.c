@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compose.c -- a config tree becomes a checked composition.
+ *
+ * Every check adds what it finds and lets the next run: a user sees all that is wrong at once.
+ * Only what others would misread is left out: a section that names no microprotocol never gets
+ * here.
+ */
+#include "compose/compose.h"
+
+#include <string.h>
+
+#include "compose/composing.h"
+#include "config/config_tree.h"
+#include "base/problems.h"
+
+struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
+				       const struct nopal_microprotocol *one,
+				       struct nopal_place place)
+{
+	struct nopal_member whole = { .microprotocol = one, .place = place };
+	struct nopal_member *member = NULL;
+
+	if (nopal__parameters_room(layer->arena, &whole))
+		member = nopal__one_more(layer->arena, &layer->members, &layer->count,
+					 sizeof(*member));
+	if (member)
+		*member = whole;
+	return member;
+}
+
+static void compose_members(struct nopal_composed_layer *layer,
+			    const struct nopal_config_layer *config,
+			    struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < config->section_count; i++) {
+		const struct nopal_config_section *section = &config->sections[i];
+		const struct nopal_microprotocol *one = nopal_registry_find(section->name);
+		struct nopal_member *member;
+
+		if (!one)
+			continue;
+		member = nopal__member_add(layer, one, section->place);
+		if (member)
+			nopal__parameters_read(layer->arena, member, section, problems);
+	}
+}
+
+static void compose_validate(const struct nopal_composed_layer *layer,
+			     struct nopal_config_layer *config, struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+		const struct nopal_config_section *section =
+			nopal__config_section(config, member->microprotocol->name);
+
+		nopal__parameters_validate(layer->arena, member, section, problems);
+	}
+}
+
+static const struct nopal_member *compose_provider(const struct nopal_composed_layer *layer,
+						   const char *role)
+{
+	for (size_t i = 0; i < layer->count; i++)
+		if (nopal__answers(layer->members[i].microprotocol, role))
+			return &layer->members[i];
+	return NULL;
+}
+
+/* Who keeps something of its peer cannot have many of them. */
+static void compose_many(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+
+		if (!member->microprotocol->many)
+			nopal_problems_add(problems, member->place.file, member->place.line,
+					   "put it into the layer of the destinations",
+					   "%s is between one sender and one receiver, "
+					   "and layer `%s` speaks to many",
+					   member->microprotocol->name, layer->name);
+	}
+}
+
+/* What goes through a channel is found by its id, and sealed for all who hear it. */
+static void compose_channel(const struct nopal_member *channel,
+			    const struct nopal_composed_layer *lowest,
+			    struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < lowest->count; i++) {
+		const struct nopal_microprotocol *one = lowest->members[i].microprotocol;
+		const char *cause = NULL;
+
+		if (one->seal && one->state_size)
+			cause = "seals between two";
+		else if (nopal__answers(one, "address_demux"))
+			cause = "leaves out the id of who is meant";
+		if (cause)
+			nopal_problems_add(problems, channel->place.file, channel->place.line,
+					   "leave one of them out; checksum {} seals for all",
+					   "%s %s, and %s speaks to many at once", one->name, cause,
+					   channel->microprotocol->name);
+	}
+}
+
+static void compose_destinations(const struct nopal_composition *composition, size_t index,
+				 struct nopal_problems *problems)
+{
+	const struct nopal_composed_layer *layer = &composition->layers[index];
+	const struct nopal_member *channel;
+
+	if (index == 0) {
+		nopal_problems_add(problems, layer->place.file, layer->place.line,
+				   "put a layer above it: transport_driver {}, "
+				   "whole_messages {}, fan_out {}",
+				   "layer `%s` is one for each destination, and nobody "
+				   "above it says who gets what",
+				   layer->name);
+		return;
+	}
+	if (!compose_provider(layer - 1, "fan_out"))
+		nopal_problems_add(problems, layer[-1].place.file, layer[-1].place.line,
+				   "add fan_out {}",
+				   "nobody in layer `%s` says how many destinations must "
+				   "have a message",
+				   layer[-1].name);
+	channel = compose_provider(layer - 1, "channel");
+	if (channel)
+		compose_channel(channel, &composition->layers[composition->layer_count - 1],
+				problems);
+	for (size_t above = 0; above < index; above++)
+		compose_many(&composition->layers[above], problems);
+}
+
+/* Those above say for themselves when they are at their end: nothing else does. */
+static void compose_flow(const struct nopal_composition *composition, size_t index,
+			 struct nopal_problems *problems)
+{
+	const struct nopal_composed_layer *above = &composition->layers[index - 1];
+
+	if (!compose_provider(above, "connection"))
+		nopal_problems_add(problems, above->place.file, above->place.line,
+				   "add stream_end {}",
+				   "nobody in layer `%s` tells the peer that a "
+				   "stream is at its end",
+				   above->name);
+}
+
+/* One layer of a composition is stood on, or stands, by many. */
+static void compose_multiplicity(const struct nopal_composition *composition,
+				 struct nopal_problems *problems)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < composition->layer_count; i++) {
+		const struct nopal_composed_layer *layer = &composition->layers[i];
+
+		if (layer->multiplicity == NOPAL_ONE)
+			continue;
+		if (!found++ && layer->multiplicity == NOPAL_PER_DESTINATION)
+			compose_destinations(composition, i, problems);
+		else if (found == 1 && layer->multiplicity == NOPAL_SHARED_LAYER && i)
+			compose_flow(composition, i, problems);
+		else if (found == 1 && layer->multiplicity == NOPAL_PER_STREAM &&
+			 i + 1 < composition->layer_count)
+			compose_flow(composition, i + 1, problems);
+		else
+			nopal_problems_add(problems, layer->place.file, layer->place.line,
+					   found > 1 ? "write multiplicity = one, or leave it out"
+						     : "put a layer above or below it",
+					   "layer `%s` is %s%s", layer->name,
+					   nopal__multiplicity_words[layer->multiplicity],
+					   found > 1 ? ", and another one is not of "
+						       "multiplicity one"
+						     : ", and nothing stands there that "
+						       "it could be many of");
+	}
+}
+
+/* Roles that a layer's place gives it, by what is below: for others, and for the uppermost. */
+static const char *compose_stands_on(const struct nopal_config *config, size_t index)
+{
+	static const char *const roles[][2] = {
+		{ "network", "application|network" },
+		{ "layer_below|destinations", "application|layer_below|destinations" },
+		{ "layer_below|flow", "application|layer_below|flow" },
+		{ "layer_below", "application|layer_below" },
+	};
+	const struct nopal_config_layer *layer = &config->layers[index];
+	size_t below = 3;
+
+	if (index + 1 == config->layer_count)
+		below = 0;
+	else if (layer[1].multiplicity == NOPAL_PER_DESTINATION)
+		below = 1;
+	else if (layer[1].multiplicity == NOPAL_SHARED_LAYER ||
+		 layer->multiplicity == NOPAL_PER_STREAM)
+		below = 2;
+	return roles[below][index == 0];
+}
+
+static void compose_layer(struct nopal_composed_layer *layer, struct nopal_config *config,
+			  size_t index, struct nopal_problems *problems)
+{
+	struct nopal_config_layer *from = &config->layers[index];
+
+	layer->arena = &config->arena;
+	layer->name = from->name;
+	layer->multiplicity = from->multiplicity;
+	layer->place = from->place;
+	layer->stands_on = compose_stands_on(config, index);
+	compose_members(layer, from, problems);
+	nopal__relations_complete(layer, config->requires_auto, problems);
+	nopal__relations_check(layer, problems);
+	nopal__usage_check(layer, problems);
+	nopal__holds_check(layer, problems);
+	nopal__cycles_check(layer, problems);
+	nopal__order_check(layer, problems);
+	compose_validate(layer, from, problems);
+	for (size_t i = 0; i < layer->count; i++)
+		nopal__spelling_warn(layer->arena, &layer->members[i], problems);
+	if (problems->errors == config->errors_before)
+		nopal__usage_warn(layer, problems);
+}
+
+static void compose_seal(struct nopal_composition *composition)
+{
+	struct nopal_hash hash;
+
+	composition->canonical = nopal__canonical(composition);
+	nopal_hash_init(&hash);
+	nopal_hash_update(&hash, composition->canonical, strlen(composition->canonical));
+	composition->fingerprint = nopal_hash_final(&hash);
+}
+
+/* NULL: the arena failed. */
+static struct nopal_composition *compose_new(struct nopal_config *config)
+{
+	struct nopal_composition *composition =
+		nopal__zeroed(&config->arena, 1, sizeof(*composition));
+
+	if (!composition)
+		return NULL;
+	composition->config = config;
+	composition->layers =
+		nopal__zeroed(&config->arena, config->layer_count, sizeof(*composition->layers));
+	if (!composition->layers)
+		return NULL;
+	composition->layer_count = config->layer_count;
+	return composition;
+}
+
+static void compose_layers(struct nopal_composition *composition, struct nopal_problems *problems)
+{
+	struct nopal_config *config = composition->config;
+	size_t parts = 0;
+
+	for (size_t i = 0; i < config->layer_count; i++) {
+		compose_layer(&composition->layers[i], config, i, problems);
+		composition->layers[i].first_part = parts;
+		parts += composition->layers[i].count;
+	}
+	compose_multiplicity(composition, problems);
+	if (!config->layer_count)
+		nopal_problems_add(problems, config->place.file, 0,
+				   "begin with `transport_driver {}`; `nopal "
+				   "list microprotocols` shows them all",
+				   "the config names no microprotocol");
+	if (problems->errors == config->errors_before)
+		nopal__promise_check(composition, problems);
+	if (problems->errors == config->errors_before)
+		compose_seal(composition);
+}
+
+struct nopal_composition *nopal__compose(struct nopal_config *config,
+					 struct nopal_problems *problems)
+{
+	struct nopal_composition *composition;
+
+	if (!config)
+		return NULL;
+	config->arena.problems = problems;
+	composition = compose_new(config);
+	if (composition)
+		compose_layers(composition, problems);
+	if (problems->errors == config->errors_before)
+		return composition;
+	nopal__config_free(config);
+	return NULL;
+}
+
+void nopal__composition_free(struct nopal_composition *composition)
+{
+	if (composition)
+		nopal__config_free(composition->config);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parameter_file.c -- what lies in the file that a parameter names.
+ *
+ * It is read once, with the config: sessions do no I/O.  What it holds is a secret, so nothing of
+ * it goes into canonical text, problems or explanations.  It has at least 128 bits, as many as the
+ * weakest cipher that its key is for (RFC 5869, 3.3: a key is no better than what it is made of),
+ * and nobody but its owner writes it, nor anybody reads it who is not of its group.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compose/composing.h"
+#include "session/session.h"
+
+enum {
+	FILE_LEAST_BYTES = 16,
+	FILE_MOST_BYTES = 64 << 10,
+	FILE_OTHERS = S_IWGRP | S_IWOTH | S_IROTH,
+	FILE_MODE = 07777,
+	FILE_FIX_ROOM = 4096,
+};
+
+static const char *file_path(struct nopal_arena *arena, const char *path, const char *beside)
+{
+	const char *slash = beside ? strrchr(beside, '/') : NULL;
+
+	if (*path == '/' || !slash)
+		return path;
+	return nopal__printed(arena, "%.*s/%s", (int)(slash - beside), beside, path);
+}
+
+static void file_say(const struct nopal_config_key *key, const char *path, const char *why,
+		     struct nopal_problems *problems)
+{
+	nopal_problems_add(problems, key->place.file, key->place.line,
+			   "name a file that is there; a path is from where the config lies",
+			   "%s = %s: %s", key->name, path, why);
+}
+
+static void file_say_mode(const struct nopal_config_key *key, const char *path, mode_t mode,
+			  struct nopal_problems *problems)
+{
+	char fix[FILE_FIX_ROOM];
+
+	snprintf(fix, sizeof(fix), "chmod 600 %s", path);
+	nopal_problems_add(problems, key->place.file, key->place.line, fix,
+			   "%s = %s: it holds a secret, and others may %s it: its mode is %04o",
+			   key->name, path, mode & (S_IWGRP | S_IWOTH) ? "write" : "read",
+			   (unsigned)(mode & FILE_MODE));
+}
+
+static void file_say_short(const struct nopal_config_key *key, const char *path, size_t length,
+			   struct nopal_problems *problems)
+{
+	char fix[FILE_FIX_ROOM];
+
+	snprintf(fix, sizeof(fix),
+		 "head -c 32 /dev/urandom > %s, and the same file on the other side", path);
+	nopal_problems_add(problems, key->place.file, key->place.line, fix,
+			   "%s = %s: %zu bytes are no secret; it takes %d", key->name, path, length,
+			   FILE_LEAST_BYTES);
+}
+
+/* By the plain calls: a stream would have a second copy. */
+static ssize_t file_read(const char *path, uint8_t *bytes, mode_t *ret_mode)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat about;
+	ssize_t length = -1;
+	size_t all = 0;
+
+	if (file < 0)
+		return -errno;
+	while (all < FILE_MOST_BYTES &&
+	       (length = read(file, bytes + all, FILE_MOST_BYTES - all)) > 0)
+		all += (size_t)length;
+	if (length < 0 || fstat(file, &about))
+		length = -errno;
+	else
+		*ret_mode = about.st_mode;
+	close(file);
+	return length < 0 ? length : (ssize_t)all;
+}
+
+/* Of a file that was read; false: it was said why not. */
+static bool file_is_fit(ssize_t length, mode_t mode, const struct nopal_config_key *key,
+			const char *path, struct nopal_problems *problems)
+{
+	if (length < 0)
+		file_say(key, path, strerror((int)-length), problems);
+	else if (mode & FILE_OTHERS)
+		file_say_mode(key, path, mode, problems);
+	else if (length < FILE_LEAST_BYTES)
+		file_say_short(key, path, (size_t)length, problems);
+	else if (length == FILE_MOST_BYTES)
+		file_say(key, path, "the file is too long", problems);
+	else
+		return true;
+	return false;
+}
+
+bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
+				const struct nopal_config_key *key, struct nopal_file *ret_file,
+				struct nopal_problems *problems)
+{
+	const char *whole = file_path(arena, path, key->place.file);
+	uint8_t *bytes = nopal__zeroed_secret(arena, FILE_MOST_BYTES);
+	ssize_t length;
+	mode_t mode = 0;
+
+	if (!bytes)
+		return false;
+	length = file_read(whole, bytes, &mode);
+	if (file_is_fit(length, mode, key, whole, problems))
+		*ret_file = (struct nopal_file){ bytes, (size_t)length };
+	return ret_file->bytes;
+}
+
+const uint8_t *nopal_file(const struct nopal_session *session, const struct nopal_part *part,
+			  unsigned which, size_t *ret_length)
+{
+	const struct nopal_layer *layer = nopal__core(session)->layer;
+	const struct nopal_composed_layer *composed =
+		&layer->plan->composition->layers[layer->index];
+	const struct nopal_file *file =
+		&composed->members[part->index - layer->first_part].files[which];
+
+	*ret_length = file->length;
+	return file->bytes;
+}

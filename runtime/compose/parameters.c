@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parameters.c -- the keys of a section become the int64_t of its struct.
+ *
+ * A size in `seg` stays a number of segments until the header is known:
+ * nopal__compose_resolve().  A microprotocol's own validate() runs before that with segments of a
+ * nominal length, so that its problems show with all others.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "compose/composing.h"
+#include "base/problems.h"
+#include "base/units.h"
+
+/* Near what an Ethernet frame carries (RFC 894: 1500) less our headers. */
+enum { PARAMETERS_NOMINAL_SEGMENT_BYTES = 1440 };
+
+static int64_t *parameters_at(void *parameters, const struct nopal_parameter *parameter)
+{
+	return (int64_t *)(void *)((char *)parameters + parameter->offset);
+}
+
+int64_t nopal__parameter_get(const void *parameters, const struct nopal_parameter *parameter)
+{
+	int64_t value;
+
+	memcpy(&value, (const char *)parameters + parameter->offset, sizeof(value));
+	return value;
+}
+
+const struct nopal_parameter *nopal__parameter_find(const struct nopal_microprotocol *one,
+						    const char *name, size_t length)
+{
+	const struct nopal_parameter *table = one->parameters;
+
+	for (; table && table->name; table++)
+		if (strlen(table->name) == length && memcmp(table->name, name, length) == 0)
+			return table;
+	return NULL;
+}
+
+bool nopal__parameter_holds(const struct nopal_microprotocol *one, const void *parameters,
+			    const char *when)
+{
+	bool wanted = !when || *when != '!';
+	const char *name = wanted ? when : when + 1;
+	const char *equals = when ? strchr(name, '=') : NULL;
+	const struct nopal_parameter *parameter;
+	struct nopal_quantity quantity = { 0 };
+	int64_t value;
+
+	if (!when)
+		return true;
+	parameter =
+		nopal__parameter_find(one, name, equals ? (size_t)(equals - name) : strlen(name));
+	if (!parameter)
+		return false; /* descriptor.c refuses such a condition */
+	value = nopal__parameter_get(parameters, parameter);
+	if (!equals)
+		return (value != 0) == wanted;
+	nopal__quantity_read(equals + 1, parameter->unit, parameter->choices, parameter->name,
+			     &quantity, NULL);
+	return (value == quantity.value) == wanted;
+}
+
+struct nopal_address nopal__parameter_address(const void *parameters,
+					      const struct nopal_parameter *parameter)
+{
+	struct nopal_address address;
+
+	memcpy(&address, (const char *)parameters + parameter->offset, sizeof(address));
+	return address;
+}
+
+static size_t parameters_count(const struct nopal_microprotocol *one)
+{
+	size_t count = 0;
+
+	while (one->parameters && one->parameters[count].name)
+		count++;
+	return count;
+}
+
+static void parameters_put(struct nopal_member *member, size_t index,
+			   struct nopal_quantity quantity)
+{
+	const struct nopal_parameter *parameter = &member->microprotocol->parameters[index];
+
+	if (parameter->unit == NOPAL_ADDRESS)
+		memcpy((char *)member->parameters + parameter->offset, &quantity.address,
+		       sizeof(quantity.address));
+	else
+		*parameters_at(member->parameters, parameter) = quantity.value;
+	member->in_segments[index] = quantity.in_segments;
+}
+
+/* ------------------------------------------------------------------- reading */
+
+static void parameters_defaults(struct nopal_member *member)
+{
+	const struct nopal_parameter *table = member->microprotocol->parameters;
+	size_t count = parameters_count(member->microprotocol);
+
+	for (size_t i = 0; i < count; i++) {
+		struct nopal_quantity quantity = { 0 };
+
+		if (table[i].initial && nopal__quantity_read(table[i].initial, table[i].unit,
+							     table[i].choices, "", &quantity, NULL))
+			parameters_put(member, i, quantity);
+	}
+}
+
+static void parameters_say_unknown(struct nopal_arena *arena, const struct nopal_member *member,
+				   const struct nopal_config_key *key,
+				   struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	size_t count = parameters_count(one);
+	const char **names = nopal__zeroed(arena, count + 1, sizeof(*names));
+
+	if (!names)
+		return;
+	for (size_t i = 0; i < count; i++)
+		names[i] = one->parameters[i].name;
+	nopal_problems_add(problems, key->place.file, key->place.line, "remove it: it has no keys",
+			   "%s has no key `%s`", one->name, key->name);
+	nopal__problems_suggest(problems, key->name, names, count ? "its keys are " : NULL);
+}
+
+static size_t parameters_find(const struct nopal_microprotocol *one, const char *name)
+{
+	size_t count = parameters_count(one);
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(one->parameters[i].name, name) == 0)
+			return i;
+	}
+	return count;
+}
+
+static void parameters_key(struct nopal_arena *arena, struct nopal_member *member,
+			   const struct nopal_config_key *key, struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	size_t index = parameters_find(one, key->name);
+	const struct nopal_parameter *parameter;
+	struct nopal_quantity quantity;
+	struct nopal_problems found;
+	const char *what;
+
+	if (index == parameters_count(one)) {
+		parameters_say_unknown(arena, member, key, problems);
+		return;
+	}
+	parameter = &one->parameters[index];
+	what = nopal__printed(arena, "%s.%s", one->name, key->name);
+	nopal_problems_init(&found);
+	if (nopal__quantity_read(key->value, parameter->unit, parameter->choices, what, &quantity,
+				 &found) &&
+	    !nopal__quantity_outside(quantity, parameter->unit, parameter->least, parameter->most,
+				     what, &found))
+		parameters_put(member, index, quantity);
+	if (parameter->unit == NOPAL_FILE && *key->value)
+		nopal__parameter_file_read(arena, key->value, key, &member->files[index], &found);
+	nopal__problems_move(problems, &found, key->place);
+}
+
+bool nopal__parameters_room(struct nopal_arena *arena, struct nopal_member *member)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	size_t count = parameters_count(one);
+
+	if (one->parameters_size)
+		member->parameters = nopal__zeroed(arena, 1, one->parameters_size);
+	member->in_segments = nopal__zeroed(arena, count, sizeof(bool));
+	member->files = nopal__zeroed(arena, count, sizeof(*member->files));
+	return !arena->failed;
+}
+
+void nopal__parameters_read(struct nopal_arena *arena, struct nopal_member *member,
+			    const struct nopal_config_section *section,
+			    struct nopal_problems *problems)
+{
+	parameters_defaults(member);
+	for (size_t i = 0; section && i < section->key_count; i++)
+		parameters_key(arena, member, &section->keys[i], problems);
+}
+
+/* ---------------------------------------------------------------- validation */
+
+/* nopal_problem() wrote "PARAMETER: cause": the key of that name, if set. */
+static struct nopal_place parameters_place(const struct nopal_member *member,
+					   const struct nopal_config_section *section,
+					   const char *cause)
+{
+	for (size_t i = 0; section && i < section->key_count; i++) {
+		const struct nopal_config_key *key = &section->keys[i];
+		size_t length = strlen(key->name);
+
+		if (strncmp(cause, key->name, length) == 0 && cause[length] == ':')
+			return key->place;
+	}
+	return member->place;
+}
+
+/* Puts file and line to what validate() found. */
+static void parameters_move(const struct nopal_member *member,
+			    const struct nopal_config_section *section,
+			    struct nopal_problems *found, struct nopal_problems *problems)
+{
+	if (found->no_memory) /* and who knows what else there was to say */
+		nopal__problems_no_memory(problems);
+	for (size_t i = 0; i < found->count; i++) {
+		const struct nopal_problem_entry *entry = &found->entries[i];
+		struct nopal_place place = parameters_place(member, section, entry->cause);
+
+		nopal_problems_add(problems, place.file, place.line, entry->fix, "%s.%s",
+				   member->microprotocol->name, entry->cause);
+	}
+	nopal_problems_fini(found);
+}
+
+static int64_t parameters_scaled(int64_t segments, uint32_t segment_bytes)
+{
+	int64_t bytes;
+
+	return __builtin_mul_overflow(segments, segment_bytes, &bytes) ? INT64_MAX : bytes;
+}
+
+static void parameters_to_bytes(const struct nopal_member *member, void *parameters,
+				uint32_t segment_bytes)
+{
+	const struct nopal_parameter *table = member->microprotocol->parameters;
+	size_t count = parameters_count(member->microprotocol);
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t *value = parameters_at(parameters, &table[i]);
+
+		if (member->in_segments[i])
+			*value = parameters_scaled(*value, segment_bytes);
+	}
+}
+
+void nopal__parameters_validate(struct nopal_arena *arena, const struct nopal_member *member,
+				const struct nopal_config_section *section,
+				struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	struct nopal_problems found;
+	void *nominal;
+
+	if (!one->validate)
+		return;
+	nominal = nopal__zeroed(arena, 1, one->parameters_size);
+	if (!nominal)
+		return;
+	if (one->parameters_size)
+		memcpy(nominal, member->parameters, one->parameters_size);
+	parameters_to_bytes(member, nominal, PARAMETERS_NOMINAL_SEGMENT_BYTES);
+	nopal_problems_init(&found);
+	one->validate(nominal, &found);
+	parameters_move(member, section, &found, problems);
+}
+
+/* --------------------------------------------------------------- resolution */
+
+/* A bound in bytes as text; NULL stays NULL. */
+static const char *parameters_bound(struct nopal_arena *arena, const char *bound,
+				    uint32_t segment_bytes)
+{
+	struct nopal_quantity limit;
+
+	if (!bound || !nopal__quantity_read(bound, NOPAL_SIZE, NULL, "", &limit, NULL))
+		return NULL;
+	if (limit.in_segments)
+		limit.value = parameters_scaled(limit.value, segment_bytes);
+	return nopal__printed(arena, "%" PRId64 "B", limit.value);
+}
+
+static void parameters_range(struct nopal_arena *arena, const struct nopal_member *member,
+			     const struct nopal_parameter *parameter, uint32_t segment_bytes,
+			     struct nopal_problems *problems)
+{
+	struct nopal_quantity quantity = {
+		.value = nopal__parameter_get(member->parameters, parameter),
+	};
+	const char *least = parameters_bound(arena, parameter->least, segment_bytes);
+	const char *most = parameters_bound(arena, parameter->most, segment_bytes);
+	const char *what =
+		nopal__printed(arena, "%s.%s", member->microprotocol->name, parameter->name);
+	struct nopal_problems found;
+
+	nopal_problems_init(&found);
+	nopal__quantity_outside(quantity, NOPAL_SIZE, least, most, what, &found);
+	nopal__problems_move(problems, &found, member->place);
+}
+
+static void parameters_resolve(struct nopal_arena *arena, struct nopal_member *member,
+			       uint32_t segment_bytes, struct nopal_problems *problems)
+{
+	const struct nopal_parameter *table = member->microprotocol->parameters;
+	size_t count = parameters_count(member->microprotocol);
+
+	if (!count)
+		return;
+	parameters_to_bytes(member, member->parameters, segment_bytes);
+	for (size_t i = 0; i < count; i++) {
+		if (table[i].unit == NOPAL_SIZE)
+			parameters_range(arena, member, &table[i], segment_bytes, problems);
+		member->in_segments[i] = false;
+	}
+	nopal__parameters_validate(arena, member, NULL, problems);
+}
+
+int nopal__compose_resolve(struct nopal_composition *composition, uint32_t segment_bytes,
+			   struct nopal_problems *problems)
+{
+	size_t errors = problems->errors;
+
+	for (size_t i = 0; i < composition->layer_count; i++) {
+		struct nopal_composed_layer *layer = &composition->layers[i];
+
+		for (size_t j = 0; j < layer->count; j++)
+			parameters_resolve(layer->arena, &layer->members[j], segment_bytes,
+					   problems);
+	}
+	return problems->errors == errors ? 0 : -EINVAL;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * promise.c -- the service of each layer of a composition, from the rows that its microprotocols
+ * declare (promise.h says how they combine).
+ *
+ * A walk begins with the network and takes the layers from the lowest up.  Layers above
+ * destinations, where something leaves once for all by a channel, stand on the worse of two: a
+ * destination's session, and the bare channel, of which only the seal of the lowest layer remains.
+ */
+#include <nopal/promise.h>
+
+#include "compose/compose.h"
+#include "plan/plan.h"
+#include "base/text.h"
+
+/* What the network offers; a datagram of ours says which composition it is of. */
+static const unsigned promise_network[NOPAL_QUALITIES] = {
+	[NOPAL_RECEIVERS] = NOPAL_EVERY,
+	[NOPAL_OPENING] = NOPAL_AGREED,
+	[NOPAL_LABELS] = NOPAL_EACH_MESSAGE,
+	[NOPAL_PROGRESS] = NOPAL_GOES_ON,
+};
+
+/* Qualities that a channel has of its own; all others are those of the session that each
+ * destination has besides. */
+static const enum nopal_quality promise_of_channel[] = {
+	NOPAL_DELIVERY, NOPAL_ORDER, NOPAL_DUPLICATES, NOPAL_INTEGRITY,
+	NOPAL_OUTCOME,	NOPAL_PACE,  NOPAL_BUFFER,
+};
+enum {
+	PROMISE_OF_CHANNEL = sizeof(promise_of_channel) / sizeof(*promise_of_channel),
+};
+
+/* ------------------------------------------------------------------ conditions */
+
+static bool promise_answered(const struct nopal_composed_layer *layer, const char *roles)
+{
+	for (size_t i = 0; i < layer->count; i++)
+		if (nopal__answers(layer->members[i].microprotocol, roles))
+			return true;
+	return false;
+}
+
+/* What is for one destination alone has no part in what a group's layer does with the messages that
+ * are for all: their numbers, their repair, and who gets them. */
+static bool promise_of_all(const struct nopal_promise *row)
+{
+	switch (row->quality) {
+	case NOPAL_RECEIVERS:
+		return true;
+	case NOPAL_DELIVERY:
+	case NOPAL_ORDER:
+	case NOPAL_DUPLICATES:
+	case NOPAL_OUTCOME:
+		return row->act == NOPAL_GIVES || (row->stage == NOPAL_FAN_OUT && !row->of);
+	case NOPAL_INTEGRITY:
+	case NOPAL_LATENESS:
+	case NOPAL_PACE:
+	case NOPAL_BUFFER:
+	case NOPAL_DEATH:
+	case NOPAL_OPENING:
+	case NOPAL_MESSAGE_SIZE:
+	case NOPAL_LABELS:
+	case NOPAL_PROGRESS:
+	case NOPAL_QUALITIES:
+		break;
+	}
+	return false;
+}
+
+static bool promise_acts(const struct nopal_promise_walk *walk,
+			 const struct nopal_composed_layer *layer,
+			 const struct nopal_member *member, const struct nopal_promise *row)
+{
+	const struct nopal_service *service = &walk->service;
+
+	if (walk->for_one && promise_of_all(row))
+		return false;
+	if (row->of && !walk->any_names && !nopal__words_meet(row->of, walk->names, '|'))
+		return false;
+	if (row->amid_partial && !walk->amid_partial)
+		return false;
+	if (row->where_has && !nopal_promises(service, row->where, row->where_has))
+		return false;
+	if (row->unless_has && nopal_promises(service, row->unless, row->unless_has))
+		return false;
+	if (row->with && !promise_answered(layer, row->with))
+		return false;
+	if (row->without && promise_answered(layer, row->without))
+		return false;
+	return nopal__parameter_holds(member->microprotocol, member->parameters, row->when);
+}
+
+/* -------------------------------------------------------------------- the walk */
+
+static void promise_set(struct nopal_guarantee *one, unsigned value, int part,
+			const struct nopal_promise *row)
+{
+	if (one->value == value)
+		return;
+	one->value = value;
+	one->part = part;
+	one->row = row;
+}
+
+/* Nothing has been missed only where all arrives, at every one. */
+static void promise_follow(struct nopal_service *service)
+{
+	const struct nopal_guarantee *delivery = &service->quality[NOPAL_DELIVERY];
+	const struct nopal_guarantee *receivers = &service->quality[NOPAL_RECEIVERS];
+	const struct nopal_guarantee *why = delivery->value != NOPAL_ALL ? delivery : receivers;
+	struct nopal_guarantee *order = &service->quality[NOPAL_ORDER];
+
+	if (delivery->value != NOPAL_ALL || receivers->value != NOPAL_EVERY)
+		promise_set(order, order->value & ~(unsigned)NOPAL_GAPLESS, why->part, why->row);
+}
+
+static void promise_row(struct nopal_promise_walk *walk, size_t layer, size_t member,
+			const struct nopal_promise *row)
+{
+	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
+	struct nopal_guarantee *one = &walk->service.quality[row->quality];
+	int part = (int)(composed->first_part + member);
+
+	if (!promise_acts(walk, composed, &composed->members[member], row))
+		return;
+	if (walk->visit)
+		walk->visit(walk, layer, member, row);
+	if (row->act == NOPAL_GIVES)
+		promise_set(one, one->value | row->value, part, row);
+	else if (row->act == NOPAL_LOWERS)
+		promise_set(one, one->value & row->value, part, row);
+}
+
+static void promise_stage(struct nopal_promise_walk *walk, size_t layer, enum nopal_stage stage,
+			  enum nopal_act act)
+{
+	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
+
+	for (size_t i = 0; i < composed->count; i++) {
+		const struct nopal_promise *row = composed->members[i].microprotocol->promises;
+
+		for (; row && row->because; row++)
+			if (row->stage == stage && row->act == act)
+				promise_row(walk, layer, i, row);
+	}
+	promise_follow(&walk->service);
+}
+
+/* Who does not hear a channel gets all by its own session, which no repair of the channel makes
+ * better. */
+static void promise_bound_by_session(struct nopal_promise_walk *walk)
+{
+	static const enum nopal_quality bound[] = { NOPAL_DELIVERY, NOPAL_OUTCOME };
+
+	for (size_t i = 0; i < sizeof(bound) / sizeof(*bound); i++) {
+		struct nopal_guarantee *one = &walk->service.quality[bound[i]];
+		const struct nopal_guarantee *by = &walk->session.quality[bound[i]];
+
+		promise_set(one, one->value & by->value, by->part, by->row);
+	}
+	promise_follow(&walk->service);
+}
+
+static void promise_stages(struct nopal_promise_walk *walk, size_t layer, unsigned from,
+			   unsigned end)
+{
+	for (unsigned stage = from; stage < end; stage++) {
+		enum nopal_stage at = (enum nopal_stage)stage;
+
+		promise_stage(walk, layer, at, NOPAL_REQUIRES);
+		promise_stage(walk, layer, at, NOPAL_GIVES);
+		promise_stage(walk, layer, at, NOPAL_LOWERS);
+		if (walk->casts && at == NOPAL_RECOVERY)
+			promise_bound_by_session(walk);
+	}
+}
+
+static void promise_begin(struct nopal_service *service)
+{
+	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
+		service->quality[i] = (struct nopal_guarantee){
+			.value = promise_network[i],
+			.part = -1,
+		};
+}
+
+/* The worse of a destination's session and the bare channel. */
+static void promise_channel(struct nopal_promise_walk *walk)
+{
+	struct nopal_promise_walk raw = {
+		.composition = walk->composition,
+		.names = walk->names,
+	};
+
+	walk->session = walk->service;
+	promise_begin(&raw.service);
+	promise_stages(&raw, walk->composition->layer_count - 1, NOPAL_SEAL_STAGE,
+		       NOPAL_SEAL_STAGE + 1);
+	for (size_t i = 0; i < PROMISE_OF_CHANNEL; i++) {
+		struct nopal_guarantee *one = &walk->service.quality[promise_of_channel[i]];
+		const struct nopal_guarantee *other = &raw.service.quality[promise_of_channel[i]];
+
+		promise_set(one, one->value & other->value, other->part, other->row);
+	}
+}
+
+/* How the layer's messages leave where there are many destinations. */
+static void promise_to_many(struct nopal_promise_walk *walk,
+			    const struct nopal_composed_layer *layer)
+{
+	bool channel = promise_answered(layer, "channel");
+
+	walk->for_one = nopal__words_meet("destination", walk->names, '|');
+	walk->casts = channel && !walk->for_one;
+	if (walk->casts)
+		promise_channel(walk);
+	else if (channel) /* what is for all overtakes it there */
+		walk->service.quality[NOPAL_ORDER].value = 0;
+}
+
+/* Does all arrive that this layer stands on, whatever properties messages have? */
+static bool promise_all_below(const struct nopal_composition *composition, size_t layer)
+{
+	struct nopal_promise_walk walk = {
+		.composition = composition,
+		.any_names = true,
+	};
+
+	nopal__promise_walk(&walk, layer + 1);
+	return nopal_promises(&walk.service, NOPAL_DELIVERY, NOPAL_ALL);
+}
+
+/* May messages of other classes be missing for good, where those of ours are not? */
+static bool promise_amid_partial(const struct nopal_promise_walk *walk, size_t layer)
+{
+	const struct nopal_service *below = walk->casts ? &walk->session : &walk->service;
+
+	return !walk->any_names && nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL) &&
+	       !promise_all_below(walk->composition, layer);
+}
+
+static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
+{
+	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
+
+	walk->for_one = walk->casts = false;
+	if (layer + 1 < walk->composition->layer_count &&
+	    composed[1].multiplicity == NOPAL_PER_DESTINATION)
+		promise_to_many(walk, composed);
+	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
+		walk->service.quality[i].below = walk->service.quality[i].value;
+	walk->amid_partial = promise_amid_partial(walk, layer);
+	promise_stages(walk, layer, 0, NOPAL_STAGES);
+}
+
+void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
+{
+	promise_begin(&walk->service);
+	for (size_t l = walk->composition->layer_count; l-- > until;)
+		promise_layer(walk, l);
+}
+
+bool nopal__promise_stands_on_all(const struct nopal_composition *composition, size_t layer)
+{
+	for (size_t l = layer + 1; l < composition->layer_count; l++)
+		if (composition->layers[l].multiplicity == NOPAL_PER_DESTINATION)
+			return false;
+	return promise_all_below(composition, layer);
+}
+
+/* --------------------------------------------------------------------- of plans */
+
+void nopal_plan_service(const struct nopal_plan *plan, unsigned layer, const char *names,
+			struct nopal_service *ret_service)
+{
+	struct nopal_promise_walk walk = {
+		.composition = plan->composition,
+		.names = names,
+	};
+
+	nopal__promise_walk(&walk, layer);
+	*ret_service = walk.service;
+}
+
+unsigned nopal_plan_layers(const struct nopal_plan *plan)
+{
+	return plan->layer_count;
+}
+
+const char *nopal_plan_layer_name(const struct nopal_plan *plan, unsigned layer)
+{
+	return layer < plan->layer_count ? plan->layers[layer].name : "the network";
+}

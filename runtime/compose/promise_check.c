@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * promise_check.c -- is a composition refused, or worth a warning, for what it promises?
+ *
+ * Refused: a layer whose messages have attributes of their own, above one in which messages share a
+ * segment; and rows that require a service which is not there. Warnings are for compositions that
+ * are legal and surely not meant: a wait that nothing ends, resends without congestion control,
+ * reliable delivery without flow control, repairs that come after the play-out delay.
+ */
+#include <string.h>
+
+#include "compose/composing.h"
+#include "base/problems.h"
+#include "registry/registry.h"
+
+/* A row that acted, and who declares it. */
+struct check_row {
+	const struct nopal_member *member;
+	const struct nopal_promise *row;
+};
+
+struct check {
+	const struct nopal_composition *composition;
+	struct nopal_problems *problems;
+	struct check_row repair, discard; /* the last of their kind */
+};
+
+static const struct nopal_member *check_member(const struct nopal_composition *composition,
+					       int part)
+{
+	const struct nopal_composed_layer *layer = composition->layers;
+	size_t index = (size_t)part;
+
+	while (index - layer->first_part >= layer->count)
+		layer++;
+	return &layer->members[index - layer->first_part];
+}
+
+static bool check_gives(const struct nopal_microprotocol *one, enum nopal_quality quality,
+			unsigned value)
+{
+	const struct nopal_promise *row = one->promises;
+
+	for (; row && row->because; row++)
+		if (row->quality == quality && row->act == NOPAL_GIVES &&
+		    (row->value & value) == value)
+			return true;
+	return false;
+}
+
+/* "add a {} or b {}": all whose rows give this, but for who asks; empty: none does. */
+static const char *check_givers(const struct check *check, const struct nopal_member *asks,
+				enum nopal_quality quality, unsigned value)
+{
+	struct nopal_text all = {
+		.arena = &check->composition->config->arena,
+	};
+
+	for (size_t i = 0; i < nopal_registry_count(); i++) {
+		const struct nopal_microprotocol *one = nopal_registry_at(i);
+
+		if (one != asks->microprotocol && check_gives(one, quality, value))
+			nopal__append(&all, "%s %s {}", all.length ? " or" : "add", one->name);
+	}
+	return nopal__text(&all);
+}
+
+/* ---------------------------------------------------------------------- refused */
+
+static void check_require(struct check *check, const struct nopal_member *member,
+			  const struct nopal_promise *row, const struct nopal_service *service)
+{
+	unsigned value = service->quality[row->quality].value;
+
+	if ((value & row->value) == row->value)
+		return;
+	nopal_problems_add(check->problems, member->place.file, member->place.line,
+			   check_givers(check, member, row->quality, row->value),
+			   "%s needs %s `%s`, and has `%s`: %s", member->microprotocol->name,
+			   nopal_quality_name(row->quality),
+			   nopal_quality_word(row->quality, row->value),
+			   nopal_quality_word(row->quality, value), row->because);
+}
+
+/* An attribute or a kind of segment that a layer below has to carry. */
+static const char *check_label(const struct nopal_member *member)
+{
+	const struct nopal_attribute *attribute = member->microprotocol->attributes;
+	const struct nopal_kind *kind = member->microprotocol->kinds;
+
+	for (; attribute && attribute->name; attribute++)
+		if (attribute->wire_bytes && attribute->kinds == NOPAL_DATA &&
+		    nopal__parameter_holds(member->microprotocol, member->parameters,
+					   attribute->when))
+			return attribute->name;
+	return kind && kind->name ? kind->name : NULL;
+}
+
+static void check_layer_labels(const struct check *check, size_t index,
+			       const struct nopal_guarantee *labels)
+{
+	const struct nopal_composed_layer *layer = &check->composition->layers[index];
+	const struct nopal_member *sharer = check_member(check->composition, labels->part);
+
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+		const char *label = check_label(member);
+
+		if (!label)
+			continue;
+		nopal_problems_add(check->problems, sharer->place.file, sharer->place.line, NULL,
+				   "%s of %s in layer `%s` has to travel with each "
+				   "message, and %s cannot carry it: %s",
+				   label, member->microprotocol->name, layer->name,
+				   sharer->microprotocol->name, labels->row->because);
+		nopal__problems_fix(check->problems,
+				    "use fixed_size {} or resize {} in place of %s {}",
+				    sharer->microprotocol->name);
+		return; /* one of a layer is enough */
+	}
+}
+
+static void check_labels(const struct check *check)
+{
+	for (size_t l = 0; l + 1 < check->composition->layer_count; l++) {
+		struct nopal_promise_walk walk = {
+			.composition = check->composition,
+		};
+		const struct nopal_guarantee *labels = &walk.service.quality[NOPAL_LABELS];
+
+		nopal__promise_walk(&walk, l + 1);
+		if (labels->value != NOPAL_EACH_MESSAGE)
+			check_layer_labels(check, l, labels);
+	}
+}
+
+/* --------------------------------------------------------------------- warnings */
+
+static void check_wait(const struct check *check, const struct nopal_member *member,
+		       const struct nopal_promise *row)
+{
+	const char *fix = NULL;
+
+	if (row->unless_has)
+		fix = check_givers(check, member, row->unless, row->unless_has);
+	else if (row->amid_partial)
+		fix = "put it into the layer that gives messages up, or let "
+		      "no layer below it do so";
+	nopal_problems_warn(check->problems, member->place.file, member->place.line, fix,
+			    "%s may stand still: %s", member->microprotocol->name, row->because);
+}
+
+/* Sees every row that acts on messages without properties. */
+static void check_visit(struct nopal_promise_walk *walk, size_t layer, size_t index,
+			const struct nopal_promise *row)
+{
+	struct check *check = walk->context;
+	const struct nopal_member *member = &walk->composition->layers[layer].members[index];
+
+	if (row->act == NOPAL_REQUIRES)
+		check_require(check, member, row, &walk->service);
+	if (row->quality == NOPAL_PROGRESS && row->act == NOPAL_LOWERS)
+		check_wait(check, member, row);
+	if (row->quality == NOPAL_DELIVERY && row->value == NOPAL_REPAIRED)
+		check->repair = (struct check_row){ member, row };
+	if (row->quality == NOPAL_LATENESS && row->act == NOPAL_GIVES)
+		check->discard = (struct check_row){ member, row };
+}
+
+/* The time that a row's bound is; 0: none. */
+static int64_t check_time(const struct check_row *one)
+{
+	const struct nopal_parameter *parameter;
+
+	if (!one->row || !one->row->bound)
+		return 0;
+	parameter = nopal__parameter_find(one->member->microprotocol, one->row->bound,
+					  strlen(one->row->bound));
+	return parameter->unit == NOPAL_TIME
+		       ? nopal__parameter_get(one->member->parameters, parameter)
+		       : 0;
+}
+
+static void check_play_out(const struct check *check)
+{
+	const struct check_row *repair = &check->repair;
+	const struct check_row *discard = &check->discard;
+
+	if (!check_time(discard) || check_time(repair) <= check_time(discard))
+		return;
+	nopal_problems_warn(check->problems, repair->member->place.file, repair->member->place.line,
+			    NULL, "%s may repair a segment later than %s waits for it",
+			    repair->member->microprotocol->name,
+			    discard->member->microprotocol->name);
+	nopal__problems_fix(check->problems, "set %s.%s below %s.%s",
+			    repair->member->microprotocol->name, repair->row->bound,
+			    discard->member->microprotocol->name, discard->row->bound);
+}
+
+/* Has some layer this quality?  A channel past it may take it from the top. */
+static bool check_somewhere(const struct nopal_composition *composition, enum nopal_quality quality)
+{
+	for (size_t l = 0; l < composition->layer_count; l++) {
+		struct nopal_promise_walk walk = {
+			.composition = composition,
+		};
+
+		nopal__promise_walk(&walk, l);
+		if (walk.service.quality[quality].value)
+			return true;
+	}
+	return false;
+}
+
+/* What all senders and receivers of reliable data need, and none would miss before it is too
+ * late. */
+static void check_restraint(const struct check *check, const struct nopal_service *service)
+{
+	const struct nopal_guarantee *delivery = &service->quality[NOPAL_DELIVERY];
+	struct nopal_place place;
+
+	if (delivery->value != NOPAL_ALL || delivery->part < 0)
+		return;
+	place = check_member(check->composition, delivery->part)->place;
+	if (!check_somewhere(check->composition, NOPAL_PACE))
+		nopal_problems_warn(check->problems, place.file, place.line,
+				    "add windowed_cc {} and cubic_congestion {}",
+				    "no congestion control: segments leave as "
+				    "fast as they come, and resends with them");
+	if (!check_somewhere(check->composition, NOPAL_BUFFER))
+		nopal_problems_warn(check->problems, place.file, place.line, "add windowed_flow {}",
+				    "no flow control: data that a slow receiver has not read pile "
+				    "up there, until its session ends");
+}
+
+void nopal__promise_check(const struct nopal_composition *composition,
+			  struct nopal_problems *problems)
+{
+	struct check check = {
+		.composition = composition,
+		.problems = problems,
+	};
+	struct nopal_promise_walk walk = {
+		.composition = composition,
+		.visit = check_visit,
+		.context = &check,
+	};
+	size_t errors = problems->errors;
+
+	check_labels(&check);
+	nopal__promise_walk(&walk, 0);
+	if (problems->errors > errors)
+		return;
+	check_play_out(&check);
+	check_restraint(&check, &walk.service);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relations.c -- needs, exclusions and roles within a layer.
+ *
+ * A need is met by another member that provides the role or has the name.  The layer itself needs
+ * one driver and one message_segments.  Where the config says `requires = auto`, the provider that
+ * declares itself the standard one of an open need is added, and those that it needs in turn, with
+ * a warning that says so.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "compose/composing.h"
+#include "base/problems.h"
+#include "registry/registry.h"
+
+/* What every layer needs; the reasons are what goes wrong otherwise. */
+static const struct nopal_relation relations_of_layer[] = {
+	{ "driver", "without a driver no segment leaves" },
+	{ "message_segments", "messages and segments would never meet" },
+	{ 0 },
+};
+
+/* An open need: of a member, or of the layer itself (member NULL). */
+struct relations_need {
+	const struct nopal_relation *relation;
+	const struct nopal_member *member;
+	struct nopal_place place;
+};
+
+/* ------------------------------------------------------------------ questions */
+
+static bool relations_provides(const struct nopal_microprotocol *one, const char *role)
+{
+	const struct nopal_role *provided = one->provides;
+
+	for (; provided && provided->name; provided++) {
+		if (strcmp(provided->name, role) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool nopal__answers(const struct nopal_microprotocol *microprotocol, const char *relation)
+{
+	const struct nopal_role *provided = microprotocol->provides;
+
+	if (nopal__word_in(relation, '|', microprotocol->name))
+		return true;
+	for (; provided && provided->name; provided++) {
+		if (nopal__word_in(relation, '|', provided->name))
+			return true;
+	}
+	return false;
+}
+
+static bool relations_met(const struct nopal_composed_layer *layer,
+			  const struct relations_need *need)
+{
+	if (nopal__words_meet(layer->stands_on, need->relation->role, '|'))
+		return true;
+	for (size_t i = 0; i < layer->count; i++) {
+		if (&layer->members[i] != need->member &&
+		    nopal__answers(layer->members[i].microprotocol, need->relation->role))
+			return true;
+	}
+	return false;
+}
+
+static const struct nopal_relation *relations_excludes(const struct nopal_microprotocol *one,
+						       const struct nopal_microprotocol *other)
+{
+	const struct nopal_relation *relation = one->excludes;
+
+	for (; relation && relation->role; relation++) {
+		if (nopal__answers(other, relation->role))
+			return relation;
+	}
+	return NULL;
+}
+
+/* A role of `one` that it calls exclusive and `other` provides too. */
+static const char *relations_claimed(const struct nopal_microprotocol *one,
+				     const struct nopal_microprotocol *other)
+{
+	const struct nopal_role *role = one->provides;
+
+	for (; role && role->name; role++) {
+		if (role->exclusive && relations_provides(other, role->name))
+			return role->name;
+	}
+	return NULL;
+}
+
+const char *nopal__role_of_both(const struct nopal_microprotocol *one,
+				const struct nopal_microprotocol *other)
+{
+	const char *role = relations_claimed(one, other);
+
+	return role ? role : relations_claimed(other, one);
+}
+
+/* ------------------------------------------------------------------ providers */
+
+/* "positive_ack {}", or "one of: a {}, b {}"; "": nobody. */
+static const char *relations_providers(struct nopal_arena *arena, const char *relation)
+{
+	struct nopal_text all = { .arena = arena };
+	size_t count = 0;
+
+	for (size_t i = 0; i < nopal_registry_count(); i++) {
+		const struct nopal_microprotocol *one = nopal_registry_at(i);
+
+		if (nopal__answers(one, relation))
+			nopal__append(&all, "%s%s {}", count++ ? ", " : "", one->name);
+	}
+	if (count <= 1)
+		return nopal__text(&all);
+	return nopal__printed(arena, "one of: %s", nopal__text(&all));
+}
+
+static bool relations_fits(const struct nopal_composed_layer *layer,
+			   const struct nopal_microprotocol *one)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_microprotocol *other = layer->members[i].microprotocol;
+
+		if (other == one || relations_excludes(one, other) ||
+		    relations_excludes(other, one) || nopal__role_of_both(one, other))
+			return false;
+	}
+	return true;
+}
+
+/* Is it the one that `requires = auto` adds for this role, or has this name? */
+static bool relations_is_standard(const struct nopal_microprotocol *one, const char *role,
+				  size_t length)
+{
+	return (strlen(one->name) == length && memcmp(one->name, role, length) == 0) ||
+	       nopal__part_in(one->standard, '|', role, length);
+}
+
+/* The standard provider of the first alternative that has one which fits. */
+static const struct nopal_microprotocol *relations_default(const struct nopal_composed_layer *layer,
+							   const char *relation)
+{
+	const char *word;
+	size_t length;
+
+	while (relation && (length = nopal__next_word(&relation, '|', &word)) > 0)
+		for (size_t i = 0; i < nopal_registry_count(); i++) {
+			const struct nopal_microprotocol *one = nopal_registry_at(i);
+
+			if (relations_is_standard(one, word, length) && relations_fits(layer, one))
+				return one;
+		}
+	return NULL;
+}
+
+/* ---------------------------------------------------------------------- needs */
+
+typedef bool relations_visit(struct nopal_composed_layer *layer, const struct relations_need *need,
+			     struct nopal_problems *problems);
+
+/* Visits the open needs until a visit says false. */
+static bool relations_each(struct nopal_composed_layer *layer,
+			   const struct nopal_relation *relation, const struct nopal_member *member,
+			   relations_visit *visit, struct nopal_problems *problems)
+{
+	for (; relation && relation->role; relation++) {
+		struct relations_need need = {
+			.relation = relation,
+			.member = member,
+			.place = member ? member->place : layer->place,
+		};
+
+		if (!relations_met(layer, &need) && !visit(layer, &need, problems))
+			return false;
+	}
+	return true;
+}
+
+static bool relations_open(struct nopal_composed_layer *layer, relations_visit *visit,
+			   struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+
+		if (!relations_each(layer, member->microprotocol->needs, member, visit, problems))
+			return false;
+	}
+	return relations_each(layer, relations_of_layer, NULL, visit, problems);
+}
+
+/* Members move when one is added, so the visits begin anew: false. */
+static bool relations_add(struct nopal_composed_layer *layer, const struct relations_need *need,
+			  struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = relations_default(layer, need->relation->role);
+	const char *who = need->member ? need->member->microprotocol->name : "the layer";
+	struct nopal_place place = need->place;
+	struct nopal_member *added;
+
+	if (!one)
+		return true;
+	nopal_problems_warn(problems, place.file, place.line, NULL,
+			    "added %s, because %s needs %s: %s", one->name, who,
+			    need->relation->role, need->relation->because);
+	nopal__problems_fix(problems, "write `%s {}` to make it your own choice", one->name);
+	added = nopal__member_add(layer, one, place);
+	if (!added)
+		return true;
+	added->added_for = need->relation->role;
+	nopal__parameters_read(layer->arena, added, NULL, problems);
+	return false;
+}
+
+/* What to do for what no microprotocol gives. */
+static const char *relations_place(const char *role)
+{
+	if (strcmp(role, "destinations") == 0)
+		return "put it into a layer right above one with `multiplicity = per_destination`";
+	if (strcmp(role, "flow") == 0)
+		return "put it into a layer with `multiplicity = per_stream`, "
+		       "or right above one that is `shared`";
+	if (strcmp(role, "layer_below") == 0)
+		return "put it into a layer that is not the lowest";
+	if (strcmp(role, "network") == 0)
+		return "move it into the lowest layer";
+	if (strcmp(role, "application") == 0)
+		return "move it into the uppermost layer";
+	return "nothing known provides it: is a `plugin` missing?";
+}
+
+static bool relations_say_open(struct nopal_composed_layer *layer,
+			       const struct relations_need *need, struct nopal_problems *problems)
+{
+	const char *who = relations_providers(layer->arena, need->relation->role);
+	const char *fix = *who ? nopal__printed(layer->arena, "add %s", who)
+			       : relations_place(need->relation->role);
+
+	if (need->member)
+		nopal_problems_add(problems, need->place.file, need->place.line, fix,
+				   "%s needs %s: %s", need->member->microprotocol->name,
+				   need->relation->role, need->relation->because);
+	else
+		nopal_problems_add(problems, need->place.file, need->place.line, fix,
+				   "layer `%s` has no %s: %s", layer->name, need->relation->role,
+				   need->relation->because);
+	return true;
+}
+
+void nopal__relations_complete(struct nopal_composed_layer *layer, bool automatic,
+			       struct nopal_problems *problems)
+{
+	/* each round adds one that was not there: it ends */
+	while (automatic && !relations_open(layer, relations_add, problems))
+		continue;
+	relations_open(layer, relations_say_open, problems);
+}
+
+/* ------------------------------------------------------------------ conflicts */
+
+static void relations_exclusion(const struct nopal_member *one, const struct nopal_member *other,
+				const struct nopal_relation *relation,
+				struct nopal_problems *problems)
+{
+	const struct nopal_member *later = one->place.line > other->place.line ? one : other;
+	const char *first = one->microprotocol->name;
+	const char *second = other->microprotocol->name;
+
+	nopal_problems_add(problems, later->place.file, later->place.line, NULL,
+			   "%s and %s exclude each other: %s", first, second, relation->because);
+	if (relation->unless)
+		nopal__problems_fix(problems, "remove %s or %s, or set %s.%s = on", first, second,
+				    first, relation->unless);
+	else
+		nopal__problems_fix(problems, "remove %s or %s", first, second);
+}
+
+/* The exclusion of `other` by `one` that its parameters do not lift. */
+static const struct nopal_relation *relations_stands(const struct nopal_member *one,
+						     const struct nopal_member *other)
+{
+	const struct nopal_relation *relation = one->microprotocol->excludes;
+
+	for (; relation && relation->role; relation++) {
+		if (nopal__answers(other->microprotocol, relation->role) &&
+		    !(relation->unless &&
+		      nopal__parameter_holds(one->microprotocol, one->parameters,
+					     relation->unless)))
+			return relation;
+	}
+	return NULL;
+}
+
+static void relations_pair(const struct nopal_member *one, const struct nopal_member *other,
+			   struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *a = one->microprotocol;
+	const struct nopal_microprotocol *b = other->microprotocol;
+	const struct nopal_relation *relation = relations_stands(one, other);
+	const char *role = nopal__role_of_both(a, b);
+
+	if (relation)
+		relations_exclusion(one, other, relation, problems);
+	else if ((relation = relations_stands(other, one)) != NULL)
+		relations_exclusion(other, one, relation, problems);
+	if (!role)
+		return;
+	nopal_problems_add(problems, other->place.file, other->place.line, NULL,
+			   "%s and %s both provide %s, of which a layer has one", a->name, b->name,
+			   role);
+	nopal__problems_fix(problems, "keep one of %s, %s", a->name, b->name);
+}
+
+void nopal__relations_check(const struct nopal_composed_layer *layer,
+			    struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		for (size_t j = i + 1; j < layer->count; j++)
+			relations_pair(&layer->members[i], &layer->members[j], problems);
+	}
+}

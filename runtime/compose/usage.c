@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage.c -- who writes what, who reads it, and who is there for nothing.
+ *
+ * An attribute or shared variable has one writer in a layer.  What somebody needs to read somebody
+ * must write.  A hold that its owner can never release stops every segment; a member whose facts
+ * nobody reads and whose role nobody needs is worth a warning.
+ */
+#include <string.h>
+
+#include "compose/composing.h"
+#include "base/problems.h"
+#include "registry/registry.h"
+
+/* Attributes and shared variables are checked alike. */
+enum usage_table {
+	USAGE_ATTRIBUTE,
+	USAGE_SHARED,
+	USAGE_TABLES,
+};
+
+static const char *const usage_nouns[] = {
+	[USAGE_ATTRIBUTE] = "attribute",
+	[USAGE_SHARED] = "shared variable",
+};
+
+struct usage_entry {
+	const char *name; /* NULL: beyond the table */
+	enum nopal_access access;
+};
+
+static struct usage_entry usage_at(const struct nopal_microprotocol *one, enum usage_table table,
+				   size_t index)
+{
+	struct usage_entry entry = { 0 };
+
+	if (table == USAGE_ATTRIBUTE && one->attributes) {
+		entry.name = one->attributes[index].name;
+		entry.access = one->attributes[index].access;
+	} else if (table == USAGE_SHARED && one->shared) {
+		entry.name = one->shared[index].name;
+		entry.access = one->shared[index].access;
+	}
+	return entry;
+}
+
+static bool usage_writes(const struct nopal_microprotocol *one, enum usage_table table,
+			 const char *name)
+{
+	struct usage_entry entry;
+
+	for (size_t i = 0; (entry = usage_at(one, table, i)).name; i++) {
+		if (entry.access == NOPAL_WRITE && strcmp(entry.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool usage_reads(const struct nopal_microprotocol *one, enum usage_table table,
+			const char *name)
+{
+	struct usage_entry entry;
+
+	for (size_t i = 0; (entry = usage_at(one, table, i)).name; i++) {
+		if (entry.access != NOPAL_WRITE && strcmp(entry.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The first writer in the layer, or NULL. */
+static const struct nopal_member *usage_writer(const struct nopal_composed_layer *layer,
+					       enum usage_table table, const char *name)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		if (usage_writes(layer->members[i].microprotocol, table, name))
+			return &layer->members[i];
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------------------ writers, readers */
+
+static void usage_say_two(const struct nopal_member *first, const struct nopal_member *second,
+			  enum usage_table table, const char *name, struct nopal_problems *problems)
+{
+	nopal_problems_add(problems, second->place.file, second->place.line, NULL,
+			   "%s and %s both write the %s %s, which has one writer",
+			   first->microprotocol->name, second->microprotocol->name,
+			   usage_nouns[table], name);
+	nopal__problems_fix(problems, "keep one of %s, %s", first->microprotocol->name,
+			    second->microprotocol->name);
+}
+
+static const char *usage_who_could(struct nopal_arena *arena, enum usage_table table,
+				   const char *name)
+{
+	struct nopal_text all = { .arena = arena };
+
+	for (size_t i = 0; i < nopal_registry_count(); i++) {
+		const struct nopal_microprotocol *one = nopal_registry_at(i);
+
+		if (usage_writes(one, table, name))
+			nopal__append(&all, "%s%s {}", all.length ? " or " : "add ", one->name);
+	}
+	return all.length ? nopal__text(&all) : "nothing known writes it: is a `plugin` missing?";
+}
+
+static void usage_say_unwritten(const struct nopal_composed_layer *layer,
+				const struct nopal_member *reader, enum usage_table table,
+				const char *name, struct nopal_problems *problems)
+{
+	nopal_problems_add(problems, reader->place.file, reader->place.line,
+			   usage_who_could(layer->arena, table, name),
+			   "%s reads the %s %s, which nobody writes", reader->microprotocol->name,
+			   usage_nouns[table], name);
+}
+
+static void usage_check_entry(const struct nopal_composed_layer *layer,
+			      const struct nopal_member *member, enum usage_table table,
+			      struct usage_entry entry, struct nopal_problems *problems)
+{
+	const struct nopal_member *writer = usage_writer(layer, table, entry.name);
+
+	/* of two that provide one role, that was said already */
+	if (entry.access == NOPAL_WRITE && writer != member &&
+	    !nopal__role_of_both(writer->microprotocol, member->microprotocol))
+		usage_say_two(writer, member, table, entry.name, problems);
+	if (entry.access == NOPAL_READ && !writer &&
+	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
+		usage_say_unwritten(layer, member, table, entry.name, problems);
+}
+
+void nopal__usage_check(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+
+		for (int table = 0; table < USAGE_TABLES; table++) {
+			struct usage_entry entry;
+
+			for (size_t j = 0;
+			     (entry = usage_at(member->microprotocol, (enum usage_table)table, j))
+				     .name;
+			     j++)
+				usage_check_entry(layer, member, (enum usage_table)table, entry,
+						  problems);
+		}
+	}
+}
+
+/* ---------------------------------------------------------------------- holds */
+
+static const char *const usage_barriers[] = {
+	[NOPAL_SEND] = "send",
+	[NOPAL_FINISH] = "done",
+	[NOPAL_DEALLOCATE] = "deallocate",
+	[NOPAL_DELIVER] = "deliver",
+};
+
+/* A bit is released by its owner alone, from a handler or a timer. */
+static void usage_holds(const struct nopal_member *member, struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	const struct nopal_hold *hold = one->holds;
+	bool binds = one->bindings && one->bindings->event != NOPAL_NO_EVENT;
+	bool times = one->timers && one->timers->name;
+
+	for (; hold && hold->why && !binds && !times; hold++)
+		nopal_problems_add(problems, member->place.file, member->place.line,
+				   "remove it, or give it a handler that releases the bit",
+				   "%s holds a %s bit that nobody can ever complete: it handles "
+				   "no event and has no timer",
+				   one->name, usage_barriers[hold->barrier]);
+}
+
+void nopal__holds_check(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++)
+		usage_holds(&layer->members[i], problems);
+}
+
+/* ----------------------------------------------------------------------- dead */
+
+static bool usage_has_use(const struct nopal_composed_layer *layer,
+			  const struct nopal_member *member, enum usage_table table,
+			  const char *name)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		if (&layer->members[i] != member &&
+		    usage_reads(layer->members[i].microprotocol, table, name))
+			return true;
+	}
+	return false;
+}
+
+/* Is anything that it writes read by another?  `*ret_writes`: it does write. */
+static bool usage_is_read(const struct nopal_composed_layer *layer,
+			  const struct nopal_member *member, bool *ret_writes)
+{
+	*ret_writes = false;
+	for (int i = 0; i < USAGE_TABLES; i++) {
+		enum usage_table table = (enum usage_table)i;
+		struct usage_entry entry;
+
+		for (size_t j = 0; (entry = usage_at(member->microprotocol, table, j)).name; j++) {
+			if (entry.access != NOPAL_WRITE)
+				continue;
+			*ret_writes = true;
+			if (usage_has_use(layer, member, table, entry.name))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool usage_is_needed(const struct nopal_composed_layer *layer,
+			    const struct nopal_member *member)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_relation *need = layer->members[i].microprotocol->needs;
+
+		for (; need && need->role; need++) {
+			if (&layer->members[i] != member &&
+			    nopal__answers(member->microprotocol, need->role))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Does it act on its own: hold, send, seal, admit, raise, filter what arrives, or see to copies?  A
+ * tap that only looks (a checker) writes nothing and is no case. */
+static bool usage_acts(const struct nopal_microprotocol *one)
+{
+	const struct nopal_binding *binding = one->bindings;
+
+	if ((one->holds && one->holds->why) || (one->kinds && one->kinds->name) || one->seal ||
+	    one->admission || one->format || (one->raises && *one->raises))
+		return true;
+	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
+		if (binding->event == NOPAL_SEGMENT_FROM_NET || binding->event == NOPAL_COPY_DONE)
+			return true;
+	}
+	return false;
+}
+
+static void usage_dead(const struct nopal_composed_layer *layer, const struct nopal_member *member,
+		       struct nopal_problems *problems)
+{
+	bool writes;
+
+	if (usage_acts(member->microprotocol) || usage_is_needed(layer, member) ||
+	    usage_is_read(layer, member, &writes) || !writes)
+		return;
+	nopal_problems_warn(problems, member->place.file, member->place.line,
+			    "remove it, or add what would read its facts",
+			    "%s is there for nothing: it holds nothing, and "
+			    "nobody reads or needs what it provides",
+			    member->microprotocol->name);
+}
+
+void nopal__usage_warn(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++)
+		usage_dead(layer, &layer->members[i], problems);
+}

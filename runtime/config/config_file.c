@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config_file.c -- where configs lie, and reading one.
+ *
+ * What holds a '/' or ends in .conf is a path.  A name is looked for, with .conf behind it, beside
+ * the config that extends it, in the folders of $NOPAL_CONFIGS (divided by ':'), in the installed
+ * folder and in ./configs.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/config_tree.h"
+#include "base/problems.h"
+
+static bool file_has_suffix(const char *name)
+{
+	size_t length = strlen(name), suffix = strlen(NOPAL_CONFIG_SUFFIX);
+
+	return length > suffix && strcmp(name + length - suffix, NOPAL_CONFIG_SUFFIX) == 0;
+}
+
+static bool file_is_regular(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+}
+
+/* Length of the folder part, its '/' not counted; 0: there is none. */
+static size_t file_folder(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+const char *nopal__config_name(struct nopal_arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	size_t length = strlen(base);
+
+	if (file_has_suffix(base))
+		length -= strlen(NOPAL_CONFIG_SUFFIX);
+	return nopal__copy_part(arena, base, length);
+}
+
+static const char *file_folders(struct nopal_arena *arena, const char *beside)
+{
+	const char *named = getenv("NOPAL_CONFIGS");
+	struct nopal_text folders = { .arena = arena };
+
+	if (file_folder(beside))
+		nopal__append(&folders, "%.*s:", (int)file_folder(beside), beside);
+	else if (beside)
+		nopal__append(&folders, ".:");
+	if (named && *named)
+		nopal__append(&folders, "%s:", named);
+	nopal__append(&folders, "%s:./configs", nopal_installed(NOPAL_INSTALLED_CONFIGS));
+	return nopal__text(&folders);
+}
+
+static const char *file_search(struct nopal_arena *arena, const char *name, const char *folders)
+{
+	return nopal__search(arena, folders, name, file_has_suffix(name) ? "" : NOPAL_CONFIG_SUFFIX,
+			     file_is_regular);
+}
+
+/* Names of the configs in these folders, NULL-ended; NULL: the arena failed. */
+static const char **file_names(struct nopal_arena *arena, const char *folders)
+{
+	const char **names = NULL, **one;
+	size_t count = 0;
+
+	do {
+		const char *folder;
+		size_t length = nopal__next_word(&folders, ':', &folder);
+		DIR *directory = opendir(nopal__copy_part(arena, folder, length));
+		struct dirent *entry;
+
+		while (directory && (entry = readdir(directory)) != NULL) {
+			if (!file_has_suffix(entry->d_name))
+				continue;
+			one = nopal__one_more(arena, &names, &count, sizeof(*one));
+			if (one)
+				*one = nopal__config_name(arena, entry->d_name);
+		}
+		if (directory)
+			closedir(directory);
+	} while (folders);
+	one = nopal__one_more(arena, &names, &count, sizeof(*one));
+	return one ? names : NULL;
+}
+
+static void file_say_nowhere(struct nopal__reader *reader, const char *name, const char *folders,
+			     struct nopal_place place)
+{
+	const char **names = file_names(reader->arena, folders);
+
+	nopal_problems_add(reader->problems, place.file, place.line,
+			   "write a path, or put its folder into $NOPAL_CONFIGS; `nopal list "
+			   "configs` shows those that are found",
+			   "there is no config `%s`; looked in %s", name, folders);
+	if (names)
+		nopal__problems_suggest(reader->problems, nopal__config_name(reader->arena, name),
+					names, NULL);
+}
+
+const char *nopal__config_find(struct nopal__reader *reader, const char *name_or_path,
+			       struct nopal_place place)
+{
+	bool path = strchr(name_or_path, '/') != NULL;
+	const char *folders, *found;
+
+	if (path && *name_or_path != '/' && file_folder(place.file))
+		found = nopal__printed(reader->arena, "%.*s/%s", (int)file_folder(place.file),
+				       place.file, name_or_path);
+	else
+		found = nopal__copy(reader->arena, name_or_path);
+	if (reader->arena->failed)
+		return NULL;
+	if ((path || file_has_suffix(name_or_path)) && file_is_regular(found))
+		return found;
+	if (path) {
+		nopal_problems_add(reader->problems, place.file, place.line, "check the path",
+				   "there is no config %s: %s", found,
+				   strerror(errno ? errno : ENOENT));
+		return NULL;
+	}
+	folders = file_folders(reader->arena, place.file);
+	found = file_search(reader->arena, name_or_path, folders);
+	if (!found && !reader->arena->failed)
+		file_say_nowhere(reader, name_or_path, folders, place);
+	return found;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* By the plain calls: streams have buffers on the heap. */
+static int file_read(int file, struct nopal_text *text)
+{
+	char part[BUFSIZ];
+	ssize_t length;
+
+	while ((length = read(file, part, sizeof(part))) > 0 && text->length <= NOPAL_CONFIG_BYTES)
+		nopal__append_part(text, part, (size_t)length);
+	return length < 0 ? -errno : 0;
+}
+
+static bool file_is_text(const struct nopal_text *text, const char *path,
+			 struct nopal_problems *problems)
+{
+	if (text->length > NOPAL_CONFIG_BYTES) {
+		nopal_problems_add(problems, path, 0, "is this the right file?",
+				   "the config is larger than %d KiB", NOPAL_CONFIG_BYTES / 1024);
+		return false;
+	}
+	if (strlen(nopal__text(text)) == text->length)
+		return true;
+	nopal_problems_add(problems, path, 0, "is this the right file?",
+			   "the config is not a text: it holds a zero byte");
+	return false;
+}
+
+const char *nopal__config_text(struct nopal__reader *reader, const char *path,
+			       struct nopal_place place)
+{
+	struct nopal_text text = { .arena = reader->arena };
+	int file = open(path, O_RDONLY | O_CLOEXEC), failed;
+
+	if (file < 0) {
+		nopal_problems_add(reader->problems, place.file ? place.file : path, place.line,
+				   "check the path and its rights", "%s cannot be opened: %s", path,
+				   strerror(errno));
+		return NULL;
+	}
+	failed = file_read(file, &text);
+	close(file);
+	if (failed)
+		nopal_problems_add(reader->problems, path, 0, "check the file",
+				   "the config cannot be read: %s", strerror(-failed));
+	if (failed || !file_is_text(&text, path, reader->problems))
+		return NULL;
+	return nopal__text(&text);
+}

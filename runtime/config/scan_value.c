@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_value.c -- what a value of a config says, and how it is written.
+ *
+ *   word      as it is
+ *   "text"    \n \t \r \a \b \e \f \v, \ooo (octal) and \xhh (hexadecimal) are
+ *             one byte; a backslash before anything else leaves that, at the
+ *             end of a line nothing
+ *   'text'    \' and \\ are one character, a backslash at the end of a line is
+ *             nothing; all else is as it is
+ *
+ * In words and in double quotes ${NAME} is the environment variable of this name, or empty;
+ * ${NAME:-DEFAULT} has the default where it is not set.
+ */
+#include "config/scan.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	VALUE_OCTAL_DIGITS = 3,
+	VALUE_OCTAL_BITS = 3,
+	VALUE_HEX_DIGITS = 2,
+	VALUE_HEX = 16,
+};
+
+struct value_reader {
+	const char *at, *end;
+	struct nopal_text text;
+	bool wrong; /* at `at` is an escape that is none */
+};
+
+static void value_put(struct value_reader *reader, char byte)
+{
+	nopal__append_part(&reader->text, &byte, 1);
+}
+
+/* A value is a string: it cannot hold a zero. */
+static void value_put_code(struct value_reader *reader, const char *end, unsigned code)
+{
+	reader->wrong = code == 0 || code > UINT8_MAX;
+	if (reader->wrong)
+		return;
+	value_put(reader, (char)code);
+	reader->at = end;
+}
+
+/* ------------------------------------------------------------------ variables */
+
+/* False: none begins here. */
+static bool value_variable(struct value_reader *reader)
+{
+	static const char open[] = "${", otherwise[] = ":-";
+	size_t left = (size_t)(reader->end - reader->at), name;
+	const char *start = reader->at + strlen(open), *end, *value;
+
+	if (left <= strlen(open) || strncmp(reader->at, open, strlen(open)) != 0)
+		return false;
+	end = memchr(start, '}', left - strlen(open));
+	if (!end)
+		return false;
+	value = memmem(start, (size_t)(end - start), otherwise, strlen(otherwise));
+	name = (size_t)((value ? value : end) - start);
+	if (value)
+		value += strlen(otherwise);
+	start = getenv(nopal__copy_part(reader->text.arena, start, name));
+	if (start)
+		nopal__append_part(&reader->text, start, strlen(start));
+	else if (value)
+		nopal__append_part(&reader->text, value, (size_t)(end - value));
+	reader->at = end + 1;
+	return true;
+}
+
+/* -------------------------------------------------------------------- escapes */
+
+static void value_octal(struct value_reader *reader)
+{
+	const char *at = reader->at + 1;
+	unsigned code = 0;
+
+	while (at < reader->end && at <= reader->at + VALUE_OCTAL_DIGITS && *at >= '0' &&
+	       *at <= '7')
+		code = (code << VALUE_OCTAL_BITS) + (unsigned)(*at++ - '0');
+	if (at < reader->end && isdigit((unsigned char)*at))
+		code = 0; /* 8, 9, or one digit too many */
+	value_put_code(reader, at, code);
+}
+
+static void value_hex(struct value_reader *reader)
+{
+	char digits[VALUE_HEX_DIGITS + 1] = { 0 };
+	const char *start = reader->at + strlen("\\x");
+	size_t count = 0;
+
+	while (count < VALUE_HEX_DIGITS && start + count < reader->end &&
+	       isxdigit((unsigned char)start[count])) {
+		digits[count] = start[count];
+		count++;
+	}
+	if (count) {
+		value_put_code(reader, start + count, (unsigned)strtoul(digits, NULL, VALUE_HEX));
+		return;
+	}
+	value_put(reader, 'x');
+	reader->at = start;
+}
+
+/* `at` is a backslash, and not the last. */
+static void value_escape(struct value_reader *reader)
+{
+	static const char letters[] = "nrbfaetv";
+	static const char bytes[] = "\n\r\b\f\a\033\t\v";
+	char letter = reader->at[1];
+	const char *known = strchr(letters, letter);
+
+	if (isdigit((unsigned char)letter)) {
+		value_octal(reader);
+		return;
+	}
+	if (letter == 'x') {
+		value_hex(reader);
+		return;
+	}
+	if (letter != '\n')
+		value_put(reader, known ? bytes[known - letters] : letter);
+	reader->at += 2;
+}
+
+/* ---------------------------------------------------------------------- forms */
+
+static void value_double(struct value_reader *reader)
+{
+	while (reader->at < reader->end && !reader->wrong) {
+		if (*reader->at == '\\')
+			value_escape(reader);
+		else if (!value_variable(reader))
+			value_put(reader, *reader->at++);
+	}
+}
+
+static void value_single(struct value_reader *reader)
+{
+	for (; reader->at < reader->end; reader->at++) {
+		bool escape = *reader->at == '\\' && strchr("\\'\n", reader->at[1]) != NULL;
+
+		reader->at += escape;
+		if (!escape || *reader->at != '\n')
+			value_put(reader, *reader->at);
+	}
+}
+
+static void value_word(struct value_reader *reader)
+{
+	while (reader->at < reader->end) {
+		if (!value_variable(reader))
+			value_put(reader, *reader->at++);
+	}
+}
+
+static void value_say_escape(const struct value_reader *reader, const char *start,
+			     struct nopal_place place, struct nopal_problems *problems)
+{
+	size_t length = 1;
+
+	for (; start < reader->at; start++)
+		place.line += *start == '\n';
+	while (length < (size_t)(reader->end - reader->at) &&
+	       isxdigit((unsigned char)reader->at[length]))
+		length++;
+	nopal_problems_add(problems, place.file, place.line, "write \\\\ for a backslash",
+			   "`%.*s` is no byte from \\001 to \\377", (int)length, reader->at);
+}
+
+const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_t length,
+			     struct nopal_place place, struct nopal_problems *problems)
+{
+	char quote = *start;
+	bool quoted = quote == '"' || quote == '\'';
+	struct value_reader reader = {
+		.at = start + quoted,
+		.end = start + length - quoted,
+		.text = { .arena = arena },
+	};
+
+	if (quote == '"')
+		value_double(&reader);
+	else if (quote == '\'')
+		value_single(&reader);
+	else
+		value_word(&reader);
+	if (!reader.wrong)
+		return nopal__text(&reader.text);
+	value_say_escape(&reader, start, place, problems);
+	return NULL;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bind.c -- binding at run time and events of a session's own.
+ *
+ * A session starts with its plan's calls.  The first bind gives it calls of its own; every change
+ * makes a new array and leaves the old one to the session's memory, so a raise in progress keeps
+ * the handlers it began with.  From then on the session is interpreted, even where its plan has a
+ * fused unit.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "compose/compose.h"
+#include "plan/seal.h"
+#include "session/session.h"
+
+static struct nopal_own_calls *own_calls(struct nopal_core *core)
+{
+	if (core->awake->own)
+		return core->awake->own;
+	core->awake->own = nopal_alloc(&core->session, sizeof(*core->awake->own));
+	if (!core->awake->own)
+		return NULL;
+	memcpy(core->awake->own->calls, core->layer->calls, sizeof(core->awake->own->calls));
+	core->awake->calls = core->awake->own->calls;
+	core->awake->fused = NULL; /* a raise in progress goes on as it began */
+	return core->awake->own;
+}
+
+static int calls_insert(struct nopal_core *core, struct nopal_calls *calls, uint32_t at,
+			struct nopal_call call)
+{
+	struct nopal_call *grown = nopal_alloc(&core->session, (calls->count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	if (at)
+		memcpy(grown, calls->call, at * sizeof(*grown));
+	grown[at] = call;
+	if (at < calls->count)
+		memcpy(grown + at + 1, calls->call + at, (calls->count - at) * sizeof(*grown));
+	calls->call = grown;
+	calls->count++;
+	return 0;
+}
+
+/* Behind all others, but before the first handler that `before` names.  Negative:
+ * one that `after` names runs later than that. */
+static int64_t calls_place(const struct nopal_calls *calls, const struct nopal_binding *binding)
+{
+	uint32_t at = calls->count, first = 0;
+
+	for (uint32_t i = calls->count; i-- > 0;) {
+		const struct nopal_microprotocol *one = calls->call[i].part->microprotocol;
+
+		if (binding->before && nopal__answers(one, binding->before))
+			at = i;
+		if (binding->after && nopal__answers(one, binding->after) && i >= first)
+			first = i + 1;
+	}
+	return first <= at ? (int64_t)at : -EINVAL;
+}
+
+static bool same_handler(const union nopal_handler *a, const union nopal_handler *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static int calls_remove(struct nopal_core *core, struct nopal_calls *calls,
+			const struct nopal_part *part, const union nopal_handler *run)
+{
+	struct nopal_call *kept;
+	uint32_t count = 0;
+
+	if (calls->count == 0)
+		return 0;
+	kept = nopal_alloc(&core->session, calls->count * sizeof(*kept));
+	if (!kept)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < calls->count; i++)
+		if (calls->call[i].part->index != part->index ||
+		    (run && !same_handler(&calls->call[i].run, run)))
+			kept[count++] = calls->call[i];
+	calls->call = kept;
+	calls->count = count;
+	return 0;
+}
+
+/* A binding with a static argument sees a part of its own that carries it. */
+static const struct nopal_part *part_with(struct nopal_core *core, const struct nopal_part *part,
+					  const void *argument)
+{
+	struct nopal_part *copy;
+
+	if (!argument)
+		return part;
+	copy = nopal_alloc(&core->session, sizeof(*copy));
+	if (!copy)
+		return NULL;
+	*copy = *part;
+	copy->argument = argument;
+	return copy;
+}
+
+int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
+	       const struct nopal_binding *binding)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_own_calls *own = own_calls(core);
+	struct nopal_calls *calls = own ? own->calls[binding->event] : NULL;
+	struct nopal_call call = { .run = binding->run };
+
+	call.part = own ? part_with(core, part, binding->argument) : NULL;
+	if (!call.part)
+		return -ENOMEM;
+	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
+		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds, code) &&
+		    calls_place(&calls[code], binding) < 0)
+			return -EINVAL;
+	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
+		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds, code) &&
+		    calls_insert(core, &calls[code], (uint32_t)calls_place(&calls[code], binding),
+				 call) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
+		  const struct nopal_binding *binding)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_own_calls *own = own_calls(core);
+
+	if (!own)
+		return;
+	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
+		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds, code))
+			calls_remove(core, &own->calls[binding->event][code], part, &binding->run);
+}
+
+/* ------------------------------------------------------------ custom events */
+
+int nopal_event_find(struct nopal_session *session, const char *name)
+{
+	const struct nopal_own_calls *own = nopal__core(session)->awake->own;
+
+	for (int i = 0; own && i < NOPAL_CUSTOM_ROOM; i++)
+		if (own->custom_name[i] && strcmp(own->custom_name[i], name) == 0)
+			return NOPAL_CUSTOM + i;
+	return -ENOENT;
+}
+
+int nopal_event_create(struct nopal_session *session, const char *name)
+{
+	struct nopal_own_calls *own = own_calls(nopal__core(session));
+
+	if (!own)
+		return -ENOMEM;
+	if (nopal_event_find(session, name) >= 0)
+		return -EEXIST;
+	for (int i = 0; i < NOPAL_CUSTOM_ROOM; i++)
+		if (!own->custom_name[i]) {
+			own->custom_name[i] = name;
+			own->custom[i] = (struct nopal_calls){ 0 };
+			return NOPAL_CUSTOM + i;
+		}
+	return -ENOSPC;
+}
+
+const struct nopal_calls *nopal__custom_calls(struct nopal_core *core, int event)
+{
+	int i = event - NOPAL_CUSTOM;
+
+	if (!core->awake->own || i < 0 || i >= NOPAL_CUSTOM_ROOM ||
+	    !core->awake->own->custom_name[i])
+		return NULL;
+	return &core->awake->own->custom[i];
+}
+
+void nopal_event_delete(struct nopal_session *session, int event)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (nopal__custom_calls(core, event)) {
+		core->awake->own->custom_name[event - NOPAL_CUSTOM] = NULL;
+		core->awake->own->custom[event - NOPAL_CUSTOM] = (struct nopal_calls){ 0 };
+	}
+}
+
+int nopal_bind_custom(struct nopal_session *session, const struct nopal_part *part, int event,
+		      nopal_custom_handler *handler, const void *argument)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_call call = { .run.custom = handler };
+	struct nopal_calls *calls;
+
+	if (!nopal__custom_calls(core, event))
+		return -ENOENT;
+	call.part = part_with(core, part, argument);
+	if (!call.part)
+		return -ENOMEM;
+	calls = &core->awake->own->custom[event - NOPAL_CUSTOM];
+	return calls_insert(core, calls, calls->count, call);
+}
+
+/* ----------------------------------------------------- barriers on any item */
+
+void nopal_barrier_init(struct nopal_item_barrier *barrier, int event, void *item)
+{
+	*barrier = (struct nopal_item_barrier){ .event = event, .item = item };
+}
+
+uint32_t nopal_barrier_join(struct nopal_item_barrier *barrier)
+{
+	uint32_t bit = ~barrier->members & (barrier->members + 1);
+
+	barrier->members |= bit;
+	barrier->waiting |= bit;
+	return bit;
+}
+
+void nopal_barrier_enter(struct nopal_session *session, struct nopal_item_barrier *barrier,
+			 uint32_t bit)
+{
+	if (!(barrier->waiting & bit)) {
+		nopal__core(session)->awake->counters.misuses++;
+		nopal__note(nopal__core(session), NOPAL_NOTE_MISUSE, bit, 0);
+		return;
+	}
+	barrier->waiting &= ~bit;
+	if (barrier->waiting == 0)
+		nopal_raise_custom(session, barrier->event, barrier->item);
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.c -- raising events: a loop over a flat array of calls, or, in a fused unit, calls by name.
+ *
+ * Synchronous raises nest, depth first.  A segment or message is pinned for the length of each
+ * raise about it, so that no handler sees it freed.  Queued raises run when the outermost raise has
+ * ended, first in first out.
+ */
+#include <string.h>
+
+#include "session/session.h"
+
+enum {
+	DEPTH_LIMIT = 32,      /* nested raises: more is a cycle */
+	STORM_LIMIT = 1000000, /* queued raises in one turn */
+};
+
+static const char *const event_names[] = {
+	"NO_EVENT",
+#define EVENT(name, type, doc) #name,
+#include <nopal/events.def>
+#undef EVENT
+};
+
+static const char *const event_docs[] = {
+	"",
+#define EVENT(name, type, doc) doc,
+#include <nopal/events.def>
+#undef EVENT
+};
+
+static const char *const event_arguments[] = {
+	"",
+#define EVENT(name, type, doc) #type,
+#include <nopal/events.def>
+#undef EVENT
+};
+
+const char *nopal_event_name(unsigned event)
+{
+	return event < NOPAL_EVENT_COUNT ? event_names[event] : NULL;
+}
+
+const char *nopal_event_doc(unsigned event)
+{
+	return event < NOPAL_EVENT_COUNT ? event_docs[event] : NULL;
+}
+
+const char *nopal_event_argument(unsigned event)
+{
+	return event < NOPAL_EVENT_COUNT ? event_arguments[event] : NULL;
+}
+
+void nopal__note(struct nopal_core *core, enum nopal_trace_note note, uint64_t a, uint64_t b)
+{
+	nopal__record(core, NOPAL_TRACED_NOTE, UINT8_MAX, (uint16_t)note, a, b);
+}
+
+/* ------------------------------------------- what differs by subject's type */
+
+static inline uint8_t kind_of_segment(const struct nopal_segment *segment)
+{
+	return segment->kind;
+}
+
+static inline uint64_t number_of_segment(const struct nopal_segment *segment)
+{
+	return segment->number;
+}
+
+static inline uint64_t number_of_message(const struct nopal_message *message)
+{
+	return message->number;
+}
+
+static inline void pin_segment(struct nopal_segment *segment)
+{
+	segment->pins++;
+}
+
+static inline void pin_message(struct nopal_message *message)
+{
+	message->pins++;
+}
+
+static inline void unpin_segment(struct nopal_core *core, struct nopal_segment *segment)
+{
+	if (--segment->pins == 0 && segment->done)
+		nopal__segment_settle(core, segment);
+}
+
+static inline uint8_t kind_of_other(const void *subject)
+{
+	(void)subject;
+	return NOPAL_KIND_DATA;
+}
+
+static inline uint64_t number_of_other(const void *subject)
+{
+	(void)subject;
+	return 0;
+}
+
+static inline void pin_other(void *subject)
+{
+	(void)subject;
+}
+
+static inline void unpin_other(struct nopal_core *core, void *subject)
+{
+	(void)core;
+	(void)subject;
+}
+
+#define BY_SUBJECT(subject, verb)                                                                  \
+	_Generic((subject), struct nopal_segment *                                                 \
+		 : verb##_segment, struct nopal_message *                                          \
+		 : verb##_message, default                                                         \
+		 : verb##_other)
+
+#define kind_of_message kind_of_other
+#define unpin_message	nopal__message_unpin
+
+/* ----------------------------------------------------------------- raising */
+
+static __attribute__((noinline)) void record_raise(struct nopal_core *core, enum nopal_event event,
+						   uint64_t subject)
+{
+	nopal__record(core, NOPAL_TRACED_RAISE, UINT8_MAX, (uint16_t)event, subject, core->depth);
+}
+
+static __attribute__((noinline)) bool raise_too_deep(struct nopal_core *core)
+{
+	nopal_session_break(&core->session, NOPAL_RUNTIME_LIMIT,
+			    "events nested beyond the limit: handlers raise each other");
+	return false;
+}
+
+/* An ended session raises its last event and nothing else.  Inlined: each packet has a dozen
+ * raises, of which many find nobody. */
+static inline __attribute__((always_inline)) bool raise_begin(struct nopal_core *core,
+							      enum nopal_event event,
+							      uint64_t subject)
+{
+	if (core->life == NOPAL_LIFE_ENDED && event != NOPAL_SESSION_CLOSED &&
+	    event != NOPAL_SESSION_BROKEN)
+		return false;
+	core->awake->counters.raises++;
+	if (core->world->tracer)
+		record_raise(core, event, subject);
+	if (core->depth >= DEPTH_LIMIT)
+		return raise_too_deep(core);
+	core->depth++;
+	return true;
+}
+
+NOPAL_HOT static void raise_end(struct nopal_core *core)
+{
+	if (--core->depth == 0 && core->awake->queue.count && !core->draining_queue)
+		nopal__drain_queue(core);
+}
+
+static inline void count_before(struct nopal_core *core, enum nopal_event event)
+{
+	if (event == NOPAL_SEGMENT_LOST)
+		core->awake->counters.segments_lost++;
+	else if (event == NOPAL_SEGMENT_TIMEOUT)
+		core->awake->counters.segments_timeout++;
+}
+
+/* SEGMENT_FROM_NET of data that no filter stopped goes on by itself, for what arrived and for what
+ * redundancy rebuilt alike; so does a message that nobody holds back. */
+static inline void go_on(struct nopal_session *session, enum nopal_event event, void *subject,
+			 bool stopped)
+{
+	if (event == NOPAL_SEGMENT_FROM_NET) {
+		struct nopal_segment *segment = subject;
+
+		if (stopped)
+			nopal__core(session)->awake->counters.segments_stopped++;
+		else if (segment->kind == NOPAL_KIND_DATA)
+			nopal_raise_SEGMENT_VERIFIED(session, segment);
+	} else if (event == NOPAL_MSG_FROM_NET) {
+		struct nopal_message *message = subject;
+
+		if (!message->waiting && !message->delivered && !message->settled)
+			nopal__message_deliver(nopal__core(session), message);
+	}
+}
+
+/* How an event's handlers are called until one says stop: by the session's table here; by name in a
+ * fused unit, which writes call_all_EVENT itself. */
+#ifdef NOPAL_FUSED_LAYERS
+static inline bool is_elsewhere(const struct nopal_core *core)
+{
+	return !core->awake->fused;
+}
+
+static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
+{
+	(void)core;
+	return &nopal__interpreter;
+}
+#else
+static inline bool is_elsewhere(const struct nopal_core *core)
+{
+	return core->awake->fused != NULL;
+}
+
+static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
+{
+	return core->awake->fused;
+}
+
+#define EVENT(name, type, doc)                                                                     \
+	static inline bool call_all_##name(struct nopal_session *session, type *subject)           \
+	{                                                                                          \
+		struct nopal_core *core = nopal__core(session);                                    \
+		const struct nopal_calls *calls =                                                  \
+			&core->awake->calls[NOPAL_##name][BY_SUBJECT(subject, kind_of)(subject)];  \
+		const struct nopal_call *call = calls->call;                                       \
+		const struct nopal_part *const *outer;                                             \
+		bool stopped = false;                                                              \
+                                                                                                   \
+		if (!calls->count)                                                                 \
+			return false;                                                              \
+		outer = core->running;                                                             \
+		for (uint32_t left = calls->count; left && !stopped; left--, call++) {             \
+			core->running = &call->part;                                               \
+			stopped = call->run.name(session, call->part, subject) == NOPAL_STOP;      \
+		}                                                                                  \
+		core->running = outer;                                                             \
+		return stopped;                                                                    \
+	}
+#include <nopal/events.def>
+#undef EVENT
+
+const struct nopal_fused nopal__interpreter = {
+#define EVENT(name, type, doc) .name = nopal_raise_##name,
+#include <nopal/events.def>
+#undef EVENT
+};
+#endif
+
+#define EVENT(name, type, doc)                                                                     \
+	void nopal_raise_##name(struct nopal_session *session, type *subject)                      \
+	{                                                                                          \
+		struct nopal_core *core = nopal__core(session);                                    \
+                                                                                                   \
+		if (is_elsewhere(core)) {                                                          \
+			elsewhere(core)->name(session, subject);                                   \
+			return;                                                                    \
+		}                                                                                  \
+		if (!raise_begin(core, NOPAL_##name, BY_SUBJECT(subject, number_of)(subject)))     \
+			return;                                                                    \
+		count_before(core, NOPAL_##name);                                                  \
+		BY_SUBJECT(subject, pin)(subject);                                                 \
+		go_on(session, NOPAL_##name, subject, call_all_##name(session, subject));          \
+		BY_SUBJECT(subject, unpin)(core, subject);                                         \
+		raise_end(core);                                                                   \
+	}
+#include <nopal/events.def>
+#undef EVENT
+
+void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
+{
+	struct nopal_core *core = nopal__core(session);
+	const struct nopal_calls *calls = nopal__custom_calls(core, event);
+	const struct nopal_part *const *outer = core->running;
+
+	if (!calls || !raise_begin(core, (enum nopal_event)event, 0))
+		return;
+	for (uint32_t i = 0, n = calls->count; i < n; i++) {
+		const struct nopal_call *call = &calls->call[i];
+
+		core->running = &call->part;
+		if (call->run.custom(session, call->part, subject) == NOPAL_STOP)
+			break;
+	}
+	core->running = outer;
+	raise_end(core);
+}
+
+/* ------------------------------------------------------- queued and delayed */
+
+/* One that rose from the layer below has no handle here; it is there until the queue is empty, and
+ * not later. */
+static struct nopal_deferred deferred_segment(struct nopal_segment *segment)
+{
+	return (struct nopal_deferred){ .subject_is = NOPAL_SUBJECT_SEGMENT,
+					.handle = segment->handle,
+					.subject = segment };
+}
+
+static struct nopal_deferred deferred_message(struct nopal_message *message)
+{
+	return (struct nopal_deferred){ .subject_is = NOPAL_SUBJECT_MESSAGE,
+					.handle = message->handle };
+}
+
+static struct nopal_deferred deferred_other(void *subject)
+{
+	return (struct nopal_deferred){ .subject = subject };
+}
+
+static bool list_push(struct nopal_core *core, struct nopal_deferred_list *list,
+		      struct nopal_deferred deferred)
+{
+	if (list->count == list->room) {
+		uint32_t room = list->room ? list->room * 2 : 8;
+		struct nopal_deferred *entries =
+			nopal_alloc(&core->session, room * sizeof(*entries));
+
+		if (!entries) {
+			nopal_session_break(&core->session, NOPAL_RESOURCE,
+					    "no room for a raise that waits");
+			return false;
+		}
+		for (uint32_t i = 0; i < list->count; i++)
+			entries[i] = list->entries[(list->head + i) % list->room];
+		nopal_free(&core->session, list->entries);
+		list->entries = entries;
+		list->room = room;
+		list->head = 0;
+	}
+	list->entries[(list->head + list->count++) % list->room] = deferred;
+	return true;
+}
+
+static void queue(struct nopal_session *session, enum nopal_event event,
+		  struct nopal_deferred deferred)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	deferred.event = event;
+	if (list_push(core, &core->awake->queue, deferred) && core->depth == 0)
+		nopal__touch(core);
+}
+
+static nopal_token delay(struct nopal_session *session, enum nopal_event event,
+			 struct nopal_deferred deferred, int64_t delay_ns)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	deferred.event = event;
+	if (deferred.subject_is != NOPAL_SUBJECT_OTHER)
+		deferred.subject = NULL;
+	deferred.token = ++core->awake->tokens;
+	deferred.deadline_ns = session->now_ns + delay_ns;
+	if (!list_push(core, &core->awake->delayed, deferred))
+		return 0;
+	nopal__wake_by(core, deferred.deadline_ns);
+	return deferred.token;
+}
+
+#define EVENT(name, type, doc)                                                                     \
+	void nopal_queue_##name(struct nopal_session *session, type *subject)                      \
+	{                                                                                          \
+		queue(session, NOPAL_##name, BY_SUBJECT(subject, deferred)(subject));              \
+	}                                                                                          \
+	nopal_token nopal_delay_##name(struct nopal_session *session, type *subject,               \
+				       int64_t delay_ns)                                           \
+	{                                                                                          \
+		return delay(session, NOPAL_##name, BY_SUBJECT(subject, deferred)(subject),        \
+			     delay_ns);                                                            \
+	}
+#include <nopal/events.def>
+#undef EVENT
+
+void nopal_cancel(struct nopal_session *session, nopal_token token)
+{
+	struct nopal_deferred_list *list = &nopal__core(session)->awake->delayed;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct nopal_deferred *at = &list->entries[(list->head + i) % list->room];
+
+		if (at->token != token)
+			continue;
+		for (uint32_t j = i + 1; j < list->count; j++) {
+			struct nopal_deferred *next = &list->entries[(list->head + j) % list->room];
+
+			*at = *next;
+			at = next;
+		}
+		list->count--;
+		return;
+	}
+}
+
+static void *deferred_subject(struct nopal_core *core, const struct nopal_deferred *deferred)
+{
+	if (deferred->subject_is == NOPAL_SUBJECT_SEGMENT && deferred->handle.generation)
+		return nopal_segment_find(&core->session, deferred->handle);
+	if (deferred->subject_is == NOPAL_SUBJECT_MESSAGE)
+		return nopal_message_find(&core->session, deferred->handle);
+	return deferred->subject;
+}
+
+void nopal__run_deferred(struct nopal_core *core, const struct nopal_deferred *deferred)
+{
+	void *subject = deferred_subject(core, deferred);
+
+	if (!subject)
+		return;
+	switch (deferred->event) {
+#define EVENT(name, type, doc)                                                                     \
+	case NOPAL_##name:                                                                         \
+		nopal_raise_##name(&core->session, subject);                                       \
+		break;
+#include <nopal/events.def>
+#undef EVENT
+	case NOPAL_NO_EVENT:
+	case NOPAL_CUSTOM:
+		break;
+	}
+}
+
+void nopal__drain_queue(struct nopal_core *core)
+{
+	struct nopal_deferred_list *list = &core->awake->queue;
+	bool outer = core->draining_queue; /* nopal_yield() nests */
+	uint32_t run = 0;
+
+	core->draining_queue = true;
+	while (list->count && core->life != NOPAL_LIFE_ENDED) {
+		struct nopal_deferred deferred = list->entries[list->head];
+
+		list->head = (list->head + 1) % list->room;
+		list->count--;
+		nopal__run_deferred(core, &deferred);
+		if (++run == STORM_LIMIT)
+			nopal_session_break(&core->session, NOPAL_RUNTIME_LIMIT,
+					    "queued events never end: a storm");
+	}
+	core->draining_queue = outer;
+}
+
+bool nopal_yield(struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (core->depth++ < DEPTH_LIMIT) {
+		nopal__drain_queue(core);
+		nopal__timers_run(core);
+	} else {
+		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
+				    "handlers yield within each other beyond the limit");
+	}
+	core->depth--;
+	return core->life != NOPAL_LIFE_ENDED;
+}

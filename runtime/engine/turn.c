@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turn.c -- a turn: one entry into the core, however deep its calls nest.
+ *
+ * At its outermost end every touched session sees TURN_END (acks are decided, windows granted),
+ * trains leave, and sessions that ended are freed, so nothing is freed under a handler's or a
+ * callback's feet.
+ */
+#include "session/session.h"
+
+_Thread_local struct nopal_world *nopal__turn_of;
+
+bool nopal__turn_begin(struct nopal_world *world)
+{
+	if (world->in_core)
+		return false;
+	nopal__turn_enter(world);
+	world->now_ns = world->ops->clock(world);
+	return true;
+}
+
+void nopal__touch_first(struct nopal_core *core)
+{
+	struct nopal_world *world = core->world;
+
+	if (!nopal__be_awake(core)) /* packed as of its last turn */
+		return;
+	core->session.now_ns = world->now_ns;
+	if (core->life == NOPAL_LIFE_ENDED)
+		return;
+	nopal__rest_watch(world);
+	core->touched = true;
+	core->next_touched = NULL;
+	*world->touched_end = core;
+	world->touched_end = &core->next_touched;
+}
+
+void nopal__bury(struct nopal_core *bottom)
+{
+	struct nopal_world *world = bottom->world;
+
+	if (bottom->buried)
+		return;
+	bottom->buried = true;
+	bottom->next_ended = world->ended;
+	world->ended = bottom;
+}
+
+static void tell_writable(struct nopal_core *core)
+{
+	if (!core->send_blocked || core->above || core->is_flow || core->life != NOPAL_LIFE_OPEN ||
+	    (core->awake->unfinished &&
+	     core->awake->unfinished_bytes + core->awake->send_refused > core->awake->send_limit))
+		return;
+	core->send_blocked = false;
+	if (core->callbacks && core->callbacks->writable)
+		core->callbacks->writable(&core->session, core->user);
+}
+
+static void session_turn_end(struct nopal_core *core)
+{
+	if (core->awake->queue.count)
+		nopal__drain_queue(core);
+	nopal_raise_TURN_END(&core->session, &core->session);
+	tell_writable(core);
+	if (core->is_flow)
+		nopal__flow_turn(core);
+}
+
+static void touched_run(struct nopal_world *world)
+{
+	while (world->touched) {
+		struct nopal_core *core = world->touched;
+
+		world->touched = core->next_touched;
+		if (!world->touched)
+			world->touched_end = &world->touched;
+		core->touched = false;
+		if (core->life != NOPAL_LIFE_ENDED)
+			session_turn_end(core);
+	}
+}
+
+static bool is_stood_on(struct nopal_core *bottom)
+{
+	const struct nopal_core *top = nopal__top(bottom);
+
+	return (bottom->is_group && bottom->group->count) ||
+	       (top->is_flow && top->streams->by_id.used);
+}
+
+/* A group goes after its destinations, a flow after its streams: all of them have ended with it. */
+static void bury_last(struct nopal_world *world, struct nopal_core *bottom)
+{
+	struct nopal_core **at = &world->ended;
+
+	while (*at)
+		at = &(*at)->next_ended;
+	*at = bottom;
+	bottom->next_ended = NULL;
+}
+
+static void bury_one(struct nopal_world *world)
+{
+	struct nopal_core *bottom = world->ended;
+
+	if (!bottom)
+		return;
+	world->ended = bottom->next_ended;
+	if (is_stood_on(bottom))
+		bury_last(world, bottom);
+	else
+		nopal__session_free_stack(bottom);
+}
+
+/* Freeing tells the application, who may touch other sessions, ended ones among them: so one at a
+ * time, and round again. */
+void nopal__turn_end(struct nopal_world *world, bool outermost)
+{
+	if (!outermost)
+		return;
+	do {
+		touched_run(world);
+		bury_one(world);
+	} while (world->touched || world->ended);
+	while (world->unflushed) {
+		struct nopal_endpoint *endpoint = world->unflushed;
+
+		world->unflushed = endpoint->next_unflushed;
+		endpoint->unflushed = false;
+		nopal__endpoint_flush(endpoint);
+	}
+	world->in_core = false;
+	nopal__turn_of = NULL;
+	world->ops->wake_at(world, nopal_wheel_next(&world->wheel));
+}
+
+static void wake(struct nopal_wheel_entry *entry)
+{
+	struct nopal_core *core = (void *)((char *)entry - offsetof(struct nopal_core, wake));
+
+	nopal__touch(core);
+	if (core->life != NOPAL_LIFE_ENDED)
+		nopal__timers_run(core);
+}
+
+void nopal_batch_start(struct nopal_world *world)
+{
+	if (world->batches++ == 0)
+		world->batch_outermost = nopal__turn_begin(world);
+}
+
+void nopal_batch_stop(struct nopal_world *world)
+{
+	if (--world->batches == 0)
+		nopal__turn_end(world, world->batch_outermost);
+}
+
+void nopal__world_wake(struct nopal_world *world)
+{
+	struct nopal_wheel_entry *entry;
+
+	nopal__turn_enter(world);
+	while ((entry = nopal_wheel_expire(&world->wheel, world->now_ns))) {
+		if (entry == &world->rest) {
+			nopal__rest_walk(world);
+			continue;
+		}
+		wake(entry);
+	}
+	nopal__turn_end(world, true);
+}
+
+int64_t nopal__world_next(const struct nopal_world *world)
+{
+	return nopal_wheel_next(&world->wheel);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.c -- one departure for many: the channel of a group.
+ *
+ *          group  ---- cast ---->  239.77.0.1 ....            one datagram,
+ *        /   |   \                  :     :    :              as many arrivals
+ *     dest dest dest                v     v    v
+ *       |    |    |                 layer above the destination's session
+ *
+ * A destination is a session of its own all the same: it opened by that, asks by that for what it
+ * misses, and is spoken to by that as long as it does not hear the channel. So a network without
+ * multicast costs copies, and nothing else.
+ *
+ * The address is of IPv4 or of IPv6, and so are they who can hear it: who speaks to a member of the
+ * other family has another address, by which none of them knows it.
+ *
+ * What is cast carries the fields of the upper layers alone, the id of the channel in the place of
+ * a session's, and the seal of the composition.  It is heard at a door of the endpoint, a port of
+ * its own at the multicast address, and belongs to the session whose peer sent it from its own
+ * address and has told the id.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "wire/fields.h"
+
+bool nopal__has_channel(const struct nopal_core *core)
+{
+	return core->is_group && core->group->channel;
+}
+
+/* ------------------------------------------------------------------ speaking */
+
+static bool same_family(const struct nopal_address *a, const struct nopal_address *b)
+{
+	return nopal_address_is_v4(a) == nopal_address_is_v4(b);
+}
+
+static int speak(struct nopal_core *core, const struct nopal_casting *casting)
+{
+	const struct nopal_world_ops *ops = core->world->ops;
+
+	if (!same_family(casting->group, casting->toward))
+		return -EAFNOSUPPORT;
+	return ops->cast_from ? ops->cast_from(core->world, core->endpoint, casting) : 0;
+}
+
+int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
+			   const struct nopal_address *group, unsigned hops)
+{
+	struct nopal_core *core = nopal__core(session);
+	int error;
+
+	if (!core->is_group || !core->layer->plan->channel || !nopal_address_is_multicast(group))
+		return -EINVAL;
+	if (index >= core->group->count)
+		return -ENOTCONN; /* towards whom? */
+	if (core->group->channel && !nopal_channel_reaches(session, index))
+		return -EAFNOSUPPORT;
+	if (core->group->channel)
+		return core->peer_id;
+	error = speak(core, &(struct nopal_casting){
+				    .group = group,
+				    .toward = &core->group->member[index]->peer,
+				    .hops = hops,
+			    });
+	if (error)
+		return error;
+	core->peer = *group;
+	core->peer_id = (uint32_t)nopal_random(session) | 1;
+	core->group->channel = true;
+	return core->peer_id;
+}
+
+bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	return nopal__has_channel(core) &&
+	       same_family(&core->peer, &core->group->member[index]->peer);
+}
+
+/* Where a segment of the group says its kind, to the layer of destinations too. */
+static uint8_t cast_kind_slot(const struct nopal_plan *plan)
+{
+	return plan->layers[plan->destinations].above_kind_slot;
+}
+
+static const struct nopal_header *cast_header(const struct nopal_core *core)
+{
+	return &core->layer->plan->kinds[NOPAL_KIND_CAST].header;
+}
+
+uint32_t nopal__cast_bytes(const struct nopal_core *group, const struct nopal_segment *segment)
+{
+	return 1 + NOPAL_ID_BYTES + cast_header(group)->bytes + segment->body.length +
+	       group->layer->plan->trailer_bytes;
+}
+
+void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
+{
+	const struct nopal_plan *plan = group->layer->plan;
+	uint32_t bytes = nopal__cast_bytes(group, segment);
+	uint8_t *at = bytes <= plan->datagram_bytes
+			      ? nopal__train_room(group, nopal__first_way(group), bytes)
+			      : NULL;
+
+	if (!at)
+		return; /* as one lost on the way */
+	segment->attribute[cast_kind_slot(plan)] = segment->kind;
+	*at++ = nopal__first_byte(NOPAL_KIND_CAST);
+	at = nopal__put(at, group->peer_id, NOPAL_ID_BYTES);
+	at = put_fields(cast_header(group), segment, at);
+	if (segment->body.length)
+		memcpy(at, segment->body.bytes, segment->body.length);
+	nopal__train_add_open(group, group->endpoint, bytes);
+	if (bytes > nopal_path_limit(&group->session))
+		nopal__train_end_long(group->endpoint, true);
+	group->group->gone.datagrams_out++;
+	group->group->gone.datagram_bytes_out += bytes;
+}
+
+/* ------------------------------------------------------------------- hearing */
+
+static struct nopal_endpoint *door_at(const struct nopal_endpoint *home,
+				      const struct nopal_address *group)
+{
+	struct nopal_endpoint *door = home->doors;
+
+	while (door && !(door->channels && nopal_address_equal(&door->port.local, group)))
+		door = door->next_door;
+	return door;
+}
+
+static struct nopal_endpoint *door_open(const struct nopal_core *core,
+					const struct nopal_address *group)
+{
+	struct nopal_endpoint *door = nopal__endpoint_hear(
+		core->world, group,
+		&(struct nopal_hearing){ .beside = core->endpoint, .from = &core->peer });
+
+	if (door && nopal_endpoint_share(door, core->endpoint) < 0) {
+		nopal_endpoint_close(door);
+		return NULL;
+	}
+	return door;
+}
+
+/* With the last who hears something there. */
+static void door_leave(struct nopal_endpoint *door)
+{
+	if (--door->channels == 0)
+		nopal_endpoint_close(door);
+}
+
+static int channel_enter(struct nopal_core *core, struct nopal_endpoint *door, uint32_t id)
+{
+	struct nopal_channel *channel = calloc(1, sizeof(*channel));
+	uint64_t key = nopal__opening_key(door, &core->peer, id);
+
+	if (!channel || nopal_map_get(&door->by_opening, key) ||
+	    nopal_map_put(NULL, &door->by_opening, key, core) < 0) {
+		free(channel);
+		return -ENOMEM;
+	}
+	*channel = (struct nopal_channel){ door, id, key };
+	core->channel = channel;
+	return 0;
+}
+
+/* Called by who was told of it by its peer; once more changes nothing. */
+int nopal_channel_join(struct nopal_session *session, const struct nopal_address *group,
+		       uint32_t id)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_endpoint *door;
+
+	if (!nopal_is_destination(session) || !core->layer->plan->channel ||
+	    !nopal_address_is_multicast(group))
+		return -EINVAL;
+	if (!same_family(group, &core->peer))
+		return -EAFNOSUPPORT;
+	if (core->channel)
+		return core->channel->id == id ? 0 : -EEXIST;
+	door = door_at(core->endpoint, group);
+	if (!door)
+		door = door_open(core, group);
+	if (!door)
+		return -EADDRNOTAVAIL;
+	door->channels++;
+	if (channel_enter(core, door, id) == 0)
+		return 0;
+	door_leave(door);
+	return -ENOMEM;
+}
+
+void nopal__channel_leave(struct nopal_core *core)
+{
+	struct nopal_channel *channel = core->channel;
+
+	if (!channel)
+		return;
+	core->channel = NULL;
+	nopal_map_take(&channel->door->by_opening, channel->key);
+	door_leave(channel->door);
+	free(channel);
+}
+
+/* Whose it is; NULL: nobody's, counted. */
+static struct nopal_core *hearer(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
+				 const uint8_t *bytes, uint32_t length)
+{
+	struct nopal_core *core;
+	uint8_t kind;
+
+	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind) ||
+	    kind != NOPAL_KIND_CAST) {
+		door->port.counters.malformed++;
+		return NULL;
+	}
+	core = nopal_map_get(&door->by_opening,
+			     nopal__opening_key(door, &arrival->from,
+						(uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES)));
+	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
+		door->port.counters.unknown_session++;
+		return NULL;
+	}
+	nopal__touch(core);
+	return core;
+}
+
+void nopal__cast_receive(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
+			 uint8_t *bytes, uint32_t length)
+{
+	struct nopal_core *core = hearer(door, arrival, bytes, length);
+	const struct nopal_plan *plan;
+	struct nopal_segment *segment;
+	uint64_t kind;
+
+	if (!core)
+		return;
+	plan = core->layer->plan;
+	core->awake->counters.datagrams_in++;
+	core->awake->counters.datagram_bytes_in += length;
+	segment = nopal__unpack(core, NOPAL_KIND_CAST, arrival->buffer, bytes, length,
+				1 + NOPAL_ID_BYTES);
+	if (!segment)
+		return;
+	kind = segment->attribute[cast_kind_slot(plan)];
+	if (kind >= NOPAL_KIND_ROOM || !(core->layer->kinds >> kind & 1)) {
+		core->awake->counters.rx_malformed++;
+		nopal__segment_free(core, segment);
+		return;
+	}
+	segment->kind = (uint8_t)kind;
+	segment->path = NOPAL_PATH_CHANNEL;
+	segment->attribute[plan->destination_slot] = core->below->destination->id;
+	nopal__segment_arrive(core, segment);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copies.c -- what departs from a group is given to its destinations: to whom, and what becomes of
+ * each copy.
+ *
+ * A copy is a message of the destination's session with the same bytes, or what it hears of the one
+ * datagram that left through the group's channel.  Each gets a fate, once; whoever has the role
+ * fan_out counts them and says when the segment is done.  So all, any and P of K are one rule, and
+ * nothing here knows it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "session/session.h"
+
+uint32_t nopal_destination_count(const struct nopal_session *session)
+{
+	return nopal__member_count(nopal__core(session));
+}
+
+struct nopal_destination *nopal_destination_at(const struct nopal_session *session, uint32_t index)
+{
+	return nopal__member_at(nopal__core(session), index)->destination;
+}
+
+uint64_t nopal_destination_backlog(const struct nopal_session *session, uint32_t index)
+{
+	const struct nopal_core *member = nopal__member_at(nopal__core(session), index);
+
+	return member->awake ? member->awake->unfinished_bytes : 0;
+}
+
+static void member_break(struct nopal_core *member, enum nopal_end end, const char *text)
+{
+	nopal__touch(member);
+	nopal__session_end(member, end, text);
+}
+
+void nopal_destination_break(struct nopal_session *session, uint32_t index, enum nopal_end end,
+			     const char *text)
+{
+	member_break(nopal__member_at(nopal__core(session), index), end, text);
+}
+
+/* Room for a choice among all; NULL: out of memory, and the group ends: it can speak to nobody. */
+static uint32_t *choice_of(struct nopal_core *core)
+{
+	struct nopal_group *group = core->group;
+	uint32_t room = group->choice_at + group->count;
+	uint32_t *grown = group->choice;
+
+	if (room > group->choice_room)
+		grown = realloc(group->choice, room * sizeof(*grown));
+	if (!grown) {
+		nopal__session_end(core, NOPAL_RESOURCE, "no room to choose among destinations");
+		return NULL;
+	}
+	group->choice = grown;
+	if (room > group->choice_room)
+		group->choice_room = room;
+	return grown + group->choice_at;
+}
+
+void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices, uint32_t count)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_group *group = core->group;
+	uint32_t *choice;
+
+	if (!core->is_group)
+		return; /* to the only one */
+	choice = choice_of(core);
+	group->chosen = true;
+	group->choice_count = 0;
+	for (uint32_t i = 0; choice && i < count && i < group->count; i++)
+		choice[group->choice_count++] = indices[i];
+}
+
+/* Whoever is leaving, or has ended, is not spoken to by name either. */
+static uint32_t choose_one(const struct nopal_core *core, uint64_t id, uint32_t *choice)
+{
+	struct nopal_group *group = core->group;
+	uint32_t index = nopal__member_find(core, id);
+	const struct nopal_destination *one;
+
+	if (index == group->count)
+		return 0;
+	one = group->member[index]->destination;
+	choice[0] = index;
+	return !one->removed && !one->ended;
+}
+
+static void count_given(struct nopal_destination *destination, const struct nopal_segment *segment)
+{
+	if (segment->kind == NOPAL_KIND_DATA)
+		destination->given_bytes += segment->body.length;
+}
+
+/* Those that take what is for all.  Where it leaves through the channel, too, those that hear it
+ * there are given it by that, and counted apart, whatever else waits for them: what they hear has
+ * its fate by what they report, or with their end. */
+static void choose_all(struct nopal_group *group, const struct nopal_segment *segment,
+		       uint32_t *choice, uint32_t *ret_hear)
+{
+	for (uint32_t i = 0; i < group->count; i++) {
+		struct nopal_destination *one = group->member[i]->destination;
+
+		if (ret_hear && one->hears) {
+			++*ret_hear;
+			count_given(one, segment);
+		} else if (nopal_destination_takes(one)) {
+			choice[group->choice_count++] = i;
+		}
+	}
+}
+
+/* Writes whom the segment is for where there is a choice; returns how many. */
+static uint32_t choose(struct nopal_core *core, const struct nopal_segment *segment,
+		       uint32_t *ret_hear)
+{
+	struct nopal_group *group = core->group;
+	uint64_t id = segment->attribute[nopal__plan(core)->destination_slot];
+	uint32_t *choice;
+
+	if (!core->is_group)
+		return 1;
+	choice = choice_of(core);
+	if (!choice) {
+		group->choice_count = 0;
+	} else if (id) {
+		group->choice_count = choose_one(core, id, choice);
+	} else if (!group->chosen) {
+		group->choice_count = 0;
+		choose_all(group, segment, choice, ret_hear);
+	}
+	group->chosen = false;
+	return group->choice_count;
+}
+
+void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segment,
+		       struct nopal_destination *destination, enum nopal_fate fate)
+{
+	struct nopal_core *group = nopal__core(session);
+	struct nopal_copy copy = {
+		.segment = segment,
+		.destination = destination,
+		.fate = (int)fate,
+		.took_ns = session->now_ns - segment->departed_ns,
+	};
+
+	if (fate == NOPAL_ARRIVED)
+		destination->arrived_bytes += segment->body.length;
+	segment->copies--;
+	segment->pins++;
+	nopal_raise_COPY_DONE(session, &copy);
+	segment->pins--;
+	nopal__segment_settle(group, segment);
+}
+
+void nopal__copy_settle(struct nopal_core *member, struct nopal_segment *segment,
+			enum nopal_fate fate)
+{
+	nopal__touch(member->above);
+	nopal_copy_settle(&member->above->session, segment, member->destination, fate);
+}
+
+static void copy_give(struct nopal_core *member, struct nopal_segment *segment, bool counted)
+{
+	int refusal = -EPIPE;
+
+	if (member->life != NOPAL_LIFE_ENDED) {
+		nopal__touch(member);
+		refusal = nopal__message_from_above(member, segment);
+	}
+	if (refusal == -ENOBUFS && nopal__is_reliable(member))
+		member_break(member, NOPAL_RESOURCE, "no room for a message to it");
+	if (refusal && counted)
+		nopal__copy_settle(member, segment, NOPAL_MISSING);
+}
+
+static void copies_give(struct nopal_core *core, struct nopal_segment *segment, uint32_t count,
+			bool counted)
+{
+	struct nopal_group *group = core->group;
+	uint32_t at = group->choice_at;
+
+	group->choice_at += count;
+	for (uint32_t i = 0; i < count; i++) {
+		struct nopal_core *member = group->member[group->choice[at + i]];
+
+		if (counted)
+			count_given(member->destination, segment);
+		copy_give(member, segment, counted);
+	}
+	group->choice_at = at;
+}
+
+void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segment, uint32_t index)
+{
+	copy_give(nopal__member_at(nopal__core(session), index), segment, true);
+}
+
+/* The first time to all: once for those that hear the channel, and a copy to each of the others.
+ * After that it is the channel's alone: copies do not get lost. */
+static void channel_leave(struct nopal_core *core, struct nopal_segment *segment)
+{
+	uint32_t hear = 0, count;
+
+	if (segment->departures > 1) {
+		nopal__cast(core, segment);
+		return;
+	}
+	count = choose(core, segment, &hear);
+	segment->copies += count;
+	if (segment->kind == NOPAL_KIND_DATA)
+		segment->copies += hear;
+	nopal_raise_COPIES_LEAVE(&core->session, segment);
+	if (hear)
+		nopal__cast(core, segment);
+	copies_give(core, segment, count, true);
+}
+
+/* Nobody joins or leaves meanwhile: those that end are freed with the turn. */
+void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
+{
+	bool counted = segment->departures != 0; /* control is not */
+	uint32_t count;
+
+	if (counted && nopal__has_channel(core) && !core->group->chosen &&
+	    !nopal_is_for_one(&core->session, segment)) {
+		channel_leave(core, segment);
+		return;
+	}
+	count = choose(core, segment, NULL);
+	if (counted) {
+		segment->copies += count;
+		nopal_raise_COPIES_LEAVE(&core->session, segment);
+	}
+	if (core->is_group)
+		copies_give(core, segment, count, counted);
+	else
+		copy_give(core->below, segment, counted);
+}
+
+void nopal__copy_done(struct nopal_core *member, struct nopal_handle above, enum nopal_fate fate)
+{
+	struct nopal_segment *segment = nopal__pool_find(&member->above->awake->segments, above);
+
+	if (segment && segment->copies)
+		nopal__copy_settle(member, segment, fate);
+}

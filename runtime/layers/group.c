@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.c -- one to many: a layer that stands on a layer of destinations.
+ *
+ *          group                 fan_out ...            one stack
+ *        /   |   \                                      one a destination,
+ *     dest dest dest             a session each         below the group
+ *
+ * What departs from the group is given to several of them: copies.c.
+ *
+ * A listener's session of the same plan is one stack: its only destination is the layer below.  So
+ * both ends run the same microprotocols.
+ *
+ * Destinations end by themselves; the group ends with the last, or ends them all.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "session/session.h"
+
+struct nopal_core *nopal__member_at(const struct nopal_core *group, uint32_t index)
+{
+	return group->is_group ? group->group->member[index] : group->below;
+}
+
+uint32_t nopal__member_count(const struct nopal_core *group)
+{
+	return group->is_group ? group->group->count : 1;
+}
+
+/* Ids grow with the index. */
+uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id)
+{
+	uint32_t low = 0, high = nopal__member_count(group);
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (nopal__member_at(group, middle)->destination->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < nopal__member_count(group) &&
+			       nopal__member_at(group, low)->destination->id == id
+		       ? low
+		       : nopal__member_count(group);
+}
+
+/* -------------------------------------------------------------- destinations */
+
+static struct nopal_destination_info info_of(const struct nopal_core *member)
+{
+	const struct nopal_destination *destination = member->destination;
+
+	return (struct nopal_destination_info){
+		.id = destination->id,
+		.address = member->peer,
+		.open = destination->open,
+		.given_bytes = destination->given_bytes,
+		.arrived_bytes = destination->arrived_bytes,
+		.session = &member->session,
+	};
+}
+
+void nopal_destination_hears(struct nopal_session *session, uint32_t index, bool hears)
+{
+	struct nopal_destination *destination = nopal_destination_at(session, index);
+
+	if (destination->hears == hears || (hears && (destination->removed || destination->ended)))
+		return;
+	destination->hears = hears;
+	nopal_raise_DESTINATION_HEARS(session, destination);
+}
+
+uint32_t nopal_destination_find(const struct nopal_session *session, uint64_t id)
+{
+	return nopal__member_find(nopal__core(session), id);
+}
+
+bool nopal_is_destination(const struct nopal_session *session)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	return core->fans_out && !core->is_group;
+}
+
+bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attribute)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	return nopal_is_destination(session) ||
+	       (core->is_group && attribute[core->layer->plan->destination_slot]);
+}
+
+static void tell(struct nopal_core *group, const struct nopal_destination_info *info)
+{
+	struct nopal_core *top = nopal__top(group);
+
+	if (top->callbacks && top->callbacks->destination)
+		top->callbacks->destination(&top->session, info, top->user);
+}
+
+void nopal__destination_opened(struct nopal_core *member)
+{
+	struct nopal_core *group = member->above;
+	struct nopal_destination_info info;
+
+	if (group->life == NOPAL_LIFE_ENDED)
+		return;
+	nopal__touch(group);
+	member->destination->open = true;
+	if (group->is_group)
+		nopal_session_opened(&group->session);
+	nopal_raise_DESTINATION_OPENED(&group->session, member->destination);
+	info = info_of(member);
+	tell(group, &info);
+}
+
+static void member_take(struct nopal_core *group, struct nopal_core *member)
+{
+	struct nopal_group *all = group->group;
+	uint32_t index = nopal__member_find(group, member->destination->id);
+
+	all->count--;
+	memmove(&all->member[index], &all->member[index + 1],
+		(all->count - index) * sizeof(struct nopal_core *));
+}
+
+static void group_ends_as(struct nopal_core *group, const struct nopal_destination *last)
+{
+	char words[NOPAL_END_WORDS];
+
+	nopal__lost_words(group, last->text, words);
+	nopal__session_end(group, last->end, last->end == NOPAL_ENDED_WELL ? last->text : words);
+}
+
+/* Without destinations: in good order where it was asked to close; else as the last one did, unless
+ * the application sent it away. */
+static void group_is_empty(struct nopal_core *group, const struct nopal_destination *last)
+{
+	if (group->life == NOPAL_LIFE_CLOSING)
+		nopal__session_end(group, NOPAL_ENDED_WELL, "closed in good order");
+	else if (!last->removed)
+		group_ends_as(group, last);
+}
+
+static void count_datagrams(struct nopal_counters *sum, struct nopal_core *member)
+{
+	const struct nopal_core *bottom = nopal__bottom(member);
+
+	if (!bottom->awake)
+		return;
+	sum->datagrams_out += bottom->awake->counters.datagrams_out;
+	sum->datagrams_in += bottom->awake->counters.datagrams_in;
+	sum->datagram_bytes_out += bottom->awake->counters.datagram_bytes_out;
+	sum->datagram_bytes_in += bottom->awake->counters.datagram_bytes_in;
+}
+
+void nopal__destination_ended(struct nopal_core *member, enum nopal_end end, const char *text)
+{
+	struct nopal_core *group = member->above;
+	struct nopal_destination *destination = member->destination;
+	struct nopal_destination_info info = info_of(member);
+
+	member_take(group, member);
+	count_datagrams(&group->group->gone, member);
+	nopal__touch(group);
+	destination->end = end;
+	destination->text = text;
+	if (group->life != NOPAL_LIFE_ENDED) /* `open` still says that it was */
+		nopal_raise_DESTINATION_ENDED(&group->session, destination);
+	destination->open = false;
+	info.ended = true;
+	info.end = (int)end;
+	info.text = text;
+	if (end != NOPAL_ENDED_WELL && !destination->removed)
+		nopal__lost_note(group->group, &info);
+	tell(group, &info);
+	if (!group->group->count && group->life != NOPAL_LIFE_ENDED)
+		group_is_empty(group, destination);
+}
+
+/* ------------------------------------------------------- making, and the end */
+
+static bool room_for_one(struct nopal_group *group)
+{
+	uint32_t room = group->room ? group->room * 2 : 8;
+	struct nopal_core **member;
+
+	if (group->count < group->room)
+		return true;
+	member = realloc(group->member, room * sizeof(struct nopal_core *));
+	if (!member)
+		return false;
+	group->member = member;
+	group->room = room;
+	return true;
+}
+
+int nopal__group_attach(struct nopal_core *core)
+{
+	struct nopal_group *group = calloc(1, sizeof(*group));
+
+	if (!group)
+		return -ENOMEM;
+	core->is_group = true;
+	core->group = group;
+	return room_for_one(group) ? 0 : -ENOMEM;
+}
+
+/* What is left of it ends with it, or has ended: it has no group any more. */
+void nopal__group_free(struct nopal_core *core)
+{
+	struct nopal_group *group = core->group;
+
+	for (uint32_t i = 0; i < group->count; i++)
+		group->member[i]->above = NULL;
+	free(group->member);
+	free(group->choice);
+	free(group->lost);
+	free(group);
+}
+
+struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+				       const struct nopal_callbacks *callbacks, void *user)
+{
+	static const struct nopal_address nobody;
+	struct nopal_world *world = endpoint->port.world;
+	bool outermost = nopal__turn_begin(world);
+	struct nopal_core *top = NULL;
+
+	if (plan->destinations)
+		top = nopal__stack_open(endpoint, plan, 0, plan->destinations, &nobody, callbacks,
+					user);
+	nopal__turn_end(world, outermost);
+	return top ? &top->session : NULL;
+}
+
+struct nopal_session *nopal__group_with_one(struct nopal_endpoint *endpoint,
+					    struct nopal_plan *plan,
+					    const struct nopal_address *peer,
+					    const struct nopal_callbacks *callbacks, void *user)
+{
+	struct nopal_world *world = endpoint->port.world;
+	bool outermost = nopal__turn_begin(world);
+	struct nopal_session *session = nopal_group_open(endpoint, plan, callbacks, user);
+
+	if (session && nopal_destination_add(session, peer) < 0) {
+		nopal_session_abort(session, "no destination could be added");
+		session = NULL;
+	}
+	nopal__turn_end(world, outermost);
+	return session;
+}
+
+static struct nopal_core *group_of(const struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__bottom(nopal__core(session));
+
+	return core->is_group ? core : NULL;
+}
+
+static bool is_there(const struct nopal_core *group, const struct nopal_address *address)
+{
+	for (uint32_t i = 0; i < group->group->count; i++)
+		if (nopal_address_equal(&group->group->member[i]->peer, address))
+			return true;
+	return false;
+}
+
+static int64_t join(struct nopal_core *group, const struct nopal_address *address)
+{
+	const struct nopal_plan *plan = group->layer->plan;
+	struct nopal_group *all = group->group;
+	struct nopal_core *bottom, *top;
+
+	if (!room_for_one(all))
+		return -ENOMEM;
+	bottom = nopal__stack_make(group->endpoint, (struct nopal_plan *)(uintptr_t)plan,
+				   plan->destinations, plan->layer_count, group, address, true);
+	if (!bottom)
+		return -ENOMEM;
+	top = nopal__top(bottom);
+	top->destination->id = ++all->ids;
+	all->member[all->count++] = top;
+	group->by_ipv6 |= top->by_ipv6;
+	nopal_raise_DESTINATION_ADDED(&group->session, top->destination);
+	nopal__session_start(bottom);
+	return top->destination->id;
+}
+
+/* Nobody waits for what it was given. */
+static void copies_forget(struct nopal_core *member)
+{
+	struct nopal_message *message;
+
+	if (!nopal__be_awake(member))
+		return;
+	for (message = nopal__pool_oldest(&member->awake->messages); message;
+	     message = nopal__pool_newer(message)) {
+		struct nopal_segment *segment =
+			message->incoming || message->settled
+				? NULL
+				: nopal__pool_find(&member->above->awake->segments, message->above);
+
+		message->above = (struct nopal_handle){ 0, 0 };
+		if (segment && segment->copies)
+			nopal__copy_settle(member, segment, NOPAL_UNKNOWN);
+	}
+}
+
+int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_address *address)
+{
+	struct nopal_core *group = group_of(session);
+	bool outermost;
+	int64_t result;
+
+	if (!group)
+		return -EINVAL;
+	if (group->life != NOPAL_LIFE_OPENING && group->life != NOPAL_LIFE_OPEN)
+		return -EPIPE;
+	if (is_there(group, address))
+		return -EEXIST;
+	outermost = nopal__turn_begin(group->world);
+	nopal__touch(group);
+	result = join(group, address);
+	nopal__turn_end(group->world, outermost);
+	return result;
+}
+
+int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at_once)
+{
+	struct nopal_core *group = group_of(session), *member;
+	uint32_t index = group ? nopal__member_find(group, id) : 0;
+	bool outermost;
+
+	if (!group || index == group->group->count)
+		return -ENOENT;
+	member = group->group->member[index];
+	outermost = nopal__turn_begin(group->world);
+	nopal__touch(group);
+	nopal_destination_hears(&group->session, index, false);
+	member->destination->removed = true;
+	copies_forget(member);
+	if (at_once)
+		nopal_session_abort(&member->session, "it was removed");
+	else
+		nopal__session_close(member);
+	nopal__turn_end(group->world, outermost);
+	return 0;
+}
+
+size_t nopal_destinations(const struct nopal_session *session,
+			  struct nopal_destination_info *ret_infos, size_t room)
+{
+	const struct nopal_core *group = group_of(session);
+	size_t count = group ? group->group->count : 0;
+
+	for (size_t i = 0; i < count && i < room; i++)
+		ret_infos[i] = info_of(group->group->member[i]);
+	return count;
+}
+
+void nopal__group_close(struct nopal_core *group)
+{
+	struct nopal_group *all = group->group;
+
+	if (!all->count) {
+		nopal__session_end(group, NOPAL_ENDED_WELL, "closed in good order");
+		return;
+	}
+	/* What some have yet to get of the channel is theirs before they close. */
+	for (uint32_t i = 0; i < all->count; i++) {
+		nopal_destination_hears(&group->session, i, false);
+		nopal__session_close(all->member[i]);
+	}
+}
+
+void nopal__group_end(struct nopal_core *group, enum nopal_end end, const char *text)
+{
+	for (uint32_t i = 0; i < group->group->count; i++)
+		if (nopal__be_awake(group->group->member[i]))
+			nopal__session_end(group->group->member[i], end, text);
+}
+
+/* Those that have gone are in `gone`. */
+void nopal__group_count(struct nopal_core *group)
+{
+	struct nopal_counters *counters = &group->awake->counters;
+
+	counters->datagrams_out = group->group->gone.datagrams_out;
+	counters->datagrams_in = group->group->gone.datagrams_in;
+	counters->datagram_bytes_out = group->group->gone.datagram_bytes_out;
+	counters->datagram_bytes_in = group->group->gone.datagram_bytes_in;
+	for (uint32_t i = 0; i < group->group->count; i++)
+		if (nopal__be_awake(group->group->member[i]))
+			count_datagrams(counters, group->group->member[i]);
+}

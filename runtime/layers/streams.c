@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * streams.c -- many to one: stacks of their own, the streams, that stand on one flow.
+ *
+ *      stream  stream  stream        a session each, to the application
+ *          \     |     /
+ *             flow                   one: handshake, numbers, losses, congestion
+ *
+ * A message of the flow says whose it is by the id of its stream: even ones were opened by who
+ * opened the flow, odd ones by its peer.  The first message of an id that was never there opens it;
+ * one that has ended is not opened again.
+ *
+ * The opener's flow opens with its first stream and closes with the last one.  Where the layer is
+ * `shared`, sessions that are opened to the same peer with the same plan join the flow that is
+ * there.
+ */
+#include <errno.h>
+
+#include "session/session.h"
+
+enum {
+	STREAMS_MOST = 1 << 16,	    /* of one flow, at once */
+	STREAMS_ACCEPTED = 1 << 12, /* where the peer wants one more */
+	STREAM_IDS = 1 << 23,	    /* of one side; three bytes on the wire */
+	STREAM_IDS_OPEN = 1 << 16,  /* ahead of the first that is not there */
+	STREAM_IDS_SKIP = 1 << 15,
+};
+
+int nopal__streams_attach(struct nopal_core *flow)
+{
+	flow->is_flow = true;
+	flow->streams = calloc(1, sizeof(*flow->streams));
+	if (!flow->streams)
+		return -ENOMEM;
+	return nopal_numbers_init(&flow->streams->accepted, 0, STREAM_IDS_OPEN);
+}
+
+/* What is left of it ends with it, or has ended: it has no flow any more. */
+void nopal__streams_free(struct nopal_core *flow)
+{
+	struct nopal_streams *streams = flow->streams;
+
+	if (!streams)
+		return;
+	for (uint32_t i = 0; i < streams->by_id.room; i++)
+		if (streams->by_id.slots[i].value)
+			((struct nopal_core *)streams->by_id.slots[i].value)->below = NULL;
+	nopal_free(NULL, streams->by_id.slots);
+	free(streams->waiting);
+	free(streams);
+}
+
+/* ---------------------------------------------------------------- one stream */
+
+static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id, bool ours)
+{
+	struct nopal_plan *plan = (struct nopal_plan *)(uintptr_t)flow->layer->plan;
+	struct nopal_core *bottom;
+
+	if (flow->streams->by_id.used >= STREAMS_MOST)
+		return NULL;
+	bottom = nopal__stack_make(flow->endpoint, plan, 0, plan->flow, NULL, &flow->peer, ours);
+	if (!bottom)
+		return NULL;
+	bottom->stream = id;
+	if (nopal_map_put(NULL, &flow->streams->by_id, id, bottom) < 0) {
+		nopal__session_unmake(bottom);
+		return NULL;
+	}
+	bottom->below = flow;
+	return bottom;
+}
+
+/* Streams take turns: whoever was asked for is asked for again most often. */
+struct nopal_core *nopal__stream_of(const struct nopal_core *flow, uint64_t id)
+{
+	struct nopal_streams *streams = flow->streams;
+
+	if (!streams->latest || streams->latest->stream != id)
+		streams->latest = nopal_map_get(&streams->by_id, id);
+	return streams->latest;
+}
+
+static struct nopal_core *stream_take(struct nopal_core *flow, uint32_t id)
+{
+	flow->streams->latest = NULL;
+	return nopal_map_take(&flow->streams->by_id, id);
+}
+
+/* Is it the peer's, and was it never there? */
+static bool is_new(struct nopal_core *flow, uint64_t id)
+{
+	struct nopal_numbers *accepted = &flow->streams->accepted;
+	uint64_t number = id / 2;
+
+	if (id % 2 != flow->opener || flow->life == NOPAL_LIFE_ENDED)
+		return false;
+	if (number >= accepted->floor + STREAM_IDS_OPEN)
+		nopal_numbers_skip(accepted, number - STREAM_IDS_SKIP);
+	return nopal_numbers_mark(&flow->session, accepted, number) == NOPAL_NUMBER_NEW;
+}
+
+/* It ends as it begins, and its end tells the peer, whose messages the flow has acknowledged.
+ * Where there is no memory even for that, the flow ends. */
+static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom, const char *text)
+{
+	flow->awake->counters.rx_over_budget++;
+	nopal__session_end(bottom ? bottom : flow, NOPAL_RESOURCE,
+			   bottom ? text : "no memory for a stream of the peer's");
+}
+
+/* Who opens need not listen. */
+static bool listens(const struct nopal_core *flow)
+{
+	return (!flow->opener && !flow->meets) || flow->callbacks->accepted;
+}
+
+static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
+{
+	const struct nopal_callbacks *shared =
+		nopal__callbacks_share(flow->endpoint, flow->callbacks);
+	bool room = flow->streams->by_id.used < STREAMS_ACCEPTED;
+	struct nopal_core *bottom = NULL, *top;
+
+	if (shared)
+		bottom = stream_make(flow, id, false);
+	if (!bottom || !room || !listens(flow)) {
+		nopal__callbacks_unshare(flow->endpoint, shared);
+		stream_refuse(flow, bottom,
+			      room ? "nobody listens for streams here" : "too many streams");
+		return NULL;
+	}
+	top = nopal__top(bottom);
+	top->callbacks = shared;
+	top->user = flow->user;
+	if (top->callbacks->accepted)
+		top->user = top->callbacks->accepted(&top->session, flow->user);
+	nopal__session_start(bottom);
+	return bottom;
+}
+
+struct nopal_core *nopal__stream_for(struct nopal_core *flow, uint64_t id)
+{
+	struct nopal_core *stream = nopal__stream_of(flow, id);
+
+	if (!stream && is_new(flow, id))
+		stream = stream_accept(flow, (uint32_t)id);
+	return stream && stream->life != NOPAL_LIFE_ENDED ? stream : NULL;
+}
+
+/* ------------------------------------------------------------------- the flow */
+
+static void stream_start(struct nopal_core *flow, uint32_t id)
+{
+	struct nopal_core *stream = nopal_map_get(&flow->streams->by_id, id);
+
+	if (stream && stream->life == NOPAL_LIFE_OPENING)
+		nopal__session_start(stream);
+}
+
+/* Those that waited for the flow; others that open meanwhile start by themselves. */
+void nopal__streams_start(struct nopal_core *flow)
+{
+	uint32_t opened = flow->streams->opened;
+
+	if (flow->meets && !flow->opener)
+		stream_start(flow, 0);
+	for (uint32_t i = 0; i < opened; i++)
+		stream_start(flow, 2 * i + !flow->opener);
+}
+
+void nopal__streams_end(struct nopal_core *flow, enum nopal_end end, const char *text)
+{
+	const struct nopal_map *map = &flow->streams->by_id;
+
+	for (uint32_t i = 0; i < map->room; i++)
+		if (map->slots[i].value && nopal__be_awake(map->slots[i].value))
+			nopal__session_end(map->slots[i].value, end, text);
+}
+
+/* ---------------------------------------------------------------------- turns */
+
+static bool room_to_wait(struct nopal_streams *streams)
+{
+	uint32_t room = streams->room_waiting ? 2 * streams->room_waiting : 16;
+	uint32_t *ring;
+
+	if (streams->count_waiting < streams->room_waiting)
+		return true;
+	ring = malloc(room * sizeof(*ring));
+	if (!ring)
+		return false;
+	for (uint32_t i = 0; i < streams->count_waiting; i++)
+		ring[i] = streams->waiting[(streams->first_waiting + i) % streams->room_waiting];
+	free(streams->waiting);
+	streams->waiting = ring;
+	streams->room_waiting = room;
+	streams->first_waiting = 0;
+	return true;
+}
+
+/* Whoever asks what the application has to send means all streams of the flow. */
+static void say_more_waits(struct nopal_core *flow)
+{
+	uint32_t idle = nopal__plan(flow)->flow_idle;
+
+	if (idle)
+		flow->session.shared[idle - 1] = 0;
+}
+
+void nopal_flow_wait(struct nopal_session *session)
+{
+	struct nopal_core *stream = nopal__core(session);
+	struct nopal_core *flow = stream->below;
+	struct nopal_streams *streams = flow->streams;
+
+	if (stream->waits)
+		return;
+	if (streams->in_turn)
+		say_more_waits(flow);
+	if (!room_to_wait(streams)) {
+		nopal_session_break(session, NOPAL_RESOURCE, "no room to wait for a turn");
+		return;
+	}
+	stream->waits = true;
+	streams->waiting[(streams->first_waiting + streams->count_waiting++) %
+			 streams->room_waiting] = stream->stream;
+	nopal__touch(flow);
+}
+
+void nopal_flow_break(struct nopal_session *session, const char *text)
+{
+	struct nopal_core *below = nopal__core(session)->below;
+
+	if (below)
+		nopal__session_end(below, NOPAL_RESOURCE, text);
+}
+
+/* The next one that has not ended meanwhile; NULL: nobody waits. */
+static struct nopal_core *next_waiting(struct nopal_streams *streams)
+{
+	struct nopal_core *stream = NULL;
+
+	while (!stream && streams->count_waiting) {
+		uint32_t id = streams->waiting[streams->first_waiting];
+
+		streams->first_waiting = (streams->first_waiting + 1) % streams->room_waiting;
+		streams->count_waiting--;
+		stream = nopal_map_get(&streams->by_id, id);
+	}
+	return stream;
+}
+
+void nopal__flow_turn(struct nopal_core *flow)
+{
+	uint32_t idle = flow->layer->plan->flow_idle;
+	struct nopal_core *stream;
+
+	if (flow->life != NOPAL_LIFE_OPEN || (idle && !flow->session.shared[idle - 1]))
+		return;
+	stream = next_waiting(flow->streams);
+	if (!stream)
+		return;
+	stream->waits = false;
+	nopal__touch(flow); /* another one's may follow */
+	nopal__touch(stream);
+	if (stream->life == NOPAL_LIFE_ENDED)
+		return;
+	if (flow->streams->count_waiting)
+		say_more_waits(flow);
+	flow->streams->in_turn = true;
+	nopal_raise_FLOW_TURN(&stream->session, &stream->session);
+	flow->streams->in_turn = false;
+}
+
+void nopal__stream_ended(struct nopal_core *stream)
+{
+	struct nopal_core *flow = stream->below;
+
+	stream_take(flow, stream->stream);
+	if (flow->opener && !flow->streams->by_id.used && flow->life != NOPAL_LIFE_ENDED)
+		nopal__session_close(flow);
+}
+
+/* ------------------------------------------------------------------- opening */
+
+/* The top of it. */
+static struct nopal_core *stream_open(struct nopal_core *flow,
+				      const struct nopal_callbacks *callbacks, void *user)
+{
+	struct nopal_streams *streams = flow->streams;
+	const struct nopal_callbacks *shared = nopal__callbacks_share(flow->endpoint, callbacks);
+	struct nopal_core *bottom = NULL, *top;
+
+	if (shared && streams->opened < STREAM_IDS)
+		bottom = stream_make(flow, 2 * streams->opened + !flow->opener, true);
+	if (!bottom) {
+		nopal__callbacks_unshare(flow->endpoint, shared);
+		return NULL;
+	}
+	streams->opened++;
+	top = nopal__top(bottom);
+	top->callbacks = shared;
+	top->user = user;
+	if (flow->life == NOPAL_LIFE_OPEN)
+		nopal__session_start(bottom);
+	return top;
+}
+
+struct nopal_core *nopal__flow_begin(struct nopal_core *flow,
+				     const struct nopal_callbacks *callbacks, void *user)
+{
+	struct nopal_core *top = stream_open(flow, callbacks, user);
+
+	if (!top && !flow->streams->by_id.used)
+		nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
+	return top;
+}
+
+static void stream_rename(struct nopal_core *flow, uint32_t from, uint32_t to)
+{
+	struct nopal_core *stream = stream_take(flow, from);
+
+	if (!stream)
+		return;
+	stream->stream = to;
+	if (nopal_map_put(NULL, &flow->streams->by_id, to, stream) < 0) {
+		stream->below = NULL;
+		nopal_session_break(&stream->session, NOPAL_RESOURCE, "out of memory");
+	}
+}
+
+/* None of them has started, so that nobody knows their ids. */
+void nopal__streams_turn(struct nopal_core *flow)
+{
+	struct nopal_streams *streams = flow->streams;
+	struct nopal_core *first = nopal_map_get(&streams->by_id, 0);
+
+	for (struct nopal_core *core = first; core; core = nopal__over(core))
+		core->opener = false;
+	if (first && first->life != NOPAL_LIFE_ENDED)
+		nopal_numbers_mark(&flow->session, &streams->accepted, 0);
+	for (uint32_t i = 1; i < streams->opened; i++)
+		stream_rename(flow, 2 * i, 2 * i - 1);
+	if (streams->opened)
+		streams->opened--;
+}
+
+static bool may_join(const struct nopal_core *flow)
+{
+	return flow->life == NOPAL_LIFE_OPENING || flow->life == NOPAL_LIFE_OPEN;
+}
+
+static struct nopal_core *flow_of(const struct nopal_session *session)
+{
+	struct nopal_core *below = nopal__stack_bottom(nopal__core(session))->below;
+
+	return below && below->is_flow ? below : NULL;
+}
+
+struct nopal_session *nopal_stream_open(struct nopal_session *with,
+					const struct nopal_callbacks *callbacks, void *user)
+{
+	struct nopal_core *flow = flow_of(with), *top;
+	bool outermost;
+
+	if (!flow || !may_join(flow))
+		return NULL;
+	outermost = nopal__turn_begin(flow->world);
+	nopal__touch(flow);
+	top = stream_open(flow, callbacks, user);
+	nopal__turn_end(flow->world, outermost);
+	return top ? &top->session : NULL;
+}
+
+/* Who was opened last is looked at first, and most often stands on it. */
+static struct nopal_core *flow_among(struct nopal_core *bottom, const struct nopal_plan *plan,
+				     const struct nopal_address *peer)
+{
+	for (; bottom; bottom = bottom->next) {
+		struct nopal_core *flow = bottom->below ? bottom->below : nopal__top(bottom);
+
+		if (flow->is_flow && flow->layer->plan == plan && may_join(flow) &&
+		    nopal_address_equal(&flow->peer, peer))
+			return flow;
+	}
+	return NULL;
+}
+
+/* The flow to this peer that sessions of the plan share; NULL: none yet. */
+static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
+				    const struct nopal_plan *plan, const struct nopal_address *peer)
+{
+	struct nopal_core *flow;
+
+	if (!plan->flow_shared)
+		return NULL;
+	flow = flow_among(endpoint->sessions, plan, peer);
+	if (!flow)
+		flow = flow_among(endpoint->resting, plan, peer);
+	return flow && nopal__be_awake(flow) ? flow : NULL;
+}
+
+struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+				       const struct nopal_address *peer,
+				       const struct nopal_callbacks *callbacks, void *user)
+{
+	struct nopal_world *world = endpoint->port.world;
+	bool outermost = nopal__turn_begin(world);
+	struct nopal_core *flow = flow_find(endpoint, plan, peer), *top = NULL;
+
+	if (!flow) /* its callbacks accept what the peer opens */
+		flow = nopal__stack_open(endpoint, plan, plan->flow, plan->layer_count, peer,
+					 callbacks, user);
+	if (flow)
+		top = nopal__flow_begin(flow, callbacks, user);
+	nopal__turn_end(world, outermost);
+	return top ? &top->session : NULL;
+}

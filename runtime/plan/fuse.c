@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse.c -- writes a plan as C: the source of its fused unit (fused.h).
+ *
+ *   #define NOPAL_FUSED_LAYERS	  what follows is compiled for this plan
+ *   #include "session.h"
+ *   #include "FAMILY/NAME.c" ... the plan's microprotocols
+ *   constants			  parameters, parts, layers, the plan
+ *   call_all_EVENT ...		  the handlers of each event, by name, in order
+ *   #include "event.c" ...	  the packet path of the runtime
+ *   nopal_fused_unit		  what the library enters it by
+ *   section nopal_unit		  which library and plan it was made for
+ *
+ * Constants and calls are the plan's shape: a unit fits a plan exactly where both give the same
+ * text, so whatever is written here is compared, too. Handlers are named by their place in the
+ * microprotocol's own table of bindings, which the compiler sees through.
+ *
+ * A handler that is compiled twice has two addresses, and nopal_unbind knows it by its address: a
+ * unit with a microprotocol that unbinds must not compile.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/problems.h"
+#include "registry/registry.h"
+#include "plan/seal.h"
+#include "session/session.h"
+#include "base/text.h"
+
+/* ---------------------------------------------------------------- constants */
+
+static void write_part_reference(struct nopal_text *out, const struct nopal_plan *plan,
+				 const struct nopal_part *part)
+{
+	if (part)
+		nopal__append(out, "&fused_part[%d]", (int)(part - plan->parts));
+	else
+		nopal__append(out, "NULL");
+}
+
+static void write_bytes(struct nopal_text *out, const char *name, const uint8_t *values,
+			size_t count)
+{
+	nopal__append(out, " .%s = {", name);
+	for (size_t i = 0; i < count; i++)
+		nopal__append(out, " %u,", values[i]);
+	nopal__append(out, " },");
+}
+
+static void write_masks(struct nopal_text *out, const uint32_t *values, size_t count)
+{
+	nopal__append(out, "{");
+	for (size_t i = 0; i < count; i++)
+		if (values[i])
+			nopal__append(out, " [%zu] = 0x%xu,", i, values[i]);
+	nopal__append(out, " }");
+}
+
+/* Parameters are 64-bit numbers; what is behind the last one is padding. */
+static void write_parameters(struct nopal_text *out, const struct nopal_part *part)
+{
+	size_t bytes = part->microprotocol->parameters_size;
+	size_t count = (bytes + sizeof(int64_t) - 1) / sizeof(int64_t);
+
+	nopal__append(out, "static const int64_t fused_parameters_%u[%zu] = {", part->index,
+		      count ? count : 1);
+	for (size_t i = 0; i < count; i++) {
+		int64_t value = 0;
+		size_t at = i * sizeof(value), left = bytes - at;
+
+		memcpy(&value, (const char *)part->parameters + at,
+		       left < sizeof(value) ? left : sizeof(value));
+		if (value == INT64_MIN)
+			nopal__append(out, " INT64_MIN,");
+		else
+			nopal__append(out, " INT64_C(%lld),", (long long)value);
+	}
+	nopal__append(out, " };\n");
+}
+
+static void write_part(struct nopal_text *out, const struct nopal_part *part)
+{
+	nopal__append(out,
+		      "\t{ .microprotocol = &nopal_%s,\n\t  .parameters = fused_parameters_%u, "
+		      ".state = %uu, .index = %u, .first_timer = %u,\n\t ",
+		      part->microprotocol->name, part->index, part->state, part->index,
+		      part->first_timer);
+	write_bytes(out, "kind", part->kind, NOPAL_MAX_KINDS);
+	write_bytes(out, "attribute", part->attribute, NOPAL_MAX_ATTRIBUTES);
+	nopal__append(out, "\n\t ");
+	write_bytes(out, "shared", part->shared, NOPAL_MAX_SHARED);
+	nopal__append(out, " .hold = ");
+	write_masks(out, part->hold, NOPAL_BARRIERS);
+	nopal__append(out, " },\n");
+}
+
+static void write_parts(struct nopal_text *out, const struct nopal_plan *plan)
+{
+	for (uint32_t p = 0; p < plan->part_count; p++)
+		write_parameters(out, &plan->parts[p]);
+	nopal__append(out, "static const struct nopal_part fused_part[] = {\n");
+	for (uint32_t p = 0; p < plan->part_count; p++)
+		write_part(out, &plan->parts[p]);
+	nopal__append(out, "};\n");
+}
+
+static void write_header(struct nopal_text *out, const char *name,
+			 const struct nopal_header *header)
+{
+	nopal__append(out, " .%s = { %u, %uu, {", name, header->count, header->bytes);
+	for (unsigned i = 0; i < header->count; i++)
+		nopal__append(out, " { %u, %u, %d, %u, %u },", header->fields[i].slot,
+			      header->fields[i].bytes, header->fields[i].serial,
+			      header->fields[i].reference, header->fields[i].layer);
+	nopal__append(out, " } },\n");
+}
+
+static void write_layer(struct nopal_text *out, const struct nopal_plan *plan,
+			const struct nopal_layer *layer)
+{
+	nopal__append(out,
+		      "\t{ .plan = &fused_plan, .index = %u, .first_part = %u, .part_count = "
+		      "%u,\n\t  .timer_count = %uu, .packet_number_slot = %u, .above_kind_slot = "
+		      "%u, .kinds = 0x%xu,\n\t  .body_bytes = %uu, .below_takes = %uu, .deliver = "
+		      "0x%xu, .tracks = %d, .rises = %d, .sinks = %d, .lets_go = %d, .rearm = ",
+		      layer->index, layer->first_part, layer->part_count, layer->timer_count,
+		      layer->packet_number_slot, layer->above_kind_slot, layer->kinds,
+		      layer->body_bytes, layer->below_takes, layer->deliver, layer->tracks,
+		      layer->rises, layer->sinks, layer->lets_go);
+	write_masks(out, layer->rearm, NOPAL_KIND_ROOM);
+	nopal__append(out, ",\n\t  .hold = {\n");
+	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE; barrier++) {
+		nopal__append(out, "\t\t");
+		write_masks(out, layer->hold[barrier], NOPAL_KIND_ROOM);
+		nopal__append(out, ",\n");
+	}
+	nopal__append(out, "\t  },\n\t ");
+	write_header(out, "coded", &layer->coded);
+	nopal__append(out, "\t  .connection = ");
+	write_part_reference(out, plan, layer->connection);
+	nopal__append(out, " },\n");
+}
+
+static void write_kind(struct nopal_text *out, const struct nopal_plan *plan, unsigned code)
+{
+	const struct nopal_kind_plan *kind = &plan->kinds[code];
+
+	if (!kind->name)
+		return;
+	nopal__append(out,
+		      "\t\t[%u] = { .name = \"%s\", .class = %d, .around = %u, "
+		      ".formatted = %u, .part = ",
+		      code, kind->name, (int)kind->class, kind->around, kind->formatted);
+	write_part_reference(out, plan, kind->part);
+	nopal__append(out, ",\n\t\t ");
+	write_header(out, "header", &kind->header);
+	nopal__append(out, "\t\t},\n");
+}
+
+static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
+{
+	nopal__append(out,
+		      "static const struct nopal_plan fused_plan = {\n"
+		      "\t.fingerprint = UINT64_C(0x%llx), .layer_count = %uu, .part_count = "
+		      "%uu,\n\t.slot_count = %uu, .serial_count = %uu, .destination_slot = %u, "
+		      ".stream_slot = %u,\n"
+		      "\t.header_bytes = %uu, .trailer_bytes = %uu, .datagram_bytes = %uu, "
+		      ".path_floor = %uu,\n"
+		      "\t.demux = %u, .many_paths = %u, .head_bytes = %uu, .data_field_bytes = "
+		      "%uu,\n"
+		      "\t.message_limit = UINT64_C(%llu), .message_least = %uu,\n\t",
+		      (unsigned long long)plan->fingerprint, plan->layer_count, plan->part_count,
+		      plan->slot_count, plan->serial_count, plan->destination_slot,
+		      plan->stream_slot, plan->header_bytes, plan->trailer_bytes,
+		      plan->datagram_bytes, plan->path_floor, plan->demux, plan->many_paths,
+		      plan->head_bytes, plan->data_field_bytes,
+		      (unsigned long long)plan->message_limit, plan->message_least);
+	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
+	nopal__append(out, "\n\t");
+	write_bytes(out, "format_code", plan->format_code, NOPAL_FORMAT_KINDS);
+	nopal__append(out, "\n\t.seal = ");
+	write_part_reference(out, plan, plan->seal);
+	nopal__append(out, ", .format = ");
+	write_part_reference(out, plan, plan->format);
+	nopal__append(out, ", .admission = ");
+	write_part_reference(out, plan, plan->admission);
+	nopal__append(out, ",\n\t");
+	write_header(out, "serials", &plan->serials);
+	nopal__append(out, "\t.kinds = {\n");
+	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
+		write_kind(out, plan, code);
+	nopal__append(out, "\t},\n};\n");
+}
+
+static void write_constants(struct nopal_text *out, const struct nopal_plan *plan)
+{
+	write_parts(out, plan);
+	nopal__append(out, "static const struct nopal_layer fused_layer[NOPAL_FUSED_LAYERS] = {\n");
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		write_layer(out, plan, &plan->layers[l]);
+	nopal__append(out, "};\n");
+	write_plan(out, plan);
+}
+
+/* -------------------------------------------------------------------- calls */
+
+static int binding_place(const struct nopal_call *call, unsigned event)
+{
+	const struct nopal_binding *binding = call->part->microprotocol->bindings;
+
+	for (int i = 0; binding[i].event != NOPAL_NO_EVENT; i++)
+		if (binding[i].event == event &&
+		    memcmp(&binding[i].run, &call->run, sizeof(call->run)) == 0)
+			return i;
+	return -1;
+}
+
+static void write_calls(struct nopal_text *out, const struct nopal_plan *plan, unsigned event,
+			const struct nopal_calls *calls)
+{
+	nopal__append(out, "\t\treturn ");
+	for (uint32_t i = 0; i < calls->count; i++)
+		nopal__append(out,
+			      "%snopal_%s.bindings[%d].run.%s(session,\n"
+			      "\t\t\t&fused_part[%d], subject) == NOPAL_STOP",
+			      i ? " ||\n\t\t       " : "", calls->call[i].part->microprotocol->name,
+			      binding_place(&calls->call[i], event), nopal_event_name(event),
+			      (int)(calls->call[i].part - plan->parts));
+	nopal__append(out, "%s;\n", calls->count ? "" : "false");
+}
+
+/* Calls of one event in one layer; kinds that nobody handles fall through. */
+static void write_layer_calls(struct nopal_text *out, const struct nopal_plan *plan,
+			      const struct nopal_layer *layer, unsigned event)
+{
+	nopal__append(out,
+		      "static inline bool call_%u_%s(struct nopal_session "
+		      "*session, %s *subject)\n{\n"
+		      "\t(void)session;\n\tswitch (%s) {\n",
+		      layer->index, nopal_event_name(event), nopal_event_argument(event),
+		      nopal__about_segments(event) ? "subject->kind" : "subject ? 0 : 0");
+	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++) {
+		const struct nopal_calls *calls = &layer->calls[event][code];
+
+		if (!calls->count)
+			continue;
+		nopal__append(out, "\tcase %u:\n", code);
+		write_calls(out, plan, event, calls);
+	}
+	nopal__append(out, "\tdefault:\n\t\treturn false;\n\t}\n}\n");
+}
+
+static void write_event(struct nopal_text *out, const struct nopal_plan *plan, unsigned event)
+{
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		write_layer_calls(out, plan, &plan->layers[l], event);
+	nopal__append(out,
+		      "static inline bool call_all_%s(struct nopal_session *session, %s "
+		      "*subject)\n{\n"
+		      "\tswitch (nopal__layer(nopal__core(session))->index) {\n",
+		      nopal_event_name(event), nopal_event_argument(event));
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		nopal__append(out, "\tcase %u:\n\t\treturn call_%u_%s(session, subject);\n", l, l,
+			      nopal_event_name(event));
+	nopal__append(out, "\tdefault:\n\t\treturn false;\n\t}\n}\n");
+}
+
+/* What a unit has compiled in; the plan's shape is the hash of this text. */
+static void write_shape(struct nopal_text *out, const struct nopal_plan *plan)
+{
+	write_constants(out, plan);
+	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
+		write_event(out, plan, event);
+}
+
+uint64_t nopal__plan_shape(const struct nopal_plan *plan, struct nopal_arena *arena)
+{
+	const struct nopal_arena_block *mark = arena->newest;
+	struct nopal_text text = { .arena = arena };
+	struct nopal_hash hash;
+
+	write_shape(&text, plan);
+	nopal_hash_init(&hash);
+	nopal_hash_update(&hash, nopal__text(&text), text.length);
+	nopal__arena_back(arena, mark);
+	return nopal_hash_final(&hash);
+}
+
+/* ------------------------------------------------------------------ sources */
+
+static bool is_source_of(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	size_t length = strlen(name);
+
+	return strncmp(base, name, length) == 0 && strcmp(base + length, ".c") == 0;
+}
+
+/* A plugin's source must be named, as its object was. */
+static bool write_plugin_source(struct nopal_text *out, const char *name,
+				const char *const *sources)
+{
+	char path[PATH_MAX];
+
+	for (; sources && *sources; sources++)
+		if (is_source_of(*sources, name) && realpath(*sources, path)) {
+			nopal__append(out, "#include \"%s\"\n", path);
+			return true;
+		}
+	return false;
+}
+
+/* `files`: divided by spaces. */
+static void write_includes(struct nopal_text *out, const char *files)
+{
+	while (files) {
+		const char *file;
+		size_t length = nopal__next_word(&files, ' ', &file);
+
+		nopal__append(out, "#include \"%.*s\"\n", (int)length, file);
+	}
+}
+
+static bool write_source(struct nopal_text *out, const struct nopal_microprotocol *microprotocol,
+			 const char *const *sources)
+{
+	const char *files = nopal__builtin_sources(microprotocol);
+
+	if (!files)
+		return write_plugin_source(out, microprotocol->name, sources);
+	write_includes(out, files);
+	return true;
+}
+
+static bool is_first_of_its_kind(const struct nopal_plan *plan, uint32_t p)
+{
+	for (uint32_t q = 0; q < p; q++)
+		if (plan->parts[q].microprotocol == plan->parts[p].microprotocol)
+			return false;
+	return true;
+}
+
+static int write_sources(struct nopal_text *out, const struct nopal_plan *plan,
+			 const char *const *sources, struct nopal_problems *problems)
+{
+	int missing = 0;
+
+	for (uint32_t p = 0; p < plan->part_count; p++) {
+		const struct nopal_microprotocol *microprotocol = plan->parts[p].microprotocol;
+
+		if (!is_first_of_its_kind(plan, p) || write_source(out, microprotocol, sources))
+			continue;
+		nopal_problems_add(problems, plan->name, 0, "name its file with --source",
+				   "the source of `%s`, which is a plugin, is not known",
+				   microprotocol->name);
+		missing--;
+	}
+	return missing;
+}
+
+/* --------------------------------------------------------------------- unit */
+
+/* The unit shares its structs with the library: sizes that differ do not compile. */
+static void write_head(struct nopal_text *out, const struct nopal_plan *plan)
+{
+	nopal__append(out,
+		      "/* The fused unit of %s, written by nopal fuse. */\n"
+		      "#define NOPAL_FUSED_LAYERS %u\n"
+		      "#include \"session/session.h\"\n"
+		      "#pragma GCC poison nopal_unbind\n",
+		      plan->name, plan->layer_count);
+#define SAME_SIZE(type)                                                                            \
+	nopal__append(out,                                                                         \
+		      "_Static_assert(sizeof(" #type ") == %zu, "                                  \
+		      "\"sources of another version\");\n",                                        \
+		      sizeof(type))
+	SAME_SIZE(struct nopal_core);
+	SAME_SIZE(struct nopal_endpoint);
+	SAME_SIZE(struct nopal_segment);
+	SAME_SIZE(struct nopal_message);
+#undef SAME_SIZE
+}
+
+#define TEXT_OF(name)	#name
+#define SYMBOL_OF(name) TEXT_OF(name)
+
+static void write_mark(struct nopal_text *out, uint64_t shape)
+{
+	nopal__append(out,
+		      "__attribute__((used, section(\"%s\")))\n"
+		      "static const char fused_mark[] = \"" NOPAL_UNIT_MARK "\";\n",
+		      SYMBOL_OF(NOPAL_UNIT_SECTION), nopal__stamp, (unsigned long long)shape);
+}
+
+static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
+{
+	uint64_t shape = nopal__plan_shape(plan, out->arena);
+
+	write_includes(out, NOPAL_PACKET_PATH);
+	write_mark(out, shape);
+	nopal__append(out,
+		      "extern const struct nopal_fused NOPAL_FUSED_SYMBOL;\n"
+		      "__attribute__((externally_visible, visibility(\"default\")))\n"
+		      "const struct nopal_fused NOPAL_FUSED_SYMBOL = {\n"
+		      "\t.stamp = \"%s\",\n\t.shape = UINT64_C(0x%llx),\n"
+		      "#define EVENT(name, type, doc) .name = nopal_raise_##name,\n"
+		      "#include <nopal/events.def>\n#undef EVENT\n"
+		      "\t.receive = nopal__session_receive,\n};\n",
+		      nopal__stamp, (unsigned long long)shape);
+}
+
+/* A unit has one constant for each part, and none for its copies. */
+static bool has_arguments(const struct nopal_plan *plan, struct nopal_problems *problems)
+{
+	if (plan->argued_count)
+		nopal_problems_add(problems, plan->name, 0, "leave it interpreted",
+				   "a handler of `%s` is bound with an argument, "
+				   "which a fused unit cannot hold",
+				   plan->argued[0]->microprotocol->name);
+	return plan->argued_count != 0;
+}
+
+int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, FILE *out,
+		    struct nopal_problems *problems)
+{
+	struct nopal_arena arena = { .problems = problems };
+	struct nopal_text text = { .arena = &arena };
+	int failed;
+
+	if (has_arguments(plan, problems))
+		return -1;
+	write_head(&text, plan);
+	failed = write_sources(&text, plan, sources, problems);
+	write_shape(&text, plan);
+	write_tail(&text, plan);
+	failed |= arena.failed;
+	if (!failed && fwrite(text.start, 1, text.length, out) != text.length)
+		failed = -1;
+	nopal__arena_release(&arena);
+	return failed ? -1 : 0;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.c -- sealing: from a checked composition to flat arrays, slots, masks and a header plan.
+ *
+ * What both peers must number alike (kinds, header fields) goes by the names of the microprotocols,
+ * never by the order in a config; what is local goes by the config's order.  seal_layer.c makes a
+ * layer's arrays, seal_wire.c kinds and headers.
+ */
+#include <string.h>
+
+#include "compose/compose.h"
+#include "plan/fused.h"
+#include "base/problems.h"
+#include "plan/seal.h"
+#include "session/session.h"
+#include "watch/watching.h"
+
+enum { MTU_DEFAULT = 1500 }; /* Ethernet */
+static const uint64_t BUDGET_BYTES = UINT64_C(256) << 20;
+static const uint32_t BUDGET_OBJECTS = 1u << 20;
+static const uint64_t BUDGET_SEND_BYTES = UINT64_C(4) << 20;
+static const int64_t BUDGET_HOLD_NS = 10 * NOPAL_SECOND;
+
+/* ------------------------------------------------------------------- sealing */
+
+/* False: the arena failed. */
+static bool seal_parts(struct nopal_plan *plan, const struct nopal_composition *composition)
+{
+	uint32_t index = 0;
+
+	for (size_t l = 0; l < composition->layer_count; l++)
+		plan->part_count += (uint32_t)composition->layers[l].count;
+	plan->layer_count = (uint32_t)composition->layer_count;
+	plan->layers = nopal__zeroed(plan->arena, plan->layer_count, sizeof(*plan->layers));
+	plan->parts = nopal__zeroed(plan->arena, plan->part_count, sizeof(*plan->parts));
+	if (!plan->layers || !plan->parts)
+		return false;
+	for (size_t l = 0; l < composition->layer_count; l++) {
+		const struct nopal_composed_layer *composed = &composition->layers[l];
+
+		plan->layers[l] = (struct nopal_layer){
+			.name = composed->name,
+			.plan = plan,
+			.index = (uint8_t)l,
+			.first_part = (uint8_t)index,
+			.part_count = (uint8_t)composed->count,
+		};
+		for (size_t m = 0; m < composed->count; m++, index++) {
+			plan->parts[index].microprotocol = composed->members[m].microprotocol;
+			plan->parts[index].parameters = composed->members[m].parameters;
+			plan->parts[index].index = (uint8_t)index;
+		}
+	}
+	return true;
+}
+
+static const struct nopal_part *provider(const struct nopal_plan *plan,
+					 const struct nopal_layer *layer, const char *role)
+{
+	for (uint32_t p = 0; p < layer->part_count; p++)
+		if (nopal__answers(plan->parts[layer->first_part + p].microprotocol, role))
+			return &plan->parts[layer->first_part + p];
+	return NULL;
+}
+
+static const struct nopal_part *bottom_provider(const struct nopal_plan *plan, const char *role)
+{
+	return provider(plan, &plan->layers[plan->layer_count - 1], role);
+}
+
+static uint32_t mtu_of(const struct nopal_plan *plan)
+{
+	const struct nopal_part *part = bottom_provider(plan, "message_segments");
+	const struct nopal_parameter *parameter = part ? part->microprotocol->parameters : NULL;
+
+	for (; parameter && parameter->name; parameter++)
+		if (strcmp(parameter->name, "mtu") == 0)
+			return (uint32_t)nopal__parameter_get(part->parameters, parameter);
+	return MTU_DEFAULT;
+}
+
+/* The most that a kind of the layer puts around a packed data segment, with what the kind has
+ * before it; 0: none wraps one. */
+static uint32_t most_around(const struct nopal_plan *plan, const struct nopal_layer *layer)
+{
+	bool lowest = layer->index + 1u == plan->layer_count;
+	uint32_t most = 0;
+
+	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_CAST; code++) {
+		const struct nopal_kind_plan *kind = &plan->kinds[code];
+		uint32_t around = kind->around;
+
+		if (lowest)
+			around += plan->head_bytes + kind->header.bytes + plan->trailer_bytes;
+		if (layer->kinds >> code & 1 && kind->around && around > most)
+			most = around;
+	}
+	return most;
+}
+
+/* The longest segment that the layer takes from the one above it as one of its own. */
+static uint32_t takes(const struct nopal_plan *plan, const struct nopal_layer *layer)
+{
+	const struct nopal_part *part = provider(plan, layer, "message_segments");
+	uint64_t limit = layer->body_bytes;
+
+	if (part && part->microprotocol->message_limit)
+		limit = part->microprotocol->message_limit(part->parameters, layer->body_bytes);
+	return limit < layer->body_bytes ? (uint32_t)limit : layer->body_bytes;
+}
+
+/* What wraps a data segment must fit where the segment itself does: in a datagram, or in what the
+ * layer below takes.  `room`: of data that nothing wraps. */
+static uint32_t room_within(const struct nopal_plan *plan, const struct nopal_layer *layer,
+			    uint32_t room)
+{
+	bool lowest = layer->index + 1u == plan->layer_count;
+	uint32_t around = most_around(plan, layer), whole = room, used;
+
+	if (!around)
+		return room;
+	if (lowest)
+		whole = plan->datagram_bytes;
+	used = around + (lowest ? plan->kinds[NOPAL_KIND_DATA].header.bytes : layer->coded.bytes);
+	if (used >= whole)
+		return 0;
+	return whole - used < room ? whole - used : room;
+}
+
+/* From the lowest layer up, none of which has more room than the one below it. */
+static void seal_bodies(struct nopal_plan *plan, uint32_t room)
+{
+	for (uint32_t l = plan->layer_count; l-- > 0;) {
+		struct nopal_layer *layer = &plan->layers[l];
+
+		if (l + 1 < plan->layer_count)
+			room = layer->below_takes = takes(plan, layer + 1);
+		layer->body_bytes = room_within(plan, layer, room);
+	}
+}
+
+static uint32_t path_floor_of(const struct nopal_plan *plan)
+{
+	uint32_t floor = NOPAL_PATH_FLOOR - NOPAL_UDP_BYTES;
+
+	return bottom_provider(plan, "path_limit") && floor < plan->datagram_bytes
+		       ? floor
+		       : plan->datagram_bytes;
+}
+
+/* Where the path is asked, all must fit the least that it may take. */
+static int seal_path(const struct nopal_plan *plan, struct nopal_problems *problems)
+{
+	if (plan->datagram_bytes - plan->path_floor < plan->layers[0].body_bytes)
+		return 0;
+	nopal_problems_add(problems, plan->name, 0,
+			   "use fewer attributes, or leave the role path_limit out",
+			   "a path of %d bytes leaves no room for a body", NOPAL_PATH_FLOOR);
+	return -1;
+}
+
+static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
+{
+	/* A first datagram has an id even where later ones have none. */
+	uint32_t introduction =
+		plan->admission || plan->demux == NOPAL_DEMUX_FOREIGN
+			? 0
+			: NOPAL_FINGERPRINT_BYTES + 1 + NOPAL_ID_BYTES - plan->head_bytes;
+	uint32_t used;
+
+	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
+	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
+	plan->data_field_bytes = plan->kinds[NOPAL_KIND_DATA].header.bytes;
+	if (plan->format)
+		plan->data_field_bytes += plan->format->microprotocol->format->bytes;
+	plan->header_bytes = plan->head_bytes + plan->data_field_bytes;
+	used = plan->header_bytes + plan->trailer_bytes + introduction;
+	if (used < plan->datagram_bytes)
+		seal_bodies(plan, plan->datagram_bytes - used);
+	if (!plan->layers[0].body_bytes) {
+		nopal_problems_add(problems, plan->name, 0, "raise the MTU",
+				   "an MTU of %u bytes leaves no room for a body", mtu_of(plan));
+		return -1;
+	}
+	plan->message_least = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
+	plan->path_floor = path_floor_of(plan);
+	return seal_path(plan, problems);
+}
+
+static void seal_budget(struct nopal_plan *plan, const struct nopal_budget *wanted)
+{
+	plan->budget = *wanted;
+	if (!plan->budget.bytes)
+		plan->budget.bytes = BUDGET_BYTES;
+	if (!plan->budget.objects)
+		plan->budget.objects = BUDGET_OBJECTS;
+	if (!plan->budget.send_bytes)
+		plan->budget.send_bytes = BUDGET_SEND_BYTES;
+	if (!plan->budget.hold_ns)
+		plan->budget.hold_ns = BUDGET_HOLD_NS;
+}
+
+static void seal_stages(struct nopal_plan *plan)
+{
+	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
+
+	for (uint32_t p = 0; p < bottom->part_count; p++) {
+		const struct nopal_part *part = &plan->parts[bottom->first_part + p];
+
+		if (part->microprotocol->seal)
+			plan->seal = part;
+		if (part->microprotocol->format)
+			plan->format = part;
+		if (part->microprotocol->admission)
+			plan->admission = part;
+	}
+}
+
+/* How sessions are told apart, and what stands before the fields for it. */
+static void seal_demux(struct nopal_plan *plan)
+{
+	if (plan->format && plan->format->microprotocol->format->foreign)
+		plan->demux = NOPAL_DEMUX_FOREIGN;
+	else if (bottom_provider(plan, "address_demux"))
+		plan->demux = NOPAL_DEMUX_ADDRESS;
+	else
+		plan->head_bytes = NOPAL_ID_BYTES;
+	if (plan->demux != NOPAL_DEMUX_FOREIGN)
+		plan->head_bytes++;
+	plan->follows_peer = plan->demux == NOPAL_DEMUX_ID && bottom_provider(plan, "path_change");
+	plan->many_paths = plan->follows_peer || (plan->demux == NOPAL_DEMUX_ID &&
+						  bottom_provider(plan, "parallel_paths"));
+}
+
+/* Where many stand on one, or one on many. */
+static void seal_multiplicity(struct nopal_plan *plan, const struct nopal_composition *composition)
+{
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		switch (composition->layers[l].multiplicity) {
+		case NOPAL_PER_DESTINATION:
+			plan->destinations = (uint8_t)l;
+			plan->channel = provider(plan, &plan->layers[l - 1], "channel");
+			break;
+		case NOPAL_PER_STREAM:
+			plan->flow = (uint8_t)(l + 1);
+			break;
+		case NOPAL_SHARED_LAYER:
+			plan->flow = (uint8_t)l;
+			plan->flow_shared = true;
+			break;
+		case NOPAL_ONE:
+			break;
+		}
+}
+
+/* NULL: the arena failed. */
+static struct nopal_plan *seal_begin(struct nopal_composition *composition)
+{
+	struct nopal_arena *arena = &composition->config->arena;
+	struct nopal_plan *plan = nopal__zeroed(arena, 1, sizeof(*plan));
+
+	if (!plan)
+		return NULL;
+	atomic_init(&plan->references, 1);
+	plan->arena = arena;
+	plan->composition = composition;
+	plan->name = composition->config->name;
+	plan->description = composition->config->description;
+	plan->canonical = composition->canonical;
+	plan->fingerprint = composition->fingerprint;
+	return seal_parts(plan, composition) ? plan : NULL;
+}
+
+static int seal_layers(struct nopal_plan *plan)
+{
+	const struct nopal_composition *composition = plan->composition;
+	int failed = 0;
+
+	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
+		failed = nopal__seal_layer(plan, &plan->layers[l], &composition->layers[l]);
+	if (failed)
+		return failed;
+	nopal__seal_facts(plan);
+	nopal__limit_messages(plan, composition->config->message_limit_bytes);
+	seal_budget(plan, &composition->config->budget);
+	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
+		failed = nopal__seal_fresh(plan, &plan->layers[l]);
+	return failed;
+}
+
+/* NULL: problems were added, or the arena failed. */
+static struct nopal_plan *seal_plan(struct nopal_composition *composition,
+				    struct nopal_problems *problems)
+{
+	struct nopal_plan *plan = seal_begin(composition);
+
+	if (!plan)
+		return NULL;
+	seal_multiplicity(plan, composition);
+	seal_stages(plan);
+	seal_demux(plan);
+	if (nopal__seal_wire(plan, problems) < 0 || seal_sizes(plan, problems) < 0 ||
+	    nopal__compose_resolve(composition, plan->layers[plan->layer_count - 1].body_bytes,
+				   problems) < 0)
+		return NULL;
+	plan->destination_slot = (uint8_t)nopal_property(plan, "destination");
+	if (seal_layers(plan) < 0 || nopal__seal_fields(plan) < 0)
+		return NULL;
+	nopal__fused_find(plan);
+	return plan;
+}
+
+/* NULL where anything was wrong. */
+static struct nopal_plan *plan_of(struct nopal_config *config, struct nopal_problems *problems)
+{
+	struct nopal_composition *composition = nopal__compose(config, problems);
+	size_t errors = problems->errors;
+	struct nopal_plan *plan;
+
+	if (!composition)
+		return NULL;
+	plan = seal_plan(composition, problems);
+	composition->config->arena.problems = NULL; /* they are the caller's */
+	if (problems->errors == errors)
+		return plan;
+	nopal__composition_free(composition);
+	return NULL;
+}
+
+struct nopal_plan *nopal_plan_load(const char *name_or_path, const char *const *sets,
+				   struct nopal_problems *problems)
+{
+	return plan_of(nopal__config_load(name_or_path, sets, problems), problems);
+}
+
+struct nopal_plan *nopal_plan_parse(const char *text, const char *file, const char *const *sets,
+				    struct nopal_problems *problems)
+{
+	return plan_of(nopal__config_parse(text, file, sets, problems), problems);
+}
+
+struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan)
+{
+	atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
+	return plan;
+}
+
+void nopal_plan_unref(struct nopal_plan *plan)
+{
+	if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) > 1)
+		return;
+	nopal__watched_free(plan->watched);
+	nopal__composition_free(plan->composition);
+}

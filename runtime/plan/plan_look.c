@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan_look.c -- looking at a sealed plan: for explain, graph, doc and traces.
+ */
+#include "compose/compose.h"
+#include "plan/plan.h"
+
+const char *nopal_plan_name(const struct nopal_plan *plan)
+{
+	return plan->name;
+}
+
+const char *nopal_plan_description(const struct nopal_plan *plan)
+{
+	return plan->description;
+}
+
+const char *nopal_plan_canonical(const struct nopal_plan *plan)
+{
+	return plan->canonical;
+}
+
+uint64_t nopal_plan_fingerprint(const struct nopal_plan *plan)
+{
+	return plan->fingerprint;
+}
+
+bool nopal_plan_provides(const struct nopal_plan *plan, const char *role)
+{
+	for (uint32_t p = 0; p < plan->part_count; p++)
+		if (nopal__answers(plan->parts[p].microprotocol, role))
+			return true;
+	return false;
+}
+
+const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan)
+{
+	return &plan->budget;
+}
+
+uint32_t nopal_plan_header_bytes(const struct nopal_plan *plan)
+{
+	return plan->header_bytes + plan->trailer_bytes;
+}
+
+uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan)
+{
+	return plan->layers[0].body_bytes;
+}
+
+uint64_t nopal_plan_message_limit(const struct nopal_plan *plan)
+{
+	return plan->message_limit;
+}
+
+uint32_t nopal_plan_message_least(const struct nopal_plan *plan)
+{
+	return plan->message_least;
+}
+
+size_t nopal_plan_fields(const struct nopal_plan *plan, const struct nopal_plan_field **ret_fields)
+{
+	*ret_fields = plan->fields;
+	return plan->field_count;
+}
+
+size_t nopal_plan_part_count(const struct nopal_plan *plan)
+{
+	return plan->part_count;
+}
+
+const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t index)
+{
+	return index < plan->part_count ? &plan->parts[index] : NULL;
+}
+
+/* Handlers for data, in every layer from the top; for an event that only other kinds have, those of
+ * the first kind that does. */
+size_t nopal_plan_handlers(const struct nopal_plan *plan, unsigned event,
+			   const struct nopal_part **ret_parts, size_t room)
+{
+	size_t count = 0;
+
+	if (event == NOPAL_NO_EVENT || event >= NOPAL_EVENT_COUNT)
+		return 0;
+	for (uint32_t l = 0; l < plan->layer_count; l++) {
+		const struct nopal_calls *calls = plan->layers[l].calls[event];
+		uint8_t code = 0;
+
+		while (code < NOPAL_KIND_ROOM - 1 && calls[code].count == 0)
+			code++;
+		for (uint32_t i = 0; i < calls[code].count && count < room; i++)
+			ret_parts[count++] = calls[code].call[i].part;
+	}
+	return count;
+}

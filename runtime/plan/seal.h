@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seal.h -- what the files that seal a plan share.
+ */
+#ifndef NOPAL_SEAL_H
+#define NOPAL_SEAL_H
+
+#include "plan/plan.h"
+
+/* Is the kind with this wire code among `kinds` (enum nopal_kinds) of `part`? */
+bool nopal__kind_wanted(const struct nopal_plan *plan, const struct nopal_part *part,
+			unsigned kinds, uint8_t code);
+/* Is the event's argument a segment, whose kind chooses the calls? */
+bool nopal__about_segments(unsigned event);
+/* Its arrays, once slots and kinds have their numbers.  -ENOMEM: the arena failed. */
+struct nopal_composed_layer;
+int nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
+		      const struct nopal_composed_layer *composed);
+/* What follows for each layer from the service that it stands on. */
+void nopal__seal_facts(struct nopal_plan *plan);
+/* A session begins as a copy of it.  -ENOMEM: the arena failed. */
+int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer);
+/* Attribute slots, kinds and headers.  Negative: problems were added. */
+int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems);
+/* The header of a data datagram, for people.  -ENOMEM: the arena failed. */
+int nopal__seal_fields(struct nopal_plan *plan);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seal_layer.c -- the flat arrays of one layer: shared variables, hold bits, calls of each event,
+ * states and timers; and a fresh session of it, of which each one begins as a copy.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "compose/compose.h"
+#include "plan/seal.h"
+#include "session/session.h"
+#include "base/text.h"
+
+enum {
+	ALIGNMENT = 16,
+	HANDLER_ROOM = 256, /* bindings of one event in a layer */
+};
+
+static uint32_t align(size_t bytes)
+{
+	return (uint32_t)((bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+}
+
+/* ------------------------------------------------------------ shared variables */
+
+/* Its writer in the layer; NULL: nobody writes it. */
+static const struct nopal_shared *shared_writer(const struct nopal_layer *layer,
+						const struct nopal_part *parts, const char *name)
+{
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_shared *shared = parts[p].microprotocol->shared;
+
+		for (; shared && shared->name; shared++)
+			if (shared->access == NOPAL_WRITE && strcmp(shared->name, name) == 0)
+				return shared;
+	}
+	return NULL;
+}
+
+/* Those that begin alike are one: a written one with all who read it; what nobody writes is to each
+ * reader what it said. */
+static uint8_t shared_place(struct nopal_layer *layer, const struct nopal_shared *shared)
+{
+	uint32_t i = 0;
+
+	while (i < layer->shared_count && (layer->shared[i].initial != shared->initial ||
+					   strcmp(layer->shared[i].name, shared->name) != 0))
+		i++;
+	if (i < layer->shared_count)
+		return (uint8_t)i;
+	layer->shared[layer->shared_count++] = (struct nopal_shared_plan){
+		.name = shared->name,
+		.initial = shared->initial,
+		.written = shared->access == NOPAL_WRITE,
+	};
+	return (uint8_t)i;
+}
+
+static bool seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
+{
+	size_t room = (size_t)layer->part_count * NOPAL_MAX_SHARED;
+
+	layer->shared = nopal__zeroed(layer->plan->arena, room, sizeof(*layer->shared));
+	if (!layer->shared)
+		return false;
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_shared *shared = parts[p].microprotocol->shared;
+
+		for (unsigned i = 0; shared && shared[i].name; i++) {
+			const struct nopal_shared *writer =
+				shared_writer(layer, parts, shared[i].name);
+
+			parts[p].shared[i] = shared_place(layer, writer ? writer : &shared[i]);
+		}
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------- hold bits */
+
+static unsigned hold_bit(struct nopal_layer *layer, struct nopal_part *part,
+			 const struct nopal_hold *hold)
+{
+	unsigned bit = 0;
+
+	while (layer->hold_part[hold->barrier][bit] && layer->hold_part[hold->barrier][bit] != part)
+		bit++;
+	if (!layer->hold_part[hold->barrier][bit])
+		layer->hold_why[hold->barrier][bit] = hold->why;
+	layer->hold_part[hold->barrier][bit] = part;
+	return bit;
+}
+
+static void hold_on_kind(struct nopal_layer *layer, const struct nopal_hold *hold, uint8_t code,
+			 uint32_t mask)
+{
+	layer->hold[hold->barrier][code] |= mask;
+	if (hold->barrier == NOPAL_SEND && !hold->sticky)
+		layer->rearm[code] |= mask;
+}
+
+static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
+		       struct nopal_part *part)
+{
+	const struct nopal_hold *hold = part->microprotocol->holds;
+
+	for (; hold && hold->why; hold++) {
+		uint32_t mask = UINT32_C(1) << hold_bit(layer, part, hold);
+
+		part->hold[hold->barrier] = mask;
+		layer->tracks |= hold->barrier == NOPAL_FINISH;
+		if (hold->barrier == NOPAL_DELIVER) {
+			layer->deliver |= mask;
+			continue;
+		}
+		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
+			if (nopal__kind_wanted(plan, part, hold->kinds, code))
+				hold_on_kind(layer, hold, code, mask);
+	}
+}
+
+/* ------------------------------------------------------------------- calls */
+
+/* The part that a binding's handler sees: with an argument, a copy that has it; NULL:
+ * the arena failed. */
+static const struct nopal_part *seal_argued(struct nopal_plan *plan, const struct nopal_part *part,
+					    const void *argument)
+{
+	struct nopal_part *copy;
+	struct nopal_part **place;
+
+	if (!argument)
+		return part;
+	for (uint32_t i = 0; i < plan->argued_count; i++)
+		if (plan->argued[i]->index == part->index && plan->argued[i]->argument == argument)
+			return plan->argued[i];
+	copy = nopal__zeroed(plan->arena, 1, sizeof(*copy));
+	place = nopal__one_more(plan->arena, &plan->argued, &plan->argued_count, sizeof(*place));
+	if (!copy || !place)
+		return NULL;
+	*copy = *part;
+	copy->argument = argument;
+	*place = copy;
+	return copy;
+}
+
+/* Appends to the layer's calls; how many. */
+static uint32_t calls_of_kind(struct nopal_plan *plan, struct nopal_layer *layer,
+			      const struct nopal_ordered *order, size_t count, uint8_t code,
+			      size_t *used)
+{
+	size_t before = *used;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct nopal_part *part = &plan->parts[layer->first_part + order[i].member];
+		const struct nopal_binding *binding =
+			&part->microprotocol->bindings[order[i].binding];
+		struct nopal_call *call = NULL;
+
+		if (nopal__kind_wanted(plan, part, binding->kinds, code))
+			call = nopal__one_more(plan->arena, &layer->call_store, used,
+					       sizeof(*call));
+		if (call)
+			*call = (struct nopal_call){
+				seal_argued(plan, part, binding->argument),
+				binding->run,
+			};
+	}
+	return (uint32_t)(*used - before);
+}
+
+/* Calls are stored behind one another; the table points into the store. */
+static void seal_event(struct nopal_plan *plan, struct nopal_layer *layer,
+		       const struct nopal_composed_layer *composed, unsigned event, size_t *used)
+{
+	struct nopal_ordered order[HANDLER_ROOM];
+	size_t count = nopal__compose_order(composed, (enum nopal_event)event, NULL, NULL, order,
+					    HANDLER_ROOM);
+	uint8_t kinds = nopal__about_segments(event) ? NOPAL_KIND_ROOM : 1;
+
+	if (count > HANDLER_ROOM)
+		count = HANDLER_ROOM;
+	for (uint8_t code = 0; code < kinds; code++)
+		layer->calls[event][code].count =
+			calls_of_kind(plan, layer, order, count, code, used);
+}
+
+static void seal_calls(struct nopal_plan *plan, struct nopal_layer *layer,
+		       const struct nopal_composed_layer *composed)
+{
+	size_t used = 0;
+
+	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
+		seal_event(plan, layer, composed, event, &used);
+	used = 0;
+	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
+		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
+			struct nopal_calls *calls = &layer->calls[event][code];
+
+			if (calls->count)
+				calls->call = &layer->call_store[used];
+			used += calls->count;
+		}
+}
+
+/* ------------------------------------------------------------ states, timers */
+
+static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
+{
+	const struct nopal_timer *timer = part->microprotocol->timers;
+	size_t count = layer->timer_count;
+
+	part->first_timer = (uint8_t)count;
+	for (; timer && timer->name; timer++) {
+		struct nopal_timer_plan *one =
+			nopal__one_more(layer->plan->arena, &layer->timers, &count, sizeof(*one));
+
+		if (one)
+			*one = (struct nopal_timer_plan){ part, timer };
+	}
+	layer->timer_count = (uint32_t)count;
+}
+
+static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer,
+			struct nopal_part *parts)
+{
+	uint32_t at = align(sizeof(struct nopal_awake));
+
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		parts[p].state = at;
+		at += align(parts[p].microprotocol->state_size);
+	}
+	layer->shared_at = at;
+	at += layer->shared_count * (uint32_t)sizeof(int64_t);
+	layer->serial_at = at;
+	at += plan->serial_count * (uint32_t)sizeof(uint64_t);
+	layer->timers_at = at;
+	at += (layer->timer_count + NOPAL_TIMERS_OWN) * (uint32_t)sizeof(struct nopal_timer_state);
+	layer->awake_bytes = at;
+}
+
+/* A session begins as a copy of it. */
+int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
+{
+	char *fresh = nopal__zeroed(plan->arena, 1, layer->awake_bytes);
+	struct nopal_timer_state *timers;
+	struct nopal_awake *awake = (void *)fresh;
+
+	if (!fresh)
+		return -ENOMEM;
+	timers = (void *)(fresh + layer->timers_at);
+	awake->budget = plan->budget;
+	nopal__send_limit(awake);
+	for (uint32_t i = 0; i < layer->shared_count; i++)
+		((int64_t *)(void *)(fresh + layer->shared_at))[i] = layer->shared[i].initial;
+	for (uint32_t i = 0; i < layer->timer_count + NOPAL_TIMERS_OWN; i++)
+		timers[i].deadline_ns = NOPAL_NEVER;
+	layer->fresh = (void *)fresh;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the layer */
+
+/* NULL: nobody writes it, so that it says nothing. */
+static const struct nopal_shared_plan *shared_written(const struct nopal_layer *layer,
+						      const char *name)
+{
+	for (uint32_t i = 0; i < layer->shared_count; i++)
+		if (layer->shared[i].written && strcmp(layer->shared[i].name, name) == 0)
+			return &layer->shared[i];
+	return NULL;
+}
+
+static void need_all(struct nopal_layer *layer)
+{
+	for (uint32_t i = 0; i < layer->shared_count; i++)
+		if (!layer->shared[i].written &&
+		    strcmp(layer->shared[i].name, "reliability_unmet") == 0)
+			layer->shared[i].initial = 1;
+}
+
+/* Where all arrives that a layer stands on, an unseen segment there is still needed, however long
+ * it takes: whatever properties a message has, for nobody tells a layer what one below has given
+ * up. */
+void nopal__seal_facts(struct nopal_plan *plan)
+{
+	struct nopal_service service;
+
+	for (uint32_t l = 0; l + 1 < plan->layer_count; l++)
+		if (nopal__promise_stands_on_all(plan->composition, l))
+			need_all(&plan->layers[l]);
+	nopal_plan_service(plan, 0, NULL, &service);
+	plan->delivers = nopal_promises(&service, NOPAL_DELIVERY, NOPAL_ALL);
+}
+
+/* By its variable app_limited a flow says that nothing waits to leave it. */
+static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
+{
+	const struct nopal_shared_plan *idle = shared_written(flow, "app_limited");
+
+	if (idle)
+		plan->flow_idle = 1 + (uint32_t)(idle - flow->shared);
+}
+
+static bool is_handled(const struct nopal_layer *layer, enum nopal_event event)
+{
+	return layer->calls[event][NOPAL_KIND_DATA].count != 0;
+}
+
+/* Where a message is one segment, does it have to be made? */
+static void seal_ways(struct nopal_layer *layer)
+{
+	const struct nopal_calls *cut = &layer->calls[NOPAL_MSG_FROM_USER][NOPAL_KIND_DATA];
+
+	layer->rises = layer->index && !layer->deliver && !is_handled(layer, NOPAL_MSG_FROM_NET) &&
+		       !is_handled(layer, NOPAL_MSG_TO_USER) &&
+		       !is_handled(layer, NOPAL_MSG_CONSUMED);
+	layer->sinks = layer->index && cut->count == 1 && cut->call->part->microprotocol->whole &&
+		       !is_handled(layer, NOPAL_MSG_DONE);
+	layer->lets_go = !layer->hold[NOPAL_FINISH][NOPAL_KIND_DATA] &&
+			 !layer->hold[NOPAL_DEALLOCATE][NOPAL_KIND_DATA] &&
+			 !is_handled(layer, NOPAL_SEGMENT_DONE);
+}
+
+int nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
+		      const struct nopal_composed_layer *composed)
+{
+	struct nopal_part *parts = &plan->parts[layer->first_part];
+
+	if (!seal_shared(layer, parts))
+		return -ENOMEM;
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		seal_holds(plan, layer, &parts[p]);
+		seal_timers(layer, &parts[p]);
+		if (nopal__answers(parts[p].microprotocol, "connection"))
+			layer->connection = &parts[p];
+	}
+	seal_calls(plan, layer, composed);
+	if (plan->arena->failed)
+		return -ENOMEM;
+	seal_ways(layer);
+	seal_states(plan, layer, parts);
+	if (plan->flow && layer->index == plan->flow)
+		seal_flow(plan, layer);
+	return 0;
+}

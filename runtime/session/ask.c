@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ask.c -- what the application asks of its session, but to send; and what the session asks of the
+ * application.
+ */
+#include <errno.h>
+
+#include "session/session.h"
+
+/* In every layer: who tells the peer may be below. */
+int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_world *world = core->world;
+	struct nopal_rate rate = { bps };
+	const struct nopal_part *any;
+	bool outermost;
+
+	if (!nopal__be_awake(core) || core->life == NOPAL_LIFE_ENDED)
+		return -EPIPE;
+	if (!nopal_plan_handlers(core->layer->plan, NOPAL_RATE_FROM_USER, &any, 1))
+		return -ENOTSUP;
+	outermost = nopal__turn_begin(world);
+	for (; core; core = core->below) {
+		nopal__touch(core);
+		nopal_raise_RATE_FROM_USER(&core->session, &rate);
+	}
+	nopal__turn_end(world, outermost);
+	return 0;
+}
+
+int nopal_receive_post(struct nopal_session *session, uint64_t tag, uint64_t mask, uint64_t cookie)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_receive receive = { tag, mask, cookie, 0 };
+	bool outermost;
+
+	if (!nopal_plan_provides(core->layer->plan, "tag_matching"))
+		return -ENOSYS;
+	if (!nopal__be_awake(core) || core->life == NOPAL_LIFE_ENDED)
+		return -EPIPE;
+	outermost = nopal__turn_begin(core->world);
+	nopal__touch(core);
+	nopal_raise_RECEIVE_POSTED(session, &receive);
+	nopal__turn_end(core->world, outermost);
+	return receive.refused;
+}
+
+/* Of the uppermost layer: it has the callbacks. */
+int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps)
+{
+	struct nopal_core *core = nopal__core(session);
+	int64_t granted = 0;
+
+	while (core->above)
+		core = core->above;
+	if (core->callbacks && core->callbacks->reserve)
+		granted = core->callbacks->reserve(&core->session, bps, core->user);
+	return granted > 0 ? granted : 0;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send.c -- what the application sends: refused, waiting for the session to open, or on its way;
+ * and what it says of a message, its properties.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "session/session.h"
+
+/* ----------------------------------------------------------- on its way down */
+
+static void send_count(struct nopal_core *core, uint64_t length)
+{
+	core->awake->unfinished++;
+	core->awake->unfinished_bytes += length;
+	core->awake->counters.messages_sent++;
+	core->awake->counters.bytes_sent += length;
+}
+
+static void send_undo(struct nopal_core *core, const struct nopal_message *message)
+{
+	core->awake->unfinished--;
+	core->awake->unfinished_bytes -= message->length;
+	core->awake->counters.messages_sent--;
+	core->awake->counters.bytes_sent -= message->length;
+}
+
+/* MSG_FROM_USER, where a handler may refuse the message.  `late`: whoever sent it was told that all
+ * is well, and learns otherwise by its fate. */
+static int send_from_user(struct nopal_core *core, struct nopal_message *message, bool late)
+{
+	int refused;
+
+	message->pins++;
+	nopal_raise_MSG_FROM_USER(&core->session, message);
+	refused = message->refused;
+	if (refused)
+		message->settled = true;
+	if (refused && late)
+		nopal__message_tell_fate(core, message, NOPAL_MISSING);
+	else if (refused)
+		send_undo(core, message);
+	nopal__message_unpin(core, message);
+	return refused;
+}
+
+void nopal_message_refuse(struct nopal_session *session, struct nopal_message *message, int error)
+{
+	(void)session;
+	message->refused = error;
+}
+
+static int send_when_open(struct nopal_core *core, struct nopal_message *message)
+{
+	if (core->awake->waiting_open_count == core->awake->waiting_open_room) {
+		uint32_t room =
+			core->awake->waiting_open_room ? core->awake->waiting_open_room * 2 : 16;
+		struct nopal_handle *grown = nopal_alloc(&core->session, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		if (core->awake->waiting_open_count)
+			memcpy(grown, core->awake->waiting_open,
+			       core->awake->waiting_open_count * sizeof(*grown));
+		nopal_free(&core->session, core->awake->waiting_open);
+		core->awake->waiting_open = grown;
+		core->awake->waiting_open_room = room;
+	}
+	core->awake->waiting_open[core->awake->waiting_open_count++] = message->handle;
+	return 0;
+}
+
+void nopal__messages_flush_opened(struct nopal_core *core)
+{
+	struct nopal_handle *waiting = core->awake->waiting_open;
+	uint32_t count = core->awake->waiting_open_count;
+
+	core->awake->waiting_open = NULL;
+	core->awake->waiting_open_count = core->awake->waiting_open_room = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct nopal_message *message = nopal_message_find(&core->session, waiting[i]);
+
+		if (message)
+			send_from_user(core, message, true);
+	}
+	nopal_free(&core->session, waiting);
+}
+
+static int send_refusal(struct nopal_core *core, uint64_t length)
+{
+	if (!nopal__be_awake(core) ||
+	    (core->life != NOPAL_LIFE_OPENING && core->life != NOPAL_LIFE_OPEN))
+		return -EPIPE;
+	if (length > nopal__plan(core)->message_limit)
+		return -EMSGSIZE;
+	if (length < nopal__plan(core)->message_least)
+		return -EINVAL;
+	if (core->awake->unfinished &&
+	    core->awake->unfinished_bytes + length > core->awake->send_limit) {
+		core->send_blocked = true;
+		core->awake->send_refused = length;
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+/* What the application says of a message. */
+struct sent_with {
+	const struct nopal_property *properties;
+	size_t count;
+};
+
+/* What a segment of the layer above says of itself. */
+static void take_attributes(const struct nopal_core *core, uint64_t *attribute,
+			    const struct nopal_segment *from)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	memcpy(attribute, from->attribute, plan->slot_count * sizeof(uint64_t));
+	attribute[nopal__layer(core)->above_kind_slot] = from->kind;
+}
+
+static void send_put_properties(struct nopal_message *message, const struct sent_with *with)
+{
+	for (size_t i = 0; i < with->count; i++) {
+		const struct nopal_property *property = &with->properties[i];
+
+		if (property->which == NOPAL_URGENT)
+			message->urgent = property->value != 0;
+		else if (property->which)
+			message->attribute[property->which] = property->value;
+	}
+}
+
+/* Takes over the reference in `body`; one of `from` and `with` is NULL. */
+static int send_message(struct nopal_core *core, struct nopal_body body, uint64_t cookie,
+			const struct nopal_segment *from, const struct sent_with *with)
+{
+	struct nopal_message *message = nopal__message_make(core, body.length);
+
+	if (!message) {
+		nopal_buffer_unref(body.buffer);
+		return -ENOBUFS;
+	}
+	message->one = body;
+	message->fragments = 1;
+	message->cookie = cookie;
+	if (from) {
+		message->above = from->handle;
+		take_attributes(core, message->attribute, from);
+		message->urgent = from->urgent;
+	}
+	if (with)
+		send_put_properties(message, with);
+	send_count(core, message->length);
+	if (core->life != NOPAL_LIFE_OPENING)
+		return send_from_user(core, message, false);
+	if (send_when_open(core, message) == 0)
+		return 0;
+	send_undo(core, message);
+	nopal__message_free(core, message);
+	return -ENOBUFS;
+}
+
+static int send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
+		       uint32_t length, uint64_t cookie, const struct sent_with *with)
+{
+	struct nopal_core *core = nopal__core(session);
+	int refusal = send_refusal(core, length);
+	bool outermost;
+
+	if (refusal)
+		return refusal;
+	outermost = nopal__turn_begin(core->world);
+	nopal__touch(core);
+	refusal = send_message(
+		core, (struct nopal_body){ nopal_buffer_ref(buffer), buffer->bytes + from, length },
+		cookie, NULL, with);
+	nopal__turn_end(core->world, outermost);
+	return refusal;
+}
+
+static int send_bytes(struct nopal_session *session, const void *bytes, size_t length,
+		      uint64_t cookie, const struct sent_with *with)
+{
+	int refusal = send_refusal(nopal__core(session), length);
+	struct nopal_buffer *buffer;
+
+	if (refusal)
+		return refusal;
+	buffer = nopal_buffer_new((uint32_t)length);
+	if (!buffer)
+		return -ENOBUFS;
+	if (length)
+		memcpy(buffer->bytes, bytes, length);
+	refusal = send_buffer(session, buffer, 0, (uint32_t)length, cookie, with);
+	nopal_buffer_unref(buffer);
+	return refusal;
+}
+
+int nopal_send(struct nopal_session *session, const void *bytes, size_t length, uint64_t cookie)
+{
+	return send_bytes(session, bytes, length, cookie, NULL);
+}
+
+int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
+		      uint32_t length, uint64_t cookie)
+{
+	return send_buffer(session, buffer, from, length, cookie, NULL);
+}
+
+int nopal_send_with(struct nopal_session *session, const void *bytes, size_t length,
+		    uint64_t cookie, const struct nopal_property *properties, size_t count)
+{
+	const struct sent_with with = { properties, count };
+
+	return send_bytes(session, bytes, length, cookie, &with);
+}
+
+int nopal_send_buffer_with(struct nopal_session *session, struct nopal_buffer *buffer,
+			   uint32_t from, uint32_t length, uint64_t cookie,
+			   const struct nopal_property *properties, size_t count)
+{
+	const struct sent_with with = { properties, count };
+
+	return send_buffer(session, buffer, from, length, cookie, &with);
+}
+
+int nopal__message_from_above(struct nopal_core *core, const struct nopal_segment *from)
+{
+	struct nopal_body body = from->body;
+
+	nopal_buffer_ref(body.buffer);
+	return send_message(core, body, 0, from, NULL);
+}
+
+/* Its bytes are charged to the layer above, where they are. */
+int nopal__segment_from_above(struct nopal_core *core, const struct nopal_segment *from)
+{
+	struct nopal_segment *segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+
+	if (!segment)
+		return -ENOBUFS;
+	segment->above = from->handle;
+	segment->urgent = from->urgent;
+	segment->body = from->body;
+	nopal_buffer_ref(segment->body.buffer);
+	take_attributes(core, segment->attribute, from);
+	send_count(core, segment->body.length);
+	nopal_raise_SEGMENT_FROM_USER(&core->session, segment);
+	return 0;
+}
+
+void nopal__segment_take(struct nopal_core *core, struct nopal_core *above,
+			 struct nopal_segment *segment)
+{
+	struct nopal_handle message = segment->message->handle;
+
+	nopal__record(above, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
+	segment->handle =
+		nopal__pool_move(&above->awake->segments, &core->awake->segments, segment);
+	segment->above = message;
+	segment->taken = true;
+	segment->below = false;
+	segment->message = NULL;
+	segment->number = ++core->awake->numbered;
+	segment->created_ns = core->session.now_ns;
+	segment->packet_number = 0;
+	segment->departed_ns = -1;
+	segment->departures = 0;
+	segment->pins = 0;
+	segment->attribute[nopal__layer(core)->above_kind_slot] = segment->kind;
+	nopal__segment_hold(core, segment);
+	send_count(core, segment->body.length);
+	nopal_raise_SEGMENT_FROM_USER(&core->session, segment);
+}
+
+uint64_t nopal_session_send_room(const struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (!nopal__be_awake(core) || core->awake->unfinished_bytes >= core->awake->send_limit)
+		return 0;
+	return core->awake->send_limit - core->awake->unfinished_bytes;
+}
+
+/* Budget or limit were set anew. */
+void nopal__send_limit(struct nopal_awake *awake)
+{
+	awake->send_limit = awake->budget.send_bytes;
+	if (awake->send_wanted && awake->send_wanted < awake->send_limit)
+		awake->send_limit = awake->send_wanted;
+}
+
+void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes)
+{
+	struct nopal_awake *awake = nopal__core(session)->awake;
+
+	awake->send_wanted = bytes;
+	nopal__send_limit(awake);
+}
+
+/* --------------------------------------------------------------- properties */
+
+unsigned nopal_property(const struct nopal_plan *plan, const char *name)
+{
+	if (strcmp(name, "urgent") == 0)
+		return NOPAL_URGENT;
+	for (uint32_t i = 1; i < plan->slot_count; i++)
+		if (plan->properties >> i & 1 && strcmp(plan->slot_name[i], name) == 0)
+			return i;
+	return 0;
+}
+
+uint64_t nopal_message_property(const struct nopal_message *message, unsigned which)
+{
+	return which == NOPAL_URGENT ? message->urgent : message->attribute[which];
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.c -- the narrow interface between layers: a departing segment of one is a message pushed
+ * into the layer below; a message that the lower layer delivers pops up as an arriving segment; a
+ * lower message's fate is the upper segment's, or, above destinations, that of one copy of it
+ * (group.c).
+ *
+ * Attributes are inherited on each step, so the header of the whole stack stays one flat plan and
+ * no body is copied on the way down.
+ *
+ * Where nobody in the lower layer looks at messages, one that is one segment is not made: the
+ * segment that departs is a segment there, too, and the one that arrived goes up itself.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "wire/fields.h"
+#include "session/session.h"
+
+/* What is too long for one segment is for the layer's own way to say so. */
+static bool sinks(const struct nopal_core *core, const struct nopal_segment *segment)
+{
+	return nopal__layer(core)->sinks && !core->awake->own && core->life != NOPAL_LIFE_OPENING &&
+	       segment->body.length <= nopal__layer(core)->body_bytes;
+}
+
+/* Does its layer want nothing more of it than its message's fate?  Then it need not be there twice.
+ * Whoever raises it still looks at it. */
+static bool lets_go(const struct nopal_core *core, const struct nopal_segment *segment)
+{
+	const struct nopal_awake *below = core->below->awake;
+
+	return nopal__layer(core)->lets_go && !core->awake->own && segment->message &&
+	       segment->pins == 1 &&
+	       below->segments.alive + below->messages.alive < below->budget.objects;
+}
+
+bool nopal__is_reliable(const struct nopal_core *core)
+{
+	int64_t unmet = 0;
+
+	nopal_session_shared(&core->session, "reliability_unmet", &unmet);
+	return unmet != 0;
+}
+
+/* The layer below has no memory for it.  Whoever waits for it there never gets it:
+ * so this one ends, or, where it has, and these were its last words, all below. */
+static void lost_below(struct nopal_core *core)
+{
+	bool ended = core->life == NOPAL_LIFE_ENDED;
+
+	if (nopal__is_reliable(core->below))
+		nopal_session_break(ended ? &core->below->session : &core->session, NOPAL_RESOURCE,
+				    "no room for a message in the layer below");
+}
+
+bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
+{
+	struct nopal_core *below = core->below;
+	int refusal = -EPIPE;
+
+	if (core->fans_out) {
+		nopal__copies_leave(core, segment);
+		return false;
+	}
+	if (segment->below) /* it would stand in line behind itself */
+		return false;
+	if (below->is_flow)
+		segment->attribute[nopal__plan(core)->stream_slot] = core->stream;
+	segment->below = true;
+	nopal__touch(below);
+	if (below->life != NOPAL_LIFE_ENDED) {
+		bool segments = sinks(below, segment);
+
+		if (segments && lets_go(core, segment)) {
+			nopal__segment_take(below, core, segment);
+			return true;
+		}
+		refusal = segments ? nopal__segment_from_above(below, segment)
+				   : nopal__message_from_above(below, segment);
+		if (refusal == 0)
+			return false;
+	}
+	segment->fate = NOPAL_MISSING;
+	segment->below = false;
+	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	if (refusal == -ENOBUFS)
+		lost_below(core);
+	return false;
+}
+
+/* Pieces of a message as one body; the single piece of most is not copied. */
+static bool body_of(const struct nopal_message *message, struct nopal_body *ret_body)
+{
+	struct nopal_buffer *buffer;
+
+	if (message->fragments == 1) {
+		*ret_body = message->fragment[0];
+		nopal_buffer_ref(ret_body->buffer);
+		return true;
+	}
+	buffer = nopal_buffer_new((uint32_t)message->length);
+	if (!buffer)
+		return false;
+	nopal_message_copy(message, 0, buffer->bytes, message->length);
+	*ret_body = (struct nopal_body){ buffer, buffer->bytes, (uint32_t)message->length };
+	return true;
+}
+
+/* The lowest layer did not know which of its sessions an upper layer's numbers are to be read near
+ * to. */
+static void serials_expand(const struct nopal_core *core, struct nopal_segment *segment)
+{
+	FOR_EACH_FIELD (field, &nopal__plan(core)->serials)
+		if (field->layer == core->layer->index)
+			segment->attribute[field->slot] =
+				nopal__serial_expand(core->awake->serial[field->reference],
+						     segment->attribute[field->slot], field->bytes);
+}
+
+/* Who takes what arrived with these attributes, and of which kind it is there; NULL:
+ * nobody does any more, or it makes no sense. */
+static struct nopal_core *taker(struct nopal_core *core, const uint64_t *attribute,
+				uint8_t *ret_kind)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+	struct nopal_core *above =
+		core->is_flow ? nopal__stream_for(core, attribute[plan->stream_slot]) : core->above;
+	uint64_t kind = attribute[nopal__layer(core)->above_kind_slot];
+
+	if (!above)
+		return NULL; /* of a stream that has ended */
+	nopal__touch(above);
+	if (above->life == NOPAL_LIFE_ENDED)
+		return NULL;
+	if (kind >= NOPAL_KIND_ROOM || !(nopal__layer(above)->kinds >> kind & 1)) {
+		core->awake->counters.rx_malformed++;
+		return NULL;
+	}
+	*ret_kind = (uint8_t)kind;
+	return above;
+}
+
+static void enter(struct nopal_core *core, struct nopal_core *above, struct nopal_segment *segment)
+{
+	uint8_t slot = nopal__layer(above)->packet_number_slot;
+
+	serials_expand(above, segment);
+	if (above->fans_out)
+		segment->attribute[nopal__plan(core)->destination_slot] = core->destination->id;
+	segment->packet_number = slot ? segment->attribute[slot] : 0;
+	nopal__segment_enter(above, segment);
+}
+
+/* No memory for what the layer below has acknowledged: where that counts as arrived, nothing sends
+ * it again. */
+static void lost_above(struct nopal_core *core, struct nopal_core *above)
+{
+	above->awake->counters.rx_over_budget++;
+	if (nopal__is_reliable(core))
+		nopal_session_break(&above->session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
+}
+
+void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
+{
+	struct nopal_core *above;
+	struct nopal_segment *segment;
+	uint8_t kind;
+
+	above = taker(core, message->attribute, &kind);
+	if (!above)
+		return;
+	segment = nopal__segment_make(above, kind);
+	if (!segment || !body_of(message, &segment->body)) {
+		if (segment)
+			nopal__segment_free(above, segment);
+		lost_above(core, above);
+		return;
+	}
+	segment->incoming = true;
+	segment->departed_ns = above->session.now_ns;
+	memcpy(segment->attribute, message->attribute,
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	enter(core, above, segment);
+	nopal__segment_free(above, segment);
+}
+
+/* Each layer has attributes of its own: but for these few fields what arrived is one thing in
+ * both. */
+bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *segment)
+{
+	struct nopal_core *core = nopal__core(session), *above;
+	const struct nopal_segment here = *segment;
+
+	if (!nopal__layer(core)->rises || core->awake->own)
+		return false;
+	core->awake->counters.messages_delivered++;
+	core->awake->counters.bytes_delivered += segment->body.length;
+	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, segment->number,
+		      segment->body.length);
+	above = taker(core, segment->attribute, &segment->kind);
+	if (!above)
+		return true;
+	segment->handle = (struct nopal_handle){ 0 };
+	segment->number = ++above->awake->numbered;
+	segment->ecn = NOPAL_NOT_ECT;
+	segment->path = 0;
+	enter(core, above, segment);
+	segment->handle = here.handle;
+	segment->kind = here.kind;
+	segment->number = here.number;
+	segment->packet_number = here.packet_number;
+	segment->ecn = here.ecn;
+	segment->path = here.path;
+	return true;
+}
+
+/* Who is above, in whose item these attributes are; NULL: it waits for nothing, as one at rest. */
+static struct nopal_core *waits_above(const struct nopal_core *core, const uint64_t *attribute)
+{
+	uint64_t stream = attribute[nopal__plan(core)->stream_slot];
+	struct nopal_core *above = core->is_flow ? nopal__stream_of(core, stream) : core->above;
+
+	return above && above->life != NOPAL_LIFE_ENDED && above->awake ? above : NULL;
+}
+
+void nopal__stack_message_done(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	struct nopal_core *above = waits_above(core, segment->attribute);
+	struct nopal_message *message = NULL;
+
+	if (above)
+		message = nopal__pool_find(&above->awake->messages, segment->above);
+	if (!message)
+		return;
+	nopal__touch(above);
+	nopal__messages_segment_done(above, message, segment->fate);
+}
+
+void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
+		       struct nopal_handle handle, enum nopal_fate fate)
+{
+	struct nopal_core *above = waits_above(core, attribute);
+	struct nopal_segment *segment;
+
+	if (!above)
+		return;
+	if (above->fans_out) {
+		nopal__copy_done(core, handle, fate);
+		return;
+	}
+	segment = nopal__pool_find(&above->awake->segments, handle);
+	if (!segment)
+		return;
+	segment->below = false;
+	if (!(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
+		return;
+	if (fate != NOPAL_UNKNOWN && segment->fate != NOPAL_ARRIVED)
+		segment->fate = (uint8_t)fate;
+	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	nopal__touch(above);
+	nopal__segment_settle(above, segment);
+}

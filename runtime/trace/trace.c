@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.c -- the writer of traces; trace.h has the form of the file.
+ *
+ * A record is hashed, and where there is a file put into a buffer that is written as one chunk when
+ * it is full.  What is in the buffer when the process is killed is lost; what was written stays
+ * readable.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ports/world.h"
+#include "plan/plan.h"
+#include "trace/trace.h"
+
+/* Odd words for mixing: fractions of the golden ratio and of the square roots of 2, 3, 5 and 7. */
+#define MIX_STEP    UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_TIME    UINT64_C(0x6a09e667f3bcc909)
+#define MIX_WHAT    UINT64_C(0xbb67ae8584caa73b)
+#define MIX_SUBJECT UINT64_C(0x3c6ef372fe94f82b)
+#define MIX_DETAIL  UINT64_C(0xa54ff53a5f1d36f1)
+
+enum {
+	BUFFER_RECORDS = 2048, /* 64 KiB: one write costs little a record */
+	BUFFER_BYTES = NOPAL_TRACE_CHUNK_BYTES + BUFFER_RECORDS * NOPAL_TRACE_RECORD_BYTES,
+	FIRST_ROOM = 1024, /* bytes of a dictionary chunk */
+	FIRST_PLANS = 4,
+	FILE_MODE = 0666, /* the umask takes its part */
+};
+
+/* A chunk of the dictionary while it grows. */
+struct chunk {
+	uint8_t *bytes;
+	size_t used, room;
+	bool failed; /* out of memory */
+};
+
+static const struct {
+	const char *name, *argument;
+} trace_events[] = {
+#define EVENT(name, type, doc) [NOPAL_##name] = { #name, #type },
+#include <nopal/events.def>
+#undef EVENT
+};
+
+/* ----------------------------------------------------------------- file */
+
+static void trace_fail(struct nopal_tracer *tracer, int error)
+{
+	if (!tracer->error)
+		tracer->error = error;
+	tracer->failed = true;
+}
+
+static void trace_write(struct nopal_tracer *tracer, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+
+	while (length && !tracer->failed) {
+		ssize_t written = write(tracer->file, at, length);
+
+		if (written > 0) {
+			at += written;
+			length -= (size_t)written;
+		} else if (written == 0) {
+			trace_fail(tracer, -EIO);
+		} else if (errno != EINTR) {
+			trace_fail(tracer, -errno);
+		}
+	}
+}
+
+static void trace_chunk_head(uint8_t *at, enum nopal__trace_chunk type, size_t length)
+{
+	nopal__trace_store(at, type, 4);
+	nopal__trace_store(at + 4, length, 4);
+}
+
+static void trace_flush(struct nopal_tracer *tracer)
+{
+	uint32_t length = tracer->used - NOPAL_TRACE_CHUNK_BYTES;
+
+	if (!length)
+		return;
+	trace_chunk_head(tracer->buffer, NOPAL_CHUNK_RECORDS, length);
+	trace_write(tracer, tracer->buffer, tracer->used);
+	tracer->used = NOPAL_TRACE_CHUNK_BYTES;
+}
+
+/* -------------------------------------------------------------- records */
+
+static inline uint64_t trace_rotate(uint64_t word, int bits)
+{
+	return word << bits | word >> (64 - bits);
+}
+
+/* The products do not wait for each other: the chain from record to record is one
+ * multiplication. */
+static inline uint64_t trace_mix(uint64_t hash, uint64_t time, uint64_t what, uint64_t a,
+				 uint64_t b)
+{
+	hash ^= time * MIX_TIME + trace_rotate(what * MIX_WHAT, 16) +
+		trace_rotate(a * MIX_SUBJECT, 32) + trace_rotate(b * MIX_DETAIL, 48);
+	hash *= MIX_STEP;
+	return hash ^ hash >> 29;
+}
+
+/* As nopal__trace_store with 8 bytes; written out, it is one instruction. */
+static inline void trace_store(uint8_t *at, uint64_t value)
+{
+	at[0] = (uint8_t)value;
+	at[1] = (uint8_t)(value >> 8);
+	at[2] = (uint8_t)(value >> 16);
+	at[3] = (uint8_t)(value >> 24);
+	at[4] = (uint8_t)(value >> 32);
+	at[5] = (uint8_t)(value >> 40);
+	at[6] = (uint8_t)(value >> 48);
+	at[7] = (uint8_t)(value >> 56);
+}
+
+static bool trace_is_wanted(const struct nopal_tracer *tracer, enum nopal_trace_what what)
+{
+	switch (what) {
+	case NOPAL_TRACED_SESSION:
+	case NOPAL_TRACED_DEPART:
+	case NOPAL_TRACED_ARRIVE:
+	case NOPAL_TRACED_DELIVER:
+	case NOPAL_TRACED_NOTE:
+		return tracer->detail >= NOPAL_TRACE_PACKETS;
+	case NOPAL_TRACED_RAISE:
+	case NOPAL_TRACED_HOLD:
+	case NOPAL_TRACED_RELEASE:
+	case NOPAL_TRACED_FREE:
+	case NOPAL_TRACED_TIMER:
+		break;
+	}
+	return tracer->detail >= NOPAL_TRACE_EVENTS;
+}
+
+static inline __attribute__((always_inline)) void trace_put(struct nopal_tracer *tracer,
+							    int64_t now_ns, uint32_t session,
+							    enum nopal_trace_what what,
+							    uint8_t part, uint16_t number,
+							    uint64_t a, uint64_t b)
+{
+	/* Bytes 8 to 15 of the record as one number. */
+	uint64_t packed = (uint64_t)session | (uint64_t)(uint8_t)what << 32 | (uint64_t)part << 40 |
+			  (uint64_t)number << 48;
+	uint8_t *at;
+
+	if (!trace_is_wanted(tracer, what))
+		return;
+	tracer->hash = trace_mix(tracer->hash, (uint64_t)now_ns, packed, a, b);
+	if (tracer->file < 0 || tracer->failed)
+		return;
+	at = tracer->buffer + tracer->used;
+	trace_store(at, (uint64_t)now_ns);
+	trace_store(at + 8, packed);
+	trace_store(at + 16, a);
+	trace_store(at + 24, b);
+	tracer->used += NOPAL_TRACE_RECORD_BYTES;
+	if (tracer->used == BUFFER_BYTES)
+		trace_flush(tracer);
+}
+
+/* Out of the way of the rest: a call costs there what it has to keep. */
+static __attribute__((noinline)) void trace_tell(struct nopal_tracer *tracer, int64_t now_ns,
+						 uint32_t session, enum nopal_trace_what what,
+						 uint8_t part, uint16_t number, uint64_t a,
+						 uint64_t b)
+{
+	tracer->listener->record(tracer->listener, what, part, number, a, b);
+	trace_put(tracer, now_ns, session, what, part, number, a, b);
+}
+
+void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
+		  enum nopal_trace_what what, uint8_t part, uint16_t number, uint64_t a, uint64_t b)
+{
+	if (!tracer)
+		return;
+	if (tracer->listener)
+		trace_tell(tracer, now_ns, session, what, part, number, a, b);
+	else
+		trace_put(tracer, now_ns, session, what, part, number, a, b);
+}
+
+/* ----------------------------------------------------------- dictionary */
+
+static uint8_t *chunk_room(struct chunk *chunk, size_t length)
+{
+	if (chunk->used + length > chunk->room) {
+		size_t room = 2 * (chunk->used + length) + FIRST_ROOM;
+		uint8_t *bytes = realloc(chunk->bytes, room);
+
+		if (!bytes) {
+			chunk->failed = true;
+			return NULL;
+		}
+		chunk->bytes = bytes;
+		chunk->room = room;
+	}
+	chunk->used += length;
+	return chunk->bytes + chunk->used - length;
+}
+
+static void chunk_number(struct chunk *chunk, uint64_t value, unsigned bytes)
+{
+	uint8_t *at = chunk_room(chunk, bytes);
+
+	if (at)
+		nopal__trace_store(at, value, bytes);
+}
+
+static void chunk_string(struct chunk *chunk, const char *text)
+{
+	size_t length = strnlen(text, UINT16_MAX);
+	uint8_t *at;
+
+	chunk_number(chunk, length, 2);
+	at = chunk_room(chunk, length);
+	if (at)
+		memcpy(at, text, length);
+}
+
+static void chunk_begin(struct chunk *chunk)
+{
+	*chunk = (struct chunk){ 0 };
+	chunk_room(chunk, NOPAL_TRACE_CHUNK_BYTES);
+}
+
+/* Writes the chunk, behind the records that came before it. */
+static void chunk_end(struct chunk *chunk, struct nopal_tracer *tracer,
+		      enum nopal__trace_chunk type)
+{
+	if (chunk->failed) {
+		trace_fail(tracer, -ENOMEM);
+	} else {
+		trace_chunk_head(chunk->bytes, type, chunk->used - NOPAL_TRACE_CHUNK_BYTES);
+		trace_flush(tracer);
+		trace_write(tracer, chunk->bytes, chunk->used);
+	}
+	free(chunk->bytes);
+}
+
+static void trace_head(struct nopal_tracer *tracer)
+{
+	uint8_t head[NOPAL_TRACE_HEAD_BYTES];
+	struct chunk chunk;
+
+	memcpy(head, NOPAL_TRACE_MAGIC, NOPAL_TRACE_MAGIC_BYTES);
+	nopal__trace_store(head + 8, NOPAL_TRACE_VERSION, 4);
+	nopal__trace_store(head + 12, NOPAL_TRACE_RECORD_BYTES, 4);
+	trace_write(tracer, head, sizeof(head));
+	chunk_begin(&chunk);
+	for (uint16_t i = NOPAL_NO_EVENT + 1; i < NOPAL_CUSTOM; i++) {
+		chunk_number(&chunk, i, 2);
+		chunk_string(&chunk, trace_events[i].name);
+		chunk_string(&chunk, trace_events[i].argument);
+	}
+	chunk_end(&chunk, tracer, NOPAL_CHUNK_EVENTS);
+}
+
+static const char *trace_why(const struct nopal_microprotocol *microprotocol, unsigned barrier)
+{
+	const struct nopal_hold *hold = microprotocol->holds;
+
+	while (hold && hold->why && hold->barrier != barrier)
+		hold++;
+	return hold && hold->why ? hold->why : "";
+}
+
+static void trace_hold(struct chunk *chunk, const struct nopal_part *part, unsigned barrier)
+{
+	const char *name = part->microprotocol->name;
+	const char *why = trace_why(part->microprotocol, barrier);
+	size_t before = strlen(name);
+	char text[256]; /* longer reasons are cut */
+	size_t room = sizeof(text) - 3;
+
+	if (before > room)
+		before = room;
+	memcpy(text, name, before);
+	memcpy(text + before, ": ", 3);
+	strncat(text, why, room - before);
+	chunk_number(chunk, NOPAL_ENTRY_HOLD, 1);
+	chunk_number(chunk, barrier, 1);
+	chunk_number(chunk, (unsigned)__builtin_ctz(part->hold[barrier]), 1);
+	chunk_string(chunk, text);
+}
+
+static void trace_part(struct chunk *chunk, const struct nopal_part *part)
+{
+	const struct nopal_kind *kind = part->microprotocol->kinds;
+
+	chunk_number(chunk, NOPAL_ENTRY_PART, 1);
+	chunk_number(chunk, part->index, 1);
+	chunk_string(chunk, part->microprotocol->name);
+	for (int i = 0; kind && kind[i].name && i < NOPAL_MAX_KINDS; i++) {
+		chunk_number(chunk, NOPAL_ENTRY_KIND, 1);
+		chunk_number(chunk, part->kind[i], 1);
+		chunk_string(chunk, kind[i].name);
+	}
+	for (unsigned barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
+		if (part->hold[barrier])
+			trace_hold(chunk, part, barrier);
+}
+
+/* The runtime's own kinds; microprotocols name theirs after them. */
+static void trace_kinds(struct chunk *chunk)
+{
+	static const char *const names[NOPAL_KIND_FIRST_OWN] = {
+		[NOPAL_KIND_DATA] = "data",	  [NOPAL_KIND_DATA_OPENING] = "opening data",
+		[NOPAL_KIND_CONNECT] = "connect", [NOPAL_KIND_REPLY] = "reply",
+		[NOPAL_KIND_ABORT] = "abort",
+	};
+
+	for (unsigned code = 0; code < NOPAL_KIND_FIRST_OWN; code++) {
+		chunk_number(chunk, NOPAL_ENTRY_KIND, 1);
+		chunk_number(chunk, code, 1);
+		chunk_string(chunk, names[code]);
+	}
+}
+
+static void trace_plan_chunk(struct nopal_tracer *tracer, const struct nopal_plan *plan,
+			     uint32_t number)
+{
+	size_t parts = nopal_plan_part_count(plan);
+	struct chunk chunk;
+
+	chunk_begin(&chunk);
+	chunk_number(&chunk, number, 4);
+	chunk_string(&chunk, nopal_plan_name(plan));
+	trace_kinds(&chunk);
+	for (size_t i = 0; i < parts; i++)
+		trace_part(&chunk, nopal_plan_part(plan, i));
+	chunk_end(&chunk, tracer, NOPAL_CHUNK_PLAN);
+}
+
+static bool trace_plan_room(struct nopal_tracer *tracer)
+{
+	uint32_t room = tracer->plans_room * 2 + FIRST_PLANS;
+	struct nopal_plan **plan;
+
+	if (tracer->plans < tracer->plans_room)
+		return true;
+	plan = realloc(tracer->plan, room * sizeof(struct nopal_plan *));
+	if (!plan)
+		return false;
+	tracer->plan = plan;
+	tracer->plans_room = room;
+	return true;
+}
+
+uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan *plan)
+{
+	uint32_t number = 0;
+
+	if (!tracer)
+		return 0;
+	while (number < tracer->plans && tracer->plan[number] != plan)
+		number++;
+	if (number < tracer->plans || number == UINT16_MAX)
+		return (uint16_t)number;
+	if (!trace_plan_room(tracer)) {
+		trace_fail(tracer, -ENOMEM);
+		return (uint16_t)number;
+	}
+	/* The reference keeps the address from becoming another plan's. */
+	tracer->plan[number] = nopal_plan_ref((struct nopal_plan *)plan);
+	tracer->plans++;
+	if (tracer->file >= 0 && number < NOPAL_TRACE_PLANS)
+		trace_plan_chunk(tracer, plan, number);
+	return (uint16_t)number;
+}
+
+/* -------------------------------------------------------- start and stop */
+
+static void trace_free(struct nopal_tracer *tracer)
+{
+	for (uint32_t i = 0; i < tracer->plans; i++)
+		nopal_plan_unref(tracer->plan[i]);
+	if (tracer->listener)
+		tracer->listener->free(tracer->listener);
+	free(tracer->plan);
+	free(tracer->buffer);
+	free(tracer);
+}
+
+static int trace_open(struct nopal_tracer *tracer, const char *path)
+{
+	tracer->buffer = malloc(BUFFER_BYTES);
+	if (!tracer->buffer)
+		return -ENOMEM;
+	tracer->used = NOPAL_TRACE_CHUNK_BYTES;
+	tracer->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+	if (tracer->file < 0)
+		return -errno;
+	trace_head(tracer);
+	return 0;
+}
+
+int nopal_trace_start(struct nopal_world *world, const char *path, enum nopal_trace_detail detail)
+{
+	struct nopal_tracer *tracer;
+	int error;
+
+	if (world->tracer)
+		return -EALREADY;
+	if (detail == NOPAL_TRACE_OFF)
+		return 0;
+	tracer = calloc(1, sizeof(*tracer));
+	if (!tracer)
+		return -ENOMEM;
+	tracer->detail = detail;
+	tracer->file = -1;
+	tracer->hash = MIX_STEP;
+	error = path ? trace_open(tracer, path) : 0;
+	if (error < 0) {
+		trace_free(tracer);
+		return error;
+	}
+	world->tracer = tracer;
+	return 0;
+}
+
+int nopal_trace_stop(struct nopal_world *world)
+{
+	struct nopal_tracer *tracer = world->tracer;
+	int error;
+
+	if (!tracer)
+		return 0;
+	if (tracer->file >= 0) {
+		trace_flush(tracer);
+		if (close(tracer->file) < 0 && errno != EINTR)
+			trace_fail(tracer, -errno);
+	}
+	error = tracer->error;
+	trace_free(tracer);
+	world->tracer = NULL;
+	return error;
+}
+
+uint64_t nopal_trace_hash(const struct nopal_world *world)
+{
+	return world->tracer ? world->tracer->hash : 0;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_reader.c -- reads trace files; trace.h has their form.
+ *
+ * The file may come from anywhere and end anywhere.  What is cut off at the end is the end; what
+ * contradicts itself is damage.  Memory is bounded: names by the bytes of the file, plans by
+ * NOPAL_TRACE_PLANS.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/trace.h"
+
+enum {
+	NAMES = 256,		   /* of one byte: parts, kinds */
+	BITS = 32,		   /* of a barrier */
+	EVENTS_MOST = 1024,	   /* more names than any vocabulary has */
+	DICTIONARY_MOST = 1 << 20, /* bytes of one dictionary chunk */
+};
+
+/* What the file says about one plan. */
+struct plan_names {
+	char *name;
+	char *part[NAMES], *kind[NAMES];
+	char *hold[NOPAL_BARRIERS][BITS];
+};
+
+struct nopal_trace_reader {
+	FILE *file;
+	bool ended, damaged;
+	uint32_t left; /* bytes of the record chunk that are not yet read */
+	char *event[EVENTS_MOST];
+	struct plan_names **plan; /* by number; NULL: not in the file */
+	uint32_t plans;		  /* room of `plan` */
+};
+
+/* A dictionary chunk in memory: one cursor, one sticky error. */
+struct cursor {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+/* --------------------------------------------------------------- cursor */
+
+static uint64_t cursor_number(struct cursor *cursor, unsigned bytes)
+{
+	if (cursor->bad || (size_t)(cursor->end - cursor->at) < bytes) {
+		cursor->bad = true;
+		return 0;
+	}
+	cursor->at += bytes;
+	return nopal__trace_load(cursor->at - bytes, bytes);
+}
+
+/* Names go to terminals: what could steer one is replaced. */
+static void cursor_clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
+			*text = '?';
+}
+
+/* NULL when it is not whole; the caller frees. */
+static char *cursor_string(struct cursor *cursor)
+{
+	size_t length = (size_t)cursor_number(cursor, 2);
+	char *text;
+
+	if (cursor->bad || (size_t)(cursor->end - cursor->at) < length) {
+		cursor->bad = true;
+		return NULL;
+	}
+	text = strndup((const char *)cursor->at, length);
+	cursor->at += length;
+	if (!text)
+		cursor->bad = true;
+	else
+		cursor_clean(text);
+	return text;
+}
+
+/* Puts the next string into `place`, in the stead of what was there. */
+static void cursor_put(struct cursor *cursor, char **place)
+{
+	char *text = cursor_string(cursor);
+
+	if (!text)
+		return;
+	free(*place);
+	*place = text;
+}
+
+/* ----------------------------------------------------------- dictionary */
+
+static void reader_events(struct nopal_trace_reader *reader, struct cursor *cursor)
+{
+	while (!cursor->bad && cursor->at < cursor->end) {
+		uint64_t event = cursor_number(cursor, 2);
+
+		if (event >= EVENTS_MOST) {
+			cursor->bad = true;
+			return;
+		}
+		cursor_put(cursor, &reader->event[event]);
+		free(cursor_string(cursor)); /* the argument's type */
+	}
+}
+
+static void reader_hold(struct plan_names *plan, struct cursor *cursor)
+{
+	uint64_t barrier = cursor_number(cursor, 1);
+	uint64_t bit = cursor_number(cursor, 1);
+
+	if (barrier >= NOPAL_BARRIERS || bit >= BITS)
+		cursor->bad = true;
+	else
+		cursor_put(cursor, &plan->hold[barrier][bit]);
+}
+
+static void reader_entries(struct plan_names *plan, struct cursor *cursor)
+{
+	while (!cursor->bad && cursor->at < cursor->end) {
+		switch (cursor_number(cursor, 1)) {
+		case NOPAL_ENTRY_PART:
+			cursor_put(cursor, &plan->part[cursor_number(cursor, 1)]);
+			break;
+		case NOPAL_ENTRY_KIND:
+			cursor_put(cursor, &plan->kind[cursor_number(cursor, 1)]);
+			break;
+		case NOPAL_ENTRY_HOLD:
+			reader_hold(plan, cursor);
+			break;
+		default:
+			cursor->bad = true;
+		}
+	}
+}
+
+static bool reader_plan_room(struct nopal_trace_reader *reader, uint64_t number)
+{
+	uint32_t room = (uint32_t)number + 1;
+	struct plan_names **plan;
+
+	if (number < reader->plans)
+		return true;
+	plan = realloc(reader->plan, room * sizeof(struct plan_names *));
+	if (!plan)
+		return false;
+	memset(plan + reader->plans, 0, (room - reader->plans) * sizeof(struct plan_names *));
+	reader->plan = plan;
+	reader->plans = room;
+	return true;
+}
+
+static void reader_plan(struct nopal_trace_reader *reader, struct cursor *cursor)
+{
+	uint64_t number = cursor_number(cursor, 4);
+	struct plan_names **plan;
+
+	if (cursor->bad || number >= NOPAL_TRACE_PLANS || !reader_plan_room(reader, number)) {
+		cursor->bad = true;
+		return;
+	}
+	plan = &reader->plan[number];
+	if (!*plan)
+		*plan = calloc(1, sizeof(**plan));
+	if (!*plan) {
+		cursor->bad = true;
+		return;
+	}
+	cursor_put(cursor, &(*plan)->name);
+	reader_entries(*plan, cursor);
+}
+
+/* ----------------------------------------------------------------- file */
+
+/* False: the file ends within. */
+static bool reader_bytes(struct nopal_trace_reader *reader, void *bytes, size_t length)
+{
+	if (fread(bytes, 1, length, reader->file) == length)
+		return true;
+	reader->ended = true;
+	return false;
+}
+
+static void reader_dictionary(struct nopal_trace_reader *reader, enum nopal__trace_chunk type,
+			      uint32_t length)
+{
+	struct cursor cursor = { 0 };
+	uint8_t *bytes;
+
+	if (length > DICTIONARY_MOST) {
+		reader->damaged = true;
+		return;
+	}
+	bytes = malloc(length + 1u); /* never 0 */
+	if (!bytes) {
+		reader->damaged = true;
+	} else if (reader_bytes(reader, bytes, length)) {
+		cursor.at = bytes;
+		cursor.end = bytes + length;
+		if (type == NOPAL_CHUNK_EVENTS)
+			reader_events(reader, &cursor);
+		else
+			reader_plan(reader, &cursor);
+		reader->damaged = cursor.bad;
+	}
+	free(bytes);
+}
+
+static void reader_skip(struct nopal_trace_reader *reader, uint32_t length)
+{
+	uint8_t bytes[4096];
+
+	while (length) {
+		uint32_t some = length < sizeof(bytes) ? length : sizeof(bytes);
+
+		if (!reader_bytes(reader, bytes, some))
+			return;
+		length -= some;
+	}
+}
+
+/* Reads the next chunk: all of it, but of records only the head. */
+static void reader_chunk(struct nopal_trace_reader *reader)
+{
+	uint8_t head[NOPAL_TRACE_CHUNK_BYTES];
+	uint32_t type, length;
+
+	if (!reader_bytes(reader, head, sizeof(head)))
+		return;
+	type = (uint32_t)nopal__trace_load(head, 4);
+	length = (uint32_t)nopal__trace_load(head + 4, 4);
+	switch (type) {
+	case NOPAL_CHUNK_EVENTS:
+	case NOPAL_CHUNK_PLAN:
+		reader_dictionary(reader, type, length);
+		break;
+	case NOPAL_CHUNK_RECORDS:
+		reader->left = length;
+		reader->damaged = length % NOPAL_TRACE_RECORD_BYTES != 0;
+		break;
+	default:
+		reader_skip(reader, length);
+	}
+}
+
+static bool reader_head(struct nopal_trace_reader *reader, const char *path,
+			struct nopal_problems *problems)
+{
+	uint8_t head[NOPAL_TRACE_HEAD_BYTES];
+	uint64_t version, bytes;
+
+	if (!reader_bytes(reader, head, sizeof(head)) ||
+	    memcmp(head, NOPAL_TRACE_MAGIC, NOPAL_TRACE_MAGIC_BYTES) != 0) {
+		nopal_problems_add(problems, path, 0, "give a file that `--trace FILE` wrote",
+				   "this is not a trace");
+		return false;
+	}
+	version = nopal__trace_load(head + 8, 4);
+	bytes = nopal__trace_load(head + 12, 4);
+	if (version == NOPAL_TRACE_VERSION && bytes == NOPAL_TRACE_RECORD_BYTES)
+		return true;
+	nopal_problems_add(problems, path, 0, "read it with the version that wrote it",
+			   "trace version %llu, but this program reads %d",
+			   (unsigned long long)version, NOPAL_TRACE_VERSION);
+	return false;
+}
+
+struct nopal_trace_reader *nopal_trace_open(const char *path, struct nopal_problems *problems)
+{
+	struct nopal_trace_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader) {
+		nopal_problems_add(problems, path, 0, NULL, "out of memory");
+		return NULL;
+	}
+	reader->file = fopen(path, "rbe");
+	if (!reader->file)
+		nopal_problems_add(problems, path, 0, NULL, "cannot open the trace: %s",
+				   strerror(errno));
+	else if (reader_head(reader, path, problems))
+		return reader;
+	nopal_trace_close(reader);
+	return NULL;
+}
+
+static bool record_is_known(const struct nopal_trace_record *record)
+{
+	return record->what >= NOPAL_TRACED_SESSION && record->what <= NOPAL_TRACED_NOTE;
+}
+
+static void record_load(struct nopal_trace_record *record, const uint8_t *at)
+{
+	*record = (struct nopal_trace_record){
+		.time_ns = (int64_t)nopal__trace_load(at, 8),
+		.session = (uint32_t)nopal__trace_load(at + 8, 4),
+		.what = at[12],
+		.part = at[13],
+		.number = (uint16_t)nopal__trace_load(at + 14, 2),
+		.a = nopal__trace_load(at + 16, 8),
+		.b = nopal__trace_load(at + 24, 8),
+	};
+}
+
+int nopal_trace_next(struct nopal_trace_reader *reader, struct nopal_trace_record *ret_record)
+{
+	uint8_t bytes[NOPAL_TRACE_RECORD_BYTES];
+	struct nopal_trace_record record;
+
+	while (!reader->left && !reader->ended && !reader->damaged)
+		reader_chunk(reader);
+	if (reader->damaged)
+		return -EIO;
+	if (reader->ended || !reader_bytes(reader, bytes, sizeof(bytes)))
+		return 0;
+	reader->left -= NOPAL_TRACE_RECORD_BYTES;
+	record_load(&record, bytes);
+	if (!record_is_known(&record)) {
+		reader->damaged = true;
+		return -EIO;
+	}
+	*ret_record = record;
+	return 1;
+}
+
+/* ---------------------------------------------------------------- names */
+
+static const struct plan_names *reader_names(const struct nopal_trace_reader *reader, unsigned plan)
+{
+	return plan < reader->plans ? reader->plan[plan] : NULL;
+}
+
+const char *nopal_trace_event_name(const struct nopal_trace_reader *reader, unsigned event)
+{
+	return event < EVENTS_MOST ? reader->event[event] : NULL;
+}
+
+const char *nopal_trace_part_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned part)
+{
+	const struct plan_names *names = reader_names(reader, plan);
+
+	return names && part < NAMES ? names->part[part] : NULL;
+}
+
+const char *nopal_trace_kind_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned kind)
+{
+	const struct plan_names *names = reader_names(reader, plan);
+
+	if (names && kind < NAMES && names->kind[kind])
+		return names->kind[kind];
+	return kind == 0 ? "data" : NULL;
+}
+
+const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader, unsigned plan,
+				  unsigned barrier, unsigned bit)
+{
+	const struct plan_names *names = reader_names(reader, plan);
+
+	if (!names || barrier >= NOPAL_BARRIERS || bit >= BITS)
+		return NULL;
+	return names->hold[barrier][bit];
+}
+
+const char *nopal_trace_plan_name(const struct nopal_trace_reader *reader, unsigned plan)
+{
+	const struct plan_names *names = reader_names(reader, plan);
+
+	return names ? names->name : NULL;
+}
+
+static void names_free(char **names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(names[i]);
+}
+
+static void plan_names_free(struct plan_names *plan)
+{
+	if (!plan)
+		return;
+	free(plan->name);
+	names_free(plan->part, NAMES);
+	names_free(plan->kind, NAMES);
+	for (int barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
+		names_free(plan->hold[barrier], BITS);
+	free(plan);
+}
+
+void nopal_trace_close(struct nopal_trace_reader *reader)
+{
+	if (!reader)
+		return;
+	for (uint32_t i = 0; i < reader->plans; i++)
+		plan_names_free(reader->plan[i]);
+	free(reader->plan);
+	names_free(reader->event, EVENTS_MOST);
+	if (reader->file)
+		fclose(reader->file);
+	free(reader);
+}

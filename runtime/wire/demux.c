@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * demux.c -- whose a datagram is: sessions by their ids, or by their peer's address where the
+ * composition says so.
+ *
+ * All sessions of an endpoint are found in the same way: a datagram is looked at before anybody
+ * knows which composition it belongs to.
+ */
+#include <errno.h>
+
+#include "wire/demux.h"
+
+enum {
+	ID_TABLE_AT_FIRST = 16,
+	SESSIONS_MOST = 1 << 17, /* of one endpoint: a flood ends here */
+};
+
+/* ------------------------------------------------------------ sessions by id */
+
+/* Ids are random, so their low bits are a hash already. */
+static struct nopal_core **id_slot(const struct nopal_id_table *table, uint32_t id)
+{
+	uint32_t i = id & (table->room - 1);
+
+	while (table->slots[i] && table->slots[i]->local_id != id)
+		i = (i + 1) & (table->room - 1);
+	return &table->slots[i];
+}
+
+static struct nopal_core *id_find(const struct nopal_id_table *table, uint32_t id)
+{
+	return table->room ? *id_slot(table, id) : NULL;
+}
+
+static int id_grow(struct nopal_id_table *table)
+{
+	struct nopal_id_table grown = { .room = table->room ? table->room * 2 : ID_TABLE_AT_FIRST,
+					.used = table->used };
+
+	grown.slots = calloc(grown.room, sizeof(*grown.slots));
+	if (!grown.slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < table->room; i++)
+		if (table->slots[i])
+			*id_slot(&grown, table->slots[i]->local_id) = table->slots[i];
+	free(table->slots);
+	*table = grown;
+	return 0;
+}
+
+/* Closes the gap so that every other chain stays whole. */
+static void id_remove(struct nopal_id_table *table, uint32_t id)
+{
+	uint32_t mask = table->room - 1, hole, i;
+	struct nopal_core **slot = id_slot(table, id);
+
+	if (!*slot)
+		return;
+	hole = (uint32_t)(slot - table->slots);
+	table->used--;
+	for (i = (hole + 1) & mask; table->slots[i]; i = (i + 1) & mask) {
+		uint32_t home = table->slots[i]->local_id & mask;
+
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue;
+		table->slots[hole] = table->slots[i];
+		hole = i;
+	}
+	table->slots[hole] = NULL;
+}
+
+static bool id_is_ours(const struct nopal_endpoint *endpoint, uint32_t id)
+{
+	const struct nopal_shard *shard = endpoint->port.shard;
+
+	return !shard || nopal__shard_of(id, shard->count) == shard->index;
+}
+
+struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
+				     const struct nopal_address *from, uint32_t id)
+{
+	const struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
+	struct nopal_core *core = id_find(&home->by_id, id);
+
+	if (!core || core->layer->plan->many_paths)
+		return core;
+	return endpoint == home && nopal_address_equal(&core->peer, from) ? core : NULL;
+}
+
+/* ------------------------------------------------------- sessions by address */
+
+struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
+				     const struct nopal_address *from)
+{
+	struct nopal_core *core =
+		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, 0));
+
+	return core && nopal_address_equal(&core->peer, from) ? core : NULL;
+}
+
+struct nopal_core *nopal__session_with(const struct nopal_endpoint *endpoint,
+				       const struct nopal_address *from, uint32_t peer_id)
+{
+	struct nopal_core *core =
+		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, peer_id));
+
+	if (!core || core->peer_id != peer_id || !nopal_address_equal(&core->peer, from))
+		return NULL;
+	return core;
+}
+
+/* Where there is another with this address and id, the newer one has them. */
+void nopal__demux_know_peer(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+	uint64_t key = nopal__opening_key(endpoint, &bottom->peer, bottom->peer_id);
+	struct nopal_core *other = nopal_map_get(&endpoint->by_opening, key);
+
+	if (other == bottom)
+		return;
+	if (bottom->opening_key)
+		nopal_map_take(&endpoint->by_opening, bottom->opening_key);
+	bottom->opening_key = 0;
+	if (nopal_map_put(NULL, &endpoint->by_opening, key, bottom) < 0)
+		return;
+	if (other)
+		other->opening_key = 0;
+	bottom->opening_key = key;
+}
+
+int nopal__demux_accept(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+
+	if (bottom->layer->plan->demux == NOPAL_DEMUX_ID)
+		return 0;
+	return nopal_map_put(NULL, &endpoint->by_opening,
+			     nopal__opening_key(endpoint, &bottom->peer, 0), bottom);
+}
+
+/* Who opens needs a free address.  Of who wants to open to us it is not known yet whether it is
+ * anybody: it has none before it is accepted. */
+static int address_enter(struct nopal_core *bottom)
+{
+	if (!bottom->opener || bottom->layer->plan->demux == NOPAL_DEMUX_ID)
+		return 0;
+	if (nopal__session_at(bottom->endpoint, &bottom->peer))
+		return -EADDRINUSE;
+	return nopal__demux_accept(bottom);
+}
+
+enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint, uint32_t id,
+				    uint32_t peer_id)
+{
+	const struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
+	const struct nopal_core *core = id_find(&home->by_id, id);
+
+	if (!id_is_ours(home, id) || (core && !core->peer_known))
+		return NOPAL_KNOWN_NOT;
+	if (!core || core->life == NOPAL_LIFE_ENDED)
+		return NOPAL_UNHEARD_OF;
+	return core->peer_id == peer_id ? NOPAL_KNOWN : NOPAL_KNOWN_OTHERWISE;
+}
+
+static void address_forget(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+
+	if (bottom->layer->plan->demux != NOPAL_DEMUX_ID &&
+	    nopal__session_at(endpoint, &bottom->peer) == bottom)
+		nopal_map_take(&endpoint->by_opening,
+			       nopal__opening_key(endpoint, &bottom->peer, 0));
+}
+
+bool nopal__demux_suits(struct nopal_endpoint *endpoint, const struct nopal_plan *plan)
+{
+	if (endpoint->door_of)
+		return false;
+	if (endpoint->port.shard && plan->demux != NOPAL_DEMUX_ID)
+		return false; /* ids name the shard */
+	if (!endpoint->demux_is_set)
+		endpoint->demux = plan->demux;
+	endpoint->demux_is_set = true;
+	return endpoint->demux == plan->demux;
+}
+
+/* ------------------------------------------------------------------- in, out */
+
+/* Gives the session its id and its place in the tables. */
+int nopal__demux_enter(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+	struct nopal_id_table *table = &endpoint->by_id;
+
+	if (!bottom->lowest) { /* nothing arrives for it; a name in traces */
+		bottom->local_id = (uint32_t)nopal_random(&bottom->session) | 1;
+		return 0;
+	}
+	if (table->used == SESSIONS_MOST || (table->used * 2 >= table->room && id_grow(table) < 0))
+		return -ENOMEM;
+	if (address_enter(bottom) < 0)
+		return -EADDRINUSE;
+	do
+		bottom->local_id = (uint32_t)nopal_random(&bottom->session);
+	while (bottom->local_id == 0 || !id_is_ours(endpoint, bottom->local_id) ||
+	       id_find(table, bottom->local_id));
+	*id_slot(table, bottom->local_id) = bottom;
+	table->used++;
+	return 0;
+}
+
+void nopal__demux_forget(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+
+	if (!bottom->lowest)
+		return;
+	id_remove(&endpoint->by_id, bottom->local_id);
+	address_forget(bottom);
+	if (bottom->opening_key)
+		nopal_map_take(&endpoint->by_opening, bottom->opening_key);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doubt.h -- is a silent peer still there, and knows the session?  doubt.c.
+ */
+#ifndef NOPAL_DOUBT_H
+#define NOPAL_DOUBT_H
+
+#include "session/session.h"
+
+/* Between two looks at a session of which something is under way. */
+#define NOPAL_DOUBT_LOOK_NS (500 * NOPAL_MILLISECOND)
+
+void nopal__doubt_look(struct nopal_core *bottom);
+/* An ask arrived: its answer, but for the type; full: it gets none. */
+void nopal__ask_receive(struct nopal_request *request, struct nopal_writer *reply);
+/* An endpoint answered an ask; the reader is behind the type of the reply. */
+void nopal__doubt_answered(struct nopal_core *bottom, struct nopal_reader *reader);
+/* Why a session ended, and where our own socket is to blame that, too.  The caller frees it; NULL:
+ * out of memory. */
+char *nopal__doubt_text(const struct nopal_core *bottom, enum nopal_end end, const char *text);
+
+#endif

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * endpoint.c -- one UDP port: what arrives, listeners, departures that wait for the kernel.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "wire/demux.h"
+#include "wire/farewell.h"
+#include "wire/path_cache.h"
+#include "wire/reset.h"
+
+enum {
+	READY_AT_FIRST = 64,
+};
+
+struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
+{
+	return &endpoint->port;
+}
+
+const struct nopal_endpoint_counters *nopal_endpoint_counters(const struct nopal_endpoint *endpoint)
+{
+	return &endpoint->port.counters;
+}
+
+void nopal_endpoint_local(const struct nopal_endpoint *endpoint, struct nopal_address *ret_address)
+{
+	*ret_address = endpoint->port.local;
+}
+
+const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint)
+{
+	struct nopal_endpoint *port = (struct nopal_endpoint *)(uintptr_t)endpoint;
+
+	return endpoint->port.world->ops->transport(port);
+}
+
+int nopal__endpoint_enter(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+	int error = nopal__demux_enter(bottom);
+
+	if (error < 0)
+		return error;
+	bottom->next = endpoint->sessions;
+	bottom->at = &endpoint->sessions;
+	if (bottom->next)
+		bottom->next->at = &bottom->next;
+	endpoint->sessions = bottom;
+	endpoint->port.counters.sessions++;
+	return 0;
+}
+
+void nopal__endpoint_unlink(struct nopal_core *bottom)
+{
+	*bottom->at = bottom->next;
+	if (bottom->next)
+		bottom->next->at = bottom->at;
+	bottom->at = NULL;
+}
+
+static void train_forget(struct nopal_endpoint *endpoint, const struct nopal_core *bottom)
+{
+	if (endpoint->train_of != bottom)
+		return;
+	nopal__endpoint_flush(endpoint);
+	endpoint->train_of = NULL;
+}
+
+void nopal__endpoint_forget(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+
+	if (!bottom->at)
+		return;
+	train_forget(endpoint, bottom);
+	for (struct nopal_endpoint *door = endpoint->doors; door; door = door->next_door)
+		train_forget(door, bottom);
+	for (uint32_t i = 0; i < endpoint->ready_count; i++) {
+		struct nopal_ready *ready =
+			&endpoint->ready[(endpoint->ready_head + i) % endpoint->ready_room];
+
+		if (ready->core == bottom)
+			ready->core = NULL;
+	}
+	nopal__demux_forget(bottom);
+	nopal__endpoint_unlink(bottom);
+	endpoint->port.counters.sessions--;
+}
+
+/* ---------------------------------------------------- departures that wait */
+
+void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	struct nopal_endpoint *endpoint = core->endpoint;
+
+	if (endpoint->ready_count == endpoint->ready_room) {
+		uint32_t room = endpoint->ready_room ? endpoint->ready_room * 2 : READY_AT_FIRST;
+		struct nopal_ready *ready = calloc(room, sizeof(*ready));
+
+		if (!ready) {
+			nopal_session_break(&core->session, NOPAL_RESOURCE,
+					    "no room for a departure that waits");
+			return;
+		}
+		for (uint32_t i = 0; i < endpoint->ready_count; i++)
+			ready[i] =
+				endpoint->ready[(endpoint->ready_head + i) % endpoint->ready_room];
+		free(endpoint->ready);
+		endpoint->ready = ready;
+		endpoint->ready_room = room;
+		endpoint->ready_head = 0;
+	}
+	endpoint->ready[(endpoint->ready_head + endpoint->ready_count++) % endpoint->ready_room] =
+		(struct nopal_ready){ core, segment->handle };
+}
+
+/* NULL: it needs to leave no more. */
+static struct nopal_segment *ready_segment(const struct nopal_ready *ready)
+{
+	struct nopal_segment *segment;
+
+	if (!ready->core || ready->core->life == NOPAL_LIFE_ENDED)
+		return NULL;
+	segment = nopal_segment_find(&ready->core->session, ready->segment);
+	if (!segment || !segment->wanted || segment->waiting[NOPAL_SEND])
+		return NULL;
+	nopal__touch(ready->core);
+	return segment;
+}
+
+/* The first of those that wait goes, or has no need to any more, unless the kernel is busy again:
+ * then it stays the first. */
+static void ready_next(struct nopal_endpoint *endpoint)
+{
+	struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
+	struct nopal_segment *segment = ready_segment(&ready);
+
+	if (segment && !nopal__may_leave(ready.core, segment))
+		return;
+	endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
+	endpoint->ready_count--;
+	if (segment)
+		nopal__depart(ready.core, segment);
+}
+
+void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+
+	nopal__turn_enter(world);
+	endpoint->busy = false;
+	nopal__endpoint_flush(endpoint);
+	while (!endpoint->busy && endpoint->ready_count)
+		ready_next(endpoint);
+	nopal__turn_end(world, true);
+}
+
+/* ---------------------------------------------------------------- arrivals */
+
+static uint32_t id_of(const uint8_t *bytes)
+{
+	return (uint32_t)nopal__get(bytes, NOPAL_ID_BYTES);
+}
+
+/* Whose an established datagram of ours is; `*of_last` is whose the arrival's last one was: most
+ * often this one's, too.  It is not freed before the turn ends. */
+static struct nopal_core *whose(const struct nopal_endpoint *endpoint,
+				const struct nopal_arrival *arrival, uint8_t kind,
+				const uint8_t *bytes, struct nopal_core *of_last)
+{
+	struct nopal_core *core;
+	uint32_t id;
+
+	if (kind == NOPAL_KIND_RESET && endpoint->demux == NOPAL_DEMUX_ID)
+		return NULL; /* its id is the peer's */
+	if (endpoint->demux == NOPAL_DEMUX_ADDRESS && kind != NOPAL_KIND_REPLY)
+		return of_last ? of_last : nopal__session_at(endpoint, &arrival->from);
+	id = id_of(bytes + 1);
+	core = of_last && of_last->local_id == id ? of_last
+						  : nopal__session_of(endpoint, &arrival->from, id);
+	if (kind == NOPAL_KIND_REPLY && core && !nopal_address_equal(&core->peer, &arrival->from))
+		return NULL; /* by the path of the opening alone */
+	return core;
+}
+
+static void session_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+			    struct nopal_core *core, uint8_t kind, uint8_t *bytes, uint32_t length)
+{
+	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
+		endpoint->port.counters.unknown_session++;
+		return;
+	}
+	if (core->awake->fused)
+		core->awake->fused->receive(core, kind, arrival->buffer, bytes, length);
+	else
+		nopal__session_receive(core, kind, arrival->buffer, bytes, length);
+}
+
+static void foreign_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+			    uint8_t *bytes, uint32_t length, struct nopal_core **of_last)
+{
+	if (!*of_last)
+		*of_last = nopal__session_at(endpoint, &arrival->from);
+	if (!*of_last)
+		*of_last = nopal__foreign_accept(endpoint, &arrival->from, bytes, length);
+	session_receive(endpoint, arrival, *of_last, NOPAL_KIND_DATA, bytes, length);
+}
+
+/* One answer an arrival is enough. */
+static void nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+			   uint8_t kind, const uint8_t *bytes, uint32_t length)
+{
+	if (kind == NOPAL_KIND_RESET)
+		nopal__reset_receive(endpoint, &arrival->from, bytes, length);
+	else if (bytes == arrival->bytes)
+		nopal__nobody_receive(endpoint, &arrival->from, kind, bytes, length);
+}
+
+static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+			     uint8_t *bytes, uint32_t length, struct nopal_core **of_last)
+{
+	uint8_t kind;
+
+	endpoint->port.counters.datagrams_in++;
+	if (endpoint->channels) {
+		nopal__cast_receive(endpoint, arrival, bytes, length);
+		return;
+	}
+	if (endpoint->demux == NOPAL_DEMUX_FOREIGN) {
+		foreign_receive(endpoint, arrival, bytes, length, of_last);
+		return;
+	}
+	if (length < (endpoint->demux == NOPAL_DEMUX_ID ? 1 + NOPAL_ID_BYTES : 1) ||
+	    !nopal__first_byte_parse(bytes[0], &kind) ||
+	    (kind == NOPAL_KIND_REPLY && length < 1 + NOPAL_ID_BYTES)) {
+		endpoint->port.counters.malformed++;
+		return;
+	}
+	if (nopal__is_opening(kind)) {
+		if (endpoint->door_of) {
+			endpoint->port.counters.unknown_session++;
+			return;
+		}
+		nopal__opening_receive(endpoint, &arrival->from, arrival->buffer, bytes, length);
+		return;
+	}
+	*of_last = whose(endpoint, arrival, kind, bytes, *of_last);
+	if (!*of_last)
+		nobody_receive(endpoint, arrival, kind, bytes, length);
+	session_receive(endpoint, arrival, *of_last, kind, bytes, length);
+}
+
+static void arrival_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival)
+{
+	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
+	struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
+	struct nopal_core *of_last = NULL;
+	uint32_t at = 0;
+
+	home->arrived_ecn = arrival->ecn;
+	home->arrived_at = endpoint;
+	home->arrived_from = &arrival->from;
+	home->arrived_of = NULL;
+	do {
+		uint32_t left = arrival->length - at;
+
+		datagram_receive(endpoint, arrival, arrival->bytes + at,
+				 left < stride ? left : stride, &of_last);
+		at += stride;
+	} while (at < arrival->length);
+	home->arrived_from = NULL;
+}
+
+void nopal__endpoint_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrivals,
+			     size_t count)
+{
+	struct nopal_world *world = endpoint->port.world;
+
+	nopal__turn_enter(world);
+	endpoint->port.counters.batches_in++;
+	for (size_t i = 0; i < count; i++)
+		arrival_receive(endpoint, &arrivals[i]);
+	nopal__turn_end(world, true);
+}
+
+/* -------------------------------------------------------- open, allow, close */
+
+static void endpoint_secret(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+	const struct nopal_shard *shard = endpoint->port.shard;
+
+	for (int i = 0; i < 2; i++)
+		endpoint->secret[i] = shard ? shard->secret[i] : world->ops->random(world);
+	nopal__reset_key_draw(endpoint);
+}
+
+static struct nopal_endpoint *endpoint_make(const struct nopal_port *port,
+					    struct nopal_problems *problems)
+{
+	struct nopal_world *world = port->world;
+	struct nopal_endpoint *endpoint = calloc(1, sizeof(*endpoint));
+
+	if (!endpoint)
+		return NULL;
+	endpoint->port = *port;
+	endpoint_secret(endpoint);
+	if (world->ops->port_open(world, endpoint, problems) < 0) {
+		free(endpoint);
+		return NULL;
+	}
+	endpoint->port.hearing = NULL;
+	endpoint->next = world->endpoints;
+	world->endpoints = endpoint;
+	return endpoint;
+}
+
+struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
+					    const struct nopal_address *local,
+					    const struct nopal_shard *shard,
+					    struct nopal_problems *problems)
+{
+	return endpoint_make(
+		&(struct nopal_port){ .world = world, .local = *local, .shard = shard }, problems);
+}
+
+struct nopal_endpoint *nopal__endpoint_hear(struct nopal_world *world,
+					    const struct nopal_address *group,
+					    const struct nopal_hearing *hearing)
+{
+	return endpoint_make(
+		&(struct nopal_port){ .world = world, .local = *group, .hearing = hearing }, NULL);
+}
+
+struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
+					   const struct nopal_address *local,
+					   struct nopal_problems *problems)
+{
+	return nopal__endpoint_open(world, local, NULL, problems);
+}
+
+int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan, unsigned flags,
+			 const struct nopal_callbacks *callbacks, void *listener_user)
+{
+	struct nopal_listener_entry *entry;
+
+	if (endpoint->door_of)
+		return -EINVAL;
+	if (!plan->admission && !(flags & NOPAL_ALLOW_CONNECTIONLESS))
+		return -EPERM;
+	if (!nopal__demux_suits(endpoint, plan))
+		return -EINVAL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	nopal__fused_load(plan); /* not when the first datagram comes */
+	entry->plan = nopal_plan_ref(plan);
+	entry->flags = flags;
+	if (callbacks)
+		entry->callbacks = *callbacks;
+	entry->user = listener_user;
+	entry->next = endpoint->listeners;
+	endpoint->listeners = entry;
+	return 0;
+}
+
+/* Sessions are many and sets of callbacks few. */
+const struct nopal_callbacks *nopal__callbacks_share(struct nopal_endpoint *endpoint,
+						     const struct nopal_callbacks *callbacks)
+{
+	static const struct nopal_callbacks none;
+	struct nopal_shared_callbacks *shared = endpoint->callbacks;
+
+	if (!callbacks)
+		return &none;
+	while (shared && memcmp(&shared->callbacks, callbacks, sizeof(*callbacks)) != 0)
+		shared = shared->next;
+	if (!shared) {
+		shared = calloc(1, sizeof(*shared));
+		if (!shared)
+			return NULL;
+		shared->callbacks = *callbacks;
+		shared->next = endpoint->callbacks;
+		endpoint->callbacks = shared;
+	}
+	shared->sessions++;
+	return &shared->callbacks;
+}
+
+/* Those of a listener are not among them. */
+void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
+			      const struct nopal_callbacks *callbacks)
+{
+	struct nopal_shared_callbacks **at = &endpoint->callbacks, *shared;
+
+	while (*at && &(*at)->callbacks != callbacks)
+		at = &(*at)->next;
+	shared = *at;
+	if (!shared || --shared->sessions)
+		return;
+	*at = shared->next;
+	free(shared);
+}
+
+static void listeners_free(struct nopal_endpoint *endpoint)
+{
+	while (endpoint->listeners) {
+		struct nopal_listener_entry *next = endpoint->listeners->next;
+
+		nopal_plan_unref(endpoint->listeners->plan);
+		free(endpoint->listeners);
+		endpoint->listeners = next;
+	}
+}
+
+static void endpoint_unlink(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+	struct nopal_endpoint **at = &world->endpoints;
+
+	while (*at && *at != endpoint)
+		at = &(*at)->next;
+	if (*at)
+		*at = endpoint->next;
+	for (at = &world->unflushed; *at; at = &(*at)->next_unflushed)
+		if (*at == endpoint) {
+			*at = endpoint->next_unflushed;
+			break;
+		}
+}
+
+static void endpoint_free(struct nopal_endpoint *endpoint)
+{
+	listeners_free(endpoint);
+	nopal__farewells_free(endpoint);
+	while (endpoint->spare) {
+		struct nopal_buffer *next = endpoint->spare->owner;
+
+		free(endpoint->spare);
+		endpoint->spare = next;
+	}
+	nopal__pools_free(&endpoint->pools);
+	nopal_free(NULL, endpoint->by_opening.slots);
+	nopal_free(NULL, endpoint->meetings.slots);
+	free(endpoint->by_id.slots);
+	free(endpoint->ready);
+	free(endpoint);
+}
+
+/* ------------------------------------------------------------------- doors */
+
+int nopal_endpoint_share(struct nopal_endpoint *endpoint, struct nopal_endpoint *with)
+{
+	if (endpoint == with || endpoint->port.world != with->port.world || endpoint->door_of ||
+	    endpoint->doors || with->door_of || endpoint->demux_is_set)
+		return -EINVAL;
+	endpoint->door_of = with;
+	endpoint->next_door = with->doors;
+	with->doors = endpoint;
+	return 0;
+}
+
+/* Paths through it end; those at rest have to say whether they have one. */
+static void door_close(struct nopal_endpoint *door)
+{
+	struct nopal_endpoint *home = door->door_of, **at = &home->doors;
+
+	while (home->resting)
+		nopal__rouse(home->resting);
+	for (struct nopal_core *core = home->sessions; core; core = core->next)
+		nopal__paths_forget(core, door);
+	while (*at != door)
+		at = &(*at)->next_door;
+	*at = door->next_door;
+}
+
+static void doors_close(struct nopal_endpoint *endpoint)
+{
+	for (; endpoint->doors; endpoint->doors = endpoint->doors->next_door)
+		endpoint->doors->door_of = NULL;
+	if (endpoint->door_of)
+		door_close(endpoint);
+}
+
+void nopal_endpoint_close(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+	bool outermost = nopal__turn_begin(world);
+
+	while (endpoint->resting)
+		nopal__rouse(endpoint->resting);
+	for (struct nopal_core *core = endpoint->sessions; core; core = core->next)
+		if (core->life != NOPAL_LIFE_ENDED) {
+			nopal__touch(core);
+			nopal__session_end(core, NOPAL_ABORTED, "its endpoint closed");
+		}
+	nopal__turn_end(world, outermost);
+	doors_close(endpoint);
+	world->ops->port_close(world, endpoint);
+	endpoint_unlink(endpoint);
+	endpoint_free(endpoint);
+}
+
+/* ------------------------------------------------------------------- worlds */
+
+void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *ops)
+{
+	memset(world, 0, sizeof(*world));
+	world->ops = ops;
+	world->touched_end = &world->touched;
+	nopal_wheel_init(&world->wheel, 0);
+}
+
+void nopal__world_fini(struct nopal_world *world)
+{
+	while (world->endpoints) /* a channel's door goes with its last session */
+		nopal_endpoint_close(world->endpoints->channels ? world->endpoints->door_of
+								: world->endpoints);
+	nopal__path_cache_free(world->path_cache);
+	nopal_trace_stop(world);
+}
+
+void nopal_world_free(struct nopal_world *world)
+{
+	if (world)
+		world->ops->free(world);
+}
+
+int64_t nopal_world_now(const struct nopal_world *world)
+{
+	return world->ops->clock((struct nopal_world *)(uintptr_t)world);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * farewell.h -- a session that ends by itself tells its peer why: farewell.c.
+ */
+#ifndef NOPAL_FAREWELL_H
+#define NOPAL_FAREWELL_H
+
+#include "session/session.h"
+
+/* What ended the session goes to its peer, which is heard of no more. */
+void nopal__farewell_tell(struct nopal_core *bottom);
+/* To a peer that still sends to a session which ended lately; false: there is none of this id, or
+ * its last datagram is not shorter than this. */
+bool nopal__farewell_repeat(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			    uint32_t id, uint32_t longer_than);
+void nopal__farewells_free(struct nopal_endpoint *endpoint);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c -- what a session knows of its path and may change.
+ *
+ * What changes is kept by how much it differs from the plan's, so that a session that never asked
+ * its path keeps nothing.  Of a stack of layers the bottom one has the path.
+ *
+ * Beside its first path a session may have others, each an endpoint and an address of the peer:
+ * given by the application, or learnt from where its datagrams come once their seal is good.  Which
+ * of those learnt are open is a part's to say.
+ */
+#include <errno.h>
+
+#include "wire/demux.h"
+#include "wire/path_cache.h"
+
+void nopal_path_limit_set(struct nopal_session *session, uint32_t datagram_bytes)
+{
+	struct nopal_core *core = nopal__core(session);
+	const struct nopal_plan *plan = core->layer->plan;
+
+	if (core->below)
+		return;
+	if (datagram_bytes < plan->path_floor)
+		datagram_bytes = plan->path_floor;
+	if (datagram_bytes > plan->datagram_bytes)
+		datagram_bytes = plan->datagram_bytes;
+	core->awake->path_short = (uint16_t)(plan->datagram_bytes - datagram_bytes);
+}
+
+uint32_t nopal_path_hint(struct nopal_session *session)
+{
+	uint32_t *hint = &nopal__bottom(nopal__core(session))->awake->path_hint;
+	uint32_t said = *hint ? *hint - 1 : 0;
+
+	*hint = 0;
+	return said;
+}
+
+/* The first of several is the one that is told. */
+void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes)
+{
+	const struct nopal_plan *plan = bottom->layer->plan;
+
+	if (plan->path_floor == plan->datagram_bytes || bottom->awake->path_hint)
+		return;
+	bottom->awake->path_hint = datagram_bytes + 1;
+	nopal_delay_PATH_NARROWED(&bottom->session, &bottom->session, 0);
+}
+
+void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (!core->below)
+		core->awake->path_ecn = (uint8_t)ecn;
+}
+
+/* ---------------------------------------------------- paths beside the first */
+
+static bool path_is(const struct nopal_path *path, const struct nopal_endpoint *endpoint,
+		    const struct nopal_address *peer)
+{
+	return path->endpoint == endpoint && nopal_address_equal(&path->peer, peer);
+}
+
+static struct nopal_paths *paths_of(struct nopal_core *bottom)
+{
+	struct nopal_awake *awake = bottom->awake;
+
+	if (!awake->paths) {
+		awake->paths = nopal_alloc(&bottom->session, sizeof(*awake->paths));
+		if (awake->paths)
+			*awake->paths = (struct nopal_paths){
+				.open = 1,
+				.opened_with = bottom->peer,
+			};
+	}
+	return awake->paths;
+}
+
+/* Its number, or 0. */
+static unsigned path_find(const struct nopal_paths *paths, const struct nopal_endpoint *endpoint,
+			  const struct nopal_address *peer)
+{
+	for (unsigned i = 1; i < NOPAL_PATHS_MOST; i++)
+		if (path_is(&paths->path[i], endpoint, peer))
+			return i;
+	return 0;
+}
+
+/* A number that was never used, or whose path was learnt and is silent; or 0. */
+static unsigned path_free(const struct nopal_paths *paths, int64_t now_ns)
+{
+	for (unsigned i = 1; i < NOPAL_PATHS_MOST; i++)
+		if (!paths->path[i].endpoint && !paths->path[i].heard_ns)
+			return i;
+	for (unsigned i = 1; i < NOPAL_PATHS_MOST; i++)
+		if (!paths->path[i].given &&
+		    now_ns - paths->path[i].heard_ns >= NOPAL_PATH_SILENCE_NS)
+			return i;
+	return 0;
+}
+
+static unsigned path_enter(struct nopal_core *bottom, struct nopal_endpoint *endpoint,
+			   const struct nopal_address *peer)
+{
+	struct nopal_paths *paths = bottom->awake->paths;
+	unsigned number = path_free(paths, bottom->now_ns);
+
+	if (!number)
+		return 0;
+	paths->open &= ~(1u << number);
+	paths->path[number] = (struct nopal_path){
+		.endpoint = endpoint,
+		.peer = *peer,
+		.heard_ns = bottom->now_ns,
+	};
+	return number;
+}
+
+static uint8_t path_arrived(struct nopal_core *bottom, struct nopal_endpoint *at,
+			    const struct nopal_address *from)
+{
+	unsigned number;
+
+	if (!from || (at == bottom->endpoint && nopal_address_equal(from, &bottom->peer)))
+		return 0;
+	if (bottom->life == NOPAL_LIFE_OPENING || !paths_of(bottom))
+		return NOPAL_PATH_NONE;
+	number = path_find(bottom->awake->paths, at, from);
+	if (!number)
+		number = path_enter(bottom, at, from);
+	if (!number)
+		return NOPAL_PATH_NONE;
+	bottom->awake->paths->path[number].heard_ns = bottom->now_ns;
+	return (uint8_t)number;
+}
+
+uint8_t nopal__path_arrived(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+
+	endpoint->arrived_path = path_arrived(bottom, endpoint->arrived_at, endpoint->arrived_from);
+	endpoint->arrived_of = bottom;
+	return endpoint->arrived_path;
+}
+
+bool nopal__path_is_elsewhere(struct nopal_core *bottom, struct nopal_segment *segment)
+{
+	if (!bottom->layer->plan->follows_peer)
+		return false;
+	nopal_raise_SEGMENT_FROM_ELSEWHERE(&bottom->session, segment);
+	return true;
+}
+
+static int path_give(struct nopal_core *bottom, struct nopal_endpoint *endpoint,
+		     const struct nopal_address *peer)
+{
+	struct nopal_paths *paths = paths_of(bottom);
+	unsigned number;
+
+	if (!paths)
+		return -ENOMEM;
+	number = path_find(paths, endpoint, peer);
+	if (!number)
+		number = path_enter(bottom, endpoint, peer);
+	if (!number)
+		return -ENOSPC;
+	paths->path[number].given = true;
+	paths->open |= 1u << number;
+	return 0;
+}
+
+int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint *endpoint,
+			   const struct nopal_address *peer)
+{
+	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	bool outermost;
+	int error = -EPIPE;
+
+	if (!nopal_plan_provides(bottom->layer->plan, "parallel_paths"))
+		return -ENOTSUP;
+	if (endpoint != bottom->endpoint && endpoint->door_of != bottom->endpoint)
+		return -EINVAL;
+	if (endpoint == bottom->endpoint && nopal_address_equal(peer, &bottom->peer))
+		return 0;
+	outermost = nopal__turn_begin(bottom->world);
+	nopal__touch(bottom);
+	if (bottom->life != NOPAL_LIFE_ENDED)
+		error = path_give(bottom, endpoint, peer);
+	nopal__turn_end(bottom->world, outermost);
+	return error;
+}
+
+void nopal__paths_forget(struct nopal_core *bottom, const struct nopal_endpoint *door)
+{
+	struct nopal_paths *paths = bottom->awake ? bottom->awake->paths : NULL;
+
+	for (unsigned i = 1; paths && i < NOPAL_PATHS_MOST; i++)
+		if (paths->path[i].endpoint == door) {
+			paths->path[i] = (struct nopal_path){ .heard_ns = bottom->now_ns };
+			paths->open &= ~(1u << i);
+		}
+}
+
+static bool path_may_move(const struct nopal_core *bottom, const struct nopal_path *path)
+{
+	return path->endpoint == bottom->endpoint &&
+	       nopal_address_is_v4(&path->peer) == nopal_address_is_v4(&bottom->peer);
+}
+
+/* The train was for the old address. */
+bool nopal_path_move(struct nopal_session *session, unsigned number, bool *ret_elsewhere)
+{
+	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_paths *paths = bottom->awake->paths;
+	struct nopal_path *path = paths ? &paths->path[number] : NULL;
+	struct nopal_address old = bottom->peer;
+
+	if (!path || number == 0 || number >= NOPAL_PATHS_MOST || !path_may_move(bottom, path))
+		return false;
+	nopal__endpoint_flush(bottom->endpoint);
+	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
+		core->peer = path->peer;
+	*path = (struct nopal_path){ 0 };
+	bottom->endpoint->arrived_of = NULL;
+	nopal__demux_know_peer(bottom);
+	*ret_elsewhere = memcmp(old.ip, bottom->peer.ip, sizeof(old.ip)) != 0;
+	if (*ret_elsewhere) {
+		nopal__path_record_release(bottom);
+		nopal__path_narrowed(bottom, 0);
+	}
+	return true;
+}
+
+bool nopal_path_is_open(const struct nopal_session *session, unsigned path)
+{
+	const struct nopal_paths *paths = nopal__bottom(nopal__core(session))->awake->paths;
+
+	return path == 0 || (paths && path < NOPAL_PATHS_MOST && (paths->open >> path & 1));
+}
+
+void nopal_path_open(struct nopal_session *session, unsigned path)
+{
+	struct nopal_paths *paths = nopal__bottom(nopal__core(session))->awake->paths;
+
+	if (paths && path < NOPAL_PATHS_MOST && paths->path[path].endpoint)
+		paths->open |= 1u << path;
+}
+
+unsigned nopal_session_paths(const struct nopal_session *session)
+{
+	unsigned open = 0;
+
+	if (!nopal__be_awake(nopal__core(session)))
+		return 0;
+	for (unsigned i = 0; i < NOPAL_PATHS_MOST; i++)
+		open += nopal_path_is_open(session, i);
+	return open;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path_cache.c -- what sessions measured of the path between two hosts, kept when they have ended:
+ * a table of fixed size, by a keyed hash.
+ *
+ *   free --hold--> held --last release--> idle --hold--> held
+ *     ^             |                      |
+ *     +-says nothing+                      +--room is wanted--> another pair's
+ *
+ * A record is named by its place, 1 and up; 0 is none.  Idle ones are in a list by the time of
+ * their last release.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "wire/path_cache.h"
+#include "session/session.h"
+
+struct path_record {
+	struct nopal_path_pair pair;
+	uint32_t holders;
+	uint32_t next;	       /* of its bucket; of the free ones */
+	uint32_t older, newer; /* idle */
+	bool measured[NOPAL_PATH_FACTS];
+	struct {
+		int64_t value, measured_ns;
+	} fact[NOPAL_PATH_FACTS];
+};
+
+struct nopal_path_cache {
+	uint64_t secret[2];
+	uint32_t room, buckets; /* a power of two */
+	uint32_t *bucket;
+	uint32_t free;		     /* the first free record */
+	uint32_t oldest, newest;     /* idle */
+	struct path_record record[]; /* record[0] is none */
+};
+
+struct nopal_path_cache *nopal__path_cache_new(uint32_t room, const uint64_t secret[2])
+{
+	struct nopal_path_cache *cache =
+		calloc(1, sizeof(*cache) + (room + 1) * sizeof(*cache->record));
+
+	if (!cache)
+		return NULL;
+	cache->room = room;
+	cache->buckets = 1;
+	while (cache->buckets < room)
+		cache->buckets *= 2;
+	cache->bucket = calloc(cache->buckets, sizeof(*cache->bucket));
+	if (!cache->bucket) {
+		free(cache);
+		return NULL;
+	}
+	memcpy(cache->secret, secret, sizeof(cache->secret));
+	for (uint32_t i = room; i > 0; i--) {
+		cache->record[i].next = cache->free;
+		cache->free = i;
+	}
+	return cache;
+}
+
+void nopal__path_cache_free(struct nopal_path_cache *cache)
+{
+	if (!cache)
+		return;
+	free(cache->bucket);
+	free(cache);
+}
+
+static uint32_t *bucket_of(const struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
+{
+	uint64_t hash = nopal__siphash(cache->secret, pair, sizeof(*pair));
+
+	return &cache->bucket[hash & (cache->buckets - 1)];
+}
+
+static uint32_t record_find(const struct nopal_path_cache *cache,
+			    const struct nopal_path_pair *pair)
+{
+	uint32_t record = *bucket_of(cache, pair);
+
+	while (record && memcmp(&cache->record[record].pair, pair, sizeof(*pair)) != 0)
+		record = cache->record[record].next;
+	return record;
+}
+
+/* ------------------------------------------------------------- idle records */
+
+static void idle_add(struct nopal_path_cache *cache, uint32_t record)
+{
+	struct path_record *self = &cache->record[record];
+
+	self->older = cache->newest;
+	self->newer = 0;
+	if (cache->newest)
+		cache->record[cache->newest].newer = record;
+	else
+		cache->oldest = record;
+	cache->newest = record;
+}
+
+static void idle_remove(struct nopal_path_cache *cache, uint32_t record)
+{
+	const struct path_record *self = &cache->record[record];
+
+	if (self->older)
+		cache->record[self->older].newer = self->newer;
+	else
+		cache->oldest = self->newer;
+	if (self->newer)
+		cache->record[self->newer].older = self->older;
+	else
+		cache->newest = self->older;
+}
+
+/* Nobody holds it, and it is not in the list of idle ones. */
+static void record_clear(struct nopal_path_cache *cache, uint32_t record)
+{
+	struct path_record *self = &cache->record[record];
+	uint32_t *at = bucket_of(cache, &self->pair);
+
+	while (*at != record)
+		at = &cache->record[*at].next;
+	*at = self->next;
+	memset(self, 0, sizeof(*self));
+	self->next = cache->free;
+	cache->free = record;
+}
+
+static uint32_t record_make(struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
+{
+	uint32_t *bucket = bucket_of(cache, pair), record = cache->oldest;
+
+	if (!cache->free && record) {
+		idle_remove(cache, record);
+		record_clear(cache, record);
+	}
+	record = cache->free;
+	if (!record)
+		return 0;
+	cache->free = cache->record[record].next;
+	cache->record[record].pair = *pair;
+	cache->record[record].next = *bucket;
+	*bucket = record;
+	return record;
+}
+
+uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
+{
+	uint32_t record = record_find(cache, pair);
+
+	if (!record)
+		record = record_make(cache, pair);
+	else if (!cache->record[record].holders)
+		idle_remove(cache, record);
+	if (record)
+		cache->record[record].holders++;
+	return record;
+}
+
+static bool says_nothing(const struct path_record *record)
+{
+	for (unsigned i = 0; i < NOPAL_PATH_FACTS; i++)
+		if (record->measured[i])
+			return false;
+	return true;
+}
+
+void nopal__path_cache_release(struct nopal_path_cache *cache, uint32_t record)
+{
+	struct path_record *self = &cache->record[record];
+
+	if (--self->holders)
+		return;
+	if (says_nothing(self))
+		record_clear(cache, record);
+	else
+		idle_add(cache, record);
+}
+
+/* -------------------------------------------------------------------- facts */
+
+void nopal__path_cache_write(struct nopal_path_cache *cache, uint32_t record,
+			     enum nopal_path_fact fact, int64_t value, int64_t now_ns)
+{
+	struct path_record *self = &cache->record[record];
+
+	self->measured[fact] = true;
+	self->fact[fact].value = value;
+	self->fact[fact].measured_ns = now_ns;
+}
+
+bool nopal__path_cache_read(const struct nopal_path_cache *cache, uint32_t record,
+			    enum nopal_path_fact fact, int64_t *ret_value, int64_t *ret_measured_ns)
+{
+	const struct path_record *self = &cache->record[record];
+
+	if (!self->measured[fact])
+		return false;
+	*ret_value = self->fact[fact].value;
+	*ret_measured_ns = self->fact[fact].measured_ns;
+	return true;
+}
+
+/* ----------------------------------------------------------------- sessions */
+
+static struct nopal_path_cache *cache_of(struct nopal_world *world)
+{
+	uint64_t secret[2];
+
+	if (!world->path_cache) {
+		for (int i = 0; i < 2; i++)
+			secret[i] = world->ops->random(world);
+		world->path_cache = nopal__path_cache_new(NOPAL_PATH_RECORDS, secret);
+	}
+	return world->path_cache;
+}
+
+/* The session's record, which it holds from now on; NULL: there is no room, or many peers are
+ * below.  Of a stack of layers the lowest one holds it. */
+static struct nopal_path_cache *record_of(const struct nopal_session *session, uint32_t *ret_record)
+{
+	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_path_cache *cache = bottom->lowest ? cache_of(bottom->world) : NULL;
+	struct nopal_path_pair pair;
+
+	if (cache && !bottom->path_record) {
+		memcpy(pair.local, bottom->endpoint->port.local.ip, sizeof(pair.local));
+		memcpy(pair.peer, bottom->peer.ip, sizeof(pair.peer));
+		bottom->path_record = nopal__path_cache_hold(cache, &pair);
+	}
+	*ret_record = bottom->path_record;
+	return *ret_record ? cache : NULL;
+}
+
+void nopal_path_remember(struct nopal_session *session, enum nopal_path_fact fact, int64_t value)
+{
+	uint32_t record;
+	struct nopal_path_cache *cache = record_of(session, &record);
+
+	if (cache)
+		nopal__path_cache_write(cache, record, fact, value, session->now_ns);
+}
+
+bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact, int64_t *ret_value,
+		       int64_t *ret_age_ns)
+{
+	uint32_t record;
+	struct nopal_path_cache *cache = record_of(session, &record);
+	int64_t measured_ns;
+
+	if (!cache || !nopal__path_cache_read(cache, record, fact, ret_value, &measured_ns))
+		return false;
+	*ret_age_ns = session->now_ns - measured_ns;
+	return true;
+}
+
+void nopal__path_record_release(struct nopal_core *bottom)
+{
+	if (bottom->path_record)
+		nopal__path_cache_release(bottom->world->path_cache, bottom->path_record);
+	bottom->path_record = 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refusal.c -- why two compositions do not fit, in words for people.
+ */
+#include <string.h>
+
+#include "wire/refusal.h"
+
+char *nopal__peer_text(struct nopal_reader *body)
+{
+	size_t length = nopal_read_left(body);
+	const uint8_t *bytes = nopal_read_bytes(body, length);
+	char *text = calloc(1, length + 1);
+
+	for (size_t i = 0; text && bytes && i < length && bytes[i]; i++)
+		text[i] = (bytes[i] >= ' ' && bytes[i] < 0x7f) || bytes[i] == '\n' ? (char)bytes[i]
+										   : '?';
+	return text;
+}
+
+static size_t diff_lines(const char *diff)
+{
+	size_t lines = 0;
+
+	for (; diff && *diff; diff++)
+		lines += *diff == '\n';
+	return lines;
+}
+
+char *nopal__nearest_diff(const struct nopal_endpoint *endpoint, const char *theirs,
+			  const char **ret_name)
+{
+	char *best = NULL;
+
+	*ret_name = NULL;
+	for (const struct nopal_listener_entry *entry = endpoint->listeners; entry;
+	     entry = entry->next) {
+		char *diff = nopal_canonical_diff(theirs, entry->plan->canonical);
+
+		if (best && diff_lines(best) <= diff_lines(diff)) {
+			free(diff);
+			continue;
+		}
+		free(best);
+		best = diff;
+		*ret_name = entry->plan->name;
+	}
+	return best;
+}
+
+char *nopal__plans_differ(const char *here, const char *there)
+{
+	static const char head[] = "the peer runs another composition (- only at the peer, + only "
+				   "here):\n";
+	char *diff = nopal_canonical_diff(here, there), *text = NULL;
+
+	if (diff)
+		text = malloc(sizeof(head) + strlen(diff));
+	if (text) {
+		memcpy(text, head, sizeof(head));
+		strcat(text, diff);
+	}
+	free(diff);
+	return text;
+}

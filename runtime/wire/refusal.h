@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refusal.h -- why two compositions do not fit, in words for people.  Callers free what is
+ * returned; NULL: out of memory.
+ */
+#ifndef NOPAL_REFUSAL_H
+#define NOPAL_REFUSAL_H
+
+#include "session/session.h"
+
+/* Text that a peer sent, up to a zero byte, as a clean string: an opening request begins with that
+ * of its composition. */
+char *nopal__peer_text(struct nopal_reader *body);
+/* The difference to the nearest composition of the endpoint's listeners; NULL, too, where there are
+ * none. */
+char *nopal__nearest_diff(const struct nopal_endpoint *endpoint, const char *theirs,
+			  const char **ret_name);
+/* Where both sides open, and each knows the other's: as it is to be said `here`. */
+char *nopal__plans_differ(const char *here, const char *there);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * train.c -- trains on the way out: datagrams of one size to one address, built in the endpoint's
+ * buffer and handed to the world together.
+ */
+#include <string.h>
+
+#include "session/session.h"
+
+/* Our own host has no way for datagrams of this length. */
+static void too_big(struct nopal_endpoint *endpoint)
+{
+	struct nopal_core *core = endpoint->train_of;
+
+	if (core && core->awake && core->life != NOPAL_LIFE_ENDED)
+		nopal__path_narrowed(core, endpoint->train_stride - 1);
+}
+
+static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted how)
+{
+	struct nopal_endpoint_counters *counters = &endpoint->port.counters;
+
+	if (how == NOPAL_BUSY) {
+		endpoint->busy = true;
+		counters->busy++;
+		return;
+	}
+	counters->trains_out++;
+	counters->datagrams_out += endpoint->train_count;
+	if (how != NOPAL_TRANSMITTED)
+		counters->soft_errors++;
+	if (how == NOPAL_TOO_BIG)
+		too_big(endpoint);
+	endpoint->train_length = endpoint->train_count = 0;
+	endpoint->train_closed = endpoint->train_fragments = false;
+}
+
+/* The last datagram is sealed when the next one lies behind it or the train leaves: by then its
+ * bytes are in the cache and need not be waited for.  Its session may be of another plan than the
+ * one whose fused unit this is. */
+NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
+{
+	struct nopal_core *core = endpoint->train_of;
+	uint32_t bytes = endpoint->unsealed;
+	const struct nopal_part *seal;
+
+	if (!bytes)
+		return;
+	endpoint->unsealed = 0;
+	seal = core->layer->plan->seal;
+	seal->microprotocol->seal->close(&core->session, seal,
+					 endpoint->train + endpoint->train_length - bytes,
+					 bytes - core->layer->plan->trailer_bytes);
+}
+
+static uint8_t train_ecn(const struct nopal_endpoint *endpoint)
+{
+	const struct nopal_core *core = endpoint->train_of;
+
+	return core && core->awake ? core->awake->path_ecn : 0;
+}
+
+void nopal__train_finish(struct nopal_core *core)
+{
+	if (core->endpoint->train_of == core)
+		train_seal(core->endpoint);
+	for (struct nopal_endpoint *door = core->endpoint->doors; door; door = door->next_door)
+		if (door->train_of == core)
+			train_seal(door);
+}
+
+/* Not inlined: its wide read of length and stride would move before the tests of its callers, and
+ * wait there for the narrow writes of the datagram before. */
+__attribute__((noinline)) void nopal__endpoint_flush(struct nopal_endpoint *endpoint)
+{
+	struct nopal_train train = { &endpoint->train_to,	endpoint->train,
+				     endpoint->train_length,	endpoint->train_stride,
+				     endpoint->train_fragments, train_ecn(endpoint) };
+
+	train_seal(endpoint);
+	if (endpoint->train_count && !endpoint->busy)
+		transmitted(endpoint, endpoint->port.world->ops->transmit(endpoint->port.world,
+									  endpoint, &train));
+}
+
+NOPAL_HOT static bool train_takes(const struct nopal_endpoint *endpoint,
+				  const struct nopal_core *core, uint32_t bytes)
+{
+	return endpoint->train_of == core && !endpoint->train_closed &&
+	       bytes <= endpoint->train_stride &&
+	       endpoint->train_length + bytes <= NOPAL_TRAIN_BYTES &&
+	       endpoint->train_count < NOPAL_TRAIN_DATAGRAMS;
+}
+
+NOPAL_HOT bool nopal__train_ready(struct nopal_core *core, uint32_t bytes)
+{
+	struct nopal_endpoint *endpoint = core->endpoint;
+
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		nopal__endpoint_flush(endpoint);
+	return !endpoint->busy;
+}
+
+/* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
+NOPAL_HOT static uint8_t *train_room(struct nopal_endpoint *endpoint, struct nopal_core *core,
+				     const struct nopal_address *to, uint32_t bytes)
+{
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		nopal__endpoint_flush(endpoint);
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		return NULL;
+	if (endpoint->train_count == 0) {
+		endpoint->train_of = core;
+		endpoint->train_to = *to;
+		endpoint->train_stride = bytes;
+	}
+	if (!endpoint->unflushed) {
+		endpoint->unflushed = true;
+		endpoint->next_unflushed = endpoint->port.world->unflushed;
+		endpoint->port.world->unflushed = endpoint;
+	}
+	return endpoint->train + endpoint->train_length;
+}
+
+NOPAL_HOT static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
+{
+	train_seal(endpoint);
+	endpoint->train_length += bytes;
+	endpoint->train_count++;
+	endpoint->train_closed = bytes < endpoint->train_stride;
+}
+
+bool nopal__train_turn(struct nopal_way way)
+{
+	if (way.endpoint->train_count && !nopal_address_equal(&way.endpoint->train_to, way.to)) {
+		nopal__endpoint_flush(way.endpoint);
+		return !way.endpoint->train_count;
+	}
+	return true;
+}
+
+NOPAL_HOT uint8_t *nopal__train_room(struct nopal_core *core, struct nopal_way way, uint32_t bytes)
+{
+	return train_room(way.endpoint, core, way.to, bytes);
+}
+
+NOPAL_HOT void nopal__train_add(struct nopal_core *core, struct nopal_endpoint *endpoint,
+				uint32_t bytes)
+{
+	core->awake->counters.datagrams_out++;
+	core->awake->counters.datagram_bytes_out += bytes;
+	train_add(endpoint, bytes);
+}
+
+NOPAL_HOT void nopal__train_add_open(struct nopal_core *core, struct nopal_endpoint *endpoint,
+				     uint32_t bytes)
+{
+	nopal__train_add(core, endpoint, bytes);
+	if (nopal__plan(core)->seal)
+		endpoint->unsealed = bytes;
+}
+
+void nopal__train_end_long(struct nopal_endpoint *endpoint, bool fragments)
+{
+	endpoint->train_closed = true;
+	endpoint->train_fragments = fragments;
+}
+
+/* A datagram of no session: a train of its own, or none where the kernel is busy with another. */
+void nopal__endpoint_answer(struct nopal_endpoint *endpoint, const struct nopal_address *to,
+			    const uint8_t *bytes, uint32_t length)
+{
+	if (endpoint->train_count)
+		nopal__endpoint_flush(endpoint);
+	if (endpoint->train_count)
+		return;
+	endpoint->train_of = NULL;
+	memcpy(train_room(endpoint, NULL, to, length), bytes, length);
+	train_add(endpoint, length);
+	nopal__endpoint_flush(endpoint);
+	endpoint->port.counters.replies++;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire.c -- attributes to header bytes and back, by the plan's header plan.
+ *
+ *   byte 0     version (3 bits), kind (5 bits)
+ *   bytes 1-4  the receiver's session id
+ *   fields     attributes that travel on this kind, big endian, fixed widths
+ *   body
+ *   trailer    of the sealing stage
+ *
+ * A part may write the fields of data in a format of its own, in a foreign one without our first
+ * five bytes; and where sessions are found by address data carry no session id.  A datagram is
+ * parsed once, bounds first, into a segment; nothing else looks at its bytes.  docs/wire.md has the
+ * whole format.
+ */
+#include <string.h>
+
+#include "wire/fields.h"
+#include "session/session.h"
+
+enum {
+	WIRE_VERSION = 1,
+	WIRE_KIND_BITS = 5,
+	BITS_PER_BYTE = 8,
+	FETCH_FROM_BYTES = 1024, /* shorter bodies come from anywhere */
+	HEADER_ROOM = 512,	 /* first byte, id, fingerprint, fields */
+};
+
+uint8_t nopal__first_byte(uint8_t kind)
+{
+	return (uint8_t)(WIRE_VERSION << WIRE_KIND_BITS | kind);
+}
+
+bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind)
+{
+	*ret_kind = byte & ((1 << WIRE_KIND_BITS) - 1);
+	return byte >> WIRE_KIND_BITS == WIRE_VERSION;
+}
+
+/* The number nearest to `reference` whose low bytes are `truncated`. */
+NOPAL_HOT uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned bytes)
+{
+	uint64_t span, back, ahead;
+
+	if (bytes >= sizeof(uint64_t))
+		return truncated;
+	span = UINT64_C(1) << (bytes * BITS_PER_BYTE);
+	back = span / 2 - 1; /* it lies at most so far behind, or span / 2 ahead */
+	ahead = (truncated - reference + back) & (span - 1);
+	return reference + ahead < back ? reference + ahead - back + span
+					: reference + ahead - back;
+}
+
+NOPAL_HOT void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part,
+				 unsigned which, uint64_t value)
+{
+	struct nopal_core *core = nopal__core(session);
+	uint8_t index = nopal__plan(core)->serial_of[part->attribute[which]];
+
+	if (index)
+		core->awake->serial[index - 1] = value;
+}
+
+/* The same by kind.  Data are told apart for their header's sake, see above. */
+NOPAL_HOT static uint8_t *put_header(const struct nopal_core *core,
+				     const struct nopal_segment *segment, uint8_t *at)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	if (segment->kind == NOPAL_KIND_DATA)
+		return put_fields(&plan->kinds[NOPAL_KIND_DATA].header, segment, at);
+	return put_fields(&plan->kinds[segment->kind].header, segment, at);
+}
+
+NOPAL_HOT static void get_header(const struct nopal_core *core, struct nopal_segment *segment,
+				 const uint8_t *at)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	if (segment->kind == NOPAL_KIND_DATA)
+		get_fields(core, &plan->kinds[NOPAL_KIND_DATA].header, segment, at);
+	else
+		get_fields(core, &plan->kinds[segment->kind].header, segment, at);
+}
+
+/* Before the fields: first byte, session id; of an introduction first byte, id, fingerprint, and
+ * which kind, where it is not data. */
+static uint32_t head_bytes(const struct nopal_core *core, uint8_t kind, bool opening)
+{
+	return opening ? 1u + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES + (kind != NOPAL_KIND_DATA)
+		       : nopal__plan(core)->head_bytes;
+}
+
+/* A peer that has not told its session id gets the whole introduction, with control where it fits;
+ * where there is no handshake, now and then again. */
+static bool introduces(const struct nopal_core *core, const struct nopal_segment *segment)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+	uint8_t kind = segment->kind;
+
+	if (plan->admission || !core->opener || plan->demux == NOPAL_DEMUX_FOREIGN ||
+	    kind == NOPAL_KIND_ABORT)
+		return false;
+	if (kind == NOPAL_KIND_DATA)
+		return !core->peer_known ||
+		       core->session.now_ns - core->awake->introduced_ns >= NOPAL_SILENCE_NS / 2;
+	return !core->peer_known && head_bytes(core, kind, true) + plan->kinds[kind].header.bytes +
+						    segment->body.length + plan->trailer_bytes <=
+					    plan->datagram_bytes;
+}
+
+/* Of a segment with fields of fixed widths; a format of one's own has at least no fewer than
+ * none. */
+static uint32_t datagram_bytes(const struct nopal_core *core, const struct nopal_segment *segment)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+	bool formatted = plan->kinds[segment->kind].formatted;
+
+	return head_bytes(core, segment->kind, introduces(core, segment)) +
+	       (formatted ? 0 : plan->kinds[segment->kind].header.bytes) + segment->body.length +
+	       plan->trailer_bytes;
+}
+
+NOPAL_HOT bool nopal__may_leave(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	return nopal__train_ready(core, core->lowest ? datagram_bytes(core, segment)
+						     : nopal__cast_bytes(core, segment));
+}
+
+/* Bodies mostly leave in the order in which they lie in memory: the next one begins to be fetched
+ * while this one leaves. */
+static void fetch_behind(const struct nopal_body *body)
+{
+	const uint8_t *behind;
+
+	if (body->length < FETCH_FROM_BYTES)
+		return; /* there may be no bytes at all */
+	behind = body->bytes + body->length;
+	for (uint32_t at = 0; at < body->length; at += 4 * NOPAL_CACHE_LINE) {
+		__builtin_prefetch(behind + at);
+		__builtin_prefetch(behind + at + NOPAL_CACHE_LINE);
+		__builtin_prefetch(behind + at + 2 * NOPAL_CACHE_LINE);
+		__builtin_prefetch(behind + at + 3 * NOPAL_CACHE_LINE);
+	}
+}
+
+static uint8_t *put_introduction(struct nopal_core *core, uint8_t kind, uint8_t *at)
+{
+	core->awake->introduced_ns = core->session.now_ns;
+	*at++ = nopal__first_byte(kind == NOPAL_KIND_DATA ? NOPAL_KIND_DATA_OPENING
+							  : NOPAL_KIND_CONTROL_OPENING);
+	at = nopal__put(at, core->local_id, NOPAL_ID_BYTES);
+	at = nopal__put(at, nopal__plan(core)->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	if (kind != NOPAL_KIND_DATA)
+		*at++ = kind;
+	return at;
+}
+
+static inline uint8_t *put_head(struct nopal_core *core, uint8_t kind, bool opening, uint8_t *at)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	if (plan->demux == NOPAL_DEMUX_FOREIGN)
+		return at;
+	if (opening)
+		return put_introduction(core, kind, at);
+	*at++ = nopal__first_byte(kind);
+	return plan->demux == NOPAL_DEMUX_ID ? nopal__put(at, core->peer_id, NOPAL_ID_BYTES) : at;
+}
+
+/* To the train.  What is longer than the path is thought to take goes alone: a probe of it, or what
+ * was cut for a longer one. */
+static inline void add_out(struct nopal_core *core, struct nopal_endpoint *endpoint,
+			   const struct nopal_segment *segment, uint32_t bytes)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	nopal__train_add_open(core, endpoint, bytes);
+	if (bytes > nopal_path_limit(&core->session))
+		nopal__train_end_long(endpoint,
+				      plan->kinds[segment->kind].class == NOPAL_KIND_CARRIED);
+}
+
+/* How long the header is shows when it is written: before its place is known. */
+static void pack_formatted(struct nopal_core *core, struct nopal_way way,
+			   const struct nopal_segment *segment)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+	bool opening = introduces(core, segment);
+	uint8_t header[HEADER_ROOM], *start;
+	struct nopal_writer writer = nopal_writer_over(header, sizeof(header));
+	uint32_t bytes;
+
+	writer.at = put_head(core, segment->kind, opening, header);
+	plan->format->microprotocol->format->pack(&core->session, plan->format, segment, &writer);
+	bytes = nopal_written(&writer);
+	start = nopal__train_room(core, way, bytes + segment->body.length + plan->trailer_bytes);
+	if (!start)
+		return;
+	memcpy(start, header, bytes);
+	if (segment->body.length)
+		memcpy(start + bytes, segment->body.bytes, segment->body.length);
+	add_out(core, way.endpoint, segment, bytes + segment->body.length + plan->trailer_bytes);
+}
+
+static inline __attribute__((always_inline)) void pack(struct nopal_core *core,
+						       struct nopal_way way,
+						       const struct nopal_segment *segment)
+{
+	bool opening = introduces(core, segment);
+	uint32_t bytes = datagram_bytes(core, segment);
+	uint8_t *at;
+
+	if (nopal__plan(core)->kinds[segment->kind].formatted) {
+		pack_formatted(core, way, segment);
+		return;
+	}
+	at = nopal__train_room(core, way, bytes);
+	if (!at)
+		return;
+	at = put_head(core, segment->kind, opening, at);
+	at = put_header(core, segment, at);
+	if (segment->body.length)
+		memcpy(at, segment->body.bytes, segment->body.length);
+	add_out(core, way.endpoint, segment, bytes);
+	fetch_behind(&segment->body);
+}
+
+/* Who has not heard of the session yet hears of it by the first path.  Nothing else of the session
+ * joins a train on another one. */
+void nopal__pack_by(struct nopal_core *core, const struct nopal_segment *segment, unsigned path)
+{
+	const struct nopal_paths *paths = core->awake->paths;
+	struct nopal_way way = nopal__first_way(core);
+
+	if (path && (!paths || path >= NOPAL_PATHS_MOST || introduces(core, segment)))
+		return;
+	if (path)
+		way = (struct nopal_way){ paths->path[path].endpoint, &paths->path[path].peer };
+	if (!way.endpoint || !nopal__train_turn(way))
+		return;
+	pack(core, way, segment);
+	if (path && way.endpoint == core->endpoint)
+		way.endpoint->train_closed = true;
+}
+
+static __attribute__((noinline)) void pack_copies(struct nopal_core *core,
+						  const struct nopal_segment *segment)
+{
+	if (core->life == NOPAL_LIFE_OPENING)
+		return;
+	for (unsigned path = 1; path < NOPAL_PATHS_MOST; path++)
+		if (core->awake->paths->open >> path & 1)
+			nopal__pack_by(core, segment, path);
+}
+
+void nopal__pack_out(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	pack(core, nopal__first_way(core), segment);
+	if (nopal__plan(core)->many_paths && core->awake->paths)
+		pack_copies(core, segment);
+}
+
+int nopal_format_kind_of(const struct nopal_session *session, const struct nopal_segment *segment)
+{
+	const struct nopal_plan *plan = nopal__plan(nopal__core(session));
+
+	return plan->kinds[segment->kind].formatted - 2;
+}
+
+/* To a format that has data alone, all that comes is data. */
+uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes, uint32_t length)
+{
+	const struct nopal_format *format = plan->format->microprotocol->format;
+	const struct nopal_reader datagram = nopal_reader_over(bytes, length);
+	int which;
+
+	if (!format->kind_of)
+		return NOPAL_KIND_DATA;
+	which = format->kind_of(plan->format, datagram);
+	return which < 0 || which >= NOPAL_FORMAT_KINDS ? NOPAL_KIND_DATA
+							: plan->format_code[which];
+}
+
+/* Fields and body of a datagram in a format of its own; false: it does not know this one. */
+static inline bool get_format(struct nopal_core *core, struct nopal_segment *segment,
+			      const uint8_t *bytes, uint32_t length)
+{
+	const struct nopal_part *part = nopal__plan(core)->format;
+	struct nopal_reader reader = nopal_reader_over(bytes, length);
+
+	if (!part->microprotocol->format->unpack(&core->session, part, segment, &reader) ||
+	    reader.bad)
+		return false;
+	segment->body.bytes = reader.at;
+	segment->body.length = (uint32_t)nopal_read_left(&reader);
+	return true;
+}
+
+NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
+					      struct nopal_buffer *buffer, uint8_t *bytes,
+					      uint32_t length, uint32_t skip)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+	bool formatted = plan->kinds[kind].formatted;
+	uint32_t fields = formatted ? 0 : plan->kinds[kind].header.bytes;
+	uint32_t least = skip + fields + plan->trailer_bytes;
+	struct nopal_segment *segment;
+
+	if (!plan->kinds[kind].name || length < least) {
+		core->awake->counters.rx_malformed++;
+		return NULL;
+	}
+	if (plan->seal && !plan->seal->microprotocol->seal->open(&core->session, plan->seal, bytes,
+								 length - plan->trailer_bytes)) {
+		core->awake->counters.rx_sealed_badly++;
+		return NULL;
+	}
+	segment = nopal__segment_make(core, kind);
+	if (!segment) {
+		core->awake->counters.rx_over_budget++;
+		return NULL;
+	}
+	segment->incoming = true;
+	segment->ecn = core->endpoint->arrived_ecn;
+	segment->path = plan->many_paths ? nopal__path_of_arrival(core) : 0;
+	segment->departed_ns = core->session.now_ns;
+	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), bytes + skip + fields,
+					     length - least };
+	if (!formatted) {
+		get_header(core, segment, bytes + skip);
+	} else if (!get_format(core, segment, bytes + skip, length - least)) {
+		core->awake->counters.rx_malformed++;
+		nopal__segment_free(core, segment);
+		return NULL;
+	}
+	if (nopal__layer(core)->packet_number_slot)
+		segment->packet_number = segment->attribute[nopal__layer(core)->packet_number_slot];
+	return segment;
+}
+
+/* ------------------------------------------ what redundancy codes over */
+
+uint32_t nopal_segment_pack(struct nopal_session *session, const struct nopal_segment *segment,
+			    uint8_t *bytes, uint32_t room)
+{
+	const struct nopal_header *header = &nopal__layer(nopal__core(session))->coded;
+	uint32_t length = header->bytes + segment->body.length;
+
+	if (length > room)
+		return 0;
+	bytes = put_fields(header, segment, bytes);
+	if (segment->body.length)
+		memcpy(bytes, segment->body.bytes, segment->body.length);
+	return length;
+}
+
+struct nopal_segment *nopal_segment_unpack(struct nopal_session *session, const uint8_t *bytes,
+					   uint32_t length)
+{
+	struct nopal_core *core = nopal__core(session);
+	const struct nopal_header *header = &nopal__layer(core)->coded;
+	struct nopal_segment *segment;
+	struct nopal_buffer *buffer;
+
+	if (length < header->bytes)
+		return NULL;
+	buffer = nopal_body_buffer(session, length - header->bytes);
+	segment = buffer ? nopal__segment_make(core, NOPAL_KIND_DATA) : NULL;
+	if (!segment) {
+		nopal_buffer_unref(buffer);
+		return NULL;
+	}
+	segment->incoming = true;
+	segment->ecn = core->endpoint->arrived_ecn;
+	segment->path = 0;
+	segment->departed_ns = session->now_ns;
+	get_fields(core, header, segment, bytes);
+	memcpy(buffer->bytes, bytes + header->bytes, length - header->bytes);
+	segment->body = (struct nopal_body){ buffer, buffer->bytes, length - header->bytes };
+	core->awake->counters.segments_rebuilt++;
+	return segment;
+}
+
+void nopal_segment_drop(struct nopal_session *session, struct nopal_segment *segment)
+{
+	nopal__segment_free(nopal__core(session), segment);
+}
+
+uint32_t nopal_pack_limit(const struct nopal_session *session)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	return nopal__layer(core)->coded.bytes + nopal_body_most(session);
+}
+
+/* Where nobody asks the path, all there is to know are the plan's numbers, which are for IPv4. */
+NOPAL_HOT static uint32_t path_short(const struct nopal_session *session)
+{
+	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	if (plan->path_floor == plan->datagram_bytes)
+		return core->by_ipv6 ? NOPAL_IPV6_MORE : 0;
+	while (core->below)
+		core = core->below;
+	return core->awake->path_short;
+}
+
+uint32_t nopal_body_limit(const struct nopal_session *session)
+{
+	return nopal_body_most(session) - path_short(session);
+}
+
+uint32_t nopal_body_most(const struct nopal_session *session)
+{
+	return nopal__layer(nopal__core(session))->body_bytes;
+}
+
+uint32_t nopal_path_limit(const struct nopal_session *session)
+{
+	return nopal_path_most(session) - path_short(session);
+}
+
+uint32_t nopal_path_most(const struct nopal_session *session)
+{
+	return nopal__plan(nopal__core(session))->datagram_bytes;
+}
+
+uint32_t nopal_control_limit(const struct nopal_session *session, const struct nopal_part *part,
+			     unsigned kind)
+{
+	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_plan *plan = nopal__plan(core);
+	uint8_t code = part->kind[kind];
+	uint32_t path = nopal_path_limit(session);
+
+	if (!core->lowest)
+		return nopal__layer(core)->below_takes - path_short(session);
+	if (plan->kinds[code].formatted)
+		path -= plan->format->microprotocol->format->bytes;
+	else if (code == NOPAL_KIND_CONNECT)
+		return path - 1 - NOPAL_ID_BYTES - NOPAL_FINGERPRINT_BYTES - NOPAL_CHECK_BYTES;
+	return path - plan->head_bytes - plan->kinds[code].header.bytes - plan->trailer_bytes;
+}
+
+const struct nopal_field *nopal_data_fields(const struct nopal_session *session,
+					    unsigned *ret_count)
+{
+	const struct nopal_header *header =
+		&nopal__plan(nopal__core(session))->kinds[NOPAL_KIND_DATA].header;
+
+	*ret_count = header->count;
+	return header->fields;
+}
+
+uint64_t nopal_field_expand(const struct nopal_session *session, const struct nopal_field *field,
+			    uint64_t truncated)
+{
+	return nopal__serial_expand(nopal__core(session)->awake->serial[field->reference],
+				    truncated, field->bytes);
+}
