@@ -5,12 +5,12 @@
  * Every piece is a block of the allocator's, linked to the one before: so tools that watch memory
  * see each, and a failing allocator can fail at each.
  */
-#include "base/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/problems.h"
 
 struct nopal_arena_block {

@@ -49,4 +49,7 @@ static inline uint64_t nopal__get(const uint8_t *at, unsigned bytes)
 	return be64toh(wide);
 }
 
+/* The number nearest to `reference` whose low bytes are `truncated`. */
+uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned bytes);
+
 #endif

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "base/bytes.h"
 #include <nopal/microprotocol.h>
+#include "base/bytes.h"
 
 enum {
 	NUMBER_BYTES = 8, /* the longest number */
@@ -121,4 +121,17 @@ void nopal_write_bytes(struct nopal_writer *writer, const void *bytes, size_t le
 
 	if (at && length)
 		memcpy(at, bytes, length);
+}
+
+uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned bytes)
+{
+	uint64_t span, back, ahead;
+
+	if (bytes >= sizeof(uint64_t))
+		return truncated;
+	span = UINT64_C(1) << (bytes * 8);
+	back = span / 2 - 1; /* it lies at most so far behind, or span / 2 ahead */
+	ahead = (truncated - reference + back) & (span - 1);
+	return reference + ahead < back ? reference + ahead - back + span
+					: reference + ahead - back;
 }

@@ -6,8 +6,8 @@
  * published key below: it tells texts apart, it keeps no secret.  What must not be foreseen uses
  * nopal__siphash.
  */
-#include "base/hash.h"
 #include <nopal/nopal.h>
+#include "base/hash.h"
 
 /* Rotations and initial words ("somepseudorandomlygeneratedbytes"): figure 2.1 and section 2 of the
  * paper. */

@@ -8,11 +8,13 @@
  * A list always has room for one entry more, which says that memory is out: after it nothing is
  * added, for what is missing would be complained about as well.
  */
-#include "base/problems.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "base/problems.h"
 
 /* Said where there is no memory to say it: of nobody's heap. */
 static char problems_cause[] = "out of memory";

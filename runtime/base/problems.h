@@ -5,8 +5,13 @@
 #ifndef NOPAL_PROBLEMS_H
 #define NOPAL_PROBLEMS_H
 
-#include "config/config.h"
 #include <nopal/nopal.h>
+
+/* Where something was written; `file` belongs to the config. */
+struct nopal_place {
+	const char *file;
+	int line; /* 0: not about a line */
+};
 
 /* Moves all of `from` behind `to`, and empties `from`.  What names no file gets this place. */
 void nopal__problems_move(struct nopal_problems *to, struct nopal_problems *from,

@@ -2,11 +2,12 @@
 /*
  * text.c -- strings of the configuration side: see text.h.
  */
-#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 const char *nopal__copy_part(struct nopal_arena *arena, const char *start, size_t length)
 {

@@ -5,7 +5,6 @@
  * All arithmetic is in integers: 1.5ms is exact or refused.  A bare number where a unit is due is
  * refused: 25 what?
  */
-#include "base/units.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ports/world.h"
+#include "base/units.h"
+#include "base/address.h"
 #include "base/text.h"
 
 struct units_word {

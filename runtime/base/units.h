@@ -6,6 +6,7 @@
 #define NOPAL_UNITS_H
 
 #include <nopal/microprotocol.h>
+#include "base/arena.h"
 #include "base/problems.h"
 
 struct nopal_quantity {

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose/composing.h"
 #include "base/units.h"
+#include "compose/composing.h"
 
 static int canonical_by_name(const void *a, const void *b)
 {

@@ -6,13 +6,13 @@
  * Only what others would misread is left out: a section that names no microprotocol never gets
  * here.
  */
-#include "compose/compose.h"
 
 #include <string.h>
 
+#include "compose/compose.h"
 #include "compose/composing.h"
 #include "config/config_tree.h"
-#include "base/problems.h"
+#include "registry/registry.h"
 
 struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
 				       const struct nopal_microprotocol *one,

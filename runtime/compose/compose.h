@@ -18,7 +18,7 @@
 #include <nopal/microprotocol.h>
 
 /* What a parameter of unit NOPAL_FILE names; erased when the arena ends. */
-struct nopal_file {
+struct nopal_file_bytes {
 	const uint8_t *bytes; /* NULL: none */
 	size_t length;
 };
@@ -26,11 +26,11 @@ struct nopal_file {
 /* A microprotocol in a composition. */
 struct nopal_member {
 	const struct nopal_microprotocol *microprotocol;
-	void *parameters;	  /* its struct, in base units; NULL when it has none */
-	bool *in_segments;	  /* by parameter: a size still counted in segments */
-	struct nopal_file *files; /* by parameter */
-	struct nopal_place place; /* of its section; of who needed it when added */
-	const char *added_for;	  /* NULL: the config names it; else the role */
+	void *parameters;		/* its struct, in base units; NULL when it has none */
+	bool *in_segments;		/* by parameter: a size still counted in segments */
+	struct nopal_file_bytes *files; /* by parameter */
+	struct nopal_place place;	/* of its section; of who needed it when added */
+	const char *added_for;		/* NULL: the config names it; else the role */
 };
 
 struct nopal_composed_layer {
@@ -105,27 +105,12 @@ void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until);
 /* Does all arrive that this layer stands on, whatever properties messages have?  Not above
  * destinations: a copy for one may end by itself, or be none. */
 bool nopal__promise_stands_on_all(const struct nopal_composition *composition, size_t layer);
-/* Sets the plan's limit of messages; `wanted`: what the config says, or 0. */
-void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted);
-
 /* ----------------------------------------------------------------- helpers */
 
-/* The attribute that the runtime itself writes: whoever reads it, and may put it on the wire, needs
- * no other writer. */
-#define NOPAL_RUNTIME_ATTRIBUTE "packet_number"
-
-/* Does the microprotocol provide this role, or has it this name?  `relation` may be alternatives
- * joined by '|'. */
-bool nopal__answers(const struct nopal_microprotocol *microprotocol, const char *relation);
-/* The event's number by name, or NOPAL_NO_EVENT. */
-enum nopal_event nopal__event_find(const char *name);
 /* Value of a parameter in a parameters struct. */
 struct nopal_address nopal__parameter_address(const void *parameters,
 					      const struct nopal_parameter *parameter);
 int64_t nopal__parameter_get(const void *parameters, const struct nopal_parameter *parameter);
-/* The microprotocol's parameter whose name is the `length` bytes at `name`; NULL: it has none. */
-const struct nopal_parameter *nopal__parameter_find(const struct nopal_microprotocol *one,
-						    const char *name, size_t length);
 /* Does a condition on parameters hold: "name" (it is not 0), "name=value", either behind a `!` for
  * the opposite?  NULL: there is none, and it does. */
 bool nopal__parameter_holds(const struct nopal_microprotocol *one, const void *parameters,

@@ -27,8 +27,8 @@ void nopal__parameters_validate(struct nopal_arena *arena, const struct nopal_me
 /* The file at `path`, which is beside the one that names it unless it begins with a slash.  False:
  * it was not read, and problems say why. */
 bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
-				const struct nopal_config_key *key, struct nopal_file *ret_file,
-				struct nopal_problems *problems);
+				const struct nopal_config_key *key,
+				struct nopal_file_bytes *ret_file, struct nopal_problems *problems);
 
 /* ------------------------------------------------------------ relations.c */
 

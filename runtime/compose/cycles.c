@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "compose/composing.h"
-#include "base/problems.h"
+#include "registry/registry.h"
 
 enum { CYCLES_EVENTS = NOPAL_CUSTOM, CYCLES_BEFORE_ROOM = 4 };
 
@@ -49,15 +49,6 @@ struct cycles_graph {
 	const struct nopal_member *edge[CYCLES_EVENTS][CYCLES_EVENTS];
 	bool runtime[CYCLES_EVENTS][CYCLES_EVENTS];
 };
-
-enum nopal_event nopal__event_find(const char *name)
-{
-	for (unsigned event = NOPAL_NO_EVENT + 1; event < NOPAL_CUSTOM; event++) {
-		if (strcmp(nopal_event_name(event), name) == 0)
-			return (enum nopal_event)event;
-	}
-	return NOPAL_NO_EVENT;
-}
 
 static size_t cycles_free_index(enum nopal_event event)
 {

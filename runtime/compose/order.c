@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "compose/composing.h"
-#include "base/problems.h"
+#include "registry/registry.h"
 
 uint64_t nopal__order_seed;
 

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "compose/composing.h"
-#include "session/session.h"
 
 enum {
 	FILE_LEAST_BYTES = 16,
@@ -105,8 +104,8 @@ static bool file_is_fit(ssize_t length, mode_t mode, const struct nopal_config_k
 }
 
 bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
-				const struct nopal_config_key *key, struct nopal_file *ret_file,
-				struct nopal_problems *problems)
+				const struct nopal_config_key *key,
+				struct nopal_file_bytes *ret_file, struct nopal_problems *problems)
 {
 	const char *whole = file_path(arena, path, key->place.file);
 	uint8_t *bytes = nopal__zeroed_secret(arena, FILE_MOST_BYTES);
@@ -117,19 +116,6 @@ bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
 		return false;
 	length = file_read(whole, bytes, &mode);
 	if (file_is_fit(length, mode, key, whole, problems))
-		*ret_file = (struct nopal_file){ bytes, (size_t)length };
+		*ret_file = (struct nopal_file_bytes){ bytes, (size_t)length };
 	return ret_file->bytes;
-}
-
-const uint8_t *nopal_file(const struct nopal_session *session, const struct nopal_part *part,
-			  unsigned which, size_t *ret_length)
-{
-	const struct nopal_layer *layer = nopal__core(session)->layer;
-	const struct nopal_composed_layer *composed =
-		&layer->plan->composition->layers[layer->index];
-	const struct nopal_file *file =
-		&composed->members[part->index - layer->first_part].files[which];
-
-	*ret_length = file->length;
-	return file->bytes;
 }

@@ -10,9 +10,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "compose/composing.h"
-#include "base/problems.h"
 #include "base/units.h"
+#include "compose/composing.h"
+#include "registry/registry.h"
 
 /* Near what an Ethernet frame carries (RFC 894: 1500) less our headers. */
 enum { PARAMETERS_NOMINAL_SEGMENT_BYTES = 1440 };
@@ -28,17 +28,6 @@ int64_t nopal__parameter_get(const void *parameters, const struct nopal_paramete
 
 	memcpy(&value, (const char *)parameters + parameter->offset, sizeof(value));
 	return value;
-}
-
-const struct nopal_parameter *nopal__parameter_find(const struct nopal_microprotocol *one,
-						    const char *name, size_t length)
-{
-	const struct nopal_parameter *table = one->parameters;
-
-	for (; table && table->name; table++)
-		if (strlen(table->name) == length && memcmp(table->name, name, length) == 0)
-			return table;
-	return NULL;
 }
 
 bool nopal__parameter_holds(const struct nopal_microprotocol *one, const void *parameters,

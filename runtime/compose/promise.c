@@ -7,11 +7,9 @@
  * destinations, where something leaves once for all by a channel, stand on the worse of two: a
  * destination's session, and the bare channel, of which only the seal of the lowest layer remains.
  */
-#include <nopal/promise.h>
-
-#include "compose/compose.h"
-#include "plan/plan.h"
 #include "base/text.h"
+#include "compose/compose.h"
+#include "registry/registry.h"
 
 /* What the network offers; a datagram of ours says which composition it is of. */
 static const unsigned promise_network[NOPAL_QUALITIES] = {
@@ -267,28 +265,4 @@ bool nopal__promise_stands_on_all(const struct nopal_composition *composition, s
 		if (composition->layers[l].multiplicity == NOPAL_PER_DESTINATION)
 			return false;
 	return promise_all_below(composition, layer);
-}
-
-/* --------------------------------------------------------------------- of plans */
-
-void nopal_plan_service(const struct nopal_plan *plan, unsigned layer, const char *names,
-			struct nopal_service *ret_service)
-{
-	struct nopal_promise_walk walk = {
-		.composition = plan->composition,
-		.names = names,
-	};
-
-	nopal__promise_walk(&walk, layer);
-	*ret_service = walk.service;
-}
-
-unsigned nopal_plan_layers(const struct nopal_plan *plan)
-{
-	return plan->layer_count;
-}
-
-const char *nopal_plan_layer_name(const struct nopal_plan *plan, unsigned layer)
-{
-	return layer < plan->layer_count ? plan->layers[layer].name : "the network";
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "compose/composing.h"
-#include "base/problems.h"
 #include "registry/registry.h"
 
 /* A row that acted, and who declares it. */

@@ -2,7 +2,7 @@
 /*
  * promise_words.c -- the values of each quality of service, in words.
  */
-#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 /* Of several lines the first one counts all of whose bits a value has: the best come first, and the
  * last has none. */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "compose/composing.h"
-#include "base/problems.h"
 #include "registry/registry.h"
 
 /* What every layer needs; the reasons are what goes wrong otherwise. */
@@ -36,19 +35,6 @@ static bool relations_provides(const struct nopal_microprotocol *one, const char
 
 	for (; provided && provided->name; provided++) {
 		if (strcmp(provided->name, role) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool nopal__answers(const struct nopal_microprotocol *microprotocol, const char *relation)
-{
-	const struct nopal_role *provided = microprotocol->provides;
-
-	if (nopal__word_in(relation, '|', microprotocol->name))
-		return true;
-	for (; provided && provided->name; provided++) {
-		if (nopal__word_in(relation, '|', provided->name))
 			return true;
 	}
 	return false;

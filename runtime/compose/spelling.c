@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "compose/composing.h"
-#include "base/problems.h"
 #include "registry/registry.h"
 
 enum { WORD_ROOM = 64 };

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "compose/composing.h"
-#include "base/problems.h"
 #include "registry/registry.h"
 
 /* Attributes and shared variables are checked alike. */

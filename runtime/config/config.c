@@ -6,16 +6,14 @@
  * plugins, removals, keys and sections, then the --set overrides.  Nothing stops at a mistake: what
  * is unsound is reported and left out, so that all problems show at once.
  */
-#include "config/config.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config_tree.h"
-#include "base/problems.h"
-#include "registry/registry.h"
+#include "config/config.h"
 #include "config/scan.h"
+#include "registry/registry.h"
 
 /* One file while it is applied. */
 struct config_file {

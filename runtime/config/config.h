@@ -13,6 +13,7 @@
 #define NOPAL_CONFIG_H
 
 #include "base/arena.h"
+#include "base/problems.h"
 #include <nopal/nopal.h>
 
 enum nopal_multiplicity {
@@ -23,12 +24,6 @@ enum nopal_multiplicity {
 };
 /* "one", "per_stream", ... by enum nopal_multiplicity; NULL-ended. */
 extern const char *const nopal__multiplicity_words[];
-
-/* Where something was written; `file` belongs to the config. */
-struct nopal_place {
-	const char *file;
-	int line; /* 0: not about a line */
-};
 
 struct nopal_config_key {
 	const char *name, *value;

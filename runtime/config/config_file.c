@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "config/config_tree.h"
-#include "base/problems.h"
 
 static bool file_has_suffix(const char *name)
 {

@@ -13,10 +13,8 @@
  */
 #include <string.h>
 
-#include "config/config_tree.h"
-#include "base/problems.h"
-#include "registry/registry.h"
 #include "base/units.h"
+#include "config/config_tree.h"
 
 const char *const nopal__multiplicity_words[] = { "one", "per_stream", "per_destination", "shared",
 						  NULL };

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "config/config_tree.h"
-#include "base/problems.h"
-#include "registry/registry.h"
 
 static const struct nopal_place set_place = { "--set", 0 };
 

@@ -8,11 +8,10 @@
  * Sections stand in the file or in a `layer`, nowhere else: so a section that begins inside another
  * shows that the other was not closed.
  */
-#include "config/scan.h"
 
 #include <string.h>
 
-#include "base/problems.h"
+#include "config/scan.h"
 
 enum scan_kind {
 	SCAN_END,

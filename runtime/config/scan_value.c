@@ -12,11 +12,12 @@
  * In words and in double quotes ${NAME} is the environment variable of this name, or empty;
  * ${NAME:-DEFAULT} has the default where it is not set.
  */
-#include "config/scan.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "config/scan.h"
 
 enum {
 	VALUE_OCTAL_DIGITS = 3,

@@ -10,9 +10,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "compose/compose.h"
+#include "engine/bind.h"
+#include "engine/event.h"
 #include "plan/seal.h"
-#include "session/session.h"
+#include "registry/registry.h"
 
 static struct nopal_own_calls *own_calls(struct nopal_core *core)
 {

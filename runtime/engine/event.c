@@ -8,48 +8,17 @@
  */
 #include <string.h>
 
-#include "session/session.h"
+#include "engine/event.h"
+#include "engine/bind.h"
+#include "engine/message.h"
+#include "engine/segment.h"
+#include "engine/timer.h"
+#include "engine/turn.h"
 
 enum {
 	DEPTH_LIMIT = 32,      /* nested raises: more is a cycle */
 	STORM_LIMIT = 1000000, /* queued raises in one turn */
 };
-
-static const char *const event_names[] = {
-	"NO_EVENT",
-#define EVENT(name, type, doc) #name,
-#include <nopal/events.def>
-#undef EVENT
-};
-
-static const char *const event_docs[] = {
-	"",
-#define EVENT(name, type, doc) doc,
-#include <nopal/events.def>
-#undef EVENT
-};
-
-static const char *const event_arguments[] = {
-	"",
-#define EVENT(name, type, doc) #type,
-#include <nopal/events.def>
-#undef EVENT
-};
-
-const char *nopal_event_name(unsigned event)
-{
-	return event < NOPAL_EVENT_COUNT ? event_names[event] : NULL;
-}
-
-const char *nopal_event_doc(unsigned event)
-{
-	return event < NOPAL_EVENT_COUNT ? event_docs[event] : NULL;
-}
-
-const char *nopal_event_argument(unsigned event)
-{
-	return event < NOPAL_EVENT_COUNT ? event_arguments[event] : NULL;
-}
 
 void nopal__note(struct nopal_core *core, enum nopal_trace_note note, uint64_t a, uint64_t b)
 {
@@ -131,8 +100,8 @@ static __attribute__((noinline)) void record_raise(struct nopal_core *core, enum
 
 static __attribute__((noinline)) bool raise_too_deep(struct nopal_core *core)
 {
-	nopal_session_break(&core->session, NOPAL_RUNTIME_LIMIT,
-			    "events nested beyond the limit: handlers raise each other");
+	nopal__break(core, NOPAL_RUNTIME_LIMIT,
+		     "events nested beyond the limit: handlers raise each other");
 	return false;
 }
 
@@ -312,8 +281,7 @@ static bool list_push(struct nopal_core *core, struct nopal_deferred_list *list,
 			nopal_alloc(&core->session, room * sizeof(*entries));
 
 		if (!entries) {
-			nopal_session_break(&core->session, NOPAL_RESOURCE,
-					    "no room for a raise that waits");
+			nopal__break(core, NOPAL_RESOURCE, "no room for a raise that waits");
 			return false;
 		}
 		for (uint32_t i = 0; i < list->count; i++)
@@ -429,8 +397,7 @@ void nopal__drain_queue(struct nopal_core *core)
 		list->count--;
 		nopal__run_deferred(core, &deferred);
 		if (++run == STORM_LIMIT)
-			nopal_session_break(&core->session, NOPAL_RUNTIME_LIMIT,
-					    "queued events never end: a storm");
+			nopal__break(core, NOPAL_RUNTIME_LIMIT, "queued events never end: a storm");
 	}
 	core->draining_queue = outer;
 }
@@ -443,8 +410,8 @@ bool nopal_yield(struct nopal_session *session)
 		nopal__drain_queue(core);
 		nopal__timers_run(core);
 	} else {
-		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
-				    "handlers yield within each other beyond the limit");
+		nopal__break(core, NOPAL_RUNTIME_LIMIT,
+			     "handlers yield within each other beyond the limit");
 	}
 	core->depth--;
 	return core->life != NOPAL_LIFE_ENDED;

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+enum { NOPAL_CACHE_LINE = 64 };
+
 struct nopal_handle;
 
 /* Objects of one size, of all sessions of an endpoint; never moved, and named by handles.  Before

@@ -4,7 +4,8 @@
  * the runtime's own.  The session has one entry in the wheel; it moves only when a deadline becomes
  * the earliest, so that starting a later timer, or stopping one, costs a store.
  */
-#include "wire/doubt.h"
+#include "engine/timer.h"
+#include "engine/event.h"
 
 static uint32_t timer_count(const struct nopal_core *core)
 {
@@ -57,7 +58,7 @@ static void wake_for_rest(struct nopal_core *core);
 /* The next look: for long holds, and whether the peer fell silent. */
 static void watch_on(struct nopal_core *core, uint32_t index)
 {
-	int64_t look_ns = core->session.now_ns + NOPAL_DOUBT_LOOK_NS;
+	int64_t look_ns = core->session.now_ns + NOPAL_WATCH_NS;
 
 	timer_set(core, index, core->awake->bark_ns < look_ns ? core->awake->bark_ns : look_ns);
 }
@@ -99,8 +100,8 @@ static void watch(struct nopal_core *core)
 		return;
 	if (core->session.now_ns >= core->awake->bark_ns)
 		watchdog_bark(core);
-	if (core->lowest)
-		nopal__doubt_look(core);
+	if (core->down->watch)
+		core->down->watch(core);
 	watch_on(core, nopal__layer(core)->timer_count + NOPAL_TIMER_WATCHDOG);
 }
 
@@ -128,11 +129,11 @@ static void silence_end(struct nopal_core *core)
 {
 	for (struct nopal_core *each = core; each; each = nopal__over(each))
 		if (each->awake && each->awake->unfinished) {
-			nopal__session_end(core, NOPAL_PEER_LOST,
-					   "the peer is silent, and messages wait");
+			nopal__session_ops.end(core, NOPAL_PEER_LOST,
+					       "the peer is silent, and messages wait");
 			return;
 		}
-	nopal__session_end(core, NOPAL_ENDED_WELL, "the peer is silent");
+	nopal__session_ops.end(core, NOPAL_ENDED_WELL, "the peer is silent");
 }
 
 static void own_timer_fire(struct nopal_core *core, uint32_t which)

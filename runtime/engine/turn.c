@@ -6,7 +6,9 @@
  * trains leave, and sessions that ended are freed, so nothing is freed under a handler's or a
  * callback's feet.
  */
-#include "session/session.h"
+#include "engine/turn.h"
+#include "engine/event.h"
+#include "engine/timer.h"
 
 _Thread_local struct nopal_world *nopal__turn_of;
 
@@ -28,7 +30,7 @@ void nopal__touch_first(struct nopal_core *core)
 	core->session.now_ns = world->now_ns;
 	if (core->life == NOPAL_LIFE_ENDED)
 		return;
-	nopal__rest_watch(world);
+	nopal__session_ops.idle_watch(world);
 	core->touched = true;
 	core->next_touched = NULL;
 	*world->touched_end = core;
@@ -46,25 +48,13 @@ void nopal__bury(struct nopal_core *bottom)
 	world->ended = bottom;
 }
 
-static void tell_writable(struct nopal_core *core)
-{
-	if (!core->send_blocked || core->above || core->is_flow || core->life != NOPAL_LIFE_OPEN ||
-	    (core->awake->unfinished &&
-	     core->awake->unfinished_bytes + core->awake->send_refused > core->awake->send_limit))
-		return;
-	core->send_blocked = false;
-	if (core->callbacks && core->callbacks->writable)
-		core->callbacks->writable(&core->session, core->user);
-}
-
 static void session_turn_end(struct nopal_core *core)
 {
 	if (core->awake->queue.count)
 		nopal__drain_queue(core);
 	nopal_raise_TURN_END(&core->session, &core->session);
-	tell_writable(core);
-	if (core->is_flow)
-		nopal__flow_turn(core);
+	if (core->up->turn_end)
+		core->up->turn_end(core);
 }
 
 static void touched_run(struct nopal_world *world)
@@ -81,14 +71,6 @@ static void touched_run(struct nopal_world *world)
 	}
 }
 
-static bool is_stood_on(struct nopal_core *bottom)
-{
-	const struct nopal_core *top = nopal__top(bottom);
-
-	return (bottom->is_group && bottom->group->count) ||
-	       (top->is_flow && top->streams->by_id.used);
-}
-
 /* A group goes after its destinations, a flow after its streams: all of them have ended with it. */
 static void bury_last(struct nopal_world *world, struct nopal_core *bottom)
 {
@@ -102,15 +84,17 @@ static void bury_last(struct nopal_world *world, struct nopal_core *bottom)
 
 static void bury_one(struct nopal_world *world)
 {
-	struct nopal_core *bottom = world->ended;
+	struct nopal_core *bottom = world->ended, *top;
 
 	if (!bottom)
 		return;
 	world->ended = bottom->next_ended;
-	if (is_stood_on(bottom))
+	top = nopal__top(bottom);
+	if ((bottom->down->in_use && bottom->down->in_use(bottom)) ||
+	    (top->up->in_use && top->up->in_use(top)))
 		bury_last(world, bottom);
 	else
-		nopal__session_free_stack(bottom);
+		nopal__session_ops.free_stack(bottom);
 }
 
 /* Freeing tells the application, who may touch other sessions, ended ones among them: so one at a
@@ -123,13 +107,8 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 		touched_run(world);
 		bury_one(world);
 	} while (world->touched || world->ended);
-	while (world->unflushed) {
-		struct nopal_endpoint *endpoint = world->unflushed;
-
-		world->unflushed = endpoint->next_unflushed;
-		endpoint->unflushed = false;
-		nopal__endpoint_flush(endpoint);
-	}
+	while (world->unflushed)
+		nopal__endpoint_ops.flush(world->unflushed);
 	world->in_core = false;
 	nopal__turn_of = NULL;
 	world->ops->wake_at(world, nopal_wheel_next(&world->wheel));
@@ -163,7 +142,7 @@ void nopal__world_wake(struct nopal_world *world)
 	nopal__turn_enter(world);
 	while ((entry = nopal_wheel_expire(&world->wheel, world->now_ns))) {
 		if (entry == &world->rest) {
-			nopal__rest_walk(world);
+			nopal__session_ops.idle_walk(world);
 			continue;
 		}
 		wake(entry);

@@ -22,11 +22,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "layers/channel.h"
+#include "engine/segment.h"
+#include "engine/turn.h"
+#include "layers/group.h"
 #include "wire/fields.h"
+#include "wire/handshake.h"
+#include "wire/train.h"
+#include "wire/wire.h"
 
 bool nopal__has_channel(const struct nopal_core *core)
 {
-	return core->is_group && core->group->channel;
+	return nopal__is_group(core) && core->group->channel;
 }
 
 /* ------------------------------------------------------------------ speaking */
@@ -51,7 +58,8 @@ int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
 	struct nopal_core *core = nopal__core(session);
 	int error;
 
-	if (!core->is_group || !core->layer->plan->channel || !nopal_address_is_multicast(group))
+	if (!nopal__is_group(core) || !core->layer->plan->channel ||
+	    !nopal_address_is_multicast(group))
 		return -EINVAL;
 	if (index >= core->group->count)
 		return -ENOTCONN; /* towards whom? */
@@ -91,16 +99,21 @@ static const struct nopal_header *cast_header(const struct nopal_core *core)
 	return &core->layer->plan->kinds[NOPAL_KIND_CAST].header;
 }
 
-uint32_t nopal__cast_bytes(const struct nopal_core *group, const struct nopal_segment *segment)
+static uint32_t cast_bytes(const struct nopal_core *group, const struct nopal_segment *segment)
 {
 	return 1 + NOPAL_ID_BYTES + cast_header(group)->bytes + segment->body.length +
 	       group->layer->plan->trailer_bytes;
 }
 
+bool nopal__channel_may_leave(struct nopal_core *group, const struct nopal_segment *segment)
+{
+	return nopal__train_ready(group, cast_bytes(group, segment));
+}
+
 void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = group->layer->plan;
-	uint32_t bytes = nopal__cast_bytes(group, segment);
+	uint32_t bytes = cast_bytes(group, segment);
 	uint8_t *at = bytes <= plan->datagram_bytes
 			      ? nopal__train_room(group, nopal__first_way(group), bytes)
 			      : NULL;
@@ -110,7 +123,7 @@ void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
 	segment->attribute[cast_kind_slot(plan)] = segment->kind;
 	*at++ = nopal__first_byte(NOPAL_KIND_CAST);
 	at = nopal__put(at, group->peer_id, NOPAL_ID_BYTES);
-	at = put_fields(cast_header(group), segment, at);
+	at = nopal__fields_put(cast_header(group), segment, at);
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);
 	nopal__train_add_open(group, group->endpoint, bytes);
@@ -120,7 +133,72 @@ void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
 	group->group->gone.datagram_bytes_out += bytes;
 }
 
+void nopal_control_cast(struct nopal_session *session, struct nopal_segment *segment,
+			uint32_t length)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	nopal__control_note(core, segment, length);
+	if (nopal__has_channel(core))
+		nopal__cast(core, segment);
+	nopal__segment_free(core, segment);
+}
+
 /* ------------------------------------------------------------------- hearing */
+
+/* Whose it is; NULL: nobody's, counted. */
+static struct nopal_core *hearer(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
+				 const uint8_t *bytes, uint32_t length)
+{
+	struct nopal_core *core;
+	uint8_t kind;
+
+	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind) ||
+	    kind != NOPAL_KIND_CAST) {
+		door->port.counters.malformed++;
+		return NULL;
+	}
+	core = nopal_map_get(&door->by_opening,
+			     nopal__opening_key(door, &arrival->from,
+						(uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES)));
+	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
+		door->port.counters.unknown_session++;
+		return NULL;
+	}
+	nopal__touch(core);
+	return core;
+}
+
+static void cast_receive(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
+			 uint8_t *bytes, uint32_t length)
+{
+	struct nopal_core *core = hearer(door, arrival, bytes, length);
+	const struct nopal_plan *plan;
+	struct nopal_segment *segment;
+	uint64_t kind;
+
+	if (!core)
+		return;
+	plan = core->layer->plan;
+	core->awake->counters.datagrams_in++;
+	core->awake->counters.datagram_bytes_in += length;
+	segment = nopal__unpack(core, NOPAL_KIND_CAST, arrival->buffer, bytes, length,
+				1 + NOPAL_ID_BYTES);
+	if (!segment)
+		return;
+	kind = segment->attribute[cast_kind_slot(plan)];
+	if (kind >= NOPAL_KIND_ROOM || !(core->layer->kinds >> kind & 1)) {
+		core->awake->counters.rx_malformed++;
+		nopal__segment_free(core, segment);
+		return;
+	}
+	segment->kind = (uint8_t)kind;
+	segment->path = NOPAL_PATH_CHANNEL;
+	segment->attribute[plan->destination_slot] = core->below->destination->id;
+	nopal__segment_arrive(core, segment);
+}
+
+/* ---------------------------------------------------------- joining, leaving */
 
 static struct nopal_endpoint *door_at(const struct nopal_endpoint *home,
 				      const struct nopal_address *group)
@@ -188,6 +266,7 @@ int nopal_channel_join(struct nopal_session *session, const struct nopal_address
 	if (!door)
 		return -EADDRNOTAVAIL;
 	door->channels++;
+	door->channel_receive = cast_receive;
 	if (channel_enter(core, door, id) == 0)
 		return 0;
 	door_leave(door);
@@ -204,56 +283,4 @@ void nopal__channel_leave(struct nopal_core *core)
 	nopal_map_take(&channel->door->by_opening, channel->key);
 	door_leave(channel->door);
 	free(channel);
-}
-
-/* Whose it is; NULL: nobody's, counted. */
-static struct nopal_core *hearer(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
-				 const uint8_t *bytes, uint32_t length)
-{
-	struct nopal_core *core;
-	uint8_t kind;
-
-	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind) ||
-	    kind != NOPAL_KIND_CAST) {
-		door->port.counters.malformed++;
-		return NULL;
-	}
-	core = nopal_map_get(&door->by_opening,
-			     nopal__opening_key(door, &arrival->from,
-						(uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES)));
-	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
-		door->port.counters.unknown_session++;
-		return NULL;
-	}
-	nopal__touch(core);
-	return core;
-}
-
-void nopal__cast_receive(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
-			 uint8_t *bytes, uint32_t length)
-{
-	struct nopal_core *core = hearer(door, arrival, bytes, length);
-	const struct nopal_plan *plan;
-	struct nopal_segment *segment;
-	uint64_t kind;
-
-	if (!core)
-		return;
-	plan = core->layer->plan;
-	core->awake->counters.datagrams_in++;
-	core->awake->counters.datagram_bytes_in += length;
-	segment = nopal__unpack(core, NOPAL_KIND_CAST, arrival->buffer, bytes, length,
-				1 + NOPAL_ID_BYTES);
-	if (!segment)
-		return;
-	kind = segment->attribute[cast_kind_slot(plan)];
-	if (kind >= NOPAL_KIND_ROOM || !(core->layer->kinds >> kind & 1)) {
-		core->awake->counters.rx_malformed++;
-		nopal__segment_free(core, segment);
-		return;
-	}
-	segment->kind = (uint8_t)kind;
-	segment->path = NOPAL_PATH_CHANNEL;
-	segment->attribute[plan->destination_slot] = core->below->destination->id;
-	nopal__segment_arrive(core, segment);
 }

@@ -11,7 +11,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "layers/copies.h"
+#include "engine/segment.h"
+#include "engine/turn.h"
+#include "layers/channel.h"
+#include "layers/group.h"
 #include "session/session.h"
+#include "session/stack.h"
 
 uint32_t nopal_destination_count(const struct nopal_session *session)
 {
@@ -67,7 +73,7 @@ void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 	struct nopal_group *group = core->group;
 	uint32_t *choice;
 
-	if (!core->is_group)
+	if (!nopal__is_group(core))
 		return; /* to the only one */
 	choice = choice_of(core);
 	group->chosen = true;
@@ -122,7 +128,7 @@ static uint32_t choose(struct nopal_core *core, const struct nopal_segment *segm
 	uint64_t id = segment->attribute[nopal__plan(core)->destination_slot];
 	uint32_t *choice;
 
-	if (!core->is_group)
+	if (!nopal__is_group(core))
 		return 1;
 	choice = choice_of(core);
 	if (!choice) {
@@ -236,7 +242,7 @@ void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 		segment->copies += count;
 		nopal_raise_COPIES_LEAVE(&core->session, segment);
 	}
-	if (core->is_group)
+	if (nopal__is_group(core))
 		copies_give(core, segment, count, counted);
 	else
 		copy_give(core->below, segment, counted);
@@ -244,8 +250,11 @@ void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 
 void nopal__copy_done(struct nopal_core *member, struct nopal_handle above, enum nopal_fate fate)
 {
-	struct nopal_segment *segment = nopal__pool_find(&member->above->awake->segments, above);
+	struct nopal_core *group = member->above;
+	struct nopal_segment *segment = NULL;
 
+	if (group && group->life != NOPAL_LIFE_ENDED && group->awake)
+		segment = nopal__pool_find(&group->awake->segments, above);
 	if (segment && segment->copies)
 		nopal__copy_settle(member, segment, fate);
 }

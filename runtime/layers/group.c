@@ -16,16 +16,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "layers/group.h"
+#include "engine/turn.h"
+#include "layers/channel.h"
+#include "layers/copies.h"
 #include "session/session.h"
+#include "session/stack.h"
 
 struct nopal_core *nopal__member_at(const struct nopal_core *group, uint32_t index)
 {
-	return group->is_group ? group->group->member[index] : group->below;
+	return nopal__is_group(group) ? group->group->member[index] : group->below;
 }
 
 uint32_t nopal__member_count(const struct nopal_core *group)
 {
-	return group->is_group ? group->group->count : 1;
+	return nopal__is_group(group) ? group->group->count : 1;
 }
 
 /* Ids grow with the index. */
@@ -48,6 +53,8 @@ uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id)
 }
 
 /* -------------------------------------------------------------- destinations */
+
+static const struct nopal_down destinations_whole_down;
 
 static struct nopal_destination_info info_of(const struct nopal_core *member)
 {
@@ -82,7 +89,7 @@ bool nopal_is_destination(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
 
-	return core->fans_out && !core->is_group;
+	return core->down == &destinations_whole_down;
 }
 
 bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attribute)
@@ -90,7 +97,7 @@ bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attr
 	const struct nopal_core *core = nopal__core(session);
 
 	return nopal_is_destination(session) ||
-	       (core->is_group && attribute[core->layer->plan->destination_slot]);
+	       (nopal__is_group(core) && attribute[core->layer->plan->destination_slot]);
 }
 
 static void tell(struct nopal_core *group, const struct nopal_destination_info *info)
@@ -101,16 +108,16 @@ static void tell(struct nopal_core *group, const struct nopal_destination_info *
 		top->callbacks->destination(&top->session, info, top->user);
 }
 
-void nopal__destination_opened(struct nopal_core *member)
+static void member_opened(struct nopal_core *member)
 {
 	struct nopal_core *group = member->above;
 	struct nopal_destination_info info;
 
-	if (group->life == NOPAL_LIFE_ENDED)
+	if (!group || group->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__touch(group);
 	member->destination->open = true;
-	if (group->is_group)
+	if (nopal__is_group(group))
 		nopal_session_opened(&group->session);
 	nopal_raise_DESTINATION_OPENED(&group->session, member->destination);
 	info = info_of(member);
@@ -127,11 +134,45 @@ static void member_take(struct nopal_core *group, struct nopal_core *member)
 		(all->count - index) * sizeof(struct nopal_core *));
 }
 
+/* "10.0.0.2:9000: the peer fell silent, and 2 more were lost" */
+static void add_lost(char *words, const struct nopal_group *group)
+{
+	nopal__add_words(words, "%s", group->lost);
+	if (group->lost_count > 1)
+		nopal__add_words(words, ", and %u more were lost", group->lost_count - 1);
+}
+
+static void lost_words(struct nopal_core *group, const char *text, char *words)
+{
+	uint64_t missing = nopal__undelivered(nopal__top(group));
+
+	words[0] = '\0';
+	if (group->group->lost)
+		add_lost(words, group->group);
+	else
+		nopal__add_words(words, "%s", text);
+	if (missing) {
+		nopal__add_words(words, "; ");
+		nopal__add_missing(words, missing);
+	}
+}
+
+static void lost_note(struct nopal_group *group, const struct nopal_destination_info *info)
+{
+	char address[NOPAL_ADDRESS_TEXT], words[NOPAL_END_WORDS];
+
+	if (group->lost_count++)
+		return;
+	snprintf(words, sizeof(words), "%s: %s", nopal_address_format(&info->address, address),
+		 info->text);
+	group->lost = strdup(words);
+}
+
 static void group_ends_as(struct nopal_core *group, const struct nopal_destination *last)
 {
 	char words[NOPAL_END_WORDS];
 
-	nopal__lost_words(group, last->text, words);
+	lost_words(group, last->text, words);
 	nopal__session_end(group, last->end, last->end == NOPAL_ENDED_WELL ? last->text : words);
 }
 
@@ -157,12 +198,14 @@ static void count_datagrams(struct nopal_counters *sum, struct nopal_core *membe
 	sum->datagram_bytes_in += bottom->awake->counters.datagram_bytes_in;
 }
 
-void nopal__destination_ended(struct nopal_core *member, enum nopal_end end, const char *text)
+static void member_ended(struct nopal_core *member, enum nopal_end end, const char *text)
 {
 	struct nopal_core *group = member->above;
 	struct nopal_destination *destination = member->destination;
 	struct nopal_destination_info info = info_of(member);
 
+	if (!group)
+		return;
 	member_take(group, member);
 	count_datagrams(&group->group->gone, member);
 	nopal__touch(group);
@@ -175,7 +218,7 @@ void nopal__destination_ended(struct nopal_core *member, enum nopal_end end, con
 	info.end = (int)end;
 	info.text = text;
 	if (end != NOPAL_ENDED_WELL && !destination->removed)
-		nopal__lost_note(group->group, &info);
+		lost_note(group->group, &info);
 	tell(group, &info);
 	if (!group->group->count && group->life != NOPAL_LIFE_ENDED)
 		group_is_empty(group, destination);
@@ -198,22 +241,19 @@ static bool room_for_one(struct nopal_group *group)
 	return true;
 }
 
-int nopal__group_attach(struct nopal_core *core)
+static int group_attach(struct nopal_core *core)
 {
-	struct nopal_group *group = calloc(1, sizeof(*group));
-
-	if (!group)
-		return -ENOMEM;
-	core->is_group = true;
-	core->group = group;
-	return room_for_one(group) ? 0 : -ENOMEM;
+	core->group = calloc(1, sizeof(*core->group));
+	return core->group && room_for_one(core->group) ? 0 : -ENOMEM;
 }
 
-/* What is left of it ends with it, or has ended: it has no group any more. */
-void nopal__group_free(struct nopal_core *core)
+/* Stacks below it have ended with it, and have no group any more. */
+static void group_detach(struct nopal_core *core)
 {
 	struct nopal_group *group = core->group;
 
+	if (!group)
+		return;
 	for (uint32_t i = 0; i < group->count; i++)
 		group->member[i]->above = NULL;
 	free(group->member);
@@ -258,7 +298,7 @@ static struct nopal_core *group_of(const struct nopal_session *session)
 {
 	struct nopal_core *core = nopal__bottom(nopal__core(session));
 
-	return core->is_group ? core : NULL;
+	return nopal__is_group(core) ? core : NULL;
 }
 
 static bool is_there(const struct nopal_core *group, const struct nopal_address *address)
@@ -362,7 +402,7 @@ size_t nopal_destinations(const struct nopal_session *session,
 	return count;
 }
 
-void nopal__group_close(struct nopal_core *group)
+static void group_closed(struct nopal_core *group)
 {
 	struct nopal_group *all = group->group;
 
@@ -377,7 +417,7 @@ void nopal__group_close(struct nopal_core *group)
 	}
 }
 
-void nopal__group_end(struct nopal_core *group, enum nopal_end end, const char *text)
+static void group_end(struct nopal_core *group, enum nopal_end end, const char *text)
 {
 	for (uint32_t i = 0; i < group->group->count; i++)
 		if (nopal__be_awake(group->group->member[i]))
@@ -396,4 +436,162 @@ void nopal__group_count(struct nopal_core *group)
 	for (uint32_t i = 0; i < group->group->count; i++)
 		if (nopal__be_awake(group->group->member[i]))
 			count_datagrams(counters, group->group->member[i]);
+}
+
+/* -------------------------------------------------------------------- ports */
+
+static bool group_in_use(const struct nopal_core *group)
+{
+	return group->group->count != 0;
+}
+
+static void group_add_lost(const struct nopal_core *group, char *words)
+{
+	if (!group->group->lost)
+		return;
+	nopal__add_words(words, "; ");
+	add_lost(words, group->group);
+}
+
+static bool group_may_leave(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	return !core->group->channel || nopal__channel_may_leave(core, segment);
+}
+
+static bool group_push(struct nopal_core *core, struct nopal_segment *segment)
+{
+	nopal__copies_leave(core, segment);
+	return false;
+}
+
+/* Below the layer above destinations: a stack for each of them, */
+static const struct nopal_down group_down = {
+	.name = "destinations",
+	.many = true,
+	.departs = true,
+	.attach = group_attach,
+	.detach = group_detach,
+	.may_leave = group_may_leave,
+	.push = group_push,
+	.closed = group_closed,
+	.end = group_end,
+	.in_use = group_in_use,
+	.add_lost = group_add_lost,
+};
+
+/* or, at a listener, the one from which the session came. */
+static const struct nopal_down destinations_whole_down = {
+	.name = "the only destination",
+	.same_stack = true,
+	.departs = true,
+	.detach = nopal__channel_leave,
+	.push = group_push,
+	.closed = nopal__layer_closed,
+};
+
+static int member_attach(struct nopal_core *core)
+{
+	size_t words = core->layer->plan->channel ? NOPAL_REPAIR_WORDS + NOPAL_PACE_WORDS : 0;
+
+	core->destination = calloc(1, sizeof(*core->destination) + words * sizeof(uint64_t));
+	if (!core->destination)
+		return -ENOMEM;
+	core->destination->id = 1;
+	return 0;
+}
+
+static void member_detach(struct nopal_core *core)
+{
+	free(core->destination);
+}
+
+static struct nopal_core *member_taker(struct nopal_core *core, const uint64_t *attribute)
+{
+	(void)attribute;
+	return core->above;
+}
+
+static struct nopal_core *member_waiting(const struct nopal_core *core, const uint64_t *attribute)
+{
+	(void)attribute;
+	return core->above;
+}
+
+static void member_arrives(struct nopal_core *core, struct nopal_segment *segment)
+{
+	segment->attribute[core->layer->plan->destination_slot] = core->destination->id;
+}
+
+static void member_outcome(struct nopal_core *core, const struct nopal_message *message,
+			   enum nopal_fate fate)
+{
+	nopal__copy_done(core, message->above, fate);
+}
+
+static void member_segment_outcome(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	nopal__copy_done(core, segment->above, segment->fate);
+}
+
+static void member_end(struct nopal_core *core, enum nopal_end end, const char *text)
+{
+	(void)end;
+	(void)text;
+	core->destination->ended = true;
+}
+
+/* Above a destination: the group that it is one of, */
+static const struct nopal_up member_up = {
+	.name = "group",
+	.attach = member_attach,
+	.detach = member_detach,
+	.opened = member_opened,
+	.taker = member_taker,
+	.waiting = member_waiting,
+	.arrives = member_arrives,
+	.pop = nopal__stack_up,
+	.outcome = member_outcome,
+	.segment_outcome = member_segment_outcome,
+	.peer_closed = nopal__session_close,
+	.end = member_end,
+	.ended = member_ended,
+};
+
+static void whole_opened(struct nopal_core *core)
+{
+	nopal__session_start(core->above);
+	member_opened(core);
+}
+
+static void whole_peer_closed(struct nopal_core *core)
+{
+	nopal_session_peer_closed(&core->above->session);
+}
+
+/* or the next layer of a listener's session. */
+static const struct nopal_up destinations_whole_up = {
+	.name = "layer above the only destination",
+	.same_stack = true,
+	.attach = member_attach,
+	.detach = member_detach,
+	.opened = whole_opened,
+	.taker = member_taker,
+	.waiting = member_waiting,
+	.arrives = member_arrives,
+	.pop = nopal__stack_up,
+	.outcome = member_outcome,
+	.segment_outcome = member_segment_outcome,
+	.peer_closed = whole_peer_closed,
+};
+
+const struct nopal_junction nopal__destinations = {
+	.down = &group_down,
+	.whole_down = &destinations_whole_down,
+	.up = &member_up,
+	.whole_up = &destinations_whole_up,
+};
+
+bool nopal__is_group(const struct nopal_core *core)
+{
+	return core->down == &group_down;
 }

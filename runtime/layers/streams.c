@@ -16,7 +16,10 @@
  */
 #include <errno.h>
 
+#include "layers/streams.h"
+#include "engine/turn.h"
 #include "session/session.h"
+#include "session/stack.h"
 
 enum {
 	STREAMS_MOST = 1 << 16,	    /* of one flow, at once */
@@ -26,9 +29,8 @@ enum {
 	STREAM_IDS_SKIP = 1 << 15,
 };
 
-int nopal__streams_attach(struct nopal_core *flow)
+static int streams_attach(struct nopal_core *flow)
 {
-	flow->is_flow = true;
 	flow->streams = calloc(1, sizeof(*flow->streams));
 	if (!flow->streams)
 		return -ENOMEM;
@@ -36,7 +38,7 @@ int nopal__streams_attach(struct nopal_core *flow)
 }
 
 /* What is left of it ends with it, or has ended: it has no flow any more. */
-void nopal__streams_free(struct nopal_core *flow)
+static void streams_detach(struct nopal_core *flow)
 {
 	struct nopal_streams *streams = flow->streams;
 
@@ -72,7 +74,7 @@ static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id, bool
 }
 
 /* Streams take turns: whoever was asked for is asked for again most often. */
-struct nopal_core *nopal__stream_of(const struct nopal_core *flow, uint64_t id)
+static struct nopal_core *stream_of(const struct nopal_core *flow, uint64_t id)
 {
 	struct nopal_streams *streams = flow->streams;
 
@@ -141,7 +143,7 @@ static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
 
 struct nopal_core *nopal__stream_for(struct nopal_core *flow, uint64_t id)
 {
-	struct nopal_core *stream = nopal__stream_of(flow, id);
+	struct nopal_core *stream = stream_of(flow, id);
 
 	if (!stream && is_new(flow, id))
 		stream = stream_accept(flow, (uint32_t)id);
@@ -159,7 +161,7 @@ static void stream_start(struct nopal_core *flow, uint32_t id)
 }
 
 /* Those that waited for the flow; others that open meanwhile start by themselves. */
-void nopal__streams_start(struct nopal_core *flow)
+static void streams_start(struct nopal_core *flow)
 {
 	uint32_t opened = flow->streams->opened;
 
@@ -169,7 +171,7 @@ void nopal__streams_start(struct nopal_core *flow)
 		stream_start(flow, 2 * i + !flow->opener);
 }
 
-void nopal__streams_end(struct nopal_core *flow, enum nopal_end end, const char *text)
+static void streams_end(struct nopal_core *flow, enum nopal_end end, const char *text)
 {
 	const struct nopal_map *map = &flow->streams->by_id;
 
@@ -251,7 +253,7 @@ static struct nopal_core *next_waiting(struct nopal_streams *streams)
 	return stream;
 }
 
-void nopal__flow_turn(struct nopal_core *flow)
+static void flow_turn(struct nopal_core *flow)
 {
 	uint32_t idle = flow->layer->plan->flow_idle;
 	struct nopal_core *stream;
@@ -273,10 +275,12 @@ void nopal__flow_turn(struct nopal_core *flow)
 	flow->streams->in_turn = false;
 }
 
-void nopal__stream_ended(struct nopal_core *stream)
+static void stream_ended(struct nopal_core *stream)
 {
 	struct nopal_core *flow = stream->below;
 
+	if (!flow)
+		return;
 	stream_take(flow, stream->stream);
 	if (flow->opener && !flow->streams->by_id.used && flow->life != NOPAL_LIFE_ENDED)
 		nopal__session_close(flow);
@@ -307,7 +311,7 @@ static struct nopal_core *stream_open(struct nopal_core *flow,
 	return top;
 }
 
-struct nopal_core *nopal__flow_begin(struct nopal_core *flow,
+static struct nopal_core *flow_begin(struct nopal_core *flow,
 				     const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_core *top = stream_open(flow, callbacks, user);
@@ -331,7 +335,7 @@ static void stream_rename(struct nopal_core *flow, uint32_t from, uint32_t to)
 }
 
 /* None of them has started, so that nobody knows their ids. */
-void nopal__streams_turn(struct nopal_core *flow)
+static void streams_turned(struct nopal_core *flow)
 {
 	struct nopal_streams *streams = flow->streams;
 	struct nopal_core *first = nopal_map_get(&streams->by_id, 0);
@@ -355,7 +359,7 @@ static struct nopal_core *flow_of(const struct nopal_session *session)
 {
 	struct nopal_core *below = nopal__stack_bottom(nopal__core(session))->below;
 
-	return below && below->is_flow ? below : NULL;
+	return below && nopal__is_flow(below) ? below : NULL;
 }
 
 struct nopal_session *nopal_stream_open(struct nopal_session *with,
@@ -380,7 +384,7 @@ static struct nopal_core *flow_among(struct nopal_core *bottom, const struct nop
 	for (; bottom; bottom = bottom->next) {
 		struct nopal_core *flow = bottom->below ? bottom->below : nopal__top(bottom);
 
-		if (flow->is_flow && flow->layer->plan == plan && may_join(flow) &&
+		if (nopal__is_flow(flow) && flow->layer->plan == plan && may_join(flow) &&
 		    nopal_address_equal(&flow->peer, peer))
 			return flow;
 	}
@@ -413,7 +417,86 @@ struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct n
 		flow = nopal__stack_open(endpoint, plan, plan->flow, plan->layer_count, peer,
 					 callbacks, user);
 	if (flow)
-		top = nopal__flow_begin(flow, callbacks, user);
+		top = flow_begin(flow, callbacks, user);
 	nopal__turn_end(world, outermost);
 	return top ? &top->session : NULL;
+}
+
+/* -------------------------------------------------------------------- ports */
+
+static struct nopal_core *streams_taker(struct nopal_core *flow, const uint64_t *attribute)
+{
+	return nopal__stream_for(flow, attribute[flow->layer->plan->stream_slot]);
+}
+
+static struct nopal_core *streams_waiting(const struct nopal_core *flow, const uint64_t *attribute)
+{
+	return stream_of(flow, attribute[flow->layer->plan->stream_slot]);
+}
+
+static bool streams_in_use(const struct nopal_core *flow)
+{
+	return flow->streams->by_id.used != 0;
+}
+
+static bool streams_rest(const struct nopal_core *flow)
+{
+	const struct nopal_map *map = &flow->streams->by_id;
+
+	for (uint32_t i = 0; i < map->room; i++) {
+		const struct nopal_core *stream = map->slots[i].value;
+
+		if (stream && stream->awake)
+			return false;
+	}
+	return true;
+}
+
+static const struct nopal_up streams_up = {
+	.name = "streams",
+	.attach = streams_attach,
+	.detach = streams_detach,
+	.opened = streams_start,
+	.taker = streams_taker,
+	.waiting = streams_waiting,
+	.pop = nopal__stack_up,
+	.outcome = nopal__stack_outcome,
+	.segment_outcome = nopal__stack_segment_outcome,
+	.peer_closed = nopal__session_close,
+	.begin = flow_begin,
+	.turned = streams_turned,
+	.turn_end = flow_turn,
+	.end = streams_end,
+	.in_use = streams_in_use,
+	.rests = streams_rest,
+};
+
+static bool flow_push(struct nopal_core *stream, struct nopal_segment *segment)
+{
+	segment->attribute[stream->layer->plan->stream_slot] = stream->stream;
+	return nopal__stack_down(stream, segment);
+}
+
+static void stream_closed(struct nopal_core *stream)
+{
+	nopal__session_end(stream, NOPAL_ENDED_WELL, "closed in good order");
+}
+
+static const struct nopal_down flow_down = {
+	.name = "flow",
+	.push = flow_push,
+	.closed = stream_closed,
+	.ended = stream_ended,
+};
+
+const struct nopal_junction nopal__streams = {
+	.down = &flow_down,
+	.whole_down = &flow_down,
+	.up = &streams_up,
+	.whole_up = &streams_up,
+};
+
+bool nopal__is_flow(const struct nopal_core *core)
+{
+	return core->up == &streams_up;
 }

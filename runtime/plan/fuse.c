@@ -22,11 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/problems.h"
-#include "registry/registry.h"
-#include "plan/seal.h"
-#include "session/session.h"
 #include "base/text.h"
+#include "plan/fused.h"
+#include "plan/seal.h"
+#include "registry/registry.h"
 
 /* ---------------------------------------------------------------- constants */
 
@@ -371,16 +370,11 @@ static void write_head(struct nopal_text *out, const struct nopal_plan *plan)
 		      "#include \"session/session.h\"\n"
 		      "#pragma GCC poison nopal_unbind\n",
 		      plan->name, plan->layer_count);
-#define SAME_SIZE(type)                                                                            \
-	nopal__append(out,                                                                         \
-		      "_Static_assert(sizeof(" #type ") == %zu, "                                  \
-		      "\"sources of another version\");\n",                                        \
-		      sizeof(type))
-	SAME_SIZE(struct nopal_core);
-	SAME_SIZE(struct nopal_endpoint);
-	SAME_SIZE(struct nopal_segment);
-	SAME_SIZE(struct nopal_message);
-#undef SAME_SIZE
+	for (const struct nopal_shared_type *type = nopal__shared_types; type->name; type++)
+		nopal__append(out,
+			      "_Static_assert(sizeof(struct %s) == %zu, "
+			      "\"sources of another version\");\n",
+			      type->name, type->bytes);
 }
 
 #define TEXT_OF(name)	#name

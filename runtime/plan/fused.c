@@ -14,15 +14,15 @@
  * session of the plan is made, or a listener allows it, and never unloaded, as
  * plugins are not.
  */
-#include "plan/fused.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "registry/registry.h"
+#include "plan/fused.h"
 #include "base/text.h"
+#include "registry/registry.h"
 
 #define TEXT_OF(name)	#name
 #define SYMBOL_OF(name) TEXT_OF(name)

@@ -38,6 +38,12 @@ struct nopal_fused {
 /* The library's own raises: where a unit's session goes that left its unit. */
 extern const struct nopal_fused nopal__interpreter;
 
+/* Structs that the library shares with its units; ended by NULL. */
+extern const struct nopal_shared_type {
+	const char *name;
+	size_t bytes;
+} nopal__shared_types[];
+
 /* Says of which library this is: units of another are refused. */
 extern const char nopal__stamp[];
 
@@ -58,6 +64,17 @@ const char *nopal__unit_in_cache(const struct nopal_plan *plan);
 #define NOPAL_HOT inline __attribute__((always_inline))
 #else
 #define NOPAL_HOT
+#endif
+
+/* In a fused unit the header is a constant, and the loop a straight line. */
+#ifdef NOPAL_FUSED_LAYERS
+#define FOR_EACH_FIELD(field, header)                                                              \
+	_Pragma("GCC unroll 32") for (const struct nopal_field *field = (header)->fields;          \
+				      field < (header)->fields + (header)->count; field++)
+#else
+#define FOR_EACH_FIELD(field, header)                                                              \
+	for (const struct nopal_field *field = (header)->fields;                                   \
+	     field < (header)->fields + (header)->count; field++)
 #endif
 
 #ifdef NOPAL_FUSED_LAYERS /* this is a fused unit: fuse.c writes these */

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "compose/compose.h"
-#include "plan/plan.h"
+#include "plan/seal.h"
+#include "registry/registry.h"
 
 static const uint64_t MESSAGE_LIMIT = UINT64_C(16) << 20;
 

@@ -8,12 +8,11 @@
  */
 #include <string.h>
 
+#include "plan/plan.h"
 #include "compose/compose.h"
 #include "plan/fused.h"
-#include "base/problems.h"
 #include "plan/seal.h"
-#include "session/session.h"
-#include "watch/watching.h"
+#include "registry/registry.h"
 
 enum { MTU_DEFAULT = 1500 }; /* Ethernet */
 static const uint64_t BUDGET_BYTES = UINT64_C(256) << 20;
@@ -349,6 +348,7 @@ void nopal_plan_unref(struct nopal_plan *plan)
 {
 	if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) > 1)
 		return;
-	nopal__watched_free(plan->watched);
+	if (plan->watched)
+		plan->watched_free(plan->watched);
 	nopal__composition_free(plan->composition);
 }

@@ -194,6 +194,17 @@ struct nopal_plan {
 	/* The same, where loading it fails; and where it failed, or was not wanted. */
 	const char *fused_unloadable, *fused_failed;
 	struct watched_tables *watched; /* watch.c; NULL: it is not */
+	void (*watched_free)(struct watched_tables *watched);
 };
+
+/* The composite that is made of a layer: engine/composite.c. */
+struct nopal_instance {
+	uint32_t head_bytes;  /* before the states of its parts */
+	uint32_t timer_bytes; /* of each timer's state */
+	uint32_t own_timers;  /* the runtime's, behind the layer's */
+	/* Fills the head and the timers of the image of a fresh one. */
+	void (*begin)(const struct nopal_layer *layer, void *fresh);
+};
+extern const struct nopal_instance nopal__instance;
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "compose/compose.h"
 #include "plan/plan.h"
+#include "registry/registry.h"
 
 const char *nopal_plan_name(const struct nopal_plan *plan)
 {
@@ -93,4 +94,36 @@ size_t nopal_plan_handlers(const struct nopal_plan *plan, unsigned event,
 			ret_parts[count++] = calls[code].call[i].part;
 	}
 	return count;
+}
+
+unsigned nopal_property(const struct nopal_plan *plan, const char *name)
+{
+	if (strcmp(name, "urgent") == 0)
+		return NOPAL_URGENT;
+	for (uint32_t i = 1; i < plan->slot_count; i++)
+		if (plan->properties >> i & 1 && strcmp(plan->slot_name[i], name) == 0)
+			return i;
+	return 0;
+}
+
+void nopal_plan_service(const struct nopal_plan *plan, unsigned layer, const char *names,
+			struct nopal_service *ret_service)
+{
+	struct nopal_promise_walk walk = {
+		.composition = plan->composition,
+		.names = names,
+	};
+
+	nopal__promise_walk(&walk, layer);
+	*ret_service = walk.service;
+}
+
+unsigned nopal_plan_layers(const struct nopal_plan *plan)
+{
+	return plan->layer_count;
+}
+
+const char *nopal_plan_layer_name(const struct nopal_plan *plan, unsigned layer)
+{
+	return layer < plan->layer_count ? plan->layers[layer].name : "the network";
 }

@@ -25,4 +25,7 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems);
 /* The header of a data datagram, for people.  -ENOMEM: the arena failed. */
 int nopal__seal_fields(struct nopal_plan *plan);
 
+/* Sets the plan's limit of messages; `wanted`: what the config says, or 0. */
+void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted);
+
 #endif

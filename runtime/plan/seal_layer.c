@@ -8,8 +8,7 @@
 
 #include "compose/compose.h"
 #include "plan/seal.h"
-#include "session/session.h"
-#include "base/text.h"
+#include "registry/registry.h"
 
 enum {
 	ALIGNMENT = 16,
@@ -224,7 +223,7 @@ static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer,
 			struct nopal_part *parts)
 {
-	uint32_t at = align(sizeof(struct nopal_awake));
+	uint32_t at = align(nopal__instance.head_bytes);
 
 	for (uint32_t p = 0; p < layer->part_count; p++) {
 		parts[p].state = at;
@@ -235,7 +234,7 @@ static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer
 	layer->serial_at = at;
 	at += plan->serial_count * (uint32_t)sizeof(uint64_t);
 	layer->timers_at = at;
-	at += (layer->timer_count + NOPAL_TIMERS_OWN) * (uint32_t)sizeof(struct nopal_timer_state);
+	at += (layer->timer_count + nopal__instance.own_timers) * nopal__instance.timer_bytes;
 	layer->awake_bytes = at;
 }
 
@@ -243,18 +242,12 @@ static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer
 int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 {
 	char *fresh = nopal__zeroed(plan->arena, 1, layer->awake_bytes);
-	struct nopal_timer_state *timers;
-	struct nopal_awake *awake = (void *)fresh;
 
 	if (!fresh)
 		return -ENOMEM;
-	timers = (void *)(fresh + layer->timers_at);
-	awake->budget = plan->budget;
-	nopal__send_limit(awake);
 	for (uint32_t i = 0; i < layer->shared_count; i++)
 		((int64_t *)(void *)(fresh + layer->shared_at))[i] = layer->shared[i].initial;
-	for (uint32_t i = 0; i < layer->timer_count + NOPAL_TIMERS_OWN; i++)
-		timers[i].deadline_ns = NOPAL_NEVER;
+	nopal__instance.begin(layer, fresh);
 	layer->fresh = (void *)fresh;
 	return 0;
 }

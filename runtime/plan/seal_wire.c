@@ -13,7 +13,6 @@
 
 #include "compose/compose.h"
 #include "plan/seal.h"
-#include "session/session.h"
 
 static const char PACKET_NUMBER[] = "packet_number";
 enum { PACKET_NUMBER_BYTES = 4, ABOVE_KIND_BYTES = 1, STREAM_BYTES = 3 };

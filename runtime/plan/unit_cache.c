@@ -9,7 +9,6 @@
  * else may write there: this is looked at each time. Whatever lies there may be deleted at any
  * time.
  */
-#include "plan/fused.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 
 #include "base/problems.h"
 #include "base/text.h"
+#include "plan/fused.h"
 
 enum {
 	CACHE_MODE = S_IRWXU,

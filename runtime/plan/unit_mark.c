@@ -6,13 +6,14 @@
  * The mark is the text of one section, NOPAL_UNIT_SECTION, and names the library and the shape that
  * the unit was made for (fused.h).
  */
-#include "plan/fused.h"
 
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "plan/fused.h"
 
 #define TEXT_OF(name)	 #name
 #define SECTION_OF(name) TEXT_OF(name)

@@ -84,6 +84,8 @@ struct nopal_world_ops {
 	void (*free)(struct nopal_world *world);
 };
 
+enum { NOPAL_SPARE_BYTES = 2048 }; /* of a buffer of control, which is used again */
+
 /* What every world begins with. */
 struct nopal_world {
 	const struct nopal_world_ops *ops;
@@ -98,6 +100,7 @@ struct nopal_world {
 	struct nopal_core *touched, **touched_end; /* see TURN_END before the turn ends */
 	struct nopal_core *ended;		   /* are freed after it */
 	struct nopal_endpoint *unflushed;	   /* have a train to send */
+	struct nopal_buffer *spare;		   /* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_path_cache *path_cache;	   /* NULL: nobody asked for it yet */
 };
 
@@ -137,10 +140,6 @@ struct nopal_hearing {
 struct nopal_endpoint *nopal__endpoint_hear(struct nopal_world *world,
 					    const struct nopal_address *group,
 					    const struct nopal_hearing *hearing);
-/* In digits alone, so that nobody is asked, but which interface has a name.  Returns what is wrong
- * with it; NULL: nothing. */
-const char *nopal__address_read(const char *text, struct nopal_address *ret_address);
-
 /* The world-facing part of an endpoint: first member of the core's struct. */
 struct nopal_port {
 	struct nopal_world *world;

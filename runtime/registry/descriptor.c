@@ -9,10 +9,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "compose/compose.h"
-#include "registry/registry.h"
-#include "base/text.h"
 #include "base/units.h"
+#include "registry/registry.h"
 
 /* What is being checked, and where complaints go. */
 struct descriptor_check {

@@ -12,7 +12,6 @@
  *
  * Plans are made in any thread (the blocking calls have one each), so the list is locked.
  */
-#include "registry/registry.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/problems.h"
+#include "registry/registry.h"
 #include "base/text.h"
 
 /* Some eighty are built in; the rest is for plugins. */
@@ -286,4 +285,28 @@ int nopal__plugin_load_at(struct nopal_arena *arena, const char *name_or_path,
 	result = nopal_plugin_load(name_or_path, beside, &found);
 	nopal__problems_move(problems, &found, place);
 	return result;
+}
+
+bool nopal__answers(const struct nopal_microprotocol *microprotocol, const char *relation)
+{
+	const struct nopal_role *provided = microprotocol->provides;
+
+	if (nopal__word_in(relation, '|', microprotocol->name))
+		return true;
+	for (; provided && provided->name; provided++) {
+		if (nopal__word_in(relation, '|', provided->name))
+			return true;
+	}
+	return false;
+}
+
+const struct nopal_parameter *nopal__parameter_find(const struct nopal_microprotocol *one,
+						    const char *name, size_t length)
+{
+	const struct nopal_parameter *table = one->parameters;
+
+	for (; table && table->name; table++)
+		if (strlen(table->name) == length && memcmp(table->name, name, length) == 0)
+			return table;
+	return NULL;
 }

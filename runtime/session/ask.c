@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "session/session.h"
+#include "engine/turn.h"
 
 /* In every layer: who tells the peer may be below. */
 int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps)
@@ -57,4 +57,25 @@ int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps)
 	if (core->callbacks && core->callbacks->reserve)
 		granted = core->callbacks->reserve(&core->session, bps, core->user);
 	return granted > 0 ? granted : 0;
+}
+
+bool nopal_session_shared(const struct nopal_session *session, const char *name, int64_t *ret_value)
+{
+	if (!nopal__be_awake(nopal__core(session)))
+		return false;
+	for (const struct nopal_core *core = nopal__core(session); core; core = core->below)
+		for (uint32_t i = 0; i < core->layer->shared_count; i++)
+			if (core->layer->shared[i].written &&
+			    strcmp(core->layer->shared[i].name, name) == 0) {
+				*ret_value = core->session.shared[i];
+				return true;
+			}
+	return false;
+}
+
+bool nopal_session_is_open(const struct nopal_session *session)
+{
+	enum nopal_life life = nopal__core(session)->life;
+
+	return life != NOPAL_LIFE_OPENING && life != NOPAL_LIFE_ENDED;
 }

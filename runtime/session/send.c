@@ -6,7 +6,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "session/session.h"
+#include "session/send.h"
+#include "engine/message.h"
+#include "engine/segment.h"
+#include "engine/turn.h"
+#include "session/stack.h"
 
 /* ----------------------------------------------------------- on its way down */
 
@@ -285,14 +289,6 @@ uint64_t nopal_session_send_room(const struct nopal_session *session)
 	return core->awake->send_limit - core->awake->unfinished_bytes;
 }
 
-/* Budget or limit were set anew. */
-void nopal__send_limit(struct nopal_awake *awake)
-{
-	awake->send_limit = awake->budget.send_bytes;
-	if (awake->send_wanted && awake->send_wanted < awake->send_limit)
-		awake->send_limit = awake->send_wanted;
-}
-
 void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes)
 {
 	struct nopal_awake *awake = nopal__core(session)->awake;
@@ -302,16 +298,6 @@ void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes)
 }
 
 /* --------------------------------------------------------------- properties */
-
-unsigned nopal_property(const struct nopal_plan *plan, const char *name)
-{
-	if (strcmp(name, "urgent") == 0)
-		return NOPAL_URGENT;
-	for (uint32_t i = 1; i < plan->slot_count; i++)
-		if (plan->properties >> i & 1 && strcmp(plan->slot_name[i], name) == 0)
-			return i;
-	return 0;
-}
 
 uint64_t nopal_message_property(const struct nopal_message *message, unsigned which)
 {

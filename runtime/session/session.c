@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "wire/demux.h"
-#include "wire/doubt.h"
-#include "wire/farewell.h"
-#include "wire/path_cache.h"
-#include "wire/rendezvous.h"
+#include "session/session.h"
+#include "compose/compose.h"
+#include "engine/memory.h"
+#include "engine/message.h"
+#include "engine/turn.h"
+#include "session/idle.h"
+#include "session/send.h"
 
 static const uint64_t SPLITMIX_STEP = UINT64_C(0x9e3779b97f4a7c15);
 static const uint64_t SPLITMIX_MIX_1 = UINT64_C(0xbf58476d1ce4e5b9);
@@ -31,6 +33,19 @@ void nopal_random_bytes(struct nopal_session *session, void *bytes, size_t lengt
 	struct nopal_world *world = nopal__core(session)->world;
 
 	world->ops->random_bytes(world, bytes, length);
+}
+
+const uint8_t *nopal_file(const struct nopal_session *session, const struct nopal_part *part,
+			  unsigned which, size_t *ret_length)
+{
+	const struct nopal_layer *layer = nopal__core(session)->layer;
+	const struct nopal_composed_layer *composed =
+		&layer->plan->composition->layers[layer->index];
+	const struct nopal_file_bytes *file =
+		&composed->members[part->index - layer->first_part].files[which];
+
+	*ret_length = file->length;
+	return file->bytes;
 }
 
 /* ------------------------------------------------------------------ making */
@@ -83,45 +98,63 @@ static bool core_lay_out(struct nopal_core *core)
 	return nopal__awake_lay_out(core);
 }
 
-static bool is_destination(const struct nopal_core *core)
+/* Its neighbours.  The last layer of a stack that is not the plan's last, and the first of one that
+ * is not the plan's first, stand beside other stacks. */
+static void ports_choose(struct nopal_core *core, uint32_t first, uint32_t end)
 {
-	return core->layer->index && core->layer->index == core->layer->plan->destinations;
+	const struct nopal_plan *plan = core->layer->plan;
+	uint32_t index = core->layer->index;
+	const struct nopal_junction *below = nopal__junction(plan, index + 1);
+	const struct nopal_junction *above = nopal__junction(plan, index);
+
+	if (index + 1 == plan->layer_count)
+		core->down = &nopal__endpoint_down;
+	else if (below)
+		core->down = index + 1 == end ? below->down : below->whole_down;
+	else
+		core->down = &nopal__layer_down;
+	if (index == 0)
+		core->up = &nopal__application_up;
+	else if (above)
+		core->up = index == first ? above->up : above->whole_up;
+	else
+		core->up = &nopal__layer_up;
 }
 
-/* Of a core that is the uppermost of one. */
-static bool destination_make(struct nopal_core *core)
+static int ports_attach(struct nopal_core *core)
 {
-	if (!is_destination(core))
-		return true;
-	core->destination = calloc(
-		1, sizeof(*core->destination) +
-			   (core->layer->plan->channel
-				    ? (NOPAL_REPAIR_WORDS + NOPAL_PACE_WORDS) * sizeof(uint64_t)
-				    : 0));
-	if (core->destination)
-		core->destination->id = 1;
-	return core->destination != NULL;
+	int error = core->up->attach ? core->up->attach(core) : 0;
+
+	if (error == 0 && core->down->attach)
+		error = core->down->attach(core);
+	return error;
+}
+
+static void ports_detach(struct nopal_core *core)
+{
+	if (core->down->detach)
+		core->down->detach(core);
+	if (core->up->detach)
+		core->up->detach(core);
 }
 
 static struct nopal_core *core_make(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-				    const struct nopal_layer *layer,
+				    uint32_t index, uint32_t first, uint32_t end,
 				    const struct nopal_address *peer)
 {
 	struct nopal_core *core = calloc(1, sizeof(*core));
 
 	if (!core)
 		return NULL;
-	core->layer = layer;
-	core->lowest = layer->index + 1u == plan->layer_count;
-	core->fans_out = layer->index + 1u == plan->destinations;
+	core->layer = &plan->layers[index];
+	ports_choose(core, first, end);
 	core->endpoint = endpoint;
 	core->world = endpoint->port.world;
 	core->peer = *peer;
 	core->by_ipv6 = peer->port && !nopal_address_is_v4(peer);
 	core->now_ns = core->world->now_ns;
-	if (!destination_make(core) || !core_lay_out(core)) {
-		if (is_destination(core))
-			free(core->destination);
+	if (ports_attach(core) < 0 || !core_lay_out(core)) {
+		ports_detach(core);
 		free(core->awake);
 		free(core);
 		return NULL;
@@ -156,16 +189,8 @@ static void core_free(struct nopal_core *core)
 		nopal__pool_give(&core->awake->segments, segment);
 		segment = newer;
 	}
-	if (core->is_group)
-		nopal__group_free(core);
-	else if (core->is_flow)
-		nopal__streams_free(core);
-	else if (core->fans_out)
-		nopal__channel_leave(core);
-	else if (is_destination(core))
-		free(core->destination);
+	ports_detach(core);
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
-	nopal__path_record_release(core);
 	nopal__memory_release(core);
 	nopal_plan_unref((struct nopal_plan *)(uintptr_t)core->layer->plan);
 	if (core->awake)
@@ -195,7 +220,7 @@ static struct nopal_core *cores_make(struct nopal_endpoint *endpoint, struct nop
 
 	nopal__fused_load(plan);
 	for (uint32_t i = first; i < end; i++) {
-		struct nopal_core *core = core_make(endpoint, plan, &plan->layers[i], peer);
+		struct nopal_core *core = core_make(endpoint, plan, i, first, end, peer);
 
 		if (!core) {
 			stack_free(bottom);
@@ -229,14 +254,12 @@ struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint, struct nop
 		return NULL;
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		core->opener = opener;
-	if ((end && end == plan->destinations && nopal__group_attach(bottom) < 0) ||
-	    (first && first == plan->flow && nopal__streams_attach(nopal__top(bottom)) < 0) ||
-	    nopal__endpoint_enter(bottom) < 0) {
+	if (nopal__endpoint_ops.enter(bottom) < 0) {
 		stack_free(bottom);
 		return NULL;
 	}
 	if (stack_parts_open(bottom) < 0) {
-		nopal__endpoint_forget(bottom);
+		nopal__endpoint_ops.forget(bottom);
 		stack_free(bottom);
 		return NULL;
 	}
@@ -263,7 +286,7 @@ void nopal__session_unmake(struct nopal_core *bottom)
 {
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		parts_close(core);
-	nopal__endpoint_forget(bottom);
+	nopal__endpoint_ops.forget(bottom);
 	stack_free(bottom);
 }
 
@@ -280,7 +303,7 @@ void nopal__session_start(struct nopal_core *core)
 			     nopal__trace_role(core->opener, core->peer_id));
 	}
 	nopal_raise_OPEN_SESSION(&core->session, &core->session);
-	if (!core->layer->connection && !core->is_group && core->life == NOPAL_LIFE_OPENING)
+	if (!core->layer->connection && !core->down->many && core->life == NOPAL_LIFE_OPENING)
 		nopal_session_opened(&core->session);
 }
 
@@ -304,17 +327,10 @@ void nopal_session_opened(struct nopal_session *session)
 		return;
 	core->life = NOPAL_LIFE_OPEN;
 	half_open_end(core);
-	if (core->meets)
-		nopal__meeting_over(core);
+	nopal__endpoint_ops.opened(core);
 	nopal_raise_SESSION_OPENED(session, session);
-	if (core->is_flow)
-		nopal__streams_start(core);
-	else if (nopal__over(core))
-		nopal__session_start(core->above);
-	else if (core->callbacks && core->callbacks->opened)
-		core->callbacks->opened(session, core->user);
-	if (core->above && core->above->fans_out)
-		nopal__destination_opened(core);
+	if (core->up->opened)
+		core->up->opened(core);
 	nopal__messages_flush_opened(core);
 	if (core->close_asked && core->life == NOPAL_LIFE_OPEN)
 		drain_begin(core);
@@ -327,7 +343,7 @@ struct nopal_core *nopal__stack_prepare(struct nopal_endpoint *endpoint, struct 
 {
 	const struct nopal_callbacks *shared = nopal__callbacks_share(endpoint, callbacks);
 	struct nopal_core *bottom =
-		shared && nopal__demux_suits(endpoint, plan)
+		shared && nopal__endpoint_ops.suits(endpoint, plan)
 			? nopal__stack_make(endpoint, plan, first, end, NULL, peer, true)
 			: NULL;
 
@@ -353,24 +369,6 @@ struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint, struct nop
 	return nopal__top(bottom);
 }
 
-struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-					 const struct nopal_address *peer,
-					 const struct nopal_callbacks *callbacks, void *user)
-{
-	struct nopal_world *world = endpoint->port.world;
-	struct nopal_core *top;
-	bool outermost;
-
-	if (plan->destinations)
-		return nopal__group_with_one(endpoint, plan, peer, callbacks, user);
-	if (plan->flow)
-		return nopal__flow_open(endpoint, plan, peer, callbacks, user);
-	outermost = nopal__turn_begin(world);
-	top = nopal__stack_open(endpoint, plan, 0, plan->layer_count, peer, callbacks, user);
-	nopal__turn_end(world, outermost);
-	return top ? &top->session : NULL;
-}
-
 /* ----------------------------------------------------------------- closing */
 
 /* Who lacks something had better not hear that all is well.  Among many that is not known of each:
@@ -380,7 +378,8 @@ static bool broke_for_missing(struct nopal_core *core)
 	struct nopal_core *bottom = nopal__stack_bottom(core);
 	char words[NOPAL_END_WORDS];
 
-	if (core->above || bottom->is_group || nopal__closed_end(bottom, words) == NOPAL_ENDED_WELL)
+	if (core->up != &nopal__application_up || bottom->down->many ||
+	    nopal__closed_end(bottom, words) == NOPAL_ENDED_WELL)
 		return false;
 	nopal_session_break(&core->session, NOPAL_UNDELIVERED, words);
 	return true;
@@ -422,17 +421,7 @@ void nopal_session_closed(struct nopal_session *session)
 
 	if (core->life == NOPAL_LIFE_ENDED)
 		return;
-	if (core->is_group) {
-		nopal__group_close(core);
-		return;
-	}
-	if (!nopal__under(core)) {
-		nopal__session_end(core, NOPAL_ENDED_WELL, "closed in good order");
-		return;
-	}
-	if (core->peer_closed)
-		core->life = NOPAL_LIFE_ENDED;
-	nopal__session_close(core->below);
+	core->down->closed(core);
 }
 
 /* Where the connection is in a layer below, this one has closed, and took what the peer sent
@@ -452,12 +441,7 @@ void nopal_session_peer_closed(struct nopal_session *session)
 	core->peer_closed = true;
 	nopal_raise_PEER_CLOSED(session, session);
 	closed_on_both_sides(core);
-	if (nopal__over(core))
-		nopal_session_peer_closed(&core->above->session);
-	else if (!core->is_flow && core->callbacks && core->callbacks->peer_closed)
-		core->callbacks->peer_closed(session, core->user);
-	else
-		nopal__session_close(core);
+	core->up->peer_closed(core);
 }
 
 /* Ends the whole stack; the last events and callbacks follow with the turn. */
@@ -466,27 +450,25 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end, const char 
 	struct nopal_core *bottom = nopal__stack_bottom(core);
 	char words[NOPAL_END_WORDS];
 
-	if (bottom->buried || (bottom->meets && nopal__meeting_ends(bottom, end)))
+	if (bottom->buried || nopal__endpoint_ops.ends(bottom, end))
 		return;
-	bottom->tells = bottom->lowest && end != NOPAL_ENDED_WELL;
+	bottom->tells = nopal__is_lowest(bottom) && end != NOPAL_ENDED_WELL;
 	bottom->end = end;
 	if (end == NOPAL_ENDED_WELL)
 		bottom->end = nopal__closed_end(bottom, words);
 	half_open_end(bottom);
 	if (bottom->awake)
-		bottom->awake->end_text =
-			nopal__doubt_text(bottom, bottom->end, bottom->end == end ? text : words);
+		bottom->awake->end_text = nopal__endpoint_ops.end_text(
+			bottom, bottom->end, bottom->end == end ? text : words);
 	if (bottom->end == end && bottom->awake && bottom->awake->end_text)
 		text = bottom->awake->end_text;
 	for (core = bottom; core; core = nopal__over(core))
 		core->life = NOPAL_LIFE_ENDED;
-	if (bottom->is_group)
-		nopal__group_end(bottom, end, text);
+	if (bottom->down->end)
+		bottom->down->end(bottom, end, text);
 	core = nopal__top(bottom);
-	if (core->is_flow)
-		nopal__streams_end(core, end, text);
-	if (core->above && core->above->is_group)
-		core->destination->ended = true;
+	if (core->up->end)
+		core->up->end(core, end, text);
 	nopal__bury(bottom);
 }
 
@@ -504,7 +486,7 @@ static void last_event(struct nopal_core *core, enum nopal_end end, const char *
 		nopal_raise_SESSION_CLOSED(&core->session, &core->session);
 	else
 		nopal_raise_SESSION_BROKEN(&core->session, &failure);
-	nopal__train_finish(core);
+	nopal__endpoint_ops.finish(core);
 	parts_close(core);
 }
 
@@ -523,30 +505,42 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 	const char *text = end_text(bottom);
 
 	if (bottom->tells)
-		nopal__farewell_tell(bottom);
+		nopal__endpoint_ops.tell_end(bottom);
 	for (struct nopal_core *core = top; core; core = nopal__under(core))
 		if (core->awake) {
 			last_event(core, bottom->end, text);
 			nopal__messages_end(core);
 		}
-	if (top->above && top->above->is_group)
-		nopal__destination_ended(top, bottom->end, text);
-	if (bottom->below)
-		nopal__stream_ended(bottom);
-	if (!top->is_flow && top->callbacks && top->callbacks->ended)
-		top->callbacks->ended(&top->session, (int)bottom->end, text, top->user);
+	if (bottom->down->ended)
+		bottom->down->ended(bottom);
+	if (top->up->ended)
+		top->up->ended(top, bottom->end, text);
 	for (struct nopal_core *core = top; core; core = nopal__under(core))
 		if (core->awake)
 			nopal__messages_free(core);
-	nopal__endpoint_forget(bottom);
+	nopal__endpoint_ops.forget(bottom);
 	nopal__callbacks_unshare(bottom->endpoint, top->callbacks);
 	stack_free(bottom);
 }
 
-/* ---------------------------------------------------------------- delivery */
+const struct nopal_session_ops nopal__session_ops = {
+	.end = nopal__session_end,
+	.break_off = nopal_session_break,
+	.drained = nopal__session_drained,
+	.free_stack = nopal__session_free_stack,
+	.resume = nopal__rouse,
+	.idle_watch = nopal__rest_watch,
+	.idle_walk = nopal__rest_walk,
+};
 
-void nopal__session_received(struct nopal_core *core, struct nopal_message *message)
-{
-	if (core->callbacks && core->callbacks->received)
-		core->callbacks->received(&core->session, message, core->user);
-}
+#define SHARED_TYPE(type)                                                                          \
+	{                                                                                          \
+#type, sizeof(struct type)                                                         \
+	}
+const struct nopal_shared_type nopal__shared_types[] = {
+	SHARED_TYPE(nopal_core),
+	SHARED_TYPE(nopal_endpoint),
+	SHARED_TYPE(nopal_segment),
+	SHARED_TYPE(nopal_message),
+	{ NULL, 0 },
+};

@@ -14,7 +14,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "wire/fields.h"
+#include "session/stack.h"
+#include "base/bytes.h"
+#include "engine/message.h"
+#include "engine/segment.h"
+#include "engine/turn.h"
 #include "session/session.h"
 
 /* What is too long for one segment is for the layer's own way to say so. */
@@ -59,14 +63,8 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 	struct nopal_core *below = core->below;
 	int refusal = -EPIPE;
 
-	if (core->fans_out) {
-		nopal__copies_leave(core, segment);
-		return false;
-	}
 	if (segment->below) /* it would stand in line behind itself */
 		return false;
-	if (below->is_flow)
-		segment->attribute[nopal__plan(core)->stream_slot] = core->stream;
 	segment->below = true;
 	nopal__touch(below);
 	if (below->life != NOPAL_LIFE_ENDED) {
@@ -123,9 +121,7 @@ static void serials_expand(const struct nopal_core *core, struct nopal_segment *
 static struct nopal_core *taker(struct nopal_core *core, const uint64_t *attribute,
 				uint8_t *ret_kind)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
-	struct nopal_core *above =
-		core->is_flow ? nopal__stream_for(core, attribute[plan->stream_slot]) : core->above;
+	struct nopal_core *above = nopal__up(core)->taker(core, attribute);
 	uint64_t kind = attribute[nopal__layer(core)->above_kind_slot];
 
 	if (!above)
@@ -146,8 +142,8 @@ static void enter(struct nopal_core *core, struct nopal_core *above, struct nopa
 	uint8_t slot = nopal__layer(above)->packet_number_slot;
 
 	serials_expand(above, segment);
-	if (above->fans_out)
-		segment->attribute[nopal__plan(core)->destination_slot] = core->destination->id;
+	if (nopal__up(core)->arrives)
+		nopal__up(core)->arrives(core, segment);
 	segment->packet_number = slot ? segment->attribute[slot] : 0;
 	nopal__segment_enter(above, segment);
 }
@@ -219,13 +215,12 @@ bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *seg
 /* Who is above, in whose item these attributes are; NULL: it waits for nothing, as one at rest. */
 static struct nopal_core *waits_above(const struct nopal_core *core, const uint64_t *attribute)
 {
-	uint64_t stream = attribute[nopal__plan(core)->stream_slot];
-	struct nopal_core *above = core->is_flow ? nopal__stream_of(core, stream) : core->above;
+	struct nopal_core *above = nopal__up(core)->waiting(core, attribute);
 
 	return above && above->life != NOPAL_LIFE_ENDED && above->awake ? above : NULL;
 }
 
-void nopal__stack_message_done(struct nopal_core *core, const struct nopal_segment *segment)
+static void message_done(struct nopal_core *core, const struct nopal_segment *segment)
 {
 	struct nopal_core *above = waits_above(core, segment->attribute);
 	struct nopal_message *message = NULL;
@@ -238,18 +233,14 @@ void nopal__stack_message_done(struct nopal_core *core, const struct nopal_segme
 	nopal__messages_segment_done(above, message, segment->fate);
 }
 
-void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
-		       struct nopal_handle handle, enum nopal_fate fate)
+static void segment_done(struct nopal_core *core, const uint64_t *attribute,
+			 struct nopal_handle handle, enum nopal_fate fate)
 {
 	struct nopal_core *above = waits_above(core, attribute);
 	struct nopal_segment *segment;
 
 	if (!above)
 		return;
-	if (above->fans_out) {
-		nopal__copy_done(core, handle, fate);
-		return;
-	}
 	segment = nopal__pool_find(&above->awake->segments, handle);
 	if (!segment)
 		return;
@@ -262,3 +253,67 @@ void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
 	nopal__touch(above);
 	nopal__segment_settle(above, segment);
 }
+
+void nopal__stack_outcome(struct nopal_core *core, const struct nopal_message *message,
+			  enum nopal_fate fate)
+{
+	segment_done(core, message->attribute, message->above, fate);
+}
+
+void nopal__stack_segment_outcome(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	if (segment->taken)
+		message_done(core, segment);
+	else
+		segment_done(core, segment->attribute, segment->above, segment->fate);
+}
+
+/* ------------------------------------------------- two layers of one stack */
+
+static struct nopal_core *layer_taker(struct nopal_core *core, const uint64_t *attribute)
+{
+	(void)attribute;
+	return core->above;
+}
+
+static struct nopal_core *layer_waiting(const struct nopal_core *core, const uint64_t *attribute)
+{
+	(void)attribute;
+	return core->above;
+}
+
+static void layer_opened(struct nopal_core *core)
+{
+	nopal__session_start(core->above);
+}
+
+static void layer_peer_closed(struct nopal_core *core)
+{
+	nopal_session_peer_closed(&core->above->session);
+}
+
+const struct nopal_up nopal__layer_up = {
+	.name = "layer",
+	.same_stack = true,
+	.opened = layer_opened,
+	.taker = layer_taker,
+	.waiting = layer_waiting,
+	.pop = nopal__stack_up,
+	.outcome = nopal__stack_outcome,
+	.segment_outcome = nopal__stack_segment_outcome,
+	.peer_closed = layer_peer_closed,
+};
+
+void nopal__layer_closed(struct nopal_core *core)
+{
+	if (core->peer_closed)
+		core->life = NOPAL_LIFE_ENDED;
+	nopal__session_close(core->below);
+}
+
+const struct nopal_down nopal__layer_down = {
+	.name = "layer",
+	.same_stack = true,
+	.push = nopal__stack_down,
+	.closed = nopal__layer_closed,
+};

@@ -17,11 +17,12 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
 /* Does this layer, or one below it, send again what is lost?  Then nobody above does:
  * what there is no memory for is lost for good. */
 bool nopal__is_reliable(const struct nopal_core *core);
-/* What has these attributes here is a segment above, or all that waits above for the fate of this
- * one is its message. */
-void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
-		       struct nopal_handle above, enum nopal_fate fate);
-void nopal__stack_message_done(struct nopal_core *core, const struct nopal_segment *segment);
+/* The outcome of a message here is that of its segment, or message, above. */
+void nopal__stack_outcome(struct nopal_core *core, const struct nopal_message *message,
+			  enum nopal_fate fate);
+void nopal__stack_segment_outcome(struct nopal_core *core, const struct nopal_segment *segment);
+/* It has closed in good order, and the layer below closes, too. */
+void nopal__layer_closed(struct nopal_core *core);
 
 /* send.c */
 /* Negative: errno value. */
@@ -31,9 +32,5 @@ int nopal__message_from_above(struct nopal_core *core, const struct nopal_segmen
 int nopal__segment_from_above(struct nopal_core *core, const struct nopal_segment *from);
 void nopal__segment_take(struct nopal_core *core, struct nopal_core *above,
 			 struct nopal_segment *segment);
-
-/* message.c */
-/* Of a segment that came from above so. */
-void nopal__segment_tell_fate(struct nopal_core *core, const struct nopal_segment *segment);
 
 #endif

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ports/world.h"
-#include "plan/plan.h"
 #include "trace/trace.h"
+#include "plan/plan.h"
+#include "ports/world.h"
 
 /* Odd words for mixing: fractions of the golden ratio and of the square roots of 2, 3, 5 and 7. */
 #define MIX_STEP    UINT64_C(0x9e3779b97f4a7c15)

@@ -57,10 +57,10 @@
 enum { NOPAL_TRACE_RUNTIME = 255 }; /* part: no microprotocol */
 
 /* Is told of every record, whatever the detail, and freed with the tracer. */
-struct nopal_listener {
-	void (*record)(struct nopal_listener *listener, enum nopal_trace_what what, uint8_t part,
-		       uint16_t number, uint64_t a, uint64_t b);
-	void (*free)(struct nopal_listener *listener);
+struct nopal_trace_listener {
+	void (*record)(struct nopal_trace_listener *listener, enum nopal_trace_what what,
+		       uint8_t part, uint16_t number, uint64_t a, uint64_t b);
+	void (*free)(struct nopal_trace_listener *listener);
 };
 
 struct nopal_tracer {
@@ -72,8 +72,8 @@ struct nopal_tracer {
 	uint8_t *buffer; /* a record chunk being filled; NULL: hash only */
 	uint32_t used;	 /* its bytes, head of the chunk included */
 	uint32_t plans, plans_room;
-	struct nopal_plan **plan;	 /* by number; referenced */
-	struct nopal_listener *listener; /* NULL: nobody listens */
+	struct nopal_plan **plan;	       /* by number; referenced */
+	struct nopal_trace_listener *listener; /* NULL: nobody listens */
 };
 
 /* b of SESSION.  `peer_id` is 0 where it is not known yet: the accepting side always knows it, and

@@ -2,24 +2,12 @@
 /*
  * arrive.c -- a datagram that belongs to a session: counted, parsed, raised.
  */
-#include "session/session.h"
-
-NOPAL_HOT void nopal__segment_enter(struct nopal_core *core, struct nopal_segment *segment)
-{
-	uint8_t index = nopal__plan(core)->serial_of[nopal__layer(core)->packet_number_slot];
-
-	nopal__record(core, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind, segment->number,
-		      segment->packet_number);
-	if (index && segment->packet_number > core->awake->serial[index - 1])
-		core->awake->serial[index - 1] = segment->packet_number;
-	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
-}
-
-NOPAL_HOT void nopal__segment_arrive(struct nopal_core *core, struct nopal_segment *segment)
-{
-	nopal__segment_enter(core, segment);
-	nopal__segment_free(core, segment);
-}
+#include "wire/arrive.h"
+#include "engine/segment.h"
+#include "engine/turn.h"
+#include "wire/farewell.h"
+#include "wire/handshake.h"
+#include "wire/wire.h"
 
 /* Before its session is open an opener cannot read numbers: only what belongs to the opening is for
  * it. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "wire/demux.h"
+#include "wire/handshake.h"
 
 enum {
 	ID_TABLE_AT_FIRST = 16,
@@ -192,7 +193,7 @@ int nopal__demux_enter(struct nopal_core *bottom)
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	struct nopal_id_table *table = &endpoint->by_id;
 
-	if (!bottom->lowest) { /* nothing arrives for it; a name in traces */
+	if (!nopal__is_lowest(bottom)) { /* nothing arrives for it; a name in traces */
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session) | 1;
 		return 0;
 	}
@@ -213,7 +214,7 @@ void nopal__demux_forget(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
-	if (!bottom->lowest)
+	if (!nopal__is_lowest(bottom))
 		return;
 	id_remove(&endpoint->by_id, bottom->local_id);
 	address_forget(bottom);

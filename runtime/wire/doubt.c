@@ -20,11 +20,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "wire/demux.h"
 #include "wire/doubt.h"
+#include "base/bytes.h"
+#include "engine/turn.h"
+#include "session/session.h"
+#include "wire/demux.h"
 #include "wire/request.h"
 #include "wire/reset.h"
+#include "wire/train.h"
+#include "wire/wire.h"
 
 enum {
 	DOUBT_NONCE_BYTES = 8,
@@ -59,7 +63,7 @@ int64_t nopal_session_silence(const struct nopal_session *session)
 	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
 	bool owed;
 
-	if (!bottom->lowest || !bottom->awake) /* at rest it waits for nothing */
+	if (!nopal__is_lowest(bottom) || !bottom->awake) /* at rest it waits for nothing */
 		return 0;
 	owed = is_owed(bottom) || bottom->awake->doubt.nonce ||
 	       (bottom->life == NOPAL_LIFE_OPENING && bottom->opener);
@@ -94,7 +98,7 @@ void nopal_session_doubt(struct nopal_session *session)
 	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
 	struct nopal_doubt *doubt;
 
-	if (!bottom->lowest || !nopal__plan_resets(bottom->layer->plan) ||
+	if (!nopal__is_lowest(bottom) || !nopal__plan_resets(bottom->layer->plan) ||
 	    !nopal_session_is_open(&bottom->session) || !nopal__be_awake(bottom))
 		return;
 	doubt = &bottom->awake->doubt;
@@ -209,7 +213,7 @@ static bool socket_is_to_blame(const struct nopal_core *bottom, enum nopal_end e
 	const struct nopal_port *port = &bottom->endpoint->port;
 
 	return (end == NOPAL_UNREACHABLE || end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP) &&
-	       bottom->lowest && port->send_error &&
+	       nopal__is_lowest(bottom) && port->send_error &&
 	       port->send_error_ns >= bottom->awake->heard_ns &&
 	       bottom->world->now_ns - port->send_error_ns < DOUBT_SOCKET_NS;
 }

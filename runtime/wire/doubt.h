@@ -5,10 +5,7 @@
 #ifndef NOPAL_DOUBT_H
 #define NOPAL_DOUBT_H
 
-#include "session/session.h"
-
-/* Between two looks at a session of which something is under way. */
-#define NOPAL_DOUBT_LOOK_NS (500 * NOPAL_MILLISECOND)
+#include "session/endpoint.h"
 
 void nopal__doubt_look(struct nopal_core *bottom);
 /* An ask arrived: its answer, but for the type; full: it gets none. */

@@ -5,11 +5,22 @@
 #include <errno.h>
 #include <string.h>
 
+#include "wire/endpoint.h"
 #include "base/bytes.h"
+#include "engine/segment.h"
+#include "engine/turn.h"
+#include "session/idle.h"
+#include "session/session.h"
+#include "wire/arrive.h"
 #include "wire/demux.h"
+#include "wire/doubt.h"
 #include "wire/farewell.h"
+#include "wire/handshake.h"
 #include "wire/path_cache.h"
+#include "wire/rendezvous.h"
 #include "wire/reset.h"
+#include "wire/train.h"
+#include "wire/wire.h"
 
 enum {
 	READY_AT_FIRST = 64,
@@ -37,28 +48,16 @@ const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint)
 	return endpoint->port.world->ops->transport(port);
 }
 
-int nopal__endpoint_enter(struct nopal_core *bottom)
+static int endpoint_enter(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	int error = nopal__demux_enter(bottom);
 
 	if (error < 0)
 		return error;
-	bottom->next = endpoint->sessions;
-	bottom->at = &endpoint->sessions;
-	if (bottom->next)
-		bottom->next->at = &bottom->next;
-	endpoint->sessions = bottom;
+	nopal__endpoint_link(bottom, &endpoint->sessions);
 	endpoint->port.counters.sessions++;
 	return 0;
-}
-
-void nopal__endpoint_unlink(struct nopal_core *bottom)
-{
-	*bottom->at = bottom->next;
-	if (bottom->next)
-		bottom->next->at = bottom->at;
-	bottom->at = NULL;
 }
 
 static void train_forget(struct nopal_endpoint *endpoint, const struct nopal_core *bottom)
@@ -69,10 +68,11 @@ static void train_forget(struct nopal_endpoint *endpoint, const struct nopal_cor
 	endpoint->train_of = NULL;
 }
 
-void nopal__endpoint_forget(struct nopal_core *bottom)
+static void endpoint_forget(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
+	nopal__path_record_release(bottom);
 	if (!bottom->at)
 		return;
 	train_forget(endpoint, bottom);
@@ -92,7 +92,7 @@ void nopal__endpoint_forget(struct nopal_core *bottom)
 
 /* ---------------------------------------------------- departures that wait */
 
-void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment)
+static void ready_push(struct nopal_core *core, const struct nopal_segment *segment)
 {
 	struct nopal_endpoint *endpoint = core->endpoint;
 
@@ -138,7 +138,7 @@ static void ready_next(struct nopal_endpoint *endpoint)
 	struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
 	struct nopal_segment *segment = ready_segment(&ready);
 
-	if (segment && !nopal__may_leave(ready.core, segment))
+	if (segment && !ready.core->down->may_leave(ready.core, segment))
 		return;
 	endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
 	endpoint->ready_count--;
@@ -157,6 +157,44 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 		ready_next(endpoint);
 	nopal__turn_end(world, true);
 }
+
+/* ------------------------------------------------------- below its sessions */
+
+static void endpoint_opened(struct nopal_core *core)
+{
+	if (core->meets)
+		nopal__meeting_over(core);
+}
+
+static bool endpoint_ends(struct nopal_core *bottom, enum nopal_end end)
+{
+	return bottom->meets && nopal__meeting_ends(bottom, end);
+}
+
+static void endpoint_flush(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+	struct nopal_endpoint **at = &world->unflushed;
+
+	while (*at != endpoint)
+		at = &(*at)->next_unflushed;
+	*at = endpoint->next_unflushed;
+	endpoint->unflushed = false;
+	nopal__endpoint_flush(endpoint);
+}
+
+const struct nopal_endpoint_ops nopal__endpoint_ops = {
+	.enter = endpoint_enter,
+	.forget = endpoint_forget,
+	.opened = endpoint_opened,
+	.ends = endpoint_ends,
+	.end_text = nopal__doubt_text,
+	.tell_end = nopal__farewell_tell,
+	.finish = nopal__train_finish,
+	.wait = ready_push,
+	.flush = endpoint_flush,
+	.suits = nopal__demux_suits,
+};
 
 /* ---------------------------------------------------------------- arrivals */
 
@@ -226,7 +264,7 @@ static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal
 
 	endpoint->port.counters.datagrams_in++;
 	if (endpoint->channels) {
-		nopal__cast_receive(endpoint, arrival, bytes, length);
+		endpoint->channel_receive(endpoint, arrival, bytes, length);
 		return;
 	}
 	if (endpoint->demux == NOPAL_DEMUX_FOREIGN) {
@@ -367,44 +405,6 @@ int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *pla
 	return 0;
 }
 
-/* Sessions are many and sets of callbacks few. */
-const struct nopal_callbacks *nopal__callbacks_share(struct nopal_endpoint *endpoint,
-						     const struct nopal_callbacks *callbacks)
-{
-	static const struct nopal_callbacks none;
-	struct nopal_shared_callbacks *shared = endpoint->callbacks;
-
-	if (!callbacks)
-		return &none;
-	while (shared && memcmp(&shared->callbacks, callbacks, sizeof(*callbacks)) != 0)
-		shared = shared->next;
-	if (!shared) {
-		shared = calloc(1, sizeof(*shared));
-		if (!shared)
-			return NULL;
-		shared->callbacks = *callbacks;
-		shared->next = endpoint->callbacks;
-		endpoint->callbacks = shared;
-	}
-	shared->sessions++;
-	return &shared->callbacks;
-}
-
-/* Those of a listener are not among them. */
-void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
-			      const struct nopal_callbacks *callbacks)
-{
-	struct nopal_shared_callbacks **at = &endpoint->callbacks, *shared;
-
-	while (*at && &(*at)->callbacks != callbacks)
-		at = &(*at)->next;
-	shared = *at;
-	if (!shared || --shared->sessions)
-		return;
-	*at = shared->next;
-	free(shared);
-}
-
 static void listeners_free(struct nopal_endpoint *endpoint)
 {
 	while (endpoint->listeners) {
@@ -436,12 +436,6 @@ static void endpoint_free(struct nopal_endpoint *endpoint)
 {
 	listeners_free(endpoint);
 	nopal__farewells_free(endpoint);
-	while (endpoint->spare) {
-		struct nopal_buffer *next = endpoint->spare->owner;
-
-		free(endpoint->spare);
-		endpoint->spare = next;
-	}
 	nopal__pools_free(&endpoint->pools);
 	nopal_free(NULL, endpoint->by_opening.slots);
 	nopal_free(NULL, endpoint->meetings.slots);
@@ -519,6 +513,12 @@ void nopal__world_fini(struct nopal_world *world)
 	while (world->endpoints) /* a channel's door goes with its last session */
 		nopal_endpoint_close(world->endpoints->channels ? world->endpoints->door_of
 								: world->endpoints);
+	while (world->spare) {
+		struct nopal_buffer *next = world->spare->owner;
+
+		free(world->spare);
+		world->spare = next;
+	}
 	nopal__path_cache_free(world->path_cache);
 	nopal_trace_stop(world);
 }

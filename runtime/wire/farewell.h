@@ -5,7 +5,7 @@
 #ifndef NOPAL_FAREWELL_H
 #define NOPAL_FAREWELL_H
 
-#include "session/session.h"
+#include "session/endpoint.h"
 
 /* What ended the session goes to its peer, which is heard of no more. */
 void nopal__farewell_tell(struct nopal_core *bottom);
@@ -14,5 +14,8 @@ void nopal__farewell_tell(struct nopal_core *bottom);
 bool nopal__farewell_repeat(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			    uint32_t id, uint32_t longer_than);
 void nopal__farewells_free(struct nopal_endpoint *endpoint);
+
+/* The peer says why its session ended; takes the segment. */
+void nopal__farewell_receive(struct nopal_core *bottom, struct nopal_segment *segment);
 
 #endif

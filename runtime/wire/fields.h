@@ -6,20 +6,9 @@
 #define NOPAL_FIELDS_H
 
 #include "base/bytes.h"
-#include "session/session.h"
+#include "session/endpoint.h"
 
-/* In a fused unit the header is a constant, and the loop a straight line. */
-#ifdef NOPAL_FUSED_LAYERS
-#define FOR_EACH_FIELD(field, header)                                                              \
-	_Pragma("GCC unroll 32") for (const struct nopal_field *field = (header)->fields;          \
-				      field < (header)->fields + (header)->count; field++)
-#else
-#define FOR_EACH_FIELD(field, header)                                                              \
-	for (const struct nopal_field *field = (header)->fields;                                   \
-	     field < (header)->fields + (header)->count; field++)
-#endif
-
-static inline __attribute__((always_inline)) uint8_t *put_fields(
+static inline __attribute__((always_inline)) uint8_t *nopal__fields_put(
 	const struct nopal_header *header, const struct nopal_segment *segment, uint8_t *at)
 {
 	FOR_EACH_FIELD (field, header)
@@ -27,10 +16,9 @@ static inline __attribute__((always_inline)) uint8_t *put_fields(
 	return at;
 }
 
-static inline __attribute__((always_inline)) void get_fields(const struct nopal_core *core,
-							     const struct nopal_header *header,
-							     struct nopal_segment *segment,
-							     const uint8_t *at)
+static inline __attribute__((always_inline)) void nopal__fields_get(
+	const struct nopal_core *core, const struct nopal_header *header,
+	struct nopal_segment *segment, const uint8_t *at)
 {
 	FOR_EACH_FIELD (field, header) {
 		uint64_t value = nopal__get(at, field->bytes);

@@ -3,7 +3,9 @@
  * foreign.c -- who speaks another protocol opens a session: by its first datagram, or by a
  * handshake of that protocol, whose answers are the session's own.
  */
+#include "wire/handshake.h"
 #include "wire/request.h"
+#include "wire/wire.h"
 
 static bool foreign_opens(const struct nopal_plan *plan, struct nopal_reader datagram)
 {

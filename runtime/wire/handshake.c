@@ -17,11 +17,20 @@
  */
 #include <string.h>
 
+#include "wire/handshake.h"
+#include "engine/segment.h"
+#include "engine/timer.h"
+#include "engine/turn.h"
+#include "session/session.h"
 #include "wire/demux.h"
 #include "wire/doubt.h"
+#include "wire/offers.h"
 #include "wire/refusal.h"
 #include "wire/rendezvous.h"
 #include "wire/request.h"
+#include "wire/reset.h"
+#include "wire/train.h"
+#include "wire/wire.h"
 
 enum {
 	REPLY_REFUSED = 255, /* type of a reply: text follows */
@@ -197,6 +206,16 @@ static struct nopal_core *opening_session(const struct nopal_endpoint *endpoint,
 	return core && !core->opener ? core : NULL;
 }
 
+void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id)
+{
+	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+
+	bottom->peer_id = id;
+	bottom->peer_known = true;
+	if (bottom->opener && nopal__plan_resets(bottom->layer->plan))
+		nopal__demux_know_peer(bottom);
+}
+
 /* A session of which nobody has heard yet; NULL: out of memory. */
 static struct nopal_core *session_for(struct nopal_endpoint *endpoint,
 				      const struct nopal_listener_entry *entry,
@@ -222,7 +241,7 @@ static void accept_session(struct nopal_endpoint *endpoint,
 	top = nopal__top(bottom);
 	top->callbacks = &entry->callbacks;
 	top->user = entry->user;
-	if (top->callbacks->accepted && !top->is_flow) /* its streams are */
+	if (top->callbacks->accepted && !top->up->turned) /* its streams are */
 		top->user = top->callbacks->accepted(&top->session, entry->user);
 	nopal__session_start(bottom);
 	if (nopal__demux_accept(bottom) < 0)

@@ -7,7 +7,9 @@
  */
 #include <string.h>
 
+#include "wire/offers.h"
 #include "wire/reset.h"
+#include "wire/wire.h"
 
 /* The part with an offer whose name comes next after `last`; NULL: no more. */
 static const struct nopal_part *offer_after(const struct nopal_layer *layer,

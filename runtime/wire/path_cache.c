@@ -12,9 +12,8 @@
  */
 #include <string.h>
 
-#include "base/hash.h"
 #include "wire/path_cache.h"
-#include "session/session.h"
+#include "session/endpoint.h"
 
 struct path_record {
 	struct nopal_path_pair pair;
@@ -222,7 +221,7 @@ static struct nopal_path_cache *cache_of(struct nopal_world *world)
 static struct nopal_path_cache *record_of(const struct nopal_session *session, uint32_t *ret_record)
 {
 	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
-	struct nopal_path_cache *cache = bottom->lowest ? cache_of(bottom->world) : NULL;
+	struct nopal_path_cache *cache = nopal__is_lowest(bottom) ? cache_of(bottom->world) : NULL;
 	struct nopal_path_pair pair;
 
 	if (cache && !bottom->path_record) {

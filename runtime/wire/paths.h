@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * paths.h -- the paths of a session: by which of them something arrives and leaves, and those that
- * it has beside its first one (path.c).  Part of session.h, which includes it.
+ * it has beside its first one (path.c).
  */
 #ifndef NOPAL_PATHS_H
 #define NOPAL_PATHS_H
 
 #include <string.h>
+
+#include "session/endpoint.h"
 
 /* What a session has once it has a second path; the first one is not among them. */
 struct nopal_path {

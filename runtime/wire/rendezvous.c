@@ -25,8 +25,11 @@
  */
 #include <string.h>
 
-#include "wire/demux.h"
 #include "wire/rendezvous.h"
+#include "engine/turn.h"
+#include "session/session.h"
+#include "wire/demux.h"
+#include "wire/handshake.h"
 
 struct meeting {
 	struct nopal_core *bottom;
@@ -129,13 +132,16 @@ static void turn_note(struct nopal_core *bottom)
 
 void nopal__meeting_turn(struct nopal_core *bottom, uint32_t peer_id)
 {
+	struct nopal_core *top;
+
 	nopal__meeting_over(bottom);
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		core->opener = false;
 	nopal_session_set_peer_id(&bottom->session, peer_id);
 	nopal__demux_know_peer(bottom);
-	if (nopal__top(bottom)->is_flow)
-		nopal__streams_turn(nopal__top(bottom));
+	top = nopal__top(bottom);
+	if (top->up->turned)
+		top->up->turned(top);
 	turn_note(bottom);
 }
 
@@ -198,8 +204,8 @@ struct nopal_session *nopal_rendezvous_open(struct nopal_endpoint *endpoint,
 		return NULL;
 	outermost = nopal__turn_begin(endpoint->port.world);
 	top = meeting_open(endpoint, plan, peer, callbacks, user);
-	if (top && top->is_flow)
-		top = nopal__flow_begin(top, callbacks, user);
+	if (top && top->up->begin)
+		top = top->up->begin(top, callbacks, user);
 	nopal__turn_end(endpoint->port.world, outermost);
 	return top ? &top->session : NULL;
 }

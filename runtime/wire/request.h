@@ -5,7 +5,7 @@
 #ifndef NOPAL_REQUEST_H
 #define NOPAL_REQUEST_H
 
-#include "session/session.h"
+#include "session/endpoint.h"
 
 /* What nopal_request.private points to. */
 struct request_context {

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "session/session.h"
+#include "wire/train.h"
 
 /* Our own host has no way for datagrams of this length. */
 static void too_big(struct nopal_endpoint *endpoint)

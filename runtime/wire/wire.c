@@ -15,8 +15,13 @@
  */
 #include <string.h>
 
-#include "wire/fields.h"
+#include "wire/wire.h"
+#include "engine/segment.h"
 #include "session/session.h"
+#include "wire/doubt.h"
+#include "wire/fields.h"
+#include "wire/handshake.h"
+#include "wire/train.h"
 
 enum {
 	WIRE_VERSION = 1,
@@ -37,20 +42,6 @@ bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind)
 	return byte >> WIRE_KIND_BITS == WIRE_VERSION;
 }
 
-/* The number nearest to `reference` whose low bytes are `truncated`. */
-NOPAL_HOT uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned bytes)
-{
-	uint64_t span, back, ahead;
-
-	if (bytes >= sizeof(uint64_t))
-		return truncated;
-	span = UINT64_C(1) << (bytes * BITS_PER_BYTE);
-	back = span / 2 - 1; /* it lies at most so far behind, or span / 2 ahead */
-	ahead = (truncated - reference + back) & (span - 1);
-	return reference + ahead < back ? reference + ahead - back + span
-					: reference + ahead - back;
-}
-
 NOPAL_HOT void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part,
 				 unsigned which, uint64_t value)
 {
@@ -68,8 +59,8 @@ NOPAL_HOT static uint8_t *put_header(const struct nopal_core *core,
 	const struct nopal_plan *plan = nopal__plan(core);
 
 	if (segment->kind == NOPAL_KIND_DATA)
-		return put_fields(&plan->kinds[NOPAL_KIND_DATA].header, segment, at);
-	return put_fields(&plan->kinds[segment->kind].header, segment, at);
+		return nopal__fields_put(&plan->kinds[NOPAL_KIND_DATA].header, segment, at);
+	return nopal__fields_put(&plan->kinds[segment->kind].header, segment, at);
 }
 
 NOPAL_HOT static void get_header(const struct nopal_core *core, struct nopal_segment *segment,
@@ -78,9 +69,9 @@ NOPAL_HOT static void get_header(const struct nopal_core *core, struct nopal_seg
 	const struct nopal_plan *plan = nopal__plan(core);
 
 	if (segment->kind == NOPAL_KIND_DATA)
-		get_fields(core, &plan->kinds[NOPAL_KIND_DATA].header, segment, at);
+		nopal__fields_get(core, &plan->kinds[NOPAL_KIND_DATA].header, segment, at);
 	else
-		get_fields(core, &plan->kinds[segment->kind].header, segment, at);
+		nopal__fields_get(core, &plan->kinds[segment->kind].header, segment, at);
 }
 
 /* Before the fields: first byte, session id; of an introduction first byte, id, fingerprint, and
@@ -121,10 +112,10 @@ static uint32_t datagram_bytes(const struct nopal_core *core, const struct nopal
 	       plan->trailer_bytes;
 }
 
-NOPAL_HOT bool nopal__may_leave(struct nopal_core *core, const struct nopal_segment *segment)
+NOPAL_HOT static bool endpoint_may_leave(struct nopal_core *core,
+					 const struct nopal_segment *segment)
 {
-	return nopal__train_ready(core, core->lowest ? datagram_bytes(core, segment)
-						     : nopal__cast_bytes(core, segment));
+	return nopal__train_ready(core, datagram_bytes(core, segment));
 }
 
 /* Bodies mostly leave in the order in which they lie in memory: the next one begins to be fetched
@@ -349,7 +340,7 @@ uint32_t nopal_segment_pack(struct nopal_session *session, const struct nopal_se
 
 	if (length > room)
 		return 0;
-	bytes = put_fields(header, segment, bytes);
+	bytes = nopal__fields_put(header, segment, bytes);
 	if (segment->body.length)
 		memcpy(bytes, segment->body.bytes, segment->body.length);
 	return length;
@@ -375,7 +366,7 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session, const 
 	segment->ecn = core->endpoint->arrived_ecn;
 	segment->path = 0;
 	segment->departed_ns = session->now_ns;
-	get_fields(core, header, segment, bytes);
+	nopal__fields_get(core, header, segment, bytes);
 	memcpy(buffer->bytes, bytes + header->bytes, length - header->bytes);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes, length - header->bytes };
 	core->awake->counters.segments_rebuilt++;
@@ -435,7 +426,7 @@ uint32_t nopal_control_limit(const struct nopal_session *session, const struct n
 	uint8_t code = part->kind[kind];
 	uint32_t path = nopal_path_limit(session);
 
-	if (!core->lowest)
+	if (!nopal__is_lowest(core))
 		return nopal__layer(core)->below_takes - path_short(session);
 	if (plan->kinds[code].formatted)
 		path -= plan->format->microprotocol->format->bytes;
@@ -460,3 +451,35 @@ uint64_t nopal_field_expand(const struct nopal_session *session, const struct no
 	return nopal__serial_expand(nopal__core(session)->awake->serial[field->reference],
 				    truncated, field->bytes);
 }
+
+/* ------------------------------------------- an endpoint, below its sessions */
+
+static bool endpoint_push(struct nopal_core *core, struct nopal_segment *segment)
+{
+	nopal__pack_out(core, segment);
+	return false;
+}
+
+static void endpoint_control(struct nopal_core *core, struct nopal_segment *segment)
+{
+	if (segment->kind == NOPAL_KIND_CONNECT && nopal__plan(core)->demux != NOPAL_DEMUX_FOREIGN)
+		nopal__opening_pack(core, segment);
+	else
+		nopal__pack_out(core, segment);
+}
+
+static void endpoint_closed(struct nopal_core *core)
+{
+	nopal__session_end(core, NOPAL_ENDED_WELL, "closed in good order");
+}
+
+const struct nopal_down nopal__endpoint_down = {
+	.name = "endpoint",
+	.departs = true,
+	.may_leave = endpoint_may_leave,
+	.push = endpoint_push,
+	.control = endpoint_control,
+	.control_by = nopal__pack_by,
+	.watch = nopal__doubt_look,
+	.closed = endpoint_closed,
+};

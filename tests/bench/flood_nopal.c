@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/endpoint.h"
 #include "flood.h"
 #include <nopal/nopal.h>
 

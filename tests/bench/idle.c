@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "session/session.h"
+#include "session/endpoint.h"
 
 enum {
 	IDLE_TENTH = 10,

@@ -12,6 +12,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
+#include "session/endpoint.h"
 #include "suite.h"
 
 enum {

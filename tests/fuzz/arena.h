@@ -22,7 +22,7 @@
 #define NOPAL_FUZZ_ARENA_H
 
 #include "families.h"
-#include "session/session.h"
+#include "session/endpoint.h"
 
 enum {
 	ARENA_SESSIONS = 8, /* at a time; more are refused */

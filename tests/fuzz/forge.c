@@ -5,8 +5,7 @@
 
 #include "aead_crypto.h"
 #include "base/bytes.h"
-#include "base/hash.h"
-#include "session/session.h"
+#include "wire/wire.h"
 
 enum {
 	/* handshake.c: behind first byte and id */

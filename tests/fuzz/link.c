@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "input.h"
-#include "ports/world.h"
-#include "io/link_engine.h"
+#include "base/address.h"
+#include "io/emulator/link_engine.h"
 #include <nopal/microprotocol.h>
 
 enum { TEXT = 512, PACKETS = 20, PACKET = 1000 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "wire/wire.h"
 #include "script.h"
 
 #include <string.h>

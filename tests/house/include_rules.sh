@@ -49,17 +49,16 @@ includes runtime | { grep '"' || true; } | { grep -v '^runtime/nopal/' || true; 
 done | refuse "a header is included by its room: \"ROOM/NAME.h\""
 
 includes runtime | { grep '<event2/' || true; } |
-	{ grep -v '^runtime/io/live.*\.[ch]:' | grep -v '^runtime/io/blocking\.c:' ||
-		true; } |
+	{ grep -v -E '^runtime/io/(live|blocking)/' || true; } |
 	refuse "libevent belongs to the live world"
 
 includes runtime |
 	{ grep -E '<(sys/socket|netinet/|arpa/|netdb|sys/time|time|poll)[./a-z]*' ||
 		true; } |
-	{ grep -v -E '^runtime/io/(live.*|blocking)\.[ch]:' || true; } |
+	{ grep -v -E '^runtime/(io/(live|blocking)/|base/address\.c:.*<arpa/)' || true; } |
 	refuse "sockets and clocks belong to the live world"
 
-includes runtime/io | { grep -E '^runtime/io/(sim|link)' || true; } |
+includes runtime/io | { grep -E '^runtime/io/(sim|emulator)/' || true; } |
 	{ grep -E '<(event2|sys/|netinet|pthread|time)' || true; } |
 	refuse "the simulated world has neither clock nor socket"
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "io/emulator/link_engine.h"
 #include "ports/world.h"
-#include "io/link_engine.h"
 
 enum {
 	MOST_NOTES = 20000,

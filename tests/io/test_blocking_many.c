@@ -16,7 +16,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "io/live.h"
+#include <nopal/address.h>
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 enum { MANY = 3, MESSAGE = 20000 };
 

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "io/live.h"
+#include <nopal/address.h>
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 
 static const int64_t patience_ns = 20 * NOPAL_SECOND;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "io/live_carrier.h"
+#include "io/live/live_carrier.h"
 #include <nopal/microprotocol.h>
 
 enum { PACKETS = 40, SEED = 5, ROUNDS = 4000 };

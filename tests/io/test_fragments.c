@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "io/live.h"
+#include "io/live/live.h"
 
 enum { DEVICE = 1300, LONG = 4000, SHORT = 1300 - 48, WAIT_MS = 2000 };
 

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "io/link_engine.h"
+#include "io/emulator/link_engine.h"
+#include "io/sim/random.h"
 #include <nopal/microprotocol.h>
-#include "io/random.h"
 
 enum { SEED = 7, MANY = 1000000, PAYLOAD = 1000 };
 

@@ -12,7 +12,7 @@
 #include <netinet/udp.h>
 #include <cmocka.h>
 
-#include "io/live.h"
+#include "io/live/live.h"
 
 enum {
 	DATAGRAM = 1000,

@@ -7,7 +7,7 @@
 #include <event2/event.h>
 #include <cmocka.h>
 
-#include "ports/world.h"
+#include "session/endpoint.h"
 
 struct awake {
 	struct event_base *base;

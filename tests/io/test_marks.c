@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "io/link_engine.h"
-#include "io/live.h"
+#include "io/emulator/link_engine.h"
+#include "io/live/live.h"
 
 enum { PAYLOAD = 1000, DATAGRAM = 1000, TRAIN = 10, MANY = 99, WAIT_MS = 2000 };
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "io/live.h"
+#include "io/live/live.h"
 #include <nopal/microprotocol.h>
 
 enum { PACKETS = 32, PACKET_BYTES = 64, SEED = 3, ROUNDS = 400, STEP_US = 1000 };

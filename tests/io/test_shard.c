@@ -14,8 +14,8 @@
 #include <event2/event.h>
 #include <cmocka.h>
 
-#include "io/live.h"
-#include "session/session.h"
+#include "io/live/live.h"
+#include "wire/wire.h"
 
 enum {
 	SHARDS = 3,

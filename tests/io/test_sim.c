@@ -2,6 +2,7 @@
 /*
  * test_sim.c -- the simulated world: time, order, batches, buffers and ports.
  */
+#include "ports/world.h"
 #include "noting_core.h"
 
 static void a_datagram_takes_its_delay(void **state)

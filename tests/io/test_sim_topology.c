@@ -3,7 +3,7 @@
  * test_sim_topology.c -- hosts, routes and links of the simulated world.
  */
 #include "noting_core.h"
-#include "io/sim.h"
+#include "io/sim/sim.h"
 
 static void a_host_reaches_itself(void **state)
 {

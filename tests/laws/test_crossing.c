@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 
+#include "plan/plan.h"
 #include "aead_crypto.h"
 #include "early_losses.h"
 #include "meeting.h"

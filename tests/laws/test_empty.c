@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
+#include "plan/plan.h"
+#include "ports/world.h"
 #include "rig.h"
 #include "suite.h"
 

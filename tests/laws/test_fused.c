@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/plan.h"
 #include "pair.h"
 #include "suite.h"
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/composite.h"
 #include "a_meddler.h"
 #include "pair.h"
 #include "rig.h"

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan.h"
 #include "composition.h"
 #include "pair.h"
 #include "suite.h"

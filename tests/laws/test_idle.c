@@ -14,6 +14,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "session/endpoint.h"
 #include "rig.h"
 
 enum {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/composite.h"
 #include "aead_crypto.h"
 #include "meeting.h"
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "witness.h"
 
 enum { SEEDS = 200, HOSTS = 6, STEPS = 150, ID_MOST = 63 };

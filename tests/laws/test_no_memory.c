@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/plan.h"
 #include "failing.h"
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/endpoint.h"
 #include "covering.h"
 #include "failing.h"
 #include <nopal/microprotocol.h>

@@ -26,10 +26,11 @@
 
 #include "aead_crypto.h"
 #include "compose/compose.h"
+#include "plan/plan.h"
+#include "registry/registry.h"
 #include "covering.h"
 #include "nonces.h"
 #include "oracle.h"
-#include "registry/registry.h"
 
 enum {
 	SEEDS = 6,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "plan/plan.h"
 #include "oracle.h"
 #include "suite.h"
 

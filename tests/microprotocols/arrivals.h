@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/turn.h"
 #include "rig.h"
 
 /* A message with these values of the first attributes of `part`; the first of them is its text. */

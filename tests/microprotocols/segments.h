@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/turn.h"
 #include "rig.h"
 
 struct arriving {

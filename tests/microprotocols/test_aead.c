@@ -15,6 +15,7 @@
 #include "capture.h"
 #include "nonces.h"
 #include "wire/reset.h"
+#include "wire/wire.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 static const char SEALED[] = PLAIN "aead {}\na_tap {}\n";

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "wire/wire.h"
 #include "aead.h"
 #include "capture.h"
 #include "early_losses.h"

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/turn.h"
 #include "many.h"
 #include "rig.h"
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "session/endpoint.h"
 #include "rig.h"
 
 enum { TRAILER = 4, BODY = 1400, DATAGRAM = 2048 };

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/turn.h"
 #include "compressed.h"
 
 /* --------------------------------------------------------- with and without, equal */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "compressed.h"
 
 /* ---------------------------------------------------- how much memory at once */

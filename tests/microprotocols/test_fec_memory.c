@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/composite.h"
 #include "blocks.h"
 #include "erasure.h"
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "segments.h"
 
 static const char FIXED[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "session/endpoint.h"
 #include "rig.h"
 
 #define DATAGRAMS "transport_driver {}\nfixed_size {}\n"

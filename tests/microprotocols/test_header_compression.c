@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan.h"
 #include "../microprotocols/format/header_context.h"
 #include "capture.h"
 

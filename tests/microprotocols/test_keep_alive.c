@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/turn.h"
 #include "segments.h"
 
 static const char ALIVE[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"

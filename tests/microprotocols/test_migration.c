@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/wire.h"
 #include "aead_crypto.h"
 #include "rig.h"
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "wire/wire.h"
 #include "segments.h"
 
 enum { UDP = 28, FLOOR = 1200 - UDP, PART = 64, PROBE = 0, ANSWER = 1 };

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "segments.h"
 
 #define OTHERS                                                                                     \

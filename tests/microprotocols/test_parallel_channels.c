@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "session/endpoint.h"
 #include "segments.h"
 
 enum { CHALLENGE, RESPONSE };

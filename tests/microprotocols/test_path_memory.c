@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "session/endpoint.h"
 #include "remembered.h"
 
 enum {

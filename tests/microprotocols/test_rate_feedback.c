@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/turn.h"
 #include "segments.h"
 
 enum { RATE, ECHO };

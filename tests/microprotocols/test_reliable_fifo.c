@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
+#include "engine/pool.h"
 #include "arrivals.h"
 
 enum { MESSAGES = 6 };

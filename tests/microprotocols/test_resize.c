@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/composite.h"
 #include "segments.h"
 
 #define OTHERS "transport_driver {}\nsequenced_segments {}\na_tap {}\n"

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "plan/plan.h"
 #include "keeper.h"
 
 enum { REQUEST, GRANT };

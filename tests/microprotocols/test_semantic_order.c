@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "engine/turn.h"
 #include "arrivals.h"
 #include "scout.h"
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/composite.h"
 #include "segments.h"
 
 static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\n"

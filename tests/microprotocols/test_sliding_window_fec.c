@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/composite.h"
 #include "blocks.h"
 #include "erasure.h"
 #include "gf256.h"

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "session/endpoint.h"
 #include "many.h"
 #include "rig.h"
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "plan/plan.h"
 #include "many.h"
 
 #define GROUP MANY_RELIABLE("fan_out {}")

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/turn.h"
 #include "keeper.h"
 
 enum { XOFF, XON, PROBE };

@@ -9,8 +9,8 @@
 #define NOPAL_TESTS_COMPOSE_RIG_H
 
 #include "compose/compose.h"
-#include "fakes.h"
 #include "registry/registry.h"
+#include "fakes.h"
 
 FAKE(f_drive, .provides = FAKE_ROLES({ "driver", true }));
 FAKE(f_cut, .provides = FAKE_ROLES({ "message_segments", true }),

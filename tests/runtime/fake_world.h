@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "session/session.h"
+#include "session/endpoint.h"
 
 enum {
 	TRAINS = 4096,

@@ -12,6 +12,7 @@
 #ifndef NOPAL_TESTS_KEPT_H
 #define NOPAL_TESTS_KEPT_H
 
+#include "engine/turn.h"
 #include "fakes.h"
 #include "rig.h"
 

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+#include "engine/turn.h"
+#include "wire/arrive.h"
+#include "wire/wire.h"
 #include "records.h"
 #include "rig.h"
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "engine/composite.h"
 #include "lab.h"
 
 static void test_bind_and_unbind(void **state)

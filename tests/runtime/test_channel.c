@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "session/endpoint.h"
 #include "many.h"
 
 static struct many many;

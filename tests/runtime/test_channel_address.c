@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "engine/turn.h"
+#include "session/endpoint.h"
 #include "many.h"
 
 static struct many many;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "session/endpoint.h"
 #include "many.h"
 
 static struct many many;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "engine/composite.h"
 #include "many.h"
 #include "one_flow.h"
 #include "rig.h"

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
+#include "compose/compose.h"
 #include "compose_rig.h"
 
 /* ------------------------------------------------------------------ the members */
@@ -121,7 +122,7 @@ static void test_a_file_is_read_with_its_config(void **state)
 	char path[] = "/tmp/nopal-secret-XXXXXX", text[128];
 	int file = mkstemp(path);
 	struct composing without, with;
-	const struct nopal_file *secret;
+	const struct nopal_file_bytes *secret;
 
 	(void)state;
 	assert_int_equal(write(file, token, sizeof(token)), sizeof(token));

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "config/config.h"
-#include "registry/registry.h"
 
 /* What a test reads, and what was wrong with it. */
 struct reading {

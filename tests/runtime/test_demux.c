@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "wire/demux.h"
+#include "wire/handshake.h"
 #include "failing.h"
 
 enum {
@@ -35,7 +36,7 @@ uint64_t __wrap_nopal_random(struct nopal_session *session)
 
 static struct nopal_endpoint endpoint, door;
 static struct nopal_plan plan;
-static struct nopal_layer layer;
+static struct nopal_layer layer, upper_layer;
 static struct nopal_core cores[CORES];
 static const struct nopal_shard shard = { .index = 2, .count = 4 };
 
@@ -45,7 +46,9 @@ static int setup(void **state)
 	memset(&endpoint, 0, sizeof(endpoint));
 	memset(&door, 0, sizeof(door));
 	memset(&plan, 0, sizeof(plan));
-	layer.plan = &plan;
+	plan.layer_count = 2;
+	layer = (struct nopal_layer){ .plan = &plan, .index = 1 };
+	upper_layer = (struct nopal_layer){ .plan = &plan };
 	plan.demux = NOPAL_DEMUX_ID;
 	door.door_of = &endpoint;
 	return 0;
@@ -73,7 +76,6 @@ static struct nopal_core *core_of(unsigned index)
 	core->endpoint = &endpoint;
 	core->layer = &layer;
 	core->peer = at_port(PORT + index);
-	core->lowest = true;
 	return core;
 }
 
@@ -153,7 +155,7 @@ static void test_what_is_not_there_is_forgotten_without_harm(void **state)
 	struct nopal_core *one = entered(0, 5), *above = core_of(1);
 
 	(void)state;
-	above->lowest = false;
+	above->layer = &upper_layer;
 	above->local_id = one->local_id;
 	nopal__demux_forget(above);
 	assert_ptr_equal(found(one), one);
@@ -198,7 +200,7 @@ static void test_an_upper_layer_is_not_found(void **state)
 	struct nopal_core *core = core_of(0);
 
 	(void)state;
-	core->lowest = false;
+	core->layer = &upper_layer;
 	assert_int_equal(enter_as(core, 6), 0);
 	assert_int_equal(core->local_id, 7);
 	assert_null(found(core));

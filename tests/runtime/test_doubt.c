@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "wire/reset.h"
+#include "wire/wire.h"
 #include "restart.h"
 
 #define CIRCUIT                                                                                    \

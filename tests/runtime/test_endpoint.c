@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/turn.h"
+#include "wire/wire.h"
 #include "fake_world.h"
 #include "rig.h"
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "wire/wire.h"
 #include "failing.h"
 #include "rig.h"
 

@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/event.h"
+#include "engine/message.h"
+#include "engine/turn.h"
 #include "lab.h"
 #include "records.h"
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "wire/wire.h"
 #include "aead_crypto.h"
 #include "rig.h"
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "session/endpoint.h"
 #include "many.h"
 
 static struct many many;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "wire/wire.h"
 #include "rig.h"
 
 static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";

@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#include "compose/compose.h"
-#include "failing.h"
-#include "wire/request.h"
 #include "base/bytes.h"
+#include "wire/request.h"
+#include "wire/wire.h"
+#include "failing.h"
 #include "rig.h"
 
 enum {

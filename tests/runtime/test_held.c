@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "engine/composite.h"
 #include "kept.h"
 
 FAKE(m_jailer, .holds = FAKE_HOLDS({ "the jailer", NOPAL_DELIVER, NOPAL_DATA, false }),

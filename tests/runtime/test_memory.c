@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/segment.h"
 #include "failing.h"
 #include "rig.h"
 

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/turn.h"
 #include "kept.h"
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/segment.h"
 #include "failing.h"
 #include "kept.h"
 

@@ -6,9 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "compose/compose.h"
+#include "plan/seal.h"
 #include "fakes.h"
-#include "plan/plan.h"
 #include "rig.h"
 
 enum { PARTS = 4, LAYERS = 2, BODY = 1400, DATAGRAM = 1472, FLOOR = 1172 };

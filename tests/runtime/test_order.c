@@ -8,6 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "compose/compose.h"
+#include "registry/registry.h"
 #include "compose_rig.h"
 
 FAKE(f_echo, .raises = FAKE_RAISES("SEGMENT_FROM_NET"),

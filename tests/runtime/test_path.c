@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/turn.h"
 #include "microprotocols/segments.h"
 
 /* The least that a path takes, and what an Ethernet does, in UDP payload. */

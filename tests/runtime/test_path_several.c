@@ -9,7 +9,9 @@
 
 #include <errno.h>
 
+#include "engine/turn.h"
 #include "wire/demux.h"
+#include "wire/paths.h"
 #include "failing.h"
 #include "fakes.h"
 #include "rig.h"

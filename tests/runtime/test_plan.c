@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "plan/plan.h"
 #include "fakes.h"
 #include "rig.h"
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "compose/compose.h"
+#include "plan/plan.h"
 #include "compose_rig.h"
 
 struct f_parameters {

@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "fakes.h"
-#include "base/problems.h"
 #include "registry/registry.h"
 
 /* ------------------------------------------------------------------ what is there */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "compose/compose.h"
 #include "compose_rig.h"
 
 FAKE(f_needy, .needs = FAKE_RELATIONS({ "f_status|f_report", "no status" }));

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "wire/reset.h"
 #include "early_losses.h"
 #include "meeting.h"
 #include "own_file.h"

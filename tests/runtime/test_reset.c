@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "wire/reset.h"
+#include "wire/wire.h"
 #include "aead_crypto.h"
 #include "restart.h"
 

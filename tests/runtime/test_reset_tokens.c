@@ -10,8 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "engine/turn.h"
 #include "wire/reset.h"
+#include "wire/wire.h"
 #include "rig.h"
 
 enum {

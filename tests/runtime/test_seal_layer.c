@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "fakes.h"
 #include "rig.h"
 

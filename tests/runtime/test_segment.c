@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/composite.h"
 #include "rig.h"
 
 /* `gate` must let each departure go; `pass` once is enough; `keeper` holds done and deallocate.

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/timer.h"
+#include "engine/turn.h"
+#include "session/endpoint.h"
 #include "kept.h"
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";

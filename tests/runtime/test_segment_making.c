@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/segment.h"
 #include "failing.h"
 #include "kept.h"
 #include "records.h"
@@ -234,7 +236,7 @@ static void test_control_buffers_are_used_again(void **state)
 	one = nopal_body_buffer(session, NOPAL_SPARE_BYTES + 1);
 	assert_int_equal(one->capacity, NOPAL_SPARE_BYTES + 1);
 	nopal_buffer_unref(one);
-	assert_ptr_equal(nopal__core(session)->endpoint->spare, two);
+	assert_ptr_equal(nopal__core(session)->world->spare, two);
 }
 
 static void test_no_memory_for_control_is_no_segment(void **state)
@@ -254,7 +256,7 @@ static void test_no_memory_for_control_is_no_segment(void **state)
 	rig_awake(session)->budget.objects = 0;
 	segment = nopal_control_new(session, rig_part(session, "positive_ack"), 0, 8, &bytes);
 	assert_null(segment);
-	assert_non_null(nopal__core(session)->endpoint->spare);
+	assert_non_null(nopal__core(session)->world->spare);
 }
 
 static void test_control_leaves_at_once_and_is_counted(void **state)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/turn.h"
 #include "kept.h"
 
 /* Looks at what the application says of a message. */

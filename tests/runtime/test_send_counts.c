@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/message.h"
 #include "failing.h"
 #include "kept.h"
 #include "records.h"

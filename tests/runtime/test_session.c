@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/composite.h"
 #include "rig.h"
 
 static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";

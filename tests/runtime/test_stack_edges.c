@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/turn.h"
+#include "session/stack.h"
 #include "failing.h"
 #include "fakes.h"
 #include "records.h"

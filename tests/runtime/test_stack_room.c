@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/composite.h"
 #include "fakes.h"
 #include "rig.h"
 

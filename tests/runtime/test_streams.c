@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/turn.h"
+#include "layers/streams.h"
 #include "one_flow.h"
 
 static const char STREAMED[] =

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "engine/composite.h"
 #include "rig.h"
 
 static char fired[64];

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "ports/world.h"
-#include "own_file.h"
 #include "trace/trace.h"
+#include "own_file.h"
 
 enum {
 	MANY = 10000, /* more records than the writer's buffer holds */

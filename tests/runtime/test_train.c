@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "engine/turn.h"
+#include "wire/train.h"
 #include "fake_world.h"
 #include "fakes.h"
 #include "rig.h"

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+#include "engine/segment.h"
+#include "wire/wire.h"
 #include "rig.h"
 
 static void test_serials_expand_to_the_nearest(void **state)

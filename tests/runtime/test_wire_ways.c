@@ -9,6 +9,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/turn.h"
+#include "wire/wire.h"
 #include "fake_world.h"
 #include "fakes.h"
 #include "rig.h"

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose/compose.h"
+#include "config/config.h"
+#include "plan/plan.h"
+#include "registry/registry.h"
 #include "draw.h"
 #include "lines.h"
 #include <nopal/nopal.h>

@@ -8,7 +8,7 @@
 #include "composition.h"
 #include "covering.h"
 #include "lines.h"
-#include "registry/registry.h"
+#include <nopal/nopal.h>
 #include "suite.h"
 #include "worth.h"
 

@@ -18,8 +18,8 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/session.h"
-#include "io/sim.h"
+#include "io/sim/sim.h"
+#include "session/endpoint.h"
 
 enum {
 	MANY_MOST = 1024,

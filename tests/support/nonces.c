@@ -11,6 +11,7 @@
 
 #include "aead_crypto.h"
 #include "base/hash.h"
+#include "ports/world.h"
 #include <nopal/nopal.h>
 
 enum { FIRST_ROOM = 1 << 12 };

@@ -19,7 +19,8 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/session.h"
+#include "layers/streams.h"
+#include "session/endpoint.h"
 
 enum { STREAMS = 100, PORT = 9000, TEXT = 64 };
 
@@ -185,7 +186,7 @@ static inline uint32_t flows_among(struct nopal_core *core)
 	uint32_t count = 0;
 
 	for (; core; core = core->next)
-		count += nopal__top(core)->is_flow;
+		count += nopal__is_flow(nopal__top(core));
 	return count;
 }
 

@@ -20,7 +20,7 @@
 
 #include "draw.h"
 #include <nopal/nopal.h>
-#include "session/session.h"
+#include "session/endpoint.h"
 #include "weather.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "oracle.h"
-#include "plan/plan.h"
+#include "layers/streams.h"
 
 static void moved(struct oracle *oracle)
 {
@@ -103,7 +103,7 @@ static uint32_t stream_of(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
 
-	while (core->below && !core->below->is_flow)
+	while (core->below && !nopal__is_flow(core->below))
 		core = core->below;
 	return core->below ? core->stream : 0;
 }

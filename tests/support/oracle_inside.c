@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "oracle.h"
+#include "layers/group.h"
+#include "layers/streams.h"
 #include "registry/registry.h"
 
 void oracle_violated(struct oracle *oracle, const char *how, ...)
@@ -98,7 +100,7 @@ static void look(struct nopal_session *session, const struct nopal_part *part,
 		oracle_violated(side->oracle, "%s after the last event", nopal_event_name(event));
 	if (event == NOPAL_SESSION_CLOSED || event == NOPAL_SESSION_BROKEN)
 		self->last_event_seen = true;
-	if (event == NOPAL_SESSION_CLOSED && !core->above && !core->is_flow)
+	if (event == NOPAL_SESSION_CLOSED && !core->above && !nopal__is_flow(core))
 		check_nothing_held(side->oracle, core);
 	if (event == NOPAL_SEND_SEGMENT)
 		check_departure(side->oracle, session, part, subject);
@@ -140,7 +142,7 @@ static bool stack_waits(const struct nopal_core *core, int part)
 	for (; core; core = core->below) {
 		if (is_of_layer(core->layer, part) && has_departed(core))
 			return true;
-		for (uint32_t i = 0; core->is_group && i < nopal__member_count(core); i++)
+		for (uint32_t i = 0; nopal__is_group(core) && i < nopal__member_count(core); i++)
 			if (stack_waits(nopal__member_at(core, i), part))
 				return true;
 	}
@@ -174,7 +176,7 @@ static uint64_t stack_departures(const struct nopal_core *core)
 	for (; core; core = core->below) {
 		if (core->awake)
 			sum += core->awake->counters.departures;
-		for (uint32_t i = 0; core->is_group && i < nopal__member_count(core); i++)
+		for (uint32_t i = 0; nopal__is_group(core) && i < nopal__member_count(core); i++)
 			sum += stack_departures(nopal__member_at(core, i));
 	}
 	return sum;
@@ -200,7 +202,7 @@ static void dump_stack(const struct nopal_core *core)
 			       (long long)core->shared[i]);
 		if (core->awake)
 			nopal_session_dump(&core->session, stdout);
-		for (uint32_t i = 0; core->is_group && i < nopal__member_count(core); i++)
+		for (uint32_t i = 0; nopal__is_group(core) && i < nopal__member_count(core); i++)
 			dump_stack(nopal__member_at(core, i));
 	}
 }

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "compose/compose.h"
-#include "oracle.h"
 #include "plan/plan.h"
+#include "registry/registry.h"
+#include "oracle.h"
 
 const char *const oracle_properties[ORACLE_PROPERTIES] = {
 	"urgent", "out_of_band", "deadline", "attempts", "label", "after", "tag", "destination",

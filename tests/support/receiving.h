@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "session/endpoint.h"
 #include "file_hash.h"
 #include <nopal/microprotocol.h>
 #include "recv_incoming.h"

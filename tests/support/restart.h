@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#include "wire/reset.h"
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 #include "rig.h"
 
 static const uint8_t restart_key[NOPAL_RESET_KEY_BYTES] = "sixteen bytes...";

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/composite.h"
 #include "registry/registry.h"
 #include "rig.h"
 

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose/compose.h"
-#include <nopal/nopal.h>
 #include "compose/composing.h"
+#include "plan/plan.h"
+#include "registry/registry.h"
+#include <nopal/nopal.h>
 
 enum { MOST_REFUSALS = 64 }; /* of one search */
 

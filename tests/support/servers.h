@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "session/endpoint.h"
 #include "fetch_talk.h"
 #include "file_hash.h"
 #include "serve_session.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "plan/plan.h"
 #include "suite.h"
 
 #include <setjmp.h>

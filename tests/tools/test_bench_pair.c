@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "bench_pair.h"
 
 /* A row says how its config is run. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "session/endpoint.h"
 #include "servers.h"
 
 enum { CROWD = 300, FEW_SEATS = 3 };

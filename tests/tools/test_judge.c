@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "plan/plan.h"
 #include "judge.h"
 #include "rig.h"
 

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "plan/plan.h"
+#include "ports/world.h"
 #include "live_judge.h"
 
 static const struct nopal_plan *plan;

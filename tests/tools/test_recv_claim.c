@@ -3,6 +3,7 @@
  * test_recv_claim -- what one address may have at `nopal recv`: sessions that wait, sessions with a
  * seat, and unfinished bytes.
  */
+#include "session/endpoint.h"
 #include "receiving.h"
 
 static struct nopal_session *scene_open_from(struct scene *scene, const char *from)

@@ -20,6 +20,7 @@
 
 #include <event2/event.h>
 
+#include "session/endpoint.h"
 #include "file_hash.h"
 #include <nopal/microprotocol.h>
 #include "recv_incoming.h"

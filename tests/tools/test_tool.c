@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <nopal/microprotocol.h>
+#include "plan/plan.h"
 #include "program.h"
 
 static const struct tool_option options[] = {

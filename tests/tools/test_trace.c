@@ -12,10 +12,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ports/world.h"
+#include "session/endpoint.h"
 #include "own_file.h"
 #include "told.h"
-#include "trace/trace.h"
 
 enum {
 	OPENER = 0x1111,

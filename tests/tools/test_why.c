@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "ports/world.h"
+#include "trace/trace.h"
 #include "own_file.h"
 #include "told.h"
-#include "trace/trace.h"
 
 enum { SESSION = 0x1111, OTHER = 0x2222, WINDOW = 2, RESEND = 3 };
 

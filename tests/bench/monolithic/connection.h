@@ -12,6 +12,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "session/endpoint.h"
 #include "crc32c.h"
 #include "monolith.h"
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "session/endpoint.h"
 #include "connection.h"
 #include <nopal/microprotocol.h>
 

@@ -29,6 +29,8 @@
 #include <time.h>
 
 #include <nopal/microprotocol.h>
+#include "plan/plan.h"
+#include "ports/world.h"
 #include "traffic.h"
 
 enum {

@@ -16,7 +16,7 @@
 #ifndef NOPAL_MONOLITH_H
 #define NOPAL_MONOLITH_H
 
-#include "ports/world.h"
+#include "session/endpoint.h"
 
 /* What the config says, read once from its plan; runtime/nopal/nopal.h and the microprotocols' manuals
  * say what each means. */

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "engine/composite.h"
 #include "connection.h"
 #include <nopal/microprotocol.h>
 

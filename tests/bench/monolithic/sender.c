@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/composite.h"
 #include "connection.h"
 #include <nopal/microprotocol.h>
 

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "compose/compose.h"
-#include "connection.h"
 #include "plan/plan.h"
+#include "ports/world.h"
+#include "connection.h"
 
 /* What the config must be made of.  Of congestion control the wire says nothing:
  * whichever the peer has, ours is CUBIC. */

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/random.h"
+#include "io/sim/random.h"
+#include "session/endpoint.h"
 #include "traffic.h"
 
 enum { TRAFFIC_TRAIN = 44 /* segments a message */ };

@@ -9,6 +9,8 @@
 #ifndef NOPAL_TRAFFIC_H
 #define NOPAL_TRAFFIC_H
 
+#include "plan/plan.h"
+#include "ports/world.h"
 #include "monolith.h"
 
 struct traffic {

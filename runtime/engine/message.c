@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message.c -- messages down (cut, settled) and up (put together, held, delivered, given back).
+ */
+#include <string.h>
+
+#include "engine/message.h"
+#include "engine/memory.h"
+#include "engine/turn.h"
+
+enum {
+	FRAGMENTS_AT_FIRST = 64, /* what 64 KiB take */
+	SPARE_FRAGMENTS = 64,	 /* as many messages at once reuse them */
+};
+
+struct nopal_message *nopal_message_find(struct nopal_session *session, struct nopal_handle handle)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_message *message = nopal__pool_find(&core->awake->messages, handle);
+
+	if (!message)
+		core->awake->counters.stale_handles++;
+	return message;
+}
+
+bool nopal_message_is_like(const struct nopal_session *session, const struct nopal_message *one,
+			   const struct nopal_message *other)
+{
+	uint64_t said = nopal__plan(nopal__core(session))->properties;
+
+	if (one->urgent != other->urgent)
+		return false;
+	for (; said; said &= said - 1) {
+		int slot = __builtin_ctzll(said);
+
+		if (one->attribute[slot] != other->attribute[slot])
+			return false;
+	}
+	return true;
+}
+
+struct nopal_message *nopal__message_make(struct nopal_core *core, uint64_t length)
+{
+	struct nopal_handle handle;
+	struct nopal_message *message;
+
+	if (core->awake->segments.alive + core->awake->messages.alive >=
+		    core->awake->budget.objects ||
+	    !nopal__charge(core, length))
+		return NULL;
+	message = nopal__pool_take(&core->awake->messages, &handle);
+	if (!message) {
+		nopal__credit(core, length);
+		return NULL;
+	}
+	*message = (struct nopal_message){
+		.handle = handle,
+		.number = ++core->awake->numbered,
+		.created_ns = core->session.now_ns,
+		.length = length,
+	};
+	message->fragment = &message->one;
+	message->fragments_room = 1;
+	memset(message->attribute, 0, nopal__plan(core)->slot_count * sizeof(uint64_t));
+	return message;
+}
+
+/* Room for fragments is kept and used again by the next long message: a list through the first body
+ * of each, whose length is its room. */
+static void fragments_free(struct nopal_core *core, struct nopal_message *message)
+{
+	struct nopal_body *spare = message->fragment;
+
+	if (spare == &message->one)
+		return;
+	if (core->awake->spare_count == SPARE_FRAGMENTS) {
+		nopal_free(&core->session, spare);
+		return;
+	}
+	*spare = (struct nopal_body){
+		.bytes = (const uint8_t *)core->awake->spare_fragments,
+		.length = message->fragments_room,
+	};
+	core->awake->spare_fragments = spare;
+	core->awake->spare_count++;
+}
+
+/* Room for at least `room` bodies, zeroed; says in `ret_room` for how many. */
+static struct nopal_body *fragments_take(struct nopal_core *core, uint32_t room, uint32_t *ret_room)
+{
+	struct nopal_body *spare = core->awake->spare_fragments;
+
+	*ret_room = room;
+	if (!spare || spare->length < room)
+		return nopal_alloc(&core->session, room * sizeof(*spare));
+	*ret_room = spare->length;
+	core->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
+	core->awake->spare_count--;
+	memset(spare, 0, *ret_room * sizeof(*spare));
+	return spare;
+}
+
+void nopal__fragments_give_back(struct nopal_core *core)
+{
+	while (core->awake->spare_fragments) {
+		struct nopal_body *spare = core->awake->spare_fragments;
+
+		core->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
+		nopal_free(&core->session, spare);
+	}
+	core->awake->spare_count = 0;
+}
+
+void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
+{
+	for (uint32_t i = 0; i < message->fragments_room; i++)
+		nopal_buffer_unref(message->fragment[i].buffer);
+	fragments_free(core, message);
+	nopal__credit(core, message->length);
+	nopal__pool_give(&core->awake->messages, message);
+}
+
+void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message)
+{
+	if (--message->pins == 0 && message->settled && !message->kept && !message->waiting)
+		nopal__message_free(core, message);
+}
+
+/* -------------------------------------------------------------------- down */
+
+/* It has arrived when all of it has. */
+enum nopal_fate nopal__message_fate(const struct nopal_message *message)
+{
+	if (message->segments_missing)
+		return message->expired ? NOPAL_EXPIRED : NOPAL_MISSING;
+	if (message->segments_unknown)
+		return message->uncertain ? NOPAL_UNKNOWN : NOPAL_WAIVED;
+	return message->segments_arrived ? NOPAL_ARRIVED : NOPAL_UNKNOWN;
+}
+
+/* As applications are told it. */
+static enum nopal_fate plain(enum nopal_fate fate)
+{
+	if (fate == NOPAL_EXPIRED)
+		return NOPAL_MISSING;
+	return fate == NOPAL_WAIVED ? NOPAL_UNKNOWN : fate;
+}
+
+static void count_fate(struct nopal_core *core, enum nopal_fate fate, uint64_t length)
+{
+	if (fate == NOPAL_ARRIVED)
+		core->awake->counters.messages_arrived++;
+	else if (plain(fate) == NOPAL_MISSING)
+		core->awake->counters.messages_missing++;
+	core->awake->unfinished--;
+	core->awake->unfinished_bytes -= length;
+}
+
+void nopal__message_tell_fate(struct nopal_core *core, struct nopal_message *message,
+			      enum nopal_fate fate)
+{
+	count_fate(core, fate, message->length);
+	nopal__up(core)->outcome(core, message, fate);
+	if (core->life == NOPAL_LIFE_DRAINING)
+		nopal__session_ops.drained(core);
+}
+
+void nopal__segment_tell_fate(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	count_fate(core, segment->fate, segment->body.length);
+	nopal__up(core)->segment_outcome(core, segment);
+	if (core->life == NOPAL_LIFE_DRAINING)
+		nopal__session_ops.drained(core);
+}
+
+static void message_settle(struct nopal_core *core, struct nopal_message *message)
+{
+	if (!message->cut || message->segments_open || message->settled)
+		return;
+	message->settled = true;
+	message->pins++;
+	nopal_raise_MSG_DONE(&core->session, message);
+	nopal__message_tell_fate(core, message, nopal__message_fate(message));
+	nopal__message_unpin(core, message);
+}
+
+static void count_failure(struct nopal_message *message, enum nopal_fate fate)
+{
+	if (plain(fate) == NOPAL_MISSING)
+		message->segments_missing++;
+	else
+		message->segments_unknown++;
+	message->expired |= fate == NOPAL_EXPIRED;
+	message->uncertain |= fate == NOPAL_UNKNOWN;
+}
+
+static void message_segment_done(struct nopal_core *core, struct nopal_message *message,
+				 enum nopal_fate fate)
+{
+	message->segments_open--;
+	if (fate == NOPAL_ARRIVED)
+		message->segments_arrived++;
+	else
+		count_failure(message, fate);
+	message_settle(core, message);
+}
+
+void nopal__messages_segment_done(struct nopal_core *core, struct nopal_message *message,
+				  enum nopal_fate fate)
+{
+	while (message) {
+		struct nopal_message *also = message->also;
+
+		message_segment_done(core, message, fate);
+		message = also;
+	}
+}
+
+void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *message)
+{
+	message->cut = true;
+	message_settle(nopal__core(session), message);
+}
+
+/* ---------------------------------------------------------------------- up */
+
+struct nopal_message *nopal_message_arriving(struct nopal_session *session,
+					     const struct nopal_segment *first)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_message *message = nopal__message_make(core, 0);
+
+	if (!message) {
+		core->awake->counters.rx_over_budget++;
+		return NULL;
+	}
+	message->incoming = true;
+	message->waiting = nopal__layer(core)->deliver;
+	memcpy(message->attribute, first->attribute,
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	if (message->waiting)
+		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER, message->number,
+			      message->waiting);
+	return message;
+}
+
+static bool fragments_grow(struct nopal_core *core, struct nopal_message *message, uint32_t index)
+{
+	uint32_t room = FRAGMENTS_AT_FIRST;
+	struct nopal_body *grown;
+
+	while (room <= index)
+		room *= 2;
+	grown = fragments_take(core, room, &room);
+	if (!grown)
+		return false;
+	memcpy(grown, message->fragment, message->fragments_room * sizeof(*grown));
+	fragments_free(core, message);
+	message->fragment = grown;
+	message->fragments_room = room;
+	return true;
+}
+
+bool nopal_message_put(struct nopal_session *session, struct nopal_message *message, uint32_t index,
+		       struct nopal_body body)
+{
+	static const uint8_t nothing[1];
+	struct nopal_core *core = nopal__core(session);
+
+	if ((index >= message->fragments_room && !fragments_grow(core, message, index)) ||
+	    !nopal__charge(core, body.length)) {
+		core->awake->counters.rx_over_budget++;
+		return false;
+	}
+	if (message->fragment[index].bytes) {
+		nopal__credit(core, body.length);
+		return false;
+	}
+	if (!body.bytes)
+		body.bytes = nothing;
+	nopal_buffer_ref(body.buffer);
+	message->fragment[index] = body;
+	message->fragments++;
+	message->length += body.length;
+	return true;
+}
+
+static void message_give(struct nopal_core *core, struct nopal_message *message)
+{
+	core->awake->counters.messages_delivered++;
+	core->awake->counters.bytes_delivered += message->length;
+	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number, message->length);
+	nopal__up(core)->pop(core, message);
+	if (!message->kept) {
+		nopal_raise_MSG_CONSUMED(&core->session, message);
+		message->settled = true;
+	}
+}
+
+void nopal__message_deliver(struct nopal_core *core, struct nopal_message *message)
+{
+	message->delivered = message->unread = true;
+	message->pins++;
+	nopal_raise_MSG_TO_USER(&core->session, message);
+	message->unread = false;
+	if (!message->settled)
+		message_give(core, message);
+	nopal__message_unpin(core, message);
+}
+
+/* It was delivered out of its order, which has come to its place now. */
+static void message_place_free(struct nopal_core *core, struct nopal_message *message)
+{
+	message->waiting = 0;
+	message->pins++;
+	nopal__message_unpin(core, message);
+}
+
+void nopal_message_release(struct nopal_session *session, const struct nopal_part *part,
+			   struct nopal_message *message)
+{
+	struct nopal_core *core = nopal__core(session);
+	uint32_t bit = part->hold[NOPAL_DELIVER];
+
+	if (!(message->waiting & bit)) {
+		core->awake->counters.misuses++;
+		nopal__record(core, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE,
+			      message->number, bit);
+		return;
+	}
+	message->waiting &= ~bit;
+	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, NOPAL_DELIVER, message->number,
+		      message->waiting);
+	if (message->waiting || core->life == NOPAL_LIFE_ENDED)
+		return;
+	if (message->delivered)
+		message_place_free(core, message);
+	else
+		nopal__message_deliver(core, message);
+}
+
+void nopal_message_deliver(struct nopal_session *session, struct nopal_message *message)
+{
+	if (!message->delivered)
+		nopal__message_deliver(nopal__core(session), message);
+}
+
+void nopal_message_discard(struct nopal_session *session, struct nopal_message *message)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (message->delivered && !message->unread) {
+		message_place_free(core, message);
+		return;
+	}
+	core->awake->counters.messages_discarded++;
+	if (!message->delivered) /* else its place in an order stays taken */
+		message->waiting = 0;
+	message->settled = true;
+	message->pins++;
+	nopal_raise_MSG_CONSUMED(&core->session, message);
+	nopal__message_unpin(core, message);
+}
+
+void nopal_message_keep(struct nopal_message *message)
+{
+	message->kept = true;
+}
+
+void nopal_message_give_back(struct nopal_session *session, struct nopal_message *message)
+{
+	struct nopal_core *core = nopal__core(session);
+	bool outermost;
+
+	message->kept = false;
+	if (core->life == NOPAL_LIFE_ENDED) { /* as from within `ended` */
+		message->settled = true;
+		if (message->pins == 0)
+			nopal__message_free(core, message);
+		return;
+	}
+	outermost = nopal__turn_begin(core->world);
+	nopal__touch(core);
+	message->pins++;
+	nopal_raise_MSG_CONSUMED(&core->session, message);
+	message->settled = true;
+	nopal__message_unpin(core, message);
+	nopal__turn_end(core->world, outermost);
+}
+
+/* ------------------------------------------------------ other bytes for it */
+
+bool nopal_message_replace(struct nopal_session *session, struct nopal_message *message,
+			   struct nopal_body body)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (!nopal__charge(core, body.length)) {
+		nopal_buffer_unref(body.buffer);
+		return false;
+	}
+	for (uint32_t i = 0; i < message->fragments_room; i++)
+		nopal_buffer_unref(message->fragment[i].buffer);
+	fragments_free(core, message);
+	nopal__credit(core, message->length);
+	if (!message->incoming) {
+		core->awake->unfinished_bytes += body.length;
+		core->awake->unfinished_bytes -= message->length;
+	}
+	message->one = body;
+	message->fragment = &message->one;
+	message->fragments = message->fragments_room = 1;
+	message->length = body.length;
+	return true;
+}
+
+/* ---------------------------------------------------- looking at a message */
+
+uint64_t nopal_message_length(const struct nopal_message *message)
+{
+	return message->length;
+}
+
+size_t nopal_message_pieces(const struct nopal_message *message)
+{
+	return message->fragments;
+}
+
+const uint8_t *nopal_message_piece(const struct nopal_message *message, size_t index,
+				   uint32_t *ret_length)
+{
+	*ret_length = message->fragment[index].length;
+	return message->fragment[index].bytes;
+}
+
+size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, void *bytes,
+			  size_t room)
+{
+	size_t copied = 0;
+
+	for (uint32_t i = 0; i < message->fragments && copied < room; i++) {
+		const struct nopal_body *piece = &message->fragment[i];
+		size_t take;
+
+		if (from >= piece->length) {
+			from -= piece->length;
+			continue;
+		}
+		take = piece->length - from;
+		if (take > room - copied)
+			take = room - copied;
+		memcpy((uint8_t *)bytes + copied, piece->bytes + from, take);
+		copied += take;
+		from = 0;
+	}
+	return copied;
+}
+
+/* The session is over: what has no fate yet gets the only true one.  All stay to be looked at until
+ * the application has heard of the end. */
+void nopal__messages_end(struct nopal_core *core)
+{
+	struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
+
+	for (; message; message = nopal__pool_newer(message))
+		if (!message->incoming && !message->settled)
+			nopal__message_tell_fate(core, message, NOPAL_UNKNOWN);
+}
+
+void nopal__messages_free(struct nopal_core *core)
+{
+	struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
+
+	while (message) {
+		struct nopal_message *newer = nopal__pool_newer(message);
+
+		nopal__message_free(core, message);
+		message = newer;
+	}
+}

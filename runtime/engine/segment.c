@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment.c -- segments: their making, their three barriers, their departures.
+ *
+ * The four rules live here.  Epoch: nopal__depart re-arms the send bits that are not sticky.
+ * Generation: nopal_segment_find.  No send after done: nopal__depart refuses.  Owner: nopal_release
+ * clears only the caller's bit, and only while it is held.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/segment.h"
+#include "engine/event.h"
+#include "engine/message.h"
+#include "engine/timer.h"
+
+NOPAL_HOT struct nopal_segment *nopal_segment_find(struct nopal_session *session,
+						   struct nopal_handle handle)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_segment *segment = nopal__pool_find(&core->awake->segments, handle);
+
+	if (!segment) {
+		core->awake->counters.stale_handles++;
+		nopal__note(core, NOPAL_NOTE_STALE, handle.index, handle.generation);
+	}
+	return segment;
+}
+
+NOPAL_HOT void nopal_segment_prefetch(struct nopal_session *session, struct nopal_handle handle)
+{
+	nopal__pool_prefetch(&nopal__core(session)->awake->segments, handle.index);
+}
+
+/* But for the attributes. */
+NOPAL_HOT static inline struct nopal_segment *segment_make(struct nopal_core *core, uint8_t kind)
+{
+	struct nopal_handle handle;
+	struct nopal_segment *segment;
+
+	if (core->awake->segments.alive + core->awake->messages.alive >=
+	    core->awake->budget.objects)
+		return NULL;
+	segment = nopal__pool_take(&core->awake->segments, &handle);
+	if (!segment)
+		return NULL;
+	/* In two strokes: for all at once compilers take `rep stos`, which is slow to begin. */
+	memset(segment, 0, offsetof(struct nopal_segment, body));
+	segment->body = (struct nopal_body){ 0 };
+	segment->handle = handle;
+	segment->kind = kind;
+	segment->number = ++core->awake->numbered;
+	segment->created_ns = core->session.now_ns;
+	segment->departed_ns = -1;
+	return segment;
+}
+
+static void attributes_clear(const struct nopal_core *core, struct nopal_segment *segment)
+{
+	memset(segment->attribute, 0, nopal__plan(core)->slot_count * sizeof(uint64_t));
+}
+
+struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
+{
+	struct nopal_segment *segment = segment_make(core, kind);
+
+	if (segment)
+		attributes_clear(core, segment);
+	return segment;
+}
+
+NOPAL_HOT struct nopal_segment *nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
+{
+	struct nopal_segment *segment = segment_make(core, kind);
+
+	if (segment)
+		nopal__segment_hold(core, segment);
+	return segment;
+}
+
+static __attribute__((noinline)) void record_holds(struct nopal_core *core,
+						   const struct nopal_segment *segment)
+{
+	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE; barrier++)
+		if (segment->waiting[barrier])
+			nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, (uint16_t)barrier,
+				      segment->number, segment->waiting[barrier]);
+}
+
+NOPAL_HOT void nopal__segment_hold(struct nopal_core *core, struct nopal_segment *segment)
+{
+	const struct nopal_layer *layer = nopal__layer(core);
+	uint8_t kind = segment->kind;
+
+	segment->wanted = true;
+	segment->waiting[NOPAL_SEND] = layer->hold[NOPAL_SEND][kind];
+	segment->waiting[NOPAL_FINISH] = layer->hold[NOPAL_FINISH][kind];
+	segment->waiting[NOPAL_DEALLOCATE] = layer->hold[NOPAL_DEALLOCATE][kind];
+	if (core->world->tracer)
+		record_holds(core, segment);
+	if (!nopal__down(core)->departs)
+		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
+	nopal__watchdog_start(core);
+}
+
+NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
+						  struct nopal_message *message,
+						  struct nopal_body body)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_segment *segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+
+	if (!segment) {
+		nopal_buffer_unref(body.buffer);
+		return NULL;
+	}
+	segment->body = body;
+	segment->message = message;
+	segment->urgent = message->urgent;
+	memcpy(segment->attribute, message->attribute,
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	message->segments_open++;
+	return segment;
+}
+
+NOPAL_HOT struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
+						  struct nopal_message *message, uint64_t from,
+						  uint32_t length)
+{
+	return nopal_segment_new(session, message,
+				 (struct nopal_body){ nopal_buffer_ref(message->one.buffer),
+						      message->one.bytes + from, length });
+}
+
+void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
+			struct nopal_message *message)
+{
+	(void)session;
+	message->also = segment->message->also;
+	segment->message->also = message;
+	message->segments_open++;
+}
+
+NOPAL_HOT void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment)
+{
+	nopal__record(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
+	nopal_buffer_unref(segment->body.buffer);
+	nopal__pool_give(&core->awake->segments, segment);
+}
+
+/* ----------------------------------------------------------- done and freed */
+
+static void segment_finish(struct nopal_core *core, struct nopal_segment *segment)
+{
+	struct nopal_message *message = segment->message;
+
+	segment->done = true;
+	segment->wanted = false;
+	segment->pins++;
+	nopal_raise_SEGMENT_DONE(&core->session, segment);
+	segment->message = NULL;
+	if (segment->above.generation)
+		nopal__segment_tell_fate(core, segment);
+	else
+		nopal__messages_segment_done(core, message, segment->fate);
+	segment->pins--;
+}
+
+void nopal__segment_settle_now(struct nopal_core *core, struct nopal_segment *segment)
+{
+	if (!segment->done)
+		segment_finish(core, segment);
+	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] && !segment->pins)
+		nopal__segment_free(core, segment);
+}
+
+static __attribute__((noinline)) void release_misuse(struct nopal_core *core,
+						     const struct nopal_part *part,
+						     const struct nopal_segment *segment,
+						     uint32_t bit)
+{
+	core->awake->counters.misuses++;
+	nopal__record(core, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE, segment->number,
+		      bit);
+}
+
+static void record_release(struct nopal_core *core, const struct nopal_part *part,
+			   const struct nopal_segment *segment, enum nopal_barrier barrier)
+{
+	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, (uint16_t)barrier, segment->number,
+		      segment->waiting[barrier]);
+}
+
+static __attribute__((noinline)) void release_last(struct nopal_core *core,
+						   const struct nopal_part *part,
+						   struct nopal_segment *segment,
+						   enum nopal_barrier barrier)
+{
+	record_release(core, part, segment, barrier);
+	if (barrier != NOPAL_SEND)
+		nopal__segment_settle(core, segment);
+	else if (segment->wanted)
+		nopal__depart(core, segment);
+}
+
+/* Most releases leave other bits: each call here comes last, so that there is nothing to keep for
+ * afterwards. */
+NOPAL_HOT void nopal_release(struct nopal_session *session, const struct nopal_part *part,
+			     struct nopal_segment *segment, enum nopal_barrier barrier)
+{
+	struct nopal_core *core = nopal__core(session);
+	uint32_t bit = part->hold[barrier];
+
+	if (!(segment->waiting[barrier] & bit)) {
+		release_misuse(core, part, segment, bit);
+		return;
+	}
+	segment->waiting[barrier] &= ~bit;
+	if (segment->waiting[barrier])
+		record_release(core, part, segment, barrier);
+	else
+		release_last(core, part, segment, barrier);
+}
+
+/* -------------------------------------------------------------- departures */
+
+static bool departures_grow(struct nopal_core *core)
+{
+	struct nopal_departures *all = &core->awake->departures;
+	uint32_t room = all->room ? all->room * 2 : 64;
+	struct nopal_departure *ring = nopal_alloc(&core->session, room * sizeof(*ring));
+
+	if (!ring)
+		return false;
+	for (uint64_t number = all->oldest; number < all->next; number++)
+		ring[number & (room - 1)] = all->ring[number & (all->room - 1)];
+	nopal_free(&core->session, all->ring);
+	all->ring = ring;
+	all->room = room;
+	return true;
+}
+
+NOPAL_HOT int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment)
+{
+	struct nopal_departures *all = &core->awake->departures;
+
+	if (!nopal__layer(core)->tracks) {
+		segment->packet_number = all->next++;
+		all->oldest = all->next;
+		return 0;
+	}
+	if (all->next - all->oldest == all->room && !departures_grow(core))
+		return -ENOMEM;
+	if (segment->departures)
+		nopal_segment_settle(&core->session, segment);
+	segment->packet_number = all->next++;
+	all->ring[segment->packet_number & (all->room - 1)] =
+		(struct nopal_departure){ segment->handle, core->session.now_ns, true };
+	return 0;
+}
+
+uint64_t nopal_oldest_departure(const struct nopal_session *session)
+{
+	return nopal__core(session)->awake->departures.oldest;
+}
+
+uint64_t nopal_next_packet_number(const struct nopal_session *session)
+{
+	return nopal__core(session)->awake->departures.next;
+}
+
+/* Settled departures stay readable until their place in the ring is needed:
+ * the round trip of a late ack is still a true one. */
+struct nopal_departure *nopal_departure_find(struct nopal_session *session, uint64_t packet_number)
+{
+	struct nopal_departures *all = &nopal__core(session)->awake->departures;
+
+	if (packet_number >= all->next || all->next - packet_number > all->room)
+		return NULL;
+	return &all->ring[packet_number & (all->room - 1)];
+}
+
+NOPAL_HOT void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number)
+{
+	struct nopal_departures *all = &nopal__core(session)->awake->departures;
+
+	if (packet_number < all->oldest || packet_number >= all->next)
+		return;
+	all->ring[packet_number & (all->room - 1)].open = false;
+	while (all->oldest < all->next && !all->ring[all->oldest & (all->room - 1)].open)
+		all->oldest++;
+}
+
+NOPAL_HOT void nopal_segment_settle(struct nopal_session *session,
+				    const struct nopal_segment *segment)
+{
+	if (segment->departures)
+		nopal_departure_settle(session, segment->packet_number);
+}
+
+/* Nobody waits for the status of a departure whose kind has no done bits. */
+static bool is_tracked(const struct nopal_core *core, const struct nopal_segment *segment)
+{
+	return (nopal__layer(core)->hold[NOPAL_FINISH][segment->kind]) != 0;
+}
+
+static void refuse_send(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	core->awake->counters.refused_sends++;
+	nopal__note(core, NOPAL_NOTE_REFUSED_SEND, segment->number, 0);
+}
+
+void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
+{
+	const struct nopal_down *down = nopal__down(core);
+
+	if (segment->done) {
+		refuse_send(core, segment);
+		return;
+	}
+	if (down->may_leave && !down->may_leave(core, segment)) {
+		nopal__endpoint_ops.wait(core, segment);
+		return;
+	}
+	if (nopal__departure_note(core, segment) < 0) {
+		nopal__break(core, NOPAL_RESOURCE, "no room to note a departure");
+		return;
+	}
+	core->awake->counters.departures++;
+	if (segment->departures++)
+		core->awake->counters.resends++;
+	segment->departed_ns = core->session.now_ns;
+	segment->wanted = false;
+	segment->waiting[NOPAL_SEND] |= nopal__layer(core)->rearm[segment->kind];
+	if (nopal__layer(core)->packet_number_slot)
+		segment->attribute[nopal__layer(core)->packet_number_slot] = segment->packet_number;
+	if (down->departs) /* not done before it has left */
+		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
+	segment->pins++;
+	nopal_raise_SEND_SEGMENT(&core->session, segment);
+	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind, segment->number,
+		      segment->packet_number);
+	if (segment->waiting[NOPAL_SEND])
+		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND, segment->number,
+			      segment->waiting[NOPAL_SEND]);
+	if (!is_tracked(core, segment))
+		nopal_segment_settle(&core->session, segment);
+	if (down->push(core, segment))
+		return;
+	if (down->departs)
+		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	segment->pins--;
+	nopal__segment_settle(core, segment);
+}
+
+bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (segment->done) {
+		refuse_send(core, segment);
+		return false;
+	}
+	if (segment->wanted || segment->last || segment->departures == 0)
+		return false;
+	segment->wanted = true;
+	segment->created_ns = session->now_ns;
+	nopal__watchdog_start(core);
+	segment->pins++;
+	nopal_raise_SEGMENT_RESEND(session, segment);
+	if (nopal_holds(part, segment, NOPAL_SEND))
+		nopal_release(session, part, segment, NOPAL_SEND);
+	else if (!segment->waiting[NOPAL_SEND] && segment->wanted)
+		nopal__depart(core, segment);
+	segment->pins--;
+	nopal__segment_settle(core, segment);
+	return true;
+}
+
+void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *segment)
+{
+	if (!segment->departures) /* the layer below will never have it */
+		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	/* What only the layer below still waits for, its own has no more to do with. */
+	if (segment->done || segment->waiting[NOPAL_FINISH] == NOPAL_HOLD_BELOW)
+		return;
+	nopal_segment_settle(session, segment);
+	segment->wanted = false;
+	segment->last = true;
+	if (segment->fate == NOPAL_UNKNOWN || segment->fate == NOPAL_MISSING)
+		segment->fate = NOPAL_EXPIRED; /* lost before, it would go again */
+	segment->pins++;
+	nopal_raise_SEGMENT_ABANDONED(session, segment);
+	segment->pins--;
+	nopal__segment_settle(nopal__core(session), segment);
+}
+
+/* ---------------------------------------------------------------- arrivals */
+
+NOPAL_HOT void nopal__segment_enter(struct nopal_core *core, struct nopal_segment *segment)
+{
+	uint8_t index = nopal__plan(core)->serial_of[nopal__layer(core)->packet_number_slot];
+
+	nopal__record(core, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind, segment->number,
+		      segment->packet_number);
+	if (index && segment->packet_number > core->awake->serial[index - 1])
+		core->awake->serial[index - 1] = segment->packet_number;
+	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
+}
+
+NOPAL_HOT void nopal__segment_arrive(struct nopal_core *core, struct nopal_segment *segment)
+{
+	nopal__segment_enter(core, segment);
+	nopal__segment_free(core, segment);
+}
+
+/* ------------------------------------------------- kinds of microprotocols */
+
+static void control_buffer_release(struct nopal_buffer *buffer)
+{
+	struct nopal_world *world = buffer->owner;
+
+	buffer->owner = world->spare;
+	world->spare = buffer;
+}
+
+/* Buffers of one datagram are used again and again. */
+static struct nopal_buffer *control_buffer(struct nopal_world *world, uint32_t length)
+{
+	struct nopal_buffer *buffer = world->spare;
+
+	if (length > NOPAL_SPARE_BYTES)
+		return nopal_buffer_new(length);
+	if (buffer)
+		world->spare = buffer->owner;
+	else
+		buffer = nopal_buffer_new(NOPAL_SPARE_BYTES);
+	if (!buffer)
+		return NULL;
+	buffer->references = 1;
+	buffer->owner = world;
+	buffer->release = control_buffer_release;
+	return buffer;
+}
+
+struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity)
+{
+	return control_buffer(nopal__core(session)->world, capacity);
+}
+
+struct nopal_segment *nopal_control_new(struct nopal_session *session,
+					const struct nopal_part *part, unsigned kind,
+					uint32_t length, uint8_t **ret_bytes)
+{
+	struct nopal_core *core = nopal__core(session);
+	uint8_t code = part->kind[kind];
+	bool carried = nopal__plan(core)->kinds[code].class == NOPAL_KIND_CARRIED;
+	struct nopal_buffer *buffer = control_buffer(core->world, length);
+	struct nopal_segment *segment = NULL;
+
+	if (buffer)
+		segment = carried ? nopal__segment_make_carried(core, code)
+				  : segment_make(core, code);
+	if (!segment) {
+		nopal_buffer_unref(buffer);
+		return NULL;
+	}
+	attributes_clear(core, segment);
+	segment->body = (struct nopal_body){ buffer, buffer->bytes, length };
+	*ret_bytes = buffer->bytes;
+	return segment;
+}
+
+void nopal__control_note(struct nopal_core *core, struct nopal_segment *segment, uint32_t length)
+{
+	segment->body.length = length;
+	segment->departed_ns = core->session.now_ns;
+	core->awake->counters.control_out++;
+	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind, segment->number, 0);
+}
+
+/* Control is not kept for a busy kernel: whoever needs it repeats it. */
+void nopal_control_send(struct nopal_session *session, struct nopal_segment *segment,
+			uint32_t length)
+{
+	struct nopal_core *core = nopal__core(session);
+	const struct nopal_down *down = nopal__down(core);
+
+	nopal__control_note(core, segment, length);
+	if (down->control)
+		down->control(core, segment);
+	else
+		down->push(core, segment);
+	nopal__segment_free(core, segment);
+}
+
+void nopal_control_send_by(struct nopal_session *session, struct nopal_segment *segment,
+			   uint32_t length, unsigned path)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (!core->down->control_by) {
+		nopal_control_send(session, segment, length);
+		return;
+	}
+	nopal__control_note(core, segment, length);
+	core->down->control_by(core, segment, path);
+	nopal__segment_free(core, segment);
+}

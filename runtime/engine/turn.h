@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turn.h -- one entry into the core, however deep its calls nest: turn.c.
+ */
+#ifndef NOPAL_TURN_H
+#define NOPAL_TURN_H
+
+#include "engine/composite.h"
+
+bool nopal__turn_begin(struct nopal_world *world); /* true: outermost */
+void nopal__turn_end(struct nopal_world *world, bool outermost);
+/* Wakes it where it rests; it may have ended after that. */
+void nopal__touch_first(struct nopal_core *core); /* in this turn */
+static inline void nopal__touch(struct nopal_core *core)
+{
+	if (core->touched) /* and so awake */
+		core->session.now_ns = core->world->now_ns;
+	else
+		nopal__touch_first(core);
+}
+void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * held.c -- what a session still holds, by holder: for people who ask why nothing goes on, and for
+ * who judges a run that has ended.
+ *
+ * A segment waits to leave, to be done, or to be freed.  An arriving message waits to be delivered;
+ * one of ours, that no segments were made of, waits for the role message_segments.
+ */
+#include "layers/group.h"
+#include "registry/registry.h"
+
+/* What one microprotocol holds at one barrier. */
+struct holding {
+	uint64_t items, alone;
+	int64_t since_ns; /* of the oldest, which is counted first */
+	uint32_t oldest;  /* its number; and of those that it holds alone */
+	uint32_t oldest_alone;
+};
+
+struct holdings {
+	struct holding at[NOPAL_BARRIERS][NOPAL_HOLD_ROOM];
+	struct holding uncut;
+};
+
+static void holding_count(struct holding *one, bool alone, uint32_t number, int64_t since_ns)
+{
+	if (one->items++ == 0) {
+		one->since_ns = since_ns;
+		one->oldest = number;
+	}
+	if (alone && one->alone++ == 0)
+		one->oldest_alone = number;
+}
+
+static void holdings_count(struct holdings *all, enum nopal_barrier barrier, uint32_t bits,
+			   uint32_t number, int64_t since_ns)
+{
+	bits &= ~NOPAL_HOLD_BELOW;
+	for (unsigned bit = 0; bits >> bit; bit++)
+		if (bits >> bit & 1)
+			holding_count(&all->at[barrier][bit], bits == UINT32_C(1) << bit, number,
+				      since_ns);
+}
+
+static void holdings_at(struct holdings *all, const struct nopal_segment *segment,
+			enum nopal_barrier barrier)
+{
+	holdings_count(all, barrier, segment->waiting[barrier], segment->number,
+		       segment->created_ns);
+}
+
+/* One that left and wants to leave again waits to be done, too. */
+static void holdings_segment(struct holdings *all, const struct nopal_segment *segment)
+{
+	if (segment->incoming)
+		return;
+	if (segment->wanted)
+		holdings_at(all, segment, NOPAL_SEND);
+	if (segment->departures && !segment->done)
+		holdings_at(all, segment, NOPAL_FINISH);
+	if (segment->done)
+		holdings_at(all, segment, NOPAL_DEALLOCATE);
+}
+
+static void holdings_message(struct holdings *all, const struct nopal_message *message)
+{
+	if (message->settled)
+		return;
+	if (message->incoming && !message->delivered)
+		holdings_count(all, NOPAL_DELIVER, message->waiting, message->number,
+			       message->created_ns);
+	else if (!message->incoming && !message->cut && !message->segments_open)
+		holding_count(&all->uncut, true, message->number, message->created_ns);
+}
+
+static void holdings_make(const struct nopal_core *core, struct holdings *all)
+{
+	*all = (struct holdings){ 0 };
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
+	     segment; segment = nopal__pool_newer(segment))
+		holdings_segment(all, segment);
+	for (const struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
+	     message; message = nopal__pool_newer(message))
+		holdings_message(all, message);
+}
+
+/* ------------------------------------------------------------------- visiting */
+
+struct visiting {
+	nopal_held_visit *visit;
+	void *user;
+	size_t count;
+};
+
+static void visit_one(struct visiting *visiting, const struct nopal_core *core,
+		      const struct holding *one, struct nopal_held held)
+{
+	if (!one->items)
+		return;
+	held.layer = core->layer->name;
+	held.items = one->items;
+	held.alone = one->alone;
+	held.oldest = one->oldest;
+	held.oldest_alone = one->oldest_alone;
+	held.for_ns = core->session.now_ns - one->since_ns;
+	visiting->count++;
+	if (visiting->visit)
+		visiting->visit(&held, visiting->user);
+}
+
+static const struct nopal_microprotocol *cutter_of(const struct nopal_layer *layer)
+{
+	const struct nopal_part *part = &layer->plan->parts[layer->first_part];
+
+	for (uint32_t i = 0; i < layer->part_count; i++)
+		if (nopal__answers(part[i].microprotocol, "message_segments"))
+			return part[i].microprotocol;
+	return NULL;
+}
+
+static void visit_uncut(struct visiting *visiting, const struct nopal_core *core,
+			const struct holding *one)
+{
+	const struct nopal_microprotocol *cutter = cutter_of(core->layer);
+
+	if (cutter && !core->awake->waiting_open_count)
+		visit_one(visiting, core, one,
+			  (struct nopal_held){ .barrier = NOPAL_BARRIERS,
+					       .microprotocol = cutter->name,
+					       .why = "it is cut into segments" });
+}
+
+static void visit_core(struct visiting *visiting, const struct nopal_core *core)
+{
+	const struct nopal_layer *layer = core->layer;
+	struct holdings all;
+
+	if (!core->awake) /* nothing is under way where it rests */
+		return;
+	holdings_make(core, &all);
+	for (unsigned barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
+		for (unsigned bit = 0; bit < NOPAL_HOLD_ROOM; bit++) {
+			const struct nopal_part *part = layer->hold_part[barrier][bit];
+
+			if (part)
+				visit_one(visiting, core, &all.at[barrier][bit],
+					  (struct nopal_held){
+						  .barrier = barrier,
+						  .microprotocol = part->microprotocol->name,
+						  .why = layer->hold_why[barrier][bit] });
+		}
+	visit_uncut(visiting, core, &all.uncut);
+}
+
+static void visit_stack(struct visiting *visiting, const struct nopal_core *top)
+{
+	for (const struct nopal_core *core = top; core; core = core->below) {
+		visit_core(visiting, core);
+		if (!nopal__is_group(core))
+			continue;
+		for (uint32_t i = 0; i < nopal__member_count(core); i++)
+			visit_stack(visiting, nopal__member_at(core, i));
+		return;
+	}
+}
+
+size_t nopal_session_held(const struct nopal_session *session, nopal_held_visit *visit, void *user)
+{
+	struct visiting visiting = { visit, user, 0 };
+
+	visit_stack(&visiting, nopal__core(session));
+	return visiting.count;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_look.c -- what others ask of a session, and what is told of its peer:
+ * ids, names, counters, budgets, and what it waits for.
+ */
+#include <string.h>
+
+#include "layers/group.h"
+
+bool nopal_session_is_opener(const struct nopal_session *session)
+{
+	return nopal__core(session)->opener;
+}
+
+bool nopal_session_meets(const struct nopal_session *session)
+{
+	return nopal__core(session)->meets;
+}
+
+uint32_t nopal_session_local_id(const struct nopal_session *session)
+{
+	return nopal__core(session)->local_id;
+}
+
+uint32_t nopal_session_peer_id(const struct nopal_session *session)
+{
+	return nopal__bottom(nopal__core(session))->peer_id;
+}
+
+uint32_t nopal_session_id(const struct nopal_session *session)
+{
+	return nopal__core(session)->local_id;
+}
+
+const char *nopal_session_composition(const struct nopal_session *session)
+{
+	return nopal__core(session)->layer->plan->canonical;
+}
+
+const char *nopal_session_plan_name(const struct nopal_session *session)
+{
+	return nopal__core(session)->layer->plan->name;
+}
+
+void nopal_session_peer(const struct nopal_session *session, struct nopal_address *ret_address)
+{
+	*ret_address = nopal__core(session)->peer;
+}
+
+void *nopal_session_user(const struct nopal_session *session)
+{
+	return nopal__core(session)->user;
+}
+
+void nopal_session_set_budget(struct nopal_session *session, const struct nopal_budget *budget)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (!nopal__be_awake(core))
+		return;
+	if (budget->bytes)
+		core->awake->budget.bytes = budget->bytes;
+	if (budget->objects)
+		core->awake->budget.objects = budget->objects;
+	if (budget->send_bytes)
+		core->awake->budget.send_bytes = budget->send_bytes;
+	if (budget->hold_ns)
+		core->awake->budget.hold_ns = budget->hold_ns;
+	nopal__send_limit(core->awake);
+}
+
+/* Datagrams are counted at the bottom, messages at the top. */
+const struct nopal_counters *nopal_session_counters(const struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_core *bottom = nopal__bottom(core);
+	static const struct nopal_counters none;
+
+	if (!nopal__be_awake(core))
+		return &none;
+	if (nopal__is_group(core))
+		nopal__group_count(core);
+	if (bottom != core) {
+		core->awake->counters.datagrams_out = bottom->awake->counters.datagrams_out;
+		core->awake->counters.datagrams_in = bottom->awake->counters.datagrams_in;
+		core->awake->counters.datagram_bytes_out =
+			bottom->awake->counters.datagram_bytes_out;
+		core->awake->counters.datagram_bytes_in = bottom->awake->counters.datagram_bytes_in;
+	}
+	return &core->awake->counters;
+}
+
+static void dump_bits(const struct nopal_core *core, const struct nopal_segment *segment, FILE *out)
+{
+	static const char *const names[] = { "send", "done", "deallocate" };
+
+	for (unsigned barrier = 0; barrier < 3; barrier++)
+		for (unsigned bit = 0; bit < NOPAL_HOLD_ROOM; bit++)
+			if (segment->waiting[barrier] >> bit & 1)
+				fprintf(out, " %s:%s", names[barrier],
+					core->layer->hold_part[barrier][bit]->microprotocol->name);
+}
+
+size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
+{
+	const struct nopal_core *core = nopal__core(session);
+	size_t lines = 0;
+
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
+	     segment; segment = nopal__pool_newer(segment)) {
+		if (segment->incoming)
+			continue;
+		fprintf(out, "segment %u %s since %lld ns, departures %u, held by", segment->number,
+			segment->wanted ? "waits" : "away", (long long)segment->created_ns,
+			segment->departures);
+		dump_bits(core, segment, out);
+		fputc('\n', out);
+		lines++;
+	}
+	return lines;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.c -- a plan is watched: its calls and timers lead through here.
+ *
+ *   calls of the plan --> watched_EVENT() --> the handler
+ *                              |  before and after: watch_deeds.c
+ *   records of the trace ------+  meanwhile: raises, releases, departures
+ *
+ * The tables of the plan are changed once, before its first session, so that events, timers and
+ * sessions know nothing of it.  Each call has a part of its own, which looks like the part that it
+ * leads to.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "inspect/watching.h"
+
+enum { NESTED_DEPTH = 20 }; /* the runtime breaks a session at 32 */
+
+/* What the runtime calls, and what stands behind it. */
+struct watched_call {
+	struct nopal_part part; /* first: what the call is known by */
+	struct nopal_call behind;
+};
+struct watched_timer {
+	struct nopal_part part; /* the same */
+	struct nopal_timer shown;
+	struct nopal_timer_plan behind;
+};
+struct watched_tables {
+	struct nopal_call *shown;
+	struct watched_call *calls;
+	struct watched_timer *timers;
+};
+
+static const char *const deed_texts[] = {
+#define DEED_TEXT(name, text) text,
+	NOPAL_DEEDS(DEED_TEXT)
+#undef DEED_TEXT
+};
+
+const char *nopal_deed_text(unsigned deed)
+{
+	return deed < NOPAL_DEED_COUNT ? deed_texts[deed] : NULL;
+}
+
+/* ----------------------------------------------------------------------- runs */
+
+static struct nopal_watch *watch_of(const struct nopal_session *session)
+{
+	const struct nopal_tracer *tracer = nopal__core(session)->world->tracer;
+
+	return tracer ? (struct nopal_watch *)tracer->listener : NULL;
+}
+
+static struct nopal_watched_run *watch_top(struct nopal_watch *watch)
+{
+	return watch->depth ? &watch->run[watch->depth - 1] : NULL;
+}
+
+/* NULL: nobody watches, or runs are nested too deep. */
+static struct nopal_watch *run_begin(struct nopal_session *session, const struct nopal_part *part,
+				     enum nopal_event event, struct nopal_segment *segment,
+				     struct nopal_message *message)
+{
+	struct nopal_watch *watch = watch_of(session);
+	struct nopal_watched_run *run;
+
+	if (!watch || watch->depth == NOPAL_WATCH_DEPTH)
+		return NULL;
+	if (watch->depth)
+		nopal__watch_judge(watch, watch_top(watch));
+	run = &watch->run[watch->depth];
+	run->core = nopal__core(session);
+	run->part = part;
+	run->rights = &watch->rights[part->index];
+	run->event = event;
+	run->segment = segment;
+	run->message = message;
+	run->acts = watch->acts;
+	run->settled = message && message->settled;
+	nopal__watch_look(run);
+	nopal__watch_begin(watch, run);
+	watch->depth++;
+	return watch;
+}
+
+static void run_end(struct nopal_watch *watch, bool stopped)
+{
+	struct nopal_watched_run *run = watch_top(watch);
+
+	nopal__watch_judge(watch, run);
+	nopal__watch_ended(watch, run, stopped);
+	watch->depth--;
+	if (watch->depth)
+		nopal__watch_look(watch_top(watch));
+}
+
+#define AS_SEGMENT(subject) _Generic((subject), struct nopal_segment * : (subject), default : NULL)
+#define AS_MESSAGE(subject) _Generic((subject), struct nopal_message * : (subject), default : NULL)
+
+#define EVENT(name, type, doc)                                                                     \
+	static enum nopal_verdict watched_##name(struct nopal_session *session,                    \
+						 const struct nopal_part *part, type *subject)     \
+	{                                                                                          \
+		const struct nopal_call *behind = &((const struct watched_call *)part)->behind;    \
+		struct nopal_watch *watch = run_begin(session, behind->part, NOPAL_##name,         \
+						      AS_SEGMENT(subject), AS_MESSAGE(subject));   \
+		enum nopal_verdict verdict = behind->run.name(session, behind->part, subject);     \
+                                                                                                   \
+		if (watch)                                                                         \
+			run_end(watch, verdict == NOPAL_STOP);                                     \
+		return verdict;                                                                    \
+	}
+#include <nopal/events.def>
+#undef EVENT
+
+static void watched_expired(struct nopal_session *session, const struct nopal_part *part)
+{
+	const struct nopal_timer_plan *behind = &((const struct watched_timer *)part)->behind;
+	struct nopal_watch *watch = run_begin(session, behind->part, NOPAL_NO_EVENT, NULL, NULL);
+
+	behind->timer->expired(session, behind->part);
+	if (watch)
+		run_end(watch, false);
+}
+
+/* --------------------------------------------------------------------- tables */
+
+static union nopal_handler watched_handler(unsigned event)
+{
+	union nopal_handler handler = { 0 };
+
+	switch (event) {
+#define EVENT(name, type, doc)                                                                     \
+	case NOPAL_##name:                                                                         \
+		handler.name = watched_##name;                                                     \
+		break;
+#include <nopal/events.def>
+#undef EVENT
+	default:
+		break;
+	}
+	return handler;
+}
+
+static size_t calls_of(const struct nopal_layer *layer)
+{
+	size_t count = 0;
+
+	for (unsigned event = 0; event < NOPAL_EVENT_COUNT; event++)
+		for (unsigned kind = 0; kind < NOPAL_KIND_ROOM; kind++)
+			count += layer->calls[event][kind].count;
+	return count;
+}
+
+static bool tables_room(const struct nopal_plan *plan, struct watched_tables *tables)
+{
+	size_t calls = 1, timers = 1;
+
+	for (uint32_t l = 0; l < plan->layer_count; l++) {
+		calls += calls_of(&plan->layers[l]);
+		timers += plan->layers[l].timer_count;
+	}
+	tables->shown = calloc(calls, sizeof(*tables->shown));
+	tables->calls = calloc(calls, sizeof(*tables->calls));
+	tables->timers = calloc(timers, sizeof(*tables->timers));
+	return tables->shown && tables->calls && tables->timers;
+}
+
+/* Returns the next free place. */
+static size_t calls_lead(struct nopal_calls *calls, unsigned event,
+			 const struct watched_tables *tables, size_t at)
+{
+	struct nopal_call *shown = &tables->shown[at];
+
+	for (uint32_t i = 0; i < calls->count; i++, at++) {
+		tables->calls[at].part = *calls->call[i].part;
+		tables->calls[at].behind = calls->call[i];
+		tables->shown[at].run = watched_handler(event);
+		tables->shown[at].part = &tables->calls[at].part;
+	}
+	calls->call = shown;
+	return at;
+}
+
+static void layers_lead(struct nopal_plan *plan, const struct watched_tables *tables)
+{
+	size_t call = 0, timer = 0;
+
+	for (uint32_t l = 0; l < plan->layer_count; l++) {
+		struct nopal_layer *layer = &plan->layers[l];
+
+		for (unsigned event = 0; event < NOPAL_EVENT_COUNT; event++)
+			for (unsigned kind = 0; kind < NOPAL_KIND_ROOM; kind++)
+				call = calls_lead(&layer->calls[event][kind], event, tables, call);
+		for (uint32_t i = 0; i < layer->timer_count; i++, timer++) {
+			struct watched_timer *one = &tables->timers[timer];
+
+			one->behind = layer->timers[i];
+			one->part = *one->behind.part;
+			one->shown =
+				(struct nopal_timer){ one->behind.timer->name, watched_expired };
+			layer->timers[i].timer = &one->shown;
+			layer->timers[i].part = &one->part;
+		}
+	}
+}
+
+void nopal__watched_free(struct watched_tables *tables)
+{
+	if (!tables)
+		return;
+	free(tables->shown);
+	free(tables->calls);
+	free(tables->timers);
+	free(tables);
+}
+
+static int plan_lead(struct nopal_plan *plan)
+{
+	struct watched_tables *tables = calloc(1, sizeof(*tables));
+
+	if (!tables)
+		return -ENOMEM;
+	if (!tables_room(plan, tables)) {
+		nopal__watched_free(tables);
+		return -ENOMEM;
+	}
+	nopal_plan_interpret(plan);
+	plan->watched = tables;
+	layers_lead(plan, tables);
+	plan->watched_free = nopal__watched_free;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- records */
+
+static void record_raise(struct nopal_watch *watch, enum nopal_event event, uint64_t depth)
+{
+	const struct nopal_watched_run *by = nopal__watch_raiser(watch, depth);
+
+	nopal__watch_raise(watch, by, event);
+	if (by && depth >= NESTED_DEPTH)
+		watch->count[by->part->index][NOPAL_DEED_NESTED]++;
+}
+
+static void record_release(struct nopal_watch *watch, struct nopal_watched_run *run, uint8_t part,
+			   unsigned barrier, uint64_t number, uint32_t left)
+{
+	if (run->part->index != part)
+		watch->count[run->part->index][NOPAL_DEED_HOLD]++;
+	if (barrier < NOPAL_BARRIERS && ((run->segment && run->segment->number == number) ||
+					 (run->message && run->message->number == number)))
+		run->waiting[barrier] = left;
+}
+
+static void record_departure(struct nopal_watch *watch, unsigned kind)
+{
+	const struct nopal_kind_plan *plan = &watch->plan->kinds[kind];
+
+	if (kind >= NOPAL_KIND_FIRST_OWN && plan->part && plan->class != NOPAL_KIND_CARRIED)
+		watch->count[plan->part->index][NOPAL_DEED_CONTROL]++;
+}
+
+/* Others hold what is delivered, and it is the subject of who runs. */
+static void record_delivery(struct nopal_watch *watch, const struct nopal_watched_run *run,
+			    uint64_t number)
+{
+	const struct nopal_message *message = run->message;
+
+	if (message && message->number == number &&
+	    message->waiting & ~run->part->hold[NOPAL_DELIVER])
+		watch->count[run->part->index][NOPAL_DEED_EARLY]++;
+}
+
+static void record_note(struct nopal_watch *watch, const struct nopal_watched_run *run,
+			uint8_t part, unsigned note)
+{
+	if (note != NOPAL_NOTE_MISUSE)
+		return;
+	if (part == NOPAL_TRACE_RUNTIME && run)
+		part = run->part->index;
+	if (part != NOPAL_TRACE_RUNTIME)
+		watch->count[part][NOPAL_DEED_MISUSE]++;
+}
+
+static void watch_record(struct nopal_trace_listener *listener, enum nopal_trace_what what,
+			 uint8_t part, uint16_t number, uint64_t a, uint64_t b)
+{
+	struct nopal_watch *watch = (struct nopal_watch *)listener;
+	struct nopal_watched_run *run = watch_top(watch);
+
+	watch->acts++;
+	if (what == NOPAL_TRACED_RAISE)
+		record_raise(watch, (enum nopal_event)number, b);
+	else if (what == NOPAL_TRACED_DEPART)
+		record_departure(watch, number);
+	else if (what == NOPAL_TRACED_NOTE)
+		record_note(watch, run, part, number);
+	else if (run && what == NOPAL_TRACED_RELEASE)
+		record_release(watch, run, part, number, a, (uint32_t)b);
+	else if (run && what == NOPAL_TRACED_HOLD)
+		record_release(watch, run, run->part->index, number, a, (uint32_t)b);
+	else if (run && what == NOPAL_TRACED_DELIVER)
+		record_delivery(watch, run, a);
+}
+
+/* ----------------------------------------------------------------------- life */
+
+static uint64_t written_attributes(const struct nopal_part *part)
+{
+	const struct nopal_attribute *one = part->microprotocol->attributes;
+	uint64_t slots = 0;
+
+	for (unsigned i = 0; one && one[i].name; i++)
+		if (one[i].access == NOPAL_WRITE || one[i].access == NOPAL_PROPERTY)
+			slots |= UINT64_C(1) << part->attribute[i];
+	return slots & ~UINT64_C(1);
+}
+
+static uint64_t written_shared(const struct nopal_part *part)
+{
+	const struct nopal_shared *one = part->microprotocol->shared;
+	uint64_t slots = 0;
+
+	for (unsigned i = 0; one && one[i].name; i++)
+		if (one[i].access == NOPAL_WRITE)
+			slots |= UINT64_C(1) << part->shared[i] % NOPAL_WATCH_SHARED;
+	return slots;
+}
+
+/* What no part of the layer writes is the runtime's or another layer's; a format reads what all
+ * write. */
+static void rights_of(struct nopal_watch *watch, const struct nopal_layer *layer)
+{
+	const struct nopal_part *part = &layer->plan->parts[layer->first_part];
+	uint64_t written = 0;
+
+	for (uint32_t p = 0; p < layer->part_count; p++)
+		written |= written_attributes(&part[p]);
+	for (uint32_t p = 0; p < layer->part_count; p++)
+		watch->rights[part[p].index] = (struct nopal_rights){
+			.shared = written_shared(&part[p]),
+			.forbidden = part[p].microprotocol->format
+					     ? 0
+					     : written & ~written_attributes(&part[p]),
+		};
+}
+
+static void watch_free(struct nopal_trace_listener *listener)
+{
+	struct nopal_watch *watch = (struct nopal_watch *)listener;
+
+	nopal_plan_unref(watch->plan);
+	free(watch->sightings);
+	free(watch);
+}
+
+int nopal_watch_start(struct nopal_world *world, struct nopal_plan *plan, bool both_ends)
+{
+	int error = world->tracer ? 0 : nopal_trace_start(world, NULL, NOPAL_TRACE_PACKETS);
+	struct nopal_watch *watch;
+
+	if (error)
+		return error;
+	if (world->tracer->listener)
+		return -EALREADY;
+	watch = calloc(1, sizeof(*watch));
+	if (!watch)
+		return -ENOMEM;
+	if (!plan->watched)
+		error = plan_lead(plan);
+	if (error) {
+		free(watch);
+		return error;
+	}
+	watch->plan = nopal_plan_ref(plan);
+	watch->both_ends = both_ends;
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		rights_of(watch, &plan->layers[l]);
+	watch->listener = (struct nopal_trace_listener){ watch_record, watch_free };
+	world->tracer->listener = &watch->listener;
+	return 0;
+}
+
+void nopal_watch_visit(struct nopal_world *world,
+		       void (*visit)(const struct nopal_conduct *conduct, void *user), void *user)
+{
+	const struct nopal_watch *watch =
+		world->tracer ? (struct nopal_watch *)world->tracer->listener : NULL;
+
+	if (!watch)
+		return;
+	for (uint32_t l = 0; l < watch->plan->layer_count; l++) {
+		const struct nopal_layer *layer = &watch->plan->layers[l];
+
+		for (uint32_t p = 0; p < layer->part_count; p++) {
+			unsigned index = layer->first_part + p;
+			struct nopal_conduct conduct = {
+				.layer = layer->name,
+				.microprotocol = watch->plan->parts[index].microprotocol->name,
+			};
+
+			memcpy(conduct.count, watch->count[index], sizeof(conduct.count));
+			nopal__watch_lost(watch, index, conduct.count);
+			visit(&conduct, user);
+		}
+	}
+}

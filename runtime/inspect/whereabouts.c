@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * whereabouts.c -- where a thread is in the core, for who dies there.
+ *
+ * The world whose turn it is is the thread's (turn.c); at work is a session that has raised an
+ * event and not ended it; and the interpreter leaves the call that it makes in `running`, which
+ * costs a store.  A fused unit leaves nothing there: the session is known, and its config, and the
+ * same run without the unit says the rest.
+ *
+ * A signal handler asks, in a process of which nothing is sure any more: no lock, no allocation, no
+ * function of the C library but those that only read, and walks that end.
+ *
+ * A hook that is no handler, such as a seal or an application's callback, runs for the handler that
+ * led to it, which is the one that is named.
+ */
+#include <string.h>
+
+#include "session/endpoint.h"
+
+enum { SESSIONS_MOST = 1 << 20, LAYERS_MOST = 256, DIGITS_MOST = 20 };
+
+struct words {
+	char *text;
+	size_t room, length;
+};
+
+static void put(struct words *words, const char *text)
+{
+	while (*text && words->length + 1 < words->room)
+		words->text[words->length++] = *text++;
+	words->text[words->length] = '\0';
+}
+
+/* With zeroes in front, to so many digits. */
+static void put_number(struct words *words, uint64_t number, unsigned base, int digits)
+{
+	char text[DIGITS_MOST + 1];
+	char *at = text + DIGITS_MOST;
+
+	*at = '\0';
+	do {
+		*--at = "0123456789abcdef"[number % base];
+		number /= base;
+	} while (at > text && (--digits > 0 || number));
+	put(words, at);
+}
+
+static bool is_in(const struct nopal_calls *calls, const void *running)
+{
+	return calls->count > 0 && (const char *)running >= (const char *)calls->call &&
+	       (const char *)running < (const char *)(calls->call + calls->count);
+}
+
+static const char *own_event(const struct nopal_own_calls *own, const void *running)
+{
+	for (unsigned i = 0; own && i < NOPAL_CUSTOM_ROOM; i++)
+		if (own->custom_name[i] && is_in(&own->custom[i], running))
+			return own->custom_name[i];
+	return NULL;
+}
+
+/* NULL: it was bound at run time, and bound anew since. */
+static const char *event_of(const struct nopal_core *core)
+{
+	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
+		for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
+			if (is_in(&core->awake->calls[event][code], core->running))
+				return nopal_event_name(event);
+	return own_event(core->awake->own, core->running);
+}
+
+static const char *timer_of(const struct nopal_core *core)
+{
+	const struct nopal_layer *layer = core->layer;
+
+	for (uint32_t i = 0; i < layer->timer_count; i++)
+		if (core->running == &layer->timers[i].part)
+			return layer->timers[i].timer->name;
+	return NULL;
+}
+
+static void put_handler(struct words *words, const struct nopal_core *core)
+{
+	const char *timer = timer_of(core);
+	const char *event = timer ? NULL : event_of(core);
+
+	put(words, "while `");
+	put(words, (*core->running)->microprotocol->name);
+	put(words, timer ? "` was called by its timer " : "` handled ");
+	put(words, timer ? timer : event ? event : "an event bound at run time");
+}
+
+static void put_unit(struct words *words, const struct nopal_core *core)
+{
+	bool fused = core->awake->fused != NULL;
+
+	put(words, fused ? "in the fused unit of `" : "in a session of `");
+	put(words, core->layer->plan->name);
+	put(words, fused ? "` (NOPAL_FUSED=off names the handler)" : "`");
+}
+
+static void put_core(struct words *words, const struct nopal_core *core)
+{
+	int64_t now_ns = core->world->now_ns;
+
+	if (words->length)
+		put(words, "\n");
+	if (core->running)
+		put_handler(words, core);
+	else
+		put_unit(words, core);
+	put(words, " at ");
+	put_number(words, (uint64_t)(now_ns / NOPAL_SECOND), 10, 1);
+	put(words, ".");
+	put_number(words, (uint64_t)(now_ns % NOPAL_SECOND), 10, 9);
+	put(words, " s (session "); /* as a trace names it */
+	put_number(words, core->local_id, 16, 8);
+	if (core->layer->plan->layer_count > 1) {
+		put(words, ", layer ");
+		put(words, core->layer->name);
+	}
+	put(words, ")");
+}
+
+static void put_stack(struct words *words, const struct nopal_core *bottom)
+{
+	unsigned layers = 0;
+
+	for (const struct nopal_core *core = bottom; core && layers < LAYERS_MOST;
+	     core = nopal__over(core), layers++)
+		if (core->awake && (core->running || core->depth))
+			put_core(words, core);
+}
+
+size_t nopal_whereabouts(char *text, size_t room)
+{
+	const struct nopal_world *world = nopal__turn_of;
+	struct words words = { .text = text, .room = room };
+	unsigned sessions = 0;
+
+	if (room == 0)
+		return 0;
+	*text = '\0';
+	if (!world)
+		return 0;
+	for (const struct nopal_endpoint *endpoint = world->endpoints; endpoint;
+	     endpoint = endpoint->next)
+		for (const struct nopal_core *bottom = endpoint->sessions;
+		     bottom && sessions < SESSIONS_MOST; bottom = bottom->next, sessions++)
+			put_stack(&words, bottom);
+	return words.length;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocking.c -- the calls that wait: a world in a thread of its own.
+ *
+ * A hub is a loop, its thread, and the connections that live there: one for a dialled connection,
+ * all accepted ones for a listener.  The callers' threads and the loop's meet in two rings a
+ * connection and one lock a hub; all calls into the core are made by the loop's thread, and without
+ * the lock, since the core calls back.
+ *
+ *   caller  --send-->  out ring  --nopal_send_buffer-->  core     (one copy)
+ *   caller  <--copy--  in ring   <--keep-- received  <-- core     (one copy)
+ *
+ * A message stays kept, and so unread for flow control, until the caller has copied it.  Where
+ * nothing limits the peer, the in ring does: beyond its limit messages are dropped, or, where the
+ * composition promised them, the session ends.  Messages without a byte are not given out: 0 says
+ * the end.
+ *
+ * Connections are made and freed by the loop's thread; a caller only abandons.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/blocking/blocking.h"
+#include "session/endpoint.h"
+
+void nopal__blocking_abandon(struct nopal_connection *connection)
+{
+	struct blocking_hub *hub = connection->hub;
+
+	pthread_mutex_lock(&hub->lock);
+	connection->abandoned = true;
+	pthread_mutex_unlock(&hub->lock);
+	nopal__blocking_hub_leave(hub);
+}
+
+void nopal__blocking_why(const struct nopal_connection *connection, struct nopal_problems *problems)
+{
+	nopal_problems_add(problems, NULL, 0, NULL, "%s",
+			   connection->end_text ? connection->end_text : "the session ended");
+}
+
+typedef struct nopal_session *dial_call(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+					const struct nopal_address *peer,
+					const struct nopal_callbacks *callbacks, void *user);
+
+static struct nopal_connection *dial_open(struct blocking_hub *hub,
+					  const struct nopal_address *peer, dial_call *open,
+					  struct nopal_problems *problems)
+{
+	struct nopal_connection *connection = nopal__blocking_connection_new(hub);
+	struct nopal_session *session = NULL;
+
+	if (connection) {
+		connection->many = hub->destination != 0;
+		session =
+			open(hub->endpoint, hub->plan, peer, &nopal__blocking_dialled, connection);
+	}
+	if (!session) {
+		nopal_problems_add(problems, NULL, 0, NULL, "no session: out of memory");
+		nopal__blocking_hub_free(hub);
+		return NULL;
+	}
+	if (connection->life != BLOCKING_ENDED)
+		connection->session = session;
+	return nopal__blocking_hub_start(hub, problems) ? connection : NULL;
+}
+
+static struct nopal_connection *dial_wait(struct nopal_connection *connection, int64_t timeout_ns,
+					  struct nopal_problems *problems)
+{
+	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	struct blocking_hub *hub = connection->hub;
+	enum blocking_life life;
+
+	pthread_mutex_lock(&hub->lock);
+	while (connection->life == BLOCKING_OPENING &&
+	       nopal__blocking_wait(hub, timeout_ns, &deadline))
+		;
+	life = connection->life;
+	pthread_mutex_unlock(&hub->lock);
+	if (life == BLOCKING_OPEN)
+		return connection;
+	if (life == BLOCKING_ENDED)
+		nopal__blocking_why(connection, problems);
+	else
+		nopal_problems_add(problems, NULL, 0, "check that the peer listens there",
+				   "the peer did not answer in time");
+	nopal__blocking_abandon(connection);
+	return NULL;
+}
+
+struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,
+				    struct nopal_problems *problems)
+{
+	struct nopal_address peer, local = { .port = 0 };
+	struct nopal_connection *connection;
+	struct nopal_plan *plan;
+	struct blocking_hub *hub;
+
+	if (nopal_address_parse(address, &peer, problems))
+		return NULL;
+	plan = nopal_plan_load(config, NULL, problems);
+	if (!plan)
+		return NULL;
+	if (nopal_address_is_v4(&peer))
+		nopal_address_parse("0.0.0.0:0", &local, problems);
+	hub = nopal__blocking_hub_new(plan, &local, problems);
+	if (!hub)
+		return NULL;
+	connection = dial_open(hub, &peer, nopal_session_open, problems);
+	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
+}
+
+static bool can_meet(struct nopal_plan *plan, struct nopal_problems *problems)
+{
+	if (nopal_plan_can_meet(plan))
+		return true;
+	nopal_problems_add(problems, nopal_plan_name(plan), 0,
+			   "take one with virtual_circuit and one destination",
+			   "nobody can meet a peer with this composition");
+	nopal_plan_unref(plan);
+	return false;
+}
+
+struct nopal_connection *nopal_meet(const char *config, const char *local, const char *peer,
+				    int64_t timeout_ns, struct nopal_problems *problems)
+{
+	struct nopal_address here, there;
+	struct nopal_connection *connection;
+	struct nopal_plan *plan;
+	struct blocking_hub *hub;
+
+	if (nopal_address_parse(local, &here, problems) ||
+	    nopal_address_parse(peer, &there, problems))
+		return NULL;
+	plan = nopal_plan_load(config, NULL, problems);
+	if (!plan || !can_meet(plan, problems))
+		return NULL;
+	hub = nopal__blocking_hub_new(plan, &here, problems);
+	if (!hub)
+		return NULL;
+	connection = dial_open(hub, &there, nopal_rendezvous_open, problems);
+	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
+}
+
+struct nopal_listener *nopal_listen(const char *config, const char *address,
+				    struct nopal_problems *problems)
+{
+	return nopal_listen_keyed(config, address, NULL, problems);
+}
+
+struct nopal_listener *nopal_listen_keyed(const char *config, const char *address,
+					  const uint8_t *reset_key, struct nopal_problems *problems)
+{
+	struct nopal_listener *listener;
+	struct nopal_address local;
+	struct nopal_plan *plan;
+	struct blocking_hub *hub;
+
+	if (nopal_address_parse(address, &local, problems))
+		return NULL;
+	plan = nopal_plan_load(config, NULL, problems);
+	hub = plan ? nopal__blocking_hub_new(plan, &local, problems) : NULL;
+	if (!hub)
+		return NULL;
+	hub->listening = true;
+	if (reset_key)
+		nopal_endpoint_set_reset_key(hub->endpoint, reset_key);
+	listener = calloc(1, sizeof(*listener));
+	if (!listener || nopal_endpoint_allow(hub->endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS,
+					      &nopal__blocking_accepted, hub)) {
+		free(listener);
+		nopal__blocking_hub_free(hub);
+		return NULL;
+	}
+	listener->hub = hub;
+	if (nopal__blocking_hub_start(hub, problems))
+		return listener;
+	free(listener);
+	return NULL;
+}
+
+struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t timeout_ns,
+				      struct nopal_problems *problems)
+{
+	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	struct blocking_hub *hub = listener->hub;
+	struct nopal_connection *connection = NULL;
+
+	pthread_mutex_lock(&hub->lock);
+	while (hub->accepted.count == 0 && nopal__blocking_wait(hub, timeout_ns, &deadline))
+		;
+	if (hub->accepted.count > 0) {
+		connection = (void *)nopal__blocking_pop(&hub->accepted).message;
+		hub->users++;
+	}
+	pthread_mutex_unlock(&hub->lock);
+	if (!connection)
+		nopal_problems_add(problems, NULL, 0, NULL, "nobody came in time");
+	return connection;
+}
+
+static bool out_is_full(const struct nopal_connection *connection)
+{
+	return connection->out.bytes >= BLOCKING_OUT_BYTES ||
+	       connection->out.count >= BLOCKING_OUT_MESSAGES;
+}
+
+/* What the message must wait for; 0: nothing, negative: it cannot be sent. */
+static int out_refusal(const struct nopal_connection *connection, uint32_t destination)
+{
+	const struct blocking_destination *one =
+		nopal__blocking_destination(connection, destination);
+
+	if (connection->life == BLOCKING_ENDED)
+		return -EPIPE;
+	if (destination && (!one || one->removed || one->info.ended))
+		return -ENOENT;
+	return 0;
+}
+
+/* A place for one fate more; false: out of memory. */
+static bool ticket_give(struct blocking_fates *fates, uint64_t *ret_ticket)
+{
+	if (!fates->of_ticket)
+		fates->of_ticket = calloc(NOPAL_TICKETS, 1);
+	if (!fates->of_ticket)
+		return false;
+	*ret_ticket = ++fates->tickets;
+	fates->of_ticket[*ret_ticket % NOPAL_TICKETS] = BLOCKING_FATE_OPEN;
+	return true;
+}
+
+static bool tickets_are_full(const struct blocking_fates *fates)
+{
+	return fates->of_ticket &&
+	       fates->of_ticket[(fates->tickets + 1) % NOPAL_TICKETS] == BLOCKING_FATE_OPEN;
+}
+
+/* The lock is held. */
+static int out_push(struct nopal_connection *connection, struct blocking_item item,
+		    uint64_t *ret_ticket)
+{
+	if (ret_ticket && !ticket_give(&connection->fates, &item.ticket))
+		return -ENOMEM;
+	if (!nopal__blocking_push(&connection->out, item)) {
+		if (item.ticket)
+			connection->fates.tickets--;
+		return -ENOMEM;
+	}
+	connection->fates.open++;
+	if (ret_ticket)
+		*ret_ticket = item.ticket;
+	return 0;
+}
+
+static int connection_put(struct nopal_connection *connection, struct blocking_item item,
+			  int64_t timeout_ns, uint64_t *ret_ticket)
+{
+	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	struct blocking_hub *hub = connection->hub;
+	int error;
+	bool wake;
+
+	pthread_mutex_lock(&hub->lock);
+	error = out_refusal(connection, item.destination);
+	while (!error &&
+	       (out_is_full(connection) || (ret_ticket && tickets_are_full(&connection->fates)))) {
+		if (!nopal__blocking_wait(hub, timeout_ns, &deadline))
+			error = -ETIMEDOUT;
+		else
+			error = out_refusal(connection, item.destination);
+	}
+	wake = connection->out.count == 0;
+	if (!error)
+		error = out_push(connection, item, ret_ticket);
+	pthread_mutex_unlock(&hub->lock);
+	if (!error && wake)
+		nopal__live_loop_call(hub->loop);
+	return error;
+}
+
+int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
+			     const void *bytes, size_t length, int64_t timeout_ns,
+			     uint64_t *ret_ticket)
+{
+	struct blocking_item item = { .length = length, .destination = destination };
+	int error;
+
+	if (length > nopal_plan_message_limit(connection->hub->plan) || length >= UINT32_MAX)
+		return -EMSGSIZE;
+	if (length < nopal_plan_message_least(connection->hub->plan))
+		return -EINVAL;
+	item.buffer = nopal_buffer_new((uint32_t)length + 1);
+	if (!item.buffer)
+		return -ENOMEM;
+	if (length)
+		memcpy(nopal_buffer_bytes(item.buffer), bytes, length);
+	error = connection_put(connection, item, timeout_ns, ret_ticket);
+	if (error)
+		nopal_buffer_free(item.buffer);
+	return error;
+}
+
+int nopal_connection_send(struct nopal_connection *connection, const void *bytes, size_t length,
+			  int64_t timeout_ns)
+{
+	return nopal_connection_send_to(connection, 0, bytes, length, timeout_ns, NULL);
+}
+
+/* ----------------------------------------------------------- wait for a send */
+
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int fate)
+{
+	struct blocking_fates *fates = &connection->fates;
+
+	fates->open--;
+	fates->missing += fate == NOPAL_MISSING;
+	fates->unknown += fate == NOPAL_UNKNOWN;
+	if (ticket)
+		fates->of_ticket[ticket % NOPAL_TICKETS] = (uint8_t)fate;
+}
+
+static bool ticket_is_known(const struct blocking_fates *fates, uint64_t ticket)
+{
+	return ticket <= fates->tickets && fates->tickets - ticket < NOPAL_TICKETS;
+}
+
+/* The worst of all, from now on anew. */
+static int fate_of_all(struct blocking_fates *fates)
+{
+	int fate = NOPAL_ARRIVED;
+
+	if (fates->unknown)
+		fate = NOPAL_UNKNOWN;
+	if (fates->missing || fates->open)
+		fate = NOPAL_MISSING;
+	fates->unknown = fates->missing = fates->open = 0;
+	return fate;
+}
+
+static bool fate_is_open(const struct blocking_fates *fates, uint64_t ticket)
+{
+	return ticket ? fates->of_ticket[ticket % NOPAL_TICKETS] == BLOCKING_FATE_OPEN
+		      : fates->open > 0;
+}
+
+/* What has no fate when the session has ended, it never had.  A ticket may be forgotten while
+ * somebody waits for it. */
+int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns)
+{
+	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	struct blocking_hub *hub = connection->hub;
+	struct blocking_fates *fates = &connection->fates;
+	bool waiting = true;
+	int fate = -ENOENT;
+
+	pthread_mutex_lock(&hub->lock);
+	while (waiting && (!ticket || ticket_is_known(fates, ticket)) &&
+	       fate_is_open(fates, ticket) && connection->life != BLOCKING_ENDED)
+		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
+	if (!waiting)
+		fate = -ETIMEDOUT;
+	else if (!ticket)
+		fate = fate_of_all(fates);
+	else if (ticket_is_known(fates, ticket))
+		fate = fate_is_open(fates, ticket) ? NOPAL_MISSING
+						   : fates->of_ticket[ticket % NOPAL_TICKETS];
+	pthread_mutex_unlock(&hub->lock);
+	return fate;
+}
+
+/* ------------------------------------------------------------------- receive */
+
+/* Copies the first message out; the lock is held, so that it stays. */
+static int64_t connection_take(struct nopal_connection *connection, void *bytes, size_t room,
+			       uint32_t *ret_from, bool *ret_wake)
+{
+	struct blocking_item item = nopal__blocking_pop(&connection->in);
+	int64_t length = (int64_t)item.length;
+
+	*ret_from = item.destination;
+	if (item.copy)
+		memcpy(bytes, item.copy, room < item.length ? room : item.length);
+	else if (item.message)
+		nopal_message_copy(item.message, 0, bytes, room);
+	else
+		length = -ENOMEM;
+	free(item.copy);
+	item.copy = NULL;
+	if (item.message) {
+		*ret_wake = connection->back.count == 0;
+		nopal__blocking_push(&connection->back, item);
+	}
+	return length;
+}
+
+int64_t nopal_connection_receive_from(struct nopal_connection *connection, void *bytes, size_t room,
+				      int64_t timeout_ns, uint32_t *ret_from)
+{
+	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	struct blocking_hub *hub = connection->hub;
+	bool waiting = true, wake = false;
+	int64_t length = -ETIMEDOUT;
+
+	pthread_mutex_lock(&hub->lock);
+	while (waiting && connection->in.count == 0 && connection->life != BLOCKING_ENDED)
+		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
+	if (connection->in.count > 0)
+		length = connection_take(connection, bytes, room, ret_from, &wake);
+	else if (connection->life == BLOCKING_ENDED)
+		length = connection->end == NOPAL_ENDED_WELL ? -EPIPE : -ECONNRESET;
+	pthread_mutex_unlock(&hub->lock);
+	if (wake)
+		nopal__live_loop_call(hub->loop);
+	return length;
+}
+
+int64_t nopal_connection_receive(struct nopal_connection *connection, void *bytes, size_t room,
+				 int64_t timeout_ns)
+{
+	uint32_t from;
+
+	return nopal_connection_receive_from(connection, bytes, room, timeout_ns, &from);
+}
+
+/* Messages that no session took: refused when their turn came, or there is none any more. */
+static uint64_t never_sent(const struct nopal_connection *connection)
+{
+	const struct blocking_ring *out = &connection->out;
+	uint64_t count = connection->fates.unsent;
+
+	for (uint32_t i = 0; i < out->count; i++)
+		count += out->items[(out->head + i) % out->room].buffer != NULL;
+	return count;
+}
+
+/* The lock is held. */
+static int how_it_closed(const struct nopal_connection *connection, struct nopal_problems *problems)
+{
+	uint64_t unsent = never_sent(connection);
+
+	if (connection->end == NOPAL_ENDED_WELL && !unsent)
+		return 0;
+	if (connection->end != NOPAL_ENDED_WELL)
+		nopal__blocking_why(connection, problems);
+	if (unsent)
+		nopal_problems_add(problems, NULL, 0, NULL, "%llu message%s not sent any more",
+				   (unsigned long long)unsent, unsent > 1 ? "s were" : " was");
+	return -ECONNRESET;
+}
+
+int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_ns,
+			   struct nopal_problems *problems)
+{
+	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	struct blocking_hub *hub = connection->hub;
+	int result = 0;
+
+	pthread_mutex_lock(&hub->lock);
+	connection->close_asked = true;
+	pthread_mutex_unlock(&hub->lock);
+	nopal__live_loop_call(hub->loop);
+	pthread_mutex_lock(&hub->lock);
+	while (!result && connection->life != BLOCKING_ENDED)
+		result = nopal__blocking_wait(hub, timeout_ns, &deadline) ? 0 : -ETIMEDOUT;
+	if (connection->life == BLOCKING_ENDED)
+		result = how_it_closed(connection, problems);
+	pthread_mutex_unlock(&hub->lock);
+	nopal__blocking_abandon(connection);
+	return result;
+}
+
+void nopal_listener_close(struct nopal_listener *listener)
+{
+	struct blocking_hub *hub = listener->hub;
+
+	pthread_mutex_lock(&hub->lock);
+	hub->listening = false;
+	while (hub->accepted.count > 0)
+		((struct nopal_connection *)(void *)nopal__blocking_pop(&hub->accepted).message)
+			->abandoned = true;
+	pthread_mutex_unlock(&hub->lock);
+	free(listener);
+	nopal__blocking_hub_leave(hub);
+}
+
+void nopal_listener_address(const struct nopal_listener *listener,
+			    struct nopal_address *ret_address)
+{
+	*ret_address = listener->hub->local;
+}

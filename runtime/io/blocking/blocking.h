@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocking.h -- private to the blocking calls: hubs, connections and rings.
+ *
+ * blocking_hub.c holds what the loop's thread does, blocking.c the calls that other threads make,
+ * blocking_many.c both for connections to many.  All fields are under the hub's lock, except those
+ * marked as the loop's own.
+ */
+#ifndef NOPAL_BLOCKING_H
+#define NOPAL_BLOCKING_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "io/live/live.h"
+
+enum {
+	BLOCKING_OUT_BYTES = 4 << 20, /* as the core's send buffer */
+	BLOCKING_OUT_MESSAGES = 4096,
+	BLOCKING_FATE_OPEN = UINT8_MAX, /* among the fates of tickets */
+};
+
+/* Something on its way: a buffer out, or a message (or a copy of one) in.  Neither:
+ * from here on all goes to one more, or nothing to this destination. */
+struct blocking_item {
+	struct nopal_buffer *buffer;
+	struct nopal_message *message;
+	uint8_t *copy;
+	uint64_t length;
+	uint64_t ticket;      /* out; 0: nobody asks for its fate */
+	uint32_t destination; /* out: for whom, 0: for all; in: from whom */
+	struct blocking_destination *joins;
+};
+
+struct blocking_ring {
+	struct blocking_item *items;
+	uint32_t head, count, room;
+	uint64_t bytes;
+};
+
+enum blocking_life { BLOCKING_OPENING, BLOCKING_OPEN, BLOCKING_ENDED };
+
+/* What became of what was sent. */
+struct blocking_fates {
+	uint64_t open;		   /* messages whose fate is not known */
+	uint64_t unknown, missing; /* since somebody waited for all */
+	uint64_t unsent;	   /* of these, what no session took */
+	uint64_t tickets;	   /* given so far */
+	uint8_t *of_ticket;	   /* NOPAL_TICKETS of them; NULL: none yet */
+};
+
+struct blocking_destination {
+	struct blocking_destination *next;
+	struct nopal_destination_info info; /* id 0: it is none yet */
+	char *text;			    /* what info.text is */
+	int refused;			    /* it could not be added */
+	bool waits;			    /* in the out ring, to be added */
+	bool leaves;			    /* now: the loop's thread is asked to see to it */
+	bool held;			    /* by who adds it: no destination yet for others */
+	bool removed;			    /* by the application: goes when it has ended */
+};
+
+struct blocking_hub {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	struct nopal__live_loop *loop;
+	struct nopal_plan *plan;
+	unsigned destination; /* property of its messages; 0: one to one */
+	struct nopal_endpoint *endpoint;
+	struct nopal_address local;
+	struct nopal_connection *connections; /* of the loop's thread */
+	struct blocking_ring accepted;	      /* `message` is a connection */
+	uint32_t users;			      /* a listener and its connections */
+	bool listening;
+};
+
+struct nopal_connection {
+	struct blocking_hub *hub;
+	struct nopal_connection *next;
+	struct nopal_session *session; /* of the loop's thread */
+	enum blocking_life life;
+	enum nopal_end end;
+	char *end_text;
+	struct blocking_ring out, in, back; /* back: to be given back */
+	struct blocking_fates fates;
+	struct blocking_destination *destinations; /* by their age */
+	struct blocking_destination *adding;	   /* of the loop's thread */
+	bool many;				   /* there may be others */
+	bool asked;				   /* somebody leaves */
+	bool close_asked, abort_asked, abandoned, closing;
+};
+
+struct nopal_listener {
+	struct blocking_hub *hub;
+};
+
+extern const struct nopal_callbacks nopal__blocking_dialled;
+extern const struct nopal_callbacks nopal__blocking_accepted;
+
+/* False: out of memory. */
+bool nopal__blocking_push(struct blocking_ring *ring, struct blocking_item item);
+struct blocking_item nopal__blocking_pop(struct blocking_ring *ring);
+
+/* The fate of one message is known. */
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int fate);
+
+struct timespec nopal__blocking_deadline(int64_t timeout_ns);
+/* Waits for any change; false: the deadline has passed. */
+bool nopal__blocking_wait(struct blocking_hub *hub, int64_t timeout_ns,
+			  const struct timespec *deadline);
+
+/* Everything up to the thread; takes over the plan. */
+struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
+					     const struct nopal_address *local,
+					     struct nopal_problems *problems);
+bool nopal__blocking_hub_start(struct blocking_hub *hub, struct nopal_problems *problems);
+/* Without its thread. */
+void nopal__blocking_hub_free(struct blocking_hub *hub);
+/* A caller is done with its connection or listener. */
+void nopal__blocking_hub_leave(struct blocking_hub *hub);
+struct nopal_connection *nopal__blocking_connection_new(struct blocking_hub *hub);
+void nopal__blocking_abandon(struct nopal_connection *connection);
+void nopal__blocking_why(const struct nopal_connection *connection,
+			 struct nopal_problems *problems);
+
+/* blocking_many.c */
+/* NULL: there is none of this id. */
+struct blocking_destination *nopal__blocking_destination(const struct nopal_connection *connection,
+							 uint32_t id);
+void nopal__blocking_on_destination(struct nopal_session *session,
+				    const struct nopal_destination_info *info, void *user);
+/* Those who leave now; and an item that is no message. */
+void nopal__blocking_pump_leaves(struct nopal_connection *connection);
+void nopal__blocking_give_other(struct nopal_connection *connection,
+				const struct blocking_item *item);
+void nopal__blocking_destinations_free(struct nopal_connection *connection);
+
+#endif

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocking_hub.c -- what the loop's thread does for the blocking calls: rings, callbacks, hubs.
+ * blocking.c has the whole picture.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/blocking/blocking.h"
+#include "plan/plan.h"
+
+enum {
+	BLOCKING_IN_BYTES = 64 << 20, /* where flow control sets no limit */
+	BLOCKING_IN_MESSAGES = 65536,
+	BLOCKING_BACKLOG = 128, /* sessions that wait for nopal_accept */
+	BLOCKING_RING_FIRST = 64,
+};
+
+/* ------------------------------------------------------------------- rings */
+
+static bool ring_grow(struct blocking_ring *ring)
+{
+	uint32_t room = ring->room ? ring->room * 2 : BLOCKING_RING_FIRST;
+	struct blocking_item *items = calloc(room, sizeof(*items));
+
+	if (!items)
+		return false;
+	for (uint32_t i = 0; i < ring->count; i++)
+		items[i] = ring->items[(ring->head + i) % ring->room];
+	free(ring->items);
+	ring->items = items;
+	ring->room = room;
+	ring->head = 0;
+	return true;
+}
+
+static struct blocking_item *ring_at(const struct blocking_ring *ring, uint32_t index)
+{
+	return &ring->items[(ring->head + index) % ring->room];
+}
+
+bool nopal__blocking_push(struct blocking_ring *ring, struct blocking_item item)
+{
+	if (ring->count == ring->room && !ring_grow(ring))
+		return false;
+	ring->count++;
+	*ring_at(ring, ring->count - 1) = item;
+	ring->bytes += item.length;
+	return true;
+}
+
+struct blocking_item nopal__blocking_pop(struct blocking_ring *ring)
+{
+	struct blocking_item item = *ring_at(ring, 0);
+
+	ring->head = (ring->head + 1) % ring->room;
+	ring->count--;
+	ring->bytes -= item.length;
+	return item;
+}
+
+static void ring_free(struct blocking_ring *ring)
+{
+	while (ring->count) {
+		struct blocking_item item = nopal__blocking_pop(ring);
+
+		if (item.buffer)
+			nopal_buffer_free(item.buffer);
+		free(item.copy);
+	}
+	free(ring->items);
+}
+
+/* ----------------------------------------------------------------- waiting */
+
+struct timespec nopal__blocking_deadline(int64_t timeout_ns)
+{
+	struct timespec at;
+	int64_t ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	ns = at.tv_nsec + timeout_ns % NOPAL_SECOND;
+	at.tv_sec += (time_t)(timeout_ns / NOPAL_SECOND + ns / NOPAL_SECOND);
+	at.tv_nsec = (long)(ns % NOPAL_SECOND);
+	return at;
+}
+
+/* Waits for any change; false: the deadline has passed. */
+bool nopal__blocking_wait(struct blocking_hub *hub, int64_t timeout_ns,
+			  const struct timespec *deadline)
+{
+	if (timeout_ns < 0)
+		return pthread_cond_wait(&hub->changed, &hub->lock) == 0;
+	return pthread_cond_timedwait(&hub->changed, &hub->lock, deadline) == 0;
+}
+
+/* ----------------------------------------- callbacks, in the loop's thread */
+
+struct nopal_connection *nopal__blocking_connection_new(struct blocking_hub *hub)
+{
+	struct nopal_connection *connection = calloc(1, sizeof(*connection));
+
+	if (!connection)
+		return NULL;
+	connection->hub = hub;
+	connection->next = hub->connections;
+	hub->connections = connection;
+	return connection;
+}
+
+static void connection_free(struct nopal_connection *connection)
+{
+	ring_free(&connection->out);
+	ring_free(&connection->in);
+	ring_free(&connection->back);
+	nopal__blocking_destinations_free(connection);
+	free(connection->fates.of_ticket);
+	free(connection->end_text);
+	free(connection);
+}
+
+static void *blocking_on_accepted(struct nopal_session *session, void *user)
+{
+	struct nopal_connection *connection = nopal__blocking_connection_new(user);
+
+	if (connection)
+		connection->session = session;
+	return connection;
+}
+
+static bool hub_offer(struct blocking_hub *hub, struct nopal_connection *connection)
+{
+	struct blocking_item item = { .message = (void *)connection };
+
+	if (!hub->listening || hub->accepted.count >= BLOCKING_BACKLOG)
+		return false;
+	return nopal__blocking_push(&hub->accepted, item);
+}
+
+static void blocking_on_accepted_opened(struct nopal_session *session, void *user)
+{
+	struct nopal_connection *connection = user;
+	struct blocking_hub *hub;
+	bool taken = false;
+
+	if (connection) {
+		hub = connection->hub;
+		pthread_mutex_lock(&hub->lock);
+		connection->life = BLOCKING_OPEN;
+		taken = hub_offer(hub, connection);
+		if (!taken)
+			connection->abandoned = true;
+		pthread_cond_broadcast(&hub->changed);
+		pthread_mutex_unlock(&hub->lock);
+	}
+	if (!taken)
+		nopal_session_abort(session, "the listener takes no more sessions");
+}
+
+/* Who was dialled is on the list when the dial returns. */
+static void blocking_on_opened(struct nopal_session *session, void *user)
+{
+	struct nopal_connection *connection = user;
+	struct nopal_destination_info info;
+
+	if (connection->many && nopal_destinations(session, &info, 1) == 1)
+		nopal__blocking_on_destination(session, &info, connection);
+	pthread_mutex_lock(&connection->hub->lock);
+	connection->life = BLOCKING_OPEN;
+	pthread_cond_broadcast(&connection->hub->changed);
+	pthread_mutex_unlock(&connection->hub->lock);
+}
+
+/* Flow control limits what it can; our own limit is for the others. */
+static bool connection_is_full(const struct nopal_connection *connection)
+{
+	return !nopal_plan_provides(connection->hub->plan, "flow_control") &&
+	       (connection->in.count >= BLOCKING_IN_MESSAGES ||
+		connection->in.bytes >= BLOCKING_IN_BYTES);
+}
+
+static void blocking_on_received(struct nopal_session *session, struct nopal_message *message,
+				 void *user)
+{
+	struct nopal_connection *connection = user;
+	struct blocking_item item = { .message = message, .length = nopal_message_length(message) };
+	bool kept = false;
+
+	if (!connection)
+		return;
+	if (connection->hub->destination)
+		item.destination =
+			(uint32_t)nopal_message_property(message, connection->hub->destination);
+	nopal_message_keep(message);
+	pthread_mutex_lock(&connection->hub->lock);
+	if (!connection_is_full(connection))
+		kept = nopal__blocking_push(&connection->in, item);
+	pthread_cond_broadcast(&connection->hub->changed);
+	pthread_mutex_unlock(&connection->hub->lock);
+	if (kept)
+		return;
+	nopal_message_give_back(session, message);
+	if (nopal_plan_provides(connection->hub->plan, "reliability"))
+		nopal_session_abort(session, "the reader is too slow");
+}
+
+/* Kept messages die with the session: what was not read becomes copies.  False: for one there is no
+ * memory, and neither it nor what came after it can be read. */
+static bool connection_rescue(struct nopal_connection *connection)
+{
+	struct blocking_ring *in = &connection->in;
+	uint32_t whole = 0;
+
+	for (; whole < in->count; whole++) {
+		struct blocking_item *item = ring_at(in, whole);
+
+		item->copy = malloc(item->length + 1); /* it may be empty */
+		if (!item->copy)
+			break;
+		nopal_message_copy(item->message, 0, item->copy, item->length);
+		item->message = NULL;
+	}
+	if (whole == in->count)
+		return true;
+	for (; in->count > whole; in->count--)
+		in->bytes -= ring_at(in, in->count - 1)->length;
+	return false;
+}
+
+static void connection_give_back(struct nopal_connection *connection)
+{
+	for (;;) {
+		struct blocking_item item = { 0 };
+
+		pthread_mutex_lock(&connection->hub->lock);
+		if (connection->back.count)
+			item = nopal__blocking_pop(&connection->back);
+		pthread_mutex_unlock(&connection->hub->lock);
+		if (!item.message)
+			return;
+		nopal_message_give_back(connection->session, item.message);
+	}
+}
+
+static void blocking_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct nopal_connection *connection = user;
+
+	if (!connection)
+		return;
+	connection->session = session;
+	pthread_mutex_lock(&connection->hub->lock);
+	if (!connection_rescue(connection)) {
+		end = NOPAL_RESOURCE;
+		text = "no memory for what was not yet read";
+	}
+	pthread_mutex_unlock(&connection->hub->lock);
+	connection_give_back(connection);
+	pthread_mutex_lock(&connection->hub->lock);
+	if (connection->life == BLOCKING_OPENING)
+		connection->abandoned |= connection->hub->listening;
+	connection->life = BLOCKING_ENDED;
+	connection->end = (enum nopal_end)end;
+	connection->end_text = text ? strdup(text) : NULL;
+	connection->session = NULL;
+	pthread_cond_broadcast(&connection->hub->changed);
+	pthread_mutex_unlock(&connection->hub->lock);
+}
+
+/* ---------------------------------------------------- the loop's own thread */
+
+static void blocking_on_sent(struct nopal_session *session, uint64_t ticket, int fate, void *user)
+{
+	struct nopal_connection *connection = user;
+
+	(void)session;
+	if (!connection)
+		return;
+	pthread_mutex_lock(&connection->hub->lock);
+	nopal__blocking_tell(connection, ticket, fate);
+	pthread_cond_broadcast(&connection->hub->changed);
+	pthread_mutex_unlock(&connection->hub->lock);
+}
+
+/* False: not now. */
+static bool connection_give(struct nopal_connection *connection, const struct blocking_item *item,
+			    int *ret_refusal)
+{
+	const struct nopal_property destination = { connection->hub->destination,
+						    item->destination };
+
+	*ret_refusal = 0;
+	if (!item->buffer)
+		nopal__blocking_give_other(connection, item);
+	else
+		*ret_refusal = nopal_send_buffer_with(connection->session, item->buffer, 0,
+						      (uint32_t)item->length, item->ticket,
+						      &destination, 1);
+	return *ret_refusal != -EAGAIN;
+}
+
+static void connection_pump_out(struct nopal_connection *connection)
+{
+	struct blocking_hub *hub = connection->hub;
+
+	for (;;) {
+		struct blocking_item item = { 0 };
+		bool there;
+		int refusal;
+
+		pthread_mutex_lock(&hub->lock);
+		there = connection->out.count > 0;
+		if (there)
+			item = *ring_at(&connection->out, 0);
+		pthread_mutex_unlock(&hub->lock);
+		if (!there || !connection->session || !connection_give(connection, &item, &refusal))
+			return;
+		pthread_mutex_lock(&hub->lock);
+		nopal__blocking_pop(&connection->out);
+		if (refusal) {
+			connection->fates.unsent++;
+			nopal__blocking_tell(connection, item.ticket, NOPAL_MISSING);
+		}
+		pthread_cond_broadcast(&hub->changed);
+		pthread_mutex_unlock(&hub->lock);
+		if (item.buffer)
+			nopal_buffer_free(item.buffer);
+	}
+}
+
+static void connection_pump(struct nopal_connection *connection)
+{
+	bool close_now, abort_now;
+
+	if (!connection->session)
+		return;
+	connection_give_back(connection);
+	nopal__blocking_pump_leaves(connection);
+	connection_pump_out(connection);
+	pthread_mutex_lock(&connection->hub->lock);
+	abort_now = connection->abort_asked || connection->abandoned;
+	close_now = connection->close_asked && connection->out.count == 0 && !connection->closing;
+	connection->closing |= close_now;
+	pthread_mutex_unlock(&connection->hub->lock);
+	if (abort_now && connection->session)
+		nopal_session_abort(connection->session, "closed by the application");
+	else if (close_now && connection->session)
+		nopal_session_close(connection->session);
+}
+
+static void blocking_on_writable(struct nopal_session *session, void *user)
+{
+	struct nopal_connection *connection = user;
+
+	(void)session;
+	if (connection) /* goes on in a call of its own */
+		nopal__live_loop_call(connection->hub->loop);
+}
+
+static void hub_reap(struct blocking_hub *hub)
+{
+	struct nopal_connection **at = &hub->connections;
+
+	while (*at) {
+		struct nopal_connection *connection = *at;
+
+		if (connection->abandoned && connection->life == BLOCKING_ENDED) {
+			*at = connection->next;
+			connection_free(connection);
+		} else {
+			at = &connection->next;
+		}
+	}
+}
+
+static void hub_pump(void *user)
+{
+	struct blocking_hub *hub = user;
+	bool over;
+
+	for (struct nopal_connection *connection = hub->connections; connection;
+	     connection = connection->next)
+		connection_pump(connection);
+	pthread_mutex_lock(&hub->lock);
+	hub_reap(hub);
+	over = hub->users == 0;
+	pthread_mutex_unlock(&hub->lock);
+	if (over)
+		nopal__live_loop_stop(hub->loop);
+}
+
+static void *hub_thread(void *user)
+{
+	struct blocking_hub *hub = user;
+
+	nopal__live_loop_run(hub->loop);
+	return NULL;
+}
+
+const struct nopal_callbacks nopal__blocking_dialled = {
+	.opened = blocking_on_opened,
+	.received = blocking_on_received,
+	.sent = blocking_on_sent,
+	.writable = blocking_on_writable,
+	.destination = nopal__blocking_on_destination,
+	.ended = blocking_on_ended,
+};
+
+const struct nopal_callbacks nopal__blocking_accepted = {
+	.accepted = blocking_on_accepted,
+	.opened = blocking_on_accepted_opened,
+	.received = blocking_on_received,
+	.sent = blocking_on_sent,
+	.writable = blocking_on_writable,
+	.destination = nopal__blocking_on_destination,
+	.ended = blocking_on_ended,
+};
+
+/* -------------------------------------------------------------------- hubs */
+
+void nopal__blocking_hub_free(struct blocking_hub *hub)
+{
+	if (hub->loop)
+		nopal__live_loop_free(hub->loop); /* `ended` of all that is left */
+	while (hub->connections) {
+		struct nopal_connection *connection = hub->connections;
+
+		hub->connections = connection->next;
+		connection_free(connection);
+	}
+	free(hub->accepted.items);
+	nopal_plan_unref(hub->plan);
+	pthread_cond_destroy(&hub->changed);
+	pthread_mutex_destroy(&hub->lock);
+	free(hub);
+}
+
+static void hub_locks_init(struct blocking_hub *hub)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&hub->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&hub->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+/* Everything up to the thread; takes over the plan. */
+struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
+					     const struct nopal_address *local,
+					     struct nopal_problems *problems)
+{
+	struct blocking_hub *hub = calloc(1, sizeof(*hub));
+
+	if (!hub) {
+		nopal_plan_unref(plan);
+		return NULL;
+	}
+	hub_locks_init(hub);
+	hub->plan = plan;
+	hub->destination = nopal_property(plan, "destination");
+	hub->users = 1;
+	hub->loop = nopal__live_loop_new(hub_pump, hub);
+	if (!hub->loop) {
+		nopal_problems_add(problems, NULL, 0, NULL, "no event loop: %s", strerror(errno));
+		nopal__blocking_hub_free(hub);
+		return NULL;
+	}
+	hub->endpoint = nopal_endpoint_open(nopal__live_loop_world(hub->loop), local, problems);
+	if (!hub->endpoint) {
+		nopal__blocking_hub_free(hub);
+		return NULL;
+	}
+	nopal_endpoint_local(hub->endpoint, &hub->local);
+	return hub;
+}
+
+bool nopal__blocking_hub_start(struct blocking_hub *hub, struct nopal_problems *problems)
+{
+	int error = pthread_create(&hub->thread, NULL, hub_thread, hub);
+
+	if (error == 0)
+		return true;
+	nopal_problems_add(problems, NULL, 0, NULL, "no thread: %s", strerror(error));
+	nopal__blocking_hub_free(hub);
+	return false;
+}
+
+/* A caller is done with its connection or listener. */
+void nopal__blocking_hub_leave(struct blocking_hub *hub)
+{
+	bool last;
+
+	pthread_mutex_lock(&hub->lock);
+	last = --hub->users == 0;
+	pthread_mutex_unlock(&hub->lock);
+	nopal__live_loop_call(hub->loop);
+	if (!last)
+		return;
+	pthread_join(hub->thread, NULL);
+	nopal__blocking_hub_free(hub);
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.c -- the real world: real sockets and the real clock, on libevent.
+ *
+ * The caller owns the loop.  Of it we use one read event for the alarm, which is the next wake-up
+ * of all sessions, one an endpoint, and, only while the kernel takes no more, its write event or
+ * (out of memory) a back-off timer.
+ *
+ *   readable --> gather up to 16 receives --> clock --> core, once a batch
+ *            --> a few batches a wake-up, then timers and others have their turn
+ *
+ * The clock is CLOCK_MONOTONIC, read once a batch.  The alarm is exact on any loop:
+ * EVENT_BASE_FLAG_PRECISE_TIMER is not needed, and costs a system call before every wait.  Nothing
+ * runs while nothing is due: an idle world makes no wake-ups.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <event2/event.h>
+
+#include "io/live/live.h"
+#include "session/endpoint.h"
+
+enum {
+	LIVE_RANDOM_WORDS = 32,	 /* fetched from the kernel at a time */
+	LIVE_WAKE_BATCHES = 8,	 /* batches of one endpoint in one wake-up */
+	LIVE_BUSY_REFUSALS = 64, /* ENOBUFS in a row, then a train is dropped */
+	LIVE_PER_SECOND_US = 1000000,
+};
+#define LIVE_WAKE_BUDGET_NS   (2 * NOPAL_MILLISECOND) /* reliability.md, process 6 */
+#define LIVE_RETRY_FIRST_NS   (500 * NOPAL_MICROSECOND)
+#define LIVE_RETRY_LONGEST_NS (20 * NOPAL_MILLISECOND)
+
+static const struct nopal_world_ops live_ops;
+
+struct live_world {
+	struct nopal_world world; /* first: a world is its beginning */
+	struct event_base *base;
+	struct event *wake; /* the alarm rang */
+	struct live_alarm alarm;
+	struct live_port *ports; /* that are open */
+	struct live_port *turn;	 /* whom a poll asks first; NULL: the first */
+	int64_t linger_ns;	 /* poll for so long after an arrival */
+	bool in_turn;		 /* the alarm is set when it ends */
+	uint64_t random[LIVE_RANDOM_WORDS];
+	uint32_t random_left;
+};
+
+struct live_port {
+	struct live_world *live;
+	struct live_port *next;
+	struct nopal_endpoint *endpoint;
+	struct live_socket sock;
+	struct event *readable, *writable, *retry;
+	int64_t retry_ns;  /* next back-off */
+	uint32_t refusals; /* ENOBUFS in a row */
+	bool in_callback, closed;
+};
+
+static struct live_world *live_of(struct nopal_world *world)
+{
+	return (struct live_world *)world;
+}
+
+static int64_t live_clock(struct nopal_world *world)
+{
+	struct timespec now;
+
+	(void)world;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
+}
+
+/* Better no process than a key that is known; but there is no world where the kernel gave nothing
+ * at first. */
+static void live_random_bytes(struct nopal_world *world, void *bytes, size_t length)
+{
+	bool given = nopal__live_random_fill(bytes, length);
+
+	(void)world;
+	assert(given);
+}
+
+static uint64_t live_random(struct nopal_world *world)
+{
+	struct live_world *live = live_of(world);
+
+	if (live->random_left == 0) {
+		live_random_bytes(world, live->random, sizeof(live->random));
+		live->random_left = LIVE_RANDOM_WORDS;
+	}
+	return live->random[--live->random_left];
+}
+
+/* ----------------------------------------------------------------- wake-ups */
+
+static struct timeval live_timeval(int64_t delay_ns)
+{
+	int64_t us = (delay_ns + NOPAL_MICROSECOND - 1) / NOPAL_MICROSECOND;
+
+	if (us < 0)
+		us = 0;
+	return (struct timeval){
+		.tv_sec = (time_t)(us / LIVE_PER_SECOND_US),
+		.tv_usec = (suseconds_t)(us % LIVE_PER_SECOND_US),
+	};
+}
+
+/* An alarm that stands too early is left alone: it costs one idle wake-up in all, and moving it at
+ * every ack would cost at every ack. */
+static void live_arm(struct live_world *live, int64_t deadline_ns)
+{
+	if (deadline_ns < live->alarm.at_ns)
+		nopal__live_alarm_set(&live->alarm, deadline_ns);
+}
+
+static void live_turn_end(struct live_world *live)
+{
+	live->in_turn = false;
+	live_arm(live, nopal__world_next(&live->world));
+}
+
+static void live_wake_at(struct nopal_world *world, int64_t time_ns)
+{
+	struct live_world *live = live_of(world);
+
+	if (!live->in_turn)
+		live_arm(live, time_ns);
+}
+
+static void live_on_wake(evutil_socket_t fd, short what, void *user)
+{
+	struct live_world *live = user;
+
+	(void)fd;
+	(void)what;
+	live->in_turn = true;
+	live->world.now_ns = live_clock(&live->world);
+	nopal__world_wake(&live->world);
+	live->in_turn = false;
+	nopal__live_alarm_set(&live->alarm, nopal__world_next(&live->world));
+}
+
+/* ---------------------------------------------------------------- endpoints */
+
+static void live_port_free(struct live_port *port)
+{
+	struct event *events[] = { port->readable, port->writable, port->retry };
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		if (events[i])
+			event_free(events[i]);
+	}
+	nopal__live_socket_close(&port->sock);
+	free(port);
+}
+
+/* An endpoint may be closed by the core within its own callback. */
+static void live_port_enter(struct live_port *port)
+{
+	port->in_callback = true;
+	port->live->in_turn = true;
+}
+
+static void live_port_leave(struct live_port *port)
+{
+	struct live_world *live = port->live;
+
+	port->in_callback = false;
+	if (port->closed)
+		live_port_free(port);
+	live_turn_end(live);
+}
+
+static void live_count(struct live_port *port)
+{
+	struct nopal_endpoint_counters *counters = &nopal__endpoint_port(port->endpoint)->counters;
+
+	counters->malformed += port->sock.truncated + port->sock.empty;
+	counters->soft_errors += port->sock.soft_errors;
+}
+
+/* What was gathered goes to the core, at one time. */
+static void live_take(struct live_port *port, const struct nopal_arrival *arrivals, size_t count)
+{
+	live_count(port);
+	port->live->world.now_ns = live_clock(&port->live->world);
+	if (count == 0)
+		return;
+	nopal__endpoint_receive(port->endpoint, arrivals, count);
+	nopal__live_socket_gave(&port->sock, arrivals, count);
+}
+
+/* What the network said meanwhile; the core may close the endpoint. */
+static void live_hints(struct live_port *port)
+{
+	struct live_socket *sock = &port->sock;
+	struct nopal_hint hints[LIVE_HINTS];
+	unsigned count = sock->hint_count;
+
+	memcpy(hints, sock->hints, count * sizeof(*hints));
+	sock->hint_count = 0;
+	if (count)
+		port->live->world.now_ns = live_clock(&port->live->world);
+	for (unsigned i = 0; i < count && !port->closed; i++)
+		nopal__endpoint_hint(port->endpoint, &hints[i]);
+}
+
+/* One batch; false: the socket is empty, or the endpoint was closed. */
+static bool live_batch(struct live_port *port)
+{
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
+	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
+	bool dry = port->sock.dry;
+
+	if (count == 0) /* the wake-up was for an error, or for nothing */
+		nopal__live_hints_gather(&port->sock);
+	live_take(port, arrivals, count);
+	return !dry && !port->closed;
+}
+
+static void live_batches(struct live_port *port)
+{
+	struct live_world *live = port->live;
+	int64_t begun_ns = 0;
+
+	live_port_enter(port);
+	for (unsigned batches = 0; batches < LIVE_WAKE_BATCHES; batches++) {
+		if (!live_batch(port))
+			break;
+		if (batches == 0)
+			begun_ns = live->world.now_ns;
+		if (live->world.now_ns - begun_ns > LIVE_WAKE_BUDGET_NS ||
+		    nopal__world_next(&live->world) <= live->world.now_ns)
+			break;
+	}
+	if (!port->closed)
+		live_hints(port);
+	live_port_leave(port);
+}
+
+/* ----------------------------------------------------------------- spinning */
+
+static bool live_poll_port(struct live_port *port)
+{
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
+	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
+
+	if (count == 0 && port->sock.soft_errors == 0 && port->sock.empty == 0 &&
+	    port->sock.truncated == 0 && port->sock.hint_count == 0)
+		return false;
+	port->live->turn = port->next;
+	live_port_enter(port);
+	live_take(port, arrivals, count);
+	if (!port->closed)
+		live_hints(port);
+	live_port_leave(port);
+	return true;
+}
+
+/* Of the ports from one on to another, the first that has something is served:
+ * after that any of them may be gone. */
+static bool live_poll_ports(struct live_port *from, const struct live_port *to)
+{
+	for (struct live_port *port = from; port && port != to; port = port->next) {
+		if (live_poll_port(port))
+			return true;
+	}
+	return false;
+}
+
+/* Is the alarm due?  Who received something has read the clock for it. */
+static bool live_poll_alarm(struct live_world *live, bool clock_is_read)
+{
+	if (live->alarm.at_ns == NOPAL_NEVER)
+		return false;
+	if (!clock_is_read)
+		live->world.now_ns = live_clock(&live->world);
+	if (live->alarm.at_ns > live->world.now_ns)
+		return false;
+	live_on_wake(live->alarm.fd, EV_READ, live);
+	return true;
+}
+
+bool nopal_live_poll(struct nopal_world *world)
+{
+	struct live_world *live = live_of(world);
+	struct live_port *first;
+	bool served;
+
+	if (world->ops != &live_ops)
+		return false;
+	first = live->turn;
+	served = live_poll_ports(first, NULL) || live_poll_ports(live->ports, first);
+	return live_poll_alarm(live, served) || served;
+}
+
+/* What is asked first comes at once, so that a chain of questions and answers runs as if both never
+ * slept. */
+static void live_linger(struct live_world *live)
+{
+	int64_t begun_ns = live->world.now_ns, heard_ns = begun_ns, now_ns;
+
+	do {
+		if (nopal_live_poll(&live->world))
+			heard_ns = live->world.now_ns;
+		now_ns = live_clock(&live->world);
+	} while (now_ns - heard_ns < live->linger_ns && now_ns - begun_ns < LIVE_WAKE_BUDGET_NS);
+}
+
+void nopal_live_linger(struct nopal_world *world, int64_t linger_ns)
+{
+	if (world->ops == &live_ops)
+		live_of(world)->linger_ns = linger_ns;
+}
+
+static void live_on_readable(evutil_socket_t fd, short what, void *user)
+{
+	struct live_port *port = user;
+	struct live_world *live = port->live;
+
+	(void)fd;
+	(void)what;
+	live_batches(port);
+	if (live->linger_ns > 0)
+		live_linger(live);
+}
+
+/* The kernel may take more again. */
+static void live_on_writable(evutil_socket_t fd, short what, void *user)
+{
+	struct live_port *port = user;
+
+	(void)fd;
+	(void)what;
+	live_port_enter(port);
+	port->live->world.now_ns = live_clock(&port->live->world);
+	if (nopal__live_socket_flush(&port->sock))
+		nopal__endpoint_writable(port->endpoint);
+	else
+		event_add(port->writable, NULL);
+	live_port_leave(port);
+}
+
+/* Out of memory says nothing to poll for: wait a while, longer each time. */
+static void live_back_off(struct live_port *port)
+{
+	struct timeval delay = live_timeval(port->retry_ns);
+
+	if (event_pending(port->retry, EV_TIMEOUT, NULL))
+		return;
+	event_add(port->retry, &delay);
+	port->retry_ns *= 2;
+	if (port->retry_ns > LIVE_RETRY_LONGEST_NS)
+		port->retry_ns = LIVE_RETRY_LONGEST_NS;
+}
+
+/* The kernel took nothing.  After many refusals in a row a train is dropped, as a queue on the way
+ * would have done. */
+static enum nopal_transmitted live_busy(struct live_port *port)
+{
+	if (port->sock.no_memory && ++port->refusals > LIVE_BUSY_REFUSALS) {
+		port->refusals = 0;
+		return NOPAL_UNSENT;
+	}
+	if (port->sock.no_memory)
+		live_back_off(port);
+	else
+		event_add(port->writable, NULL);
+	return NOPAL_BUSY;
+}
+
+static enum nopal_transmitted live_transmit(struct nopal_world *world,
+					    struct nopal_endpoint *endpoint,
+					    const struct nopal_train *train)
+{
+	struct nopal_port *core = nopal__endpoint_port(endpoint);
+	struct live_port *port = core->handle;
+	enum nopal_transmitted result;
+
+	result = nopal__live_socket_send(&port->sock, train);
+	if (result == NOPAL_TRANSMITTED) /* the core counts the other results */
+		core->counters.soft_errors += port->sock.soft_errors;
+	if (result == NOPAL_UNSENT) {
+		core->send_error = port->sock.send_errno;
+		core->send_error_ns = world->now_ns;
+	}
+	if (port->sock.hint_count) /* not within the core */
+		event_active(port->readable, EV_READ, 0);
+	if (result == NOPAL_BUSY)
+		return live_busy(port);
+	port->refusals = 0;
+	port->retry_ns = LIVE_RETRY_FIRST_NS;
+	if (port->sock.rest_length > 0)
+		event_add(port->writable, NULL);
+	return result;
+}
+
+/* The alarm is on the loop with the first port and off with the last: a loop of which nothing else
+ * is asked then ends. */
+static int live_port_enter_list(struct live_port *port)
+{
+	struct live_world *live = port->live;
+
+	if (!live->ports && event_add(live->wake, NULL))
+		return -ENOMEM;
+	port->next = live->ports;
+	live->ports = port;
+	return 0;
+}
+
+static void live_port_leave_list(struct live_port *port)
+{
+	struct live_port **at = &port->live->ports;
+
+	while (*at != port)
+		at = &(*at)->next;
+	*at = port->next;
+	if (port->live->turn == port)
+		port->live->turn = port->next;
+	if (!port->live->ports)
+		event_del(port->live->wake);
+}
+
+static int live_port_events(struct live_port *port)
+{
+	struct event_base *base = port->live->base;
+	int fd = port->sock.fd;
+
+	port->readable = event_new(base, fd, EV_READ | EV_PERSIST, live_on_readable, port);
+	port->writable = event_new(base, fd, EV_WRITE, live_on_writable, port);
+	port->retry = event_new(base, -1, 0, live_on_writable, port);
+	if (!port->readable || !port->writable || !port->retry || event_add(port->readable, NULL))
+		return -ENOMEM;
+	return live_port_enter_list(port);
+}
+
+static int live_port_socket(struct live_port *port)
+{
+	struct nopal_port *core = nopal__endpoint_port(port->endpoint);
+	int fd;
+
+	if (core->hearing)
+		return nopal__live_socket_hear(&port->sock, &core->local, core->hearing->from);
+	if (!core->shard)
+		return nopal__live_socket_open(&port->sock, &core->local, &core->local);
+	fd = nopal__live_shard_socket(core->shard);
+	return fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &core->local);
+}
+
+static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
+			  struct nopal_problems *problems)
+{
+	struct nopal_port *core = nopal__endpoint_port(endpoint);
+	struct live_port *port = calloc(1, sizeof(*port));
+	int error;
+
+	if (!port)
+		return nopal__live_port_refused(-ENOMEM, &core->local, problems);
+	port->live = live_of(world);
+	port->endpoint = endpoint;
+	port->retry_ns = LIVE_RETRY_FIRST_NS;
+	error = live_port_socket(port);
+	if (error) {
+		free(port);
+		return nopal__live_port_refused(error, &core->local, problems);
+	}
+	error = live_port_events(port);
+	if (error) {
+		live_port_free(port);
+		return nopal__live_port_refused(error, &core->local, problems);
+	}
+	core->handle = port;
+	return 0;
+}
+
+static void live_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
+{
+	struct nopal_port *core = nopal__endpoint_port(endpoint);
+	struct live_port *port = core->handle;
+
+	(void)world;
+	core->handle = NULL;
+	if (!port)
+		return;
+	port->closed = true;
+	event_del(port->readable);
+	live_port_leave_list(port);
+	if (!port->in_callback)
+		live_port_free(port);
+}
+
+static const char *live_transport(struct nopal_endpoint *endpoint)
+{
+	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
+
+	return nopal__live_socket_text(&port->sock);
+}
+
+/* ------------------------------------------------------------------- worlds */
+
+static void live_wake_fini(struct live_world *live)
+{
+	if (live->wake)
+		event_free(live->wake);
+	nopal__live_alarm_close(&live->alarm);
+}
+
+static bool live_wake_init(struct live_world *live)
+{
+	if (nopal__live_alarm_open(&live->alarm))
+		return false;
+	live->wake =
+		event_new(live->base, live->alarm.fd, EV_READ | EV_PERSIST, live_on_wake, live);
+	return live->wake != NULL;
+}
+
+static void live_free(struct nopal_world *world)
+{
+	struct live_world *live = live_of(world);
+
+	live->in_turn = true; /* nothing is armed any more */
+	nopal__world_fini(world);
+	live_wake_fini(live);
+	free(live);
+}
+
+static int live_cast_from(struct nopal_world *world, struct nopal_endpoint *endpoint,
+			  const struct nopal_casting *casting)
+{
+	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
+
+	(void)world;
+	return nopal__live_socket_cast(&port->sock, casting);
+}
+
+static const struct nopal_world_ops live_ops = {
+	.name = "live",
+	.clock = live_clock,
+	.random = live_random,
+	.random_bytes = live_random_bytes,
+	.port_open = live_port_open,
+	.port_close = live_port_close,
+	.transmit = live_transmit,
+	.cast_from = live_cast_from,
+	.wake_at = live_wake_at,
+	.transport = live_transport,
+	.free = live_free,
+};
+
+struct nopal_world *nopal_live_new(struct event_base *base)
+{
+	struct live_world *live = calloc(1, sizeof(*live));
+
+	if (!live || !nopal__live_random_fill(live->random, sizeof(live->random))) {
+		free(live);
+		return NULL;
+	}
+	live->base = base;
+	if (!live_wake_init(live)) {
+		live_wake_fini(live);
+		free(live);
+		return NULL;
+	}
+	nopal__world_init(&live->world, &live_ops);
+	live->world.now_ns = live_clock(&live->world);
+	nopal_wheel_init(&live->world.wheel, live->world.now_ns);
+	return &live->world;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_relay.c -- a UDP relay that treats datagrams as a link does.
+ *
+ *   client --> listen socket --> carrier, forward --> path's socket --> target
+ *   client <-- listen socket <-- carrier, reverse <-- path's socket <-- target
+ *
+ * Every client has a path: a socket of its own towards the target, so that the target tells clients
+ * apart.  All paths share the carrier: one link.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/live/live.h"
+#include "io/live/live_carrier.h"
+
+enum {
+	RELAY_PATHS = 256, /* clients at a time: each costs a socket */
+};
+
+struct relay_path {
+	struct nopal_relay *relay;
+	struct relay_path *next;
+	struct nopal_address client;
+	struct live_socket sock;
+	struct event *readable;
+};
+
+struct nopal_relay {
+	struct event_base *base;
+	struct nopal_address local, target;
+	struct live_socket sock;
+	struct event *readable;
+	struct relay_path *paths;
+	uint32_t path_count;
+	struct live_carrier carrier;
+};
+
+/* ----------------------------------------------------------------- leaving */
+
+static bool relay_deliver(void *user, struct live_packet *packet)
+{
+	struct nopal_relay *relay = user;
+	struct relay_path *path = packet->path;
+	bool forward = packet->direction == LIVE_FORWARD;
+	struct nopal_train train = {
+		.to = forward ? &relay->target : &path->client,
+		.bytes = packet->bytes,
+		.length = packet->length,
+		.stride = packet->length,
+		.ecn = packet->ecn,
+	};
+
+	return nopal__live_socket_send(forward ? &path->sock : &relay->sock, &train) ==
+	       NOPAL_TRANSMITTED;
+}
+
+/* ---------------------------------------------------------------- entering */
+
+static void relay_enter(struct nopal_relay *relay, struct relay_path *path,
+			enum live_direction direction, const struct nopal_arrival *arrival,
+			int64_t now_ns)
+{
+	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
+
+	for (uint32_t at = 0; at < arrival->length; at += stride) {
+		uint32_t left = arrival->length - at;
+
+		nopal__live_carrier_enter(&relay->carrier, direction, path, arrival->bytes + at,
+					  left < stride ? left : stride, arrival->ecn, now_ns);
+	}
+}
+
+static void relay_path_on_readable(evutil_socket_t fd, short what, void *argument)
+{
+	struct relay_path *path = argument;
+	struct nopal_relay *relay = path->relay;
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
+	size_t count = nopal__live_socket_gather(&path->sock, arrivals);
+	int64_t now_ns = nopal__live_carrier_now(&relay->carrier);
+
+	(void)fd;
+	(void)what;
+	for (size_t i = 0; i < count; i++)
+		if (nopal_address_equal(&arrivals[i].from, &relay->target))
+			relay_enter(relay, path, LIVE_REVERSE, &arrivals[i], now_ns);
+	nopal__live_socket_gave(&path->sock, arrivals, count);
+	nopal__live_carrier_turn(&relay->carrier);
+}
+
+/* ------------------------------------------------------------------- paths */
+
+static void relay_path_free(struct relay_path *path)
+{
+	if (path->readable)
+		event_free(path->readable);
+	nopal__live_socket_close(&path->sock);
+	free(path);
+}
+
+static struct relay_path *relay_path_new(struct nopal_relay *relay,
+					 const struct nopal_address *client)
+{
+	struct relay_path *path = calloc(1, sizeof(*path));
+	struct nopal_address any = { .port = 0 }, local;
+
+	if (!path)
+		return NULL;
+	nopal_address_set_any(&any, &relay->target);
+	if (nopal__live_socket_open(&path->sock, &any, &local) < 0) {
+		free(path);
+		return NULL;
+	}
+	path->relay = relay;
+	path->client = *client;
+	path->readable = event_new(relay->base, path->sock.fd, EV_READ | EV_PERSIST,
+				   relay_path_on_readable, path);
+	if (!path->readable || event_add(path->readable, NULL) < 0) {
+		relay_path_free(path);
+		return NULL;
+	}
+	path->next = relay->paths;
+	relay->paths = path;
+	relay->path_count++;
+	return path;
+}
+
+static struct relay_path *relay_path_of(struct nopal_relay *relay,
+					const struct nopal_address *client)
+{
+	for (struct relay_path *path = relay->paths; path; path = path->next)
+		if (nopal_address_equal(&path->client, client))
+			return path;
+	return relay->path_count < RELAY_PATHS ? relay_path_new(relay, client) : NULL;
+}
+
+static void relay_on_readable(evutil_socket_t fd, short what, void *argument)
+{
+	struct nopal_relay *relay = argument;
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
+	size_t count = nopal__live_socket_gather(&relay->sock, arrivals);
+	int64_t now_ns = nopal__live_carrier_now(&relay->carrier);
+
+	(void)fd;
+	(void)what;
+	for (size_t i = 0; i < count; i++) {
+		struct relay_path *path = relay_path_of(relay, &arrivals[i].from);
+
+		if (path)
+			relay_enter(relay, path, LIVE_FORWARD, &arrivals[i], now_ns);
+	}
+	nopal__live_socket_gave(&relay->sock, arrivals, count);
+	nopal__live_carrier_turn(&relay->carrier);
+}
+
+/* ----------------------------------------------------------- open and close */
+
+static int relay_start(struct nopal_relay *relay)
+{
+	relay->readable = event_new(relay->base, relay->sock.fd, EV_READ | EV_PERSIST,
+				    relay_on_readable, relay);
+	if (!relay->readable || event_add(relay->readable, NULL) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+void nopal_relay_close(struct nopal_relay *relay)
+{
+	while (relay->paths) {
+		struct relay_path *path = relay->paths;
+
+		relay->paths = path->next;
+		relay_path_free(path);
+	}
+	if (relay->readable)
+		event_free(relay->readable);
+	if (relay->sock.fd >= 0)
+		nopal__live_socket_close(&relay->sock);
+	nopal__live_carrier_close(&relay->carrier);
+	free(relay);
+}
+
+struct nopal_relay *nopal_relay_open(struct event_base *base, const struct nopal_address *listen,
+				     const struct nopal_address *target,
+				     const struct nopal_link *forward,
+				     const struct nopal_link *reverse, uint64_t seed,
+				     struct nopal_problems *problems)
+{
+	const struct nopal_link *const words[] = { forward, reverse };
+	struct nopal_relay *relay = calloc(1, sizeof(*relay));
+	char text[NOPAL_ADDRESS_TEXT];
+	int error;
+
+	if (!relay)
+		return NULL;
+	relay->base = base;
+	relay->target = *target;
+	relay->sock.fd = -1;
+	error = nopal__live_carrier_open(&relay->carrier, base, words, NOPAL__UDP_HEADER_BYTES,
+					 seed, relay_deliver, relay);
+	if (!error)
+		error = nopal__live_socket_open(&relay->sock, listen, &relay->local);
+	if (!error)
+		error = relay_start(relay);
+	if (!error)
+		return relay;
+	nopal_problems_add(problems, NULL, 0, "choose another address or link",
+			   "no relay at %s: %s", nopal_address_format(listen, text),
+			   strerror(-error));
+	nopal_relay_close(relay);
+	return NULL;
+}
+
+void nopal_relay_local(const struct nopal_relay *relay, struct nopal_address *ret_address)
+{
+	*ret_address = relay->local;
+}
+
+void nopal_relay_counters(const struct nopal_relay *relay, struct nopal_link_counters *ret_forward,
+			  struct nopal_link_counters *ret_reverse)
+{
+	*ret_forward = relay->carrier.engine[LIVE_FORWARD].counters;
+	*ret_reverse = relay->carrier.engine[LIVE_REVERSE].counters;
+}

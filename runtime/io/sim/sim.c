@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim.c -- the world in virtual time.
+ *
+ * A step goes to the next instant at which something happens and does all of it: first what was
+ * scheduled for it, in the order of scheduling (packets come out of links and enter the next ones,
+ * calls are made); then every endpoint that packets reached gets them all at once; then timers that
+ * are due run.  What these send at the same instant comes in a later step.
+ *
+ * Nothing here reads a clock, and nothing depends on addresses in memory: the same seed and the
+ * same calls give the same run on every machine.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/sim/sim.h"
+#include "io/sim/random.h"
+#include "session/endpoint.h"
+
+enum {
+	SIM_STREAM_WORLD = 0, /* links have the streams from 1 */
+	SIM_FIRST_BUCKETS = 64,
+	SIM_FIRST_FREE_PORT = 49152, /* RFC 6335: dynamic ports */
+	SIM_PORT_BITS = 16,
+};
+
+/* ------------------------------------------------------------------- ports */
+
+static struct sim_port **sim_bucket(struct sim *sim, uint32_t host, uint16_t number)
+{
+	uint64_t key = (uint64_t)host << SIM_PORT_BITS | number;
+
+	return &sim->ports[nopal__random_mix(key) & (sim->port_buckets - 1)];
+}
+
+static struct sim_port *sim_port_find(struct sim *sim, uint32_t host, uint16_t number)
+{
+	struct sim_port *port;
+
+	if (sim->port_count == 0)
+		return NULL;
+	port = *sim_bucket(sim, host, number);
+	while (port && (port->host != host || port->number != number))
+		port = port->next;
+	return port;
+}
+
+static void sim_port_link(struct sim *sim, struct sim_port *port)
+{
+	struct sim_port **bucket = sim_bucket(sim, port->host, port->number);
+
+	port->next = *bucket;
+	*bucket = port;
+}
+
+/* As many buckets as ports, at least; false when out of memory. */
+static bool sim_ports_grow(struct sim *sim)
+{
+	struct sim_port **old = sim->ports;
+	uint32_t buckets = sim->port_buckets;
+
+	if (sim->port_count < buckets)
+		return true;
+	sim->port_buckets = buckets ? 2 * buckets : SIM_FIRST_BUCKETS;
+	sim->ports = calloc(sim->port_buckets, sizeof(*sim->ports));
+	if (!sim->ports) {
+		sim->ports = old;
+		sim->port_buckets = buckets;
+		return false;
+	}
+	for (uint32_t i = 0; i < buckets; i++)
+		for (struct sim_port *port = old[i], *next; port; port = next) {
+			next = port->next;
+			sim_port_link(sim, port);
+		}
+	free(old);
+	return true;
+}
+
+/* A port that nobody has on the host, or 0. */
+static uint16_t sim_free_port(struct sim *sim, uint32_t host)
+{
+	for (uint32_t number = SIM_FIRST_FREE_PORT; number <= UINT16_MAX; number++)
+		if (!sim_port_find(sim, host, (uint16_t)number))
+			return (uint16_t)number;
+	return 0;
+}
+
+/* Why the address cannot be opened: a negative error, or 0. */
+static int sim_port_choose(struct sim *sim, struct nopal_address *local, uint32_t *ret_host,
+			   struct nopal_problems *problems)
+{
+	uint32_t host = nopal__sim_host_of(sim, local);
+
+	if (host == SIM_NONE) {
+		if (problems)
+			nopal_problems_add(problems, NULL, 0, "add a host first",
+					   "no such host in the simulation");
+		return -EADDRNOTAVAIL;
+	}
+	if (local->port == 0)
+		local->port = sim_free_port(sim, host);
+	if (local->port == 0 || sim_port_find(sim, host, local->port)) {
+		if (problems)
+			nopal_problems_add(problems, NULL, 0, "choose another port, or 0",
+					   "the port is in use on this host");
+		return -EADDRINUSE;
+	}
+	*ret_host = host;
+	return 0;
+}
+
+static int sim_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
+			 struct nopal_problems *problems)
+{
+	struct sim *sim = sim_of(world);
+	struct nopal_port *face = nopal__endpoint_port(endpoint);
+	struct nopal_address local = face->local;
+	struct sim_port *port;
+	uint32_t host;
+	int error;
+
+	if (nopal_address_is_multicast(&local))
+		return nopal__sim_cast_open(sim, endpoint);
+	error = sim_port_choose(sim, &local, &host, problems);
+	if (error)
+		return error;
+	if (!sim_ports_grow(sim))
+		return -ENOMEM;
+	port = calloc(1, sizeof(*port));
+	if (!port)
+		return -ENOMEM;
+	port->endpoint = endpoint;
+	port->host = host;
+	port->number = local.port;
+	sim_port_link(sim, port);
+	sim->port_count++;
+	face->local = local;
+	face->handle = port;
+	return 0;
+}
+
+static void sim_port_free(struct sim_port *port)
+{
+	for (uint32_t i = 0; i < port->count; i++)
+		nopal_buffer_unref(port->arrivals[i].buffer);
+	free(port->arrivals);
+	free(port);
+}
+
+static void sim_port_forget(struct sim *sim, struct sim_port *port)
+{
+	struct sim_port **at = sim_bucket(sim, port->host, port->number);
+
+	while (*at != port)
+		at = &(*at)->next;
+	*at = port->next;
+	sim->port_count--;
+}
+
+/* A port with arrivals of this instant goes after they are given back: its endpoint may be the one
+ * that is reading them. */
+static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
+{
+	struct sim *sim = sim_of(world);
+	struct nopal_port *face = nopal__endpoint_port(endpoint);
+	struct sim_port *port = face->handle;
+
+	if (!port)
+		return;
+	if (port->is_cast)
+		nopal__sim_cast_close(sim, port);
+	else
+		sim_port_forget(sim, port);
+	face->handle = NULL;
+	port->endpoint = NULL;
+	if (!port->ready)
+		sim_port_free(port);
+}
+
+/* --------------------------------------------------------------- arrivals */
+
+/* The ports with arrivals have room for one more; false: out of memory. */
+static bool sim_ready_room(struct sim *sim)
+{
+	struct sim_port **ready =
+		nopal__sim_reserve(sim->ready, sim->ready_count, &sim->ready_room, sizeof(*ready));
+
+	if (ready)
+		sim->ready = ready;
+	return ready != NULL;
+}
+
+void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_packet *packet)
+{
+	struct nopal_arrival *arrivals =
+		nopal__sim_reserve(port->arrivals, port->count, &port->room, sizeof(*arrivals));
+
+	if (arrivals)
+		port->arrivals = arrivals;
+	if (!arrivals || !sim_ready_room(sim)) {
+		nopal__sim_packet_drop(packet);
+		return;
+	}
+	arrivals[port->count++] = (struct nopal_arrival){
+		.from = packet->from,
+		.buffer = &packet->buffer,
+		.bytes = packet->bytes,
+		.length = packet->length,
+		.ecn = packet->ecn,
+	};
+	if (!port->ready) {
+		port->ready = true;
+		sim->ready[sim->ready_count++] = port;
+	}
+}
+
+static void sim_arrive(struct sim *sim, struct sim_packet *packet)
+{
+	struct sim_port *port = nopal_address_is_multicast(&packet->cast)
+					? nopal__sim_cast_port(sim, packet)
+					: sim_port_find(sim, packet->to_host, packet->to_port);
+
+	if (port)
+		nopal__sim_port_put(sim, port, packet);
+	else
+		nopal__sim_packet_drop(packet);
+}
+
+static void sim_port_give(struct sim_port *port)
+{
+	if (port->endpoint)
+		nopal__endpoint_receive(port->endpoint, port->arrivals, port->count);
+	for (uint32_t i = 0; i < port->count; i++)
+		nopal_buffer_unref(port->arrivals[i].buffer);
+	port->count = 0;
+	port->ready = false;
+	if (!port->endpoint)
+		sim_port_free(port);
+}
+
+static void sim_give(struct sim *sim)
+{
+	for (uint32_t i = 0; i < sim->ready_count; i++)
+		sim_port_give(sim->ready[i]);
+	sim->ready_count = 0;
+}
+
+/* ---------------------------------------------------------------- the way */
+
+void nopal__sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
+{
+	struct nopal__link_copy out[NOPAL__LINK_COPIES];
+	struct sim_packet *copies[NOPAL__LINK_COPIES] = { packet };
+	const struct nopal__link_packet in = { .length = packet->length,
+					       .fragments = packet->fragments,
+					       .ecn = packet->ecn };
+	unsigned count = nopal__link_carry(&sim->links[index].engine, &in, sim->world.now_ns, out);
+
+	if (count == 0)
+		nopal__sim_packet_drop(packet);
+	for (unsigned i = 1; i < count; i++)
+		copies[i] = nopal__sim_packet_copy(sim->pool, packet);
+	for (unsigned i = 0; i < count && copies[i]; i++) {
+		if (out[i].corrupt)
+			nopal__sim_packet_flip(copies[i], out[i].bit);
+		copies[i]->ecn = out[i].ecn;
+		if (!nopal__sim_link_put(sim, index, out[i].at_ns, copies[i]))
+			nopal__sim_packet_drop(copies[i]);
+	}
+}
+
+/* A packet is at a node. */
+static void sim_packet_at(struct sim *sim, uint32_t node, struct sim_packet *packet)
+{
+	uint32_t link;
+
+	if (packet->to_host == SIM_NONE) {
+		nopal__sim_cast_at(sim, node, packet);
+		return;
+	}
+	if (node == sim->hosts[packet->to_host]) {
+		sim_arrive(sim, packet);
+		return;
+	}
+	link = nopal__sim_route(sim, node, packet->to_host);
+	if (link == SIM_NONE)
+		nopal__sim_packet_drop(packet);
+	else
+		nopal__sim_pass(sim, link, packet);
+}
+
+static void sim_happen(struct sim *sim)
+{
+	struct sim_event event = sim->heap.events[0];
+
+	switch (event.kind) {
+	case SIM_LINK:
+		sim_packet_at(sim, sim->links[event.where].to,
+			      nopal__sim_link_take(sim, event.where));
+		return;
+	case SIM_PACKET:
+		nopal__sim_heap_pop(&sim->heap);
+		sim_packet_at(sim, event.where, event.packet);
+		return;
+	case SIM_CALL:
+		nopal__sim_heap_pop(&sim->heap);
+		event.call(event.user);
+		return;
+	}
+}
+
+/* Packets that a host sends itself do not touch a link. */
+static bool sim_loop_back(struct sim *sim, struct sim_packet *packet)
+{
+	return nopal__sim_heap_push(&sim->heap,
+				    &(struct sim_event){ .time_ns = sim->world.now_ns,
+							 .order = sim->order++,
+							 .kind = SIM_PACKET,
+							 .where = sim->hosts[packet->to_host],
+							 .packet = packet });
+}
+
+/* A port's address, of the family of whom it speaks to, as the network sees it. */
+static struct nopal_address sim_from(const struct sim_port *port, const struct nopal_address *to)
+{
+	struct nopal_address from = nopal__endpoint_port(port->endpoint)->local;
+
+	from.port = port->number;
+	if (nopal_address_is_v4(&from) && !nopal_address_is_v4(to))
+		nopal__sim_address6((int)port->host, from.port, &from);
+	else if (!nopal_address_is_v4(&from) && nopal_address_is_v4(to))
+		nopal_sim_address((int)port->host, from.port, &from);
+	return from;
+}
+
+static bool sim_depart(struct sim *sim, uint32_t link, const struct sim_port *port,
+		       const struct nopal_train *train, uint32_t at, uint32_t length)
+{
+	const struct nopal_address from = sim_from(port, train->to);
+	struct sim_packet *packet;
+
+	if (sim->tap)
+		sim->tap(sim->tap_user, sim->world.now_ns, &from, train->to, train->bytes + at,
+			 length);
+	packet = nopal__sim_packet_new(sim->pool, train->bytes + at, length);
+	if (!packet)
+		return false;
+	packet->from = from;
+	packet->to_host = nopal__sim_host_of(sim, train->to);
+	packet->to_port = train->to->port;
+	packet->fragments = train->fragments;
+	packet->ecn = train->ecn;
+	packet->cast = *train->to; /* where there is no such host */
+	if (packet->to_host == SIM_NONE)
+		nopal__sim_cast_at(sim, sim->hosts[port->host], packet);
+	else if (link != SIM_NONE)
+		nopal__sim_pass(sim, link, packet);
+	else if (!sim_loop_back(sim, packet))
+		nopal__sim_packet_drop(packet);
+	return true;
+}
+
+static enum nopal_transmitted sim_transmit(struct nopal_world *world,
+					   struct nopal_endpoint *endpoint,
+					   const struct nopal_train *train)
+{
+	struct sim *sim = sim_of(world);
+	struct sim_port *port = nopal__endpoint_port(endpoint)->handle;
+	uint32_t host = nopal__sim_host_of(sim, train->to);
+	uint32_t stride = train->stride ? train->stride : train->length;
+	uint32_t link = SIM_NONE, at = 0;
+
+	if (!port || (host == SIM_NONE && !nopal_address_is_multicast(train->to)))
+		return NOPAL_UNSENT;
+	if (host != SIM_NONE)
+		link = nopal__sim_route(sim, sim->hosts[port->host], host);
+	if (host != SIM_NONE && link == SIM_NONE && host != port->host)
+		return NOPAL_UNSENT;
+	if (link != SIM_NONE && !train->fragments &&
+	    !nopal__link_fits(&sim->links[link].engine,
+			      train->length < stride ? train->length : stride))
+		return NOPAL_TOO_BIG;
+	do {
+		uint32_t left = train->length - at;
+		uint32_t length = left < stride ? left : stride;
+
+		if (!sim_depart(sim, link, port, train, at, length))
+			return NOPAL_UNSENT;
+		at += length;
+	} while (at < train->length);
+	return NOPAL_TRANSMITTED;
+}
+
+/* -------------------------------------------------------------------- time */
+
+static int64_t sim_next(const struct sim *sim)
+{
+	int64_t next_ns = nopal__world_next(&sim->world);
+
+	if (sim->heap.count && sim->heap.events[0].time_ns < next_ns)
+		next_ns = sim->heap.events[0].time_ns;
+	return next_ns < sim->world.now_ns ? sim->world.now_ns : next_ns;
+}
+
+/* All that happens at `instant_ns`, which is the next. */
+static void sim_go(struct sim *sim, int64_t instant_ns)
+{
+	struct nopal_world *world = &sim->world;
+
+	world->now_ns = instant_ns;
+	while (sim->heap.count && sim->heap.events[0].time_ns <= instant_ns)
+		sim_happen(sim);
+	sim_give(sim);
+	if (nopal__world_next(world) <= instant_ns)
+		nopal__world_wake(world);
+}
+
+bool nopal_sim_step(struct nopal_world *world)
+{
+	struct sim *sim = sim_of(world);
+	int64_t next_ns = sim_next(sim);
+
+	if (next_ns == NOPAL_NEVER)
+		return false;
+	sim_go(sim, next_ns);
+	return true;
+}
+
+int nopal_sim_run(struct nopal_world *world, int64_t until_ns)
+{
+	struct sim *sim = sim_of(world);
+	int64_t next_ns = sim_next(sim);
+
+	for (; next_ns <= until_ns && next_ns != NOPAL_NEVER; next_ns = sim_next(sim))
+		sim_go(sim, next_ns);
+	if (next_ns == NOPAL_NEVER)
+		return 1;
+	if (until_ns > world->now_ns)
+		world->now_ns = until_ns;
+	return 0;
+}
+
+int nopal_sim_at(struct nopal_world *world, int64_t time_ns, void (*call)(void *user), void *user)
+{
+	struct sim *sim = sim_of(world);
+	const struct sim_event event = { .time_ns = time_ns,
+					 .order = sim->order++,
+					 .kind = SIM_CALL,
+					 .call = call,
+					 .user = user };
+
+	return nopal__sim_heap_push(&sim->heap, &event) ? 0 : -ENOMEM;
+}
+
+/* ------------------------------------------------------------- the outside */
+
+struct nopal_endpoint *nopal_sim_endpoint(struct nopal_world *world, int host, uint16_t port)
+{
+	struct nopal_address local;
+
+	nopal_sim_address(host, port, &local);
+	return nopal_endpoint_open(world, &local, NULL);
+}
+
+/* It arrives in the next step, at the present time. */
+void nopal_sim_inject(struct nopal_world *world, struct nopal_endpoint *endpoint,
+		      const struct nopal_address *from, const void *bytes, size_t length)
+{
+	struct sim *sim = sim_of(world);
+	const struct sim_port *port = nopal__endpoint_port(endpoint)->handle;
+	struct sim_packet *packet;
+
+	if (!port || length > UINT16_MAX)
+		return;
+	packet = nopal__sim_packet_new(sim->pool, bytes, (uint32_t)length);
+	if (!packet)
+		return;
+	packet->from = *from;
+	packet->to_host = port->host;
+	packet->to_port = port->number;
+	packet->cast = nopal__endpoint_port(endpoint)->local;
+	if (!sim_loop_back(sim, packet))
+		nopal__sim_packet_drop(packet);
+}
+
+void nopal_sim_tap(struct nopal_world *world,
+		   void (*tap)(void *user, int64_t now_ns, const struct nopal_address *from,
+			       const struct nopal_address *to, const uint8_t *bytes, size_t length),
+		   void *user)
+{
+	sim_of(world)->tap = tap;
+	sim_of(world)->tap_user = user;
+}
+
+/* --------------------------------------------------------------- the world */
+
+static int64_t sim_clock(struct nopal_world *world)
+{
+	return world->now_ns;
+}
+
+static uint64_t sim_random(struct nopal_world *world)
+{
+	return nopal__random_next(&sim_of(world)->random);
+}
+
+/* From the seed, as all here. */
+static void sim_random_bytes(struct nopal_world *world, void *bytes, size_t length)
+{
+	uint8_t *at = bytes;
+
+	for (; length; length--)
+		*at++ = (uint8_t)sim_random(world);
+}
+
+/* Steps ask the core for its next wake-up themselves. */
+static void sim_wake_at(struct nopal_world *world, int64_t time_ns)
+{
+	(void)world;
+	(void)time_ns;
+}
+
+static const char *sim_transport(struct nopal_endpoint *endpoint)
+{
+	(void)endpoint;
+	return "simulated";
+}
+
+static void sim_free(struct nopal_world *world)
+{
+	struct sim *sim = sim_of(world);
+
+	nopal__world_fini(world);
+	nopal__sim_drop_all(sim);
+	nopal__sim_topology_free(sim);
+	nopal__sim_pool_close(sim->pool);
+	free(sim->heap.events);
+	free(sim->ports);
+	free(sim->ready);
+	free(sim);
+}
+
+static const struct nopal_world_ops sim_ops = {
+	.name = "sim",
+	.clock = sim_clock,
+	.random = sim_random,
+	.random_bytes = sim_random_bytes,
+	.port_open = sim_port_open,
+	.port_close = sim_port_close,
+	.transmit = sim_transmit,
+	.wake_at = sim_wake_at,
+	.transport = sim_transport,
+	.free = sim_free,
+};
+
+struct nopal_world *nopal_sim_new(uint64_t seed)
+{
+	struct sim *sim = calloc(1, sizeof(*sim));
+
+	if (!sim)
+		return NULL;
+	sim->pool = nopal__sim_pool_new();
+	if (!sim->pool) {
+		free(sim);
+		return NULL;
+	}
+	sim->seed = seed;
+	sim->random = nopal__random_seed(seed, SIM_STREAM_WORLD);
+	nopal__world_init(&sim->world, &sim_ops);
+	return &sim->world;
+}

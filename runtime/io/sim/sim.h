@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim.h -- what the files of the simulated world share.
+ *
+ *   sim.c           the world: time, steps, ports, arrivals
+ *   sim_topology.c  hosts, routers, links and routes
+ *   sim_multicast.c one packet to many hosts
+ *   sim_events.c    what happens next
+ *   sim_packet.c    datagrams and their pool
+ *
+ *   transmit > packet > link (engine, ring) > ... > link > port > core
+ *
+ * What happens is ordered by (time, order): the order counts everything that was ever scheduled, so
+ * that equal times are told apart in one way only.  A link keeps its packets in a ring while they
+ * come out in order, and only the first of them is in the heap; those that overtake are in the heap
+ * themselves.
+ */
+#ifndef NOPAL_SIM_H
+#define NOPAL_SIM_H
+
+#include "ports/world.h"
+#include "io/emulator/link_engine.h"
+
+struct sim_port;
+
+struct sim_packet {
+	struct nopal_buffer buffer; /* what the core sees; must be first */
+	struct sim_packet *next;    /* in the pool */
+	struct nopal_address from;
+	uint32_t to_host; /* SIM_NONE: to all that hear `cast` */
+	uint16_t to_port;
+	struct nopal_address cast; /* where it goes, as it was written */
+	uint32_t length;
+	bool fragments; /* may go in several packets of IP */
+	uint8_t ecn;	/* enum nopal_ecn */
+	uint8_t bytes[];
+};
+
+/* Packets by capacity. */
+enum sim_size { SIM_SMALL, SIM_LARGE, SIM_SIZES };
+
+struct sim_pool {
+	struct sim_packet *free[SIM_SIZES];
+	uint64_t made, away; /* packets that exist, and that are in use */
+	bool closed;	     /* the world is gone: the last packet frees it */
+};
+
+enum sim_event_kind {
+	SIM_LINK,   /* the first packet of a link's ring comes out */
+	SIM_PACKET, /* `packet` comes out at node `where` */
+	SIM_CALL,
+};
+
+struct sim_event {
+	int64_t time_ns;
+	uint64_t order;
+	enum sim_event_kind kind;
+	uint32_t where; /* link or node */
+	union {
+		struct sim_packet *packet;
+		void (*call)(void *user);
+	};
+	void *user;
+};
+
+struct sim_heap {
+	struct sim_event *events;
+	uint32_t count, room;
+};
+
+/* A packet on its way through a link. */
+struct sim_flight {
+	int64_t time_ns;
+	uint64_t order;
+	struct sim_packet *packet;
+};
+
+enum { SIM_NONE = UINT32_MAX }; /* no link, no host */
+
+struct sim_link {
+	struct nopal__link_engine engine;
+	uint32_t from, to;	    /* nodes */
+	uint32_t next_out, next_in; /* links of the same node, or SIM_NONE */
+	uint64_t cast;		    /* the last of sim->casting that went here */
+	bool deaf;		    /* no multicast passes */
+	struct sim_flight *ring;
+	uint32_t first, flying, room;
+};
+
+/* A host or a router. */
+struct sim_node {
+	bool is_router;
+	uint32_t out, in; /* first links, or SIM_NONE */
+	uint32_t number;  /* of the host or of the router */
+	/* By node: the link that leads from there to this node.  NULL: not yet asked for since the
+	 * topology changed. */
+	uint32_t *towards;
+};
+
+/* An endpoint's port on a host. */
+struct sim_port {
+	struct nopal_endpoint *endpoint; /* NULL: closed */
+	uint32_t host;
+	uint16_t number;
+	bool is_cast;	       /* at a multicast address */
+	struct sim_port *next; /* of its bucket, or of sim->casts */
+	bool ready;	       /* in sim->ready: it outlives its close */
+	struct nopal_arrival *arrivals;
+	uint32_t count, room;
+};
+
+struct sim {
+	struct nopal_world world; /* must be first */
+	uint64_t seed;
+	uint64_t random; /* stream of world->ops->random */
+	uint64_t order;	 /* of the next thing to schedule */
+	struct sim_heap heap;
+	struct sim_pool *pool;
+
+	struct sim_node *nodes;
+	uint32_t node_count, node_room;
+	uint32_t *hosts, *routers; /* their nodes */
+	uint32_t host_count, host_room, router_count, router_room;
+	bool routed; /* some node's `towards` is filled */
+	struct sim_link *links;
+	uint32_t link_count, link_room;
+
+	struct sim_port **ports; /* buckets: a power of two */
+	uint32_t port_count, port_buckets;
+	struct sim_port *casts;	 /* at multicast addresses, oldest first */
+	uint64_t casting;	 /* counts packets to such at nodes */
+	struct sim_port **ready; /* with arrivals at this instant, in order */
+	uint32_t ready_count, ready_room;
+
+	void (*tap)(void *user, int64_t now_ns, const struct nopal_address *from,
+		    const struct nopal_address *to, const uint8_t *bytes, size_t length);
+	void *tap_user;
+};
+
+static inline struct sim *sim_of(struct nopal_world *world)
+{
+	return (struct sim *)world;
+}
+
+/* The array with room for one more of `size` bytes; NULL when out of memory:
+ * then it is as it was. */
+void *nopal__sim_reserve(void *array, uint32_t count, uint32_t *room, size_t size);
+
+/* sim.c */
+/* A packet is at its port: it waits until the instant's packets are all in. */
+void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_packet *packet);
+/* Sends a packet through a link; takes it over. */
+void nopal__sim_pass(struct sim *sim, uint32_t link, struct sim_packet *packet);
+
+/* sim_multicast.c */
+int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint);
+void nopal__sim_cast_close(struct sim *sim, struct sim_port *port);
+/* Where a packet that was injected is heard at its host; NULL: nowhere. */
+struct sim_port *nopal__sim_cast_port(struct sim *sim, const struct sim_packet *packet);
+/* A packet to a multicast address is at a node; takes it over. */
+void nopal__sim_cast_at(struct sim *sim, uint32_t node, struct sim_packet *packet);
+
+/* sim_topology.c */
+/* No multicast passes a link, as where a router knows of none; or it does again. */
+void nopal__sim_deafen(struct nopal_world *world, int from, int to, bool deaf);
+
+/* sim_packet.c */
+struct sim_pool *nopal__sim_pool_new(void);
+void nopal__sim_pool_close(struct sim_pool *pool);
+/* A copy of the bytes, with one reference; NULL when out of memory. */
+struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *bytes, uint32_t length);
+struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool, const struct sim_packet *packet);
+void nopal__sim_packet_flip(struct sim_packet *packet, uint64_t bit);
+static inline void nopal__sim_packet_drop(struct sim_packet *packet)
+{
+	nopal_buffer_unref(&packet->buffer);
+}
+
+/* sim_events.c */
+/* Drops what is in the rings and in the heap. */
+void nopal__sim_drop_all(struct sim *sim);
+/* False when out of memory. */
+bool nopal__sim_heap_push(struct sim_heap *heap, const struct sim_event *event);
+void nopal__sim_heap_pop(struct sim_heap *heap);
+/* The first event got a later key: let it sink. */
+void nopal__sim_heap_sink(struct sim_heap *heap);
+/* Puts a packet behind those of the link, to come out at `time_ns`; false when out of memory. */
+bool nopal__sim_link_put(struct sim *sim, uint32_t link, int64_t time_ns,
+			 struct sim_packet *packet);
+/* Takes the packet that comes out next: the link's event is the heap's first. */
+struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t link);
+
+/* sim_topology.c */
+/* The host's address of IPv6; whoever is spoken to by it answers from it, and a port is the same at
+ * both. */
+void nopal__sim_address6(int host, uint16_t port, struct nopal_address *ret_address);
+/* The link from a node towards a host, or SIM_NONE. */
+uint32_t nopal__sim_route(struct sim *sim, uint32_t node, uint32_t host);
+void nopal__sim_topology_free(struct sim *sim);
+/* The host of an address, or SIM_NONE. */
+uint32_t nopal__sim_host_of(const struct sim *sim, const struct nopal_address *address);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim_multicast.c -- multicast in the simulated network: a packet to an address of
+ * 224.0.0.0/4 or ff00::/8 goes to every port that was opened there, over each link of
+ * the tree of shortest paths once.
+ *
+ * Nothing is said to routers: who hears is known at once, everywhere.  The sender's own host does
+ * not hear itself.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "io/sim/sim.h"
+#include "session/endpoint.h"
+
+int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint)
+{
+	struct nopal_port *face = nopal__endpoint_port(endpoint);
+	const struct nopal_hearing *hearing = face->hearing;
+	const struct nopal_port *beside;
+	struct sim_port *port, **at = &sim->casts;
+
+	if (!hearing)
+		return -EADDRNOTAVAIL;
+	beside = nopal__endpoint_port((struct nopal_endpoint *)(uintptr_t)hearing->beside);
+	port = calloc(1, sizeof(*port));
+	if (!port)
+		return -ENOMEM;
+	port->endpoint = endpoint;
+	port->host = ((const struct sim_port *)beside->handle)->host;
+	port->number = face->local.port;
+	port->is_cast = true;
+	while (*at)
+		at = &(*at)->next;
+	*at = port;
+	face->handle = port;
+	return 0;
+}
+
+void nopal__sim_cast_close(struct sim *sim, struct sim_port *port)
+{
+	struct sim_port **at = &sim->casts;
+
+	while (*at != port)
+		at = &(*at)->next;
+	*at = port->next;
+}
+
+static bool hears(const struct sim_port *port, const struct nopal_address *group)
+{
+	struct nopal_address local = nopal__endpoint_port(port->endpoint)->local;
+
+	local.interface = group->interface; /* there is one interface */
+	return nopal_address_equal(&local, group);
+}
+
+struct sim_port *nopal__sim_cast_port(struct sim *sim, const struct sim_packet *packet)
+{
+	struct sim_port *port = sim->casts;
+
+	while (port && !(port->host == packet->to_host && hears(port, &packet->cast)))
+		port = port->next;
+	return port;
+}
+
+/* Does the shortest path from one node to a host go through another? */
+static bool is_on_way(struct sim *sim, uint32_t from, uint32_t through, uint32_t host)
+{
+	while (from != through && from != sim->hosts[host]) {
+		uint32_t link = nopal__sim_route(sim, from, host);
+
+		if (link == SIM_NONE)
+			return false;
+		from = sim->links[link].to;
+	}
+	return from == through;
+}
+
+/* One of those that hear it, as seen from a node that the packet has come to. */
+static void cast_towards(struct sim *sim, uint32_t node, struct sim_port *port,
+			 struct sim_packet *packet)
+{
+	struct sim_packet *copy;
+	uint32_t link = SIM_NONE;
+
+	if (node != sim->hosts[port->host]) {
+		link = nopal__sim_route(sim, node, port->host);
+		if (link == SIM_NONE || sim->links[link].cast == sim->casting)
+			return; /* no way, or it went there */
+		if (sim->links[link].deaf)
+			return;
+		sim->links[link].cast = sim->casting;
+	}
+	copy = nopal__sim_packet_copy(sim->pool, packet);
+	if (!copy)
+		return;
+	if (link == SIM_NONE)
+		nopal__sim_port_put(sim, port, copy);
+	else
+		nopal__sim_pass(sim, link, copy);
+}
+
+void nopal__sim_cast_at(struct sim *sim, uint32_t node, struct sim_packet *packet)
+{
+	uint32_t source = nopal__sim_host_of(sim, &packet->from);
+	struct nopal_address group = packet->cast;
+
+	sim->casting++;
+	for (struct sim_port *port = sim->casts; port; port = port->next)
+		if (port->host != source && hears(port, &group) &&
+		    is_on_way(sim, sim->hosts[source], node, port->host))
+			cast_towards(sim, node, port, packet);
+	nopal__sim_packet_drop(packet);
+}

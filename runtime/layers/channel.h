@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.h -- one departure for many, to a multicast address: channel.c.
+ */
+#ifndef NOPAL_CHANNEL_H
+#define NOPAL_CHANNEL_H
+
+#include "session/endpoint.h"
+
+/* What a destination hears of its group's channel, and where (channel.c). */
+struct nopal_channel {
+	struct nopal_endpoint *door;
+	uint32_t id;
+	uint64_t key; /* in the door's table */
+};
+
+bool nopal__has_channel(const struct nopal_core *core);
+/* Is there room in the train to the channel now, or is the kernel busy? */
+bool nopal__channel_may_leave(struct nopal_core *group, const struct nopal_segment *segment);
+void nopal__cast(struct nopal_core *group, struct nopal_segment *segment);
+/* At the end of a session that hears one. */
+void nopal__channel_leave(struct nopal_core *core);
+
+#endif

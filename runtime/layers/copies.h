@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copies.h -- copies of one segment, given to destinations: copies.c.
+ */
+#ifndef NOPAL_COPIES_H
+#define NOPAL_COPIES_H
+
+#include "engine/composite.h"
+
+void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment);
+void nopal__copy_done(struct nopal_core *member, struct nopal_handle above, enum nopal_fate fate);
+void nopal__copy_settle(struct nopal_core *member, struct nopal_segment *segment,
+			enum nopal_fate fate);
+
+#endif

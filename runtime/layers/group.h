@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.h -- one to many: a layer that stands on a layer of destinations: group.c.
+ */
+#ifndef NOPAL_GROUP_H
+#define NOPAL_GROUP_H
+
+#include "engine/composite.h"
+
+/* The destinations of a group, oldest first; of each the top of its stack. */
+struct nopal_group {
+	struct nopal_core **member;
+	uint32_t count, room;
+	uint32_t ids;
+	struct nopal_counters gone; /* datagrams of those that have ended */
+	/* Those that ended by themselves, and not in good order: who was the first, and why. */
+	uint32_t lost_count;
+	char *lost; /* NULL: nobody */
+	/* of the segment that leaves now, indices; all where nobody has chosen. While copies are
+	 * given, one may leave again: its choice lies behind that of the one before. */
+	uint32_t *choice;
+	uint32_t choice_at, choice_count, choice_room;
+	bool chosen;
+	bool channel; /* its peer is the channel's address; peer_id names it */
+};
+
+bool nopal__is_group(const struct nopal_core *core);
+/* Of a group, or a listener's session, which has one: the layer below. */
+struct nopal_core *nopal__member_at(const struct nopal_core *group, uint32_t index);
+uint32_t nopal__member_count(const struct nopal_core *group);
+/* The index of the one with this id; the count: there is none. */
+uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id);
+struct nopal_session *nopal__group_with_one(struct nopal_endpoint *endpoint,
+					    struct nopal_plan *plan,
+					    const struct nopal_address *peer,
+					    const struct nopal_callbacks *callbacks, void *user);
+/* Sums what its destinations count of datagrams. */
+void nopal__group_count(struct nopal_core *group);
+
+#endif

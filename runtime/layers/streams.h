@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * streams.h -- many to one: streams of their own on one flow: streams.c.
+ */
+#ifndef NOPAL_STREAMS_H
+#define NOPAL_STREAMS_H
+
+#include "engine/composite.h"
+
+/* The streams of a flow: stacks of their own above one. */
+struct nopal_streams {
+	struct nopal_map by_id;	   /* of the lowest core of each */
+	struct nopal_core *latest; /* that was asked for; NULL: none is there */
+	/* ids of those that wait for their turn; a ring */
+	uint32_t *waiting, first_waiting, count_waiting, room_waiting;
+	uint32_t opened;	       /* by us */
+	bool in_turn;		       /* one of them has its turn */
+	struct nopal_numbers accepted; /* of the peer's, by half their id */
+};
+
+/* Do streams stand on it? */
+bool nopal__is_flow(const struct nopal_core *core);
+/* The stream with this id, or a new one of the peer's; NULL: it has ended, or may not be. */
+struct nopal_core *nopal__stream_for(struct nopal_core *flow, uint64_t id);
+struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+				       const struct nopal_address *peer,
+				       const struct nopal_callbacks *callbacks, void *user);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * application.c -- the application, above the uppermost composite of a session: its callbacks, and
+ * callbacks that many sessions share.
+ */
+#include <string.h>
+
+#include "session/session.h"
+
+static void application_opened(struct nopal_core *core)
+{
+	if (core->callbacks && core->callbacks->opened)
+		core->callbacks->opened(&core->session, core->user);
+}
+
+static void application_received(struct nopal_core *core, struct nopal_message *message)
+{
+	if (core->callbacks && core->callbacks->received)
+		core->callbacks->received(&core->session, message, core->user);
+}
+
+/* Applications are told neither of expiry nor of what was waived. */
+static void application_outcome(struct nopal_core *core, const struct nopal_message *message,
+				enum nopal_fate fate)
+{
+	if (fate == NOPAL_MISSING || fate == NOPAL_UNKNOWN)
+		core->awake->undelivered++;
+	if (fate == NOPAL_EXPIRED)
+		fate = NOPAL_MISSING;
+	if (fate == NOPAL_WAIVED)
+		fate = NOPAL_UNKNOWN;
+	if (core->callbacks && core->callbacks->sent)
+		core->callbacks->sent(&core->session, message->cookie, (int)fate, core->user);
+}
+
+static void application_peer_closed(struct nopal_core *core)
+{
+	if (core->callbacks && core->callbacks->peer_closed)
+		core->callbacks->peer_closed(&core->session, core->user);
+	else
+		nopal__session_close(core);
+}
+
+/* nopal_send said EAGAIN: has it room again? */
+static void application_turn_end(struct nopal_core *core)
+{
+	if (!core->send_blocked || core->life != NOPAL_LIFE_OPEN ||
+	    (core->awake->unfinished &&
+	     core->awake->unfinished_bytes + core->awake->send_refused > core->awake->send_limit))
+		return;
+	core->send_blocked = false;
+	if (core->callbacks && core->callbacks->writable)
+		core->callbacks->writable(&core->session, core->user);
+}
+
+static void application_ended(struct nopal_core *core, enum nopal_end end, const char *text)
+{
+	if (core->callbacks && core->callbacks->ended)
+		core->callbacks->ended(&core->session, (int)end, text, core->user);
+}
+
+const struct nopal_up nopal__application_up = {
+	.name = "application",
+	.opened = application_opened,
+	.pop = application_received,
+	.outcome = application_outcome,
+	.peer_closed = application_peer_closed,
+	.turn_end = application_turn_end,
+	.ended = application_ended,
+};
+
+/* --------------------------------------------------------- shared callbacks */
+
+/* Sessions are many and sets of callbacks few. */
+const struct nopal_callbacks *nopal__callbacks_share(struct nopal_endpoint *endpoint,
+						     const struct nopal_callbacks *callbacks)
+{
+	static const struct nopal_callbacks none;
+	struct nopal_shared_callbacks *shared = endpoint->callbacks;
+
+	if (!callbacks)
+		return &none;
+	while (shared && memcmp(&shared->callbacks, callbacks, sizeof(*callbacks)) != 0)
+		shared = shared->next;
+	if (!shared) {
+		shared = calloc(1, sizeof(*shared));
+		if (!shared)
+			return NULL;
+		shared->callbacks = *callbacks;
+		shared->next = endpoint->callbacks;
+		endpoint->callbacks = shared;
+	}
+	shared->sessions++;
+	return &shared->callbacks;
+}
+
+/* Those of a listener are not among them. */
+void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
+			      const struct nopal_callbacks *callbacks)
+{
+	struct nopal_shared_callbacks **at = &endpoint->callbacks, *shared;
+
+	while (*at && &(*at)->callbacks != callbacks)
+		at = &(*at)->next;
+	shared = *at;
+	if (!shared || --shared->sessions)
+		return;
+	*at = shared->next;
+	free(shared);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * endpoint.c -- the lists of sessions that an endpoint has: those that are awake, and the idle ones.
+ */
+#include "session/endpoint.h"
+
+void nopal__endpoint_unlink(struct nopal_core *bottom)
+{
+	if (!bottom->at)
+		return;
+	*bottom->at = bottom->next;
+	if (bottom->next)
+		bottom->next->at = bottom->at;
+	bottom->at = NULL;
+}
+
+void nopal__endpoint_link(struct nopal_core *bottom, struct nopal_core **list)
+{
+	nopal__endpoint_unlink(bottom);
+	bottom->next = *list;
+	bottom->at = list;
+	if (bottom->next)
+		bottom->next->at = &bottom->next;
+	*list = bottom;
+}

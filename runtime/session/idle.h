@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * idle.h -- a session to which nothing happens takes a few bytes: idle.c.
+ */
+#ifndef NOPAL_IDLE_H
+#define NOPAL_IDLE_H
+
+#include "engine/composite.h"
+
+/* Nothing happened for so long: a session may rest. */
+#define NOPAL_REST_NS (250 * NOPAL_MILLISECOND)
+
+/* Makes a session at rest, or any layer of its stack, whole again; false: there is no memory, and
+ * it has ended. */
+bool nopal__rouse(struct nopal_core *core);
+/* Something happens: sees to it that a walk follows. */
+void nopal__rest_watch(struct nopal_world *world);
+void nopal__rest_walk(struct nopal_world *world);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * endpoint.h -- arrivals, listeners and departures that wait: endpoint.c.
+ */
+#ifndef NOPAL_ENDPOINT_H
+#define NOPAL_ENDPOINT_H
+
+#include "session/endpoint.h"
+
+void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment);
+void nopal__endpoint_forget(struct nopal_core *bottom);
+int nopal__endpoint_enter(struct nopal_core *bottom);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handshake.h -- requests that arrive for no session yet, and their replies: handshake.c.
+ */
+#ifndef NOPAL_HANDSHAKE_H
+#define NOPAL_HANDSHAKE_H
+
+#include "session/endpoint.h"
+
+uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			    uint32_t peer_id);
+/* A session for what speaks another protocol; NULL: no listener takes it. */
+struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
+					 const struct nopal_address *from, const uint8_t *bytes,
+					 uint32_t length);
+void nopal__opening_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length);
+void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer, uint8_t *bytes,
+			  uint32_t length);
+void nopal__opening_pack(struct nopal_core *core, const struct nopal_segment *segment);
+
+#endif

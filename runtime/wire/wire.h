@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire.h -- datagrams: kinds, headers, packing and parsing: wire.c.
+ */
+#ifndef NOPAL_WIRE_H
+#define NOPAL_WIRE_H
+
+#include "engine/composite.h"
+#include "wire/paths.h"
+
+/* Of kinds whose id is that of their sender. */
+static inline bool nopal__is_opening(uint8_t kind)
+{
+	const uint32_t kinds = UINT32_C(1) << NOPAL_KIND_DATA_OPENING |
+			       UINT32_C(1) << NOPAL_KIND_CONTROL_OPENING |
+			       UINT32_C(1) << NOPAL_KIND_CONNECT | UINT32_C(1) << NOPAL_KIND_MEET |
+			       UINT32_C(1) << NOPAL_KIND_ASK;
+
+	return kinds >> kind & 1;
+}
+uint8_t nopal__first_byte(uint8_t kind);
+bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind);
+/* By all open paths, and by one. */
+void nopal__pack_out(struct nopal_core *core, const struct nopal_segment *segment);
+void nopal__pack_by(struct nopal_core *core, const struct nopal_segment *segment, unsigned path);
+/* The kind of a datagram of a foreign format. */
+uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes, uint32_t length);
+/* Parses a datagram of an established kind; NULL: malformed, counted. */
+struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
+				    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length,
+				    uint32_t skip);
+
+#endif
