@@ -13,7 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "frame/complete.h"
+#include "frame/crash.h"
+#include "frame/tool.h"
 
 extern const struct tool tool_check, tool_explain, tool_graph, tool_list, tool_doc, tool_send,
 	tool_recv, tool_fetch, tool_serve, tool_stream, tool_sim, tool_trace, tool_why, tool_link,

@@ -11,7 +11,7 @@
 
 #include "plan/plan.h"
 #include "input.h"
-#include "show.h"
+#include "inspect/show.h"
 
 enum { HANDLERS = 64 };
 

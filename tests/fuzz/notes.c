@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "file_blocks.h"
-#include "file_hash.h"
+#include "file/file_blocks.h"
+#include "file/file_hash.h"
 #include "input.h"
 #include <nopal/microprotocol.h>
-#include "part.h"
+#include "file/part.h"
 
 enum {
 	HASHES = 64,

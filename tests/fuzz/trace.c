@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "input.h"
-#include "program.h"
+#include "frame/tool.h"
 
 extern const struct tool tool_trace, tool_why;
 

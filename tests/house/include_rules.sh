@@ -33,14 +33,27 @@ includes microprotocols | while IFS=: read -r file line text; do
 	esac
 done | refuse "a microprotocol includes <nopal/microprotocol.h> only"
 
+# Rooms of the tools, the lowest first: main.c stands above them all.
+tools_rooms=$(sed -n "s/^  '\([a-z]*\)': \[\$/\1/p" tools/meson.build)
+[ "$(echo $tools_rooms | tr ' ' '\n' | sort)" = "$(cd tools && ls -d */ | tr -d / | sort)" ] ||
+	echo "tools/meson.build:" $tools_rooms | refuse "every folder of tools/ is a room of the list"
+
+# lower ROOM: the room itself and all rooms below it.
+lower() {
+	echo $tools_rooms | sed "s/\(\b$1\b\).*/\1/"
+}
+
 includes tools | { grep -E '"|<nopal/' || true; } | while IFS=: read -r file line text; do
 	case $text in
-	*'<nopal/nopal.h>'* | *'<nopal/microprotocol.h>'* | *'<nopal/events.def>'*) ;;
-	*)
-		name=$(echo "$text" | cut -d'"' -f2)
-		[ -f "tools/$name" ] || echo "$file:$line:$text" ;;
+	*'<nopal/nopal.h>'* | *'<nopal/microprotocol.h>'* | *'<nopal/events.def>'*) continue ;;
 	esac
-done | refuse "tools use the public headers only"
+	name=$(echo "$text" | cut -d'"' -f2)
+	room=${file#tools/}
+	case " $(lower "${room%%/*}") " in
+	*" ${name%%/*} "*) [ -f "tools/$name" ] || echo "$file:$line:$text" ;;
+	*) echo "$file:$line:$text" ;;
+	esac
+done | refuse "a tool includes the public pages, its own room and rooms below it"
 
 includes runtime | { grep '"' || true; } | { grep -v '^runtime/nopal/' || true; } |
 	while IFS=: read -r file line text; do

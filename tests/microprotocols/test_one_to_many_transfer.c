@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "echo.h"
+#include "load/echo.h"
 #include "rig.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };

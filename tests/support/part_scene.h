@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "part_inside.h"
+#include "file/part_inside.h"
 
 enum {
 	FILE_BYTES = 300000,

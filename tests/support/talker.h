@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "transfer.h"
+#include "file/transfer.h"
 
 struct talker {
 	uint64_t seed;

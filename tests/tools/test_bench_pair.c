@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "plan/plan.h"
-#include "bench_pair.h"
+#include "load/pair.h"
 
 /* A row says how its config is run. */
 static void test_a_row_is_a_plan(void **state)

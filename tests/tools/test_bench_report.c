@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <cmocka.h>
 
-#include "bench_report.h"
+#include "bench/report.h"
 
 #define CLOSE 1e-9
 

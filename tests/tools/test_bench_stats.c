@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench_stats.h"
+#include "report/stats.h"
 
 #define EXACT 1e-12
 

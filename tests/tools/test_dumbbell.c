@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "dumbbell.h"
+#include "load/dumbbell.h"
 #include <nopal/microprotocol.h>
 #include "suite.h"
 

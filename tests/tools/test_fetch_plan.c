@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "fetch_plan.h"
+#include "transfer/fetch_plan.h"
 
 enum {
 	MOST = 8,

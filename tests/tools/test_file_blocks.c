@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "file_blocks.h"
+#include "file/file_blocks.h"
 
 enum { COUNT = 1000 };
 

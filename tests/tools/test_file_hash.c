@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "file_hash.h"
+#include "file/file_hash.h"
 
 enum { BYTES = 5000 };
 #define EMPTY_HASH UINT64_C(0xabaacbe4025adaa8)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "islands.h"
+#include "file/islands.h"
 
 enum { PLACES = 64, ROUNDS = 20000 };
 

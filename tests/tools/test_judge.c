@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "judge.h"
+#include "judge/judge.h"
 #include "rig.h"
 
 static struct nopal_plan *plan;

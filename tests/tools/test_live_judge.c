@@ -10,7 +10,7 @@
 
 #include "plan/plan.h"
 #include "ports/world.h"
-#include "live_judge.h"
+#include "peer/live_judge.h"
 
 static const struct nopal_plan *plan;
 static struct nopal_world *world;

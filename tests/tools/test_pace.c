@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "pace.h"
+#include "peer/pace.h"
 
 static void test_a_rate_is_kept(void **state)
 {

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "dumbbell.h"
+#include "load/dumbbell.h"
 #include <nopal/microprotocol.h>
-#include "parallel.h"
+#include "load/parallel.h"
 #include "suite.h"
 
 enum { CONNECTIONS = 20, MESSAGES = 3, SEGMENTS = 8 /* of a message */ };

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "islands.c"
-#include "part.c"
+#include "file/islands.c"
+#include "file/part.c"
 
 #include "part_scene.h"
 

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "file_blocks.h"
-#include "file_hash.h"
-#include "part.h"
+#include "file/file_blocks.h"
+#include "file/file_hash.h"
+#include "file/part.h"
 
 enum { SIZE = 400000, BLOCK = FILE_BLOCK_LEAST, COUNT = 13 };
 #define PART_NAME  ".f.nopal-part"

@@ -21,9 +21,9 @@
 #include <event2/event.h>
 
 #include "session/endpoint.h"
-#include "file_hash.h"
+#include "file/file_hash.h"
 #include <nopal/microprotocol.h>
-#include "recv_incoming.h"
+#include "transfer/recv_incoming.h"
 #include "talker.h"
 
 enum {

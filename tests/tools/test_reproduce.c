@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "reproduce_report.h"
+#include "reproduce/report.h"
 
 enum { PRINTED_BYTES = 4096 };
 

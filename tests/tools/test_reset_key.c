@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "reset_key.h"
+#include "file/reset_key.h"
 
 static char folder_path[64], file_path[128];
 static int folder;

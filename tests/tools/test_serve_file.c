@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "serve_file.h"
+#include "transfer/serve_file.h"
 
 enum { FILES = 300, LONG = 9000000 };
 

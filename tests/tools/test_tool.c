@@ -10,7 +10,8 @@
 
 #include <nopal/microprotocol.h>
 #include "plan/plan.h"
-#include "program.h"
+#include "frame/complete.h"
+#include "frame/tool.h"
 
 static const struct tool_option options[] = {
 	{ "config", 'c', "CONF", "a config's name" },

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "transfer.c"
+#include "file/transfer.c"
 
 /* -------------------------------------------------------------------- codec */
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "tool.h"
-#include "veth.h"
+#include "frame/tool.h"
+#include "load/veth.h"
 
 static json_t *line_of(const char *text)
 {

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sessions.c -- many sessions on one port: how fast they open, what they take when they are
+ * idle, and what it costs to have them.
+ *
+ *     nopal bench sessions [HERE_NETNS THERE_NETNS THERE_ADDRESS]
+ *
+ * This process opens --count sessions (default 100000) to its partner, a few at a time; each sends
+ * a byte, which comes back.  "opened" counts sessions whose byte came back, a second, over the last
+ * nine tenths.  "bytes" is what the C library says is allocated here, as the slope between a tenth
+ * of the sessions and all of them, when all are silent; "resident" the growth of what the kernel
+ * has for both processes, one end.  "idle" is the processor time of both processes in fifteen
+ * seconds of silence: every session of a config with keep_alive has a probe in them.
+ */
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <nopal/microprotocol.h>
+#include "bench/bench.h"
+#include "frame/loop.h"
+#include "frame/tool.h"
+#include "load/clock.h"
+#include "load/pair.h"
+
+enum {
+	SESSIONS_COUNT = 100000,
+	SESSIONS_LEAST = 1000,
+	SESSIONS_TENTH = 10,
+	SESSIONS_AT_ONCE = 128, /* openings on their way */
+	SESSIONS_ENDS = 2,
+	SESSIONS_PATH_BYTES = 64,
+	SESSIONS_STALLS = 50, /* then it hangs */
+};
+#define SESSIONS_STALL_NS (200 * NOPAL_MILLISECOND) /* something was lost */
+#define SESSIONS_REST_NS  (2 * NOPAL_SECOND)	    /* then all are at rest */
+#define SESSIONS_IDLE_NS  (15 * NOPAL_SECOND)	    /* keep_alive's interval */
+
+struct sessions_row {
+	const char *what;
+	struct nopal_plan *plan;
+};
+
+struct sessions_one {
+	struct sessions *all;
+	struct nopal_session *session;
+	bool back; /* its byte */
+};
+
+struct sessions {
+	const struct sessions_row *row;
+	struct bench_place place;
+	struct bench_partner partner;
+	struct loop *loop;
+	struct loop_event *stall;
+	struct nopal_endpoint *endpoint;
+	struct nopal_address peer;
+	struct sessions_one *one;
+	int64_t opened, back, seen, target;
+	int stalls;
+	bool failed, over;
+};
+
+/* ----------------------------------------------------------------- the partner */
+
+static void sessions_on_byte(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
+{
+	(void)message;
+	(void)user;
+	nopal_send(session, "", 1, 0);
+}
+
+static const struct nopal_callbacks sessions_there = {
+	.received = sessions_on_byte,
+};
+
+static void sessions_partner(void *user, const struct bench_place *place, int tell)
+{
+	const struct sessions_row *row = user;
+	struct loop *loop = loop_new(NULL);
+
+	if (bench_partner_listen(loop, place, row->plan, &sessions_there, NULL, tell))
+		loop_run(loop);
+}
+
+/* ------------------------------------------------------------------------ here */
+
+static void sessions_on_opened(struct nopal_session *session, void *user)
+{
+	(void)user;
+	nopal_send(session, "", 1, 0);
+}
+
+static void sessions_on_back(struct nopal_session *session, struct nopal_message *message,
+			     void *user);
+
+static void sessions_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct sessions_one *one = user;
+
+	(void)session;
+	one->session = NULL;
+	if (one->all->over)
+		return;
+	fprintf(stderr, "error: a session ended (%d): %s\n", end, text);
+	one->all->failed = true;
+	loop_stop(one->all->loop);
+}
+
+static const struct nopal_callbacks sessions_here = {
+	.opened = sessions_on_opened,
+	.received = sessions_on_back,
+	.ended = sessions_on_ended,
+};
+
+static void sessions_fill(struct sessions *all)
+{
+	while (all->opened < all->target && !all->failed &&
+	       all->opened - all->back < SESSIONS_AT_ONCE) {
+		struct sessions_one *one = &all->one[all->opened++];
+
+		one->all = all;
+		one->session = nopal_session_open(all->endpoint, all->row->plan, &all->peer,
+						  &sessions_here, one);
+		all->failed = !one->session;
+	}
+}
+
+static void sessions_on_back(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
+{
+	struct sessions_one *one = user;
+	struct sessions *all = one->all;
+
+	(void)session;
+	(void)message;
+	all->back += !one->back;
+	one->back = true;
+	sessions_fill(all);
+	if (all->back == all->target)
+		loop_stop(all->loop);
+}
+
+/* Nothing came since the last look: where nobody sends again, we do. */
+static void sessions_on_stall(void *user)
+{
+	struct sessions *all = user;
+
+	if (all->back == all->seen) {
+		for (int64_t i = 0; i < all->opened; i++)
+			if (!all->one[i].back && all->one[i].session)
+				nopal_send(all->one[i].session, "", 1, 0);
+		all->failed = ++all->stalls == SESSIONS_STALLS;
+	}
+	all->seen = all->back;
+	if (all->failed)
+		loop_stop(all->loop);
+	else
+		loop_event_start(all->stall, SESSIONS_STALL_NS);
+}
+
+/* Opens until there are so many; nanoseconds that it took. */
+static int64_t sessions_open(struct sessions *all, int64_t target)
+{
+	int64_t begun_ns = clock_now_ns();
+
+	all->target = target;
+	sessions_fill(all);
+	loop_event_start(all->stall, SESSIONS_STALL_NS);
+	if (all->back < target && !all->failed)
+		loop_run(all->loop);
+	loop_event_stop(all->stall);
+	return clock_now_ns() - begun_ns;
+}
+
+static void sessions_on_over(void *user)
+{
+	struct sessions *all = user;
+
+	loop_stop(all->loop);
+}
+
+static void sessions_wait(struct sessions *all, int64_t duration_ns)
+{
+	struct loop_event *over = loop_event_new(all->loop, LOOP_TIMER, -1, sessions_on_over, all);
+
+	if (!over)
+		return;
+	loop_event_start(over, duration_ns);
+	loop_run(all->loop);
+	loop_event_free(over);
+}
+
+/* ---------------------------------------------------------------- what it takes */
+
+static double sessions_allocated(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return (double)(info.uordblks + info.hblkhd);
+}
+
+/* Bytes that the kernel keeps for a process; 0: it does not say. */
+static double sessions_resident(pid_t process)
+{
+	char path[SESSIONS_PATH_BYTES];
+	unsigned long all, resident = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)process);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%lu %lu", &all, &resident) != 2)
+		resident = 0;
+	if (file)
+		fclose(file);
+	return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static double sessions_both_resident(const struct sessions *all)
+{
+	return sessions_resident(getpid()) + sessions_resident(all->partner.process);
+}
+
+/* Processor time of both ends. */
+static int64_t sessions_cpu_ns(const struct sessions *all)
+{
+	struct timespec there = { 0 };
+	clockid_t clock;
+
+	if (clock_getcpuclockid(all->partner.process, &clock) == 0)
+		clock_gettime(clock, &there);
+	return clock_cpu_ns() + there.tv_sec * NOPAL_SECOND + there.tv_nsec;
+}
+
+static void sessions_add(struct bench_report *report, const struct sessions *all,
+			 const char *measure, int round, double value)
+{
+	bench_add(report, &(struct bench_value){ .what = all->row->what,
+						 .path = "lo",
+						 .measure = measure,
+						 .class = BENCH_NONE,
+						 .round = round,
+						 .value = value });
+}
+
+static void sessions_run(struct bench_report *report, struct sessions *all, int64_t count,
+			 int round)
+{
+	int64_t few = count / SESSIONS_TENTH, took_ns, cpu_ns;
+	double bytes, resident, more = (double)(count - few);
+
+	sessions_open(all, few);
+	sessions_wait(all, SESSIONS_REST_NS);
+	bytes = sessions_allocated();
+	resident = sessions_both_resident(all);
+	took_ns = sessions_open(all, count);
+	sessions_wait(all, SESSIONS_REST_NS);
+	if (all->failed)
+		return;
+	sessions_add(report, all, "opened", round, more * NOPAL_SECOND / (double)took_ns);
+	sessions_add(report, all, "bytes", round, (sessions_allocated() - bytes) / more);
+	sessions_add(report, all, "resident", round,
+		     (sessions_both_resident(all) - resident) / more / SESSIONS_ENDS);
+	cpu_ns = sessions_cpu_ns(all);
+	sessions_wait(all, SESSIONS_IDLE_NS);
+	sessions_add(report, all, "idle", round,
+		     (double)(sessions_cpu_ns(all) - cpu_ns) /
+			     (SESSIONS_IDLE_NS / NOPAL_MILLISECOND) / NOPAL_MICROSECOND);
+}
+
+static bool sessions_measure(struct bench_report *report, const struct sessions_row *row,
+			     const struct bench_place *place, int64_t count, int round)
+{
+	struct sessions all = { .row = row, .place = *place, .failed = true };
+
+	if (!bench_partner_start(&all.partner, place, sessions_partner, (void *)(uintptr_t)row))
+		return false;
+	all.loop = loop_new(NULL);
+	all.one = calloc((size_t)count, sizeof(*all.one));
+	if (all.loop && all.one && bench_address(place->address, all.partner.port, &all.peer)) {
+		all.endpoint = loop_endpoint_to(all.loop, &all.peer);
+		all.stall = loop_event_new(all.loop, LOOP_TIMER, -1, sessions_on_stall, &all);
+	}
+	if (all.endpoint && all.stall) {
+		all.failed = false;
+		sessions_run(report, &all, count, round);
+	}
+	bench_partner_end(&all.partner);
+	loop_event_free(all.stall);
+	all.failed = all.failed || all.back < count;
+	all.over = true;
+	loop_free(all.loop);
+	free(all.one);
+	return !all.failed;
+}
+
+/* ----------------------------------------------------------------------- rounds */
+
+static void sessions_declare(struct bench_report *report, int64_t count)
+{
+	bench_measure(report, "opened", "1/s", BENCH_MORE_IS_BETTER);
+	bench_measure(report, "bytes", "B", BENCH_LESS_IS_BETTER);
+	bench_measure(report, "resident", "B", BENCH_LESS_IS_BETTER);
+	bench_measure(report, "idle", "ms/s", BENCH_LESS_IS_BETTER);
+	bench_note(report, "%lld sessions on one port, opener and acceptor", (long long)count);
+	bench_note(report, "bytes: allocated for one end of an idle session; "
+			   "resident: the kernel's count, both ends' mean");
+	bench_note(report, "idle: processor time of both processes a second of silence");
+}
+
+static enum tool_exit sessions_rounds(struct bench_report *report, const struct sessions_row *rows,
+				      int count, const struct bench_place *place, int64_t sessions)
+{
+	int order[BENCH_MOST_ROWS];
+	bool good = true;
+
+	for (int round = 0; good && round < bench_options(report)->rounds; round++) {
+		bench_shuffle(order, count);
+		for (int i = 0; good && i < count; i++)
+			good = sessions_measure(report, &rows[order[i]], place, sessions, round);
+	}
+	if (!good)
+		fprintf(stderr, "error: not all sessions opened\n");
+	return good ? TOOL_GOOD : TOOL_FAILED;
+}
+
+int bench_sessions(int argc, char **argv, struct bench_report *report)
+{
+	int64_t asked = bench_options(report)->count;
+	int64_t sessions = asked > 0 ? asked : SESSIONS_COUNT;
+	char **words = bench_words(bench_options(report)->rows, "ctp_minimal,bulk");
+	struct sessions_row rows[BENCH_MOST_ROWS];
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct bench_place place;
+	int count = 0;
+	bool good = words && *words && bench_place_of(argc, argv, &place);
+
+	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++) {
+		rows[count] = (struct sessions_row){ .what = *word, .plan = bench_plan(*word) };
+		good = rows[count].plan != NULL;
+		count += good;
+	}
+	if (sessions < SESSIONS_LEAST)
+		sessions = SESSIONS_LEAST;
+	if (good) {
+		sessions_declare(report, sessions);
+		exit = sessions_rounds(report, rows, count, &place, sessions);
+	}
+	for (int i = 0; i < count; i++)
+		nopal_plan_unref(rows[i].plan);
+	free(words);
+	return (int)exit;
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * streams.c -- many streams in one session, in virtual time: none waits for what another one
+ * lost, and what is urgent waits for nobody.
+ *
+ *     nopal bench streams [CONF]
+ *
+ * --count streams (default 100) of one session; each sends a message of --size bytes
+ * (default 1000) every 32 ms, one after the other: half of what the link takes.  A round is a seed,
+ * and the same seed gives the same figures everywhere.
+ *
+ *   2 % loss       how long messages take, on a stream each and all on one
+ *   one loses      only the first stream's segments are lost, 2 % of them; how much
+ *                  later messages come than where nothing is, on it and on the others;
+ *                  over a link without a rate, where a resend takes nobody's time
+ *   urgent, LOSS   an urgent message of 100 bytes now and then: while nothing else
+ *                  is sent (idle), and while all other streams send all they can
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "bench/bench.h"
+#include "frame/tool.h"
+#include "load/pair.h"
+
+enum {
+	STREAMS_COUNT = 100,
+	STREAMS_LEAST = 2,
+	STREAMS_MOST = 1000,
+	STREAMS_BYTES = 1000,
+	STREAMS_LEAST_BYTES = 100,
+	STREAMS_MOST_BYTES = 1300, /* one segment */
+	STREAMS_MESSAGES = 250,	   /* of each */
+	STREAMS_PORT = 9000,
+	STREAMS_FLOOD_BYTES = 64 << 10,
+	STREAMS_FLOOD_AHEAD = 2, /* messages that a stream has under way */
+	STREAMS_ONE_IN = 50,	 /* 2 % */
+	STREAMS_RTT_MS = 40,
+	STREAMS_PERCENT = 100,
+	STREAMS_HALF = 50,
+	STREAMS_TAIL = 99,
+	STREAMS_NINE_TENTHS = 90,
+};
+#define STREAMS_PATH	 "rate 50mbit delay 20ms limit 1000"
+#define STREAMS_LOSSY	 STREAMS_PATH " loss 2%"
+#define STREAMS_BARE	 "delay 20ms" /* where a resend takes nobody's time */
+#define STREAMS_GONE	 STREAMS_BARE " loss 100%"
+#define STREAMS_EVERY_NS (32 * NOPAL_MILLISECOND)
+#define STREAMS_URGE_NS	 (50 * NOPAL_MILLISECOND)
+#define STREAMS_OPEN_NS	 NOPAL_SECOND	    /* all are open then */
+#define STREAMS_WARM_NS	 (2 * NOPAL_SECOND) /* of a flood */
+#define STREAMS_LATE_NS	 (5 * NOPAL_SECOND)
+
+enum streams_what { STREAMS_EACH, STREAMS_ON_ONE, STREAMS_URGENT };
+
+/* One run. */
+struct streams_case {
+	enum streams_what what;
+	const char *link;
+	bool first_loses; /* 2 % of what the first stream sends is lost */
+	bool loaded;	  /* all others send what they can */
+};
+
+struct streams;
+
+struct streams_source {
+	struct streams *all;
+	struct nopal_session *session;
+	uint32_t index, sent;
+	uint32_t ahead; /* messages without a fate */
+	bool filling;
+};
+
+/* What a message says of itself. */
+struct streams_head {
+	int64_t sent_ns;
+	uint32_t source, number;
+};
+
+struct streams {
+	const struct streams_case *how;
+	struct nopal_world *world;
+	struct nopal_plan *plan;
+	struct nopal_buffer *flood;
+	struct nopal_link there, back, gone; /* gone: all is lost */
+	struct streams_source source[STREAMS_MOST];
+	uint32_t count, messages, bytes;
+	uint64_t seed;
+	int64_t *took_ns; /* [source * messages + number]; 0: it did not come */
+	bool enough;	  /* of the flood */
+	bool over, broken;
+};
+
+/* ------------------------------------------------------------------- arrivals */
+
+static void *streams_on_accepted(struct nopal_session *session, void *user)
+{
+	(void)session;
+	return user;
+}
+
+static void streams_on_received(struct nopal_session *session, struct nopal_message *message,
+				void *user)
+{
+	struct streams *all = user;
+	struct streams_head head;
+
+	(void)session;
+	if (nopal_message_length(message) == STREAMS_FLOOD_BYTES)
+		return;
+	nopal_message_copy(message, 0, &head, sizeof(head));
+	all->took_ns[head.source * all->messages + head.number] =
+		nopal_world_now(all->world) - head.sent_ns;
+}
+
+static const struct nopal_callbacks streams_there = {
+	.accepted = streams_on_accepted,
+	.received = streams_on_received,
+};
+
+/* ------------------------------------------------------------------- sending */
+
+/* Two messages without a fate: then there is always something that waits. */
+static void streams_fill(struct streams_source *source)
+{
+	struct streams *all = source->all;
+
+	if (source->filling || all->enough || !source->session)
+		return;
+	source->filling = true;
+	while (source->ahead < STREAMS_FLOOD_AHEAD &&
+	       nopal_send_buffer(source->session, all->flood, 0, STREAMS_FLOOD_BYTES, 0) == 0)
+		source->ahead++;
+	source->filling = false;
+}
+
+static void streams_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+{
+	struct streams_source *source = user;
+
+	(void)session, (void)cookie, (void)fate;
+	if (!source->ahead)
+		return;
+	source->ahead--;
+	streams_fill(source);
+}
+
+static void streams_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct streams_source *source = user;
+
+	(void)session, (void)end, (void)text;
+	source->session = NULL;
+	source->all->broken |= !source->all->over;
+}
+
+static const struct nopal_callbacks streams_here = {
+	.sent = streams_on_sent,
+	.ended = streams_on_ended,
+};
+
+/* One in fifty by the seed; the same ones whatever else happens. */
+static bool streams_loses(const struct streams_source *source)
+{
+	uint64_t draw = (source->all->seed << 32 | source->sent) * UINT64_C(0x9e3779b97f4a7c15);
+
+	draw = (draw ^ draw >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	return source->all->how->first_loses && source->index == 0 &&
+	       (draw >> 32) % STREAMS_ONE_IN == 0;
+}
+
+static void streams_send(struct streams_source *source)
+{
+	struct streams *all = source->all;
+	struct streams_head head = { nopal_world_now(all->world), source->index, source->sent };
+	bool urgent = all->how->what == STREAMS_URGENT;
+	struct nopal_property property = { nopal_property(all->plan, "urgent"), urgent };
+	struct streams_source *by = all->how->what == STREAMS_ON_ONE ? all->source : source;
+	uint8_t bytes[STREAMS_MOST_BYTES] = { 0 };
+
+	memcpy(bytes, &head, sizeof(head));
+	if (!by->session ||
+	    nopal_send_with(by->session, bytes, urgent ? STREAMS_LEAST_BYTES : all->bytes, 0,
+			    &property, 1) < 0)
+		all->broken = true;
+	source->sent++;
+}
+
+/* What leaves within the call meets a link that loses all. */
+static void streams_send_into_loss(struct streams_source *source)
+{
+	struct streams *all = source->all;
+
+	nopal_sim_change(all->world, 0, 1, &all->gone);
+	streams_send(source);
+	nopal_sim_change(all->world, 0, 1, &all->there);
+}
+
+static void streams_on_tick(void *user)
+{
+	struct streams_source *source = user;
+	struct streams *all = source->all;
+	int64_t every_ns = all->how->what == STREAMS_URGENT ? STREAMS_URGE_NS : STREAMS_EVERY_NS;
+
+	if (streams_loses(source))
+		streams_send_into_loss(source);
+	else
+		streams_send(source);
+	if (source->sent < all->messages &&
+	    nopal_sim_at(all->world, nopal_world_now(all->world) + every_ns, streams_on_tick,
+			 source) < 0)
+		tool_lacks_memory();
+}
+
+/* ---------------------------------------------------------------------- a run */
+
+static bool streams_open(struct streams *all)
+{
+	struct nopal_endpoint *here, *there;
+	struct nopal_address peer;
+	struct nopal_session *first;
+
+	nopal_sim_host(all->world);
+	nopal_sim_host(all->world);
+	nopal_sim_connect(all->world, 0, 1, &all->there, &all->back);
+	here = nopal_sim_endpoint(all->world, 0, STREAMS_PORT);
+	there = nopal_sim_endpoint(all->world, 1, STREAMS_PORT);
+	nopal_sim_address(1, STREAMS_PORT, &peer);
+	if (!here || !there || nopal_endpoint_allow(there, all->plan, 0, &streams_there, all))
+		return false;
+	for (uint32_t i = 0; i < all->count; i++)
+		all->source[i] = (struct streams_source){ .all = all, .index = i };
+	first = nopal_session_open(here, all->plan, &peer, &streams_here, all->source);
+	all->source[0].session = first;
+	for (uint32_t i = 1; first && i < all->count; i++)
+		all->source[i].session = nopal_stream_open(first, &streams_here, &all->source[i]);
+	nopal_sim_run(all->world, STREAMS_OPEN_NS);
+	return first && !all->broken;
+}
+
+static void streams_talk(struct streams *all)
+{
+	int64_t now_ns = nopal_world_now(all->world);
+	bool urgent = all->how->what == STREAMS_URGENT;
+
+	for (uint32_t i = 1; all->how->loaded && i < all->count; i++)
+		streams_fill(&all->source[i]);
+	if (all->how->loaded)
+		now_ns += STREAMS_WARM_NS;
+	for (uint32_t i = 0; i < (urgent ? 1 : all->count); i++)
+		if (nopal_sim_at(all->world, now_ns + STREAMS_EVERY_NS * i / all->count,
+				 streams_on_tick, &all->source[i]) < 0)
+			tool_lacks_memory();
+	nopal_sim_run(all->world,
+		      now_ns + all->messages * (urgent ? STREAMS_URGE_NS : STREAMS_EVERY_NS));
+	/* what is still on its way */
+	all->enough = true;
+	nopal_sim_run(all->world, nopal_world_now(all->world) + STREAMS_LATE_NS);
+}
+
+static bool streams_links(struct streams *all)
+{
+	struct nopal_problems problems;
+	struct nopal_link unused;
+
+	nopal_problems_init(&problems);
+	nopal_link_parse(all->how->link, &all->there, &all->back, &problems);
+	nopal_link_parse(STREAMS_GONE, &all->gone, &unused, &problems);
+	return !tool_problems(&problems);
+}
+
+/* The times of a case, [source * messages + number]; NULL: it was said why. */
+static int64_t *streams_run(struct streams *all, const struct streams_case *how)
+{
+	bool good;
+
+	all->how = how;
+	all->enough = all->over = all->broken = false;
+	all->took_ns = calloc((size_t)all->count * all->messages, sizeof(*all->took_ns));
+	all->world = all->took_ns && streams_links(all) ? nopal_sim_new(all->seed) : NULL;
+	good = all->world && streams_open(all);
+	if (good)
+		streams_talk(all);
+	good = good && !all->broken;
+	all->over = true;
+	nopal_world_free(all->world);
+	if (good)
+		return all->took_ns;
+	fprintf(stderr, "error: the simulated session ended\n");
+	free(all->took_ns);
+	return NULL;
+}
+
+/* -------------------------------------------------------------------- figures */
+
+struct streams_row {
+	struct bench_report *report;
+	const char *path, *what;
+	int round;
+};
+
+static void streams_add(const struct streams_row *row, const char *measure, double value)
+{
+	bench_add(row->report, &(struct bench_value){ .what = row->what,
+						      .path = row->path,
+						      .measure = measure,
+						      .class = BENCH_NONE,
+						      .round = row->round,
+						      .value = value });
+}
+
+static int streams_before(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of those that are sorted, in milliseconds. */
+static double streams_share(const int64_t *times_ns, size_t count, size_t percent)
+{
+	return (double)times_ns[count * percent / STREAMS_PERCENT] / NOPAL_MILLISECOND;
+}
+
+/* Sorts them; the p99. */
+static double streams_figures(const struct streams_row *row, int64_t *times_ns, size_t count)
+{
+	double tail;
+
+	qsort(times_ns, count, sizeof(*times_ns), streams_before);
+	tail = streams_share(times_ns, count, STREAMS_TAIL);
+	streams_add(row, "p50", streams_share(times_ns, count, STREAMS_HALF));
+	streams_add(row, "p99", tail);
+	streams_add(row, "p90", streams_share(times_ns, count, STREAMS_NINE_TENTHS));
+	streams_add(row, "most", (double)times_ns[count - 1] / NOPAL_MILLISECOND);
+	return tail;
+}
+
+/* Everything must have come. */
+static bool streams_whole(const struct streams_row *row, const int64_t *times_ns, size_t count)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < count; i++)
+		missing += times_ns[i] == 0;
+	if (missing)
+		fprintf(stderr, "error: %s, %s: %zu messages did not come\n", row->path, row->what,
+			missing);
+	return missing == 0;
+}
+
+static bool streams_latency(struct streams *all, struct streams_row row,
+			    const struct streams_case *how, size_t count, double *ret_tail)
+{
+	int64_t *times_ns = streams_run(all, how);
+	bool good = times_ns && streams_whole(&row, times_ns, count);
+
+	if (good)
+		*ret_tail = streams_figures(&row, times_ns, count);
+	free(times_ns);
+	return good;
+}
+
+/* Head-of-line blocking: as many messages at the same times. */
+static bool streams_under_loss(struct streams *all, struct streams_row row)
+{
+	static const struct streams_case each = { STREAMS_EACH, STREAMS_LOSSY, false, false };
+	static const struct streams_case one = { STREAMS_ON_ONE, STREAMS_LOSSY, false, false };
+	size_t count = (size_t)all->count * all->messages;
+	double tail;
+
+	row.path = "2 % loss";
+	row.what = "a stream each";
+	if (!streams_latency(all, row, &each, count, &tail))
+		return false;
+	row.what = "all on one";
+	return streams_latency(all, row, &one, count, &tail);
+}
+
+/* How much later than without, and how many messages are. */
+static void streams_compare(struct streams_row row, int64_t *with_ns, const int64_t *without_ns,
+			    size_t count)
+{
+	size_t later = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		with_ns[i] -= without_ns[i];
+		later += with_ns[i] > 0;
+	}
+	streams_figures(&row, with_ns, count);
+	streams_add(&row, "later", (double)later);
+}
+
+static bool streams_differ(struct streams *all, struct streams_row row)
+{
+	static const struct streams_case calm = { STREAMS_EACH, STREAMS_BARE, false, false };
+	static const struct streams_case lossy = { STREAMS_EACH, STREAMS_BARE, true, false };
+	size_t count = (size_t)all->count * all->messages;
+	int64_t *without_ns = streams_run(all, &calm), *with_ns;
+	bool good;
+
+	with_ns = without_ns ? streams_run(all, &lossy) : NULL;
+	row.path = "one loses";
+	row.what = "the others";
+	good = with_ns && streams_whole(&row, with_ns, count) &&
+	       streams_whole(&row, without_ns, count);
+	if (good) {
+		streams_compare(row, with_ns + all->messages, without_ns + all->messages,
+				count - all->messages);
+		row.what = "that one";
+		streams_compare(row, with_ns, without_ns, all->messages);
+	}
+	free(with_ns);
+	free(without_ns);
+	return good;
+}
+
+static bool streams_urgent(struct streams *all, struct streams_row row, const char *path,
+			   const char *link)
+{
+	const struct streams_case idle = { STREAMS_URGENT, link, false, false };
+	const struct streams_case busy = { STREAMS_URGENT, link, false, true };
+	double idle_ms, busy_ms;
+
+	row.path = path;
+	row.what = "idle";
+	if (!streams_latency(all, row, &idle, all->messages, &idle_ms))
+		return false;
+	row.what = "loaded";
+	if (!streams_latency(all, row, &busy, all->messages, &busy_ms))
+		return false;
+	streams_add(&row, "RTTs", (busy_ms - idle_ms) / STREAMS_RTT_MS);
+	return true;
+}
+
+static bool streams_round(struct streams *all, struct bench_report *report, int round)
+{
+	struct streams_row row = { .report = report, .round = round };
+
+	all->seed = (uint64_t)round + 1;
+	return streams_under_loss(all, row) && streams_differ(all, row) &&
+	       streams_urgent(all, row, "urgent, no loss", STREAMS_PATH) &&
+	       streams_urgent(all, row, "urgent, 2 % loss", STREAMS_LOSSY);
+}
+
+static void streams_declare(struct bench_report *report, const struct streams *all)
+{
+	bench_measure(report, "p50", "ms", BENCH_LESS_IS_BETTER);
+	bench_measure(report, "p90", "ms", BENCH_LESS_IS_BETTER);
+	bench_measure(report, "p99", "ms", BENCH_LESS_IS_BETTER);
+	bench_measure(report, "most", "ms", BENCH_LESS_IS_BETTER);
+	bench_measure(report, "later", "messages", BENCH_LESS_IS_BETTER);
+	bench_measure(report, "RTTs", "", BENCH_LESS_IS_BETTER);
+	bench_note(report,
+		   "virtual time, `" STREAMS_PATH "`; %u streams, messages of "
+		   "%u bytes, %u each; a round is a seed",
+		   all->count, all->bytes, all->messages);
+	bench_note(report, "one loses, over `" STREAMS_BARE "`: how much later "
+			   "messages come than where its segments are not lost, and "
+			   "how many do");
+	bench_note(report,
+		   "RTTs: what the p99 under load is above the p99 idle, in round trips of %d ms; "
+		   "loaded: all other streams send what they can",
+		   STREAMS_RTT_MS);
+}
+
+/* ------------------------------------------------------------------------ frame */
+
+static bool streams_words(struct streams *all, int argc, char **argv,
+			  const struct bench_options *options)
+{
+	int64_t count = options->count ? options->count : STREAMS_COUNT;
+	int64_t bytes = options->size ? options->size : STREAMS_BYTES;
+
+	if (argc > 1 || count < STREAMS_LEAST || count > STREAMS_MOST ||
+	    bytes < STREAMS_LEAST_BYTES || bytes > STREAMS_MOST_BYTES) {
+		fprintf(stderr,
+			"error: these are no streams to measure\n"
+			"  fix: name one config at most, --count %d to %d, --size %dB to %dB\n",
+			STREAMS_LEAST, STREAMS_MOST, STREAMS_LEAST_BYTES, STREAMS_MOST_BYTES);
+		return false;
+	}
+	all->count = (uint32_t)count;
+	all->bytes = (uint32_t)bytes;
+	all->messages = STREAMS_MESSAGES;
+	all->plan = bench_plan(argc ? argv[0] : "streams");
+	return all->plan != NULL;
+}
+
+int bench_streams(int argc, char **argv, struct bench_report *report)
+{
+	struct streams *all = calloc(1, sizeof(*all));
+	enum tool_exit exit = TOOL_BAD_INPUT;
+
+	if (all && streams_words(all, argc, argv, bench_options(report)) &&
+	    (all->flood = nopal_buffer_new(STREAMS_FLOOD_BYTES))) {
+		streams_declare(report, all);
+		exit = TOOL_GOOD;
+		for (int i = 0; i < bench_options(report)->rounds; i++)
+			if (!streams_round(all, report, i))
+				exit = TOOL_FAILED;
+		nopal_buffer_free(all->flood);
+	}
+	if (all)
+		nopal_plan_unref(all->plan);
+	free(all);
+	return (int)exit;
+}

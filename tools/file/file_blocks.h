@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file_blocks.h -- a file in blocks, each with its hash, and the hash of them all, by which the
+ * file is known.
+ *
+ * Who has the list of hashes can tell any block of the file from any other bytes, and who has the
+ * root can tell the list.  The length of a block follows from that of the file alone, so that all
+ * who have the same file have the same list.
+ */
+#ifndef NOPAL_FILE_BLOCKS_H
+#define NOPAL_FILE_BLOCKS_H
+
+#include "file/islands.h"
+
+enum {
+	FILE_BLOCK_LEAST = 32 << 10,
+	FILE_BLOCK_MOST = 256 << 10,
+	FILE_BLOCKS_FEW = 2048,	    /* so many before they get longer */
+	FILE_BLOCKS_MOST = 8 << 20, /* of one file: 2 TiB, a list of 64 MiB */
+};
+
+struct file_blocks {
+	uint64_t size, count; /* bytes of the file, and its blocks */
+	uint32_t block_bytes;
+	uint64_t known, room; /* hashes, from the first block's on */
+	uint64_t *hashes;
+};
+
+/* False: the file is longer than FILE_BLOCKS_MOST blocks, and not for us. */
+bool file_blocks_fit(uint64_t size);
+/* Of a file that fits.  Nothing is known yet, and nothing allocated. */
+void file_blocks_init(struct file_blocks *blocks, uint64_t size);
+void file_blocks_fini(struct file_blocks *blocks);
+/* The next one's hash, while not all are known.  Memory grows with what is known, and not with what
+ * is announced.  False: there is none. */
+bool file_blocks_add(struct file_blocks *blocks, uint64_t hash);
+bool file_blocks_are_known(const struct file_blocks *blocks);
+struct island file_blocks_range(const struct file_blocks *blocks, uint64_t index);
+/* Are these bytes exactly a block, and which? */
+bool file_blocks_find(const struct file_blocks *blocks, uint64_t offset, uint64_t length,
+		      uint64_t *ret_index);
+/* Of the length and all hashes. */
+uint64_t file_blocks_root(const struct file_blocks *blocks);
+
+#endif

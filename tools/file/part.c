@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * part.c -- a file that is being received, on disk.
+ *
+ * The folder is a descriptor, and every name in it is opened without following links, so nothing
+ * outside is ever touched.  Bytes are hashed as they come; those that come early are hashed from
+ * the file when the gap before them has closed.  Pieces are written from where they arrived, by
+ * pwritev: putting them together first was no faster, however small they are.  What blocks for long
+ * (fsync) runs in a thread.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "file/part_inside.h"
+#include "file/pieces.h"
+
+enum { PART_SAVE_BYTES = 4 << 20 }; /* progress that is worth a save */
+
+bool part_wrong(char *why, const char *name, const char *cause)
+{
+	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", name, cause);
+	return false;
+}
+
+bool part_failed(char *why, const char *name, int error)
+{
+	return part_wrong(why, name, strerror(error));
+}
+
+static void part_unlink(const struct part *part)
+{
+	unlinkat(part->folder.fd, part->file_name, 0);
+	unlinkat(part->folder.fd, part->state_name, 0);
+}
+
+/* ------------------------------------------------------------------- opening */
+
+static struct part *part_new(const struct part_folder *folder, const struct transfer_note *offer)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return NULL;
+	part->folder = *folder;
+	part->id = offer->id;
+	part->size = offer->size;
+	part->mtime_ns = offer->mtime_ns;
+	part->fd = -1;
+	file_hash_init(&part->hash);
+	/* transfer_name_refused left room for the decorations */
+	snprintf(part->name, sizeof(part->name), "%s", offer->text);
+	snprintf(part->file_name, sizeof(part->file_name), "%s%.200s%s", TRANSFER_PREFIX,
+		 offer->text, TRANSFER_PART_SUFFIX);
+	snprintf(part->state_name, sizeof(part->state_name), "%s%.200s%s", TRANSFER_PREFIX,
+		 offer->text, TRANSFER_STATE_SUFFIX);
+	snprintf(part->new_name, sizeof(part->new_name), "%s%.200s%s", TRANSFER_PREFIX, offer->text,
+		 TRANSFER_NEW_SUFFIX);
+	part->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (part->done_fd < 0) {
+		free(part);
+		return NULL;
+	}
+	return part;
+}
+
+/* Is there a file of that name, and might it be the one? */
+static enum transfer_verdict part_open_existing(struct part *part, char *why)
+{
+	struct stat now;
+
+	if (fstatat(part->folder.fd, part->name, &now, AT_SYMLINK_NOFOLLOW)) {
+		if (errno == ENOENT)
+			return TRANSFER_YES;
+		part_failed(why, part->name, errno);
+		return TRANSFER_NO;
+	}
+	if (!S_ISREG(now.st_mode)) {
+		part_wrong(why, part->name, "is there, and is no plain file");
+		return TRANSFER_NO;
+	}
+	if (part->folder.overwrite && part_read_state(part) > 0)
+		return TRANSFER_YES; /* it is being replaced: go on with that */
+	if ((uint64_t)now.st_size == part->size)
+		part->fd = openat(part->folder.fd, part->name,
+				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (part->fd < 0 && !part->folder.overwrite) {
+		part_wrong(why, part->name, part->folder.differs);
+		return TRANSFER_NO;
+	}
+	part->existing = part->fd >= 0;
+	part->found = part->existing ? part->size : 0;
+	return TRANSFER_YES;
+}
+
+static bool part_is_named(const struct part *part, dev_t device, ino_t inode)
+{
+	struct stat now;
+
+	return fstatat(part->folder.fd, part->file_name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       now.st_dev == device && now.st_ino == inode;
+}
+
+static enum transfer_verdict part_open_file(struct part *part, char *why)
+{
+	struct stat now;
+
+	part->fd = openat(part->folder.fd, part->file_name,
+			  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, PART_MODE);
+	if (part->fd < 0 || fstat(part->fd, &now)) {
+		part_failed(why, part->name, errno);
+		return TRANSFER_NO;
+	}
+	if (!S_ISREG(now.st_mode)) {
+		part_wrong(why, part->file_name, "is there, and is no plain file");
+		return TRANSFER_NO;
+	}
+	/* the one who had it before us may have renamed it since it was opened */
+	if (flock(part->fd, LOCK_EX | LOCK_NB) || !part_is_named(part, now.st_dev, now.st_ino)) {
+		part_wrong(why, part->name, "another transfer of it is running");
+		return TRANSFER_LATER;
+	}
+	part->ours = true;
+	part->found = part_read_state(part);
+	if (part->found > (uint64_t)now.st_size)
+		part->found = 0;
+	if (part_has_room(part))
+		return TRANSFER_YES;
+	part_wrong(why, part->name, "is longer than what is free on the disk");
+	return TRANSFER_NO;
+}
+
+static enum transfer_verdict part_open_new(const struct part_folder *folder,
+					   const struct transfer_note *offer,
+					   struct part **ret_part, char *why)
+{
+	struct part *part = part_new(folder, offer);
+	enum transfer_verdict verdict;
+
+	if (!part) {
+		part_failed(why, offer->text, ENOMEM);
+		return TRANSFER_NO;
+	}
+	verdict = part_open_existing(part, why);
+	if (verdict == TRANSFER_YES && !part->existing)
+		verdict = part_open_file(part, why);
+	if (verdict == TRANSFER_YES)
+		*ret_part = part;
+	else
+		part_close(part, true);
+	return verdict;
+}
+
+enum transfer_verdict part_open(const struct part_folder *folder, const struct transfer_note *offer,
+				struct part **ret_part, char *why)
+{
+	const char *refused = transfer_name_refused(offer->text);
+
+	if (refused) {
+		snprintf(why, TRANSFER_TEXT_ROOM, "%s", refused);
+		return TRANSFER_NO;
+	}
+	if (offer->size > folder->limit) {
+		part_wrong(why, offer->text, "is longer than recv --limit takes");
+		return TRANSFER_NO;
+	}
+	return part_open_new(folder, offer, ret_part, why);
+}
+
+/* ------------------------------------------------------------------ checking */
+
+/* Hashes file bytes [whole, end); a short file ends it early. */
+static bool part_hash_to(struct part *part, uint64_t end)
+{
+	while (part->whole < end) {
+		uint64_t left = end - part->whole;
+		size_t room = left < sizeof(part->bytes) ? (size_t)left : sizeof(part->bytes);
+		ssize_t got = pread(part->fd, part->bytes, room, (off_t)part->whole);
+
+		if (got <= 0)
+			return false;
+		file_hash_update(&part->hash, part->bytes, (size_t)got);
+		part->whole += (uint64_t)got;
+	}
+	return true;
+}
+
+bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash)
+{
+	uint64_t left = part->found - part->whole;
+	uint64_t step = left < TRANSFER_STEP_BYTES ? left : TRANSFER_STEP_BYTES;
+
+	if (!part_hash_to(part, part->whole + step)) {
+		part->found = 0; /* it cannot be read: begin anew */
+		part->whole = 0;
+		file_hash_init(&part->hash);
+	}
+	if (part->whole < part->found)
+		return false;
+	*ret_offset = part->found;
+	*ret_hash = file_hash_value(&part->hash);
+	return true;
+}
+
+/* The gap has closed: what lies behind it is hashed from the file. */
+static bool part_join_islands(struct part *part)
+{
+	struct islands *islands = &part->islands;
+
+	while (islands->count > 0 && islands->list[0].from <= part->whole) {
+		if (!part_hash_to(part, islands->list[0].end))
+			return false;
+		islands_drop_first(islands);
+	}
+	return true;
+}
+
+bool part_start_anew(struct part *part, char *why)
+{
+	if (part->existing) {
+		if (!part->folder.overwrite)
+			return part_wrong(why, part->name, part->folder.differs);
+		close(part->fd);
+		part->existing = false;
+		if (part_open_file(part, why) != TRANSFER_YES)
+			return false;
+	}
+	part->whole = 0;
+	file_hash_init(&part->hash);
+	return true;
+}
+
+static int part_begin_at(struct part *part, uint64_t offset)
+{
+	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)offset))
+		return -errno;
+	part->reserved = offset;
+	return part_write_state(part, offset);
+}
+
+bool part_start(struct part *part, uint64_t offset, char *why)
+{
+	int error;
+
+	if (offset != 0 && offset != part->found)
+		return part_wrong(why, part->name, "the sender began elsewhere");
+	if (part->existing && offset == part->size && part->found == part->size) {
+		part->here = true;
+		return true;
+	}
+	if (offset == 0 && !part_start_anew(part, why))
+		return false;
+	part->saved = offset;
+	error = part_begin_at(part, offset);
+	part->started = error == 0;
+	if (error)
+		return part_failed(why, part->name, -error);
+	return part_join_islands(part) || part_failed(why, part->name, errno);
+}
+
+/* ------------------------------------------------------------------- writing */
+
+/* The next bytes from the start: hashed as they are. */
+static bool part_write_next(struct part *part, const struct iovec *pieces, size_t count,
+			    uint64_t length)
+{
+	const struct islands *islands = &part->islands;
+
+	if (islands->count > 0 && islands->list[0].from < part->whole + length) {
+		errno = EBADMSG;
+		return false;
+	}
+	part_reserve_ahead(part, part->whole + length);
+	if (!pieces_write(part->fd, pieces, count, part->whole))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		file_hash_update(&part->hash, pieces[i].iov_base, pieces[i].iov_len);
+	part->whole += length;
+	return part_join_islands(part);
+}
+
+/* Beyond a gap. */
+static bool part_write_apart(struct part *part, uint64_t offset, const struct iovec *pieces,
+			     size_t count, uint64_t length, char *why)
+{
+	if (!islands_add(&part->islands, offset, offset + length))
+		return part_wrong(why, part->name, "bytes twice, or too scattered");
+	return pieces_write(part->fd, pieces, count, offset) || part_failed(why, part->name, errno);
+}
+
+/* Before its start is known it lies where it belongs; what of it counts is seen then.  What lay
+ * there beyond the beginning that was found is nobody's. */
+static bool part_write_early(struct part *part, uint64_t offset, const struct iovec *pieces,
+			     size_t count, uint64_t length, char *why)
+{
+	if (part->existing && !part_start_anew(part, why))
+		return false;
+	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)part->found))
+		return part_failed(why, part->name, errno);
+	return part_write_apart(part, offset, pieces, count, length, why);
+}
+
+bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, size_t count,
+		char *why)
+{
+	uint64_t length = 0;
+
+	for (size_t i = 0; i < count; i++)
+		length += pieces[i].iov_len;
+	if (part->here || length == 0 || offset > part->size || length > part->size - offset ||
+	    (part->started && offset < part->whole))
+		return part_wrong(why, part->name, "bytes that are not its own");
+	if (part->by_blocks) {
+		part->written += length;
+		return pieces_write(part->fd, pieces, count, offset) ||
+		       part_failed(why, part->name, errno);
+	}
+	if (!part->started)
+		return part_write_early(part, offset, pieces, count, length, why);
+	if (offset > part->whole)
+		return part_write_apart(part, offset, pieces, count, length, why);
+	return part_write_next(part, pieces, count, length) || part_failed(why, part->name, errno);
+}
+
+uint64_t part_done_bytes(const struct part *part)
+{
+	return part->here ? part->size : part->whole;
+}
+
+bool part_is_whole(const struct part *part)
+{
+	return part->whole == part->size;
+}
+
+bool part_is_here(const struct part *part)
+{
+	return part->here;
+}
+
+uint64_t part_hash(const struct part *part)
+{
+	return file_hash_value(&part->hash);
+}
+
+size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RANGES_MOST])
+{
+	size_t count = part_done_bytes(part) > 0;
+
+	ret_ranges[0] = (struct island){ .end = part_done_bytes(part) };
+	memcpy(ret_ranges + count, part->islands.list, part->islands.count * sizeof(*ret_ranges));
+	return count + part->islands.count;
+}
+
+/* ------------------------------------------------------------------- threads */
+
+/* Under its own name at last, and over nothing unless that was asked for. */
+static int part_rename(const struct part *part)
+{
+	int folder = part->folder.fd;
+
+	if (part->folder.overwrite)
+		return renameat(folder, part->file_name, folder, part->name) ? -errno : 0;
+	if (renameat2(folder, part->file_name, folder, part->name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(folder, part->file_name, folder, part->name, 0))
+		return -errno;
+	return unlinkat(folder, part->file_name, 0) ? -errno : 0;
+}
+
+static int part_run_commit(const struct part *part)
+{
+	struct timespec times[] = {
+		{ .tv_nsec = UTIME_NOW },
+		{ .tv_sec = (time_t)(part->mtime_ns / PART_NS_PER_S),
+		  .tv_nsec = (long)(part->mtime_ns % PART_NS_PER_S) },
+	};
+	int error;
+
+	if (times[1].tv_nsec >= 0)
+		futimens(part->fd, times); /* a nicety: its failure is none */
+	if (fsync(part->fd))
+		return -errno;
+	error = part_rename(part);
+	if (error)
+		return error;
+	unlinkat(part->folder.fd, part->state_name, 0);
+	return fsync(part->folder.fd) ? -errno : 0;
+}
+
+static void *part_run(void *user)
+{
+	struct part *part = user;
+	uint64_t one = 1;
+
+	if (part->job == PART_COMMITTING)
+		part->job_error = part_run_commit(part);
+	else if (fdatasync(part->fd))
+		part->job_error = -errno;
+	else if (!part->by_blocks)
+		part->job_error = part_write_state(part, part->job_offset);
+	if (write(part->done_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
+		part->job_error = -EIO;
+	return NULL;
+}
+
+static uint64_t part_progress(const struct part *part)
+{
+	return part->by_blocks ? part->written : part->whole;
+}
+
+static void part_begin(struct part *part, enum part_job job)
+{
+	part->job = job;
+	part->job_error = 0;
+	part->job_offset = part_progress(part);
+	if (pthread_create(&part->thread, NULL, part_run, part) == 0)
+		return;
+	part_run(part); /* no thread: then here */
+	part->thread = pthread_self();
+}
+
+bool part_wants_save(const struct part *part)
+{
+	return part->job == PART_NO_JOB && !part->here &&
+	       part_progress(part) - part->saved >= PART_SAVE_BYTES;
+}
+
+void part_save(struct part *part)
+{
+	part_begin(part, PART_SAVING);
+}
+
+void part_commit(struct part *part)
+{
+	part_begin(part, PART_COMMITTING);
+}
+
+int part_fd(const struct part *part)
+{
+	return part->done_fd;
+}
+
+bool part_is_busy(const struct part *part)
+{
+	return part->job != PART_NO_JOB;
+}
+
+int part_finish(struct part *part)
+{
+	uint64_t done;
+
+	if (part->job == PART_NO_JOB)
+		return 0;
+	if (!pthread_equal(part->thread, pthread_self()))
+		pthread_join(part->thread, NULL);
+	if (read(part->done_fd, &done, sizeof(done)) < 0 && !part->job_error)
+		part->job_error = -EIO;
+	if (part->job == PART_SAVING && !part->job_error)
+		part->saved = part->job_offset;
+	part->committed = part->job == PART_COMMITTING && !part->job_error;
+	part->job = PART_NO_JOB;
+	return part->job_error;
+}
+
+bool part_is_empty(const struct part *part)
+{
+	return !part->existing && part->found == 0 && part->whole == 0 &&
+	       part->islands.count == 0 && part->written == 0;
+}
+
+uint64_t part_close(struct part *part, bool keep)
+{
+	uint64_t kept = 0;
+
+	part_finish(part);
+	if (part->ours && !part->committed) {
+		if (keep)
+			kept = part_keep_what_came(part);
+		if (!kept)
+			part_unlink(part);
+		else if (part->started && part->whole > part->saved)
+			part_write_state(part, part->whole);
+	}
+	if (part->fd >= 0)
+		close(part->fd);
+	close(part->done_fd);
+	free(part);
+	return kept;
+}

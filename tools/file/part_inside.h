@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * part_inside.h -- what part.c, part_blocks.c and part_state.c have of each other.
+ */
+#ifndef NOPAL_PART_INSIDE_H
+#define NOPAL_PART_INSIDE_H
+
+#include <pthread.h>
+
+#include "file/file_hash.h"
+#include "file/part.h"
+
+enum {
+	PART_READ_BYTES = 256 << 10,
+	PART_STATE_ROOM = 128,
+	/* reserved on disk beyond what came: as much again, and so much */
+	PART_AHEAD_LEAST = 1 << 20,
+	PART_AHEAD_MOST = 256 << 20,
+	PART_MODE = 0666, /* less the umask */
+	PART_NS_PER_S = 1000000000,
+};
+
+enum part_job { PART_NO_JOB, PART_SAVING, PART_COMMITTING };
+
+struct part {
+	struct part_folder folder;
+	char name[TRANSFER_TEXT_ROOM], file_name[TRANSFER_TEXT_ROOM],
+		state_name[TRANSFER_TEXT_ROOM], new_name[TRANSFER_TEXT_ROOM];
+	uint64_t id, size;
+	int64_t mtime_ns;
+	int fd;		   /* the part, or while `existing` the final file */
+	bool existing;	   /* the final file is here, of the same size */
+	bool here;	   /* ... and is the same */
+	bool ours;	   /* the part is open and locked */
+	bool started;	   /* part_start was well */
+	bool by_blocks;	   /* ... that of blocks: nothing is hashed any more */
+	bool committed;	   /* it has its own name now */
+	uint64_t found;	   /* bytes that may be kept */
+	uint64_t whole;	   /* bytes from the start, all hashed */
+	uint64_t written;  /* by blocks */
+	uint64_t saved;	   /* of either */
+	uint64_t reserved; /* from the start, on disk */
+	bool owned;
+	uint8_t owner[PART_OWNER_BYTES];
+	struct file_hash hash;
+	struct islands islands; /* beyond `whole` */
+	enum part_job job;
+	pthread_t thread;
+	int done_fd, job_error;
+	uint64_t job_offset;
+	uint8_t bytes[PART_READ_BYTES];
+};
+
+/* Both return false: `why` is written. */
+bool part_wrong(char *why, const char *name, const char *cause);
+bool part_failed(char *why, const char *name, int error);
+/* Nothing of what is there counts; a file that differs is replaced, where it may be. False:
+ * `why`. */
+bool part_start_anew(struct part *part, char *why);
+/* 0, or a negative errno value. */
+int part_write_state(const struct part *part, uint64_t offset);
+/* How far an earlier transfer of the same file came; 0: not at all. */
+uint64_t part_read_state(const struct part *part);
+/* Does the rest of it fit the disk now? */
+bool part_has_room(const struct part *part);
+/* Before bytes up to `end` are written: reserves on, and no more than has come. */
+void part_reserve_ahead(struct part *part, uint64_t end);
+/* Gives back what was reserved; bytes on disk, 0: there are none. */
+uint64_t part_keep_what_came(const struct part *part);
+
+#endif

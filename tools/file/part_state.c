@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * part_state.c -- what is noted of a part beside it, and what lies in a folder of parts when nobody
+ * is at work there.
+ *
+ *   nopal-part 1 ID SIZE OFFSET OWNER	 hex, decimal, decimal, hex
+ *
+ * OFFSET bytes from the start are on disk.  OWNER is whose bytes they are, where somebody said so;
+ * earlier versions did not.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "file/part_inside.h"
+
+enum {
+	PART_HEX_DIGITS = 2 * PART_OWNER_BYTES,
+	PART_HEX_BASE = 16,
+	PART_BLOCK_BYTES = 512, /* of st_blocks, whatever the file system has */
+};
+
+static void owner_print(const uint8_t *owner, char ret_hex[PART_HEX_DIGITS + 1])
+{
+	for (int i = 0; i < PART_OWNER_BYTES; i++)
+		snprintf(ret_hex + 2 * i, sizeof("00"), "%02x", owner[i]);
+}
+
+static bool owner_read(const char *hex, uint8_t *ret_owner)
+{
+	if (strspn(hex, "0123456789abcdef") != PART_HEX_DIGITS)
+		return false;
+	for (int i = 0; i < PART_OWNER_BYTES; i++) {
+		char byte[] = { hex[2 * i], hex[2 * i + 1], '\0' };
+
+		ret_owner[i] = (uint8_t)strtoul(byte, NULL, PART_HEX_BASE);
+	}
+	return true;
+}
+
+/* ----------------------------------------------------------------- the state file */
+
+static int state_put(const struct part *part, const char *text, size_t length)
+{
+	int fd = openat(part->folder.fd, part->new_name,
+			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, PART_MODE);
+	int error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, length) != (ssize_t)length)
+		error = errno ? -errno : -EIO;
+	if (close(fd) && !error)
+		error = -errno;
+	if (!error && renameat(part->folder.fd, part->new_name, part->folder.fd, part->state_name))
+		error = -errno;
+	if (error)
+		unlinkat(part->folder.fd, part->new_name, 0);
+	return error;
+}
+
+int part_write_state(const struct part *part, uint64_t offset)
+{
+	char text[PART_STATE_ROOM], owner[PART_HEX_DIGITS + 1] = "";
+	int length;
+
+	if (part->owned)
+		owner_print(part->owner, owner);
+	length = snprintf(text, sizeof(text), "nopal-part 1 %016llx %llu %llu%s%s\n",
+			  (unsigned long long)part->id, (unsigned long long)part->size,
+			  (unsigned long long)offset, part->owned ? " " : "", owner);
+	return state_put(part, text, (size_t)length);
+}
+
+struct state {
+	unsigned long long id, size, offset;
+	bool owned;
+	uint8_t owner[PART_OWNER_BYTES];
+};
+
+static bool state_read(int folder, const char *name, struct state *ret_state)
+{
+	char text[PART_STATE_ROOM], owner[PART_HEX_DIGITS + 1] = "";
+	ssize_t length;
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	if (sscanf(text, "nopal-part 1 %16llx %20llu %20llu %32[0-9a-f]", &ret_state->id,
+		   &ret_state->size, &ret_state->offset, owner) < 3)
+		return false;
+	ret_state->owned = owner_read(owner, ret_state->owner);
+	return true;
+}
+
+static uint64_t disk_bytes(const struct stat *about)
+{
+	return (uint64_t)about->st_blocks * PART_BLOCK_BYTES;
+}
+
+uint64_t part_read_state(const struct part *part)
+{
+	struct state state;
+
+	return state_read(part->folder.fd, part->state_name, &state) && state.id == part->id &&
+			       state.size == part->size && state.offset <= part->size
+		       ? state.offset
+		       : 0;
+}
+
+uint64_t part_found_bytes(const struct part *part, uint8_t ret_owner[PART_OWNER_BYTES])
+{
+	struct state state;
+	struct stat now;
+
+	if (!part->ours || fstat(part->fd, &now) ||
+	    !state_read(part->folder.fd, part->state_name, &state) || !state.owned)
+		return 0;
+	memcpy(ret_owner, state.owner, PART_OWNER_BYTES);
+	return disk_bytes(&now);
+}
+
+void part_set_owner(struct part *part, const uint8_t owner[PART_OWNER_BYTES])
+{
+	memcpy(part->owner, owner, PART_OWNER_BYTES);
+	part->owned = true;
+}
+
+/* ------------------------------------------------------------------------ the disk */
+
+uint64_t part_free_bytes(int folder)
+{
+	struct statvfs disk;
+
+	/* some file systems do not say */
+	if (fstatvfs(folder, &disk) || disk.f_blocks == 0)
+		return INT64_MAX;
+	return (uint64_t)disk.f_bavail * disk.f_frsize;
+}
+
+bool part_has_room(const struct part *part)
+{
+	struct stat now;
+	uint64_t there;
+
+	if (fstat(part->fd, &now))
+		return false;
+	there = disk_bytes(&now);
+	return there >= part->size || part->size - there <= part_free_bytes(part->folder.fd);
+}
+
+void part_reserve_ahead(struct part *part, uint64_t end)
+{
+	uint64_t more = end;
+
+	if (end <= part->reserved)
+		return;
+	if (more < PART_AHEAD_LEAST)
+		more = PART_AHEAD_LEAST;
+	if (more > PART_AHEAD_MOST)
+		more = PART_AHEAD_MOST;
+	if (more > part->size - end)
+		more = part->size - end;
+	part->reserved = end + more;
+	/* what cannot be had is an error of the write that wants it */
+	if (more && fallocate(part->fd, FALLOC_FL_KEEP_SIZE, (off_t)end, (off_t)more))
+		part->reserved = part->size;
+}
+
+/* What was reserved behind the beginning goes back.  Where that fails, it stays. */
+static int part_give_back(const struct part *part)
+{
+	const struct islands *islands = &part->islands;
+	uint64_t end = part->reserved;
+	struct stat now;
+
+	if (islands->count > 0 && islands->list[0].from < end)
+		end = islands->list[0].from;
+	if (islands->count > 0 && end > part->whole)
+		return fallocate(part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				 (off_t)part->whole, (off_t)(end - part->whole));
+	return fstat(part->fd, &now) ? -1 : ftruncate(part->fd, now.st_size);
+}
+
+uint64_t part_keep_what_came(const struct part *part)
+{
+	struct stat now;
+
+	if (part->started && !part->by_blocks)
+		part_give_back(part);
+	if (fstat(part->fd, &now))
+		return 0;
+	if (now.st_size == 0)
+		return 0;
+	/* a short one may lie in its inode */
+	return now.st_blocks > 0 ? disk_bytes(&now) : (uint64_t)now.st_size;
+}
+
+/* ---------------------------------------------------------------- what lies around */
+
+/* The name of a part, and that of its state.  False: it is none. */
+static bool sweep_is_part(const char *name, char *ret_state)
+{
+	size_t length = strlen(name), suffix = strlen(TRANSFER_PART_SUFFIX);
+
+	if (length <= suffix + strlen(TRANSFER_PREFIX) ||
+	    length - suffix + strlen(TRANSFER_STATE_SUFFIX) >= TRANSFER_TEXT_ROOM ||
+	    strncmp(name, TRANSFER_PREFIX, strlen(TRANSFER_PREFIX)) != 0 ||
+	    strcmp(name + length - suffix, TRANSFER_PART_SUFFIX) != 0)
+		return false;
+	snprintf(ret_state, TRANSFER_TEXT_ROOM, "%.*s%s", (int)(length - suffix), name,
+		 TRANSFER_STATE_SUFFIX);
+	return true;
+}
+
+static void sweep_one(int folder, const char *name, const char *state_name, part_sweep_found *found,
+		      void *user)
+{
+	struct state state;
+	struct stat now;
+	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &now) || !S_ISREG(now.st_mode) || flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd); /* somebody is at work on it */
+		return;
+	}
+	if (now.st_size == 0) {
+		unlinkat(folder, name, 0);
+		unlinkat(folder, state_name, 0);
+	} else if (state_read(folder, state_name, &state) && state.owned) {
+		found(user, state.owner, disk_bytes(&now));
+	}
+	close(fd);
+}
+
+void part_sweep(int folder, part_sweep_found *found, void *user)
+{
+	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *open = again < 0 ? NULL : fdopendir(again);
+	char state[TRANSFER_TEXT_ROOM];
+	const struct dirent *entry;
+
+	if (!open) {
+		if (again >= 0)
+			close(again);
+		return;
+	}
+	while ((entry = readdir(open)))
+		if (sweep_is_part(entry->d_name, state))
+			sweep_one(folder, entry->d_name, state, found, user);
+	closedir(open);
+}

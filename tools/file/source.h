@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source.h -- a file that is being sent: read once, hashed on the way, and watched, since it may
+ * not change meanwhile.  It is never mapped: a file that gets shorter is an error here, not a
+ * signal.
+ */
+#ifndef NOPAL_SOURCE_H
+#define NOPAL_SOURCE_H
+
+#include <nopal/nopal.h>
+#include "file/file_hash.h"
+#include "file/transfer.h"
+
+struct source {
+	int fd; /* -1: not open */
+	char name[TRANSFER_TEXT_ROOM];
+	uint64_t size, offset; /* bytes before `offset` are in `hash` */
+	int64_t mtime_ns;
+	struct file_hash hash;
+};
+
+/* False: `why` (TRANSFER_TEXT_ROOM) says what is wrong. */
+bool source_open(struct source *source, const char *path, char *why);
+/* The same of a file that is open, whose descriptor is its own from now on. */
+bool source_take(struct source *source, int fd, const char *path, char *why);
+void source_close(struct source *source);
+/* Reads on; false: `why`. */
+bool source_read(struct source *source, uint8_t *bytes, size_t room, size_t *ret_length, char *why);
+void source_rewind(struct source *source);
+/* Is it still as it was opened?  False: `why`. */
+bool source_is_same(const struct source *source, char *why);
+uint64_t source_hash(const struct source *source); /* of what was read */
+
+#endif

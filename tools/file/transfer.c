@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transfer.c -- notes between who sends files and who takes them: their bytes, and what a name may
+ * be.  What arrives is hostile until it was decoded: one cursor, canonical form only, nothing read
+ * twice.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "file/transfer.h"
+
+/* As long as a handshake asks by itself. */
+#define TRANSFER_ALONE_NS (10 * NOPAL_SECOND)
+
+enum {
+	TRANSFER_TYPE_BYTES = 1,
+	TRANSFER_FILE_BYTES = 4,
+	TRANSFER_NUMBER_BYTES = 8,
+	TRANSFER_LENGTH_BYTES = 2,
+	TRANSFER_BYTE_BITS = 8,
+	TRANSFER_FIRST_PRINTED = 0x20, /* ASCII: below are control characters */
+	TRANSFER_DELETE = 0x7f,
+	/* NAME_MAX less our longest decoration */
+	TRANSFER_NAME_LONGEST =
+		TRANSFER_TEXT_LONGEST - (int)sizeof(TRANSFER_PREFIX TRANSFER_NEW_SUFFIX),
+};
+
+/* ------------------------------------------------------------------ cursor */
+
+struct cursor {
+	const uint8_t *at, *end;
+	bool bad; /* sticky */
+};
+
+static uint64_t cursor_number(struct cursor *cursor, size_t bytes)
+{
+	uint64_t number = 0;
+
+	if (cursor->bad || (size_t)(cursor->end - cursor->at) < bytes) {
+		cursor->bad = true;
+		return 0;
+	}
+	for (size_t i = 0; i < bytes; i++)
+		number = number << TRANSFER_BYTE_BITS | *cursor->at++;
+	return number;
+}
+
+static void cursor_text(struct cursor *cursor, char *ret_text)
+{
+	size_t length = (size_t)cursor_number(cursor, TRANSFER_LENGTH_BYTES);
+
+	if (cursor->bad || length > TRANSFER_TEXT_LONGEST ||
+	    length > (size_t)(cursor->end - cursor->at) || memchr(cursor->at, 0, length)) {
+		cursor->bad = true;
+		return;
+	}
+	memcpy(ret_text, cursor->at, length);
+	ret_text[length] = '\0';
+	cursor->at += length;
+}
+
+/* Why: for people.  What could steer a terminal, or feign a line, is replaced; names that hold such
+ * are refused. */
+static void cursor_reason(struct cursor *cursor, char *ret_text)
+{
+	cursor_text(cursor, ret_text);
+	for (; !cursor->bad && *ret_text; ret_text++)
+		if ((unsigned char)*ret_text < TRANSFER_FIRST_PRINTED ||
+		    *ret_text == TRANSFER_DELETE)
+			*ret_text = '?';
+}
+
+static enum transfer_verdict cursor_verdict(struct cursor *cursor)
+{
+	uint64_t verdict = cursor_number(cursor, 1);
+
+	if (verdict < TRANSFER_YES || verdict > TRANSFER_LATER)
+		cursor->bad = true;
+	return (enum transfer_verdict)verdict;
+}
+
+static void cursor_put(uint8_t **at, uint64_t number, size_t bytes)
+{
+	for (size_t i = bytes; i-- > 0;)
+		*(*at)++ = (uint8_t)(number >> (i * TRANSFER_BYTE_BITS));
+}
+
+static void cursor_put_text(uint8_t **at, const char *text)
+{
+	size_t length = strnlen(text, TRANSFER_TEXT_LONGEST);
+
+	cursor_put(at, length, TRANSFER_LENGTH_BYTES);
+	memcpy(*at, text, length);
+	*at += length;
+}
+
+/* ------------------------------------------------------------------- notes */
+
+static void transfer_decode_offer(struct cursor *cursor, struct transfer_note *note)
+{
+	if (cursor_number(cursor, 1) != TRANSFER_VERSION)
+		cursor->bad = true;
+	note->id = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->mtime_ns = (int64_t)cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	cursor_text(cursor, note->text);
+	if (note->size > INT64_MAX ||
+	    note->id != transfer_id(note->text, note->size, note->mtime_ns))
+		cursor->bad = true;
+}
+
+static void transfer_decode_answer(struct cursor *cursor, struct transfer_note *note)
+{
+	note->verdict = cursor_verdict(cursor);
+	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	cursor_reason(cursor, note->text);
+}
+
+static void transfer_decode_ask(struct cursor *cursor, struct transfer_note *note)
+{
+	note->version = (uint8_t)cursor_number(cursor, 1);
+	if (note->version == TRANSFER_ASK_VERSION)
+		cursor_text(cursor, note->text);
+	else
+		cursor->at = cursor->end;
+}
+
+static void transfer_decode_want(struct cursor *cursor, struct transfer_note *note)
+{
+	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	if (note->size < 1 || note->size > TRANSFER_CHUNK_BYTES)
+		cursor->bad = true;
+}
+
+static void transfer_decode_list(struct cursor *cursor, struct transfer_note *note)
+{
+	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	if (note->size < 1 || note->size > TRANSFER_HASHES_MOST)
+		cursor->bad = true;
+}
+
+static void transfer_decode_rest(struct cursor *cursor, struct transfer_note *note)
+{
+	switch (note->type) {
+	case TRANSFER_OFFER:
+		transfer_decode_offer(cursor, note);
+		break;
+	case TRANSFER_ANSWER:
+		transfer_decode_answer(cursor, note);
+		break;
+	case TRANSFER_START:
+	case TRANSFER_DATA:
+	case TRANSFER_HASHES:
+		note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_END:
+		note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_RESULT:
+		note->verdict = cursor_verdict(cursor);
+		cursor_reason(cursor, note->text);
+		break;
+	case TRANSFER_ABORT:
+		cursor_reason(cursor, note->text);
+		break;
+	case TRANSFER_ASK:
+		transfer_decode_ask(cursor, note);
+		break;
+	case TRANSFER_WANT:
+		transfer_decode_want(cursor, note);
+		break;
+	case TRANSFER_LIST:
+		transfer_decode_list(cursor, note);
+		break;
+	case TRANSFER_PING:
+	case TRANSFER_SHARE:
+	case TRANSFER_HELD:
+		break;
+	default:
+		cursor->bad = true;
+	}
+}
+
+/* There is more behind what is looked at here. */
+static bool transfer_is_long(enum transfer_type type)
+{
+	return type == TRANSFER_DATA || type == TRANSFER_HELD || type == TRANSFER_HASHES;
+}
+
+bool transfer_decode(const uint8_t *bytes, size_t length, struct transfer_note *ret_note)
+{
+	struct cursor cursor = { .at = bytes, .end = bytes + length };
+	struct transfer_note note = { .file = 0 };
+
+	note.type = (enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
+	note.file = (uint32_t)cursor_number(&cursor, TRANSFER_FILE_BYTES);
+	transfer_decode_rest(&cursor, &note);
+	if (cursor.bad || (cursor.at != cursor.end && !transfer_is_long(note.type)))
+		return false;
+	*ret_note = note;
+	return true;
+}
+
+static void transfer_encode_offer(const struct transfer_note *note, uint8_t **at)
+{
+	cursor_put(at, TRANSFER_VERSION, 1);
+	cursor_put(at, note->id, TRANSFER_NUMBER_BYTES);
+	cursor_put(at, note->size, TRANSFER_NUMBER_BYTES);
+	cursor_put(at, (uint64_t)note->mtime_ns, TRANSFER_NUMBER_BYTES);
+	cursor_put_text(at, note->text);
+}
+
+size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
+{
+	uint8_t *at = bytes;
+
+	cursor_put(&at, note->type, TRANSFER_TYPE_BYTES);
+	cursor_put(&at, note->file, TRANSFER_FILE_BYTES);
+	switch (note->type) {
+	case TRANSFER_OFFER:
+		transfer_encode_offer(note, &at);
+		break;
+	case TRANSFER_ANSWER:
+		cursor_put(&at, note->verdict, 1);
+		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
+		cursor_put(&at, note->hash, TRANSFER_NUMBER_BYTES);
+		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_START:
+	case TRANSFER_DATA:
+	case TRANSFER_HASHES:
+		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_END:
+		cursor_put(&at, note->size, TRANSFER_NUMBER_BYTES);
+		cursor_put(&at, note->hash, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_RESULT:
+		cursor_put(&at, note->verdict, 1);
+		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_ABORT:
+		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_ASK:
+		cursor_put(&at, TRANSFER_ASK_VERSION, 1);
+		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_WANT:
+	case TRANSFER_LIST:
+		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
+		cursor_put(&at, note->size, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_PING:
+	case TRANSFER_SHARE:
+	case TRANSFER_HELD:
+		break;
+	}
+	return (size_t)(at - bytes);
+}
+
+static int transfer_send(const struct transfer_outbox *outbox, const struct transfer_note *note)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST];
+
+	return nopal_send_with(outbox->session, bytes, transfer_encode(note, bytes), 0, &outbox->to,
+			       1);
+}
+
+bool transfer_flush(struct transfer_outbox *outbox)
+{
+	size_t sent = 0;
+
+	while (sent < outbox->count && outbox->session &&
+	       transfer_send(outbox, &outbox->waiting[sent]) == 0)
+		sent++;
+	outbox->count -= sent;
+	memmove(outbox->waiting, outbox->waiting + sent,
+		outbox->count * sizeof(outbox->waiting[0]));
+	return outbox->count == 0;
+}
+
+void transfer_say(struct transfer_outbox *outbox, const struct transfer_note *note)
+{
+	if (!outbox->session)
+		return;
+	if (transfer_flush(outbox) && transfer_send(outbox, note) == 0)
+		return;
+	if (outbox->count < TRANSFER_OUTBOX_NOTES)
+		outbox->waiting[outbox->count++] = *note;
+	else
+		nopal_session_abort(outbox->session, "the peer takes no notes");
+}
+
+bool transfer_received(const struct nopal_message *message, struct transfer_note *ret_note)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1]; /* one more shows what is too long */
+	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
+
+	/* an ASK of another version may be as long as it likes */
+	if (length == sizeof(bytes) && bytes[0] != TRANSFER_ASK &&
+	    !transfer_is_long((enum transfer_type)bytes[0]))
+		return false;
+	return transfer_decode(bytes, length, ret_note);
+}
+
+/* ------------------------------------------------------------------ ranges */
+
+enum {
+	TRANSFER_HELD_HEADER = TRANSFER_TYPE_BYTES + TRANSFER_FILE_BYTES,
+	TRANSFER_RANGE_BYTES = 2 * TRANSFER_NUMBER_BYTES,
+	TRANSFER_HELD_LONGEST = TRANSFER_HELD_HEADER + TRANSFER_RANGES_MOST * TRANSFER_RANGE_BYTES,
+};
+
+static size_t transfer_encode_held(uint32_t file, const struct island *ranges, size_t count,
+				   uint8_t *bytes)
+{
+	const struct transfer_note note = { .type = TRANSFER_HELD, .file = file };
+	uint8_t *at = bytes + transfer_encode(&note, bytes);
+
+	for (size_t i = 0; i < count && i < TRANSFER_RANGES_MOST; i++) {
+		cursor_put(&at, ranges[i].from, TRANSFER_NUMBER_BYTES);
+		cursor_put(&at, ranges[i].end, TRANSFER_NUMBER_BYTES);
+	}
+	return (size_t)(at - bytes);
+}
+
+/* In order, apart, and within `size`.  False: they are not. */
+static bool transfer_decode_held(const uint8_t *bytes, size_t length, uint64_t size,
+				 struct island ret_ranges[TRANSFER_RANGES_MOST], size_t *ret_count)
+{
+	struct cursor cursor = { .at = bytes + TRANSFER_HELD_HEADER, .end = bytes + length };
+	uint64_t last = 0;
+	size_t count = 0;
+
+	while (cursor.at < cursor.end && count < TRANSFER_RANGES_MOST) {
+		struct island range;
+
+		range.from = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
+		range.end = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
+		if (cursor.bad || range.from < last || range.end <= range.from || range.end > size)
+			return false;
+		last = range.end;
+		ret_ranges[count++] = range;
+	}
+	*ret_count = count;
+	return cursor.at == cursor.end;
+}
+
+bool transfer_send_held(struct nopal_session *session, uint32_t file, const struct island *ranges,
+			size_t count)
+{
+	uint8_t bytes[TRANSFER_HELD_LONGEST];
+
+	return nopal_send(session, bytes, transfer_encode_held(file, ranges, count, bytes), 0) == 0;
+}
+
+bool transfer_held(const struct nopal_message *message, uint64_t size,
+		   struct island ret_ranges[TRANSFER_RANGES_MOST], size_t *ret_count)
+{
+	uint8_t bytes[TRANSFER_HELD_LONGEST + 1];
+	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
+
+	return transfer_decode_held(bytes, length, size, ret_ranges, ret_count);
+}
+
+/* ------------------------------------------------------------------ hashes */
+
+int transfer_send_hashes(struct nopal_session *session, const struct transfer_note *list,
+			 const uint64_t *hashes)
+{
+	const struct transfer_note note = { .type = TRANSFER_HASHES,
+					    .file = list->file,
+					    .offset = list->offset };
+	uint32_t length = TRANSFER_DATA_HEADER + (uint32_t)list->size * TRANSFER_NUMBER_BYTES;
+	struct nopal_buffer *buffer = nopal_buffer_new(length);
+	uint8_t *at;
+	int error;
+
+	if (!buffer)
+		return -ENOMEM;
+	at = nopal_buffer_bytes(buffer);
+	at += transfer_encode(&note, at);
+	for (uint64_t i = 0; i < list->size; i++)
+		cursor_put(&at, hashes[i], TRANSFER_NUMBER_BYTES);
+	error = nopal_send_buffer(session, buffer, 0, length, 0);
+	nopal_buffer_free(buffer);
+	return error;
+}
+
+size_t transfer_hashes(const struct nopal_message *message, size_t first, uint64_t *ret_hashes,
+		       size_t room)
+{
+	size_t length =
+		nopal_message_copy(message, TRANSFER_DATA_HEADER + first * TRANSFER_NUMBER_BYTES,
+				   ret_hashes, room * TRANSFER_NUMBER_BYTES);
+
+	for (size_t i = 0; i < length / TRANSFER_NUMBER_BYTES; i++)
+		ret_hashes[i] = be64toh(ret_hashes[i]);
+	return length / TRANSFER_NUMBER_BYTES;
+}
+
+/* ------------------------------------------------------------------- names */
+
+const char *transfer_name_refused(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (length == 0)
+		return "the name is empty";
+	if (length > TRANSFER_NAME_LONGEST)
+		return "the name is too long";
+	if (strncmp(name, TRANSFER_PREFIX, sizeof(TRANSFER_PREFIX) - 1) == 0)
+		return "names that begin with a dot are not taken";
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (c == '/')
+			return "the name has a slash";
+		if (c < TRANSFER_FIRST_PRINTED || c == TRANSFER_DELETE)
+			return "the name has control characters";
+	}
+	return NULL;
+}
+
+const char *transfer_path_next(const char **path, char ret_name[TRANSFER_TEXT_ROOM])
+{
+	size_t length = strcspn(*path, "/");
+
+	snprintf(ret_name, TRANSFER_TEXT_ROOM, "%.*s", (int)length, *path);
+	*path += length;
+	if (**path == '/')
+		(*path)++;
+	else
+		*path = NULL;
+	return ret_name;
+}
+
+const char *transfer_path_refused(const char *path)
+{
+	char name[TRANSFER_TEXT_ROOM];
+
+	if (strlen(path) > TRANSFER_TEXT_LONGEST)
+		return "the name is too long";
+	while (path) {
+		const char *refused = transfer_name_refused(transfer_path_next(&path, name));
+
+		if (refused)
+			return refused;
+	}
+	return NULL;
+}
+
+uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns)
+{
+	uint8_t numbers[2 * TRANSFER_NUMBER_BYTES], *at = numbers;
+	struct nopal_hash hash;
+
+	cursor_put(&at, size, TRANSFER_NUMBER_BYTES);
+	cursor_put(&at, (uint64_t)mtime_ns, TRANSFER_NUMBER_BYTES);
+	nopal_hash_init(&hash);
+	nopal_hash_update(&hash, numbers, sizeof(numbers));
+	nopal_hash_update(&hash, name, strlen(name));
+	return nopal_hash_final(&hash);
+}
+
+/* ------------------------------------------------------------------- plans */
+
+uint32_t transfer_chunk_bytes(const struct nopal_plan *plan)
+{
+	uint64_t limit = nopal_plan_message_limit(plan);
+	uint32_t body = nopal_plan_body_bytes(plan);
+	uint64_t longest = TRANSFER_CHUNK_BYTES;
+
+	if (limit < longest)
+		longest = limit;
+	if (body > 0 && longest > body)
+		longest -= longest % body;
+	return (uint32_t)(longest - TRANSFER_DATA_HEADER);
+}
+
+bool transfer_plan_tells(const struct nopal_plan *plan)
+{
+	return nopal_plan_provides(plan, "connection");
+}
+
+bool transfer_is_alone(const struct nopal_session *session, const struct nopal_plan *plan,
+		       int64_t offered_for_ns)
+{
+	return offered_for_ns >= TRANSFER_ALONE_NS && !transfer_plan_tells(plan) &&
+	       nopal_session_counters(session)->datagrams_in == 0;
+}
+
+bool transfer_plan_fits(const struct nopal_plan *plan)
+{
+	const char *refused = NULL;
+
+	if (!nopal_plan_provides(plan, "reliability"))
+		refused = "does not resend what is lost, and a file arrives "
+			  "whole";
+	else if (nopal_plan_message_limit(plan) < TRANSFER_NOTE_LONGEST)
+		refused = "takes only messages that are too short for an offer";
+	if (refused)
+		fprintf(stderr,
+			"error: config %s %s\n"
+			"  fix: take a reliable one, as `bulk`; or `nopal "
+			"stream` for "
+			"what may get lost\n",
+			nopal_plan_name(plan), refused);
+	return refused == NULL;
+}
+
+bool transfer_plan_fits_many(const struct nopal_plan *plan)
+{
+	const char *refused = NULL;
+
+	if (!nopal_plan_provides(plan, "fan_out"))
+		refused = "speaks to one, and a file is fetched from many";
+	else if (nopal_plan_message_limit(plan) < TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER)
+		refused = "takes only messages that are shorter than a part "
+			  "of a long file";
+	if (!refused)
+		return transfer_plan_fits(plan);
+	fprintf(stderr,
+		"error: config %s %s\n"
+		"  fix: take -c fetch, or one with a layer per_destination, "
+		"fan_out and messages of 257 KiB\n",
+		nopal_plan_name(plan), refused);
+	return false;
+}

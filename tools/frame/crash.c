@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * crash.c -- the last words of a program that dies: which microprotocol was at work, on what, and
+ * when.
+ *
+ *   nopal: a crash (SIGSEGV) while `gentle` handled SEGMENT_LOST at 1.204500000 s
+ *   (session 5e0b7d13)
+ *
+ * After them the signal takes its course: a core file, a debugger, a sanitizer's report. A
+ * simulated run dies in the same place again, so `nopal sim ... --trace FILE` and `nopal trace
+ * FILE` show what led there.
+ */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nopal/nopal.h>
+#include "frame/crash.h"
+
+enum { CRASH_STACK_BYTES = 64 << 10, CRASH_TEXT_BYTES = 4096 };
+
+static const struct {
+	int signal;
+	const char *name;
+} crash_signals[] = {
+	{ SIGSEGV, "SIGSEGV" }, { SIGBUS, "SIGBUS" },	{ SIGFPE, "SIGFPE" },
+	{ SIGILL, "SIGILL" },	{ SIGABRT, "SIGABRT" },
+};
+enum { CRASH_SIGNALS = sizeof(crash_signals) / sizeof(*crash_signals) };
+
+static struct sigaction crash_before[CRASH_SIGNALS];
+
+static void crash_write(const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length > 0) {
+		ssize_t written = write(STDERR_FILENO, text, length);
+
+		if (written <= 0)
+			return;
+		text += written;
+		length -= (size_t)written;
+	}
+}
+
+/* Async-signal-safe, and so is all that it calls. */
+static void crash_say(const char *name)
+{
+	static char text[CRASH_TEXT_BYTES];
+
+	crash_write("nopal: a crash (");
+	crash_write(name);
+	if (nopal_whereabouts(text, sizeof(text))) {
+		crash_write(") ");
+		crash_write(text);
+		crash_write("\n");
+	} else {
+		crash_write(") outside of any session\n");
+	}
+}
+
+/* What was to happen, happens: a fault comes again on return, what was sent is sent again. */
+static void crash_handle(int signal, siginfo_t *info, void *context)
+{
+	int i = 0;
+
+	(void)context;
+	while (i < CRASH_SIGNALS - 1 && crash_signals[i].signal != signal)
+		i++;
+	sigaction(signal, &crash_before[i], NULL);
+	crash_say(crash_signals[i].name);
+	if (info->si_code <= 0)
+		raise(signal);
+}
+
+/* The stack that overflowed is none to run on. */
+void crash_watch(void)
+{
+	static char stack[CRASH_STACK_BYTES];
+	const stack_t aside = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction action = { .sa_sigaction = crash_handle,
+				    .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	sigemptyset(&action.sa_mask);
+	sigaltstack(&aside, NULL);
+	for (int i = 0; i < CRASH_SIGNALS; i++)
+		sigaction(crash_signals[i].signal, &action, &crash_before[i]);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tool.c -- the frame of a subcommand: its command line, its help, its plan.
+ *
+ *   --name VALUE  --name=VALUE  -n VALUE  -nVALUE  -abc (switches)  -- (words)
+ */
+#include "frame/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+
+enum {
+	TOOL_V6_MULTICAST = 0xff, /* RFC 4291, 2.4 */
+	TOOL_V4_MULTICAST = 224,  /* RFC 1112; reserved and broadcast above */
+};
+
+/* ---------------------------------------------------------------- questions */
+
+static int tool_option_index(const struct tool *tool, const char *name, size_t length)
+{
+	for (int i = 0; tool->options && tool->options[i].name; i++) {
+		const char *known = tool->options[i].name;
+
+		if (strlen(known) == length && strncmp(known, name, length) == 0)
+			return i;
+	}
+	return -1;
+}
+
+const char *tool_value(const struct tool_call *call, const char *option)
+{
+	int index = tool_option_index(call->tool, option, strlen(option));
+
+	return index < 0 ? NULL : call->values[index];
+}
+
+const char *const *tool_values(const struct tool_call *call, const char *option)
+{
+	static const char *const none[] = { NULL };
+	int index = tool_option_index(call->tool, option, strlen(option));
+
+	return index < 0 ? none : call->repeats[index];
+}
+
+/* ------------------------------------------------------------------- memory */
+
+static enum { TOOL_HAS_MEMORY, TOOL_LACKS_MEMORY, TOOL_SAID_SO } tool_memory;
+
+void tool_lacks_memory(void)
+{
+	if (tool_memory == TOOL_HAS_MEMORY)
+		tool_memory = TOOL_LACKS_MEMORY;
+}
+
+void *tool_need(void *memory)
+{
+	if (!memory) {
+		fputs("nopal: out of memory\n", stderr);
+		exit(TOOL_ENVIRONMENT);
+	}
+	return memory;
+}
+
+enum tool_exit tool_outcome(enum tool_exit result)
+{
+	if (tool_memory == TOOL_LACKS_MEMORY)
+		fputs("nopal: out of memory: what it printed is not whole\n", stderr);
+	if (tool_memory == TOOL_HAS_MEMORY || result == TOOL_FAILED)
+		return result;
+	return TOOL_ENVIRONMENT;
+}
+
+/* ----------------------------------------------------------------- problems */
+
+bool tool_problems(struct nopal_problems *problems)
+{
+	bool bad = problems->errors > 0;
+
+	if (problems->no_memory)
+		tool_memory = TOOL_SAID_SO;
+	nopal_problems_print(problems, stderr);
+	nopal_problems_fini(problems);
+	return bad;
+}
+
+bool tool_quantity(const struct tool_call *call, const char *option, int unit, int64_t fallback,
+		   int64_t *ret_value)
+{
+	const char *text = tool_value(call, option);
+	struct nopal_problems problems;
+	int64_t value = fallback;
+
+	nopal_problems_init(&problems);
+	if (text)
+		nopal_quantity_parse(text, unit, option, &value, &problems);
+	if (tool_problems(&problems))
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+int tool_text_length(const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length > 0 && text[length - 1] == '\n')
+		length--;
+	return (int)length;
+}
+
+const char *tool_ended_fix(int end)
+{
+	if (end == NOPAL_UNREACHABLE)
+		return "start the listener there first, `nopal recv`, `nopal serve` or `nopal "
+		       "stream --listen`, on this port, to which UDP must come through";
+	if (end == NOPAL_NOT_AUTHENTIC)
+		return "give both sides the same file as aead.psk_file, or none to both";
+	if (end == NOPAL_REFUSED)
+		return "give both sides the same -c and --set";
+	return NULL;
+}
+
+/* Why no session can go there; NULL: it can. */
+static const char *tool_no_destination(const struct nopal_address *address)
+{
+	static const uint8_t zero[sizeof(address->ip)];
+	const uint8_t *v4 = address->ip + NOPAL_V4_AT;
+
+	if (address->port == 0)
+		return "port 0 is none";
+	if (memcmp(address->ip, zero, sizeof(zero)) == 0)
+		return "it is every address of a listener, and none to send to";
+	if (address->ip[0] == TOOL_V6_MULTICAST)
+		return "it is a multicast address, and a session has one peer";
+	if (!nopal_address_is_v4(address))
+		return NULL;
+	if (v4[0] == 0)
+		return "it is every address of a listener, and none to send to";
+	if (v4[0] >= TOOL_V4_MULTICAST)
+		return "it is a multicast, broadcast or reserved address, and "
+		       "a session has one peer";
+	return NULL;
+}
+
+bool tool_destination(const char *text, struct nopal_address *ret_address)
+{
+	struct nopal_problems problems;
+	const char *wrong;
+
+	nopal_problems_init(&problems);
+	nopal_address_parse(text, ret_address, &problems);
+	if (tool_problems(&problems))
+		return false;
+	wrong = tool_no_destination(ret_address);
+	if (wrong)
+		fprintf(stderr,
+			"error: \"%s\" is no destination: %s\n"
+			"  fix: write the HOST:PORT where the other side listens\n",
+			text, wrong);
+	return wrong == NULL;
+}
+
+struct nopal_plan *tool_plan(const struct tool_call *call, const char *name)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(name, tool_values(call, "set"), &problems);
+	tool_problems(&problems);
+	return plan;
+}
+
+const struct tool *tool_find(const struct tool *const *table, const char *name)
+{
+	for (; *table; table++) {
+		if (strcmp((*table)->name, name) == 0)
+			return *table;
+	}
+	return NULL;
+}
+
+enum { TOOL_MAX_TOOLS = 32 };
+
+const char *tool_nearest(const struct tool *const *table, const char *name)
+{
+	const char *names[TOOL_MAX_TOOLS + 1] = { 0 };
+
+	for (size_t i = 0; table[i] && i < TOOL_MAX_TOOLS; i++)
+		names[i] = table[i]->name;
+	return nopal_nearest(name, names);
+}
+
+/* -------------------------------------------------------------- command line */
+
+/* Where parsing stands. */
+struct tool_line {
+	const struct tool *tool;
+	struct tool_call *call;
+	int argc, at;
+	char **argv;
+	bool words_only; /* after -- */
+};
+
+static bool tool_say(const struct tool_line *line, const char *what, const char *word)
+{
+	fprintf(stderr, "nopal %s: %s %s\n  fix: see `nopal help %s`\n", line->tool->name, what,
+		word, line->tool->name);
+	return false;
+}
+
+static bool tool_say_unknown(const struct tool_line *line, const char *word, size_t length)
+{
+	const char *names[TOOL_MAX_OPTIONS + 1] = { 0 };
+	char name[64];
+	const char *near;
+
+	for (int i = 0; line->tool->options && line->tool->options[i].name; i++)
+		names[i] = line->tool->options[i].name;
+	snprintf(name, sizeof(name), "%.*s", (int)length, word);
+	near = nopal_nearest(name, names);
+	if (!near) {
+		fprintf(stderr,
+			"nopal %s: there is no option --%s\n"
+			"  fix: see `nopal help %s`\n",
+			line->tool->name, name, line->tool->name);
+		return false;
+	}
+	fprintf(stderr, "nopal %s: there is no option --%s\n  fix: did you mean --%s?\n",
+		line->tool->name, name, near);
+	return false;
+}
+
+static bool tool_say_no_letter(const struct tool_line *line, char letter)
+{
+	fprintf(stderr,
+		"nopal %s: there is no option -%c, of %s\n"
+		"  fix: see `nopal help %s`; a word that begins with - comes after --\n",
+		line->tool->name, letter, line->argv[line->at], line->tool->name);
+	return false;
+}
+
+static bool tool_set(const struct tool_line *line, int index, const char *value)
+{
+	const char **repeats = line->call->repeats[index];
+	size_t count = 0;
+
+	while (repeats[count])
+		count++;
+	if (count == TOOL_MAX_REPEATS)
+		return tool_say(line, "too many times:", line->tool->options[index].name);
+	repeats[count] = value;
+	line->call->values[index] = value;
+	return true;
+}
+
+/* `value` is what the word itself brings, or NULL. */
+static bool tool_take(struct tool_line *line, int index, const char *value)
+{
+	const struct tool_option *option = &line->tool->options[index];
+
+	if (!option->argument) {
+		if (value)
+			return tool_say(line, "no value goes with", option->name);
+		return tool_set(line, index, "");
+	}
+	if (!value && line->at + 1 < line->argc)
+		value = line->argv[++line->at];
+	if (!value)
+		return tool_say(line, "a value is missing after", option->name);
+	return tool_set(line, index, value);
+}
+
+static bool tool_take_long(struct tool_line *line, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	size_t length = equals ? (size_t)(equals - word) : strlen(word);
+	int index = tool_option_index(line->tool, word, length);
+
+	if (index < 0)
+		return tool_say_unknown(line, word, length);
+	return tool_take(line, index, equals ? equals + 1 : NULL);
+}
+
+static int tool_letter_index(const struct tool *tool, char letter)
+{
+	for (int i = 0; tool->options && tool->options[i].name; i++) {
+		if (tool->options[i].letter == letter)
+			return i;
+	}
+	return -1;
+}
+
+static bool tool_take_letters(struct tool_line *line, const char *letters)
+{
+	for (; *letters; letters++) {
+		int index = tool_letter_index(line->tool, *letters);
+
+		if (index < 0)
+			return tool_say_no_letter(line, *letters);
+		if (line->tool->options[index].argument)
+			return tool_take(line, index, letters[1] ? letters + 1 : NULL);
+		if (!tool_take(line, index, NULL))
+			return false;
+	}
+	return true;
+}
+
+static bool tool_take_word(struct tool_line *line, char *word)
+{
+	bool lonely = strcmp(word, "-") == 0; /* stands for stdin or stdout */
+
+	if (line->words_only || *word != '-' || lonely) {
+		line->call->words[line->call->word_count++] = word;
+		return true;
+	}
+	if (strcmp(word, "--") == 0) {
+		line->words_only = true;
+		return true;
+	}
+	if (word[1] == '-')
+		return tool_take_long(line, word + strlen("--"));
+	return tool_take_letters(line, word + 1);
+}
+
+static bool tool_asks_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool tool_count_words(const struct tool_line *line)
+{
+	const struct tool *tool = line->tool;
+	int count = line->call->word_count;
+
+	if (count < tool->least_words)
+		return tool_say(line, "something is missing: nopal", tool->words);
+	if (tool->most_words >= 0 && count > tool->most_words)
+		return tool_say(line, "one word too many:", line->call->words[count - 1]);
+	return true;
+}
+
+enum tool_parsed tool_parse(const struct tool *tool, int argc, char **argv,
+			    struct tool_call *ret_call)
+{
+	struct tool_line line = { .tool = tool, .call = ret_call, .argc = argc, .argv = argv };
+
+	memset(ret_call, 0, sizeof(*ret_call));
+	ret_call->tool = tool;
+	ret_call->words = argv; /* words move to its beginning */
+	if (tool_asks_help(argc, argv))
+		return TOOL_PARSED_HELP;
+	for (line.at = 1; line.at < argc; line.at++) {
+		if (!tool_take_word(&line, argv[line.at]))
+			return TOOL_PARSED_BADLY;
+	}
+	return tool_count_words(&line) ? TOOL_PARSED : TOOL_PARSED_BADLY;
+}
+
+/* ----------------------------------------------------------------------- help */
+
+enum { TOOL_HELP_COLUMN = 30 };
+
+static void tool_help_option(const struct tool_option *option, FILE *out)
+{
+	char left[128];
+	int length;
+
+	length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", option->letter ? '-' : ' ',
+			  option->letter ? option->letter : ' ', option->letter ? "," : " ",
+			  option->name, option->argument ? " " : "",
+			  option->argument ? option->argument : "");
+	if (length >= TOOL_HELP_COLUMN)
+		fprintf(out, "%s\n%*s%s\n", left, TOOL_HELP_COLUMN, "", option->doc);
+	else
+		fprintf(out, "%-*s%s\n", TOOL_HELP_COLUMN, left, option->doc);
+}
+
+void tool_help(const struct tool *tool, FILE *out)
+{
+	fprintf(out, "nopal %s %s\n\n%s.\n", tool->name, tool->words, tool->summary);
+	if (tool->help)
+		fprintf(out, "\n%s\n", tool->help);
+	if (tool->options && tool->options->name)
+		fprintf(out, "\n");
+	for (const struct tool_option *option = tool->options; option && option->name; option++)
+		tool_help_option(option, out);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tool.h -- what the subcommands of `nopal` share.
+ *
+ * A subcommand is one file with one `const struct tool tool_NAME`; its option table gives parsing,
+ * --help, the man page and the shell completions.  Results go to stdout, talk to stderr.
+ */
+#ifndef NOPAL_TOOL_H
+#define NOPAL_TOOL_H
+
+#include <nopal/nopal.h>
+
+/* Exit codes of every subcommand. */
+enum tool_exit {
+	TOOL_GOOD = 0,
+	TOOL_FAILED = 1,      /* the work failed */
+	TOOL_BAD_INPUT = 2,   /* the user's input is wrong */
+	TOOL_ENVIRONMENT = 3, /* the machine refused */
+	TOOL_SKIPPED = 77,
+};
+
+enum { TOOL_MAX_OPTIONS = 24, TOOL_MAX_REPEATS = 64 };
+
+struct tool_option {
+	const char *name;     /* long name, without dashes; NULL ends the table */
+	char letter;	      /* short name, or 0 */
+	const char *argument; /* word for its argument; NULL: a switch */
+	const char *doc;
+};
+
+/* The parsed command line: values[i] belongs to options[i]. */
+struct tool_call {
+	const struct tool *tool;
+	const char *values[TOOL_MAX_OPTIONS]; /* last value; "" for a switch; NULL: absent */
+	const char *repeats[TOOL_MAX_OPTIONS][TOOL_MAX_REPEATS + 1]; /* all values, NULL-ended */
+	char **words;						     /* what is not an option */
+	int word_count;
+};
+
+struct tool {
+	const char *name, *words, *summary; /* words: "CONF..." */
+	const char *help;		    /* paragraphs: what it does, examples */
+	int least_words, most_words;	    /* most < 0: any number */
+	const struct tool_option *options;
+	enum tool_exit (*run)(const struct tool_call *call);
+};
+
+/* The result of parsing a command line. */
+enum tool_parsed {
+	TOOL_PARSED,
+	TOOL_PARSED_HELP,  /* --help was asked for */
+	TOOL_PARSED_BADLY, /* a word about it was printed */
+};
+
+/* `argv[0]` is the subcommand's name. */
+enum tool_parsed tool_parse(const struct tool *tool, int argc, char **argv,
+			    struct tool_call *ret_call);
+void tool_help(const struct tool *tool, FILE *out);
+/* The tool of that name in a NULL-ended table, or NULL. */
+const struct tool *tool_find(const struct tool *const *table, const char *name);
+/* The nearest name in the table, or NULL. */
+const char *tool_nearest(const struct tool *const *table, const char *name);
+/* The exit code of main(): a run that lacked memory is neither the user's fault nor good. */
+enum tool_exit tool_outcome(enum tool_exit result);
+
+/* Value of an option by long name; NULL when absent. */
+const char *tool_value(const struct tool_call *call, const char *option);
+/* All values of a repeated option, NULL-ended. */
+const char *const *tool_values(const struct tool_call *call, const char *option);
+/* A quantity with unit (enum nopal_unit) or `fallback` where absent.  False:
+ * a problem was printed; exit with TOOL_BAD_INPUT. */
+bool tool_quantity(const struct tool_call *call, const char *option, int unit, int64_t fallback,
+		   int64_t *ret_value);
+/* Length of a text less the newlines at its end. */
+int tool_text_length(const char *text);
+/* What to do where a session ended so (enum nopal_ended); NULL: not known. */
+const char *tool_ended_fix(int end);
+/* An address that datagrams can go to.  False: a problem was printed. */
+bool tool_destination(const char *text, struct nopal_address *ret_address);
+/* Loads a plan with --set overrides (option "set") or prints the problems. */
+struct nopal_plan *tool_plan(const struct tool_call *call, const char *name);
+/* Prints problems to stderr and clears them; true when there was an error. */
+bool tool_problems(struct nopal_problems *problems);
+/* Something that was to be said or done is missing, for memory was out: the program goes on, says
+ * so at its end, and fails. */
+void tool_lacks_memory(void);
+/* What was allocated; the program ends where it is NULL. */
+void *tool_need(void *memory) __attribute__((returns_nonnull));
+
+#define TOOL_SET_OPTION                                                                            \
+	{                                                                                          \
+		"set", 0, "SECTION.KEY=VALUE", "override a key of the config; may be repeated"     \
+	}
+#define TOOL_TRACE_OPTION                                                                          \
+	{                                                                                          \
+		"trace", 0, "FILE", "write a trace of departures, arrivals and deliveries"         \
+	}
+#define TOOL_JSON_OPTION                                                                           \
+	{                                                                                          \
+		"json", 0, NULL, "print one JSON object"                                           \
+	}
+
+#endif

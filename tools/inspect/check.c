@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check.c -- nopal check: is this config sound?  All that is wrong, at once.
+ */
+#include "inspect/show.h"
+
+static const struct tool_option check_options[] = {
+	TOOL_SET_OPTION,
+	TOOL_JSON_OPTION,
+	{ 0 },
+};
+
+static json_t *check_as_json(const char *name, const struct nopal_plan *plan,
+			     const struct nopal_problems *problems)
+{
+	json_t *object = json_pack("{s:s, s:b, s:o}", "config", name, "good", plan != NULL,
+				   "problems", show_problems(problems));
+
+	if (!plan)
+		return object;
+	json_object_set_new(object, "header_bytes", json_integer(nopal_plan_header_bytes(plan)));
+	json_object_set_new(object, "microprotocols",
+			    json_integer((json_int_t)nopal_plan_part_count(plan)));
+	return object;
+}
+
+static bool check_one(const struct tool_call *call, const char *name, json_t *results)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+	bool good;
+
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(name, tool_values(call, "set"), &problems);
+	good = plan != NULL;
+	if (results)
+		json_array_append_new(results, check_as_json(name, plan, &problems));
+	else if (good)
+		printf("%s: good: %zu microprotocols, %u header bytes\n", name,
+		       nopal_plan_part_count(plan), nopal_plan_header_bytes(plan));
+	tool_problems(&problems);
+	nopal_plan_unref(plan);
+	return good;
+}
+
+static enum tool_exit check_run(const struct tool_call *call)
+{
+	json_t *results = tool_value(call, "json") ? json_array() : NULL;
+	bool good = true;
+
+	for (int i = 0; i < call->word_count; i++)
+		good = check_one(call, call->words[i], results) && good;
+	if (results) {
+		json_t *object = show_object("nopal.check");
+
+		json_object_set_new(object, "configs", results);
+		show_json(object);
+	}
+	return good ? TOOL_GOOD : TOOL_BAD_INPUT;
+}
+
+const struct tool tool_check = {
+	.name = "check",
+	.words = "CONF...",
+	.summary = "is this config sound? all that is wrong, at once",
+	.help = "Reads configs by path or name, and reports every problem with "
+		"its file, line,\ncause and fix. Exits with 2 when there is "
+		"one; warnings alone are no refusal.\n\n"
+		"  nopal check bulk\n"
+		"  nopal check my.conf --set resize.mtu=9000B",
+	.least_words = 1,
+	.most_words = -1,
+	.options = check_options,
+	.run = check_run,
+};

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse.c -- nopal fuse: compile a config into its fused unit.
+ *
+ * The library writes the unit's source; this runs the C compiler on it, with the sources of the
+ * runtime and the microprotocols in sight.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "frame/tool.h"
+
+#ifndef NOPAL_BUILT_FROM
+#define NOPAL_BUILT_FROM "."
+#endif
+#ifndef NOPAL_FUSE_FLAGS
+#define NOPAL_FUSE_FLAGS /* "-one", "-two", */
+#endif
+
+enum { FUSE_MOST_WORDS = TOOL_MAX_REPEATS + 48 };
+
+static const struct tool_option fuse_options[] = {
+	{ "output", 'o', "FILE",
+	  "the unit (default: where your programs look for it by themselves)" },
+	{ "source", 0, "FILE.c", "source of a microprotocol that is a plugin; may be repeated" },
+	{ "c", 'c', NULL, "write the C source to standard output, and stop" },
+	{ "cc", 0, "COMPILER", "C compiler (default: $CC, or cc)" },
+	{ "flag", 0, "FLAG", "one more for the compiler; may be repeated" },
+	TOOL_SET_OPTION,
+	{ 0 },
+};
+
+/* The whole unit is one file that nobody else calls into, so the compiler may treat every function
+ * as its own. */
+static const char *const fuse_flags[] = {
+	"-std=gnu11",
+	"-D_GNU_SOURCE",
+	"-O3",
+	"-fPIC",
+	"-shared",
+	"-fvisibility=hidden",
+	"-fwhole-program",
+	"-fno-plt",
+	"-w",
+	/* a unit is one config's packet path: all of it is worth inlining */
+	"--param=early-inlining-insns=200",
+	"--param=inline-min-speedup=3",
+	"--param=inline-unit-growth=200",
+	"--param=large-function-growth=400",
+	"--param=max-inline-insns-auto=100",
+	/* as the library itself was hardened */
+	NOPAL_FUSE_FLAGS NULL,
+};
+
+/* Where the runtime's headers and sources are: the folders to look in. */
+static const char *const fuse_folders[] = {
+	"runtime",
+	"microprotocols",
+	NULL,
+};
+
+__attribute__((format(printf, 1, 2))) static char *fuse_printed(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	return tool_need(text);
+}
+
+/* Caller frees.  NULL: it was said why not. */
+static char *fuse_output(const struct tool_call *call, const struct nopal_plan *plan)
+{
+	struct nopal_problems problems;
+	char *output;
+
+	if (tool_value(call, "output"))
+		return tool_need(strdup(tool_value(call, "output")));
+	nopal_problems_init(&problems);
+	output = nopal_plan_unit_file(plan, &problems);
+	tool_problems(&problems);
+	return output;
+}
+
+static enum tool_exit fuse_cannot_write(const char *path)
+{
+	fprintf(stderr,
+		"nopal: cannot write %s: %s\n  fix: name a folder that has room and takes files "
+		"with -o FILE\n",
+		path, strerror(errno));
+	return TOOL_ENVIRONMENT;
+}
+
+static enum tool_exit fuse_write(const struct tool_call *call, const struct nopal_plan *plan,
+				 FILE *out, const char *path)
+{
+	struct nopal_problems problems;
+	int failed;
+
+	nopal_problems_init(&problems);
+	failed = nopal_plan_fuse(plan, tool_values(call, "source"), out, &problems);
+	if (tool_problems(&problems))
+		return TOOL_BAD_INPUT;
+	return failed || fflush(out) ? fuse_cannot_write(path) : TOOL_GOOD;
+}
+
+static enum tool_exit fuse_write_file(const struct tool_call *call, const struct nopal_plan *plan,
+				      const char *path)
+{
+	FILE *file = fopen(path, "w");
+	enum tool_exit result;
+
+	if (!file)
+		return fuse_cannot_write(path);
+	result = fuse_write(call, plan, file, path);
+	if (fclose(file) && result == TOOL_GOOD)
+		result = fuse_cannot_write(path);
+	return result;
+}
+
+static const char *fuse_compiler(const struct tool_call *call)
+{
+	const char *compiler = tool_value(call, "cc");
+
+	if (!compiler)
+		compiler = getenv("CC");
+	return compiler && *compiler ? compiler : "cc";
+}
+
+/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has those that it
+ * was built from. */
+static char *fuse_sources(void)
+{
+	const char *named = getenv("NOPAL_SOURCES");
+	const char *installed = nopal_installed(NOPAL_INSTALLED_SOURCES);
+	char *probe;
+	bool there;
+
+	if (named && *named)
+		return tool_need(strdup(named));
+	probe = fuse_printed("%s/runtime/session/session.h", installed);
+	there = access(probe, R_OK) == 0;
+	free(probe);
+	return tool_need(strdup(there ? installed : NOPAL_BUILT_FROM));
+}
+
+/* Does not come back where the compiler could be started. */
+static void fuse_exec(const struct tool_call *call, const char *source, const char *output)
+{
+	char *root = fuse_sources();
+	const char *words[FUSE_MOST_WORDS];
+	int count = 0;
+
+	words[count++] = fuse_compiler(call);
+	for (const char *const *flag = fuse_flags; *flag; flag++)
+		words[count++] = *flag;
+	for (const char *const *folder = fuse_folders; *folder; folder++)
+		words[count++] = fuse_printed("-I%s/%s", root, *folder);
+	for (const char *const *flag = tool_values(call, "flag"); *flag; flag++)
+		words[count++] = *flag;
+	words[count++] = "-o";
+	words[count++] = output;
+	words[count++] = source;
+	words[count] = NULL;
+	execvp(words[0], (char *const *)(uintptr_t)words);
+	fprintf(stderr, "nopal: %s: %s\n  fix: install a C compiler, or name one with --cc\n",
+		words[0], strerror(errno));
+	_exit(TOOL_ENVIRONMENT);
+}
+
+static enum tool_exit fuse_compile(const struct tool_call *call, const char *source,
+				   const char *output)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		fuse_exec(call, source, output);
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		fprintf(stderr, "nopal: cannot run the compiler: %s\n", strerror(errno));
+		return TOOL_ENVIRONMENT;
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_ENVIRONMENT)
+		return TOOL_ENVIRONMENT;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return TOOL_GOOD;
+	fprintf(stderr,
+		"nopal: the unit does not compile; its source is %s\n  fix: read what the "
+		"compiler says; $NOPAL_SOURCES must name the sources of this very version, "
+		"file-scope names of a plugin begin with its own name, and what calls "
+		"nopal_unbind cannot be fused\n",
+		source);
+	return TOOL_FAILED;
+}
+
+/* A half-written unit must never be found: it is made aside and renamed. */
+static enum tool_exit fuse_make(const struct tool_call *call, const struct nopal_plan *plan,
+				const char *output)
+{
+	char *source = fuse_printed("%s.c", output);
+	char *aside = fuse_printed("%s.new", output);
+	enum tool_exit result = fuse_write_file(call, plan, source);
+
+	if (result == TOOL_GOOD)
+		result = fuse_compile(call, source, aside);
+	if (result == TOOL_GOOD && rename(aside, output) < 0)
+		result = fuse_cannot_write(output);
+	if (result != TOOL_FAILED)
+		unlink(source);
+	unlink(aside);
+	free(source);
+	free(aside);
+	return result;
+}
+
+static enum tool_exit fuse_make_there(const struct tool_call *call, const struct nopal_plan *plan)
+{
+	char *output = fuse_output(call, plan);
+	enum tool_exit result;
+
+	if (!output)
+		return TOOL_ENVIRONMENT;
+	result = fuse_make(call, plan, output);
+	if (result == TOOL_GOOD)
+		printf("%s\n", output);
+	free(output);
+	return result;
+}
+
+static enum tool_exit fuse_run(const struct tool_call *call)
+{
+	struct nopal_plan *plan = tool_plan(call, call->words[0]);
+	enum tool_exit result;
+
+	if (!plan)
+		return TOOL_BAD_INPUT;
+	result = tool_value(call, "c") ? fuse_write(call, plan, stdout, "standard output")
+				       : fuse_make_there(call, plan);
+	nopal_plan_unref(plan);
+	return result;
+}
+
+const struct tool tool_fuse = {
+	.name = "fuse",
+	.words = "CONF",
+	.summary = "compile a config: the same transport, quicker",
+	.help = "Compiles the handlers of a config and the packet path of the runtime into "
+		"one\nshared object, and puts it into $XDG_CACHE_HOME/nopal/fused "
+		"(~/.cache/nopal/fused),\nwhere every program of yours takes it by itself. With "
+		"-o it lies elsewhere: as\nNAME.fused.so in a folder of $NOPAL_FUSED it is taken, "
+		"too, and beside a config\nit never is. `nopal explain` says what runs. It "
+		"behaves exactly as the config does.\n\n"
+		"  nopal fuse my.conf\n"
+		"  nopal fuse mine.conf --source my_policy.c\n"
+		"  nopal fuse bulk -o /tmp/mine/bulk.fused.so && NOPAL_FUSED=/tmp/mine nopal "
+		"explain bulk",
+	.least_words = 1,
+	.most_words = 1,
+	.options = fuse_options,
+	.run = fuse_run,
+};

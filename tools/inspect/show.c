@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show.c -- descriptors and plans as words: see show.h.
+ */
+#include "inspect/show.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The version of every object's schema; it grows when a key changes meaning. */
+enum { SHOW_SCHEMA_VERSION = 1 };
+
+/* ------------------------------------------------------------------ enumerators */
+
+const char *show_access(enum nopal_access access)
+{
+	switch (access) {
+	case NOPAL_WRITE:
+		return "writes";
+	case NOPAL_READ:
+		return "reads";
+	case NOPAL_READ_OPTIONAL:
+		return "reads where it is there";
+	case NOPAL_PROPERTY:
+		return "the application sets";
+	}
+	return "?";
+}
+
+const char *show_barrier(enum nopal_barrier barrier)
+{
+	switch (barrier) {
+	case NOPAL_SEND:
+		return "send";
+	case NOPAL_FINISH:
+		return "done";
+	case NOPAL_DEALLOCATE:
+		return "deallocate";
+	case NOPAL_DELIVER:
+		return "deliver";
+	case NOPAL_BARRIERS:
+		break;
+	}
+	return "?";
+}
+
+static void show_address(const void *parameter, char *text)
+{
+	struct nopal_address address;
+
+	_Static_assert((int)SHOW_VALUE_ROOM >= (int)NOPAL_ADDRESS_TEXT, "it has room");
+	memcpy(&address, parameter, sizeof(address));
+	nopal_address_format(&address, text);
+}
+
+const char *show_unit(enum nopal_unit unit)
+{
+	static const char *const units[] = {
+		[NOPAL_COUNT] = "number",	[NOPAL_TIME] = "time",
+		[NOPAL_SIZE] = "size",		[NOPAL_RATE] = "rate",
+		[NOPAL_PERCENT] = "percentage", [NOPAL_SWITCH] = "on|off",
+		[NOPAL_WORD] = "word",		[NOPAL_FILE] = "file",
+		[NOPAL_ADDRESS] = "address",
+	};
+
+	return (size_t)unit < sizeof(units) / sizeof(*units) ? units[unit] : "?";
+}
+
+const char *show_kind_class(enum nopal_kind_class class)
+{
+	switch (class) {
+	case NOPAL_KIND_CONTROL:
+		return "control: leaves at once";
+	case NOPAL_KIND_CARRIED:
+		return "carried: leaves like data";
+	case NOPAL_KIND_OPENING:
+		return "opening: may reach a listener without a session";
+	case NOPAL_KIND_ANSWER:
+		return "answer: leaves at once, and opens its reader";
+	}
+	return "?";
+}
+
+const char *show_kinds(const struct nopal_microprotocol *one, unsigned kinds)
+{
+	switch (kinds) {
+	case NOPAL_DATA:
+		return "data";
+	case NOPAL_CARRIED:
+		return "carried";
+	case NOPAL_EVERY_KIND:
+		return "every kind";
+	case NOPAL_REPLIES:
+		return "replies";
+	default:
+		return one->kinds ? one->kinds[kinds - NOPAL_OWN_KIND].name : "?";
+	}
+}
+
+/* ------------------------------------------------------------------------ roles */
+
+bool show_provides(const struct nopal_microprotocol *one, const char *role)
+{
+	const struct nopal_role *provided = one->provides;
+
+	for (; provided && provided->name; provided++) {
+		if (strcmp(provided->name, role) == 0)
+			return true;
+	}
+	return false;
+}
+
+const struct nopal_part *show_provider(const struct nopal_plan *plan, const char *role)
+{
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_part *part = nopal_plan_part(plan, i);
+
+		if (show_provides(part->microprotocol, role))
+			return part;
+	}
+	return NULL;
+}
+
+/* ----------------------------------------------------------------------- values */
+
+struct show_scale {
+	const char *name;
+	int64_t scale;
+};
+
+static const struct show_scale show_times[] = {
+	{ "h", 3600 * NOPAL_SECOND }, { "min", 60 * NOPAL_SECOND }, { "s", NOPAL_SECOND },
+	{ "ms", NOPAL_MILLISECOND },  { "us", NOPAL_MICROSECOND },  { "ns", 1 },
+};
+static const struct show_scale show_sizes[] = {
+	{ "GiB", INT64_C(1) << 30 },
+	{ "MiB", INT64_C(1) << 20 },
+	{ "KiB", INT64_C(1) << 10 },
+	{ "B", 1 },
+};
+static const struct show_scale show_rates[] = {
+	{ "Gbit", 1000 * INT64_C(1000000) },
+	{ "Mbit", 1000000 },
+	{ "kbit", 1000 },
+	{ "bit", 1 },
+};
+#define SHOW_ROOM(table) (sizeof(table) / sizeof(*(table)))
+
+/* By the largest unit that leaves no rest. */
+static void show_scaled(int64_t value, const struct show_scale *scales, size_t count, char *text)
+{
+	const struct show_scale *unit = &scales[count - 1];
+
+	for (size_t i = count; value != 0 && i-- > 0;) {
+		if (value % scales[i].scale == 0)
+			unit = &scales[i];
+	}
+	snprintf(text, SHOW_VALUE_ROOM, "%" PRId64 "%s", value / unit->scale, unit->name);
+}
+
+static void show_choice(const char *choices, int64_t value, char *text)
+{
+	for (; choices && value > 0; value--) {
+		choices = strchr(choices, '|');
+		choices = choices ? choices + 1 : NULL;
+	}
+	snprintf(text, SHOW_VALUE_ROOM, "%.*s", choices ? (int)strcspn(choices, "|") : 1,
+		 choices ? choices : "?");
+}
+
+const char *show_value(const struct nopal_part *part, const struct nopal_parameter *parameter,
+		       char *text)
+{
+	const double parts_in_percent = 10000.0;
+	int64_t value;
+
+	memcpy(&value, (const char *)part->parameters + parameter->offset, sizeof(value));
+	switch (parameter->unit) {
+	case NOPAL_TIME:
+		show_scaled(value, show_times, SHOW_ROOM(show_times), text);
+		break;
+	case NOPAL_SIZE:
+		show_scaled(value, show_sizes, SHOW_ROOM(show_sizes), text);
+		break;
+	case NOPAL_RATE:
+		show_scaled(value, show_rates, SHOW_ROOM(show_rates), text);
+		break;
+	case NOPAL_PERCENT:
+		snprintf(text, SHOW_VALUE_ROOM, "%g%%", (double)value / parts_in_percent);
+		break;
+	case NOPAL_SWITCH:
+		show_choice("off|on", value, text);
+		break;
+	case NOPAL_WORD:
+		show_choice(parameter->choices, value, text);
+		break;
+	case NOPAL_FILE:
+		show_choice("none|given", value, text);
+		break;
+	case NOPAL_ADDRESS:
+		show_address((const char *)part->parameters + parameter->offset, text);
+		break;
+	case NOPAL_COUNT:
+		snprintf(text, SHOW_VALUE_ROOM, "%" PRId64, value);
+		break;
+	}
+	return text;
+}
+
+/* ----------------------------------------------------------------------- tables */
+
+static const char *show_table_name(const struct nopal_microprotocol *one, enum show_table table,
+				   size_t index)
+{
+	switch (table) {
+	case SHOW_ROLES:
+		return one->provides ? one->provides[index].name : NULL;
+	case SHOW_ATTRIBUTES:
+		return one->attributes ? one->attributes[index].name : NULL;
+	case SHOW_SHARED:
+		return one->shared ? one->shared[index].name : NULL;
+	}
+	return NULL;
+}
+
+static int show_by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const struct nopal_microprotocol *show_at(const struct nopal_plan *plan, size_t index)
+{
+	return plan ? nopal_plan_part(plan, index)->microprotocol : nopal_registry_at(index);
+}
+
+const char **show_names(const struct nopal_plan *plan, enum show_table table)
+{
+	size_t many = plan ? nopal_plan_part_count(plan) : nopal_registry_count();
+	const char **names = NULL, *name;
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < many; i++) {
+		const struct nopal_microprotocol *one = show_at(plan, i);
+
+		for (size_t j = 0; (name = show_table_name(one, table, j)); j++) {
+			names = tool_need(reallocarray(names, count + 1, sizeof(*names)));
+			names[count++] = name;
+		}
+	}
+	names = tool_need(reallocarray(names, count + 1, sizeof(*names)));
+	qsort(names, count, sizeof(*names), show_by_name);
+	for (size_t i = 0; i < count; i++) {
+		if (!kept || strcmp(names[kept - 1], names[i]) != 0)
+			names[kept++] = names[i];
+	}
+	names[kept] = NULL;
+	return names;
+}
+
+const struct nopal_attribute *show_attribute(const struct nopal_microprotocol *one,
+					     const char *name)
+{
+	const struct nopal_attribute *entry = one->attributes;
+
+	for (; entry && entry->name; entry++) {
+		if (strcmp(entry->name, name) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+const struct nopal_shared *show_shared(const struct nopal_microprotocol *one, const char *name)
+{
+	const struct nopal_shared *entry = one->shared;
+
+	for (; entry && entry->name; entry++) {
+		if (strcmp(entry->name, name) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+int show_uses(const struct nopal_microprotocol *one, enum show_table table, const char *name)
+{
+	const struct nopal_attribute *attribute;
+	const struct nopal_shared *shared;
+
+	if (table == SHOW_ATTRIBUTES) {
+		attribute = show_attribute(one, name);
+		return attribute ? (int)attribute->access : -1;
+	}
+	shared = show_shared(one, name);
+	return shared ? (int)shared->access : -1;
+}
+
+/* ---------------------------------------------------------------------- configs */
+
+static bool show_has(char **names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static char **show_folder(const char *folder, char **names, size_t *count)
+{
+	DIR *directory = opendir(folder);
+	struct dirent *entry;
+
+	while (directory && (entry = readdir(directory)) != NULL) {
+		char *dot = strrchr(entry->d_name, '.');
+
+		if (!dot || strcmp(dot, ".conf") != 0)
+			continue;
+		*dot = '\0';
+		if (show_has(names, *count, entry->d_name))
+			continue;
+		names = tool_need(reallocarray(names, *count + 2, sizeof(*names)));
+		names[(*count)++] = tool_need(strdup(entry->d_name));
+	}
+	if (directory)
+		closedir(directory);
+	return names;
+}
+
+char **show_configs(void)
+{
+	const char *named = getenv("NOPAL_CONFIGS");
+	char *folders = NULL, *rest, *folder;
+	char **names = tool_need(calloc(1, sizeof(*names)));
+	size_t count = 0;
+
+	if (asprintf(&folders, "%s:%s:./configs", named ? named : "",
+		     nopal_installed(NOPAL_INSTALLED_CONFIGS)) < 0)
+		tool_need(NULL);
+	rest = folders;
+	while ((folder = strsep(&rest, ":")) != NULL)
+		names = show_folder(folder, names, &count);
+	names[count] = NULL;
+	qsort(names, count, sizeof(*names), show_by_name);
+	free(folders);
+	return names;
+}
+
+/* ------------------------------------------------------------------------- JSON */
+
+json_t *show_object(const char *schema)
+{
+	return tool_need(json_pack("{s:s, s:i}", "schema", schema, "version", SHOW_SCHEMA_VERSION));
+}
+
+json_t *show_problems(const struct nopal_problems *problems)
+{
+	json_t *array = tool_need(json_array());
+
+	for (size_t i = 0; i < problems->count; i++) {
+		const struct nopal_problem_entry *entry = &problems->entries[i];
+
+		json_array_append_new(array, json_pack("{s:s?, s:i, s:s, s:s, s:s?}", "file",
+						       entry->file, "line", entry->line, "severity",
+						       entry->warning ? "warning" : "error",
+						       "cause", entry->cause, "fix", entry->fix));
+	}
+	return array;
+}
+
+void show_json(json_t *object)
+{
+	json_dumpf(object, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(object);
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blame.c -- who broke it.
+ *
+ * Tried in this order, for the gravest of what is broken: what is wrong whatever came of it, as
+ * bytes that were changed in place; what explains this breach, as messages that wait for one
+ * microprotocol alone; and if nothing does, the promise was empty, and it is blamed who gave it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "judge/judge.h"
+
+enum {
+	HOARD_LEAST = 16, /* segments */
+	RAISED_LEAST = 100000,
+};
+
+/* ------------------------------------------------------------------- suspects */
+
+static bool provides(const struct nopal_microprotocol *one, const char *role)
+{
+	const struct nopal_role *provided = one->provides;
+
+	for (; provided && provided->name; provided++)
+		if (strcmp(provided->name, role) == 0)
+			return true;
+	return false;
+}
+
+/* Gates let a segment leave when its time has come. */
+static void suspect_roles(struct judge_suspect *one)
+{
+	static const char *const gates[] = { "window_mechanism", "rate_mechanism", "flow_control" };
+	const struct nopal_microprotocol *microprotocol = nopal_registry_find(one->microprotocol);
+
+	for (size_t i = 0; microprotocol && i < sizeof(gates) / sizeof(*gates); i++)
+		one->gate |= provides(microprotocol, gates[i]);
+	one->answers = microprotocol && provides(microprotocol, "acknowledgement");
+}
+
+static struct judge_suspect *suspect(struct judge_suspects *suspects, const char *layer,
+				     const char *name)
+{
+	struct judge_suspect *one = suspects->one;
+
+	for (size_t i = 0; i < suspects->count; i++, one++)
+		if (strcmp(one->microprotocol, name) == 0 && strcmp(one->layer, layer) == 0)
+			return one;
+	if (suspects->count == JUDGE_SUSPECTS)
+		return NULL;
+	suspects->count++;
+	*one = (struct judge_suspect){ .layer = layer, .microprotocol = name };
+	suspect_roles(one);
+	return one;
+}
+
+/* 0: there is none. */
+static uint32_t older(uint32_t a, uint32_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+static void suspect_held(const struct nopal_held *held, void *user)
+{
+	struct judge_suspect *one = suspect(user, held->layer, held->microprotocol);
+
+	if (!one)
+		return;
+	if (!one->why || held->barrier == NOPAL_DELIVER)
+		one->why = held->why;
+	one->held[held->barrier] += held->items;
+	one->alone[held->barrier] += held->alone;
+	one->oldest[held->barrier] = older(one->oldest[held->barrier], held->oldest);
+	one->oldest_alone[held->barrier] =
+		older(one->oldest_alone[held->barrier], held->oldest_alone);
+}
+
+void judge_suspect_held(struct judge_suspects *suspects, const struct nopal_session *session)
+{
+	nopal_session_held(session, suspect_held, suspects);
+}
+
+static void stranded_visit(const struct nopal_held *held, void *user)
+{
+	uint64_t *most = user;
+
+	if (held->barrier == NOPAL_DELIVER && held->items > *most)
+		*most = held->items;
+}
+
+uint64_t judge_stranded(const struct nopal_session *session)
+{
+	uint64_t most = 0;
+
+	nopal_session_held(session, stranded_visit, &most);
+	return most;
+}
+
+static void hoard_visit(const struct nopal_held *held, void *user)
+{
+	uint64_t *most = user;
+
+	if (held->barrier == NOPAL_DEALLOCATE && held->alone > *most)
+		*most = held->alone;
+}
+
+uint64_t judge_hoarded(const struct nopal_session *session)
+{
+	const struct nopal_counters *counters = nopal_session_counters(session);
+	uint64_t most = 0;
+
+	nopal_session_held(session, hoard_visit, &most);
+	return most >= HOARD_LEAST && most >= counters->departures - counters->resends ? most : 0;
+}
+
+static void suspect_deeds(const struct nopal_conduct *conduct, void *user)
+{
+	struct judge_suspect *one = suspect(user, conduct->layer, conduct->microprotocol);
+
+	for (unsigned i = 0; one && i < NOPAL_DEED_COUNT; i++)
+		one->deed[i] += conduct->count[i];
+}
+
+void judge_suspect_deeds(struct judge_suspects *suspects, struct nopal_world *world)
+{
+	nopal_watch_visit(world, suspect_deeds, suspects);
+}
+
+/* ------------------------------------------------------------------ evidence */
+
+/* What may convict: deeds, holds, and what there is besides. */
+enum {
+	BY_HOLD = NOPAL_DEED_COUNT, /* and the barrier */
+	BY_DELIVER = BY_HOLD + NOPAL_DELIVER,
+	BY_UNCUT = BY_HOLD + NOPAL_BARRIERS,
+	BY_SENDER,   /* who holds back the oldest segment of the sender */
+	BY_RESENDER, /* who is to send again what is away */
+	BY_GIVER,    /* of the promise */
+	BY_END,
+};
+
+/* Wrong whatever came of it. */
+static const int always[] = {
+	NOPAL_DEED_BYTES, NOPAL_DEED_ATTRIBUTE, NOPAL_DEED_SHARED,
+	NOPAL_DEED_HOLD,  NOPAL_DEED_RAISE,	BY_END,
+};
+static const int of_misuse[] = { NOPAL_DEED_MISUSE, BY_END };
+/* What had arrived was lost there. */
+static const int of_arrived[] = {
+	NOPAL_DEED_LOST,   NOPAL_DEED_FORGED,	BY_DELIVER, NOPAL_DEED_STOPPED,
+	NOPAL_DEED_CLOSED, NOPAL_DEED_REPLACED, BY_GIVER,   BY_END,
+};
+/* What is missing was given up here. */
+static const int of_given_up[] = {
+	NOPAL_DEED_LOST, NOPAL_DEED_FORGED, NOPAL_DEED_STOPPED, NOPAL_DEED_CLOSED, BY_GIVER, BY_END,
+};
+/* What is missing was never heard of. */
+static const int of_missing[] = {
+	NOPAL_DEED_LOST,   NOPAL_DEED_FORGED, BY_UNCUT,	       NOPAL_DEED_STOPPED,
+	NOPAL_DEED_CLOSED, BY_SENDER,	      NOPAL_DEED_IDLE, BY_RESENDER,
+	BY_DELIVER,	   BY_GIVER,	      BY_END,
+};
+static const int of_order[] = { NOPAL_DEED_EARLY, NOPAL_DEED_REPLACED, BY_GIVER, BY_END };
+static const int of_bytes[] = { NOPAL_DEED_REPLACED, BY_GIVER, BY_END };
+static const int of_giver[] = { BY_GIVER, BY_END };
+static const int of_storm[] = { NOPAL_DEED_CONTROL, NOPAL_DEED_RESENT, NOPAL_DEED_RAISED, BY_END };
+static const int of_wakes[] = { NOPAL_DEED_SPUN, NOPAL_DEED_WOKEN, BY_END };
+static const int of_memory[] = { NOPAL_DEED_MEMORY, BY_END };
+static const int of_hoard[] = { BY_HOLD + NOPAL_DEALLOCATE, BY_END };
+static const int of_limit[] = { NOPAL_DEED_NESTED, BY_END };
+/* It says itself that something is not known to have arrived. */
+static const int of_undelivered[] = { NOPAL_DEED_LOST,	 NOPAL_DEED_FORGED, NOPAL_DEED_STOPPED,
+				      NOPAL_DEED_CLOSED, NOPAL_DEED_MISUSE, BY_END };
+/* It ended badly and said so: that is kept, and may be due to these. */
+static const int of_bad_end[] = { NOPAL_DEED_LOST, NOPAL_DEED_STOPPED, NOPAL_DEED_MISUSE, BY_END };
+
+static uint64_t weight(const struct judge_suspect *one, int by)
+{
+	return by < BY_HOLD ? one->deed[by] : one->alone[by - BY_HOLD];
+}
+
+/* The one with most of it; NULL: nobody has any. */
+static const struct judge_suspect *convicted(const struct judge_suspects *suspects, int by)
+{
+	const struct judge_suspect *worst = NULL;
+
+	for (size_t i = 0; i < suspects->count; i++)
+		if (weight(&suspects->one[i], by) &&
+		    (!worst || weight(&suspects->one[i], by) > weight(worst, by)))
+			worst = &suspects->one[i];
+	return worst;
+}
+
+/* Gates let go last: they wait for the others to have let go, so that what they grant leaves at
+ * once.  Acknowledgements wait for the peer alone. */
+static uint32_t keeps_back(const struct judge_suspect *one)
+{
+	uint32_t sends = one->gate ? one->oldest_alone[NOPAL_SEND] : one->oldest[NOPAL_SEND];
+
+	return one->answers ? sends : older(sends, one->oldest_alone[NOPAL_FINISH]);
+}
+
+static bool is_away(const struct judge_suspects *suspects)
+{
+	for (size_t i = 0; i < suspects->count; i++)
+		if (suspects->one[i].held[NOPAL_FINISH])
+			return true;
+	return false;
+}
+
+/* From the uppermost layer, which is the first. */
+static unsigned depth(const struct nopal_plan *plan, const struct judge_suspect *one)
+{
+	unsigned layer = 0;
+
+	while (layer < nopal_plan_layers(plan) &&
+	       strcmp(nopal_plan_layer_name(plan, layer), one->layer) != 0)
+		layer++;
+	return layer;
+}
+
+/* An upper layer waits for what stands in a lower one; where two keep a segment, who waits for it
+ * to be done: what wants to leave again has left before. */
+static bool keeps_before(const struct nopal_plan *plan, const struct judge_suspect *one,
+			 const struct judge_suspect *other)
+{
+	unsigned mine = depth(plan, one), its = depth(plan, other);
+	uint32_t oldest = keeps_back(one);
+
+	if (mine != its)
+		return mine > its;
+	return oldest < keeps_back(other) ||
+	       (oldest == keeps_back(other) && oldest == one->oldest_alone[NOPAL_FINISH]);
+}
+
+/* Whoever keeps the oldest segment of the lowest layer from being done. */
+static const struct judge_suspect *keeper(const struct nopal_plan *plan,
+					  const struct judge_suspects *suspects)
+{
+	const struct judge_suspect *first = NULL;
+
+	for (size_t i = 0; i < suspects->count; i++) {
+		const struct judge_suspect *one = &suspects->one[i];
+
+		if (keeps_back(one) && (!first || keeps_before(plan, one, first)))
+			first = one;
+	}
+	return first;
+}
+
+static void blame_deed(struct judgement *judgement, const struct judge_suspect *one, int by)
+{
+	const char *text = nopal_deed_text((unsigned)by);
+	const char *count = strstr(text, "%llu");
+
+	snprintf(judgement->because, JUDGE_TEXT, "it %.*s%llu%s", (int)(count - text), text,
+		 (unsigned long long)one->deed[by], count + strlen("%llu"));
+}
+
+static void blame_hold(struct judgement *judgement, const struct judge_suspect *one,
+		       unsigned barrier)
+{
+	uint64_t count = one->held[barrier];
+	const char *what = barrier >= NOPAL_DELIVER ? "message" : "segment";
+
+	snprintf(judgement->because, JUDGE_TEXT, "%llu %s%s for it: %s", (unsigned long long)count,
+		 what, count == 1 ? " waits" : "s wait", one->why);
+}
+
+static void blame_keeper(struct judgement *judgement, const struct judge_suspect *one)
+{
+	blame_hold(judgement, one,
+		   keeps_back(one) == one->oldest_alone[NOPAL_FINISH] ? NOPAL_FINISH : NOPAL_SEND);
+}
+
+/* Who gave what is broken. */
+static bool blame_giver(struct judgement *judgement, unsigned quality)
+{
+	const struct nopal_part *part;
+
+	if (quality >= NOPAL_QUALITIES || judgement->promised.quality[quality].part < 0)
+		return false;
+	part = nopal_plan_part(judgement->plan, (size_t)judgement->promised.quality[quality].part);
+	judgement->blamed = part->microprotocol->name;
+	snprintf(judgement->because, JUDGE_TEXT, "it promised %s: %s",
+		 nopal_quality_name((enum nopal_quality)quality),
+		 nopal_quality_word((enum nopal_quality)quality,
+				    judgement->promised.quality[quality].value));
+	return true;
+}
+
+static void blame_one(struct judgement *judgement, const struct judge_suspect *one, int by)
+{
+	if (!one)
+		return;
+	judgement->blamed = one->microprotocol;
+	if (by == BY_SENDER)
+		blame_keeper(judgement, one);
+	else if (by < BY_HOLD)
+		blame_deed(judgement, one, by);
+	else
+		blame_hold(judgement, one, (unsigned)(by - BY_HOLD));
+}
+
+/* The first of the list that convicts somebody. */
+static void blame_by(struct judgement *judgement, const struct judge_suspects *suspects,
+		     const int *list, unsigned quality)
+{
+	for (; *list != BY_END && !judgement->blamed; list++)
+		if (*list == BY_GIVER)
+			blame_giver(judgement, quality);
+		else if (*list == BY_RESENDER && is_away(suspects))
+			blame_giver(judgement, NOPAL_DELIVERY);
+		else if (*list == BY_SENDER)
+			blame_one(judgement, keeper(judgement->plan, suspects), *list);
+		else if (*list != BY_RESENDER)
+			blame_one(judgement, convicted(suspects, *list), *list);
+}
+
+static const int *list_of(const struct judgement *judgement, unsigned quality)
+{
+	static const int *const lists[JUDGE_CASES] = {
+		[NOPAL_ORDER] = of_order,
+		[NOPAL_INTEGRITY] = of_bytes,
+		[NOPAL_DUPLICATES] = of_bytes,
+		[NOPAL_OUTCOME] = of_arrived,
+	};
+
+	if (quality == NOPAL_DELIVERY || quality == NOPAL_PROGRESS)
+		return judgement->given_up  ? of_given_up
+		       : judgement->arrived ? of_arrived
+					    : of_missing;
+	return lists[quality] ? lists[quality] : of_giver;
+}
+
+/* The gravest first. */
+static const unsigned gravest[] = {
+	NOPAL_INTEGRITY, NOPAL_DUPLICATES, NOPAL_PROGRESS,
+	NOPAL_DELIVERY,	 NOPAL_OUTCOME,	   NOPAL_ORDER,
+};
+
+/* Of a session that ended over its budget: did one take the most of that?  A part that breaks the
+ * session for a bound of its own says why itself. */
+static bool is_glutton(const struct judgement *judgement, const struct judge_suspects *suspects)
+{
+	const struct judge_suspect *most = convicted(suspects, NOPAL_DEED_MEMORY);
+
+	return judgement->end == NOPAL_RESOURCE && most &&
+	       most->deed[NOPAL_DEED_MEMORY] >= nopal_plan_budget(judgement->plan)->bytes / 2;
+}
+
+/* The end of a session is for the role connection of each layer. */
+static void blame_connection(struct judgement *judgement)
+{
+	for (size_t i = 0; i < nopal_plan_part_count(judgement->plan); i++) {
+		const struct nopal_microprotocol *one =
+			nopal_plan_part(judgement->plan, i)->microprotocol;
+
+		if (!provides(one, "connection"))
+			continue;
+		judgement->blamed = one->name;
+		snprintf(judgement->because, JUDGE_TEXT, "the end of the session is its to say");
+		return;
+	}
+}
+
+/* Who has so much that others want for it: they stand still, and do not always say why.  Or who
+ * raises so much that nobody else has a turn. */
+static void blame_most(struct judgement *judgement, const struct judge_suspects *suspects,
+		       enum nopal_deed deed, uint64_t least)
+{
+	const struct judge_suspect *one = convicted(suspects, (int)deed);
+
+	if (one && !judgement->blamed && one->deed[deed] >= least)
+		blame_one(judgement, one, (int)deed);
+}
+
+/* Who nests or storms may do so with the holds of others. */
+static void blame_rules(struct judgement *judgement, const struct judge_suspects *suspects)
+{
+	static const int *const lists[] = {
+		[JUDGE_MISUSE] = of_misuse,
+		[JUDGE_HOARD] = of_hoard,
+		[JUDGE_STORM] = of_storm,
+		[JUDGE_WAKES] = of_wakes,
+	};
+
+	if (judgement->against && judgement->end != NOPAL_RUNTIME_LIMIT)
+		blame_by(judgement, suspects, lists[judgement->against], JUDGE_RULES);
+}
+
+void judge_blame(struct judgement *judgement, const struct judge_suspects *suspects)
+{
+	if (!judge_is_broken(judgement) && !judgement->end)
+		return;
+	blame_by(judgement, suspects, always, JUDGE_RULES);
+	blame_rules(judgement, suspects);
+	if (is_glutton(judgement, suspects))
+		blame_by(judgement, suspects, of_memory, JUDGE_RULES);
+	blame_most(judgement, suspects, NOPAL_DEED_MEMORY,
+		   nopal_plan_budget(judgement->plan)->bytes / 2);
+	if (judgement->end == NOPAL_RUNTIME_LIMIT) {
+		blame_by(judgement, suspects, of_limit, JUDGE_RULES);
+		blame_most(judgement, suspects, NOPAL_DEED_RAISED, RAISED_LEAST);
+	}
+	for (size_t i = 0; i < sizeof(gravest) / sizeof(*gravest); i++)
+		if (judgement->of[gravest[i]].verdict == JUDGE_BROKEN)
+			blame_by(judgement, suspects, list_of(judgement, gravest[i]), gravest[i]);
+	if (judgement->end == NOPAL_UNDELIVERED)
+		blame_by(judgement, suspects, of_undelivered, JUDGE_RULES);
+	if (judgement->end)
+		blame_by(judgement, suspects, of_bad_end, JUDGE_RULES);
+	if (judgement->unclosed && !judgement->blamed)
+		blame_connection(judgement);
+}

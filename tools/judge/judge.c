@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge.c -- verdicts: what a plan promises, against what happened.
+ *
+ * Only what contradicts a promise breaks it.  A session that ends badly and says so keeps the
+ * promise that all arrives; what a run was too short for is not judged.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <nopal/microprotocol.h>
+#include "judge/judge.h"
+
+enum {
+	STORM_RATIO = 16, /* control segments for each departure of data */
+	STORM_FREE = 1000,
+	STORM_PER_SECOND = 500, /* keep-alives, probes and clocked reports */
+	STEPS_RATIO = 8,	/* instants of virtual time for each departure */
+	EXPIRIES_RATIO = 2,	/* and of timers */
+	SPINS_FREE = 100,
+	WAKES_FREE = 1000,
+	WAKES_PER_SECOND = 1000,
+};
+
+__attribute__((format(printf, 2, 3))) static void broken(struct judge_case *one, const char *format,
+							 ...)
+{
+	va_list arguments;
+
+	one->verdict = JUDGE_BROKEN;
+	va_start(arguments, format);
+	vsnprintf(one->evidence, sizeof(one->evidence), format, arguments);
+	va_end(arguments);
+}
+
+static void held_if(struct judge_case *one, bool judged)
+{
+	if (one->verdict == JUDGE_NOT && judged)
+		one->verdict = JUDGE_HELD;
+}
+
+static bool well(int end)
+{
+	return end == NOPAL_ENDED_WELL;
+}
+
+/* Has somebody been told that the session ended badly? */
+static bool was_told(const struct judge_facts *facts)
+{
+	return facts->sender_end > NOPAL_ENDED_WELL || facts->receiver_end > NOPAL_ENDED_WELL;
+}
+
+/* In good order, as far as anybody has seen. */
+static bool is_over(const struct judge_facts *facts)
+{
+	return !was_told(facts) && (well(facts->sender_end) || (facts->sender_end == JUDGE_UNSEEN &&
+								well(facts->receiver_end)));
+}
+
+/* "message 17 of 200 (and 3 more) " */
+static void which(const struct judge_facts *facts, const struct judge_count *count,
+		  char text[JUDGE_TEXT])
+{
+	int length =
+		snprintf(text, JUDGE_TEXT, "message %llu", (unsigned long long)count->first + 1);
+
+	if (facts->sent)
+		length += snprintf(text + length, JUDGE_TEXT - (size_t)length, " of %llu",
+				   (unsigned long long)facts->sent);
+	if (count->times > 1)
+		snprintf(text + length, JUDGE_TEXT - (size_t)length, " (and %llu more)",
+			 (unsigned long long)count->times - 1);
+}
+
+static void judge_delivery(const struct judge_facts *facts, unsigned promised,
+			   struct judge_case *one)
+{
+	bool over = is_over(facts);
+	uint64_t missing = facts->missing.times;
+	char message[JUDGE_TEXT];
+
+	if (!facts->numbered && facts->sent > facts->delivered)
+		missing = facts->sent - facts->delivered;
+	if ((promised & NOPAL_ALL) != NOPAL_ALL) {
+		bool all_in_time = (promised & NOPAL_IN_TIME) == NOPAL_IN_TIME;
+
+		held_if(one, facts->counted && (!all_in_time || missing <= facts->dropped));
+		return;
+	}
+	if (facts->given_up.times && !facts->numbered && !was_told(facts)) {
+		broken(one, "%llu messages were given up",
+		       (unsigned long long)facts->given_up.times);
+	} else if (facts->given_up.times && !was_told(facts)) {
+		which(facts, &facts->given_up, message);
+		broken(one, "%s was given up, and never arrived", message);
+	} else if (missing && over && facts->numbered) {
+		which(facts, &facts->missing, message);
+		broken(one, "%s never arrived, and the session ended in good order", message);
+	} else if (missing && over && facts->counted) {
+		broken(one,
+		       "%llu of %llu messages never arrived, and the session ended in good order",
+		       (unsigned long long)missing, (unsigned long long)facts->sent);
+	}
+	held_if(one, facts->counted && (!missing || was_told(facts)));
+}
+
+static void judge_order(const struct judge_facts *facts, unsigned promised, struct judge_case *one)
+{
+	char message[JUDGE_TEXT];
+
+	if ((promised & NOPAL_FORWARD) && facts->overtaken.times) {
+		which(facts, &facts->overtaken, message);
+		broken(one, "%s came after one that was sent later", message);
+	} else if ((promised & NOPAL_GAPLESS) && facts->gaps.times) {
+		which(facts, &facts->gaps, message);
+		broken(one, "%s never came, and later ones did", message);
+	}
+	held_if(one, facts->numbered && !(promised & ~(unsigned)(NOPAL_FORWARD | NOPAL_GAPLESS)));
+	/* Labels and tags come with as-sent order, too. */
+	held_if(one, facts->numbered && promised == NOPAL_AS_SENT);
+}
+
+static void judge_duplicates(const struct judge_facts *facts, unsigned promised,
+			     struct judge_case *one)
+{
+	bool forgets = facts->receiver_restarted && (promised & NOPAL_ONCE) != NOPAL_ONCE;
+	char message[JUDGE_TEXT];
+
+	if ((promised & NOPAL_ONCE_A_SESSION) && facts->twice.times && !forgets) {
+		which(facts, &facts->twice, message);
+		broken(one, "%s was delivered more than once", message);
+	}
+	held_if(one, facts->numbered && !forgets);
+}
+
+static void judge_integrity(const struct judge_facts *facts, unsigned promised,
+			    struct judge_case *one)
+{
+	char message[JUDGE_TEXT];
+
+	if (facts->wrong.times && ((promised & NOPAL_ACCIDENTS) || !facts->link_corrupts)) {
+		which(facts, &facts->wrong, message);
+		broken(one, "%s came with other bytes than were sent", message);
+	} else if (facts->garbled && (promised & NOPAL_ACCIDENTS)) {
+		broken(one, "what came is not what was sent");
+	}
+	held_if(one, facts->bytes_seen && !facts->wrong.times && !facts->garbled);
+}
+
+/* To the transport alone it may have come and wait there, until both ends say that all is well. */
+static void judge_outcome(const struct judge_facts *facts, const struct nopal_service *promised,
+			  struct judge_case *one)
+{
+	bool consumed = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_APPLICATION);
+	bool acknowledged = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_TRANSPORT);
+	bool all = nopal_promises(promised, NOPAL_DELIVERY, NOPAL_ALL);
+	bool judged = facts->numbered &&
+		      (consumed || (all && !was_told(facts) && well(facts->sender_end)));
+	char message[JUDGE_TEXT];
+
+	if (facts->lies.times && judged) {
+		which(facts, &facts->lies, message);
+		broken(one, "%s was told to have arrived, and never did", message);
+	}
+	held_if(one, judged && acknowledged);
+}
+
+/* What waits for ever is no matter where some may be dropped. */
+static void judge_progress(const struct judge_facts *facts, const struct nopal_service *promised,
+			   struct judge_case *one)
+{
+	bool goes_on = nopal_promises(promised, NOPAL_PROGRESS, NOPAL_GOES_ON);
+	bool all = nopal_promises(promised, NOPAL_DELIVERY, NOPAL_ALL);
+
+	if (facts->stuck && goes_on)
+		broken(one, "%s", facts->stuck);
+	else if (facts->stranded && goes_on && all && well(facts->receiver_end))
+		broken(one,
+		       "%llu messages arrived and were never delivered, and the session ended in "
+		       "good order",
+		       (unsigned long long)facts->stranded);
+	held_if(one, !facts->stuck && (facts->sender_end >= NOPAL_ENDED_WELL ||
+				       facts->receiver_end >= NOPAL_ENDED_WELL));
+}
+
+static uint64_t control_most(const struct judge_facts *facts)
+{
+	return STORM_FREE + STORM_RATIO * facts->data +
+	       STORM_PER_SECOND * (uint64_t)(facts->open_ns / NOPAL_SECOND);
+}
+
+static bool wakes_too_often(const struct judge_facts *facts)
+{
+	uint64_t sent = facts->data + facts->control;
+	uint64_t free = WAKES_FREE + WAKES_PER_SECOND * (uint64_t)(facts->open_ns / NOPAL_SECOND);
+
+	return facts->steps > free + STEPS_RATIO * sent ||
+	       facts->expiries > free + EXPIRIES_RATIO * sent;
+}
+
+/* A count without time: a busy machine gives whoever spins few turns a second. */
+static bool spins(const struct judge_facts *facts)
+{
+	return facts->spins > SPINS_FREE + facts->data + facts->control;
+}
+
+bool judge_storms(const struct judge_facts *facts)
+{
+	return facts->control > control_most(facts) || wakes_too_often(facts);
+}
+
+/* What no microprotocol may do, whatever is promised. */
+static void judge_rules(const struct judge_facts *facts, struct judgement *judgement)
+{
+	struct judge_case *one = &judgement->of[JUDGE_RULES];
+
+	if (facts->misuses) {
+		judgement->against = JUDGE_MISUSE;
+		broken(one, "holds were let go by parts that did not have them, %llu times",
+		       (unsigned long long)facts->misuses);
+	} else if (facts->hoarded) {
+		judgement->against = JUDGE_HOARD;
+		broken(one, "%llu segments were done and never freed",
+		       (unsigned long long)facts->hoarded);
+	} else if (spins(facts)) {
+		judgement->against = JUDGE_WAKES;
+		broken(one, "timers expired %llu times only to be started again for now",
+		       (unsigned long long)facts->spins);
+	} else if (wakes_too_often(facts)) {
+		judgement->against = JUDGE_WAKES;
+		broken(one, "it took %llu wake-ups to send %llu datagrams",
+		       (unsigned long long)(facts->steps ? facts->steps : facts->expiries),
+		       (unsigned long long)(facts->data + facts->control));
+	} else if (facts->control > control_most(facts)) {
+		judgement->against = JUDGE_STORM;
+		broken(one, "%llu control segments left, with %llu of data",
+		       (unsigned long long)facts->control, (unsigned long long)facts->data);
+	}
+	held_if(one, true);
+}
+
+void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
+	   struct judgement *ret_judgement)
+{
+	struct judge_case *of = ret_judgement->of;
+	const struct nopal_service *promised = &ret_judgement->promised;
+	const struct nopal_guarantee *quality = promised->quality;
+
+	*ret_judgement = (struct judgement){ .plan = plan };
+	nopal_plan_service(plan, 0, facts->names, &ret_judgement->promised);
+	judge_delivery(facts, quality[NOPAL_DELIVERY].value, &of[NOPAL_DELIVERY]);
+	judge_order(facts, quality[NOPAL_ORDER].value, &of[NOPAL_ORDER]);
+	judge_duplicates(facts, quality[NOPAL_DUPLICATES].value, &of[NOPAL_DUPLICATES]);
+	judge_integrity(facts, quality[NOPAL_INTEGRITY].value, &of[NOPAL_INTEGRITY]);
+	judge_outcome(facts, promised, &of[NOPAL_OUTCOME]);
+	judge_progress(facts, promised, &of[NOPAL_PROGRESS]);
+	held_if(&of[NOPAL_RECEIVERS], facts->all_receivers);
+	judge_rules(facts, ret_judgement);
+	ret_judgement->unclosed = facts->stuck && facts->unclosed;
+	ret_judgement->arrived = facts->arrived || (facts->stranded && well(facts->receiver_end)) ||
+				 (facts->lies.times && facts->lies.first == facts->missing.first);
+	ret_judgement->given_up = facts->given_up.times > 0;
+	if (facts->sender_end > NOPAL_ENDED_WELL)
+		ret_judgement->end = facts->sender_end;
+	else if (facts->sender_end == JUDGE_UNSEEN && facts->receiver_end > NOPAL_ENDED_WELL)
+		ret_judgement->end = facts->receiver_end;
+}
+
+bool judge_is_broken(const struct judgement *judgement)
+{
+	for (unsigned i = 0; i < JUDGE_CASES; i++)
+		if (judgement->of[i].verdict == JUDGE_BROKEN)
+			return true;
+	return false;
+}
+
+/* Held by all is held; broken by one is broken. */
+void judge_join(struct judgement *judgement, const struct judgement *other)
+{
+	for (unsigned i = 0; i < JUDGE_CASES; i++) {
+		struct judge_case *one = &judgement->of[i];
+
+		if (one->verdict == JUDGE_BROKEN)
+			continue;
+		if (other->of[i].verdict == JUDGE_BROKEN || other->of[i].verdict == JUDGE_NOT)
+			*one = other->of[i];
+	}
+	if (!judgement->against)
+		judgement->against = other->against;
+	judgement->unclosed |= other->unclosed;
+	judgement->arrived |= other->arrived;
+	judgement->given_up |= other->given_up;
+	if (!judgement->end)
+		judgement->end = other->end;
+}

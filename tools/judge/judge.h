@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge.h -- what happened in a run, held against what its plan promises.
+ *
+ *   facts ----+
+ *             +--> judge() --> a verdict for each quality --> judge_say(), judge_json()
+ *   promises -+                     |
+ *   who holds what, who did what ---+--> judge_blame(): one microprotocol
+ *
+ *   judge.c        verdicts
+ *   blame.c  suspects
+ *   say.c    words and JSON
+ *
+ * Facts are counted by whoever sees them: `nopal sim` sees both ends, the live tools see one each.
+ * What was not seen is not judged.
+ */
+#ifndef NOPAL_JUDGE_H
+#define NOPAL_JUDGE_H
+
+#include <jansson.h>
+
+#include <nopal/nopal.h>
+
+enum {
+	JUDGE_UNSEEN = -2, /* ends: nobody looked at this side */
+	JUDGE_OPEN = -1,   /* it has not ended; else enum nopal_end */
+	JUDGE_TEXT = 256,
+	JUDGE_SUSPECTS = 256,
+	JUDGE_BARRIERS = 5,	       /* those of segments and messages, and NOPAL_BARRIERS */
+	JUDGE_RULES = NOPAL_QUALITIES, /* judged like a quality: see judge_rules */
+	JUDGE_CASES,
+};
+
+/* Something that happened to messages: how often, and to which one first. */
+struct judge_count {
+	uint64_t times, first;
+};
+static inline void judge_note(struct judge_count *count, uint64_t number)
+{
+	if (count->times++ == 0)
+		count->first = number;
+}
+
+/* One direction of a session.  Numbers of messages count from 0. */
+struct judge_facts {
+	const char *names; /* properties of the messages; NULL: they have none */
+	int sender_end, receiver_end;
+	bool numbered;		 /* which of them came is known, and in which order */
+	bool counted;		 /* how many were sent, and how many came, is known */
+	bool bytes_seen;	 /* what was sent is known */
+	bool link_corrupts;	 /* bytes may change on the way */
+	bool receiver_restarted; /* there was more than one session for it */
+	bool all_receivers;	 /* all that were to have it have it */
+	uint64_t sent, delivered;
+	struct judge_count missing;   /* sent, and never came */
+	struct judge_count gaps;      /* the same, and a later one came */
+	struct judge_count overtaken; /* came after one that was sent later */
+	struct judge_count twice;     /* came once more */
+	struct judge_count wrong;     /* came with other bytes */
+	struct judge_count lies;      /* told to have arrived, and never came */
+	struct judge_count given_up;  /* told not to have, and it never came */
+	uint64_t dropped;	      /* known to the parts as given up, discarded or late */
+	/* What stood still, in words; NULL: nothing did. */
+	const char *stuck;
+	bool unclosed; /* but all had been done */
+	bool garbled;  /* as a whole, what came is not what was sent */
+	bool arrived;  /* what stands still has come where it is to be delivered */
+	/* Of both ends, as far as they were seen. */
+	uint64_t misuses;	/* releases of what was not held */
+	uint64_t data, control; /* departures, resends among them */
+	int64_t open_ns;	/* how long they were open */
+	uint64_t steps;		/* of virtual time; 0: not known */
+	uint64_t expiries;	/* of timers; 0: not known */
+	uint64_t spins;		/* of these, for nothing but the next one, at once */
+	uint64_t hoarded;	/* segments that were done, and one kept for ever */
+	uint64_t stranded;	/* messages that arrived, and were never delivered */
+};
+
+enum judge_verdict { JUDGE_NOT, JUDGE_HELD, JUDGE_BROKEN };
+
+struct judge_case {
+	enum judge_verdict verdict;
+	char evidence[JUDGE_TEXT]; /* where it is broken */
+};
+
+/* What the parts of the plan hold and did. */
+struct judge_suspect {
+	const char *layer, *microprotocol;
+	const char *why; /* it holds what it holds */
+	bool gate;	 /* it lets segments leave when their time has come */
+	bool answers;	 /* it provides acknowledgement */
+	/* by barrier; see struct nopal_held */
+	uint64_t held[JUDGE_BARRIERS], alone[JUDGE_BARRIERS];
+	uint32_t oldest[JUDGE_BARRIERS], oldest_alone[JUDGE_BARRIERS];
+	uint64_t deed[NOPAL_DEED_COUNT];
+};
+struct judge_suspects {
+	struct judge_suspect one[JUDGE_SUSPECTS];
+	size_t count;
+};
+
+/* Rules of the runtime: what no microprotocol may do, whatever is promised. */
+enum judge_against {
+	JUDGE_AGAINST_NOTHING,
+	JUDGE_MISUSE, /* lets go what it does not hold */
+	JUDGE_HOARD,  /* frees nothing */
+	JUDGE_STORM,  /* answers answers */
+	JUDGE_WAKES,  /* wakes for nothing */
+};
+
+struct judgement {
+	const struct nopal_plan *plan;
+	struct nopal_service promised;
+	struct judge_case of[JUDGE_CASES];
+	int end;		    /* the bad end that was seen; NOPAL_ENDED_WELL: none was */
+	enum judge_against against; /* what is broken of the rules */
+	bool arrived;		    /* what is missing first had arrived there */
+	bool given_up;		    /* or was given up here */
+	bool unclosed;		    /* all was done but to end the session */
+	const char *blamed;	    /* microprotocol; NULL: nobody is */
+	char because[JUDGE_TEXT];
+};
+
+void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
+	   struct judgement *ret_judgement);
+/* So many datagrams or wake-ups, for what is sent, that the run is not to go on. */
+bool judge_storms(const struct judge_facts *facts);
+bool judge_is_broken(const struct judgement *judgement);
+/* Takes over what the other has broken, as where there are several sessions. */
+void judge_join(struct judgement *judgement, const struct judgement *other);
+
+void judge_suspect_held(struct judge_suspects *suspects, const struct nopal_session *session);
+/* Messages that came and were not delivered: of the part that keeps most of them. */
+uint64_t judge_stranded(const struct nopal_session *session);
+/* Segments of a session that were done and are kept by one alone; 0 unless they are all that it
+ * ever sent. */
+uint64_t judge_hoarded(const struct nopal_session *session);
+void judge_suspect_deeds(struct judge_suspects *suspects, struct nopal_world *world);
+/* Names who broke what is broken, or ended what ended badly: whom the holds or the deeds convict,
+ * or else who gave the promise. */
+void judge_blame(struct judgement *judgement, const struct judge_suspects *suspects);
+
+/* A line for each promise that is broken, and one for who is blamed.  False: all was held, and
+ * nothing was said. */
+bool judge_say(const struct judgement *judgement, FILE *out);
+/* A line of what this run could not judge of all that is promised; or none. */
+void judge_say_not(const struct judgement *judgement, FILE *out);
+/* Who holds what, a line a holder; nothing where nobody does. */
+void judge_say_held(const struct judge_suspects *suspects, FILE *out);
+json_t *judge_json(const struct judgement *judgement);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dumbbell.c -- flows without end through one simulated bottleneck, and the state of its queue.
+ */
+#include "load/dumbbell.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+
+enum {
+	DUMBBELL_PORT = 9000,
+	DUMBBELL_MESSAGE_BYTES = 64 << 10,
+	DUMBBELL_UDP_IP_BYTES = 28,
+	DUMBBELL_BYTE_BITS = 8,
+	DUMBBELL_TAIL = 95, /* percent */
+	DUMBBELL_PERCENT = 100,
+};
+#define DUMBBELL_SPAN_NS   (10 * NOPAL_MILLISECOND)
+#define DUMBBELL_SECOND_NS NOPAL_SECOND
+
+struct dumbbell_flow {
+	struct dumbbell_run *run;
+	int index;
+	uint64_t bytes; /* delivered, ever */
+	bool ended;
+};
+
+struct dumbbell_run {
+	struct dumbbell *bell;
+	struct nopal_world *world;
+	struct dumbbell_flow flow[DUMBBELL_FLOWS];
+	uint8_t *message;
+	double *spans_ms; /* mean queue delay of each span with packets */
+	size_t span_count;
+	struct nopal_link_counters last; /* at the end of the last span */
+};
+
+/* ------------------------------------------------------------------- traffic */
+
+static void dumbbell_pump(struct nopal_session *session, void *user)
+{
+	struct dumbbell_flow *flow = user;
+	int error = 0;
+
+	while (!error)
+		error = nopal_send(session, flow->run->message, DUMBBELL_MESSAGE_BYTES, 0);
+}
+
+static void dumbbell_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct dumbbell_flow *flow = user;
+
+	(void)session, (void)end, (void)text;
+	flow->ended = true;
+}
+
+static void *dumbbell_accepted(struct nopal_session *session, void *user)
+{
+	(void)session;
+	return user;
+}
+
+static void dumbbell_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
+{
+	struct dumbbell_flow *flow = user;
+
+	(void)session;
+	flow->bytes += nopal_message_length(message);
+}
+
+static const struct nopal_callbacks dumbbell_sender = {
+	.opened = dumbbell_pump,
+	.writable = dumbbell_pump,
+	.ended = dumbbell_ended,
+};
+static const struct nopal_callbacks dumbbell_receiver = {
+	.accepted = dumbbell_accepted,
+	.received = dumbbell_received,
+};
+
+static void dumbbell_begin(void *user)
+{
+	struct dumbbell_flow *flow = user;
+	struct dumbbell_run *run = flow->run;
+	int host = 2 * flow->index, left = run->bell->connections[flow->index];
+	struct nopal_endpoint *from = nopal_sim_endpoint(run->world, host, 0);
+	struct nopal_address peer;
+
+	nopal_sim_address(host + 1, DUMBBELL_PORT, &peer);
+	do {
+		if (!nopal_session_open(from, run->bell->plans[flow->index], &peer,
+					&dumbbell_sender, flow))
+			flow->ended = true;
+	} while (--left > 0);
+}
+
+/* --------------------------------------------------------------- measurement */
+
+static uint64_t dumbbell_queued(const struct nopal_link_counters *counters)
+{
+	return counters->entered - counters->overflowed - counters->too_big;
+}
+
+static double dumbbell_queue_ms(const struct nopal_link_counters *from,
+				const struct nopal_link_counters *to)
+{
+	uint64_t packets = dumbbell_queued(to) - dumbbell_queued(from);
+
+	return packets ? (double)(to->queue_delay_sum_ns - from->queue_delay_sum_ns) /
+				 (double)packets / NOPAL_MILLISECOND
+		       : 0;
+}
+
+static void dumbbell_span(struct dumbbell_run *run)
+{
+	struct nopal_link_counters now = { 0 };
+
+	nopal_sim_link_counters(run->world, 0, 1, &now);
+	if (dumbbell_queued(&now) > dumbbell_queued(&run->last))
+		run->spans_ms[run->span_count++] = dumbbell_queue_ms(&run->last, &now);
+	run->last = now;
+}
+
+static int dumbbell_compare(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+static double dumbbell_tail(struct dumbbell_run *run)
+{
+	if (run->span_count == 0)
+		return 0;
+	qsort(run->spans_ms, run->span_count, sizeof(*run->spans_ms), dumbbell_compare);
+	return run->spans_ms[(run->span_count - 1) * DUMBBELL_TAIL / DUMBBELL_PERCENT];
+}
+
+static void dumbbell_judge(struct dumbbell_run *run, const struct nopal_link_counters *from)
+{
+	const struct nopal_link_counters *to = &run->last;
+	struct dumbbell *bell = run->bell;
+	uint64_t packets = to->delivered - from->delivered;
+	uint64_t bytes =
+		to->delivered_bytes - from->delivered_bytes + packets * DUMBBELL_UDP_IP_BYTES;
+	double most = (double)bell->forward.rate_bps / DUMBBELL_BYTE_BITS * (double)bell->run_ns /
+		      NOPAL_SECOND;
+	uint64_t entered = to->entered - from->entered;
+
+	bell->utilisation = most > 0 ? (double)bytes / most : 0;
+	bell->loss = entered ? (double)(to->overflowed - from->overflowed) / (double)entered : 0;
+	bell->queue_mean_ms = dumbbell_queue_ms(from, to);
+	bell->queue_p95_ms = dumbbell_tail(run);
+}
+
+/* Runs the time that is measured, in spans. */
+static void dumbbell_measure(struct dumbbell_run *run)
+{
+	struct dumbbell *bell = run->bell;
+	int64_t begin = nopal_world_now(run->world);
+	uint64_t before = run->flow[0].bytes, second;
+	struct nopal_link_counters from = { 0 };
+	double sum = 0, squares = 0, seconds = 0, mean;
+
+	nopal_sim_link_counters(run->world, 0, 1, &from);
+	run->last = from;
+	for (int64_t at = 0; at < bell->run_ns; at += DUMBBELL_SPAN_NS) {
+		nopal_sim_run(run->world, begin + at + DUMBBELL_SPAN_NS);
+		dumbbell_span(run);
+		if ((at + DUMBBELL_SPAN_NS) % DUMBBELL_SECOND_NS)
+			continue;
+		second = run->flow[0].bytes - before;
+		before = run->flow[0].bytes;
+		sum += (double)second;
+		squares += (double)second * (double)second;
+		seconds++;
+	}
+	mean = seconds > 0 ? sum / seconds : 0;
+	bell->roughness = mean > 0 ? sqrt(fmax(squares / seconds - mean * mean, 0)) / mean : 0;
+	dumbbell_judge(run, &from);
+}
+
+/* ----------------------------------------------------------------------- run */
+
+/* A part of a time, from 0 up to it: SplitMix64 of the seed. */
+static int64_t dumbbell_draw(uint64_t seed, int64_t below_ns)
+{
+	uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	x ^= x >> 31;
+	return below_ns > 0 ? (int64_t)(x % (uint64_t)below_ns) : 0;
+}
+
+static bool dumbbell_prepare(struct dumbbell_run *run)
+{
+	struct dumbbell *bell = run->bell;
+
+	if (nopal_sim_dumbbell(run->world, bell->flows, NULL, &bell->forward, &bell->reverse) < 0)
+		return false;
+	for (int i = 0; i < bell->flows; i++) {
+		struct dumbbell_flow *flow = &run->flow[i];
+		struct nopal_endpoint *to =
+			nopal_sim_endpoint(run->world, 2 * i + 1, DUMBBELL_PORT);
+		uint64_t seed = bell->seed * DUMBBELL_FLOWS + (uint64_t)i;
+
+		flow->run = run;
+		flow->index = i;
+		if (!to ||
+		    nopal_endpoint_allow(to, bell->plans[i], NOPAL_ALLOW_CONNECTIONLESS,
+					 &dumbbell_receiver, flow) ||
+		    nopal_sim_at(run->world, dumbbell_draw(seed, bell->stagger_ns), dumbbell_begin,
+				 flow) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool dumbbell_go(struct dumbbell_run *run)
+{
+	struct dumbbell *bell = run->bell;
+	uint64_t before[DUMBBELL_FLOWS];
+
+	if (!run->world || !run->message || !run->spans_ms || !dumbbell_prepare(run))
+		return false;
+	nopal_sim_run(run->world, bell->stagger_ns + bell->warm_ns);
+	for (int i = 0; i < bell->flows; i++)
+		before[i] = run->flow[i].bytes;
+	dumbbell_measure(run);
+	for (int i = 0; i < bell->flows; i++) {
+		bell->bytes[i] = run->flow[i].bytes - before[i];
+		if (run->flow[i].ended)
+			return false;
+	}
+	return true;
+}
+
+bool dumbbell_run(struct dumbbell *bell)
+{
+	size_t spans = (size_t)(bell->run_ns / DUMBBELL_SPAN_NS) + 1;
+	struct dumbbell_run run = {
+		.bell = bell,
+		.world = nopal_sim_new(bell->seed),
+		.message = calloc(1, DUMBBELL_MESSAGE_BYTES),
+		.spans_ms = calloc(spans, sizeof(*run.spans_ms)),
+	};
+	bool good = dumbbell_go(&run);
+
+	if (run.world)
+		nopal_world_free(run.world);
+	free(run.message);
+	free(run.spans_ms);
+	return good;
+}
+
+double dumbbell_fairness(const struct dumbbell *bell)
+{
+	double sum = 0, squares = 0;
+
+	for (int i = 0; i < bell->flows; i++) {
+		sum += (double)bell->bytes[i];
+		squares += (double)bell->bytes[i] * (double)bell->bytes[i];
+	}
+	return squares > 0 ? sum * sum / (bell->flows * squares) : 0;
+}
+
+double dumbbell_share(const struct dumbbell *bell)
+{
+	double sum = 0;
+
+	for (int i = 0; i < bell->flows; i++)
+		sum += (double)bell->bytes[i];
+	return sum > 0 ? (double)bell->bytes[0] / sum : 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * echo.h -- a file goes to a server in pieces and comes back, every byte checked:
+ * the transfer of the one-to-many paper, by the kernel's TCP and configs, between two processes or
+ * in the simulator.
+ *
+ * The client has pieces under way as long as its protocol takes them, up to so many:
+ * a window is what holds it back, and not its own waiting for an answer.
+ */
+#ifndef NOPAL_ECHO_H
+#define NOPAL_ECHO_H
+
+#include "load/trips.h"
+
+enum { ECHO_MOST_BYTES = 8192, ECHO_AHEAD = 512 };
+
+struct echo {
+	enum trips_kind kind;	 /* TRIPS_TCP or TRIPS_CONFIG */
+	struct nopal_plan *plan; /* of a config */
+	uint32_t piece;		 /* bytes, as one message */
+	uint64_t size;		 /* bytes of the file */
+	int64_t patience_ns;	 /* nothing came back for so long: it ends */
+	bool done;		 /* out: all came back as it was */
+	int64_t took_ns;	 /* out: from opening to the last byte back */
+};
+
+/* Live, this process and a partner.  False: the machine refused. */
+bool echo_run(struct echo *echo, const struct bench_place *place);
+/* The same of a config in virtual time.  False: out of memory. */
+bool echo_simulate(struct echo *echo, const struct trips_link *link);
+
+#endif

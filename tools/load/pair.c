@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pair.c -- this process and its partner on cores, in namespaces, and the plain sockets
+ * between them.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "frame/tool.h"
+#include "load/pair.h"
+
+enum {
+	PAIR_CORE_HERE = 0,
+	PAIR_CORE_THERE = 1,
+	PAIR_WORDS = 3,
+	PAIR_SOCKET_BYTES = 8 << 20,
+	PAIR_SEGMENTERS = 2, /* one of them cuts a config's messages */
+	PAIR_PATH_BYTES = 256,
+	PAIR_SELF_BYTES = 2048,
+	PAIR_TEXT_BYTES = 128,
+};
+#define PAIR_LOOPBACK	"127.0.0.1"
+#define PAIR_BESIDE	"../tests/bench" /* of the program in a build tree */
+#define PAIR_COALESCED	"+coalesce"
+#define PAIR_FUSED	"-fused" /* ends the name of a row */
+#define PAIR_RUNS_FUSED "fused:" /* begins what nopal_plan_runs says */
+
+bool bench_place_of(int argc, char **argv, struct bench_place *ret_place)
+{
+	*ret_place = (struct bench_place){ .address = PAIR_LOOPBACK };
+	if (argc == 0)
+		return true;
+	if (argc == PAIR_WORDS) {
+		*ret_place = (struct bench_place){ argv[0], argv[1], argv[2] };
+		return true;
+	}
+	fprintf(stderr,
+		"error: %d words where 3 belong: two network namespaces and "
+		"the "
+		"second one's address\n"
+		"  fix: give none of them to measure over loopback\n",
+		argc);
+	return false;
+}
+
+void bench_pin(int core)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)core, &set);
+	sched_setaffinity(0, sizeof(set), &set); /* or it runs where it may */
+}
+
+bool bench_enter(const char *netns)
+{
+	char path[PAIR_PATH_BYTES];
+	bool good;
+	int fd;
+
+	if (!netns)
+		return true;
+	snprintf(path, sizeof(path), "%s%s", strchr(netns, '/') ? "" : "/run/netns/", netns);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	good = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
+	if (!good)
+		fprintf(stderr,
+			"error: network namespace %s: %s\n"
+			"  fix: make it with `ip netns add`, and be root\n",
+			netns, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* ------------------------------------------------------------------- plans */
+
+static struct nopal_plan *pair_load(const char *row, size_t length)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+	char config[PAIR_PATH_BYTES];
+
+	snprintf(config, sizeof(config), "%.*s", (int)length, row);
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(config, NULL, &problems);
+	tool_problems(&problems);
+	return plan;
+}
+
+/* The config, but that short messages share datagrams. */
+static struct nopal_plan *pair_coalesced(const char *config, size_t length)
+{
+	static const char *const segmenters[] = { "resize", "fixed_size" };
+	struct nopal_problems problems;
+	struct nopal_plan *plan = NULL;
+	char text[PAIR_PATH_BYTES];
+
+	for (size_t i = 0; i < PAIR_SEGMENTERS && !plan; i++) {
+		nopal_problems_init(&problems);
+		snprintf(text, sizeof(text),
+			 "extends = \"%.*s\"\nwithout = { %s }\n"
+			 "coalesce {}\nsequenced_messages {}\n",
+			 (int)length, config, segmenters[i]);
+		plan = nopal_plan_parse(text, config, NULL, &problems);
+		if (i + 1 < PAIR_SEGMENTERS)
+			nopal_problems_fini(&problems);
+		else
+			tool_problems(&problems);
+	}
+	if (plan)
+		nopal_plan_interpret(plan);
+	return plan;
+}
+
+/* Does the row's name end so?  Then what is before is so long. */
+static bool pair_ends(const char *row, const char *end, size_t *ret_length)
+{
+	size_t length = strlen(row), less = strlen(end);
+	bool ends = length > less && strcmp(row + length - less, end) == 0;
+
+	*ret_length = ends ? length - less : length;
+	return ends;
+}
+
+struct nopal_plan *bench_plan(const char *row)
+{
+	struct nopal_plan *plan;
+	size_t length;
+	bool fused;
+
+	if (pair_ends(row, PAIR_COALESCED, &length))
+		return pair_coalesced(row, length);
+	fused = pair_ends(row, PAIR_FUSED, &length);
+	plan = pair_load(row, length);
+	if (plan && !fused)
+		nopal_plan_interpret(plan);
+	if (!plan || !fused ||
+	    strncmp(nopal_plan_runs(plan), PAIR_RUNS_FUSED, strlen(PAIR_RUNS_FUSED)) == 0)
+		return plan;
+	fprintf(stderr,
+		"error: %s: %s\n"
+		"  fix: name the folder of the unit in NOPAL_FUSED\n",
+		row, nopal_plan_runs(plan));
+	nopal_plan_unref(plan);
+	return NULL;
+}
+
+/* --------------------------------------------------------- another program */
+
+bool bench_program(const char *name, char *path, size_t room)
+{
+	const char *said = getenv("NOPAL_BENCH_DIR");
+	char self[PAIR_SELF_BYTES];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[length > 0 ? length : 0] = '\0';
+	slash = strrchr(self, '/');
+	if (said)
+		snprintf(path, room, "%s/%s", said, name);
+	else
+		snprintf(path, room, "%.*s" PAIR_BESIDE "/%s", slash ? (int)(slash + 1 - self) : 0,
+			 self, name);
+	return access(path, X_OK) == 0;
+}
+
+/* ----------------------------------------------------------------- partner */
+
+void bench_partner_tell(int tell, uint16_t port)
+{
+	if (write(tell, &port, sizeof(port)) != (ssize_t)sizeof(port))
+		_exit(1);
+}
+
+bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
+			  struct nopal_plan *plan, const struct nopal_callbacks *callbacks,
+			  void *user, int tell)
+{
+	struct nopal_endpoint *endpoint = NULL;
+	struct nopal_address local;
+
+	if (loop && bench_address(place->address, 0, &local))
+		endpoint = nopal_endpoint_open(loop_world(loop), &local, NULL);
+	if (!endpoint ||
+	    nopal_endpoint_allow(endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS, callbacks, user))
+		return false;
+	nopal_endpoint_local(endpoint, &local);
+	bench_partner_tell(tell, local.port);
+	return true;
+}
+
+bool bench_partner_open(struct loop *loop, const struct bench_place *place, uint16_t port,
+			struct nopal_plan *plan, const struct nopal_callbacks *callbacks,
+			void *user)
+{
+	struct nopal_endpoint *endpoint = NULL;
+	struct nopal_address peer;
+
+	if (bench_address(place->address, port, &peer))
+		endpoint = loop_endpoint_to(loop, &peer);
+	return endpoint && nopal_session_open(endpoint, plan, &peer, callbacks, user);
+}
+
+__attribute__((noreturn)) static void pair_partner(const struct bench_place *place,
+						   bench_partner_runs *runs, void *user, int tell)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	bench_pin(PAIR_CORE_THERE);
+	if (bench_enter(place->there))
+		runs(user, place, tell);
+	_exit(1);
+}
+
+bool bench_partner_start(struct bench_partner *partner, const struct bench_place *place,
+			 bench_partner_runs *runs, void *user)
+{
+	int pipes[2];
+	bool good;
+
+	bench_pin(PAIR_CORE_HERE);
+	if (pipe2(pipes, O_CLOEXEC))
+		return false;
+	fflush(stdout);
+	partner->process = fork();
+	if (partner->process == 0)
+		pair_partner(place, runs, user, pipes[1]);
+	close(pipes[1]);
+	good = partner->process > 0 && read(pipes[0], &partner->port, sizeof(partner->port)) ==
+					       (ssize_t)sizeof(partner->port);
+	close(pipes[0]);
+	if (!good)
+		fprintf(stderr, "error: the other process did not start\n");
+	return good && bench_enter(place->here);
+}
+
+void bench_partner_end(struct bench_partner *partner)
+{
+	if (partner->process <= 0)
+		return;
+	kill(partner->process, SIGKILL);
+	waitpid(partner->process, NULL, 0);
+	partner->process = 0;
+}
+
+/* ----------------------------------------------------------------- sockets */
+
+union pair_name {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static socklen_t pair_name_of(const char *address, uint16_t port, union pair_name *name)
+{
+	memset(name, 0, sizeof(*name));
+	if (inet_pton(AF_INET, address, &name->v4.sin_addr) == 1) {
+		name->v4.sin_family = AF_INET;
+		name->v4.sin_port = htons(port);
+		return sizeof(name->v4);
+	}
+	if (inet_pton(AF_INET6, address, &name->v6.sin6_addr) == 1) {
+		name->v6.sin6_family = AF_INET6;
+		name->v6.sin6_port = htons(port);
+		return sizeof(name->v6);
+	}
+	return 0;
+}
+
+static int pair_socket(const char *address, int type, uint16_t port, union pair_name *name,
+		       socklen_t *length)
+{
+	int fd;
+
+	*length = pair_name_of(address, port, name);
+	if (*length == 0)
+		return -EINVAL;
+	fd = socket(name->any.sa_family, type | SOCK_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+int bench_socket_bound(const char *address, int type, uint16_t *ret_port)
+{
+	union pair_name name;
+	socklen_t length;
+	int fd = pair_socket(address, type, 0, &name, &length);
+
+	if (fd < 0)
+		return fd;
+	if (bind(fd, &name.any, length) || getsockname(fd, &name.any, &length)) {
+		int error = -errno;
+
+		close(fd);
+		return error;
+	}
+	*ret_port = ntohs(name.v4.sin_port); /* where v6 has it, too */
+	return fd;
+}
+
+int bench_socket_connected(const char *address, int type, uint16_t port)
+{
+	union pair_name name;
+	socklen_t length;
+	int fd = pair_socket(address, type, port, &name, &length);
+
+	if (fd >= 0 && connect(fd, &name.any, length)) {
+		int error = -errno;
+
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+void bench_socket_buffers(int fd)
+{
+	int bytes = PAIR_SOCKET_BYTES;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+bool bench_address(const char *address, uint16_t port, struct nopal_address *ret_address)
+{
+	char text[PAIR_TEXT_BYTES];
+	const char *form = strchr(address, ':') ? "[%s]:%u" : "%s:%u";
+
+	snprintf(text, sizeof(text), form, address, (unsigned)port);
+	return nopal_address_parse(text, ret_address, NULL) == 0;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trips.c -- round trips of a message: plain UDP, the kernel's TCP, and configs, between two
+ * processes or in the simulator.
+ *
+ * Plain UDP is connected on both sides: the least that the kernel does for a datagram.
+ */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/loop.h"
+#include "load/clock.h"
+#include "load/trips.h"
+
+enum {
+	TRIPS_ASK_AFTER = 1 << 16, /* polls between looks at the clock */
+	TRIPS_SIM_PORT = 9000,
+	TRIPS_NS_PER_US = 1000,
+};
+#define TRIPS_LINGER_NS (50 * NOPAL_MICROSECOND)
+
+/* Takes note of a round trip; false: it was the last one. */
+static bool trips_note(struct trips *trips, int64_t trip_ns)
+{
+	if (trips->done >= 0)
+		trips->trips_ns[trips->done] = trip_ns;
+	return ++trips->done < trips->count;
+}
+
+/* ------------------------------------------------------------ plain sockets */
+
+/* One end of a socket's ping-pong. */
+struct trips_socket {
+	const struct trips *trips;
+	int fd;
+	size_t length; /* of a message here */
+	bool spin;
+	uint8_t bytes[TRIPS_MOST_BYTES];
+};
+
+static struct trips_socket trips_socket_of(const struct trips *trips, int fd)
+{
+	bool tcp = trips->kind == TRIPS_TCP;
+
+	return (struct trips_socket){
+		.trips = trips,
+		.fd = fd,
+		.length = tcp && trips->bytes == 0 ? 1 : trips->bytes,
+		.spin = trips->way == TRIPS_SPIN,
+	};
+}
+
+static bool trips_again(bool spin)
+{
+	return spin && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+/* A whole message; false: the other side is gone, or silent for too long. */
+static bool trips_receive(struct trips_socket *sock)
+{
+	int flags = sock->spin ? MSG_DONTWAIT : 0;
+	bool stream = sock->trips->kind == TRIPS_TCP;
+	int64_t asked_ns = 0;
+	size_t got = 0;
+
+	for (unsigned polls = 1;; polls++) {
+		ssize_t more = recv(sock->fd, sock->bytes + got, sock->length - got, flags);
+
+		if (more > 0 || (more == 0 && !stream)) {
+			got += (size_t)more;
+			if (got == sock->length)
+				return true;
+			continue;
+		}
+		if (more == 0 || !trips_again(sock->spin))
+			return false;
+		if (polls % TRIPS_ASK_AFTER)
+			continue;
+		if (asked_ns == 0)
+			asked_ns = clock_now_ns();
+		else if (clock_now_ns() - asked_ns > sock->trips->patience_ns)
+			return false;
+	}
+}
+
+static bool trips_send(const struct trips_socket *sock)
+{
+	return send(sock->fd, sock->bytes, sock->length, MSG_NOSIGNAL) == (ssize_t)sock->length;
+}
+
+static void trips_patience(const struct trips_socket *sock)
+{
+	int64_t patience_ns = sock->trips->patience_ns;
+	struct timeval patience = {
+		.tv_sec = patience_ns / NOPAL_SECOND,
+		.tv_usec = patience_ns % NOPAL_SECOND / TRIPS_NS_PER_US,
+	};
+	int on = 1;
+
+	setsockopt(sock->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(sock->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/* The first datagram says whom to answer. */
+static int pong_meet_udp(struct trips_socket *sock)
+{
+	struct sockaddr_storage from;
+	socklen_t length = sizeof(from);
+
+	if (recvfrom(sock->fd, sock->bytes, sizeof(sock->bytes), 0, (struct sockaddr *)&from,
+		     &length) != (ssize_t)sock->length ||
+	    connect(sock->fd, (struct sockaddr *)&from, length) || !trips_send(sock))
+		return -1;
+	return sock->fd;
+}
+
+static void pong_socket(const struct trips *trips, const struct bench_place *place, int tell)
+{
+	bool tcp = trips->kind == TRIPS_TCP;
+	uint16_t port = 0;
+	int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
+	struct trips_socket sock = trips_socket_of(trips, fd);
+
+	if (fd < 0 || (tcp && listen(fd, 1)))
+		return;
+	bench_partner_tell(tell, port);
+	sock.fd = tcp ? accept(fd, NULL, NULL) : pong_meet_udp(&sock);
+	if (sock.fd < 0)
+		return;
+	trips_patience(&sock);
+	while (trips_receive(&sock) && trips_send(&sock))
+		;
+}
+
+static void ping_socket(struct trips *trips, const struct bench_place *place, uint16_t port)
+{
+	bool tcp = trips->kind == TRIPS_TCP;
+	int fd = bench_socket_connected(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, port);
+	struct trips_socket sock = trips_socket_of(trips, fd);
+	int64_t begun_ns, now_ns;
+
+	if (fd < 0)
+		return;
+	trips_patience(&sock);
+	begun_ns = clock_now_ns();
+	while (trips_send(&sock) && trips_receive(&sock)) {
+		now_ns = clock_now_ns();
+		if (!trips_note(trips, now_ns - begun_ns))
+			break;
+		begun_ns = now_ns;
+	}
+	close(fd);
+}
+
+/* ------------------------------------------------------------------ configs */
+
+/* One side of a config's ping-pong. */
+struct trips_side {
+	struct trips *trips; /* NULL: it answers */
+	struct loop *loop;   /* NULL: it is simulated */
+	struct nopal_world *world;
+	struct loop_event *tick;
+	struct nopal_session *session;
+	int64_t begun_ns, progress;
+	bool over;
+};
+
+static int64_t side_now(const struct trips_side *side)
+{
+	return clock_world_ns(side->loop, side->world);
+}
+
+static void side_over(struct trips_side *side)
+{
+	side->over = true;
+	if (side->loop)
+		loop_stop(side->loop);
+}
+
+static void side_ping(struct trips_side *side)
+{
+	uint8_t bytes[TRIPS_MOST_BYTES] = { 0 };
+
+	nopal_send(side->session, bytes, side->trips->bytes, 0);
+}
+
+static void side_on_opened(struct nopal_session *session, void *user)
+{
+	struct trips_side *side = user;
+
+	side->session = session;
+	side->begun_ns = side_now(side);
+	if (side->trips)
+		side_ping(side);
+}
+
+static void *side_on_accepted(struct nopal_session *session, void *user)
+{
+	(void)session;
+	return user;
+}
+
+static void side_answer(struct nopal_session *session, const struct nopal_message *message)
+{
+	const uint8_t *bytes = NULL;
+	uint32_t length = 0;
+
+	if (nopal_message_length(message) > 0)
+		bytes = nopal_message_piece(message, 0, &length);
+	nopal_send(session, bytes, length, 0);
+}
+
+static void side_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
+{
+	struct trips_side *side = user;
+	int64_t now_ns;
+
+	if (!side->trips) {
+		side_answer(session, message);
+		return;
+	}
+	if (side->over)
+		return;
+	now_ns = side_now(side);
+	if (!trips_note(side->trips, now_ns - side->begun_ns)) {
+		side_over(side);
+		return;
+	}
+	side->begun_ns = now_ns;
+	side_ping(side);
+}
+
+static void side_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	(void)session;
+	(void)end;
+	(void)text;
+	side_over(user);
+}
+
+static const struct nopal_callbacks side_callbacks = {
+	.accepted = side_on_accepted,
+	.opened = side_on_opened,
+	.received = side_on_received,
+	.ended = side_on_ended,
+};
+
+/* What is lost is lost with some configs: then it ends. */
+static void side_on_tick(void *user)
+{
+	struct trips_side *side = user;
+
+	if (side->trips->done == side->progress)
+		side_over(side);
+	side->progress = side->trips->done;
+	loop_event_start(side->tick, side->trips->patience_ns);
+}
+
+static void side_run(struct trips_side *side, enum trips_way way)
+{
+	if (way == TRIPS_LINGER)
+		nopal_live_linger(side->world, TRIPS_LINGER_NS);
+	side->tick =
+		side->trips ? loop_event_new(side->loop, LOOP_TIMER, -1, side_on_tick, side) : NULL;
+	if (side->tick)
+		loop_event_start(side->tick, side->trips->patience_ns);
+	if (way == TRIPS_SPIN)
+		loop_spin(side->loop, &side->over);
+	else if (!side->over)
+		loop_run(side->loop);
+	loop_event_free(side->tick);
+}
+
+static void pong_config(const struct trips *trips, const struct bench_place *place, int tell)
+{
+	struct trips_side side = { .loop = loop_new(NULL) };
+
+	if (!side.loop)
+		return;
+	side.world = loop_world(side.loop);
+	if (bench_partner_listen(side.loop, place, trips->plan, &side_callbacks, &side, tell))
+		side_run(&side, trips->way);
+}
+
+static void ping_config(struct trips *trips, const struct bench_place *place, uint16_t port)
+{
+	struct trips_side side = { .trips = trips, .loop = loop_new(NULL) };
+
+	if (!side.loop)
+		return;
+	side.world = loop_world(side.loop);
+	side.progress = trips->done;
+	if (bench_partner_open(side.loop, place, port, trips->plan, &side_callbacks, &side))
+		side_run(&side, trips->way);
+	side.over = true; /* what still arrives is not counted */
+	loop_free(side.loop);
+}
+
+/* --------------------------------------------------------------------- both */
+
+static void pong_runs(void *user, const struct bench_place *place, int tell)
+{
+	const struct trips *trips = user;
+
+	if (trips->kind == TRIPS_CONFIG)
+		pong_config(trips, place, tell);
+	else
+		pong_socket(trips, place, tell);
+}
+
+bool trips_run(struct trips *trips, const struct bench_place *place)
+{
+	struct bench_partner partner;
+	bool good = bench_partner_start(&partner, place, pong_runs, trips);
+
+	trips->done = -trips->warm;
+	if (good && trips->kind == TRIPS_CONFIG)
+		ping_config(trips, place, partner.port);
+	else if (good)
+		ping_socket(trips, place, partner.port);
+	bench_partner_end(&partner);
+	return good;
+}
+
+/* Until it is over, or nothing came for too long. */
+static void side_simulate(struct trips_side *ping)
+{
+	while (!ping->over && nopal_sim_step(ping->world))
+		if (nopal_world_now(ping->world) - ping->begun_ns > ping->trips->patience_ns)
+			break;
+}
+
+bool trips_peers_open(struct nopal_world *world, const struct trips_link *link,
+		      const struct trips_peers *peers)
+{
+	struct nopal_endpoint *from, *to;
+	struct nopal_address peer;
+
+	nopal_sim_host(world);
+	nopal_sim_host(world);
+	nopal_sim_connect(world, 0, 1, link->forward, link->reverse);
+	from = nopal_sim_endpoint(world, 0, 0);
+	to = nopal_sim_endpoint(world, 1, TRIPS_SIM_PORT);
+	nopal_sim_address(1, TRIPS_SIM_PORT, &peer);
+	return from && to &&
+	       nopal_endpoint_allow(to, peers->plan, NOPAL_ALLOW_CONNECTIONLESS, peers->listens,
+				    peers->listener) == 0 &&
+	       nopal_session_open(from, peers->plan, &peer, peers->opens, peers->opener);
+}
+
+bool trips_simulate(struct trips *trips, const struct trips_link *link)
+{
+	struct nopal_world *world = nopal_sim_new(link->seed);
+	struct trips_side ping = { .trips = trips, .world = world }, pong = { .world = world };
+	struct trips_peers peers = { .plan = trips->plan,
+				     .opens = &side_callbacks,
+				     .listens = &side_callbacks,
+				     .opener = &ping,
+				     .listener = &pong };
+	bool good;
+
+	trips->done = -trips->warm;
+	good = world && trips_peers_open(world, link, &peers);
+	if (good)
+		side_simulate(&ping);
+	ping.over = true;
+	nopal_world_free(world);
+	return good;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * volley.h -- many messages one way and one answer when all are there: the bandwidth test of CTP's
+ * paper, by plain UDP, the kernel's TCP and configs, between two processes or in the simulator.
+ */
+#ifndef NOPAL_VOLLEY_H
+#define NOPAL_VOLLEY_H
+
+#include "load/trips.h"
+
+enum { VOLLEY_MOST_BYTES = 1400 };
+
+struct volley {
+	enum trips_kind kind;
+	struct nopal_plan *plan; /* of a config */
+	uint32_t bytes;		 /* of a message: 8 at least */
+	uint32_t count;		 /* of messages */
+	int warm;		 /* volleys before the one that counts */
+	int64_t patience_ns;	 /* no answer for so long: it ends */
+	bool done;		 /* out: the answer came */
+	int64_t sender_ns;	 /* out: from the first departure to the answer */
+	int64_t receiver_ns;	 /* out: from the first arrival to the last */
+};
+
+/* Live, this process and a partner.  False: the machine refused. */
+bool volley_run(struct volley *volley, const struct bench_place *place);
+/* The same of a config in virtual time.  False: out of memory. */
+bool volley_simulate(struct volley *volley, const struct trips_link *link);
+
+#endif

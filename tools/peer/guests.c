@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guests.c -- the sessions of a listener, by the address that they come from.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "peer/guests.h"
+#include "peer/progress.h"
+
+enum { GUESTS_V6_PREFIX = 8 }; /* bytes: a /64 */
+
+struct guests_account {
+	struct guests_account *next;
+	struct guests_key key;
+	unsigned seats;
+	uint64_t bytes;
+};
+
+static struct guests_key key_of(const struct nopal_address *address)
+{
+	struct guests_key key = { 0 };
+
+	memcpy(key.bytes, address->ip,
+	       nopal_address_is_v4(address) ? GUESTS_KEY_BYTES : GUESTS_V6_PREFIX);
+	return key;
+}
+
+static bool key_is(const struct guests_key *a, const struct guests_key *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* ------------------------------------------------------------------- accounts */
+
+void guests_house_init(struct guests_house *house, unsigned seats_each, uint64_t bytes_each)
+{
+	*house = (struct guests_house){
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.seats_each = seats_each,
+		.bytes_each = bytes_each,
+	};
+}
+
+void guests_house_fini(struct guests_house *house)
+{
+	while (house->accounts) {
+		struct guests_account *next = house->accounts->next;
+
+		free(house->accounts);
+		house->accounts = next;
+	}
+	pthread_mutex_destroy(&house->lock);
+}
+
+/* Under the lock, as what follows; made where it is missing.  NULL: no memory. */
+static struct guests_account *account_of(struct guests_house *house, const struct guests_key *key)
+{
+	struct guests_account *account = house->accounts;
+
+	while (account && !key_is(&account->key, key))
+		account = account->next;
+	if (account)
+		return account;
+	account = calloc(1, sizeof(*account));
+	if (!account)
+		return NULL;
+	account->key = *key;
+	account->next = house->accounts;
+	house->accounts = account;
+	return account;
+}
+
+static void account_settle(struct guests_house *house, struct guests_account *account)
+{
+	struct guests_account **at = &house->accounts;
+
+	if (account->seats || account->bytes)
+		return;
+	while (*at != account)
+		at = &(*at)->next;
+	*at = account->next;
+	free(account);
+}
+
+static bool account_seat(struct guests_house *house, const struct guests_key *key,
+			 const char *address, char *why)
+{
+	struct guests_account *account = account_of(house, key);
+
+	if (account && account->seats >= house->seats_each)
+		snprintf(why, GUESTS_WHY_ROOM,
+			 "too many sessions: %u are here from the address of "
+			 "%s (--peer-sessions there)",
+			 account->seats, address);
+	else if (!account || house->seats >= GUESTS_SEATS_MOST)
+		snprintf(why, GUESTS_WHY_ROOM, "too many sessions: %u are here, of all addresses",
+			 house->seats);
+	else {
+		account->seats++;
+		house->seats++;
+		return true;
+	}
+	if (account)
+		account_settle(house, account);
+	return false;
+}
+
+static bool account_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
+			  bool bounded, char *why)
+{
+	struct guests_account *account = account_of(house, key);
+	uint64_t most = house->bytes_each ? house->bytes_each : UINT64_MAX;
+	char had[PROGRESS_RATE_ROOM], limit[PROGRESS_RATE_ROOM];
+
+	if (!account)
+		return !bounded;
+	if (!bounded || (account->bytes <= most && bytes <= most - account->bytes)) {
+		account->bytes += bytes;
+		account_settle(house, account);
+		return true;
+	}
+	snprintf(why, GUESTS_WHY_ROOM,
+		 "too many unfinished bytes of one address: %s beside this, "
+		 "and %s may be (recv --peer-bytes)",
+		 progress_size((double)account->bytes, had), progress_size((double)most, limit));
+	account_settle(house, account);
+	return false;
+}
+
+bool guests_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
+		  char ret_why[GUESTS_WHY_ROOM])
+{
+	bool good;
+
+	pthread_mutex_lock(&house->lock);
+	good = account_claim(house, key, bytes, true, ret_why);
+	pthread_mutex_unlock(&house->lock);
+	return good;
+}
+
+void guests_count(struct guests_house *house, const struct guests_key *key, uint64_t bytes)
+{
+	pthread_mutex_lock(&house->lock);
+	account_claim(house, key, bytes, false, NULL);
+	pthread_mutex_unlock(&house->lock);
+}
+
+void guests_release(struct guests_house *house, const struct guests_key *key, uint64_t bytes)
+{
+	struct guests_account *account;
+
+	pthread_mutex_lock(&house->lock);
+	account = account_of(house, key);
+	if (account) {
+		account->bytes -= bytes < account->bytes ? bytes : account->bytes;
+		account_settle(house, account);
+	}
+	pthread_mutex_unlock(&house->lock);
+}
+
+/* -------------------------------------------------------------------- sessions */
+
+/* The one that goes, so that one more of this address may wait; NULL: all may. */
+static struct guest *guests_surplus(const struct guests *guests, const struct guests_key *key)
+{
+	struct guest *first = NULL, *first_of_key = NULL;
+	unsigned of_key = 0;
+
+	for (struct guest *at = guests->oldest; at; at = at->newer) {
+		if (at->seated || at->sent_away)
+			continue;
+		if (!first)
+			first = at;
+		if (!key_is(&at->key, key))
+			continue;
+		if (!first_of_key)
+			first_of_key = at;
+		of_key++;
+	}
+	if (of_key >= GUESTS_WAIT_EACH)
+		return first_of_key;
+	return guests->waiting >= GUESTS_WAIT_ALL ? first : NULL;
+}
+
+static void guests_waits_no_more(struct guests *guests, struct guest *guest)
+{
+	if (!guest->seated && !guest->sent_away)
+		guests->waiting--;
+}
+
+static void guests_send_away(struct guests *guests, struct guest *guest)
+{
+	guests_waits_no_more(guests, guest);
+	guest->sent_away = true;
+	nopal_session_abort(guest->session, "too many sessions are open");
+}
+
+void guests_enter(struct guests *guests, struct guest *guest, struct nopal_session *session)
+{
+	struct nopal_address address;
+	struct guest *surplus;
+
+	nopal_session_peer(session, &address);
+	*guest = (struct guest){ .session = session, .key = key_of(&address) };
+	nopal_address_format(&address, guest->address);
+	surplus = guests_surplus(guests, &guest->key);
+	if (surplus)
+		guests_send_away(guests, surplus);
+	guest->older = guests->newest;
+	if (guests->newest)
+		guests->newest->newer = guest;
+	else
+		guests->oldest = guest;
+	guests->newest = guest;
+	guests->waiting++;
+}
+
+bool guests_seat(struct guests *guests, struct guest *guest, char ret_why[GUESTS_WHY_ROOM])
+{
+	struct guests_house *house = guests->house;
+	bool good;
+
+	if (guest->seated)
+		return true;
+	pthread_mutex_lock(&house->lock);
+	good = account_seat(house, &guest->key, guest->address, ret_why);
+	pthread_mutex_unlock(&house->lock);
+	if (good) {
+		guests_waits_no_more(guests, guest);
+		guest->seated = true;
+	}
+	return good;
+}
+
+static void guests_unseat(struct guests_house *house, const struct guests_key *key)
+{
+	struct guests_account *account;
+
+	pthread_mutex_lock(&house->lock);
+	account = account_of(house, key); /* it has a seat: it is there */
+	if (account) {
+		account->seats--;
+		house->seats--;
+		account_settle(house, account);
+	}
+	pthread_mutex_unlock(&house->lock);
+}
+
+void guests_leave(struct guests *guests, struct guest *guest)
+{
+	guests_waits_no_more(guests, guest);
+	if (guest->seated)
+		guests_unseat(guests->house, &guest->key);
+	*(guest->newer ? &guest->newer->older : &guests->newest) = guest->older;
+	*(guest->older ? &guest->older->newer : &guests->oldest) = guest->newer;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * congestion.c -- every congestion policy on the same bottleneck: how much of it is used,
+ * what gets lost, how long packets wait, who yields to whom.
+ *
+ * 20 Mbit/s, a round trip of 60 ms, a queue of one product of the two (100 packets). All
+ * compositions are `bulk` with its congestion section exchanged.  One flow; two flows of the same
+ * policy; one against NewReno.  Flows begin at random within a second, the first 20 s are not
+ * counted, the next 60 s are.  Utilisation is that of the link, headers included; a tail of the
+ * queue is of means over 10 ms; roughness is the deviation of what arrives in a second from its
+ * mean.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/tool.h"
+#include "load/dumbbell.h"
+#include "reproduce/reproduce.h"
+
+enum {
+	CONGESTION_TEXT = 512,
+	CONGESTION_PERCENT = 100,
+	/* What claims hold against. */
+	CONGESTION_FULL = 90,	/* percent of the link */
+	CONGESTION_SHORT = 4,	/* a queue is short against one so much longer */
+	CONGESTION_HALF = 50,	/* percent */
+	CONGESTION_NEAR = 10,	/* ... and what is near it */
+	CONGESTION_DOUBLE = 17, /* ... and how far from it 1:2 and 2:1 are */
+};
+#define CONGESTION_EVEN		0.9
+#define CONGESTION_STAGGER_NS	NOPAL_SECOND
+#define CONGESTION_WARM_NS	(20 * NOPAL_SECOND)
+#define CONGESTION_RUN_NS	(60 * NOPAL_SECOND)
+#define CONGESTION_QUICK_RUN_NS (20 * NOPAL_SECOND)
+#define CONGESTION_LINK		"fwd: rate 20mbit delay 30ms limit 100 rev: rate 20mbit delay 30ms"
+
+#define CONGESTION_WINDOW "windowed_cc {}\n"
+#define CONGESTION_BOTH	  "windowed_cc {}\nrate_cc {}\n"
+
+static const struct congestion_policy {
+	const char *name, *section;
+} congestion_policies[] = {
+	{ "reno", CONGESTION_WINDOW "tcp_congestion { variant = reno }" },
+	{ "newreno", CONGESTION_WINDOW "tcp_congestion { variant = newreno }" },
+	{ "cubic", CONGESTION_WINDOW "cubic_congestion {}" },
+	{ "cubic_paced", CONGESTION_BOTH "cubic_congestion {}\npacing {}" },
+	{ "westwood", CONGESTION_WINDOW "westwood_congestion {}" },
+	{ "scalable", CONGESTION_WINDOW "scalable_congestion {}" },
+	{ "highspeed", CONGESTION_WINDOW "highspeed_congestion {}" },
+	{ "bic", CONGESTION_WINDOW "bic_congestion {}" },
+	{ "vegas", CONGESTION_WINDOW "vegas_congestion {}" },
+	{ "fast", CONGESTION_WINDOW "fast_congestion {}" },
+	{ "scp", CONGESTION_BOTH "scp_congestion {}" },
+	{ "bbr", CONGESTION_BOTH "bbr_congestion {}" },
+	{ "tfrc", "rate_cc {}\ntfrc {}" },
+	{ "udt", CONGESTION_BOTH "udt_congestion {}" },
+};
+enum {
+	CONGESTION_RENO,
+	CONGESTION_NEWRENO,
+	CONGESTION_CUBIC,
+	CONGESTION_CUBIC_PACED,
+	CONGESTION_WESTWOOD,
+	CONGESTION_SCALABLE,
+	CONGESTION_HIGHSPEED,
+	CONGESTION_BIC,
+	CONGESTION_VEGAS,
+	CONGESTION_FAST,
+	CONGESTION_SCP,
+	CONGESTION_BBR,
+	CONGESTION_TFRC,
+	CONGESTION_UDT,
+	CONGESTION_POLICIES,
+};
+
+enum congestion_table {
+	CONGESTION_ALONE,
+	CONGESTION_TWO,
+	CONGESTION_AGAINST,
+	CONGESTION_TABLES,
+};
+static const char *const congestion_tables[CONGESTION_TABLES] = {
+	[CONGESTION_ALONE] = "one flow",
+	[CONGESTION_TWO] = "two flows of the policy",
+	[CONGESTION_AGAINST] = "one flow against newreno",
+};
+
+/* ---------------------------------------------------------------------- plans */
+
+static struct nopal_plan *congestion_plan(const struct congestion_policy *policy)
+{
+	struct nopal_problems problems;
+	char text[CONGESTION_TEXT];
+	struct nopal_plan *plan;
+
+	snprintf(text, sizeof(text),
+		 "extends = \"bulk\"\n"
+		 "without = { windowed_cc, rate_cc, bbr_congestion }\n%s\n",
+		 policy->section);
+	nopal_problems_init(&problems);
+	plan = nopal_plan_parse(text, policy->name, NULL, &problems);
+	tool_problems(&problems);
+	nopal_problems_fini(&problems);
+	return plan;
+}
+
+static void congestion_drop(struct nopal_plan **plans)
+{
+	for (int i = 0; i < CONGESTION_POLICIES; i++)
+		if (plans[i])
+			nopal_plan_unref(plans[i]);
+}
+
+static bool congestion_compose(struct nopal_plan **ret_plans)
+{
+	for (int i = 0; i < CONGESTION_POLICIES; i++) {
+		ret_plans[i] = congestion_plan(&congestion_policies[i]);
+		if (!ret_plans[i])
+			return false;
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------------- cells */
+
+static struct reproduce_cell congestion_cell(enum congestion_table table, int policy,
+					     const char *column, const char *unit)
+{
+	return (struct reproduce_cell){ congestion_tables[table], congestion_policies[policy].name,
+					column, unit };
+}
+
+static void congestion_add(const struct reproduce_options *options, enum congestion_table table,
+			   int policy, const char *column, const char *unit, double value)
+{
+	struct reproduce_cell cell = congestion_cell(table, policy, column, unit);
+
+	reproduce_add(options->report, &cell, value);
+}
+
+static void congestion_note(const struct reproduce_options *options, enum congestion_table table,
+			    int policy, const struct dumbbell *bell)
+{
+	if (table == CONGESTION_TWO)
+		congestion_add(options, table, policy, "Jain", "", dumbbell_fairness(bell));
+	if (table == CONGESTION_AGAINST)
+		congestion_add(options, table, policy, "share", "%",
+			       CONGESTION_PERCENT * dumbbell_share(bell));
+	congestion_add(options, table, policy, "utilisation", "%",
+		       CONGESTION_PERCENT * bell->utilisation);
+	congestion_add(options, table, policy, "loss", "%", CONGESTION_PERCENT * bell->loss);
+	congestion_add(options, table, policy, "queue, mean", "ms", bell->queue_mean_ms);
+	congestion_add(options, table, policy, "queue, p95", "ms", bell->queue_p95_ms);
+	if (table == CONGESTION_AGAINST)
+		congestion_add(options, table, policy, "roughness", "%",
+			       CONGESTION_PERCENT * bell->roughness);
+}
+
+static double congestion_mean(const struct reproduce_options *options, enum congestion_table table,
+			      int policy, const char *column)
+{
+	struct reproduce_cell cell = congestion_cell(table, policy, column, NULL);
+
+	return reproduce_mean(options->report, &cell);
+}
+
+/* ----------------------------------------------------------------------- runs */
+
+static bool congestion_once(const struct reproduce_options *options,
+			    struct nopal_plan *const *plans, enum congestion_table table,
+			    int policy, int run)
+{
+	struct dumbbell bell = {
+		.seed = options->seed + (uint64_t)run,
+		.flows = table == CONGESTION_ALONE ? 1 : 2,
+		.plans = { plans[policy], table == CONGESTION_AGAINST ? plans[CONGESTION_NEWRENO]
+								      : plans[policy] },
+		.stagger_ns = CONGESTION_STAGGER_NS,
+		.warm_ns = CONGESTION_WARM_NS,
+		.run_ns = options->quick ? CONGESTION_QUICK_RUN_NS : CONGESTION_RUN_NS,
+	};
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	nopal_link_parse(CONGESTION_LINK, &bell.forward, &bell.reverse, &problems);
+	nopal_problems_fini(&problems);
+	if (!dumbbell_run(&bell)) {
+		fprintf(stderr, "nopal reproduce: a session of %s ended\n",
+			congestion_policies[policy].name);
+		return false;
+	}
+	congestion_note(options, table, policy, &bell);
+	return true;
+}
+
+/* All runs of one row; of one that is not wanted there are none. */
+static bool congestion_row(const struct reproduce_options *options, struct nopal_plan *const *plans,
+			   enum congestion_table table, int policy)
+{
+	const char *name = congestion_policies[policy].name;
+
+	if (!reproduce_wanted(options->rows, name))
+		return true;
+	reproduce_say(options, "%s: %s", congestion_tables[table], name);
+	for (int run = 0; run < options->runs; run++)
+		if (!congestion_once(options, plans, table, policy, run))
+			return false;
+	return true;
+}
+
+static bool congestion_runs(const struct reproduce_options *options,
+			    struct nopal_plan *const *plans)
+{
+	for (int table = 0; table < CONGESTION_TABLES; table++)
+		for (int policy = 0; policy < CONGESTION_POLICIES; policy++)
+			if (!congestion_row(options, plans, (enum congestion_table)table, policy))
+				return false;
+	return true;
+}
+
+/* --------------------------------------------------------------------- claims */
+
+static const int congestion_by_loss[] = { CONGESTION_RENO,     CONGESTION_NEWRENO,
+					  CONGESTION_CUBIC,    CONGESTION_WESTWOOD,
+					  CONGESTION_SCALABLE, CONGESTION_HIGHSPEED,
+					  CONGESTION_BIC,      -1 };
+static const int congestion_by_delay[] = { CONGESTION_VEGAS, CONGESTION_SCP, -1 };
+static const int congestion_by_size[] = { CONGESTION_SCALABLE, CONGESTION_HIGHSPEED, CONGESTION_BIC,
+					  -1 };
+static const int congestion_full[] = { CONGESTION_RENO,	     CONGESTION_NEWRENO,
+				       CONGESTION_CUBIC,     CONGESTION_CUBIC_PACED,
+				       CONGESTION_WESTWOOD,  CONGESTION_SCALABLE,
+				       CONGESTION_HIGHSPEED, CONGESTION_BIC,
+				       CONGESTION_VEGAS,     CONGESTION_FAST,
+				       CONGESTION_SCP,	     CONGESTION_BBR,
+				       CONGESTION_TFRC,	     -1 };
+
+/* The least, or the most, that a policy of the list has there; NAN where one of them was not
+ * run. */
+static double congestion_extreme(const struct reproduce_options *options,
+				 enum congestion_table table, const int *policies,
+				 const char *column, bool most)
+{
+	double found = congestion_mean(options, table, policies[0], column);
+
+	for (int i = 1; policies[i] >= 0; i++) {
+		double value = congestion_mean(options, table, policies[i], column);
+
+		if (isnan(value) || isnan(found))
+			return NAN;
+		if (most ? value > found : value < found)
+			found = value;
+	}
+	return found;
+}
+
+static void congestion_claim_alone(const struct reproduce_options *options)
+{
+	struct reproduce_report *report = options->report;
+
+	reproduce_claim_less(report, "one flow fills the link, whatever its policy but udt's",
+			     CONGESTION_FULL,
+			     congestion_extreme(options, CONGESTION_ALONE, congestion_full,
+						"utilisation", false),
+			     "per cent that count as full; least utilisation");
+	reproduce_claim_less(report,
+			     "what watches delay keeps the queue short (Brakmo and Peterson "
+			     "1995; Cen, Pu, Walpole 1998)",
+			     congestion_extreme(options, CONGESTION_ALONE, congestion_by_delay,
+						"queue, mean", true),
+			     congestion_extreme(options, CONGESTION_ALONE, congestion_by_loss,
+						"queue, mean", false) /
+				     CONGESTION_SHORT,
+			     "ms of queue, the most of vegas and scp; a quarter of the "
+			     "least that waits for loss");
+}
+
+static void congestion_claim_two(const struct reproduce_options *options)
+{
+	struct reproduce_report *report = options->report;
+
+	reproduce_claim_less(
+		report, "two flows that wait for loss share the link evenly", CONGESTION_EVEN,
+		congestion_extreme(options, CONGESTION_TWO, congestion_by_loss, "Jain", false),
+		"Jain's index that counts as even; the least");
+	reproduce_claim_less(report,
+			     "two flows of vegas do not: who comes later takes the queue of "
+			     "the first for the path (Mo, La, Anantharam, Walrand 1999)",
+			     congestion_mean(options, CONGESTION_TWO, CONGESTION_VEGAS, "Jain"),
+			     congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "Jain"),
+			     "Jain's index of vegas; of newreno");
+	reproduce_claim_less(
+		report,
+		"two flows of bbr keep a queue of one product full (Hock, Bless, Zitterbart 2017)",
+		congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "queue, mean"),
+		congestion_mean(options, CONGESTION_TWO, CONGESTION_BBR, "queue, mean"),
+		"ms of queue, newreno; bbr");
+}
+
+/* How far the share is from the half. */
+static double congestion_uneven(const struct reproduce_options *options, int policy)
+{
+	return fabs(congestion_mean(options, CONGESTION_AGAINST, policy, "share") -
+		    CONGESTION_HALF);
+}
+
+static void congestion_claim_against(const struct reproduce_options *options)
+{
+	struct reproduce_report *report = options->report;
+
+	reproduce_claim_less(
+		report, "what watches delay yields to newreno (Mo, La, Anantharam, Walrand 1999)",
+		congestion_extreme(options, CONGESTION_AGAINST, congestion_by_delay, "share", true),
+		CONGESTION_HALF, "per cent of the link, the most of vegas and scp; the half");
+	reproduce_claim_less(
+		report, "cubic has no less than newreno beside it (RFC 9438, section 4.3)",
+		CONGESTION_HALF - CONGESTION_NEAR,
+		congestion_mean(options, CONGESTION_AGAINST, CONGESTION_CUBIC, "share"),
+		"nearly the half; per cent of the link");
+	reproduce_claim_less(report, "westwood and newreno are friendly (Grieco and Mascolo 2004)",
+			     congestion_uneven(options, CONGESTION_WESTWOOD), CONGESTION_NEAR,
+			     "per cent from the half; what is near");
+	reproduce_claim_less(report,
+			     "tfrc has within a factor of two of newreno beside it (RFC "
+			     "5348, section 1)",
+			     congestion_uneven(options, CONGESTION_TFRC), CONGESTION_DOUBLE,
+			     "per cent from the half; what a third is");
+	reproduce_claim_less(
+		report, "tfrc is smoother than newreno (RFC 5348, section 1)",
+		congestion_mean(options, CONGESTION_AGAINST, CONGESTION_TFRC, "roughness"),
+		congestion_mean(options, CONGESTION_AGAINST, CONGESTION_NEWRENO, "roughness"),
+		"deviation of seconds from their mean in per cent, each beside "
+		"newreno: tfrc; newreno");
+}
+
+/* Beside newreno, too, those of UDT's policies that are made for large windows, and its own. */
+static void congestion_claim_large(const struct reproduce_options *options)
+{
+	struct reproduce_report *report = options->report;
+
+	reproduce_claim_less(
+		report,
+		"what grows with its window takes more than newreno beside it "
+		"(RFC 3649, section 6)",
+		CONGESTION_HALF,
+		congestion_extreme(options, CONGESTION_AGAINST, congestion_by_size, "share", false),
+		"the half; per cent of the link, the least of scalable, highspeed and bic");
+	reproduce_claim_less(report,
+			     "udt and newreno are friendly where little is in flight (Gu and "
+			     "Grossman 2007)",
+			     congestion_uneven(options, CONGESTION_UDT), CONGESTION_NEAR,
+			     "per cent from the half; what is near");
+}
+
+static int congestion_run(const struct reproduce_options *options)
+{
+	struct nopal_plan *plans[CONGESTION_POLICIES] = { NULL };
+	bool good;
+
+	if (!options->sim) {
+		reproduce_refused(options->report, "the bottleneck is in the simulator alone");
+		return TOOL_GOOD;
+	}
+	good = congestion_compose(plans) && congestion_runs(options, plans);
+	congestion_claim_alone(options);
+	congestion_claim_two(options);
+	congestion_claim_against(options);
+	congestion_claim_large(options);
+	congestion_drop(plans);
+	return good ? TOOL_GOOD : TOOL_FAILED;
+}
+
+const struct reproduction reproduce_congestion = {
+	.name = "congestion-table",
+	.summary = "every congestion policy on one bottleneck",
+	.time = "simulated: 2 minutes; --quick 10 s",
+	.run = congestion_run,
+};

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * one_to_many.c -- how long a file takes to a server and back: the one-to-many protocol's
+ * paper, section 5.1, tables 1 to 3.
+ *
+ * Files of 1 to 32 MB go in pieces, each a packet with the paper's header, by Go-Back-N; every byte
+ * is checked as it comes back.  The tables differ by payload, window and wait.  The first column
+ * has all three as they are there.  Those of windows of 1, 32 and 128 measure how long to wait,
+ * which a fixed wait is too short for where a window takes longer to cross the link.  Beside them a
+ * composition that resends only what was lost, the kernel's TCP, and UDT.
+ *
+ * Simulated, the link is as the paper's best figures are; then it loses, which the paper's did and
+ * does not say how often.  Live it is the loopback.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/tool.h"
+#include "load/echo.h"
+#include "reproduce/place.h"
+
+enum {
+	MANY_SIZES = 6,
+	MANY_SIZES_QUICK = 3,
+	MANY_SIZES_LOSSY = 4, /* what is larger tells no more */
+	MANY_TEXT = 512,
+	MANY_PATH = 4096,
+	MANY_COMMAND = MANY_PATH + 128,
+	MANY_MIB = 1 << 20,
+	MANY_HEADER = 20,   /* the paper's */
+	MANY_OVERHEAD = 28, /* IPv4 and UDP */
+	MANY_PAPER_TABLES = 3,
+	MANY_RUNS_SLOW = 3,
+};
+#define MANY_PATIENCE_NS (60 * NOPAL_SECOND)
+#define MANY_UDT	 "echo_udt"
+#define MANY_TOLERANCE	 1.1
+
+static const char *const many_rows[MANY_SIZES] = { "1", "2", "4", "8", "16", "32" };
+
+/* The paper's ways, as a config. */
+static const char many_config[] = "transport_driver {}\n"
+				  "resize { mtu = %uB }\n"
+				  "sequenced_segments {}\n"
+				  "%sgo_back_n { window = %u  timeout = %ums }\n"
+				  "one_to_many {}\n"
+				  "reliable_fifo {}\n";
+static const char many_measures[] = "rtt_estimation { timeout_min = 10ms }\n";
+
+/* A table of the paper. */
+static const struct many_table {
+	const char *name;
+	unsigned payload, window, wait_ms;
+	double paper[MANY_SIZES]; /* seconds */
+} many_tables[MANY_PAPER_TABLES] = {
+	{ "Table 1", 1024, 32, 50, { 1.743, 3.375, 6.784, 13.735, 27.694, 55.394 } },
+	{ "Table 2", 8096, 128, 10, { 0.463, 0.867, 1.654, 3.166, 6.279, 12.563 } },
+	{ "Table 3", 8096, 1, 10, { 1.187, 2.658, 4.795, 9.323, 18.333, 38.152 } },
+};
+enum { MANY_UNTWEAKED, MANY_TWEAKED, MANY_STOP_AND_WAIT };
+
+enum many_kind { MANY_GO_BACK, MANY_SELECTIVE, MANY_OVER_TCP, MANY_OVER_UDT };
+
+static const struct many_column {
+	const char *name, *word; /* word: in --rows */
+	enum many_kind kind;
+	unsigned window; /* of Go-Back-N; 0: the table's */
+	bool fixed;	 /* wait, as there */
+	bool table_1;	 /* payload and window are of table 1 */
+} many_columns[] = {
+	{ "as there", "go_back_n", MANY_GO_BACK, 0, true, false },
+	{ "window 1", "go_back_n", MANY_GO_BACK, 1, false, false },
+	{ "window 32", "go_back_n", MANY_GO_BACK, 32, false, false },
+	{ "window 128", "go_back_n", MANY_GO_BACK, 128, false, false },
+	{ "as table 1", "go_back_n", MANY_GO_BACK, 0, false, true },
+	{ "bulk", "bulk", MANY_SELECTIVE, 0, false, false },
+	{ "TCP", "tcp", MANY_OVER_TCP, 0, false, false },
+	{ "UDT", "udt", MANY_OVER_UDT, 0, false, false },
+};
+enum many_column_of {
+	MANY_AS_THERE,
+	MANY_ONE,
+	MANY_FEW,
+	MANY_MANY,
+	MANY_AS_TABLE_1,
+	MANY_BULK,
+	MANY_TCP,
+	MANY_UDT_4,
+	MANY_COLUMNS,
+};
+
+/* The rate is the least at which table 2 is possible, in whole fives. */
+static const struct many_place {
+	enum reproduce_world world;
+	const char *text, *link;
+	bool lossy;
+} many_places[] = {
+	{ REPRODUCE_SIMULATED, "simulated: 25 Mbit/s, 1 ms each way",
+	  "rate 25mbit delay 1ms limit 1000 mtu 9000", false },
+	{ REPRODUCE_SIMULATED, "simulated: the same, 1 % loss",
+	  "rate 25mbit delay 1ms loss 1% limit 1000 mtu 9000", true },
+	/* six of them, and one that is lost takes the others with it */
+	{ REPRODUCE_SIMULATED, "simulated: 1 % loss of fragments of 1500 B",
+	  "rate 25mbit delay 1ms loss 5.85% limit 1000 mtu 9000", true },
+	{ REPRODUCE_LOOPBACK, "live over loopback", NULL, false },
+};
+enum many_place_of { MANY_CALM, MANY_LOSSY, MANY_CUT, MANY_LIVE, MANY_PLACES };
+
+struct many {
+	const struct reproduce_options *options;
+	const struct many_table *table;
+};
+
+/* --------------------------------------------------------------------- cells */
+
+/* `text` is the table's. */
+static struct reproduce_cell many_cell(const struct many *many, char text[MANY_TEXT], int place,
+				       int column, int row)
+{
+	snprintf(text, MANY_TEXT, "%s, %s; MB there and back", many->table->name,
+		 many_places[place].text);
+	return (struct reproduce_cell){ text, many_rows[row], many_columns[column].name, "s" };
+}
+
+static double many_mean(const struct many *many, int place, int column, int row)
+{
+	char text[MANY_TEXT];
+	struct reproduce_cell cell = many_cell(many, text, place, column, row);
+
+	return reproduce_mean(many->options->report, &cell);
+}
+
+static int many_sizes(const struct many *many, int place)
+{
+	if (many->options->quick)
+		return MANY_SIZES_QUICK;
+	return many_places[place].lossy ? MANY_SIZES_LOSSY : MANY_SIZES;
+}
+
+static int many_last(const struct many *many, int place)
+{
+	return many_sizes(many, place) - 1;
+}
+
+/* Is the column there, in this place of this table? */
+static bool many_wants(const struct many *many, int place, int column)
+{
+	bool simulated = many_places[place].world == REPRODUCE_SIMULATED;
+	enum many_kind kind = many_columns[column].kind;
+
+	bool small = many->table == &many_tables[MANY_UNTWEAKED];
+
+	if (!reproduce_wanted(many->options->rows, many_columns[column].word))
+		return false;
+	if (place == MANY_CUT && (small || kind != MANY_GO_BACK))
+		return false; /* they are never cut */
+	if (column == MANY_AS_TABLE_1)
+		return !small && place != MANY_CUT;
+	return !simulated || kind == MANY_GO_BACK || kind == MANY_SELECTIVE;
+}
+
+/* ---------------------------------------------------------------------- runs */
+
+static const struct many_table *many_table_of(const struct many *many, int column)
+{
+	return many_columns[column].table_1 ? &many_tables[MANY_UNTWEAKED] : many->table;
+}
+
+static struct nopal_plan *many_plan(const struct many *many, int column)
+{
+	const struct many_table *table = many_table_of(many, column);
+	const struct many_column *how = &many_columns[column];
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+	char text[MANY_TEXT];
+
+	nopal_problems_init(&problems);
+	snprintf(text, sizeof(text), many_config, table->payload + MANY_HEADER + MANY_OVERHEAD,
+		 how->fixed ? "" : many_measures, how->window ? how->window : table->window,
+		 table->wait_ms);
+	plan = how->kind == MANY_GO_BACK ? nopal_plan_parse(text, "one_to_many", NULL, &problems)
+					 : nopal_plan_load("bulk", NULL, &problems);
+	tool_problems(&problems);
+	if (plan)
+		nopal_plan_interpret(plan);
+	return plan;
+}
+
+/* UDT is another program, and another language's. */
+static bool many_udt(const struct many *many, struct echo *echo)
+{
+	char path[MANY_PATH], command[MANY_COMMAND];
+	long long took_ns = 0;
+	FILE *said;
+
+	if (!bench_program(MANY_UDT, path, sizeof(path))) {
+		reproduce_refused(many->options->report,
+				  "no column of UDT: there is no %s, which is "
+				  "built where libudt is",
+				  path);
+		return false;
+	}
+	snprintf(command, sizeof(command), "'%s' %llu %u %d", path, (unsigned long long)echo->size,
+		 (unsigned)echo->piece, ECHO_AHEAD);
+	fflush(stdout);
+	said = popen(command, "r");
+	echo->done = said && fscanf(said, "%lld", &took_ns) == 1;
+	if (said && pclose(said) != 0)
+		echo->done = false;
+	echo->took_ns = took_ns;
+	return true;
+}
+
+/* False: the machine refuses. */
+static bool many_transfer(const struct many *many, int place, int column, struct echo *echo,
+			  int run)
+{
+	struct reproduce_place where;
+	bool good;
+
+	if (many_columns[column].kind == MANY_OVER_UDT)
+		return many_udt(many, echo);
+	if (!reproduce_place_open(&where, many->options, many_places[place].world,
+				  many_places[place].link, many->options->seed + (uint64_t)run))
+		return false;
+	good = reproduce_place_echo(&where, echo);
+	reproduce_place_close(&where, many->options);
+	return good;
+}
+
+static bool many_test(const struct many *many, int place, int column, int row,
+		      struct nopal_plan *plan, int run)
+{
+	char text[MANY_TEXT];
+	struct reproduce_cell cell = many_cell(many, text, place, column, row);
+	struct echo echo = {
+		.kind = plan ? TRIPS_CONFIG : TRIPS_TCP,
+		.plan = plan,
+		.piece = many_table_of(many, column)->payload,
+		.size = UINT64_C(1) * MANY_MIB << row,
+		.patience_ns = MANY_PATIENCE_NS,
+	};
+
+	if (!many_transfer(many, place, column, &echo, run))
+		return false;
+	if (echo.done)
+		reproduce_add(many->options->report, &cell, (double)echo.took_ns / NOPAL_SECOND);
+	else
+		reproduce_note(many->options->report, "%s, %s MB, %s: not all came back as it was",
+			       cell.column, cell.row, many_places[place].text);
+	return true;
+}
+
+/* Where nothing is random all runs are the same; UDT takes its time. */
+static int many_runs(const struct many *many, int place, int column)
+{
+	bool random = many_places[place].lossy || many_places[place].world != REPRODUCE_SIMULATED;
+	int runs = many->options->runs;
+
+	if (!random)
+		return 1;
+	return many_columns[column].kind == MANY_OVER_UDT && !many->options->runs_given &&
+			       runs > MANY_RUNS_SLOW
+		       ? MANY_RUNS_SLOW
+		       : runs;
+}
+
+static void many_column_run(const struct many *many, int place, int column)
+{
+	enum many_kind kind = many_columns[column].kind;
+	bool config = kind == MANY_GO_BACK || kind == MANY_SELECTIVE;
+	struct nopal_plan *plan = config ? many_plan(many, column) : NULL;
+	bool good = plan || !config;
+
+	for (int row = 0; good && row < many_sizes(many, place); row++) {
+		for (int run = 0; good && run < many_runs(many, place, column); run++)
+			good = many_test(many, place, column, row, plan, run);
+		if (good)
+			reproduce_say(many->options, "%s, %s, %s MB: %.3f s",
+				      many_places[place].text, many_columns[column].name,
+				      many_rows[row], many_mean(many, place, column, row));
+	}
+	nopal_plan_unref(plan);
+}
+
+static void many_paper(const struct many *many, int place)
+{
+	for (int row = 0; row < many_sizes(many, place); row++) {
+		char text[MANY_TEXT];
+		struct reproduce_cell cell = many_cell(many, text, place, MANY_AS_THERE, row);
+
+		reproduce_paper(many->options->report, &cell, many->table->paper[row], 0);
+	}
+}
+
+static void many_place_run(const struct many *many, int place)
+{
+	bool simulated = many_places[place].world == REPRODUCE_SIMULATED;
+
+	if (simulated ? !many->options->sim : !many->options->live)
+		return;
+	if (many_wants(many, place, MANY_AS_THERE))
+		many_paper(many, place);
+	for (int column = 0; column < MANY_COLUMNS; column++)
+		if (many_wants(many, place, column))
+			many_column_run(many, place, column);
+}
+
+/* -------------------------------------------------------------------- claims */
+
+static int many_own(const struct many *many)
+{
+	return many->table->window == 1	   ? MANY_ONE
+	       : many->table->window == 32 ? MANY_FEW
+					   : MANY_MANY;
+}
+
+/* The time of the largest file of a column against that of another one. */
+static void many_claim(const struct many *many, const char *claim, int place, int less, int more,
+		       const char *why)
+{
+	int last = many_last(many, place);
+
+	reproduce_claim_less(many->options->report, claim, many_mean(many, place, less, last),
+			     many_mean(many, place, more, last), why);
+}
+
+/* "the speed increased slightly as the file size went up" */
+static void many_claim_linear(const struct many *many)
+{
+	int last = many_last(many, MANY_CALM), own = many_own(many);
+
+	reproduce_claim_less(many->options->report, "the time grows no faster than the file",
+			     many_mean(many, MANY_CALM, own, last) / (double)(1 << last),
+			     many_mean(many, MANY_CALM, own, 0),
+			     "s a MB, simulated, largest file against 1 MB");
+}
+
+static void many_claims(const struct many *many)
+{
+	many_claim_linear(many);
+	many_claim(many, "a window of one packet takes longer", MANY_CALM, MANY_MANY, MANY_ONE,
+		   "s, window 128 against 1");
+	many_claim(many, "a window of one packet takes longer, live", MANY_LIVE, MANY_MANY,
+		   MANY_ONE, "s, window 128 against 1");
+	many_claim(many, "where packets are lost, selective repeat is faster", MANY_LOSSY,
+		   MANY_BULK, MANY_MANY, "s at 1 % loss, bulk against window 128");
+	many_claim(many, "over loopback UDT is slower than Go-Back-N", MANY_LIVE, MANY_MANY,
+		   MANY_UDT_4, "s, window 128 against UDT");
+}
+
+/* Does the wait that the paper set do, within a tenth, where ours is measured? */
+static void many_claim_wait(const struct many *many)
+{
+	int last = many_last(many, MANY_CALM);
+
+	reproduce_claim_less(many->options->report,
+			     "a fixed wait of the paper's length is long enough",
+			     many_mean(many, MANY_CALM, MANY_AS_THERE, last),
+			     many_mean(many, MANY_CALM, many_own(many), last) * MANY_TOLERANCE,
+			     "s, simulated, against eleven tenths of a measured one");
+}
+
+/* What the paper says of pieces of 8096 bytes against those of 1024. */
+static void many_claims_tweaked(const struct many *many)
+{
+	int last = many_last(many, MANY_LOSSY);
+
+	many_claim(many, "8096 bytes in a window of 128 are faster than 1024 in 32", MANY_CALM,
+		   MANY_MANY, MANY_AS_TABLE_1, "s, simulated");
+	many_claim(many, "8096 bytes in a window of 128 are faster than 1024 in 32, live",
+		   MANY_LIVE, MANY_MANY, MANY_AS_TABLE_1, "s, live");
+	reproduce_claim_less(many->options->report,
+			     "where packets are lost, fragments cost more than whole ones",
+			     many_mean(many, MANY_LOSSY, MANY_MANY, last),
+			     many_mean(many, MANY_CUT, MANY_MANY, last),
+			     "s at 1 % loss, 8096 bytes whole against in six");
+	reproduce_claim_less(
+		many->options->report, "where fragments are lost, 1024 bytes are faster than 8096",
+		many_mean(many, MANY_LOSSY, MANY_AS_TABLE_1, last),
+		many_mean(many, MANY_CUT, MANY_MANY, last), "s at 1 % loss, whole against in six");
+}
+
+static void many_notes(const struct many *many)
+{
+	struct reproduce_report *report = many->options->report;
+
+	if (many->options->live)
+		reproduce_note(report, "the paper's link was 802.11g, and its times those of a "
+				       "whole program; loopback has no delay and no loss, and "
+				       "packets as large as these are whole there");
+	if (many->table == &many_tables[MANY_UNTWEAKED])
+		reproduce_note(report, "the paper's figures of this table are 54 ms "
+				       "for each window of 32 packets, whatever the "
+				       "size: as long as its wait of 50 ms");
+	reproduce_note(report, "what the paper calls MB/s is Mbit/s: 32 MB in "
+			       "12.563 s are 2.7 MB/s each way");
+}
+
+static int many_run(const struct reproduce_options *options, int table)
+{
+	struct many many = { options, &many_tables[table] };
+
+	for (int place = 0; place < MANY_PLACES; place++)
+		many_place_run(&many, place);
+	many_claims(&many);
+	many_claim_wait(&many);
+	if (table == MANY_TWEAKED)
+		many_claims_tweaked(&many);
+	many_notes(&many);
+	return TOOL_GOOD;
+}
+
+static int many_run_1(const struct reproduce_options *options)
+{
+	return many_run(options, MANY_UNTWEAKED);
+}
+
+static int many_run_2(const struct reproduce_options *options)
+{
+	return many_run(options, MANY_TWEAKED);
+}
+
+static int many_run_3(const struct reproduce_options *options)
+{
+	return many_run(options, MANY_STOP_AND_WAIT);
+}
+
+const struct reproduction reproduce_one_to_many_1 = {
+	.name = "one-to-many-table1",
+	.summary = "a file there and back: 1024 bytes, window 32 (Table 1)",
+	.time = "3 minutes; --sim 20 seconds",
+	.run = many_run_1,
+};
+const struct reproduction reproduce_one_to_many_2 = {
+	.name = "one-to-many-table2",
+	.summary = "a file there and back: 8096 bytes, window 128 (Table 2)",
+	.time = "1 minute; --sim 20 seconds",
+	.run = many_run_2,
+};
+const struct reproduction reproduce_one_to_many_3 = {
+	.name = "one-to-many-table3",
+	.summary = "a file there and back: 8096 bytes, window 1 (Table 3)",
+	.time = "1 minute; --sim 20 seconds",
+	.run = many_run_3,
+};

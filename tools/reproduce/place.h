@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.h -- where an experiment's two sides are: in the simulator, on loopback, or on
+ * two hosts of this machine with an emulated link between them. The same measurements run in all
+ * three.
+ */
+#ifndef NOPAL_REPRODUCE_PLACE_H
+#define NOPAL_REPRODUCE_PLACE_H
+
+#include "load/echo.h"
+#include "load/hosts.h"
+#include "load/trips.h"
+#include "load/volley.h"
+#include "reproduce/reproduce.h"
+
+enum reproduce_world { REPRODUCE_SIMULATED, REPRODUCE_LOOPBACK, REPRODUCE_HOSTS };
+
+struct reproduce_place {
+	enum reproduce_world world;
+	struct nopal_link forward, reverse;
+	uint64_t seed;
+	struct hosts hosts;
+};
+
+/* `link` in tc-netem's words; loopback has none.  False: this machine refuses, and a note says
+ * so. */
+bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_options *options,
+			  enum reproduce_world world, const char *link, uint64_t seed);
+/* Notes where the emulator was too slow for its link. */
+void reproduce_place_close(struct reproduce_place *place, const struct reproduce_options *options);
+
+/* As trips_run, volley_run and echo_run.  In the simulator configs alone. */
+bool reproduce_place_trips(const struct reproduce_place *place, struct trips *trips);
+bool reproduce_place_volley(const struct reproduce_place *place, struct volley *volley);
+bool reproduce_place_echo(const struct reproduce_place *place, struct echo *echo);
+
+/* A protocol of the paper's tables. */
+struct reproduce_protocol {
+	const char *name;   /* as the paper has it: "CTP-Bulk" */
+	const char *config; /* also its word in --rows; or "udp", "tcp" */
+	enum trips_kind kind;
+	const char *const *sets; /* of the config, NULL-ended; may be NULL */
+};
+/* Its plan, interpreted; NULL for UDP and TCP.  False: it was said why. */
+bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
+			     struct nopal_plan **ret_plan);
+
+/* The mean of trips, in milliseconds; NAN where an answer stayed out. */
+double reproduce_trips_ms(const struct trips *trips);
+/* Their median, in microseconds: what a machine that did something else did to few of them is not
+ * in it.  NAN as above. */
+double reproduce_trips_median_us(const struct trips *trips);
+
+#endif

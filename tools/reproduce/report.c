@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c -- the report of an experiment: cells, notes and claims.
+ *
+ * Who is out of memory here ends: a report with holes would be a lie.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame/tool.h"
+#include "report/stats.h"
+#include "reproduce/report.h"
+
+enum {
+	REPORT_FIRST_VALUES = 16,
+	REPORT_LINE_BYTES = 512,
+	REPORT_NUMBER_BYTES = 48,
+};
+
+static void *report_grown(void *array, size_t count, size_t size)
+{
+	return tool_need(realloc(array, count * size));
+}
+
+static char *report_text(const char *text)
+{
+	size_t bytes = strlen(text ? text : "") + 1;
+
+	return memcpy(report_grown(NULL, bytes, 1), text ? text : "", bytes);
+}
+
+static char *report_words(const char *format, va_list arguments)
+{
+	char text[REPORT_LINE_BYTES];
+
+	vsnprintf(text, sizeof(text), format, arguments);
+	return report_text(text);
+}
+
+struct reproduce_report *reproduce_report_new(const char *name)
+{
+	struct reproduce_report *report = report_grown(NULL, 1, sizeof(*report));
+
+	memset(report, 0, sizeof(*report));
+	report->name = report_text(name);
+	return report;
+}
+
+static void report_free_cells(struct reproduce_values *cells, int count)
+{
+	for (int i = 0; i < count; i++)
+		free(cells[i].values);
+	free(cells);
+}
+
+static void report_free_table(struct reproduce_table *table)
+{
+	for (int i = 0; i < table->row_count; i++) {
+		report_free_cells(table->cells[i], table->column_count);
+		free(table->rows[i]);
+	}
+	for (int i = 0; i < table->column_count; i++) {
+		free(table->columns[i].name);
+		free(table->columns[i].unit);
+	}
+	free(table->cells);
+	free(table->rows);
+	free(table->columns);
+	free(table->name);
+}
+
+void reproduce_report_free(struct reproduce_report *report)
+{
+	for (int i = 0; i < report->table_count; i++)
+		report_free_table(&report->tables[i]);
+	for (int i = 0; i < report->line_count; i++) {
+		free(report->lines[i].claim);
+		free(report->lines[i].why);
+	}
+	for (int i = 0; i < report->note_count; i++)
+		free(report->notes[i]);
+	free(report->tables);
+	free(report->lines);
+	free(report->notes);
+	free(report->name);
+	free(report);
+}
+
+/* -------------------------------------------------------------------- cells */
+
+/* Places by name, or -1. */
+static int report_table_at(const struct reproduce_report *report, const char *name)
+{
+	for (int i = 0; i < report->table_count; i++)
+		if (strcmp(report->tables[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static int report_row_at(const struct reproduce_table *table, const char *name)
+{
+	for (int i = 0; i < table->row_count; i++)
+		if (strcmp(table->rows[i], name) == 0)
+			return i;
+	return -1;
+}
+
+static int report_column_at(const struct reproduce_table *table, const char *name)
+{
+	for (int i = 0; i < table->column_count; i++)
+		if (strcmp(table->columns[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static struct reproduce_table *report_table_make(struct reproduce_report *report, const char *name)
+{
+	int at = report_table_at(report, name);
+
+	if (at >= 0)
+		return &report->tables[at];
+	at = report->table_count++;
+	report->tables =
+		report_grown(report->tables, (size_t)report->table_count, sizeof(*report->tables));
+	report->tables[at] = (struct reproduce_table){ .name = report_text(name) };
+	return &report->tables[at];
+}
+
+static int report_row_make(struct reproduce_table *table, const char *name)
+{
+	size_t rows = (size_t)table->row_count + 1, columns = (size_t)table->column_count;
+	int at = report_row_at(table, name);
+
+	if (at >= 0)
+		return at;
+	table->rows = report_grown(table->rows, rows, sizeof(*table->rows));
+	table->cells = report_grown(table->cells, rows, sizeof(*table->cells));
+	at = table->row_count++;
+	table->rows[at] = report_text(name);
+	table->cells[at] = NULL;
+	if (columns == 0)
+		return at;
+	table->cells[at] = report_grown(NULL, columns, sizeof(**table->cells));
+	memset(table->cells[at], 0, columns * sizeof(**table->cells));
+	return at;
+}
+
+static int report_column_make(struct reproduce_table *table, const char *name, const char *unit)
+{
+	size_t columns = (size_t)table->column_count + 1;
+	int at = report_column_at(table, name);
+
+	if (at >= 0)
+		return at;
+	table->columns = report_grown(table->columns, columns, sizeof(*table->columns));
+	at = table->column_count++;
+	table->columns[at].name = report_text(name);
+	table->columns[at].unit = report_text(unit);
+	for (int row = 0; row < table->row_count; row++) {
+		table->cells[row] =
+			report_grown(table->cells[row], columns, sizeof(**table->cells));
+		table->cells[row][at] = (struct reproduce_values){ 0 };
+	}
+	return at;
+}
+
+static struct reproduce_values *report_cell_make(struct reproduce_report *report,
+						 const struct reproduce_cell *cell)
+{
+	struct reproduce_table *table = report_table_make(report, cell->table);
+	int column = report_column_make(table, cell->column, cell->unit);
+	int row = report_row_make(table, cell->row);
+
+	return &table->cells[row][column];
+}
+
+static const struct reproduce_values *report_cell_find(const struct reproduce_report *report,
+						       const struct reproduce_cell *cell)
+{
+	int at = report_table_at(report, cell->table), row, column;
+
+	if (at < 0)
+		return NULL;
+	row = report_row_at(&report->tables[at], cell->row);
+	column = report_column_at(&report->tables[at], cell->column);
+	if (row < 0 || column < 0)
+		return NULL;
+	return &report->tables[at].cells[row][column];
+}
+
+void reproduce_declare(struct reproduce_report *report, const struct reproduce_cell *cell)
+{
+	report_cell_make(report, cell);
+}
+
+void reproduce_add(struct reproduce_report *report, const struct reproduce_cell *cell, double value)
+{
+	struct reproduce_values *values = report_cell_make(report, cell);
+
+	if (values->count == values->room) {
+		values->room = values->room ? 2 * values->room : REPORT_FIRST_VALUES;
+		values->values =
+			report_grown(values->values, (size_t)values->room, sizeof(*values->values));
+	}
+	values->values[values->count++] = value;
+}
+
+void reproduce_paper(struct reproduce_report *report, const struct reproduce_cell *cell,
+		     double mean, double deviation)
+{
+	struct reproduce_values *values = report_cell_make(report, cell);
+
+	values->paper = true;
+	values->paper_mean = mean;
+	values->paper_deviation = deviation;
+}
+
+/* --------------------------------------------------------------- statistics */
+
+const struct reproduce_values *reproduce_values_at(const struct reproduce_table *table, int row,
+						   int column)
+{
+	const struct reproduce_values *values = &table->cells[row][column];
+
+	return values->count > 0 || values->paper ? values : NULL;
+}
+
+double reproduce_values_mean(const struct reproduce_values *values)
+{
+	double sum = 0;
+
+	if (!values || values->count == 0)
+		return NAN;
+	for (int i = 0; i < values->count; i++)
+		sum += values->values[i];
+	return sum / values->count;
+}
+
+double reproduce_values_deviation(const struct reproduce_values *values)
+{
+	double mean = reproduce_values_mean(values), sum = 0;
+
+	if (!values || values->count < 2)
+		return values && values->count == 1 ? 0 : NAN;
+	for (int i = 0; i < values->count; i++)
+		sum += (values->values[i] - mean) * (values->values[i] - mean);
+	return sqrt(sum / (values->count - 1));
+}
+
+double reproduce_mean(const struct reproduce_report *report, const struct reproduce_cell *cell)
+{
+	return reproduce_values_mean(report_cell_find(report, cell));
+}
+
+double reproduce_deviation(const struct reproduce_report *report, const struct reproduce_cell *cell)
+{
+	return reproduce_values_deviation(report_cell_find(report, cell));
+}
+
+double reproduce_median(const struct reproduce_report *report, const struct reproduce_cell *cell)
+{
+	const struct reproduce_values *values = report_cell_find(report, cell);
+
+	if (!values || values->count == 0)
+		return NAN;
+	return bench_spread_of(values->values, values->count).median;
+}
+
+int reproduce_count(const struct reproduce_report *report, const struct reproduce_cell *cell)
+{
+	const struct reproduce_values *values = report_cell_find(report, cell);
+
+	return values ? values->count : 0;
+}
+
+static bool report_table_has_values(const struct reproduce_table *table)
+{
+	for (int row = 0; row < table->row_count; row++)
+		for (int column = 0; column < table->column_count; column++)
+			if (table->cells[row][column].count > 0)
+				return true;
+	return false;
+}
+
+bool reproduce_report_has_values(const struct reproduce_report *report)
+{
+	for (int i = 0; i < report->table_count; i++)
+		if (report_table_has_values(&report->tables[i]))
+			return true;
+	return false;
+}
+
+const char *reproduce_number(char *text, size_t room, double value)
+{
+	double size = fabs(value);
+	int digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
+
+	snprintf(text, room, "%.*f", digits, value);
+	return text;
+}
+
+/* --------------------------------------------------------- notes and claims */
+
+/* Takes over the text. */
+static void report_note(struct reproduce_report *report, char *text)
+{
+	for (int i = 0; i < report->note_count; i++)
+		if (strcmp(report->notes[i], text) == 0) {
+			free(text);
+			return;
+		}
+	report->notes =
+		report_grown(report->notes, (size_t)report->note_count + 1, sizeof(*report->notes));
+	report->notes[report->note_count++] = text;
+}
+
+void reproduce_note(struct reproduce_report *report, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	report_note(report, report_words(format, arguments));
+	va_end(arguments);
+}
+
+void reproduce_refused(struct reproduce_report *report, const char *format, ...)
+{
+	va_list arguments;
+
+	report->refused = true;
+	va_start(arguments, format);
+	report_note(report, report_words(format, arguments));
+	va_end(arguments);
+}
+
+static void report_line(struct reproduce_report *report, const char *claim,
+			enum reproduce_verdict verdict, char *why)
+{
+	report->lines =
+		report_grown(report->lines, (size_t)report->line_count + 1, sizeof(*report->lines));
+	report->lines[report->line_count++] = (struct reproduce_line){
+		.claim = report_text(claim),
+		.why = why,
+		.verdict = verdict,
+	};
+}
+
+void reproduce_claim(struct reproduce_report *report, const char *claim,
+		     enum reproduce_verdict verdict, const char *why, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, why);
+	report_line(report, claim, verdict, report_words(why, arguments));
+	va_end(arguments);
+}
+
+void reproduce_claim_less(struct reproduce_report *report, const char *claim, double a, double b,
+			  const char *why)
+{
+	char text[REPORT_NUMBER_BYTES], other[REPORT_NUMBER_BYTES];
+
+	if (isnan(a) || isnan(b))
+		reproduce_claim(report, claim, REPRODUCE_UNMEASURED, "%s", why);
+	else
+		reproduce_claim(report, claim, a < b ? REPRODUCE_HOLDS : REPRODUCE_FAILS,
+				"%s: %s against %s", why, reproduce_number(text, sizeof(text), a),
+				reproduce_number(other, sizeof(other), b));
+}
+
+const char *reproduce_verdict_name(enum reproduce_verdict verdict)
+{
+	static const char *const names[] = {
+		[REPRODUCE_HOLDS] = "holds",
+		[REPRODUCE_FAILS] = "does not hold",
+		[REPRODUCE_UNTESTABLE] = "not testable",
+		[REPRODUCE_UNMEASURED] = "not measured",
+	};
+
+	return names[verdict];
+}

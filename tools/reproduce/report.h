@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h -- the report of an experiment from its inside: for what prints it, and for
+ * tests.  Experiments need reproduce.h alone.
+ */
+#ifndef NOPAL_REPRODUCE_REPORT_H
+#define NOPAL_REPRODUCE_REPORT_H
+
+#include "reproduce/reproduce.h"
+
+/* All runs of one cell. */
+struct reproduce_values {
+	double *values;
+	int count, room;
+	bool paper; /* the paper has it */
+	double paper_mean, paper_deviation;
+};
+
+struct reproduce_column {
+	char *name, *unit;
+};
+
+struct reproduce_table {
+	char *name;
+	char **rows;
+	struct reproduce_column *columns;
+	struct reproduce_values **cells; /* [row][column]; may be absent */
+	int row_count, column_count;
+};
+
+struct reproduce_line {
+	char *claim, *why;
+	enum reproduce_verdict verdict;
+};
+
+struct reproduce_report {
+	char *name;
+	struct reproduce_table *tables;
+	struct reproduce_line *lines;
+	char **notes;
+	int table_count, line_count, note_count;
+	bool refused; /* the machine refused something */
+};
+
+struct reproduce_report *reproduce_report_new(const char *name);
+void reproduce_report_free(struct reproduce_report *report);
+
+/* NULL: nothing was said of this cell. */
+const struct reproduce_values *reproduce_values_at(const struct reproduce_table *table, int row,
+						   int column);
+double reproduce_values_mean(const struct reproduce_values *values);
+double reproduce_values_deviation(const struct reproduce_values *values);
+/* Has any cell a value? */
+bool reproduce_report_has_values(const struct reproduce_report *report);
+const char *reproduce_verdict_name(enum reproduce_verdict verdict);
+
+/* Four significant digits, as tables have them; returns `text`. */
+const char *reproduce_number(char *text, size_t room, double value);
+
+/* print.c */
+void reproduce_print(const struct reproduce_report *report, FILE *out);
+void reproduce_print_notes(const struct reproduce_report *report, FILE *out);
+/* json.c.  One object.  False: out of memory. */
+bool reproduce_json(const struct reproduce_report *report, const struct reproduce_options *options,
+		    FILE *out);
+/* plot.c.  By gnuplot: a panel for each table; the file's suffix names the kind: png, svg
+ * or pdf.  False: it was said why. */
+bool reproduce_plot(const struct reproduce_report *report, const char *file);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * udt_fig7.c -- 10, 100 and 500 connections between two hosts: TCP, UDT itself, and UDT
+ * of our parts with a flow for all and with a flow for each.
+ *
+ * Two network namespaces joined by veth without offloads, 1400 bytes of payload in every packet,
+ * one process a side; all rows in the same rounds.  Connections are made first; then all send for a
+ * while, and what is measured is from the first arrival to the last.  Packets back are all that the
+ * receiving host sends: acks, for the most part.  Memory is what the two processes grew by, without
+ * what the kernel has.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/tool.h"
+#include "reproduce/veth.h"
+
+enum {
+	FIG7_RUNS = 3,
+	FIG7_SIZES = 3,
+	FIG7_ROOM = 160,
+	FIG7_KIB_IN_MIB = 1024,
+};
+#define FIG7_GIGA   1e9
+#define FIG7_COUNTS "10,100,500"
+#define FIG7_SLOWLY 2.0 /* times as much for fifty times the connections */
+
+static const int fig7_sizes[FIG7_SIZES] = { 10, 100, 500 };
+static const char *const fig7_paths[] = { "W", "V", NULL };
+
+enum {
+	FIG7_TCP,
+	FIG7_UDT,
+	FIG7_SHARED,
+	FIG7_OWN,
+	FIG7_SHARED_FUSED,
+	FIG7_OWN_FUSED,
+	FIG7_ROWS,
+};
+static const struct reproduce_veth_row fig7_rows[FIG7_ROWS] = {
+	[FIG7_TCP] = { "tcp", "TCP" },
+	[FIG7_UDT] = { "udt", "UDT" },
+	[FIG7_SHARED] = { "udt4_shared", "udt4, one flow" },
+	[FIG7_OWN] = { "udt4", "udt4, own flows" },
+	[FIG7_SHARED_FUSED] = { "udt4_shared-fused", "one flow, fused" },
+	[FIG7_OWN_FUSED] = { "udt4-fused", "own flows, fused" },
+};
+
+/* ---------------------------------------------------------------------- cells */
+
+enum fig7_table {
+	FIG7_CPU,
+	FIG7_GOODPUT,
+	FIG7_BACK,
+	FIG7_JAIN,
+	FIG7_MEMORY,
+	FIG7_TABLES,
+};
+static const struct {
+	const char *name, *unit;
+} fig7_tables[FIG7_TABLES] = {
+	[FIG7_CPU] = { "processor, both sides", "s/GB" },
+	[FIG7_GOODPUT] = { "goodput", "Gb/s" },
+	[FIG7_BACK] = { "packets back", "1/GB" },
+	[FIG7_JAIN] = { "Jain's index of the connections", "" },
+	[FIG7_MEMORY] = { "memory, both processes", "MiB" },
+};
+
+/* A table of a measure on a path, a row of a number of connections. */
+struct fig7_cell {
+	struct reproduce_cell cell;
+	char table[FIG7_ROOM], count[FIG7_ROOM];
+};
+
+static const struct reproduce_cell *fig7_cell(struct fig7_cell *cell, enum fig7_table table,
+					      const char *path, int count, int row)
+{
+	snprintf(cell->table, sizeof(cell->table), "%s, on %s", fig7_tables[table].name, path);
+	snprintf(cell->count, sizeof(cell->count), "%d", count);
+	cell->cell = (struct reproduce_cell){ cell->table, cell->count, fig7_rows[row].name,
+					      fig7_tables[table].unit };
+	return &cell->cell;
+}
+
+static double fig7_value(enum fig7_table table, const json_t *line)
+{
+	switch (table) {
+	case FIG7_CPU:
+		return veth_cpu(line);
+	case FIG7_GOODPUT:
+		return veth_goodput(line);
+	case FIG7_BACK:
+		return veth_number(line, "packets_back") * FIG7_GIGA /
+		       veth_side(line, "recv", "delivered_bytes");
+	case FIG7_JAIN:
+		return veth_side(line, "recv", "fairness");
+	case FIG7_MEMORY:
+		return fmax(veth_side(line, "recv", "grown_kb") +
+				    veth_side(line, "send", "grown_kb"),
+			    0) /
+		       FIG7_KIB_IN_MIB;
+	case FIG7_TABLES:
+		break;
+	}
+	return 0;
+}
+
+static void fig7_add(const struct reproduce_veth *veth, int row, const json_t *line)
+{
+	int count = (int)veth_number(line, "connections");
+	struct fig7_cell cell;
+
+	for (int table = 0; table < FIG7_TABLES; table++)
+		reproduce_add(veth->options->report,
+			      fig7_cell(&cell, (enum fig7_table)table, veth_text(line, "path"),
+					count, row),
+			      fig7_value((enum fig7_table)table, line));
+}
+
+/* In the order of the tables, whatever runs first. */
+static void fig7_declare(const struct reproduce_options *options, const char *path)
+{
+	struct fig7_cell cell;
+
+	for (int table = 0; table < FIG7_TABLES; table++)
+		for (int size = 0; size < FIG7_SIZES; size++)
+			for (int row = 0; row < FIG7_ROWS; row++)
+				if (reproduce_wanted(options->rows, fig7_rows[row].row))
+					reproduce_declare(options->report,
+							  fig7_cell(&cell, (enum fig7_table)table,
+								    path, fig7_sizes[size], row));
+}
+
+/* --------------------------------------------------------------------- claims */
+
+static double fig7_median(const struct reproduce_options *options, enum fig7_table table, int size,
+			  int row)
+{
+	struct fig7_cell cell;
+
+	return reproduce_median(options->report,
+				fig7_cell(&cell, table, fig7_paths[0], fig7_sizes[size], row));
+}
+
+static void fig7_claim_growth(const struct reproduce_options *options, int row)
+{
+	char claim[FIG7_ROOM];
+
+	snprintf(claim, sizeof(claim),
+		 "%s: 500 connections cost less than twice what 10 cost a byte "
+		 "(\"increases slowly\")",
+		 fig7_rows[row].name);
+	reproduce_claim_less(options->report, claim,
+			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, row),
+			     FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, row),
+			     "s/GB on W, medians: of 500; twice that of 10");
+}
+
+/* Of connections with one flow and with own flows. */
+static void fig7_claim_sharing(const struct reproduce_options *options, int size, int shared,
+			       int own, const char *how)
+{
+	char claim[FIG7_ROOM];
+
+	snprintf(claim, sizeof(claim), "%d connections cost less where they share a flow, %s",
+		 fig7_sizes[size], how);
+	reproduce_claim_less(options->report, claim, fig7_median(options, FIG7_CPU, size, shared),
+			     fig7_median(options, FIG7_CPU, size, own),
+			     "s/GB on W, medians: one flow; own flows");
+}
+
+static void fig7_claims(const struct reproduce_options *options)
+{
+	struct reproduce_report *report = options->report;
+
+	fig7_claim_growth(options, FIG7_UDT);
+	fig7_claim_growth(options, FIG7_SHARED_FUSED);
+	fig7_claim_growth(options, FIG7_OWN_FUSED);
+	for (int size = 0; size < FIG7_SIZES; size++) {
+		fig7_claim_sharing(options, size, FIG7_SHARED, FIG7_OWN, "interpreted");
+		fig7_claim_sharing(options, size, FIG7_SHARED_FUSED, FIG7_OWN_FUSED, "fused");
+	}
+	reproduce_claim_less(report,
+			     "control packets of own flows grow with their number, and not "
+			     "those of one flow: 500 connections",
+			     fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_SHARED),
+			     fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_OWN),
+			     "packets back a GB on W, medians: one flow; own flows");
+	reproduce_claim_less(report, "500 connections of udt4, own flows, cost less than UDT's",
+			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_OWN_FUSED),
+			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_UDT),
+			     "s/GB on W, medians: own flows, fused; UDT");
+	reproduce_claim(report, "UDT's connections that share a flow", REPRODUCE_UNTESTABLE,
+			"the UDT that is released has no flows to share: its "
+			"connections share a UDP port");
+}
+
+static int fig7_run(const struct reproduce_options *options)
+{
+	const struct reproduce_veth veth = {
+		.options = options,
+		.rows = fig7_rows,
+		.row_count = FIG7_ROWS,
+		/* V where it is asked for */
+		.paths = options->paths ? fig7_paths : (const char *const[]){ "W", NULL },
+		.counts = FIG7_COUNTS,
+		.runs = FIG7_RUNS,
+		.seconds = 2,
+		.quick_seconds = 0.3,
+		.add = fig7_add,
+	};
+	int exit;
+
+	for (int i = 0; veth.paths[i]; i++)
+		if (reproduce_wanted(options->paths, veth.paths[i]))
+			fig7_declare(options, veth.paths[i]);
+	exit = reproduce_veth(&veth);
+	reproduce_note(options->report, "the paper's figure 7 is a picture without numbers: what "
+					"its text claims of it is below");
+	fig7_claims(options);
+	return exit;
+}
+
+const struct reproduction reproduce_udt_fig7 = {
+	.name = "udt-fig7",
+	.summary = "10, 100, 500 connections: TCP, UDT, ours (figure 7)",
+	.time = "live alone: 5 minutes; --quick 2 minutes",
+	.run = fig7_run,
+};

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * udt_flows.c -- what connections gain where they share a flow: control packets, their
+ * part of a bottleneck, and the time to set up one more.
+ *
+ * In virtual time.  `udt4_shared` against `udt4`, where each connection has its own flow: 10, 100
+ * and 500 of them carry the same data over 1 Gbit/s; 1 to 20 stand beside one that has nothing to
+ * do with them on a bottleneck of 20 Mbit/s; and one joins another a second later.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/tool.h"
+#include "load/dumbbell.h"
+#include "load/parallel.h"
+#include "reproduce/reproduce.h"
+
+enum {
+	FLOWS_PERCENT = 100,
+	FLOWS_MESSAGES = 20000, /* of all connections together: 224 MB */
+	FLOWS_QUICK_MESSAGES = 10000,
+	FLOWS_SIZES = 3,
+	FLOWS_BESIDE = 4,
+	FLOWS_ROW_BYTES = 16,
+	FLOWS_CLAIM = 160,
+	FLOWS_JOIN_ASKED = 1, /* round trips, at most */
+	/* What claims hold against. */
+	FLOWS_HALF = 50, /* per cent */
+	FLOWS_NEAR = 10, /* ... and what is near it */
+	FLOWS_TIMES = 2, /* parts of one of many, at most */
+};
+#define FLOWS_WIDE_LINK	   "rate 1gbit delay 5ms limit 1000"
+#define FLOWS_NECK	   "fwd: rate 20mbit delay 30ms limit 100 rev: rate 20mbit delay 30ms"
+#define FLOWS_JOIN_LINK	   "rate 100mbit delay 25ms"
+#define FLOWS_JOIN_RTT	   (50.0 * NOPAL_MILLISECOND)
+#define FLOWS_PATIENCE_NS  (600 * NOPAL_SECOND)
+#define FLOWS_STAGGER_NS   NOPAL_SECOND
+#define FLOWS_WARM_NS	   (20 * NOPAL_SECOND)
+#define FLOWS_RUN_NS	   (60 * NOPAL_SECOND)
+#define FLOWS_QUICK_RUN_NS (20 * NOPAL_SECOND)
+#define FLOWS_GIGA	   1e9
+#define FLOWS_BITS	   8
+
+#define FLOWS_EVEN 0.95
+
+/* So many connections, and how many times fewer control packets they surely need. */
+static const int flows_sizes[FLOWS_SIZES] = { 10, 100, 500 };
+static const int flows_fewer[FLOWS_SIZES] = { 1, 5, 5 };
+static const int flows_beside[FLOWS_BESIDE] = { 1, 5, 10, 20 };
+
+enum flows_kind { FLOWS_SHARED, FLOWS_OWN, FLOWS_KINDS };
+static const struct {
+	const char *config, *name;
+} flows_kinds[FLOWS_KINDS] = {
+	[FLOWS_SHARED] = { "udt4_shared", "one flow" },
+	[FLOWS_OWN] = { "udt4", "own flows" },
+};
+
+enum flows_table {
+	FLOWS_CONTROL,
+	FLOWS_GOODPUT,
+	FLOWS_LOST,
+	FLOWS_JAIN,
+	FLOWS_FOREIGN,
+	FLOWS_ROUGH,
+	FLOWS_DROPPED,
+	FLOWS_JOINING,
+};
+static const struct {
+	const char *name, *unit;
+} flows_tables[] = {
+	[FLOWS_CONTROL] = { "connections over 1 Gbit/s: control packets", "1/GB" },
+	[FLOWS_GOODPUT] = { "connections over 1 Gbit/s: goodput", "Gbit/s" },
+	[FLOWS_LOST] = { "connections over 1 Gbit/s: lost packets", "%" },
+	[FLOWS_JAIN] = { "connections over 1 Gbit/s: Jain's index", "" },
+	[FLOWS_FOREIGN] = { "connections beside a foreign flow: what it has", "%" },
+	[FLOWS_ROUGH] = { "connections beside a foreign flow: its roughness", "%" },
+	[FLOWS_DROPPED] = { "connections beside a foreign flow: lost packets", "%" },
+	[FLOWS_JOINING] = { "one connection, and another a second later", NULL },
+};
+
+/* ---------------------------------------------------------------------- cells */
+
+struct flows {
+	const struct reproduce_options *options;
+	struct nopal_plan *plan[FLOWS_KINDS];
+};
+
+/* So many connections of a kind. */
+static struct reproduce_cell flows_cell(enum flows_table table, int count, enum flows_kind kind,
+					char *row)
+{
+	snprintf(row, FLOWS_ROW_BYTES, "%d", count);
+	return (struct reproduce_cell){ flows_tables[table].name, row, flows_kinds[kind].name,
+					flows_tables[table].unit };
+}
+
+static void flows_add(const struct flows *flows, enum flows_table table, int count,
+		      enum flows_kind kind, double value)
+{
+	char row[FLOWS_ROW_BYTES];
+	struct reproduce_cell cell = flows_cell(table, count, kind, row);
+
+	reproduce_add(flows->options->report, &cell, value);
+}
+
+static double flows_mean(const struct flows *flows, enum flows_table table, int count,
+			 enum flows_kind kind)
+{
+	char row[FLOWS_ROW_BYTES];
+	struct reproduce_cell cell = flows_cell(table, count, kind, row);
+
+	return reproduce_mean(flows->options->report, &cell);
+}
+
+static struct reproduce_cell flows_joining(const char *row, const char *column, const char *unit)
+{
+	return (struct reproduce_cell){ flows_tables[FLOWS_JOINING].name, row, column, unit };
+}
+
+static void flows_link(const char *words, struct nopal_link *ret_forward,
+		       struct nopal_link *ret_reverse)
+{
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	nopal_link_parse(words, ret_forward, ret_reverse, &problems);
+	nopal_problems_fini(&problems);
+}
+
+/* ------------------------------------------------------------ control packets */
+
+static bool flows_control(const struct flows *flows, int count, enum flows_kind kind, int run)
+{
+	const struct reproduce_options *options = flows->options;
+	struct parallel all = {
+		.plan = flows->plan[kind],
+		.seed = options->seed + (uint64_t)run,
+		.connections = count,
+		.messages = (options->quick ? FLOWS_QUICK_MESSAGES : FLOWS_MESSAGES) / count,
+		.patience_ns = FLOWS_PATIENCE_NS,
+	};
+	double giga, packets;
+
+	flows_link(FLOWS_WIDE_LINK, &all.forward, &all.reverse);
+	if (!parallel_run(&all))
+		return false;
+	giga = (double)count * all.messages * PARALLEL_MESSAGE_BYTES / FLOWS_GIGA;
+	packets = (double)all.control_packets;
+	flows_add(flows, FLOWS_CONTROL, count, kind, packets / giga);
+	flows_add(flows, FLOWS_GOODPUT, count, kind,
+		  giga * FLOWS_BITS * NOPAL_SECOND / (double)all.took_ns);
+	flows_add(flows, FLOWS_LOST, count, kind,
+		  FLOWS_PERCENT * (double)all.lost_packets /
+			  (double)(all.data_packets + all.control_packets));
+	flows_add(flows, FLOWS_JAIN, count, kind, all.fairness);
+	return true;
+}
+
+/* --------------------------------------------------------------- a foreign flow */
+
+static bool flows_foreign(const struct flows *flows, int count, enum flows_kind kind, int run)
+{
+	const struct reproduce_options *options = flows->options;
+	struct dumbbell bell = {
+		.seed = options->seed + (uint64_t)run,
+		.flows = 2,
+		.plans = { flows->plan[FLOWS_OWN], flows->plan[kind] },
+		.connections = { 1, count },
+		.stagger_ns = FLOWS_STAGGER_NS,
+		.warm_ns = FLOWS_WARM_NS,
+		.run_ns = options->quick ? FLOWS_QUICK_RUN_NS : FLOWS_RUN_NS,
+	};
+
+	flows_link(FLOWS_NECK, &bell.forward, &bell.reverse);
+	if (!dumbbell_run(&bell))
+		return false;
+	flows_add(flows, FLOWS_FOREIGN, count, kind, FLOWS_PERCENT * dumbbell_share(&bell));
+	flows_add(flows, FLOWS_ROUGH, count, kind, FLOWS_PERCENT * bell.roughness);
+	flows_add(flows, FLOWS_DROPPED, count, kind, FLOWS_PERCENT * bell.loss);
+	return true;
+}
+
+/* --------------------------------------------------------------------- joining */
+
+#define FLOWS_FIRST	  "the first"
+#define FLOWS_SECOND_OWN  "another, own flow"
+#define FLOWS_SECOND_JOIN "another joins"
+
+static void flows_add_joining(const struct flows *flows, const char *row,
+			      const struct parallel_joining *joining, int index)
+{
+	const double trips = FLOWS_JOIN_RTT;
+	struct reproduce_cell opened = flows_joining(row, "may send", "RTT"),
+			      arrived = flows_joining(row, "first message there", "RTT"),
+			      packets = flows_joining(row, "packets till then", "");
+
+	reproduce_add(flows->options->report, &opened, (double)joining->opened_ns[index] / trips);
+	reproduce_add(flows->options->report, &arrived, (double)joining->arrived_ns[index] / trips);
+	reproduce_add(flows->options->report, &packets, (double)joining->packets[index]);
+}
+
+/* Two-way, says the paper; how many ways the first has is no matter of round trips. */
+static void flows_paper_joining(const struct flows *flows)
+{
+	struct reproduce_cell joins = flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT");
+
+	reproduce_paper(flows->options->report, &joins, FLOWS_JOIN_ASKED, 0);
+}
+
+static bool flows_join(const struct flows *flows, int run)
+{
+	struct parallel_joining joining = {
+		.seed = flows->options->seed + (uint64_t)run,
+	};
+	struct nopal_link back;
+
+	flows_link(FLOWS_JOIN_LINK, &joining.link, &back);
+	joining.plan = flows->plan[FLOWS_OWN];
+	if (!parallel_join(&joining))
+		return false;
+	flows_add_joining(flows, FLOWS_FIRST, &joining, 0);
+	flows_add_joining(flows, FLOWS_SECOND_OWN, &joining, 1);
+	joining.plan = flows->plan[FLOWS_SHARED];
+	if (!parallel_join(&joining))
+		return false;
+	flows_add_joining(flows, FLOWS_SECOND_JOIN, &joining, 1);
+	return true;
+}
+
+/* ------------------------------------------------------------------------ runs */
+
+typedef bool flows_once(const struct flows *flows, int count, enum flows_kind kind, int run);
+
+/* Rows are numbers of connections. */
+static bool flows_wants(const struct flows *flows, int count)
+{
+	char row[FLOWS_ROW_BYTES];
+
+	snprintf(row, sizeof(row), "%d", count);
+	return reproduce_wanted(flows->options->rows, row);
+}
+
+/* All runs of a table, for each count with one flow and with own flows. */
+static bool flows_rows(const struct flows *flows, enum flows_table table, flows_once *once,
+		       const int *counts, int rows)
+{
+	for (int row = 0; row < rows; row++)
+		for (int run = 0; flows_wants(flows, counts[row]) && run < flows->options->runs;
+		     run++)
+			for (int kind = 0; kind < FLOWS_KINDS; kind++) {
+				reproduce_say(flows->options, "%s: %d, %s, run %d",
+					      flows_tables[table].name, counts[row],
+					      flows_kinds[kind].name, run + 1);
+				if (!once(flows, counts[row], (enum flows_kind)kind, run))
+					return false;
+			}
+	return true;
+}
+
+static bool flows_runs(const struct flows *flows)
+{
+	if (!flows_rows(flows, FLOWS_CONTROL, flows_control, flows_sizes, FLOWS_SIZES) ||
+	    !flows_rows(flows, FLOWS_FOREIGN, flows_foreign, flows_beside, FLOWS_BESIDE))
+		return false;
+	for (int run = 0; run < flows->options->runs; run++)
+		if (!flows_join(flows, run))
+			return false;
+	flows_paper_joining(flows);
+	return true;
+}
+
+static bool flows_plans(struct flows *flows)
+{
+	bool good = true;
+
+	for (int kind = 0; kind < FLOWS_KINDS; kind++) {
+		struct nopal_problems problems;
+
+		nopal_problems_init(&problems);
+		flows->plan[kind] = nopal_plan_load(flows_kinds[kind].config, NULL, &problems);
+		tool_problems(&problems);
+		good = good && flows->plan[kind];
+	}
+	return good;
+}
+
+/* --------------------------------------------------------------------- claims */
+
+static void flows_claim_control(const struct flows *flows)
+{
+	struct reproduce_report *report = flows->options->report;
+	char claim[FLOWS_CLAIM];
+
+	for (int i = 0; i < FLOWS_SIZES; i++) {
+		int count = flows_sizes[i];
+
+		snprintf(claim, sizeof(claim),
+			 "%d connections that share a flow need fewer control "
+			 "packets, by a factor of %d at least",
+			 count, flows_fewer[i]);
+		reproduce_claim_less(report, claim,
+				     flows_fewer[i] *
+					     flows_mean(flows, FLOWS_CONTROL, count, FLOWS_SHARED),
+				     flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
+				     "a gigabyte, so many times those of the shared flow; "
+				     "of own flows");
+	}
+}
+
+static void flows_claim_coordination(const struct flows *flows, int count)
+{
+	struct reproduce_report *report = flows->options->report;
+	char claim[FLOWS_CLAIM];
+
+	snprintf(claim, sizeof(claim),
+		 "%d connections that share a flow share it evenly (section 2.1)", count);
+	reproduce_claim_less(report, claim, FLOWS_EVEN,
+			     flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
+			     "Jain's index that counts as even; theirs");
+	snprintf(claim, sizeof(claim),
+		 "%d connections that coordinate have more than those that compete (section 2.1)",
+		 count);
+	reproduce_claim_less(report, claim, flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
+			     flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
+			     "Gbit/s, own flows; shared");
+}
+
+static void flows_claim_foreign(const struct flows *flows, int count)
+{
+	struct reproduce_report *report = flows->options->report;
+	double share = flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_SHARED);
+	char claim[FLOWS_CLAIM];
+
+	snprintf(claim, sizeof(claim),
+		 "beside %d connections of one flow a foreign one has about its half", count);
+	reproduce_claim_less(report, claim, fabs(share - FLOWS_HALF), FLOWS_NEAR,
+			     "per cent from the half; what is near");
+	snprintf(claim, sizeof(claim), "beside %d of own flows it has no more than two parts of %d",
+		 count, count + 1);
+	reproduce_claim_less(report, claim, flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
+			     (double)FLOWS_TIMES * FLOWS_PERCENT / (count + 1),
+			     "per cent of the bottleneck; two such parts");
+}
+
+static void flows_claim_joining(const struct flows *flows)
+{
+	struct reproduce_report *report = flows->options->report;
+	struct reproduce_cell first = flows_joining(FLOWS_FIRST, "may send", NULL),
+			      joins = flows_joining(FLOWS_SECOND_JOIN, "may send", NULL);
+	double trips = reproduce_mean(report, &joins);
+
+	reproduce_claim_less(
+		report, "who joins a flow may send sooner than who opens one (section 3.3)", trips,
+		reproduce_mean(report, &first), "round trips, joining; the first");
+	reproduce_claim_less(report, "who joins a flow may send within a round trip", trips,
+			     FLOWS_JOIN_ASKED, "round trips; asked for");
+}
+
+static void flows_claims(const struct flows *flows)
+{
+	flows_claim_control(flows);
+	for (int i = 1; i < FLOWS_SIZES; i++)
+		flows_claim_coordination(flows, flows_sizes[i]);
+	for (int i = 1; i < FLOWS_BESIDE; i++)
+		flows_claim_foreign(flows, flows_beside[i]);
+	flows_claim_joining(flows);
+}
+
+static int flows_run(const struct reproduce_options *options)
+{
+	struct flows flows = { .options = options };
+	bool good;
+
+	if (!options->sim) {
+		reproduce_refused(options->report, "these flows are in the simulator alone; "
+						   "udt-fig7 has live ones");
+		return TOOL_GOOD;
+	}
+	good = flows_plans(&flows) && flows_runs(&flows);
+	flows_claims(&flows);
+	for (int kind = 0; kind < FLOWS_KINDS; kind++)
+		nopal_plan_unref(flows.plan[kind]);
+	return good ? TOOL_GOOD : TOOL_FAILED;
+}
+
+const struct reproduction reproduce_udt_flows = {
+	.name = "udt-flows",
+	.summary = "connections that share a flow, and those that do not",
+	.time = "simulated: 2 minutes; --quick 15 s",
+	.run = flows_run,
+};

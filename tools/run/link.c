@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * link.c -- `nopal link`: the link emulator for any program's packets.
+ *
+ * --relay: UDP without root; programs send to LISTEN, it passes on to TARGET as
+ * the link's words say, and back.  --tun: all that the kernel routes into one TUN device comes out
+ * of the other, and back.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <jansson.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/loop.h"
+#include "frame/tool.h"
+#include "load/hosts.h"
+
+enum {
+	LINK_DEFAULT_SEED = 1,
+	LINK_SIDES = 2,
+	LINK_NAME_BYTES = 256,
+	LINK_RELAY_WORDS = 3,
+	LINK_BITS_A_BYTE = 8,
+	LINK_KILO = 1000,
+};
+
+struct link;
+
+/* How packets come to the link and leave it. */
+struct link_way {
+	const char *option;
+	bool (*read)(struct link *link, const struct tool_call *call);
+	bool (*open)(struct link *link, struct nopal_problems *problems);
+	void (*close)(struct link *link);
+};
+
+/* What a run needs. */
+struct link {
+	const struct link_way *way;
+	struct loop *loop;
+	struct nopal_link forward, reverse;
+	int64_t seed;
+	struct nopal_relay *relay;
+	struct nopal_address listen, target;
+	struct nopal_tun *tun;
+	struct nopal_tun_side sides[LINK_SIDES];
+	char devices[LINK_SIDES][LINK_NAME_BYTES];
+	char spaces[LINK_SIDES][LINK_NAME_BYTES];
+};
+
+static void link_on_interrupt(void *user)
+{
+	struct link *link = user;
+
+	loop_stop(link->loop);
+}
+
+/* ------------------------------------------------------------------ report */
+
+/* Mean time in the queue of those that it took. */
+static int64_t link_mean_wait(const struct nopal_link_counters *counters)
+{
+	uint64_t queued = counters->entered - counters->overflowed - counters->too_big;
+
+	return queued ? counters->queue_delay_sum_ns / (int64_t)queued : 0;
+}
+
+static int64_t link_mean_late(const struct nopal_link_counters *counters)
+{
+	return counters->delivered ? counters->late_sum_ns / (int64_t)counters->delivered : 0;
+}
+
+static json_t *link_counters(const struct nopal_link *words,
+			     const struct nopal_link_counters *counters)
+{
+	/* what leaves at this rate in that time: at most what the queue holds, so that the product
+	 * fits */
+	int64_t mean_bytes = link_mean_wait(counters) / NOPAL_MICROSECOND *
+			     (int64_t)(words->rate_bps / LINK_KILO) /
+			     (LINK_KILO * LINK_BITS_A_BYTE);
+
+	return json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+		"s:I, s:I, s:I, s:I, s:I, s:I}",
+		"entered_datagrams", (json_int_t)counters->entered, "delivered_datagrams",
+		(json_int_t)counters->delivered, "delivered_bytes",
+		(json_int_t)counters->delivered_bytes, "lost_datagrams", (json_int_t)counters->lost,
+		"overflowed_datagrams", (json_int_t)counters->overflowed, "too_big_datagrams",
+		(json_int_t)counters->too_big, "duplicated_datagrams",
+		(json_int_t)counters->duplicated, "corrupted_datagrams",
+		(json_int_t)counters->corrupted, "reordered_datagrams",
+		(json_int_t)counters->reordered, "marked_datagrams", (json_int_t)counters->marked,
+		"queue_peak_datagrams", (json_int_t)counters->queue_peak, "queue_mean_bytes",
+		(json_int_t)mean_bytes, "queue_delay_mean_ns", (json_int_t)link_mean_wait(counters),
+		"queue_delay_peak_ns", (json_int_t)counters->queue_delay_peak_ns, "late_mean_ns",
+		(json_int_t)link_mean_late(counters), "late_peak_ns",
+		(json_int_t)counters->late_peak_ns, "refused_datagrams",
+		(json_int_t)counters->refused, "missed_datagrams", (json_int_t)counters->missed);
+}
+
+static void link_print_line(const char *direction, const struct nopal_link_counters *counters)
+{
+	printf("%s: %" PRIu64 " entered, %" PRIu64 " delivered, %" PRIu64 " lost, %" PRIu64
+	       " overflowed, %" PRIu64 " too big, %" PRIu64 " duplicated, %" PRIu64
+	       " corrupted, %" PRIu64 " reordered, %" PRIu64 " marked\n",
+	       direction, counters->entered, counters->delivered, counters->lost,
+	       counters->overflowed, counters->too_big, counters->duplicated, counters->corrupted,
+	       counters->reordered, counters->marked);
+	printf("         queue: %" PRIu64 " at most, %" PRId64 " us on average; late: %" PRId64
+	       " us at most, %" PRId64 " us on average; refused %" PRIu64 ", missed %" PRIu64 "\n",
+	       counters->queue_peak, link_mean_wait(counters) / NOPAL_MICROSECOND,
+	       counters->late_peak_ns / NOPAL_MICROSECOND,
+	       link_mean_late(counters) / NOPAL_MICROSECOND, counters->refused, counters->missed);
+}
+
+static void link_report(const struct link *link, bool json)
+{
+	struct nopal_link_counters forward, reverse;
+
+	if (link->relay)
+		nopal_relay_counters(link->relay, &forward, &reverse);
+	else
+		nopal_tun_counters(link->tun, &forward, &reverse);
+	if (json) {
+		json_t *report =
+			json_pack("{s:s, s:i, s:o, s:o}", "schema", "nopal.link", "version", 1,
+				  "forward", link_counters(&link->forward, &forward), "reverse",
+				  link_counters(&link->reverse, &reverse));
+
+		json_dumpf(report, stdout, JSON_INDENT(2));
+		printf("\n");
+		json_decref(report);
+		return;
+	}
+	link_print_line("forward", &forward);
+	link_print_line("reverse", &reverse);
+}
+
+/* ------------------------------------------------------------------- relay */
+
+/* What is sent to itself goes round for ever. */
+static bool link_is_no_circle(const struct link *link, const struct tool_call *call)
+{
+	if (memcmp(link->listen.ip, link->target.ip, sizeof(link->listen.ip)) != 0 ||
+	    link->listen.port != link->target.port)
+		return true;
+	fprintf(stderr,
+		"error: LISTEN and TARGET are both %s\n"
+		"  fix: programs send to LISTEN; give it a port of its own\n",
+		call->words[2]);
+	return false;
+}
+
+static bool link_relay_read(struct link *link, const struct tool_call *call)
+{
+	struct nopal_problems problems;
+
+	if (call->word_count != LINK_RELAY_WORDS) {
+		fprintf(stderr, "error: --relay needs LISTEN and TARGET\n"
+				"  fix: nopal link WORDS --relay LISTEN TARGET\n");
+		return false;
+	}
+	nopal_problems_init(&problems);
+	nopal_address_parse(call->words[1], &link->listen, &problems);
+	return !tool_problems(&problems) && tool_destination(call->words[2], &link->target) &&
+	       link_is_no_circle(link, call);
+}
+
+static bool link_relay_open(struct link *link, struct nopal_problems *problems)
+{
+	char text[NOPAL_ADDRESS_TEXT];
+	struct nopal_address local;
+
+	link->relay =
+		nopal_relay_open(loop_base(link->loop), &link->listen, &link->target,
+				 &link->forward, &link->reverse, (uint64_t)link->seed, problems);
+	if (!link->relay)
+		return false;
+	nopal_relay_local(link->relay, &local);
+	fprintf(stderr, "relay at %s; interrupt to end\n", nopal_address_format(&local, text));
+	return true;
+}
+
+static void link_relay_close(struct link *link)
+{
+	nopal_relay_close(link->relay);
+}
+
+/* --------------------------------------------------------------------- tun */
+
+/* "A,B" as two names. */
+static bool link_pair(const char *option, const char *text, char names[LINK_SIDES][LINK_NAME_BYTES])
+{
+	const char *comma = strchr(text, ',');
+	size_t first = comma ? (size_t)(comma - text) : 0;
+
+	if (first == 0 || first >= LINK_NAME_BYTES || !comma[1] || strchr(comma + 1, ',') ||
+	    strlen(comma + 1) >= LINK_NAME_BYTES) {
+		fprintf(stderr,
+			"error: --%s \"%s\" is not two names\n"
+			"  fix: write one for each side, as in a,b\n",
+			option, text);
+		return false;
+	}
+	memcpy(names[0], text, first);
+	memcpy(names[1], comma + 1, strlen(comma + 1));
+	return true;
+}
+
+static bool link_tun_read(struct link *link, const struct tool_call *call)
+{
+	const char *spaces = tool_value(call, "netns");
+
+	if (call->word_count != 1) {
+		fprintf(stderr, "error: --tun needs no words but the link's\n"
+				"  fix: nopal link WORDS --tun A,B\n");
+		return false;
+	}
+	if (!link_pair("tun", tool_value(call, "tun"), link->devices) ||
+	    (spaces && !link_pair("netns", spaces, link->spaces)))
+		return false;
+	for (int i = 0; i < LINK_SIDES; i++) {
+		link->sides[i].device = link->devices[i];
+		link->sides[i].netns = spaces ? link->spaces[i] : NULL;
+	}
+	return true;
+}
+
+static bool link_tun_open(struct link *link, struct nopal_problems *problems)
+{
+	link->tun = nopal_tun_open(loop_base(link->loop), link->sides, &link->forward,
+				   &link->reverse, (uint64_t)link->seed, problems);
+	if (!link->tun)
+		return false;
+	hosts_hurry();
+	fprintf(stderr, "link between %s and %s; interrupt to end\n", link->devices[0],
+		link->devices[1]);
+	return true;
+}
+
+static void link_tun_close(struct link *link)
+{
+	nopal_tun_close(link->tun);
+}
+
+/* --------------------------------------------------------------------- run */
+
+static const struct link_way link_ways[] = {
+	{ "relay", link_relay_read, link_relay_open, link_relay_close },
+	{ "tun", link_tun_read, link_tun_open, link_tun_close },
+};
+enum { LINK_WAYS = sizeof(link_ways) / sizeof(link_ways[0]) };
+
+static const struct link_way *link_way_of(const struct tool_call *call)
+{
+	const struct link_way *way = NULL;
+	int said = 0;
+
+	for (int i = 0; i < LINK_WAYS; i++)
+		if (tool_value(call, link_ways[i].option)) {
+			way = &link_ways[i];
+			said++;
+		}
+	if (said == 1)
+		return way;
+	fprintf(stderr,
+		"error: how packets come to the link is %s\n"
+		"  fix: say --relay or --tun\n",
+		said ? "said twice" : "not said");
+	return NULL;
+}
+
+static bool link_read(struct link *link, const struct tool_call *call)
+{
+	struct nopal_problems problems;
+
+	link->way = link_way_of(call);
+	if (!link->way)
+		return false;
+	nopal_problems_init(&problems);
+	nopal_link_parse(call->words[0], &link->forward, &link->reverse, &problems);
+	return !tool_problems(&problems) && link->way->read(link, call) &&
+	       tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link->seed);
+}
+
+static enum tool_exit link_pass(struct link *link, bool json)
+{
+	struct nopal_problems problems;
+	bool open;
+
+	/* before it says that it is there: who waits for that may interrupt */
+	loop_on_interrupt(link->loop, link_on_interrupt, link);
+	nopal_problems_init(&problems);
+	open = link->way->open(link, &problems);
+	tool_problems(&problems);
+	if (!open)
+		return TOOL_ENVIRONMENT;
+	loop_run(link->loop);
+	link_report(link, json);
+	link->way->close(link);
+	return TOOL_GOOD;
+}
+
+static enum tool_exit link_run(const struct tool_call *call)
+{
+	struct link link = { 0 };
+	enum tool_exit code;
+
+	if (!link_read(&link, call))
+		return TOOL_BAD_INPUT;
+	link.loop = loop_new(NULL);
+	if (!link.loop)
+		return TOOL_ENVIRONMENT;
+	code = link_pass(&link, tool_value(call, "json") != NULL);
+	loop_free(link.loop);
+	return code;
+}
+
+static const struct tool_option link_options[] = {
+	{ "relay", 0, NULL, "relay UDP from LISTEN to TARGET and back" },
+	{ "tun", 0, "A,B", "make two TUN devices with the link between them; needs root" },
+	{ "netns", 0, "A,B", "make them in these network namespaces" },
+	{ "seed", 0, "NUMBER", "of the link's randomness; default 1" },
+	TOOL_JSON_OPTION,
+	{ 0 },
+};
+
+const struct tool tool_link = {
+	.name = "link",
+	.words = "WORDS [LISTEN TARGET]",
+	.summary = "pass any program's packets over an impaired link",
+	.help = "WORDS are those of tc-netem; `fwd:` and `rev:` begin words for\n"
+		"one direction.  Prints what the link did when it is interrupted.\n"
+		"\n"
+		"  nopal link \"delay 20ms loss 2%\" --relay 127.0.0.1:9001 127.0.0.1:9000\n"
+		"\n"
+		"--tun carries all that the kernel routes into device A to device B,\n"
+		"and back: TCP, UDP, ping.  A namespace on each side keeps them apart:\n"
+		"\n"
+		"  ip netns add a; ip netns add b\n"
+		"  nopal link \"rate 100mbit delay 25ms loss 1%\" --tun ta,tb --netns a,b &\n"
+		"  ip -n a address add 10.9.0.1/24 dev ta\n"
+		"  ip -n b address add 10.9.0.2/24 dev tb\n"
+		"  ip netns exec a ping 10.9.0.2\n"
+		"\n"
+		"tools/lab does this in one command.  The devices are up, have an MTU\n"
+		"of 1500 or the link's where that is more, and go with the program.\n"
+		"`late` says how long after its time a packet came out, `missed` what\n"
+		"the kernel dropped before the link: if these are large, the machine was\n"
+		"too busy for this link, and figures speak of the machine.\n",
+	.least_words = 1,
+	.most_words = LINK_RELAY_WORDS,
+	.options = link_options,
+	.run = link_run,
+};

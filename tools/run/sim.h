@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim.h -- what the files of `nopal sim` share.
+ *
+ *   sim.c          options, the network, the run
+ *   sim_traffic.c  messages: sent, received, verified
+ *   sim_judge.c    what came of it against what is promised; runs that stand still
+ *   sim_report.c   results for people and for programs
+ */
+#ifndef NOPAL_TOOL_SIM_H
+#define NOPAL_TOOL_SIM_H
+
+#include "judge/judge.h"
+
+enum sim_topology { SIM_DIRECT, SIM_DUMBBELL, SIM_STAR };
+
+struct sim_options {
+	const char *config, *link_text, *trace;
+	struct nopal_link forward, reverse;
+	enum sim_topology topology;
+	int flows;
+	uint64_t seed;
+	uint64_t bytes; /* of all messages of a flow */
+	uint64_t messages;
+	uint64_t size;	     /* of each but the last */
+	int64_t interval_ns; /* between messages; 0: as fast as they go */
+	int64_t deadline_ns; /* later deliveries are late; 0: none are */
+	int64_t duration_ns;
+	bool duration_given;
+	int64_t every_ns; /* between objects of --jsonl */
+	enum nopal_trace_detail detail;
+	bool json, jsonl, holds, watch;
+};
+
+/* What one session did. */
+struct sim_end {
+	struct nopal_session *session; /* NULL: not open, or ended */
+	bool existed, ended;
+	int how;		    /* ended: enum nopal_end */
+	char *text;		    /* ended: why */
+	uint64_t hoarded, stranded; /* as in struct judge_facts */
+	struct nopal_counters counters;
+};
+
+/* One session from end to end. */
+struct sim_flow {
+	struct sim_run *run;
+	struct sim_end sender, receiver;
+	unsigned index;
+	uint64_t next;		       /* message to send */
+	bool call_set;		       /* a call at the time of `next` is on its way */
+	bool pumping, closed, no_room; /* no_room: a message was refused so */
+	int64_t start_ns;	       /* when it opened; -1: not yet */
+	uint8_t *seen;		       /* bit i: message i was delivered */
+	uint8_t *told;		       /* bit i: the sender was told that it arrived */
+	uint8_t *given_up;	       /* or that it did not, or that nobody can say */
+	int64_t *sent_ns;	       /* when message i was sent */
+	uint64_t beyond;	       /* one past the highest message delivered */
+	uint64_t bytes_sent;
+	uint64_t delivered_messages, delivered_bytes;
+	uint64_t duplicates, out_of_order, late, wrong_messages, wrong_bytes;
+	struct judge_count twice, overtaken, wrong; /* the same, for the judge */
+	unsigned accepted;			    /* sessions of the receiver */
+	struct judge_facts gone;		    /* what destinations counted that have ended */
+	int64_t last_delivery_ns;
+};
+
+/* When something happened last that brings the run nearer to its end. */
+struct sim_progress {
+	uint64_t count;	 /* of such things, up to now */
+	uint64_t marked; /* of these, when the rest was noted: */
+	int64_t at_ns;
+	uint64_t marked_steps, departures;
+	struct nopal_link_counters link;
+	int64_t patience_ns; /* 0: the run has not begun */
+	uint64_t steps;	     /* all of the run */
+};
+
+struct sim_run {
+	struct sim_options options;
+	struct nopal_plan *plan;
+	struct nopal_world *world;
+	struct sim_flow *flows;
+	uint8_t *pattern, *scratch;
+	int64_t *delays; /* of every message delivered */
+	size_t delay_count, delay_room;
+	int64_t first_send_ns;		  /* -1: nothing was sent */
+	int64_t last_ns;		  /* when a session last did something */
+	int senders_left, receivers_left; /* sessions that have not ended */
+	bool connectionless;
+	struct sim_progress progress;
+	char stuck[JUDGE_TEXT]; /* why it was cut; "": it was not */
+	struct judgement judgement;
+	struct judge_suspects *suspects;
+	bool stranded;	     /* a session that ended kept messages from delivery */
+	uint64_t told_bytes; /* delivered when --jsonl spoke last */
+	uint64_t trace_hash;
+};
+
+/* sim.c */
+/* The same run once more, up to its end, without a word; the caller frees the world and the
+ * traffic.  False: out of memory. */
+bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
+
+/* sim_judge.c */
+/* From time to time while it runs; false: it stands still, and is cut. */
+bool sim_judge_goes_on(struct sim_run *run);
+/* Is it time for that?  After each step: so many have passed, or so much time. */
+enum { SIM_JUDGE_STEPS = 4096 };
+static inline bool sim_judge_is_due(struct sim_run *run)
+{
+	struct sim_progress *progress = &run->progress;
+
+	return ++progress->steps % SIM_JUDGE_STEPS == 0 ||
+	       nopal_world_now(run->world) >= progress->at_ns + progress->patience_ns;
+}
+/* Nothing is left to happen. */
+void sim_judge_idle(struct sim_run *run);
+/* What a session held when it ended, or holds when the run does. */
+void sim_judge_held(struct sim_run *run, struct sim_end *end, const struct nopal_session *session);
+/* One of the destinations of the flow's sender ended: the same. */
+void sim_judge_destination(struct sim_flow *flow, const struct nopal_destination_info *info);
+/* When all has ended: verdicts, and whom they blame. */
+void sim_judge(struct sim_run *run);
+
+/* sim_traffic.c */
+/* Bytes of a message that is long enough to tell its number. */
+enum { SIM_HEAD_BYTES = 16 };
+enum { SIM_SEEN_AT_ONCE = 8, SIM_SEEN_ALL = 0xff }; /* of a byte of bits */
+static inline bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
+{
+	return bits[number / SIM_SEEN_AT_ONCE] >> number % SIM_SEEN_AT_ONCE & 1;
+}
+bool sim_traffic_prepare(struct sim_run *run);
+bool sim_traffic_open(struct sim_run *run, unsigned flow, struct nopal_endpoint *from,
+		      struct nopal_endpoint *to);
+/* Notes the counters of sessions that have not ended, and says what they wait for where that was
+ * asked. */
+void sim_traffic_finish(struct sim_run *run);
+void sim_traffic_free(struct sim_run *run);
+uint64_t sim_traffic_delivered(const struct sim_run *run);
+
+/* sim_report.c */
+/* One object of --jsonl; NULL-safe to call at any time of the run. */
+void sim_report_moment(struct sim_run *run);
+void sim_report_end(struct sim_run *run);
+bool sim_report_is_good(const struct sim_run *run);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim_judge.c -- a simulated run, judged.
+ *
+ * Both ends are seen: what was sent is held against what came.  A run that stands still is cut:
+ * nothing is left to happen, or nothing new has happened for long, be it in virtual time or in
+ * steps.  Where a promise is broken, or a session ended badly, the same run is made again, watched,
+ * and its deeds say who did it: the same seed is the same run.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <nopal/microprotocol.h>
+#include "run/sim.h"
+
+enum {
+	CHECK_STEPS = 4096,   /* between looks at the clock */
+	STUCK_STEPS = 500000, /* without anything new */
+	STUCK_TRIPS = 50,     /* round trips: */
+	STUCK_SECONDS = 60,   /* and so long besides */
+
+	PACKET_BITS = 1500 * 8,
+	AGAIN_MOST = 100000000, /* bytes of a run that is made once more */
+};
+
+static const struct nopal_counters *end_counters(const struct sim_end *end)
+{
+	return end->session ? nopal_session_counters(end->session) : &end->counters;
+}
+
+static void facts_add(struct judge_facts *facts, const struct nopal_counters *counters)
+{
+	facts->misuses += counters->misuses;
+	facts->data += counters->departures;
+	facts->control += counters->control_out;
+}
+
+/* Both ends, and those of a group that have ended. */
+static void facts_of_flow(struct judge_facts *facts, const struct sim_flow *flow,
+			  const struct nopal_counters *sender,
+			  const struct nopal_counters *receiver)
+{
+	facts_add(facts, sender);
+	facts_add(facts, receiver);
+	facts->misuses += flow->gone.misuses;
+	facts->data += flow->gone.data;
+	facts->control += flow->gone.control;
+}
+
+/* ------------------------------------------------------------- standing still */
+
+static int64_t link_trip_ns(const struct nopal_link *link)
+{
+	int64_t queue_ns = 0;
+
+	if (link->rate_bps)
+		queue_ns = (int64_t)nopal_scale((uint64_t)link->limit * PACKET_BITS,
+						(uint64_t)NOPAL_SECOND, link->rate_bps);
+	return link->delay_ns + link->jitter_ns + queue_ns;
+}
+
+/* How long may a run be without anything new? */
+static int64_t patience_ns(const struct sim_options *options)
+{
+	int64_t trip_ns = link_trip_ns(&options->forward) + link_trip_ns(&options->reverse);
+
+	return STUCK_SECONDS * NOPAL_SECOND + STUCK_TRIPS * trip_ns + options->interval_ns;
+}
+
+/* First departures are something new, too: a long message takes many. */
+static uint64_t departures(const struct sim_run *run)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i < run->options.flows; i++) {
+		const struct nopal_session *session = run->flows[i].sender.session;
+		const struct nopal_counters *counters;
+
+		if (!session)
+			continue;
+		counters = nopal_session_counters(session);
+		count += counters->departures - counters->resends;
+	}
+	return count;
+}
+
+static struct nopal_link_counters link_of(const struct sim_run *run)
+{
+	struct nopal_link_counters link = { 0 };
+
+	nopal_sim_link_counters(run->world, 0, 1, &link);
+	return link;
+}
+
+static void progress_mark(struct sim_run *run)
+{
+	struct sim_progress *progress = &run->progress;
+
+	progress->marked = progress->count;
+	progress->at_ns = nopal_world_now(run->world);
+	progress->patience_ns = patience_ns(&run->options);
+	progress->marked_steps = progress->steps;
+	progress->departures = departures(run);
+	progress->link = link_of(run);
+}
+
+static uint64_t undelivered(const struct sim_run *run)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i < run->options.flows; i++)
+		count += run->options.messages - run->flows[i].delivered_messages;
+	return count;
+}
+
+static bool all_done(const struct sim_run *run)
+{
+	for (int i = 0; i < run->options.flows; i++)
+		if (run->flows[i].delivered_messages != run->options.messages ||
+		    !run->flows[i].closed)
+			return false;
+	return true;
+}
+
+static void stuck(struct sim_run *run, const char *how)
+{
+	if (all_done(run))
+		snprintf(run->stuck, sizeof(run->stuck),
+			 "%s: all has arrived, and the session does not end", how);
+	else
+		snprintf(run->stuck, sizeof(run->stuck),
+			 "%s: %" PRIu64 " of %" PRIu64 " messages have not arrived", how,
+			 undelivered(run), run->options.messages * (uint64_t)run->options.flows);
+}
+
+/* New data left; or the link takes what comes and lets nothing through. */
+static bool is_excused(const struct sim_run *run)
+{
+	const struct sim_progress *progress = &run->progress;
+	struct nopal_link_counters link = link_of(run);
+
+	return departures(run) != progress->departures ||
+	       (link.entered != progress->link.entered &&
+		link.delivered == progress->link.delivered);
+}
+
+/* All sessions together. */
+static bool storms(const struct sim_run *run)
+{
+	struct judge_facts facts = {
+		.steps = run->progress.steps,
+		.open_ns = nopal_world_now(run->world) * run->options.flows,
+	};
+
+	for (int i = 0; i < run->options.flows; i++) {
+		const struct sim_flow *flow = &run->flows[i];
+
+		facts_of_flow(&facts, flow, end_counters(&flow->sender),
+			      end_counters(&flow->receiver));
+	}
+	return judge_storms(&facts);
+}
+
+bool sim_judge_goes_on(struct sim_run *run)
+{
+	struct sim_progress *progress = &run->progress;
+	int64_t waited_ns = nopal_world_now(run->world) - progress->at_ns;
+	uint64_t steps = progress->steps - progress->marked_steps;
+	char how[JUDGE_TEXT];
+
+	if (storms(run))
+		return false;
+	if (!progress->patience_ns || progress->count != progress->marked) {
+		progress_mark(run);
+		return true;
+	}
+	if (steps < STUCK_STEPS && waited_ns < progress->patience_ns)
+		return true;
+	if (is_excused(run)) {
+		progress_mark(run);
+		return true;
+	}
+	if (steps < STUCK_STEPS)
+		snprintf(how, sizeof(how), "nothing new happened in %" PRId64 " s of virtual time",
+			 waited_ns / NOPAL_SECOND);
+	else
+		snprintf(how, sizeof(how),
+			 "nothing new happened in %" PRIu64 " steps (%" PRId64
+			 " ms of virtual time)",
+			 steps, waited_ns / NOPAL_MILLISECOND);
+	stuck(run, how);
+	return false;
+}
+
+void sim_judge_idle(struct sim_run *run)
+{
+	if (run->senders_left)
+		stuck(run, "nothing is left to happen");
+}
+
+/* ------------------------------------------------------------------- verdicts */
+
+void sim_judge_held(struct sim_run *run, struct sim_end *end, const struct nopal_session *session)
+{
+	judge_suspect_held(run->suspects, session);
+	end->stranded = judge_stranded(session);
+	end->hoarded = judge_hoarded(session);
+	run->stranded |= end->stranded > 0;
+}
+
+void sim_judge_destination(struct sim_flow *flow, const struct nopal_destination_info *info)
+{
+	facts_add(&flow->gone, nopal_session_counters(info->session));
+	judge_suspect_held(flow->run->suspects, info->session);
+}
+
+static int end_of(const struct sim_end *end)
+{
+	if (!end->existed)
+		return JUDGE_UNSEEN;
+	return end->ended ? end->how : JUDGE_OPEN;
+}
+
+/* What never came, and what was told of it. */
+static void facts_missing(const struct sim_flow *flow, struct judge_facts *facts)
+{
+	for (uint64_t i = 0; i < flow->next; i++) {
+		if (i % SIM_SEEN_AT_ONCE == 0 && flow->seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL) {
+			i += SIM_SEEN_AT_ONCE - 1;
+			continue;
+		}
+		if (sim_traffic_seen(flow->seen, i))
+			continue;
+		judge_note(&facts->missing, i);
+		if (i < flow->beyond)
+			judge_note(&facts->gaps, i);
+		if (sim_traffic_seen(flow->told, i))
+			judge_note(&facts->lies, i);
+		if (sim_traffic_seen(flow->given_up, i))
+			judge_note(&facts->given_up, i);
+	}
+}
+
+static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
+		       struct judge_facts *facts)
+{
+	const struct sim_options *options = &run->options;
+	const struct nopal_counters *sender = &flow->sender.counters;
+	const struct nopal_counters *receiver = &flow->receiver.counters;
+
+	*facts = (struct judge_facts){
+		.sender_end = end_of(&flow->sender),
+		.receiver_end = end_of(&flow->receiver),
+		.numbered = options->size >= SIM_HEAD_BYTES,
+		.counted = true,
+		.bytes_seen = true,
+		.link_corrupts = options->forward.corrupt || options->reverse.corrupt,
+		.receiver_restarted = flow->accepted > 1,
+		.sent = flow->next,
+		.delivered = flow->delivered_messages,
+		.overtaken = flow->overtaken,
+		.twice = flow->twice,
+		.wrong = flow->wrong,
+		.dropped = sender->messages_missing + receiver->messages_discarded,
+		.stuck = *run->stuck && !flow->sender.ended ? run->stuck : NULL,
+		.unclosed = all_done(run),
+		.open_ns = nopal_world_now(run->world),
+		.hoarded = flow->sender.hoarded,
+		.stranded = flow->receiver.stranded,
+		.steps = run->progress.steps / (uint64_t)run->options.flows,
+	};
+	facts_of_flow(facts, flow, sender, receiver);
+	if (flow->no_room)
+		facts->sender_end = NOPAL_RESOURCE;
+	if (facts->numbered)
+		facts_missing(flow, facts);
+}
+
+static void deeds_of_another(struct sim_run *run)
+{
+	struct sim_run again;
+
+	if (sim_traffic_delivered(run) > AGAIN_MOST)
+		return;
+	if (sim_again(run, &again))
+		judge_suspect_deeds(run->suspects, again.world);
+	nopal_world_free(again.world);
+	sim_traffic_free(&again);
+}
+
+void sim_judge(struct sim_run *run)
+{
+	for (int i = 0; i < run->options.flows; i++) {
+		struct judgement one;
+		struct judge_facts facts;
+
+		facts_make(run, &run->flows[i], &facts);
+		judge(run->plan, &facts, &one);
+		if (i == 0)
+			run->judgement = one;
+		else
+			judge_join(&run->judgement, &one);
+	}
+	if (!judge_is_broken(&run->judgement) && !run->judgement.end)
+		return;
+	if (run->options.watch)
+		judge_suspect_deeds(run->suspects, run->world);
+	else
+		deeds_of_another(run);
+	judge_blame(&run->judgement, run->suspects);
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim_traffic.c -- the messages of `nopal sim`.
+ *
+ * A message of at least 16 bytes begins with the time of its sending and its number, 8 bytes each,
+ * big endian.  All other bytes are a piece of one pseudo-random pattern, from a place that depends
+ * on the flow and the number, so that bytes of another message or of another place are wrong bytes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/tool.h"
+#include "run/sim.h"
+
+enum {
+	HEAD_NUMBER = 8, /* where the number is */
+	WORD_BYTES = 8,
+	BYTE_BITS = 8,
+	BYTE_MASK = 0xff,
+	PATTERN_SHIFTS = 1021, /* prime */
+	FLOW_STEP = 97,	       /* shift from flow to flow */
+	FIRST_DELAYS = 1024,
+};
+
+/* ---------------------------------------------------------------- messages */
+
+static void put_word(uint8_t *bytes, uint64_t word)
+{
+	for (int i = WORD_BYTES; i-- > 0; word >>= BYTE_BITS)
+		bytes[i] = word & BYTE_MASK;
+}
+
+static uint64_t get_word(const uint8_t *bytes)
+{
+	uint64_t word = 0;
+
+	for (int i = 0; i < WORD_BYTES; i++)
+		word = word << BYTE_BITS | bytes[i];
+	return word;
+}
+
+static uint64_t message_length(const struct sim_run *run, uint64_t number)
+{
+	const struct sim_options *options = &run->options;
+
+	return number + 1 < options->messages ? options->size
+					      : options->bytes - number * options->size;
+}
+
+/* What a message's bytes are, but for its head.  Short ones do not tell their number, and are all
+ * alike. */
+static const uint8_t *message_pattern(const struct sim_flow *flow, uint64_t number, uint64_t length)
+{
+	uint64_t shift = length < SIM_HEAD_BYTES
+				 ? 0
+				 : (number + (uint64_t)flow->index * FLOW_STEP) % PATTERN_SHIFTS;
+
+	return flow->run->pattern + shift;
+}
+
+static int message_send(struct sim_flow *flow)
+{
+	struct sim_run *run = flow->run;
+	uint64_t length = message_length(run, flow->next);
+	int64_t now_ns = nopal_world_now(run->world);
+	int error;
+
+	memcpy(run->scratch, message_pattern(flow, flow->next, length), length);
+	if (length >= SIM_HEAD_BYTES) {
+		put_word(run->scratch, (uint64_t)now_ns);
+		put_word(run->scratch + HEAD_NUMBER, flow->next);
+	}
+	error = nopal_send(flow->sender.session, run->scratch, length, flow->next);
+	if (error)
+		return error;
+	if (run->first_send_ns < 0)
+		run->first_send_ns = now_ns;
+	flow->sent_ns[flow->next] = now_ns;
+	flow->bytes_sent += length;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ sending */
+
+static void pump_call(void *user);
+
+/* When message `number` is due. */
+static int64_t message_due(const struct sim_flow *flow, uint64_t number)
+{
+	return flow->start_ns + (int64_t)number * flow->run->options.interval_ns;
+}
+
+static void give_up_sending(struct sim_flow *flow, int error)
+{
+	flow->no_room = error == -ENOBUFS;
+	nopal_session_abort(flow->sender.session, strerror(-error));
+}
+
+/* False: nothing more goes now. */
+static bool pump_one(struct sim_flow *flow)
+{
+	int error;
+
+	if (!flow->sender.session || flow->next == flow->run->options.messages ||
+	    message_due(flow, flow->next) > nopal_world_now(flow->run->world))
+		return false;
+	error = message_send(flow);
+	if (error && error != -EAGAIN && error != -EPIPE)
+		give_up_sending(flow, error);
+	flow->next += !error;
+	return !error;
+}
+
+/* What comes after all that is due was sent: the end, or a later message. Where the send buffer is
+ * full, `writable` follows by itself. */
+static void pump_on(struct sim_flow *flow)
+{
+	struct sim_run *run = flow->run;
+	int64_t due_ns = message_due(flow, flow->next);
+
+	if (flow->next == run->options.messages) {
+		flow->closed = true;
+		nopal_session_close(flow->sender.session);
+	} else if (!flow->call_set && due_ns > nopal_world_now(run->world)) {
+		flow->call_set = nopal_sim_at(run->world, due_ns, pump_call, flow) == 0;
+		if (!flow->call_set)
+			nopal_session_abort(flow->sender.session, strerror(ENOMEM));
+	}
+}
+
+/* Callbacks may come from within nopal_send(): one pump at a time. */
+static void pump(struct sim_flow *flow)
+{
+	if (flow->pumping || flow->closed)
+		return;
+	flow->pumping = true;
+	while (pump_one(flow))
+		continue;
+	if (flow->sender.session)
+		pump_on(flow);
+	flow->pumping = false;
+}
+
+static void pump_call(void *user)
+{
+	struct sim_flow *flow = user;
+
+	flow->call_set = false;
+	pump(flow);
+}
+
+static void touch(struct sim_flow *flow)
+{
+	flow->run->last_ns = nopal_world_now(flow->run->world);
+}
+
+/* Something that brings the run nearer to its end. */
+static void advance(struct sim_flow *flow)
+{
+	touch(flow);
+	flow->run->progress.count++;
+}
+
+static void sender_opened(struct nopal_session *session, void *user)
+{
+	struct sim_flow *flow = user;
+
+	/* It may open before nopal_session_open() returns. */
+	flow->sender.session = session;
+	flow->start_ns = nopal_world_now(flow->run->world);
+	advance(flow);
+	pump(flow);
+}
+
+static void sender_writable(struct nopal_session *session, void *user)
+{
+	(void)session;
+	pump(user);
+}
+
+/* True: it was seen before. */
+static bool seen_mark(uint8_t *bits, uint64_t number)
+{
+	bool seen = sim_traffic_seen(bits, number);
+
+	bits[number / BYTE_BITS] |= (uint8_t)(1u << number % BYTE_BITS);
+	return seen;
+}
+
+static void sender_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+{
+	struct sim_flow *flow = user;
+
+	flow->run->progress.count++;
+	if (fate == NOPAL_ARRIVED)
+		seen_mark(flow->told, cookie);
+	else if (nopal_session_is_open(session))
+		seen_mark(flow->given_up, cookie);
+}
+
+static void end_note(struct sim_run *run, struct sim_end *end, struct nopal_session *session,
+		     int how, const char *text)
+{
+	end->counters = *nopal_session_counters(session);
+	sim_judge_held(run, end, session);
+	end->ended = true;
+	end->how = how;
+	end->text = strdup(text ? text : "");
+	if (!end->text)
+		tool_lacks_memory();
+	end->session = NULL;
+}
+
+/* Here it is seen for the last time: a group ends without its destinations. */
+static void sender_destination(struct nopal_session *session,
+			       const struct nopal_destination_info *info, void *user)
+{
+	(void)session;
+	if (info->ended)
+		sim_judge_destination(user, info);
+}
+
+static void sender_ended(struct nopal_session *session, int how, const char *text, void *user)
+{
+	struct sim_flow *flow = user;
+
+	end_note(flow->run, &flow->sender, session, how, text);
+	flow->run->senders_left--;
+	advance(flow);
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+static void *receiver_accepted(struct nopal_session *session, void *listener_user)
+{
+	struct sim_flow *flow = listener_user;
+
+	flow->receiver.session = session;
+	flow->receiver.existed = true;
+	flow->accepted++;
+	flow->receiver.ended = false;
+	flow->run->receivers_left++;
+	advance(flow);
+	return flow;
+}
+
+static void receiver_ended(struct nopal_session *session, int how, const char *text, void *user)
+{
+	struct sim_flow *flow = user;
+
+	free(flow->receiver.text);
+	end_note(flow->run, &flow->receiver, session, how, text);
+	flow->run->receivers_left--;
+	advance(flow);
+}
+
+static void delay_note(struct sim_flow *flow, int64_t delay_ns)
+{
+	struct sim_run *run = flow->run;
+	int64_t deadline_ns = run->options.deadline_ns;
+
+	flow->late += deadline_ns && delay_ns > deadline_ns;
+	if (run->delay_count == run->delay_room) {
+		size_t room = run->delay_room ? 2 * run->delay_room : FIRST_DELAYS;
+		int64_t *delays = realloc(run->delays, room * sizeof(*run->delays));
+
+		if (!delays) {
+			tool_lacks_memory();
+			return;
+		}
+		run->delays = delays;
+		run->delay_room = room;
+	}
+	run->delays[run->delay_count++] = delay_ns;
+}
+
+/* Bytes of [at, at + length) of a message that are not as they were sent. */
+static uint64_t wrong_in_piece(const uint8_t *bytes, const uint8_t *expected, uint64_t length)
+{
+	uint64_t wrong = 0;
+
+	if (memcmp(bytes, expected, length) == 0)
+		return 0;
+	for (uint64_t i = 0; i < length; i++)
+		wrong += bytes[i] != expected[i];
+	return wrong;
+}
+
+/* The head was read already: it is skipped. */
+static uint64_t wrong_in_message(const struct nopal_message *message, const uint8_t *expected,
+				 uint64_t skip)
+{
+	uint64_t wrong = 0, at = 0;
+
+	for (size_t i = 0; i < nopal_message_pieces(message); i++) {
+		uint32_t length;
+		const uint8_t *bytes = nopal_message_piece(message, i, &length);
+		uint64_t from = skip > at ? skip - at : 0;
+
+		if (from < length)
+			wrong += wrong_in_piece(bytes + from, expected + at + from, length - from);
+		at += length;
+	}
+	return wrong;
+}
+
+/* The number that a message claims; false where it cannot be one of ours. */
+static bool message_number(struct sim_flow *flow, const struct nopal_message *message,
+			   uint64_t *ret_number)
+{
+	const struct sim_options *options = &flow->run->options;
+	uint64_t length = nopal_message_length(message);
+	uint8_t head[SIM_HEAD_BYTES];
+
+	if (length < SIM_HEAD_BYTES) {
+		*ret_number = 0;
+		return length == options->size ||
+		       length == message_length(flow->run, options->messages - 1);
+	}
+	nopal_message_copy(message, 0, head, sizeof(head));
+	*ret_number = get_word(head + HEAD_NUMBER);
+	return *ret_number < options->messages && length == message_length(flow->run, *ret_number);
+}
+
+/* Notes the delay and the order; false for a duplicate. */
+static bool message_note(struct sim_flow *flow, const struct nopal_message *message,
+			 uint64_t number)
+{
+	uint8_t time[WORD_BYTES], expected[WORD_BYTES];
+
+	if (nopal_message_length(message) < SIM_HEAD_BYTES)
+		return true;
+	if (seen_mark(flow->seen, number)) {
+		flow->duplicates++;
+		judge_note(&flow->twice, number);
+		return false;
+	}
+	if (number + 1 < flow->beyond) {
+		flow->out_of_order++;
+		judge_note(&flow->overtaken, number);
+	} else {
+		flow->beyond = number + 1;
+	}
+	put_word(expected, (uint64_t)flow->sent_ns[number]);
+	nopal_message_copy(message, 0, time, sizeof(time));
+	flow->wrong_bytes += wrong_in_piece(time, expected, sizeof(time));
+	delay_note(flow, nopal_world_now(flow->run->world) - flow->sent_ns[number]);
+	return true;
+}
+
+static void receiver_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
+{
+	struct sim_flow *flow = user;
+	uint64_t length = nopal_message_length(message), number, wrong;
+
+	(void)session;
+	touch(flow);
+	if (!message_number(flow, message, &number)) {
+		flow->wrong_messages++;
+		flow->wrong_bytes += length;
+		judge_note(&flow->wrong, flow->beyond);
+		return;
+	}
+	wrong = flow->wrong_bytes;
+	if (!message_note(flow, message, number))
+		return;
+	flow->run->progress.count++;
+	flow->wrong_bytes += wrong_in_message(message, message_pattern(flow, number, length),
+					      length < SIM_HEAD_BYTES ? 0 : SIM_HEAD_BYTES);
+	if (flow->wrong_bytes > wrong)
+		judge_note(&flow->wrong, number);
+	flow->delivered_messages++;
+	flow->delivered_bytes += length;
+	flow->last_delivery_ns = flow->run->last_ns;
+}
+
+/* --------------------------------------------------------------------- life */
+
+static const struct nopal_callbacks sender_callbacks = {
+	.opened = sender_opened,
+	.sent = sender_sent,
+	.writable = sender_writable,
+	.destination = sender_destination,
+	.ended = sender_ended,
+};
+static const struct nopal_callbacks receiver_callbacks = {
+	.accepted = receiver_accepted,
+	.received = receiver_received,
+	.ended = receiver_ended,
+};
+
+/* Numerical Recipes' linear congruential generator: its high bytes are good enough to tell places
+ * apart. */
+static void pattern_fill(uint8_t *pattern, uint64_t length)
+{
+	const uint32_t multiplier = 1664525, increment = 1013904223;
+	const unsigned high_byte = 24;
+	uint32_t state = 1;
+
+	for (uint64_t i = 0; i < length; i++) {
+		state = state * multiplier + increment;
+		pattern[i] = (uint8_t)(state >> high_byte);
+	}
+}
+
+bool sim_traffic_prepare(struct sim_run *run)
+{
+	const struct sim_options *options = &run->options;
+	uint64_t length = options->size + PATTERN_SHIFTS;
+	uint64_t messages = options->messages;
+
+	run->first_send_ns = -1;
+	run->pattern = malloc(length);
+	run->scratch = malloc(options->size);
+	run->flows = calloc((size_t)options->flows, sizeof(*run->flows));
+	run->suspects = calloc(1, sizeof(*run->suspects));
+	if (!run->pattern || !run->scratch || !run->flows || !run->suspects)
+		return false;
+	pattern_fill(run->pattern, length);
+	for (int i = 0; i < options->flows; i++) {
+		run->flows[i].run = run;
+		run->flows[i].index = (unsigned)i;
+		run->flows[i].seen = calloc(messages / BYTE_BITS + 1, 1);
+		run->flows[i].told = calloc(messages / BYTE_BITS + 1, 1);
+		run->flows[i].given_up = calloc(messages / BYTE_BITS + 1, 1);
+		run->flows[i].sent_ns = calloc(messages, sizeof(int64_t));
+		if (!run->flows[i].seen || !run->flows[i].told || !run->flows[i].given_up ||
+		    !run->flows[i].sent_ns)
+			return false;
+	}
+	return true;
+}
+
+bool sim_traffic_open(struct sim_run *run, unsigned index, struct nopal_endpoint *from,
+		      struct nopal_endpoint *to)
+{
+	struct sim_flow *flow = &run->flows[index];
+	struct nopal_session *session;
+	struct nopal_address peer;
+
+	if (!from || !to ||
+	    nopal_endpoint_allow(to, run->plan, NOPAL_ALLOW_CONNECTIONLESS, &receiver_callbacks,
+				 flow))
+		return false;
+	nopal_endpoint_local(to, &peer);
+	flow->sender.existed = true;
+	run->senders_left++;
+	session = nopal_session_open(from, run->plan, &peer, &sender_callbacks, flow);
+	if (!session)
+		return false;
+	if (!flow->sender.ended)
+		flow->sender.session = session;
+	return true;
+}
+
+static void end_finish(struct sim_run *run, const struct sim_flow *flow, struct sim_end *end)
+{
+	if (!end->session)
+		return;
+	end->counters = *nopal_session_counters(end->session);
+	sim_judge_held(run, end, end->session);
+	if (!run->options.holds)
+		return;
+	fprintf(stderr, "session %u, %s:\n", flow->index,
+		end == &flow->sender ? "sender" : "receiver");
+	nopal_session_dump(end->session, stderr);
+}
+
+void sim_traffic_finish(struct sim_run *run)
+{
+	for (int i = 0; i < run->options.flows; i++) {
+		end_finish(run, &run->flows[i], &run->flows[i].sender);
+		end_finish(run, &run->flows[i], &run->flows[i].receiver);
+	}
+}
+
+void sim_traffic_free(struct sim_run *run)
+{
+	for (int i = 0; run->flows && i < run->options.flows; i++) {
+		free(run->flows[i].seen);
+		free(run->flows[i].told);
+		free(run->flows[i].given_up);
+		free(run->flows[i].sent_ns);
+		free(run->flows[i].sender.text);
+		free(run->flows[i].receiver.text);
+	}
+	free(run->flows);
+	free(run->suspects);
+	free(run->pattern);
+	free(run->scratch);
+	free(run->delays);
+}
+
+uint64_t sim_traffic_delivered(const struct sim_run *run)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < run->options.flows; i++)
+		bytes += run->flows[i].delivered_bytes;
+	return bytes;
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.c -- `nopal stream`: messages from an input over a session of any composition to an
+ * output.
+ *
+ * Either side may send, receive, or both.  What is lost stays lost where the composition does not
+ * resend: the line an interval says how it fares.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/tool.h"
+#include "peer/hush.h"
+#include "peer/live_judge.h"
+#include "peer/meet.h"
+#include "peer/where.h"
+#include "run/stream.h"
+#include "run/stream_report.h"
+
+enum { STREAM_RELIABLE_BYTES = 64 << 10 };
+#define STREAM_INTERVAL_NS NOPAL_SECOND
+/* So long a flow below the session may take to close, once that has ended. */
+#define STREAM_LINGER_NS (2 * NOPAL_SECOND)
+#define STREAM_LOOK_NS	 (10 * NOPAL_MILLISECOND)
+
+struct stream {
+	struct loop *loop;
+	struct nopal_plan *plan;
+	struct nopal_endpoint *endpoint;
+	struct nopal_session *session;
+	struct stream_in *in;
+	struct stream_out *out;
+	struct stream_report report;
+	struct loop_event *tick;
+	struct hush hush;
+	struct live_judge judge;
+	struct live_judge_options judges;
+	uint64_t moves; /* see stream_moves() */
+	bool no_room;	/* the session had no memory for a message */
+	bool held_said; /* who holds what, while it is open */
+	int64_t interval_ns, idle_ns, heard_ns, over_ns;
+	size_t size;
+	struct meet meet;
+	bool reliable, flow_controlled, in_over, over, closing, interrupted;
+	enum tool_exit exit;
+};
+
+static int64_t stream_now(const struct stream *stream)
+{
+	return nopal_world_now(loop_world(stream->loop));
+}
+
+/* -------------------------------------------------------------------- input */
+
+static bool stream_got(void *user, const uint8_t *bytes, size_t length)
+{
+	struct stream *stream = user;
+	int error;
+
+	if (!stream->session) /* it ended in this turn of the loop */
+		return false;
+	error = nopal_send(stream->session, bytes, length, 0);
+	if (error == -EMSGSIZE)
+		stream->report.too_long++;
+	if (error == -ENOBUFS) {
+		stream->no_room = true;
+		nopal_session_abort(stream->session, strerror(-error));
+	} else if (error == -EINVAL)
+		stream->report.empty++;
+	return error == 0 || error == -EMSGSIZE || error == -EINVAL;
+}
+
+static void stream_close(struct stream *stream)
+{
+	if (stream->closing || !stream->session)
+		return;
+	stream->closing = true;
+	nopal_session_close(stream->session);
+}
+
+static void stream_in_ended(void *user)
+{
+	struct stream *stream = user;
+
+	stream->in_over = true;
+	stream_close(stream);
+}
+
+/* ------------------------------------------------------------------ callbacks */
+
+static void stream_judge_begin(struct stream *stream)
+{
+	live_judge_begin(&stream->judge, stream->plan, loop_world(stream->loop), &stream->judges,
+			 stream->in != NULL);
+	stream->judge.both = stream->in && stream->out;
+}
+
+static void stream_on_opened(struct nopal_session *session, void *user)
+{
+	struct stream *stream = user;
+
+	if (!stream) {
+		nopal_session_abort(session, "the listener has its session");
+		return;
+	}
+	stream->session = session;
+	stream->heard_ns = stream_now(stream);
+	stream_report_begin(&stream->report, session, stream->heard_ns);
+	live_judge_moved(&stream->judge);
+	if (stream->in)
+		stream_in_resume(stream->in);
+}
+
+static void *stream_on_accepted(struct nopal_session *session, void *user)
+{
+	struct stream *stream = user;
+
+	if (stream->session)
+		return NULL;
+	stream->session = session;
+	stream_judge_begin(stream);
+	return stream;
+}
+
+static void stream_on_received(struct nopal_session *session, struct nopal_message *message,
+			       void *user)
+{
+	struct stream *stream = user;
+
+	if (!stream)
+		return;
+	stream->heard_ns = stream_now(stream);
+	if (stream->out && !stream_out_put(stream->out, session, message,
+					   !stream->reliable || !stream->flow_controlled)) {
+		stream->exit = TOOL_ENVIRONMENT;
+		nopal_session_abort(session, "the output is broken");
+	}
+}
+
+static void stream_on_writable(struct nopal_session *session, void *user)
+{
+	struct stream *stream = user;
+
+	(void)session;
+	if (stream && stream->in)
+		stream_in_resume(stream->in);
+}
+
+/* How many of ours have arrived the session counts, where somebody tells. */
+static void stream_count(struct stream *stream, const struct nopal_session *session)
+{
+	const struct nopal_counters *counters = nopal_session_counters(session);
+	struct judge_facts *facts = &stream->judge.facts;
+
+	facts->counted = stream->in && stream->reliable;
+	facts->sent = counters->messages_sent;
+	facts->delivered = counters->messages_arrived;
+}
+
+/* Messages of a stream have no numbers of ours: which of them came, in which order, and with which
+ * bytes, is not judged. */
+static void stream_judge(struct stream *stream, const struct nopal_session *session, int end)
+{
+	if (stream->interrupted && end != NOPAL_ENDED_WELL)
+		return;
+	if (stream->report.begun)
+		stream_count(stream, session);
+	live_judge_end(&stream->judge, session, stream->no_room ? NOPAL_RESOURCE : end);
+	if (live_judge_is_broken(&stream->judge, NULL) && stream->exit == TOOL_GOOD)
+		stream->exit = TOOL_FAILED;
+	stream->report.judgement = &stream->judge.judgement;
+}
+
+static void stream_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct stream *stream = user;
+	const char *fix;
+
+	if (!stream)
+		return;
+	fix = meet_ended_fix(stream->meet.wanted, end);
+	if (stream->out) {
+		if (!stream_out_drain(stream->out, session))
+			stream->exit = TOOL_ENVIRONMENT;
+		stream->report.overflowed = stream_out_dropped(stream->out);
+	}
+	stream_judge(stream, session, end);
+	stream_report_end(&stream->report, session, stream_now(stream));
+	if (end != NOPAL_ENDED_WELL && !stream->interrupted) {
+		if (!text || !*text)
+			text = "broken";
+		fprintf(stderr, "error: %s%s%.*s\n", stream->report.peer,
+			stream->report.begun ? ": " : "", tool_text_length(text), text);
+		if (fix)
+			fprintf(stderr, "  fix: %s\n", fix);
+		if (stream->exit == TOOL_GOOD)
+			stream->exit = TOOL_FAILED;
+	}
+	stream->session = NULL;
+	stream->over = true;
+	stream->over_ns = stream_now(stream);
+	loop_event_start(stream->tick, 0);
+}
+
+static const struct nopal_callbacks stream_callbacks = {
+	.accepted = stream_on_accepted,
+	.opened = stream_on_opened,
+	.received = stream_on_received,
+	.writable = stream_on_writable,
+	.ended = stream_on_ended,
+};
+
+/* What grows while a stream goes on, in either direction. */
+static uint64_t stream_moves(const struct nopal_session *session)
+{
+	const struct nopal_counters *counters = nopal_session_counters(session);
+
+	return counters->departures - counters->resends + counters->messages_arrived +
+	       counters->messages_delivered;
+}
+
+/* While it is open its application may just have nothing to say, or not read; once it closes,
+ * nobody may keep it. */
+static void stream_look(struct stream *stream)
+{
+	uint64_t moves = stream_moves(stream->session);
+
+	if (moves != stream->moves)
+		live_judge_moved(&stream->judge);
+	stream->moves = moves;
+	if (!live_judge_stands(&stream->judge))
+		return;
+	if (!stream->closing) {
+		if (!stream->held_said)
+			live_judge_say_held(stream->session);
+		stream->held_said = true;
+		return;
+	}
+	live_judge_stuck(&stream->judge, stream->session,
+			 "the session was to close, and nothing moved");
+	nopal_session_abort(stream->session, "it does not close");
+}
+
+/* Who goes before the flow has closed cuts off what the peer has not heard yet. */
+static void stream_linger(struct stream *stream)
+{
+	const struct nopal_endpoint_counters *counters = nopal_endpoint_counters(stream->endpoint);
+
+	if (!counters->sessions || stream_now(stream) - stream->over_ns > STREAM_LINGER_NS)
+		loop_stop(stream->loop);
+	else
+		loop_event_start(stream->tick, STREAM_LOOK_NS);
+}
+
+static void stream_on_tick(void *user)
+{
+	struct stream *stream = user;
+	int64_t now_ns = stream_now(stream);
+
+	if (stream->over) {
+		stream_linger(stream);
+		return;
+	}
+	if (stream->session && stream->report.begun) {
+		if (stream->out)
+			stream->report.overflowed = stream_out_dropped(stream->out);
+		stream_report_line(&stream->report, stream->session, now_ns);
+		stream_look(stream);
+	}
+	hush_look(&stream->hush, stream->session, NULL);
+	loop_event_start(stream->tick, stream->interval_ns);
+	if (stream->session && stream->report.begun && stream->idle_ns > 0 &&
+	    now_ns - stream->heard_ns > stream->idle_ns)
+		stream_close(stream);
+}
+
+/* In good order; a second interrupt ends the program. */
+static void stream_on_interrupt(void *user)
+{
+	struct stream *stream = user;
+
+	stream->interrupted = true;
+	if (stream->session && stream->report.begun)
+		stream_close(stream);
+	else
+		loop_stop(stream->loop);
+}
+
+/* --------------------------------------------------------------------- running */
+
+static bool stream_open_ends(const struct tool_call *call, struct stream *stream, bool opener)
+{
+	struct stream_in_calls calls = { stream_got, stream_in_ended, stream };
+	const char *in = tool_value(call, "in"), *out = tool_value(call, "out");
+	int64_t rate_bps;
+
+	if (!in && !out && opener)
+		in = "pipe:";
+	if (!in && !out && !opener)
+		out = "pipe:";
+	if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
+		return false;
+	if (in)
+		stream->in = stream_in_new(stream->loop, in, stream->size, rate_bps, &calls);
+	if (out)
+		stream->out = stream_out_new(stream->loop, out);
+	stream->report.to_stderr = stream->out && stream_out_is_pipe(stream->out);
+	return (!in || stream->in) && (!out || stream->out);
+}
+
+static bool stream_listen(const struct tool_call *call, struct stream *stream,
+			  const struct nopal_address *local)
+{
+	struct nopal_problems problems;
+	struct nopal_address bound;
+
+	nopal_problems_init(&problems);
+	stream->endpoint = nopal_endpoint_open(loop_world(stream->loop), local, &problems);
+	tool_problems(&problems);
+	if (!stream->endpoint)
+		return false;
+	nopal_endpoint_local(stream->endpoint, &bound);
+	recv_where_print("nopal stream", &bound, tool_value(call, "config"),
+			 tool_values(call, "set"), stderr);
+	return nopal_endpoint_allow(stream->endpoint, stream->plan, NOPAL_ALLOW_CONNECTIONLESS,
+				    &stream_callbacks, stream) == 0;
+}
+
+static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
+{
+	struct nopal_session *session;
+
+	stream->endpoint = meet_endpoint(&stream->meet, stream->loop, peer);
+	if (!stream->endpoint)
+		return false;
+	stream_judge_begin(stream);
+	session = meet_open(&stream->meet, stream->endpoint, stream->plan, peer, &stream_callbacks,
+			    stream);
+	if (session && !stream->over)
+		stream->session = session;
+	return session != NULL;
+}
+
+static bool stream_start(const struct tool_call *call, struct stream *stream,
+			 const struct nopal_address *address, bool opener)
+{
+	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1, stream_on_tick, stream);
+	if (!stream_open_ends(call, stream, opener)) {
+		stream->exit = TOOL_BAD_INPUT;
+		return false;
+	}
+	if (!stream->tick || !loop_on_interrupt(stream->loop, stream_on_interrupt, stream))
+		return false;
+	loop_event_start(stream->tick, stream->interval_ns);
+	return opener ? stream_dial(stream, address) : stream_listen(call, stream, address);
+}
+
+static enum tool_exit stream_with(const struct tool_call *call, struct stream *stream,
+				  const struct nopal_address *address, bool opener)
+{
+	bool started;
+
+	stream->loop = loop_new(tool_value(call, "trace"));
+	started = stream->loop &&
+		  live_judge_watch(&stream->judges, loop_world(stream->loop), stream->plan) &&
+		  stream_start(call, stream, address, opener);
+	if (!started && stream->exit == TOOL_GOOD)
+		stream->exit = TOOL_ENVIRONMENT;
+	else if (started && !stream->over)
+		loop_run(stream->loop);
+	if (stream->loop)
+		loop_end_world(stream->loop);
+	live_judge_fini(&stream->judge);
+	stream_in_free(stream->in);
+	stream_out_free(stream->out);
+	loop_event_free(stream->tick);
+	if (stream->loop)
+		loop_free(stream->loop);
+	return stream->exit;
+}
+
+/* Either a peer to open to, or an address to listen on. */
+static bool stream_address(const struct tool_call *call, struct nopal_address *ret_address,
+			   bool *ret_opener)
+{
+	const char *listen = tool_value(call, "listen");
+	struct nopal_problems problems;
+
+	*ret_opener = call->word_count == 1;
+	if (*ret_opener == (listen != NULL)) {
+		fprintf(stderr, "error: one side listens, the other opens\n"
+				"  fix: give HOST:PORT or --listen ADDR:PORT\n");
+		return false;
+	}
+	if (*ret_opener)
+		return tool_destination(call->words[0], ret_address);
+	if (tool_value(call, "meet")) {
+		fprintf(stderr, "error: who listens meets nobody\n"
+				"  fix: give HOST:PORT in place of --listen\n");
+		return false;
+	}
+	nopal_problems_init(&problems);
+	nopal_address_parse(listen, ret_address, &problems);
+	return !tool_problems(&problems);
+}
+
+/* Both open, so neither is the one that is read from by itself. */
+static bool stream_meet(const struct tool_call *call, const struct nopal_address *peer,
+			struct stream *stream)
+{
+	if (!meet_parse(call, peer, stream->plan, &stream->meet))
+		return false;
+	if (!stream->meet.wanted || tool_value(call, "in") || tool_value(call, "out"))
+		return true;
+	fprintf(stderr, "error: --meet says not who sends\n"
+			"  fix: give --in pipe:, --out pipe:, or both\n");
+	return false;
+}
+
+static bool stream_options_of(const struct tool_call *call, struct stream *stream)
+{
+	uint64_t limit = nopal_plan_message_limit(stream->plan);
+	int64_t size = nopal_plan_body_bytes(stream->plan);
+
+	stream->reliable = nopal_plan_provides(stream->plan, "reliability");
+	stream->flow_controlled = nopal_plan_provides(stream->plan, "flow_control");
+	if (stream->reliable)
+		size = STREAM_RELIABLE_BYTES;
+	if ((uint64_t)size > limit)
+		size = (int64_t)limit;
+	if (!tool_quantity(call, "size", NOPAL_SIZE, size, &size) ||
+	    !tool_quantity(call, "interval", NOPAL_TIME, STREAM_INTERVAL_NS,
+			   &stream->interval_ns) ||
+	    !tool_quantity(call, "idle", NOPAL_TIME, 0, &stream->idle_ns) ||
+	    !live_judge_read(call, &stream->judges))
+		return false;
+	if (size >= 1 && (uint64_t)size <= limit && stream->interval_ns > 0) {
+		stream->size = (size_t)size;
+		return true;
+	}
+	fprintf(stderr, "error: --size is 1 to %llu bytes with config %s, --interval above 0\n",
+		(unsigned long long)limit, nopal_plan_name(stream->plan));
+	return false;
+}
+
+static enum tool_exit stream_run(const struct tool_call *call)
+{
+	const char *config = tool_value(call, "config");
+	struct stream stream = { .interval_ns = 0 };
+	struct nopal_address address;
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	bool opener;
+
+	if (!config) {
+		fprintf(stderr, "error: -c CONF is missing\n"
+				"  fix: `nopal list configs` names them\n");
+		return TOOL_BAD_INPUT;
+	}
+	if (!stream_address(call, &address, &opener))
+		return TOOL_BAD_INPUT;
+	stream.plan = tool_plan(call, config);
+	if (!stream.plan)
+		return TOOL_BAD_INPUT;
+	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
+	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
+	stream.report.plan = nopal_plan_name(stream.plan);
+	if (stream_options_of(call, &stream) && stream_meet(call, &address, &stream))
+		exit = stream_with(call, &stream, &address, opener);
+	nopal_plan_unref(stream.plan);
+	return exit;
+}
+
+static const struct tool_option stream_options[] = {
+	{ "config", 'c', "CONF", "composition, the same on both sides" },
+	{ "listen", 0, "ADDR:PORT", "wait for the other side there" },
+	{ "meet", 0, "[ADDR:]PORT", "from there, while the other side opens to us, too" },
+	{ "in", 0, "WHERE", "pipe: | file:PATH | udp://ADDR:PORT (who opens: pipe:)" },
+	{ "out", 0, "WHERE", "the same; who listens: pipe:" },
+	{ "size", 0, "SIZE", "longest message from a pipe or a file" },
+	{ "rate", 0, "RATE", "read a file no faster, as 2Mbit" },
+	{ "interval", 0, "TIME", "time between lines (default 1s)" },
+	{ "idle", 0, "TIME", "end when nothing arrived for so long" },
+	LIVE_JUDGE_OPTIONS,
+	TOOL_SET_OPTION,
+	TOOL_TRACE_OPTION,
+	{ "jsonl", 0, NULL, "one JSON object an interval, and one at the end" },
+	{ NULL },
+};
+
+const struct tool tool_stream = {
+	.name = "stream",
+	.words = "[HOST:PORT]",
+	.summary = "carry messages of pipes, files and UDP over any composition",
+	.help = "One side listens, the other opens.  What comes in at --in leaves the other side "
+		"at --out, message by message; both may do both.  A line an interval says how it "
+		"fares.  JSON goes to standard output, or to standard error where --out is "
+		"pipe:.\n"
+		"\n"
+		"  nopal stream -c ctp_audio --listen 0.0.0.0:9000 > heard.raw\n"
+		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw --rate 256kbit\n"
+		"\n"
+		"With --meet neither side listens, as where firewalls let nobody in: both open, "
+		"each to the port that the other one opens from.\n"
+		"\n"
+		"  nopal stream -c bulk B:9000 --meet 9001 --in pipe:\n"
+		"  nopal stream -c bulk A:9001 --meet 9000 --out pipe:\n",
+	.least_words = 0,
+	.most_words = 1,
+	.options = stream_options,
+	.run = stream_run,
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream_in.c -- where the messages of `nopal stream` come from.
+ *
+ * A pipe or a socket is read when it is readable and the session takes more; a file is read at its
+ * rate, a message a time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "peer/pace.h"
+#include "run/stream.h"
+#include "run/stream_udp.h"
+
+enum {
+	STREAM_LONGEST_DATAGRAM = 65536,
+	STREAM_TURN_MESSAGES = 64, /* then others have their turn */
+};
+
+struct stream_in {
+	struct loop *loop;
+	struct stream_in_calls calls;
+	int fd, flags; /* flags: as we found them */
+	bool is_file, is_udp, over;
+	struct loop_event *event; /* readable, or a file's next time */
+	struct pace pace;	  /* of a file */
+	uint64_t read_bytes;
+	size_t size, length; /* length: of a message that waits in `bytes` */
+	bool waiting;
+	uint8_t bytes[];
+};
+
+static void stream_in_end(struct stream_in *in)
+{
+	if (in->over)
+		return;
+	in->over = true;
+	loop_event_stop(in->event);
+	in->calls.ended(in->calls.user);
+}
+
+/* Fills `bytes`; false: nothing now, or never again. */
+static bool stream_in_read(struct stream_in *in)
+{
+	ssize_t got;
+
+	do {
+		got = read(in->fd, in->bytes, in->size);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return false;
+	if (got <= 0 && !in->is_udp) { /* a datagram may be empty */
+		if (got < 0)
+			fprintf(stderr, "error: input: %s\n", strerror(errno));
+		stream_in_end(in);
+		return false;
+	}
+	if (got < 0)
+		return false;
+	in->length = (size_t)got;
+	in->waiting = true;
+	in->read_bytes += in->length;
+	return true;
+}
+
+/* A file's next message is due then; 0: now. */
+static int64_t stream_in_due(struct stream_in *in)
+{
+	int64_t now_ns = nopal_world_now(loop_world(in->loop));
+
+	if (!in->is_file)
+		return 0;
+	if (in->pace.from_ns == 0)
+		pace_begin(&in->pace, now_ns, 0);
+	return pace_wait_ns(&in->pace, now_ns, in->read_bytes);
+}
+
+static void stream_in_on_event(void *user)
+{
+	struct stream_in *in = user;
+
+	for (unsigned i = 0; i < STREAM_TURN_MESSAGES && !in->over; i++) {
+		int64_t wait_ns = in->waiting ? 0 : stream_in_due(in);
+
+		if (wait_ns > 0) {
+			loop_event_start(in->event, wait_ns);
+			return;
+		}
+		if (!in->waiting && !stream_in_read(in))
+			return;
+		if (!in->calls.got(in->calls.user, in->bytes, in->length)) {
+			loop_event_stop(in->event); /* until resumed */
+			return;
+		}
+		in->waiting = false;
+	}
+	if (in->is_file && !in->over)
+		loop_event_start(in->event, 0);
+}
+
+void stream_in_resume(struct stream_in *in)
+{
+	if (!in->over)
+		loop_event_start(in->event, 0);
+	if (!in->over && in->waiting)
+		stream_in_on_event(in);
+}
+
+/* A folder opens, and only reading it fails. */
+static int stream_in_open_file(const char *path)
+{
+	struct stat what;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &what) || !S_ISDIR(what.st_mode))
+		return fd;
+	close(fd);
+	errno = EISDIR;
+	return -1;
+}
+
+static int stream_in_open(const char *where, bool *ret_udp)
+{
+	int fd = -1;
+
+	*ret_udp = false;
+	if (strcmp(where, "pipe:") == 0)
+		return dup(STDIN_FILENO);
+	if (strncmp(where, "file:", sizeof("file:") - 1) == 0) {
+		where += sizeof("file:") - 1;
+		fd = stream_in_open_file(where);
+		if (fd < 0)
+			fprintf(stderr,
+				"error: %s: %s\n"
+				"  fix: give a file that may be read\n",
+				where, strerror(errno));
+	} else if (strncmp(where, "udp://", sizeof("udp://") - 1) == 0) {
+		*ret_udp = true;
+		fd = stream_udp_open(where + sizeof("udp://") - 1, false);
+	} else {
+		fprintf(stderr,
+			"error: input %s: it is of no known kind\n"
+			"  fix: pipe:, file:PATH or udp://ADDR:PORT\n",
+			where);
+	}
+	return fd;
+}
+
+struct stream_in *stream_in_new(struct loop *loop, const char *where, size_t size, int64_t rate_bps,
+				const struct stream_in_calls *calls)
+{
+	struct stream_in *in;
+	struct stat what;
+	bool is_udp;
+	int fd = stream_in_open(where, &is_udp);
+
+	if (fd < 0)
+		return NULL;
+	if (is_udp)
+		size = STREAM_LONGEST_DATAGRAM;
+	in = calloc(1, sizeof(*in) + size);
+	if (!in) {
+		close(fd);
+		return NULL;
+	}
+	in->loop = loop;
+	in->calls = *calls;
+	in->fd = fd;
+	in->size = size;
+	in->pace.rate_bps = rate_bps;
+	in->is_udp = is_udp;
+	/* what cannot be waited for is always ready: files, /dev/zero */
+	in->is_file = fstat(fd, &what) == 0 && !S_ISFIFO(what.st_mode) && !S_ISSOCK(what.st_mode) &&
+		      !isatty(fd);
+	in->flags = fcntl(fd, F_GETFL);
+	fcntl(fd, F_SETFL, in->flags | O_NONBLOCK);
+	in->event = loop_event_new(loop, in->is_file ? LOOP_TIMER : LOOP_READABLE,
+				   in->is_file ? -1 : fd, stream_in_on_event, in);
+	if (in->event)
+		return in;
+	stream_in_free(in);
+	return NULL;
+}
+
+void stream_in_free(struct stream_in *in)
+{
+	if (!in)
+		return;
+	loop_event_free(in->event);
+	fcntl(in->fd, F_SETFL, in->flags); /* it may be a terminal's */
+	close(in->fd);
+	free(in);
+}

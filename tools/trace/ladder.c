@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ladder.c -- the segments of one connection between two columns.
+ *
+ *                   opener                                       listener
+ *                   data 5 ---------------->    0.000100
+ *                                               0.025100 ----------------> data 5
+ *          data 6 (resend) ----------x          0.030000
+ *
+ * A segment is a line where it departs and a line where it arrives.  The two are known to belong
+ * together by packet number; arriving segments are shown under the number that the sender gave
+ * them.  Compositions without packet numbers on the wire, and control segments, show arrows alone:
+ * nothing says which one arrived.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/view.h"
+
+enum {
+	LABEL = 26,			  /* columns */
+	LABEL_TEXT = 2 * TRACE_NAME + 32, /* bytes; what is longer is cut */
+	ARROW = 16,
+	FIRST_ROWS = 256,
+};
+
+struct ladder_row {
+	struct nopal_trace_record record;
+	size_t place; /* in the file */
+	bool left;    /* at the opener */
+	bool data;
+	bool numbered;	 /* departs or arrives, and may have a packet number */
+	bool again;	 /* departs, and not for the first time */
+	bool gone;	 /* departs, and does not arrive in this trace */
+	bool duplicate;	 /* arrives, and not for the first time */
+	uint64_t number; /* to show; 0: none */
+};
+
+struct ladder {
+	struct trace_view *view;
+	struct trace_session *opener, *listener;
+	struct ladder_row *rows;
+	size_t count, room;
+};
+
+/* Raises that are worth a line, and how it reads. */
+static const struct {
+	const char *event, *label;
+} ladder_events[] = {
+	{ "SESSION_OPENED", "opened" }, { "PEER_CLOSED", "peer closed" },
+	{ "SESSION_CLOSED", "closed" }, { "SESSION_BROKEN", "broken" },
+	{ "SEGMENT_LOST", "lost" },	{ "SEGMENT_TIMEOUT", "timed out" },
+	{ "MSG_DONE", "message done" },
+};
+
+/* --------------------------------------------------------------- reading */
+
+static const char *ladder_raised(const struct trace_view *view,
+				 const struct nopal_trace_record *record)
+{
+	char text[TRACE_NAME];
+	const char *name = trace_view_event(view, record->number, text);
+
+	for (size_t i = 0; i < sizeof(ladder_events) / sizeof(*ladder_events); i++)
+		if (strcmp(name, ladder_events[i].event) == 0)
+			return ladder_events[i].label;
+	return NULL;
+}
+
+static bool ladder_takes(const struct ladder *ladder, const struct trace_session *session,
+			 const struct nopal_trace_record *record)
+{
+	if (session != ladder->opener && session != ladder->listener)
+		return false;
+	if (record->what == NOPAL_TRACED_RAISE)
+		return ladder_raised(ladder->view, record) != NULL;
+	return record->what == NOPAL_TRACED_DEPART || record->what == NOPAL_TRACED_ARRIVE ||
+	       record->what == NOPAL_TRACED_DELIVER;
+}
+
+/* The runtime's "data" and "opening data". */
+static bool ladder_is_data(const struct trace_view *view, const struct trace_session *session,
+			   const struct nopal_trace_record *record)
+{
+	char text[TRACE_NAME];
+	const char *name = trace_view_kind(view, session->plan, record->number, text);
+
+	if (record->what != NOPAL_TRACED_DEPART && record->what != NOPAL_TRACED_ARRIVE)
+		return false;
+	return strcmp(name, "data") == 0 || strcmp(name, "opening data") == 0;
+}
+
+static bool ladder_add(struct ladder *ladder, const struct trace_session *session,
+		       const struct nopal_trace_record *record)
+{
+	bool data, moves;
+
+	if (ladder->count == ladder->room) {
+		size_t room = ladder->room * 2 + FIRST_ROWS;
+		void *rows = realloc(ladder->rows, room * sizeof(*ladder->rows));
+
+		if (!rows)
+			return false;
+		ladder->rows = rows;
+		ladder->room = room;
+	}
+	data = ladder_is_data(ladder->view, session, record);
+	moves = record->what == NOPAL_TRACED_DEPART || record->what == NOPAL_TRACED_ARRIVE;
+	ladder->rows[ladder->count] = (struct ladder_row){
+		.record = *record,
+		.place = ladder->count,
+		.left = session == ladder->opener,
+		.data = data,
+		.numbered = data || (moves && record->b), /* carried kinds */
+		.number = record->a,
+	};
+	ladder->count++;
+	return true;
+}
+
+/* --------------------------------------------------------------- matching */
+
+/* Did it leave from the left? */
+static bool ladder_rightwards(const struct ladder_row *row)
+{
+	return row->left == (row->record.what == NOPAL_TRACED_DEPART);
+}
+
+static int ladder_order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By direction and packet number: a departure, then its arrivals. */
+static int ladder_by_packet(const void *left, const void *right)
+{
+	const struct ladder_row *a = *(const struct ladder_row *const *)left;
+	const struct ladder_row *b = *(const struct ladder_row *const *)right;
+	int order = ladder_rightwards(a) - ladder_rightwards(b);
+
+	if (!order)
+		order = ladder_order(a->record.b, b->record.b);
+	if (!order)
+		order = a->record.what - b->record.what;
+	return order ? order : ladder_order(a->place, b->place);
+}
+
+/* By side and segment: its departures in their order. */
+static int ladder_by_segment(const void *left, const void *right)
+{
+	const struct ladder_row *a = *(const struct ladder_row *const *)left;
+	const struct ladder_row *b = *(const struct ladder_row *const *)right;
+	int order = a->left - b->left;
+
+	if (!order)
+		order = a->record.what - b->record.what;
+	if (!order)
+		order = ladder_order(a->record.a, b->record.a);
+	return order ? order : ladder_order(a->place, b->place);
+}
+
+static bool ladder_same_packet(const struct ladder_row *a, const struct ladder_row *b)
+{
+	return ladder_rightwards(a) == ladder_rightwards(b) && a->record.b == b->record.b;
+}
+
+static void ladder_match(struct ladder_row **rows, size_t count)
+{
+	struct ladder_row *sent = NULL, *before = NULL;
+
+	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_packet);
+	for (size_t i = 0; i < count; before = rows[i++]) {
+		if (rows[i]->record.what == NOPAL_TRACED_DEPART) {
+			sent = rows[i];
+			sent->gone = true;
+			continue;
+		}
+		rows[i]->number = 0;
+		rows[i]->duplicate =
+			before && before != sent && ladder_same_packet(before, rows[i]);
+		if (!sent || !ladder_same_packet(sent, rows[i]))
+			continue;
+		sent->gone = false;
+		rows[i]->number = sent->number;
+	}
+}
+
+static void ladder_find_resends(struct ladder_row **rows, size_t count)
+{
+	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_segment);
+	for (size_t i = 1; i < count; i++)
+		rows[i]->again = rows[i]->left == rows[i - 1]->left &&
+				 rows[i]->record.what == rows[i - 1]->record.what &&
+				 rows[i]->record.a == rows[i - 1]->record.a;
+}
+
+/* Do segments of this direction carry packet numbers?  Where they do not, all arrive as number
+ * 0. */
+static bool ladder_has_numbers(const struct ladder *ladder, bool rightwards)
+{
+	bool arrivals = false;
+
+	for (size_t i = 0; i < ladder->count; i++) {
+		const struct ladder_row *row = &ladder->rows[i];
+
+		if (row->record.what != NOPAL_TRACED_ARRIVE || !row->data ||
+		    ladder_rightwards(row) != rightwards)
+			continue;
+		arrivals = true;
+		if (row->record.b)
+			return true;
+	}
+	return !arrivals;
+}
+
+static bool ladder_mark(struct ladder *ladder)
+{
+	const bool numbers[2] = { ladder_has_numbers(ladder, false),
+				  ladder_has_numbers(ladder, true) };
+	struct ladder_row **rows;
+	size_t count = 0;
+
+	rows = calloc(ladder->count + 1, sizeof(struct ladder_row *));
+	if (!rows)
+		return false;
+	for (size_t i = 0; i < ladder->count; i++)
+		if (ladder->rows[i].numbered)
+			rows[count++] = &ladder->rows[i];
+	ladder_find_resends(rows, count);
+	count = 0;
+	for (size_t i = 0; i < ladder->count; i++) {
+		struct ladder_row *row = &ladder->rows[i];
+
+		if (!row->numbered)
+			continue;
+		if (numbers[ladder_rightwards(row)])
+			rows[count++] = row;
+		else if (row->record.what == NOPAL_TRACED_ARRIVE)
+			row->number = 0;
+	}
+	ladder_match(rows, count);
+	free(rows);
+	return true;
+}
+
+/* --------------------------------------------------------------- printing */
+
+static void ladder_label(const struct ladder *ladder, const struct ladder_row *row, char *label)
+{
+	const struct nopal_trace_record *record = &row->record;
+	const struct trace_session *session = row->left ? ladder->opener : ladder->listener;
+	char name[TRACE_NAME], number[TRACE_NAME] = "";
+	const char *what, *mark = "";
+
+	if (record->what == NOPAL_TRACED_DEPART)
+		mark = row->again ? " (resend)" : "";
+	else if (record->what == NOPAL_TRACED_ARRIVE)
+		mark = row->duplicate ? " (again)" : "";
+	if (record->what == NOPAL_TRACED_RAISE)
+		what = ladder_raised(ladder->view, record);
+	else if (record->what == NOPAL_TRACED_DELIVER)
+		what = "deliver message";
+	else
+		what = trace_view_kind(ladder->view, session->plan, record->number, name);
+	if (row->number && (row->numbered || record->what == NOPAL_TRACED_RAISE ||
+			    record->what == NOPAL_TRACED_DELIVER))
+		snprintf(number, sizeof(number), " %llu", (unsigned long long)row->number);
+	snprintf(label, LABEL_TEXT, "%.*s%s%s", TRACE_NAME, what, number, mark);
+}
+
+static void ladder_arrow(const struct ladder_row *row, char *arrow)
+{
+	memset(arrow, ' ', ARROW);
+	arrow[ARROW] = 0;
+	if (row->record.what != NOPAL_TRACED_DEPART && row->record.what != NOPAL_TRACED_ARRIVE)
+		return;
+	memset(arrow, '-', ARROW);
+	if (!row->gone) {
+		arrow[ladder_rightwards(row) ? ARROW - 1 : 0] = ladder_rightwards(row) ? '>' : '<';
+		return;
+	}
+	/* It stops half way. */
+	memset(row->left ? arrow + ARROW / 2 : arrow, ' ', ARROW / 2);
+	arrow[ARROW / 2 - !row->left] = 'x';
+}
+
+static void ladder_print(const struct ladder *ladder, const struct ladder_row *row)
+{
+	char label[LABEL_TEXT], arrow[ARROW + 1];
+	long long us = row->record.time_ns / NOPAL_MICROSECOND;
+
+	ladder_label(ladder, row, label);
+	ladder_arrow(row, arrow);
+	if (row->left)
+		printf("%*.*s %s %4lld.%06lld\n", LABEL, LABEL, label, arrow, us / 1000000,
+		       us % 1000000);
+	else
+		printf("%*s %*s %4lld.%06lld %s %.*s\n", LABEL, "", ARROW, "", us / 1000000,
+		       us % 1000000, arrow, LABEL, label);
+}
+
+static void ladder_print_all(const struct ladder *ladder)
+{
+	const struct trace_view *view = ladder->view;
+
+	printf("%*s %*s %11s %*s %s\n", LABEL, "opener", ARROW, "", "seconds", ARROW, "",
+	       "listener");
+	for (size_t i = 0; i < ladder->count && !ferror(stdout); i++) {
+		const struct ladder_row *row = &ladder->rows[i];
+
+		if (row->record.time_ns >= view->from_ns && row->record.time_ns < view->until_ns)
+			ladder_print(ladder, row);
+	}
+}
+
+/* --------------------------------------------------------------- choosing */
+
+/* All sessions must be known before one is chosen. */
+static void ladder_scan(struct ladder *ladder, bool collect)
+{
+	struct trace_view *view = ladder->view, whole = *view;
+	struct nopal_trace_record record;
+	struct trace_session *session;
+
+	view->from_ns = INT64_MIN;
+	view->until_ns = INT64_MAX;
+	view->wanted = 0;
+	while (trace_view_next(view, &record, &session))
+		if (collect && ladder_takes(ladder, session, &record) &&
+		    !ladder_add(ladder, session, &record)) {
+			fprintf(stderr, "%s: error: out of memory\n", view->file);
+			view->damaged = true;
+			break;
+		}
+	view->from_ns = whole.from_ns;
+	view->until_ns = whole.until_ns;
+	view->wanted = whole.wanted;
+}
+
+static bool ladder_choose(struct ladder *ladder)
+{
+	struct trace_view *view = ladder->view;
+	unsigned connections = 0;
+
+	for (unsigned i = 0; i < view->count; i++) {
+		struct trace_session *session = view->sessions[i];
+
+		if (!session->other)
+			continue;
+		connections += session->opener;
+		if (ladder->opener || !trace_view_wants(view, session))
+			continue;
+		ladder->opener = session->opener ? session : session->other;
+		ladder->listener = ladder->opener->other;
+	}
+	if (ladder->opener && connections > 1 && !view->wanted)
+		fprintf(stderr, "s%u and s%u, of %u connections; --session N shows another\n",
+			ladder->opener->number, ladder->listener->number, connections);
+	return ladder->opener != NULL;
+}
+
+enum tool_exit trace_ladder(struct trace_view *view)
+{
+	struct ladder ladder = { .view = view };
+	enum tool_exit code = TOOL_FAILED;
+
+	ladder_scan(&ladder, false);
+	if (!ladder_choose(&ladder)) {
+		fprintf(stderr,
+			"%s: no connection with both its sides\n  fix: trace a "
+			"simulation, or choose --to text\n",
+			view->file);
+		return TOOL_BAD_INPUT;
+	}
+	view->damaged = false;
+	if (trace_view_rewind(view)) {
+		ladder_scan(&ladder, true);
+		if (ladder_mark(&ladder)) {
+			ladder_print_all(&ladder);
+			code = view->damaged ? TOOL_FAILED : TOOL_GOOD;
+		}
+	}
+	free(ladder.rows);
+	return code;
+}

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fetch.c -- `nopal fetch`: one file from several `nopal serve`.  Sessions with the servers are in
+ * fetch_talk.c, the assignment of parts to servers in fetch_plan.c, the file on disk in
+ * file/part.c; here they come together.
+ *
+ *   SEEKING --found--> CHECKING --what is here--> TAKING --whole--> COMMITTING
+ *      |                  |                          |                  |
+ *      +------------------+----------- fails --------+----> OVER <------+
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file/part.h"
+#include "frame/loop.h"
+#include "frame/tool.h"
+#include "transfer/fetch_words.h"
+#include "transfer/send_words.h"
+
+#define FETCH_WAIT_NS (10 * NOPAL_SECOND)
+#define FETCH_SAVE_NS (250 * NOPAL_MILLISECOND)
+
+enum fetch_stage {
+	FETCH_SEEKING,
+	FETCH_CHECKING,
+	FETCH_TAKING,
+	FETCH_COMMITTING,
+	FETCH_OVER,
+};
+
+struct fetching {
+	struct fetch fetch;
+	struct loop *loop;
+	struct table table;
+	struct part_folder folder;
+	char name[TRANSFER_TEXT_ROOM]; /* of the file here */
+	struct part *part;	       /* NULL: none is open */
+	enum fetch_stage stage;
+	uint64_t compared; /* blocks of what is here */
+	bool closed, committing, interrupted;
+	uint64_t kept;	 /* bytes of an unfinished file */
+	const char *fix; /* of the table's error; or NULL */
+	int64_t saved_ns;
+	char error[TRANSFER_TEXT_ROOM];
+	struct live_judge judge;
+	struct live_judge_options judges;
+	enum tool_exit exit;
+	struct loop_event *step, *job, *tick;
+};
+
+static int64_t fetching_now(const struct fetching *fetching)
+{
+	return nopal_world_now(loop_world(fetching->loop));
+}
+
+/* ------------------------------------------------------------------ it is over */
+
+static void fetching_stop(struct fetching *fetching)
+{
+	if (fetching->stage == FETCH_OVER && fetching->closed)
+		loop_stop(fetching->loop);
+}
+
+static void fetching_forget_part(struct fetching *fetching)
+{
+	uint64_t kept = fetching->table.union_bytes;
+
+	loop_event_free(fetching->job);
+	fetching->job = NULL;
+	loop_event_stop(fetching->step);
+	if (!fetching->part)
+		return;
+	if (part_is_existing(fetching->part))
+		kept = 0; /* that one is nobody's to keep */
+	part_close(fetching->part, true);
+	fetching->part = NULL;
+	if (fetching->table.file.error)
+		fetching->kept = kept;
+}
+
+static void fetching_close(struct fetching *fetching)
+{
+	if (!fetching->fetch.closing)
+		fetch_close(&fetching->fetch);
+}
+
+static void fetching_over(struct fetching *fetching, const char *error)
+{
+	struct table *table = &fetching->table;
+
+	if (fetching->stage == FETCH_OVER)
+		return;
+	fetching->stage = FETCH_OVER;
+	fetching_close(fetching);
+	table->file.error = error;
+	table->file.transport = nopal_endpoint_transport(fetching->fetch.endpoint);
+	fetching->exit = error ? TOOL_FAILED : TOOL_GOOD;
+	table->ended_ns = fetching_now(fetching);
+	fetching_forget_part(fetching);
+	fetching_stop(fetching);
+}
+
+/* The last session has ended: what became of the promises, and of the file. */
+static void fetching_report(struct fetching *fetching)
+{
+	struct table *table = &fetching->table;
+
+	if (live_judge_is_broken(&fetching->judge, &table->progress) && fetching->exit == TOOL_GOOD)
+		fetching->exit = TOOL_FAILED;
+	table->file.judged = live_judge_result(&fetching->judge);
+	table_end(table);
+	if (fetching->kept)
+		progress_say(&table->progress,
+			     "%s: %llu of %llu bytes are kept; the same "
+			     "command goes on from there",
+			     fetching->name, (unsigned long long)fetching->kept,
+			     (unsigned long long)table->file.total_bytes);
+	if (fetching->fix)
+		progress_say(&table->progress, "  fix: %s", fetching->fix);
+}
+
+/* ------------------------------------------------------------------ it is whole */
+
+static void fetching_try_commit(struct fetching *fetching)
+{
+	if (fetching->stage != FETCH_COMMITTING || part_is_busy(fetching->part))
+		return;
+	fetching->committing = true;
+	part_commit(fetching->part);
+}
+
+/* Each block of it was compared when it came: nothing is left to compare. */
+static void fetching_on_whole(void *user)
+{
+	struct fetching *fetching = user;
+
+	fetching->stage = FETCH_COMMITTING;
+	fetching->judge.facts.bytes_seen = true;
+	fetching_close(fetching);
+	fetching_try_commit(fetching);
+}
+
+/* A sync, or the last one with its rename, is done. */
+static void fetching_on_job(void *user)
+{
+	struct fetching *fetching = user;
+	int error = part_finish(fetching->part);
+
+	if (error)
+		snprintf(fetching->error, sizeof(fetching->error), "%.200s: %s", fetching->name,
+			 strerror(-error));
+	if (error || fetching->committing)
+		fetching_over(fetching, error ? fetching->error : NULL);
+	else
+		fetching_try_commit(fetching);
+}
+
+/* ------------------------------------------------------------------- it is taken */
+
+static void fetching_on_part(void *user, uint64_t offset, const struct nopal_message *message)
+{
+	struct fetching *fetching = user;
+	int64_t now_ns = fetching_now(fetching);
+
+	if (fetching->stage != FETCH_TAKING)
+		return;
+	live_judge_moved(&fetching->judge);
+	if (!part_write_message(fetching->part, offset, message, TRANSFER_DATA_HEADER,
+				fetching->error)) {
+		fetching_over(fetching, fetching->error);
+		return;
+	}
+	fetching->table.union_bytes += nopal_message_length(message) - TRANSFER_DATA_HEADER;
+	if (part_wants_save(fetching->part) && now_ns - fetching->saved_ns >= FETCH_SAVE_NS) {
+		fetching->saved_ns = now_ns;
+		part_save(fetching->part);
+	}
+}
+
+/* ----------------------------------------------------------------- what is here */
+
+static void fetching_begin(struct fetching *fetching)
+{
+	struct progress_file *file = &fetching->table.file;
+
+	file->resumed_bytes = file->bytes = fetching->table.union_bytes;
+	if (!part_start_blocks(fetching->part, fetching->error)) {
+		fetching_over(fetching, fetching->error);
+		return;
+	}
+	fetching->stage = FETCH_TAKING;
+	live_judge_moved(&fetching->judge);
+	fetch_begin(&fetching->fetch);
+}
+
+/* The next block of what is here; false: it is not the file's. */
+static bool fetching_compare(struct fetching *fetching)
+{
+	const struct file_blocks *blocks = &fetching->fetch.blocks;
+	uint64_t index = fetching->compared++, hash;
+	struct island block = file_blocks_range(blocks, index);
+
+	if (!part_block_hash(fetching->part, &block, &hash) || hash != blocks->hashes[index])
+		return false;
+	fetching->table.union_bytes += block.end - block.from;
+	if (!part_is_existing(fetching->part))
+		fetch_have(&fetching->fetch, index);
+	return true;
+}
+
+/* One file of its name is not it: what is here of it is not there. */
+static void fetching_look_elsewhere(struct fetching *fetching)
+{
+	fetching->compared = fetching->table.union_bytes = 0;
+	if (!part_leave_existing(fetching->part, fetching->error))
+		fetching_over(fetching, fetching->error);
+}
+
+static void fetching_compared(struct fetching *fetching)
+{
+	if (!part_is_existing(fetching->part)) {
+		fetching_begin(fetching);
+		return;
+	}
+	part_take_existing(fetching->part);
+	fetching->table.file.resumed_bytes = fetching->table.union_bytes;
+	fetching_over(fetching, NULL);
+}
+
+/* All of it under its own name, or some of it not yet; or of another file. */
+static void fetching_check(void *user)
+{
+	struct fetching *fetching = user;
+	const struct file_blocks *blocks = &fetching->fetch.blocks;
+	uint64_t most = TRANSFER_STEP_BYTES / blocks->block_bytes;
+
+	while (fetching->stage == FETCH_CHECKING && most-- > 0 &&
+	       fetching->compared < blocks->count) {
+		if (!fetching_compare(fetching) && part_is_existing(fetching->part))
+			fetching_look_elsewhere(fetching);
+	}
+	if (fetching->stage != FETCH_CHECKING)
+		return;
+	if (fetching->compared < blocks->count)
+		loop_event_start(fetching->step, 0);
+	else
+		fetching_compared(fetching);
+}
+
+static void fetching_on_found(void *user)
+{
+	struct fetching *fetching = user;
+	const struct fetch *fetch = &fetching->fetch;
+	struct transfer_note offer = fetch->offer;
+	enum transfer_verdict verdict;
+
+	snprintf(offer.text, sizeof(offer.text), "%s", fetching->name);
+	offer.id = transfer_id(fetching->name, offer.size, (int64_t)fetch->hash);
+	fetching->table.file.total_bytes = offer.size;
+	fetching->table.file.hash = fetch->hash;
+	verdict = part_open(&fetching->folder, &offer, &fetching->part, fetching->error);
+	if (verdict == TRANSFER_YES)
+		fetching->job = loop_event_new(fetching->loop, LOOP_READABLE,
+					       part_fd(fetching->part), fetching_on_job, fetching);
+	if (!fetching->job) {
+		fetching_over(fetching,
+			      verdict == TRANSFER_YES ? "out of memory" : fetching->error);
+		return;
+	}
+	loop_event_start(fetching->job, 0);
+	fetching->stage = FETCH_CHECKING;
+	loop_event_start(fetching->step, 0);
+}
+
+static void fetching_on_deserted(void *user, const char *why, const char *fix)
+{
+	struct fetching *fetching = user;
+
+	if (fetching->stage != FETCH_OVER)
+		fetching->fix = fix;
+	fetching_over(fetching, why);
+}
+
+static void fetching_on_closed(void *user)
+{
+	struct fetching *fetching = user;
+
+	fetching->closed = true;
+	fetching_stop(fetching);
+}
+
+static const struct fetch_hooks fetching_hooks = {
+	.found = fetching_on_found,
+	.part = fetching_on_part,
+	.whole = fetching_on_whole,
+	.deserted = fetching_on_deserted,
+	.closed = fetching_on_closed,
+};
+
+/* ---------------------------------------------------------------------- running */
+
+/* None gives anything; or too much leaves. */
+static void fetching_look(struct fetching *fetching)
+{
+	struct live_judge *judge = &fetching->judge;
+	struct nopal_session *group = fetching->fetch.group;
+	int64_t waited_ns = fetching_now(fetching) - judge->moved_ns;
+
+	if (group && live_judge_storms(judge, group)) {
+		fetching_over(fetching, LIVE_JUDGE_STORM);
+		return;
+	}
+	if ((fetching->stage != FETCH_TAKING && fetching->stage != FETCH_SEEKING) ||
+	    !live_judge_stands(judge) || waited_ns < fetching->fetch.wait_ns)
+		return;
+	live_judge_stuck(judge, group, "nothing of the file came");
+	fetching_over(fetching, "no server gives anything any more");
+}
+
+static void fetching_on_tick(void *user)
+{
+	struct fetching *fetching = user;
+	int64_t now_ns = fetching_now(fetching);
+
+	fetch_tick(&fetching->fetch);
+	fetching_look(fetching);
+	if (fetching->stage == FETCH_TAKING && table_is_due(&fetching->table, now_ns))
+		table_show(&fetching->table, now_ns);
+	loop_event_start(fetching->tick, FETCH_TICK_NS);
+}
+
+static void fetching_on_interrupt(void *user)
+{
+	struct fetching *fetching = user;
+
+	fetching->interrupted = true;
+	if (fetching->stage == FETCH_OVER)
+		loop_stop(fetching->loop);
+	fetching_over(fetching, "interrupted");
+}
+
+static bool fetching_setup(struct fetching *fetching, const char *trace)
+{
+	struct loop *loop = fetching->loop = loop_new(trace);
+
+	if (!loop)
+		return false;
+	fetching->step = loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
+	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick, fetching);
+	return fetching->step && fetching->tick &&
+	       loop_on_interrupt(loop, fetching_on_interrupt, fetching);
+}
+
+static bool fetching_room(struct fetching *fetching, char *const *names,
+			  const struct nopal_address *peers)
+{
+	struct fetch *fetch = &fetching->fetch;
+	struct table *table = &fetching->table;
+
+	fetch->ones = calloc(fetch->count, sizeof(*fetch->ones));
+	table->rows = calloc(fetch->count, sizeof(*table->rows));
+	if (!fetch->ones || !table->rows)
+		return false;
+	for (unsigned i = 0; i < fetch->count; i++) {
+		fetch->ones[i].address = peers[i];
+		fetch->ones[i].row = &table->rows[i];
+		table->rows[i].peer = names[i];
+	}
+	return true;
+}
+
+/* There was no memory for a session; or there was one. */
+static void fetching_failed_at_once(struct fetching *fetching)
+{
+	bool broke = fetching->judge.facts.receiver_end != JUDGE_OPEN;
+
+	live_judge_is_broken(&fetching->judge, &fetching->table.progress);
+	fprintf(stderr, "error: no session: %s\n", broke ? "it broke at once" : "out of memory");
+	fetching->exit = broke ? TOOL_FAILED : TOOL_ENVIRONMENT;
+}
+
+static void fetching_run(struct fetching *fetching, const struct nopal_address *peers)
+{
+	struct fetch *fetch = &fetching->fetch;
+
+	fetching->exit = TOOL_ENVIRONMENT;
+	fetch->world = loop_world(fetching->loop);
+	fetch->endpoint = loop_endpoint_to_all(fetching->loop, peers, fetch->count);
+	if (!fetch->endpoint)
+		return;
+	fetching->table.file.started_ns = fetching_now(fetching);
+	fetching->table.shown_ns = fetching_now(fetching);
+	if (!live_judge_watch(&fetching->judges, fetch->world, fetch->plan))
+		return;
+	live_judge_begin(&fetching->judge, fetch->plan, fetch->world, &fetching->judges, false);
+	fetch->judge = &fetching->judge;
+	if (!fetch_open(fetch)) {
+		fetching_failed_at_once(fetching);
+		return;
+	}
+	loop_event_start(fetching->tick, FETCH_TICK_NS);
+	loop_run(fetching->loop);
+	fetching_report(fetching);
+}
+
+static void fetching_cleanup(struct fetching *fetching)
+{
+	struct fetch *fetch = &fetching->fetch;
+
+	loop_event_free(fetching->step);
+	loop_event_free(fetching->job);
+	loop_event_free(fetching->tick);
+	live_judge_fini(&fetching->judge);
+	if (fetching->loop)
+		loop_free(fetching->loop);
+	fetch_fini(fetch);
+	for (unsigned i = 0; fetching->table.rows && i < fetch->count; i++)
+		free(fetching->table.rows[i].why);
+	free(fetching->table.rows);
+	free(fetch->ones);
+	close(fetching->folder.fd);
+	nopal_plan_unref(fetch->plan);
+}
+
+/* ----------------------------------------------------------------------- words */
+
+static void fetching_table(struct fetching *fetching, const struct tool_call *call)
+{
+	struct table *table = &fetching->table;
+
+	progress_init(&table->progress, "fetch", tool_value(call, "json") != NULL,
+		      tool_value(call, "jsonl") != NULL);
+	table->count = fetching->fetch.count;
+	table->mode = "fetch";
+	table->spread = table->fetched = true;
+	table->file.name = fetching->name;
+	table->file.plan = nopal_plan_name(fetching->fetch.plan);
+}
+
+/* All that can be wrong with the words; false: it was said. */
+static bool fetching_read(struct fetching *fetching, const struct tool_call *call)
+{
+	const char *output = tool_value(call, "output");
+
+	fetching->folder.differs = "is there, and differs (--overwrite replaces it)";
+	fetching->folder.overwrite = tool_value(call, "overwrite") != NULL;
+	if (!fetch_words_hash(call, &fetching->fetch))
+		return false;
+	if (!live_judge_read(call, &fetching->judges) ||
+	    !tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS, &fetching->fetch.wait_ns))
+		return false;
+	fetching->fetch.plan = fetch_words_plan(call);
+	if (!fetching->fetch.plan)
+		return false;
+	if (fetch_words_output(output ? output : fetch_words_last(fetching->fetch.name),
+			       &fetching->folder, fetching->name))
+		return true;
+	nopal_plan_unref(fetching->fetch.plan);
+	return false;
+}
+
+/* One file; *ret_stop: and no other, as its user has interrupted it. */
+static enum tool_exit fetch_one_from(const struct tool_call *call, int name, char *const *servers,
+				     const struct nopal_address *peers, unsigned count,
+				     bool *ret_stop)
+{
+	struct fetching fetching = {
+		.fetch = { .name = call->words[name],
+			   .count = count,
+			   .hooks = &fetching_hooks,
+			   .user = &fetching },
+	};
+
+	if (!fetching_read(&fetching, call))
+		return TOOL_BAD_INPUT;
+	fetching_table(&fetching, call);
+	if (fetching_room(&fetching, servers, peers) &&
+	    fetching_setup(&fetching, tool_value(call, "trace")))
+		fetching_run(&fetching, peers);
+	else
+		fetching.exit = TOOL_ENVIRONMENT;
+	fetching_cleanup(&fetching);
+	*ret_stop = fetching.interrupted;
+	return fetching.exit;
+}
+
+/* One after another, also where one of them cannot be had: that is said at the end. */
+static enum tool_exit fetch_from(const struct tool_call *call, int names,
+				 const struct nopal_address *peers)
+{
+	enum tool_exit exit = TOOL_GOOD;
+	bool stop = false;
+
+	for (int i = 0; i < names && !stop; i++) {
+		enum tool_exit one = fetch_one_from(call, i, call->words + names, peers,
+						    (unsigned)(call->word_count - names), &stop);
+
+		if (exit == TOOL_GOOD)
+			exit = one;
+		stop |= one == TOOL_BAD_INPUT;
+	}
+	return exit;
+}
+
+static enum tool_exit fetch_run(const struct tool_call *call)
+{
+	int names = fetch_words_names(call);
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct nopal_address *peers;
+
+	if (!names || !fetch_words_count(call, names))
+		return TOOL_BAD_INPUT;
+	peers = calloc((size_t)call->word_count, sizeof(*peers));
+	if (!peers)
+		return TOOL_ENVIRONMENT;
+	if (send_words_peers(call, names, peers))
+		exit = fetch_from(call, names, peers);
+	free(peers);
+	return exit;
+}
+
+static const struct tool_option fetch_options[] = {
+	{ "config", 'c', "CONF", "composition, the same on both sides (default fetch)" },
+	{ "output", 'o', "FILE", "where it goes (default: here, by its last name)" },
+	{ "hash", 0, "HASH", "of the file that is wanted (default: that which most announce)" },
+	{ "overwrite", 0, NULL, "replace a file of this name that differs" },
+	{ "wait", 0, "TIME", "for a server, while none is there (default 10s)" },
+	LIVE_JUDGE_OPTIONS,
+	TOOL_SET_OPTION,
+	TOOL_TRACE_OPTION,
+	{ "json", 0, NULL, "print one JSON object" },
+	{ "jsonl", 0, NULL, "print one a second, too" },
+	{ NULL },
+};
+
+const struct tool tool_fetch = {
+	.name = "fetch",
+	.words = "NAME... HOST:PORT...",
+	.summary = "files, each from several `nopal serve` at once",
+	.help = "Asks each server for other parts of the file NAME, as much at a time as it "
+		"delivers; what a slow one owes at the end, and what one that died owed, comes "
+		"from the others.  A server may come late, or come back: it is tried once a "
+		"second.  The table at the end says what each of them gave: a share, or why "
+		"not.\n"
+		"\n"
+		"Of several versions, that is taken which more than half of the servers announce, "
+		"or most of those that answer within a second of the first; --hash names one.  "
+		"Those that do not have it are left out before a byte is asked of them.  Each "
+		"part is compared with its hash when it comes: a wrong one is thrown away and "
+		"asked of another, and its server is asked for no more while there is one that "
+		"gave nothing wrong.  Hashes find damage, and stop nobody who forges.\n"
+		"\n"
+		"The file appears under its name only when it is whole and on disk; until then it "
+		"is .NAME.nopal-part.  Whatever ends the run, what came is kept, and the same "
+		"command goes on from there, with those parts whose hashes are right.  Several "
+		"files come one after another.\n"
+		"\n"
+		"  nopal serve films                     # on A, B and C\n"
+		"  nopal fetch film.mkv A:9000 B:9000 C:9000\n",
+	.least_words = 2,
+	.most_words = -1,
+	.options = fetch_options,
+	.run = fetch_run,
+};

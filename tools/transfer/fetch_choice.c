@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fetch_choice.c -- one file from several servers: which file it is, of those that they announce,
+ * and the list of its blocks' hashes.
+ */
+#include "transfer/fetch_inside.h"
+
+#define CHOICE_WAIT_NS (1 * NOPAL_SECOND)  /* for others, since the first */
+#define CHOICE_LIST_NS (10 * NOPAL_SECOND) /* for some of the list */
+
+/* -------------------------------------------------------------------- who says what */
+
+static bool choice_is_same(const struct fetch_one *one, const struct fetch_one *other)
+{
+	return one->offer.size == other->offer.size && one->hash == other->hash;
+}
+
+static unsigned choice_votes(const struct fetch *fetch, const struct fetch_one *like)
+{
+	unsigned votes = 0;
+
+	for (unsigned i = 0; i < fetch->count; i++)
+		votes += fetch->ones[i].state == FETCH_OFFERED &&
+			 choice_is_same(&fetch->ones[i], like);
+	return votes;
+}
+
+/* The first of those that announce what most do; NULL: nobody announces any. */
+static struct fetch_one *choice_leader(const struct fetch *fetch, unsigned *ret_votes)
+{
+	struct fetch_one *leader = NULL;
+
+	*ret_votes = 0;
+	for (unsigned i = 0; i < fetch->count; i++) {
+		struct fetch_one *one = &fetch->ones[i];
+		unsigned votes = choice_votes(fetch, one);
+
+		if (one->state != FETCH_OFFERED || votes < *ret_votes ||
+		    (votes == *ret_votes && leader && leader->turn < one->turn))
+			continue;
+		leader = one;
+		*ret_votes = votes;
+	}
+	return leader;
+}
+
+static bool choice_may_change(const struct fetch *fetch)
+{
+	for (unsigned i = 0; i < fetch->count; i++)
+		if (fetch->ones[i].state == FETCH_OPENING || fetch->ones[i].state == FETCH_ASKED)
+			return true;
+	return false;
+}
+
+static bool choice_is_clear(const struct fetch *fetch, unsigned votes)
+{
+	return fetch->given || votes > fetch->count / 2 || !choice_may_change(fetch) ||
+	       fetch_now(fetch) - fetch->answered_ns >= CHOICE_WAIT_NS;
+}
+
+static void choice_refuse(struct fetch *fetch, struct fetch_one *one)
+{
+	char why[TRANSFER_TEXT_ROOM];
+
+	snprintf(why, sizeof(why),
+		 "it has another version: %llu bytes, hash %016llx, and not %016llx, %s",
+		 (unsigned long long)one->offer.size, (unsigned long long)one->hash,
+		 (unsigned long long)fetch->hash,
+		 fetch->given ? "which is wanted" : "which is taken");
+	fetch_leave_out(fetch, one, TABLE_REFUSED, why, "name the one that you want with --hash");
+}
+
+/* --------------------------------------------------------------------- the list */
+
+static void choice_begin(struct fetch *fetch, struct fetch_one *one)
+{
+	fetch->lister = one;
+	fetch->offer = one->offer;
+	fetch->hash = one->hash;
+	fetch->listed_ns = fetch_now(fetch);
+	file_blocks_fini(&fetch->blocks);
+	file_blocks_init(&fetch->blocks, one->offer.size);
+}
+
+static void choice_made(struct fetch *fetch)
+{
+	struct file_blocks *blocks = &fetch->blocks;
+
+	if (!fetch_plan_init(&fetch->parts, blocks->size, blocks->block_bytes, fetch->count)) {
+		fetch->hooks->deserted(fetch->user, "out of memory",
+				       "fetch it on a machine with more");
+		return;
+	}
+	fetch->known = true;
+	for (unsigned i = 0; i < fetch->count; i++) {
+		struct fetch_one *one = &fetch->ones[i];
+
+		if (one->state != FETCH_OFFERED)
+			continue;
+		if (choice_is_same(one, fetch->lister))
+			fetch_join(fetch, one);
+		else
+			choice_refuse(fetch, one);
+	}
+	fetch->lister = NULL;
+	fetch->hooks->found(fetch->user);
+}
+
+/* The next of it, or what it says where this was all. */
+static void choice_go_on(struct fetch *fetch)
+{
+	const struct file_blocks *blocks = &fetch->blocks;
+	struct transfer_note list = { .type = TRANSFER_LIST,
+				      .offset = blocks->known,
+				      .size = blocks->count - blocks->known };
+
+	if (list.size > TRANSFER_HASHES_MOST)
+		list.size = TRANSFER_HASHES_MOST;
+	if (list.size)
+		fetch_say(fetch->lister, &list);
+	else if (file_blocks_root(blocks) == fetch->hash)
+		choice_made(fetch);
+	else
+		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
+				"its list of hashes is not the one of the hash that it announced",
+				"start `nopal serve` there again");
+}
+
+/* False: it is not what was asked for. */
+static bool choice_take(struct fetch *fetch, const struct nopal_message *message,
+			const struct transfer_note *note)
+{
+	struct file_blocks *blocks = &fetch->blocks;
+	uint64_t left = blocks->count - blocks->known;
+	uint64_t hashes[TRANSFER_HASHES_MOST];
+	size_t count = transfer_hashes(message, 0, hashes, TRANSFER_HASHES_MOST);
+
+	if (left > TRANSFER_HASHES_MOST)
+		left = TRANSFER_HASHES_MOST;
+	if (note->offset != blocks->known || count != left ||
+	    nopal_message_length(message) != TRANSFER_DATA_HEADER + left * sizeof(hashes[0]))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!file_blocks_add(blocks, hashes[i]))
+			return false;
+	return true;
+}
+
+void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal_message *message,
+		  const struct transfer_note *note)
+{
+	if (fetch->known || one != fetch->lister)
+		return; /* it was too late with it */
+	fetch->listed_ns = fetch_now(fetch);
+	if (choice_take(fetch, message, note))
+		choice_go_on(fetch);
+	else
+		fetch_leave_out(fetch, one, TABLE_FAILED,
+				"it sent another list of hashes than it was asked for",
+				"start `nopal serve` there again");
+	fetch_choose(fetch);
+}
+
+/* -------------------------------------------------------------------- the choice */
+
+static void choice_hurry(struct fetch *fetch)
+{
+	if (fetch->lister && fetch_now(fetch) - fetch->listed_ns > CHOICE_LIST_NS)
+		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
+				"it does not give its list of hashes",
+				"start `nopal serve` there again");
+}
+
+void fetch_choose(struct fetch *fetch)
+{
+	struct fetch_one *leader;
+	unsigned votes;
+
+	if (fetch->known || fetch->closing)
+		return;
+	choice_hurry(fetch);
+	while (!fetch->known && !fetch->closing && !fetch->lister &&
+	       (leader = choice_leader(fetch, &votes)) && choice_is_clear(fetch, votes)) {
+		choice_begin(fetch, leader);
+		choice_go_on(fetch);
+	}
+}
+
+void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct transfer_note *end)
+{
+	bool decided = fetch->known || fetch->given;
+
+	if (one->offer.size != end->size) {
+		fetch_leave_out(fetch, one, TABLE_FAILED, "it offers one file and means another",
+				NULL);
+		return;
+	}
+	one->hash = end->hash;
+	one->aborts = 0;
+	if (decided &&
+	    (one->hash != fetch->hash || (fetch->known && end->size != fetch->offer.size))) {
+		choice_refuse(fetch, one);
+		return;
+	}
+	if (!file_blocks_fit(end->size)) {
+		fetch_leave_out(fetch, one, TABLE_REFUSED, "the file is longer than 2 TiB", NULL);
+		return;
+	}
+	if (fetch->known) {
+		fetch_join(fetch, one);
+		return;
+	}
+	one->state = FETCH_OFFERED;
+	one->turn = fetch->turns++;
+	if (one->turn == 0)
+		fetch->answered_ns = fetch_now(fetch);
+	fetch_choose(fetch);
+}

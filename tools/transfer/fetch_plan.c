@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fetch_plan.c -- which server is asked for which part of a file, and when.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "transfer/fetch_plan.h"
+
+enum {
+	PLAN_HERE = 255,       /* in place of how many are asked */
+	PLAN_COPIES = 2,       /* of one part under way */
+	PLAN_WINDOW_LEAST = 2, /* one comes, one is next */
+	PLAN_QUICK = 2,	       /* the rate follows a higher sample by half, */
+	PLAN_SLOW = 8,	       /* and a lower one by so little: gaps are common */
+	PLAN_LATE_PARTS = 4,   /* so many times its time is silence */
+	PLAN_NS_PER_US = 1000,
+	PLAN_US_PER_S = 1000000,
+};
+#define PLAN_NS_PER_S	INT64_C(1000000000)
+#define PLAN_AHEAD_NS	(PLAN_NS_PER_S / 5) /* beyond a round trip */
+#define PLAN_ROUND_MOST (5 * PLAN_NS_PER_S)
+#define PLAN_SILENT_NS	(PLAN_NS_PER_S / 2)
+#define PLAN_FIRST_NS	(2 * PLAN_NS_PER_S) /* silence of who is new */
+#define PLAN_NEVER	INT64_MAX
+
+bool fetch_plan_init(struct fetch_plan *plan, uint64_t size, uint32_t part_bytes, unsigned servers)
+{
+	uint64_t parts = (size + part_bytes - 1) / part_bytes;
+
+	*plan = (struct fetch_plan){
+		.size = size,
+		.part_bytes = part_bytes,
+		.parts = parts,
+		.servers = servers,
+		.window_most = FETCH_APART_MOST / servers,
+		.part = calloc(parts + 1, 1),
+		.server = calloc(servers, sizeof(*plan->server)),
+	};
+	if (plan->window_most > FETCH_WINDOW_MOST)
+		plan->window_most = FETCH_WINDOW_MOST;
+	if (plan->part && plan->server)
+		return true;
+	fetch_plan_fini(plan);
+	return false;
+}
+
+void fetch_plan_fini(struct fetch_plan *plan)
+{
+	free(plan->part);
+	free(plan->server);
+	*plan = (struct fetch_plan){ 0 };
+}
+
+void fetch_plan_have(struct fetch_plan *plan, uint64_t part)
+{
+	plan->here += plan->part[part] != PLAN_HERE;
+	plan->part[part] = PLAN_HERE;
+}
+
+bool fetch_plan_is_whole(const struct fetch_plan *plan)
+{
+	return plan->here == plan->parts;
+}
+
+static struct island plan_range(const struct fetch_plan *plan, uint64_t part)
+{
+	struct island range = { .from = part * plan->part_bytes };
+
+	range.end = range.from + plan->part_bytes;
+	if (range.end > plan->size)
+		range.end = plan->size;
+	return range;
+}
+
+/* ------------------------------------------------------------------- estimates */
+
+static int64_t plan_later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* That a server brings in this time. */
+static uint64_t plan_bytes_in(const struct fetch_server *server, int64_t ns)
+{
+	return server->rate * (uint64_t)(ns / PLAN_NS_PER_US) / PLAN_US_PER_S;
+}
+
+/* Between two parts of a server whose rate is known. */
+static int64_t plan_gap_ns(const struct fetch_plan *plan, const struct fetch_server *server)
+{
+	return (int64_t)(plan->part_bytes * (uint64_t)PLAN_NS_PER_S / server->rate);
+}
+
+/* How many parts it brings in this time: so many may be under way. */
+static unsigned plan_window(const struct fetch_plan *plan, const struct fetch_server *server,
+			    int64_t ns)
+{
+	uint64_t parts = 1 + plan_bytes_in(server, ns) / plan->part_bytes;
+
+	if (parts < PLAN_WINDOW_LEAST)
+		return PLAN_WINDOW_LEAST;
+	return parts < plan->window_most ? (unsigned)parts : plan->window_most;
+}
+
+/* A round trip, and a while in which it does not wait for us. */
+static bool plan_has_room(const struct fetch_plan *plan, const struct fetch_server *server)
+{
+	int64_t ahead_ns = plan_later(PLAN_AHEAD_NS, server->round_ns);
+
+	return server->asked_count < plan_window(plan, server, server->round_ns + ahead_ns);
+}
+
+/* What it has under way is no more than keeps it busy until the next comes. */
+static bool plan_is_idle(const struct fetch_plan *plan, const struct fetch_server *server)
+{
+	return server->asked_count < plan_window(plan, server, server->round_ns);
+}
+
+/* It owes us something, and has brought nothing since. */
+static int64_t plan_waited_ns(const struct fetch_server *server, int64_t now_ns)
+{
+	return now_ns - plan_later(server->brought_ns, server->asked[0].asked_ns);
+}
+
+/* When it would have brought so many parts more; one that has stopped for a while is as slow as
+ * that while. */
+static int64_t plan_due_ns(const struct fetch_plan *plan, const struct fetch_server *server,
+			   unsigned parts, int64_t now_ns)
+{
+	int64_t gap_ns;
+
+	if (!server->rate)
+		return PLAN_NEVER;
+	gap_ns = plan_gap_ns(plan, server);
+	if (server->asked_count)
+		gap_ns = plan_later(gap_ns, plan_waited_ns(server, now_ns) - server->round_ns);
+	return now_ns + (int64_t)parts * gap_ns;
+}
+
+/* As it would be of a part that it is asked for now. */
+static int64_t plan_due_next_ns(const struct fetch_plan *plan, const struct fetch_server *server,
+				int64_t now_ns)
+{
+	if (!server->rate)
+		return server->asked_count ? PLAN_NEVER : now_ns;
+	return plan_later(now_ns + server->round_ns,
+			  plan_due_ns(plan, server, server->asked_count + 1, now_ns));
+}
+
+static void plan_measure(struct fetch_server *server, const struct fetch_asked *asked,
+			 int64_t now_ns)
+{
+	int64_t took_ns = now_ns - asked->asked_ns;
+	int64_t since_ns = now_ns - asked->brought_ns;
+	uint64_t rate;
+
+	if (took_ns < 1)
+		took_ns = 1;
+	if (took_ns > PLAN_ROUND_MOST)
+		took_ns = PLAN_ROUND_MOST;
+	if (!server->round_ns || took_ns < server->round_ns)
+		server->round_ns = took_ns;
+	if (since_ns < PLAN_NS_PER_US)
+		since_ns = PLAN_NS_PER_US;
+	rate = (server->brought - asked->brought) * PLAN_US_PER_S /
+	       (uint64_t)(since_ns / PLAN_NS_PER_US);
+	if (!server->rate)
+		server->rate = rate;
+	else if (rate > server->rate)
+		server->rate += (rate - server->rate) / PLAN_QUICK;
+	else
+		server->rate -= (server->rate - rate) / PLAN_SLOW;
+	if (!server->rate)
+		server->rate = 1;
+}
+
+/* --------------------------------------------------------- who comes, who goes */
+
+void fetch_plan_join(struct fetch_plan *plan, unsigned server)
+{
+	fetch_plan_leave(plan, server);
+	plan->server[server] = (struct fetch_server){
+		.there = true,
+		.wrong = plan->server[server].wrong,
+	};
+}
+
+static void plan_give_back(struct fetch_plan *plan, struct fetch_server *server)
+{
+	for (unsigned i = 0; i < server->asked_count; i++) {
+		struct fetch_asked *asked = &server->asked[i];
+
+		if (asked->given_back)
+			continue;
+		asked->given_back = true;
+		if (plan->part[asked->part] == PLAN_HERE)
+			continue;
+		plan->part[asked->part]--;
+		if (asked->part < plan->lowest)
+			plan->lowest = asked->part;
+	}
+}
+
+void fetch_plan_leave(struct fetch_plan *plan, unsigned server)
+{
+	plan_give_back(plan, &plan->server[server]);
+	plan->server[server].asked_count = 0;
+	plan->server[server].there = false;
+}
+
+static bool plan_is_silent(const struct fetch_plan *plan, const struct fetch_server *server,
+			   int64_t now_ns)
+{
+	int64_t most_ns = PLAN_FIRST_NS;
+
+	if (!server->there || !server->asked_count)
+		return false;
+	if (server->rate)
+		most_ns = PLAN_SILENT_NS + 2 * server->round_ns +
+			  PLAN_LATE_PARTS * plan_gap_ns(plan, server);
+	return plan_waited_ns(server, now_ns) > most_ns;
+}
+
+void fetch_plan_look(struct fetch_plan *plan, int64_t now_ns)
+{
+	for (unsigned i = 0; i < plan->servers; i++) {
+		struct fetch_server *server = &plan->server[i];
+
+		if (server->silent || !plan_is_silent(plan, server, now_ns))
+			continue;
+		server->silent = true;
+		plan_give_back(plan, server);
+	}
+}
+
+/* ----------------------------------------------------------------- put aside */
+
+static bool plan_was_wrong(const struct fetch_server *server, uint64_t part)
+{
+	for (unsigned i = 0; i < server->wrong.count; i++)
+		if (server->wrong.part[i] == part)
+			return true;
+	return false;
+}
+
+static bool plan_has_better(const struct fetch_plan *plan)
+{
+	for (unsigned i = 0; i < plan->servers; i++) {
+		const struct fetch_server *server = &plan->server[i];
+
+		if (server->there && !server->silent && !server->wrong.count)
+			return true;
+	}
+	return false;
+}
+
+bool fetch_plan_is_useless(const struct fetch_plan *plan, unsigned server)
+{
+	const struct fetch_server *me = &plan->server[server];
+	uint64_t missing = plan->parts - plan->here;
+
+	for (unsigned i = 0; i < me->wrong.count; i++)
+		missing -= plan->part[me->wrong.part[i]] != PLAN_HERE;
+	return me->wrong.count && !me->asked_count && !missing;
+}
+
+/* --------------------------------------------------------------------- asking */
+
+/* The one that comes first in the file. */
+static bool plan_free_part(struct fetch_plan *plan, const struct fetch_server *me,
+			   uint64_t *ret_part)
+{
+	uint64_t part;
+
+	while (plan->lowest < plan->parts && plan->part[plan->lowest])
+		plan->lowest++;
+	part = plan->lowest;
+	while (part < plan->parts && (plan->part[part] || plan_was_wrong(me, part)))
+		part++;
+	*ret_part = part;
+	return part < plan->parts;
+}
+
+/* Of what this one owes alone, the part that it would bring last, and that I may bring; NULL:
+ * none. */
+static const struct fetch_asked *plan_last_of(const struct fetch_plan *plan,
+					      const struct fetch_server *server,
+					      const struct fetch_server *me, int64_t now_ns,
+					      int64_t *ret_due_ns)
+{
+	for (unsigned i = server->asked_count; i-- > 0;) {
+		const struct fetch_asked *asked = &server->asked[i];
+
+		if (asked->given_back || plan->part[asked->part] >= PLAN_COPIES ||
+		    plan_was_wrong(me, asked->part))
+			continue;
+		*ret_due_ns = plan_due_ns(plan, server, i + 1, now_ns);
+		return asked;
+	}
+	return NULL;
+}
+
+/* What another would bring last of all, where this one brings it sooner. */
+static bool plan_part_again(const struct fetch_plan *plan, const struct fetch_server *me,
+			    int64_t now_ns, uint64_t *ret_part)
+{
+	int64_t latest_ns = plan_due_next_ns(plan, me, now_ns), due_ns;
+	bool found = false;
+
+	for (unsigned i = 0; i < plan->servers; i++) {
+		const struct fetch_server *other = &plan->server[i];
+		const struct fetch_asked *last;
+
+		if (other == me)
+			continue;
+		last = plan_last_of(plan, other, me, now_ns, &due_ns);
+		if (!last || due_ns <= latest_ns)
+			continue;
+		latest_ns = due_ns;
+		*ret_part = last->part;
+		found = true;
+	}
+	return found;
+}
+
+bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
+		    struct island *ret_part)
+{
+	struct fetch_server *me = &plan->server[server];
+	uint64_t part;
+
+	if (!me->there || me->silent || !plan_has_room(plan, me))
+		return false;
+	if (me->wrong.count && plan_has_better(plan))
+		return false;
+	if (!plan_free_part(plan, me, &part) &&
+	    !(plan_is_idle(plan, me) && plan_part_again(plan, me, now_ns, &part)))
+		return false;
+	plan->part[part]++;
+	me->asked[me->asked_count] = (struct fetch_asked){
+		.part = part,
+		.asked_ns = now_ns,
+		.brought_ns = me->asked_count ? plan_later(me->brought_ns, me->asked[0].asked_ns)
+					      : now_ns,
+		.brought = me->brought,
+	};
+	me->asked_count++;
+	*ret_part = plan_range(plan, part);
+	return true;
+}
+
+/* --------------------------------------------------------------------- arriving */
+
+static bool plan_find(const struct fetch_plan *plan, const struct fetch_server *server,
+		      uint64_t offset, uint64_t length, unsigned *ret_index)
+{
+	for (unsigned i = 0; i < server->asked_count; i++) {
+		struct island range = plan_range(plan, server->asked[i].part);
+
+		if (range.from != offset)
+			continue;
+		*ret_index = i;
+		return range.end - range.from == length;
+	}
+	return false;
+}
+
+static void plan_forget(struct fetch_server *server, unsigned index)
+{
+	server->asked_count--;
+	memmove(&server->asked[index], &server->asked[index + 1],
+		(server->asked_count - index) * sizeof(server->asked[0]));
+}
+
+enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64_t offset,
+				uint64_t length, int64_t now_ns)
+{
+	struct fetch_server *from = &plan->server[server];
+	struct fetch_asked asked;
+	unsigned index;
+
+	if (!plan_find(plan, from, offset, length, &index))
+		return FETCH_UNASKED;
+	asked = from->asked[index];
+	plan_forget(from, index);
+	from->brought += length;
+	from->brought_ns = now_ns;
+	from->silent = false;
+	plan_measure(from, &asked, now_ns);
+	if (plan->part[asked.part] == PLAN_HERE)
+		return FETCH_TWICE;
+	plan->part[asked.part] = PLAN_HERE;
+	plan->here++;
+	return FETCH_NEW;
+}
+
+bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t offset, uint64_t length)
+{
+	struct fetch_server *from = &plan->server[server];
+	struct fetch_wrong *wrong = &from->wrong;
+	unsigned index;
+
+	if (!plan_find(plan, from, offset, length, &index) || wrong->count == FETCH_WRONG_MOST)
+		return false;
+	if (!plan_was_wrong(from, from->asked[index].part))
+		wrong->part[wrong->count++] = from->asked[index].part;
+	plan_give_back(plan, from);
+	plan_forget(from, index);
+	return true;
+}

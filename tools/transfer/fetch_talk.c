@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fetch_talk.c -- one file from several servers: what is said to each.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file/file_hash.h"
+#include "file/pieces.h"
+#include "frame/tool.h"
+#include "transfer/fetch_inside.h"
+
+enum {
+	FETCH_FILE = 1,	    /* its number in every session */
+	FETCH_PIECES = 256, /* of a message, hashed at once */
+	FETCH_ABORTS_MOST = 3,
+};
+#define FETCH_AGAIN_NS (1 * NOPAL_SECOND)
+#define FETCH_PING_NS  NOPAL_SECOND		 /* of silence */
+#define FETCH_CLOSE_NS (300 * NOPAL_MILLISECOND) /* what is under way is for nobody */
+
+int64_t fetch_now(const struct fetch *fetch)
+{
+	return nopal_world_now(fetch->world);
+}
+
+static unsigned fetch_index(const struct fetch *fetch, const struct fetch_one *one)
+{
+	return (unsigned)(one - fetch->ones);
+}
+
+/* Until it is known which file it is, whoever says anything may find that out. */
+static void fetch_heard(struct fetch *fetch, struct fetch_one *one)
+{
+	one->heard_ns = fetch->alive_ns = fetch_now(fetch);
+	if (fetch->judge && !fetch->known)
+		live_judge_moved(fetch->judge);
+}
+
+static struct fetch_one *fetch_find(const struct fetch *fetch, uint64_t id)
+{
+	for (unsigned i = 0; id && i < fetch->count; i++)
+		if (fetch->ones[i].id == id)
+			return &fetch->ones[i];
+	return NULL;
+}
+
+static bool fetch_is_there(const struct fetch_one *one)
+{
+	return one->state == FETCH_ASKED || one->state == FETCH_OFFERED ||
+	       one->state == FETCH_GIVING;
+}
+
+/* ------------------------------------------------------------------ it goes away */
+
+/* What one gave wrong is said of it to the end. */
+static void fetch_row(const struct fetch *fetch, struct fetch_one *one, enum table_state state,
+		      const char *why, const char *fix)
+{
+	if (one->wrong)
+		return;
+	one->row->state = state;
+	one->row->took_ns = fetch_now(fetch) - fetch->started_ns;
+	free(one->row->why);
+	one->row->why = why ? strdup(why) : NULL;
+	one->row->fix = fix;
+}
+
+/* Nothing is asked of it any more. */
+static void fetch_stop(struct fetch *fetch, struct fetch_one *one, enum fetch_state state)
+{
+	one->state = state;
+	one->offer.type = 0;
+	if (fetch->lister == one)
+		fetch->lister = NULL;
+	if (fetch->known)
+		fetch_plan_leave(&fetch->parts, fetch_index(fetch, one));
+}
+
+void fetch_leave_out(struct fetch *fetch, struct fetch_one *one, enum table_state state,
+		     const char *why, const char *fix)
+{
+	fetch_stop(fetch, one, FETCH_OUT);
+	fetch_row(fetch, one, state, why, fix);
+	if (fetch->group && one->id)
+		nopal_destination_remove(fetch->group, one->id, true);
+}
+
+/* ----------------------------------------------------------------- it is asked */
+
+void fetch_say(struct fetch_one *one, struct transfer_note *note)
+{
+	note->file = FETCH_FILE;
+	transfer_say(&one->out, note);
+}
+
+/* WANTs, as many as the server is good for, and the session takes. */
+static void fetch_ask_one(struct fetch *fetch, struct fetch_one *one)
+{
+	struct island part;
+
+	while (one->state == FETCH_GIVING && one->out.session && !one->out.count &&
+	       fetch_plan_ask(&fetch->parts, fetch_index(fetch, one), fetch_now(fetch), &part)) {
+		struct transfer_note want = { .type = TRANSFER_WANT,
+					      .offset = part.from,
+					      .size = part.end - part.from };
+
+		fetch_say(one, &want);
+	}
+}
+
+/* What one brought or left may be for another to ask, and whom it is chosen from. */
+static void fetch_ask_all(struct fetch *fetch)
+{
+	fetch_choose(fetch);
+	for (unsigned i = 0; fetch->begun && i < fetch->count; i++)
+		fetch_ask_one(fetch, &fetch->ones[i]);
+}
+
+void fetch_have(struct fetch *fetch, uint64_t index)
+{
+	fetch_plan_have(&fetch->parts, index);
+}
+
+void fetch_begin(struct fetch *fetch)
+{
+	fetch->begun = true;
+	nopal_batch_start(fetch->world);
+	fetch_ask_all(fetch);
+	nopal_batch_stop(fetch->world);
+	if (fetch_plan_is_whole(&fetch->parts))
+		fetch->hooks->whole(fetch->user);
+}
+
+/* --------------------------------------------------------------- what it answers */
+
+void fetch_join(struct fetch *fetch, struct fetch_one *one)
+{
+	one->state = FETCH_GIVING;
+	fetch_row(fetch, one, TABLE_TAKING, NULL, NULL);
+	fetch_plan_join(&fetch->parts, fetch_index(fetch, one));
+	if (fetch->begun)
+		fetch_ask_one(fetch, one);
+}
+
+static uint64_t fetch_hash(const struct nopal_message *message)
+{
+	struct pieces pieces = { .message = message, .skip = TRANSFER_DATA_HEADER };
+	struct iovec some[FETCH_PIECES];
+	struct file_hash hash;
+	uint64_t bytes;
+	size_t count;
+
+	file_hash_init(&hash);
+	while ((count = pieces_next(&pieces, some, FETCH_PIECES, &bytes)) > 0)
+		for (size_t i = 0; i < count; i++)
+			file_hash_update(&hash, some[i].iov_base, some[i].iov_len);
+	return file_hash_value(&hash);
+}
+
+/* It is put aside; or left out, where this was one too many. */
+static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one, uint64_t offset,
+			   uint64_t length)
+{
+	static const char *const fix =
+		"look at the file there, or its disk, and start `nopal serve` again";
+	char why[TRANSFER_TEXT_ROOM];
+
+	snprintf(why, sizeof(why),
+		 "what it gave as bytes %llu to %llu is not the file's, and was thrown away",
+		 (unsigned long long)offset, (unsigned long long)(offset + length - 1));
+	fetch_row(fetch, one, TABLE_FAILED, why, fix);
+	one->wrong = true;
+	if (!fetch_plan_wrong(&fetch->parts, fetch_index(fetch, one), offset, length))
+		fetch_leave_out(fetch, one, TABLE_FAILED, why, fix);
+}
+
+/* What it was asked for is a block, and compared with its hash before anything is done with it. */
+static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
+			   const struct nopal_message *message, uint64_t offset)
+{
+	uint64_t length = nopal_message_length(message) - TRANSFER_DATA_HEADER;
+	enum fetch_came came = FETCH_UNASKED;
+	uint64_t index;
+
+	if (file_blocks_find(&fetch->blocks, offset, length, &index)) {
+		if (fetch_hash(message) != fetch->blocks.hashes[index]) {
+			fetch_on_wrong(fetch, one, offset, length);
+			return;
+		}
+		came = fetch_plan_came(&fetch->parts, fetch_index(fetch, one), offset, length,
+				       fetch_now(fetch));
+	}
+	if (came == FETCH_NEW) {
+		one->row->bytes += length;
+		fetch->hooks->part(fetch->user, offset, message);
+	} else if (came == FETCH_TWICE) {
+		one->row->twice_bytes += length;
+	} else {
+		fetch_leave_out(fetch, one, TABLE_FAILED, "it sent what it was not asked for",
+				NULL);
+	}
+}
+
+static void fetch_on_data(struct fetch *fetch, struct fetch_one *one,
+			  const struct nopal_message *message, uint64_t offset)
+{
+	bool was_whole = fetch_plan_is_whole(&fetch->parts);
+
+	fetch_on_block(fetch, one, message, offset);
+	if (fetch->closing)
+		return;
+	fetch_ask_all(fetch);
+	if (!was_whole && fetch_plan_is_whole(&fetch->parts))
+		fetch->hooks->whole(fetch->user);
+}
+
+static void fetch_on_refusal(struct fetch *fetch, struct fetch_one *one,
+			     const struct transfer_note *note)
+{
+	if (note->type == TRANSFER_ABORT || note->verdict != TRANSFER_YES)
+		fetch_leave_out(fetch, one,
+				note->type == TRANSFER_ABORT ? TABLE_FAILED : TABLE_REFUSED,
+				note->text, NULL);
+	fetch_ask_all(fetch);
+}
+
+static void fetch_on_note(struct fetch *fetch, struct fetch_one *one,
+			  const struct nopal_message *message, const struct transfer_note *note)
+{
+	fetch_heard(fetch, one);
+	if (note->file != FETCH_FILE || fetch->closing || !fetch_is_there(one))
+		return;
+	if (note->type == TRANSFER_OFFER && one->state == FETCH_ASKED)
+		one->offer = *note;
+	else if (note->type == TRANSFER_END && one->state == FETCH_ASKED && one->offer.type)
+		fetch_announced(fetch, one, note);
+	else if (note->type == TRANSFER_HASHES)
+		fetch_listed(fetch, one, message, note);
+	else if (note->type == TRANSFER_DATA && one->state == FETCH_GIVING && fetch->begun)
+		fetch_on_data(fetch, one, message, note->offset);
+	else if (note->type == TRANSFER_ANSWER || note->type == TRANSFER_ABORT)
+		fetch_on_refusal(fetch, one, note);
+}
+
+/* -------------------------------------------------------------------- callbacks */
+
+static void fetch_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
+{
+	struct fetch *fetch = user;
+	struct fetch_one *one =
+		fetch_find(fetch, nopal_message_property(message, fetch->destination));
+	struct transfer_note note;
+
+	(void)session;
+	if (!one)
+		return;
+	if (transfer_received(message, &note)) {
+		fetch_on_note(fetch, one, message, &note);
+		return;
+	}
+	fetch_leave_out(fetch, one, TABLE_FAILED, TRANSFER_STRANGER, NULL);
+	fetch_ask_all(fetch);
+}
+
+static void fetch_on_opened(struct fetch *fetch, struct fetch_one *one, struct nopal_session *group)
+{
+	struct transfer_note ask = { .type = TRANSFER_ASK };
+
+	one->out.session = group;
+	one->heard_ns = fetch->alive_ns = fetch_now(fetch);
+	if (fetch->closing || one->state != FETCH_OPENING)
+		return;
+	one->state = FETCH_ASKED;
+	snprintf(ask.text, sizeof(ask.text), "%s", fetch->name);
+	fetch_say(one, &ask);
+}
+
+static enum table_state fetch_row_state(int end)
+{
+	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
+		return TABLE_REFUSED;
+	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
+}
+
+/* So does one that does not understand us: `nopal serve` of version 1. */
+static bool fetch_aborts_always(struct fetch_one *one, int end)
+{
+	if (end == NOPAL_ABORTED && one->state == FETCH_ASKED)
+		one->aborts++;
+	return one->aborts == FETCH_ABORTS_MOST;
+}
+
+/* Who refuses the composition, or what it is asked, will do so the next time, too. */
+static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
+			  const struct nopal_destination_info *info)
+{
+	const char *why = info->text, *fix = tool_ended_fix(info->end);
+	enum table_state row = fetch_row_state(info->end);
+	bool out = info->end == NOPAL_REFUSED;
+
+	one->id = 0;
+	one->out = (struct transfer_outbox){ 0 };
+	if (one->state == FETCH_OUT || fetch->closing)
+		return;
+	if (info->end == NOPAL_ENDED_WELL)
+		why = "it closed the session";
+	if (fetch_aborts_always(one, info->end)) {
+		out = true;
+		row = TABLE_REFUSED;
+		why = "it aborts the session when it is asked, as another version does";
+		fix = "take the same nopal on both sides, or ask it later";
+	}
+	fetch_stop(fetch, one, out ? FETCH_OUT : FETCH_AWAY);
+	one->again_ns = fetch_now(fetch) + FETCH_AGAIN_NS;
+	fetch_row(fetch, one, row, why, fix);
+	fetch_ask_all(fetch);
+}
+
+static void fetch_on_destination(struct nopal_session *session,
+				 const struct nopal_destination_info *info, void *user)
+{
+	struct fetch *fetch = user;
+	struct fetch_one *one = fetch_find(fetch, info->id);
+
+	if (info->ended && fetch->judge)
+		live_judge_destination_ended(fetch->judge, info);
+	if (!one)
+		return;
+	if (info->ended)
+		fetch_on_gone(fetch, one, info);
+	else
+		fetch_on_opened(fetch, one, session);
+}
+
+static void fetch_on_writable(struct nopal_session *session, void *user)
+{
+	struct fetch *fetch = user;
+
+	(void)session;
+	for (unsigned i = 0; i < fetch->count; i++)
+		transfer_flush(&fetch->ones[i].out);
+	if (!fetch->closing)
+		fetch_ask_all(fetch);
+}
+
+static void fetch_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct fetch *fetch = user;
+
+	(void)text;
+	if (end == NOPAL_ABORTED && fetch->closing)
+		end = JUDGE_OPEN; /* it was cut: see fetch_tick() */
+	if (fetch->judge)
+		live_judge_end(fetch->judge, session, end);
+	fetch->group = NULL;
+	if (fetch->closing)
+		fetch->hooks->closed(fetch->user);
+}
+
+static const struct nopal_callbacks fetch_callbacks = {
+	.received = fetch_on_received,
+	.writable = fetch_on_writable,
+	.destination = fetch_on_destination,
+	.ended = fetch_on_ended,
+};
+
+/* ----------------------------------------------------------------- time, and life */
+
+static void fetch_try(struct fetch *fetch, struct fetch_one *one)
+{
+	int64_t id;
+
+	one->again_ns = fetch_now(fetch) + FETCH_AGAIN_NS;
+	if (!fetch->group)
+		fetch->group =
+			nopal_group_open(fetch->endpoint, fetch->plan, &fetch_callbacks, fetch);
+	if (!fetch->group)
+		return;
+	id = nopal_destination_add(fetch->group, &one->address);
+	if (id < 0)
+		return;
+	one->id = (uint32_t)id;
+	one->out = (struct transfer_outbox){ .to = { fetch->destination, (uint64_t)id } };
+	one->state = FETCH_OPENING;
+}
+
+bool fetch_open(struct fetch *fetch)
+{
+	fetch->destination = nopal_property(fetch->plan, "destination");
+	fetch->started_ns = fetch->alive_ns = fetch_now(fetch);
+	for (unsigned i = 0; i < fetch->count; i++)
+		fetch_try(fetch, &fetch->ones[i]);
+	return fetch->group != NULL;
+}
+
+static void fetch_look_at(struct fetch *fetch, struct fetch_one *one)
+{
+	struct transfer_note ping = { .type = TRANSFER_PING };
+	int64_t now_ns = fetch_now(fetch);
+
+	if (one->state == FETCH_AWAY && now_ns >= one->again_ns)
+		fetch_try(fetch, one);
+	if (!fetch_is_there(one))
+		return;
+	fetch->alive_ns = now_ns;
+	if (fetch->begun && one->state == FETCH_GIVING &&
+	    fetch_plan_is_useless(&fetch->parts, fetch_index(fetch, one))) {
+		fetch_leave_out(fetch, one, TABLE_FAILED, "it gave it wrong", NULL);
+		return;
+	}
+	if (now_ns - one->heard_ns < FETCH_PING_NS || one->out.count)
+		return;
+	one->heard_ns = now_ns;
+	fetch_say(one, &ping);
+}
+
+/* Is there anybody to wait for? */
+static void fetch_judge(struct fetch *fetch)
+{
+	unsigned out = 0;
+
+	for (unsigned i = 0; i < fetch->count; i++)
+		out += fetch->ones[i].state == FETCH_OUT;
+	if (out == fetch->count && fetch->known)
+		fetch->hooks->deserted(fetch->user, "no server is left that gives the rest",
+				       "what each of them says is above; name another one "
+				       "that has the file, too");
+	else if (out == fetch->count)
+		fetch->hooks->deserted(fetch->user, "no server gives it",
+				       "what each of them says is above; names are as they are "
+				       "below the served folder");
+	else if (fetch_now(fetch) - fetch->alive_ns <= fetch->wait_ns)
+		return;
+	else if (fetch->known)
+		fetch->hooks->deserted(fetch->user, "all servers are gone",
+				       "start one of them again, and give the same command");
+	else
+		fetch->hooks->deserted(fetch->user, "no server answers",
+				       "start `nopal serve` there first, or "
+				       "wait longer with --wait");
+}
+
+void fetch_tick(struct fetch *fetch)
+{
+	if (fetch->closing) {
+		if (fetch->group && fetch_now(fetch) - fetch->closing_ns > FETCH_CLOSE_NS)
+			nopal_session_abort(fetch->group, "it has all");
+		return;
+	}
+	nopal_batch_start(fetch->world);
+	for (unsigned i = 0; i < fetch->count; i++)
+		fetch_look_at(fetch, &fetch->ones[i]);
+	if (fetch->begun)
+		fetch_plan_look(&fetch->parts, fetch_now(fetch));
+	fetch_ask_all(fetch);
+	fetch_judge(fetch);
+	nopal_batch_stop(fetch->world);
+}
+
+void fetch_close(struct fetch *fetch)
+{
+	struct transfer_note all = { .type = TRANSFER_RESULT, .verdict = TRANSFER_YES };
+
+	fetch->closing = true;
+	fetch->closing_ns = fetch_now(fetch);
+	nopal_batch_start(fetch->world);
+	for (unsigned i = 0; i < fetch->count; i++) {
+		struct fetch_one *one = &fetch->ones[i];
+
+		if (one->row->state == TABLE_WAITING)
+			fetch_row(fetch, one, fetch_is_there(one) ? TABLE_WAITING : TABLE_UNREACHED,
+				  NULL, NULL);
+		if (one->state == FETCH_GIVING)
+			fetch_row(fetch, one, TABLE_SHARE, NULL, NULL);
+		if (fetch_is_there(one))
+			fetch_say(one, &all);
+	}
+	if (fetch->group)
+		nopal_session_close(fetch->group);
+	else
+		fetch->hooks->closed(fetch->user);
+	nopal_batch_stop(fetch->world);
+}
+
+void fetch_fini(struct fetch *fetch)
+{
+	fetch_plan_fini(&fetch->parts);
+	file_blocks_fini(&fetch->blocks);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recv.c -- `nopal recv`: takes files from `nopal send`.  The sessions are in recv_session.c, their
+ * loops in recv_loops.c, what is on disk in file/part.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+#include <nopal/microprotocol.h>
+#include "file/reset_key.h"
+#include "file/transfer.h"
+#include "peer/listen.h"
+#include "peer/meet.h"
+#include "peer/where.h"
+#include "transfer/recv_loops.h"
+
+enum {
+	RECV_FOLDER_MODE = 0777,
+	RECV_DECIMAL = 10,
+};
+
+static void recv_say_folder(const char *path)
+{
+	fprintf(stderr,
+		"error: %s: %s\n"
+		"  fix: give a folder that may be written with -o\n",
+		path, strerror(errno));
+}
+
+static bool recv_folder(const struct tool_call *call, struct part_folder *folder)
+{
+	const char *path = tool_value(call, "output");
+	int64_t limit;
+
+	if (!tool_quantity(call, "limit", NOPAL_SIZE, INT64_MAX, &limit))
+		return false;
+	folder->limit = (uint64_t)limit;
+	folder->differs = "is there, and differs (recv --overwrite replaces it)";
+	folder->overwrite = tool_value(call, "overwrite") != NULL;
+	if (!path)
+		path = ".";
+	if (mkdir(path, RECV_FOLDER_MODE) && errno != EEXIST) {
+		recv_say_folder(path);
+		return false;
+	}
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd >= 0)
+		return true;
+	recv_say_folder(path);
+	return false;
+}
+
+/* Where a folder was given for what is received. */
+static bool recv_key(const struct tool_call *call, struct recv_group *group)
+{
+	const char *path = tool_value(call, "output");
+	enum reset_key kept = RESET_KEY_NONE;
+
+	if (path)
+		kept = reset_key_keep(group->folder.fd, path, group->reset_key);
+	group->keeps_key = kept == RESET_KEY_KEPT;
+	return kept != RESET_KEY_REFUSED;
+}
+
+/* A trace is of one loop. */
+static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
+{
+	const char *text = tool_value(call, "loops");
+	char *end = NULL;
+	unsigned long count = text ? strtoul(text, &end, RECV_DECIMAL) : 1;
+
+	if (text &&
+	    (text[0] < '0' || text[0] > '9' || *end || count < 1 || count > NOPAL_SHARDS_MOST)) {
+		fprintf(stderr,
+			"error: --loops %s\n"
+			"  fix: give a number from 1 to %d, one a core\n",
+			text, NOPAL_SHARDS_MOST);
+		return false;
+	}
+	if (count > 1 && tool_value(call, "meet")) {
+		fprintf(stderr, "error: --meet is one session\n"
+				"  fix: leave out --loops\n");
+		return false;
+	}
+	if (count > 1 && tool_value(call, "trace")) {
+		fprintf(stderr, "error: --trace is of one loop\n"
+				"  fix: leave out --loops, or --trace\n");
+		return false;
+	}
+	if (count > 1 && tool_value(call, "watch")) {
+		fprintf(stderr, "error: --watch is of one loop\n"
+				"  fix: leave out --loops, or --watch\n");
+		return false;
+	}
+	*ret_count = (unsigned)count;
+	return true;
+}
+
+/* What is opened, wherever that is. */
+struct recv_opening {
+	struct recv_group *group;
+	unsigned loops;
+	const char *trace;
+};
+
+static bool recv_open_at(const struct nopal_address *local, void *user,
+			 struct nopal_problems *problems)
+{
+	const struct recv_opening *opening = user;
+
+	return recv_loops_open(opening->group, opening->loops, local, opening->trace, problems);
+}
+
+static void recv_say_where(const struct tool_call *call, const struct recv_group *group)
+{
+	char here[NOPAL_ADDRESS_TEXT], there[NOPAL_ADDRESS_TEXT];
+	struct nopal_address local;
+
+	nopal_endpoint_local(group->receivers[0].endpoint, &local);
+	if (!group->meets) {
+		recv_where_print("nopal send FILE...", &local, tool_value(call, "config"),
+				 tool_values(call, "set"), stderr);
+		if (!transfer_plan_tells(group->plan))
+			fprintf(stderr,
+				"note: %s has no handshake: whoever sends here "
+				"is believed to be where he says\n",
+				nopal_plan_name(group->plan));
+		return;
+	}
+	fprintf(stderr, "meeting %s from %s\n", nopal_address_format(group->meets, there),
+		nopal_address_format(&local, here));
+}
+
+static enum tool_exit recv_with(const struct tool_call *call, struct recv_group *group,
+				unsigned loops)
+{
+	struct recv_opening opening = { group, loops, tool_value(call, "trace") };
+
+	if (!listen_open(call, recv_open_at, &opening))
+		return TOOL_ENVIRONMENT;
+	recv_say_where(call, group);
+	recv_loops_run(group);
+	recv_loops_close(group);
+	return group->exit;
+}
+
+/* What one address may have here. */
+struct recv_limits {
+	unsigned sessions;
+	int64_t bytes;
+};
+
+static bool recv_limits_fit(const struct tool_call *call, struct recv_limits *ret_limits)
+{
+	return listen_sessions(call, &ret_limits->sessions) &&
+	       tool_quantity(call, "peer-bytes", NOPAL_SIZE, 0, &ret_limits->bytes);
+}
+
+static enum tool_exit recv_into(const struct tool_call *call, struct recv_group *group,
+				unsigned loops, struct recv_limits limits)
+{
+	enum tool_exit exit;
+
+	guests_house_init(&group->house, limits.sessions, 0);
+	recv_claims_find(group, (uint64_t)limits.bytes);
+	exit = recv_with(call, group, loops);
+	guests_house_fini(&group->house);
+	return exit;
+}
+
+static enum tool_exit recv_run(const struct tool_call *call)
+{
+	const char *config = tool_value(call, "config");
+	struct recv_group group = { .folder.fd = -1, .once = tool_value(call, "once") != NULL };
+	const char *meet = tool_value(call, "meet");
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct recv_limits limits;
+	struct nopal_address peer;
+	unsigned loops;
+
+	if (!listen_fits(call) || !recv_loops_fit(call, &loops) ||
+	    !recv_limits_fit(call, &limits) || !live_judge_read(call, &group.judges) ||
+	    (meet && !tool_destination(meet, &peer)))
+		return TOOL_BAD_INPUT;
+	group.meets = meet ? &peer : NULL;
+	group.plan = tool_plan(call, config ? config : "bulk");
+	if (!group.plan)
+		return TOOL_BAD_INPUT;
+	pthread_mutex_init(&group.lock, NULL);
+	progress_init(&group.progress, "recv", tool_value(call, "json") != NULL,
+		      tool_value(call, "jsonl") != NULL);
+	if (transfer_plan_fits(group.plan) && (!meet || meet_fits(group.plan)) &&
+	    recv_folder(call, &group.folder) && recv_key(call, &group))
+		exit = recv_into(call, &group, loops, limits);
+	if (group.folder.fd >= 0)
+		close(group.folder.fd);
+	pthread_mutex_destroy(&group.lock);
+	nopal_plan_unref(group.plan);
+	return exit;
+}
+
+static const struct tool_option recv_options[] = {
+	{ "config", 'c', "CONF", "composition, the same on both sides (default bulk)" },
+	{ "output", 'o', "DIR", "where files go (default: here); made where missing" },
+	LISTEN_OPTION,
+	{ "meet", 0, "HOST:PORT", "open towards `nopal send --meet`, and take its files alone" },
+	{ "once", 0, NULL, "end after the first session that brought files" },
+	{ "overwrite", 0, NULL, "replace files of the same name that differ" },
+	{ "limit", 0, "SIZE", "refuse longer files" },
+	LISTEN_SESSIONS_OPTION,
+	{ "peer-bytes", 0, "SIZE",
+	  "length of all unfinished files of one address (default: nine tenths of the free disk)" },
+	{ "loops", 0, "N", "share the port among N threads, for N cores (default 1)" },
+	LIVE_JUDGE_OPTIONS,
+	TOOL_SET_OPTION,
+	TOOL_TRACE_OPTION,
+	{ "json", 0, NULL, "print one JSON object a file" },
+	{ "jsonl", 0, NULL, "print one a second, too" },
+	{ NULL },
+};
+
+const struct tool tool_recv = {
+	.name = "recv",
+	.words = "",
+	.summary = "take files from `nopal send`",
+	.help = "Takes files from any number of `nopal send` with the same composition, until it "
+		"is interrupted.  A file appears under its name only when it is whole, its hash "
+		"agrees and it is on disk; until then it is .NAME.nopal-part, and a transfer that "
+		"was cut short goes on from there.  A file that is there already and differs is "
+		"refused, unless --overwrite is given.  Names are never paths, and names that "
+		"begin with a dot are refused.  Of a file that is spread over several receivers "
+		"each keeps its share, at its place in .NAME.nopal-part, and calls it no file.\n"
+		"\n"
+		"Disk is taken as data come. One address, of IPv6 one /64, has at most "
+		"--peer-sessions that offer something, and unfinished files of --peer-bytes; "
+		"whoever wants more is told so. A part to which nothing came goes when its "
+		"session ends, after 10 minutes, or when the next recv starts here.\n"
+		"\n"
+		"A session runs on one core.  With --loops several take part: sessions are spread "
+		"over so many threads, by the addresses of their senders.\n"
+		"\n"
+		"  nopal recv -o incoming --listen 192.0.2.1:9000\n"
+		"\n"
+		"With --meet it listens to nobody: sender and receiver open towards each other, "
+		"as where firewalls let nobody in; --listen says from where.  It ends with the "
+		"session.\n"
+		"\n"
+		"  nopal recv --listen 0.0.0.0:9000 --meet A:9001\n"
+		"  nopal send big.iso B:9000 --meet 9001\n",
+	.least_words = 0,
+	.most_words = 0,
+	.options = recv_options,
+	.run = recv_run,
+};

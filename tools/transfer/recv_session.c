@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recv_session.c -- the sessions of `nopal recv`, a file at a time.
+ *
+ *   IDLE --OFFER--> CHECKING --ANSWER--> ANSWERED --START--> TAKING --END-->
+ *   COMMITTING --RESULT--> IDLE
+ *
+ * Or, where others have the rest: TAKING --SHARE--> a sync, HELD, and TAKING on until
+ * the session ends.
+ *
+ * Where the composition does not order them, DATA, END and SHARE may overtake START.
+ *
+ * The file on disk is file/part.c's work; here is the talk with the peer.  The composition notices a
+ * silent peer, as pings ask for its answer.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "transfer/recv_incoming.h"
+#include "transfer/recv_loops.h"
+
+#define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence, between files */
+#define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another may take its file */
+#define RECV_SAVE_NS   (250 * NOPAL_MILLISECOND)
+/* A part of which nothing came goes then: longer than a first message takes. */
+#define RECV_GROW_NS  (600 * NOPAL_SECOND)
+#define RECV_GREW_NOT "nothing of it came for 10 minutes"
+
+static int64_t recv_now(const struct receiver *receiver)
+{
+	return nopal_world_now(loop_world(receiver->loop));
+}
+
+/* ------------------------------------------------------- a file ends, somehow */
+
+static void recv_forget_part(struct incoming *incoming, bool keep)
+{
+	loop_event_free(incoming->job);
+	incoming->job = NULL;
+	loop_event_stop(incoming->step);
+	if (incoming->part)
+		recv_unclaim(incoming, part_close(incoming->part, keep));
+	incoming->part = NULL;
+	incoming->state = RECV_IDLE;
+}
+
+/* `error` NULL: the file is here, whole. */
+static void recv_file_over(struct incoming *incoming, const char *error)
+{
+	struct receiver *receiver = incoming->receiver;
+	struct progress_file *file = &incoming->file;
+
+	file->error = error;
+	if (incoming->part) {
+		file->bytes = part_done_bytes(incoming->part);
+		file->hash = part_hash(incoming->part);
+	}
+	file->transport = nopal_endpoint_transport(receiver->endpoint);
+	if (!error)
+		recv_judge_file(incoming);
+	file->judged = live_judge_json(&incoming->judge, incoming->out.session);
+	progress_end(&receiver->group->progress, file, recv_now(receiver));
+	if (error)
+		incoming->files_bad++;
+	else
+		incoming->files_good++;
+	recv_forget_part(incoming, false);
+}
+
+static void recv_result(struct incoming *incoming, const char *error)
+{
+	struct transfer_note note = {
+		.type = TRANSFER_RESULT,
+		.verdict = error ? TRANSFER_NO : TRANSFER_YES,
+		.file = incoming->offer.file,
+	};
+
+	if (error)
+		snprintf(note.text, sizeof(note.text), "%s", error);
+	transfer_say(&incoming->out, &note);
+	recv_file_over(incoming, error);
+}
+
+static void recv_answer(struct incoming *incoming, enum transfer_verdict verdict, uint64_t offset,
+			uint64_t hash)
+{
+	struct transfer_note note = {
+		.type = TRANSFER_ANSWER,
+		.verdict = verdict,
+		.file = incoming->offer.file,
+		.offset = offset,
+		.hash = hash,
+	};
+
+	if (verdict != TRANSFER_YES)
+		snprintf(note.text, sizeof(note.text), "%s", incoming->error);
+	transfer_say(&incoming->out, &note);
+}
+
+/* ----------------------------------------------------------------- finishing */
+
+/* All bytes are here, and their hash is known on both sides? */
+static void recv_try_finish(struct incoming *incoming)
+{
+	struct part *part = incoming->part;
+
+	if (!incoming->end_known || incoming->state != RECV_TAKING)
+		return;
+	if (incoming->end_size != incoming->offer.size) {
+		recv_result(incoming, "the sender's file changed its size");
+		return;
+	}
+	if ((!part_is_whole(part) && !part_is_here(part)) || part_is_busy(part))
+		return;
+	if (part_hash(part) != incoming->end_hash) {
+		incoming->judge.facts.garbled = true;
+		recv_result(incoming, TRANSFER_HASH_DIFFERS);
+		return;
+	}
+	if (part_is_here(part)) {
+		recv_result(incoming, NULL);
+		return;
+	}
+	incoming->state = RECV_COMMITTING;
+	part_commit(part);
+}
+
+static void recv_say_held(struct incoming *incoming)
+{
+	struct island ranges[TRANSFER_RANGES_MOST];
+	size_t count = part_ranges(incoming->part, ranges);
+
+	incoming->file.bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		incoming->file.bytes += ranges[i].end - ranges[i].from;
+	if (incoming->out.session &&
+	    !transfer_send_held(incoming->out.session, incoming->offer.file, ranges, count))
+		nopal_session_abort(incoming->out.session, "the peer takes no notes");
+}
+
+static void recv_try_share(struct incoming *incoming)
+{
+	if (incoming->state != RECV_TAKING || part_is_busy(incoming->part))
+		return;
+	if (incoming->share == RECV_SHARE_ASKED) {
+		incoming->share = RECV_SHARE_SAVING;
+		part_save(incoming->part);
+	} else if (incoming->share == RECV_SHARE_SAVING) {
+		incoming->share = RECV_SHARED;
+		recv_say_held(incoming);
+	}
+}
+
+/* A sync, or the last one with its rename, is done. */
+static void recv_on_job(void *user)
+{
+	struct incoming *incoming = user;
+	int error = part_finish(incoming->part);
+
+	if (error) {
+		snprintf(incoming->error, sizeof(incoming->error), "%.200s: %s",
+			 incoming->offer.text, strerror(-error));
+		recv_result(incoming, incoming->error);
+	} else if (incoming->state == RECV_COMMITTING) {
+		recv_result(incoming, NULL);
+	} else if (incoming->share == RECV_SHARE_ASKED || incoming->share == RECV_SHARE_SAVING) {
+		recv_try_share(incoming);
+	} else {
+		recv_try_finish(incoming);
+	}
+}
+
+/* -------------------------------------------------------------------- notes */
+
+static void recv_step(void *user)
+{
+	struct incoming *incoming = user;
+	uint64_t offset, hash;
+
+	if (incoming->state != RECV_CHECKING)
+		return;
+	if (!part_check(incoming->part, &offset, &hash)) {
+		loop_event_start(incoming->step, 0);
+		return;
+	}
+	incoming->state = RECV_ANSWERED;
+	incoming->answered_ns = recv_now(incoming->receiver);
+	recv_answer(incoming, TRANSFER_YES, offset, hash);
+}
+
+void recv_session_give_up(struct receiver *receiver, uint64_t id)
+{
+	int64_t now_ns = recv_now(receiver);
+
+	for (struct incoming *other = receiver->incomings; other; other = other->next) {
+		if (!other->part || !other->out.session || other->state == RECV_COMMITTING ||
+		    other->offer.id != id || now_ns - other->heard_ns < RECV_SILENT_NS)
+			continue;
+		nopal_session_abort(other->out.session, "another session goes on with its file");
+		return;
+	}
+}
+
+/* The same file on another session whose peer says nothing: its sender was probably started again,
+ * and its new port may have led it to another loop. */
+static void recv_take_over(const struct incoming *incoming)
+{
+	recv_session_give_up(incoming->receiver, incoming->offer.id);
+	recv_loops_want(incoming->receiver, incoming->offer.id);
+}
+
+static void recv_begin(struct incoming *incoming)
+{
+	incoming->file = (struct progress_file){
+		.name = incoming->offer.text,
+		.plan = nopal_plan_name(incoming->receiver->group->plan),
+		.peer = incoming->guest.address,
+		.total_bytes = incoming->offer.size,
+		.started_ns = recv_now(incoming->receiver),
+	};
+	incoming->end_known = false;
+	incoming->share = RECV_WHOLE;
+}
+
+static bool recv_say_wrong(struct incoming *incoming, const char *why)
+{
+	snprintf(incoming->error, sizeof(incoming->error), "%s", why);
+	return false;
+}
+
+/* The part is open: may it be, and can it be worked on? */
+static bool recv_take_part(struct incoming *incoming)
+{
+	if (!recv_claim(incoming))
+		return false;
+	incoming->job = loop_event_new(incoming->receiver->loop, LOOP_READABLE,
+				       part_fd(incoming->part), recv_on_job, incoming);
+	if (!incoming->job)
+		return recv_say_wrong(incoming, "out of memory");
+	loop_event_start(incoming->job, 0);
+	return true;
+}
+
+static enum transfer_verdict recv_open_part(struct incoming *incoming)
+{
+	struct receiver *receiver = incoming->receiver;
+	enum transfer_verdict verdict;
+	char why[GUESTS_WHY_ROOM];
+
+	if (!guests_seat(&receiver->guests, &incoming->guest, why)) {
+		recv_say_wrong(incoming, why);
+		return TRANSFER_NO;
+	}
+	verdict = part_open(&receiver->group->folder, &incoming->offer, &incoming->part,
+			    incoming->error);
+	if (verdict != TRANSFER_YES || recv_take_part(incoming))
+		return verdict;
+	recv_forget_part(incoming, true);
+	return TRANSFER_NO;
+}
+
+static void recv_on_offer(struct incoming *incoming, const struct transfer_note *note)
+{
+	enum transfer_verdict verdict;
+
+	recv_forget_part(incoming, true);
+	incoming->offer = *note;
+	recv_begin(incoming);
+	verdict = recv_open_part(incoming);
+	if (verdict == TRANSFER_YES) {
+		incoming->state = RECV_CHECKING;
+		recv_step(incoming);
+		return;
+	}
+	recv_answer(incoming, verdict, 0, 0);
+	if (verdict == TRANSFER_LATER)
+		recv_take_over(incoming);
+	else
+		recv_file_over(incoming, incoming->error);
+}
+
+static void recv_on_start(struct incoming *incoming, const struct transfer_note *note)
+{
+	if (incoming->state != RECV_ANSWERED)
+		return;
+	if (!part_start(incoming->part, note->offset, incoming->error)) {
+		recv_result(incoming, incoming->error);
+		return;
+	}
+	incoming->state = RECV_TAKING;
+	incoming->file.resumed_bytes = note->offset;
+	incoming->file.bytes = part_done_bytes(incoming->part);
+	recv_try_share(incoming); /* it may have come first, as the END may */
+	recv_try_finish(incoming);
+}
+
+/* What is here already is passed over: the sender began where others are. */
+static bool recv_write(struct incoming *incoming, const struct nopal_message *message,
+		       uint64_t offset)
+{
+	uint64_t whole = incoming->state == RECV_TAKING ? part_done_bytes(incoming->part) : 0;
+	uint64_t skip = offset < whole ? whole - offset : 0;
+
+	return part_write_message(incoming->part, offset + skip, message,
+				  TRANSFER_DATA_HEADER + skip, incoming->error);
+}
+
+static void recv_on_data(struct incoming *incoming, const struct nopal_message *message,
+			 const struct transfer_note *note)
+{
+	struct receiver *receiver = incoming->receiver;
+
+	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
+		return;
+	if (!recv_write(incoming, message, note->offset)) {
+		recv_result(incoming, incoming->error);
+		return;
+	}
+	if (incoming->state == RECV_ANSWERED)
+		return;
+	incoming->file.bytes = part_done_bytes(incoming->part);
+	progress_show(&receiver->group->progress, &incoming->file, incoming->heard_ns);
+	if (part_wants_save(incoming->part) &&
+	    incoming->heard_ns - incoming->saved_ns >= RECV_SAVE_NS) {
+		incoming->saved_ns = incoming->heard_ns;
+		part_save(incoming->part);
+	}
+	recv_try_finish(incoming);
+}
+
+static void recv_on_end(struct incoming *incoming, const struct transfer_note *note)
+{
+	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
+		return;
+	incoming->end_known = true;
+	incoming->end_size = note->size;
+	incoming->end_hash = note->hash;
+	recv_try_finish(incoming);
+}
+
+static void recv_on_note(struct incoming *incoming, const struct nopal_message *message,
+			 const struct transfer_note *note)
+{
+	if (note->type == TRANSFER_OFFER) {
+		recv_on_offer(incoming, note);
+		return;
+	}
+	if (note->file != incoming->offer.file || !incoming->part)
+		return;
+	switch (note->type) {
+	case TRANSFER_START:
+		recv_on_start(incoming, note);
+		break;
+	case TRANSFER_DATA:
+		recv_on_data(incoming, message, note);
+		break;
+	case TRANSFER_END:
+		recv_on_end(incoming, note);
+		break;
+	case TRANSFER_SHARE:
+		incoming->share = RECV_SHARE_ASKED;
+		recv_try_share(incoming);
+		break;
+	case TRANSFER_ABORT:
+		snprintf(incoming->error, sizeof(incoming->error), "the sender: %.200s",
+			 note->text);
+		recv_file_over(incoming, incoming->error);
+		break;
+	case TRANSFER_OFFER:
+	case TRANSFER_ANSWER:
+	case TRANSFER_RESULT:
+	case TRANSFER_PING:
+	case TRANSFER_HELD:
+	case TRANSFER_ASK:
+	case TRANSFER_WANT:
+	case TRANSFER_LIST:
+	case TRANSFER_HASHES:
+		break;
+	}
+}
+
+/* ------------------------------------------------------------------ callbacks */
+
+static struct incoming *recv_incoming_new(struct receiver *receiver)
+{
+	struct incoming *incoming = calloc(1, sizeof(*incoming));
+
+	if (!incoming)
+		return NULL;
+	incoming->step = loop_event_new(receiver->loop, LOOP_TIMER, -1, recv_step, incoming);
+	if (!incoming->step) {
+		free(incoming);
+		return NULL;
+	}
+	incoming->receiver = receiver;
+	incoming->next = receiver->incomings;
+	receiver->incomings = incoming;
+	return incoming;
+}
+
+static void *recv_on_accepted(struct nopal_session *session, void *user)
+{
+	struct receiver *receiver = user;
+	struct incoming *incoming = recv_incoming_new(receiver);
+
+	if (incoming) {
+		guests_enter(&receiver->guests, &incoming->guest, session);
+		incoming->out.session = session;
+		incoming->heard_ns = recv_now(receiver);
+		recv_judge_begin(incoming);
+	}
+	return incoming;
+}
+
+static void recv_on_opened(struct nopal_session *session, void *user)
+{
+	struct incoming *incoming = user;
+
+	if (!incoming) {
+		nopal_session_abort(session, "out of memory");
+		return;
+	}
+	incoming->out.session = session;
+	incoming->heard_ns = recv_now(incoming->receiver);
+	if (!incoming->judge.plan)
+		recv_judge_begin(incoming);
+}
+
+static void recv_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
+{
+	struct incoming *incoming = user;
+	struct transfer_note note;
+
+	if (!incoming)
+		return;
+	incoming->heard_ns = recv_now(incoming->receiver);
+	if (!transfer_received(message, &note)) {
+		incoming->judge.facts.garbled = incoming->noted;
+		nopal_session_abort(session, TRANSFER_STRANGER);
+		return;
+	}
+	recv_judge_note(incoming, message, &note);
+	recv_on_note(incoming, message, &note);
+}
+
+static void recv_on_writable(struct nopal_session *session, void *user)
+{
+	struct incoming *incoming = user;
+
+	(void)session;
+	if (incoming)
+		transfer_flush(&incoming->out);
+}
+
+static void recv_incoming_free(struct incoming *incoming)
+{
+	struct receiver *receiver = incoming->receiver;
+	struct incoming **at = &receiver->incomings;
+
+	recv_forget_part(incoming, true);
+	while (*at != incoming)
+		at = &(*at)->next;
+	*at = incoming->next;
+	if (incoming->guest.session)
+		guests_leave(&receiver->guests, &incoming->guest);
+	loop_event_free(incoming->step);
+	live_judge_fini(&incoming->judge);
+	free(incoming);
+}
+
+static void recv_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct incoming *incoming = user;
+	struct receiver *receiver;
+	bool broken;
+
+	if (!incoming)
+		return;
+	receiver = incoming->receiver;
+	end = recv_end_of(incoming, end);
+	broken = recv_judge_ended(incoming, session, end, text);
+	incoming->out.session = NULL;
+	recv_end_say(incoming, end, text);
+	if (receiver->group->meets)
+		recv_end_meeting(incoming, end);
+	else if (receiver->group->once && broken)
+		recv_loops_stop(receiver->group, TOOL_FAILED);
+	else if (receiver->group->once && end == NOPAL_ENDED_WELL &&
+		 incoming->files_good + incoming->files_bad > 0)
+		recv_loops_stop(receiver->group, incoming->files_bad ? TOOL_FAILED : TOOL_GOOD);
+	recv_incoming_free(incoming);
+}
+
+const struct nopal_callbacks recv_session_callbacks = {
+	.accepted = recv_on_accepted,
+	.opened = recv_on_opened,
+	.received = recv_on_received,
+	.writable = recv_on_writable,
+	.ended = recv_on_ended,
+};
+
+bool recv_session_meet(struct receiver *receiver, const struct nopal_address *peer)
+{
+	static const struct nopal_callbacks callbacks = {
+		.opened = recv_on_opened,
+		.received = recv_on_received,
+		.writable = recv_on_writable,
+		.ended = recv_on_ended,
+	};
+	struct incoming *incoming = recv_incoming_new(receiver);
+	struct nopal_session *session;
+
+	if (!incoming)
+		return false;
+	session = nopal_rendezvous_open(receiver->endpoint, receiver->group->plan, peer, &callbacks,
+					incoming);
+	if (session)
+		guests_enter(&receiver->guests, &incoming->guest, session);
+	else
+		recv_incoming_free(incoming);
+	return session != NULL;
+}
+
+static bool recv_grew_not(const struct incoming *incoming, int64_t now_ns)
+{
+	return incoming->part &&
+	       (incoming->state == RECV_ANSWERED || incoming->state == RECV_TAKING) &&
+	       part_is_empty(incoming->part) && now_ns - incoming->answered_ns >= RECV_GROW_NS;
+}
+
+void recv_session_ping(struct receiver *receiver)
+{
+	struct transfer_note note = { .type = TRANSFER_PING };
+	int64_t now_ns = recv_now(receiver);
+	struct incoming *next;
+	const char *stuck;
+
+	for (struct incoming *at = receiver->incomings; at; at = next) {
+		next = at->next;
+		hush_look(&at->hush, at->out.session, &receiver->group->progress);
+		if (recv_grew_not(at, now_ns))
+			recv_result(at, RECV_GREW_NOT);
+		stuck = recv_judge_look(at);
+		if (stuck)
+			recv_result(at, stuck);
+		if (at->out.session && at->out.count == 0 &&
+		    now_ns - at->heard_ns >= (at->part ? HUSH_LOOK_NS : RECV_PING_NS))
+			transfer_say(&at->out, &note);
+	}
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send_table.c -- lines, tables and JSON about a file and many.
+ */
+#include <string.h>
+
+#include "frame/tool.h"
+#include "transfer/send_table.h"
+
+enum {
+	TABLE_LINES_MOST = 24, /* of a terminal */
+	TABLE_PERCENT = 100,
+	TABLE_BITS = 8,
+	TABLE_TEXT_ROOM = 160,
+};
+#define TABLE_TERMINAL_NS INT64_C(200000000)
+#define TABLE_JSONL_NS	  INT64_C(1000000000)
+#define TABLE_NS_PER_S	  1e9
+
+static const char *table_word(enum table_state state)
+{
+	static const char *const words[] = {
+		[TABLE_WAITING] = "waits",	 [TABLE_TAKING] = "incomplete",
+		[TABLE_COMPLETE] = "complete",	 [TABLE_HERE] = "was there",
+		[TABLE_SHARE] = "share",	 [TABLE_REFUSED] = "refused",
+		[TABLE_UNREACHED] = "no answer", [TABLE_DIED] = "died",
+		[TABLE_FAILED] = "failed",
+	};
+
+	return words[state];
+}
+
+bool table_is_whole(const struct table_row *row)
+{
+	return row->state == TABLE_COMPLETE || row->state == TABLE_HERE;
+}
+
+static unsigned table_complete(const struct table *table)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		count += table_is_whole(&table->rows[i]);
+	return count;
+}
+
+bool table_is_kept(const struct table *table)
+{
+	if (table->spread)
+		return table->union_bytes == table->file.total_bytes;
+	return table_complete(table) >= table->needed;
+}
+
+/* How far as many are as must have it; or all of them together. */
+static uint64_t table_bytes(const struct table *table)
+{
+	uint64_t most = 0, sum = 0;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		uint64_t bytes = table->rows[i].bytes;
+		unsigned so_far = 0;
+
+		sum += bytes;
+		for (unsigned j = 0; j < table->count; j++)
+			so_far += table->rows[j].bytes >= bytes;
+		if (so_far >= table->needed && bytes > most)
+			most = bytes;
+	}
+	if (table->fetched)
+		return table->union_bytes;
+	if (!table->spread)
+		return most;
+	return sum < table->file.total_bytes ? sum : table->file.total_bytes;
+}
+
+/* ------------------------------------------------------------------- terminal */
+
+static void table_clear(struct table *table)
+{
+	if (table->lines)
+		fprintf(stderr, "\r\033[%uA\033[J", table->lines);
+	table->lines = 0;
+	table->progress.line_open = false;
+}
+
+static void table_draw_row(const struct table *table, const struct table_row *row)
+{
+	char done[PROGRESS_RATE_ROOM];
+	unsigned percent = TABLE_PERCENT;
+
+	if (table->file.total_bytes > 0)
+		percent = (unsigned)((double)row->bytes * TABLE_PERCENT /
+				     (double)table->file.total_bytes);
+	fprintf(stderr, "%-28.40s %3u%%  %10s  %s\n", row->peer, percent,
+		progress_size((double)row->bytes, done),
+		row->state == TABLE_TAKING ? "" : table_word(row->state));
+}
+
+static void table_draw(struct table *table, int64_t now_ns)
+{
+	unsigned shown = table->count;
+
+	table_clear(table);
+	if (shown > TABLE_LINES_MOST)
+		shown = TABLE_LINES_MOST;
+	for (unsigned i = 0; i < shown; i++)
+		table_draw_row(table, &table->rows[i]);
+	table->lines = shown;
+	if (table->fetched) {
+		progress_draw(&table->progress, &table->file, now_ns);
+		return;
+	}
+	fprintf(stderr, "%.40s: %u of %u have it\n", table->file.name, table_complete(table),
+		table->count);
+	table->lines++;
+}
+
+/* Its first line; what follows says how two compositions differ. */
+static int table_line_length(const char *why)
+{
+	int length = (int)strcspn(why, "\n");
+
+	while (length > 0 && why[length - 1] == ':')
+		length--;
+	return length;
+}
+
+static void table_print_row(const struct table_row *row)
+{
+	char size[PROGRESS_RATE_ROOM];
+
+	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->peer, table_word(row->state),
+		progress_size((double)row->bytes, size), (double)row->took_ns / TABLE_NS_PER_S);
+	if (row->why)
+		fprintf(stderr, "  %.*s", table_line_length(row->why), row->why);
+	if (row->fix)
+		fprintf(stderr, "; fix: %s", row->fix);
+	fputc('\n', stderr);
+}
+
+static bool table_is_same(const struct table_row *a, const struct table_row *b)
+{
+	return a->why && b->why && strcmp(a->why, b->why) == 0;
+}
+
+/* All that say the same, and then what it is. */
+static void table_print_rest(const struct table *table, unsigned first)
+{
+	const char *rest = strchr(table->rows[first].why, '\n');
+	int length = tool_text_length(rest);
+
+	fputs("  what differs at", stderr);
+	for (unsigned i = first; i < table->count; i++)
+		if (table_is_same(&table->rows[i], &table->rows[first]))
+			fprintf(stderr, " %s", table->rows[i].peer);
+	fputc(':', stderr);
+	for (int i = 0; i < length; i++) {
+		fputc(rest[i], stderr);
+		if (rest[i] == '\n')
+			fputs("      ", stderr);
+	}
+	fputc('\n', stderr);
+}
+
+static void table_print_rests(const struct table *table)
+{
+	for (unsigned i = 0; i < table->count; i++) {
+		const char *why = table->rows[i].why;
+		const char *rest = why ? strchr(why, '\n') : NULL;
+		unsigned first = 0;
+
+		if (!rest || tool_text_length(rest) == 0)
+			continue;
+		while (!table_is_same(&table->rows[first], &table->rows[i]))
+			first++;
+		if (first == i)
+			table_print_rest(table, i);
+	}
+}
+
+static void table_say_rule(const struct table *table, char *text)
+{
+	if (table->spread)
+		snprintf(text, TABLE_TEXT_ROOM, "%llu of %llu bytes are with those that are there",
+			 (unsigned long long)table->union_bytes,
+			 (unsigned long long)table->file.total_bytes);
+	else
+		snprintf(text, TABLE_TEXT_ROOM, "%u of %u have it, and %u must",
+			 table_complete(table), table->count, table->needed);
+}
+
+static const char *table_resumed(const struct table *table, char *text)
+{
+	char size[PROGRESS_RATE_ROOM];
+
+	text[0] = '\0';
+	if (table->file.resumed_bytes)
+		snprintf(text, TABLE_TEXT_ROOM, ", resumed at %s",
+			 progress_size((double)table->file.resumed_bytes, size));
+	return text;
+}
+
+static void table_print_sent(const struct table *table, double seconds)
+{
+	char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
+
+	fprintf(stderr, "%s: %s in %.2f s, %s: %u of %u have it%s%s, hash %016llx\n",
+		table->file.name, progress_size((double)table->file.total_bytes, size), seconds,
+		table->mode, table_complete(table), table->count,
+		table->spread ? " whole, together they do" : "", table_resumed(table, resumed),
+		(unsigned long long)table->file.hash);
+}
+
+static unsigned table_gave(const struct table *table)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		count += table->rows[i].bytes > 0;
+	return count;
+}
+
+static void table_print_fetched(const struct table *table, double seconds)
+{
+	const struct progress_file *file = &table->file;
+	char size[PROGRESS_RATE_ROOM], rate[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
+	uint64_t came = file->total_bytes - file->resumed_bytes;
+
+	progress_size((double)file->total_bytes, size);
+	progress_rate((double)came * TABLE_BITS / (seconds > 0 ? seconds : 1), rate);
+	if (!came && file->total_bytes)
+		fprintf(stderr, "%s: %s, was there already", file->name, size);
+	else
+		fprintf(stderr, "%s: %s in %.2f s, %s%s, from %u of %u", file->name, size, seconds,
+			rate, table_resumed(table, resumed), table_gave(table), table->count);
+	fprintf(stderr, ", hash %016llx\n", (unsigned long long)file->hash);
+}
+
+static void table_print(const struct table *table, const char *error, int64_t duration_ns)
+{
+	double seconds = (double)duration_ns / TABLE_NS_PER_S;
+
+	if (error && strncmp(error, table->file.name, strlen(table->file.name)) == 0)
+		fprintf(stderr, "error: %s\n", error);
+	else if (error)
+		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
+	else if (table->fetched)
+		table_print_fetched(table, seconds);
+	else
+		table_print_sent(table, seconds);
+	for (unsigned i = 0; i < table->count; i++)
+		table_print_row(&table->rows[i]);
+	table_print_rests(table);
+}
+
+/* ----------------------------------------------------------------------- JSON */
+
+static json_t *table_rows_json(const struct table *table)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct table_row *row = &table->rows[i];
+		json_t *object = json_pack(
+			"{s:o, s:s, s:o, s:o, s:I, s:I}", table->fetched ? "server" : "receiver",
+			progress_string(row->peer), "state", table_word(row->state), "why",
+			progress_string(row->why), "fix", progress_string(row->fix), "bytes",
+			(json_int_t)row->bytes, "duration_ns", (json_int_t)row->took_ns);
+
+		if (table->fetched)
+			json_object_set_new(object, "twice_bytes",
+					    json_integer((json_int_t)row->twice_bytes));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static void table_print_json(const struct table *table, json_t *object)
+{
+	json_object_set_new(object, "mode", json_string(table->mode));
+	if (table->fetched) {
+		json_object_set_new(object, "gave", json_integer(table_gave(table)));
+		json_object_set_new(object, "servers", table_rows_json(table));
+	} else {
+		json_object_set_new(object, "needed", json_integer(table->needed));
+		json_object_set_new(object, "complete", json_integer(table_complete(table)));
+		json_object_set_new(object, "receivers", table_rows_json(table));
+	}
+	progress_print(object);
+}
+
+/* ---------------------------------------------------------------------- both */
+
+bool table_is_due(const struct table *table, int64_t now_ns)
+{
+	const struct progress *progress = &table->progress;
+
+	return (progress->terminal || progress->jsonl) &&
+	       now_ns - table->shown_ns >= (progress->jsonl ? TABLE_JSONL_NS : TABLE_TERMINAL_NS);
+}
+
+void table_show(struct table *table, int64_t now_ns)
+{
+	uint64_t bytes = table_bytes(table), more;
+
+	more = bytes > table->file.bytes ? bytes - table->file.bytes : 0;
+	table->file.bytes = bytes;
+	if (table->progress.jsonl)
+		table_print_json(table, progress_object(&table->progress, &table->file, "interval",
+							now_ns - table->shown_ns, more));
+	if (table->progress.terminal)
+		table_draw(table, now_ns);
+	table->shown_ns = now_ns;
+}
+
+/* Until the last one's state was known: closing is none of it. */
+static int64_t table_duration_ns(const struct table *table)
+{
+	int64_t longest_ns = 0;
+
+	if (table->ended_ns)
+		return table->ended_ns - table->file.started_ns;
+	for (unsigned i = 0; i < table->count; i++)
+		if (table->rows[i].took_ns > longest_ns)
+			longest_ns = table->rows[i].took_ns;
+	return longest_ns;
+}
+
+void table_end(struct table *table)
+{
+	int64_t duration_ns = table_duration_ns(table);
+	char text[TABLE_TEXT_ROOM];
+	const char *error = table->file.error;
+
+	table_clear(table);
+	if (!error && !table_is_kept(table)) {
+		table_say_rule(table, text);
+		error = text;
+	}
+	table->file.error = error;
+	table->file.bytes = table->spread ? table->union_bytes : table_bytes(table);
+	if (table->file.resumed_bytes > table->file.bytes)
+		table->file.resumed_bytes = table->file.bytes;
+	table_print(table, error, duration_ns);
+	if (table->progress.json || table->progress.jsonl)
+		table_print_json(table,
+				 progress_result(&table->progress, &table->file, duration_ns));
+	else
+		json_decref(table->file.judged);
+	table->file.judged = NULL;
+	table->file.error = NULL;
+}

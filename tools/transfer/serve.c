@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve.c -- `nopal serve`: files of a folder for `nopal fetch`.  The sessions are in
+ * serve_session.c, what is on disk in serve_file.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nopal/microprotocol.h>
+#include "frame/loop.h"
+#include "peer/listen.h"
+#include "peer/progress.h"
+#include "peer/where.h"
+#include "transfer/serve_session.h"
+
+#define SERVE_TICK_NS (5 * NOPAL_SECOND)
+
+struct serving {
+	struct serve serve;
+	struct loop *loop;
+	struct nopal_endpoint *endpoint;
+	struct progress progress;
+	struct loop_event *step, *tick;
+};
+
+static void serve_on_step(void *user)
+{
+	struct serving *serving = user;
+
+	if (serve_step(&serving->serve))
+		loop_event_start(serving->step, 0);
+}
+
+static void serve_on_wake(void *user)
+{
+	struct serving *serving = user;
+
+	loop_event_start(serving->step, 0);
+}
+
+static void serve_on_say(void *user, const char *peer, const char *text)
+{
+	struct serving *serving = user;
+
+	progress_say(&serving->progress, "%s: %s", peer, text);
+}
+
+static void serve_on_tick(void *user)
+{
+	struct serving *serving = user;
+
+	serve_tick(&serving->serve);
+	loop_event_start(serving->tick, SERVE_TICK_NS);
+}
+
+static void serve_on_interrupt(void *user)
+{
+	struct serving *serving = user;
+
+	loop_stop(serving->loop);
+}
+
+/* --------------------------------------------------------------------- running */
+
+static bool serve_folder(const char *path, int *ret_folder)
+{
+	*ret_folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_folder >= 0)
+		return true;
+	fprintf(stderr,
+		"error: %s: %s\n"
+		"  fix: give the folder whose files are to be served\n",
+		path, strerror(errno));
+	return false;
+}
+
+static bool serve_open_at(const struct nopal_address *local, void *user,
+			  struct nopal_problems *problems)
+{
+	struct serving *serving = user;
+
+	serving->endpoint = nopal_endpoint_open(serving->serve.world, local, problems);
+	return serving->endpoint && nopal_endpoint_allow(serving->endpoint, serving->serve.plan, 0,
+							 &serve_callbacks, &serving->serve) == 0;
+}
+
+static bool serve_setup(struct serving *serving, const char *trace)
+{
+	struct loop *loop = serving->loop = loop_new(trace);
+
+	if (!loop)
+		return false;
+	serving->serve.world = loop_world(loop);
+	serving->step = loop_event_new(loop, LOOP_TIMER, -1, serve_on_step, serving);
+	serving->tick = loop_event_new(loop, LOOP_TIMER, -1, serve_on_tick, serving);
+	return serving->step && serving->tick &&
+	       loop_on_interrupt(loop, serve_on_interrupt, serving);
+}
+
+static enum tool_exit serve_with(const struct tool_call *call, struct serving *serving)
+{
+	struct nopal_address local;
+
+	if (!serve_setup(serving, tool_value(call, "trace")) ||
+	    !listen_open(call, serve_open_at, serving))
+		return TOOL_ENVIRONMENT;
+	nopal_endpoint_local(serving->endpoint, &local);
+	recv_where_print("nopal fetch NAME", &local, tool_value(call, "config"),
+			 tool_values(call, "set"), stderr);
+	loop_event_start(serving->tick, SERVE_TICK_NS);
+	loop_run(serving->loop);
+	return TOOL_GOOD;
+}
+
+/* The world ends first: its sessions have files. */
+static void serve_cleanup(struct serving *serving)
+{
+	if (serving->loop)
+		loop_end_world(serving->loop);
+	serve_fini(&serving->serve);
+	loop_event_free(serving->step);
+	loop_event_free(serving->tick);
+	if (serving->loop)
+		loop_free(serving->loop);
+	close(serving->serve.files.folder);
+	nopal_plan_unref(serving->serve.plan);
+}
+
+static enum tool_exit serve_run(const struct tool_call *call)
+{
+	const char *config = tool_value(call, "config");
+	struct serving serving = {
+		.serve = { .user = &serving, .wake = serve_on_wake, .say = serve_on_say }
+	};
+	enum tool_exit exit;
+	unsigned sessions;
+
+	if (!listen_fits(call) || !listen_sessions(call, &sessions) ||
+	    !serve_folder(call->words[0], &serving.serve.files.folder))
+		return TOOL_BAD_INPUT;
+	serving.serve.plan = tool_plan(call, config ? config : "fetch");
+	if (!serving.serve.plan || !transfer_plan_fits_many(serving.serve.plan)) {
+		if (serving.serve.plan)
+			nopal_plan_unref(serving.serve.plan);
+		close(serving.serve.files.folder);
+		return TOOL_BAD_INPUT;
+	}
+	progress_init(&serving.progress, "serve", false, false);
+	serve_init(&serving.serve, sessions);
+	exit = serve_with(call, &serving);
+	serve_cleanup(&serving);
+	return exit;
+}
+
+static const struct tool_option serve_options[] = {
+	{ "config", 'c', "CONF", "composition, the same on both sides (default fetch)" },
+	LISTEN_OPTION,
+	LISTEN_SESSIONS_OPTION,
+	TOOL_SET_OPTION,
+	TOOL_TRACE_OPTION,
+	{ NULL },
+};
+
+const struct tool tool_serve = {
+	.name = "serve",
+	.words = "DIR",
+	.summary = "serve the files below a folder to `nopal fetch`",
+	.help = "Gives the plain files below DIR to any number of `nopal fetch`, each the parts "
+		"that it asks for, until it is interrupted.  Nothing outside DIR is reached: "
+		"names are looked up below it, links are not followed, and names that begin with "
+		"a dot are not there.  A file is read once for its hash before the first part of "
+		"it leaves; it is read again only when it has changed.\n"
+		"\n"
+		"  nopal serve incoming --listen 192.0.2.1:9000\n",
+	.least_words = 1,
+	.most_words = 1,
+	.options = serve_options,
+	.run = serve_run,
+};

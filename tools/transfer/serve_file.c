@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve_file.c -- files below a folder that are served, and the hashes of their blocks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+#include "transfer/serve_file.h"
+
+/* Lists of hashes that are kept though nobody has the file, and hashes in them. */
+enum { SERVE_FILES_MOST = 256, SERVE_HASHES_MOST = 8 << 20 };
+#define SERVE_NS_PER_S INT64_C(1000000000)
+
+/* -------------------------------------------------------------------- looking up */
+
+static int serve_file_refused(char *why, const char *name, int error)
+{
+	const char *cause = strerror(error);
+
+	if (error == ENOENT || error == ENOTDIR)
+		cause = "there is no such file";
+	else if (error == ELOOP)
+		cause = "links are not followed";
+	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", name, cause);
+	return -1;
+}
+
+/* A name that ends before the path does is that of a folder. */
+static int serve_file_walk(int folder, const char *path)
+{
+	char name[TRANSFER_TEXT_ROOM];
+	int at = folder;
+
+	while (path) {
+		struct stat now;
+		int next, error;
+
+		transfer_path_next(&path, name);
+		next = openat(at, name,
+			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
+				      (path ? O_DIRECTORY : 0));
+		error = errno;
+		/* with O_DIRECTORY, a link is told as no folder */
+		if (next < 0 && error == ENOTDIR &&
+		    fstatat(at, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(now.st_mode))
+			error = ELOOP;
+		if (at != folder)
+			close(at);
+		if (next < 0)
+			return -error;
+		at = next;
+	}
+	return at;
+}
+
+static int serve_file_find(int folder, const char *path, char *why)
+{
+	const char *refused = transfer_path_refused(path);
+	int fd;
+
+	if (refused) { /* and is not repeated: it may hold anything */
+		snprintf(why, TRANSFER_TEXT_ROOM, "%s", refused);
+		return -1;
+	}
+	fd = serve_file_walk(folder, path);
+	return fd < 0 ? serve_file_refused(why, path, -fd) : fd;
+}
+
+/* --------------------------------------------------------------------- contents */
+
+static void serve_file_identify(struct serve_file *file, int fd)
+{
+	struct stat now = { 0 };
+
+	fstat(fd, &now); /* it was well a moment ago */
+	file->device = now.st_dev;
+	file->inode = now.st_ino;
+	file->size = (uint64_t)now.st_size;
+	file->mtime_ns = (int64_t)now.st_mtim.tv_sec * SERVE_NS_PER_S + now.st_mtim.tv_nsec;
+	file->ctime_ns = (int64_t)now.st_ctim.tv_sec * SERVE_NS_PER_S + now.st_ctim.tv_nsec;
+}
+
+static bool serve_file_is(const struct serve_file *a, const struct serve_file *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+static void serve_file_free(struct serve_files *files, struct serve_file *file)
+{
+	struct serve_file **at = &files->list;
+
+	while (*at != file)
+		at = &(*at)->next;
+	*at = file->next;
+	files->count--;
+	source_close(&file->source);
+	file_blocks_fini(&file->blocks);
+	free(file);
+}
+
+/* The oldest that nobody has any more; the list begins with the newest. */
+static void serve_file_forget(struct serve_files *files)
+{
+	struct serve_file *oldest = NULL;
+	uint64_t hashes = 0;
+
+	for (struct serve_file *at = files->list; at; at = at->next) {
+		hashes += at->blocks.known;
+		if (!at->users)
+			oldest = at;
+	}
+	if (oldest && (files->count > SERVE_FILES_MOST || hashes > SERVE_HASHES_MOST))
+		serve_file_free(files, oldest);
+}
+
+static struct serve_file *serve_file_add(struct serve_files *files, const struct serve_file *like,
+					 const struct source *source, char *why)
+{
+	struct serve_file *file = malloc(sizeof(*file));
+	int fd = file ? fcntl(source->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (fd < 0 || !source_take(&file->source, fd, source->name, why)) {
+		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: the server: %s", source->name,
+			 strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		free(file);
+		return NULL;
+	}
+	file->device = like->device;
+	file->inode = like->inode;
+	file->mtime_ns = like->mtime_ns;
+	file->ctime_ns = like->ctime_ns;
+	file->size = like->size;
+	file_blocks_init(&file->blocks, like->size);
+	file->state = SERVE_FILE_NEW;
+	file->users = 0;
+	file->next = files->list;
+	files->list = file;
+	files->count++;
+	return file;
+}
+
+static bool serve_file_fits(const struct source *source, char *why)
+{
+	if (file_blocks_fit(source->size))
+		return true;
+	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: it is longer than 2 TiB", source->name);
+	return false;
+}
+
+struct serve_file *serve_file_open(struct serve_files *files, const char *name,
+				   struct source *ret_source, char *why)
+{
+	int fd = serve_file_find(files->folder, name, why);
+	struct serve_file like = { 0 }, *file = files->list;
+
+	if (fd < 0)
+		return NULL;
+	if (!source_take(ret_source, fd, name, why) || !serve_file_fits(ret_source, why)) {
+		source_close(ret_source);
+		return NULL;
+	}
+	serve_file_identify(&like, fd);
+	while (file && (file->state == SERVE_FILE_FAILED || !serve_file_is(file, &like)))
+		file = file->next;
+	if (!file)
+		file = serve_file_add(files, &like, ret_source, why);
+	if (!file) {
+		source_close(ret_source);
+		return NULL;
+	}
+	file->users++;
+	serve_file_forget(files);
+	return file;
+}
+
+void serve_file_close(struct serve_files *files, struct serve_file *file)
+{
+	file->users--;
+	if (!file->users && file->state != SERVE_FILE_KNOWN)
+		serve_file_free(files, file);
+}
+
+/* ---------------------------------------------------------------------- reading */
+
+static bool serve_file_read_block(struct serve_file *file)
+{
+	static uint8_t bytes[FILE_BLOCK_MOST];
+	struct file_blocks *blocks = &file->blocks;
+	struct island range = file_blocks_range(blocks, blocks->known);
+	struct source *source = &file->source;
+	size_t length;
+
+	file_hash_init(&source->hash);
+	while (source->offset < range.end)
+		if (!source_read(source, bytes, (size_t)(range.end - source->offset), &length,
+				 file->why))
+			return false;
+	if (file_blocks_add(blocks, source_hash(source)))
+		return true;
+	snprintf(file->why, sizeof(file->why), "the server: out of memory");
+	return false;
+}
+
+static void serve_file_read(struct serve_file *file)
+{
+	struct file_blocks *blocks = &file->blocks;
+	struct source *source = &file->source;
+	uint64_t end = source->offset + TRANSFER_STEP_BYTES;
+
+	file->state = SERVE_FILE_FAILED; /* until it is known to be well */
+	while (!file_blocks_are_known(blocks) && source->offset < end)
+		if (!serve_file_read_block(file))
+			return;
+	if (!source_is_same(source, file->why))
+		return;
+	file->state = SERVE_FILE_NEW;
+	if (!file_blocks_are_known(blocks))
+		return;
+	file->state = SERVE_FILE_KNOWN;
+	file->hash = file_blocks_root(blocks);
+	source_close(source);
+}
+
+struct serve_file *serve_file_step(struct serve_files *files)
+{
+	struct serve_file *file = files->list;
+
+	while (file && file->state != SERVE_FILE_NEW)
+		file = file->next;
+	if (file)
+		serve_file_read(file);
+	return file;
+}
+
+void serve_files_fini(struct serve_files *files)
+{
+	while (files->list)
+		serve_file_free(files, files->list);
+}

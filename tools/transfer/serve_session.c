@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve_session.c -- the sessions of `nopal serve`.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "file/feed.h"
+#include "transfer/serve_session.h"
+
+enum {
+	SERVE_WANTS = 512, /* twice what one of ours has under way */
+};
+#define SERVE_PING_NS (5 * NOPAL_SECOND) /* of silence */
+
+struct serve_session {
+	struct serve *serve;
+	struct serve_session *next;
+	struct guest guest;
+	struct transfer_outbox out;
+	struct feed feed;	 /* open while there is a file */
+	struct serve_file *file; /* NULL: none */
+	char name[TRANSFER_TEXT_ROOM];
+	bool offered;
+	struct transfer_note list;	  /* its size 0: none is asked for */
+	struct island wants[SERVE_WANTS]; /* a ring */
+	unsigned first, count;
+	uint64_t bytes;
+	int64_t heard_ns;
+};
+
+static int64_t serve_now(const struct serve_session *to)
+{
+	return nopal_world_now(to->serve->world);
+}
+
+static void serve_say(const struct serve_session *to, const char *text)
+{
+	to->serve->say(to->serve->user, to->guest.address, text);
+}
+
+static void serve_drop(struct serve_session *to)
+{
+	to->count = 0;
+	to->offered = false;
+	to->list.size = 0;
+	if (!to->file)
+		return;
+	feed_close(&to->feed);
+	serve_file_close(&to->serve->files, to->file);
+	to->file = NULL;
+}
+
+/* ------------------------------------------------------------------- what is it */
+
+static void serve_refuse(struct serve_session *to, const char *why)
+{
+	struct transfer_note note = { .type = TRANSFER_ANSWER,
+				      .verdict = TRANSFER_NO,
+				      .file = to->feed.file };
+
+	snprintf(note.text, sizeof(note.text), "%s", why);
+	serve_drop(to);
+	transfer_say(&to->out, &note);
+	serve_say(to, note.text);
+}
+
+/* Its hash is known, or will not be. */
+static void serve_answer(struct serve_session *to)
+{
+	struct transfer_note note;
+
+	if (to->file->state == SERVE_FILE_FAILED) {
+		serve_refuse(to, to->file->why);
+		return;
+	}
+	to->offered = true;
+	feed_offer(&to->feed, &note);
+	transfer_say(&to->out, &note);
+	note = (struct transfer_note){ .type = TRANSFER_END,
+				       .file = to->feed.file,
+				       .size = to->file->size,
+				       .hash = to->file->hash };
+	transfer_say(&to->out, &note);
+	snprintf(note.text, sizeof(note.text), "%.200s: asked for, hash %016llx", to->name,
+		 (unsigned long long)to->file->hash);
+	serve_say(to, note.text);
+}
+
+static void serve_refuse_version(struct serve_session *to, unsigned version)
+{
+	char why[TRANSFER_TEXT_ROOM];
+
+	snprintf(why, sizeof(why),
+		 "`nopal serve` here speaks version %d of this talk, and was "
+		 "asked in version %u (fix: take the same nopal on both sides)",
+		 TRANSFER_ASK_VERSION, version);
+	serve_refuse(to, why);
+}
+
+static void serve_on_ask(struct serve_session *to, const struct transfer_note *note)
+{
+	struct serve *serve = to->serve;
+	char why[TRANSFER_TEXT_ROOM];
+
+	serve_drop(to);
+	to->bytes = 0;
+	to->feed.file = note->file;
+	to->feed.offset = to->feed.end = 0;
+	if (note->version != TRANSFER_ASK_VERSION) {
+		serve_refuse_version(to, note->version);
+		return;
+	}
+	if (!guests_seat(&serve->guests, &to->guest, why)) {
+		serve_refuse(to, why);
+		return;
+	}
+	snprintf(to->name, sizeof(to->name), "%s", note->text);
+	to->file = serve_file_open(&serve->files, note->text, &to->feed.source, why);
+	if (!to->file)
+		serve_refuse(to, why);
+	else if (to->file->state == SERVE_FILE_NEW)
+		serve->wake(serve->user);
+	else
+		serve_answer(to);
+}
+
+bool serve_step(struct serve *serve)
+{
+	struct serve_file *file = serve_file_step(&serve->files);
+
+	if (!file)
+		return false;
+	if (file->state == SERVE_FILE_NEW)
+		return true;
+	nopal_batch_start(serve->world); /* nobody ends meanwhile */
+	for (struct serve_session *to = serve->sessions; to; to = to->next) {
+		if (to->file == file && !to->offered)
+			serve_answer(to);
+	}
+	nopal_batch_stop(serve->world);
+	return true;
+}
+
+/* ---------------------------------------------------------------- what it wants */
+
+static void serve_abort(struct serve_session *to)
+{
+	struct transfer_note note = { .type = TRANSFER_ABORT, .file = to->feed.file };
+
+	snprintf(note.text, sizeof(note.text), "%s", to->feed.error);
+	serve_drop(to);
+	transfer_say(&to->out, &note);
+	serve_say(to, note.text);
+}
+
+/* The part that is next, where the one before has left. */
+static bool serve_next(struct serve_session *to)
+{
+	const struct island *want = &to->wants[to->first];
+
+	if (to->feed.offset < to->feed.end)
+		return true;
+	if (!to->count)
+		return false;
+	to->feed.chunk_bytes = (uint32_t)(want->end - want->from);
+	feed_range(&to->feed, want->from, want->end);
+	to->first = (to->first + 1) % SERVE_WANTS;
+	to->count--;
+	to->bytes += to->feed.chunk_bytes;
+	return true;
+}
+
+/* The list that is asked for, where the session takes it now. */
+static void serve_list(struct serve_session *to)
+{
+	int error;
+
+	if (!to->list.size || !to->out.session)
+		return;
+	error = transfer_send_hashes(to->out.session, &to->list,
+				     to->file->blocks.hashes + to->list.offset);
+	if (error == -EAGAIN || error == -EPIPE)
+		return;
+	to->list.size = 0;
+	if (error)
+		nopal_session_abort(to->out.session, strerror(-error));
+}
+
+static void serve_pump(struct serve_session *to)
+{
+	enum feed_stop stop = FEED_ALL;
+	int64_t wait_ns;
+
+	serve_list(to);
+	while (stop == FEED_ALL && transfer_flush(&to->out) && to->file && serve_next(to)) {
+		stop = feed_pump(&to->feed, &to->out.session, 0, &wait_ns);
+		if (stop == FEED_FAILED || !source_is_same(&to->feed.source, to->feed.error)) {
+			serve_abort(to);
+			return;
+		}
+	}
+}
+
+static void serve_on_want(struct serve_session *to, const struct transfer_note *note)
+{
+	struct island want = { note->offset, note->offset + note->size };
+
+	if (!to->offered)
+		return;
+	if (want.end > to->file->size || want.end < want.from ||
+	    note->size > to->file->blocks.block_bytes || to->count == SERVE_WANTS) {
+		nopal_session_abort(to->out.session, "it wants what there is not");
+		return;
+	}
+	to->wants[(to->first + to->count) % SERVE_WANTS] = want;
+	to->count++;
+	serve_pump(to);
+}
+
+static void serve_on_list(struct serve_session *to, const struct transfer_note *note)
+{
+	if (!to->offered)
+		return;
+	if (to->list.size || note->offset > to->file->blocks.count ||
+	    note->size > to->file->blocks.count - note->offset) {
+		nopal_session_abort(to->out.session, "it wants hashes that there are not");
+		return;
+	}
+	to->list = *note;
+	serve_pump(to);
+}
+
+static void serve_on_result(struct serve_session *to)
+{
+	char text[2 * TRANSFER_TEXT_ROOM];
+
+	if (!to->file)
+		return;
+	snprintf(text, sizeof(text), "%s: it is there; %llu bytes from here", to->name,
+		 (unsigned long long)to->bytes);
+	serve_drop(to);
+	serve_say(to, text);
+}
+
+/* -------------------------------------------------------------------- callbacks */
+
+static void *serve_on_accepted(struct nopal_session *session, void *user)
+{
+	struct serve *serve = user;
+	struct serve_session *to = calloc(1, sizeof(*to));
+
+	if (!to)
+		return NULL;
+	to->serve = serve;
+	to->out.session = session;
+	to->heard_ns = serve_now(to);
+	feed_init(&to->feed, serve->world, 0);
+	guests_enter(&serve->guests, &to->guest, session);
+	to->next = serve->sessions;
+	serve->sessions = to;
+	return to;
+}
+
+static void serve_on_opened(struct nopal_session *session, void *user)
+{
+	if (!user)
+		nopal_session_abort(session, "out of memory");
+}
+
+static void serve_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
+{
+	struct serve_session *to = user;
+	struct transfer_note note;
+
+	if (!to)
+		return;
+	to->heard_ns = serve_now(to);
+	if (!transfer_received(message, &note))
+		nopal_session_abort(session, TRANSFER_STRANGER);
+	else if (note.type == TRANSFER_ASK)
+		serve_on_ask(to, &note);
+	else if (note.file != to->feed.file)
+		return;
+	else if (note.type == TRANSFER_WANT)
+		serve_on_want(to, &note);
+	else if (note.type == TRANSFER_LIST)
+		serve_on_list(to, &note);
+	else if (note.type == TRANSFER_RESULT)
+		serve_on_result(to);
+}
+
+static void serve_on_writable(struct nopal_session *session, void *user)
+{
+	(void)session;
+	if (user)
+		serve_pump(user);
+}
+
+static void serve_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct serve_session *to = user, **at;
+	char line[2 * TRANSFER_TEXT_ROOM];
+
+	(void)session;
+	if (!to)
+		return;
+	to->out.session = NULL;
+	if (to->file) {
+		snprintf(line, sizeof(line), "%s: it went after %llu bytes: %.200s", to->name,
+			 (unsigned long long)to->bytes,
+			 end == NOPAL_ENDED_WELL ? "it closed the session"
+			 : text			 ? text
+						 : "broken");
+		serve_say(to, line);
+	}
+	serve_drop(to);
+	for (at = &to->serve->sessions; *at != to; at = &(*at)->next)
+		;
+	*at = to->next;
+	guests_leave(&to->serve->guests, &to->guest);
+	free(to);
+}
+
+void serve_init(struct serve *serve, unsigned sessions_each)
+{
+	guests_house_init(&serve->house, sessions_each, 0);
+	serve->guests.house = &serve->house;
+}
+
+void serve_fini(struct serve *serve)
+{
+	serve_files_fini(&serve->files);
+	guests_house_fini(&serve->house);
+}
+
+const struct nopal_callbacks serve_callbacks = {
+	.accepted = serve_on_accepted,
+	.opened = serve_on_opened,
+	.received = serve_on_received,
+	.writable = serve_on_writable,
+	.ended = serve_on_ended,
+};
+
+/* It waits for us, who look at all of a file: a long one takes long. */
+static bool serve_owes(const struct serve_session *to)
+{
+	return to->file && to->file->state == SERVE_FILE_NEW;
+}
+
+void serve_tick(struct serve *serve)
+{
+	const struct transfer_note ping = { .type = TRANSFER_PING };
+
+	nopal_batch_start(serve->world); /* nobody ends meanwhile */
+	for (struct serve_session *to = serve->sessions; to; to = to->next) {
+		bool silent = serve_now(to) - to->heard_ns >= SERVE_PING_NS;
+
+		if ((!silent && !serve_owes(to)) || to->out.count)
+			continue;
+		if (silent)
+			to->heard_ns = serve_now(to);
+		transfer_say(&to->out, &ping);
+	}
+	nopal_batch_stop(serve->world);
+}
