@@ -114,32 +114,29 @@ static const struct bench_entry *bench_find(const char *name)
 	return NULL;
 }
 
-/* A bare number: the option's name is its unit. */
-static bool bench_seconds(const struct tool_call *call, double *ret_seconds)
-{
-	const char *text = tool_value(call, "seconds");
-	char *end = NULL;
-
-	*ret_seconds = BENCH_SECONDS;
-	if (!text)
-		return true;
-	*ret_seconds = strtod(text, &end);
-	if (end != text && *end == '\0' && *ret_seconds > 0 && *ret_seconds <= BENCH_SECONDS_MOST)
-		return true;
-	fprintf(stderr,
-		"error: --seconds %s is no number of seconds\n"
-		"  fix: say 0.5 or 2, at most %d\n",
-		text, BENCH_SECONDS_MOST);
-	return false;
-}
-
 static bool bench_read(const struct tool_call *call, struct bench_options *options)
 {
 	int64_t rounds;
+	const char *text;
+	char *end = NULL;
 
-	if (!tool_quantity(call, "rounds", NOPAL_COUNT, BENCH_ROUNDS, &rounds) ||
-	    !bench_seconds(call, &options->seconds) ||
-	    !tool_quantity(call, "count", NOPAL_COUNT, 0, &options->count) ||
+	if (!tool_quantity(call, "rounds", NOPAL_COUNT, BENCH_ROUNDS, &rounds))
+		return false;
+	/* A bare number: the option's name is its unit. */
+	text = tool_value(call, "seconds");
+	options->seconds = BENCH_SECONDS;
+	if (text) {
+		options->seconds = strtod(text, &end);
+		if (!(end != text && *end == '\0' && options->seconds > 0 &&
+		      options->seconds <= BENCH_SECONDS_MOST)) {
+			fprintf(stderr,
+				"error: --seconds %s is no number of seconds\n"
+				"  fix: say 0.5 or 2, at most %d\n",
+				text, BENCH_SECONDS_MOST);
+			return false;
+		}
+	}
+	if (!tool_quantity(call, "count", NOPAL_COUNT, 0, &options->count) ||
 	    !tool_quantity(call, "sessions", NOPAL_COUNT, 0, &options->sessions) ||
 	    !tool_quantity(call, "size", NOPAL_SIZE, 0, &options->size))
 		return false;
@@ -157,34 +154,6 @@ static bool bench_read(const struct tool_call *call, struct bench_options *optio
 	return true;
 }
 
-/* An option that changes nothing must not seem to. */
-static bool bench_uses_all(const struct tool_call *call, const struct bench_entry *entry)
-{
-	for (size_t i = 0; i < sizeof(bench_uses) / sizeof(*bench_uses); i++) {
-		if (entry->uses & bench_uses[i].use || !tool_value(call, bench_uses[i].option))
-			continue;
-		fprintf(stderr,
-			"error: bench %s has no use for --%s\n"
-			"  fix: leave it out; see `nopal help bench`\n",
-			entry->name, bench_uses[i].option);
-		return false;
-	}
-	return true;
-}
-
-static bool bench_print(const struct tool_call *call, struct bench_report *report)
-{
-	const char *json = tool_value(call, "json"), *plot = tool_value(call, "plot");
-	bool good = true;
-
-	bench_report_table(report, stdout);
-	if (json)
-		good = bench_report_json(report, json);
-	if (plot)
-		good = bench_report_plot(report, plot) && good;
-	return good;
-}
-
 static enum tool_exit bench_run(const struct tool_call *call)
 {
 	const struct bench_entry *entry = bench_find(call->words[0]);
@@ -192,7 +161,19 @@ static enum tool_exit bench_run(const struct tool_call *call)
 	struct bench_report *report;
 	int code;
 
-	if (!entry || !bench_uses_all(call, entry) || !bench_read(call, &options))
+	if (!entry)
+		return TOOL_BAD_INPUT;
+	/* An option that changes nothing must not seem to. */
+	for (size_t i = 0; i < sizeof(bench_uses) / sizeof(*bench_uses); i++) {
+		if (entry->uses & bench_uses[i].use || !tool_value(call, bench_uses[i].option))
+			continue;
+		fprintf(stderr,
+			"error: bench %s has no use for --%s\n"
+			"  fix: leave it out; see `nopal help bench`\n",
+			entry->name, bench_uses[i].option);
+		return TOOL_BAD_INPUT;
+	}
+	if (!bench_read(call, &options))
 		return TOOL_BAD_INPUT;
 	report = bench_report_new(entry->name, &options);
 	code = entry->run(call->word_count - 1, call->words + 1, report);
@@ -200,8 +181,18 @@ static enum tool_exit bench_run(const struct tool_call *call)
 		fprintf(stderr, "nopal bench: nothing could be measured\n");
 		code = TOOL_FAILED;
 	}
-	if (code == TOOL_GOOD && !bench_print(call, report))
-		code = TOOL_ENVIRONMENT;
+	if (code == TOOL_GOOD) {
+		const char *json = tool_value(call, "json"), *plot = tool_value(call, "plot");
+		bool good = true;
+
+		bench_report_table(report, stdout);
+		if (json)
+			good = bench_report_json(report, json);
+		if (plot)
+			good = bench_report_plot(report, plot) && good;
+		if (!good)
+			code = TOOL_ENVIRONMENT;
+	}
 	bench_report_free(report);
 	return (enum tool_exit)code;
 }

@@ -81,62 +81,35 @@ struct bulk {
 	int runs, disturbed;
 };
 
-/* Once a row: what it ran with. */
-static void bulk_describe(struct bench_report *report, const char *row, const json_t *line)
-{
-	const char *version = veth_text(json_object_get(line, "recv"), "version");
-
-	bench_fact(report, row, "%s; rcvbuf %.0f, sender's sndbuf %.0f", version ? version : "-",
-		   veth_side(line, "recv", "rcvbuf"), veth_side(line, "send", "sndbuf"));
-}
-
-/* A run that delivered nothing, or something else than was sent, has no figure and is told of. */
-static bool bulk_is_sound(struct bench_report *report, const char *row, const char *path, int round,
-			  const json_t *line)
-{
-	double wrong = veth_side(line, "recv", "wrong_bytes");
-
-	if (veth_is_sound(line))
-		return true;
-	bench_note(report, "%s on %s, round %d: %s", row, path, round + 1,
-		   wrong > 0 ? "wrong bytes were delivered"
-			     : "nothing was delivered, or it took too long");
-	return false;
-}
-
-static void bulk_watch(struct bulk *bulk, const json_t *line)
-{
-	double waited = veth_side(line, "recv", "waited_s") + veth_side(line, "send", "waited_s");
-
-	if (waited <= 0)
-		return;
-	bulk->runs++;
-	bulk->disturbed += waited > DISTURBED * veth_side(line, "recv", "seconds");
-}
-
-static void bulk_warn(const struct bulk *bulk)
-{
-	bench_fact(bulk->report, "disturbed_runs", "%d of %d", bulk->disturbed, bulk->runs);
-	if (bulk->disturbed > 0)
-		bench_note(bulk->report,
-			   "%d of %d runs waited for a core while other "
-			   "programs had it: their goodput is too low",
-			   bulk->disturbed, bulk->runs);
-}
-
 static void bulk_take(struct bench_report *report, const json_t *line)
 {
 	const char *class = veth_text(json_object_get(line, "recv"), "class"),
 		   *row = veth_text(line, "row"), *path = veth_text(line, "path");
 	struct bench_value value = { .what = row, .path = path };
+	double wrong;
 
 	value.round = (int)veth_number(line, "round");
-	if (!row || !path || !bulk_is_sound(report, row, path, value.round, line))
+	if (!row || !path)
 		return;
+	/* A run that delivered nothing, or something else than was sent, has no figure and is told
+	 * of. */
+	wrong = veth_side(line, "recv", "wrong_bytes");
+	if (!veth_is_sound(line)) {
+		bench_note(report, "%s on %s, round %d: %s", row, path, value.round + 1,
+			   wrong > 0 ? "wrong bytes were delivered"
+				     : "nothing was delivered, or it took too long");
+		return;
+	}
 	if (class)
 		value.class = bulk_class(class);
-	if (!bench_has(report, row))
-		bulk_describe(report, row, line);
+	if (!bench_has(report, row)) {
+		const char *version = veth_text(json_object_get(line, "recv"), "version");
+
+		/* Once a row: what it ran with. */
+		bench_fact(report, row, "%s; rcvbuf %.0f, sender's sndbuf %.0f",
+			   version ? version : "-", veth_side(line, "recv", "rcvbuf"),
+			   veth_side(line, "send", "sndbuf"));
+	}
 	value.measure = "goodput";
 	value.value = veth_goodput(line);
 	bench_add(report, &value);
@@ -145,45 +118,30 @@ static void bulk_take(struct bench_report *report, const json_t *line)
 	bench_add(report, &value);
 }
 
-static void bulk_leave_out(struct bench_report *report, const json_t *line)
-{
-	const char *row = veth_text(line, "left_out"), *program = veth_text(line, "program");
-
-	bench_note(report,
-		   "%s is left out, %s was not built; tools/install-packages "
-		   "bench, then meson setup --reconfigure",
-		   row ? row : "?", program ? program : "?");
-}
-
 static void bulk_on_line(void *user, const json_t *line)
 {
 	struct bulk *bulk = user;
+	double waited;
 
 	if (json_object_get(line, "left_out")) {
-		bulk_leave_out(bulk->report, line);
+		const char *row = veth_text(line, "left_out"),
+			   *program = veth_text(line, "program");
+
+		bench_note(bulk->report,
+			   "%s is left out, %s was not built; tools/install-packages "
+			   "bench, then meson setup --reconfigure",
+			   row ? row : "?", program ? program : "?");
 		return;
 	}
-	bulk_watch(bulk, line);
+	waited = veth_side(line, "recv", "waited_s") + veth_side(line, "send", "waited_s");
+	if (waited > 0) {
+		bulk->runs++;
+		bulk->disturbed += waited > DISTURBED * veth_side(line, "recv", "seconds");
+	}
 	bulk_take(bulk->report, line);
 }
 
 /* ------------------------------------------------------------------ how it is */
-
-static void bulk_explain(struct bench_report *report)
-{
-	bench_measure(report, "goodput", "Gbit/s", BENCH_MORE_IS_BETTER);
-	bench_measure(report, "cpu", "s/GB", BENCH_LESS_IS_BETTER);
-	bench_reference(report, BENCH_NONE, "raw");
-	bench_reference(report, BENCH_NONE, "raw-sg");
-	bench_reference(report, BENCH_CRC, "raw-crc");
-	bench_reference(report, BENCH_CRC, "raw-crc-sg");
-	bench_beside(report, "tcp");
-	bench_note(report, "payload is walked over 64 MiB by every row but "
-			   "raw-hot; delivered and verified bytes count; cpu is "
-			   "of both sides and of the kernel's softirq threads");
-	bench_note(report, "tcp has a checksum that a veth leaves out on V and "
-			   "computes on W");
-}
 
 int bench_bulk(int argc, char **argv, struct bench_report *report)
 {
@@ -201,12 +159,28 @@ int bench_bulk(int argc, char **argv, struct bench_report *report)
 	};
 	int exit;
 
-	bulk_explain(report);
+	bench_measure(report, "goodput", "Gbit/s", BENCH_MORE_IS_BETTER);
+	bench_measure(report, "cpu", "s/GB", BENCH_LESS_IS_BETTER);
+	bench_reference(report, BENCH_NONE, "raw");
+	bench_reference(report, BENCH_NONE, "raw-sg");
+	bench_reference(report, BENCH_CRC, "raw-crc");
+	bench_reference(report, BENCH_CRC, "raw-crc-sg");
+	bench_beside(report, "tcp");
+	bench_note(report, "payload is walked over 64 MiB by every row but "
+			   "raw-hot; delivered and verified bytes count; cpu is "
+			   "of both sides and of the kernel's softirq threads");
+	bench_note(report, "tcp has a checksum that a veth leaves out on V and "
+			   "computes on W");
 	bulk_rows(report, argc, argv, rows, sizeof(rows));
 	bench_fact(report, "cores", "%s", cores ? cores : "0,1");
 	bench_fact(report, "payload_bytes", "1400");
 	bench_fact(report, "mtu_bytes", "1500");
 	exit = veth_run(&veth);
-	bulk_warn(&bulk);
+	bench_fact(bulk.report, "disturbed_runs", "%d of %d", bulk.disturbed, bulk.runs);
+	if (bulk.disturbed > 0)
+		bench_note(bulk.report,
+			   "%d of %d runs waited for a core while other "
+			   "programs had it: their goodput is too low",
+			   bulk.disturbed, bulk.runs);
 	return exit;
 }

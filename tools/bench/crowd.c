@@ -140,22 +140,6 @@ static void crowd_pass(struct crowd *crowd, int64_t duration_ns)
 	nopal_sim_run(crowd->world, nopal_world_now(crowd->world) + duration_ns);
 }
 
-/* Who says something now and then rests between: to a time when most do. */
-static void crowd_pass_to_rest(struct crowd *crowd)
-{
-	double now = crowd_allocated(), least = now, most = now;
-
-	for (int i = 0; i < CROWD_LOOKS; i++) {
-		crowd_pass(crowd, CROWD_LOOK_NS);
-		now = crowd_allocated();
-		least = now < least ? now : least;
-		most = now > most ? now : most;
-	}
-	for (int i = 0; i < CROWD_LOOKS && crowd_allocated() > least + (most - least) * CROWD_NEAR;
-	     i++)
-		crowd_pass(crowd, CROWD_LOOK_NS);
-}
-
 /* What they say when they end goes nowhere. */
 static void crowd_cut(struct crowd *crowd)
 {
@@ -277,6 +261,7 @@ static bool crowd_whole(struct crowd *crowd, struct nopal_buffer *buffer)
 {
 	int64_t began_ns = clock_cpu_ns(), sent_ns;
 	int64_t fates = crowd->group ? 1 : crowd->count;
+	double now, least, most;
 
 	if (!crowd_open(crowd))
 		return false;
@@ -295,7 +280,19 @@ static bool crowd_whole(struct crowd *crowd, struct nopal_buffer *buffer)
 	began_ns = clock_cpu_ns();
 	crowd_pass(crowd, CROWD_QUIET_S * NOPAL_SECOND);
 	crowd_add_time(crowd, "idle", began_ns, crowd->count * CROWD_QUIET_S);
-	crowd_pass_to_rest(crowd);
+	/* Who says something now and then rests between: to a time when most do. */
+	now = crowd_allocated();
+	least = now;
+	most = now;
+	for (int i = 0; i < CROWD_LOOKS; i++) {
+		crowd_pass(crowd, CROWD_LOOK_NS);
+		now = crowd_allocated();
+		least = now < least ? now : least;
+		most = now > most ? now : most;
+	}
+	for (int i = 0; i < CROWD_LOOKS && crowd_allocated() > least + (most - least) * CROWD_NEAR;
+	     i++)
+		crowd_pass(crowd, CROWD_LOOK_NS);
 	crowd_cut(crowd);
 	crowd_add(crowd, "at rest", crowd_end(crowd));
 	crowd_add(crowd, "kept", crowd_close(crowd));
@@ -378,17 +375,6 @@ static bool crowd_words(struct crowd *crowd)
 	return true;
 }
 
-static bool crowd_links(struct crowd *crowd)
-{
-	struct nopal_problems problems;
-	struct nopal_link unused;
-
-	nopal_problems_init(&problems);
-	nopal_link_parse(CROWD_LINK, &crowd->forward, &crowd->reverse, &problems);
-	nopal_link_parse(CROWD_GONE, &crowd->gone, &unused, &problems);
-	return !tool_problems(&problems);
-}
-
 static enum tool_exit crowd_row(struct crowd *row)
 {
 	bool good = true;
@@ -408,16 +394,24 @@ int bench_crowd(int argc, char **argv, struct bench_report *report)
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	char **words = bench_words(bench_options(report)->rows, "one_to_many_all,bulk");
 
-	if (words && crowd_words(&row) && crowd_links(&row)) {
-		crowd_declare(&row);
-		exit = TOOL_GOOD;
-		for (int i = 0; exit == TOOL_GOOD && i < argc; i++) {
-			row.what = argv[i];
-			exit = crowd_row(&row);
-		}
-		for (char **word = words; exit == TOOL_GOOD && argc == 0 && *word; word++) {
-			row.what = *word;
-			exit = crowd_row(&row);
+	if (words && crowd_words(&row)) {
+		struct nopal_problems problems;
+		struct nopal_link unused;
+
+		nopal_problems_init(&problems);
+		nopal_link_parse(CROWD_LINK, &row.forward, &row.reverse, &problems);
+		nopal_link_parse(CROWD_GONE, &row.gone, &unused, &problems);
+		if (!tool_problems(&problems)) {
+			crowd_declare(&row);
+			exit = TOOL_GOOD;
+			for (int i = 0; exit == TOOL_GOOD && i < argc; i++) {
+				row.what = argv[i];
+				exit = crowd_row(&row);
+			}
+			for (char **word = words; exit == TOOL_GOOD && argc == 0 && *word; word++) {
+				row.what = *word;
+				exit = crowd_row(&row);
+			}
 		}
 	}
 	free(words);

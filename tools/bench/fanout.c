@@ -73,27 +73,6 @@ static void fanout_begin(struct fanout *fanout)
 
 /* ------------------------------------------------------------------- raw UDP */
 
-/* Every message is answered by a datagram of one byte. */
-static void fanout_raw_partner(const struct bench_place *place, int tell)
-{
-	size_t room = FANOUT_MOST_SIZE + FANOUT_SEGMENT;
-	uint8_t *bytes = malloc(room);
-	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address, SOCK_DGRAM, &port);
-	struct sockaddr_storage from;
-	socklen_t length = sizeof(from);
-	int on = 1;
-
-	if (fd < 0 || !bytes)
-		return;
-	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
-	bench_socket_buffers(fd);
-	bench_partner_tell(tell, port);
-	while (recvfrom(fd, bytes, room, 0, (struct sockaddr *)&from, &length) >= 0 &&
-	       sendto(fd, bytes, 1, 0, (struct sockaddr *)&from, length) == 1)
-		length = sizeof(from);
-}
-
 struct fanout_raw {
 	int fd;
 	int64_t under_way, most;
@@ -103,20 +82,6 @@ struct fanout_raw {
 	uint8_t byte;
 	struct mmsghdr out[FANOUT_GSO_BATCH], in[FANOUT_GSO_BATCH];
 };
-
-static void fanout_raw_headers(struct fanout_raw *raw)
-{
-	raw->answer = (struct iovec){ &raw->byte, sizeof(raw->byte) };
-	for (int i = 0; i < FANOUT_GSO_BATCH; i++) {
-		raw->out[i].msg_hdr = (struct msghdr){
-			.msg_name = &raw->to,
-			.msg_namelen = raw->to_length,
-			.msg_iov = &raw->payload,
-			.msg_iovlen = 1,
-		};
-		raw->in[i].msg_hdr = (struct msghdr){ .msg_iov = &raw->answer, .msg_iovlen = 1 };
-	}
-}
 
 /* An unconnected socket: to many peers each send names its own. */
 static bool fanout_raw_open(struct fanout *fanout, uint16_t port, struct fanout_raw *raw)
@@ -139,25 +104,17 @@ static bool fanout_raw_open(struct fanout *fanout, uint16_t port, struct fanout_
 	setsockopt(raw->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (fanout->size > FANOUT_SEGMENT)
 		setsockopt(raw->fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
-	fanout_raw_headers(raw);
-	return true;
-}
-
-/* One visit to up to so many peers, once their number may be under way. */
-static void fanout_raw_visit(struct fanout *fanout, struct fanout_raw *raw, int64_t peers)
-{
-	int sent;
-
-	while (raw->under_way > 0 && raw->under_way + peers > raw->most) {
-		int got = recvmmsg(raw->fd, raw->in, FANOUT_GSO_BATCH, MSG_WAITFORONE, NULL);
-
-		raw->under_way -= got > 0 ? got : raw->under_way;
+	raw->answer = (struct iovec){ &raw->byte, sizeof(raw->byte) };
+	for (int i = 0; i < FANOUT_GSO_BATCH; i++) {
+		raw->out[i].msg_hdr = (struct msghdr){
+			.msg_name = &raw->to,
+			.msg_namelen = raw->to_length,
+			.msg_iov = &raw->payload,
+			.msg_iovlen = 1,
+		};
+		raw->in[i].msg_hdr = (struct msghdr){ .msg_iov = &raw->answer, .msg_iovlen = 1 };
 	}
-	sent = sendmmsg(raw->fd, raw->out, (unsigned)peers, 0);
-	if (sent <= 0)
-		return;
-	raw->under_way += sent;
-	fanout->messages += sent;
+	return true;
 }
 
 static void fanout_raw(struct fanout *fanout, uint16_t port)
@@ -172,8 +129,20 @@ static void fanout_raw(struct fanout *fanout, uint16_t port)
 
 		while (left > 0) {
 			int64_t now = left < FANOUT_GSO_BATCH ? left : FANOUT_GSO_BATCH;
+			int sent;
 
-			fanout_raw_visit(fanout, &raw, now);
+			/* One visit to up to so many peers, once their number may be under way. */
+			while (raw.under_way > 0 && raw.under_way + now > raw.most) {
+				int got = recvmmsg(raw.fd, raw.in, FANOUT_GSO_BATCH, MSG_WAITFORONE,
+						   NULL);
+
+				raw.under_way -= got > 0 ? got : raw.under_way;
+			}
+			sent = sendmmsg(raw.fd, raw.out, (unsigned)now, 0);
+			if (sent > 0) {
+				raw.under_way += sent;
+				fanout->messages += sent;
+			}
 			left -= now;
 		}
 	} while (!fanout_over(fanout));
@@ -201,15 +170,6 @@ static void fanout_stop(void *user)
 	loop_stop(side->loop);
 }
 
-static void fanout_to_all(struct fanout_side *side)
-{
-	struct fanout *fanout = side->fanout;
-
-	for (int64_t i = 0; i < fanout->peers; i++)
-		side->under_way += nopal_send_buffer(side->sessions[i], side->payload, 0,
-						     fanout->size, 0) == 0;
-}
-
 /* To everyone, as often as those under way allow.  Some configs know a message's fate before the
  * call returns: they never leave this loop. */
 static void fanout_fill(struct fanout_side *side)
@@ -220,10 +180,16 @@ static void fanout_fill(struct fanout_side *side)
 		return;
 	side->filling = true;
 	while (!side->over && side->under_way <= most) {
-		if (fanout_over(side->fanout))
+		if (fanout_over(side->fanout)) {
 			fanout_stop(side);
-		else
-			fanout_to_all(side);
+		} else {
+			struct fanout *fanout = side->fanout;
+
+			for (int64_t i = 0; i < fanout->peers; i++)
+				side->under_way +=
+					nopal_send_buffer(side->sessions[i], side->payload, 0,
+							  fanout->size, 0) == 0;
+		}
 	}
 	side->filling = false;
 }
@@ -277,15 +243,6 @@ static const struct nopal_callbacks fanout_callbacks = {
 	.sent = fanout_on_sent,
 };
 
-static void fanout_config_partner(const struct fanout_row *row, const struct bench_place *place,
-				  int tell)
-{
-	struct fanout_side side = { .loop = loop_new(NULL) };
-
-	if (bench_partner_listen(side.loop, place, row->plan, &fanout_callbacks, &side, tell))
-		loop_run(side.loop);
-}
-
 static bool fanout_open_all(struct fanout_side *side, const struct nopal_address *peer)
 {
 	struct fanout *fanout = side->fanout;
@@ -335,10 +292,31 @@ static void fanout_partner(void *user, const struct bench_place *place, int tell
 {
 	const struct fanout_row *row = user;
 
-	if (row->plan)
-		fanout_config_partner(row, place, tell);
-	else
-		fanout_raw_partner(place, tell);
+	if (row->plan) {
+		struct fanout_side side = { .loop = loop_new(NULL) };
+
+		if (bench_partner_listen(side.loop, place, row->plan, &fanout_callbacks, &side,
+					 tell))
+			loop_run(side.loop);
+	} else {
+		size_t room = FANOUT_MOST_SIZE + FANOUT_SEGMENT;
+		uint8_t *bytes = malloc(room);
+		uint16_t port = 0;
+		int fd = bench_socket_bound(place->address, SOCK_DGRAM, &port);
+		struct sockaddr_storage from;
+		socklen_t length = sizeof(from);
+		int on = 1;
+
+		/* Every message is answered by a datagram of one byte. */
+		if (fd < 0 || !bytes)
+			return;
+		setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
+		bench_socket_buffers(fd);
+		bench_partner_tell(tell, port);
+		while (recvfrom(fd, bytes, room, 0, (struct sockaddr *)&from, &length) >= 0 &&
+		       sendto(fd, bytes, 1, 0, (struct sockaddr *)&from, length) == 1)
+			length = sizeof(from);
+	}
 }
 
 static bool fanout_measure(struct fanout *fanout, struct fanout_row *row, int round)
@@ -407,34 +385,6 @@ static bool fanout_row(const struct fanout *fanout, const char *what, struct fan
 	return false;
 }
 
-static bool fanout_read(struct fanout *fanout, int argc, char **argv)
-{
-	const struct bench_options *options = bench_options(fanout->report);
-
-	fanout->for_ns = (int64_t)(options->seconds * NOPAL_SECOND);
-	fanout->size = FANOUT_SIZE;
-	if (options->size > 0 && options->size <= FANOUT_MOST_SIZE)
-		fanout->size = (uint32_t)options->size;
-	if (options->size <= FANOUT_MOST_SIZE && options->count <= FANOUT_MOST_PEERS)
-		return bench_place_of(argc, argv, &fanout->place);
-	fprintf(stderr,
-		"error: at most %d bytes of a message and %d peers\n"
-		"  fix: say a smaller --size or --count\n",
-		FANOUT_MOST_SIZE, FANOUT_MOST_PEERS);
-	return false;
-}
-
-static void fanout_declare(const struct fanout *fanout)
-{
-	bench_measure(fanout->report, "processor", "us a message", BENCH_LESS_IS_BETTER);
-	bench_reference(fanout->report, BENCH_NONE, "raw");
-	bench_note(fanout->report,
-		   "the sender's processor time for a message of %u bytes to one of so many peers",
-		   fanout->size);
-	bench_note(fanout->report, "raw: a train a peer, sendmmsg for 64 of them; each message "
-				   "is answered by one byte");
-}
-
 int bench_fanout(int argc, char **argv, struct bench_report *report)
 {
 	char **words = bench_words(bench_options(report)->rows, "raw,bulk");
@@ -442,12 +392,38 @@ int bench_fanout(int argc, char **argv, struct bench_report *report)
 	struct fanout fanout = { .report = report };
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	int count = 0;
-	bool good = words && fanout_read(&fanout, argc, argv);
+	bool good;
 
+	good = words;
+	if (good) {
+		const struct bench_options *options = bench_options(fanout.report);
+
+		fanout.for_ns = (int64_t)(options->seconds * NOPAL_SECOND);
+		fanout.size = FANOUT_SIZE;
+		if (options->size > 0 && options->size <= FANOUT_MOST_SIZE)
+			fanout.size = (uint32_t)options->size;
+		if (options->size <= FANOUT_MOST_SIZE && options->count <= FANOUT_MOST_PEERS) {
+			good = bench_place_of(argc, argv, &fanout.place);
+		} else {
+			fprintf(stderr,
+				"error: at most %d bytes of a message and %d peers\n"
+				"  fix: say a smaller --size or --count\n",
+				FANOUT_MOST_SIZE, FANOUT_MOST_PEERS);
+			good = false;
+		}
+	}
 	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++)
 		good = fanout_row(&fanout, *word, &rows[count++]);
 	if (good) {
-		fanout_declare(&fanout);
+		bench_measure(fanout.report, "processor", "us a message", BENCH_LESS_IS_BETTER);
+		bench_reference(fanout.report, BENCH_NONE, "raw");
+		bench_note(
+			fanout.report,
+			"the sender's processor time for a message of %u bytes to one of so many peers",
+			fanout.size);
+		bench_note(fanout.report,
+			   "raw: a train a peer, sendmmsg for 64 of them; each message "
+			   "is answered by one byte");
 		exit = fanout_rounds(&fanout, rows, count);
 	}
 	for (int i = 0; i < count; i++)

@@ -17,12 +17,15 @@
 enum { DOCUMENT_VERSION = 1, LINE_ROOM = 512 };
 #define DOCUMENT_SCHEMA "nopal.bench"
 
-/* The text behind the first line of /proc/cpuinfo that begins with `key`. */
-static void json_cpu_model(char *model, size_t room)
+static json_t *json_machine(void)
 {
+	char model[LINE_ROOM];
+	struct utsname name = { 0 };
+	size_t room = sizeof(model);
 	FILE *file = fopen("/proc/cpuinfo", "r");
 	char line[LINE_ROOM];
 
+	/* The text behind the first line of /proc/cpuinfo that begins with `key`. */
 	snprintf(model, room, "unknown");
 	while (file && fgets(line, sizeof(line), file)) {
 		const char *colon = strchr(line, ':');
@@ -34,14 +37,6 @@ static void json_cpu_model(char *model, size_t room)
 	}
 	if (file)
 		fclose(file);
-}
-
-static json_t *json_machine(void)
-{
-	char model[LINE_ROOM];
-	struct utsname name = { 0 };
-
-	json_cpu_model(model, sizeof(model));
 	uname(&name);
 	return json_pack("{s:s, s:s, s:s, s:s, s:I}", "cpu", model, "architecture", name.machine,
 			 "system", name.sysname, "kernel", name.release, "cores",
@@ -157,28 +152,23 @@ static json_t *json_notes(const struct bench_report *report)
 	return list;
 }
 
-static json_t *json_document(const struct bench_report *report)
-{
-	char when[sizeof("2000-01-01T00:00:00Z")];
-	time_t now = time(NULL);
-
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
-	return json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s*, s:o, s:o}",
-			 "schema", DOCUMENT_SCHEMA, "version", DOCUMENT_VERSION, "bench",
-			 report->name, "nopal", NOPAL_VERSION, "ended", when, "machine",
-			 json_machine(), "options", json_options(&report->options), "facts",
-			 json_facts(report), "measures", json_measures(report), "references",
-			 json_references(report), "beside", report->beside, "rows",
-			 json_rows(report), "notes", json_notes(report));
-}
-
 bool bench_report_json(struct bench_report *report, const char *file)
 {
 	json_t *document;
 	int written;
+	char when[sizeof("2000-01-01T00:00:00Z")];
+	time_t now;
 
 	bench_report_sort(report);
-	document = json_document(report);
+	now = time(NULL);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+	document = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s*, s:o, s:o}",
+			     "schema", DOCUMENT_SCHEMA, "version", DOCUMENT_VERSION, "bench",
+			     report->name, "nopal", NOPAL_VERSION, "ended", when, "machine",
+			     json_machine(), "options", json_options(&report->options), "facts",
+			     json_facts(report), "measures", json_measures(report), "references",
+			     json_references(report), "beside", report->beside, "rows",
+			     json_rows(report), "notes", json_notes(report));
 	written = json_dump_file(document, file, JSON_INDENT(2));
 	json_decref(document);
 	if (written < 0)

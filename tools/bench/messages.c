@@ -83,26 +83,6 @@ static struct messages_batch *messages_batch_new(uint32_t size)
 	return batch;
 }
 
-static void messages_flood_raw(int fd, uint32_t size)
-{
-	struct messages_batch *batch = messages_batch_new(size);
-
-	while (batch && (sendmmsg(fd, batch->headers, MESSAGES_BATCH, 0) > 0 || errno == ENOBUFS ||
-			 errno == ECONNREFUSED))
-		;
-}
-
-static void messages_flood_gso(int fd, uint32_t size)
-{
-	uint8_t *bytes = calloc(MESSAGES_BATCH, size);
-	int segment = (int)size;
-
-	setsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
-	while (bytes && (send(fd, bytes, (size_t)MESSAGES_BATCH * size, 0) > 0 ||
-			 errno == ENOBUFS || errno == ECONNREFUSED))
-		;
-}
-
 /* The first datagram says whom to flood. */
 static void messages_raw_partner(const struct messages_row *row, const struct bench_place *place,
 				 int tell)
@@ -119,36 +99,23 @@ static void messages_raw_partner(const struct messages_row *row, const struct be
 	if (recvfrom(fd, &byte, sizeof(byte), 0, (struct sockaddr *)&from, &length) < 0 ||
 	    connect(fd, (struct sockaddr *)&from, length))
 		return;
-	if (row->kind == MESSAGES_GSO)
-		messages_flood_gso(fd, row->size);
-	else
-		messages_flood_raw(fd, row->size);
-}
+	if (row->kind == MESSAGES_GSO) {
+		uint32_t size = row->size;
+		uint8_t *bytes = calloc(MESSAGES_BATCH, size);
+		int segment = (int)size;
 
-static void messages_take_raw(struct messages *messages, int fd)
-{
-	struct messages_batch *batch = messages_batch_new(MESSAGES_MOST_BYTES);
-	int got;
+		setsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
+		while (bytes && (send(fd, bytes, (size_t)MESSAGES_BATCH * size, 0) > 0 ||
+				 errno == ENOBUFS || errno == ECONNREFUSED))
+			;
+	} else {
+		uint32_t size = row->size;
+		struct messages_batch *batch = messages_batch_new(size);
 
-	do {
-		got = batch ? recvmmsg(fd, batch->headers, MESSAGES_BATCH, MSG_WAITFORONE, NULL)
-			    : -1;
-	} while (got > 0 && messages_count(messages, (uint64_t)got));
-	free(batch);
-}
-
-static void messages_take_gso(struct messages *messages, int fd)
-{
-	uint8_t *bytes = malloc(MESSAGES_BLOCK);
-	uint32_t size = messages->row->size;
-	ssize_t got;
-	int on = 1;
-
-	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
-	do {
-		got = bytes ? recv(fd, bytes, MESSAGES_BLOCK, 0) : -1;
-	} while (got > 0 && messages_count(messages, (uint64_t)got / size));
-	free(bytes);
+		while (batch && (sendmmsg(fd, batch->headers, MESSAGES_BATCH, 0) > 0 ||
+				 errno == ENOBUFS || errno == ECONNREFUSED))
+			;
+	}
 }
 
 static void messages_raw(struct messages *messages, uint16_t port)
@@ -161,10 +128,28 @@ static void messages_raw(struct messages *messages, uint16_t port)
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silent, sizeof(silent));
 	bench_socket_buffers(fd);
 	if (send(fd, "", 1, 0) == 1) {
-		if (messages->row->kind == MESSAGES_GSO)
-			messages_take_gso(messages, fd);
-		else
-			messages_take_raw(messages, fd);
+		if (messages->row->kind == MESSAGES_GSO) {
+			uint8_t *bytes = malloc(MESSAGES_BLOCK);
+			uint32_t size = messages->row->size;
+			ssize_t got;
+			int on = 1;
+
+			setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
+			do
+				got = bytes ? recv(fd, bytes, MESSAGES_BLOCK, 0) : -1;
+			while (got > 0 && messages_count(messages, (uint64_t)got / size));
+			free(bytes);
+		} else {
+			struct messages_batch *batch = messages_batch_new(MESSAGES_MOST_BYTES);
+			int got;
+
+			do
+				got = batch ? recvmmsg(fd, batch->headers, MESSAGES_BATCH,
+						       MSG_WAITFORONE, NULL)
+					    : -1;
+			while (got > 0 && messages_count(messages, (uint64_t)got));
+			free(batch);
+		}
 	}
 	close(fd);
 }
@@ -252,38 +237,11 @@ static const struct nopal_callbacks messages_callbacks = {
 	.ended = messages_on_ended,
 };
 
-static void messages_config_partner(const struct messages_row *row, const struct bench_place *place,
-				    int tell)
-{
-	struct messages_side side = { .size = row->size, .loop = loop_new(NULL) };
-
-	if (side.loop)
-		side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_step, &side);
-	if (bench_partner_listen(side.loop, place, row->plan, &messages_callbacks, &side, tell))
-		loop_run(side.loop);
-}
-
 static void messages_on_over(void *user)
 {
 	struct messages_side *side = user;
 
 	loop_stop(side->loop);
-}
-
-static void messages_config(struct messages *messages, uint16_t port)
-{
-	struct messages_side side = { .messages = messages, .loop = loop_new(NULL) };
-
-	if (!side.loop)
-		return;
-	side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_over, &side);
-	if (side.step && bench_partner_open(side.loop, &messages->place, port, messages->row->plan,
-					    &messages_callbacks, &side)) {
-		loop_event_start(side.step, messages->end_ns - clock_now_ns());
-		loop_run(side.loop);
-	}
-	loop_event_free(side.step);
-	loop_free(side.loop);
 }
 
 /* --------------------------------------------------------------------- rounds */
@@ -292,10 +250,18 @@ static void messages_partner(void *user, const struct bench_place *place, int te
 {
 	const struct messages_row *row = user;
 
-	if (row->kind == MESSAGES_CONFIG)
-		messages_config_partner(row, place, tell);
-	else
+	if (row->kind == MESSAGES_CONFIG) {
+		struct messages_side side = { .size = row->size, .loop = loop_new(NULL) };
+
+		if (side.loop)
+			side.step =
+				loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_step, &side);
+		if (bench_partner_listen(side.loop, place, row->plan, &messages_callbacks, &side,
+					 tell))
+			loop_run(side.loop);
+	} else {
 		messages_raw_partner(row, place, tell);
+	}
 }
 
 static bool messages_measure(struct bench_report *report, struct messages *messages,
@@ -309,10 +275,24 @@ static bool messages_measure(struct bench_report *report, struct messages *messa
 	messages->count = 0;
 	messages->begun_ns = clock_now_ns() + MESSAGES_WARM_NS;
 	messages->end_ns = messages->begun_ns + for_ns;
-	if (good && row->kind == MESSAGES_CONFIG)
-		messages_config(messages, partner.port);
-	else if (good)
+	if (good && row->kind == MESSAGES_CONFIG) {
+		struct messages_side side = { .messages = messages, .loop = loop_new(NULL) };
+
+		if (side.loop) {
+			side.step =
+				loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_over, &side);
+			if (side.step &&
+			    bench_partner_open(side.loop, &messages->place, partner.port,
+					       messages->row->plan, &messages_callbacks, &side)) {
+				loop_event_start(side.step, messages->end_ns - clock_now_ns());
+				loop_run(side.loop);
+			}
+			loop_event_free(side.step);
+			loop_free(side.loop);
+		}
+	} else if (good) {
 		messages_raw(messages, partner.port);
+	}
 	bench_partner_end(&partner);
 	if (good)
 		bench_add(report,
@@ -367,14 +347,6 @@ static bool messages_size(struct bench_report *report, int64_t *ret_size)
 	return false;
 }
 
-static void messages_declare(struct bench_report *report, int64_t size)
-{
-	bench_measure(report, "delivered", "1/s", BENCH_MORE_IS_BETTER);
-	bench_reference(report, BENCH_NONE, "raw");
-	bench_note(report, "messages of %lld bytes that arrived in a second, sent in batches of %d",
-		   (long long)size, MESSAGES_BATCH);
-}
-
 int bench_messages(int argc, char **argv, struct bench_report *report)
 {
 	char **words =
@@ -391,7 +363,11 @@ int bench_messages(int argc, char **argv, struct bench_report *report)
 	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++)
 		good = messages_row(*word, size, &rows[count++]);
 	if (good) {
-		messages_declare(report, size);
+		bench_measure(report, "delivered", "1/s", BENCH_MORE_IS_BETTER);
+		bench_reference(report, BENCH_NONE, "raw");
+		bench_note(report,
+			   "messages of %lld bytes that arrived in a second, sent in batches of %d",
+			   (long long)size, MESSAGES_BATCH);
 		exit = messages_rounds(report, &messages, rows, count);
 	}
 	for (int i = 0; i < count; i++)

@@ -165,21 +165,6 @@ static bool ping_row_add(struct ping_row *rows, int *count, const char *what)
 	return true;
 }
 
-static void ping_declare(struct bench_report *report)
-{
-	bench_measure(report, "p50", "us", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "p99", "us", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "p99.9", "us", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "over raw", "us", BENCH_LESS_IS_BETTER);
-	bench_reference(report, BENCH_NONE, "raw");
-	bench_note(report,
-		   "round trips of %d bytes between two processes, one "
-		   "a core; raw is UDP, connected on both sides",
-		   PING_BYTES);
-	bench_note(report, "linger: asleep, but polls for 50 us after each arrival; "
-			   "compare it with spin");
-}
-
 int bench_pingpong(int argc, char **argv, struct bench_report *report)
 {
 	const struct bench_options *options = bench_options(report);
@@ -196,7 +181,17 @@ int bench_pingpong(int argc, char **argv, struct bench_report *report)
 		good = ping_row_add(rows, &count, *word);
 	ping.trips_ns = malloc((size_t)ping.count * sizeof(*ping.trips_ns));
 	if (good && ping.trips_ns) {
-		ping_declare(report);
+		bench_measure(report, "p50", "us", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "p99", "us", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "p99.9", "us", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "over raw", "us", BENCH_LESS_IS_BETTER);
+		bench_reference(report, BENCH_NONE, "raw");
+		bench_note(report,
+			   "round trips of %d bytes between two processes, one "
+			   "a core; raw is UDP, connected on both sides",
+			   PING_BYTES);
+		bench_note(report, "linger: asleep, but polls for 50 us after each arrival; "
+				   "compare it with spin");
 		exit = ping_rounds(&ping, rows, count);
 	}
 	for (int i = 0; i < count; i++)

@@ -57,7 +57,7 @@ struct bench_report *bench_report_new(const char *name, const struct bench_optio
 	return report;
 }
 
-static void bench_report_free_rows(struct bench_report *report)
+void bench_report_free(struct bench_report *report)
 {
 	for (int i = 0; i < report->row_count; i++) {
 		free(report->rows[i].what);
@@ -65,11 +65,6 @@ static void bench_report_free_rows(struct bench_report *report)
 		free(report->rows[i].values);
 	}
 	free(report->rows);
-}
-
-void bench_report_free(struct bench_report *report)
-{
-	bench_report_free_rows(report);
 	for (int i = 0; i < report->measure_count; i++) {
 		free(report->measures[i].name);
 		free(report->measures[i].unit);
@@ -166,26 +161,23 @@ static struct bench_report_row *bench_report_row_for(struct bench_report *report
 	return fresh;
 }
 
-static void bench_report_reach(struct bench_report_row *row, int rounds)
-{
-	if (rounds <= row->rounds)
-		return;
-	row->values =
-		bench_report_grown(row->values, (size_t)rounds * BENCH_MEASURES * sizeof(double));
-	for (int i = row->rounds * BENCH_MEASURES; i < rounds * BENCH_MEASURES; i++)
-		row->values[i] = (double)NAN;
-	row->rounds = rounds;
-}
-
 void bench_add(struct bench_report *report, const struct bench_value *value)
 {
 	int measure = bench_report_measure(report, value->measure);
 	struct bench_report_row *row;
+	int rounds;
 
 	if (measure < 0 || value->round < 0)
 		return;
 	row = bench_report_row_for(report, value);
-	bench_report_reach(row, value->round + 1);
+	rounds = value->round + 1;
+	if (rounds > row->rounds) {
+		row->values = bench_report_grown(row->values,
+						 (size_t)rounds * BENCH_MEASURES * sizeof(double));
+		for (int i = row->rounds * BENCH_MEASURES; i < rounds * BENCH_MEASURES; i++)
+			row->values[i] = (double)NAN;
+		row->rounds = rounds;
+	}
 	row->values[value->round * BENCH_MEASURES + measure] = value->value;
 	if (!report->options.quiet)
 		fprintf(stderr, "round %-3d %-4s %-16s %-12s %12.4g %s\n", value->round + 1,

@@ -299,18 +299,6 @@ static bool sessions_measure(struct bench_report *report, const struct sessions_
 
 /* ----------------------------------------------------------------------- rounds */
 
-static void sessions_declare(struct bench_report *report, int64_t count)
-{
-	bench_measure(report, "opened", "1/s", BENCH_MORE_IS_BETTER);
-	bench_measure(report, "bytes", "B", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "resident", "B", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "idle", "ms/s", BENCH_LESS_IS_BETTER);
-	bench_note(report, "%lld sessions on one port, opener and acceptor", (long long)count);
-	bench_note(report, "bytes: allocated for one end of an idle session; "
-			   "resident: the kernel's count, both ends' mean");
-	bench_note(report, "idle: processor time of both processes a second of silence");
-}
-
 static enum tool_exit sessions_rounds(struct bench_report *report, const struct sessions_row *rows,
 				      int count, const struct bench_place *place, int64_t sessions)
 {
@@ -346,7 +334,15 @@ int bench_sessions(int argc, char **argv, struct bench_report *report)
 	if (sessions < SESSIONS_LEAST)
 		sessions = SESSIONS_LEAST;
 	if (good) {
-		sessions_declare(report, sessions);
+		bench_measure(report, "opened", "1/s", BENCH_MORE_IS_BETTER);
+		bench_measure(report, "bytes", "B", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "resident", "B", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "idle", "ms/s", BENCH_LESS_IS_BETTER);
+		bench_note(report, "%lld sessions on one port, opener and acceptor",
+			   (long long)sessions);
+		bench_note(report, "bytes: allocated for one end of an idle session; "
+				   "resident: the kernel's count, both ends' mean");
+		bench_note(report, "idle: processor time of both processes a second of silence");
 		exit = sessions_rounds(report, rows, count, &place, sessions);
 	}
 	for (int i = 0; i < count; i++)

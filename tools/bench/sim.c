@@ -281,16 +281,6 @@ static bool sim_measure(struct bench_report *report, const struct sim_row *row,
 	return true;
 }
 
-static void sim_declare(struct bench_report *report)
-{
-	bench_measure(report, "packets", "1/s", BENCH_MORE_IS_BETTER);
-	bench_measure(report, "speed", "x real time", BENCH_MORE_IS_BETTER);
-	bench_note(report,
-		   "packets: that came out of their link, data and acks, over `" SIM_LINK "`");
-	bench_note(report, "speed: %d flows through `" SIM_BOTTLENECK "`", SIM_FLOWS);
-	bench_note(report, "per second of processor time; nothing is traced");
-}
-
 static enum tool_exit sim_rounds(struct bench_report *report, const struct sim_row *rows, int count)
 {
 	struct nopal_buffer *payload = nopal_buffer_new(SIM_MESSAGE_BYTES);
@@ -337,7 +327,13 @@ int bench_sim(int argc, char **argv, struct bench_report *report)
 		count += good;
 	}
 	if (good) {
-		sim_declare(report);
+		bench_measure(report, "packets", "1/s", BENCH_MORE_IS_BETTER);
+		bench_measure(report, "speed", "x real time", BENCH_MORE_IS_BETTER);
+		bench_note(report,
+			   "packets: that came out of their link, data and acks, over `" SIM_LINK
+			   "`");
+		bench_note(report, "speed: %d flows through `" SIM_BOTTLENECK "`", SIM_FLOWS);
+		bench_note(report, "per second of processor time; nothing is traced");
 		exit = sim_rounds(report, rows, sim_dumbbells(rows, count));
 	}
 	for (int i = 0; i < count; i++)

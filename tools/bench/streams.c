@@ -160,16 +160,6 @@ static const struct nopal_callbacks streams_here = {
 	.ended = streams_on_ended,
 };
 
-/* One in fifty by the seed; the same ones whatever else happens. */
-static bool streams_loses(const struct streams_source *source)
-{
-	uint64_t draw = (source->all->seed << 32 | source->sent) * UINT64_C(0x9e3779b97f4a7c15);
-
-	draw = (draw ^ draw >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-	return source->all->how->first_loses && source->index == 0 &&
-	       (draw >> 32) % STREAMS_ONE_IN == 0;
-}
-
 static void streams_send(struct streams_source *source)
 {
 	struct streams *all = source->all;
@@ -202,8 +192,12 @@ static void streams_on_tick(void *user)
 	struct streams_source *source = user;
 	struct streams *all = source->all;
 	int64_t every_ns = all->how->what == STREAMS_URGENT ? STREAMS_URGE_NS : STREAMS_EVERY_NS;
+	uint64_t draw = (source->all->seed << 32 | source->sent) * UINT64_C(0x9e3779b97f4a7c15);
 
-	if (streams_loses(source))
+	/* One in fifty by the seed; the same ones whatever else happens. */
+	draw = (draw ^ draw >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	if (source->all->how->first_loses && source->index == 0 &&
+	    (draw >> 32) % STREAMS_ONE_IN == 0)
 		streams_send_into_loss(source);
 	else
 		streams_send(source);
@@ -239,26 +233,6 @@ static bool streams_open(struct streams *all)
 	return first && !all->broken;
 }
 
-static void streams_talk(struct streams *all)
-{
-	int64_t now_ns = nopal_world_now(all->world);
-	bool urgent = all->how->what == STREAMS_URGENT;
-
-	for (uint32_t i = 1; all->how->loaded && i < all->count; i++)
-		streams_fill(&all->source[i]);
-	if (all->how->loaded)
-		now_ns += STREAMS_WARM_NS;
-	for (uint32_t i = 0; i < (urgent ? 1 : all->count); i++)
-		if (nopal_sim_at(all->world, now_ns + STREAMS_EVERY_NS * i / all->count,
-				 streams_on_tick, &all->source[i]) < 0)
-			tool_lacks_memory();
-	nopal_sim_run(all->world,
-		      now_ns + all->messages * (urgent ? STREAMS_URGE_NS : STREAMS_EVERY_NS));
-	/* what is still on its way */
-	all->enough = true;
-	nopal_sim_run(all->world, nopal_world_now(all->world) + STREAMS_LATE_NS);
-}
-
 static bool streams_links(struct streams *all)
 {
 	struct nopal_problems problems;
@@ -280,8 +254,24 @@ static int64_t *streams_run(struct streams *all, const struct streams_case *how)
 	all->took_ns = calloc((size_t)all->count * all->messages, sizeof(*all->took_ns));
 	all->world = all->took_ns && streams_links(all) ? nopal_sim_new(all->seed) : NULL;
 	good = all->world && streams_open(all);
-	if (good)
-		streams_talk(all);
+	if (good) {
+		int64_t now_ns = nopal_world_now(all->world);
+		bool urgent = all->how->what == STREAMS_URGENT;
+
+		for (uint32_t i = 1; all->how->loaded && i < all->count; i++)
+			streams_fill(&all->source[i]);
+		if (all->how->loaded)
+			now_ns += STREAMS_WARM_NS;
+		for (uint32_t i = 0; i < (urgent ? 1 : all->count); i++)
+			if (nopal_sim_at(all->world, now_ns + STREAMS_EVERY_NS * i / all->count,
+					 streams_on_tick, &all->source[i]) < 0)
+				tool_lacks_memory();
+		nopal_sim_run(all->world, now_ns + all->messages * (urgent ? STREAMS_URGE_NS
+									   : STREAMS_EVERY_NS));
+		/* what is still on its way */
+		all->enough = true;
+		nopal_sim_run(all->world, nopal_world_now(all->world) + STREAMS_LATE_NS);
+	}
 	good = good && !all->broken;
 	all->over = true;
 	nopal_world_free(all->world);
@@ -434,37 +424,6 @@ static bool streams_urgent(struct streams *all, struct streams_row row, const ch
 	return true;
 }
 
-static bool streams_round(struct streams *all, struct bench_report *report, int round)
-{
-	struct streams_row row = { .report = report, .round = round };
-
-	all->seed = (uint64_t)round + 1;
-	return streams_under_loss(all, row) && streams_differ(all, row) &&
-	       streams_urgent(all, row, "urgent, no loss", STREAMS_PATH) &&
-	       streams_urgent(all, row, "urgent, 2 % loss", STREAMS_LOSSY);
-}
-
-static void streams_declare(struct bench_report *report, const struct streams *all)
-{
-	bench_measure(report, "p50", "ms", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "p90", "ms", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "p99", "ms", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "most", "ms", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "later", "messages", BENCH_LESS_IS_BETTER);
-	bench_measure(report, "RTTs", "", BENCH_LESS_IS_BETTER);
-	bench_note(report,
-		   "virtual time, `" STREAMS_PATH "`; %u streams, messages of "
-		   "%u bytes, %u each; a round is a seed",
-		   all->count, all->bytes, all->messages);
-	bench_note(report, "one loses, over `" STREAMS_BARE "`: how much later "
-			   "messages come than where its segments are not lost, and "
-			   "how many do");
-	bench_note(report,
-		   "RTTs: what the p99 under load is above the p99 idle, in round trips of %d ms; "
-		   "loaded: all other streams send what they can",
-		   STREAMS_RTT_MS);
-}
-
 /* ------------------------------------------------------------------------ frame */
 
 static bool streams_words(struct streams *all, int argc, char **argv,
@@ -495,11 +454,34 @@ int bench_streams(int argc, char **argv, struct bench_report *report)
 
 	if (all && streams_words(all, argc, argv, bench_options(report)) &&
 	    (all->flood = nopal_buffer_new(STREAMS_FLOOD_BYTES))) {
-		streams_declare(report, all);
+		bench_measure(report, "p50", "ms", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "p90", "ms", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "p99", "ms", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "most", "ms", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "later", "messages", BENCH_LESS_IS_BETTER);
+		bench_measure(report, "RTTs", "", BENCH_LESS_IS_BETTER);
+		bench_note(report,
+			   "virtual time, `" STREAMS_PATH "`; %u streams, messages of "
+			   "%u bytes, %u each; a round is a seed",
+			   all->count, all->bytes, all->messages);
+		bench_note(report, "one loses, over `" STREAMS_BARE "`: how much later "
+				   "messages come than where its segments are not lost, and "
+				   "how many do");
+		bench_note(
+			report,
+			"RTTs: what the p99 under load is above the p99 idle, in round trips of %d ms; "
+			"loaded: all other streams send what they can",
+			STREAMS_RTT_MS);
 		exit = TOOL_GOOD;
-		for (int i = 0; i < bench_options(report)->rounds; i++)
-			if (!streams_round(all, report, i))
+		for (int i = 0; i < bench_options(report)->rounds; i++) {
+			struct streams_row row = { .report = report, .round = i };
+
+			all->seed = (uint64_t)i + 1;
+			if (!streams_under_loss(all, row) || !streams_differ(all, row) ||
+			    !streams_urgent(all, row, "urgent, no loss", STREAMS_PATH) ||
+			    !streams_urgent(all, row, "urgent, 2 % loss", STREAMS_LOSSY))
 				exit = TOOL_FAILED;
+		}
 		nopal_buffer_free(all->flood);
 	}
 	if (all)

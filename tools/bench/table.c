@@ -117,13 +117,6 @@ static void table_control_row(const struct bench_report *report, const struct be
 	fprintf(out, "\n");
 }
 
-static void table_control(const struct bench_report *report, FILE *out)
-{
-	for (int i = 0; i < report->row_count; i++)
-		if (strcmp(report->rows[i].what, report->control) == 0)
-			table_control_row(report, &report->rows[i], out);
-}
-
 void bench_report_table(struct bench_report *report, FILE *out)
 {
 	const struct bench_report_row *last = NULL;
@@ -143,7 +136,9 @@ void bench_report_table(struct bench_report *report, FILE *out)
 	}
 	fprintf(out, "\n");
 	if (report->control)
-		table_control(report, out);
+		for (int i = 0; i < report->row_count; i++)
+			if (strcmp(report->rows[i].what, report->control) == 0)
+				table_control_row(report, &report->rows[i], out);
 	for (int i = 0; i < report->note_count; i++)
 		fprintf(out, "note: %s\n", report->notes[i]);
 }

@@ -65,29 +65,6 @@ void feed_range(struct feed *feed, uint64_t offset, uint64_t end)
 	pace_begin(&feed->pace, nopal_world_now(feed->world), offset);
 }
 
-static bool feed_read(struct feed *feed)
-{
-	struct transfer_note note = { .type = TRANSFER_DATA,
-				      .file = feed->file,
-				      .offset = feed->offset };
-	uint64_t left = feed->end - feed->offset;
-	size_t room = left < feed->chunk_bytes ? (size_t)left : feed->chunk_bytes;
-	size_t length;
-	uint8_t *bytes;
-
-	feed->chunk = nopal_buffer_new(TRANSFER_DATA_HEADER + feed->chunk_bytes);
-	if (!feed->chunk) {
-		snprintf(feed->error, sizeof(feed->error), "out of memory");
-		return false;
-	}
-	bytes = nopal_buffer_bytes(feed->chunk);
-	if (!source_read(&feed->source, bytes + transfer_encode(&note, bytes), room, &length,
-			 feed->error))
-		return false;
-	feed->chunk_length = TRANSFER_DATA_HEADER + (uint32_t)length;
-	return true;
-}
-
 static enum feed_stop feed_give(struct feed *feed, struct nopal_session *session, uint64_t cookie)
 {
 	int error = nopal_send_buffer(session, feed->chunk, 0, feed->chunk_length, cookie);
@@ -121,8 +98,26 @@ enum feed_stop feed_pump(struct feed *feed, struct nopal_session *const *session
 			*ret_wait_ns = wait_ns;
 			return FEED_PACED;
 		}
-		if (!feed->chunk && !feed_read(feed))
-			return FEED_FAILED;
+		if (!feed->chunk) {
+			struct transfer_note note = { .type = TRANSFER_DATA,
+						      .file = feed->file,
+						      .offset = feed->offset };
+			uint64_t left = feed->end - feed->offset;
+			size_t room = left < feed->chunk_bytes ? (size_t)left : feed->chunk_bytes;
+			size_t length;
+			uint8_t *bytes;
+
+			feed->chunk = nopal_buffer_new(TRANSFER_DATA_HEADER + feed->chunk_bytes);
+			if (!feed->chunk) {
+				snprintf(feed->error, sizeof(feed->error), "out of memory");
+				return FEED_FAILED;
+			}
+			bytes = nopal_buffer_bytes(feed->chunk);
+			if (!source_read(&feed->source, bytes + transfer_encode(&note, bytes), room,
+					 &length, feed->error))
+				return FEED_FAILED;
+			feed->chunk_length = TRANSFER_DATA_HEADER + (uint32_t)length;
+		}
 		stop = feed_give(feed, *session, cookie);
 	}
 	return stop;

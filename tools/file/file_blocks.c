@@ -39,25 +39,20 @@ void file_blocks_fini(struct file_blocks *blocks)
 	*blocks = (struct file_blocks){ 0 };
 }
 
-static bool file_blocks_grow(struct file_blocks *blocks)
-{
-	uint64_t room = blocks->room ? 2 * blocks->room : FILE_BLOCKS_FIRST_ROOM;
-	uint64_t *hashes;
-
-	if (room > blocks->count)
-		room = blocks->count;
-	hashes = realloc(blocks->hashes, room * sizeof(*hashes));
-	if (!hashes)
-		return false;
-	blocks->hashes = hashes;
-	blocks->room = room;
-	return true;
-}
-
 bool file_blocks_add(struct file_blocks *blocks, uint64_t hash)
 {
-	if (blocks->known == blocks->room && !file_blocks_grow(blocks))
-		return false;
+	if (blocks->known == blocks->room) {
+		uint64_t room = blocks->room ? 2 * blocks->room : FILE_BLOCKS_FIRST_ROOM;
+		uint64_t *hashes;
+
+		if (room > blocks->count)
+			room = blocks->count;
+		hashes = realloc(blocks->hashes, room * sizeof(*hashes));
+		if (!hashes)
+			return false;
+		blocks->hashes = hashes;
+		blocks->room = room;
+	}
 	blocks->hashes[blocks->known++] = hash;
 	return true;
 }

@@ -33,12 +33,6 @@ bool part_failed(char *why, const char *name, int error)
 	return part_wrong(why, name, strerror(error));
 }
 
-static void part_unlink(const struct part *part)
-{
-	unlinkat(part->folder.fd, part->file_name, 0);
-	unlinkat(part->folder.fd, part->state_name, 0);
-}
-
 /* ------------------------------------------------------------------- opening */
 
 static struct part *part_new(const struct part_folder *folder, const struct transfer_note *offer)
@@ -135,13 +129,22 @@ static enum transfer_verdict part_open_file(struct part *part, char *why)
 	return TRANSFER_NO;
 }
 
-static enum transfer_verdict part_open_new(const struct part_folder *folder,
-					   const struct transfer_note *offer,
-					   struct part **ret_part, char *why)
+enum transfer_verdict part_open(const struct part_folder *folder, const struct transfer_note *offer,
+				struct part **ret_part, char *why)
 {
-	struct part *part = part_new(folder, offer);
+	const char *refused = transfer_name_refused(offer->text);
+	struct part *part;
 	enum transfer_verdict verdict;
 
+	if (refused) {
+		snprintf(why, TRANSFER_TEXT_ROOM, "%s", refused);
+		return TRANSFER_NO;
+	}
+	if (offer->size > folder->limit) {
+		part_wrong(why, offer->text, "is longer than recv --limit takes");
+		return TRANSFER_NO;
+	}
+	part = part_new(folder, offer);
 	if (!part) {
 		part_failed(why, offer->text, ENOMEM);
 		return TRANSFER_NO;
@@ -154,22 +157,6 @@ static enum transfer_verdict part_open_new(const struct part_folder *folder,
 	else
 		part_close(part, true);
 	return verdict;
-}
-
-enum transfer_verdict part_open(const struct part_folder *folder, const struct transfer_note *offer,
-				struct part **ret_part, char *why)
-{
-	const char *refused = transfer_name_refused(offer->text);
-
-	if (refused) {
-		snprintf(why, TRANSFER_TEXT_ROOM, "%s", refused);
-		return TRANSFER_NO;
-	}
-	if (offer->size > folder->limit) {
-		part_wrong(why, offer->text, "is longer than recv --limit takes");
-		return TRANSFER_NO;
-	}
-	return part_open_new(folder, offer, ret_part, why);
 }
 
 /* ------------------------------------------------------------------ checking */
@@ -235,14 +222,6 @@ bool part_start_anew(struct part *part, char *why)
 	return true;
 }
 
-static int part_begin_at(struct part *part, uint64_t offset)
-{
-	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)offset))
-		return -errno;
-	part->reserved = offset;
-	return part_write_state(part, offset);
-}
-
 bool part_start(struct part *part, uint64_t offset, char *why)
 {
 	int error;
@@ -256,7 +235,12 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	if (offset == 0 && !part_start_anew(part, why))
 		return false;
 	part->saved = offset;
-	error = part_begin_at(part, offset);
+	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)offset)) {
+		error = -errno;
+	} else {
+		part->reserved = offset;
+		error = part_write_state(part, offset);
+	}
 	part->started = error == 0;
 	if (error)
 		return part_failed(why, part->name, -error);
@@ -264,25 +248,6 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 }
 
 /* ------------------------------------------------------------------- writing */
-
-/* The next bytes from the start: hashed as they are. */
-static bool part_write_next(struct part *part, const struct iovec *pieces, size_t count,
-			    uint64_t length)
-{
-	const struct islands *islands = &part->islands;
-
-	if (islands->count > 0 && islands->list[0].from < part->whole + length) {
-		errno = EBADMSG;
-		return false;
-	}
-	part_reserve_ahead(part, part->whole + length);
-	if (!pieces_write(part->fd, pieces, count, part->whole))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		file_hash_update(&part->hash, pieces[i].iov_base, pieces[i].iov_len);
-	part->whole += length;
-	return part_join_islands(part);
-}
 
 /* Beyond a gap. */
 static bool part_write_apart(struct part *part, uint64_t offset, const struct iovec *pieces,
@@ -293,22 +258,11 @@ static bool part_write_apart(struct part *part, uint64_t offset, const struct io
 	return pieces_write(part->fd, pieces, count, offset) || part_failed(why, part->name, errno);
 }
 
-/* Before its start is known it lies where it belongs; what of it counts is seen then.  What lay
- * there beyond the beginning that was found is nobody's. */
-static bool part_write_early(struct part *part, uint64_t offset, const struct iovec *pieces,
-			     size_t count, uint64_t length, char *why)
-{
-	if (part->existing && !part_start_anew(part, why))
-		return false;
-	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)part->found))
-		return part_failed(why, part->name, errno);
-	return part_write_apart(part, offset, pieces, count, length, why);
-}
-
 bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, size_t count,
 		char *why)
 {
 	uint64_t length = 0;
+	const struct islands *islands;
 
 	for (size_t i = 0; i < count; i++)
 		length += pieces[i].iov_len;
@@ -320,11 +274,33 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, 
 		return pieces_write(part->fd, pieces, count, offset) ||
 		       part_failed(why, part->name, errno);
 	}
-	if (!part->started)
-		return part_write_early(part, offset, pieces, count, length, why);
+	if (!part->started) {
+		/* Before its start is known it lies where it belongs; what of it counts is seen
+		 * then. What lay there beyond the beginning that was found is nobody's. */
+		if (part->existing && !part_start_anew(part, why))
+			return false;
+		if (part->islands.count == 0 && ftruncate(part->fd, (off_t)part->found))
+			return part_failed(why, part->name, errno);
+		return part_write_apart(part, offset, pieces, count, length, why);
+	}
 	if (offset > part->whole)
 		return part_write_apart(part, offset, pieces, count, length, why);
-	return part_write_next(part, pieces, count, length) || part_failed(why, part->name, errno);
+	/* The next bytes from the start: hashed as they are. */
+	islands = &part->islands;
+	if (islands->count > 0 && islands->list[0].from < part->whole + length) {
+		errno = EBADMSG;
+	} else {
+		part_reserve_ahead(part, part->whole + length);
+		if (pieces_write(part->fd, pieces, count, part->whole)) {
+			for (size_t i = 0; i < count; i++)
+				file_hash_update(&part->hash, pieces[i].iov_base,
+						 pieces[i].iov_len);
+			part->whole += length;
+			if (part_join_islands(part))
+				return true;
+		}
+	}
+	return part_failed(why, part->name, errno);
 }
 
 uint64_t part_done_bytes(const struct part *part)
@@ -358,22 +334,6 @@ size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RA
 
 /* ------------------------------------------------------------------- threads */
 
-/* Under its own name at last, and over nothing unless that was asked for. */
-static int part_rename(const struct part *part)
-{
-	int folder = part->folder.fd;
-
-	if (part->folder.overwrite)
-		return renameat(folder, part->file_name, folder, part->name) ? -errno : 0;
-	if (renameat2(folder, part->file_name, folder, part->name, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (linkat(folder, part->file_name, folder, part->name, 0))
-		return -errno;
-	return unlinkat(folder, part->file_name, 0) ? -errno : 0;
-}
-
 static int part_run_commit(const struct part *part)
 {
 	struct timespec times[] = {
@@ -381,13 +341,24 @@ static int part_run_commit(const struct part *part)
 		{ .tv_sec = (time_t)(part->mtime_ns / PART_NS_PER_S),
 		  .tv_nsec = (long)(part->mtime_ns % PART_NS_PER_S) },
 	};
-	int error;
+	int error, folder;
 
 	if (times[1].tv_nsec >= 0)
 		futimens(part->fd, times); /* a nicety: its failure is none */
 	if (fsync(part->fd))
 		return -errno;
-	error = part_rename(part);
+	/* Under its own name at last, and over nothing unless that was asked for. */
+	folder = part->folder.fd;
+	if (part->folder.overwrite)
+		error = renameat(folder, part->file_name, folder, part->name) ? -errno : 0;
+	else if (renameat2(folder, part->file_name, folder, part->name, RENAME_NOREPLACE) == 0)
+		error = 0;
+	else if (errno != EINVAL && errno != ENOSYS)
+		error = -errno;
+	else if (linkat(folder, part->file_name, folder, part->name, 0))
+		error = -errno;
+	else
+		error = unlinkat(folder, part->file_name, 0) ? -errno : 0;
 	if (error)
 		return error;
 	unlinkat(part->folder.fd, part->state_name, 0);
@@ -483,10 +454,12 @@ uint64_t part_close(struct part *part, bool keep)
 	if (part->ours && !part->committed) {
 		if (keep)
 			kept = part_keep_what_came(part);
-		if (!kept)
-			part_unlink(part);
-		else if (part->started && part->whole > part->saved)
+		if (!kept) {
+			unlinkat(part->folder.fd, part->file_name, 0);
+			unlinkat(part->folder.fd, part->state_name, 0);
+		} else if (part->started && part->whole > part->saved) {
 			part_write_state(part, part->whole);
+		}
 	}
 	if (part->fd >= 0)
 		close(part->fd);

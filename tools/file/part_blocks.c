@@ -50,31 +50,25 @@ bool part_leave_existing(struct part *part, char *why)
 	return part_start_anew(part, why);
 }
 
-/* Room for all of it now, rather than none in the middle: it was asked for. */
-static int part_allocate(const struct part *part)
-{
-	if (part->size > 0 && fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
-	    errno != EOPNOTSUPP && errno != ENOSYS)
-		return -errno;
-	return 0;
-}
-
-/* What is longer than the file is cut; its blocks are none of the file's. */
-static int part_fit(struct part *part)
-{
-	struct stat now;
-
-	if (fstat(part->fd, &now))
-		return -errno;
-	if ((uint64_t)now.st_size > part->size && ftruncate(part->fd, (off_t)part->size))
-		return -errno;
-	return part_allocate(part);
-}
-
 bool part_start_blocks(struct part *part, char *why)
 {
-	int error = part_fit(part);
+	int error;
+	struct stat now;
 
+	/* What is longer than the file is cut; its blocks are none of the file's. */
+	if (fstat(part->fd, &now)) {
+		error = -errno;
+	} else if ((uint64_t)now.st_size > part->size && ftruncate(part->fd, (off_t)part->size)) {
+		error = -errno;
+	} else {
+		/* Room for all of it now, rather than none in the middle: it was asked for. */
+		if (part->size > 0 &&
+		    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
+		    errno != EOPNOTSUPP && errno != ENOSYS)
+			error = -errno;
+		else
+			error = 0;
+	}
 	if (error)
 		return part_failed(why, part->name, -error);
 	unlinkat(part->folder.fd, part->state_name, 0);

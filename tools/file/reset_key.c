@@ -29,35 +29,6 @@ static enum reset_key key_none(const char *path, int error)
 	return RESET_KEY_NONE;
 }
 
-/* What another could have written, or read, is no secret. */
-static const char *key_fault(int file)
-{
-	struct stat is;
-
-	if (fstat(file, &is))
-		return strerror(errno);
-	if (!S_ISREG(is.st_mode) || is.st_size != NOPAL_RESET_KEY_BYTES)
-		return "is no reset key: it has another length";
-	if (is.st_uid != geteuid())
-		return "belongs to another user";
-	if (is.st_mode & RESET_KEY_OTHERS)
-		return "others may read or write it";
-	return NULL;
-}
-
-static enum reset_key key_read(int file, const char *path, uint8_t *ret_key)
-{
-	const char *fault = key_fault(file);
-	ssize_t length = -1;
-
-	if (!fault)
-		length = read(file, ret_key, NOPAL_RESET_KEY_BYTES);
-	close(file);
-	if (!fault && length != NOPAL_RESET_KEY_BYTES)
-		fault = "cannot be read whole";
-	return fault ? key_refused(path, fault) : RESET_KEY_KEPT;
-}
-
 /* Into a file of its own, that gets the name when it is whole.  Negative: errno value; -EEXIST:
  * somebody else was first. */
 static int key_write(int folder, const char *name, const uint8_t *key)
@@ -80,28 +51,46 @@ static int key_write(int folder, const char *name, const uint8_t *key)
 	return error;
 }
 
-static int key_make(int folder)
-{
-	uint8_t key[NOPAL_RESET_KEY_BYTES];
-	char name[RESET_KEY_TEXT];
-
-	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
-		return -EIO;
-	snprintf(name, sizeof(name), "%s.%ld", RESET_KEY_NAME, (long)getpid());
-	unlinkat(folder, name, 0); /* of one that died on the way */
-	return key_write(folder, name, key);
-}
-
 enum reset_key reset_key_keep(int folder, const char *path, uint8_t ret_key[NOPAL_RESET_KEY_BYTES])
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	int file = openat(folder, RESET_KEY_NAME, flags), error;
+	const char *fault;
+	ssize_t length = -1;
+	struct stat is;
 
 	if (file < 0 && errno == ENOENT) {
-		error = key_make(folder);
+		uint8_t key[NOPAL_RESET_KEY_BYTES];
+		char name[RESET_KEY_TEXT];
+
+		if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
+			error = -EIO;
+		} else {
+			snprintf(name, sizeof(name), "%s.%ld", RESET_KEY_NAME, (long)getpid());
+			unlinkat(folder, name, 0); /* of one that died on the way */
+			error = key_write(folder, name, key);
+		}
 		if (error && error != -EEXIST)
 			return key_none(path, -error);
 		file = openat(folder, RESET_KEY_NAME, flags);
 	}
-	return file < 0 ? key_refused(path, strerror(errno)) : key_read(file, path, ret_key);
+	if (file < 0)
+		return key_refused(path, strerror(errno));
+	/* What another could have written, or read, is no secret. */
+	if (fstat(file, &is))
+		fault = strerror(errno);
+	else if (!S_ISREG(is.st_mode) || is.st_size != NOPAL_RESET_KEY_BYTES)
+		fault = "is no reset key: it has another length";
+	else if (is.st_uid != geteuid())
+		fault = "belongs to another user";
+	else if (is.st_mode & RESET_KEY_OTHERS)
+		fault = "others may read or write it";
+	else
+		fault = NULL;
+	if (!fault)
+		length = read(file, ret_key, NOPAL_RESET_KEY_BYTES);
+	close(file);
+	if (!fault && length != NOPAL_RESET_KEY_BYTES)
+		fault = "cannot be read whole";
+	return fault ? key_refused(path, fault) : RESET_KEY_KEPT;
 }

@@ -28,17 +28,6 @@ static int64_t source_mtime(const struct stat *file)
 	return (int64_t)file->st_mtim.tv_sec * SOURCE_NS_PER_S + file->st_mtim.tv_nsec;
 }
 
-static void source_name(struct source *source, const char *path)
-{
-	const char *name = path;
-
-	for (const char *at = path; *at; at++) {
-		if (*at == '/')
-			name = at + 1;
-	}
-	snprintf(source->name, sizeof(source->name), "%.255s", name);
-}
-
 bool source_open(struct source *source, const char *path, char *why)
 {
 	return source_take(source, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, why);
@@ -47,8 +36,13 @@ bool source_open(struct source *source, const char *path, char *why)
 bool source_take(struct source *source, int fd, const char *path, char *why)
 {
 	struct stat now;
+	const char *name = path;
 
-	source_name(source, path);
+	for (const char *at = path; *at; at++) {
+		if (*at == '/')
+			name = at + 1;
+	}
+	snprintf(source->name, sizeof(source->name), "%.255s", name);
 	source->fd = fd;
 	if (source->fd < 0 || fstat(source->fd, &now))
 		return source_wrong(why, path, strerror(errno));

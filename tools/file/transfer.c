@@ -111,14 +111,6 @@ static void transfer_decode_offer(struct cursor *cursor, struct transfer_note *n
 		cursor->bad = true;
 }
 
-static void transfer_decode_answer(struct cursor *cursor, struct transfer_note *note)
-{
-	note->verdict = cursor_verdict(cursor);
-	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	cursor_reason(cursor, note->text);
-}
-
 static void transfer_decode_ask(struct cursor *cursor, struct transfer_note *note)
 {
 	note->version = (uint8_t)cursor_number(cursor, 1);
@@ -151,7 +143,10 @@ static void transfer_decode_rest(struct cursor *cursor, struct transfer_note *no
 		transfer_decode_offer(cursor, note);
 		break;
 	case TRANSFER_ANSWER:
-		transfer_decode_answer(cursor, note);
+		note->verdict = cursor_verdict(cursor);
+		note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		cursor_reason(cursor, note->text);
 		break;
 	case TRANSFER_START:
 	case TRANSFER_DATA:

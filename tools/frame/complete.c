@@ -59,19 +59,6 @@ static void complete_zsh_text(const char *text, FILE *out)
 	}
 }
 
-static void complete_zsh_option(const struct tool_option *option, FILE *out)
-{
-	fprintf(out, " \\\n\t\t\t'*--%s%s[", option->name, option->argument ? "=" : "");
-	complete_zsh_text(option->doc, out);
-	fputs("]", out);
-	if (option->argument) {
-		fputs(":", out);
-		complete_zsh_text(option->argument, out);
-		fputs(":_files", out);
-	}
-	fputs("'", out);
-}
-
 static void complete_zsh(const struct tool *const *table, FILE *out)
 {
 	fputs("#compdef nopal\n_nopal() {\n"
@@ -88,8 +75,18 @@ static void complete_zsh(const struct tool *const *table, FILE *out)
 	for (const struct tool *const *tool = table; *tool; tool++) {
 		fprintf(out, "\t%s)\n\t\t_arguments '*:word:_files'", (*tool)->name);
 		for (const struct tool_option *option = (*tool)->options; option && option->name;
-		     option++)
-			complete_zsh_option(option, out);
+		     option++) {
+			fprintf(out, " \\\n\t\t\t'*--%s%s[", option->name,
+				option->argument ? "=" : "");
+			complete_zsh_text(option->doc, out);
+			fputs("]", out);
+			if (option->argument) {
+				fputs(":", out);
+				complete_zsh_text(option->argument, out);
+				fputs(":_files", out);
+			}
+			fputs("'", out);
+		}
 		fputs(" ;;\n", out);
 	}
 	fputs("\tesac\n}\n_nopal \"$@\"\n", out);
@@ -163,46 +160,6 @@ static void man_text(const char *text, FILE *out)
 	}
 }
 
-/* Empty lines part paragraphs; indented ones are examples, kept as they are. */
-static void man_paragraphs(const char *text, FILE *out)
-{
-	bool literal = false;
-
-	while (*text) {
-		size_t length = strcspn(text, "\n");
-		bool indented = length > 0 && isspace((unsigned char)*text);
-		char line[512];
-
-		snprintf(line, sizeof(line), "%.*s", (int)length, text);
-		if (indented != literal)
-			fputs(indented ? ".nf\n" : ".fi\n", out);
-		literal = indented;
-		if (!length)
-			fputs(".PP", out);
-		man_text(line, out);
-		fputc('\n', out);
-		text += length + (text[length] == '\n');
-	}
-	if (literal)
-		fputs(".fi\n", out);
-}
-
-static void man_option(const struct tool_option *option, FILE *out)
-{
-	fputs(".TP\n.B ", out);
-	if (option->letter)
-		fprintf(out, "\\-%c, ", option->letter);
-	fputs("\\-\\-", out);
-	man_text(option->name, out);
-	if (option->argument) {
-		fputs(" ", out);
-		man_text(option->argument, out);
-	}
-	fputs("\n", out);
-	man_text(option->doc, out);
-	fputs("\n", out);
-}
-
 static void man_tool(const struct tool *tool, FILE *out)
 {
 	fprintf(out, ".SS \"nopal %s ", tool->name);
@@ -210,10 +167,43 @@ static void man_tool(const struct tool *tool, FILE *out)
 	fputs("\"\n", out);
 	man_text(tool->summary, out);
 	fputs(".\n.PP\n", out);
-	if (tool->help)
-		man_paragraphs(tool->help, out);
-	for (const struct tool_option *option = tool->options; option && option->name; option++)
-		man_option(option, out);
+	if (tool->help) {
+		const char *text = tool->help;
+		bool literal = false;
+
+		/* Empty lines part paragraphs; indented ones are examples, kept as they are. */
+		while (*text) {
+			size_t length = strcspn(text, "\n");
+			bool indented = length > 0 && isspace((unsigned char)*text);
+			char line[512];
+
+			snprintf(line, sizeof(line), "%.*s", (int)length, text);
+			if (indented != literal)
+				fputs(indented ? ".nf\n" : ".fi\n", out);
+			literal = indented;
+			if (!length)
+				fputs(".PP", out);
+			man_text(line, out);
+			fputc('\n', out);
+			text += length + (text[length] == '\n');
+		}
+		if (literal)
+			fputs(".fi\n", out);
+	}
+	for (const struct tool_option *option = tool->options; option && option->name; option++) {
+		fputs(".TP\n.B ", out);
+		if (option->letter)
+			fprintf(out, "\\-%c, ", option->letter);
+		fputs("\\-\\-", out);
+		man_text(option->name, out);
+		if (option->argument) {
+			fputs(" ", out);
+			man_text(option->argument, out);
+		}
+		fputs("\n", out);
+		man_text(option->doc, out);
+		fputs("\n", out);
+	}
 }
 
 void tool_man(const struct tool *const *table, FILE *out)

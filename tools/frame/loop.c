@@ -41,21 +41,10 @@ struct loop_event {
 	void *user;
 };
 
-static bool loop_trace(struct loop *loop, const char *path)
-{
-	int error = path ? nopal_trace_start(loop->world, path, NOPAL_TRACE_PACKETS) : 0;
-
-	if (error)
-		fprintf(stderr,
-			"error: the trace %s: %s\n"
-			"  fix: give a file in a folder that may be written\n",
-			path, strerror(-error));
-	return error == 0;
-}
-
 struct loop *loop_new(const char *trace)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
+	int error;
 
 	if (loop)
 		loop->base = event_base_new();
@@ -67,7 +56,13 @@ struct loop *loop_new(const char *trace)
 			loop_free(loop);
 		return NULL;
 	}
-	if (!loop_trace(loop, trace)) {
+	error = trace ? nopal_trace_start(loop->world, trace, NOPAL_TRACE_PACKETS) : 0;
+	if (error)
+		fprintf(stderr,
+			"error: the trace %s: %s\n"
+			"  fix: give a file in a folder that may be written\n",
+			trace, strerror(-error));
+	if (error != 0) {
 		loop_free(loop);
 		return NULL;
 	}

@@ -211,37 +211,6 @@ static bool tool_say(const struct tool_line *line, const char *what, const char 
 	return false;
 }
 
-static bool tool_say_unknown(const struct tool_line *line, const char *word, size_t length)
-{
-	const char *names[TOOL_MAX_OPTIONS + 1] = { 0 };
-	char name[64];
-	const char *near;
-
-	for (int i = 0; line->tool->options && line->tool->options[i].name; i++)
-		names[i] = line->tool->options[i].name;
-	snprintf(name, sizeof(name), "%.*s", (int)length, word);
-	near = nopal_nearest(name, names);
-	if (!near) {
-		fprintf(stderr,
-			"nopal %s: there is no option --%s\n"
-			"  fix: see `nopal help %s`\n",
-			line->tool->name, name, line->tool->name);
-		return false;
-	}
-	fprintf(stderr, "nopal %s: there is no option --%s\n  fix: did you mean --%s?\n",
-		line->tool->name, name, near);
-	return false;
-}
-
-static bool tool_say_no_letter(const struct tool_line *line, char letter)
-{
-	fprintf(stderr,
-		"nopal %s: there is no option -%c, of %s\n"
-		"  fix: see `nopal help %s`; a word that begins with - comes after --\n",
-		line->tool->name, letter, line->argv[line->at], line->tool->name);
-	return false;
-}
-
 static bool tool_set(const struct tool_line *line, int index, const char *value)
 {
 	const char **repeats = line->call->repeats[index];
@@ -279,8 +248,26 @@ static bool tool_take_long(struct tool_line *line, const char *word)
 	size_t length = equals ? (size_t)(equals - word) : strlen(word);
 	int index = tool_option_index(line->tool, word, length);
 
-	if (index < 0)
-		return tool_say_unknown(line, word, length);
+	if (index < 0) {
+		const char *names[TOOL_MAX_OPTIONS + 1] = { 0 };
+		char name[64];
+		const char *near;
+
+		for (int i = 0; line->tool->options && line->tool->options[i].name; i++)
+			names[i] = line->tool->options[i].name;
+		snprintf(name, sizeof(name), "%.*s", (int)length, word);
+		near = nopal_nearest(name, names);
+		if (!near) {
+			fprintf(stderr,
+				"nopal %s: there is no option --%s\n"
+				"  fix: see `nopal help %s`\n",
+				line->tool->name, name, line->tool->name);
+			return false;
+		}
+		fprintf(stderr, "nopal %s: there is no option --%s\n  fix: did you mean --%s?\n",
+			line->tool->name, name, near);
+		return false;
+	}
 	return tool_take(line, index, equals ? equals + 1 : NULL);
 }
 
@@ -298,40 +285,21 @@ static bool tool_take_letters(struct tool_line *line, const char *letters)
 	for (; *letters; letters++) {
 		int index = tool_letter_index(line->tool, *letters);
 
-		if (index < 0)
-			return tool_say_no_letter(line, *letters);
+		if (index < 0) {
+			char letter = *letters;
+
+			fprintf(stderr,
+				"nopal %s: there is no option -%c, of %s\n"
+				"  fix: see `nopal help %s`; a word that begins with - comes after --\n",
+				line->tool->name, letter, line->argv[line->at], line->tool->name);
+			return false;
+		}
 		if (line->tool->options[index].argument)
 			return tool_take(line, index, letters[1] ? letters + 1 : NULL);
 		if (!tool_take(line, index, NULL))
 			return false;
 	}
 	return true;
-}
-
-static bool tool_take_word(struct tool_line *line, char *word)
-{
-	bool lonely = strcmp(word, "-") == 0; /* stands for stdin or stdout */
-
-	if (line->words_only || *word != '-' || lonely) {
-		line->call->words[line->call->word_count++] = word;
-		return true;
-	}
-	if (strcmp(word, "--") == 0) {
-		line->words_only = true;
-		return true;
-	}
-	if (word[1] == '-')
-		return tool_take_long(line, word + strlen("--"));
-	return tool_take_letters(line, word + 1);
-}
-
-static bool tool_asks_help(int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return true;
-	}
-	return false;
 }
 
 static bool tool_count_words(const struct tool_line *line)
@@ -354,11 +322,24 @@ enum tool_parsed tool_parse(const struct tool *tool, int argc, char **argv,
 	memset(ret_call, 0, sizeof(*ret_call));
 	ret_call->tool = tool;
 	ret_call->words = argv; /* words move to its beginning */
-	if (tool_asks_help(argc, argv))
-		return TOOL_PARSED_HELP;
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return TOOL_PARSED_HELP;
+	}
 	for (line.at = 1; line.at < argc; line.at++) {
-		if (!tool_take_word(&line, argv[line.at]))
+		char *word = argv[line.at];
+		bool lonely = strcmp(word, "-") == 0; /* stands for stdin or stdout */
+
+		if (line.words_only || *word != '-' || lonely) {
+			line.call->words[line.call->word_count++] = word;
+		} else if (strcmp(word, "--") == 0) {
+			line.words_only = true;
+		} else if (word[1] == '-') {
+			if (!tool_take_long(&line, word + strlen("--")))
+				return TOOL_PARSED_BADLY;
+		} else if (!tool_take_letters(&line, word + 1)) {
 			return TOOL_PARSED_BADLY;
+		}
 	}
 	return tool_count_words(&line) ? TOOL_PARSED : TOOL_PARSED_BADLY;
 }
@@ -367,21 +348,6 @@ enum tool_parsed tool_parse(const struct tool *tool, int argc, char **argv,
 
 enum { TOOL_HELP_COLUMN = 30 };
 
-static void tool_help_option(const struct tool_option *option, FILE *out)
-{
-	char left[128];
-	int length;
-
-	length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", option->letter ? '-' : ' ',
-			  option->letter ? option->letter : ' ', option->letter ? "," : " ",
-			  option->name, option->argument ? " " : "",
-			  option->argument ? option->argument : "");
-	if (length >= TOOL_HELP_COLUMN)
-		fprintf(out, "%s\n%*s%s\n", left, TOOL_HELP_COLUMN, "", option->doc);
-	else
-		fprintf(out, "%-*s%s\n", TOOL_HELP_COLUMN, left, option->doc);
-}
-
 void tool_help(const struct tool *tool, FILE *out)
 {
 	fprintf(out, "nopal %s %s\n\n%s.\n", tool->name, tool->words, tool->summary);
@@ -389,6 +355,18 @@ void tool_help(const struct tool *tool, FILE *out)
 		fprintf(out, "\n%s\n", tool->help);
 	if (tool->options && tool->options->name)
 		fprintf(out, "\n");
-	for (const struct tool_option *option = tool->options; option && option->name; option++)
-		tool_help_option(option, out);
+	for (const struct tool_option *option = tool->options; option && option->name; option++) {
+		char left[128];
+		int length;
+
+		length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s",
+				  option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
+				  option->letter ? "," : " ", option->name,
+				  option->argument ? " " : "",
+				  option->argument ? option->argument : "");
+		if (length >= TOOL_HELP_COLUMN)
+			fprintf(out, "%s\n%*s%s\n", left, TOOL_HELP_COLUMN, "", option->doc);
+		else
+			fprintf(out, "%-*s%s\n", TOOL_HELP_COLUMN, left, option->doc);
+	}
 }

@@ -40,17 +40,6 @@ static void doc_nothing(const struct doc_style *style)
 
 /* --------------------------------------------------------------------- relations */
 
-static void doc_roles(const struct doc_style *style, const struct nopal_microprotocol *one)
-{
-	const struct nopal_role *role = one->provides;
-
-	doc_heading(style, "Provides");
-	if (!role || !role->name)
-		doc_nothing(style);
-	for (; role && role->name; role++)
-		doc_entry(style, role->name, role->exclusive ? "one in a layer" : "");
-}
-
 static void doc_relations(const struct doc_style *style, const char *heading,
 			  const struct nopal_relation *relation)
 {
@@ -82,33 +71,6 @@ static void doc_bindings(const struct doc_style *style, const struct nopal_micro
 			 binding->before ? ", before " : "", binding->before ? binding->before : "",
 			 binding->after ? ", after " : "", binding->after ? binding->after : "");
 		doc_entry(style, nopal_event_name(binding->event), text);
-	}
-}
-
-static void doc_raises(const struct doc_style *style, const struct nopal_microprotocol *one)
-{
-	const char *const *raised = one->raises;
-
-	doc_heading(style, "Raises");
-	if (!raised || !*raised)
-		doc_nothing(style);
-	for (; raised && *raised; raised++)
-		doc_entry(style, *raised, "");
-}
-
-static void doc_holds(const struct doc_style *style, const struct nopal_microprotocol *one)
-{
-	const struct nopal_hold *hold = one->holds;
-
-	doc_heading(style, "Holds");
-	if (!hold || !hold->why)
-		doc_nothing(style);
-	for (; hold && hold->why; hold++) {
-		char text[DOC_LINE_ROOM];
-
-		snprintf(text, sizeof(text), "%s (%s%s)", hold->why, show_kinds(one, hold->kinds),
-			 hold->sticky ? ", one release serves all departures" : "");
-		doc_entry(style, show_barrier(hold->barrier), text);
 	}
 }
 
@@ -195,15 +157,39 @@ static void doc_parameters(const struct doc_style *style, const struct nopal_mic
 
 static void doc_microprotocol(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
+	const struct nopal_role *role;
+	const char *const *raised;
+	const struct nopal_hold *hold;
+
 	printf("%s%s -- %s\n", style->markdown ? "# " : "", one->name, one->summary);
 	printf("%sfamily %s, wire version %u\n", style->markdown ? "\n" : "", one->family,
 	       one->wire_version);
 	doc_relations(style, "Needs", one->needs);
-	doc_roles(style, one);
+	role = one->provides;
+	doc_heading(style, "Provides");
+	if (!role || !role->name)
+		doc_nothing(style);
+	for (; role && role->name; role++)
+		doc_entry(style, role->name, role->exclusive ? "one in a layer" : "");
 	doc_relations(style, "Excludes", one->excludes);
 	doc_bindings(style, one);
-	doc_raises(style, one);
-	doc_holds(style, one);
+	raised = one->raises;
+	doc_heading(style, "Raises");
+	if (!raised || !*raised)
+		doc_nothing(style);
+	for (; raised && *raised; raised++)
+		doc_entry(style, *raised, "");
+	hold = one->holds;
+	doc_heading(style, "Holds");
+	if (!hold || !hold->why)
+		doc_nothing(style);
+	for (; hold && hold->why; hold++) {
+		char text[DOC_LINE_ROOM];
+
+		snprintf(text, sizeof(text), "%s (%s%s)", hold->why, show_kinds(one, hold->kinds),
+			 hold->sticky ? ", one release serves all departures" : "");
+		doc_entry(style, show_barrier(hold->barrier), text);
+	}
 	doc_attributes(style, one);
 	doc_shared(style, one);
 	doc_kinds(style, one);

@@ -19,33 +19,6 @@ static const struct tool_option explain_options[] = {
 
 /* ------------------------------------------------------------------------ text */
 
-static void explain_print_header(const struct nopal_plan *plan)
-{
-	const struct nopal_plan_field *fields;
-	size_t count = nopal_plan_fields(plan, &fields);
-
-	printf("\nheader: %u bytes of a data datagram; %u are left for a body\n",
-	       nopal_plan_header_bytes(plan), nopal_plan_body_bytes(plan));
-	for (size_t i = 0; i < count; i++)
-		printf("  %3u  %-19s %s\n", fields[i].bytes, fields[i].attribute,
-		       fields[i].microprotocol ? fields[i].microprotocol : "the runtime's");
-}
-
-static void explain_print_part(const struct nopal_part *part)
-{
-	const struct nopal_microprotocol *one = part->microprotocol;
-	const struct nopal_parameter *parameter = one->parameters;
-	char text[SHOW_VALUE_ROOM];
-
-	printf("  %-24s %s\n", one->name, one->summary);
-	if (!parameter || !parameter->name)
-		return;
-	printf("  %-24s", "");
-	for (; parameter->name; parameter++)
-		printf(" %s = %s", parameter->name, show_value(part, parameter, text));
-	printf("\n");
-}
-
 /* The next attribute of the part, from `at` on, that applications set. */
 static const struct nopal_attribute *explain_property(const struct nopal_attribute *at)
 {
@@ -73,6 +46,8 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 			  bool layers)
 {
 	const struct nopal_budget *budget = nopal_plan_budget(plan);
+	const struct nopal_plan_field *fields;
+	size_t count;
 
 	printf("%s: %s\n", nopal_plan_name(plan), nopal_plan_description(plan));
 	printf("fingerprint %016" PRIx64 ", messages up to %" PRIu64 " bytes\n",
@@ -81,11 +56,29 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64 " bytes unfinished\n",
 	       budget->bytes, budget->objects, budget->send_bytes);
 	explain_promises_print(plan, layers);
-	explain_print_header(plan);
+	count = nopal_plan_fields(plan, &fields);
+	printf("\nheader: %u bytes of a data datagram; %u are left for a body\n",
+	       nopal_plan_header_bytes(plan), nopal_plan_body_bytes(plan));
+	for (size_t i = 0; i < count; i++)
+		printf("  %3u  %-19s %s\n", fields[i].bytes, fields[i].attribute,
+		       fields[i].microprotocol ? fields[i].microprotocol : "the runtime's");
 	explain_print_properties(plan);
 	printf("\nmicroprotocols\n");
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
-		explain_print_part(nopal_plan_part(plan, i));
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_part *part = nopal_plan_part(plan, i);
+		const struct nopal_microprotocol *one = part->microprotocol;
+		const struct nopal_parameter *parameter = one->parameters;
+		char text[SHOW_VALUE_ROOM];
+
+		printf("  %-24s %s\n", one->name, one->summary);
+		if (parameter && parameter->name) {
+			printf("  %-24s", "");
+			for (; parameter->name; parameter++)
+				printf(" %s = %s", parameter->name,
+				       show_value(part, parameter, text));
+			printf("\n");
+		}
+	}
 	if (notes->count)
 		printf("\nadded and noted\n");
 	for (size_t i = 0; i < notes->count; i++)
@@ -93,17 +86,6 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 }
 
 /* ------------------------------------------------------------------------ JSON */
-
-static json_t *explain_layers_json(const struct nopal_plan *plan)
-{
-	json_t *array = json_array();
-
-	for (unsigned l = 0; l < nopal_plan_layers(plan); l++)
-		json_array_append_new(array, json_pack("{s:s, s:o}", "layer",
-						       nopal_plan_layer_name(plan, l), "promises",
-						       explain_promises_json(plan, l)));
-	return array;
-}
 
 static json_t *explain_fields_json(const struct nopal_plan *plan)
 {
@@ -157,18 +139,12 @@ static json_t *explain_parts_json(const struct nopal_plan *plan)
 	return array;
 }
 
-static json_t *explain_budget_json(const struct nopal_plan *plan)
-{
-	const struct nopal_budget *budget = nopal_plan_budget(plan);
-
-	return json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)budget->bytes, "objects",
-			 (json_int_t)budget->objects, "send_bytes", (json_int_t)budget->send_bytes);
-}
-
 static void explain_json(const struct nopal_plan *plan, const struct nopal_problems *notes)
 {
 	json_t *object = show_object("nopal.explain");
 	char fingerprint[SHOW_VALUE_ROOM];
+	const struct nopal_budget *budget;
+	json_t *array;
 
 	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, nopal_plan_fingerprint(plan));
 	json_object_set_new(object, "name", json_string(nopal_plan_name(plan)));
@@ -177,12 +153,21 @@ static void explain_json(const struct nopal_plan *plan, const struct nopal_probl
 	json_object_set_new(object, "canonical", json_string(nopal_plan_canonical(plan)));
 	json_object_set_new(object, "runs", json_string(nopal_plan_runs(plan)));
 	json_object_set_new(object, "promises", explain_promises_json(plan, 0));
-	json_object_set_new(object, "layers", explain_layers_json(plan));
+	array = json_array();
+	for (unsigned l = 0; l < nopal_plan_layers(plan); l++)
+		json_array_append_new(array, json_pack("{s:s, s:o}", "layer",
+						       nopal_plan_layer_name(plan, l), "promises",
+						       explain_promises_json(plan, l)));
+	json_object_set_new(object, "layers", array);
 	json_object_set_new(object, "header_bytes", json_integer(nopal_plan_header_bytes(plan)));
 	json_object_set_new(object, "body_bytes", json_integer(nopal_plan_body_bytes(plan)));
 	json_object_set_new(object, "message_limit_bytes",
 			    json_integer((json_int_t)nopal_plan_message_limit(plan)));
-	json_object_set_new(object, "budget", explain_budget_json(plan));
+	budget = nopal_plan_budget(plan);
+	json_object_set_new(object, "budget",
+			    json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)budget->bytes,
+				      "objects", (json_int_t)budget->objects, "send_bytes",
+				      (json_int_t)budget->send_bytes));
 	json_object_set_new(object, "fields", explain_fields_json(plan));
 	json_object_set_new(object, "properties", explain_properties_json(plan));
 	json_object_set_new(object, "microprotocols", explain_parts_json(plan));

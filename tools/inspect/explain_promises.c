@@ -87,24 +87,6 @@ static void print_giver(const struct nopal_plan *plan, const struct nopal_guaran
 	printf("\n");
 }
 
-static void print_layer(const struct nopal_plan *plan, unsigned layer)
-{
-	struct nopal_service service;
-
-	nopal_plan_service(plan, layer, NULL, &service);
-	for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
-		enum nopal_quality quality = (enum nopal_quality)i;
-		const struct nopal_guarantee *one = &service.quality[i];
-
-		if (!is_worth_a_line(quality, one))
-			continue;
-		printf("  %-18s %-18s %s\n", nopal_quality_name(quality),
-		       nopal_quality_word(quality, one->value),
-		       nopal_quality_meaning(quality, one->value));
-		print_giver(plan, one, quality);
-	}
-}
-
 /* Messages with this property: the qualities that are others for them. */
 static void print_property(const struct nopal_plan *plan, unsigned layer, const char *name)
 {
@@ -130,9 +112,22 @@ void explain_promises_print(const struct nopal_plan *plan, bool layers)
 	char name[SHOW_VALUE_ROOM];
 
 	for (unsigned l = 0; l < count; l++) {
+		struct nopal_service service;
+
 		printf("\npromises%s%s\n", layers ? " of layer " : "",
 		       layers ? nopal_plan_layer_name(plan, l) : "");
-		print_layer(plan, l);
+		nopal_plan_service(plan, l, NULL, &service);
+		for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
+			enum nopal_quality quality = (enum nopal_quality)i;
+			const struct nopal_guarantee *one = &service.quality[i];
+
+			if (!is_worth_a_line(quality, one))
+				continue;
+			printf("  %-18s %-18s %s\n", nopal_quality_name(quality),
+			       nopal_quality_word(quality, one->value),
+			       nopal_quality_meaning(quality, one->value));
+			print_giver(plan, one, quality);
+		}
 		for (size_t i = 0; property_at(plan, i, name, sizeof(name)); i++)
 			if (property_is_new(plan, i, name))
 				print_property(plan, l, name);

@@ -75,20 +75,6 @@ __attribute__((format(printf, 1, 2))) static char *fuse_printed(const char *form
 	return tool_need(text);
 }
 
-/* Caller frees.  NULL: it was said why not. */
-static char *fuse_output(const struct tool_call *call, const struct nopal_plan *plan)
-{
-	struct nopal_problems problems;
-	char *output;
-
-	if (tool_value(call, "output"))
-		return tool_need(strdup(tool_value(call, "output")));
-	nopal_problems_init(&problems);
-	output = nopal_plan_unit_file(plan, &problems);
-	tool_problems(&problems);
-	return output;
-}
-
 static enum tool_exit fuse_cannot_write(const char *path)
 {
 	fprintf(stderr,
@@ -111,54 +97,31 @@ static enum tool_exit fuse_write(const struct tool_call *call, const struct nopa
 	return failed || fflush(out) ? fuse_cannot_write(path) : TOOL_GOOD;
 }
 
-static enum tool_exit fuse_write_file(const struct tool_call *call, const struct nopal_plan *plan,
-				      const char *path)
+/* Does not come back where the compiler could be started. */
+static void fuse_exec(const struct tool_call *call, const char *source, const char *output)
 {
-	FILE *file = fopen(path, "w");
-	enum tool_exit result;
-
-	if (!file)
-		return fuse_cannot_write(path);
-	result = fuse_write(call, plan, file, path);
-	if (fclose(file) && result == TOOL_GOOD)
-		result = fuse_cannot_write(path);
-	return result;
-}
-
-static const char *fuse_compiler(const struct tool_call *call)
-{
+	char *root;
+	const char *words[FUSE_MOST_WORDS];
+	int count = 0;
 	const char *compiler = tool_value(call, "cc");
-
-	if (!compiler)
-		compiler = getenv("CC");
-	return compiler && *compiler ? compiler : "cc";
-}
-
-/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has those that it
- * was built from. */
-static char *fuse_sources(void)
-{
 	const char *named = getenv("NOPAL_SOURCES");
 	const char *installed = nopal_installed(NOPAL_INSTALLED_SOURCES);
 	char *probe;
 	bool there;
 
-	if (named && *named)
-		return tool_need(strdup(named));
-	probe = fuse_printed("%s/runtime/session/session.h", installed);
-	there = access(probe, R_OK) == 0;
-	free(probe);
-	return tool_need(strdup(there ? installed : NOPAL_BUILT_FROM));
-}
-
-/* Does not come back where the compiler could be started. */
-static void fuse_exec(const struct tool_call *call, const char *source, const char *output)
-{
-	char *root = fuse_sources();
-	const char *words[FUSE_MOST_WORDS];
-	int count = 0;
-
-	words[count++] = fuse_compiler(call);
+	/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has those
+	 * that it was built from. */
+	if (named && *named) {
+		root = tool_need(strdup(named));
+	} else {
+		probe = fuse_printed("%s/runtime/session/session.h", installed);
+		there = access(probe, R_OK) == 0;
+		free(probe);
+		root = tool_need(strdup(there ? installed : NOPAL_BUILT_FROM));
+	}
+	if (!compiler)
+		compiler = getenv("CC");
+	words[count++] = compiler && *compiler ? compiler : "cc";
 	for (const char *const *flag = fuse_flags; *flag; flag++)
 		words[count++] = *flag;
 	for (const char *const *folder = fuse_folders; *folder; folder++)
@@ -175,41 +138,45 @@ static void fuse_exec(const struct tool_call *call, const char *source, const ch
 	_exit(TOOL_ENVIRONMENT);
 }
 
-static enum tool_exit fuse_compile(const struct tool_call *call, const char *source,
-				   const char *output)
-{
-	pid_t child = fork();
-	int status = 0;
-
-	if (child == 0)
-		fuse_exec(call, source, output);
-	if (child < 0 || waitpid(child, &status, 0) < 0) {
-		fprintf(stderr, "nopal: cannot run the compiler: %s\n", strerror(errno));
-		return TOOL_ENVIRONMENT;
-	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_ENVIRONMENT)
-		return TOOL_ENVIRONMENT;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return TOOL_GOOD;
-	fprintf(stderr,
-		"nopal: the unit does not compile; its source is %s\n  fix: read what the "
-		"compiler says; $NOPAL_SOURCES must name the sources of this very version, "
-		"file-scope names of a plugin begin with its own name, and what calls "
-		"nopal_unbind cannot be fused\n",
-		source);
-	return TOOL_FAILED;
-}
-
 /* A half-written unit must never be found: it is made aside and renamed. */
 static enum tool_exit fuse_make(const struct tool_call *call, const struct nopal_plan *plan,
 				const char *output)
 {
 	char *source = fuse_printed("%s.c", output);
 	char *aside = fuse_printed("%s.new", output);
-	enum tool_exit result = fuse_write_file(call, plan, source);
+	enum tool_exit result;
+	FILE *file = fopen(source, "w");
 
-	if (result == TOOL_GOOD)
-		result = fuse_compile(call, source, aside);
+	if (!file) {
+		result = fuse_cannot_write(source);
+	} else {
+		result = fuse_write(call, plan, file, source);
+		if (fclose(file) && result == TOOL_GOOD)
+			result = fuse_cannot_write(source);
+	}
+	if (result == TOOL_GOOD) {
+		pid_t child = fork();
+		int status = 0;
+
+		if (child == 0)
+			fuse_exec(call, source, aside);
+		if (child < 0 || waitpid(child, &status, 0) < 0) {
+			fprintf(stderr, "nopal: cannot run the compiler: %s\n", strerror(errno));
+			result = TOOL_ENVIRONMENT;
+		} else if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_ENVIRONMENT) {
+			result = TOOL_ENVIRONMENT;
+		} else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+			result = TOOL_GOOD;
+		} else {
+			fprintf(stderr,
+				"nopal: the unit does not compile; its source is %s\n  fix: read what the "
+				"compiler says; $NOPAL_SOURCES must name the sources of this very version, "
+				"file-scope names of a plugin begin with its own name, and what calls "
+				"nopal_unbind cannot be fused\n",
+				source);
+			result = TOOL_FAILED;
+		}
+	}
 	if (result == TOOL_GOOD && rename(aside, output) < 0)
 		result = fuse_cannot_write(output);
 	if (result != TOOL_FAILED)
@@ -220,20 +187,6 @@ static enum tool_exit fuse_make(const struct tool_call *call, const struct nopal
 	return result;
 }
 
-static enum tool_exit fuse_make_there(const struct tool_call *call, const struct nopal_plan *plan)
-{
-	char *output = fuse_output(call, plan);
-	enum tool_exit result;
-
-	if (!output)
-		return TOOL_ENVIRONMENT;
-	result = fuse_make(call, plan, output);
-	if (result == TOOL_GOOD)
-		printf("%s\n", output);
-	free(output);
-	return result;
-}
-
 static enum tool_exit fuse_run(const struct tool_call *call)
 {
 	struct nopal_plan *plan = tool_plan(call, call->words[0]);
@@ -241,8 +194,29 @@ static enum tool_exit fuse_run(const struct tool_call *call)
 
 	if (!plan)
 		return TOOL_BAD_INPUT;
-	result = tool_value(call, "c") ? fuse_write(call, plan, stdout, "standard output")
-				       : fuse_make_there(call, plan);
+	if (tool_value(call, "c")) {
+		result = fuse_write(call, plan, stdout, "standard output");
+	} else {
+		char *output;
+		struct nopal_problems problems;
+
+		/* Caller frees. */
+		if (tool_value(call, "output")) {
+			output = tool_need(strdup(tool_value(call, "output")));
+		} else {
+			nopal_problems_init(&problems);
+			output = nopal_plan_unit_file(plan, &problems);
+			tool_problems(&problems);
+		}
+		if (!output) {
+			result = TOOL_ENVIRONMENT;
+		} else {
+			result = fuse_make(call, plan, output);
+			if (result == TOOL_GOOD)
+				printf("%s\n", output);
+			free(output);
+		}
+	}
 	nopal_plan_unref(plan);
 	return result;
 }

@@ -83,27 +83,7 @@ static void graph_print_table(const struct nopal_plan *plan, enum show_table tab
 	free(names);
 }
 
-static void graph_print(const struct nopal_plan *plan)
-{
-	graph_print_events(plan);
-	printf("\nholds, by barrier\n");
-	for (int barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
-		graph_print_barrier(plan, barrier);
-	printf("\nattributes (! writes)\n");
-	graph_print_table(plan, SHOW_ATTRIBUTES);
-	printf("\nshared variables (! writes)\n");
-	graph_print_table(plan, SHOW_SHARED);
-}
-
 /* ------------------------------------------------------------------------- dot */
-
-static void graph_dot_raises(const struct nopal_microprotocol *one)
-{
-	const char *const *raised = one->raises;
-
-	for (; raised && *raised; raised++)
-		printf("\t\"%s\" -> \"%s\" [style=dashed];\n", one->name, *raised);
-}
 
 static void graph_dot_shared(const struct nopal_plan *plan)
 {
@@ -133,9 +113,12 @@ static void graph_dot(const struct nopal_plan *plan)
 	printf("digraph \"%s\" {\n\trankdir=LR;\n", nopal_plan_name(plan));
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
+		const char *const *raised;
 
 		printf("\t\"%s\" [shape=box];\n", one->name);
-		graph_dot_raises(one);
+		raised = one->raises;
+		for (; raised && *raised; raised++)
+			printf("\t\"%s\" -> \"%s\" [style=dashed];\n", one->name, *raised);
 	}
 	for (unsigned event = NOPAL_NO_EVENT + 1; (name = nopal_event_name(event)) != NULL;
 	     event++) {
@@ -169,25 +152,6 @@ static json_t *graph_events_json(const struct nopal_plan *plan)
 	return object;
 }
 
-static json_t *graph_holds_json(const struct nopal_plan *plan)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
-		const struct nopal_hold *hold = one->holds;
-
-		for (; hold && hold->why; hold++)
-			json_array_append_new(
-				array,
-				json_pack("{s:s, s:s, s:s, s:s, s:b}", "microprotocol", one->name,
-					  "barrier", show_barrier(hold->barrier), "why", hold->why,
-					  "kinds", show_kinds(one, hold->kinds), "sticky",
-					  hold->sticky));
-	}
-	return array;
-}
-
 static json_t *graph_table_json(const struct nopal_plan *plan, enum show_table table)
 {
 	const char **names = show_names(plan, table);
@@ -212,30 +176,49 @@ static json_t *graph_table_json(const struct nopal_plan *plan, enum show_table t
 	return object;
 }
 
-static void graph_json(const struct nopal_plan *plan)
-{
-	json_t *object = show_object("nopal.graph");
-
-	json_object_set_new(object, "name", json_string(nopal_plan_name(plan)));
-	json_object_set_new(object, "events", graph_events_json(plan));
-	json_object_set_new(object, "holds", graph_holds_json(plan));
-	json_object_set_new(object, "attributes", graph_table_json(plan, SHOW_ATTRIBUTES));
-	json_object_set_new(object, "shared", graph_table_json(plan, SHOW_SHARED));
-	show_json(object);
-}
-
 static enum tool_exit graph_run(const struct tool_call *call)
 {
 	struct nopal_plan *plan = tool_plan(call, call->words[0]);
 
 	if (!plan)
 		return TOOL_BAD_INPUT;
-	if (tool_value(call, "json"))
-		graph_json(plan);
-	else if (tool_value(call, "dot"))
+	if (tool_value(call, "json")) {
+		json_t *object = show_object("nopal.graph");
+		json_t *array;
+
+		json_object_set_new(object, "name", json_string(nopal_plan_name(plan)));
+		json_object_set_new(object, "events", graph_events_json(plan));
+		array = json_array();
+		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+			const struct nopal_microprotocol *one =
+				nopal_plan_part(plan, i)->microprotocol;
+			const struct nopal_hold *hold = one->holds;
+
+			for (; hold && hold->why; hold++)
+				json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:b}",
+								       "microprotocol", one->name,
+								       "barrier",
+								       show_barrier(hold->barrier),
+								       "why", hold->why, "kinds",
+								       show_kinds(one, hold->kinds),
+								       "sticky", hold->sticky));
+		}
+		json_object_set_new(object, "holds", array);
+		json_object_set_new(object, "attributes", graph_table_json(plan, SHOW_ATTRIBUTES));
+		json_object_set_new(object, "shared", graph_table_json(plan, SHOW_SHARED));
+		show_json(object);
+	} else if (tool_value(call, "dot")) {
 		graph_dot(plan);
-	else
-		graph_print(plan);
+	} else {
+		graph_print_events(plan);
+		printf("\nholds, by barrier\n");
+		for (int barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
+			graph_print_barrier(plan, barrier);
+		printf("\nattributes (! writes)\n");
+		graph_print_table(plan, SHOW_ATTRIBUTES);
+		printf("\nshared variables (! writes)\n");
+		graph_print_table(plan, SHOW_SHARED);
+	}
 	nopal_plan_unref(plan);
 	return TOOL_GOOD;
 }

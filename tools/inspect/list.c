@@ -162,22 +162,6 @@ static const struct {
 };
 enum { LIST_TABLES = sizeof(list_tables) / sizeof(*list_tables) };
 
-static enum tool_exit list_unknown(const char *what)
-{
-	const char *names[LIST_TABLES + 1] = { 0 };
-	const char *near;
-
-	for (size_t i = 0; i < LIST_TABLES; i++)
-		names[i] = list_tables[i].what;
-	near = nopal_nearest(what, names);
-	fprintf(stderr, "nopal list: there is no list of `%s`\n  fix: ", what);
-	if (near)
-		fprintf(stderr, "did you mean `nopal list %s`?\n", near);
-	else
-		fprintf(stderr, "microprotocols, events, attributes, shared, roles or configs\n");
-	return TOOL_BAD_INPUT;
-}
-
 static enum tool_exit list_run(const struct tool_call *call)
 {
 	const char *what = call->word_count ? call->words[0] : list_tables[0].what;
@@ -186,6 +170,8 @@ static enum tool_exit list_run(const struct tool_call *call)
 		.array = tool_value(call, "json") ? json_array() : NULL,
 	};
 	json_t *object;
+	const char *names[LIST_TABLES + 1] = { 0 };
+	const char *near;
 
 	for (size_t i = 0; i < LIST_TABLES; i++) {
 		if (strcmp(list_tables[i].what, what) != 0)
@@ -199,7 +185,15 @@ static enum tool_exit list_run(const struct tool_call *call)
 		return TOOL_GOOD;
 	}
 	json_decref(out.array);
-	return list_unknown(what);
+	for (size_t i = 0; i < LIST_TABLES; i++)
+		names[i] = list_tables[i].what;
+	near = nopal_nearest(what, names);
+	fprintf(stderr, "nopal list: there is no list of `%s`\n  fix: ", what);
+	if (near)
+		fprintf(stderr, "did you mean `nopal list %s`?\n", near);
+	else
+		fprintf(stderr, "microprotocols, events, attributes, shared, roles or configs\n");
+	return TOOL_BAD_INPUT;
 }
 
 const struct tool tool_list = {

@@ -230,11 +230,6 @@ static int show_by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static const struct nopal_microprotocol *show_at(const struct nopal_plan *plan, size_t index)
-{
-	return plan ? nopal_plan_part(plan, index)->microprotocol : nopal_registry_at(index);
-}
-
 const char **show_names(const struct nopal_plan *plan, enum show_table table)
 {
 	size_t many = plan ? nopal_plan_part_count(plan) : nopal_registry_count();
@@ -242,7 +237,8 @@ const char **show_names(const struct nopal_plan *plan, enum show_table table)
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < many; i++) {
-		const struct nopal_microprotocol *one = show_at(plan, i);
+		const struct nopal_microprotocol *one =
+			plan ? nopal_plan_part(plan, i)->microprotocol : nopal_registry_at(i);
 
 		for (size_t j = 0; (name = show_table_name(one, table, j)); j++) {
 			names = tool_need(reallocarray(names, count + 1, sizeof(*names)));

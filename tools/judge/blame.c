@@ -250,15 +250,6 @@ static const struct judge_suspect *keeper(const struct nopal_plan *plan,
 	return first;
 }
 
-static void blame_deed(struct judgement *judgement, const struct judge_suspect *one, int by)
-{
-	const char *text = nopal_deed_text((unsigned)by);
-	const char *count = strstr(text, "%llu");
-
-	snprintf(judgement->because, JUDGE_TEXT, "it %.*s%llu%s", (int)(count - text), text,
-		 (unsigned long long)one->deed[by], count + strlen("%llu"));
-}
-
 static void blame_hold(struct judgement *judgement, const struct judge_suspect *one,
 		       unsigned barrier)
 {
@@ -267,12 +258,6 @@ static void blame_hold(struct judgement *judgement, const struct judge_suspect *
 
 	snprintf(judgement->because, JUDGE_TEXT, "%llu %s%s for it: %s", (unsigned long long)count,
 		 what, count == 1 ? " waits" : "s wait", one->why);
-}
-
-static void blame_keeper(struct judgement *judgement, const struct judge_suspect *one)
-{
-	blame_hold(judgement, one,
-		   keeps_back(one) == one->oldest_alone[NOPAL_FINISH] ? NOPAL_FINISH : NOPAL_SEND);
 }
 
 /* Who gave what is broken. */
@@ -296,12 +281,19 @@ static void blame_one(struct judgement *judgement, const struct judge_suspect *o
 	if (!one)
 		return;
 	judgement->blamed = one->microprotocol;
-	if (by == BY_SENDER)
-		blame_keeper(judgement, one);
-	else if (by < BY_HOLD)
-		blame_deed(judgement, one, by);
-	else
+	if (by == BY_SENDER) {
+		blame_hold(judgement, one,
+			   keeps_back(one) == one->oldest_alone[NOPAL_FINISH] ? NOPAL_FINISH
+									      : NOPAL_SEND);
+	} else if (by < BY_HOLD) {
+		const char *text = nopal_deed_text((unsigned)by);
+		const char *count = strstr(text, "%llu");
+
+		snprintf(judgement->because, JUDGE_TEXT, "it %.*s%llu%s", (int)(count - text), text,
+			 (unsigned long long)one->deed[by], count + strlen("%llu"));
+	} else {
 		blame_hold(judgement, one, (unsigned)(by - BY_HOLD));
+	}
 }
 
 /* The first of the list that convicts somebody. */
@@ -341,31 +333,6 @@ static const unsigned gravest[] = {
 	NOPAL_DELIVERY,	 NOPAL_OUTCOME,	   NOPAL_ORDER,
 };
 
-/* Of a session that ended over its budget: did one take the most of that?  A part that breaks the
- * session for a bound of its own says why itself. */
-static bool is_glutton(const struct judgement *judgement, const struct judge_suspects *suspects)
-{
-	const struct judge_suspect *most = convicted(suspects, NOPAL_DEED_MEMORY);
-
-	return judgement->end == NOPAL_RESOURCE && most &&
-	       most->deed[NOPAL_DEED_MEMORY] >= nopal_plan_budget(judgement->plan)->bytes / 2;
-}
-
-/* The end of a session is for the role connection of each layer. */
-static void blame_connection(struct judgement *judgement)
-{
-	for (size_t i = 0; i < nopal_plan_part_count(judgement->plan); i++) {
-		const struct nopal_microprotocol *one =
-			nopal_plan_part(judgement->plan, i)->microprotocol;
-
-		if (!provides(one, "connection"))
-			continue;
-		judgement->blamed = one->name;
-		snprintf(judgement->because, JUDGE_TEXT, "the end of the session is its to say");
-		return;
-	}
-}
-
 /* Who has so much that others want for it: they stand still, and do not always say why.  Or who
  * raises so much that nobody else has a turn. */
 static void blame_most(struct judgement *judgement, const struct judge_suspects *suspects,
@@ -393,11 +360,17 @@ static void blame_rules(struct judgement *judgement, const struct judge_suspects
 
 void judge_blame(struct judgement *judgement, const struct judge_suspects *suspects)
 {
+	const struct judge_suspect *most;
+
 	if (!judge_is_broken(judgement) && !judgement->end)
 		return;
 	blame_by(judgement, suspects, always, JUDGE_RULES);
 	blame_rules(judgement, suspects);
-	if (is_glutton(judgement, suspects))
+	/* Of a session that ended over its budget: did one take the most of that? A part that
+	 * breaks the session for a bound of its own says why itself. */
+	most = convicted(suspects, NOPAL_DEED_MEMORY);
+	if (judgement->end == NOPAL_RESOURCE && most &&
+	    most->deed[NOPAL_DEED_MEMORY] >= nopal_plan_budget(judgement->plan)->bytes / 2)
 		blame_by(judgement, suspects, of_memory, JUDGE_RULES);
 	blame_most(judgement, suspects, NOPAL_DEED_MEMORY,
 		   nopal_plan_budget(judgement->plan)->bytes / 2);
@@ -412,6 +385,18 @@ void judge_blame(struct judgement *judgement, const struct judge_suspects *suspe
 		blame_by(judgement, suspects, of_undelivered, JUDGE_RULES);
 	if (judgement->end)
 		blame_by(judgement, suspects, of_bad_end, JUDGE_RULES);
-	if (judgement->unclosed && !judgement->blamed)
-		blame_connection(judgement);
+	if (judgement->unclosed && !judgement->blamed) {
+		/* The end of a session is for the role connection of each layer. */
+		for (size_t i = 0; i < nopal_plan_part_count(judgement->plan); i++) {
+			const struct nopal_microprotocol *one =
+				nopal_plan_part(judgement->plan, i)->microprotocol;
+
+			if (!provides(one, "connection"))
+				continue;
+			judgement->blamed = one->name;
+			snprintf(judgement->because, JUDGE_TEXT,
+				 "the end of the session is its to say");
+			return;
+		}
+	}
 }

@@ -147,24 +147,6 @@ static void judge_integrity(const struct judge_facts *facts, unsigned promised,
 	held_if(one, facts->bytes_seen && !facts->wrong.times && !facts->garbled);
 }
 
-/* To the transport alone it may have come and wait there, until both ends say that all is well. */
-static void judge_outcome(const struct judge_facts *facts, const struct nopal_service *promised,
-			  struct judge_case *one)
-{
-	bool consumed = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_APPLICATION);
-	bool acknowledged = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_TRANSPORT);
-	bool all = nopal_promises(promised, NOPAL_DELIVERY, NOPAL_ALL);
-	bool judged = facts->numbered &&
-		      (consumed || (all && !was_told(facts) && well(facts->sender_end)));
-	char message[JUDGE_TEXT];
-
-	if (facts->lies.times && judged) {
-		which(facts, &facts->lies, message);
-		broken(one, "%s was told to have arrived, and never did", message);
-	}
-	held_if(one, judged && acknowledged);
-}
-
 /* What waits for ever is no matter where some may be dropped. */
 static void judge_progress(const struct judge_facts *facts, const struct nopal_service *promised,
 			   struct judge_case *one)
@@ -245,6 +227,8 @@ void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	struct judge_case *of = ret_judgement->of;
 	const struct nopal_service *promised = &ret_judgement->promised;
 	const struct nopal_guarantee *quality = promised->quality;
+	bool consumed, acknowledged, all, judged;
+	char message[JUDGE_TEXT];
 
 	*ret_judgement = (struct judgement){ .plan = plan };
 	nopal_plan_service(plan, 0, facts->names, &ret_judgement->promised);
@@ -252,7 +236,18 @@ void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	judge_order(facts, quality[NOPAL_ORDER].value, &of[NOPAL_ORDER]);
 	judge_duplicates(facts, quality[NOPAL_DUPLICATES].value, &of[NOPAL_DUPLICATES]);
 	judge_integrity(facts, quality[NOPAL_INTEGRITY].value, &of[NOPAL_INTEGRITY]);
-	judge_outcome(facts, promised, &of[NOPAL_OUTCOME]);
+	/* To the transport alone it may have come and wait there, until both ends say that all is
+	 * well. */
+	consumed = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_APPLICATION);
+	acknowledged = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_TRANSPORT);
+	all = nopal_promises(promised, NOPAL_DELIVERY, NOPAL_ALL);
+	judged = facts->numbered &&
+		 (consumed || (all && !was_told(facts) && well(facts->sender_end)));
+	if (facts->lies.times && judged) {
+		which(facts, &facts->lies, message);
+		broken(&of[NOPAL_OUTCOME], "%s was told to have arrived, and never did", message);
+	}
+	held_if(&of[NOPAL_OUTCOME], judged && acknowledged);
 	judge_progress(facts, promised, &of[NOPAL_PROGRESS]);
 	held_if(&of[NOPAL_RECEIVERS], facts->all_receivers);
 	judge_rules(facts, ret_judgement);

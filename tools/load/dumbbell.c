@@ -132,14 +132,6 @@ static int dumbbell_compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static double dumbbell_tail(struct dumbbell_run *run)
-{
-	if (run->span_count == 0)
-		return 0;
-	qsort(run->spans_ms, run->span_count, sizeof(*run->spans_ms), dumbbell_compare);
-	return run->spans_ms[(run->span_count - 1) * DUMBBELL_TAIL / DUMBBELL_PERCENT];
-}
-
 static void dumbbell_judge(struct dumbbell_run *run, const struct nopal_link_counters *from)
 {
 	const struct nopal_link_counters *to = &run->last;
@@ -154,7 +146,13 @@ static void dumbbell_judge(struct dumbbell_run *run, const struct nopal_link_cou
 	bell->utilisation = most > 0 ? (double)bytes / most : 0;
 	bell->loss = entered ? (double)(to->overflowed - from->overflowed) / (double)entered : 0;
 	bell->queue_mean_ms = dumbbell_queue_ms(from, to);
-	bell->queue_p95_ms = dumbbell_tail(run);
+	if (run->span_count == 0) {
+		bell->queue_p95_ms = 0;
+	} else {
+		qsort(run->spans_ms, run->span_count, sizeof(*run->spans_ms), dumbbell_compare);
+		bell->queue_p95_ms =
+			run->spans_ms[(run->span_count - 1) * DUMBBELL_TAIL / DUMBBELL_PERCENT];
+	}
 }
 
 /* Runs the time that is measured, in spans. */

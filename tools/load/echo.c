@@ -60,25 +60,6 @@ static void socket_at_once(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-static void serve_socket(const struct bench_place *place, int tell)
-{
-	uint8_t bytes[ECHO_MOST_BYTES];
-	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address, SOCK_STREAM, &port);
-	ssize_t got;
-
-	if (fd < 0 || listen(fd, 1))
-		return;
-	bench_partner_tell(tell, port);
-	fd = accept(fd, NULL, NULL);
-	if (fd < 0)
-		return;
-	socket_at_once(fd);
-	while ((got = recv(fd, bytes, sizeof(bytes), 0)) > 0)
-		if (send(fd, bytes, (size_t)got, MSG_NOSIGNAL) != got)
-			return; /* it blocks until all is taken */
-}
-
 /* What can be done now; false: nothing can, or the other side is gone. */
 static bool socket_move(int fd, struct echo_file *file, bool *gone)
 {
@@ -266,15 +247,6 @@ static const struct nopal_callbacks server_callbacks = {
 	.ended = server_on_ended,
 };
 
-static void serve_config(const struct echo *echo, const struct bench_place *place, int tell)
-{
-	struct loop *loop = loop_new(NULL);
-	struct echo_server server = { .count = 0 };
-
-	if (bench_partner_listen(loop, place, echo->plan, &server_callbacks, &server, tell))
-		loop_run(loop);
-}
-
 static void client_on_tick(void *user)
 {
 	struct echo_client *client = user;
@@ -292,39 +264,35 @@ static void client_results(const struct echo_client *client, struct echo *echo)
 	echo->done = file_over(&client->file) && !client->file.wrong;
 }
 
-static void ask_config(struct echo *echo, const struct bench_place *place, uint16_t port)
-{
-	struct echo_client client = { .file = { .echo = echo }, .loop = loop_new(NULL) };
-	struct nopal_endpoint *endpoint;
-	struct nopal_address peer;
-
-	if (!client.loop || !bench_address(place->address, port, &peer))
-		return;
-	client.tick = loop_event_new(client.loop, LOOP_TIMER, -1, client_on_tick, &client);
-	endpoint = loop_endpoint_to(client.loop, &peer);
-	client.begun_ns = client.heard_ns = client_now(&client);
-	if (client.tick)
-		loop_event_start(client.tick, echo->patience_ns);
-	if (endpoint &&
-	    nopal_session_open(endpoint, echo->plan, &peer, &client_callbacks, &client) &&
-	    !client.over)
-		loop_run(client.loop);
-	client.over = true; /* what still arrives is not counted */
-	client_results(&client, echo);
-	loop_event_free(client.tick);
-	loop_free(client.loop);
-}
-
 /* --------------------------------------------------------------------- both */
 
 static void serve_runs(void *user, const struct bench_place *place, int tell)
 {
 	const struct echo *echo = user;
 
-	if (echo->kind == TRIPS_CONFIG)
-		serve_config(echo, place, tell);
-	else
-		serve_socket(place, tell);
+	if (echo->kind == TRIPS_CONFIG) {
+		struct loop *loop = loop_new(NULL);
+		struct echo_server server = { .count = 0 };
+
+		if (bench_partner_listen(loop, place, echo->plan, &server_callbacks, &server, tell))
+			loop_run(loop);
+	} else {
+		uint8_t bytes[ECHO_MOST_BYTES];
+		uint16_t port = 0;
+		int fd = bench_socket_bound(place->address, SOCK_STREAM, &port);
+		ssize_t got;
+
+		if (fd < 0 || listen(fd, 1))
+			return;
+		bench_partner_tell(tell, port);
+		fd = accept(fd, NULL, NULL);
+		if (fd < 0)
+			return;
+		socket_at_once(fd);
+		while ((got = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+			if (send(fd, bytes, (size_t)got, MSG_NOSIGNAL) != got)
+				return; /* it blocks until all is taken */
+	}
 }
 
 bool echo_run(struct echo *echo, const struct bench_place *place)
@@ -333,10 +301,31 @@ bool echo_run(struct echo *echo, const struct bench_place *place)
 	bool good = bench_partner_start(&partner, place, serve_runs, echo);
 
 	echo->done = false;
-	if (good && echo->kind == TRIPS_CONFIG)
-		ask_config(echo, place, partner.port);
-	else if (good)
+	if (good && echo->kind == TRIPS_CONFIG) {
+		struct echo_client client = { .file = { .echo = echo }, .loop = loop_new(NULL) };
+		struct nopal_endpoint *endpoint;
+		struct nopal_address peer;
+
+		if (client.loop && bench_address(place->address, partner.port, &peer)) {
+			client.tick = loop_event_new(client.loop, LOOP_TIMER, -1, client_on_tick,
+						     &client);
+			endpoint = loop_endpoint_to(client.loop, &peer);
+			client.begun_ns = client.heard_ns = client_now(&client);
+			if (client.tick)
+				loop_event_start(client.tick, echo->patience_ns);
+			if (endpoint &&
+			    nopal_session_open(endpoint, echo->plan, &peer, &client_callbacks,
+					       &client) &&
+			    !client.over)
+				loop_run(client.loop);
+			client.over = true; /* what still arrives is not counted */
+			client_results(&client, echo);
+			loop_event_free(client.tick);
+			loop_free(client.loop);
+		}
+	} else if (good) {
 		ask_socket(echo, place, partner.port);
+	}
 	bench_partner_end(&partner);
 	return good;
 }

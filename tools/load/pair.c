@@ -85,19 +85,6 @@ bool bench_enter(const char *netns)
 
 /* ------------------------------------------------------------------- plans */
 
-static struct nopal_plan *pair_load(const char *row, size_t length)
-{
-	struct nopal_problems problems;
-	struct nopal_plan *plan;
-	char config[PAIR_PATH_BYTES];
-
-	snprintf(config, sizeof(config), "%.*s", (int)length, row);
-	nopal_problems_init(&problems);
-	plan = nopal_plan_load(config, NULL, &problems);
-	tool_problems(&problems);
-	return plan;
-}
-
 /* The config, but that short messages share datagrams. */
 static struct nopal_plan *pair_coalesced(const char *config, size_t length)
 {
@@ -138,11 +125,16 @@ struct nopal_plan *bench_plan(const char *row)
 	struct nopal_plan *plan;
 	size_t length;
 	bool fused;
+	struct nopal_problems problems;
+	char config[PAIR_PATH_BYTES];
 
 	if (pair_ends(row, PAIR_COALESCED, &length))
 		return pair_coalesced(row, length);
 	fused = pair_ends(row, PAIR_FUSED, &length);
-	plan = pair_load(row, length);
+	snprintf(config, sizeof(config), "%.*s", (int)length, row);
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(config, NULL, &problems);
+	tool_problems(&problems);
 	if (plan && !fused)
 		nopal_plan_interpret(plan);
 	if (!plan || !fused ||

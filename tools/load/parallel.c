@@ -193,23 +193,12 @@ static double parallel_evenness(const struct parallel_world *all, int count)
 	return parallel_fairness(bytes, count);
 }
 
-static void parallel_judge(struct parallel *parallel, const struct parallel_world *all)
-{
-	struct nopal_link_counters there = { 0 }, back = { 0 };
-
-	nopal_sim_link_counters(all->world, 0, 1, &there);
-	nopal_sim_link_counters(all->world, 1, 0, &back);
-	parallel->lost_packets = there.lost + there.overflowed + back.lost + back.overflowed;
-	parallel->took_ns = nopal_world_now(all->world);
-	parallel->data_packets = all->data_packets;
-	parallel->control_packets = all->control_packets;
-	parallel->control_bytes = all->control_bytes;
-}
-
 static bool parallel_go(struct parallel *parallel, struct parallel_world *all)
 {
 	uint64_t bytes = (uint64_t)parallel->connections * (uint64_t)parallel->messages *
 			 PARALLEL_MESSAGE_BYTES;
+	struct nopal_link_counters there = { 0 };
+	struct nopal_link_counters back = { 0 };
 
 	if (!parallel_world_open(all, parallel->plan, parallel->seed, &parallel->forward,
 				 &parallel->reverse))
@@ -223,7 +212,13 @@ static bool parallel_go(struct parallel *parallel, struct parallel_world *all)
 	parallel->fairness = parallel_evenness(all, parallel->connections);
 	if (!parallel_pass(all, bytes, parallel->patience_ns))
 		return false;
-	parallel_judge(parallel, all);
+	nopal_sim_link_counters(all->world, 0, 1, &there);
+	nopal_sim_link_counters(all->world, 1, 0, &back);
+	parallel->lost_packets = there.lost + there.overflowed + back.lost + back.overflowed;
+	parallel->took_ns = nopal_world_now(all->world);
+	parallel->data_packets = all->data_packets;
+	parallel->control_packets = all->control_packets;
+	parallel->control_bytes = all->control_bytes;
 	return true;
 }
 

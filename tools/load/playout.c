@@ -236,15 +236,6 @@ static bool relays_open(struct playout_relays *relays, struct loop *loop,
 	return true;
 }
 
-static void relays_close(struct playout_relays *relays)
-{
-	for (int i = 0; relays->relays && i < relays->count; i++)
-		if (relays->relays[i])
-			nopal_relay_close(relays->relays[i]);
-	free(relays->relays);
-	free(relays->addresses);
-}
-
 /* Where all plans may be opened. */
 static bool stage_listen(struct playout_stage *stage, struct nopal_address *ret_address)
 {
@@ -285,19 +276,6 @@ static void stage_on_end(void *user)
 	loop_stop(stage->loop);
 }
 
-static bool stage_run(struct playout_stage *stage, const struct playout_relays *relays)
-{
-	struct loop_event *end = loop_event_new(stage->loop, LOOP_TIMER, -1, stage_on_end, stage);
-	bool good = end && stage_open(stage, relays);
-
-	if (good) {
-		loop_event_start(end, stage_length(stage->flows[0].playout));
-		loop_run(stage->loop);
-	}
-	loop_event_free(end);
-	return good;
-}
-
 bool playout_run(struct playout *playouts, int count, const struct trips_link *links,
 		 int link_count)
 {
@@ -312,11 +290,25 @@ bool playout_run(struct playout *playouts, int count, const struct trips_link *l
 	relays.relays = calloc((size_t)link_count, sizeof(struct nopal_relay *));
 	relays.addresses = calloc((size_t)link_count, sizeof(*relays.addresses));
 	good = relays.relays && relays.addresses && stage_init(&stage, playouts, (uint32_t)count) &&
-	       stage_listen(&stage, &target) && relays_open(&relays, stage.loop, links, &target) &&
-	       stage_run(&stage, &relays);
+	       stage_listen(&stage, &target) && relays_open(&relays, stage.loop, links, &target);
+	if (good) {
+		struct loop_event *end =
+			loop_event_new(stage.loop, LOOP_TIMER, -1, stage_on_end, &stage);
+
+		good = end && stage_open(&stage, &relays);
+		if (good) {
+			loop_event_start(end, stage_length(stage.flows[0].playout));
+			loop_run(stage.loop);
+		}
+		loop_event_free(end);
+	}
 	for (int i = 0; good && i < count; i++)
 		flow_judge(&stage.flows[i]);
-	relays_close(&relays);
+	for (int i = 0; relays.relays && i < relays.count; i++)
+		if (relays.relays[i])
+			nopal_relay_close(relays.relays[i]);
+	free(relays.relays);
+	free(relays.addresses);
 	loop_end_world(stage.loop);
 	stage_fini(&stage);
 	loop_free(stage.loop);

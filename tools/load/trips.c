@@ -119,24 +119,6 @@ static int pong_meet_udp(struct trips_socket *sock)
 	return sock->fd;
 }
 
-static void pong_socket(const struct trips *trips, const struct bench_place *place, int tell)
-{
-	bool tcp = trips->kind == TRIPS_TCP;
-	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
-	struct trips_socket sock = trips_socket_of(trips, fd);
-
-	if (fd < 0 || (tcp && listen(fd, 1)))
-		return;
-	bench_partner_tell(tell, port);
-	sock.fd = tcp ? accept(fd, NULL, NULL) : pong_meet_udp(&sock);
-	if (sock.fd < 0)
-		return;
-	trips_patience(&sock);
-	while (trips_receive(&sock) && trips_send(&sock))
-		;
-}
-
 static void ping_socket(struct trips *trips, const struct bench_place *place, uint16_t port)
 {
 	bool tcp = trips->kind == TRIPS_TCP;
@@ -205,16 +187,6 @@ static void *side_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void side_answer(struct nopal_session *session, const struct nopal_message *message)
-{
-	const uint8_t *bytes = NULL;
-	uint32_t length = 0;
-
-	if (nopal_message_length(message) > 0)
-		bytes = nopal_message_piece(message, 0, &length);
-	nopal_send(session, bytes, length, 0);
-}
-
 static void side_on_received(struct nopal_session *session, struct nopal_message *message,
 			     void *user)
 {
@@ -222,7 +194,12 @@ static void side_on_received(struct nopal_session *session, struct nopal_message
 	int64_t now_ns;
 
 	if (!side->trips) {
-		side_answer(session, message);
+		const uint8_t *bytes = NULL;
+		uint32_t length = 0;
+
+		if (nopal_message_length(message) > 0)
+			bytes = nopal_message_piece(message, 0, &length);
+		nopal_send(session, bytes, length, 0);
 		return;
 	}
 	if (side->over)
@@ -277,41 +254,37 @@ static void side_run(struct trips_side *side, enum trips_way way)
 	loop_event_free(side->tick);
 }
 
-static void pong_config(const struct trips *trips, const struct bench_place *place, int tell)
-{
-	struct trips_side side = { .loop = loop_new(NULL) };
-
-	if (!side.loop)
-		return;
-	side.world = loop_world(side.loop);
-	if (bench_partner_listen(side.loop, place, trips->plan, &side_callbacks, &side, tell))
-		side_run(&side, trips->way);
-}
-
-static void ping_config(struct trips *trips, const struct bench_place *place, uint16_t port)
-{
-	struct trips_side side = { .trips = trips, .loop = loop_new(NULL) };
-
-	if (!side.loop)
-		return;
-	side.world = loop_world(side.loop);
-	side.progress = trips->done;
-	if (bench_partner_open(side.loop, place, port, trips->plan, &side_callbacks, &side))
-		side_run(&side, trips->way);
-	side.over = true; /* what still arrives is not counted */
-	loop_free(side.loop);
-}
-
 /* --------------------------------------------------------------------- both */
 
 static void pong_runs(void *user, const struct bench_place *place, int tell)
 {
 	const struct trips *trips = user;
 
-	if (trips->kind == TRIPS_CONFIG)
-		pong_config(trips, place, tell);
-	else
-		pong_socket(trips, place, tell);
+	if (trips->kind == TRIPS_CONFIG) {
+		struct trips_side side = { .loop = loop_new(NULL) };
+
+		if (!side.loop)
+			return;
+		side.world = loop_world(side.loop);
+		if (bench_partner_listen(side.loop, place, trips->plan, &side_callbacks, &side,
+					 tell))
+			side_run(&side, trips->way);
+	} else {
+		bool tcp = trips->kind == TRIPS_TCP;
+		uint16_t port = 0;
+		int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
+		struct trips_socket sock = trips_socket_of(trips, fd);
+
+		if (fd < 0 || (tcp && listen(fd, 1)))
+			return;
+		bench_partner_tell(tell, port);
+		sock.fd = tcp ? accept(fd, NULL, NULL) : pong_meet_udp(&sock);
+		if (sock.fd < 0)
+			return;
+		trips_patience(&sock);
+		while (trips_receive(&sock) && trips_send(&sock))
+			;
+	}
 }
 
 bool trips_run(struct trips *trips, const struct bench_place *place)
@@ -320,20 +293,23 @@ bool trips_run(struct trips *trips, const struct bench_place *place)
 	bool good = bench_partner_start(&partner, place, pong_runs, trips);
 
 	trips->done = -trips->warm;
-	if (good && trips->kind == TRIPS_CONFIG)
-		ping_config(trips, place, partner.port);
-	else if (good)
+	if (good && trips->kind == TRIPS_CONFIG) {
+		struct trips_side side = { .trips = trips, .loop = loop_new(NULL) };
+
+		if (side.loop) {
+			side.world = loop_world(side.loop);
+			side.progress = trips->done;
+			if (bench_partner_open(side.loop, place, partner.port, trips->plan,
+					       &side_callbacks, &side))
+				side_run(&side, trips->way);
+			side.over = true; /* what still arrives is not counted */
+			loop_free(side.loop);
+		}
+	} else if (good) {
 		ping_socket(trips, place, partner.port);
+	}
 	bench_partner_end(&partner);
 	return good;
-}
-
-/* Until it is over, or nothing came for too long. */
-static void side_simulate(struct trips_side *ping)
-{
-	while (!ping->over && nopal_sim_step(ping->world))
-		if (nopal_world_now(ping->world) - ping->begun_ns > ping->trips->patience_ns)
-			break;
 }
 
 bool trips_peers_open(struct nopal_world *world, const struct trips_link *link,
@@ -367,8 +343,12 @@ bool trips_simulate(struct trips *trips, const struct trips_link *link)
 
 	trips->done = -trips->warm;
 	good = world && trips_peers_open(world, link, &peers);
-	if (good)
-		side_simulate(&ping);
+	if (good) {
+		/* Until it is over, or nothing came for too long. */
+		while (!ping.over && nopal_sim_step(ping.world))
+			if (nopal_world_now(ping.world) - ping.begun_ns > ping.trips->patience_ns)
+				break;
+	}
 	ping.over = true;
 	nopal_world_free(world);
 	return good;

@@ -105,23 +105,6 @@ static void veth_read(const struct veth *veth, FILE *from)
 
 /* --------------------------------------------------------------- how it runs */
 
-/* Never returns. */
-static void veth_exec(const struct veth *veth, const char *directory)
-{
-	char script[PATH_ROOM + sizeof("/" SCRIPT)];
-	char rounds[NUMBER_ROOM], seconds[NUMBER_ROOM];
-
-	/* where this program is killed the script must clean up after itself */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	snprintf(script, sizeof(script), "%s/" SCRIPT, directory);
-	snprintf(rounds, sizeof(rounds), "%d", veth->rounds);
-	snprintf(seconds, sizeof(seconds), "%.3f", veth->seconds);
-	execlp("bash", "bash", script, "-d", directory, "-n", rounds, "-t", seconds, "-p",
-	       veth->paths, "-c", veth->counts ? veth->counts : "1", "-r", veth->rows, NULL);
-	fprintf(stderr, "nopal: bash: %s\n", strerror(errno));
-	_exit(TOOL_ENVIRONMENT);
-}
-
 int veth_run(const struct veth *veth)
 {
 	char directory[PATH_ROOM];
@@ -136,10 +119,23 @@ int veth_run(const struct veth *veth)
 		return TOOL_ENVIRONMENT;
 	}
 	if (child == 0) {
+		char script[PATH_ROOM + sizeof("/" SCRIPT)], rounds[NUMBER_ROOM],
+			seconds[NUMBER_ROOM];
+
 		dup2(ends[1], STDOUT_FILENO);
 		close(ends[0]);
 		close(ends[1]);
-		veth_exec(veth, directory);
+		/* Never returns. */
+		/* where this program is killed the script must clean up after itself */
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		snprintf(script, sizeof(script), "%s/" SCRIPT, directory);
+		snprintf(rounds, sizeof(rounds), "%d", veth->rounds);
+		snprintf(seconds, sizeof(seconds), "%.3f", veth->seconds);
+		execlp("bash", "bash", script, "-d", directory, "-n", rounds, "-t", seconds, "-p",
+		       veth->paths, "-c", veth->counts ? veth->counts : "1", "-r", veth->rows,
+		       NULL);
+		fprintf(stderr, "nopal: bash: %s\n", strerror(errno));
+		_exit(TOOL_ENVIRONMENT);
 	}
 	close(ends[1]);
 	from = fdopen(ends[0], "r");

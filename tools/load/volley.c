@@ -67,26 +67,22 @@ static void volley_patience(const struct volley *volley, int fd)
 	bench_socket_buffers(fd);
 }
 
-/* A message of UDP, which says whom to answer. */
-static bool catch_one(int fd, const struct volley *volley, uint8_t *bytes)
-{
-	struct sockaddr_storage from;
-	socklen_t length = sizeof(from);
-
-	if (volley->kind == TRIPS_TCP)
-		return volley_receive(fd, bytes, volley->bytes);
-	return recvfrom(fd, bytes, volley->bytes, 0, (struct sockaddr *)&from, &length) ==
-		       (ssize_t)volley->bytes &&
-	       connect(fd, (struct sockaddr *)&from, length) == 0;
-}
-
 static void catch_all(int fd, const struct volley *volley)
 {
 	struct volley_arrivals arrivals = { 0 };
 	uint8_t bytes[VOLLEY_MOST_BYTES];
 	int64_t number, took_ns;
-	bool good = catch_one(fd, volley, bytes);
+	bool good;
+	struct sockaddr_storage from;
+	socklen_t length = sizeof(from);
 
+	/* A message of UDP, which says whom to answer. */
+	if (volley->kind == TRIPS_TCP)
+		good = volley_receive(fd, bytes, volley->bytes);
+	else
+		good = recvfrom(fd, bytes, volley->bytes, 0, (struct sockaddr *)&from, &length) ==
+			       (ssize_t)volley->bytes &&
+		       connect(fd, (struct sockaddr *)&from, length) == 0;
 	while (good) {
 		memcpy(&number, bytes, sizeof(number));
 		if (arrivals_note(&arrivals, volley->count, number, clock_now_ns())) {
@@ -96,24 +92,6 @@ static void catch_all(int fd, const struct volley *volley)
 		}
 		good = volley_receive(fd, bytes, volley->bytes);
 	}
-}
-
-static void catch_socket(const struct volley *volley, const struct bench_place *place, int tell)
-{
-	bool tcp = volley->kind == TRIPS_TCP;
-	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
-
-	if (fd < 0)
-		return;
-	volley_patience(volley, fd);
-	if (tcp && listen(fd, 1))
-		return;
-	bench_partner_tell(tell, port);
-	if (tcp)
-		fd = accept(fd, NULL, NULL);
-	if (fd >= 0)
-		catch_all(fd, volley);
 }
 
 /* One volley; false: no answer came. */
@@ -130,20 +108,6 @@ static bool throw_one(int fd, struct volley *volley, int64_t number)
 		return false;
 	volley->sender_ns = clock_now_ns() - begun_ns;
 	return true;
-}
-
-static void throw_socket(struct volley *volley, const struct bench_place *place, uint16_t port)
-{
-	bool tcp = volley->kind == TRIPS_TCP;
-	int fd = bench_socket_connected(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, port);
-
-	if (fd < 0)
-		return;
-	volley_patience(volley, fd);
-	volley->done = true;
-	for (int i = 0; i <= volley->warm && volley->done; i++)
-		volley->done = throw_one(fd, volley, i);
-	close(fd);
 }
 
 /* ------------------------------------------------------------------ configs */
@@ -222,21 +186,6 @@ static void side_on_writable(struct nopal_session *session, void *user)
 		side_throw(side);
 }
 
-static void side_on_answer(struct volley_side *side, const struct nopal_message *message)
-{
-	struct volley *volley = side->volley;
-
-	if (side->over || side->sent < volley->count)
-		return;
-	nopal_message_copy(message, 0, &volley->receiver_ns, sizeof(volley->receiver_ns));
-	volley->sender_ns = side_now(side) - side->begun_ns;
-	volley->done = side->number++ == volley->warm;
-	if (volley->done)
-		side_over(side);
-	else
-		side_begin(side);
-}
-
 static void side_on_received(struct nopal_session *session, struct nopal_message *message,
 			     void *user)
 {
@@ -244,7 +193,17 @@ static void side_on_received(struct nopal_session *session, struct nopal_message
 	int64_t number = 0, took_ns;
 
 	if (side->throws) {
-		side_on_answer(side, message);
+		struct volley *volley = side->volley;
+
+		if (side->over || side->sent < volley->count)
+			return;
+		nopal_message_copy(message, 0, &volley->receiver_ns, sizeof(volley->receiver_ns));
+		volley->sender_ns = side_now(side) - side->begun_ns;
+		volley->done = side->number++ == volley->warm;
+		if (volley->done)
+			side_over(side);
+		else
+			side_begin(side);
 		return;
 	}
 	nopal_message_copy(message, 0, &number, sizeof(number));
@@ -275,45 +234,37 @@ static void side_on_tick(void *user)
 	side_over(user);
 }
 
-static void catch_config(struct volley *volley, const struct bench_place *place, int tell)
-{
-	struct volley_side side = { .volley = volley, .loop = loop_new(NULL) };
-
-	if (!side.loop)
-		return;
-	side.world = loop_world(side.loop);
-	if (bench_partner_listen(side.loop, place, volley->plan, &side_callbacks, &side, tell))
-		loop_run(side.loop);
-}
-
-static void throw_config(struct volley *volley, const struct bench_place *place, uint16_t port)
-{
-	struct volley_side side = { .volley = volley, .throws = true, .loop = loop_new(NULL) };
-
-	if (!side.loop)
-		return;
-	side.world = loop_world(side.loop);
-	side.tick = loop_event_new(side.loop, LOOP_TIMER, -1, side_on_tick, &side);
-	if (side.tick)
-		loop_event_start(side.tick, volley->patience_ns);
-	if (bench_partner_open(side.loop, place, port, volley->plan, &side_callbacks, &side) &&
-	    !side.over)
-		loop_run(side.loop);
-	side.over = true; /* what still arrives is not counted */
-	loop_event_free(side.tick);
-	loop_free(side.loop);
-}
-
 /* --------------------------------------------------------------------- both */
 
 static void catch_runs(void *user, const struct bench_place *place, int tell)
 {
 	struct volley *volley = user;
 
-	if (volley->kind == TRIPS_CONFIG)
-		catch_config(volley, place, tell);
-	else
-		catch_socket(volley, place, tell);
+	if (volley->kind == TRIPS_CONFIG) {
+		struct volley_side side = { .volley = volley, .loop = loop_new(NULL) };
+
+		if (!side.loop)
+			return;
+		side.world = loop_world(side.loop);
+		if (bench_partner_listen(side.loop, place, volley->plan, &side_callbacks, &side,
+					 tell))
+			loop_run(side.loop);
+	} else {
+		bool tcp = volley->kind == TRIPS_TCP;
+		uint16_t port = 0;
+		int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
+
+		if (fd < 0)
+			return;
+		volley_patience(volley, fd);
+		if (tcp && listen(fd, 1))
+			return;
+		bench_partner_tell(tell, port);
+		if (tcp)
+			fd = accept(fd, NULL, NULL);
+		if (fd >= 0)
+			catch_all(fd, volley);
+	}
 }
 
 bool volley_run(struct volley *volley, const struct bench_place *place)
@@ -322,10 +273,37 @@ bool volley_run(struct volley *volley, const struct bench_place *place)
 	bool good = bench_partner_start(&partner, place, catch_runs, volley);
 
 	volley->done = false;
-	if (good && volley->kind == TRIPS_CONFIG)
-		throw_config(volley, place, partner.port);
-	else if (good)
-		throw_socket(volley, place, partner.port);
+	if (good && volley->kind == TRIPS_CONFIG) {
+		struct volley_side side = { .volley = volley,
+					    .throws = true,
+					    .loop = loop_new(NULL) };
+
+		if (side.loop) {
+			side.world = loop_world(side.loop);
+			side.tick = loop_event_new(side.loop, LOOP_TIMER, -1, side_on_tick, &side);
+			if (side.tick)
+				loop_event_start(side.tick, volley->patience_ns);
+			if (bench_partner_open(side.loop, place, partner.port, volley->plan,
+					       &side_callbacks, &side) &&
+			    !side.over)
+				loop_run(side.loop);
+			side.over = true; /* what still arrives is not counted */
+			loop_event_free(side.tick);
+			loop_free(side.loop);
+		}
+	} else if (good) {
+		bool tcp = volley->kind == TRIPS_TCP;
+		int fd = bench_socket_connected(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM,
+						partner.port);
+
+		if (fd >= 0) {
+			volley_patience(volley, fd);
+			volley->done = true;
+			for (int i = 0; i <= volley->warm && volley->done; i++)
+				volley->done = throw_one(fd, volley, i);
+			close(fd);
+		}
+	}
 	bench_partner_end(&partner);
 	return good;
 }

@@ -189,13 +189,6 @@ static void guests_waits_no_more(struct guests *guests, struct guest *guest)
 		guests->waiting--;
 }
 
-static void guests_send_away(struct guests *guests, struct guest *guest)
-{
-	guests_waits_no_more(guests, guest);
-	guest->sent_away = true;
-	nopal_session_abort(guest->session, "too many sessions are open");
-}
-
 void guests_enter(struct guests *guests, struct guest *guest, struct nopal_session *session)
 {
 	struct nopal_address address;
@@ -205,8 +198,11 @@ void guests_enter(struct guests *guests, struct guest *guest, struct nopal_sessi
 	*guest = (struct guest){ .session = session, .key = key_of(&address) };
 	nopal_address_format(&address, guest->address);
 	surplus = guests_surplus(guests, &guest->key);
-	if (surplus)
-		guests_send_away(guests, surplus);
+	if (surplus) {
+		guests_waits_no_more(guests, surplus);
+		surplus->sent_away = true;
+		nopal_session_abort(surplus->session, "too many sessions are open");
+	}
 	guest->older = guests->newest;
 	if (guests->newest)
 		guests->newest->newer = guest;
@@ -233,25 +229,22 @@ bool guests_seat(struct guests *guests, struct guest *guest, char ret_why[GUESTS
 	return good;
 }
 
-static void guests_unseat(struct guests_house *house, const struct guests_key *key)
-{
-	struct guests_account *account;
-
-	pthread_mutex_lock(&house->lock);
-	account = account_of(house, key); /* it has a seat: it is there */
-	if (account) {
-		account->seats--;
-		house->seats--;
-		account_settle(house, account);
-	}
-	pthread_mutex_unlock(&house->lock);
-}
-
 void guests_leave(struct guests *guests, struct guest *guest)
 {
 	guests_waits_no_more(guests, guest);
-	if (guest->seated)
-		guests_unseat(guests->house, &guest->key);
+	if (guest->seated) {
+		struct guests_house *house = guests->house;
+		struct guests_account *account;
+
+		pthread_mutex_lock(&house->lock);
+		account = account_of(house, &guest->key); /* it has a seat: it is there */
+		if (account) {
+			account->seats--;
+			house->seats--;
+			account_settle(house, account);
+		}
+		pthread_mutex_unlock(&house->lock);
+	}
 	*(guest->newer ? &guest->newer->older : &guests->newest) = guest->older;
 	*(guest->older ? &guest->older->newer : &guests->oldest) = guest->newer;
 }

@@ -170,27 +170,22 @@ static void facts_add(const struct live_judge *one, const struct nopal_session *
 	facts->stranded = most(facts->stranded, judge_stranded(session));
 }
 
-static void facts_add_destinations(const struct live_judge *one,
-				   const struct nopal_session *session, struct judge_facts *facts)
-{
-	size_t count = nopal_destinations(session, NULL, 0);
-	struct nopal_destination_info *infos = count ? calloc(count, sizeof(*infos)) : NULL;
-
-	if (!infos)
-		return;
-	nopal_destinations(session, infos, count);
-	for (size_t i = 0; i < count; i++)
-		facts_add(one, infos[i].session, facts);
-	free(infos);
-}
-
 static void facts_of(struct live_judge *one, const struct nopal_session *session)
 {
 	struct judge_facts *facts = &one->facts;
 	struct judge_facts sum = one->gone;
+	size_t count;
+	struct nopal_destination_info *infos;
 
 	facts_add(one, session, &sum);
-	facts_add_destinations(one, session, &sum);
+	count = nopal_destinations(session, NULL, 0);
+	infos = count ? calloc(count, sizeof(*infos)) : NULL;
+	if (infos) {
+		nopal_destinations(session, infos, count);
+		for (size_t i = 0; i < count; i++)
+			facts_add(one, infos[i].session, &sum);
+		free(infos);
+	}
 	facts->misuses = sum.misuses;
 	facts->data = sum.data;
 	facts->control = sum.control;
@@ -285,19 +280,6 @@ void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		judge_suspect_held(one->suspects, session);
 }
 
-static void say_lines(const struct live_judge *one, struct progress *progress, char *text)
-{
-	const char *from = one->peer ? ", from " : "";
-	const char *peer = one->peer ? one->peer : "";
-	char *rest = NULL, *line = strtok_r(text, "\n", &rest);
-
-	for (; line; line = strtok_r(NULL, "\n", &rest))
-		if (progress)
-			progress_say(progress, "%s%s%s", line, from, peer);
-		else
-			fprintf(stderr, "%s%s%s\n", line, from, peer);
-}
-
 /* Whatever was promised, it is told where something waited for ever: where it stood still, was
  * never delivered, or ended badly by itself. */
 static bool lists_held(const struct live_judge *one)
@@ -317,8 +299,18 @@ static void say(const struct live_judge *one, struct progress *progress)
 	if (judge_say(&one->judgement, out) || lists_held(one))
 		judge_say_held(one->suspects, out);
 	fclose(out);
-	if (text)
-		say_lines(one, progress, text);
+	if (text) {
+		const char *from = one->peer ? ", from " : "";
+		const char *peer = one->peer ? one->peer : "";
+		char *rest = NULL, *line = strtok_r(text, "\n", &rest);
+
+		for (; line; line = strtok_r(NULL, "\n", &rest)) {
+			if (progress)
+				progress_say(progress, "%s%s%s", line, from, peer);
+			else
+				fprintf(stderr, "%s%s%s\n", line, from, peer);
+		}
+	}
 	free(text);
 }
 

@@ -61,35 +61,30 @@ const char *progress_size(double bytes, char *text)
 	return progress_unit(bytes, units, text);
 }
 
-static void progress_eta(const struct progress *progress, const struct progress_file *file,
-			 char *text)
-{
-	double left = (double)(file->total_bytes - file->bytes) * PROGRESS_BITS;
-	unsigned long seconds;
-
-	if (progress->rate_bps < 1) {
-		snprintf(text, PROGRESS_RATE_ROOM, "--:--");
-		return;
-	}
-	seconds = (unsigned long)(left / progress->rate_bps + 1);
-	if (seconds >= PROGRESS_HOUR_S)
-		snprintf(text, PROGRESS_RATE_ROOM, "%lu h %02lu min", seconds / PROGRESS_HOUR_S,
-			 seconds % PROGRESS_HOUR_S / PROGRESS_MINUTE_S);
-	else
-		snprintf(text, PROGRESS_RATE_ROOM, "%lu:%02lu", seconds / PROGRESS_MINUTE_S,
-			 seconds % PROGRESS_MINUTE_S);
-}
-
 static void progress_line(struct progress *progress, const struct progress_file *file)
 {
 	char done[PROGRESS_RATE_ROOM], total[PROGRESS_RATE_ROOM], rate[PROGRESS_RATE_ROOM],
 		eta[PROGRESS_RATE_ROOM];
 	unsigned percent = PROGRESS_PERCENT;
+	double left;
+	unsigned long seconds;
 
 	if (file->total_bytes > 0)
 		percent = (unsigned)((double)file->bytes * PROGRESS_PERCENT /
 				     (double)file->total_bytes);
-	progress_eta(progress, file, eta);
+	left = (double)(file->total_bytes - file->bytes) * PROGRESS_BITS;
+	if (progress->rate_bps < 1) {
+		snprintf(eta, PROGRESS_RATE_ROOM, "--:--");
+	} else {
+		seconds = (unsigned long)(left / progress->rate_bps + 1);
+		if (seconds >= PROGRESS_HOUR_S)
+			snprintf(eta, PROGRESS_RATE_ROOM, "%lu h %02lu min",
+				 seconds / PROGRESS_HOUR_S,
+				 seconds % PROGRESS_HOUR_S / PROGRESS_MINUTE_S);
+		else
+			snprintf(eta, PROGRESS_RATE_ROOM, "%lu:%02lu", seconds / PROGRESS_MINUTE_S,
+				 seconds % PROGRESS_MINUTE_S);
+	}
 	fprintf(stderr, "\r\033[K%.40s  %u%%  %s of %s  %s  %s left", file->name, percent,
 		progress_size((double)file->bytes, done),
 		progress_size((double)file->total_bytes, total),
@@ -186,21 +181,6 @@ static bool progress_measure(struct progress *progress, const struct progress_fi
 	return again;
 }
 
-static void progress_show_locked(struct progress *progress, const struct progress_file *file,
-				 int64_t now_ns)
-{
-	int64_t interval = progress->jsonl ? PROGRESS_JSONL_NS : PROGRESS_TERMINAL_NS;
-	int64_t passed = now_ns - progress->shown_ns;
-	uint64_t bytes = file->bytes - progress->shown_bytes;
-
-	if (progress->shown_ns != 0 && passed < interval && file->bytes >= progress->shown_bytes)
-		return;
-	if (progress_measure(progress, file, now_ns) && progress->jsonl)
-		progress_print(progress_object(progress, file, "interval", passed, bytes));
-	if (progress->terminal)
-		progress_line(progress, file);
-}
-
 void progress_draw(struct progress *progress, const struct progress_file *file, int64_t now_ns)
 {
 	pthread_mutex_lock(&progress->lock);
@@ -211,10 +191,21 @@ void progress_draw(struct progress *progress, const struct progress_file *file, 
 
 void progress_show(struct progress *progress, const struct progress_file *file, int64_t now_ns)
 {
+	int64_t interval, passed;
+	uint64_t bytes;
+
 	if (!progress->terminal && !progress->jsonl)
 		return;
 	pthread_mutex_lock(&progress->lock);
-	progress_show_locked(progress, file, now_ns);
+	interval = progress->jsonl ? PROGRESS_JSONL_NS : PROGRESS_TERMINAL_NS;
+	passed = now_ns - progress->shown_ns;
+	bytes = file->bytes - progress->shown_bytes;
+	if (progress->shown_ns == 0 || passed >= interval || file->bytes < progress->shown_bytes) {
+		if (progress_measure(progress, file, now_ns) && progress->jsonl)
+			progress_print(progress_object(progress, file, "interval", passed, bytes));
+		if (progress->terminal)
+			progress_line(progress, file);
+	}
 	pthread_mutex_unlock(&progress->lock);
 }
 
@@ -270,27 +261,21 @@ static void progress_end_talk(const struct progress_file *file, int64_t duration
 	progress_from(file);
 }
 
-static void progress_end_locked(struct progress *progress, const struct progress_file *file,
-				int64_t now_ns)
+void progress_end(struct progress *progress, const struct progress_file *file, int64_t now_ns)
 {
-	int64_t duration_ns = now_ns - file->started_ns;
+	int64_t duration_ns;
 
+	pthread_mutex_lock(&progress->lock);
+	duration_ns = now_ns - file->started_ns;
 	progress_close_line(progress);
 	progress->shown_ns = 0;
 	progress->shown_bytes = 0;
 	progress->rate_bps = 0;
 	progress_end_talk(file, duration_ns);
-	if (!progress->json && !progress->jsonl) {
+	if (!progress->json && !progress->jsonl)
 		json_decref(file->judged);
-		return;
-	}
-	progress_print(progress_result(progress, file, duration_ns));
-}
-
-void progress_end(struct progress *progress, const struct progress_file *file, int64_t now_ns)
-{
-	pthread_mutex_lock(&progress->lock);
-	progress_end_locked(progress, file, now_ns);
+	else
+		progress_print(progress_result(progress, file, duration_ns));
 	pthread_mutex_unlock(&progress->lock);
 }
 

@@ -10,14 +10,6 @@
 
 #include "peer/where.h"
 
-static bool where_is_wildcard(const struct nopal_address *address)
-{
-	struct nopal_address any;
-
-	nopal_address_set_any(&any, address);
-	return memcmp(address->ip, any.ip, sizeof(any.ip)) == 0;
-}
-
 /* The first address of ours that is not the machine's own loop. */
 static void where_find(struct nopal_address *address)
 {
@@ -64,10 +56,12 @@ void recv_where_print(const char *command, const struct nopal_address *local, co
 {
 	struct nopal_address reachable = *local;
 	char text[NOPAL_ADDRESS_TEXT];
+	struct nopal_address any;
 
 	fprintf(out, "listening on %s; on the other side run:\n",
 		nopal_address_format(local, text));
-	if (where_is_wildcard(local))
+	nopal_address_set_any(&any, local);
+	if (memcmp(local->ip, any.ip, sizeof(any.ip)) == 0)
 		where_find(&reachable);
 	fprintf(out, "  %s %s", command, nopal_address_format(&reachable, text));
 	if (config) {

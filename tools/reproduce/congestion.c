@@ -89,34 +89,22 @@ static const char *const congestion_tables[CONGESTION_TABLES] = {
 
 /* ---------------------------------------------------------------------- plans */
 
-static struct nopal_plan *congestion_plan(const struct congestion_policy *policy)
-{
-	struct nopal_problems problems;
-	char text[CONGESTION_TEXT];
-	struct nopal_plan *plan;
-
-	snprintf(text, sizeof(text),
-		 "extends = \"bulk\"\n"
-		 "without = { windowed_cc, rate_cc, bbr_congestion }\n%s\n",
-		 policy->section);
-	nopal_problems_init(&problems);
-	plan = nopal_plan_parse(text, policy->name, NULL, &problems);
-	tool_problems(&problems);
-	nopal_problems_fini(&problems);
-	return plan;
-}
-
-static void congestion_drop(struct nopal_plan **plans)
-{
-	for (int i = 0; i < CONGESTION_POLICIES; i++)
-		if (plans[i])
-			nopal_plan_unref(plans[i]);
-}
-
 static bool congestion_compose(struct nopal_plan **ret_plans)
 {
 	for (int i = 0; i < CONGESTION_POLICIES; i++) {
-		ret_plans[i] = congestion_plan(&congestion_policies[i]);
+		struct nopal_problems problems;
+		char text[CONGESTION_TEXT];
+		struct nopal_plan *plan;
+
+		snprintf(text, sizeof(text),
+			 "extends = \"bulk\"\n"
+			 "without = { windowed_cc, rate_cc, bbr_congestion }\n%s\n",
+			 congestion_policies[i].section);
+		nopal_problems_init(&problems);
+		plan = nopal_plan_parse(text, congestion_policies[i].name, NULL, &problems);
+		tool_problems(&problems);
+		nopal_problems_fini(&problems);
+		ret_plans[i] = plan;
 		if (!ret_plans[i])
 			return false;
 	}
@@ -138,24 +126,6 @@ static void congestion_add(const struct reproduce_options *options, enum congest
 	struct reproduce_cell cell = congestion_cell(table, policy, column, unit);
 
 	reproduce_add(options->report, &cell, value);
-}
-
-static void congestion_note(const struct reproduce_options *options, enum congestion_table table,
-			    int policy, const struct dumbbell *bell)
-{
-	if (table == CONGESTION_TWO)
-		congestion_add(options, table, policy, "Jain", "", dumbbell_fairness(bell));
-	if (table == CONGESTION_AGAINST)
-		congestion_add(options, table, policy, "share", "%",
-			       CONGESTION_PERCENT * dumbbell_share(bell));
-	congestion_add(options, table, policy, "utilisation", "%",
-		       CONGESTION_PERCENT * bell->utilisation);
-	congestion_add(options, table, policy, "loss", "%", CONGESTION_PERCENT * bell->loss);
-	congestion_add(options, table, policy, "queue, mean", "ms", bell->queue_mean_ms);
-	congestion_add(options, table, policy, "queue, p95", "ms", bell->queue_p95_ms);
-	if (table == CONGESTION_AGAINST)
-		congestion_add(options, table, policy, "roughness", "%",
-			       CONGESTION_PERCENT * bell->roughness);
 }
 
 static double congestion_mean(const struct reproduce_options *options, enum congestion_table table,
@@ -191,7 +161,19 @@ static bool congestion_once(const struct reproduce_options *options,
 			congestion_policies[policy].name);
 		return false;
 	}
-	congestion_note(options, table, policy, &bell);
+	if (table == CONGESTION_TWO)
+		congestion_add(options, table, policy, "Jain", "", dumbbell_fairness(&bell));
+	if (table == CONGESTION_AGAINST)
+		congestion_add(options, table, policy, "share", "%",
+			       CONGESTION_PERCENT * dumbbell_share(&bell));
+	congestion_add(options, table, policy, "utilisation", "%",
+		       CONGESTION_PERCENT * bell.utilisation);
+	congestion_add(options, table, policy, "loss", "%", CONGESTION_PERCENT * bell.loss);
+	congestion_add(options, table, policy, "queue, mean", "ms", bell.queue_mean_ms);
+	congestion_add(options, table, policy, "queue, p95", "ms", bell.queue_p95_ms);
+	if (table == CONGESTION_AGAINST)
+		congestion_add(options, table, policy, "roughness", "%",
+			       CONGESTION_PERCENT * bell.roughness);
 	return true;
 }
 
@@ -335,11 +317,23 @@ static void congestion_claim_against(const struct reproduce_options *options)
 		"newreno: tfrc; newreno");
 }
 
-/* Beside newreno, too, those of UDT's policies that are made for large windows, and its own. */
-static void congestion_claim_large(const struct reproduce_options *options)
+static int congestion_run(const struct reproduce_options *options)
 {
-	struct reproduce_report *report = options->report;
+	struct nopal_plan *plans[CONGESTION_POLICIES] = { NULL };
+	bool good;
+	struct reproduce_report *report;
 
+	if (!options->sim) {
+		reproduce_refused(options->report, "the bottleneck is in the simulator alone");
+		return TOOL_GOOD;
+	}
+	good = congestion_compose(plans) && congestion_runs(options, plans);
+	congestion_claim_alone(options);
+	congestion_claim_two(options);
+	congestion_claim_against(options);
+	/* Beside newreno, too, those of UDT's policies that are made for large windows, and its
+	 * own. */
+	report = options->report;
 	reproduce_claim_less(
 		report,
 		"what grows with its window takes more than newreno beside it "
@@ -352,23 +346,9 @@ static void congestion_claim_large(const struct reproduce_options *options)
 			     "Grossman 2007)",
 			     congestion_uneven(options, CONGESTION_UDT), CONGESTION_NEAR,
 			     "per cent from the half; what is near");
-}
-
-static int congestion_run(const struct reproduce_options *options)
-{
-	struct nopal_plan *plans[CONGESTION_POLICIES] = { NULL };
-	bool good;
-
-	if (!options->sim) {
-		reproduce_refused(options->report, "the bottleneck is in the simulator alone");
-		return TOOL_GOOD;
-	}
-	good = congestion_compose(plans) && congestion_runs(options, plans);
-	congestion_claim_alone(options);
-	congestion_claim_two(options);
-	congestion_claim_against(options);
-	congestion_claim_large(options);
-	congestion_drop(plans);
+	for (int i = 0; i < CONGESTION_POLICIES; i++)
+		if (plans[i])
+			nopal_plan_unref(plans[i]);
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
 

@@ -93,36 +93,6 @@ static void fig5_add_fates(const struct reproduce_options *options, int place, i
 	}
 }
 
-static void fig5_add(const struct reproduce_options *options, int place, int protocol, int loss,
-		     const double shares[FIG5_FATES])
-{
-	char text[FIG5_TEXT];
-	struct reproduce_cell cell =
-		fig5_cell(text, fig5_panel(place, true), place, protocol, loss);
-
-	reproduce_add(options->report, &cell, shares[FIG5_ON_TIME]);
-	if (!fig5_places[place].wide)
-		return;
-	fig5_add_fates(options, place, protocol, loss, shares);
-	if (protocol == FIG5_BULK)
-		return;
-	cell = fig5_cell(text, fig5_panel(place, false), place, protocol, loss);
-	reproduce_add(options->report, &cell, shares[FIG5_ON_TIME]);
-}
-
-/* The tables, in the figure's order. */
-static void fig5_declare(const struct reproduce_options *options, int place)
-{
-	char text[FIG5_TEXT];
-	struct reproduce_cell cell = fig5_cell(text, fig5_panel(place, true), place, FIG5_UDP, 0);
-
-	reproduce_declare(options->report, &cell);
-	if (!fig5_places[place].wide)
-		return;
-	cell = fig5_cell(text, fig5_panel(place, false), place, FIG5_UDP, 0);
-	reproduce_declare(options->report, &cell);
-}
-
 /* The mean share on time. */
 static double fig5_on_time(const struct reproduce_options *options, int place, int protocol,
 			   int loss)
@@ -136,17 +106,12 @@ static double fig5_on_time(const struct reproduce_options *options, int place, i
 
 /* ---------------------------------------------------------------------- runs */
 
-static uint32_t fig5_packets(const struct reproduce_options *options)
-{
-	return options->quick ? FIG5_PACKETS_QUICK : FIG5_PACKETS;
-}
-
 static struct playout fig5_playout(const struct reproduce_options *options, struct nopal_plan *plan)
 {
 	return (struct playout){
 		.plan = plan,
 		.bytes = FIG5_BYTES,
-		.count = fig5_packets(options),
+		.count = options->quick ? FIG5_PACKETS_QUICK : FIG5_PACKETS,
 		.interval_ns = FIG5_INTERVAL_NS,
 		.buffer_ns = FIG5_BUFFER_NS,
 	};
@@ -158,13 +123,18 @@ static void fig5_note(const struct reproduce_options *options, int place, int pr
 	double whole = (double)playout->count / FIG5_PERCENT;
 	double shares[FIG5_FATES] = { playout->on_time / whole, playout->late / whole,
 				      playout->lost / whole };
+	char text[FIG5_TEXT];
+	struct reproduce_cell cell =
+		fig5_cell(text, fig5_panel(place, true), place, protocol, loss);
 
-	fig5_add(options, place, protocol, loss, shares);
-}
-
-static bool fig5_wanted(const struct reproduce_options *options, int protocol)
-{
-	return reproduce_wanted(options->rows, fig5_protocols[protocol].config);
+	reproduce_add(options->report, &cell, shares[FIG5_ON_TIME]);
+	if (!fig5_places[place].wide)
+		return;
+	fig5_add_fates(options, place, protocol, loss, shares);
+	if (protocol == FIG5_BULK)
+		return;
+	cell = fig5_cell(text, fig5_panel(place, false), place, protocol, loss);
+	reproduce_add(options->report, &cell, shares[FIG5_ON_TIME]);
 }
 
 static bool fig5_link(const struct reproduce_options *options, int place, int loss, int run,
@@ -236,9 +206,17 @@ static bool fig5_place_run(const struct reproduce_options *options, int place,
 {
 	bool live = fig5_places[place].live, good = true;
 	int runs = live && !options->runs_given ? FIG5_LIVE_RUNS : options->runs;
+	char text[FIG5_TEXT];
+	struct reproduce_cell cell;
 
 	reproduce_say(options, "%s", fig5_places[place].area);
-	fig5_declare(options, place);
+	/* The tables, in the figure's order. */
+	cell = fig5_cell(text, fig5_panel(place, true), place, FIG5_UDP, 0);
+	reproduce_declare(options->report, &cell);
+	if (fig5_places[place].wide) {
+		cell = fig5_cell(text, fig5_panel(place, false), place, FIG5_UDP, 0);
+		reproduce_declare(options->report, &cell);
+	}
 	for (int i = 0; !live && i < FIG5_PROTOCOLS && good; i++)
 		good = !plans[i] || fig5_simulate(options, place, i, plans[i]);
 	for (int run = 0; live && run < runs && good; run++)
@@ -269,33 +247,13 @@ static void fig5_claims_wide(const struct reproduce_options *options, int place,
 			     fig5_on_time(options, place, FIG5_AUDIO, FIG5_MUCH_LOSS), why);
 }
 
-static void fig5_claims(const struct reproduce_options *options)
-{
-	int much = FIG5_MUCH_LOSS, none = FIG5_NO_LOSS;
-
-	fig5_claims_wide(options, FIG5_SIM_WIDE, "% on time, wide area, simulated");
-	fig5_claims_wide(options, FIG5_LIVE_WIDE, "% on time, wide area, live");
-	reproduce_claim_less(options->report,
-			     "CTP-Bulk is increasingly late as loss increases: 10 % against none",
-			     fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, much),
-			     fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, none),
-			     "% on time, wide area, simulated");
-	reproduce_claim_less(options->report,
-			     "in the local area UDP and CTP-Audio compare the same",
-			     fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_UDP, much),
-			     fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_AUDIO, much),
-			     "% on time at 10 %, local area, simulated");
-	reproduce_claim(options->report, "the heights of figure 5's curves", REPRODUCE_UNTESTABLE,
-			"the figure is an image; its text gives neither losses nor percentages");
-}
-
 static int fig5_run(const struct reproduce_options *options)
 {
 	struct nopal_plan *plans[FIG5_PROTOCOLS] = { NULL };
 	bool good = true;
 
 	for (int i = 0; i < FIG5_PROTOCOLS && good; i++)
-		if (fig5_wanted(options, i))
+		if (reproduce_wanted(options->rows, fig5_protocols[i].config))
 			good = reproduce_protocol_plan(&fig5_protocols[i], &plans[i]);
 	for (int place = 0; place < FIG5_PLACES && good; place++)
 		if ((fig5_places[place].live ? options->live : options->sim) &&
@@ -303,8 +261,26 @@ static int fig5_run(const struct reproduce_options *options)
 			good = fig5_place_run(options, place, plans);
 	for (int i = 0; i < FIG5_PROTOCOLS; i++)
 		nopal_plan_unref(plans[i]);
-	if (good)
-		fig5_claims(options);
+	if (good) {
+		int much = FIG5_MUCH_LOSS, none = FIG5_NO_LOSS;
+
+		fig5_claims_wide(options, FIG5_SIM_WIDE, "% on time, wide area, simulated");
+		fig5_claims_wide(options, FIG5_LIVE_WIDE, "% on time, wide area, live");
+		reproduce_claim_less(
+			options->report,
+			"CTP-Bulk is increasingly late as loss increases: 10 % against none",
+			fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, much),
+			fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, none),
+			"% on time, wide area, simulated");
+		reproduce_claim_less(options->report,
+				     "in the local area UDP and CTP-Audio compare the same",
+				     fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_UDP, much),
+				     fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_AUDIO, much),
+				     "% on time at 10 %, local area, simulated");
+		reproduce_claim(
+			options->report, "the heights of figure 5's curves", REPRODUCE_UNTESTABLE,
+			"the figure is an image; its text gives neither losses nor percentages");
+	}
 	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
 }
 

@@ -153,48 +153,42 @@ static bool packing_simulate(const struct packing *packing)
 	return true;
 }
 
-static void packing_header(const struct packing *packing)
+static bool packing_row(struct packing *packing, int run)
 {
-	char text[PACKING_TEXT];
-	struct reproduce_cell cell = packing_cell(text, packing->protocol, false, PACKING_HEADER);
-
-	if (packing->fused)
-		return;
-	packing_add(packing, PACKING_HEADER, nopal_plan_header_bytes(packing->plan));
-	reproduce_paper(packing->options->report, &cell, PACKING_PAPER_HEADER, 0);
-}
-
-/* The plan, or NULL: there is no unit of it, or none at all. */
-static struct nopal_plan *packing_plan(const struct packing *packing)
-{
+	bool good = true;
 	const char *config = packing_protocols[packing->protocol].config;
 	struct nopal_problems problems;
 	struct nopal_plan *plan;
 
+	/* The plan, or NULL: there is no unit of it, or none at all. */
 	nopal_problems_init(&problems);
 	plan = nopal_plan_load(config, NULL, &problems);
 	tool_problems(&problems);
 	if (plan && !packing->fused)
 		nopal_plan_interpret(plan);
 	if (!plan || !packing->fused ||
-	    strncmp(nopal_plan_runs(plan), PACKING_FUSED, strlen(PACKING_FUSED)) == 0)
-		return plan;
-	reproduce_note(packing->options->report,
-		       "no fused row of %s: %s; $NOPAL_FUSED names the folder of its unit", config,
-		       nopal_plan_runs(plan));
-	nopal_plan_unref(plan);
-	return NULL;
-}
-
-static bool packing_row(struct packing *packing, int run)
-{
-	bool good = true;
-
-	packing->plan = packing_plan(packing);
+	    strncmp(nopal_plan_runs(plan), PACKING_FUSED, strlen(PACKING_FUSED)) == 0) {
+		packing->plan = plan;
+	} else {
+		reproduce_note(packing->options->report,
+			       "no fused row of %s: %s; $NOPAL_FUSED names the folder of its unit",
+			       config, nopal_plan_runs(plan));
+		nopal_plan_unref(plan);
+		packing->plan = NULL;
+	}
 	if (!packing->plan)
 		return packing->fused;
-	if (run == 0)
-		packing_header(packing);
+	if (run == 0) {
+		char text[PACKING_TEXT];
+		struct reproduce_cell cell =
+			packing_cell(text, packing->protocol, false, PACKING_HEADER);
+
+		if (!packing->fused) {
+			packing_add(packing, PACKING_HEADER,
+				    nopal_plan_header_bytes(packing->plan));
+			reproduce_paper(packing->options->report, &cell, PACKING_PAPER_HEADER, 0);
+		}
+	}
 	if (packing->options->sim)
 		good = packing_simulate(packing);
 	if (good && packing->options->live)
@@ -222,32 +216,6 @@ static bool packing_round(struct packing *packing, int run)
 
 /* -------------------------------------------------------------------- claims */
 
-static void packing_claims(const struct reproduce_options *options, int protocol)
-{
-	const char *name = packing_protocols[protocol].name;
-	char claim[PACKING_TEXT * 2];
-
-	snprintf(claim, sizeof(claim), "%s: headers of one's own are shorter than 68 bytes", name);
-	reproduce_claim_less(options->report, claim,
-			     packing_median(options, protocol, false, PACKING_HEADER),
-			     PACKING_PAPER_HEADER, "bytes");
-	snprintf(claim, sizeof(claim), "%s: a specialised packet path lowers the latency", name);
-	reproduce_claim_less(options->report, claim,
-			     packing_median(options, protocol, true, PACKING_TRIP),
-			     packing_median(options, protocol, false, PACKING_TRIP),
-			     "us, live, fused against interpreted");
-	snprintf(claim, sizeof(claim), "%s: a specialised packet path raises the bandwidth", name);
-	reproduce_claim_less(options->report, claim,
-			     packing_median(options, protocol, false, PACKING_BANDWIDTH),
-			     packing_median(options, protocol, true, PACKING_BANDWIDTH),
-			     "Mb/s, live, interpreted against fused");
-	snprintf(claim, sizeof(claim), "%s: a specialised packet path costs less processing", name);
-	reproduce_claim_less(options->report, claim,
-			     packing_median(options, protocol, true, PACKING_PROCESSING),
-			     packing_median(options, protocol, false, PACKING_PROCESSING),
-			     "ns a message, fused against interpreted");
-}
-
 static int packing_run(const struct reproduce_options *options)
 {
 	struct packing packing = {
@@ -259,8 +227,34 @@ static int packing_run(const struct reproduce_options *options)
 	for (int run = 0; run < options->runs && good; run++)
 		good = packing_round(&packing, run);
 	free(packing.trips_ns);
-	for (int i = 0; i < PACKING_PROTOCOLS && good; i++)
-		packing_claims(options, i);
+	for (int i = 0; i < PACKING_PROTOCOLS && good; i++) {
+		const char *name = packing_protocols[i].name;
+		char claim[PACKING_TEXT * 2];
+
+		snprintf(claim, sizeof(claim), "%s: headers of one's own are shorter than 68 bytes",
+			 name);
+		reproduce_claim_less(options->report, claim,
+				     packing_median(options, i, false, PACKING_HEADER),
+				     PACKING_PAPER_HEADER, "bytes");
+		snprintf(claim, sizeof(claim), "%s: a specialised packet path lowers the latency",
+			 name);
+		reproduce_claim_less(options->report, claim,
+				     packing_median(options, i, true, PACKING_TRIP),
+				     packing_median(options, i, false, PACKING_TRIP),
+				     "us, live, fused against interpreted");
+		snprintf(claim, sizeof(claim), "%s: a specialised packet path raises the bandwidth",
+			 name);
+		reproduce_claim_less(options->report, claim,
+				     packing_median(options, i, false, PACKING_BANDWIDTH),
+				     packing_median(options, i, true, PACKING_BANDWIDTH),
+				     "Mb/s, live, interpreted against fused");
+		snprintf(claim, sizeof(claim),
+			 "%s: a specialised packet path costs less processing", name);
+		reproduce_claim_less(options->report, claim,
+				     packing_median(options, i, true, PACKING_PROCESSING),
+				     packing_median(options, i, false, PACKING_PROCESSING),
+				     "ns a message, fused against interpreted");
+	}
 	reproduce_note(options->report, "claims compare medians of runs; the paper gives no "
 					"figures for its gain");
 	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;

@@ -220,28 +220,6 @@ static bool table1_latency(const struct reproduce_place *place, int where, int r
 	return true;
 }
 
-static bool table1_bandwidth(const struct reproduce_options *options,
-			     const struct reproduce_place *place, int where, int row,
-			     struct nopal_plan *plan)
-{
-	struct volley volley = {
-		.kind = table1_rows[row].protocol.kind,
-		.plan = plan,
-		.bytes = TABLE1_MESSAGE_BYTES,
-		.count = TABLE1_MESSAGES,
-		.warm = table1_places[where].volleys_warm,
-		.patience_ns = table1_places[where].patience_ns,
-	};
-
-	if (!reproduce_place_volley(place, &volley))
-		return false;
-	table1_add(options, where, row, TABLE1_BANDWIDTH,
-		   volley.done ? table1_mbps(TABLE1_MESSAGES, volley.sender_ns) : NAN);
-	table1_add(options, where, row, TABLE1_ARRIVAL,
-		   volley.done ? table1_mbps(TABLE1_MESSAGES - 1, volley.receiver_ns) : NAN);
-	return true;
-}
-
 /* One run of a row; `udp_us` is the run's round trip of UDP. */
 static bool table1_row(const struct reproduce_options *options, const struct reproduce_place *place,
 		       int where, int row, double *udp_us)
@@ -256,8 +234,30 @@ static bool table1_row(const struct reproduce_options *options, const struct rep
 	if (place->world == REPRODUCE_SIMULATED && protocol->kind != TRIPS_CONFIG)
 		return true;
 	good = reproduce_protocol_plan(protocol, &plan) &&
-	       table1_latency(place, where, row, plan, &trip) &&
-	       table1_bandwidth(options, place, where, row, plan);
+	       table1_latency(place, where, row, plan, &trip);
+	if (good) {
+		struct volley volley = {
+			.kind = table1_rows[row].protocol.kind,
+			.plan = plan,
+			.bytes = TABLE1_MESSAGE_BYTES,
+			.count = TABLE1_MESSAGES,
+			.warm = table1_places[where].volleys_warm,
+			.patience_ns = table1_places[where].patience_ns,
+		};
+
+		if (!reproduce_place_volley(place, &volley)) {
+			good = false;
+		} else {
+			table1_add(options, where, row, TABLE1_BANDWIDTH,
+				   volley.done ? table1_mbps(TABLE1_MESSAGES, volley.sender_ns)
+					       : NAN);
+			table1_add(options, where, row, TABLE1_ARRIVAL,
+				   volley.done
+					   ? table1_mbps(TABLE1_MESSAGES - 1, volley.receiver_ns)
+					   : NAN);
+			good = true;
+		}
+	}
 	nopal_plan_unref(plan);
 	if (!good)
 		return false;
@@ -274,44 +274,37 @@ static bool table1_wanted(const struct reproduce_options *options, int row)
 	return reproduce_wanted(options->rows, table1_rows[row].protocol.config);
 }
 
-/* One run of all rows; false: the machine refuses. */
-static bool table1_round(const struct reproduce_options *options, int where, int run)
-{
-	struct reproduce_place place;
-	double udp_us = NAN;
-	bool good;
-
-	if (!reproduce_place_open(&place, options, table1_places[where].world,
-				  table1_places[where].link, options->seed + (uint64_t)run))
-		return false;
-	good = true;
-	for (int row = 0; row < TABLE1_ROWS && good; row++)
-		if (table1_wanted(options, row))
-			good = table1_row(options, &place, where, row, &udp_us);
-	reproduce_place_close(&place, options);
-	return good;
-}
-
-static int table1_runs(const struct reproduce_options *options, int where)
-{
-	if (where != TABLE1_LIVE_WAN || options->runs_given)
-		return options->runs;
-	if (options->quick)
-		return 0;
-	return options->runs < TABLE1_WIDE_RUNS ? options->runs : TABLE1_WIDE_RUNS;
-}
-
 static void table1_place(const struct reproduce_options *options, int where)
 {
-	int runs = table1_runs(options, where);
+	int runs;
 
+	if (where != TABLE1_LIVE_WAN || options->runs_given)
+		runs = options->runs;
+	else if (options->quick)
+		runs = 0;
+	else
+		runs = options->runs < TABLE1_WIDE_RUNS ? options->runs : TABLE1_WIDE_RUNS;
 	for (int row = 0; row < TABLE1_ROWS && runs > 0; row++)
 		if (table1_wanted(options, row))
 			table1_paper(options, where, row);
 	for (int run = 0; run < runs; run++) {
+		struct reproduce_place place;
+		double udp_us;
+		bool good;
+
 		reproduce_say(options, "%s: run %d of %d", table1_places[where].table, run + 1,
 			      runs);
-		if (!table1_round(options, where, run))
+		/* One run of all rows; false: the machine refuses. */
+		udp_us = NAN;
+		if (!reproduce_place_open(&place, options, table1_places[where].world,
+					  table1_places[where].link, options->seed + (uint64_t)run))
+			return;
+		good = true;
+		for (int row = 0; row < TABLE1_ROWS && good; row++)
+			if (table1_wanted(options, row))
+				good = table1_row(options, &place, where, row, &udp_us);
+		reproduce_place_close(&place, options);
+		if (!good)
 			return;
 	}
 }
@@ -385,8 +378,18 @@ static void table1_claims_wide(const struct reproduce_options *options, int wher
 			     tcp, why);
 }
 
-static void table1_claims(const struct reproduce_options *options)
+static int table1_run(const struct reproduce_options *options)
 {
+	for (int i = 0; i < TABLE1_PLACES; i++) {
+		bool sim = table1_places[i].world == REPRODUCE_SIMULATED;
+
+		if ((sim ? options->sim : options->live) &&
+		    reproduce_wanted(options->paths, table1_places[i].word))
+			table1_place(options, i);
+	}
+	if (options->sim)
+		reproduce_note(options->report, "simulated, UDP is what the link itself takes, "
+						"and hosts cost no time");
 	table1_claims_latency(options);
 	reproduce_claim_less(options->report,
 			     "CTP-Minimal's bandwidth competes with UDP's: within 10 %",
@@ -406,21 +409,6 @@ static void table1_claims(const struct reproduce_options *options)
 			"10 Mbit cannot be sent and answered in less than a "
 			"round trip of 413 ms: at most 24.2 Mb/s; the figure "
 			"must be one of arrivals, and is held against those");
-}
-
-static int table1_run(const struct reproduce_options *options)
-{
-	for (int i = 0; i < TABLE1_PLACES; i++) {
-		bool sim = table1_places[i].world == REPRODUCE_SIMULATED;
-
-		if ((sim ? options->sim : options->live) &&
-		    reproduce_wanted(options->paths, table1_places[i].word))
-			table1_place(options, i);
-	}
-	if (options->sim)
-		reproduce_note(options->report, "simulated, UDP is what the link itself takes, "
-						"and hosts cost no time");
-	table1_claims(options);
 	return TOOL_GOOD;
 }
 

@@ -138,50 +138,38 @@ static bool table2_test(const struct reproduce_options *options, const struct ta
 	return good;
 }
 
-static bool table2_column_run(const struct reproduce_options *options,
-			      const struct table2_place *place, int column)
-{
-	struct nopal_plan *plan;
-	bool good = reproduce_protocol_plan(&table2_columns[column].protocol, &plan);
-
-	for (int loss = 0; good && loss < TABLE2_LOSSES; loss++) {
-		struct reproduce_cell cell = table2_cell(place, column, loss);
-
-		if (!table2_runs(place, column, loss))
-			continue;
-		for (int run = 0; good && run < options->runs; run++)
-			good = table2_test(options, place, column, loss, plan, run);
-		if (good)
-			reproduce_say(options, "%s, %s at %d %%: %.3f ms", place->word, cell.column,
-				      loss, reproduce_mean(options->report, &cell));
-	}
-	nopal_plan_unref(plan);
-	return good;
-}
-
-static void table2_paper(const struct reproduce_options *options, const struct table2_place *place,
-			 int column)
-{
-	for (int loss = 0; loss < TABLE2_LOSSES; loss++) {
-		struct reproduce_cell cell = table2_cell(place, column, loss);
-
-		if (table2_columns[column].paper[loss].mean > 0)
-			reproduce_paper(options->report, &cell,
-					table2_columns[column].paper[loss].mean,
-					table2_columns[column].paper[loss].deviation);
-	}
-}
-
 static void table2_place_run(const struct reproduce_options *options,
 			     const struct table2_place *place)
 {
 	bool good = true;
 
 	for (int i = 0; i < TABLE2_COLUMNS && good; i++) {
+		struct nopal_plan *plan;
+
 		if (!reproduce_wanted(options->rows, table2_columns[i].protocol.config))
 			continue;
-		table2_paper(options, place, i);
-		good = table2_column_run(options, place, i);
+		for (int loss = 0; loss < TABLE2_LOSSES; loss++) {
+			struct reproduce_cell cell = table2_cell(place, i, loss);
+
+			if (table2_columns[i].paper[loss].mean > 0)
+				reproduce_paper(options->report, &cell,
+						table2_columns[i].paper[loss].mean,
+						table2_columns[i].paper[loss].deviation);
+		}
+		good = reproduce_protocol_plan(&table2_columns[i].protocol, &plan);
+		for (int loss = 0; good && loss < TABLE2_LOSSES; loss++) {
+			struct reproduce_cell cell = table2_cell(place, i, loss);
+
+			if (!table2_runs(place, i, loss))
+				continue;
+			for (int run = 0; good && run < options->runs; run++)
+				good = table2_test(options, place, i, loss, plan, run);
+			if (good)
+				reproduce_say(options, "%s, %s at %d %%: %.3f ms", place->word,
+					      cell.column, loss,
+					      reproduce_mean(options->report, &cell));
+		}
+		nopal_plan_unref(plan);
 	}
 }
 

@@ -212,23 +212,6 @@ static bool many_udt(const struct many *many, struct echo *echo)
 	return true;
 }
 
-/* False: the machine refuses. */
-static bool many_transfer(const struct many *many, int place, int column, struct echo *echo,
-			  int run)
-{
-	struct reproduce_place where;
-	bool good;
-
-	if (many_columns[column].kind == MANY_OVER_UDT)
-		return many_udt(many, echo);
-	if (!reproduce_place_open(&where, many->options, many_places[place].world,
-				  many_places[place].link, many->options->seed + (uint64_t)run))
-		return false;
-	good = reproduce_place_echo(&where, echo);
-	reproduce_place_close(&where, many->options);
-	return good;
-}
-
 static bool many_test(const struct many *many, int place, int column, int row,
 		      struct nopal_plan *plan, int run)
 {
@@ -241,9 +224,22 @@ static bool many_test(const struct many *many, int place, int column, int row,
 		.size = UINT64_C(1) * MANY_MIB << row,
 		.patience_ns = MANY_PATIENCE_NS,
 	};
+	struct reproduce_place where;
+	bool good;
 
-	if (!many_transfer(many, place, column, &echo, run))
-		return false;
+	if (many_columns[column].kind == MANY_OVER_UDT) {
+		if (!many_udt(many, &echo))
+			return false;
+	} else {
+		if (!reproduce_place_open(&where, many->options, many_places[place].world,
+					  many_places[place].link,
+					  many->options->seed + (uint64_t)run))
+			return false;
+		good = reproduce_place_echo(&where, &echo);
+		reproduce_place_close(&where, many->options);
+		if (!good)
+			return false;
+	}
 	if (echo.done)
 		reproduce_add(many->options->report, &cell, (double)echo.took_ns / NOPAL_SECOND);
 	else
@@ -284,24 +280,21 @@ static void many_column_run(const struct many *many, int place, int column)
 	nopal_plan_unref(plan);
 }
 
-static void many_paper(const struct many *many, int place)
-{
-	for (int row = 0; row < many_sizes(many, place); row++) {
-		char text[MANY_TEXT];
-		struct reproduce_cell cell = many_cell(many, text, place, MANY_AS_THERE, row);
-
-		reproduce_paper(many->options->report, &cell, many->table->paper[row], 0);
-	}
-}
-
 static void many_place_run(const struct many *many, int place)
 {
 	bool simulated = many_places[place].world == REPRODUCE_SIMULATED;
 
 	if (simulated ? !many->options->sim : !many->options->live)
 		return;
-	if (many_wants(many, place, MANY_AS_THERE))
-		many_paper(many, place);
+	if (many_wants(many, place, MANY_AS_THERE)) {
+		for (int row = 0; row < many_sizes(many, place); row++) {
+			char text[MANY_TEXT];
+			struct reproduce_cell cell =
+				many_cell(many, text, place, MANY_AS_THERE, row);
+
+			reproduce_paper(many->options->report, &cell, many->table->paper[row], 0);
+		}
+	}
 	for (int column = 0; column < MANY_COLUMNS; column++)
 		if (many_wants(many, place, column))
 			many_column_run(many, place, column);
@@ -337,31 +330,6 @@ static void many_claim_linear(const struct many *many)
 			     "s a MB, simulated, largest file against 1 MB");
 }
 
-static void many_claims(const struct many *many)
-{
-	many_claim_linear(many);
-	many_claim(many, "a window of one packet takes longer", MANY_CALM, MANY_MANY, MANY_ONE,
-		   "s, window 128 against 1");
-	many_claim(many, "a window of one packet takes longer, live", MANY_LIVE, MANY_MANY,
-		   MANY_ONE, "s, window 128 against 1");
-	many_claim(many, "where packets are lost, selective repeat is faster", MANY_LOSSY,
-		   MANY_BULK, MANY_MANY, "s at 1 % loss, bulk against window 128");
-	many_claim(many, "over loopback UDT is slower than Go-Back-N", MANY_LIVE, MANY_MANY,
-		   MANY_UDT_4, "s, window 128 against UDT");
-}
-
-/* Does the wait that the paper set do, within a tenth, where ours is measured? */
-static void many_claim_wait(const struct many *many)
-{
-	int last = many_last(many, MANY_CALM);
-
-	reproduce_claim_less(many->options->report,
-			     "a fixed wait of the paper's length is long enough",
-			     many_mean(many, MANY_CALM, MANY_AS_THERE, last),
-			     many_mean(many, MANY_CALM, many_own(many), last) * MANY_TOLERANCE,
-			     "s, simulated, against eleven tenths of a measured one");
-}
-
 /* What the paper says of pieces of 8096 bytes against those of 1024. */
 static void many_claims_tweaked(const struct many *many)
 {
@@ -382,33 +350,43 @@ static void many_claims_tweaked(const struct many *many)
 		many_mean(many, MANY_CUT, MANY_MANY, last), "s at 1 % loss, whole against in six");
 }
 
-static void many_notes(const struct many *many)
+static int many_run(const struct reproduce_options *options, int table)
 {
-	struct reproduce_report *report = many->options->report;
+	struct many many = { options, &many_tables[table] };
+	int last;
+	struct reproduce_report *report;
 
-	if (many->options->live)
+	for (int place = 0; place < MANY_PLACES; place++)
+		many_place_run(&many, place);
+	many_claim_linear(&many);
+	many_claim(&many, "a window of one packet takes longer", MANY_CALM, MANY_MANY, MANY_ONE,
+		   "s, window 128 against 1");
+	many_claim(&many, "a window of one packet takes longer, live", MANY_LIVE, MANY_MANY,
+		   MANY_ONE, "s, window 128 against 1");
+	many_claim(&many, "where packets are lost, selective repeat is faster", MANY_LOSSY,
+		   MANY_BULK, MANY_MANY, "s at 1 % loss, bulk against window 128");
+	many_claim(&many, "over loopback UDT is slower than Go-Back-N", MANY_LIVE, MANY_MANY,
+		   MANY_UDT_4, "s, window 128 against UDT");
+	/* Does the wait that the paper set do, within a tenth, where ours is measured? */
+	last = many_last(&many, MANY_CALM);
+	reproduce_claim_less(many.options->report,
+			     "a fixed wait of the paper's length is long enough",
+			     many_mean(&many, MANY_CALM, MANY_AS_THERE, last),
+			     many_mean(&many, MANY_CALM, many_own(&many), last) * MANY_TOLERANCE,
+			     "s, simulated, against eleven tenths of a measured one");
+	if (table == MANY_TWEAKED)
+		many_claims_tweaked(&many);
+	report = many.options->report;
+	if (many.options->live)
 		reproduce_note(report, "the paper's link was 802.11g, and its times those of a "
 				       "whole program; loopback has no delay and no loss, and "
 				       "packets as large as these are whole there");
-	if (many->table == &many_tables[MANY_UNTWEAKED])
+	if (many.table == &many_tables[MANY_UNTWEAKED])
 		reproduce_note(report, "the paper's figures of this table are 54 ms "
 				       "for each window of 32 packets, whatever the "
 				       "size: as long as its wait of 50 ms");
 	reproduce_note(report, "what the paper calls MB/s is Mbit/s: 32 MB in "
 			       "12.563 s are 2.7 MB/s each way");
-}
-
-static int many_run(const struct reproduce_options *options, int table)
-{
-	struct many many = { options, &many_tables[table] };
-
-	for (int place = 0; place < MANY_PLACES; place++)
-		many_place_run(&many, place);
-	many_claims(&many);
-	many_claim_wait(&many);
-	if (table == MANY_TWEAKED)
-		many_claims_tweaked(&many);
-	many_notes(&many);
 	return TOOL_GOOD;
 }
 

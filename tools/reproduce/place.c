@@ -12,20 +12,15 @@
 
 #define PLACE_LATE_NS (200 * NOPAL_MICROSECOND) /* on average: too slow */
 
-static bool place_words(struct reproduce_place *place, const char *link)
-{
-	struct nopal_problems problems;
-
-	nopal_problems_init(&problems);
-	nopal_link_parse(link ? link : "", &place->forward, &place->reverse, &problems);
-	return !tool_problems(&problems);
-}
-
 bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_options *options,
 			  enum reproduce_world world, const char *link, uint64_t seed)
 {
+	struct nopal_problems problems;
+
 	*place = (struct reproduce_place){ .world = world, .seed = seed };
-	if (!place_words(place, link))
+	nopal_problems_init(&problems);
+	nopal_link_parse(link ? link : "", &place->forward, &place->reverse, &problems);
+	if (tool_problems(&problems))
 		return false;
 	if (world != REPRODUCE_HOSTS ||
 	    hosts_open(&place->hosts, &place->forward, &place->reverse, seed))

@@ -60,12 +60,17 @@ static void plot_data(const struct reproduce_table *table, int number, int colum
 	fprintf(out, "EOD\n");
 }
 
-/* Do the values span so much that a linear axis hides the small ones? */
-static bool plot_is_wide(const struct reproduce_table *table)
+static void plot_curves(const struct reproduce_table *table, int number, FILE *out)
 {
-	double least = INFINITY, most = 0;
+	const char *comma = "";
+	double least = INFINITY;
+	double most = 0;
 
-	for (int row = 0; row < table->row_count; row++)
+	for (int column = 0; column < table->column_count; column++)
+		plot_data(table, number, column, true, out);
+	fprintf(out, "set title \"%s\"\nset ylabel \"%s\"\n", table->name, table->columns[0].unit);
+	/* Do the values span so much that a linear axis hides the small ones? */
+	for (int row = 0; row < table->row_count; row++) {
 		for (int column = 0; column < table->column_count; column++) {
 			double mean =
 				reproduce_values_mean(reproduce_values_at(table, row, column));
@@ -75,17 +80,8 @@ static bool plot_is_wide(const struct reproduce_table *table)
 			least = fmin(least, mean);
 			most = fmax(most, mean);
 		}
-	return most > PLOT_WIDE * least;
-}
-
-static void plot_curves(const struct reproduce_table *table, int number, FILE *out)
-{
-	const char *comma = "";
-
-	for (int column = 0; column < table->column_count; column++)
-		plot_data(table, number, column, true, out);
-	fprintf(out, "set title \"%s\"\nset ylabel \"%s\"\n", table->name, table->columns[0].unit);
-	if (plot_is_wide(table))
+	}
+	if (most > PLOT_WIDE * least)
 		fprintf(out, "set logscale y\nset yrange [*:*]\n");
 	fprintf(out, "plot ");
 	for (int column = 0; column < table->column_count; column++) {

@@ -56,14 +56,6 @@ void reproduce_say(const struct reproduce_options *options, const char *format, 
 
 /* -------------------------------------------------------------------- frame */
 
-static enum tool_exit reproduce_list(void)
-{
-	for (int i = 0; reproduce_table[i]; i++)
-		printf("%-18s %s\n%18s %s\n", reproduce_table[i]->name, reproduce_table[i]->summary,
-		       "", reproduce_table[i]->time);
-	return TOOL_GOOD;
-}
-
 static const struct reproduction *reproduce_find(const char *name)
 {
 	const char *names[sizeof(reproduce_table) / sizeof(*reproduce_table)];
@@ -139,8 +131,12 @@ static enum tool_exit reproduce_run(const struct tool_call *call)
 	const struct reproduction *experiment;
 	int code;
 
-	if (call->word_count == 0)
-		return reproduce_list();
+	if (call->word_count == 0) {
+		for (int i = 0; reproduce_table[i]; i++)
+			printf("%-18s %s\n%18s %s\n", reproduce_table[i]->name,
+			       reproduce_table[i]->summary, "", reproduce_table[i]->time);
+		return TOOL_GOOD;
+	}
 	experiment = reproduce_find(call->words[0]);
 	if (!experiment || !reproduce_read(call, &options) ||
 	    (plot && !gnuplot_knows("nopal reproduce", plot)))

@@ -146,12 +146,36 @@ static double fig6_median(const struct reproduce_options *options, int row)
 	return reproduce_median(options->report, &cell);
 }
 
-static void fig6_claims(const struct reproduce_options *options)
+static int fig6_run(const struct reproduce_options *options)
 {
-	struct reproduce_report *report = options->report;
-	double tcp = fig6_median(options, FIG6_TCP), udp = fig6_median(options, FIG6_UDP),
-	       udt = fig6_median(options, FIG6_UDT), ours = fig6_median(options, FIG6_UDT4_FUSED);
+	const struct reproduce_veth veth = {
+		.options = options,
+		.rows = fig6_rows,
+		.row_count = FIG6_ROWS,
+		.paths = fig6_paths,
+		.runs = FIG6_RUNS,
+		.seconds = 2,
+		.quick_seconds = 0.3,
+		.add = fig6_add,
+	};
+	int exit;
+	struct reproduce_report *report;
+	double tcp, udp, udt, ours;
 
+	for (int path = 0; path < FIG6_PATHS; path++)
+		if (reproduce_wanted(options->paths, fig6_paths[path]))
+			fig6_declare(options, path);
+	exit = reproduce_veth(&veth);
+	reproduce_note(options->report, "processor: of both sides and of the kernel's own "
+					"threads; TCP's and UDP's time in a call is theirs");
+	reproduce_note(options->report, "the paper's machine: two Opterons of 3 GHz, Linux "
+					"2.6.18, 10 Gbit/s, packets of 9000 bytes; of TCP and "
+					"UDP it has a picture, and says half of UDT's");
+	report = options->report;
+	tcp = fig6_median(options, FIG6_TCP);
+	udp = fig6_median(options, FIG6_UDP);
+	udt = fig6_median(options, FIG6_UDT);
+	ours = fig6_median(options, FIG6_UDT4_FUSED);
 	reproduce_claim_less(report,
 			     "UDT that copies costs nearer to the double of TCP than to the same",
 			     FIG6_DOUBLE * tcp, udt, "s/GB on W, medians: 1.5 of TCP; UDT");
@@ -167,32 +191,6 @@ static void fig6_claims(const struct reproduce_options *options)
 			     ours, FIG6_SAME * udp, "s/GB on W, medians: udt4, fused; 1.5 of UDP");
 	reproduce_claim_less(report, "udt4, fused, costs less than TCP", ours, tcp,
 			     "s/GB on W, medians: udt4, fused; TCP");
-}
-
-static int fig6_run(const struct reproduce_options *options)
-{
-	const struct reproduce_veth veth = {
-		.options = options,
-		.rows = fig6_rows,
-		.row_count = FIG6_ROWS,
-		.paths = fig6_paths,
-		.runs = FIG6_RUNS,
-		.seconds = 2,
-		.quick_seconds = 0.3,
-		.add = fig6_add,
-	};
-	int exit;
-
-	for (int path = 0; path < FIG6_PATHS; path++)
-		if (reproduce_wanted(options->paths, fig6_paths[path]))
-			fig6_declare(options, path);
-	exit = reproduce_veth(&veth);
-	reproduce_note(options->report, "processor: of both sides and of the kernel's own "
-					"threads; TCP's and UDP's time in a call is theirs");
-	reproduce_note(options->report, "the paper's machine: two Opterons of 3 GHz, Linux "
-					"2.6.18, 10 Gbit/s, packets of 9000 bytes; of TCP and "
-					"UDP it has a picture, and says half of UDT's");
-	fig6_claims(options);
 	return exit;
 }
 

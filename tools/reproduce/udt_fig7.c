@@ -170,10 +170,30 @@ static void fig7_claim_sharing(const struct reproduce_options *options, int size
 			     "s/GB on W, medians: one flow; own flows");
 }
 
-static void fig7_claims(const struct reproduce_options *options)
+static int fig7_run(const struct reproduce_options *options)
 {
-	struct reproduce_report *report = options->report;
+	const struct reproduce_veth veth = {
+		.options = options,
+		.rows = fig7_rows,
+		.row_count = FIG7_ROWS,
+		/* V where it is asked for */
+		.paths = options->paths ? fig7_paths : (const char *const[]){ "W", NULL },
+		.counts = FIG7_COUNTS,
+		.runs = FIG7_RUNS,
+		.seconds = 2,
+		.quick_seconds = 0.3,
+		.add = fig7_add,
+	};
+	int exit;
+	struct reproduce_report *report;
 
+	for (int i = 0; veth.paths[i]; i++)
+		if (reproduce_wanted(options->paths, veth.paths[i]))
+			fig7_declare(options, veth.paths[i]);
+	exit = reproduce_veth(&veth);
+	reproduce_note(options->report, "the paper's figure 7 is a picture without numbers: what "
+					"its text claims of it is below");
+	report = options->report;
 	fig7_claim_growth(options, FIG7_UDT);
 	fig7_claim_growth(options, FIG7_SHARED_FUSED);
 	fig7_claim_growth(options, FIG7_OWN_FUSED);
@@ -194,31 +214,6 @@ static void fig7_claims(const struct reproduce_options *options)
 	reproduce_claim(report, "UDT's connections that share a flow", REPRODUCE_UNTESTABLE,
 			"the UDT that is released has no flows to share: its "
 			"connections share a UDP port");
-}
-
-static int fig7_run(const struct reproduce_options *options)
-{
-	const struct reproduce_veth veth = {
-		.options = options,
-		.rows = fig7_rows,
-		.row_count = FIG7_ROWS,
-		/* V where it is asked for */
-		.paths = options->paths ? fig7_paths : (const char *const[]){ "W", NULL },
-		.counts = FIG7_COUNTS,
-		.runs = FIG7_RUNS,
-		.seconds = 2,
-		.quick_seconds = 0.3,
-		.add = fig7_add,
-	};
-	int exit;
-
-	for (int i = 0; veth.paths[i]; i++)
-		if (reproduce_wanted(options->paths, veth.paths[i]))
-			fig7_declare(options, veth.paths[i]);
-	exit = reproduce_veth(&veth);
-	reproduce_note(options->report, "the paper's figure 7 is a picture without numbers: what "
-					"its text claims of it is below");
-	fig7_claims(options);
 	return exit;
 }
 

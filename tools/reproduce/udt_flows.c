@@ -201,34 +201,6 @@ static void flows_add_joining(const struct flows *flows, const char *row,
 	reproduce_add(flows->options->report, &packets, (double)joining->packets[index]);
 }
 
-/* Two-way, says the paper; how many ways the first has is no matter of round trips. */
-static void flows_paper_joining(const struct flows *flows)
-{
-	struct reproduce_cell joins = flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT");
-
-	reproduce_paper(flows->options->report, &joins, FLOWS_JOIN_ASKED, 0);
-}
-
-static bool flows_join(const struct flows *flows, int run)
-{
-	struct parallel_joining joining = {
-		.seed = flows->options->seed + (uint64_t)run,
-	};
-	struct nopal_link back;
-
-	flows_link(FLOWS_JOIN_LINK, &joining.link, &back);
-	joining.plan = flows->plan[FLOWS_OWN];
-	if (!parallel_join(&joining))
-		return false;
-	flows_add_joining(flows, FLOWS_FIRST, &joining, 0);
-	flows_add_joining(flows, FLOWS_SECOND_OWN, &joining, 1);
-	joining.plan = flows->plan[FLOWS_SHARED];
-	if (!parallel_join(&joining))
-		return false;
-	flows_add_joining(flows, FLOWS_SECOND_JOIN, &joining, 1);
-	return true;
-}
-
 /* ------------------------------------------------------------------------ runs */
 
 typedef bool flows_once(const struct flows *flows, int count, enum flows_kind kind, int run);
@@ -261,13 +233,31 @@ static bool flows_rows(const struct flows *flows, enum flows_table table, flows_
 
 static bool flows_runs(const struct flows *flows)
 {
+	struct reproduce_cell joins;
+
 	if (!flows_rows(flows, FLOWS_CONTROL, flows_control, flows_sizes, FLOWS_SIZES) ||
 	    !flows_rows(flows, FLOWS_FOREIGN, flows_foreign, flows_beside, FLOWS_BESIDE))
 		return false;
-	for (int run = 0; run < flows->options->runs; run++)
-		if (!flows_join(flows, run))
+	for (int run = 0; run < flows->options->runs; run++) {
+		struct parallel_joining joining = {
+			.seed = flows->options->seed + (uint64_t)run,
+		};
+		struct nopal_link back;
+
+		flows_link(FLOWS_JOIN_LINK, &joining.link, &back);
+		joining.plan = flows->plan[FLOWS_OWN];
+		if (!parallel_join(&joining))
 			return false;
-	flows_paper_joining(flows);
+		flows_add_joining(flows, FLOWS_FIRST, &joining, 0);
+		flows_add_joining(flows, FLOWS_SECOND_OWN, &joining, 1);
+		joining.plan = flows->plan[FLOWS_SHARED];
+		if (!parallel_join(&joining))
+			return false;
+		flows_add_joining(flows, FLOWS_SECOND_JOIN, &joining, 1);
+	}
+	/* Two-way, says the paper; how many ways the first has is no matter of round trips. */
+	joins = flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT");
+	reproduce_paper(flows->options->report, &joins, FLOWS_JOIN_ASKED, 0);
 	return true;
 }
 
@@ -344,34 +334,13 @@ static void flows_claim_foreign(const struct flows *flows, int count)
 			     "per cent of the bottleneck; two such parts");
 }
 
-static void flows_claim_joining(const struct flows *flows)
-{
-	struct reproduce_report *report = flows->options->report;
-	struct reproduce_cell first = flows_joining(FLOWS_FIRST, "may send", NULL),
-			      joins = flows_joining(FLOWS_SECOND_JOIN, "may send", NULL);
-	double trips = reproduce_mean(report, &joins);
-
-	reproduce_claim_less(
-		report, "who joins a flow may send sooner than who opens one (section 3.3)", trips,
-		reproduce_mean(report, &first), "round trips, joining; the first");
-	reproduce_claim_less(report, "who joins a flow may send within a round trip", trips,
-			     FLOWS_JOIN_ASKED, "round trips; asked for");
-}
-
-static void flows_claims(const struct flows *flows)
-{
-	flows_claim_control(flows);
-	for (int i = 1; i < FLOWS_SIZES; i++)
-		flows_claim_coordination(flows, flows_sizes[i]);
-	for (int i = 1; i < FLOWS_BESIDE; i++)
-		flows_claim_foreign(flows, flows_beside[i]);
-	flows_claim_joining(flows);
-}
-
 static int flows_run(const struct reproduce_options *options)
 {
 	struct flows flows = { .options = options };
 	bool good;
+	struct reproduce_report *report;
+	struct reproduce_cell first, joins;
+	double trips;
 
 	if (!options->sim) {
 		reproduce_refused(options->report, "these flows are in the simulator alone; "
@@ -379,7 +348,20 @@ static int flows_run(const struct reproduce_options *options)
 		return TOOL_GOOD;
 	}
 	good = flows_plans(&flows) && flows_runs(&flows);
-	flows_claims(&flows);
+	flows_claim_control(&flows);
+	for (int i = 1; i < FLOWS_SIZES; i++)
+		flows_claim_coordination(&flows, flows_sizes[i]);
+	for (int i = 1; i < FLOWS_BESIDE; i++)
+		flows_claim_foreign(&flows, flows_beside[i]);
+	report = flows.options->report;
+	first = flows_joining(FLOWS_FIRST, "may send", NULL);
+	joins = flows_joining(FLOWS_SECOND_JOIN, "may send", NULL);
+	trips = reproduce_mean(report, &joins);
+	reproduce_claim_less(
+		report, "who joins a flow may send sooner than who opens one (section 3.3)", trips,
+		reproduce_mean(report, &first), "round trips, joining; the first");
+	reproduce_claim_less(report, "who joins a flow may send within a round trip", trips,
+			     FLOWS_JOIN_ASKED, "round trips; asked for");
 	for (int kind = 0; kind < FLOWS_KINDS; kind++)
 		nopal_plan_unref(flows.plan[kind]);
 	return good ? TOOL_GOOD : TOOL_FAILED;

@@ -10,11 +10,6 @@
 
 enum { REPRODUCE_VETH_PATHS_ROOM = 64 };
 
-static bool veth_wants(const struct reproduce_veth *veth, int row)
-{
-	return reproduce_wanted(veth->options->rows, veth->rows[row].row);
-}
-
 static void veth_append(char *text, size_t room, const char *word)
 {
 	size_t used = strlen(text);
@@ -68,21 +63,6 @@ static int veth_runs(const struct reproduce_veth *veth)
 	return veth->runs;
 }
 
-/* What this machine refuses leaves the rows out, and is told of. */
-static int veth_end(const struct reproduce_veth *veth, int exit)
-{
-	if (exit == TOOL_SKIPPED)
-		reproduce_refused(veth->options->report, "no rows between network namespaces: they "
-							 "need root, and iproute2");
-	else if (exit == TOOL_ENVIRONMENT)
-		reproduce_refused(veth->options->report,
-				  "no programs to run: they are in a build tree "
-				  "with tests, or where NOPAL_BENCH_DIR says");
-	else
-		return exit;
-	return TOOL_GOOD;
-}
-
 int reproduce_veth(const struct reproduce_veth *veth)
 {
 	char rows[VETH_ROWS_ROOM] = "", paths[REPRODUCE_VETH_PATHS_ROOM] = "";
@@ -95,6 +75,7 @@ int reproduce_veth(const struct reproduce_veth *veth)
 		.line = veth_on_line,
 		.user = (void *)(uintptr_t)veth,
 	};
+	int exit;
 
 	if (!veth->options->live) {
 		reproduce_refused(veth->options->report, "processor time is a live machine's; "
@@ -102,12 +83,23 @@ int reproduce_veth(const struct reproduce_veth *veth)
 		return TOOL_GOOD;
 	}
 	for (int i = 0; i < veth->row_count; i++)
-		if (veth_wants(veth, i))
+		if (reproduce_wanted(veth->options->rows, veth->rows[i].row))
 			veth_append(rows, sizeof(rows), veth->rows[i].row);
 	for (int i = 0; veth->paths[i]; i++)
 		if (reproduce_wanted(veth->options->paths, veth->paths[i]))
 			veth_append(paths, sizeof(paths), veth->paths[i]);
 	if (!*rows || !*paths)
 		return TOOL_GOOD;
-	return veth_end(veth, veth_run(&run));
+	/* What this machine refuses leaves the rows out, and is told of. */
+	exit = veth_run(&run);
+	if (exit == TOOL_SKIPPED)
+		reproduce_refused(veth->options->report, "no rows between network namespaces: they "
+							 "need root, and iproute2");
+	else if (exit == TOOL_ENVIRONMENT)
+		reproduce_refused(veth->options->report,
+				  "no programs to run: they are in a build tree "
+				  "with tests, or where NOPAL_BENCH_DIR says");
+	else
+		return exit;
+	return TOOL_GOOD;
 }

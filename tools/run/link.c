@@ -113,43 +113,7 @@ static void link_print_line(const char *direction, const struct nopal_link_count
 	       link_mean_late(counters) / NOPAL_MICROSECOND, counters->refused, counters->missed);
 }
 
-static void link_report(const struct link *link, bool json)
-{
-	struct nopal_link_counters forward, reverse;
-
-	if (link->relay)
-		nopal_relay_counters(link->relay, &forward, &reverse);
-	else
-		nopal_tun_counters(link->tun, &forward, &reverse);
-	if (json) {
-		json_t *report =
-			json_pack("{s:s, s:i, s:o, s:o}", "schema", "nopal.link", "version", 1,
-				  "forward", link_counters(&link->forward, &forward), "reverse",
-				  link_counters(&link->reverse, &reverse));
-
-		json_dumpf(report, stdout, JSON_INDENT(2));
-		printf("\n");
-		json_decref(report);
-		return;
-	}
-	link_print_line("forward", &forward);
-	link_print_line("reverse", &reverse);
-}
-
 /* ------------------------------------------------------------------- relay */
-
-/* What is sent to itself goes round for ever. */
-static bool link_is_no_circle(const struct link *link, const struct tool_call *call)
-{
-	if (memcmp(link->listen.ip, link->target.ip, sizeof(link->listen.ip)) != 0 ||
-	    link->listen.port != link->target.port)
-		return true;
-	fprintf(stderr,
-		"error: LISTEN and TARGET are both %s\n"
-		"  fix: programs send to LISTEN; give it a port of its own\n",
-		call->words[2]);
-	return false;
-}
 
 static bool link_relay_read(struct link *link, const struct tool_call *call)
 {
@@ -162,8 +126,17 @@ static bool link_relay_read(struct link *link, const struct tool_call *call)
 	}
 	nopal_problems_init(&problems);
 	nopal_address_parse(call->words[1], &link->listen, &problems);
-	return !tool_problems(&problems) && tool_destination(call->words[2], &link->target) &&
-	       link_is_no_circle(link, call);
+	if (tool_problems(&problems) || !tool_destination(call->words[2], &link->target))
+		return false;
+	/* What is sent to itself goes round for ever. */
+	if (memcmp(link->listen.ip, link->target.ip, sizeof(link->listen.ip)) != 0 ||
+	    link->listen.port != link->target.port)
+		return true;
+	fprintf(stderr,
+		"error: LISTEN and TARGET are both %s\n"
+		"  fix: programs send to LISTEN; give it a port of its own\n",
+		call->words[2]);
+	return false;
 }
 
 static bool link_relay_open(struct link *link, struct nopal_problems *problems)
@@ -270,23 +243,11 @@ static const struct link_way *link_way_of(const struct tool_call *call)
 	return NULL;
 }
 
-static bool link_read(struct link *link, const struct tool_call *call)
-{
-	struct nopal_problems problems;
-
-	link->way = link_way_of(call);
-	if (!link->way)
-		return false;
-	nopal_problems_init(&problems);
-	nopal_link_parse(call->words[0], &link->forward, &link->reverse, &problems);
-	return !tool_problems(&problems) && link->way->read(link, call) &&
-	       tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link->seed);
-}
-
 static enum tool_exit link_pass(struct link *link, bool json)
 {
 	struct nopal_problems problems;
 	bool open;
+	struct nopal_link_counters forward, reverse;
 
 	/* before it says that it is there: who waits for that may interrupt */
 	loop_on_interrupt(link->loop, link_on_interrupt, link);
@@ -296,7 +257,23 @@ static enum tool_exit link_pass(struct link *link, bool json)
 	if (!open)
 		return TOOL_ENVIRONMENT;
 	loop_run(link->loop);
-	link_report(link, json);
+	if (link->relay)
+		nopal_relay_counters(link->relay, &forward, &reverse);
+	else
+		nopal_tun_counters(link->tun, &forward, &reverse);
+	if (json) {
+		json_t *report =
+			json_pack("{s:s, s:i, s:o, s:o}", "schema", "nopal.link", "version", 1,
+				  "forward", link_counters(&link->forward, &forward), "reverse",
+				  link_counters(&link->reverse, &reverse));
+
+		json_dumpf(report, stdout, JSON_INDENT(2));
+		printf("\n");
+		json_decref(report);
+	} else {
+		link_print_line("forward", &forward);
+		link_print_line("reverse", &reverse);
+	}
 	link->way->close(link);
 	return TOOL_GOOD;
 }
@@ -305,8 +282,15 @@ static enum tool_exit link_run(const struct tool_call *call)
 {
 	struct link link = { 0 };
 	enum tool_exit code;
+	struct nopal_problems problems;
 
-	if (!link_read(&link, call))
+	link.way = link_way_of(call);
+	if (!link.way)
+		return TOOL_BAD_INPUT;
+	nopal_problems_init(&problems);
+	nopal_link_parse(call->words[0], &link.forward, &link.reverse, &problems);
+	if (!(!tool_problems(&problems) && link.way->read(&link, call) &&
+	      tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link.seed)))
 		return TOOL_BAD_INPUT;
 	link.loop = loop_new(NULL);
 	if (!link.loop)

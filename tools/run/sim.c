@@ -77,50 +77,6 @@ static bool read_topology(const char *text, struct sim_options *options)
 		      "--topology %s: not known", text);
 }
 
-static bool read_link(const struct tool_call *call, struct sim_options *options)
-{
-	struct nopal_problems problems;
-
-	options->link_text = tool_value(call, "link");
-	if (!options->link_text)
-		options->link_text = SIM_LINK;
-	nopal_problems_init(&problems);
-	nopal_link_parse(options->link_text, &options->forward, &options->reverse, &problems);
-	if (tool_problems(&problems))
-		return false;
-	nopal_problems_fini(&problems);
-	return true;
-}
-
-static bool read_detail(const char *text, enum nopal_trace_detail *ret_detail)
-{
-	*ret_detail = NOPAL_TRACE_PACKETS;
-	if (!text || strcmp(text, "packets") == 0)
-		return true;
-	if (strcmp(text, "events"))
-		return refuse("write packets or events", "--trace-detail %s: not known", text);
-	*ret_detail = NOPAL_TRACE_EVENTS;
-	return true;
-}
-
-static bool read_times(const struct tool_call *call, struct sim_options *options)
-{
-	int64_t seed;
-
-	if (!tool_quantity(call, "interval", NOPAL_TIME, 0, &options->interval_ns) ||
-	    !tool_quantity(call, "deadline", NOPAL_TIME, 0, &options->deadline_ns) ||
-	    !tool_quantity(call, "duration", NOPAL_TIME, SIM_DURATION_NS, &options->duration_ns) ||
-	    !tool_quantity(call, "every", NOPAL_TIME, NOPAL_SECOND, &options->every_ns) ||
-	    !tool_quantity(call, "seed", NOPAL_COUNT, 1, &seed))
-		return false;
-	options->seed = (uint64_t)seed;
-	options->duration_given = tool_value(call, "duration") != NULL;
-	if (options->every_ns <= 0 || options->duration_ns < 0 || options->interval_ns < 0 ||
-	    options->deadline_ns < 0)
-		return refuse("give times above zero", "a time is negative, or --every is zero");
-	return true;
-}
-
 static uint64_t longest_message(const struct nopal_plan *plan)
 {
 	uint64_t limit = nopal_plan_message_limit(plan);
@@ -169,15 +125,46 @@ static bool read_amount(const struct tool_call *call, const struct nopal_plan *p
 
 static bool read_options(const struct tool_call *call, struct sim_options *options)
 {
+	const char *text;
+	struct nopal_problems problems;
+	int64_t seed;
+
 	options->config = call->words[0];
 	options->trace = tool_value(call, "trace");
 	options->json = tool_value(call, "json") != NULL;
 	options->jsonl = tool_value(call, "jsonl") != NULL;
 	options->holds = tool_value(call, "holds") != NULL;
 	options->watch = tool_value(call, "watch") != NULL;
-	return read_topology(tool_value(call, "topology"), options) && read_link(call, options) &&
-	       read_detail(tool_value(call, "trace-detail"), &options->detail) &&
-	       read_times(call, options);
+	if (!read_topology(tool_value(call, "topology"), options))
+		return false;
+	options->link_text = tool_value(call, "link");
+	if (!options->link_text)
+		options->link_text = SIM_LINK;
+	nopal_problems_init(&problems);
+	nopal_link_parse(options->link_text, &options->forward, &options->reverse, &problems);
+	if (tool_problems(&problems))
+		return false;
+	nopal_problems_fini(&problems);
+	text = tool_value(call, "trace-detail");
+	options->detail = NOPAL_TRACE_PACKETS;
+	if (text && strcmp(text, "packets") != 0) {
+		if (strcmp(text, "events") != 0)
+			return refuse("write packets or events", "--trace-detail %s: not known",
+				      text);
+		options->detail = NOPAL_TRACE_EVENTS;
+	}
+	if (!tool_quantity(call, "interval", NOPAL_TIME, 0, &options->interval_ns) ||
+	    !tool_quantity(call, "deadline", NOPAL_TIME, 0, &options->deadline_ns) ||
+	    !tool_quantity(call, "duration", NOPAL_TIME, SIM_DURATION_NS, &options->duration_ns) ||
+	    !tool_quantity(call, "every", NOPAL_TIME, NOPAL_SECOND, &options->every_ns) ||
+	    !tool_quantity(call, "seed", NOPAL_COUNT, 1, &seed))
+		return false;
+	options->seed = (uint64_t)seed;
+	options->duration_given = tool_value(call, "duration") != NULL;
+	if (options->every_ns <= 0 || options->duration_ns < 0 || options->interval_ns < 0 ||
+	    options->deadline_ns < 0)
+		return refuse("give times above zero", "a time is negative, or --every is zero");
+	return true;
 }
 
 /* ----------------------------------------------------------------- the world */
@@ -199,16 +186,6 @@ static int build(struct sim_run *run)
 	if (nopal_sim_host(world) < 0 || nopal_sim_host(world) < 0)
 		return -ENOMEM;
 	return nopal_sim_connect(world, 0, 1, &options->forward, &options->reverse);
-}
-
-static bool open_flow(struct sim_run *run, int flow)
-{
-	bool star = run->options.topology == SIM_STAR;
-	int from = star ? 0 : 2 * flow;
-	int to = star ? flow + 1 : 2 * flow + 1;
-
-	return sim_traffic_open(run, (unsigned)flow, nopal_sim_endpoint(run->world, from, 0),
-				nopal_sim_endpoint(run->world, to, SIM_PORT));
 }
 
 static bool is_over(const struct sim_run *run)
@@ -266,9 +243,15 @@ static bool begin(struct sim_run *run)
 			      run->options.trace ? run->options.trace : "", strerror(-error));
 	if (run->options.watch && nopal_watch_start(run->world, run->plan, true))
 		return refuse("is there enough memory?", "the run cannot be watched");
-	for (int i = 0; i < run->options.flows; i++)
-		if (!open_flow(run, i))
+	for (int i = 0; i < run->options.flows; i++) {
+		bool star = run->options.topology == SIM_STAR;
+		int from = star ? 0 : 2 * i;
+		int to = star ? i + 1 : 2 * i + 1;
+
+		if (!sim_traffic_open(run, (unsigned)i, nopal_sim_endpoint(run->world, from, 0),
+				      nopal_sim_endpoint(run->world, to, SIM_PORT)))
 			return refuse("is there enough memory?", "session %d cannot be opened", i);
+	}
 	return true;
 }
 
@@ -316,15 +299,6 @@ bool sim_again(const struct sim_run *run, struct sim_run *ret_again)
 	return true;
 }
 
-static enum tool_exit sim_world(struct sim_run *run)
-{
-	enum tool_exit exit = make_world(run) ? play(run) : TOOL_ENVIRONMENT;
-
-	nopal_world_free(run->world);
-	sim_traffic_free(run);
-	return exit;
-}
-
 static enum tool_exit sim_main(const struct tool_call *call)
 {
 	struct sim_run run = { 0 };
@@ -336,8 +310,11 @@ static enum tool_exit sim_main(const struct tool_call *call)
 	if (!run.plan)
 		return TOOL_BAD_INPUT;
 	run.connectionless = !nopal_plan_provides(run.plan, "connection");
-	if (read_amount(call, run.plan, &run.options))
-		exit = sim_world(&run);
+	if (read_amount(call, run.plan, &run.options)) {
+		exit = make_world(&run) ? play(&run) : TOOL_ENVIRONMENT;
+		nopal_world_free(run.world);
+		sim_traffic_free(&run);
+	}
 	nopal_plan_unref(run.plan);
 	return exit;
 }

@@ -145,31 +145,25 @@ static bool is_excused(const struct sim_run *run)
 		link.delivered == progress->link.delivered);
 }
 
-/* All sessions together. */
-static bool storms(const struct sim_run *run)
-{
-	struct judge_facts facts = {
-		.steps = run->progress.steps,
-		.open_ns = nopal_world_now(run->world) * run->options.flows,
-	};
-
-	for (int i = 0; i < run->options.flows; i++) {
-		const struct sim_flow *flow = &run->flows[i];
-
-		facts_of_flow(&facts, flow, end_counters(&flow->sender),
-			      end_counters(&flow->receiver));
-	}
-	return judge_storms(&facts);
-}
-
 bool sim_judge_goes_on(struct sim_run *run)
 {
 	struct sim_progress *progress = &run->progress;
 	int64_t waited_ns = nopal_world_now(run->world) - progress->at_ns;
 	uint64_t steps = progress->steps - progress->marked_steps;
 	char how[JUDGE_TEXT];
+	struct judge_facts facts = {
+		.steps = run->progress.steps,
+		.open_ns = nopal_world_now(run->world) * run->options.flows,
+	};
 
-	if (storms(run))
+	/* All sessions together. */
+	for (int i = 0; i < run->options.flows; i++) {
+		const struct sim_flow *flow = &run->flows[i];
+
+		facts_of_flow(&facts, flow, end_counters(&flow->sender),
+			      end_counters(&flow->receiver));
+	}
+	if (judge_storms(&facts))
 		return false;
 	if (!progress->patience_ns || progress->count != progress->marked) {
 		progress_mark(run);
@@ -277,18 +271,6 @@ static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		facts_missing(flow, facts);
 }
 
-static void deeds_of_another(struct sim_run *run)
-{
-	struct sim_run again;
-
-	if (sim_traffic_delivered(run) > AGAIN_MOST)
-		return;
-	if (sim_again(run, &again))
-		judge_suspect_deeds(run->suspects, again.world);
-	nopal_world_free(again.world);
-	sim_traffic_free(&again);
-}
-
 void sim_judge(struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++) {
@@ -304,9 +286,17 @@ void sim_judge(struct sim_run *run)
 	}
 	if (!judge_is_broken(&run->judgement) && !run->judgement.end)
 		return;
-	if (run->options.watch)
+	if (run->options.watch) {
 		judge_suspect_deeds(run->suspects, run->world);
-	else
-		deeds_of_another(run);
+	} else {
+		struct sim_run again;
+
+		if (sim_traffic_delivered(run) <= AGAIN_MOST) {
+			if (sim_again(run, &again))
+				judge_suspect_deeds(run->suspects, again.world);
+			nopal_world_free(again.world);
+			sim_traffic_free(&again);
+		}
+	}
 	judge_blame(&run->judgement, run->suspects);
 }

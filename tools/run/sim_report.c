@@ -82,30 +82,26 @@ static uint64_t fairness(const struct sim_run *run)
 	return nopal_scale(nopal_scale(sum, MILLION, (uint64_t)run->options.flows), sum, squares);
 }
 
-static void totals_add(struct totals *totals, const struct sim_flow *flow)
-{
-	counters_add(&totals->sender, &flow->sender.counters);
-	counters_add(&totals->receiver, &flow->receiver.counters);
-	totals->bytes_sent += flow->bytes_sent;
-	totals->messages_sent += flow->next;
-	totals->delivered_messages += flow->delivered_messages;
-	totals->delivered_bytes += flow->delivered_bytes;
-	totals->duplicates += flow->duplicates;
-	totals->out_of_order += flow->out_of_order;
-	totals->late += flow->late;
-	totals->wrong_messages += flow->wrong_messages;
-	totals->wrong_bytes += flow->wrong_bytes;
-	if (flow->last_delivery_ns > totals->last_delivery_ns)
-		totals->last_delivery_ns = flow->last_delivery_ns;
-}
-
 static void totals_make(const struct sim_run *run, struct totals *totals)
 {
 	uint64_t left;
 
 	memset(totals, 0, sizeof(*totals));
-	for (int i = 0; i < run->options.flows; i++)
-		totals_add(totals, &run->flows[i]);
+	for (int i = 0; i < run->options.flows; i++) {
+		counters_add(&totals->sender, &run->flows[i].sender.counters);
+		counters_add(&totals->receiver, &run->flows[i].receiver.counters);
+		totals->bytes_sent += run->flows[i].bytes_sent;
+		totals->messages_sent += run->flows[i].next;
+		totals->delivered_messages += run->flows[i].delivered_messages;
+		totals->delivered_bytes += run->flows[i].delivered_bytes;
+		totals->duplicates += run->flows[i].duplicates;
+		totals->out_of_order += run->flows[i].out_of_order;
+		totals->late += run->flows[i].late;
+		totals->wrong_messages += run->flows[i].wrong_messages;
+		totals->wrong_bytes += run->flows[i].wrong_bytes;
+		if (run->flows[i].last_delivery_ns > totals->last_delivery_ns)
+			totals->last_delivery_ns = run->flows[i].last_delivery_ns;
+	}
 	totals->duration_ns = run->last_ns;
 	totals->goodput_bps =
 		rate_bps(totals->delivered_bytes, totals->last_delivery_ns - run->first_send_ns);
@@ -275,15 +271,6 @@ static json_t *flow_json(const struct sim_flow *flow)
 	return object;
 }
 
-static json_t *flows_json(const struct sim_run *run)
-{
-	json_t *array = json_array();
-
-	for (int i = 0; i < run->options.flows; i++)
-		json_array_append_new(array, flow_json(&run->flows[i]));
-	return array;
-}
-
 static void put_setting(json_t *object, const struct sim_run *run)
 {
 	static const char *const topologies[] = {
@@ -340,20 +327,6 @@ static void json_line(json_t *object, size_t flags)
 	json_dumpf(object, stdout, flags | JSON_ENSURE_ASCII);
 	putchar('\n');
 	json_decref(object);
-}
-
-static void json_end(const struct sim_run *run, const struct totals *totals)
-{
-	json_t *object = json_object();
-
-	put_setting(object, run);
-	put_result(object, run, totals);
-	json_object_set_new(object, "link_counters", link_json(&totals->link));
-	json_object_set_new(object, "sender", counters_json(&totals->sender));
-	json_object_set_new(object, "receiver", counters_json(&totals->receiver));
-	json_object_set_new(object, "flows", flows_json(run));
-	json_object_set_new(object, "judged", judge_json(&run->judgement));
-	json_line(object, run->options.jsonl ? JSON_COMPACT : JSON_INDENT(2));
 }
 
 /* Shared variables of the first session, where its config has them. */
@@ -423,18 +396,6 @@ static void share_row(const char *name, uint64_t ppm, const char *unit, uint64_t
 	       ppm % per_unit / (per_unit / thousand), unit);
 }
 
-static void table_ends(const struct sim_run *run)
-{
-	for (int i = 0; i < run->options.flows; i++) {
-		const struct sim_end *end = &run->flows[i].sender;
-
-		if (run->options.flows > 1 || !end->ended || end->how != NOPAL_ENDED_WELL)
-			printf("  session %-14d %s%s%s, %" PRIu64 " bytes\n", i, end_word(end),
-			       end->text ? ": " : "", end->text ? end->text : "",
-			       run->flows[i].delivered_bytes);
-	}
-}
-
 static void table_traffic(const struct totals *totals)
 {
 	const struct nopal_counters *sender = &totals->sender;
@@ -455,7 +416,14 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	printf("%s over %s, seed %" PRIu64 "\n", nopal_plan_name(run->plan),
 	       *run->options.link_text ? run->options.link_text : "an ideal link",
 	       run->options.seed);
-	table_ends(run);
+	for (int i = 0; i < run->options.flows; i++) {
+		const struct sim_end *end = &run->flows[i].sender;
+
+		if (run->options.flows > 1 || !end->ended || end->how != NOPAL_ENDED_WELL)
+			printf("  session %-14d %s%s%s, %" PRIu64 " bytes\n", i, end_word(end),
+			       end->text ? ": " : "", end->text ? end->text : "",
+			       run->flows[i].delivered_bytes);
+	}
 	time_row("virtual time", totals->duration_ns);
 	count_row("messages sent", totals->messages_sent);
 	count_row("messages delivered", totals->delivered_messages);
@@ -487,30 +455,40 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	printf("  %-22s %016" PRIx64 "\n", "trace hash", run->trace_hash);
 }
 
-/* What stood still is told, whether it was promised to go on or not. */
-static void say_judgement(const struct sim_run *run)
+void sim_report_end(struct sim_run *run)
 {
-	const struct judgement *judgement = &run->judgement;
-	bool broken = judge_is_broken(judgement);
+	struct totals totals;
+	const struct judgement *judgement;
+	bool broken;
 
+	if (run->delay_count)
+		qsort(run->delays, run->delay_count, sizeof(*run->delays), delay_compare);
+	totals_make(run, &totals);
+	if (run->options.json || run->options.jsonl) {
+		json_t *object = json_object();
+		json_t *array;
+
+		put_setting(object, run);
+		put_result(object, run, &totals);
+		json_object_set_new(object, "link_counters", link_json(&totals.link));
+		json_object_set_new(object, "sender", counters_json(&totals.sender));
+		json_object_set_new(object, "receiver", counters_json(&totals.receiver));
+		array = json_array();
+		for (int i = 0; i < run->options.flows; i++)
+			json_array_append_new(array, flow_json(&run->flows[i]));
+		json_object_set_new(object, "flows", array);
+		json_object_set_new(object, "judged", judge_json(&run->judgement));
+		json_line(object, run->options.jsonl ? JSON_COMPACT : JSON_INDENT(2));
+	} else {
+		table_end(run, &totals);
+	}
+	/* What stood still is told, whether it was promised to go on or not. */
+	judgement = &run->judgement;
+	broken = judge_is_broken(judgement);
 	fflush(stdout);
 	if (*run->stuck && judgement->of[NOPAL_PROGRESS].verdict != JUDGE_BROKEN)
 		fprintf(stderr, "nopal: stopped: %s\n", run->stuck);
 	judge_say(judgement, stderr);
 	if (broken || judgement->end || *run->stuck || run->stranded)
 		judge_say_held(run->suspects, stderr);
-}
-
-void sim_report_end(struct sim_run *run)
-{
-	struct totals totals;
-
-	if (run->delay_count)
-		qsort(run->delays, run->delay_count, sizeof(*run->delays), delay_compare);
-	totals_make(run, &totals);
-	if (run->options.json || run->options.jsonl)
-		json_end(run, &totals);
-	else
-		table_end(run, &totals);
-	say_judgement(run);
 }

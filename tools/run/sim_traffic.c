@@ -60,28 +60,6 @@ static const uint8_t *message_pattern(const struct sim_flow *flow, uint64_t numb
 	return flow->run->pattern + shift;
 }
 
-static int message_send(struct sim_flow *flow)
-{
-	struct sim_run *run = flow->run;
-	uint64_t length = message_length(run, flow->next);
-	int64_t now_ns = nopal_world_now(run->world);
-	int error;
-
-	memcpy(run->scratch, message_pattern(flow, flow->next, length), length);
-	if (length >= SIM_HEAD_BYTES) {
-		put_word(run->scratch, (uint64_t)now_ns);
-		put_word(run->scratch + HEAD_NUMBER, flow->next);
-	}
-	error = nopal_send(flow->sender.session, run->scratch, length, flow->next);
-	if (error)
-		return error;
-	if (run->first_send_ns < 0)
-		run->first_send_ns = now_ns;
-	flow->sent_ns[flow->next] = now_ns;
-	flow->bytes_sent += length;
-	return 0;
-}
-
 /* ------------------------------------------------------------------ sending */
 
 static void pump_call(void *user);
@@ -92,42 +70,39 @@ static int64_t message_due(const struct sim_flow *flow, uint64_t number)
 	return flow->start_ns + (int64_t)number * flow->run->options.interval_ns;
 }
 
-static void give_up_sending(struct sim_flow *flow, int error)
-{
-	flow->no_room = error == -ENOBUFS;
-	nopal_session_abort(flow->sender.session, strerror(-error));
-}
-
 /* False: nothing more goes now. */
 static bool pump_one(struct sim_flow *flow)
 {
 	int error;
+	struct sim_run *run;
+	uint64_t length;
+	int64_t now_ns;
 
 	if (!flow->sender.session || flow->next == flow->run->options.messages ||
 	    message_due(flow, flow->next) > nopal_world_now(flow->run->world))
 		return false;
-	error = message_send(flow);
-	if (error && error != -EAGAIN && error != -EPIPE)
-		give_up_sending(flow, error);
+	run = flow->run;
+	length = message_length(run, flow->next);
+	now_ns = nopal_world_now(run->world);
+	memcpy(run->scratch, message_pattern(flow, flow->next, length), length);
+	if (length >= SIM_HEAD_BYTES) {
+		put_word(run->scratch, (uint64_t)now_ns);
+		put_word(run->scratch + HEAD_NUMBER, flow->next);
+	}
+	error = nopal_send(flow->sender.session, run->scratch, length, flow->next);
+	if (!error) {
+		if (run->first_send_ns < 0)
+			run->first_send_ns = now_ns;
+		flow->sent_ns[flow->next] = now_ns;
+		flow->bytes_sent += length;
+		error = 0;
+	}
+	if (error && error != -EAGAIN && error != -EPIPE) {
+		flow->no_room = error == -ENOBUFS;
+		nopal_session_abort(flow->sender.session, strerror(-error));
+	}
 	flow->next += !error;
 	return !error;
-}
-
-/* What comes after all that is due was sent: the end, or a later message. Where the send buffer is
- * full, `writable` follows by itself. */
-static void pump_on(struct sim_flow *flow)
-{
-	struct sim_run *run = flow->run;
-	int64_t due_ns = message_due(flow, flow->next);
-
-	if (flow->next == run->options.messages) {
-		flow->closed = true;
-		nopal_session_close(flow->sender.session);
-	} else if (!flow->call_set && due_ns > nopal_world_now(run->world)) {
-		flow->call_set = nopal_sim_at(run->world, due_ns, pump_call, flow) == 0;
-		if (!flow->call_set)
-			nopal_session_abort(flow->sender.session, strerror(ENOMEM));
-	}
 }
 
 /* Callbacks may come from within nopal_send(): one pump at a time. */
@@ -138,8 +113,21 @@ static void pump(struct sim_flow *flow)
 	flow->pumping = true;
 	while (pump_one(flow))
 		continue;
-	if (flow->sender.session)
-		pump_on(flow);
+	if (flow->sender.session) {
+		struct sim_run *run = flow->run;
+		int64_t due_ns = message_due(flow, flow->next);
+
+		/* What comes after all that is due was sent: the end, or a later message. Where the
+		 * send buffer is full, `writable` follows by itself. */
+		if (flow->next == run->options.messages) {
+			flow->closed = true;
+			nopal_session_close(flow->sender.session);
+		} else if (!flow->call_set && due_ns > nopal_world_now(run->world)) {
+			flow->call_set = nopal_sim_at(run->world, due_ns, pump_call, flow) == 0;
+			if (!flow->call_set)
+				nopal_session_abort(flow->sender.session, strerror(ENOMEM));
+		}
+	}
 	flow->pumping = false;
 }
 
@@ -324,37 +312,12 @@ static bool message_number(struct sim_flow *flow, const struct nopal_message *me
 	return *ret_number < options->messages && length == message_length(flow->run, *ret_number);
 }
 
-/* Notes the delay and the order; false for a duplicate. */
-static bool message_note(struct sim_flow *flow, const struct nopal_message *message,
-			 uint64_t number)
-{
-	uint8_t time[WORD_BYTES], expected[WORD_BYTES];
-
-	if (nopal_message_length(message) < SIM_HEAD_BYTES)
-		return true;
-	if (seen_mark(flow->seen, number)) {
-		flow->duplicates++;
-		judge_note(&flow->twice, number);
-		return false;
-	}
-	if (number + 1 < flow->beyond) {
-		flow->out_of_order++;
-		judge_note(&flow->overtaken, number);
-	} else {
-		flow->beyond = number + 1;
-	}
-	put_word(expected, (uint64_t)flow->sent_ns[number]);
-	nopal_message_copy(message, 0, time, sizeof(time));
-	flow->wrong_bytes += wrong_in_piece(time, expected, sizeof(time));
-	delay_note(flow, nopal_world_now(flow->run->world) - flow->sent_ns[number]);
-	return true;
-}
-
 static void receiver_received(struct nopal_session *session, struct nopal_message *message,
 			      void *user)
 {
 	struct sim_flow *flow = user;
 	uint64_t length = nopal_message_length(message), number, wrong;
+	uint8_t time[WORD_BYTES], expected[WORD_BYTES];
 
 	(void)session;
 	touch(flow);
@@ -365,8 +328,24 @@ static void receiver_received(struct nopal_session *session, struct nopal_messag
 		return;
 	}
 	wrong = flow->wrong_bytes;
-	if (!message_note(flow, message, number))
-		return;
+	/* Notes the delay and the order; false for a duplicate. */
+	if (nopal_message_length(message) >= SIM_HEAD_BYTES) {
+		if (seen_mark(flow->seen, number)) {
+			flow->duplicates++;
+			judge_note(&flow->twice, number);
+			return;
+		}
+		if (number + 1 < flow->beyond) {
+			flow->out_of_order++;
+			judge_note(&flow->overtaken, number);
+		} else {
+			flow->beyond = number + 1;
+		}
+		put_word(expected, (uint64_t)flow->sent_ns[number]);
+		nopal_message_copy(message, 0, time, sizeof(time));
+		flow->wrong_bytes += wrong_in_piece(time, expected, sizeof(time));
+		delay_note(flow, nopal_world_now(flow->run->world) - flow->sent_ns[number]);
+	}
 	flow->run->progress.count++;
 	flow->wrong_bytes += wrong_in_message(message, message_pattern(flow, number, length),
 					      length < SIM_HEAD_BYTES ? 0 : SIM_HEAD_BYTES);
@@ -392,25 +371,15 @@ static const struct nopal_callbacks receiver_callbacks = {
 	.ended = receiver_ended,
 };
 
-/* Numerical Recipes' linear congruential generator: its high bytes are good enough to tell places
- * apart. */
-static void pattern_fill(uint8_t *pattern, uint64_t length)
-{
-	const uint32_t multiplier = 1664525, increment = 1013904223;
-	const unsigned high_byte = 24;
-	uint32_t state = 1;
-
-	for (uint64_t i = 0; i < length; i++) {
-		state = state * multiplier + increment;
-		pattern[i] = (uint8_t)(state >> high_byte);
-	}
-}
-
 bool sim_traffic_prepare(struct sim_run *run)
 {
 	const struct sim_options *options = &run->options;
 	uint64_t length = options->size + PATTERN_SHIFTS;
 	uint64_t messages = options->messages;
+	const uint32_t multiplier = 1664525;
+	const uint32_t increment = 1013904223;
+	const unsigned high_byte = 24;
+	uint32_t state = 1;
 
 	run->first_send_ns = -1;
 	run->pattern = malloc(length);
@@ -419,7 +388,12 @@ bool sim_traffic_prepare(struct sim_run *run)
 	run->suspects = calloc(1, sizeof(*run->suspects));
 	if (!run->pattern || !run->scratch || !run->flows || !run->suspects)
 		return false;
-	pattern_fill(run->pattern, length);
+	/* Numerical Recipes' linear congruential generator: its high bytes are good enough to tell
+	 * places apart. */
+	for (uint64_t i = 0; i < length; i++) {
+		state = state * multiplier + increment;
+		run->pattern[i] = (uint8_t)(state >> high_byte);
+	}
 	for (int i = 0; i < options->flows; i++) {
 		run->flows[i].run = run;
 		run->flows[i].index = (unsigned)i;

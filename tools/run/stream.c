@@ -149,31 +149,6 @@ static void stream_on_writable(struct nopal_session *session, void *user)
 		stream_in_resume(stream->in);
 }
 
-/* How many of ours have arrived the session counts, where somebody tells. */
-static void stream_count(struct stream *stream, const struct nopal_session *session)
-{
-	const struct nopal_counters *counters = nopal_session_counters(session);
-	struct judge_facts *facts = &stream->judge.facts;
-
-	facts->counted = stream->in && stream->reliable;
-	facts->sent = counters->messages_sent;
-	facts->delivered = counters->messages_arrived;
-}
-
-/* Messages of a stream have no numbers of ours: which of them came, in which order, and with which
- * bytes, is not judged. */
-static void stream_judge(struct stream *stream, const struct nopal_session *session, int end)
-{
-	if (stream->interrupted && end != NOPAL_ENDED_WELL)
-		return;
-	if (stream->report.begun)
-		stream_count(stream, session);
-	live_judge_end(&stream->judge, session, stream->no_room ? NOPAL_RESOURCE : end);
-	if (live_judge_is_broken(&stream->judge, NULL) && stream->exit == TOOL_GOOD)
-		stream->exit = TOOL_FAILED;
-	stream->report.judgement = &stream->judge.judgement;
-}
-
 static void stream_on_ended(struct nopal_session *session, int end, const char *text, void *user)
 {
 	struct stream *stream = user;
@@ -187,7 +162,24 @@ static void stream_on_ended(struct nopal_session *session, int end, const char *
 			stream->exit = TOOL_ENVIRONMENT;
 		stream->report.overflowed = stream_out_dropped(stream->out);
 	}
-	stream_judge(stream, session, end);
+	/* Messages of a stream have no numbers of ours: which of them came, in which order, and
+	 * with which bytes, is not judged. */
+	if (!stream->interrupted || end == NOPAL_ENDED_WELL) {
+		if (stream->report.begun) {
+			const struct nopal_counters *counters = nopal_session_counters(session);
+			struct judge_facts *facts = &stream->judge.facts;
+
+			/* How many of ours have arrived the session counts, where somebody
+			 * tells. */
+			facts->counted = stream->in && stream->reliable;
+			facts->sent = counters->messages_sent;
+			facts->delivered = counters->messages_arrived;
+		}
+		live_judge_end(&stream->judge, session, stream->no_room ? NOPAL_RESOURCE : end);
+		if (live_judge_is_broken(&stream->judge, NULL) && stream->exit == TOOL_GOOD)
+			stream->exit = TOOL_FAILED;
+		stream->report.judgement = &stream->judge.judgement;
+	}
 	stream_report_end(&stream->report, session, stream_now(stream));
 	if (end != NOPAL_ENDED_WELL && !stream->interrupted) {
 		if (!text || !*text)
@@ -213,21 +205,16 @@ static const struct nopal_callbacks stream_callbacks = {
 	.ended = stream_on_ended,
 };
 
-/* What grows while a stream goes on, in either direction. */
-static uint64_t stream_moves(const struct nopal_session *session)
-{
-	const struct nopal_counters *counters = nopal_session_counters(session);
-
-	return counters->departures - counters->resends + counters->messages_arrived +
-	       counters->messages_delivered;
-}
-
 /* While it is open its application may just have nothing to say, or not read; once it closes,
  * nobody may keep it. */
 static void stream_look(struct stream *stream)
 {
-	uint64_t moves = stream_moves(stream->session);
+	uint64_t moves;
+	const struct nopal_counters *counters = nopal_session_counters(stream->session);
 
+	/* What grows while a stream goes on, in either direction. */
+	moves = counters->departures - counters->resends + counters->messages_arrived +
+		counters->messages_delivered;
 	if (moves != stream->moves)
 		live_judge_moved(&stream->judge);
 	stream->moves = moves;
@@ -244,24 +231,20 @@ static void stream_look(struct stream *stream)
 	nopal_session_abort(stream->session, "it does not close");
 }
 
-/* Who goes before the flow has closed cuts off what the peer has not heard yet. */
-static void stream_linger(struct stream *stream)
-{
-	const struct nopal_endpoint_counters *counters = nopal_endpoint_counters(stream->endpoint);
-
-	if (!counters->sessions || stream_now(stream) - stream->over_ns > STREAM_LINGER_NS)
-		loop_stop(stream->loop);
-	else
-		loop_event_start(stream->tick, STREAM_LOOK_NS);
-}
-
 static void stream_on_tick(void *user)
 {
 	struct stream *stream = user;
 	int64_t now_ns = stream_now(stream);
 
 	if (stream->over) {
-		stream_linger(stream);
+		const struct nopal_endpoint_counters *counters =
+			nopal_endpoint_counters(stream->endpoint);
+
+		/* Who goes before the flow has closed cuts off what the peer has not heard yet. */
+		if (!counters->sessions || stream_now(stream) - stream->over_ns > STREAM_LINGER_NS)
+			loop_stop(stream->loop);
+		else
+			loop_event_start(stream->tick, STREAM_LOOK_NS);
 		return;
 	}
 	if (stream->session && stream->report.begun) {
@@ -311,42 +294,12 @@ static bool stream_open_ends(const struct tool_call *call, struct stream *stream
 	return (!in || stream->in) && (!out || stream->out);
 }
 
-static bool stream_listen(const struct tool_call *call, struct stream *stream,
-			  const struct nopal_address *local)
+static bool stream_start(const struct tool_call *call, struct stream *stream,
+			 const struct nopal_address *address, bool opener)
 {
 	struct nopal_problems problems;
 	struct nopal_address bound;
 
-	nopal_problems_init(&problems);
-	stream->endpoint = nopal_endpoint_open(loop_world(stream->loop), local, &problems);
-	tool_problems(&problems);
-	if (!stream->endpoint)
-		return false;
-	nopal_endpoint_local(stream->endpoint, &bound);
-	recv_where_print("nopal stream", &bound, tool_value(call, "config"),
-			 tool_values(call, "set"), stderr);
-	return nopal_endpoint_allow(stream->endpoint, stream->plan, NOPAL_ALLOW_CONNECTIONLESS,
-				    &stream_callbacks, stream) == 0;
-}
-
-static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
-{
-	struct nopal_session *session;
-
-	stream->endpoint = meet_endpoint(&stream->meet, stream->loop, peer);
-	if (!stream->endpoint)
-		return false;
-	stream_judge_begin(stream);
-	session = meet_open(&stream->meet, stream->endpoint, stream->plan, peer, &stream_callbacks,
-			    stream);
-	if (session && !stream->over)
-		stream->session = session;
-	return session != NULL;
-}
-
-static bool stream_start(const struct tool_call *call, struct stream *stream,
-			 const struct nopal_address *address, bool opener)
-{
 	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1, stream_on_tick, stream);
 	if (!stream_open_ends(call, stream, opener)) {
 		stream->exit = TOOL_BAD_INPUT;
@@ -355,31 +308,29 @@ static bool stream_start(const struct tool_call *call, struct stream *stream,
 	if (!stream->tick || !loop_on_interrupt(stream->loop, stream_on_interrupt, stream))
 		return false;
 	loop_event_start(stream->tick, stream->interval_ns);
-	return opener ? stream_dial(stream, address) : stream_listen(call, stream, address);
-}
+	if (opener) {
+		struct nopal_session *session;
 
-static enum tool_exit stream_with(const struct tool_call *call, struct stream *stream,
-				  const struct nopal_address *address, bool opener)
-{
-	bool started;
-
-	stream->loop = loop_new(tool_value(call, "trace"));
-	started = stream->loop &&
-		  live_judge_watch(&stream->judges, loop_world(stream->loop), stream->plan) &&
-		  stream_start(call, stream, address, opener);
-	if (!started && stream->exit == TOOL_GOOD)
-		stream->exit = TOOL_ENVIRONMENT;
-	else if (started && !stream->over)
-		loop_run(stream->loop);
-	if (stream->loop)
-		loop_end_world(stream->loop);
-	live_judge_fini(&stream->judge);
-	stream_in_free(stream->in);
-	stream_out_free(stream->out);
-	loop_event_free(stream->tick);
-	if (stream->loop)
-		loop_free(stream->loop);
-	return stream->exit;
+		stream->endpoint = meet_endpoint(&stream->meet, stream->loop, address);
+		if (!stream->endpoint)
+			return false;
+		stream_judge_begin(stream);
+		session = meet_open(&stream->meet, stream->endpoint, stream->plan, address,
+				    &stream_callbacks, stream);
+		if (session && !stream->over)
+			stream->session = session;
+		return session != NULL;
+	}
+	nopal_problems_init(&problems);
+	stream->endpoint = nopal_endpoint_open(loop_world(stream->loop), address, &problems);
+	tool_problems(&problems);
+	if (!stream->endpoint)
+		return false;
+	nopal_endpoint_local(stream->endpoint, &bound);
+	recv_where_print("nopal stream", &bound, tool_value(call, "config"),
+			 tool_values(call, "set"), stderr);
+	return nopal_endpoint_allow(stream->endpoint, stream->plan, NOPAL_ALLOW_CONNECTIONLESS,
+				    &stream_callbacks, stream) == 0;
 }
 
 /* Either a peer to open to, or an address to listen on. */
@@ -467,8 +418,27 @@ static enum tool_exit stream_run(const struct tool_call *call)
 	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
 	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
 	stream.report.plan = nopal_plan_name(stream.plan);
-	if (stream_options_of(call, &stream) && stream_meet(call, &address, &stream))
-		exit = stream_with(call, &stream, &address, opener);
+	if (stream_options_of(call, &stream) && stream_meet(call, &address, &stream)) {
+		bool started;
+
+		stream.loop = loop_new(tool_value(call, "trace"));
+		started = stream.loop &&
+			  live_judge_watch(&stream.judges, loop_world(stream.loop), stream.plan) &&
+			  stream_start(call, &stream, &address, opener);
+		if (!started && stream.exit == TOOL_GOOD)
+			stream.exit = TOOL_ENVIRONMENT;
+		else if (started && !stream.over)
+			loop_run(stream.loop);
+		if (stream.loop)
+			loop_end_world(stream.loop);
+		live_judge_fini(&stream.judge);
+		stream_in_free(stream.in);
+		stream_out_free(stream.out);
+		loop_event_free(stream.tick);
+		if (stream.loop)
+			loop_free(stream.loop);
+		exit = stream.exit;
+	}
 	nopal_plan_unref(stream.plan);
 	return exit;
 }

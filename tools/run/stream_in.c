@@ -36,29 +36,25 @@ struct stream_in {
 	uint8_t bytes[];
 };
 
-static void stream_in_end(struct stream_in *in)
-{
-	if (in->over)
-		return;
-	in->over = true;
-	loop_event_stop(in->event);
-	in->calls.ended(in->calls.user);
-}
-
 /* Fills `bytes`; false: nothing now, or never again. */
 static bool stream_in_read(struct stream_in *in)
 {
 	ssize_t got;
 
-	do {
+	do
 		got = read(in->fd, in->bytes, in->size);
-	} while (got < 0 && errno == EINTR);
+	while (got < 0 && errno == EINTR);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return false;
-	if (got <= 0 && !in->is_udp) { /* a datagram may be empty */
+	if (got <= 0 && !in->is_udp) {
+		/* a datagram may be empty */
 		if (got < 0)
 			fprintf(stderr, "error: input: %s\n", strerror(errno));
-		stream_in_end(in);
+		if (!in->over) {
+			in->over = true;
+			loop_event_stop(in->event);
+			in->calls.ended(in->calls.user);
+		}
 		return false;
 	}
 	if (got < 0)
@@ -112,19 +108,6 @@ void stream_in_resume(struct stream_in *in)
 		stream_in_on_event(in);
 }
 
-/* A folder opens, and only reading it fails. */
-static int stream_in_open_file(const char *path)
-{
-	struct stat what;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || fstat(fd, &what) || !S_ISDIR(what.st_mode))
-		return fd;
-	close(fd);
-	errno = EISDIR;
-	return -1;
-}
-
 static int stream_in_open(const char *where, bool *ret_udp)
 {
 	int fd = -1;
@@ -133,8 +116,16 @@ static int stream_in_open(const char *where, bool *ret_udp)
 	if (strcmp(where, "pipe:") == 0)
 		return dup(STDIN_FILENO);
 	if (strncmp(where, "file:", sizeof("file:") - 1) == 0) {
+		struct stat what;
+
 		where += sizeof("file:") - 1;
-		fd = stream_in_open_file(where);
+		/* A folder opens, and only reading it fails. */
+		fd = open(where, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0 && !fstat(fd, &what) && S_ISDIR(what.st_mode)) {
+			close(fd);
+			errno = EISDIR;
+			fd = -1;
+		}
 		if (fd < 0)
 			fprintf(stderr,
 				"error: %s: %s\n"

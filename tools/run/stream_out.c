@@ -66,21 +66,17 @@ static void stream_out_give_up(struct stream_out *out)
 	out->broken = true;
 }
 
-/* One datagram a message, also of a message without bytes. */
-static bool stream_out_empty(struct stream_out *out)
-{
-	if (out->is_udp && send(out->fd, "", 0, 0) < 0)
-		out->dropped++;
-	return true;
-}
-
 /* Writes on at out->written; true: all of it is out (or will never be). */
 static bool stream_out_write(struct stream_out *out, const struct nopal_message *message)
 {
 	struct iovec pieces[STREAM_PIECES];
 
-	if (nopal_message_length(message) == 0)
-		return stream_out_empty(out);
+	if (nopal_message_length(message) == 0) {
+		/* One datagram a message, also of a message without bytes. */
+		if (out->is_udp && send(out->fd, "", 0, 0) < 0)
+			out->dropped++;
+		return true;
+	}
 	while (!out->broken && out->written < nopal_message_length(message)) {
 		size_t count = stream_out_pieces(message, out->written, pieces);
 		ssize_t wrote = writev(out->fd, pieces, (int)count);
@@ -92,7 +88,8 @@ static bool stream_out_write(struct stream_out *out, const struct nopal_message 
 				return false;
 			out->dropped++;
 			break;
-		} else if (out->is_udp) { /* nobody listens: a soft error */
+		} else if (out->is_udp) {
+			/* nobody listens: a soft error */
 			out->dropped++;
 			break;
 		} else if (errno != EINTR) {
@@ -125,11 +122,18 @@ static void stream_out_on_writable(void *user)
 		loop_event_stop(out->event);
 }
 
-static bool stream_out_queue(struct stream_out *out, struct nopal_session *session,
-			     struct nopal_message *message)
+bool stream_out_put(struct stream_out *out, struct nopal_session *session,
+		    struct nopal_message *message, bool may_drop)
 {
-	struct stream_queued *queued = calloc(1, sizeof(*queued));
+	struct stream_queued *queued;
 
+	if (!out->first && stream_out_write(out, message))
+		return !out->broken;
+	if (may_drop && out->queued >= STREAM_QUEUE_MOST) {
+		out->dropped++;
+		return true;
+	}
+	queued = calloc(1, sizeof(*queued));
 	if (!queued)
 		return false;
 	nopal_message_keep(message);
@@ -139,19 +143,7 @@ static bool stream_out_queue(struct stream_out *out, struct nopal_session *sessi
 	out->queued++;
 	out->session = session;
 	loop_event_start(out->event, 0);
-	return true;
-}
-
-bool stream_out_put(struct stream_out *out, struct nopal_session *session,
-		    struct nopal_message *message, bool may_drop)
-{
-	if (!out->first && stream_out_write(out, message))
-		return !out->broken;
-	if (may_drop && out->queued >= STREAM_QUEUE_MOST) {
-		out->dropped++;
-		return true;
-	}
-	return stream_out_queue(out, session, message) && !out->broken;
+	return !out->broken;
 }
 
 /* The loop does not run here: a signal ends the wait for a stuck reader. */

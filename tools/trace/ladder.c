@@ -185,15 +185,6 @@ static void ladder_match(struct ladder_row **rows, size_t count)
 	}
 }
 
-static void ladder_find_resends(struct ladder_row **rows, size_t count)
-{
-	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_segment);
-	for (size_t i = 1; i < count; i++)
-		rows[i]->again = rows[i]->left == rows[i - 1]->left &&
-				 rows[i]->record.what == rows[i - 1]->record.what &&
-				 rows[i]->record.a == rows[i - 1]->record.a;
-}
-
 /* Do segments of this direction carry packet numbers?  Where they do not, all arrive as number
  * 0. */
 static bool ladder_has_numbers(const struct ladder *ladder, bool rightwards)
@@ -226,7 +217,11 @@ static bool ladder_mark(struct ladder *ladder)
 	for (size_t i = 0; i < ladder->count; i++)
 		if (ladder->rows[i].numbered)
 			rows[count++] = &ladder->rows[i];
-	ladder_find_resends(rows, count);
+	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_segment);
+	for (size_t i = 1; i < count; i++)
+		rows[i]->again = rows[i]->left == rows[i - 1]->left &&
+				 rows[i]->record.what == rows[i - 1]->record.what &&
+				 rows[i]->record.a == rows[i - 1]->record.a;
 	count = 0;
 	for (size_t i = 0; i < ladder->count; i++) {
 		struct ladder_row *row = &ladder->rows[i];
@@ -284,21 +279,6 @@ static void ladder_arrow(const struct ladder_row *row, char *arrow)
 	arrow[ARROW / 2 - !row->left] = 'x';
 }
 
-static void ladder_print(const struct ladder *ladder, const struct ladder_row *row)
-{
-	char label[LABEL_TEXT], arrow[ARROW + 1];
-	long long us = row->record.time_ns / NOPAL_MICROSECOND;
-
-	ladder_label(ladder, row, label);
-	ladder_arrow(row, arrow);
-	if (row->left)
-		printf("%*.*s %s %4lld.%06lld\n", LABEL, LABEL, label, arrow, us / 1000000,
-		       us % 1000000);
-	else
-		printf("%*s %*s %4lld.%06lld %s %.*s\n", LABEL, "", ARROW, "", us / 1000000,
-		       us % 1000000, arrow, LABEL, label);
-}
-
 static void ladder_print_all(const struct ladder *ladder)
 {
 	const struct trace_view *view = ladder->view;
@@ -308,8 +288,19 @@ static void ladder_print_all(const struct ladder *ladder)
 	for (size_t i = 0; i < ladder->count && !ferror(stdout); i++) {
 		const struct ladder_row *row = &ladder->rows[i];
 
-		if (row->record.time_ns >= view->from_ns && row->record.time_ns < view->until_ns)
-			ladder_print(ladder, row);
+		if (row->record.time_ns >= view->from_ns && row->record.time_ns < view->until_ns) {
+			char label[LABEL_TEXT], arrow[ARROW + 1];
+			long long us = row->record.time_ns / NOPAL_MICROSECOND;
+
+			ladder_label(ladder, row, label);
+			ladder_arrow(row, arrow);
+			if (row->left)
+				printf("%*.*s %s %4lld.%06lld\n", LABEL, LABEL, label, arrow,
+				       us / 1000000, us % 1000000);
+			else
+				printf("%*s %*s %4lld.%06lld %s %.*s\n", LABEL, "", ARROW, "",
+				       us / 1000000, us % 1000000, arrow, LABEL, label);
+		}
 	}
 }
 

@@ -161,17 +161,6 @@ static void trace_names_raise(const struct trace_view *view,
 	trace_names_number(fields, "depth", record->b);
 }
 
-static void trace_names_segment(const struct trace_view *view, unsigned plan,
-				const struct nopal_trace_record *record,
-				struct trace_fields *fields)
-{
-	trace_names_text(fields, "kind",
-			 trace_view_kind(view, plan, record->number, fields->name[0]));
-	if (record->a)
-		trace_names_number(fields, "segment", record->a);
-	trace_names_number(fields, "packet", record->b);
-}
-
 static void trace_names_bits(const struct trace_view *view, const struct trace_session *session,
 			     const struct nopal_trace_record *record, struct trace_fields *fields)
 {
@@ -223,7 +212,11 @@ void trace_view_fields(const struct trace_view *view, const struct trace_session
 		break;
 	case NOPAL_TRACED_DEPART:
 	case NOPAL_TRACED_ARRIVE:
-		trace_names_segment(view, plan, record, fields);
+		trace_names_text(fields, "kind",
+				 trace_view_kind(view, plan, record->number, fields->name[0]));
+		if (record->a)
+			trace_names_number(fields, "segment", record->a);
+		trace_names_number(fields, "packet", record->b);
 		break;
 	case NOPAL_TRACED_HOLD:
 	case NOPAL_TRACED_RELEASE:

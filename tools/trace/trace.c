@@ -6,23 +6,20 @@
 
 #include "trace/view.h"
 
-static void trace_time(int64_t time_ns)
-{
-	uint64_t whole = time_ns < 0 ? -(uint64_t)time_ns : (uint64_t)time_ns;
-
-	printf("%s%6llu.%09llu", time_ns < 0 ? "-" : " ",
-	       (unsigned long long)(whole / (uint64_t)NOPAL_SECOND),
-	       (unsigned long long)(whole % (uint64_t)NOPAL_SECOND));
-}
-
 /* "   0.025000000 s1 release  send, segment 5, by windowed_cc, left nobody" */
 static void trace_text(const struct trace_view *view, const struct trace_session *session,
 		       const struct nopal_trace_record *record)
 {
 	struct trace_fields fields;
+	int64_t time_ns;
+	uint64_t whole;
 
 	trace_view_fields(view, session, record, &fields);
-	trace_time(record->time_ns);
+	time_ns = record->time_ns;
+	whole = time_ns < 0 ? -(uint64_t)time_ns : (uint64_t)time_ns;
+	printf("%s%6llu.%09llu", time_ns < 0 ? "-" : " ",
+	       (unsigned long long)(whole / (uint64_t)NOPAL_SECOND),
+	       (unsigned long long)(whole % (uint64_t)NOPAL_SECOND));
 	printf(" s%-3u %-8s", session->number, trace_view_what(record));
 	for (size_t i = 0; i < fields.count; i++) {
 		const struct trace_field *field = &fields.field[i];
@@ -69,26 +66,23 @@ static void trace_json(const struct trace_view *view, const struct trace_session
 	puts("}");
 }
 
-static enum tool_exit trace_lines(struct trace_view *view, bool json)
-{
-	struct nopal_trace_record record;
-	struct trace_session *session;
-
-	while (!ferror(stdout) && trace_view_next(view, &record, &session)) {
-		if (json)
-			trace_json(view, session, &record);
-		else
-			trace_text(view, session, &record);
-	}
-	return view->damaged ? TOOL_FAILED : TOOL_GOOD;
-}
-
 static enum tool_exit trace_convert(struct trace_view *view, const char *form)
 {
 	if (strcmp(form, "seq") == 0)
 		return trace_ladder(view);
-	if (strcmp(form, "text") == 0 || strcmp(form, "json") == 0)
-		return trace_lines(view, *form == 'j');
+	if (strcmp(form, "text") == 0 || strcmp(form, "json") == 0) {
+		bool json = *form == 'j';
+		struct nopal_trace_record record;
+		struct trace_session *session;
+
+		while (!ferror(stdout) && trace_view_next(view, &record, &session)) {
+			if (json)
+				trace_json(view, session, &record);
+			else
+				trace_text(view, session, &record);
+		}
+		return view->damaged ? TOOL_FAILED : TOOL_GOOD;
+	}
 	fprintf(stderr, "--to: `%s` is no form\n  fix: text, seq or json\n", form);
 	return TOOL_BAD_INPUT;
 }

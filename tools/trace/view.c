@@ -25,35 +25,27 @@ static struct trace_session **trace_view_slot(struct trace_session **table, unsi
 	return &table[at];
 }
 
-static bool trace_view_grow(struct trace_view *view)
-{
-	unsigned room = view->room ? view->room * 2 : FIRST_ROOM;
-	struct trace_session **table, **sessions;
-
-	if (view->count * 2 < view->room)
-		return true;
-	sessions = realloc(view->sessions, room * sizeof(*sessions));
-	if (!sessions)
-		return false;
-	view->sessions = sessions;
-	table = calloc(room, sizeof(*table));
-	if (!table)
-		return false;
-	for (unsigned i = 0; i < view->count; i++)
-		*trace_view_slot(table, room, sessions[i]->id) = sessions[i];
-	free(view->table);
-	view->table = table;
-	view->room = room;
-	return true;
-}
-
 /* Finds the session, or makes it; NULL: out of memory. */
 static struct trace_session *trace_view_session(struct trace_view *view, uint32_t id)
 {
 	struct trace_session **slot;
+	unsigned room = view->room ? view->room * 2 : FIRST_ROOM;
+	struct trace_session **table, **sessions;
 
-	if (!trace_view_grow(view))
-		return NULL;
+	if (view->count * 2 >= view->room) {
+		sessions = realloc(view->sessions, room * sizeof(*sessions));
+		if (!sessions)
+			return NULL;
+		view->sessions = sessions;
+		table = calloc(room, sizeof(*table));
+		if (!table)
+			return NULL;
+		for (unsigned i = 0; i < view->count; i++)
+			*trace_view_slot(table, room, sessions[i]->id) = sessions[i];
+		free(view->table);
+		view->table = table;
+		view->room = room;
+	}
 	slot = trace_view_slot(view->table, view->room, id);
 	if (*slot)
 		return *slot;

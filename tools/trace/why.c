@@ -51,14 +51,6 @@ static uint64_t why_subject(const struct nopal_trace_record *record)
 		       : record->a;
 }
 
-static void why_near(struct why *why, uint64_t number)
-{
-	if (number < why->number && number > why->below)
-		why->below = number;
-	if (number > why->number && (!why->above || number < why->above))
-		why->above = number;
-}
-
 static void why_find(struct why *why)
 {
 	struct nopal_trace_record record;
@@ -68,25 +60,15 @@ static void why_find(struct why *why)
 		uint64_t number = why_subject(&record);
 
 		why->events |= record.what == NOPAL_TRACED_HOLD;
-		if (number == why->number && !why->session)
+		if (number == why->number && !why->session) {
 			why->session = session;
-		else if (number)
-			why_near(why, number);
+		} else if (number) {
+			if (number < why->number && number > why->below)
+				why->below = number;
+			if (number > why->number && (!why->above || number < why->above))
+				why->above = number;
+		}
 	}
-}
-
-static void why_unknown(const struct why *why)
-{
-	fprintf(stderr, "%s: no segment %llu\n  fix: ", why->view->file,
-		(unsigned long long)why->number);
-	if (why->below && why->above)
-		fprintf(stderr, "nearest are %llu and %llu\n", (unsigned long long)why->below,
-			(unsigned long long)why->above);
-	else if (why->below || why->above)
-		fprintf(stderr, "nearest is %llu\n",
-			(unsigned long long)(why->below ? why->below : why->above));
-	else
-		fprintf(stderr, "`nopal trace %s` shows what is in it\n", why->view->file);
 }
 
 /* ----------------------------------------------------------------- telling */
@@ -190,17 +172,6 @@ static uint32_t why_bit_of(const struct why *why, unsigned barrier, const char *
 	return 0;
 }
 
-static void why_on_hold(struct why *why, const struct nopal_trace_record *record)
-{
-	char bits[TRACE_TEXT];
-
-	why_arm(why, record->number, (uint32_t)record->b, record->time_ns);
-	why_time(why, record->time_ns);
-	printf("%s waits for %s\n", trace_view_barrier(record->number),
-	       trace_view_holds(why->view, why->session->plan, record->number, (uint32_t)record->b,
-				bits));
-}
-
 static void why_on_release(struct why *why, const struct nopal_trace_record *record)
 {
 	char part[TRACE_NAME], event[TRACE_NAME], span[SPAN_TEXT];
@@ -270,33 +241,22 @@ static void why_on_record(struct why *why, const struct nopal_trace_record *reco
 		why->first_ns = record->time_ns;
 	}
 	why->last_ns = record->time_ns;
-	if (record->what == NOPAL_TRACED_HOLD && barrier)
-		why_on_hold(why, record);
-	else if (record->what == NOPAL_TRACED_RELEASE && barrier)
+	if (record->what == NOPAL_TRACED_HOLD && barrier) {
+		char bits[TRACE_TEXT];
+
+		why_arm(why, record->number, (uint32_t)record->b, record->time_ns);
+		why_time(why, record->time_ns);
+		printf("%s waits for %s\n", trace_view_barrier(record->number),
+		       trace_view_holds(why->view, why->session->plan, record->number,
+					(uint32_t)record->b, bits));
+	} else if (record->what == NOPAL_TRACED_RELEASE && barrier) {
 		why_on_release(why, record);
-	else if (record->what == NOPAL_TRACED_DEPART)
+	} else if (record->what == NOPAL_TRACED_DEPART) {
 		why_on_depart(why, record);
-	else
+	} else {
 		why_on_other(why, record);
-	why->freed |= record->what == NOPAL_TRACED_FREE;
-}
-
-static void why_live(struct why *why)
-{
-	struct nopal_trace_record record;
-	struct trace_session *session;
-	int64_t last_ns = 0;
-
-	printf("segment %llu of s%u (%08x, %s)\n\n", (unsigned long long)why->number,
-	       why->session->number, why->session->id,
-	       why->session->opener ? "opener" : "listener");
-	while (trace_view_next(why->view, &record, &session)) {
-		last_ns = record.time_ns;
-		if (session == why->session && why_subject(&record) == why->number)
-			why_on_record(why, &record);
 	}
-	if (!why->freed)
-		why->last_ns = last_ns;
+	why->freed |= record->what == NOPAL_TRACED_FREE;
 }
 
 /* ----------------------------------------------------------------- summary */
@@ -343,33 +303,50 @@ static void why_name(const struct why *why, const char *title, const struct why_
 		printf("until %s\n", longest->event);
 }
 
-static void why_sum_up(const struct why *why)
-{
-	if (!why->longest.found) {
-		puts(why->events ? "\nnobody held it"
-				 : "\nholds are not in this trace: it has packets alone");
-		return;
-	}
-	why_totals(why);
-	putchar('\n');
-	if (why->sending.found && why->longest.barrier != NOPAL_SEND)
-		why_name(why, "longest before it left", &why->sending);
-	why_name(why, "longest", &why->longest);
-}
-
 static enum tool_exit why_tell(struct why *why)
 {
+	struct nopal_trace_record record;
+	struct trace_session *session;
+	int64_t last_ns = 0;
+
 	why_find(why);
 	if (!why->session) {
-		why_unknown(why);
+		fprintf(stderr, "%s: no segment %llu\n  fix: ", why->view->file,
+			(unsigned long long)why->number);
+		if (why->below && why->above)
+			fprintf(stderr, "nearest are %llu and %llu\n",
+				(unsigned long long)why->below, (unsigned long long)why->above);
+		else if (why->below || why->above)
+			fprintf(stderr, "nearest is %llu\n",
+				(unsigned long long)(why->below ? why->below : why->above));
+		else
+			fprintf(stderr, "`nopal trace %s` shows what is in it\n", why->view->file);
 		return TOOL_BAD_INPUT;
 	}
 	why->view->damaged = false;
 	if (!trace_view_rewind(why->view))
 		return TOOL_FAILED;
-	why_live(why);
+	printf("segment %llu of s%u (%08x, %s)\n\n", (unsigned long long)why->number,
+	       why->session->number, why->session->id,
+	       why->session->opener ? "opener" : "listener");
+	while (trace_view_next(why->view, &record, &session)) {
+		last_ns = record.time_ns;
+		if (session == why->session && why_subject(&record) == why->number)
+			why_on_record(why, &record);
+	}
+	if (!why->freed)
+		why->last_ns = last_ns;
 	why_finish(why);
-	why_sum_up(why);
+	if (!why->longest.found) {
+		puts(why->events ? "\nnobody held it"
+				 : "\nholds are not in this trace: it has packets alone");
+	} else {
+		why_totals(why);
+		putchar('\n');
+		if (why->sending.found && why->longest.barrier != NOPAL_SEND)
+			why_name(why, "longest before it left", &why->sending);
+		why_name(why, "longest", &why->longest);
+	}
 	return why->view->damaged ? TOOL_FAILED : TOOL_GOOD;
 }
 

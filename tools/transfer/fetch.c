@@ -62,23 +62,6 @@ static void fetching_stop(struct fetching *fetching)
 		loop_stop(fetching->loop);
 }
 
-static void fetching_forget_part(struct fetching *fetching)
-{
-	uint64_t kept = fetching->table.union_bytes;
-
-	loop_event_free(fetching->job);
-	fetching->job = NULL;
-	loop_event_stop(fetching->step);
-	if (!fetching->part)
-		return;
-	if (part_is_existing(fetching->part))
-		kept = 0; /* that one is nobody's to keep */
-	part_close(fetching->part, true);
-	fetching->part = NULL;
-	if (fetching->table.file.error)
-		fetching->kept = kept;
-}
-
 static void fetching_close(struct fetching *fetching)
 {
 	if (!fetching->fetch.closing)
@@ -88,6 +71,7 @@ static void fetching_close(struct fetching *fetching)
 static void fetching_over(struct fetching *fetching, const char *error)
 {
 	struct table *table = &fetching->table;
+	uint64_t kept;
 
 	if (fetching->stage == FETCH_OVER)
 		return;
@@ -97,27 +81,19 @@ static void fetching_over(struct fetching *fetching, const char *error)
 	table->file.transport = nopal_endpoint_transport(fetching->fetch.endpoint);
 	fetching->exit = error ? TOOL_FAILED : TOOL_GOOD;
 	table->ended_ns = fetching_now(fetching);
-	fetching_forget_part(fetching);
+	kept = fetching->table.union_bytes;
+	loop_event_free(fetching->job);
+	fetching->job = NULL;
+	loop_event_stop(fetching->step);
+	if (fetching->part) {
+		if (part_is_existing(fetching->part))
+			kept = 0; /* that one is nobody's to keep */
+		part_close(fetching->part, true);
+		fetching->part = NULL;
+		if (fetching->table.file.error)
+			fetching->kept = kept;
+	}
 	fetching_stop(fetching);
-}
-
-/* The last session has ended: what became of the promises, and of the file. */
-static void fetching_report(struct fetching *fetching)
-{
-	struct table *table = &fetching->table;
-
-	if (live_judge_is_broken(&fetching->judge, &table->progress) && fetching->exit == TOOL_GOOD)
-		fetching->exit = TOOL_FAILED;
-	table->file.judged = live_judge_result(&fetching->judge);
-	table_end(table);
-	if (fetching->kept)
-		progress_say(&table->progress,
-			     "%s: %llu of %llu bytes are kept; the same "
-			     "command goes on from there",
-			     fetching->name, (unsigned long long)fetching->kept,
-			     (unsigned long long)table->file.total_bytes);
-	if (fetching->fix)
-		progress_say(&table->progress, "  fix: %s", fetching->fix);
 }
 
 /* ------------------------------------------------------------------ it is whole */
@@ -180,20 +156,6 @@ static void fetching_on_part(void *user, uint64_t offset, const struct nopal_mes
 
 /* ----------------------------------------------------------------- what is here */
 
-static void fetching_begin(struct fetching *fetching)
-{
-	struct progress_file *file = &fetching->table.file;
-
-	file->resumed_bytes = file->bytes = fetching->table.union_bytes;
-	if (!part_start_blocks(fetching->part, fetching->error)) {
-		fetching_over(fetching, fetching->error);
-		return;
-	}
-	fetching->stage = FETCH_TAKING;
-	live_judge_moved(&fetching->judge);
-	fetch_begin(&fetching->fetch);
-}
-
 /* The next block of what is here; false: it is not the file's. */
 static bool fetching_compare(struct fetching *fetching)
 {
@@ -209,25 +171,6 @@ static bool fetching_compare(struct fetching *fetching)
 	return true;
 }
 
-/* One file of its name is not it: what is here of it is not there. */
-static void fetching_look_elsewhere(struct fetching *fetching)
-{
-	fetching->compared = fetching->table.union_bytes = 0;
-	if (!part_leave_existing(fetching->part, fetching->error))
-		fetching_over(fetching, fetching->error);
-}
-
-static void fetching_compared(struct fetching *fetching)
-{
-	if (!part_is_existing(fetching->part)) {
-		fetching_begin(fetching);
-		return;
-	}
-	part_take_existing(fetching->part);
-	fetching->table.file.resumed_bytes = fetching->table.union_bytes;
-	fetching_over(fetching, NULL);
-}
-
 /* All of it under its own name, or some of it not yet; or of another file. */
 static void fetching_check(void *user)
 {
@@ -237,15 +180,35 @@ static void fetching_check(void *user)
 
 	while (fetching->stage == FETCH_CHECKING && most-- > 0 &&
 	       fetching->compared < blocks->count) {
-		if (!fetching_compare(fetching) && part_is_existing(fetching->part))
-			fetching_look_elsewhere(fetching);
+		if (!fetching_compare(fetching) && part_is_existing(fetching->part)) {
+			/* One file of its name is not it: what is here of it is not there. */
+			fetching->compared = fetching->table.union_bytes = 0;
+			if (!part_leave_existing(fetching->part, fetching->error))
+				fetching_over(fetching, fetching->error);
+		}
 	}
 	if (fetching->stage != FETCH_CHECKING)
 		return;
-	if (fetching->compared < blocks->count)
+	if (fetching->compared < blocks->count) {
 		loop_event_start(fetching->step, 0);
-	else
-		fetching_compared(fetching);
+	} else {
+		if (!part_is_existing(fetching->part)) {
+			struct progress_file *file = &fetching->table.file;
+
+			file->resumed_bytes = file->bytes = fetching->table.union_bytes;
+			if (!part_start_blocks(fetching->part, fetching->error)) {
+				fetching_over(fetching, fetching->error);
+				return;
+			}
+			fetching->stage = FETCH_TAKING;
+			live_judge_moved(&fetching->judge);
+			fetch_begin(&fetching->fetch);
+			return;
+		}
+		part_take_existing(fetching->part);
+		fetching->table.file.resumed_bytes = fetching->table.union_bytes;
+		fetching_over(fetching, NULL);
+	}
 }
 
 static void fetching_on_found(void *user)
@@ -300,31 +263,26 @@ static const struct fetch_hooks fetching_hooks = {
 
 /* ---------------------------------------------------------------------- running */
 
-/* None gives anything; or too much leaves. */
-static void fetching_look(struct fetching *fetching)
-{
-	struct live_judge *judge = &fetching->judge;
-	struct nopal_session *group = fetching->fetch.group;
-	int64_t waited_ns = fetching_now(fetching) - judge->moved_ns;
-
-	if (group && live_judge_storms(judge, group)) {
-		fetching_over(fetching, LIVE_JUDGE_STORM);
-		return;
-	}
-	if ((fetching->stage != FETCH_TAKING && fetching->stage != FETCH_SEEKING) ||
-	    !live_judge_stands(judge) || waited_ns < fetching->fetch.wait_ns)
-		return;
-	live_judge_stuck(judge, group, "nothing of the file came");
-	fetching_over(fetching, "no server gives anything any more");
-}
-
 static void fetching_on_tick(void *user)
 {
 	struct fetching *fetching = user;
 	int64_t now_ns = fetching_now(fetching);
+	struct live_judge *judge;
+	struct nopal_session *group;
+	int64_t waited_ns;
 
 	fetch_tick(&fetching->fetch);
-	fetching_look(fetching);
+	/* None gives anything; or too much leaves. */
+	judge = &fetching->judge;
+	group = fetching->fetch.group;
+	waited_ns = fetching_now(fetching) - judge->moved_ns;
+	if (group && live_judge_storms(judge, group)) {
+		fetching_over(fetching, LIVE_JUDGE_STORM);
+	} else if ((fetching->stage == FETCH_TAKING || fetching->stage == FETCH_SEEKING) &&
+		   live_judge_stands(judge) && waited_ns >= fetching->fetch.wait_ns) {
+		live_judge_stuck(judge, group, "nothing of the file came");
+		fetching_over(fetching, "no server gives anything any more");
+	}
 	if (fetching->stage == FETCH_TAKING && table_is_due(&fetching->table, now_ns))
 		table_show(&fetching->table, now_ns);
 	loop_event_start(fetching->tick, FETCH_TICK_NS);
@@ -370,19 +328,10 @@ static bool fetching_room(struct fetching *fetching, char *const *names,
 	return true;
 }
 
-/* There was no memory for a session; or there was one. */
-static void fetching_failed_at_once(struct fetching *fetching)
-{
-	bool broke = fetching->judge.facts.receiver_end != JUDGE_OPEN;
-
-	live_judge_is_broken(&fetching->judge, &fetching->table.progress);
-	fprintf(stderr, "error: no session: %s\n", broke ? "it broke at once" : "out of memory");
-	fetching->exit = broke ? TOOL_FAILED : TOOL_ENVIRONMENT;
-}
-
 static void fetching_run(struct fetching *fetching, const struct nopal_address *peers)
 {
 	struct fetch *fetch = &fetching->fetch;
+	struct table *table;
 
 	fetching->exit = TOOL_ENVIRONMENT;
 	fetch->world = loop_world(fetching->loop);
@@ -396,47 +345,34 @@ static void fetching_run(struct fetching *fetching, const struct nopal_address *
 	live_judge_begin(&fetching->judge, fetch->plan, fetch->world, &fetching->judges, false);
 	fetch->judge = &fetching->judge;
 	if (!fetch_open(fetch)) {
-		fetching_failed_at_once(fetching);
+		bool broke = fetching->judge.facts.receiver_end != JUDGE_OPEN;
+
+		/* There was no memory for a session; or there was one. */
+		live_judge_is_broken(&fetching->judge, &fetching->table.progress);
+		fprintf(stderr, "error: no session: %s\n",
+			broke ? "it broke at once" : "out of memory");
+		fetching->exit = broke ? TOOL_FAILED : TOOL_ENVIRONMENT;
 		return;
 	}
 	loop_event_start(fetching->tick, FETCH_TICK_NS);
 	loop_run(fetching->loop);
-	fetching_report(fetching);
-}
-
-static void fetching_cleanup(struct fetching *fetching)
-{
-	struct fetch *fetch = &fetching->fetch;
-
-	loop_event_free(fetching->step);
-	loop_event_free(fetching->job);
-	loop_event_free(fetching->tick);
-	live_judge_fini(&fetching->judge);
-	if (fetching->loop)
-		loop_free(fetching->loop);
-	fetch_fini(fetch);
-	for (unsigned i = 0; fetching->table.rows && i < fetch->count; i++)
-		free(fetching->table.rows[i].why);
-	free(fetching->table.rows);
-	free(fetch->ones);
-	close(fetching->folder.fd);
-	nopal_plan_unref(fetch->plan);
+	/* The last session has ended: what became of the promises, and of the file. */
+	table = &fetching->table;
+	if (live_judge_is_broken(&fetching->judge, &table->progress) && fetching->exit == TOOL_GOOD)
+		fetching->exit = TOOL_FAILED;
+	table->file.judged = live_judge_result(&fetching->judge);
+	table_end(table);
+	if (fetching->kept)
+		progress_say(&table->progress,
+			     "%s: %llu of %llu bytes are kept; the same "
+			     "command goes on from there",
+			     fetching->name, (unsigned long long)fetching->kept,
+			     (unsigned long long)table->file.total_bytes);
+	if (fetching->fix)
+		progress_say(&table->progress, "  fix: %s", fetching->fix);
 }
 
 /* ----------------------------------------------------------------------- words */
-
-static void fetching_table(struct fetching *fetching, const struct tool_call *call)
-{
-	struct table *table = &fetching->table;
-
-	progress_init(&table->progress, "fetch", tool_value(call, "json") != NULL,
-		      tool_value(call, "jsonl") != NULL);
-	table->count = fetching->fetch.count;
-	table->mode = "fetch";
-	table->spread = table->fetched = true;
-	table->file.name = fetching->name;
-	table->file.plan = nopal_plan_name(fetching->fetch.plan);
-}
 
 /* All that can be wrong with the words; false: it was said. */
 static bool fetching_read(struct fetching *fetching, const struct tool_call *call)
@@ -471,36 +407,40 @@ static enum tool_exit fetch_one_from(const struct tool_call *call, int name, cha
 			   .hooks = &fetching_hooks,
 			   .user = &fetching },
 	};
+	struct table *table;
+	struct fetch *fetch;
 
 	if (!fetching_read(&fetching, call))
 		return TOOL_BAD_INPUT;
-	fetching_table(&fetching, call);
+	table = &fetching.table;
+	progress_init(&table->progress, "fetch", tool_value(call, "json") != NULL,
+		      tool_value(call, "jsonl") != NULL);
+	table->count = fetching.fetch.count;
+	table->mode = "fetch";
+	table->spread = table->fetched = true;
+	table->file.name = fetching.name;
+	table->file.plan = nopal_plan_name(fetching.fetch.plan);
 	if (fetching_room(&fetching, servers, peers) &&
 	    fetching_setup(&fetching, tool_value(call, "trace")))
 		fetching_run(&fetching, peers);
 	else
 		fetching.exit = TOOL_ENVIRONMENT;
-	fetching_cleanup(&fetching);
+	fetch = &fetching.fetch;
+	loop_event_free(fetching.step);
+	loop_event_free(fetching.job);
+	loop_event_free(fetching.tick);
+	live_judge_fini(&fetching.judge);
+	if (fetching.loop)
+		loop_free(fetching.loop);
+	fetch_fini(fetch);
+	for (unsigned i = 0; fetching.table.rows && i < fetch->count; i++)
+		free(fetching.table.rows[i].why);
+	free(fetching.table.rows);
+	free(fetch->ones);
+	close(fetching.folder.fd);
+	nopal_plan_unref(fetch->plan);
 	*ret_stop = fetching.interrupted;
 	return fetching.exit;
-}
-
-/* One after another, also where one of them cannot be had: that is said at the end. */
-static enum tool_exit fetch_from(const struct tool_call *call, int names,
-				 const struct nopal_address *peers)
-{
-	enum tool_exit exit = TOOL_GOOD;
-	bool stop = false;
-
-	for (int i = 0; i < names && !stop; i++) {
-		enum tool_exit one = fetch_one_from(call, i, call->words + names, peers,
-						    (unsigned)(call->word_count - names), &stop);
-
-		if (exit == TOOL_GOOD)
-			exit = one;
-		stop |= one == TOOL_BAD_INPUT;
-	}
-	return exit;
 }
 
 static enum tool_exit fetch_run(const struct tool_call *call)
@@ -514,8 +454,22 @@ static enum tool_exit fetch_run(const struct tool_call *call)
 	peers = calloc((size_t)call->word_count, sizeof(*peers));
 	if (!peers)
 		return TOOL_ENVIRONMENT;
-	if (send_words_peers(call, names, peers))
-		exit = fetch_from(call, names, peers);
+	if (send_words_peers(call, names, peers)) {
+		bool stop = false;
+
+		/* One after another, also where one of them cannot be had: that is said at the
+		 * end. */
+		exit = TOOL_GOOD;
+		for (int i = 0; i < names && !stop; i++) {
+			enum tool_exit one =
+				fetch_one_from(call, i, call->words + names, peers,
+					       (unsigned)(call->word_count - names), &stop);
+
+			if (exit == TOOL_GOOD)
+				exit = one;
+			stop |= one == TOOL_BAD_INPUT;
+		}
+	}
 	free(peers);
 	return exit;
 }

@@ -72,16 +72,6 @@ static void choice_refuse(struct fetch *fetch, struct fetch_one *one)
 
 /* --------------------------------------------------------------------- the list */
 
-static void choice_begin(struct fetch *fetch, struct fetch_one *one)
-{
-	fetch->lister = one;
-	fetch->offer = one->offer;
-	fetch->hash = one->hash;
-	fetch->listed_ns = fetch_now(fetch);
-	file_blocks_fini(&fetch->blocks);
-	file_blocks_init(&fetch->blocks, one->offer.size);
-}
-
 static void choice_made(struct fetch *fetch)
 {
 	struct file_blocks *blocks = &fetch->blocks;
@@ -163,14 +153,6 @@ void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal
 
 /* -------------------------------------------------------------------- the choice */
 
-static void choice_hurry(struct fetch *fetch)
-{
-	if (fetch->lister && fetch_now(fetch) - fetch->listed_ns > CHOICE_LIST_NS)
-		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
-				"it does not give its list of hashes",
-				"start `nopal serve` there again");
-}
-
 void fetch_choose(struct fetch *fetch)
 {
 	struct fetch_one *leader;
@@ -178,10 +160,18 @@ void fetch_choose(struct fetch *fetch)
 
 	if (fetch->known || fetch->closing)
 		return;
-	choice_hurry(fetch);
+	if (fetch->lister && fetch_now(fetch) - fetch->listed_ns > CHOICE_LIST_NS)
+		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
+				"it does not give its list of hashes",
+				"start `nopal serve` there again");
 	while (!fetch->known && !fetch->closing && !fetch->lister &&
 	       (leader = choice_leader(fetch, &votes)) && choice_is_clear(fetch, votes)) {
-		choice_begin(fetch, leader);
+		fetch->lister = leader;
+		fetch->offer = leader->offer;
+		fetch->hash = leader->hash;
+		fetch->listed_ns = fetch_now(fetch);
+		file_blocks_fini(&fetch->blocks);
+		file_blocks_init(&fetch->blocks, leader->offer.size);
 		choice_go_on(fetch);
 	}
 }

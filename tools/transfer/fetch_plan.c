@@ -80,12 +80,6 @@ static int64_t plan_later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* That a server brings in this time. */
-static uint64_t plan_bytes_in(const struct fetch_server *server, int64_t ns)
-{
-	return server->rate * (uint64_t)(ns / PLAN_NS_PER_US) / PLAN_US_PER_S;
-}
-
 /* Between two parts of a server whose rate is known. */
 static int64_t plan_gap_ns(const struct fetch_plan *plan, const struct fetch_server *server)
 {
@@ -96,25 +90,12 @@ static int64_t plan_gap_ns(const struct fetch_plan *plan, const struct fetch_ser
 static unsigned plan_window(const struct fetch_plan *plan, const struct fetch_server *server,
 			    int64_t ns)
 {
-	uint64_t parts = 1 + plan_bytes_in(server, ns) / plan->part_bytes;
+	uint64_t parts = 1 + (server->rate * (uint64_t)(ns / PLAN_NS_PER_US) / PLAN_US_PER_S) /
+				     plan->part_bytes;
 
 	if (parts < PLAN_WINDOW_LEAST)
 		return PLAN_WINDOW_LEAST;
 	return parts < plan->window_most ? (unsigned)parts : plan->window_most;
-}
-
-/* A round trip, and a while in which it does not wait for us. */
-static bool plan_has_room(const struct fetch_plan *plan, const struct fetch_server *server)
-{
-	int64_t ahead_ns = plan_later(PLAN_AHEAD_NS, server->round_ns);
-
-	return server->asked_count < plan_window(plan, server, server->round_ns + ahead_ns);
-}
-
-/* What it has under way is no more than keeps it busy until the next comes. */
-static bool plan_is_idle(const struct fetch_plan *plan, const struct fetch_server *server)
-{
-	return server->asked_count < plan_window(plan, server, server->round_ns);
 }
 
 /* It owes us something, and has brought nothing since. */
@@ -146,33 +127,6 @@ static int64_t plan_due_next_ns(const struct fetch_plan *plan, const struct fetc
 		return server->asked_count ? PLAN_NEVER : now_ns;
 	return plan_later(now_ns + server->round_ns,
 			  plan_due_ns(plan, server, server->asked_count + 1, now_ns));
-}
-
-static void plan_measure(struct fetch_server *server, const struct fetch_asked *asked,
-			 int64_t now_ns)
-{
-	int64_t took_ns = now_ns - asked->asked_ns;
-	int64_t since_ns = now_ns - asked->brought_ns;
-	uint64_t rate;
-
-	if (took_ns < 1)
-		took_ns = 1;
-	if (took_ns > PLAN_ROUND_MOST)
-		took_ns = PLAN_ROUND_MOST;
-	if (!server->round_ns || took_ns < server->round_ns)
-		server->round_ns = took_ns;
-	if (since_ns < PLAN_NS_PER_US)
-		since_ns = PLAN_NS_PER_US;
-	rate = (server->brought - asked->brought) * PLAN_US_PER_S /
-	       (uint64_t)(since_ns / PLAN_NS_PER_US);
-	if (!server->rate)
-		server->rate = rate;
-	else if (rate > server->rate)
-		server->rate += (rate - server->rate) / PLAN_QUICK;
-	else
-		server->rate -= (server->rate - rate) / PLAN_SLOW;
-	if (!server->rate)
-		server->rate = 1;
 }
 
 /* --------------------------------------------------------- who comes, who goes */
@@ -329,13 +283,20 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 {
 	struct fetch_server *me = &plan->server[server];
 	uint64_t part;
+	int64_t ahead_ns;
 
-	if (!me->there || me->silent || !plan_has_room(plan, me))
+	if (!me->there || me->silent)
+		return false;
+	/* A round trip, and a while in which it does not wait for us. */
+	ahead_ns = plan_later(PLAN_AHEAD_NS, me->round_ns);
+	if (me->asked_count >= plan_window(plan, me, me->round_ns + ahead_ns))
 		return false;
 	if (me->wrong.count && plan_has_better(plan))
 		return false;
+	/* What it has under way is no more than keeps it busy until the next comes. */
 	if (!plan_free_part(plan, me, &part) &&
-	    !(plan_is_idle(plan, me) && plan_part_again(plan, me, now_ns, &part)))
+	    !(me->asked_count < plan_window(plan, me, me->round_ns) &&
+	      plan_part_again(plan, me, now_ns, &part)))
 		return false;
 	plan->part[part]++;
 	me->asked[me->asked_count] = (struct fetch_asked){
@@ -379,6 +340,8 @@ enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64
 	struct fetch_server *from = &plan->server[server];
 	struct fetch_asked asked;
 	unsigned index;
+	int64_t took_ns, since_ns;
+	uint64_t rate;
 
 	if (!plan_find(plan, from, offset, length, &index))
 		return FETCH_UNASKED;
@@ -387,7 +350,26 @@ enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64
 	from->brought += length;
 	from->brought_ns = now_ns;
 	from->silent = false;
-	plan_measure(from, &asked, now_ns);
+	took_ns = now_ns - asked.asked_ns;
+	since_ns = now_ns - asked.brought_ns;
+	if (took_ns < 1)
+		took_ns = 1;
+	if (took_ns > PLAN_ROUND_MOST)
+		took_ns = PLAN_ROUND_MOST;
+	if (!from->round_ns || took_ns < from->round_ns)
+		from->round_ns = took_ns;
+	if (since_ns < PLAN_NS_PER_US)
+		since_ns = PLAN_NS_PER_US;
+	rate = (from->brought - asked.brought) * PLAN_US_PER_S /
+	       (uint64_t)(since_ns / PLAN_NS_PER_US);
+	if (!from->rate)
+		from->rate = rate;
+	else if (rate > from->rate)
+		from->rate += (rate - from->rate) / PLAN_QUICK;
+	else
+		from->rate -= (from->rate - rate) / PLAN_SLOW;
+	if (!from->rate)
+		from->rate = 1;
 	if (plan->part[asked.part] == PLAN_HERE)
 		return FETCH_TWICE;
 	plan->part[asked.part] = PLAN_HERE;

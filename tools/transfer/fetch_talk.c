@@ -30,14 +30,6 @@ static unsigned fetch_index(const struct fetch *fetch, const struct fetch_one *o
 	return (unsigned)(one - fetch->ones);
 }
 
-/* Until it is known which file it is, whoever says anything may find that out. */
-static void fetch_heard(struct fetch *fetch, struct fetch_one *one)
-{
-	one->heard_ns = fetch->alive_ns = fetch_now(fetch);
-	if (fetch->judge && !fetch->known)
-		live_judge_moved(fetch->judge);
-}
-
 static struct fetch_one *fetch_find(const struct fetch *fetch, uint64_t id)
 {
 	for (unsigned i = 0; id && i < fetch->count; i++)
@@ -226,24 +218,6 @@ static void fetch_on_refusal(struct fetch *fetch, struct fetch_one *one,
 	fetch_ask_all(fetch);
 }
 
-static void fetch_on_note(struct fetch *fetch, struct fetch_one *one,
-			  const struct nopal_message *message, const struct transfer_note *note)
-{
-	fetch_heard(fetch, one);
-	if (note->file != FETCH_FILE || fetch->closing || !fetch_is_there(one))
-		return;
-	if (note->type == TRANSFER_OFFER && one->state == FETCH_ASKED)
-		one->offer = *note;
-	else if (note->type == TRANSFER_END && one->state == FETCH_ASKED && one->offer.type)
-		fetch_announced(fetch, one, note);
-	else if (note->type == TRANSFER_HASHES)
-		fetch_listed(fetch, one, message, note);
-	else if (note->type == TRANSFER_DATA && one->state == FETCH_GIVING && fetch->begun)
-		fetch_on_data(fetch, one, message, note->offset);
-	else if (note->type == TRANSFER_ANSWER || note->type == TRANSFER_ABORT)
-		fetch_on_refusal(fetch, one, note);
-}
-
 /* -------------------------------------------------------------------- callbacks */
 
 static void fetch_on_received(struct nopal_session *session, struct nopal_message *message,
@@ -258,31 +232,26 @@ static void fetch_on_received(struct nopal_session *session, struct nopal_messag
 	if (!one)
 		return;
 	if (transfer_received(message, &note)) {
-		fetch_on_note(fetch, one, message, &note);
+		/* Until it is known which file it is, whoever says anything may find that out. */
+		one->heard_ns = fetch->alive_ns = fetch_now(fetch);
+		if (fetch->judge && !fetch->known)
+			live_judge_moved(fetch->judge);
+		if (note.file != FETCH_FILE || fetch->closing || !fetch_is_there(one))
+			return;
+		if (note.type == TRANSFER_OFFER && one->state == FETCH_ASKED)
+			one->offer = note;
+		else if (note.type == TRANSFER_END && one->state == FETCH_ASKED && one->offer.type)
+			fetch_announced(fetch, one, &note);
+		else if (note.type == TRANSFER_HASHES)
+			fetch_listed(fetch, one, message, &note);
+		else if (note.type == TRANSFER_DATA && one->state == FETCH_GIVING && fetch->begun)
+			fetch_on_data(fetch, one, message, note.offset);
+		else if (note.type == TRANSFER_ANSWER || note.type == TRANSFER_ABORT)
+			fetch_on_refusal(fetch, one, &note);
 		return;
 	}
 	fetch_leave_out(fetch, one, TABLE_FAILED, TRANSFER_STRANGER, NULL);
 	fetch_ask_all(fetch);
-}
-
-static void fetch_on_opened(struct fetch *fetch, struct fetch_one *one, struct nopal_session *group)
-{
-	struct transfer_note ask = { .type = TRANSFER_ASK };
-
-	one->out.session = group;
-	one->heard_ns = fetch->alive_ns = fetch_now(fetch);
-	if (fetch->closing || one->state != FETCH_OPENING)
-		return;
-	one->state = FETCH_ASKED;
-	snprintf(ask.text, sizeof(ask.text), "%s", fetch->name);
-	fetch_say(one, &ask);
-}
-
-static enum table_state fetch_row_state(int end)
-{
-	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
-		return TABLE_REFUSED;
-	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
 }
 
 /* So does one that does not understand us: `nopal serve` of version 1. */
@@ -298,9 +267,14 @@ static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 			  const struct nopal_destination_info *info)
 {
 	const char *why = info->text, *fix = tool_ended_fix(info->end);
-	enum table_state row = fetch_row_state(info->end);
+	enum table_state row;
 	bool out = info->end == NOPAL_REFUSED;
+	int end = info->end;
 
+	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
+		row = TABLE_REFUSED;
+	else
+		row = end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
 	one->id = 0;
 	one->out = (struct transfer_outbox){ 0 };
 	if (one->state == FETCH_OUT || fetch->closing)
@@ -329,10 +303,19 @@ static void fetch_on_destination(struct nopal_session *session,
 		live_judge_destination_ended(fetch->judge, info);
 	if (!one)
 		return;
-	if (info->ended)
+	if (info->ended) {
 		fetch_on_gone(fetch, one, info);
-	else
-		fetch_on_opened(fetch, one, session);
+	} else {
+		struct transfer_note ask = { .type = TRANSFER_ASK };
+
+		one->out.session = session;
+		one->heard_ns = fetch->alive_ns = fetch_now(fetch);
+		if (fetch->closing || one->state != FETCH_OPENING)
+			return;
+		one->state = FETCH_ASKED;
+		snprintf(ask.text, sizeof(ask.text), "%s", fetch->name);
+		fetch_say(one, &ask);
+	}
 }
 
 static void fetch_on_writable(struct nopal_session *session, void *user)
@@ -396,27 +379,6 @@ bool fetch_open(struct fetch *fetch)
 	return fetch->group != NULL;
 }
 
-static void fetch_look_at(struct fetch *fetch, struct fetch_one *one)
-{
-	struct transfer_note ping = { .type = TRANSFER_PING };
-	int64_t now_ns = fetch_now(fetch);
-
-	if (one->state == FETCH_AWAY && now_ns >= one->again_ns)
-		fetch_try(fetch, one);
-	if (!fetch_is_there(one))
-		return;
-	fetch->alive_ns = now_ns;
-	if (fetch->begun && one->state == FETCH_GIVING &&
-	    fetch_plan_is_useless(&fetch->parts, fetch_index(fetch, one))) {
-		fetch_leave_out(fetch, one, TABLE_FAILED, "it gave it wrong", NULL);
-		return;
-	}
-	if (now_ns - one->heard_ns < FETCH_PING_NS || one->out.count)
-		return;
-	one->heard_ns = now_ns;
-	fetch_say(one, &ping);
-}
-
 /* Is there anybody to wait for? */
 static void fetch_judge(struct fetch *fetch)
 {
@@ -451,8 +413,26 @@ void fetch_tick(struct fetch *fetch)
 		return;
 	}
 	nopal_batch_start(fetch->world);
-	for (unsigned i = 0; i < fetch->count; i++)
-		fetch_look_at(fetch, &fetch->ones[i]);
+	for (unsigned i = 0; i < fetch->count; i++) {
+		struct transfer_note ping = { .type = TRANSFER_PING };
+		int64_t now_ns = fetch_now(fetch);
+
+		if (fetch->ones[i].state == FETCH_AWAY && now_ns >= fetch->ones[i].again_ns)
+			fetch_try(fetch, &fetch->ones[i]);
+		if (fetch_is_there(&fetch->ones[i])) {
+			fetch->alive_ns = now_ns;
+			if (fetch->begun && fetch->ones[i].state == FETCH_GIVING &&
+			    fetch_plan_is_useless(&fetch->parts,
+						  fetch_index(fetch, &fetch->ones[i]))) {
+				fetch_leave_out(fetch, &fetch->ones[i], TABLE_FAILED,
+						"it gave it wrong", NULL);
+			} else if (now_ns - fetch->ones[i].heard_ns >= FETCH_PING_NS &&
+				   !fetch->ones[i].out.count) {
+				fetch->ones[i].heard_ns = now_ns;
+				fetch_say(&fetch->ones[i], &ping);
+			}
+		}
+	}
 	if (fetch->begun)
 		fetch_plan_look(&fetch->parts, fetch_now(fetch));
 	fetch_ask_all(fetch);

@@ -55,19 +55,6 @@ const char *fetch_words_last(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool words_name(const char *name)
-{
-	const char *refused = transfer_path_refused(name);
-
-	if (refused)
-		fprintf(stderr,
-			"error: %s: %s\n"
-			"  fix: give the file's name as it is below the served "
-			"folder, as film.mkv or films/film.mkv\n",
-			name, refused);
-	return refused == NULL;
-}
-
 /* What is said of one file. */
 static bool words_are_of_one(const struct tool_call *call)
 {
@@ -91,9 +78,19 @@ int fetch_words_names(const struct tool_call *call)
 
 	while (names < call->word_count - 1 && !strchr(call->words[names], ':'))
 		names++;
-	for (int i = 0; i < names; i++)
-		if (!words_name(call->words[i]))
+	for (int i = 0; i < names; i++) {
+		const char *name = call->words[i];
+		const char *refused = transfer_path_refused(name);
+
+		if (refused)
+			fprintf(stderr,
+				"error: %s: %s\n"
+				"  fix: give the file's name as it is below the served "
+				"folder, as film.mkv or films/film.mkv\n",
+				name, refused);
+		if (refused != NULL)
 			return 0;
+	}
 	return names == 1 || words_are_of_one(call) ? names : 0;
 }
 

@@ -115,11 +115,15 @@ static bool recv_open_at(const struct nopal_address *local, void *user,
 	return recv_loops_open(opening->group, opening->loops, local, opening->trace, problems);
 }
 
-static void recv_say_where(const struct tool_call *call, const struct recv_group *group)
+static enum tool_exit recv_with(const struct tool_call *call, struct recv_group *group,
+				unsigned loops)
 {
+	struct recv_opening opening = { group, loops, tool_value(call, "trace") };
 	char here[NOPAL_ADDRESS_TEXT], there[NOPAL_ADDRESS_TEXT];
 	struct nopal_address local;
 
+	if (!listen_open(call, recv_open_at, &opening))
+		return TOOL_ENVIRONMENT;
 	nopal_endpoint_local(group->receivers[0].endpoint, &local);
 	if (!group->meets) {
 		recv_where_print("nopal send FILE...", &local, tool_value(call, "config"),
@@ -129,20 +133,10 @@ static void recv_say_where(const struct tool_call *call, const struct recv_group
 				"note: %s has no handshake: whoever sends here "
 				"is believed to be where he says\n",
 				nopal_plan_name(group->plan));
-		return;
+	} else {
+		fprintf(stderr, "meeting %s from %s\n", nopal_address_format(group->meets, there),
+			nopal_address_format(&local, here));
 	}
-	fprintf(stderr, "meeting %s from %s\n", nopal_address_format(group->meets, there),
-		nopal_address_format(&local, here));
-}
-
-static enum tool_exit recv_with(const struct tool_call *call, struct recv_group *group,
-				unsigned loops)
-{
-	struct recv_opening opening = { group, loops, tool_value(call, "trace") };
-
-	if (!listen_open(call, recv_open_at, &opening))
-		return TOOL_ENVIRONMENT;
-	recv_say_where(call, group);
 	recv_loops_run(group);
 	recv_loops_close(group);
 	return group->exit;
@@ -158,18 +152,6 @@ static bool recv_limits_fit(const struct tool_call *call, struct recv_limits *re
 {
 	return listen_sessions(call, &ret_limits->sessions) &&
 	       tool_quantity(call, "peer-bytes", NOPAL_SIZE, 0, &ret_limits->bytes);
-}
-
-static enum tool_exit recv_into(const struct tool_call *call, struct recv_group *group,
-				unsigned loops, struct recv_limits limits)
-{
-	enum tool_exit exit;
-
-	guests_house_init(&group->house, limits.sessions, 0);
-	recv_claims_find(group, (uint64_t)limits.bytes);
-	exit = recv_with(call, group, loops);
-	guests_house_fini(&group->house);
-	return exit;
 }
 
 static enum tool_exit recv_run(const struct tool_call *call)
@@ -194,8 +176,12 @@ static enum tool_exit recv_run(const struct tool_call *call)
 	progress_init(&group.progress, "recv", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
 	if (transfer_plan_fits(group.plan) && (!meet || meet_fits(group.plan)) &&
-	    recv_folder(call, &group.folder) && recv_key(call, &group))
-		exit = recv_into(call, &group, loops, limits);
+	    recv_folder(call, &group.folder) && recv_key(call, &group)) {
+		guests_house_init(&group.house, limits.sessions, 0);
+		recv_claims_find(&group, (uint64_t)limits.bytes);
+		exit = recv_with(call, &group, loops);
+		guests_house_fini(&group.house);
+	}
 	if (group.folder.fd >= 0)
 		close(group.folder.fd);
 	pthread_mutex_destroy(&group.lock);

@@ -7,11 +7,6 @@
 #include "transfer/recv_incoming.h"
 #include "transfer/recv_loops.h"
 
-static int64_t recv_end_now(const struct incoming *incoming)
-{
-	return nopal_world_now(loop_world(incoming->receiver->loop));
-}
-
 static bool recv_end_is_share(const struct incoming *incoming)
 {
 	return incoming->part && incoming->share == RECV_SHARED;
@@ -28,7 +23,7 @@ int recv_end_of(const struct incoming *incoming, int end)
 void recv_end_say(struct incoming *incoming, int end, const char *text)
 {
 	struct progress *progress = &incoming->receiver->group->progress;
-	int64_t now_ns = recv_end_now(incoming);
+	int64_t now_ns = nopal_world_now(loop_world(incoming->receiver->loop));
 	char error[TRANSFER_TEXT_ROOM];
 
 	snprintf(error, sizeof(error), "session ended: %.200s",

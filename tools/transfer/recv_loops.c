@@ -84,29 +84,25 @@ static void loops_on_interrupt(void *user)
 
 /* ------------------------------------------------------------ open and close */
 
-static struct nopal_endpoint *loops_endpoint(const struct receiver *receiver,
-					     const struct nopal_address *local,
-					     struct nopal_problems *problems)
-{
-	const struct recv_group *group = receiver->group;
-	struct nopal_world *world = loop_world(receiver->loop);
-
-	if (!group->shards)
-		return nopal_endpoint_open(world, local, problems);
-	return nopal_shard_endpoint(group->shards, (unsigned)(receiver - group->receivers), world,
-				    problems);
-}
-
 static bool loops_open_one(struct receiver *receiver, const struct nopal_address *local,
 			   const char *trace, struct nopal_problems *problems)
 {
+	const struct recv_group *group;
+	struct nopal_world *world;
+
 	receiver->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	receiver->loop = loop_new(trace);
 	if (!receiver->loop || receiver->called_fd < 0 ||
 	    !live_judge_watch(&receiver->group->judges, loop_world(receiver->loop),
 			      receiver->group->plan))
 		return false;
-	receiver->endpoint = loops_endpoint(receiver, local, problems);
+	group = receiver->group;
+	world = loop_world(receiver->loop);
+	if (!group->shards)
+		receiver->endpoint = nopal_endpoint_open(world, local, problems);
+	else
+		receiver->endpoint = nopal_shard_endpoint(
+			group->shards, (unsigned)(receiver - group->receivers), world, problems);
 	if (!receiver->endpoint)
 		return false;
 	if (receiver->group->keeps_key)

@@ -127,19 +127,6 @@ static void recv_try_finish(struct incoming *incoming)
 	part_commit(part);
 }
 
-static void recv_say_held(struct incoming *incoming)
-{
-	struct island ranges[TRANSFER_RANGES_MOST];
-	size_t count = part_ranges(incoming->part, ranges);
-
-	incoming->file.bytes = 0;
-	for (size_t i = 0; i < count; i++)
-		incoming->file.bytes += ranges[i].end - ranges[i].from;
-	if (incoming->out.session &&
-	    !transfer_send_held(incoming->out.session, incoming->offer.file, ranges, count))
-		nopal_session_abort(incoming->out.session, "the peer takes no notes");
-}
-
 static void recv_try_share(struct incoming *incoming)
 {
 	if (incoming->state != RECV_TAKING || part_is_busy(incoming->part))
@@ -148,8 +135,17 @@ static void recv_try_share(struct incoming *incoming)
 		incoming->share = RECV_SHARE_SAVING;
 		part_save(incoming->part);
 	} else if (incoming->share == RECV_SHARE_SAVING) {
+		struct island ranges[TRANSFER_RANGES_MOST];
+		size_t count;
+
 		incoming->share = RECV_SHARED;
-		recv_say_held(incoming);
+		count = part_ranges(incoming->part, ranges);
+		incoming->file.bytes = 0;
+		for (size_t i = 0; i < count; i++)
+			incoming->file.bytes += ranges[i].end - ranges[i].from;
+		if (incoming->out.session &&
+		    !transfer_send_held(incoming->out.session, incoming->offer.file, ranges, count))
+			nopal_session_abort(incoming->out.session, "the peer takes no notes");
 	}
 }
 
@@ -203,44 +199,10 @@ void recv_session_give_up(struct receiver *receiver, uint64_t id)
 	}
 }
 
-/* The same file on another session whose peer says nothing: its sender was probably started again,
- * and its new port may have led it to another loop. */
-static void recv_take_over(const struct incoming *incoming)
-{
-	recv_session_give_up(incoming->receiver, incoming->offer.id);
-	recv_loops_want(incoming->receiver, incoming->offer.id);
-}
-
-static void recv_begin(struct incoming *incoming)
-{
-	incoming->file = (struct progress_file){
-		.name = incoming->offer.text,
-		.plan = nopal_plan_name(incoming->receiver->group->plan),
-		.peer = incoming->guest.address,
-		.total_bytes = incoming->offer.size,
-		.started_ns = recv_now(incoming->receiver),
-	};
-	incoming->end_known = false;
-	incoming->share = RECV_WHOLE;
-}
-
 static bool recv_say_wrong(struct incoming *incoming, const char *why)
 {
 	snprintf(incoming->error, sizeof(incoming->error), "%s", why);
 	return false;
-}
-
-/* The part is open: may it be, and can it be worked on? */
-static bool recv_take_part(struct incoming *incoming)
-{
-	if (!recv_claim(incoming))
-		return false;
-	incoming->job = loop_event_new(incoming->receiver->loop, LOOP_READABLE,
-				       part_fd(incoming->part), recv_on_job, incoming);
-	if (!incoming->job)
-		return recv_say_wrong(incoming, "out of memory");
-	loop_event_start(incoming->job, 0);
-	return true;
 }
 
 static enum transfer_verdict recv_open_part(struct incoming *incoming)
@@ -255,8 +217,19 @@ static enum transfer_verdict recv_open_part(struct incoming *incoming)
 	}
 	verdict = part_open(&receiver->group->folder, &incoming->offer, &incoming->part,
 			    incoming->error);
-	if (verdict != TRANSFER_YES || recv_take_part(incoming))
+	if (verdict != TRANSFER_YES)
 		return verdict;
+	/* The part is open: may it be, and can it be worked on? */
+	if (recv_claim(incoming)) {
+		incoming->job = loop_event_new(incoming->receiver->loop, LOOP_READABLE,
+					       part_fd(incoming->part), recv_on_job, incoming);
+		if (!incoming->job) {
+			recv_say_wrong(incoming, "out of memory");
+		} else {
+			loop_event_start(incoming->job, 0);
+			return verdict;
+		}
+	}
 	recv_forget_part(incoming, true);
 	return TRANSFER_NO;
 }
@@ -267,7 +240,15 @@ static void recv_on_offer(struct incoming *incoming, const struct transfer_note 
 
 	recv_forget_part(incoming, true);
 	incoming->offer = *note;
-	recv_begin(incoming);
+	incoming->file = (struct progress_file){
+		.name = incoming->offer.text,
+		.plan = nopal_plan_name(incoming->receiver->group->plan),
+		.peer = incoming->guest.address,
+		.total_bytes = incoming->offer.size,
+		.started_ns = recv_now(incoming->receiver),
+	};
+	incoming->end_known = false;
+	incoming->share = RECV_WHOLE;
 	verdict = recv_open_part(incoming);
 	if (verdict == TRANSFER_YES) {
 		incoming->state = RECV_CHECKING;
@@ -275,10 +256,14 @@ static void recv_on_offer(struct incoming *incoming, const struct transfer_note 
 		return;
 	}
 	recv_answer(incoming, verdict, 0, 0);
-	if (verdict == TRANSFER_LATER)
-		recv_take_over(incoming);
-	else
+	if (verdict == TRANSFER_LATER) {
+		/* The same file on another session whose peer says nothing: its sender was probably
+		 * started again, and its new port may have led it to another loop. */
+		recv_session_give_up(incoming->receiver, incoming->offer.id);
+		recv_loops_want(incoming->receiver, incoming->offer.id);
+	} else {
 		recv_file_over(incoming, incoming->error);
+	}
 }
 
 static void recv_on_start(struct incoming *incoming, const struct transfer_note *note)
@@ -296,25 +281,20 @@ static void recv_on_start(struct incoming *incoming, const struct transfer_note 
 	recv_try_finish(incoming);
 }
 
-/* What is here already is passed over: the sender began where others are. */
-static bool recv_write(struct incoming *incoming, const struct nopal_message *message,
-		       uint64_t offset)
-{
-	uint64_t whole = incoming->state == RECV_TAKING ? part_done_bytes(incoming->part) : 0;
-	uint64_t skip = offset < whole ? whole - offset : 0;
-
-	return part_write_message(incoming->part, offset + skip, message,
-				  TRANSFER_DATA_HEADER + skip, incoming->error);
-}
-
 static void recv_on_data(struct incoming *incoming, const struct nopal_message *message,
 			 const struct transfer_note *note)
 {
 	struct receiver *receiver = incoming->receiver;
+	uint64_t offset, whole, skip;
 
 	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
 		return;
-	if (!recv_write(incoming, message, note->offset)) {
+	/* What is here already is passed over: the sender began where others are. */
+	offset = note->offset;
+	whole = incoming->state == RECV_TAKING ? part_done_bytes(incoming->part) : 0;
+	skip = offset < whole ? whole - offset : 0;
+	if (!part_write_message(incoming->part, offset + skip, message, TRANSFER_DATA_HEADER + skip,
+				incoming->error)) {
 		recv_result(incoming, incoming->error);
 		return;
 	}
@@ -327,16 +307,6 @@ static void recv_on_data(struct incoming *incoming, const struct nopal_message *
 		incoming->saved_ns = incoming->heard_ns;
 		part_save(incoming->part);
 	}
-	recv_try_finish(incoming);
-}
-
-static void recv_on_end(struct incoming *incoming, const struct transfer_note *note)
-{
-	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
-		return;
-	incoming->end_known = true;
-	incoming->end_size = note->size;
-	incoming->end_hash = note->hash;
 	recv_try_finish(incoming);
 }
 
@@ -357,7 +327,12 @@ static void recv_on_note(struct incoming *incoming, const struct nopal_message *
 		recv_on_data(incoming, message, note);
 		break;
 	case TRANSFER_END:
-		recv_on_end(incoming, note);
+		if (incoming->state == RECV_TAKING || incoming->state == RECV_ANSWERED) {
+			incoming->end_known = true;
+			incoming->end_size = note->size;
+			incoming->end_hash = note->hash;
+			recv_try_finish(incoming);
+		}
 		break;
 	case TRANSFER_SHARE:
 		incoming->share = RECV_SHARE_ASKED;

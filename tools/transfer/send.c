@@ -174,26 +174,6 @@ static void send_on_answer(struct sender *sender, const struct transfer_note *no
 
 /* ------------------------------------------------------------------- sending */
 
-static void send_say_end(struct sender *sender)
-{
-	struct transfer_note note;
-
-	if (!feed_end(&sender->feed, &note)) {
-		send_file_fails(sender);
-		return;
-	}
-	sender->file.hash = note.hash;
-	sender->state = SEND_ENDED;
-	transfer_say(&sender->out, &note);
-}
-
-/* It is we who wait, and not for the receiver. */
-static void send_pace(struct sender *sender, int64_t wait_ns)
-{
-	loop_event_start(sender->paced, wait_ns);
-	sender->judge.moved_ns = send_now(sender) + wait_ns;
-}
-
 static void send_pump(struct sender *sender)
 {
 	enum feed_stop stop;
@@ -205,12 +185,23 @@ static void send_pump(struct sender *sender)
 	stop = feed_pump(&sender->feed, &sender->out.session, 0, &wait_ns);
 	sender->file.bytes = sender->feed.offset;
 	progress_show(&sender->progress, &sender->file, send_now(sender));
-	if (stop == FEED_ALL)
-		send_say_end(sender);
-	else if (stop == FEED_PACED)
-		send_pace(sender, wait_ns);
-	else if (stop == FEED_FAILED)
+	if (stop == FEED_ALL) {
+		struct transfer_note note;
+
+		if (!feed_end(&sender->feed, &note)) {
+			send_file_fails(sender);
+			return;
+		}
+		sender->file.hash = note.hash;
+		sender->state = SEND_ENDED;
+		transfer_say(&sender->out, &note);
+	} else if (stop == FEED_PACED) {
+		/* It is we who wait, and not for the receiver. */
+		loop_event_start(sender->paced, wait_ns);
+		sender->judge.moved_ns = send_now(sender) + wait_ns;
+	} else if (stop == FEED_FAILED) {
 		send_file_fails(sender);
+	}
 }
 
 static void send_on_pace(void *user)
@@ -240,20 +231,6 @@ static void send_on_writable(struct nopal_session *session, void *user)
 		send_pump(sender);
 }
 
-static void send_on_result(struct sender *sender, const struct transfer_note *note)
-{
-	if (note->verdict == TRANSFER_YES && sender->state == SEND_ENDED) {
-		sender->judge.facts.bytes_seen = true;
-		sender->judge.facts.counted = true;
-		send_file_over(sender, NULL);
-		return;
-	}
-	sender->judge.facts.garbled = strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
-	snprintf(sender->feed.error, sizeof(sender->feed.error), "the receiver: %.200s",
-		 note->verdict == TRANSFER_YES ? "done before the end" : note->text);
-	send_file_over(sender, sender->feed.error);
-}
-
 static void send_on_received(struct nopal_session *session, struct nopal_message *message,
 			     void *user)
 {
@@ -270,10 +247,20 @@ static void send_on_received(struct nopal_session *session, struct nopal_message
 	if (note.file != (uint32_t)sender->at || sender->state == SEND_OPENING ||
 	    sender->state == SEND_CLOSING)
 		return;
-	if (note.type == TRANSFER_ANSWER && sender->state == SEND_OFFERED)
+	if (note.type == TRANSFER_ANSWER && sender->state == SEND_OFFERED) {
 		send_on_answer(sender, &note);
-	else if (note.type == TRANSFER_RESULT)
-		send_on_result(sender, &note);
+	} else if (note.type == TRANSFER_RESULT) {
+		if (note.verdict == TRANSFER_YES && sender->state == SEND_ENDED) {
+			sender->judge.facts.bytes_seen = true;
+			sender->judge.facts.counted = true;
+			send_file_over(sender, NULL);
+			return;
+		}
+		sender->judge.facts.garbled = strcmp(note.text, TRANSFER_HASH_DIFFERS) == 0;
+		snprintf(sender->feed.error, sizeof(sender->feed.error), "the receiver: %.200s",
+			 note.verdict == TRANSFER_YES ? "done before the end" : note.text);
+		send_file_over(sender, sender->feed.error);
+	}
 }
 
 static void send_on_ended(struct nopal_session *session, int end, const char *text, void *user)
@@ -341,18 +328,6 @@ static bool send_setup(struct sender *sender)
 	       loop_on_interrupt(loop, send_on_interrupt, sender);
 }
 
-static void send_cleanup(struct sender *sender)
-{
-	loop_event_free(sender->step);
-	loop_event_free(sender->paced);
-	loop_event_free(sender->again);
-	loop_event_free(sender->ping);
-	live_judge_fini(&sender->judge);
-	loop_free(sender->loop);
-	feed_close(&sender->feed);
-	nopal_plan_unref(sender->plan);
-}
-
 static enum tool_exit send_open(struct sender *sender, const struct nopal_address *peer)
 {
 	struct nopal_session *session;
@@ -376,24 +351,6 @@ static enum tool_exit send_open(struct sender *sender, const struct nopal_addres
 	return sender->exit;
 }
 
-static enum tool_exit send_with(struct sender *sender, const struct nopal_address *peer)
-{
-	enum tool_exit exit;
-
-	sender->loop = loop_new(sender->trace);
-	if (!sender->loop) {
-		nopal_plan_unref(sender->plan);
-		return TOOL_ENVIRONMENT;
-	}
-	feed_init(&sender->feed, loop_world(sender->loop), transfer_chunk_bytes(sender->plan));
-	exit = live_judge_watch(&sender->judges, loop_world(sender->loop), sender->plan) &&
-			       send_setup(sender)
-		       ? send_open(sender, peer)
-		       : TOOL_ENVIRONMENT;
-	send_cleanup(sender);
-	return exit;
-}
-
 /* These take over the plan. */
 static enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *plan, int files,
 			       const struct nopal_address *peer, const struct meet *meet,
@@ -406,6 +363,7 @@ static enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *
 				 .paths = call->words,
 				 .path_count = files,
 				 .peer = call->words[files] };
+	enum tool_exit exit;
 
 	if (!live_judge_read(call, &sender.judges)) {
 		nopal_plan_unref(plan);
@@ -413,30 +371,25 @@ static enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *
 	}
 	progress_init(&sender.progress, "send", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
-	return send_with(&sender, peer);
-}
-
-static enum tool_exit send_to(const struct tool_call *call, int files,
-			      const struct nopal_address *peers)
-{
-	const char *config = tool_value(call, "config");
-	struct nopal_plan *plan;
-	struct meet meet;
-	int64_t rate_bps;
-
-	if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
-		return TOOL_BAD_INPUT;
-	plan = tool_plan(call, config ? config : "bulk");
-	if (!plan)
-		return TOOL_BAD_INPUT;
-	if (!send_words_fit(call, files, plan) || !transfer_plan_fits(plan) ||
-	    !meet_parse(call, peers, plan, &meet)) {
-		nopal_plan_unref(plan);
-		return TOOL_BAD_INPUT;
+	sender.loop = loop_new(sender.trace);
+	if (!sender.loop) {
+		nopal_plan_unref(sender.plan);
+		return TOOL_ENVIRONMENT;
 	}
-	if (nopal_plan_provides(plan, "fan_out"))
-		return send_many(call, plan, files, peers, rate_bps);
-	return send_one(call, plan, files, peers, &meet, rate_bps);
+	feed_init(&sender.feed, loop_world(sender.loop), transfer_chunk_bytes(sender.plan));
+	exit = live_judge_watch(&sender.judges, loop_world(sender.loop), sender.plan) &&
+			       send_setup(&sender)
+		       ? send_open(&sender, peer)
+		       : TOOL_ENVIRONMENT;
+	loop_event_free(sender.step);
+	loop_event_free(sender.paced);
+	loop_event_free(sender.again);
+	loop_event_free(sender.ping);
+	live_judge_fini(&sender.judge);
+	loop_free(sender.loop);
+	feed_close(&sender.feed);
+	nopal_plan_unref(sender.plan);
+	return exit;
 }
 
 static enum tool_exit send_run(const struct tool_call *call)
@@ -447,8 +400,30 @@ static enum tool_exit send_run(const struct tool_call *call)
 
 	if (!peers)
 		return TOOL_ENVIRONMENT;
-	if (send_words_peers(call, files, peers) && send_words_may_read(call, files))
-		exit = send_to(call, files, peers);
+	if (send_words_peers(call, files, peers) && send_words_may_read(call, files)) {
+		const char *config = tool_value(call, "config");
+		struct nopal_plan *plan;
+		struct meet meet;
+		int64_t rate_bps;
+
+		if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps)) {
+			exit = TOOL_BAD_INPUT;
+		} else {
+			plan = tool_plan(call, config ? config : "bulk");
+			if (!plan) {
+				exit = TOOL_BAD_INPUT;
+			} else if (!send_words_fit(call, files, plan) ||
+				   !transfer_plan_fits(plan) ||
+				   !meet_parse(call, peers, plan, &meet)) {
+				nopal_plan_unref(plan);
+				exit = TOOL_BAD_INPUT;
+			} else if (nopal_plan_provides(plan, "fan_out")) {
+				exit = send_many(call, plan, files, peers, rate_bps);
+			} else {
+				exit = send_one(call, plan, files, peers, &meet, rate_bps);
+			}
+		}
+	}
 	free(peers);
 	return exit;
 }

@@ -10,22 +10,17 @@ enum {
 	SEND_PINGS_AWAY = 2,   /* of ours, whose fate is open */
 };
 
-static const char *send_broke_fix(const struct sender *sender, int end)
-{
-	const char *fix = meet_ended_fix(sender->meet.wanted, end);
-
-	if (fix && !sender->interrupted && end != NOPAL_ENDED_WELL)
-		return fix;
-	fix = "the same command again goes on where this ended";
-	return sender->feed.offset > 0 ? fix : NULL;
-}
-
 /* The session broke, and with it the file that was on its way. */
 static void send_broke(struct sender *sender, int end, const char *text)
 {
 	char error[SEND_TEXT_ROOM];
-	const char *fix = send_broke_fix(sender, end);
+	const char *fix;
 
+	fix = meet_ended_fix(sender->meet.wanted, end);
+	if (!fix || sender->interrupted || end == NOPAL_ENDED_WELL) {
+		fix = "the same command again goes on where this ended";
+		fix = sender->feed.offset > 0 ? fix : NULL;
+	}
 	if (sender->exit == TOOL_GOOD)
 		sender->exit = TOOL_FAILED;
 	if (sender->interrupted)
@@ -54,36 +49,27 @@ static bool send_ended_well(const struct sender *sender, int end)
 					    !transfer_plan_tells(sender->plan)));
 }
 
-/* What grows while anything but pings goes on. */
-static int64_t send_moves(const struct sender *sender, const struct nopal_counters *counters)
-{
-	return (int64_t)(counters->departures - counters->resends + counters->messages_arrived) -
-	       2 * sender->pings;
-}
-
-/* What left is on its way, or the receiver has all of it and lives. */
-static void send_look(struct sender *sender, const struct nopal_session *session)
-{
-	const struct nopal_counters *counters = nopal_session_counters(session);
-	uint64_t told = counters->messages_arrived + counters->messages_missing;
-	int64_t moves = send_moves(sender, counters);
-
-	if (moves > sender->moves || (counters->messages_sent - told <= SEND_PINGS_AWAY &&
-				      send_now(sender) - sender->heard_ns < 2 * HUSH_LOOK_NS))
-		live_judge_moved(&sender->judge);
-	if (moves > sender->moves)
-		sender->moves = moves;
-}
-
 bool send_end_stuck(struct sender *sender)
 {
 	struct nopal_session *session = sender->out.session;
+	const struct nopal_counters *counters;
+	uint64_t told;
+	int64_t moves;
 
 	if (!session || sender->state == SEND_OPENING)
 		return false;
 	if (live_judge_cuts_storm(&sender->judge, session))
 		return true;
-	send_look(sender, session);
+	/* What left is on its way, or the receiver has all of it and lives. */
+	counters = nopal_session_counters(session);
+	told = counters->messages_arrived + counters->messages_missing;
+	moves = (int64_t)(counters->departures - counters->resends + counters->messages_arrived) -
+		2 * sender->pings;
+	if (moves > sender->moves || (counters->messages_sent - told <= SEND_PINGS_AWAY &&
+				      send_now(sender) - sender->heard_ns < 2 * HUSH_LOOK_NS))
+		live_judge_moved(&sender->judge);
+	if (moves > sender->moves)
+		sender->moves = moves;
 	if (!live_judge_stands(&sender->judge))
 		return false;
 	live_judge_cut_sender(&sender->judge, session);

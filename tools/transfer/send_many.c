@@ -21,23 +21,17 @@ enum {
 
 /* ------------------------------------------------------------------- the rule */
 
-static int64_t send_many_acks(const struct nopal_plan *plan)
+static void send_many_rule(struct many *many)
 {
-	const struct nopal_part *part = show_provider(plan, "fan_out");
+	int64_t acks;
+	struct table *table = &many->table;
+	const struct nopal_part *part = show_provider(many->plan, "fan_out");
 	const struct nopal_parameter *at = part ? part->microprotocol->parameters : NULL;
-	int64_t acks = 0;
 
+	acks = 0;
 	for (; at && at->name; at++)
 		if (strcmp(at->name, "acks") == 0)
 			memcpy(&acks, (const char *)part->parameters + at->offset, sizeof(acks));
-	return acks;
-}
-
-static void send_many_rule(struct many *many)
-{
-	int64_t acks = send_many_acks(many->plan);
-	struct table *table = &many->table;
-
 	table->spread = nopal_plan_provides(many->plan, "destination_choice");
 	table->needed = acks ? (unsigned)acks : table->count;
 	if (table->spread)
@@ -61,28 +55,6 @@ static bool send_many_may_keep(const struct table *table)
 }
 
 /* ------------------------------------------------------------------ one file */
-
-/* A receiver holds so many pieces apart, and no more. */
-static uint32_t send_many_chunk_bytes(const struct many *many)
-{
-	uint32_t chunk = transfer_chunk_bytes(many->plan);
-	uint64_t apart = many->feed.source.size / ISLANDS_MOST + 1;
-
-	if (!many->table.spread || apart <= chunk)
-		return chunk;
-	return apart < SEND_SPREAD_CHUNK_MOST ? (uint32_t)apart : SEND_SPREAD_CHUNK_MOST;
-}
-
-/* Where each gets a piece of its own, enough for all must be under way. */
-static void send_many_budget(struct many *many)
-{
-	struct nopal_budget budget = *nopal_plan_budget(many->plan);
-	uint64_t ahead = (uint64_t)many->feed.chunk_bytes * many->count * SEND_AHEAD_CHUNKS;
-
-	if (many->table.spread && ahead > budget.send_bytes)
-		budget.send_bytes = ahead;
-	nopal_session_set_budget(many->group, &budget);
-}
 
 static void send_many_add(struct many *many, struct many_one *one)
 {
@@ -127,6 +99,10 @@ static void send_many_forget(struct many *many)
 
 static void send_many_begin(struct many *many)
 {
+	uint32_t chunk;
+	uint64_t apart, ahead;
+	struct nopal_budget budget;
+
 	send_many_forget(many);
 	if (!feed_open(&many->feed, (uint32_t)many->at, many->paths[many->at])) {
 		many->table.file.error = many->feed.error;
@@ -134,7 +110,14 @@ static void send_many_begin(struct many *many)
 		return;
 	}
 	many->table.file.total_bytes = many->feed.source.size;
-	many->feed.chunk_bytes = send_many_chunk_bytes(many);
+	/* A receiver holds so many pieces apart, and no more. */
+	chunk = transfer_chunk_bytes(many->plan);
+	apart = many->feed.source.size / ISLANDS_MOST + 1;
+	if (!many->table.spread || apart <= chunk)
+		many->feed.chunk_bytes = chunk;
+	else
+		many->feed.chunk_bytes =
+			apart < SEND_SPREAD_CHUNK_MOST ? (uint32_t)apart : SEND_SPREAD_CHUNK_MOST;
 	live_judge_begin(&many->judge, many->plan, loop_world(many->loop), &many->judges, true);
 	many->group = nopal_group_open(many->endpoint, many->plan, &many_callbacks, many);
 	if (!many->group) {
@@ -142,7 +125,12 @@ static void send_many_begin(struct many *many)
 		loop_event_start(many->next, 0);
 		return;
 	}
-	send_many_budget(many);
+	/* Where each gets a piece of its own, enough for all must be under way. */
+	budget = *nopal_plan_budget(many->plan);
+	ahead = (uint64_t)many->feed.chunk_bytes * many->count * SEND_AHEAD_CHUNKS;
+	if (many->table.spread && ahead > budget.send_bytes)
+		budget.send_bytes = ahead;
+	nopal_session_set_budget(many->group, &budget);
 	for (unsigned i = 0; i < many->count && many->group; i++)
 		send_many_add(many, &many->ones[i]);
 	many_go_on(many);
@@ -174,21 +162,6 @@ static void send_many_next(void *user)
 
 /* ----------------------------------------------------------------------- time */
 
-/* Offers it again, and asks who is silent whether it lives: while we only wait, nothing of ours is
- * on its way that could get lost. */
-static void send_many_look(struct many *many, struct many_one *one, int64_t now_ns)
-{
-	const struct transfer_note ping = { .type = TRANSFER_PING };
-
-	if (one->state == MANY_WAITING && now_ns >= one->again_ns) {
-		many_offer(many, one);
-	} else if (one->state > MANY_OPENING && one->state != MANY_TAKING &&
-		   now_ns - one->heard_ns >= SEND_PING_NS && !one->out.count) {
-		one->heard_ns = now_ns;
-		transfer_say(&one->out, &ping);
-	}
-}
-
 /* Where no handshake tells, those who are not there. */
 static void send_many_miss(struct many *many, int64_t now_ns)
 {
@@ -212,17 +185,6 @@ static void send_many_miss(struct many *many, int64_t now_ns)
 		many_go_on(many);
 }
 
-/* What grows while data go to anybody. */
-static uint64_t send_many_moves(struct many *many)
-{
-	uint64_t moves = many->fates + many->feed.chunks;
-
-	many_measure_all(many);
-	for (unsigned i = 0; i < many->count; i++)
-		moves += many->ones[i].row->bytes;
-	return moves;
-}
-
 /* Does one that owes us an answer say that it lives? */
 static bool send_many_is_heard(const struct many *many, int64_t now_ns)
 {
@@ -236,33 +198,47 @@ static bool send_many_is_heard(const struct many *many, int64_t now_ns)
 	return false;
 }
 
-/* Nothing has moved for long, or too much leaves for what is sent: that is the end. */
-static void send_many_judge(struct many *many, int64_t now_ns)
-{
-	struct live_judge *judge = &many->judge;
-	uint64_t moves = send_many_moves(many);
-
-	if (live_judge_cuts_storm(judge, many->group))
-		return;
-	if (moves != many->moves || many->stage == MANY_CHECKING ||
-	    send_many_is_heard(many, now_ns))
-		live_judge_moved(judge);
-	many->moves = moves;
-	if (!live_judge_stands(judge) || many_any(many, MANY_OPENING))
-		return;
-	live_judge_cut_sender(judge, many->group);
-}
-
 static void send_many_tick(void *user)
 {
 	struct many *many = user;
 	int64_t now_ns = many_now(many);
 
 	send_many_miss(many, now_ns);
-	if (many->group)
-		send_many_judge(many, now_ns);
-	for (unsigned i = 0; i < many->count && many->group; i++)
-		send_many_look(many, &many->ones[i], now_ns);
+	if (many->group) {
+		struct live_judge *judge = &many->judge;
+		uint64_t moves;
+
+		/* Nothing has moved for long, or too much leaves for what is sent: that is the
+		 * end. */
+		/* What grows while data go to anybody. */
+		moves = many->fates + many->feed.chunks;
+		many_measure_all(many);
+		for (unsigned i = 0; i < many->count; i++)
+			moves += many->ones[i].row->bytes;
+		if (!live_judge_cuts_storm(judge, many->group)) {
+			if (moves != many->moves || many->stage == MANY_CHECKING ||
+			    send_many_is_heard(many, now_ns))
+				live_judge_moved(judge);
+			many->moves = moves;
+			if (live_judge_stands(judge) && !many_any(many, MANY_OPENING))
+				live_judge_cut_sender(judge, many->group);
+		}
+	}
+	for (unsigned i = 0; i < many->count && many->group; i++) {
+		const struct transfer_note ping = { .type = TRANSFER_PING };
+
+		/* Offers it again, and asks who is silent whether it lives: while we only wait,
+		 * nothing of ours is on its way that could get lost. */
+		if (many->ones[i].state == MANY_WAITING && now_ns >= many->ones[i].again_ns) {
+			many_offer(many, &many->ones[i]);
+		} else if (many->ones[i].state > MANY_OPENING &&
+			   many->ones[i].state != MANY_TAKING &&
+			   now_ns - many->ones[i].heard_ns >= SEND_PING_NS &&
+			   !many->ones[i].out.count) {
+			many->ones[i].heard_ns = now_ns;
+			transfer_say(&many->ones[i].out, &ping);
+		}
+	}
 	if (many->group && table_is_due(&many->table, now_ns)) {
 		many_measure_all(many);
 		table_show(&many->table, now_ns);
@@ -315,31 +291,26 @@ static bool send_many_room(struct many *many, char *const *names, const struct n
 	return true;
 }
 
-static bool send_many_is_channel(const struct nopal_microprotocol *one)
-{
-	const struct nopal_role *role = one->provides;
-
-	while (role && role->name && strcmp(role->name, "channel") != 0)
-		role++;
-	return role && role->name;
-}
-
 /* The address of the plan's channel; false: it has none. */
 static bool send_many_channel(const struct nopal_plan *plan, struct nopal_address *ret_address)
 {
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_part *part = nopal_plan_part(plan, i);
 		const struct nopal_parameter *parameter = part->microprotocol->parameters;
+		const struct nopal_role *role = part->microprotocol->provides;
 
-		if (!send_many_is_channel(part->microprotocol))
+		while (role && role->name && strcmp(role->name, "channel") != 0)
+			role++;
+		if (!role || !role->name)
 			continue;
-		for (; parameter && parameter->name; parameter++)
+		for (; parameter && parameter->name; parameter++) {
 			if (parameter->unit == NOPAL_ADDRESS) {
 				memcpy(ret_address,
 				       (const char *)part->parameters + parameter->offset,
 				       sizeof(*ret_address));
 				return true;
 			}
+		}
 	}
 	return false;
 }
@@ -364,21 +335,6 @@ static void send_many_note_family(const struct many *many, const struct nopal_ad
 		"  fix: give both sides %s\n",
 		nopal_address_format(&channel, text), nopal_address_is_v4(&channel) ? '4' : '6',
 		nopal_address_is_v4(&channel) ? "-c multicast6" : "-c multicast");
-}
-
-static void send_many_run(struct many *many, const struct nopal_address *peers)
-{
-	many->endpoint = loop_endpoint_to_all(many->loop, peers, many->count);
-	if (!many->endpoint) {
-		many->exit = TOOL_ENVIRONMENT;
-		return;
-	}
-	send_many_note_family(many, peers);
-	feed_init(&many->feed, loop_world(many->loop), transfer_chunk_bytes(many->plan));
-	send_many_begin(many);
-	loop_event_start(many->tick, SEND_TICK_NS);
-	loop_run(many->loop);
-	feed_close(&many->feed);
 }
 
 static void send_many_cleanup(struct many *many)
@@ -416,13 +372,25 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 	progress_init(&many.table.progress, "send", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
 	send_many_rule(&many);
-	if (!send_many_may_keep(&many.table) || !live_judge_read(call, &many.judges))
+	if (!send_many_may_keep(&many.table) || !live_judge_read(call, &many.judges)) {
 		many.exit = TOOL_BAD_INPUT;
-	else if (send_many_room(&many, call->words + files, peers) &&
-		 send_many_setup(&many, tool_value(call, "trace")))
-		send_many_run(&many, peers);
-	else
+	} else if (send_many_room(&many, call->words + files, peers) &&
+		   send_many_setup(&many, tool_value(call, "trace"))) {
+		many.endpoint = loop_endpoint_to_all(many.loop, peers, many.count);
+		if (!many.endpoint) {
+			many.exit = TOOL_ENVIRONMENT;
+		} else {
+			send_many_note_family(&many, peers);
+			feed_init(&many.feed, loop_world(many.loop),
+				  transfer_chunk_bytes(many.plan));
+			send_many_begin(&many);
+			loop_event_start(many.tick, SEND_TICK_NS);
+			loop_run(many.loop);
+			feed_close(&many.feed);
+		}
+	} else {
 		many.exit = TOOL_ENVIRONMENT;
+	}
 	send_many_cleanup(&many);
 	return many.exit;
 }

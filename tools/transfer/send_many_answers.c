@@ -10,18 +10,6 @@
 #define MANY_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
 #define MANY_OFFER_FOR_NS   (60 * NOPAL_SECOND)
 
-static void many_offer_later(struct many *many, struct many_one *one, const char *why)
-{
-	int64_t now_ns = many_now(many);
-
-	if (now_ns - one->offered_ns > MANY_OFFER_FOR_NS) {
-		many_leave(many, one, TABLE_REFUSED, why);
-		return;
-	}
-	one->state = MANY_WAITING;
-	one->again_ns = now_ns + MANY_OFFER_AGAIN_NS;
-}
-
 /* Of a file that is spread a beginning is no use. */
 static uint64_t many_has(const struct many *many, uint64_t offset)
 {
@@ -37,7 +25,15 @@ static void many_on_answer(struct many *many, struct many_one *one,
 		many_leave(many, one, TABLE_REFUSED, note->text);
 		one->row->fix = "mend that there, " MANY_AGAIN;
 	} else if (note->verdict == TRANSFER_LATER) {
-		many_offer_later(many, one, note->text);
+		const char *why = note->text;
+		int64_t now_ns = many_now(many);
+
+		if (now_ns - one->offered_ns > MANY_OFFER_FOR_NS) {
+			many_leave(many, one, TABLE_REFUSED, why);
+			return;
+		}
+		one->state = MANY_WAITING;
+		one->again_ns = now_ns + MANY_OFFER_AGAIN_NS;
 	} else {
 		one->state = MANY_ANSWERED;
 		one->its_hash = note->hash;
@@ -66,25 +62,6 @@ static void many_on_result(struct many *many, struct many_one *one,
 	one->row->fix = "mend that there, " MANY_AGAIN;
 }
 
-static void many_on_note(struct many *many, struct many_one *one,
-			 const struct nopal_message *message, const struct transfer_note *note)
-{
-	one->heard_ns = one->spoke_ns = many_now(many);
-	if (note->file != many->feed.file || one->state == MANY_OUT)
-		return;
-	if (note->type == TRANSFER_ANSWER && one->state == MANY_OFFERED)
-		many_on_answer(many, one, note);
-	else if (note->type == TRANSFER_RESULT)
-		many_on_result(many, one, note);
-	else if (note->type == TRANSFER_HELD && one->state == MANY_ENDED &&
-		 many->stage == MANY_ENDING)
-		many_on_held(many, one, message);
-	else
-		return;
-	live_judge_moved(&many->judge);
-	many_go_on(many);
-}
-
 static void many_on_received(struct nopal_session *session, struct nopal_message *message,
 			     void *user)
 {
@@ -96,7 +73,20 @@ static void many_on_received(struct nopal_session *session, struct nopal_message
 	if (!one)
 		return;
 	if (transfer_received(message, &note)) {
-		many_on_note(many, one, message, &note);
+		one->heard_ns = one->spoke_ns = many_now(many);
+		if (note.file != many->feed.file || one->state == MANY_OUT)
+			return;
+		if (note.type == TRANSFER_ANSWER && one->state == MANY_OFFERED)
+			many_on_answer(many, one, &note);
+		else if (note.type == TRANSFER_RESULT)
+			many_on_result(many, one, &note);
+		else if (note.type == TRANSFER_HELD && one->state == MANY_ENDED &&
+			 many->stage == MANY_ENDING)
+			many_on_held(many, one, message);
+		else
+			return;
+		live_judge_moved(&many->judge);
+		many_go_on(many);
 		return;
 	}
 	many_over(many, one, TABLE_FAILED, TRANSFER_STRANGER);
@@ -111,11 +101,35 @@ static enum table_state many_state_of_end(int end)
 	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
 }
 
-/* Without a handshake it is open before it was told that it has an id. */
-static struct many_one *many_whose(struct many *many, const struct nopal_destination_info *info)
+/* Its session ended before it was over for it. */
+static void many_lose(struct many *many, struct many_one *one,
+		      const struct nopal_destination_info *info)
 {
-	struct many_one *one = many_find(many, info->id);
+	int end;
 
+	if (many->interrupted) {
+		many_over(many, one, one->row->state, "interrupted");
+		return;
+	}
+	one->dead = true;
+	many_over(many, one, many_state_of_end(info->end),
+		  info->end == NOPAL_ENDED_WELL ? "it closed the session" : info->text);
+	end = info->end;
+	if (end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP || end == NOPAL_ABORTED)
+		one->row->fix = "bring it back, " MANY_AGAIN;
+	else
+		one->row->fix = tool_ended_fix(end);
+	many_go_on(many);
+}
+
+static void many_on_destination(struct nopal_session *session,
+				const struct nopal_destination_info *info, void *user)
+{
+	struct many *many = user;
+	struct many_one *one;
+
+	/* Without a handshake it is open before it was told that it has an id. */
+	one = many_find(many, info->id);
 	for (unsigned i = 0; i < many->count && !one; i++) {
 		struct many_one *at = &many->ones[i];
 
@@ -125,37 +139,6 @@ static struct many_one *many_whose(struct many *many, const struct nopal_destina
 		many_name(many, at, info->id);
 		one = at;
 	}
-	return one;
-}
-
-static const char *many_fix(int end)
-{
-	if (end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP || end == NOPAL_ABORTED)
-		return "bring it back, " MANY_AGAIN;
-	return tool_ended_fix(end);
-}
-
-/* Its session ended before it was over for it. */
-static void many_lose(struct many *many, struct many_one *one,
-		      const struct nopal_destination_info *info)
-{
-	if (many->interrupted) {
-		many_over(many, one, one->row->state, "interrupted");
-		return;
-	}
-	one->dead = true;
-	many_over(many, one, many_state_of_end(info->end),
-		  info->end == NOPAL_ENDED_WELL ? "it closed the session" : info->text);
-	one->row->fix = many_fix(info->end);
-	many_go_on(many);
-}
-
-static void many_on_destination(struct nopal_session *session,
-				const struct nopal_destination_info *info, void *user)
-{
-	struct many *many = user;
-	struct many_one *one = many_whose(many, info);
-
 	if (info->ended)
 		live_judge_destination_ended(&many->judge, info);
 	if (!one)

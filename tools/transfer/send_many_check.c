@@ -35,28 +35,6 @@ static void check_anew(struct many *many)
 			many->ones[i].has = 0;
 }
 
-/* Is it theirs who have so much?  The first time is where all will go on. */
-static void check_compare(struct many *many, uint64_t mark)
-{
-	uint64_t hash = source_hash(&many->feed.source);
-	bool good = true;
-
-	for (unsigned i = 0; i < many->count; i++) {
-		struct many_one *one = &many->ones[i];
-
-		if (one->state != MANY_ANSWERED || one->has != mark || one->its_hash == hash)
-			continue;
-		one->has = 0;
-		good = false;
-	}
-	if (!many->from && mark < many->feed.source.size) {
-		many->from = mark;
-		many->from_hash = many->feed.source.hash;
-	}
-	if (!good)
-		check_anew(many);
-}
-
 /* Who has all of it is told so, and answers for good. */
 static void check_settle(struct many *many)
 {
@@ -103,8 +81,27 @@ void many_check(void *user)
 		many_fail(many);
 		return;
 	}
-	if (feed->source.offset == mark)
-		check_compare(many, mark);
+	if (feed->source.offset == mark) {
+		uint64_t hash = source_hash(&many->feed.source);
+		bool good = true;
+
+		/* Is it theirs who have so much? The first time is where all will go on. */
+		for (unsigned i = 0; i < many->count; i++) {
+			struct many_one *one = &many->ones[i];
+
+			if (one->state != MANY_ANSWERED || one->has != mark ||
+			    one->its_hash == hash)
+				continue;
+			one->has = 0;
+			good = false;
+		}
+		if (!many->from && mark < many->feed.source.size) {
+			many->from = mark;
+			many->from_hash = many->feed.source.hash;
+		}
+		if (!good)
+			check_anew(many);
+	}
 	loop_event_start(many->step, 0);
 }
 

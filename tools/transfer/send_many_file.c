@@ -148,23 +148,6 @@ static void many_count_given(struct many *many)
 	}
 }
 
-/* A composition may leave out who is slow; it has no file then. */
-static void many_drop_slow(struct many *many)
-{
-	uint64_t data =
-		many->feed.source.size - many->from + many->feed.chunks * TRANSFER_DATA_HEADER;
-
-	many_count_given(many);
-	for (unsigned i = 0; i < many->count; i++) {
-		struct many_one *one = &many->ones[i];
-
-		if (one->state != MANY_TAKING || one->given >= one->notes + data)
-			continue;
-		many_leave(many, one, TABLE_FAILED, "too slow for the others: it missed some");
-		one->row->fix = "the same command again, to it alone; or a longer fan_out.backlog";
-	}
-}
-
 void many_start(struct many *many)
 {
 	for (unsigned i = 0; i < many->count; i++) {
@@ -203,8 +186,23 @@ static bool many_is_drained(const struct many *many)
 static void many_end(struct many *many)
 {
 	many->stage = MANY_ENDING;
-	if (!many->table.spread)
-		many_drop_slow(many);
+	if (!many->table.spread) {
+		uint64_t data = many->feed.source.size - many->from +
+				many->feed.chunks * TRANSFER_DATA_HEADER;
+
+		/* A composition may leave out who is slow; it has no file then. */
+		many_count_given(many);
+		for (unsigned i = 0; i < many->count; i++) {
+			struct many_one *one = &many->ones[i];
+
+			if (one->state != MANY_TAKING || one->given >= one->notes + data)
+				continue;
+			many_leave(many, one, TABLE_FAILED,
+				   "too slow for the others: it missed some");
+			one->row->fix =
+				"the same command again, to it alone; or a longer fan_out.backlog";
+		}
+	}
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
 
@@ -216,22 +214,14 @@ static void many_end(struct many *many)
 	many_go_on(many);
 }
 
-static bool many_next_gap(struct many *many)
-{
-	struct island gap;
-
-	if (!many->rounds || !islands_gap(many->held, many->held_count, many->feed.end,
-					  many->feed.source.size, &gap))
-		return false;
-	feed_range(&many->feed, gap.from, gap.end);
-	return true;
-}
-
 static void many_fed(struct many *many)
 {
 	struct transfer_note end;
+	struct island gap;
 
-	if (many_next_gap(many)) {
+	if (many->rounds && islands_gap(many->held, many->held_count, many->feed.end,
+					many->feed.source.size, &gap)) {
+		feed_range(&many->feed, gap.from, gap.end);
 		many_pump(many);
 		return;
 	}
@@ -257,13 +247,6 @@ bool many_flush(struct many *many)
 	return flushed;
 }
 
-/* It is we who wait, and not for the receivers. */
-static void many_pace(struct many *many, int64_t wait_ns)
-{
-	loop_event_start(many->paced, wait_ns);
-	many->judge.moved_ns = many_now(many) + wait_ns;
-}
-
 void many_pump(struct many *many)
 {
 	enum feed_stop stop;
@@ -272,12 +255,15 @@ void many_pump(struct many *many)
 	if (many->stage != MANY_SENDING || many->interrupted || !many_flush(many))
 		return;
 	stop = feed_pump(&many->feed, &many->group, MANY_DATA, &wait_ns);
-	if (stop == FEED_PACED)
-		many_pace(many, wait_ns);
-	else if (stop == FEED_FAILED)
+	if (stop == FEED_PACED) {
+		/* It is we who wait, and not for the receivers. */
+		loop_event_start(many->paced, wait_ns);
+		many->judge.moved_ns = many_now(many) + wait_ns;
+	} else if (stop == FEED_FAILED) {
 		many_fail(many);
-	else if (stop == FEED_ALL)
+	} else if (stop == FEED_ALL) {
 		many_fed(many);
+	}
 }
 
 /* ----------------------------------------------------------------- what is next */

@@ -83,56 +83,21 @@ static void table_clear(struct table *table)
 	table->progress.line_open = false;
 }
 
-static void table_draw_row(const struct table *table, const struct table_row *row)
-{
-	char done[PROGRESS_RATE_ROOM];
-	unsigned percent = TABLE_PERCENT;
-
-	if (table->file.total_bytes > 0)
-		percent = (unsigned)((double)row->bytes * TABLE_PERCENT /
-				     (double)table->file.total_bytes);
-	fprintf(stderr, "%-28.40s %3u%%  %10s  %s\n", row->peer, percent,
-		progress_size((double)row->bytes, done),
-		row->state == TABLE_TAKING ? "" : table_word(row->state));
-}
-
-static void table_draw(struct table *table, int64_t now_ns)
-{
-	unsigned shown = table->count;
-
-	table_clear(table);
-	if (shown > TABLE_LINES_MOST)
-		shown = TABLE_LINES_MOST;
-	for (unsigned i = 0; i < shown; i++)
-		table_draw_row(table, &table->rows[i]);
-	table->lines = shown;
-	if (table->fetched) {
-		progress_draw(&table->progress, &table->file, now_ns);
-		return;
-	}
-	fprintf(stderr, "%.40s: %u of %u have it\n", table->file.name, table_complete(table),
-		table->count);
-	table->lines++;
-}
-
-/* Its first line; what follows says how two compositions differ. */
-static int table_line_length(const char *why)
-{
-	int length = (int)strcspn(why, "\n");
-
-	while (length > 0 && why[length - 1] == ':')
-		length--;
-	return length;
-}
-
 static void table_print_row(const struct table_row *row)
 {
 	char size[PROGRESS_RATE_ROOM];
 
 	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->peer, table_word(row->state),
 		progress_size((double)row->bytes, size), (double)row->took_ns / TABLE_NS_PER_S);
-	if (row->why)
-		fprintf(stderr, "  %.*s", table_line_length(row->why), row->why);
+	if (row->why) {
+		const char *why = row->why;
+		int length = (int)strcspn(why, "\n");
+
+		/* Its first line; what follows says how two compositions differ. */
+		while (length > 0 && why[length - 1] == ':')
+			length--;
+		fprintf(stderr, "  %.*s", length, row->why);
+	}
 	if (row->fix)
 		fprintf(stderr, "; fix: %s", row->fix);
 	fputc('\n', stderr);
@@ -162,33 +127,6 @@ static void table_print_rest(const struct table *table, unsigned first)
 	fputc('\n', stderr);
 }
 
-static void table_print_rests(const struct table *table)
-{
-	for (unsigned i = 0; i < table->count; i++) {
-		const char *why = table->rows[i].why;
-		const char *rest = why ? strchr(why, '\n') : NULL;
-		unsigned first = 0;
-
-		if (!rest || tool_text_length(rest) == 0)
-			continue;
-		while (!table_is_same(&table->rows[first], &table->rows[i]))
-			first++;
-		if (first == i)
-			table_print_rest(table, i);
-	}
-}
-
-static void table_say_rule(const struct table *table, char *text)
-{
-	if (table->spread)
-		snprintf(text, TABLE_TEXT_ROOM, "%llu of %llu bytes are with those that are there",
-			 (unsigned long long)table->union_bytes,
-			 (unsigned long long)table->file.total_bytes);
-	else
-		snprintf(text, TABLE_TEXT_ROOM, "%u of %u have it, and %u must",
-			 table_complete(table), table->count, table->needed);
-}
-
 static const char *table_resumed(const struct table *table, char *text)
 {
 	char size[PROGRESS_RATE_ROOM];
@@ -198,17 +136,6 @@ static const char *table_resumed(const struct table *table, char *text)
 		snprintf(text, TABLE_TEXT_ROOM, ", resumed at %s",
 			 progress_size((double)table->file.resumed_bytes, size));
 	return text;
-}
-
-static void table_print_sent(const struct table *table, double seconds)
-{
-	char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
-
-	fprintf(stderr, "%s: %s in %.2f s, %s: %u of %u have it%s%s, hash %016llx\n",
-		table->file.name, progress_size((double)table->file.total_bytes, size), seconds,
-		table->mode, table_complete(table), table->count,
-		table->spread ? " whole, together they do" : "", table_resumed(table, resumed),
-		(unsigned long long)table->file.hash);
 }
 
 static unsigned table_gave(const struct table *table)
@@ -240,17 +167,35 @@ static void table_print(const struct table *table, const char *error, int64_t du
 {
 	double seconds = (double)duration_ns / TABLE_NS_PER_S;
 
-	if (error && strncmp(error, table->file.name, strlen(table->file.name)) == 0)
+	if (error && strncmp(error, table->file.name, strlen(table->file.name)) == 0) {
 		fprintf(stderr, "error: %s\n", error);
-	else if (error)
+	} else if (error) {
 		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
-	else if (table->fetched)
+	} else if (table->fetched) {
 		table_print_fetched(table, seconds);
-	else
-		table_print_sent(table, seconds);
+	} else {
+		char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
+
+		fprintf(stderr, "%s: %s in %.2f s, %s: %u of %u have it%s%s, hash %016llx\n",
+			table->file.name, progress_size((double)table->file.total_bytes, size),
+			seconds, table->mode, table_complete(table), table->count,
+			table->spread ? " whole, together they do" : "",
+			table_resumed(table, resumed), (unsigned long long)table->file.hash);
+	}
 	for (unsigned i = 0; i < table->count; i++)
 		table_print_row(&table->rows[i]);
-	table_print_rests(table);
+	for (unsigned i = 0; i < table->count; i++) {
+		const char *why = table->rows[i].why;
+		const char *rest = why ? strchr(why, '\n') : NULL;
+		unsigned first = 0;
+
+		if (!rest || tool_text_length(rest) == 0)
+			continue;
+		while (!table_is_same(&table->rows[first], &table->rows[i]))
+			first++;
+		if (first == i)
+			table_print_rest(table, i);
+	}
 }
 
 /* ----------------------------------------------------------------------- JSON */
@@ -308,33 +253,63 @@ void table_show(struct table *table, int64_t now_ns)
 	if (table->progress.jsonl)
 		table_print_json(table, progress_object(&table->progress, &table->file, "interval",
 							now_ns - table->shown_ns, more));
-	if (table->progress.terminal)
-		table_draw(table, now_ns);
+	if (table->progress.terminal) {
+		unsigned shown = table->count;
+
+		table_clear(table);
+		if (shown > TABLE_LINES_MOST)
+			shown = TABLE_LINES_MOST;
+		for (unsigned i = 0; i < shown; i++) {
+			char done[PROGRESS_RATE_ROOM];
+			unsigned percent = TABLE_PERCENT;
+
+			if (table->file.total_bytes > 0)
+				percent = (unsigned)((double)table->rows[i].bytes * TABLE_PERCENT /
+						     (double)table->file.total_bytes);
+			fprintf(stderr, "%-28.40s %3u%%  %10s  %s\n", table->rows[i].peer, percent,
+				progress_size((double)table->rows[i].bytes, done),
+				table->rows[i].state == TABLE_TAKING
+					? ""
+					: table_word(table->rows[i].state));
+		}
+		table->lines = shown;
+		if (table->fetched) {
+			progress_draw(&table->progress, &table->file, now_ns);
+		} else {
+			fprintf(stderr, "%.40s: %u of %u have it\n", table->file.name,
+				table_complete(table), table->count);
+			table->lines++;
+		}
+	}
 	table->shown_ns = now_ns;
-}
-
-/* Until the last one's state was known: closing is none of it. */
-static int64_t table_duration_ns(const struct table *table)
-{
-	int64_t longest_ns = 0;
-
-	if (table->ended_ns)
-		return table->ended_ns - table->file.started_ns;
-	for (unsigned i = 0; i < table->count; i++)
-		if (table->rows[i].took_ns > longest_ns)
-			longest_ns = table->rows[i].took_ns;
-	return longest_ns;
 }
 
 void table_end(struct table *table)
 {
-	int64_t duration_ns = table_duration_ns(table);
+	int64_t duration_ns;
 	char text[TABLE_TEXT_ROOM];
 	const char *error = table->file.error;
+	int64_t longest_ns = 0;
 
+	/* Until the last one's state was known: closing is none of it. */
+	if (table->ended_ns) {
+		duration_ns = table->ended_ns - table->file.started_ns;
+	} else {
+		for (unsigned i = 0; i < table->count; i++)
+			if (table->rows[i].took_ns > longest_ns)
+				longest_ns = table->rows[i].took_ns;
+		duration_ns = longest_ns;
+	}
 	table_clear(table);
 	if (!error && !table_is_kept(table)) {
-		table_say_rule(table, text);
+		if (table->spread)
+			snprintf(text, TABLE_TEXT_ROOM,
+				 "%llu of %llu bytes are with those that are there",
+				 (unsigned long long)table->union_bytes,
+				 (unsigned long long)table->file.total_bytes);
+		else
+			snprintf(text, TABLE_TEXT_ROOM, "%u of %u have it, and %u must",
+				 table_complete(table), table->count, table->needed);
 		error = text;
 	}
 	table->file.error = error;

@@ -54,29 +54,25 @@ bool send_words_fit(const struct tool_call *call, int files, const struct nopal_
 	return false;
 }
 
-static bool send_words_file(const char *path)
-{
-	const char *wrong = NULL;
-	struct stat now;
-
-	if (stat(path, &now) || access(path, R_OK))
-		wrong = strerror(errno);
-	else if (!S_ISREG(now.st_mode))
-		wrong = S_ISDIR(now.st_mode) ? "is a folder" : "is no plain file";
-	if (!wrong)
-		return true;
-	fprintf(stderr, "error: %s: %s\n  fix: %s\n", path, wrong,
-		strcmp(path, "-") == 0 ? "pipes go by `nopal stream`"
-				       : "give plain files that may be read; a folder goes as "
-					 "an archive, as tar makes it");
-	return false;
-}
-
 bool send_words_may_read(const struct tool_call *call, int files)
 {
 	for (int i = 0; i < files; i++) {
-		if (!send_words_file(call->words[i]))
+		const char *path = call->words[i];
+		const char *wrong = NULL;
+		struct stat now;
+
+		if (stat(path, &now) || access(path, R_OK))
+			wrong = strerror(errno);
+		else if (!S_ISREG(now.st_mode))
+			wrong = S_ISDIR(now.st_mode) ? "is a folder" : "is no plain file";
+		if (wrong) {
+			fprintf(stderr, "error: %s: %s\n  fix: %s\n", path, wrong,
+				strcmp(path, "-") == 0
+					? "pipes go by `nopal stream`"
+					: "give plain files that may be read; a folder goes as "
+					  "an archive, as tar makes it");
 			return false;
+		}
 	}
 	return true;
 }

@@ -64,18 +64,6 @@ static void serve_on_interrupt(void *user)
 
 /* --------------------------------------------------------------------- running */
 
-static bool serve_folder(const char *path, int *ret_folder)
-{
-	*ret_folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*ret_folder >= 0)
-		return true;
-	fprintf(stderr,
-		"error: %s: %s\n"
-		"  fix: give the folder whose files are to be served\n",
-		path, strerror(errno));
-	return false;
-}
-
 static bool serve_open_at(const struct nopal_address *local, void *user,
 			  struct nopal_problems *problems)
 {
@@ -86,25 +74,21 @@ static bool serve_open_at(const struct nopal_address *local, void *user,
 							 &serve_callbacks, &serving->serve) == 0;
 }
 
-static bool serve_setup(struct serving *serving, const char *trace)
-{
-	struct loop *loop = serving->loop = loop_new(trace);
-
-	if (!loop)
-		return false;
-	serving->serve.world = loop_world(loop);
-	serving->step = loop_event_new(loop, LOOP_TIMER, -1, serve_on_step, serving);
-	serving->tick = loop_event_new(loop, LOOP_TIMER, -1, serve_on_tick, serving);
-	return serving->step && serving->tick &&
-	       loop_on_interrupt(loop, serve_on_interrupt, serving);
-}
-
 static enum tool_exit serve_with(const struct tool_call *call, struct serving *serving)
 {
 	struct nopal_address local;
+	const char *trace = tool_value(call, "trace");
+	struct loop *loop = serving->loop = loop_new(trace);
 
-	if (!serve_setup(serving, tool_value(call, "trace")) ||
-	    !listen_open(call, serve_open_at, serving))
+	if (!loop)
+		return TOOL_ENVIRONMENT;
+	serving->serve.world = loop_world(loop);
+	serving->step = loop_event_new(loop, LOOP_TIMER, -1, serve_on_step, serving);
+	serving->tick = loop_event_new(loop, LOOP_TIMER, -1, serve_on_tick, serving);
+	if (!serving->step || !serving->tick ||
+	    !loop_on_interrupt(loop, serve_on_interrupt, serving))
+		return TOOL_ENVIRONMENT;
+	if (!listen_open(call, serve_open_at, serving))
 		return TOOL_ENVIRONMENT;
 	nopal_endpoint_local(serving->endpoint, &local);
 	recv_where_print("nopal fetch NAME", &local, tool_value(call, "config"),
@@ -112,20 +96,6 @@ static enum tool_exit serve_with(const struct tool_call *call, struct serving *s
 	loop_event_start(serving->tick, SERVE_TICK_NS);
 	loop_run(serving->loop);
 	return TOOL_GOOD;
-}
-
-/* The world ends first: its sessions have files. */
-static void serve_cleanup(struct serving *serving)
-{
-	if (serving->loop)
-		loop_end_world(serving->loop);
-	serve_fini(&serving->serve);
-	loop_event_free(serving->step);
-	loop_event_free(serving->tick);
-	if (serving->loop)
-		loop_free(serving->loop);
-	close(serving->serve.files.folder);
-	nopal_plan_unref(serving->serve.plan);
 }
 
 static enum tool_exit serve_run(const struct tool_call *call)
@@ -136,10 +106,19 @@ static enum tool_exit serve_run(const struct tool_call *call)
 	};
 	enum tool_exit exit;
 	unsigned sessions;
+	const char *path;
 
-	if (!listen_fits(call) || !listen_sessions(call, &sessions) ||
-	    !serve_folder(call->words[0], &serving.serve.files.folder))
+	if (!listen_fits(call) || !listen_sessions(call, &sessions))
 		return TOOL_BAD_INPUT;
+	path = call->words[0];
+	serving.serve.files.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (serving.serve.files.folder < 0) {
+		fprintf(stderr,
+			"error: %s: %s\n"
+			"  fix: give the folder whose files are to be served\n",
+			path, strerror(errno));
+		return TOOL_BAD_INPUT;
+	}
 	serving.serve.plan = tool_plan(call, config ? config : "fetch");
 	if (!serving.serve.plan || !transfer_plan_fits_many(serving.serve.plan)) {
 		if (serving.serve.plan)
@@ -150,7 +129,16 @@ static enum tool_exit serve_run(const struct tool_call *call)
 	progress_init(&serving.progress, "serve", false, false);
 	serve_init(&serving.serve, sessions);
 	exit = serve_with(call, &serving);
-	serve_cleanup(&serving);
+	/* The world ends first: its sessions have files. */
+	if (serving.loop)
+		loop_end_world(serving.loop);
+	serve_fini(&serving.serve);
+	loop_event_free(serving.step);
+	loop_event_free(serving.tick);
+	if (serving.loop)
+		loop_free(serving.loop);
+	close(serving.serve.files.folder);
+	nopal_plan_unref(serving.serve.plan);
 	return exit;
 }
 

@@ -17,18 +17,6 @@ enum { SERVE_FILES_MOST = 256, SERVE_HASHES_MOST = 8 << 20 };
 
 /* -------------------------------------------------------------------- looking up */
 
-static int serve_file_refused(char *why, const char *name, int error)
-{
-	const char *cause = strerror(error);
-
-	if (error == ENOENT || error == ENOTDIR)
-		cause = "there is no such file";
-	else if (error == ELOOP)
-		cause = "links are not followed";
-	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", name, cause);
-	return -1;
-}
-
 /* A name that ends before the path does is that of a folder. */
 static int serve_file_walk(int folder, const char *path)
 {
@@ -62,27 +50,27 @@ static int serve_file_find(int folder, const char *path, char *why)
 	const char *refused = transfer_path_refused(path);
 	int fd;
 
-	if (refused) { /* and is not repeated: it may hold anything */
+	if (refused) {
+		/* and is not repeated: it may hold anything */
 		snprintf(why, TRANSFER_TEXT_ROOM, "%s", refused);
 		return -1;
 	}
 	fd = serve_file_walk(folder, path);
-	return fd < 0 ? serve_file_refused(why, path, -fd) : fd;
+	if (fd < 0) {
+		int error = -fd;
+		const char *cause = strerror(error);
+
+		if (error == ENOENT || error == ENOTDIR)
+			cause = "there is no such file";
+		else if (error == ELOOP)
+			cause = "links are not followed";
+		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", path, cause);
+		return -1;
+	}
+	return fd;
 }
 
 /* --------------------------------------------------------------------- contents */
-
-static void serve_file_identify(struct serve_file *file, int fd)
-{
-	struct stat now = { 0 };
-
-	fstat(fd, &now); /* it was well a moment ago */
-	file->device = now.st_dev;
-	file->inode = now.st_ino;
-	file->size = (uint64_t)now.st_size;
-	file->mtime_ns = (int64_t)now.st_mtim.tv_sec * SERVE_NS_PER_S + now.st_mtim.tv_nsec;
-	file->ctime_ns = (int64_t)now.st_ctim.tv_sec * SERVE_NS_PER_S + now.st_ctim.tv_nsec;
-}
 
 static bool serve_file_is(const struct serve_file *a, const struct serve_file *b)
 {
@@ -101,21 +89,6 @@ static void serve_file_free(struct serve_files *files, struct serve_file *file)
 	source_close(&file->source);
 	file_blocks_fini(&file->blocks);
 	free(file);
-}
-
-/* The oldest that nobody has any more; the list begins with the newest. */
-static void serve_file_forget(struct serve_files *files)
-{
-	struct serve_file *oldest = NULL;
-	uint64_t hashes = 0;
-
-	for (struct serve_file *at = files->list; at; at = at->next) {
-		hashes += at->blocks.known;
-		if (!at->users)
-			oldest = at;
-	}
-	if (oldest && (files->count > SERVE_FILES_MOST || hashes > SERVE_HASHES_MOST))
-		serve_file_free(files, oldest);
 }
 
 static struct serve_file *serve_file_add(struct serve_files *files, const struct serve_file *like,
@@ -146,27 +119,33 @@ static struct serve_file *serve_file_add(struct serve_files *files, const struct
 	return file;
 }
 
-static bool serve_file_fits(const struct source *source, char *why)
-{
-	if (file_blocks_fit(source->size))
-		return true;
-	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: it is longer than 2 TiB", source->name);
-	return false;
-}
-
 struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 				   struct source *ret_source, char *why)
 {
 	int fd = serve_file_find(files->folder, name, why);
 	struct serve_file like = { 0 }, *file = files->list;
+	struct stat now = { 0 };
+	struct serve_file *oldest = NULL;
+	uint64_t hashes = 0;
 
 	if (fd < 0)
 		return NULL;
-	if (!source_take(ret_source, fd, name, why) || !serve_file_fits(ret_source, why)) {
+	if (!source_take(ret_source, fd, name, why)) {
 		source_close(ret_source);
 		return NULL;
 	}
-	serve_file_identify(&like, fd);
+	if (!file_blocks_fit(ret_source->size)) {
+		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: it is longer than 2 TiB",
+			 ret_source->name);
+		source_close(ret_source);
+		return NULL;
+	}
+	fstat(fd, &now); /* it was well a moment ago */
+	like.device = now.st_dev;
+	like.inode = now.st_ino;
+	like.size = (uint64_t)now.st_size;
+	like.mtime_ns = (int64_t)now.st_mtim.tv_sec * SERVE_NS_PER_S + now.st_mtim.tv_nsec;
+	like.ctime_ns = (int64_t)now.st_ctim.tv_sec * SERVE_NS_PER_S + now.st_ctim.tv_nsec;
 	while (file && (file->state == SERVE_FILE_FAILED || !serve_file_is(file, &like)))
 		file = file->next;
 	if (!file)
@@ -176,7 +155,14 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 		return NULL;
 	}
 	file->users++;
-	serve_file_forget(files);
+	/* The oldest that nobody has any more; the list begins with the newest. */
+	for (struct serve_file *at = files->list; at; at = at->next) {
+		hashes += at->blocks.known;
+		if (!at->users)
+			oldest = at;
+	}
+	if (oldest && (files->count > SERVE_FILES_MOST || hashes > SERVE_HASHES_MOST))
+		serve_file_free(files, oldest);
 	return file;
 }
 

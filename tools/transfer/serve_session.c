@@ -146,16 +146,6 @@ bool serve_step(struct serve *serve)
 
 /* ---------------------------------------------------------------- what it wants */
 
-static void serve_abort(struct serve_session *to)
-{
-	struct transfer_note note = { .type = TRANSFER_ABORT, .file = to->feed.file };
-
-	snprintf(note.text, sizeof(note.text), "%s", to->feed.error);
-	serve_drop(to);
-	transfer_say(&to->out, &note);
-	serve_say(to, note.text);
-}
-
 /* The part that is next, where the one before has left. */
 static bool serve_next(struct serve_session *to)
 {
@@ -173,32 +163,32 @@ static bool serve_next(struct serve_session *to)
 	return true;
 }
 
-/* The list that is asked for, where the session takes it now. */
-static void serve_list(struct serve_session *to)
-{
-	int error;
-
-	if (!to->list.size || !to->out.session)
-		return;
-	error = transfer_send_hashes(to->out.session, &to->list,
-				     to->file->blocks.hashes + to->list.offset);
-	if (error == -EAGAIN || error == -EPIPE)
-		return;
-	to->list.size = 0;
-	if (error)
-		nopal_session_abort(to->out.session, strerror(-error));
-}
-
 static void serve_pump(struct serve_session *to)
 {
 	enum feed_stop stop = FEED_ALL;
 	int64_t wait_ns;
+	int error;
 
-	serve_list(to);
+	/* The list that is asked for, where the session takes it now. */
+	if (to->list.size && to->out.session) {
+		error = transfer_send_hashes(to->out.session, &to->list,
+					     to->file->blocks.hashes + to->list.offset);
+		if (error != -EAGAIN && error != -EPIPE) {
+			to->list.size = 0;
+			if (error)
+				nopal_session_abort(to->out.session, strerror(-error));
+		}
+	}
 	while (stop == FEED_ALL && transfer_flush(&to->out) && to->file && serve_next(to)) {
 		stop = feed_pump(&to->feed, &to->out.session, 0, &wait_ns);
 		if (stop == FEED_FAILED || !source_is_same(&to->feed.source, to->feed.error)) {
-			serve_abort(to);
+			struct transfer_note note = { .type = TRANSFER_ABORT,
+						      .file = to->feed.file };
+
+			snprintf(note.text, sizeof(note.text), "%s", to->feed.error);
+			serve_drop(to);
+			transfer_say(&to->out, &note);
+			serve_say(to, note.text);
 			return;
 		}
 	}
