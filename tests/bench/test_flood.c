@@ -2,12 +2,10 @@
 /*
  * flood.c: a receiver counts bytes in their places, and no others.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "flood.c"
+#include "support/test.h"
 
 static uint8_t *walk;
 
@@ -25,14 +23,15 @@ static int tear_down(void **state)
 	return 0;
 }
 
+ALL_TESTS(tests, set_up, tear_down);
+
 /* Whatever the pieces that a stream comes in. */
-static void test_a_stream_may_come_in_any_pieces(void **state)
+TEST(test_a_stream_may_come_in_any_pieces)
 {
 	static const size_t pieces[] = { 1, 7, 1399, 1400, 1401, 65536, 131072 };
 	struct flood flood = { 0 };
 	size_t at = 0;
 
-	(void)state;
 	for (int i = 0; i < 500; i++) {
 		size_t length = pieces[(size_t)i % 7];
 
@@ -43,12 +42,11 @@ static void test_a_stream_may_come_in_any_pieces(void **state)
 	assert_int_equal(flood.delivered, at);
 }
 
-static void test_a_stream_wraps_at_the_walks_end(void **state)
+TEST(test_a_stream_wraps_at_the_walks_end)
 {
 	struct flood flood = { 0 };
 	uint64_t sent = 0;
 
-	(void)state;
 	while (sent < FLOOD_WALK + FLOOD_WRITE) {
 		struct flood sender = { .place = sent % FLOOD_WALK };
 		size_t length;
@@ -61,33 +59,30 @@ static void test_a_stream_wraps_at_the_walks_end(void **state)
 	assert_int_equal(flood.delivered, sent);
 }
 
-static void test_a_gap_in_a_stream_is_seen(void **state)
+TEST(test_a_gap_in_a_stream_is_seen)
 {
 	struct flood flood = { 0 };
 
-	(void)state;
 	flood_stream(&flood, walk, FLOOD_PAYLOAD);
 	flood_stream(&flood, walk + 2 * FLOOD_PAYLOAD, FLOOD_PAYLOAD);
 	assert_int_equal(flood.delivered, FLOOD_PAYLOAD);
 	assert_int_equal(flood.wrong, FLOOD_PAYLOAD);
 }
 
-static void test_what_comes_twice_is_seen(void **state)
+TEST(test_what_comes_twice_is_seen)
 {
 	struct flood flood = { 0 };
 
-	(void)state;
 	flood_stream(&flood, walk, FLOOD_PAYLOAD);
 	flood_stream(&flood, walk, FLOOD_PAYLOAD);
 	assert_int_equal(flood.wrong, FLOOD_PAYLOAD);
 }
 
 /* The first unit is one of those that are checked in full. */
-static void test_a_single_damaged_byte_is_seen_in_a_sample(void **state)
+TEST(test_a_single_damaged_byte_is_seen_in_a_sample)
 {
 	struct flood flood = { 0 };
 
-	(void)state;
 	walk[FLOOD_PAYLOAD / 2] ^= 1;
 	flood_stream(&flood, walk, 2 * FLOOD_PAYLOAD);
 	walk[FLOOD_PAYLOAD / 2] ^= 1;
@@ -95,11 +90,10 @@ static void test_a_single_damaged_byte_is_seen_in_a_sample(void **state)
 	assert_int_equal(flood.delivered, FLOOD_PAYLOAD);
 }
 
-static void test_datagrams_may_come_in_any_order(void **state)
+TEST(test_datagrams_may_come_in_any_order)
 {
 	struct flood flood = { 0 };
 
-	(void)state;
 	for (size_t i = 100; i-- > 0;)
 		flood_datagram(&flood, walk + i * FLOOD_PAYLOAD, FLOOD_PAYLOAD);
 	flood_datagram(&flood, walk + FLOOD_WALK - FLOOD_PAYLOAD, FLOOD_PAYLOAD);
@@ -107,12 +101,11 @@ static void test_datagrams_may_come_in_any_order(void **state)
 	assert_int_equal(flood.delivered, 101 * FLOOD_PAYLOAD);
 }
 
-static void test_noise_is_no_datagram(void **state)
+TEST(test_noise_is_no_datagram)
 {
 	uint8_t noise[FLOOD_PAYLOAD];
 	struct flood flood = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(noise); i++)
 		noise[i] = (uint8_t)(i * i + 1);
 	flood_datagram(&flood, noise, sizeof(noise));
@@ -122,24 +115,22 @@ static void test_noise_is_no_datagram(void **state)
 }
 
 /* After one at an odd place the rest of a message follows as a stream. */
-static void test_a_datagram_sets_the_place(void **state)
+TEST(test_a_datagram_sets_the_place)
 {
 	struct flood flood = { 0 };
 
-	(void)state;
 	flood_datagram(&flood, walk + 8 * FLOOD_PAYLOAD, FLOOD_PAYLOAD);
 	flood_stream(&flood, walk + 9 * FLOOD_PAYLOAD, FLOOD_PAYLOAD);
 	assert_int_equal(flood.wrong, 0);
 }
 
 /* Connections are streams of their own, and the report has all of them. */
-static void test_connections_are_added_up(void **state)
+TEST(test_connections_are_added_up)
 {
 	struct flood lanes[4] = { 0 };
 	struct flood flood = { .connections = 4, .lanes = lanes }, sum;
 	double fairness;
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		flood_stream(flood_lane(&flood, i), walk,
 			     i < 2 ? FLOOD_PAYLOAD : 2 * FLOOD_PAYLOAD);
@@ -156,13 +147,12 @@ static void test_connections_are_added_up(void **state)
 }
 
 /* What was not taken of a piece is the next one's begin. */
-static void test_a_piece_may_be_taken_in_part(void **state)
+TEST(test_a_piece_may_be_taken_in_part)
 {
 	struct flood sender = { .place = FLOOD_WALK - 100 }, flood = sender;
 	size_t length;
 	const uint8_t *next = flood_peek(&sender, walk, FLOOD_WRITE, &length);
 
-	(void)state;
 	assert_int_equal(length, 100);
 	flood_stream(&flood, next, 40);
 	flood_gone(&sender, 40);
@@ -173,22 +163,4 @@ static void test_a_piece_may_be_taken_in_part(void **state)
 	assert_int_equal(sender.place, 0);
 	assert_int_equal(flood.delivered, 100);
 	assert_int_equal(flood.wrong, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_a_stream_may_come_in_any_pieces),
-		cmocka_unit_test(test_a_stream_wraps_at_the_walks_end),
-		cmocka_unit_test(test_connections_are_added_up),
-		cmocka_unit_test(test_a_piece_may_be_taken_in_part),
-		cmocka_unit_test(test_a_gap_in_a_stream_is_seen),
-		cmocka_unit_test(test_what_comes_twice_is_seen),
-		cmocka_unit_test(test_a_single_damaged_byte_is_seen_in_a_sample),
-		cmocka_unit_test(test_datagrams_may_come_in_any_order),
-		cmocka_unit_test(test_noise_is_no_datagram),
-		cmocka_unit_test(test_a_datagram_sets_the_place),
-	};
-
-	return cmocka_run_group_tests(all, set_up, tear_down);
 }

@@ -3,14 +3,12 @@
  * Every microprotocol of the registry alone, with `requires = auto`: in one of the places that a
  * layer can have it makes a good config, or it is refused for a reason of its own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 #define BELOW "transport_driver {} resize {} retransmit {} virtual_circuit {}"
 
@@ -60,9 +58,8 @@ static const char *reason_of(const char *name)
 	return NULL;
 }
 
-static void test_each_alone_is_good_or_has_its_reason(void **state)
+TEST(test_each_alone_is_good_or_has_its_reason)
 {
-	(void)state;
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const char *name = nopal_registry_at(i)->name;
 		const char *because = reason_of(name);
@@ -90,9 +87,8 @@ static unsigned standards_of(const char *role, size_t length)
 	return count;
 }
 
-static void test_each_role_has_one_standard_at_most(void **state)
+TEST(test_each_role_has_one_standard_at_most)
 {
-	(void)state;
 	for (size_t i = 0; i < nopal_registry_count(); i++)
 		for (const char *at = nopal_registry_at(i)->standard; at && *at;) {
 			size_t length = strcspn(at, "|");
@@ -100,14 +96,4 @@ static void test_each_role_has_one_standard_at_most(void **state)
 			assert_int_equal(standards_of(at, length), 1);
 			at += length + (at[length] == '|');
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_alone_is_good_or_has_its_reason),
-		cmocka_unit_test(test_each_role_has_one_standard_at_most),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

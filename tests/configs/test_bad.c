@@ -7,13 +7,11 @@
  *   # expect@FILE LINE: words of the cause      (the fault lies in FILE)
  */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 enum { LEAST_CONFIGS = 44, LINE_ROOM = 256 };
 
@@ -87,12 +85,11 @@ static void check_one(const char *path)
 	nopal_problems_fini(&problems);
 }
 
-static void test_each_is_refused(void **state)
+TEST(test_each_is_refused)
 {
 	char pattern[LINE_ROOM];
 	glob_t found;
 
-	(void)state;
 	snprintf(pattern, sizeof(pattern), "%s*.conf", folder);
 	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
 	assert_true(found.gl_pathc >= LEAST_CONFIGS);
@@ -117,9 +114,8 @@ static void refused(const char *name, const char *set, const char *words)
 	nopal_problems_fini(&problems);
 }
 
-static void test_overrides_are_refused(void **state)
+TEST(test_overrides_are_refused)
 {
-	(void)state;
 	refused("bulk", "resize", "is not SECTION.KEY=VALUE");
 	refused("bulk", "resise.mtu=1500B", "no section `resise`");
 	refused("bulk", "resize.mtuu=1500B", "resize has no key `mtuu`");
@@ -128,20 +124,8 @@ static void test_overrides_are_refused(void **state)
 	refused("bulk", "nothing=1", "no key `nothing`");
 }
 
-static void test_what_is_not_there(void **state)
+TEST(test_what_is_not_there)
 {
-	(void)state;
 	refused("bulkk", NULL, "there is no config `bulkk`; looked in");
 	refused("./no/such.conf", NULL, "there is no config ./no/such.conf");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_is_refused),
-		cmocka_unit_test(test_overrides_are_refused),
-		cmocka_unit_test(test_what_is_not_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

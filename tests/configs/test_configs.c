@@ -4,16 +4,13 @@
  * simulated link delivers all that is sent, and ends well.
  */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/endpoint.h"
-#include "suite.h"
+#include "support/suite.h"
+#include "support/test.h"
 
 enum {
 	MESSAGES = 40,
@@ -144,11 +141,10 @@ static struct nopal_plan *load(const char *name)
 	return plan;
 }
 
-static void all_shipped_configs_deliver(void **state)
+TEST(all_shipped_configs_deliver)
 {
 	glob_t found;
 
-	(void)state;
 	assert_int_equal(glob(NOPAL_SOURCE_ROOT "/configs/*.conf", 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		struct nopal_plan *plan;
@@ -163,23 +159,12 @@ static void all_shipped_configs_deliver(void **state)
 	globfree(&found);
 }
 
-static void headers_keep_to_their_budget(void **state)
+TEST(headers_keep_to_their_budget)
 {
 	struct nopal_plan *minimal = load("ctp_minimal"), *bulk = load("bulk");
 
-	(void)state;
 	assert_true(nopal_plan_header_bytes(minimal) <= MINIMAL_HEADER_BYTES);
 	assert_true(nopal_plan_header_bytes(bulk) <= BULK_HEADER_BYTES);
 	nopal_plan_unref(minimal);
 	nopal_plan_unref(bulk);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_shipped_configs_deliver),
-		cmocka_unit_test(headers_keep_to_their_budget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

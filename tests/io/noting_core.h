@@ -7,14 +7,13 @@
 #define NOPAL_TEST_NOTING_CORE_H
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "io/emulator/link_engine.h"
 #include "ports/world.h"
+#include "io/link_engine.h"
+#include "support/test.h"
 
 enum {
 	MOST_NOTES = 20000,

@@ -2,16 +2,13 @@
 /*
  * io/blocking: a dialled connection and an accepted one, on loopback.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 enum { MESSAGES = 200, MESSAGE = 20000, TIMEOUT_S = 20 };
 
@@ -72,7 +69,9 @@ static int talk_close(void **state)
 	return 0;
 }
 
-static void test_messages_both_ways(void **state)
+EACH_TEST(talk_open, talk_close);
+
+TEST(test_messages_both_ways)
 {
 	struct talk *talk = *state;
 
@@ -89,7 +88,7 @@ static void test_messages_both_ways(void **state)
 	assert_memory_equal(talk->bytes, "we", 2);
 }
 
-static void test_a_good_end_brings_the_rest(void **state)
+TEST(test_a_good_end_brings_the_rest)
 {
 	struct talk *talk = *state;
 
@@ -103,7 +102,7 @@ static void test_a_good_end_brings_the_rest(void **state)
 
 /* The session had taken the message, and nobody has read it.  Why it ended, the peer says, or its
  * host: whoever is heard first. */
-static void test_a_peer_that_goes_makes_no_good_end(void **state)
+TEST(test_a_peer_that_goes_makes_no_good_end)
 {
 	struct talk *talk = *state;
 
@@ -118,7 +117,7 @@ static void test_a_peer_that_goes_makes_no_good_end(void **state)
 }
 
 /* A message of no bytes is one; the end in good order is another thing. */
-static void test_an_empty_message_is_no_end(void **state)
+TEST(test_an_empty_message_is_no_end)
 {
 	struct talk *talk = *state;
 
@@ -132,7 +131,7 @@ static void test_an_empty_message_is_no_end(void **state)
 	assert_int_equal(talk_take(talk), -EPIPE);
 }
 
-static void test_nothing_comes_in_time(void **state)
+TEST(test_nothing_comes_in_time)
 {
 	struct talk *talk = *state;
 
@@ -144,29 +143,12 @@ static void test_nothing_comes_in_time(void **state)
 	assert_int_equal(talk_take(talk), 2);
 }
 
-static void test_nobody_listens(void **state)
+TEST_WITH(NULL, NULL, test_nobody_listens)
 {
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	assert_null(nopal_dial("bulk", "127.0.0.1:9", 200 * NOPAL_MILLISECOND, &problems));
 	assert_true(problems.errors > 0);
 	nopal_problems_fini(&problems);
-}
-
-#define TALK(test) cmocka_unit_test_setup_teardown(test, talk_open, talk_close)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TALK(test_messages_both_ways),
-		TALK(test_a_good_end_brings_the_rest),
-		TALK(test_a_peer_that_goes_makes_no_good_end),
-		TALK(test_an_empty_message_is_no_end),
-		TALK(test_nothing_comes_in_time),
-		cmocka_unit_test(test_nobody_listens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,6 @@
  * test_blocking_many -- the blocking calls with one connection to many, on loopback:
  * receivers are listeners of this process, or a process of their own that is stopped and killed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,11 +11,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-#include <nopal/address.h>
-#include <nopal/microprotocol.h>
-#include <nopal/nopal.h>
+#include "io/live.h"
+#include "support/test.h"
 
 enum { MANY = 3, MESSAGE = 20000 };
 
@@ -84,6 +79,8 @@ static int end(void **state)
 	return 0;
 }
 
+EACH_TEST(begin, end);
+
 static void dial(size_t count)
 {
 	const char *addresses[MANY] = { 0 };
@@ -145,12 +142,11 @@ static void wait_for_count(size_t count)
 
 /* ---------------------------------------------------------------- all and one */
 
-static void test_all_get_it_and_answer(void **state)
+TEST(test_all_get_it_and_answer)
 {
 	bool heard[MANY + 1] = { false };
 	uint64_t ticket;
 
-	(void)state;
 	dial(MANY);
 	assert_int_equal(nopal_connection_destinations(sender, NULL, 0), MANY);
 	for (int i = 0; i < 100; i++) {
@@ -188,12 +184,11 @@ static void test_all_get_it_and_answer(void **state)
 	}
 }
 
-static void test_one_alone_gets_it(void **state)
+TEST(test_one_alone_gets_it)
 {
 	uint64_t alone;
 	uint32_t from = 0;
 
-	(void)state;
 	dial(MANY);
 	alone = say(info_at(receiver[1].address).id, "for you");
 	say(0, "for all");
@@ -214,11 +209,10 @@ static void test_one_alone_gets_it(void **state)
 
 /* ------------------------------------------------------------- come and go */
 
-static void test_one_is_added(void **state)
+TEST(test_one_is_added)
 {
 	int64_t id;
 
-	(void)state;
 	dial(2);
 	say(0, "before");
 	id = nopal_connection_add(sender, receiver[2].address, patience_ns, &problems);
@@ -235,9 +229,8 @@ static void test_one_is_added(void **state)
 	assert_int_equal(nopal_connection_destinations(sender, NULL, 0), 3);
 }
 
-static void test_one_that_was_dialled_is_one_of_many(void **state)
+TEST(test_one_that_was_dialled_is_one_of_many)
 {
-	(void)state;
 	sender = nopal_dial("one_to_many_all", receiver[0].address, patience_ns, &problems);
 	assert_non_null(sender);
 	receiver_accept(&receiver[0]);
@@ -255,11 +248,10 @@ static void test_one_that_was_dialled_is_one_of_many(void **state)
 	hears(receiver[1].connection, "both");
 }
 
-static void test_one_is_removed_with_what_it_was_given(void **state)
+TEST(test_one_is_removed_with_what_it_was_given)
 {
 	uint32_t id;
 
-	(void)state;
 	dial(2);
 	id = info_at(receiver[1].address).id;
 	for (int i = 0; i < 300; i++)
@@ -283,11 +275,10 @@ static void test_one_is_removed_with_what_it_was_given(void **state)
 	assert_true(nopal_connection_add(sender, receiver[1].address, patience_ns, &problems) > id);
 }
 
-static void test_one_is_removed_at_once(void **state)
+TEST(test_one_is_removed_at_once)
 {
 	uint32_t id;
 
-	(void)state;
 	dial(2);
 	id = info_at(receiver[1].address).id;
 	assert_int_equal(nopal_connection_remove(sender, id, true), 0);
@@ -310,13 +301,12 @@ static void nobody(struct receiver *one)
 	one->listener = NULL;
 }
 
-static void test_some_are_there(void **state)
+TEST(test_some_are_there)
 {
 	const char *addresses[2] = { receiver[0].address, receiver[1].address };
 	const struct nopal_destination_info *absent;
 	struct nopal_destination_info infos[2];
 
-	(void)state;
 	nobody(&receiver[1]);
 	sender = nopal_dial_many("one_to_many_all", addresses, 2, NOPAL_SECOND, &problems);
 	assert_non_null(sender);
@@ -333,20 +323,18 @@ static void test_some_are_there(void **state)
 	hears(receiver[0].connection, "hello");
 }
 
-static void test_nobody_is_there(void **state)
+TEST(test_nobody_is_there)
 {
 	const char *addresses[2] = { receiver[0].address, receiver[1].address };
 
-	(void)state;
 	nobody(&receiver[0]);
 	nobody(&receiver[1]);
 	assert_null(nopal_dial_many("one_to_many_all", addresses, 2, 4 * moment_ns, &problems));
 	assert_int_equal(problems.errors, 2);
 }
 
-static void test_who_does_not_answer_is_not_added(void **state)
+TEST(test_who_does_not_answer_is_not_added)
 {
-	(void)state;
 	dial(1);
 	nobody(&receiver[1]);
 	/* And so it may be tried again. */
@@ -417,11 +405,10 @@ static void dial_the_mortal(void)
 	receiver_accept(&receiver[1]);
 }
 
-static void test_what_is_not_known_yet_is_waited_for(void **state)
+TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_what_is_not_known_yet_is_waited_for)
 {
 	uint64_t ticket;
 
-	(void)state;
 	dial_the_mortal();
 	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
 	assert_int_equal(kill(mortal, SIGSTOP), 0);
@@ -451,12 +438,11 @@ static void close_with_one_missing(void)
 }
 
 /* Whether it had the message is not known. */
-static void test_a_receiver_dies(void **state)
+TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_a_receiver_dies)
 {
 	struct nopal_destination_info dead;
 	uint64_t ticket;
 
-	(void)state;
 	dial_the_mortal();
 	assert_int_equal(kill(mortal, SIGKILL), 0);
 	ticket = say(0, "to three");
@@ -481,12 +467,11 @@ static void test_a_receiver_dies(void **state)
 }
 
 /* The last one's end is the connection's. */
-static void test_the_last_one_dies(void **state)
+TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_the_last_one_dies)
 {
 	const char *addresses[1] = { receiver[2].address };
 	uint64_t ticket;
 
-	(void)state;
 	sender = nopal_dial_many("one_to_many_all", addresses, 1, patience_ns, &problems);
 	assert_non_null(sender);
 	assert_int_equal(kill(mortal, SIGKILL), 0);
@@ -499,27 +484,4 @@ static void test_the_last_one_dies(void **state)
 			 -EPIPE);
 	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems), -ECONNRESET);
 	sender = NULL;
-}
-
-#define MORTAL(test) cmocka_unit_test_setup_teardown(test, begin_with_a_mortal, end_of_the_mortal)
-#define HERE(test)   cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		HERE(test_all_get_it_and_answer),
-		HERE(test_one_alone_gets_it),
-		HERE(test_one_is_added),
-		HERE(test_one_that_was_dialled_is_one_of_many),
-		HERE(test_one_is_removed_with_what_it_was_given),
-		HERE(test_one_is_removed_at_once),
-		HERE(test_some_are_there),
-		HERE(test_nobody_is_there),
-		HERE(test_who_does_not_answer_is_not_added),
-		MORTAL(test_what_is_not_known_yet_is_waited_for),
-		MORTAL(test_a_receiver_dies),
-		MORTAL(test_the_last_one_dies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* nopal_meet: two threads, each with a world of its own, and no listener. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <string.h>
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 static const int64_t talk_timeout_ns = 60 * NOPAL_SECOND;
 
@@ -47,14 +42,13 @@ static void free_address(char *text)
 	nopal_problems_fini(&problems);
 }
 
-static void test_two_meet(void **state)
+TEST(test_two_meet)
 {
 	struct meeter here = { .connection = NULL }, there;
 	struct nopal_problems problems;
 	pthread_t thread;
 	char bytes[8];
 
-	(void)state;
 	nopal_problems_init(&problems);
 	free_address(here.local);
 	free_address(here.peer);
@@ -74,24 +68,13 @@ static void test_two_meet(void **state)
 	nopal_problems_fini(&problems);
 }
 
-static void test_what_cannot_meet_is_said(void **state)
+TEST(test_what_cannot_meet_is_said)
 {
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	assert_null(nopal_meet("ctp_minimal", "127.0.0.1:0", "127.0.0.1:9", talk_timeout_ns,
 			       &problems));
 	assert_true(problems.errors > 0);
 	nopal_problems_fini(&problems);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_meet),
-		cmocka_unit_test(test_what_cannot_meet_is_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

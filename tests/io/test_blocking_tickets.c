@@ -3,16 +3,11 @@
  * test_blocking_tickets -- the calls for many on a connection to one, and the fates of what was
  * sent by it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <errno.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include <nopal/address.h>
-#include <nopal/microprotocol.h>
-#include <nopal/nopal.h>
+#include "io/live.h"
+#include "support/test.h"
 
 static const int64_t patience_ns = 20 * NOPAL_SECOND;
 
@@ -50,6 +45,8 @@ static int end(void **state)
 	return 0;
 }
 
+EACH_TEST(begin, end);
+
 /* Plans are refused where there are errors already. */
 static void forget_problems(void)
 {
@@ -58,11 +55,10 @@ static void forget_problems(void)
 	nopal_problems_init(&problems);
 }
 
-static void test_one_to_one_has_no_destinations(void **state)
+TEST(test_one_to_one_has_no_destinations)
 {
 	const char *addresses[2] = { address_text, address_text };
 
-	(void)state;
 	assert_int_equal(nopal_connection_add(sender, "127.0.0.1:9", patience_ns, &problems),
 			 -EINVAL);
 	assert_int_equal(nopal_connection_add(sender, "nothing", patience_ns, &problems), -EINVAL);
@@ -93,11 +89,10 @@ static uint64_t say(const char *text)
 
 /* More tickets than are remembered: none is given before the one whose place it takes has its
  * fate. */
-static void test_tickets_are_bounded(void **state)
+TEST(test_tickets_are_bounded)
 {
 	uint64_t ticket = 0;
 
-	(void)state;
 	assert_int_equal(nopal_connection_wait(sender, 1, patience_ns), -ENOENT);
 	for (int i = 0; i < 3 * NOPAL_TICKETS; i++)
 		ticket = say("x");
@@ -111,12 +106,11 @@ static void test_tickets_are_bounded(void **state)
 	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
 }
 
-static void test_tickets_outlive_the_session(void **state)
+TEST(test_tickets_outlive_the_session)
 {
 	uint64_t ticket;
 	int64_t length;
 
-	(void)state;
 	ticket = say("before");
 	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
 	nopal_connection_close(receiver, 0, &problems); /* well, or at once */
@@ -127,16 +121,13 @@ static void test_tickets_outlive_the_session(void **state)
 	assert_int_equal(nopal_connection_send_to(sender, 0, "x", 1, patience_ns, &ticket), -EPIPE);
 }
 
-#define PLAIN(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
 /* The receiver reads nothing, and goes: the ring is as full as it gets. */
-static void test_what_no_session_took_is_told_at_the_close(void **state)
+TEST(test_what_no_session_took_is_told_at_the_close)
 {
 	static const char block[1 << 16];
 	static const int64_t moment_ns = 100 * NOPAL_MILLISECOND;
 	bool told = false;
 
-	(void)state;
 	while (nopal_connection_send(sender, block, sizeof(block), moment_ns) == 0)
 		;
 	assert_int_equal(nopal_connection_close(receiver, moment_ns, &problems), -ETIMEDOUT);
@@ -146,16 +137,4 @@ static void test_what_no_session_took_is_told_at_the_close(void **state)
 	for (size_t i = 0; i < problems.count; i++)
 		told |= strstr(problems.entries[i].cause, "were not sent any more") != NULL;
 	assert_true(told);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		PLAIN(test_one_to_one_has_no_destinations),
-		PLAIN(test_tickets_are_bounded),
-		PLAIN(test_tickets_outlive_the_session),
-		PLAIN(test_what_no_session_took_is_told_at_the_close),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

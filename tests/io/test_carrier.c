@@ -4,13 +4,11 @@
  * in the order of time.
  */
 #include <event2/event.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "io/live/live_carrier.h"
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 enum { PACKETS = 40, SEED = 5, ROUNDS = 4000 };
 
@@ -81,12 +79,11 @@ static const struct nopal_link_counters *counters(const struct scene *scene)
 	return &scene->carrier.engine[LIVE_FORWARD].counters;
 }
 
-static void nothing_comes_out_before_its_time(void **state)
+TEST(nothing_comes_out_before_its_time)
 {
 	int64_t entered_ns[PACKETS];
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "delay 5ms");
 	for (uint8_t i = 0; i < PACKETS; i++) {
 		entered_ns[i] = nopal__live_carrier_now(&scene.carrier);
@@ -100,11 +97,10 @@ static void nothing_comes_out_before_its_time(void **state)
 	close_scene(&scene);
 }
 
-static void the_shorter_way_is_out_first(void **state)
+TEST(the_shorter_way_is_out_first)
 {
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "fwd: delay 300ms rev: delay 1ms");
 	for (uint8_t i = 0; i < PACKETS; i++)
 		enter(&scene, i % 2 ? LIVE_REVERSE : LIVE_FORWARD, i);
@@ -120,11 +116,10 @@ static void the_shorter_way_is_out_first(void **state)
 }
 
 /* The link's clock is not the machine's. */
-static void time_begins_when_it_is_opened(void **state)
+TEST(time_begins_when_it_is_opened)
 {
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "down 0s 3600s");
 	enter(&scene, LIVE_FORWARD, 1);
 	assert_int_equal(counters(&scene)->lost, 1);
@@ -132,12 +127,11 @@ static void time_begins_when_it_is_opened(void **state)
 	close_scene(&scene);
 }
 
-static void lateness_and_refusals_are_counted(void **state)
+TEST(lateness_and_refusals_are_counted)
 {
 	struct scene scene;
 	int64_t late_ns;
 
-	(void)state;
 	open_scene(&scene, "rate 1mbit");
 	scene.refuses = true;
 	enter(&scene, LIVE_FORWARD, 1);
@@ -151,28 +145,14 @@ static void lateness_and_refusals_are_counted(void **state)
 	close_scene(&scene);
 }
 
-static void what_it_carries_goes_with_it(void **state)
+TEST(what_it_carries_goes_with_it)
 {
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "delay 60s duplicate 100%");
 	for (uint8_t i = 0; i < PACKETS; i++)
 		enter(&scene, LIVE_FORWARD, i);
 	assert_int_equal(scene.carrier.count, 2 * PACKETS);
 	assert_int_equal(scene.count, 0);
 	close_scene(&scene); /* sanitizers see what is left */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_comes_out_before_its_time),
-		cmocka_unit_test(the_shorter_way_is_out_first),
-		cmocka_unit_test(time_begins_when_it_is_opened),
-		cmocka_unit_test(lateness_and_refusals_are_counted),
-		cmocka_unit_test(what_it_carries_goes_with_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

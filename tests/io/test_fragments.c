@@ -6,15 +6,13 @@
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-#include "io/live/live.h"
+#include "io/live.h"
+#include "support/test.h"
 
 enum { DEVICE = 1300, LONG = 4000, SHORT = 1300 - 48, WAIT_MS = 2000 };
 
@@ -82,28 +80,21 @@ static void long_ones_pass_in_fragments(const char *text)
 	nopal__live_socket_close(&sock);
 }
 
-static void ipv4(void **state)
+TEST(ipv4)
 {
-	(void)state;
 	long_ones_pass_in_fragments("127.0.0.1:0");
 }
 
-static void ipv6(void **state)
+TEST(ipv6)
 {
-	(void)state;
 	long_ones_pass_in_fragments("[::1]:0");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ipv4),
-		cmocka_unit_test(ipv6),
-	};
-
 	if (!narrow_loopback()) {
 		puts("no network namespace of our own");
 		return 77;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

@@ -4,14 +4,12 @@
  * its fix.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/nopal.h>
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 static int parse(const char *text, struct nopal_link *forward, struct nopal_link *reverse)
 {
@@ -34,11 +32,10 @@ static struct nopal_link parsed(const char *text)
 	return forward;
 }
 
-static void empty_text_is_an_ideal_link(void **state)
+TEST(empty_text_is_an_ideal_link)
 {
 	struct nopal_link link = parsed("");
 
-	(void)state;
 	assert_int_equal(link.delay_ns, 0);
 	assert_int_equal(link.rate_bps, 0);
 	assert_int_equal(link.limit, 1000);
@@ -46,13 +43,12 @@ static void empty_text_is_an_ideal_link(void **state)
 	assert_int_equal(link.loss_model, NOPAL_LOSS_NONE);
 }
 
-static void every_word_is_understood(void **state)
+TEST(every_word_is_understood)
 {
 	struct nopal_link link = parsed("rate 2.5Mbit delay 25ms 2ms 12.5% distribution normal "
 					"loss 5% duplicate 0.01% corrupt 1% reorder 25% gap 5 "
 					"limit 400 mtu 9000 down 1s 1500ms ecn ce_threshold 3ms");
 
-	(void)state;
 	assert_int_equal(link.rate_bps, 2500000);
 	assert_true(link.ecn);
 	assert_int_equal(link.ce_threshold_ns, 3 * NOPAL_MILLISECOND);
@@ -72,9 +68,8 @@ static void every_word_is_understood(void **state)
 	assert_int_equal(link.down_until_ns, 1500 * NOPAL_MILLISECOND);
 }
 
-static void units_are_scaled(void **state)
+TEST(units_are_scaled)
 {
-	(void)state;
 	assert_int_equal(parsed("delay 7ns").delay_ns, 7);
 	assert_int_equal(parsed("delay 0.25us").delay_ns, 250);
 	assert_int_equal(parsed("delay 1.5MS").delay_ns, 1500000);
@@ -86,11 +81,10 @@ static void units_are_scaled(void **state)
 	assert_int_equal(parsed("loss random 0.0001%").loss, 1);
 }
 
-static void loss_models_have_netem_defaults(void **state)
+TEST(loss_models_have_netem_defaults)
 {
 	struct nopal_link link = parsed("loss gemodel 1%");
 
-	(void)state;
 	assert_int_equal(link.loss_model, NOPAL_LOSS_GEMODEL);
 	assert_int_equal(link.ge_p, 10000);
 	assert_int_equal(link.ge_r, 990000);
@@ -102,20 +96,18 @@ static void loss_models_have_netem_defaults(void **state)
 	assert_int_equal(link.ge_good_loss, 1000);
 }
 
-static void masks_are_hex_or_bits(void **state)
+TEST(masks_are_hex_or_bits)
 {
-	(void)state;
 	assert_int_equal(parsed("loss mask 0x5").loss_mask, 5);
 	assert_int_equal(parsed("loss mask 1011").loss_mask, 0xd);
 	assert_true(parsed("loss mask 0xffffffffffffffff").loss_mask == UINT64_MAX);
 	assert_int_equal(parsed("loss mask 0xA").loss_model, NOPAL_LOSS_MASK);
 }
 
-static void directions_have_words_of_their_own(void **state)
+TEST(directions_have_words_of_their_own)
 {
 	struct nopal_link forward, reverse;
 
-	(void)state;
 	assert_int_equal(parse("rate 10mbit delay 5ms fwd: loss 1% rev:delay 20ms fwd: limit 3",
 			       &forward, &reverse),
 			 0);
@@ -184,9 +176,8 @@ static const struct refusal refusals[] = {
 	{ "fwd: distribution pareto", "fwd: `distribution`", "5ms" },
 };
 
-static void mistakes_are_named_with_a_fix(void **state)
+TEST(mistakes_are_named_with_a_fix)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
 		const struct refusal *refusal = &refusals[i];
 		struct nopal_link forward = { .limit = 5 }, reverse;
@@ -205,30 +196,13 @@ static void mistakes_are_named_with_a_fix(void **state)
 	}
 }
 
-static void all_mistakes_are_named_at_once(void **state)
+TEST(all_mistakes_are_named_at_once)
 {
 	struct nopal_link forward, reverse;
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	nopal_link_parse("rate 5 delay 7 8 foo 5 6 bar loss 2", &forward, &reverse, &problems);
 	assert_int_equal(problems.count, 5);
 	nopal_problems_fini(&problems);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_text_is_an_ideal_link),
-		cmocka_unit_test(every_word_is_understood),
-		cmocka_unit_test(units_are_scaled),
-		cmocka_unit_test(loss_models_have_netem_defaults),
-		cmocka_unit_test(masks_are_hex_or_bits),
-		cmocka_unit_test(directions_have_words_of_their_own),
-		cmocka_unit_test(mistakes_are_named_with_a_fix),
-		cmocka_unit_test(all_mistakes_are_named_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

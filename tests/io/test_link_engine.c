@@ -6,15 +6,14 @@
  * gives the same on every machine.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "io/emulator/link_engine.h"
 #include "io/sim/random.h"
 #include <nopal/microprotocol.h>
+#include "io/random.h"
+#include "support/test.h"
 
 enum { SEED = 7, MANY = 1000000, PAYLOAD = 1000 };
 
@@ -54,12 +53,11 @@ static void assert_share(uint64_t seen, int64_t ppm)
 	assert_true(away * away <= 16 * ppm * (MANY - ppm) / MANY + 1);
 }
 
-static void an_ideal_link_is_instant(void **state)
+TEST(an_ideal_link_is_instant)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&engine, "");
 	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 5, out), 1);
 	assert_int_equal(out[0].at_ns, 5);
@@ -68,13 +66,12 @@ static void an_ideal_link_is_instant(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void rate_is_exact_to_the_nanosecond(void **state)
+TEST(rate_is_exact_to_the_nanosecond)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	const uint64_t rate_bps = 7000000, bits = (PAYLOAD + 28) * 8;
 
-	(void)state;
 	start(&engine, "rate 7mbit delay 3ms limit 100000");
 	for (uint64_t i = 1; i <= 100000; i++) {
 		uint64_t sent_ns = i * bits * NOPAL_SECOND / rate_bps;
@@ -85,12 +82,11 @@ static void rate_is_exact_to_the_nanosecond(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void an_idle_link_starts_afresh(void **state)
+TEST(an_idle_link_starts_afresh)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&engine, "rate 3mbit");
 	nopal__link_enter(&engine, PAYLOAD, 0, out);
 	assert_int_equal(out[0].at_ns, 2741333);
@@ -100,13 +96,12 @@ static void an_idle_link_starts_afresh(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void the_queue_has_its_limit(void **state)
+TEST(the_queue_has_its_limit)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	const int64_t each_ns = 1028 * 8 * 1000; /* at 1 Mbit/s */
 
-	(void)state;
 	start(&engine, "rate 1mbit limit 3");
 	for (int i = 0; i < 5; i++)
 		nopal__link_enter(&engine, PAYLOAD, 0, out);
@@ -121,12 +116,11 @@ static void the_queue_has_its_limit(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void the_queue_grows_to_a_large_limit(void **state)
+TEST(the_queue_grows_to_a_large_limit)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&engine, "rate 8224bit limit 5000"); /* a datagram a second */
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < 6000; i++)
@@ -137,12 +131,11 @@ static void the_queue_grows_to_a_large_limit(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void the_mtu_counts_headers(void **state)
+TEST(the_mtu_counts_headers)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&engine, "mtu 1000");
 	assert_int_equal(nopal__link_enter(&engine, 972, 0, out), 1);
 	assert_int_equal(nopal__link_enter(&engine, 973, 0, out), 0);
@@ -151,7 +144,7 @@ static void the_mtu_counts_headers(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void fragments_pass_where_one_packet_does_not(void **state)
+TEST(fragments_pass_where_one_packet_does_not)
 {
 	struct nopal_link link = {
 		.mtu = 1300, .rate_bps = 8000000, .loss_model = NOPAL_LOSS_MASK, .loss_mask = 1 << 3
@@ -161,7 +154,6 @@ static void fragments_pass_where_one_packet_does_not(void **state)
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	nopal__link_init(&engine, &link, NOPAL__UDP_HEADER_BYTES, 1);
 	assert_int_equal(nopal__link_carry(&engine, &whole, 0, out), 0);
 	assert_int_equal(nopal__link_carry(&engine, &cut, 0, out), 1);
@@ -177,12 +169,11 @@ static void fragments_pass_where_one_packet_does_not(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void nothing_passes_a_link_that_is_down(void **state)
+TEST(nothing_passes_a_link_that_is_down)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&engine, "down 10ns 20ns");
 	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 9, out), 1);
 	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 10, out), 0);
@@ -192,12 +183,11 @@ static void nothing_passes_a_link_that_is_down(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void what_is_lost_has_used_the_link(void **state)
+TEST(what_is_lost_has_used_the_link)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&engine, "rate 1mbit loss mask 1");
 	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out), 0);
 	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out), 1);
@@ -205,13 +195,12 @@ static void what_is_lost_has_used_the_link(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void a_mask_loses_exactly_its_datagrams(void **state)
+TEST(a_mask_loses_exactly_its_datagrams)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	const uint64_t mask = UINT64_C(0x8000000000000025);
 
-	(void)state;
 	start(&engine, "loss mask 0x8000000000000025");
 	for (unsigned i = 0; i < 130; i++)
 		assert_int_equal(nopal__link_enter(&engine, PAYLOAD, i, out),
@@ -220,11 +209,10 @@ static void a_mask_loses_exactly_its_datagrams(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void faults_come_as_often_as_asked(void **state)
+TEST(faults_come_as_often_as_asked)
 {
 	struct nopal__link_engine engine;
 
-	(void)state;
 	start(&engine, "loss 3% duplicate 2% corrupt 0.5%");
 	send_many(&engine, MANY);
 	assert_share(engine.counters.lost, 30000);
@@ -236,11 +224,10 @@ static void faults_come_as_often_as_asked(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void nothing_and_everything_are_exact(void **state)
+TEST(nothing_and_everything_are_exact)
 {
 	struct nopal__link_engine engine;
 
-	(void)state;
 	start(&engine, "loss 100%");
 	send_many(&engine, 10000);
 	assert_int_equal(engine.counters.lost, 10000);
@@ -253,14 +240,13 @@ static void nothing_and_everything_are_exact(void **state)
 }
 
 /* Stationary: bad p/(p+r) of the time; runs of loss have the mean 1/r. */
-static void gemodel_loses_in_bursts(void **state)
+TEST(gemodel_loses_in_bursts)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	uint64_t bursts = 0;
 	bool was_lost = false;
 
-	(void)state;
 	start(&engine, "loss gemodel 1% 24%");
 	for (int i = 0; i < MANY; i++) {
 		bool lost = !nopal__link_enter(&engine, PAYLOAD, i, out);
@@ -279,13 +265,12 @@ static void gemodel_loses_in_bursts(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void order_is_kept_without_jitter(void **state)
+TEST(order_is_kept_without_jitter)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	int64_t last_ns = 0;
 
-	(void)state;
 	start(&engine, "rate 90mbit delay 5ms loss 10% duplicate 10% limit 9");
 	for (int i = 0; i < 100000; i++) {
 		unsigned count = nopal__link_enter(&engine, PAYLOAD, i * INT64_C(80000), out);
@@ -298,12 +283,11 @@ static void order_is_kept_without_jitter(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void reordered_datagrams_leave_at_once(void **state)
+TEST(reordered_datagrams_leave_at_once)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&engine, "delay 10ms reorder 25%");
 	send_many(&engine, MANY);
 	assert_share(engine.counters.reordered, 250000);
@@ -333,7 +317,7 @@ static void moments(enum nopal_distribution distribution, int64_t *ret_mean, int
 	*ret_variance = (int64_t)(1000 * squares / MANY);
 }
 
-static void distributions_have_their_moments(void **state)
+TEST(distributions_have_their_moments)
 {
 	/* Pareto with shape 3 has no fourth moment: its variance is slow. */
 	static const struct {
@@ -346,7 +330,6 @@ static void distributions_have_their_moments(void **state)
 		{ NOPAL_PARETONORMAL, 625, 70 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
 		int64_t mean, variance;
 
@@ -357,13 +340,12 @@ static void distributions_have_their_moments(void **state)
 }
 
 /* The cumulative distribution at -2, -1, 0, 1, 2 deviations. */
-static void normal_is_close_to_normal(void **state)
+TEST(normal_is_close_to_normal)
 {
 	static const int64_t normal_ppm[] = { 22750, 158655, 500000, 841345, 977250 };
 	uint64_t stream = nopal__random_seed(SEED, 1);
 	int64_t below[5] = { 0 };
 
-	(void)state;
 	for (int i = 0; i < MANY; i++) {
 		int64_t sample = nopal__link_sample(&stream, NOPAL_NORMAL);
 
@@ -375,12 +357,11 @@ static void normal_is_close_to_normal(void **state)
 }
 
 /* Pareto with shape 3: P(x > t) = t^-3; x = 1.5 + sample * 0.8660. */
-static void pareto_has_its_tail(void **state)
+TEST(pareto_has_its_tail)
 {
 	uint64_t stream = nopal__random_seed(SEED, 2);
 	uint64_t beyond_two = 0, beyond_ten = 0;
 
-	(void)state;
 	for (int i = 0; i < MANY; i++) {
 		double x = 1.5 + 0.8660254 * (double)nopal__link_sample(&stream, NOPAL_PARETO) /
 					 (double)NOPAL__SAMPLE_ONE;
@@ -394,14 +375,13 @@ static void pareto_has_its_tail(void **state)
 }
 
 /* With correlation c a sample is kept with probability c. */
-static void delays_are_correlated(void **state)
+TEST(delays_are_correlated)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	uint64_t kept = 0;
 	int64_t last_ns = -1;
 
-	(void)state;
 	start(&engine, "delay 100ms 10ms 30%");
 	for (int i = 0; i < MANY; i++) {
 		nopal__link_enter(&engine, PAYLOAD, 0, out);
@@ -413,12 +393,11 @@ static void delays_are_correlated(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void a_delay_is_never_negative(void **state)
+TEST(a_delay_is_never_negative)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&engine, "delay 1ms 50ms distribution normal");
 	for (int64_t now_ns = 0; now_ns < 100000; now_ns++) {
 		nopal__link_enter(&engine, PAYLOAD, now_ns, out);
@@ -450,12 +429,11 @@ static uint64_t run_hash(uint64_t seed, const char *words)
 	return nopal_hash_final(&hash);
 }
 
-static void a_seed_gives_one_sequence(void **state)
+TEST(a_seed_gives_one_sequence)
 {
 	static const char words[] = "rate 100mbit delay 20ms 3ms 10% distribution paretonormal "
 				    "loss gemodel 1% 20% duplicate 1% corrupt 1% reorder 2% gap 3";
 
-	(void)state;
 	assert_true(run_hash(1, words) == run_hash(1, words));
 	assert_true(run_hash(1, words) != run_hash(2, words));
 	/* The same on every compiler and machine. */
@@ -463,13 +441,12 @@ static void a_seed_gives_one_sequence(void **state)
 }
 
 /* Another loss rate must not change the delays. */
-static void purposes_have_streams_of_their_own(void **state)
+TEST(purposes_have_streams_of_their_own)
 {
 	struct nopal__link_engine plain, lossy;
 	struct nopal__link_copy one[NOPAL__LINK_COPIES];
 	struct nopal__link_copy other[NOPAL__LINK_COPIES];
 
-	(void)state;
 	start(&plain, "delay 20ms 5ms");
 	start(&lossy, "delay 20ms 5ms corrupt 50%");
 	for (int i = 0; i < 1000; i++) {
@@ -481,7 +458,7 @@ static void purposes_have_streams_of_their_own(void **state)
 	nopal__link_fini(&lossy);
 }
 
-static void unsound_numbers_are_refused(void **state)
+TEST(unsound_numbers_are_refused)
 {
 	static const struct nopal_link unsound[] = {
 		{ .delay_ns = -1 },	 { .jitter_ns = INT64_MAX },
@@ -492,18 +469,16 @@ static void unsound_numbers_are_refused(void **state)
 	};
 	struct nopal__link_engine engine;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(unsound) / sizeof(*unsound); i++)
 		assert_int_equal(nopal__link_init(&engine, &unsound[i], 0, 0), -EINVAL);
 }
 
-static void changed_words_count_from_the_change(void **state)
+TEST(changed_words_count_from_the_change)
 {
 	struct nopal__link_engine engine;
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	struct nopal_link link = parsed("rate 2mbit loss mask 01");
 
-	(void)state;
 	start(&engine, "rate 1mbit");
 	nopal__link_enter(&engine, PAYLOAD, 0, out);
 	assert_int_equal(nopal__link_change(&engine, &link), 0);
@@ -514,36 +489,4 @@ static void changed_words_count_from_the_change(void **state)
 	assert_int_equal(nopal__link_change(&engine, &link), -EINVAL);
 	assert_int_equal(engine.link.mtu, 1500);
 	nopal__link_fini(&engine);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_ideal_link_is_instant),
-		cmocka_unit_test(rate_is_exact_to_the_nanosecond),
-		cmocka_unit_test(an_idle_link_starts_afresh),
-		cmocka_unit_test(the_queue_has_its_limit),
-		cmocka_unit_test(the_queue_grows_to_a_large_limit),
-		cmocka_unit_test(the_mtu_counts_headers),
-		cmocka_unit_test(fragments_pass_where_one_packet_does_not),
-		cmocka_unit_test(nothing_passes_a_link_that_is_down),
-		cmocka_unit_test(what_is_lost_has_used_the_link),
-		cmocka_unit_test(a_mask_loses_exactly_its_datagrams),
-		cmocka_unit_test(faults_come_as_often_as_asked),
-		cmocka_unit_test(nothing_and_everything_are_exact),
-		cmocka_unit_test(gemodel_loses_in_bursts),
-		cmocka_unit_test(order_is_kept_without_jitter),
-		cmocka_unit_test(reordered_datagrams_leave_at_once),
-		cmocka_unit_test(distributions_have_their_moments),
-		cmocka_unit_test(normal_is_close_to_normal),
-		cmocka_unit_test(pareto_has_its_tail),
-		cmocka_unit_test(delays_are_correlated),
-		cmocka_unit_test(a_delay_is_never_negative),
-		cmocka_unit_test(a_seed_gives_one_sequence),
-		cmocka_unit_test(purposes_have_streams_of_their_own),
-		cmocka_unit_test(unsound_numbers_are_refused),
-		cmocka_unit_test(changed_words_count_from_the_change),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,14 @@
 /*
  * test_live -- addresses, sockets and the live world, on loopback alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
 #include <poll.h>
 #include <netinet/udp.h>
-#include <cmocka.h>
 
-#include "io/live/live.h"
+#include "io/live.h"
+#include "support/test.h"
 
 enum {
 	DATAGRAM = 1000,
@@ -24,13 +21,12 @@ enum {
 
 /* ---------------------------------------------------------------- addresses */
 
-static void test_addresses_go_round(void **state)
+TEST_WITH(NULL, NULL, test_addresses_go_round)
 {
 	static const char *const texts[] = {
 		"127.0.0.1:9000", "[::1]:9000", "[2001:db8::1]:65535", "0.0.0.0:0", "[::]:1",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct nopal_address address, again;
 		char text[NOPAL_ADDRESS_TEXT];
@@ -44,7 +40,7 @@ static void test_addresses_go_round(void **state)
 	}
 }
 
-static void test_what_is_no_address_is_said(void **state)
+TEST_WITH(NULL, NULL, test_what_is_no_address_is_said)
 {
 	static const char *const texts[] = {
 		"",
@@ -62,7 +58,6 @@ static void test_what_is_no_address_is_said(void **state)
 		"127.0.0.1:99999999999999999999",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct nopal_problems problems;
 		struct nopal_address address;
@@ -74,12 +69,11 @@ static void test_what_is_no_address_is_said(void **state)
 	}
 }
 
-static void test_ipv4_is_mapped(void **state)
+TEST_WITH(NULL, NULL, test_ipv4_is_mapped)
 {
 	struct nopal_address address;
 	union live_sockaddr name;
 
-	(void)state;
 	assert_int_equal(nopal_address_parse("192.0.2.7:80", &address, NULL), 0);
 	assert_true(nopal_address_is_v4(&address));
 	assert_int_equal(nopal__live_address_to(&address, AF_INET, &name), sizeof(name.v4));
@@ -121,6 +115,8 @@ static int pair_close(void **state)
 	return 0;
 }
 
+EACH_TEST(pair_open, pair_close);
+
 static enum nopal_transmitted pair_send(struct pair *pair, uint32_t length, uint32_t stride)
 {
 	struct nopal_train train = { &pair->at_b, pair->bytes, length, stride };
@@ -159,7 +155,7 @@ static uint32_t pair_take(struct pair *pair, uint32_t expected)
 	return datagrams;
 }
 
-static void test_a_train_arrives(void **state)
+TEST(test_a_train_arrives)
 {
 	struct pair *pair = *state;
 	uint32_t length = TRAIN * DATAGRAM + DATAGRAM / 2;
@@ -174,7 +170,7 @@ static void test_a_train_arrives(void **state)
 	assert_int_equal(pair_take(pair, NOPAL_TRAIN_BYTES), 47);
 }
 
-static void test_without_trains_all_arrives_too(void **state)
+TEST(test_without_trains_all_arrives_too)
 {
 	struct pair *pair = *state;
 
@@ -183,7 +179,7 @@ static void test_without_trains_all_arrives_too(void **state)
 	assert_int_equal(pair_take(pair, TRAIN * DATAGRAM + 1), TRAIN + 1);
 }
 
-static void test_without_gro_all_arrives_too(void **state)
+TEST(test_without_gro_all_arrives_too)
 {
 	struct pair *pair = *state;
 	int off = 0;
@@ -198,7 +194,7 @@ static void test_without_gro_all_arrives_too(void **state)
 }
 
 /* More datagrams than a kernel takes in one train. */
-static void test_a_refused_train_falls_back_and_says_so(void **state)
+TEST(test_a_refused_train_falls_back_and_says_so)
 {
 	struct pair *pair = *state;
 
@@ -211,7 +207,7 @@ static void test_a_refused_train_falls_back_and_says_so(void **state)
 	assert_int_equal(pair_take(pair, MANY * SMALL), MANY);
 }
 
-static void test_too_big_is_dropped(void **state)
+TEST(test_too_big_is_dropped)
 {
 	struct pair *pair = *state;
 	static uint8_t big[66000];
@@ -223,7 +219,7 @@ static void test_too_big_is_dropped(void **state)
 	assert_int_equal(pair_take(pair, DATAGRAM), 1);
 }
 
-static void test_soft_errors_are_soft(void **state)
+TEST(test_soft_errors_are_soft)
 {
 	struct pair *pair = *state;
 	struct nopal_address far;
@@ -239,7 +235,7 @@ static void test_soft_errors_are_soft(void **state)
 
 /* What the kernel says of one datagram fails the next call, whomever that is for:
  * it is heard, and the call is made again. */
-static void test_a_closed_port_is_heard_of(void **state)
+TEST(test_a_closed_port_is_heard_of)
 {
 	struct pair *pair = *state;
 	struct pollfd fails = { .fd = pair->a.fd };
@@ -262,7 +258,7 @@ static void test_a_closed_port_is_heard_of(void **state)
 	assert_int_equal(poll(&fails, 1, 0), 0); /* nothing is left of it */
 }
 
-static void test_hints_are_bounded(void **state)
+TEST(test_hints_are_bounded)
 {
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
 	struct pair *pair = *state;
@@ -278,7 +274,7 @@ static void test_hints_are_bounded(void **state)
 	assert_int_equal(nopal__live_socket_open(&pair->b, &at, &pair->at_b), 0);
 }
 
-static void test_empty_datagrams_are_counted(void **state)
+TEST(test_empty_datagrams_are_counted)
 {
 	struct pair *pair = *state;
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
@@ -297,7 +293,7 @@ static void test_empty_datagrams_are_counted(void **state)
 }
 
 /* What is kept stays as it was, whatever comes after it. */
-static void test_kept_bytes_stay(void **state)
+TEST(test_kept_bytes_stay)
 {
 	struct pair *pair = *state;
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
@@ -319,7 +315,7 @@ static void test_kept_bytes_stay(void **state)
 	}
 }
 
-static void test_a_block_outlives_its_socket(void **state)
+TEST(test_a_block_outlives_its_socket)
 {
 	struct pair *pair = *state;
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
@@ -334,7 +330,7 @@ static void test_a_block_outlives_its_socket(void **state)
 	assert_int_equal(nopal__live_socket_open(&pair->b, &any, &pair->at_b), 0);
 }
 
-static void test_one_socket_serves_both_families(void **state)
+TEST(test_one_socket_serves_both_families)
 {
 	struct pair *pair = *state;
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
@@ -362,12 +358,11 @@ static void test_one_socket_serves_both_families(void **state)
 }
 
 /* An alarm of the past rings at once, and is quiet as soon as it is set anew. */
-static void test_an_alarm_rings_until_it_is_set(void **state)
+TEST_WITH(NULL, NULL, test_an_alarm_rings_until_it_is_set)
 {
 	struct live_alarm alarm;
 	struct pollfd rings;
 
-	(void)state;
 	assert_int_equal(nopal__live_alarm_open(&alarm), 0);
 	rings = (struct pollfd){ .fd = alarm.fd, .events = POLLIN };
 	assert_int_equal(poll(&rings, 1, 0), 0);
@@ -380,38 +375,11 @@ static void test_an_alarm_rings_until_it_is_set(void **state)
 	nopal__live_alarm_close(&alarm);
 }
 
-static void test_a_taken_port_is_said(void **state)
+TEST(test_a_taken_port_is_said)
 {
 	struct pair *pair = *state;
 	struct live_socket third;
 	struct nopal_address at;
 
 	assert_true(nopal__live_socket_open(&third, &pair->at_a, &at) < 0);
-}
-
-#define PAIR(test) cmocka_unit_test_setup_teardown(test, pair_open, pair_close)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses_go_round),
-		cmocka_unit_test(test_what_is_no_address_is_said),
-		cmocka_unit_test(test_ipv4_is_mapped),
-		PAIR(test_a_train_arrives),
-		PAIR(test_without_trains_all_arrives_too),
-		PAIR(test_without_gro_all_arrives_too),
-		PAIR(test_a_refused_train_falls_back_and_says_so),
-		PAIR(test_too_big_is_dropped),
-		PAIR(test_soft_errors_are_soft),
-		PAIR(test_a_closed_port_is_heard_of),
-		PAIR(test_hints_are_bounded),
-		PAIR(test_empty_datagrams_are_counted),
-		PAIR(test_kept_bytes_stay),
-		PAIR(test_a_block_outlives_its_socket),
-		PAIR(test_one_socket_serves_both_families),
-		PAIR(test_a_taken_port_is_said),
-		cmocka_unit_test(test_an_alarm_rings_until_it_is_set),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

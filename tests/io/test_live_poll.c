@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The live world for who will not sleep: polls, and lingering after arrivals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <event2/event.h>
-#include <cmocka.h>
 
-#include "session/endpoint.h"
+#include "ports/world.h"
+#include "support/test.h"
 
 struct awake {
 	struct event_base *base;
@@ -84,12 +80,11 @@ static void awake_close(struct awake *awake)
 }
 
 /* Arrivals and timers (a session's end waits for one) without the loop. */
-static void test_polls_alone_carry_a_session(void **state)
+TEST(test_polls_alone_carry_a_session)
 {
 	struct awake awake;
 	int64_t begun_ns;
 
-	(void)state;
 	awake_open(&awake);
 	begun_ns = nopal_world_now(awake.world);
 	while (awake.ended < 2 && nopal_world_now(awake.world) - begun_ns < 10 * NOPAL_SECOND)
@@ -119,22 +114,20 @@ static bool lingers_once(void)
 
 /* A busy machine may take the processor away for longer than it lingers; who does not linger never
  * hears the answer in the same turn. */
-static void test_who_lingers_hears_the_answer(void **state)
+TEST(test_who_lingers_hears_the_answer)
 {
 	bool heard = false;
 
-	(void)state;
 	for (int i = 0; i < LINGER_TRIES && !heard; i++)
 		heard = lingers_once();
 	assert_true(heard);
 }
 
-static void test_keys_are_never_the_same(void **state)
+TEST(test_keys_are_never_the_same)
 {
 	struct awake awake;
 	uint8_t one[33] = { 0 }, other[33] = { 0 };
 
-	(void)state;
 	awake_open(&awake);
 	awake.world->ops->random_bytes(awake.world, one, 32);
 	awake.world->ops->random_bytes(awake.world, other, 32);
@@ -144,24 +137,11 @@ static void test_keys_are_never_the_same(void **state)
 	awake_close(&awake);
 }
 
-static void test_a_simulated_world_is_not_polled(void **state)
+TEST(test_a_simulated_world_is_not_polled)
 {
 	struct nopal_world *world = nopal_sim_new(1);
 
-	(void)state;
 	assert_false(nopal_live_poll(world));
 	nopal_live_linger(world, NOPAL_MILLISECOND);
 	nopal_world_free(world);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_polls_alone_carry_a_session),
-		cmocka_unit_test(test_who_lingers_hears_the_answer),
-		cmocka_unit_test(test_keys_are_never_the_same),
-		cmocka_unit_test(test_a_simulated_world_is_not_polled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

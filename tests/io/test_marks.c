@@ -3,13 +3,11 @@
  * test_marks.c -- marks of congestion: what a link does to them, and sockets over loopback.
  */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "io/emulator/link_engine.h"
-#include "io/live/live.h"
+#include "io/link_engine.h"
+#include "io/live.h"
+#include "support/test.h"
 
 enum { PAYLOAD = 1000, DATAGRAM = 1000, TRAIN = 10, MANY = 99, WAIT_MS = 2000 };
 
@@ -33,11 +31,10 @@ static int marked(struct nopal__link_engine *engine, uint8_t ecn, int64_t now_ns
 	return nopal__link_carry(engine, &packet, now_ns, out) ? out[0].ecn : -1;
 }
 
-static void a_loss_marks_who_understands_it(void **state)
+TEST(a_loss_marks_who_understands_it)
 {
 	struct nopal__link_engine engine;
 
-	(void)state;
 	start(&engine, "loss mask 1111 ecn");
 	assert_int_equal(marked(&engine, NOPAL_ECT_0, 0), NOPAL_CE);
 	assert_int_equal(marked(&engine, NOPAL_ECT_1, 0), NOPAL_CE);
@@ -52,12 +49,11 @@ static void a_loss_marks_who_understands_it(void **state)
 	nopal__link_fini(&engine);
 }
 
-static void a_long_wait_is_marked(void **state)
+TEST(a_long_wait_is_marked)
 {
 	struct nopal__link_engine engine;
 	unsigned marks = 0;
 
-	(void)state;
 	/* 1.028 ms each: the sixth waits for more than 5 */
 	start(&engine, "rate 8mbit ce_threshold 5ms limit 20");
 	for (int i = 0; i < 9; i++)
@@ -116,12 +112,11 @@ static void open_at(struct live_socket *sock, const char *text, struct nopal_add
 	assert_int_equal(nopal__live_socket_open(sock, &any, ret_at), 0);
 }
 
-static void sockets_say_and_hear_marks(void **state)
+TEST(sockets_say_and_hear_marks)
 {
 	struct live_socket a, b;
 	struct nopal_address at_a, at_b;
 
-	(void)state;
 	open_at(&a, "127.0.0.1:0", &at_a);
 	open_at(&b, "127.0.0.1:0", &at_b);
 	marks_go_round(&a, &b, &at_b);
@@ -132,7 +127,7 @@ static void sockets_say_and_hear_marks(void **state)
 }
 
 /* What came marked is not put together with what did not. */
-static void marks_are_kept_apart(void **state)
+TEST(marks_are_kept_apart)
 {
 	static const uint8_t bytes[DATAGRAM];
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
@@ -141,7 +136,6 @@ static void marks_are_kept_apart(void **state)
 	struct live_socket a, b;
 	uint32_t came = 0, marked = 0;
 
-	(void)state;
 	open_at(&a, "127.0.0.1:0", &at_a);
 	open_at(&b, "127.0.0.1:0", &at_b);
 	for (int i = 0; i < MANY; i++) {
@@ -163,12 +157,11 @@ static void marks_are_kept_apart(void **state)
 	nopal__live_socket_close(&b);
 }
 
-static void both_families_have_marks(void **state)
+TEST(both_families_have_marks)
 {
 	struct nopal_address any, at, at_four, at_six;
 	struct live_socket four, six, both;
 
-	(void)state;
 	nopal_address_parse("[::1]:0", &any, NULL);
 	if (nopal__live_socket_open(&six, &any, &at_six))
 		skip();
@@ -184,17 +177,4 @@ static void both_families_have_marks(void **state)
 	nopal__live_socket_close(&four);
 	nopal__live_socket_close(&six);
 	nopal__live_socket_close(&both);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_loss_marks_who_understands_it),
-		cmocka_unit_test(a_long_wait_is_marked),
-		cmocka_unit_test(sockets_say_and_hear_marks),
-		cmocka_unit_test(marks_are_kept_apart),
-		cmocka_unit_test(both_families_have_marks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

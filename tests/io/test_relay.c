@@ -3,15 +3,13 @@
  * The UDP relay, over loopback: two plain sockets speak through it.
  */
 #include <event2/event.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "io/live/live.h"
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 enum { PACKETS = 32, PACKET_BYTES = 64, SEED = 3, ROUNDS = 400, STEP_US = 1000 };
 
@@ -101,12 +99,11 @@ static unsigned receive(struct scene *scene, int fd, unsigned most, uint8_t *las
 	return count;
 }
 
-static void passes_both_ways(void **state)
+TEST(passes_both_ways)
 {
 	uint8_t bytes[PACKET_BYTES];
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "delay 5ms");
 	client_sends(&scene, 1);
 	assert_int_equal(receive(&scene, scene.target, 1, bytes), 1);
@@ -142,13 +139,12 @@ static int mark_at_target(struct scene *scene)
 	return -1;
 }
 
-static void marks_in_place_of_losses(void **state)
+TEST(marks_in_place_of_losses)
 {
 	struct nopal_link_counters forward, reverse;
 	struct scene scene;
 	int on = 1, ecn = NOPAL_ECT_0;
 
-	(void)state;
 	open_scene(&scene, "fwd: loss mask 101 ecn");
 	setsockopt(scene.target, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on));
 	client_sends(&scene, 1); /* understands no marks: is lost */
@@ -163,13 +159,12 @@ static void marks_in_place_of_losses(void **state)
 	close_scene(&scene);
 }
 
-static void loses_one_direction_alone(void **state)
+TEST(loses_one_direction_alone)
 {
 	struct nopal_link_counters forward, reverse;
 	uint8_t bytes[PACKET_BYTES];
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "fwd: loss 50%");
 	for (int i = 0; i < PACKETS; i++)
 		client_sends(&scene, (uint8_t)i);
@@ -184,13 +179,12 @@ static void loses_one_direction_alone(void **state)
 	close_scene(&scene);
 }
 
-static void corrupts_one_bit(void **state)
+TEST(corrupts_one_bit)
 {
 	uint8_t bytes[PACKET_BYTES];
 	struct scene scene;
 	int flipped = 0;
 
-	(void)state;
 	open_scene(&scene, "corrupt 100%");
 	client_sends(&scene, 0);
 	assert_int_equal(receive(&scene, scene.target, 1, bytes), 1);
@@ -200,28 +194,14 @@ static void corrupts_one_bit(void **state)
 	close_scene(&scene);
 }
 
-static void keeps_packets_back_until_it_closes(void **state)
+TEST(keeps_packets_back_until_it_closes)
 {
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "delay 60s");
 	for (int i = 0; i < PACKETS; i++)
 		client_sends(&scene, (uint8_t)i);
 	for (int i = 0; i < 5; i++)
 		turn(&scene);
 	close_scene(&scene); /* and frees what it carries */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(passes_both_ways),
-		cmocka_unit_test(loses_one_direction_alone),
-		cmocka_unit_test(marks_in_place_of_losses),
-		cmocka_unit_test(corrupts_one_bit),
-		cmocka_unit_test(keeps_packets_back_until_it_closes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,16 @@
  * test_shard -- one address for several loops: whose a datagram is, and sessions that live on loops
  * in threads of their own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <pthread.h>
 #include <unistd.h>
 #include <event2/event.h>
-#include <cmocka.h>
 
-#include "io/live/live.h"
-#include "wire/wire.h"
+#include "io/live.h"
+#include "session/session.h"
+#include "support/test.h"
 
 enum {
 	SHARDS = 3,
@@ -83,6 +80,8 @@ static int group_close(void **state)
 	return 0;
 }
 
+EACH_TEST(group_open, group_close);
+
 /* A datagram of `kind` for session `id`, from one of the strangers. */
 static void group_send(struct group *group, unsigned source, uint8_t kind, uint32_t id)
 {
@@ -114,7 +113,7 @@ static void group_run(struct group *group, uint64_t datagrams)
 }
 
 /* Of every stranger a datagram for sessions of all shards: the id decides, and not the address. */
-static void test_an_id_finds_its_shard(void **state)
+TEST(test_an_id_finds_its_shard)
 {
 	struct group *group = *state;
 
@@ -133,7 +132,7 @@ static void test_an_id_finds_its_shard(void **state)
 }
 
 /* Whatever ids it has: an opener's datagrams are not spread. */
-static void test_an_opener_stays_on_a_shard(void **state)
+TEST(test_an_opener_stays_on_a_shard)
 {
 	static const uint8_t kinds[] = { NOPAL_KIND_CONNECT, NOPAL_KIND_DATA_OPENING,
 					 NOPAL_KIND_CONTROL_OPENING, NOPAL_KIND_ASK,
@@ -149,7 +148,7 @@ static void test_an_opener_stays_on_a_shard(void **state)
 	assert_int_equal(used, 1);
 }
 
-static void test_runts_are_counted_by_the_first(void **state)
+TEST(test_runts_are_counted_by_the_first)
 {
 	struct group *group = *state;
 	uint8_t bytes[1] = { nopal__first_byte(NOPAL_KIND_DATA) };
@@ -162,7 +161,7 @@ static void test_runts_are_counted_by_the_first(void **state)
 }
 
 /* The others keep what is theirs. */
-static void test_a_shard_may_close(void **state)
+TEST(test_a_shard_may_close)
 {
 	struct group *group = *state;
 	uint32_t id = UINT32_MAX; /* of the last shard */
@@ -178,7 +177,7 @@ static void test_a_shard_may_close(void **state)
 }
 
 /* A cookie of one is good at all others; those of another group are not. */
-static void test_a_group_has_one_secret(void **state)
+TEST(test_a_group_has_one_secret)
 {
 	struct group *group = *state;
 	struct nopal_endpoint *alone;
@@ -193,7 +192,7 @@ static void test_a_group_has_one_secret(void **state)
 }
 
 /* By another group too: it would get half of our datagrams. */
-static void test_a_taken_port_is_refused(void **state)
+TEST(test_a_taken_port_is_refused)
 {
 	struct group *group = *state;
 	struct nopal_problems problems;
@@ -206,7 +205,7 @@ static void test_a_taken_port_is_refused(void **state)
 	nopal_problems_fini(&problems);
 }
 
-static void test_one_shard_is_a_group_too(void **state)
+TEST(test_one_shard_is_a_group_too)
 {
 	struct group *group = *state;
 	struct nopal_address local;
@@ -230,7 +229,7 @@ static void test_one_shard_is_a_group_too(void **state)
 	nopal_shards_close(shards);
 }
 
-static void test_misuses_are_refused(void **state)
+TEST(test_misuses_are_refused)
 {
 	struct group *group = *state;
 	struct nopal_problems problems;
@@ -470,12 +469,11 @@ static void crowd_check(void)
 	assert_int_equal(accepted, SESSIONS);
 }
 
-static void test_sessions_live_on_all_loops(void **state)
+TEST_WITH(NULL, NULL, test_sessions_live_on_all_loops)
 {
 	struct nopal_problems problems;
 	struct nopal_address address;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	loopback(&address);
 	crowd.plan = nopal_plan_load("bulk", NULL, &problems);
@@ -497,23 +495,4 @@ static void test_sessions_live_on_all_loops(void **state)
 	crowd_check();
 	crowd_free();
 	nopal_problems_fini(&problems);
-}
-
-#define GROUP(test) cmocka_unit_test_setup_teardown(test, group_open, group_close)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		GROUP(test_an_id_finds_its_shard),
-		GROUP(test_an_opener_stays_on_a_shard),
-		GROUP(test_runts_are_counted_by_the_first),
-		GROUP(test_a_shard_may_close),
-		GROUP(test_a_group_has_one_secret),
-		GROUP(test_a_taken_port_is_refused),
-		GROUP(test_one_shard_is_a_group_too),
-		GROUP(test_misuses_are_refused),
-		cmocka_unit_test(test_sessions_live_on_all_loops),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,13 @@
  */
 #include "ports/world.h"
 #include "noting_core.h"
+#include "support/test.h"
 
-static void a_datagram_takes_its_delay(void **state)
+TEST(a_datagram_takes_its_delay)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("delay 25ms", 1, ends);
 
-	(void)state;
 	ends[1]->echo = true;
 	assert_int_equal(say(ends[0], ends[1], "hello"), NOPAL_TRANSMITTED);
 	assert_int_equal(nopal_sim_run(world, NOPAL_SECOND), 1);
@@ -21,12 +21,11 @@ static void a_datagram_takes_its_delay(void **state)
 	end(world);
 }
 
-static void trains_are_split_and_arrive_as_one_batch(void **state)
+TEST(trains_are_split_and_arrive_as_one_batch)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("delay 1ms", 1, ends);
 
-	(void)state;
 	transmit(ends[0], &ends[1]->port.local, "aaaabbbbcc", 10, 4);
 	nopal_sim_run(world, NOPAL_SECOND);
 	assert_int_equal(note_count, 3);
@@ -37,12 +36,11 @@ static void trains_are_split_and_arrive_as_one_batch(void **state)
 	end(world);
 }
 
-static void a_rate_spaces_datagrams(void **state)
+TEST(a_rate_spaces_datagrams)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("rate 8mbit", 1, ends);
 
-	(void)state;
 	transmit(ends[0], &ends[1]->port.local, "aaaabbbbcc", 10, 4);
 	nopal_sim_run(world, NOPAL_SECOND);
 	heard(0, ends[1], (UDP_IP + 4) * NOPAL_MICROSECOND, "aaaa");
@@ -52,14 +50,13 @@ static void a_rate_spaces_datagrams(void **state)
 	end(world);
 }
 
-static void what_does_not_fit_is_told(void **state)
+TEST(what_does_not_fit_is_told)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("mtu 100", 1, ends);
 	struct nopal_address nowhere;
 	static const uint8_t bytes[200];
 
-	(void)state;
 	assert_int_equal(transmit(ends[0], &ends[1]->port.local, bytes, 73, 0), NOPAL_TOO_BIG);
 	assert_int_equal(transmit(ends[0], &ends[1]->port.local, bytes, 144, 72),
 			 NOPAL_TRANSMITTED);
@@ -72,12 +69,11 @@ static void what_does_not_fit_is_told(void **state)
 	end(world);
 }
 
-static void ports_are_opened_once(void **state)
+TEST(ports_are_opened_once)
 {
 	struct nopal_endpoint *ends[2], *other;
 	struct nopal_world *world = pair("", 1, ends);
 
-	(void)state;
 	assert_null(nopal_sim_endpoint(world, 0, PORT));
 	assert_null(nopal_sim_endpoint(world, 2, PORT));
 	for (int i = 0; i < 200; i++) {
@@ -91,12 +87,11 @@ static void ports_are_opened_once(void **state)
 	end(world);
 }
 
-static void an_endpoint_may_close_while_it_receives(void **state)
+TEST(an_endpoint_may_close_while_it_receives)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("delay 5ms", 1, ends);
 
-	(void)state;
 	ends[1]->close_on_receive = true;
 	say(ends[0], ends[1], "one");
 	say(ends[0], ends[1], "two");
@@ -107,12 +102,11 @@ static void an_endpoint_may_close_while_it_receives(void **state)
 	end(world);
 }
 
-static void kept_buffers_outlive_the_world(void **state)
+TEST(kept_buffers_outlive_the_world)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("", 1, ends);
 
-	(void)state;
 	ends[1]->keep = true;
 	say(ends[0], ends[1], "kept");
 	nopal_sim_run(world, 0);
@@ -129,11 +123,10 @@ static void call(void *user)
 	strcat(called, user);
 }
 
-static void calls_are_in_order(void **state)
+TEST(calls_are_in_order)
 {
 	struct nopal_world *world = nopal_sim_new(1);
 
-	(void)state;
 	called[0] = '\0';
 	nopal_sim_at(world, 30, call, "d");
 	nopal_sim_at(world, 10, call, "a");
@@ -152,11 +145,10 @@ static void calls_are_in_order(void **state)
 	end(world);
 }
 
-static void timers_of_the_core_run(void **state)
+TEST(timers_of_the_core_run)
 {
 	struct nopal_world *world = nopal_sim_new(1);
 
-	(void)state;
 	timer_ns = 700;
 	assert_int_equal(nopal_sim_run(world, 600), 0);
 	assert_int_equal(world->now_ns, 600);
@@ -167,13 +159,12 @@ static void timers_of_the_core_run(void **state)
 	end(world);
 }
 
-static void injected_datagrams_arrive(void **state)
+TEST(injected_datagrams_arrive)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("", 1, ends);
 	struct nopal_address stranger;
 
-	(void)state;
 	nopal_sim_address(5000, 1, &stranger);
 	nopal_sim_inject(world, ends[0], &stranger, "boo", 3);
 	assert_int_equal(note_count, 0);
@@ -193,26 +184,24 @@ static void count_tap(void *user, int64_t now_ns, const struct nopal_address *fr
 	*(size_t *)user += length;
 }
 
-static void a_tap_sees_what_enters(void **state)
+TEST(a_tap_sees_what_enters)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("loss 100%", 1, ends);
 	size_t seen = 0;
 
-	(void)state;
 	nopal_sim_tap(world, count_tap, &seen);
 	transmit(ends[0], &ends[1]->port.local, "aaaabbbbcc", 10, 4);
 	assert_int_equal(seen, 10);
 	end(world);
 }
 
-static void duplicates_and_flips_are_copies(void **state)
+TEST(duplicates_and_flips_are_copies)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("duplicate 100% corrupt 100% delay 9ms", 1, ends);
 	unsigned flipped[2] = { 0 };
 
-	(void)state;
 	transmit(ends[0], &ends[1]->port.local, "\0\0\0\0", 4, 0);
 	nopal_sim_run(world, NOPAL_SECOND);
 	assert_int_equal(note_count, 2);
@@ -224,12 +213,11 @@ static void duplicates_and_flips_are_copies(void **state)
 	end(world);
 }
 
-static void an_overtaking_datagram_arrives_first(void **state)
+TEST(an_overtaking_datagram_arrives_first)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("delay 10ms reorder 100% gap 2", 1, ends);
 
-	(void)state;
 	say(ends[0], ends[1], "one");
 	say(ends[0], ends[1], "two");
 	say(ends[0], ends[1], "three");
@@ -268,19 +256,17 @@ static uint64_t noisy_run(uint64_t seed)
 	return nopal_hash_final(&hash);
 }
 
-static void a_seed_gives_one_run(void **state)
+TEST(a_seed_gives_one_run)
 {
-	(void)state;
 	assert_true(noisy_run(3) == noisy_run(3));
 	assert_true(noisy_run(3) != noisy_run(4));
 	assert_true(noisy_run(3) == UINT64_C(0xba5cfe3af98dead2));
 }
 
-static void keys_come_of_the_seed(void **state)
+TEST(keys_come_of_the_seed)
 {
 	uint8_t keys[3][37] = { { 0 } };
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct nopal_world *world = nopal_sim_new(i < 2 ? 3 : 4);
 
@@ -292,13 +278,12 @@ static void keys_come_of_the_seed(void **state)
 	assert_memory_not_equal(keys[0], keys[2], 32);
 }
 
-static void time_never_goes_back(void **state)
+TEST(time_never_goes_back)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("delay 20ms 15ms reorder 10%", 1, ends);
 	int64_t last_ns = 0;
 
-	(void)state;
 	ends[1]->echo = true;
 	for (int i = 0; i < 2000; i++)
 		say(ends[0], ends[1], "go");
@@ -310,41 +295,15 @@ static void time_never_goes_back(void **state)
 	end(world);
 }
 
-static void packets_under_way_are_freed(void **state)
+TEST(packets_under_way_are_freed)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("rate 8mbit delay 20ms 15ms reorder 10%", 1, ends);
 	static const uint8_t jumbo[1400];
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		transmit(ends[0], &ends[1]->port.local, jumbo, sizeof(jumbo), 0);
 	nopal_sim_run(world, 30 * NOPAL_MILLISECOND);
 	assert_true(note_count > 0 && note_count < 100);
 	end(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_datagram_takes_its_delay),
-		cmocka_unit_test(trains_are_split_and_arrive_as_one_batch),
-		cmocka_unit_test(a_rate_spaces_datagrams),
-		cmocka_unit_test(what_does_not_fit_is_told),
-		cmocka_unit_test(ports_are_opened_once),
-		cmocka_unit_test(an_endpoint_may_close_while_it_receives),
-		cmocka_unit_test(kept_buffers_outlive_the_world),
-		cmocka_unit_test(keys_come_of_the_seed),
-		cmocka_unit_test(calls_are_in_order),
-		cmocka_unit_test(timers_of_the_core_run),
-		cmocka_unit_test(injected_datagrams_arrive),
-		cmocka_unit_test(a_tap_sees_what_enters),
-		cmocka_unit_test(duplicates_and_flips_are_copies),
-		cmocka_unit_test(an_overtaking_datagram_arrives_first),
-		cmocka_unit_test(a_seed_gives_one_run),
-		cmocka_unit_test(time_never_goes_back),
-		cmocka_unit_test(packets_under_way_are_freed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,14 @@
  * test_sim_topology.c -- hosts, routes and links of the simulated world.
  */
 #include "noting_core.h"
-#include "io/sim/sim.h"
+#include "io/sim.h"
+#include "support/test.h"
 
-static void a_host_reaches_itself(void **state)
+TEST(a_host_reaches_itself)
 {
 	struct nopal_endpoint *ends[2], *other;
 	struct nopal_world *world = pair("delay 5ms", 1, ends);
 
-	(void)state;
 	other = nopal_sim_endpoint(world, 0, 0);
 	say(ends[0], other, "near");
 	nopal_sim_run(world, NOPAL_SECOND);
@@ -18,27 +18,25 @@ static void a_host_reaches_itself(void **state)
 	end(world);
 }
 
-static void hosts_have_addresses(void **state)
+TEST(hosts_have_addresses)
 {
 	struct nopal_address address;
 	static const uint8_t expected[16] = {
 		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 1, 44
 	};
 
-	(void)state;
 	nopal_sim_address(300, PORT, &address);
 	assert_memory_equal(address.ip, expected, sizeof(expected));
 	assert_int_equal(address.port, PORT);
 }
 
 /* And each has one of IPv6: who is spoken to by that hears that of the speaker. */
-static void hosts_have_two_addresses(void **state)
+TEST(hosts_have_two_addresses)
 {
 	struct nopal_address address, from;
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("delay 5ms", 1, ends);
 
-	(void)state;
 	nopal__sim_address6(300, PORT, &address);
 	assert_int_equal(nopal__sim_host_of((struct sim *)world, &address), SIM_NONE);
 	address = nopal__endpoint_port(ends[1])->local;
@@ -53,13 +51,12 @@ static void hosts_have_two_addresses(void **state)
 	end(world);
 }
 
-static void a_star_forwards_through_its_middle(void **state)
+TEST(a_star_forwards_through_its_middle)
 {
 	struct nopal_world *world = nopal_sim_new(1);
 	struct nopal_endpoint *ends[4];
 	struct nopal_link out, back;
 
-	(void)state;
 	words("delay 1ms", &out);
 	words("delay 10ms", &back);
 	assert_int_equal(nopal_sim_star(world, 3, &out, &back), 0);
@@ -86,14 +83,13 @@ static void dumbbell(struct nopal_world *world, int count, struct nopal_endpoint
 		ends[i] = nopal_sim_endpoint(world, i, PORT);
 }
 
-static void a_dumbbell_shares_its_bottleneck(void **state)
+TEST(a_dumbbell_shares_its_bottleneck)
 {
 	struct nopal_world *world = nopal_sim_new(1);
 	struct nopal_endpoint *ends[6];
 	struct nopal_link_counters counters;
 	const int64_t each_ns = (UDP_IP + 4) * NOPAL_MICROSECOND;
 
-	(void)state;
 	dumbbell(world, 3, ends);
 	for (int i = 0; i < 6; i += 2) {
 		say(ends[i], ends[i + 1], "fwd1");
@@ -111,13 +107,12 @@ static void a_dumbbell_shares_its_bottleneck(void **state)
 	end(world);
 }
 
-static void a_dumbbell_routes_all_ways(void **state)
+TEST(a_dumbbell_routes_all_ways)
 {
 	struct nopal_world *world = nopal_sim_new(1);
 	struct nopal_endpoint *ends[4];
 	struct nopal_link_counters counters;
 
-	(void)state;
 	dumbbell(world, 2, ends);
 	say(ends[3], ends[2], "back");
 	nopal_sim_run(world, NOPAL_SECOND);
@@ -134,13 +129,12 @@ static void a_dumbbell_routes_all_ways(void **state)
 	end(world);
 }
 
-static void links_change_and_are_checked(void **state)
+TEST(links_change_and_are_checked)
 {
 	struct nopal_endpoint *ends[2];
 	struct nopal_world *world = pair("delay 5ms", 1, ends);
 	struct nopal_link link, bad = { .loss = UINT32_MAX };
 
-	(void)state;
 	words("delay 7ms", &link);
 	assert_int_equal(nopal_sim_connect(world, 0, 1, &link, NULL), -EEXIST);
 	assert_int_equal(nopal_sim_connect(world, 0, 0, &link, NULL), -EINVAL);
@@ -154,19 +148,4 @@ static void links_change_and_are_checked(void **state)
 	nopal_sim_run(world, NOPAL_SECOND);
 	heard(0, ends[1], 7 * NOPAL_MILLISECOND, "slow");
 	end(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hosts_have_addresses),
-		cmocka_unit_test(hosts_have_two_addresses),
-		cmocka_unit_test(a_host_reaches_itself),
-		cmocka_unit_test(a_star_forwards_through_its_middle),
-		cmocka_unit_test(a_dumbbell_shares_its_bottleneck),
-		cmocka_unit_test(a_dumbbell_routes_all_ways),
-		cmocka_unit_test(links_change_and_are_checked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,18 +9,16 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 enum {
 	SIDES = 2,
@@ -205,12 +203,11 @@ static unsigned receive(struct scene *scene, int side, unsigned most)
 
 /* ------------------------------------------------------------------- tests */
 
-static void a_round_trip_takes_both_delays(void **state)
+TEST(a_round_trip_takes_both_delays)
 {
 	struct scene scene;
 	int64_t began_ns;
 
-	(void)state;
 	open_scene(&scene, "fwd: delay 30ms rev: delay 20ms");
 	began_ns = now();
 	send_packet(&scene, 0, PACKET_BYTES);
@@ -222,14 +219,13 @@ static void a_round_trip_takes_both_delays(void **state)
 	close_scene(&scene);
 }
 
-static void a_rate_is_kept_and_nothing_is_lost(void **state)
+TEST(a_rate_is_kept_and_nothing_is_lost)
 {
 	const int64_t packet_ns = LINK_BYTES * 8 * NOPAL_SECOND / 4000000;
 	struct nopal_link_counters forward, reverse;
 	struct scene scene;
 	int64_t began_ns;
 
-	(void)state;
 	open_scene(&scene, "rate 4mbit");
 	began_ns = now();
 	for (int i = 0; i < PACKETS; i++)
@@ -243,12 +239,11 @@ static void a_rate_is_kept_and_nothing_is_lost(void **state)
 	close_scene(&scene);
 }
 
-static void what_is_too_big_falls_into_a_hole(void **state)
+TEST(what_is_too_big_falls_into_a_hole)
 {
 	struct nopal_link_counters forward, reverse;
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "mtu 1000");
 	send_packet(&scene, 0, PACKET_BYTES + 1);
 	send_packet(&scene, 0, PACKET_BYTES);
@@ -259,13 +254,12 @@ static void what_is_too_big_falls_into_a_hole(void **state)
 }
 
 /* The kernel drops packets whose header does not sum up. */
-static void marks_are_written_into_headers(void **state)
+TEST(marks_are_written_into_headers)
 {
 	struct nopal_link_counters forward, reverse;
 	struct scene scene;
 	int ecn = NOPAL_ECT_0;
 
-	(void)state;
 	open_scene(&scene, "fwd: loss 100% ecn");
 	send_packet(&scene, 0, PACKET_BYTES); /* understands no marks */
 	for (int i = 0; i < MARKED; i++) {
@@ -298,7 +292,7 @@ static bool stream_step(int from, int to, size_t *sent, size_t *came)
 	return *came >= STREAM_BYTES;
 }
 
-static void tcp_comes_through_losses(void **state)
+TEST(tcp_comes_through_losses)
 {
 	struct sockaddr_in address = address_of(1);
 	struct nopal_link_counters forward, reverse;
@@ -306,7 +300,6 @@ static void tcp_comes_through_losses(void **state)
 	int listener, from, to = -1;
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "delay 2ms loss 3% duplicate 1% corrupt 1%");
 	listener = space_socket(&scene, 1, SOCK_STREAM);
 	from = space_socket(&scene, 0, SOCK_STREAM);
@@ -350,11 +343,10 @@ static void refuse(struct scene *scene, const char *device, const char *space, c
 }
 
 /* Whatever fails, the device of the other side does not stay. */
-static void what_cannot_be_is_said(void **state)
+TEST(what_cannot_be_is_said)
 {
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene, "delay 1ms");
 	refuse(&scene, "nopaltest2", "nopal-no-such-space", "ip netns add");
 	refuse(&scene, "nopaltest2", "/proc/self/status", "namespace");
@@ -386,18 +378,9 @@ static bool can_run(void)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_round_trip_takes_both_delays),
-		cmocka_unit_test(a_rate_is_kept_and_nothing_is_lost),
-		cmocka_unit_test(what_is_too_big_falls_into_a_hole),
-		cmocka_unit_test(marks_are_written_into_headers),
-		cmocka_unit_test(tcp_comes_through_losses),
-		cmocka_unit_test(what_cannot_be_is_said),
-	};
-
 	if (!can_run()) {
 		fprintf(stderr, "no namespaces or TUN devices here\n");
 		return SKIPPED;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

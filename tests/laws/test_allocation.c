@@ -4,15 +4,10 @@
  * arrive and are acknowledged without one call of malloc, in the core and in the simulated world
  * alike.  The linker puts the counters below before the allocator (--wrap).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum {
 	WARM_UP_MS = 20000, /* windows and rings have found their size */
@@ -77,42 +72,26 @@ static void quiet_path(const char *config)
 	free(rig);
 }
 
-static void test_the_counters_count(void **state)
+TEST(test_the_counters_count)
 {
 	uint64_t before = allocations;
 
-	(void)state;
 	free(malloc(1));
 	nopal_buffer_free(nopal_buffer_new(1));
 	assert_true(allocations > before);
 }
 
-static void test_bulk(void **state)
+TEST(test_bulk)
 {
-	(void)state;
 	quiet_path("extends = \"bulk\"\n");
 }
 
-static void test_bulk_with_cubic(void **state)
+TEST(test_bulk_with_cubic)
 {
-	(void)state;
 	quiet_path("extends = \"bulk_cubic\"\n");
 }
 
-static void test_multicast(void **state)
+TEST(test_multicast)
 {
-	(void)state;
 	quiet_path("extends = \"multicast\"\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_counters_count),
-		cmocka_unit_test(test_bulk),
-		cmocka_unit_test(test_bulk_with_cubic),
-		cmocka_unit_test(test_multicast),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,23 +16,18 @@
  *   NOPAL_LAW_KEEP=FOLDER  cases that fail are written there
  *   NOPAL_LAW_SHRINK=off   as they are
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "composition.h"
-#include "lawcase.h"
-#include "lines.h"
+#include "support/composition.h"
+#include "support/lawcase.h"
+#include "support/lines.h"
 #include "plan/plan.h"
-#include "said.h"
+#include "support/said.h"
+#include "support/test.h"
 
 enum {
 	SESSIONS = 400, /* of a short run, which ends before them after: */
@@ -265,13 +260,12 @@ static int is_case(const struct dirent *entry)
 	return dot && strcmp(dot, ".conf") == 0;
 }
 
-static void test_what_once_failed_holds(void **state)
+TEST(test_what_once_failed_holds)
 {
 	static struct tally tally;
 	struct dirent **entries = NULL;
 	int count;
 
-	(void)state;
 	if (getenv("NOPAL_LAW_CASE"))
 		return;
 	count = scandir(CASES, &entries, is_case, by_name);
@@ -345,7 +339,7 @@ static void conclude(const struct tally *tally, double took)
 	tell(tally->again, "run a second time, for the same trace");
 }
 
-static void test_what_is_accepted_keeps_its_promises(void **state)
+TEST(test_what_is_accepted_keeps_its_promises)
 {
 	static struct tally tally;
 	uint64_t first = asked("NOPAL_LAW_SEED", 0);
@@ -355,7 +349,6 @@ static void test_what_is_accepted_keeps_its_promises(void **state)
 	double limit = (double)asked("NOPAL_LAW_SECONDS",
 				     getenv("NOPAL_LAW_SESSIONS") ? 1ul << 30 : SECONDS);
 
-	(void)state;
 	oracle_register();
 	kit_take_stock(&tally.kit, false);
 	if (getenv("NOPAL_LAW_CASE")) {
@@ -375,14 +368,4 @@ static void test_what_is_accepted_keeps_its_promises(void **state)
 	assert_int_equal(tally.violations, 0);
 	assert_int_equal(tally.different, 0);
 	assert_true(tally.good * 2 > tally.sessions);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_once_failed_holds),
-		cmocka_unit_test(test_what_is_accepted_keeps_its_promises),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,13 @@
  * whoever comes first, and whoever has the larger nonce, one session is there at each side, and
  * they are each other's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 
 #include "plan/plan.h"
 #include "aead_crypto.h"
-#include "early_losses.h"
-#include "meeting.h"
+#include "support/early_losses.h"
+#include "support/meeting.h"
+#include "support/test.h"
 
 #define RELIABLE                                                                                   \
 	"resize {}\nsequenced_segments {}\npositive_ack { selective = on }\n"                      \
@@ -95,27 +90,25 @@ static void expect_both_openers(const struct tally *tally)
 	assert_true(tally->slowest_ns < 12 * NOPAL_SECOND);
 }
 
-static void test_every_subset_of_the_first_is_lost(void **state)
+TEST(test_every_subset_of_the_first_is_lost)
 {
 	struct tally tally = { 0 };
 
-	(void)state;
 	lose_all_subsets(CIRCUIT, 5, sizeof(later_ns) / sizeof(later_ns[0]), &tally);
 	expect_both_openers(&tally);
 }
 
-static void test_every_subset_with_keys(void **state)
+TEST(test_every_subset_with_keys)
 {
 	struct tally tally = { 0 };
 
-	(void)state;
 	if (!nopal__aead_found())
 		skip();
 	lose_all_subsets(SEALED, 4, sizeof(later_ns) / sizeof(later_ns[0]), &tally);
 	expect_both_openers(&tally);
 }
 
-static void test_what_is_doubled_and_overtaken(void **state)
+TEST(test_what_is_doubled_and_overtaken)
 {
 	static const char *const networks[] = {
 		"delay 10ms duplicate 100%",
@@ -126,7 +119,6 @@ static void test_what_is_doubled_and_overtaken(void **state)
 	};
 	struct tally tally = { 0 };
 
-	(void)state;
 	for (size_t n = 0; n < sizeof(networks) / sizeof(networks[0]); n++)
 		for (uint64_t seed = 1; seed <= 60; seed++)
 			cross(seed % 3 || !nopal__aead_found() ? CIRCUIT : SEALED, networks[n],
@@ -174,13 +166,12 @@ static bool ship_can_meet(const char *name)
 	return can;
 }
 
-static void test_every_shipped_composition(void **state)
+TEST(test_every_shipped_composition)
 {
 	DIR *folder = opendir(NOPAL_SOURCE_ROOT "/configs");
 	const struct dirent *entry;
 	unsigned met = 0;
 
-	(void)state;
 	assert_non_null(folder);
 	while ((entry = readdir(folder))) {
 		const char *dot = strrchr(entry->d_name, '.');
@@ -197,16 +188,4 @@ static void test_every_shipped_composition(void **state)
 	}
 	closedir(folder);
 	assert_true(met > 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_subset_of_the_first_is_lost),
-		cmocka_unit_test(test_every_subset_with_keys),
-		cmocka_unit_test(test_what_is_doubled_and_overtaken),
-		cmocka_unit_test(test_every_shipped_composition),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,20 +5,14 @@
  * when it is sent.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "plan/plan.h"
-#include "ports/world.h"
-#include "rig.h"
-#include "suite.h"
+#include "support/rig.h"
+#include "support/suite.h"
+#include "support/test.h"
 
 enum { MESSAGES = 7, EMPTY = 4, PORT = 9000 };
 #define LONG_NS (120 * NOPAL_SECOND)
@@ -133,12 +127,11 @@ static void crosses(struct nopal_plan *plan, uint32_t refused)
 			 crossing.fates[NOPAL_MISSING] ? NOPAL_UNDELIVERED : NOPAL_ENDED_WELL);
 }
 
-static void test_through_what_is_shipped(void **state)
+TEST(test_through_what_is_shipped)
 {
 	char *names[SUITE_CONFIGS];
 	size_t count = suite_configs(names);
 
-	(void)state;
 	for (size_t i = 0; i < count; i++) {
 		struct nopal_plan *plan = suite_plan(names[i]);
 		bool bare = strcmp(names[i], "plain_udp") == 0;
@@ -170,23 +163,12 @@ static const char *const composed[] = {
 	"sequenced_segments {}\nreliable_fifo {}\n}\n" LOWER,
 };
 
-static void test_through_what_is_composed(void **state)
+TEST(test_through_what_is_composed)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(composed) / sizeof(*composed); i++) {
 		struct nopal_plan *plan = rig_plan(composed[i]);
 
 		crosses(plan, 0);
 		nopal_plan_unref(plan);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_through_what_is_shipped),
-		cmocka_unit_test(test_through_what_is_composed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,20 +4,14 @@
  * many seeds, run both ways and compared event by event, on the wire, in what is delivered, and in
  * the counters of both sides.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/plan.h"
-#include "pair.h"
-#include "suite.h"
+#include "support/pair.h"
+#include "support/suite.h"
+#include "support/test.h"
 
 enum { SEEDS = 10, FEWEST_CONFIGS = 6 };
 
@@ -81,13 +75,12 @@ static void compare(const struct both *both, struct tally *tally)
 					    suite_networks[n].name, tally);
 }
 
-static void test_units_do_what_the_interpreter_does(void **state)
+TEST(test_units_do_what_the_interpreter_does)
 {
 	char *names[SUITE_CONFIGS];
 	size_t count = suite_configs(names);
 	struct tally tally = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < count; i++) {
 		struct both both;
 
@@ -107,13 +100,4 @@ static void test_units_do_what_the_interpreter_does(void **state)
 	assert_true(tally.configs >= FEWEST_CONFIGS);
 	assert_true(tally.events > tally.sessions);
 	assert_int_equal(tally.different, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units_do_what_the_interpreter_does),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,22 +4,17 @@
  * events of its own, raises that wait, a filter's stop.  Run in a unit and interpreted, all of it
  * gives one trace; who binds leaves the unit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/composite.h"
 #include "a_meddler.h"
-#include "pair.h"
-#include "rig.h"
-#include "suite.h"
-#include "workshop.h"
+#include "support/pair.h"
+#include "support/rig.h"
+#include "support/suite.h"
+#include "support/workshop.h"
+#include "support/test.h"
 
 enum {
 	SEEDS = 3,
@@ -218,9 +213,8 @@ static void bind_both(struct nopal_session *session, const struct nopal_part *pa
 	leave(session);
 }
 
-static void test_bound_from_outside(void **state)
+TEST(test_bound_from_outside)
 {
-	(void)state;
 	compare(&(struct meddling){ .outside = bind_both });
 }
 
@@ -235,9 +229,8 @@ static enum nopal_verdict bind_within(struct nopal_session *session, const struc
 	return NOPAL_CONTINUE;
 }
 
-static void test_bound_within_a_raise(void **state)
+TEST(test_bound_within_a_raise)
 {
-	(void)state;
 	compare(&(struct meddling){ .from_net = bind_within });
 }
 
@@ -259,9 +252,8 @@ static enum nopal_verdict unbind_within(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void test_unbound_within_a_raise(void **state)
+TEST(test_unbound_within_a_raise)
 {
-	(void)state;
 	compare(&(struct meddling){ .from_net = unbind_within });
 	/* it was called as often as it was bound, and no more */
 	assert_true(count_in[PAIR_ACCEPTOR] <= 3 * AFTER);
@@ -288,9 +280,8 @@ static enum nopal_verdict ask_for_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void test_unbound_from_outside(void **state)
+TEST(test_unbound_from_outside)
 {
-	(void)state;
 	compare(&(struct meddling){ .from_net = ask_for_turn_end, .outside = unbind_declared });
 }
 
@@ -334,9 +325,8 @@ static enum nopal_verdict moon(struct nopal_session *session, const struct nopal
 	return NOPAL_CONTINUE;
 }
 
-static void test_events_of_its_own(void **state)
+TEST(test_events_of_its_own)
 {
-	(void)state;
 	compare(&(struct meddling){ .from_net = moon });
 }
 
@@ -359,9 +349,8 @@ static enum nopal_verdict defer(struct nopal_session *session, const struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static void test_raises_that_wait(void **state)
+TEST(test_raises_that_wait)
 {
-	(void)state;
 	compare(&(struct meddling){ .from_net = defer });
 }
 
@@ -376,9 +365,8 @@ static enum nopal_verdict stop_often(struct nopal_session *session, const struct
 	return count % OFTEN == 0 ? NOPAL_STOP : NOPAL_CONTINUE;
 }
 
-static void test_a_handler_that_stops(void **state)
+TEST(test_a_handler_that_stops)
 {
-	(void)state;
 	compare(&(struct meddling){ .from_net = stop_often });
 }
 
@@ -401,9 +389,8 @@ static void bind_on_the_way_out(struct nopal_session *session, const struct nopa
 		bind_both(session, part);
 }
 
-static void test_all_at_once(void **state)
+TEST(test_all_at_once)
 {
-	(void)state;
 	compare(&(struct meddling){ .from_net = stop_and_bind, .to_net = bind_on_the_way_out });
 }
 
@@ -439,18 +426,4 @@ static int leave_units(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bound_from_outside),
-		cmocka_unit_test(test_bound_within_a_raise),
-		cmocka_unit_test(test_unbound_within_a_raise),
-		cmocka_unit_test(test_unbound_from_outside),
-		cmocka_unit_test(test_events_of_its_own),
-		cmocka_unit_test(test_raises_that_wait),
-		cmocka_unit_test(test_a_handler_that_stops),
-		cmocka_unit_test(test_all_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, make_units, leave_units);
-}
+ALL_TESTS(tests, make_units, leave_units);

@@ -8,12 +8,6 @@
  * $NOPAL_MUTANT and calls the right one, $NOPAL_MUTANT_CC.  For work on one of them: $NOPAL_MUTANTS
  * are words in its name.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +17,12 @@
 #include <unistd.h>
 
 #include "plan/fused.h"
-#include "mutate.h"
-#include "pair.h"
-#include "suite.h"
-#include "told.h"
-#include "workshop.h"
+#include "support/mutate.h"
+#include "support/pair.h"
+#include "support/suite.h"
+#include "support/told.h"
+#include "support/workshop.h"
+#include "support/test.h"
 
 enum {
 	SEEDS = 4,
@@ -203,12 +198,33 @@ static void is_made(size_t which)
 	nopal_plan_unref(plan);
 }
 
-static void test_every_mutant_is_seen(void **state)
+/* The same way without a mistake is taken, and is right. */
+TEST(test_the_right_unit_is_right)
+{
+	static struct told told;
+	static const char *const configs[] = { "bulk", "ctp_audio" };
+
+	workshop_open();
+	for (size_t i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		char file[64];
+		int status;
+
+		snprintf(file, sizeof(file), "%s.fused.so", configs[i]);
+		tell(&told, &tool_fuse, (const char *[]){ configs[i], NULL },
+		     (const char *[]){ "output", workshop_path(file), "flag", "-O0", NULL });
+		assert_int_equal(told.code, TOOL_GOOD);
+		status = judged(configs[i]);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), SURVIVED);
+	}
+	workshop_close();
+}
+
+TEST(test_every_mutant_is_seen)
 {
 	const char *wanted = getenv("NOPAL_MUTANTS");
 	unsigned seen = 0, equivalent = 0, survived = 0;
 
-	(void)state;
 	workshop_open();
 	for (size_t i = 0; i < sizeof(mutants) / sizeof(*mutants); i++) {
 		const struct mutant *mutant = &mutants[i];
@@ -232,35 +248,8 @@ static void test_every_mutant_is_seen(void **state)
 	assert_int_equal(survived, 0);
 }
 
-/* The same way without a mistake is taken, and is right. */
-static void test_the_right_unit_is_right(void **state)
-{
-	static struct told told;
-	static const char *const configs[] = { "bulk", "ctp_audio" };
-
-	(void)state;
-	workshop_open();
-	for (size_t i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
-		char file[64];
-		int status;
-
-		snprintf(file, sizeof(file), "%s.fused.so", configs[i]);
-		tell(&told, &tool_fuse, (const char *[]){ configs[i], NULL },
-		     (const char *[]){ "output", workshop_path(file), "flag", "-O0", NULL });
-		assert_int_equal(told.code, TOOL_GOOD);
-		status = judged(configs[i]);
-		assert_true(WIFEXITED(status));
-		assert_int_equal(WEXITSTATUS(status), SURVIVED);
-	}
-	workshop_close();
-}
-
 int main(int count, char **words)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_right_unit_is_right),
-		cmocka_unit_test(test_every_mutant_is_seen),
-	};
 	const char *mutant = getenv("NOPAL_MUTANT");
 
 	if (mutant)
@@ -268,5 +257,5 @@ int main(int count, char **words)
 	/* what this process has loaded, its children would find loaded */
 	setenv("NOPAL_FUSED", "off", true);
 	setenv("NOPAL_MUTANT_CC", getenv("CC") ? getenv("CC") : "cc", true);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

@@ -4,21 +4,15 @@
  * does, too.  $NOPAL_RANDOM_CONFIGS draws more of them than the few of a short run,
  * $NOPAL_RANDOM_SEED others.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/plan.h"
-#include "composition.h"
-#include "pair.h"
-#include "suite.h"
-#include "workshop.h"
+#include "support/composition.h"
+#include "support/pair.h"
+#include "support/suite.h"
+#include "support/workshop.h"
+#include "support/test.h"
 
 enum { CONFIGS = 12, SEEDS = 2, INSTANTS = 15000 };
 
@@ -85,12 +79,11 @@ static unsigned long asked(const char *variable, unsigned long otherwise)
 	return value ? strtoul(value, NULL, 10) : otherwise;
 }
 
-static void test_units_of_random_configs(void **state)
+TEST(test_units_of_random_configs)
 {
 	static struct tally tally;
 	unsigned long count = asked("NOPAL_RANDOM_CONFIGS", CONFIGS);
 
-	(void)state;
 	tally.seed = asked("NOPAL_RANDOM_SEED", 0);
 	kit_take_stock(&tally.kit, false);
 	workshop_open();
@@ -108,13 +101,4 @@ static void test_units_of_random_configs(void **state)
 	       (unsigned long long)tally.deliveries, tally.different);
 	assert_true(tally.deliveries > tally.sessions);
 	assert_int_equal(tally.different, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units_of_random_configs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

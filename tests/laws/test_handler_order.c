@@ -3,16 +3,11 @@
  * Order independence: whatever order handlers have where none is declared, the deliveries are the
  * same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "compose/compose.h"
-#include "oracle.h"
+#include "support/oracle.h"
+#include "support/test.h"
 
 enum { ORDERS = 24, MESSAGES = 60 };
 
@@ -43,22 +38,12 @@ static uint64_t deliveries(const char *config, const char *link, uint64_t order)
 	return oracle.side[1].hash;
 }
 
-static void test_undeclared_orders_do_not_matter(void **state)
+TEST(test_undeclared_orders_do_not_matter)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t expected = deliveries(cases[i].config, cases[i].link, 0);
 
 		for (uint64_t order = 1; order <= ORDERS; order++)
 			assert_true(deliveries(cases[i].config, cases[i].link, order) == expected);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_undeclared_orders_do_not_matter),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

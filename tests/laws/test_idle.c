@@ -5,17 +5,11 @@
  * chunks; a session's share is the slope between two numbers of sessions that have talked and
  * fallen silent.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "session/endpoint.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum {
 	FEW = 256, /* powers of two: tables that double are equally full */
@@ -163,27 +157,23 @@ static void takes_at_most(const char *config, size_t bytes, int64_t most)
 	crowd_close();
 }
 
-static void test_minimal(void **state)
+TEST(test_minimal)
 {
-	(void)state;
 	takes_at_most("extends = \"ctp_minimal\"\n", 1000, MINIMAL_MOST);
 }
 
-static void test_bulk(void **state)
+TEST(test_bulk)
 {
-	(void)state;
 	takes_at_most("extends = \"bulk\"\n", TALK_BYTES, BULK_MOST);
 }
 
-static void test_audio(void **state)
+TEST(test_audio)
 {
-	(void)state;
 	takes_at_most("extends = \"ctp_audio\"\n", 1000, AUDIO_MOST);
 }
 
-static void test_streams(void **state)
+TEST(test_streams)
 {
-	(void)state;
 	takes_at_most("extends = \"streams\"\n", 1000, STREAM_MOST);
 }
 
@@ -244,11 +234,10 @@ static int64_t crowd_leave(void)
 	return before - live_bytes;
 }
 
-static void test_a_member_of_a_group(void **state)
+TEST(test_a_member_of_a_group)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);
 
-	(void)state;
 	crowd_join("extends = \"one_to_many_all\"\n");
 	assert_int_equal(nopal_send_buffer(crowd.session[0], buffer, 0, TALK_BYTES, 0), 0);
 	nopal_buffer_free(buffer);
@@ -260,12 +249,11 @@ static void test_a_member_of_a_group(void **state)
 }
 
 /* What a crowd did together leaves nothing with its members. */
-static void test_a_busy_time_is_forgotten(void **state)
+TEST(test_a_busy_time_is_forgotten)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);
 	int64_t idle, busy, grown;
 
-	(void)state;
 	crowd_open("extends = \"bulk\"\n");
 	crowd_grow(FEW, TALK_BYTES);
 	idle = live_bytes;
@@ -282,18 +270,4 @@ static void test_a_busy_time_is_forgotten(void **state)
 	assert_true(live_bytes - idle <= grown + FEW * ENDS * DIGITS);
 	nopal_buffer_free(buffer);
 	crowd_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_bulk),
-		cmocka_unit_test(test_audio),
-		cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_a_member_of_a_group),
-		cmocka_unit_test(test_a_busy_time_is_forgotten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

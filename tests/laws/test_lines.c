@@ -7,19 +7,14 @@
  *
  *   laws-test_lines --page
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compositions_page.h"
-#include "suite.h"
-#include "worth.h"
+#include "support/compositions_page.h"
+#include "support/suite.h"
+#include "support/worth.h"
+#include "support/test.h"
 
 /* ---------------------------------------------------------------- shipped configs */
 
@@ -38,13 +33,12 @@ static void note_line(const struct worth_line *line, void *user)
 		       line->name);
 }
 
-static void test_each_line_of_a_shipped_config_is_worth_something(void **state)
+TEST(test_each_line_of_a_shipped_config_is_worth_something)
 {
 	struct tally tally = { 0 };
 	char *names[SUITE_CONFIGS];
 	size_t count = suite_configs(names);
 
-	(void)state;
 	assert_true(count > 0);
 	for (size_t i = 0; i < count; i++) {
 		tally.config = names[i];
@@ -74,16 +68,14 @@ static enum worth worth_of_line(const char *with, const char *without, const cha
 }
 
 /* An order is there already. */
-static void test_a_line_that_changes_nothing_is_worth_nothing(void **state)
+TEST(test_a_line_that_changes_nothing_is_worth_nothing)
 {
-	(void)state;
 	assert_int_equal(worth_of_line(ARQ "reliable_fifo {}\n", ARQ, "reliable_fifo"),
 			 WORTH_NOTHING);
 }
 
-static void test_each_kind_of_worth_is_found(void **state)
+TEST(test_each_kind_of_worth_is_found)
 {
-	(void)state;
 	assert_int_equal(worth_of_line(ARQ,
 				       "transport_driver {}\nresize {}\n"
 				       "go_back_n {}\n",
@@ -96,13 +88,12 @@ static void test_each_kind_of_worth_is_found(void **state)
 
 /* -------------------------------------------------------------------- the page */
 
-static void test_the_page_says_why_two_do_not_meet(void **state)
+TEST(test_the_page_says_why_two_do_not_meet)
 {
 	char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
-	(void)state;
 	assert_non_null(out);
 	compositions_page_pairs(out, "go_back_n");
 	fclose(out);
@@ -113,16 +104,9 @@ static void test_the_page_says_why_two_do_not_meet(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_line_of_a_shipped_config_is_worth_something),
-		cmocka_unit_test(test_a_line_that_changes_nothing_is_worth_nothing),
-		cmocka_unit_test(test_each_kind_of_worth_is_found),
-		cmocka_unit_test(test_the_page_says_why_two_do_not_meet),
-	};
-
 	if (argc > 1 && strcmp(argv[1], "--page") == 0) {
 		compositions_page(stdout);
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

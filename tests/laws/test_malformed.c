@@ -4,18 +4,13 @@
  * into live sessions: where a composition has integrity, no session changes; nowhere does anything
  * crash.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "session/endpoint.h"
 #include "aead_crypto.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { GOLDEN_ROOM = 64, KINDS = 256 };
 
@@ -258,74 +253,52 @@ static void museum_of(const char *config, size_t least)
 	museum_by(config, 0, least);
 }
 
-static void test_bulk(void **state)
+TEST(test_bulk)
 {
-	(void)state;
 	museum_of("bulk", 4);
 }
 
-static void test_bulk_aead(void **state)
+TEST(test_bulk_aead)
 {
-	(void)state;
 	if (!nopal__aead_found())
 		skip();
 	museum_of("bulk_aead", 4);
 }
 
-static void test_ctp_bulk(void **state)
+TEST(test_ctp_bulk)
 {
-	(void)state;
 	museum_of("ctp_bulk", 4);
 }
 
-static void test_ctp_audio(void **state)
+TEST(test_ctp_audio)
 {
-	(void)state;
 	museum_of("ctp_audio", 4);
 }
 
-static void test_ctp_video(void **state)
+TEST(test_ctp_video)
 {
-	(void)state;
 	museum_of("ctp_video", 4);
 }
 
-static void test_ctp_minimal(void **state)
+TEST(test_ctp_minimal)
 {
-	(void)state;
 	museum_of("ctp_minimal", 2);
 }
 
 /* By sessions, and by their channel. */
-static void test_multicast(void **state)
+TEST(test_multicast)
 {
-	(void)state;
 	museum_of("multicast", 6);
 	assert_true(casts_seen > 0);
 }
 
-static void test_ctp_lossy_fifo(void **state)
+TEST(test_ctp_lossy_fifo)
 {
-	(void)state;
 	museum_of("ctp_lossy_fifo", 2);
 }
 
 /* SYN, SYN-ACK, ACK, FIN, and data. */
-static void test_one_to_many_paper(void **state)
+TEST(test_one_to_many_paper)
 {
-	(void)state;
 	museum_by("one_to_many_paper", FLAGS_AT, 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bulk),	       cmocka_unit_test(test_bulk_aead),
-		cmocka_unit_test(test_ctp_bulk),       cmocka_unit_test(test_ctp_audio),
-		cmocka_unit_test(test_ctp_video),      cmocka_unit_test(test_ctp_minimal),
-		cmocka_unit_test(test_ctp_lossy_fifo), cmocka_unit_test(test_one_to_many_paper),
-		cmocka_unit_test(test_multicast),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
  * What two that meet say to each other, cut at every byte, with every byte flipped, and extended,
  * to who waits for its peer and to who has met it: nothing changes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
 #include "aead_crypto.h"
-#include "meeting.h"
+#include "support/meeting.h"
+#include "support/test.h"
 
 enum { KINDS = 32, OF_ONE_KIND = 2 };
 
@@ -146,26 +140,14 @@ static void attack_all(const char *config)
 	assert_int_equal(attacked, 3);
 }
 
-static void test_bulk(void **state)
+TEST(test_bulk)
 {
-	(void)state;
 	attack_all("bulk");
 }
 
-static void test_bulk_aead(void **state)
+TEST(test_bulk_aead)
 {
-	(void)state;
 	if (!nopal__aead_found())
 		skip();
 	attack_all("bulk_aead");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bulk),
-		cmocka_unit_test(test_bulk_aead),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

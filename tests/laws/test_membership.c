@@ -6,14 +6,8 @@
  * while it was there.  The same seed does the same.  Prints how many messages, joins and leaves,
  * and violations.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
-#include "witness.h"
+#include "support/witness.h"
+#include "support/test.h"
 
 enum { SEEDS = 200, HOSTS = 6, STEPS = 150, ID_MOST = 63 };
 
@@ -251,17 +245,15 @@ static void tell(void)
 	assert_int_equal(tally.violations, 0);
 }
 
-static void test_members_come_and_go(void **state)
+TEST(test_members_come_and_go)
 {
-	(void)state;
 	for (uint32_t acks = 0; acks <= 2; acks++)
 		run_seeds(acks);
 	tell();
 }
 
-static void test_members_of_a_channel_come_and_go(void **state)
+TEST(test_members_of_a_channel_come_and_go)
 {
-	(void)state;
 	channel = "";
 	for (uint32_t acks = 0; acks <= 2; acks++)
 		run_seeds(acks);
@@ -274,9 +266,8 @@ static void test_members_of_a_channel_come_and_go(void **state)
 	tell();
 }
 
-static void test_others_take_the_place_of_those_that_went(void **state)
+TEST(test_others_take_the_place_of_those_that_went)
 {
-	(void)state;
 	balanced = true;
 	run_seeds(2);
 	tell();
@@ -284,12 +275,6 @@ static void test_others_take_the_place_of_those_that_went(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_members_come_and_go),
-		cmocka_unit_test(test_members_of_a_channel_come_and_go),
-		cmocka_unit_test(test_others_take_the_place_of_those_that_went),
-	};
-
 	witness_enter();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

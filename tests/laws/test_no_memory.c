@@ -8,11 +8,6 @@
  */
 #include <dlfcn.h>
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/plan.h"
-#include "failing.h"
+#include "support/failing.h"
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 /* What is read, and what it is without a failure. */
 struct reading {
@@ -103,9 +98,8 @@ static void good(const char *name)
 	sweep(&(struct reading){ .file = name, .good = true }, name);
 }
 
-static void test_shipped_configs(void **state)
+TEST(test_shipped_configs)
 {
-	(void)state;
 	good("bulk");
 	good("streams");
 	good("one_to_many_quorum");
@@ -117,7 +111,7 @@ static void test_shipped_configs(void **state)
 static const char *const overrides[] = { "resize.mtu=1400B", "requires=auto",
 					 "description=over there", NULL };
 
-static void test_every_word_of_a_config(void **state)
+TEST(test_every_word_of_a_config)
 {
 	static const char text[] = "# all that a config may say\n"
 				   "extends = \"bulk\"\n"
@@ -130,30 +124,27 @@ static void test_every_word_of_a_config(void **state)
 				   "keep_alive { }\n"
 				   "resize { mtu = '1500B' }\n";
 
-	(void)state;
 	sweep(
 		&(struct reading){
 			.file = "all.conf", .text = text, .sets = overrides, .good = true },
 		"every word of a config, and overrides");
 }
 
-static void test_what_is_needed_is_added(void **state)
+TEST(test_what_is_needed_is_added)
 {
 	static const char text[] = "requires = auto\ntransport_driver {}\nsequenced_segments {}\n"
 				   "positive_ack {}\nretransmit {}\nwindowed_cc {}\n"
 				   "reliable_fifo {}\n";
 
-	(void)state;
 	sweep(&(struct reading){ .file = "auto.conf", .text = text, .good = true },
 	      "requires = auto");
 }
 
-static void test_a_key_file(void **state)
+TEST(test_a_key_file)
 {
 	char path[] = "/tmp/nopal-no-memory-XXXXXX", text[256];
 	int file = mkstemp(path);
 
-	(void)state;
 	assert_true(file >= 0);
 	assert_int_equal(write(file, "0123456789abcdef0123456789abcdef\n", 33), 33);
 	close(file);
@@ -166,12 +157,11 @@ static void test_a_key_file(void **state)
 
 /* ------------------------------------------------------------------------- bad */
 
-static void test_bad_configs(void **state)
+TEST(test_bad_configs)
 {
 	uint64_t points = 0;
 	glob_t found;
 
-	(void)state;
 	assert_int_equal(glob(NOPAL_SOURCE_ROOT "/tests/configs/bad/*.conf", 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		points +=
@@ -180,7 +170,7 @@ static void test_bad_configs(void **state)
 	globfree(&found);
 }
 
-static void test_bad_text_and_overrides(void **state)
+TEST(test_bad_text_and_overrides)
 {
 	static const char text[] = "resise {}\nrequires = maybe\nresize { mtu }\n}\nx(y)\n"
 				   "extends = \"no such\"\nlayer { resize {} }\na = \"\\999\"\n"
@@ -190,19 +180,17 @@ static void test_bad_text_and_overrides(void **state)
 					   "nothing=1", "extends=bulk",	 "a/resize.mtu=5",
 					   NULL };
 
-	(void)state;
 	sweep(&(struct reading){ .file = "bad.conf", .text = text }, "a text full of mistakes");
 	sweep(&(struct reading){ .file = "sets.conf", .text = "resize {}\n", .sets = bad },
 	      "bad overrides");
 	sweep(&(struct reading){ .file = "bulkk" }, "a name of no config");
 }
 
-static void test_plugins_that_are_none(void **state)
+TEST(test_plugins_that_are_none)
 {
 	char text[512];
 	Dl_info library;
 
-	(void)state;
 	assert_true(dladdr((void *)(uintptr_t)print_message, &library));
 	snprintf(text, sizeof(text), "plugin = {\"%s\", no_such}\n", library.dli_fname);
 	sweep(&(struct reading){ .file = "dir/plugin.conf", .text = text },
@@ -231,27 +219,10 @@ static void say_links(void *context)
 	nopal_problems_fini(&problems);
 }
 
-static void test_small_tools(void **state)
+TEST(test_small_tools)
 {
 	const char *texts[] = { "a/1 x=5\nb/1\n", "a/1 x=6\nc/1\n" };
 
-	(void)state;
 	assert_true(failing_sweep(compare, texts, 1) > 0);
 	assert_true(failing_sweep(say_links, (void *)"delai 5ms loss 5 rate", 1) > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shipped_configs),
-		cmocka_unit_test(test_every_word_of_a_config),
-		cmocka_unit_test(test_what_is_needed_is_added),
-		cmocka_unit_test(test_a_key_file),
-		cmocka_unit_test(test_bad_configs),
-		cmocka_unit_test(test_bad_text_and_overrides),
-		cmocka_unit_test(test_plugins_that_are_none),
-		cmocka_unit_test(test_small_tools),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

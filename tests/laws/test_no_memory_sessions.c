@@ -10,21 +10,15 @@
  * NOPAL_NO_MEMORY_STRIDE=N tries every N-th of all, NOPAL_NO_MEMORY_ONLY=N the N-th alone,
  * NOPAL_NO_MEMORY_TALK=NAME in one talk.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/endpoint.h"
-#include "covering.h"
-#include "failing.h"
+#include "support/covering.h"
+#include "support/failing.h"
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 enum {
 	TALK_SENDERS = 3,
@@ -392,9 +386,8 @@ static void sweep(const struct talk_about *about)
 
 #define LOSSY "rate 10mbit delay 10ms limit 30 loss mask 000010000100000001"
 
-static void test_bulk(void **state)
+TEST(test_bulk)
 {
-	(void)state;
 	sweep(&(struct talk_about){ .name = "bulk",
 				    .config = "extends = \"bulk\"\n",
 				    .link = LOSSY,
@@ -403,9 +396,8 @@ static void test_bulk(void **state)
 				    .reliable = true });
 }
 
-static void test_streams(void **state)
+TEST(test_streams)
 {
-	(void)state;
 	sweep(&(struct talk_about){ .name = "streams",
 				    .config = "extends = \"streams\"\n",
 				    .link = LOSSY,
@@ -415,9 +407,8 @@ static void test_streams(void **state)
 				    .reliable = true });
 }
 
-static void test_a_shared_flow(void **state)
+TEST(test_a_shared_flow)
 {
-	(void)state;
 	sweep(&(struct talk_about){ .name = "a shared flow",
 				    .config = "extends = \"udt4_shared\"\n",
 				    .link = LOSSY,
@@ -428,9 +419,8 @@ static void test_a_shared_flow(void **state)
 				    .reliable = true });
 }
 
-static void test_one_to_many(void **state)
+TEST(test_one_to_many)
 {
-	(void)state;
 	sweep(&(struct talk_about){ .name = "one to many",
 				    .config = "extends = \"one_to_many_all\"\n",
 				    .link = LOSSY,
@@ -440,9 +430,8 @@ static void test_one_to_many(void **state)
 				    .reliable = true });
 }
 
-static void test_multicast(void **state)
+TEST(test_multicast)
 {
-	(void)state;
 	sweep(&(struct talk_about){ .name = "multicast",
 				    .config = "extends = \"multicast\"\n",
 				    .link = LOSSY,
@@ -452,9 +441,8 @@ static void test_multicast(void **state)
 				    .reliable = true });
 }
 
-static void test_redundancy(void **state)
+TEST(test_redundancy)
 {
-	(void)state;
 	sweep(&(struct talk_about){ .name = "redundancy",
 				    .config = "extends = \"bulk\"\n"
 					      "forward_error_correction { k = 4 n = 5 }\n",
@@ -464,9 +452,8 @@ static void test_redundancy(void **state)
 				    .reliable = true });
 }
 
-static void test_sealed_and_compressed(void **state)
+TEST(test_sealed_and_compressed)
 {
-	(void)state;
 	if (!nopal_registry_find("aead"))
 		skip();
 	sweep(&(struct talk_about){ .name = "sealed and compressed",
@@ -478,9 +465,8 @@ static void test_sealed_and_compressed(void **state)
 				    .reliable = true });
 }
 
-static void test_without_a_handshake(void **state)
+TEST(test_without_a_handshake)
 {
-	(void)state;
 	sweep(&(struct talk_about){ .name = "without a handshake",
 				    .config = "transport_driver {}\nresize {}\n"
 					      "sequenced_segments {}\nlossy_fifo {}\nchecksum {}\n",
@@ -491,13 +477,12 @@ static void test_without_a_handshake(void **state)
 
 /* Every microprotocol, with and without every other.  What they promise is another law's: here each
  * session ends, and nothing is lost or wrong. */
-static void test_every_composition(void **state)
+TEST(test_every_composition)
 {
 	uint64_t stride = asked("NOPAL_NO_MEMORY_STRIDE", STRIDE), points = 0;
 	static struct covering covering;
 	char name[64];
 
-	(void)state;
 	violations = 0;
 	covering_make(&covering, NULL, 0);
 	for (size_t i = 0; i < covering.count; i++) {
@@ -513,21 +498,4 @@ static void test_every_composition(void **state)
 		      (unsigned long long)points);
 	covering_free(&covering);
 	assert_int_equal(violations, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bulk),
-		cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_a_shared_flow),
-		cmocka_unit_test(test_one_to_many),
-		cmocka_unit_test(test_multicast),
-		cmocka_unit_test(test_redundancy),
-		cmocka_unit_test(test_sealed_and_compressed),
-		cmocka_unit_test(test_without_a_handshake),
-		cmocka_unit_test(test_every_composition),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

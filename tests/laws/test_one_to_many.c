@@ -6,14 +6,8 @@
  * where all have arrived.  The same where what is for all leaves through a channel, for up to
  * three.  Prints sessions, messages and violations.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
-#include "witness.h"
+#include "support/witness.h"
+#include "support/test.h"
 
 enum {
 	K_MOST = 5,
@@ -244,25 +238,18 @@ static void run_up_to(uint32_t most, bool channel)
 	assert_int_equal(tally.violations, 0);
 }
 
-static void test_fates_keep_the_rule(void **state)
+TEST(test_fates_keep_the_rule)
 {
-	(void)state;
 	run_up_to(K_MOST, false);
 }
 
-static void test_fates_keep_the_rule_by_a_channel(void **state)
+TEST(test_fates_keep_the_rule_by_a_channel)
 {
-	(void)state;
 	run_up_to(K_MOST_OF_CHANNEL, true);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fates_keep_the_rule),
-		cmocka_unit_test(test_fates_keep_the_rule_by_a_channel),
-	};
-
 	witness_enter();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

@@ -14,23 +14,17 @@
  *   NOPAL_PAIRWISE_TRACE=FILE  the trace of the last session, for `nopal trace`
  *   NOPAL_PAIRWISE_LIST=1     print the configs, and why which pairs cannot be
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aead_crypto.h"
 #include "compose/compose.h"
-#include "plan/plan.h"
+#include "support/covering.h"
+#include "support/nonces.h"
+#include "support/oracle.h"
 #include "registry/registry.h"
-#include "covering.h"
-#include "nonces.h"
-#include "oracle.h"
+#include "support/test.h"
 
 enum {
 	SEEDS = 6,
@@ -319,12 +313,11 @@ static void run_file(const char *name)
 	conclude(&tally);
 }
 
-static void test_every_pair_keeps_its_promises(void **state)
+TEST(test_every_pair_keeps_its_promises)
 {
 	static struct covering covering;
 	struct tally tally = { 0 };
 
-	(void)state;
 	if (getenv("NOPAL_PAIRWISE_CONFIG")) {
 		run_file(getenv("NOPAL_PAIRWISE_CONFIG"));
 		return;
@@ -399,12 +392,11 @@ static void saboteur_register(void)
 }
 
 /* What two microprotocols break together is found where they are together, and nowhere else. */
-static void test_what_breaks_a_pair_is_found(void **state)
+TEST(test_what_breaks_a_pair_is_found)
 {
 	static struct covering covering;
 	size_t found = 0;
 
-	(void)state;
 	if (getenv("NOPAL_PAIRWISE_CONFIG"))
 		return;
 	saboteur_register();
@@ -423,14 +415,4 @@ static void test_what_breaks_a_pair_is_found(void **state)
 	}
 	assert_true(found > 0);
 	covering_free(&covering);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_pair_keeps_its_promises),
-		cmocka_unit_test(test_what_breaks_a_pair_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

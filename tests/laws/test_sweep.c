@@ -3,18 +3,12 @@
  * Every shipped config over every network with many seeds; what it promises is checked after every
  * event.  Prints how many sessions, events and violations.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plan/plan.h"
-#include "oracle.h"
-#include "suite.h"
+#include "support/oracle.h"
+#include "support/suite.h"
+#include "support/test.h"
 
 enum { SEEDS = 20, MESSAGES = 60, PAIRS = 3 };
 
@@ -55,14 +49,13 @@ static unsigned sweep(const char *config, const struct suite_network *network, s
 	return violations;
 }
 
-static void test_every_config_keeps_its_promises(void **state)
+TEST(test_every_config_keeps_its_promises)
 {
 	char *names[SUITE_CONFIGS];
 	size_t count = suite_configs(names);
 	struct tally tally = { 0 };
 	unsigned violations = 0;
 
-	(void)state;
 	assert_true(count >= 6);
 	for (size_t i = 0; i < count; i++) {
 		struct nopal_plan *plan = suite_plan(names[i]);
@@ -78,13 +71,4 @@ static void test_every_config_keeps_its_promises(void **state)
 	       (unsigned long long)tally.broken, violations);
 	assert_int_equal(violations, 0);
 	assert_true(tally.broken * BROKEN_MOST <= tally.sessions);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_config_keeps_its_promises),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

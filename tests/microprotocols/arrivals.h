@@ -9,9 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/segment.h"
-#include "engine/turn.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 /* A message with these values of the first attributes of `part`; the first of them is its text. */
 static inline void arrive_with(struct rig_side *side, const struct nopal_part *part,

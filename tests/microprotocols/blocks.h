@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "capture.h"
+#include "support/test.h"
 
 static struct capture net;
 static uint32_t round_number;

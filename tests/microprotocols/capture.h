@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "rig.h"
+#include "support/rig.h"
 
 enum { CAPTURE_DATAGRAMS = 64, CAPTURE_BYTES = 2048 };
 

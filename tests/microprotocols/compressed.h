@@ -14,6 +14,7 @@
 
 #include "../microprotocols/compression/codec.h"
 #include "segments.h"
+#include "support/test.h"
 
 #define DRIVER "transport_driver {}\nb_digest {}\na_tap {}\n"
 #define CUT    DRIVER "resize {}\nsequenced_segments {}\n"

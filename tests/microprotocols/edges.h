@@ -6,7 +6,7 @@
 #ifndef NOPAL_TEST_EDGES_H
 #define NOPAL_TEST_EDGES_H
 
-#include "../support/bench.h"
+#include "support/bench.h"
 
 extern const struct nopal_microprotocol nopal_windowed_flow;
 

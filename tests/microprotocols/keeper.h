@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "segments.h"
+#include "support/test.h"
 
 enum { KEEPER_ROOM = 8192 };
 

@@ -15,7 +15,8 @@
 
 #include <stdio.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static inline void open_after(unsigned before, struct rig *rig, const char *config)
 {

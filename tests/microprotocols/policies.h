@@ -11,7 +11,8 @@
 #ifndef NOPAL_TEST_POLICIES_H
 #define NOPAL_TEST_POLICIES_H
 
-#include "../support/bench.h"
+#include "support/bench.h"
+#include "support/test.h"
 
 enum { SEG = BENCH_BODY };
 

@@ -7,6 +7,7 @@
 #define NOPAL_TEST_REMEMBERED_H
 
 #include "segments.h"
+#include "support/test.h"
 
 enum {
 	FILE_BYTES = 200000,

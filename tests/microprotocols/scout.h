@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { SCOUT_ROOM = 512 };
 

@@ -16,9 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/segment.h"
-#include "engine/turn.h"
-#include "rig.h"
+#include "support/rig.h"
 
 struct arriving {
 	struct nopal_core *core;

@@ -7,8 +7,8 @@
 #ifndef NOPAL_TEST_STUBS_H
 #define NOPAL_TEST_STUBS_H
 
-#include "engine/turn.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static const struct nopal_microprotocol stub_ack = {
 	.abi = NOPAL_ABI,

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_ack_parts -- acks of which one cannot tell all that arrived. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "segments.h"
 
 #include "../../microprotocols/status/positive_ack.h"
+#include "support/test.h"
 
 static const char SHORT[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap {}\n"
 			    "positive_ack { selective = on }\nretransmit {}\n";
@@ -29,7 +24,7 @@ static void begin(struct rig *rig, const char *config, const char *link)
 }
 
 /* Of numbers 2 to 9 that are away: what a part says, and what is none. */
-static void test_a_part_of_a_report(void **state)
+TEST(test_a_part_of_a_report)
 {
 	static const struct {
 		uint64_t from;
@@ -50,7 +45,6 @@ static void test_a_part_of_a_report(void **state)
 	uint32_t received;
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, SHORT, "delay 10ms");
 	rig_change(&rig, "delay 10ms loss 100%");
 	for (int i = 0; i < 8; i++)
@@ -74,13 +68,12 @@ static void test_a_part_of_a_report(void **state)
 
 /* A path so long that an ack cannot tell of all that is out: nothing that arrived is taken for lost
  * or overdue, and the path stays full. */
-static void test_a_report_that_does_not_fit_is_told_in_parts(void **state)
+TEST(test_a_report_that_does_not_fit_is_told_in_parts)
 {
 	enum { SECONDS = 10, RATE = 100000000 / 8, SIZE = 4096 };
 	struct rig rig;
 	const struct nopal_counters *sent;
 
-	(void)state;
 	begin(&rig, LONG, "rate 100mbit delay 100ms limit 3000 loss 1%");
 	for (int i = 0; i < SECONDS * 1000; i++) {
 		while (rig_send_bytes(&rig, SIZE) == 0)
@@ -94,14 +87,4 @@ static void test_a_report_that_does_not_fit_is_told_in_parts(void **state)
 	assert_true(sent->resends < sent->segments_lost + sent->segments_lost / 10);
 	assert_true(rig.acceptor.delivered_bytes > SECONDS * RATE / 2);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_part_of_a_report),
-		cmocka_unit_test(test_a_report_that_does_not_fit_is_told_in_parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

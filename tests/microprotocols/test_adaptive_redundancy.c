@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "blocks.h"
 #include "erasure.h"
 #include "segments.h"
+#include "support/test.h"
 
 enum { MILLION = 1000000, REPORT_BYTES = 8 };
 
@@ -90,12 +85,11 @@ static void check_needed(const char *config, int sources, double target, uint32_
 	capture_close(&net);
 }
 
-static void test_the_least_parity_that_is_enough(void **state)
+TEST(test_the_least_parity_that_is_enough)
 {
 	static const uint32_t losses[] = { 0, 1, 10, 50, 100, 200 };
 	char more[128];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
 		for (int sources = 2; sources <= 22; sources += 5) {
 			snprintf(more, sizeof(more),
@@ -110,9 +104,8 @@ static void test_the_least_parity_that_is_enough(void **state)
 	}
 }
 
-static void test_bounds_hold(void **state)
+TEST(test_bounds_hold)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "adaptive_redundancy { least = 2 most = 3 }\n"));
 	assert_int_equal(parity(), 255); /* nothing is known */
 	send_packets(4000);
@@ -125,11 +118,10 @@ static void test_bounds_hold(void **state)
 }
 
 /* It rises within half of the memory, and falls within the memory. */
-static void test_it_rises_faster_than_it_falls(void **state)
+TEST(test_it_rises_faster_than_it_falls)
 {
 	int64_t up;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "adaptive_redundancy { memory = 400 }\n"));
 	send_packets(1000);
 	report(100, 80);
@@ -140,12 +132,11 @@ static void test_it_rises_faster_than_it_falls(void **state)
 	capture_close(&net);
 }
 
-static void test_reports_that_cannot_be(void **state)
+TEST(test_reports_that_cannot_be)
 {
 	const uint8_t bytes[REPORT_BYTES + 1] = { 0, 0, 0, 50, 0, 0, 0, 10, 0 };
 	int64_t known;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "adaptive_redundancy {}\n"));
 	send_packets(500);
 	report(100, 90);
@@ -175,9 +166,8 @@ static uint32_t parity_sent(uint32_t sources)
 	return net.count - sources;
 }
 
-static void test_a_block_under_way_keeps_its_parity(void **state)
+TEST(test_a_block_under_way_keeps_its_parity)
 {
-	(void)state;
 	if (!nopal__erasure_has_cauchy())
 		skip();
 	capture_open(&net, fec_config(7, 4,
@@ -202,9 +192,8 @@ static void test_a_block_under_way_keeps_its_parity(void **state)
 	capture_close(&net);
 }
 
-static void test_a_block_may_have_no_parity(void **state)
+TEST(test_a_block_may_have_no_parity)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "adaptive_redundancy { least = 0 }\n"));
 	send_packets(70);
 	report(60, 60);
@@ -293,18 +282,16 @@ static void check_phases(const char *more)
 	rig_close(&net.rig);
 }
 
-static void test_redundancy_follows_the_loss(void **state)
+TEST(test_redundancy_follows_the_loss)
 {
-	(void)state;
 	if (!nopal__erasure_has_cauchy())
 		skip();
 	check_phases("");
 }
 
 /* What was rebuilt is acknowledged; what was lost is seen all the same. */
-static void test_acks_do_not_hide_the_loss(void **state)
+TEST(test_acks_do_not_hide_the_loss)
 {
-	(void)state;
 	if (!nopal__erasure_has_cauchy())
 		skip();
 	check_phases("positive_ack { selective = on }\nrtt_estimation {}\n"
@@ -312,9 +299,8 @@ static void test_acks_do_not_hide_the_loss(void **state)
 }
 
 /* Twice the same, and some out of order: neither a loss nor the want of one. */
-static void test_duplicates_and_disorder_are_no_loss(void **state)
+TEST(test_duplicates_and_disorder_are_no_loss)
 {
-	(void)state;
 	rig_begin(&net.rig, fec_config(5, 4, "adaptive_redundancy {}\n"));
 	cross("delay 10ms 5ms duplicate 30%", 2000, 0);
 	assert_in_range(loss_ppm(), 0, 2000);
@@ -325,12 +311,11 @@ static void test_duplicates_and_disorder_are_no_loss(void **state)
 
 /* A number from far away, which nothing vouches for, changes nothing; after an outage the peer is
  * found again. */
-static void test_stray_numbers(void **state)
+TEST(test_stray_numbers)
 {
 	struct arriving one;
 	int64_t known;
 
-	(void)state;
 	rig_begin(&net.rig, fec_config(5, 4, "adaptive_redundancy {}\n"));
 	cross("delay 10ms loss 10%", 1000, 0);
 	for (int i = 0; i < 5; i++) {
@@ -351,11 +336,10 @@ static void test_stray_numbers(void **state)
 	rig_close(&net.rig);
 }
 
-static void test_relations(void **state)
+TEST(test_relations)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"adaptive_redundancy {}\n",
 				text, sizeof(text)));
@@ -363,23 +347,4 @@ static void test_relations(void **state)
 	assert_true(rig_refused(fec_config(5, 4, "adaptive_redundancy { least = 3 most = 2 }\n"),
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "most"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_least_parity_that_is_enough),
-		cmocka_unit_test(test_bounds_hold),
-		cmocka_unit_test(test_it_rises_faster_than_it_falls),
-		cmocka_unit_test(test_reports_that_cannot_be),
-		cmocka_unit_test(test_a_block_under_way_keeps_its_parity),
-		cmocka_unit_test(test_a_block_may_have_no_parity),
-		cmocka_unit_test(test_redundancy_follows_the_loss),
-		cmocka_unit_test(test_acks_do_not_hide_the_loss),
-		cmocka_unit_test(test_duplicates_and_disorder_are_no_loss),
-		cmocka_unit_test(test_stray_numbers),
-		cmocka_unit_test(test_relations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

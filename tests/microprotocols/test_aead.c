@@ -4,18 +4,13 @@
  * laws/test_malformed changes every byte of every kind, too; test_aead_opening has somebody between
  * the two while they open.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "aead.h"
 #include "capture.h"
-#include "nonces.h"
+#include "support/nonces.h"
 #include "wire/reset.h"
-#include "wire/wire.h"
+#include "support/test.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 static const char SEALED[] = PLAIN "aead {}\na_tap {}\n";
@@ -124,13 +119,12 @@ static void listen_in(void *user, int64_t now_ns, const struct nopal_address *fr
 	listen_in_only(user, now_ns, from, to, bytes, length);
 }
 
-static void test_it_carries_and_nobody_overhears(void **state)
+TEST(test_it_carries_and_nobody_overhears)
 {
 	static const char *const ciphers[] = { "aes_128_gcm", "chacha20_poly1305" };
 	char config[256];
 	struct rig rig;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		snprintf(config, sizeof(config), PLAIN "aead { cipher = %s }\n", ciphers[i]);
 		law_open(&rig, config, "delay 10ms");
@@ -151,12 +145,11 @@ static void test_it_carries_and_nobody_overhears(void **state)
 	}
 }
 
-static void test_both_directions_have_other_keys(void **state)
+TEST(test_both_directions_have_other_keys)
 {
 	struct aead_secrets *opener, *acceptor;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SEALED, NULL);
 	opener = aead_of(rig.opener.session)->secrets;
 	acceptor = aead_of(rig.acceptor.session)->secrets;
@@ -180,13 +173,12 @@ static bool takes(struct rig *rig, const uint8_t *offer, size_t length)
 }
 
 /* An answer that comes again must be the same. */
-static void test_an_offer_is_taken_once(void **state)
+TEST(test_an_offer_is_taken_once)
 {
 	const uint8_t other[NOPAL__AEAD_PUBLIC_BYTES] = { 9 };
 	const uint8_t *peer;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SEALED, NULL);
 	peer = aead_of(rig.opener.session)->secrets->peer;
 	assert_true(takes(&rig, peer, sizeof(other)));
@@ -197,7 +189,7 @@ static void test_an_offer_is_taken_once(void **state)
 
 /* ----------------------------------------------------- one datagram, changed */
 
-static void test_only_the_datagram_itself_opens_and_once(void **state)
+TEST(test_only_the_datagram_itself_opens_and_once)
 {
 	static struct capture capture;
 	struct rig_side *acceptor = &capture.rig.acceptor;
@@ -206,7 +198,6 @@ static void test_only_the_datagram_itself_opens_and_once(void **state)
 	struct aead before;
 	int64_t heard_ns;
 
-	(void)state;
 	capture_open(&capture, SEALED);
 	rig_send(&capture.rig, "one");
 	rig_send(&capture.rig, "two");
@@ -238,14 +229,13 @@ static void test_only_the_datagram_itself_opens_and_once(void **state)
 }
 
 /* What we said ourselves does not come from the peer, whosever id is on it. */
-static void test_nothing_is_turned_back(void **state)
+TEST(test_nothing_is_turned_back)
 {
 	static struct capture capture;
 	struct rig_side *opener = &capture.rig.opener;
 	struct captured *sent = capture.datagram;
 	struct nopal_writer id = nopal_writer_over(sent->bytes + 1, 4);
 
-	(void)state;
 	capture_open(&capture, SEALED);
 	rig_send(&capture.rig, "one");
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
@@ -258,12 +248,11 @@ static void test_nothing_is_turned_back(void **state)
 	capture_close(&capture);
 }
 
-static void test_an_abort_is_sealed_like_data(void **state)
+TEST(test_an_abort_is_sealed_like_data)
 {
 	static struct capture capture;
 	struct captured *sent = capture.datagram;
 
-	(void)state;
 	capture_open(&capture, SEALED);
 	nopal_session_abort(capture.rig.opener.session, "enough");
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
@@ -280,12 +269,11 @@ static void test_an_abort_is_sealed_like_data(void **state)
 	capture_close(&capture);
 }
 
-static void test_too_much_forgery_ends_the_session(void **state)
+TEST(test_too_much_forgery_ends_the_session)
 {
 	static struct capture capture;
 	struct rig_side *acceptor = &capture.rig.acceptor;
 
-	(void)state;
 	capture_open(&capture, PLAIN "aead { forgeries = 10 }\n");
 	rig_send(&capture.rig, "one");
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
@@ -300,12 +288,11 @@ static void test_too_much_forgery_ends_the_session(void **state)
 }
 
 /* The law of nonces.c, which every simulated world keeps: would it see it? */
-static void test_a_nonce_that_comes_again_is_seen(void **state)
+TEST(test_a_nonce_that_comes_again_is_seen)
 {
 	uint64_t repeated = nonces_repeated(), sealed;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SEALED, NULL);
 	rig_send(&rig, "one");
 	rig_run(&rig, NOPAL_MILLISECOND);
@@ -322,14 +309,13 @@ static void test_a_nonce_that_comes_again_is_seen(void **state)
 
 /* -------------------------------------------------------------------- phases */
 
-static void test_keys_change_under_loss_and_reordering(void **state)
+TEST(test_keys_change_under_loss_and_reordering)
 {
 	static const char config[] = "extends = \"bulk_aead\"\n"
 				     "aead { update = 64 }\na_tap {}\n";
 	struct rig rig;
 	uint64_t bytes = 0;
 
-	(void)state;
 	law_open(&rig, config,
 		 "rate 20mbit delay 20ms 5ms loss 10% duplicate 5% reorder 10% limit 200");
 	for (int i = 0; i < 200; i++, bytes += 8000) {
@@ -351,11 +337,10 @@ static void test_keys_change_under_loss_and_reordering(void **state)
 
 /* Where nothing comes back, a side goes one phase ahead and no further: its peer could not
  * follow. */
-static void test_nobody_runs_ahead_of_its_peer(void **state)
+TEST(test_nobody_runs_ahead_of_its_peer)
 {
 	struct rig rig;
 
-	(void)state;
 	law_open(&rig, PLAIN "aead { update = 4 }\na_tap {}\n", "delay 10ms");
 	for (int i = 0; i < 100; i++)
 		rig_send(&rig, "x");
@@ -372,13 +357,12 @@ static void test_nobody_runs_ahead_of_its_peer(void **state)
 }
 
 /* What was overtaken by a change of keys opens for a while. */
-static void test_the_phase_before_is_kept_for_a_while(void **state)
+TEST(test_the_phase_before_is_kept_for_a_while)
 {
 	static struct capture capture;
 	struct rig_side *acceptor = &capture.rig.acceptor;
 	uint32_t next = 12;
 
-	(void)state;
 	capture_open(&capture, PLAIN "aead { update = 6 }\na_tap {}\n");
 	for (int i = 0; i < 40; i++)
 		rig_send(&capture.rig, "x");
@@ -402,12 +386,11 @@ static void test_the_phase_before_is_kept_for_a_while(void **state)
 	capture_close(&capture);
 }
 
-static void test_a_key_is_not_used_beyond_its_limit(void **state)
+TEST(test_a_key_is_not_used_beyond_its_limit)
 {
 	struct aead *self;
 	struct rig rig;
 
-	(void)state;
 	law_open(&rig, SEALED, "delay 10ms");
 	self = aead_of(rig.opener.session);
 	self->since = AEAD_SEALED_MOST - 2;
@@ -432,13 +415,12 @@ static void test_a_key_is_not_used_beyond_its_limit(void **state)
 	law_close(&rig);
 }
 
-static void test_counters_wrap_on_the_wire_alone(void **state)
+TEST(test_counters_wrap_on_the_wire_alone)
 {
 	const uint64_t near = (UINT64_C(7) << 28) - 50;
 	struct aead *from, *to;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SEALED, NULL);
 	from = aead_of(rig.opener.session);
 	to = aead_of(rig.acceptor.session);
@@ -463,12 +445,11 @@ static bool is_zero(const void *bytes, size_t length)
 	return length == 0;
 }
 
-static void test_it_rests_with_its_present_secrets_alone(void **state)
+TEST(test_it_rests_with_its_present_secrets_alone)
 {
 	struct aead_secrets *secrets;
 	struct rig rig;
 
-	(void)state;
 	law_open(&rig, PLAIN "aead { update = 4 }\na_tap {}\n", "delay 10ms loss 5%");
 	for (int i = 0; i < 50; i++) {
 		rig_send(&rig, "x");
@@ -517,11 +498,10 @@ static const struct nopal_microprotocol m_look = {
 	.close = look_close,
 };
 
-static void test_no_secret_is_left_behind(void **state)
+TEST(test_no_secret_is_left_behind)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_add(&m_look);
 	rig_open(&rig, "m_look {}\n" PLAIN "aead {}\n", NULL);
 	looked_at = aead_of(rig.opener.session)->secrets;
@@ -536,11 +516,10 @@ static void test_no_secret_is_left_behind(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_it_needs_and_excludes(void **state)
+TEST(test_what_it_needs_and_excludes)
 {
 	char text[2048];
 
-	(void)state;
 	assert_true(
 		rig_refused("transport_driver {}\nfixed_size {}\naead {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "aead needs connection"));
@@ -550,28 +529,9 @@ static void test_what_it_needs_and_excludes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_carries_and_nobody_overhears),
-		cmocka_unit_test(test_both_directions_have_other_keys),
-		cmocka_unit_test(test_an_offer_is_taken_once),
-		cmocka_unit_test(test_only_the_datagram_itself_opens_and_once),
-		cmocka_unit_test(test_nothing_is_turned_back),
-		cmocka_unit_test(test_an_abort_is_sealed_like_data),
-		cmocka_unit_test(test_too_much_forgery_ends_the_session),
-		cmocka_unit_test(test_a_nonce_that_comes_again_is_seen),
-		cmocka_unit_test(test_keys_change_under_loss_and_reordering),
-		cmocka_unit_test(test_nobody_runs_ahead_of_its_peer),
-		cmocka_unit_test(test_the_phase_before_is_kept_for_a_while),
-		cmocka_unit_test(test_a_key_is_not_used_beyond_its_limit),
-		cmocka_unit_test(test_counters_wrap_on_the_wire_alone),
-		cmocka_unit_test(test_it_rests_with_its_present_secrets_alone),
-		cmocka_unit_test(test_no_secret_is_left_behind),
-		cmocka_unit_test(test_what_it_needs_and_excludes),
-	};
-
 	if (!nopal__aead_found()) {
 		puts("built without libcrypto");
 		return SKIP;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

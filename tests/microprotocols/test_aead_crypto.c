@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What aead is made of gives what the standards say it gives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "aead_schedule.h"
+#include "support/test.h"
 
 enum { BYTES = 160, SKIP = 77 /* of meson */ };
 
@@ -60,12 +55,11 @@ static void seals(int cipher, const char *key, const char *nonce, const char *cl
 }
 
 /* RFC 8439, section 2.8.2. */
-static void test_chacha20_poly1305(void **state)
+TEST(test_chacha20_poly1305)
 {
 	static const char text[] = "Ladies and Gentlemen of the class of '99: If I could offer "
 				   "you only one tip for the future, sunscreen would be it.";
 
-	(void)state;
 	seals(NOPAL__AEAD_CHACHA20_POLY1305,
 	      "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f",
 	      "070000004041424344454647", "50515253c0c1c2c3c4c5c6c7",
@@ -75,9 +69,8 @@ static void test_chacha20_poly1305(void **state)
 }
 
 /* McGrew and Viega, The Galois/Counter Mode of Operation, test case 4. */
-static void test_aes_128_gcm(void **state)
+TEST(test_aes_128_gcm)
 {
-	(void)state;
 	seals(NOPAL__AEAD_AES_128_GCM, "feffe9928665731c6d6a8f9467308308",
 	      "cafebabefacedbaddecaf888", "feedfacedeadbeeffeedfacedeadbeefabaddad2",
 	      hex("d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39"),
@@ -86,7 +79,7 @@ static void test_aes_128_gcm(void **state)
 }
 
 /* RFC 7748, sections 5.2 and 6.1; a peer's key of small order is refused. */
-static void test_x25519(void **state)
+TEST(test_x25519)
 {
 	static const uint8_t small[NOPAL__AEAD_PUBLIC_BYTES];
 	const uint8_t *bob =
@@ -95,7 +88,6 @@ static void test_x25519(void **state)
 		hex("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a").at;
 	uint8_t bytes[NOPAL__AEAD_PUBLIC_BYTES];
 
-	(void)state;
 	assert_true(nopal__aead_public(bob, bytes));
 	is(bytes, "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f");
 	assert_true(nopal__aead_exchange(bob, alice, bytes));
@@ -108,11 +100,10 @@ static void test_x25519(void **state)
 }
 
 /* RFC 5869, appendix A.1 and A.2. */
-static void test_hkdf_sha_256(void **state)
+TEST(test_hkdf_sha_256)
 {
 	uint8_t key[NOPAL__AEAD_HASH_BYTES], bytes[82], count[256];
 
-	(void)state;
 	assert_true(nopal__aead_extract(hex("000102030405060708090a0b0c"),
 					hex("0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"), key));
 	is(key, "077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5");
@@ -132,13 +123,12 @@ static void test_hkdf_sha_256(void **state)
 
 /* RFC 4231, test case 2; a hash of pieces is SHA-256 of 8 bytes of length and the bytes, for
  * each. */
-static void test_hmac_and_hash(void **state)
+TEST(test_hmac_and_hash)
 {
 	const struct nopal__aead_bytes pieces[] = { { "ab", 2 }, { "c", 1 } };
 	const struct nopal__aead_bytes others[] = { { "a", 1 }, { "bc", 2 } };
 	uint8_t hash[NOPAL__AEAD_HASH_BYTES], other[NOPAL__AEAD_HASH_BYTES];
 
-	(void)state;
 	assert_true(nopal__aead_mac(hex("4a656665"),
 				    hex("7768617420646f2079612077616e7420666f72206e6f7468696e673f"),
 				    hash));
@@ -149,11 +139,10 @@ static void test_hmac_and_hash(void **state)
 	assert_memory_not_equal(hash, other, sizeof(hash));
 }
 
-static void test_what_is_the_same(void **state)
+TEST(test_what_is_the_same)
 {
 	uint8_t secret[] = { 1, 2, 3 };
 
-	(void)state;
 	assert_true(nopal__aead_same("abc", "abc", 3));
 	assert_false(nopal__aead_same("abc", "abd", 3));
 	nopal__aead_forget(secret, sizeof(secret));
@@ -163,13 +152,12 @@ static void test_what_is_the_same(void **state)
 /* ------------------------------------------------------------ key schedule */
 
 /* Every input counts, and every output is another. */
-static void test_all_that_is_said_makes_the_secrets(void **state)
+TEST(test_all_that_is_said_makes_the_secrets)
 {
 	uint8_t inputs[3][NOPAL__AEAD_HASH_BYTES] = { { 1 }, { 2 }, { 3 } };
 	uint8_t opener[4][NOPAL__AEAD_HASH_BYTES];
 	uint8_t listener[4][NOPAL__AEAD_HASH_BYTES];
 
-	(void)state;
 	for (int changed = 0; changed < 4; changed++) {
 		if (changed < 3)
 			inputs[changed][31] ^= 1;
@@ -185,11 +173,10 @@ static void test_all_that_is_said_makes_the_secrets(void **state)
 	}
 }
 
-static void test_a_phase_leads_to_the_next_and_not_back(void **state)
+TEST(test_a_phase_leads_to_the_next_and_not_back)
 {
 	struct nopal__aead_phase phase = { .secret = { 7 } }, next, again;
 
-	(void)state;
 	assert_true(nopal__aead_phase_begin(&phase, NOPAL__AEAD_AES_128_GCM, true));
 	assert_non_null(phase.key);
 	assert_true(nopal__aead_phase_next(&phase, &next));
@@ -208,20 +195,9 @@ static void test_a_phase_leads_to_the_next_and_not_back(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chacha20_poly1305),
-		cmocka_unit_test(test_aes_128_gcm),
-		cmocka_unit_test(test_x25519),
-		cmocka_unit_test(test_hkdf_sha_256),
-		cmocka_unit_test(test_hmac_and_hash),
-		cmocka_unit_test(test_what_is_the_same),
-		cmocka_unit_test(test_all_that_is_said_makes_the_secrets),
-		cmocka_unit_test(test_a_phase_leads_to_the_next_and_not_back),
-	};
-
 	if (!nopal__aead_found()) {
 		puts("built without libcrypto");
 		return SKIP;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

@@ -3,12 +3,6 @@
  * Who gets to talk through aead: who has the same key of before, and nobody who was led to another
  * composition, or to other keys, by somebody on the way.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,7 +10,8 @@
 #include "wire/wire.h"
 #include "aead.h"
 #include "capture.h"
-#include "early_losses.h"
+#include "support/early_losses.h"
+#include "support/test.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 static const char SEALED[] = PLAIN "aead {}\na_tap {}\n";
@@ -82,9 +77,8 @@ static bool talk(const char *opener, const char *listener)
 	return talked;
 }
 
-static void test_only_who_has_the_same_key_talks(void **state)
+TEST(test_only_who_has_the_same_key_talks)
 {
-	(void)state;
 	assert_true(talk(NULL, NULL));
 	assert_true(talk("the same key", "the same key"));
 	assert_false(talk("the same key", "the same kez"));
@@ -94,9 +88,8 @@ static void test_only_who_has_the_same_key_talks(void **state)
 
 /* Every loss pattern of the first datagrams in each direction: request, answer and confirmation
  * come again, and are the same. */
-static void test_every_early_loss_is_survived(void **state)
+TEST(test_every_early_loss_is_survived)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++) {
 		struct rig rig;
 		const char *link = early_losses(mask & 7, mask >> 3);
@@ -122,7 +115,7 @@ static void count_answers(void *user, int64_t now_ns, const struct nopal_address
 	answers += to->port != 2000;
 }
 
-static void test_a_request_again_is_not_answered(void **state)
+TEST(test_a_request_again_is_not_answered)
 {
 	static struct {
 		size_t length;
@@ -131,7 +124,6 @@ static void test_a_request_again_is_not_answered(void **state)
 	static struct capture capture;
 	struct rig *rig = &capture.rig;
 
-	(void)state;
 	rig_open(rig, SEALED, &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_local(rig->opener.endpoint, &capture.opener);
 	nopal_endpoint_local(rig->acceptor.endpoint, &capture.acceptor);
@@ -299,11 +291,10 @@ static struct between *between_new(const char *psk,
 	return between;
 }
 
-static void test_who_only_passes_on_is_no_harm(void **state)
+TEST(test_who_only_passes_on_is_no_harm)
 {
 	struct between *between = between_new("key", passes);
 
-	(void)state;
 	assert_int_equal(between->rig.acceptor.delivered, 1);
 	assert_int_equal(between->rig.opener.delivered, 1);
 	between_end(between);
@@ -311,11 +302,10 @@ static void test_who_only_passes_on_is_no_harm(void **state)
 
 /* First number (8), proof of resets (12) and public key (28) of the request: nothing gets
  * through. */
-static void test_a_changed_request_opens_for_nobody(void **state)
+TEST(test_a_changed_request_opens_for_nobody)
 {
 	static const size_t places[] = { 8, 11, 12, 27, 28, 59 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		struct between *between;
 
@@ -330,9 +320,8 @@ static void test_a_changed_request_opens_for_nobody(void **state)
 	}
 }
 
-static void test_a_changed_answer_opens_nothing(void **state)
+TEST(test_a_changed_answer_opens_nothing)
 {
-	(void)state;
 	for (change_at = 0; change_at < 64; change_at += 3) {
 		struct between *between = between_new("key", changes_answer);
 
@@ -369,11 +358,10 @@ static bool strips(struct between *between, bool to_acceptor, struct captured *d
 	return true;
 }
 
-static void test_it_cannot_be_stripped(void **state)
+TEST(test_it_cannot_be_stripped)
 {
 	struct between *between = calloc(1, sizeof(*between));
 
-	(void)state;
 	between->change = strips;
 	between->other = rig_plan(PLAIN "checksum {}\na_tap {}\n");
 	between_run(between, NULL);
@@ -388,19 +376,9 @@ static void test_it_cannot_be_stripped(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_only_who_has_the_same_key_talks),
-		cmocka_unit_test(test_every_early_loss_is_survived),
-		cmocka_unit_test(test_a_request_again_is_not_answered),
-		cmocka_unit_test(test_who_only_passes_on_is_no_harm),
-		cmocka_unit_test(test_a_changed_request_opens_for_nobody),
-		cmocka_unit_test(test_a_changed_answer_opens_nothing),
-		cmocka_unit_test(test_it_cannot_be_stripped),
-	};
-
 	if (!nopal__aead_found()) {
 		puts("built without libcrypto");
 		return SKIP;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

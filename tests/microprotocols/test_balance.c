@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages go to the least loaded, not all to the same one, and to another where one failed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "many.h"
+#include "support/many.h"
+#include "support/test.h"
 
 enum { MESSAGES = 600, SHORT = 500 };
 
@@ -58,9 +53,8 @@ static void begin_near_and_far(const char *config)
 
 /* Of each two that are drawn the nearer one: two thirds, one third, and hardly ever the
  * farthest. */
-static void test_the_nearest_gets_most(void **state)
+TEST(test_the_nearest_gets_most)
 {
-	(void)state;
 	begin_near_and_far(MANY_RELIABLE("fan_out {} balance {}"));
 	flow(MESSAGES, 250 * NOPAL_MILLISECOND);
 	assert_in_range(many.end[0].delivered, MESSAGES * 55 / 100, MESSAGES * 80 / 100);
@@ -72,9 +66,8 @@ static void test_the_nearest_gets_most(void **state)
 }
 
 /* Quicker than they come back: what is under way counts, so that the far ones share in it. */
-static void test_what_is_under_way_is_load(void **state)
+TEST(test_what_is_under_way_is_load)
 {
-	(void)state;
 	begin_near_and_far(MANY_RELIABLE("fan_out {} balance {}"));
 	flow(MESSAGES, NOPAL_MILLISECOND);
 	assert_true(many.end[2].delivered > MESSAGES * 3 / 100);
@@ -84,12 +77,11 @@ static void test_what_is_under_way_is_load(void **state)
 }
 
 /* In no stretch of the flow does everybody run to the same one. */
-static void test_equals_share_equally(void **state)
+TEST(test_equals_share_equally)
 {
 	enum { ENDS = 4, STRETCH = 100 };
 	uint32_t had[ENDS] = { 0 };
 
-	(void)state;
 	begin(MANY_RELIABLE("fan_out {} balance {}"), ENDS);
 	for (int stretch = 0; stretch < 6; stretch++) {
 		flow(STRETCH, 2 * NOPAL_MILLISECOND);
@@ -124,11 +116,10 @@ static uint32_t after_it_came_near(const char *config)
 	return had;
 }
 
-static void test_who_was_slow_is_tried_again(void **state)
+TEST(test_who_was_slow_is_tried_again)
 {
 	uint32_t quick, never;
 
-	(void)state;
 	quick = after_it_came_near(MANY_RELIABLE("fan_out {} balance { memory = 1s }"));
 	never = after_it_came_near(MANY_RELIABLE("fan_out {} balance { memory = 1000s }"));
 	assert_true(quick > MESSAGES / 3);
@@ -138,9 +129,8 @@ static void test_who_was_slow_is_tried_again(void **state)
 /* ------------------------------------------------------------------ who failed */
 
 /* All that went to one that died goes to another. */
-static void test_nothing_is_lost_with_one_that_died(void **state)
+TEST(test_nothing_is_lost_with_one_that_died)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out {} balance {}"), 3);
 	flow(30, 5 * NOPAL_MILLISECOND);
 	many_cut(&many, 1);
@@ -154,12 +144,11 @@ static void test_nothing_is_lost_with_one_that_died(void **state)
 }
 
 /* A destination whose budget is used up refuses what it is given. */
-static void test_what_one_refuses_goes_to_another(void **state)
+TEST(test_what_one_refuses_goes_to_another)
 {
 	const struct nopal_budget nothing = { .bytes = 1 };
 	struct nopal_destination_info infos[4];
 
-	(void)state;
 	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 2 }"), 4);
 	assert_int_equal(nopal_destinations(many.group, infos, 4), 4);
 	nopal_session_set_budget((struct nopal_session *)(uintptr_t)infos[1].session, &nothing);
@@ -170,9 +159,8 @@ static void test_what_one_refuses_goes_to_another(void **state)
 	many_close(&many);
 }
 
-static void test_nobody_is_there(void **state)
+TEST(test_nobody_is_there)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out {} balance {}"), 1);
 	nopal_destination_remove(many.group, 1, false);
 	many_send(&many);
@@ -183,9 +171,8 @@ static void test_nobody_is_there(void **state)
 	many_close(&many);
 }
 
-static void test_attempts_end(void **state)
+TEST(test_attempts_end)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out {} balance { attempts = 0 }"), 4);
 	many_cut(&many, 0);
 	flow(60, NOPAL_MILLISECOND);
@@ -197,9 +184,8 @@ static void test_attempts_end(void **state)
 	many_close(&many);
 }
 
-static void test_what_the_removed_had_goes_to_others(void **state)
+TEST(test_what_the_removed_had_goes_to_others)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out {} balance {}"), 3);
 	many_cut(&many, 0);
 	for (int i = 0; i < 30; i++)
@@ -213,9 +199,8 @@ static void test_what_the_removed_had_goes_to_others(void **state)
 }
 
 /* Nobody can say whether it arrived: so it does not go to others as well. */
-static void test_the_unknown_is_not_repeated(void **state)
+TEST(test_the_unknown_is_not_repeated)
 {
-	(void)state;
 	begin(MANY_PLAIN("fan_out {} balance { copies = 2 }"), 4);
 	flow(50, NOPAL_MILLISECOND);
 	assert_int_equal(many.fates[NOPAL_UNKNOWN], 50);
@@ -233,9 +218,8 @@ static void note_who_has_it(struct many *all, uint32_t message)
 	had_it[message] = havers(message);
 }
 
-static void test_so_many_of_those_that_were_chosen(void **state)
+TEST(test_so_many_of_those_that_were_chosen)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 3 }"), 5);
 	many.on_fate = note_who_has_it;
 	flow(100, 5 * NOPAL_MILLISECOND);
@@ -248,9 +232,8 @@ static void test_so_many_of_those_that_were_chosen(void **state)
 
 /* In the place of each that died comes one that did not have the message: two acks are two
  * destinations. */
-static void test_no_one_is_counted_twice(void **state)
+TEST(test_no_one_is_counted_twice)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 2 }"), 4);
 	many.on_fate = note_who_has_it;
 	many_cut(&many, 1);
@@ -265,9 +248,8 @@ static void test_no_one_is_counted_twice(void **state)
 	many_close(&many);
 }
 
-static void test_who_is_named_gets_it_whatever_its_load(void **state)
+TEST(test_who_is_named_gets_it_whatever_its_load)
 {
-	(void)state;
 	begin_near_and_far(MANY_RELIABLE("fan_out {} balance {}"));
 	for (int i = 0; i < 20; i++)
 		many_send_bytes(&many, 0, 3);
@@ -278,14 +260,13 @@ static void test_who_is_named_gets_it_whatever_its_load(void **state)
 }
 
 /* Taken for lost, it has nobody else to go to. */
-static void test_an_answer_goes_once(void **state)
+TEST(test_an_answer_goes_once)
 {
 	static const char config[] = "layer \"group\" { transport_driver {} whole_messages {} "
 				     "fan_out {} balance {} }\nlayer \"destination\" {\n"
 				     " multiplicity = per_destination\n transport_driver {} "
 				     "fixed_size {}\n sequenced_segments {} positive_ack {}\n}\n";
 
-	(void)state;
 	begin(config, 2);
 	many_link(&many, 1, "delay 3s");
 	many.echo = true;
@@ -294,26 +275,4 @@ static void test_an_answer_goes_once(void **state)
 	assert_int_equal(many.end[1].delivered, 1);
 	assert_int_equal(many.answers, 1);
 	many_close(&many);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_nearest_gets_most),
-		cmocka_unit_test(test_what_is_under_way_is_load),
-		cmocka_unit_test(test_equals_share_equally),
-		cmocka_unit_test(test_who_was_slow_is_tried_again),
-		cmocka_unit_test(test_nothing_is_lost_with_one_that_died),
-		cmocka_unit_test(test_what_one_refuses_goes_to_another),
-		cmocka_unit_test(test_nobody_is_there),
-		cmocka_unit_test(test_attempts_end),
-		cmocka_unit_test(test_what_the_removed_had_goes_to_others),
-		cmocka_unit_test(test_the_unknown_is_not_repeated),
-		cmocka_unit_test(test_so_many_of_those_that_were_chosen),
-		cmocka_unit_test(test_no_one_is_counted_twice),
-		cmocka_unit_test(test_who_is_named_gets_it_whatever_its_load),
-		cmocka_unit_test(test_an_answer_goes_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

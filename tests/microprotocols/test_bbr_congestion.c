@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bbr_congestion -- bottlenecks of many kinds. */
-#include "../support/bench.h"
-#include "../support/path.h"
+#include "support/bench.h"
+#include "support/path.h"
 #include "policies.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_bbr_congestion;
 
@@ -37,11 +38,10 @@ static void forget_queue(void)
 
 /* ------------------------------------------------------- a whole bottleneck */
 
-static void test_fills_the_link_whatever_gets_lost(void **state)
+TEST(test_fills_the_link_whatever_gets_lost)
 {
 	static const uint32_t percent[] = { 0, 1, 5, 10, 15, 25 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(percent) / sizeof(percent[0]); i++) {
 		begin_path(100 * MBIT, 25 * MS, 400, percent[i] * PERCENT);
 		path_run(2 * NOPAL_SECOND);
@@ -51,9 +51,8 @@ static void test_fills_the_link_whatever_gets_lost(void **state)
 	}
 }
 
-static void test_keeps_the_queue_short(void **state)
+TEST(test_keeps_the_queue_short)
 {
-	(void)state;
 	begin_path(100 * MBIT, 25 * MS, 4000, 0);
 	path_run(NOPAL_SECOND);
 	assert_in_range(path.queue_most_ns, 0, 60 * MS);
@@ -66,9 +65,8 @@ static void test_keeps_the_queue_short(void **state)
 
 /* A product is 430 segments: 64 of them tell the rate, and three round trips are enough to fill it;
  * what startup puts into the queue is less than that. */
-static void test_the_first_window_tells_the_rate(void **state)
+TEST(test_the_first_window_tells_the_rate)
 {
-	(void)state;
 	bench_place(&nopal_bbr_congestion);
 	*bench_parameter("initial") = 64 * SEG;
 	*bench_parameter("compensate") = 1;
@@ -85,9 +83,8 @@ static void test_the_first_window_tells_the_rate(void **state)
 
 /* At heavy loss an estimate is a little too large now and then: what that puts into the queue is
  * gone with the next slow phase. */
-static void test_a_slow_phase_takes_the_queue_away(void **state)
+TEST(test_a_slow_phase_takes_the_queue_away)
 {
-	(void)state;
 	begin_path(100 * MBIT, 25 * MS, 4000, 20 * PERCENT);
 	path_run(3 * NOPAL_SECOND);
 	forget_queue();
@@ -96,11 +93,10 @@ static void test_a_slow_phase_takes_the_queue_away(void **state)
 	path_end();
 }
 
-static void test_without_compensation_it_is_bbr(void **state)
+TEST(test_without_compensation_it_is_bbr)
 {
 	int64_t percent;
 
-	(void)state;
 	begin();
 	*bench_parameter("compensate") = 0;
 	path_begin(100 * MBIT, 25 * MS, 400, 15 * PERCENT);
@@ -110,9 +106,8 @@ static void test_without_compensation_it_is_bbr(void **state)
 	path_end();
 }
 
-static void test_congestive_loss_is_not_made_up_for(void **state)
+TEST(test_congestive_loss_is_not_made_up_for)
 {
-	(void)state;
 	/* A queue of a twentieth of the product: probing overflows it. */
 	begin_path(100 * MBIT, 25 * MS, 30, 0);
 	path_run(2 * NOPAL_SECOND);
@@ -123,9 +118,8 @@ static void test_congestive_loss_is_not_made_up_for(void **state)
 	path_end();
 }
 
-static void test_random_loss_that_ends_is_forgotten(void **state)
+TEST(test_random_loss_that_ends_is_forgotten)
 {
-	(void)state;
 	begin_path(100 * MBIT, 25 * MS, 2000, 20 * PERCENT);
 	path_run(8 * NOPAL_SECOND);
 	path.loss_ppm = 0;
@@ -136,9 +130,8 @@ static void test_random_loss_that_ends_is_forgotten(void **state)
 	path_end();
 }
 
-static void test_follows_the_rate_up_and_down(void **state)
+TEST(test_follows_the_rate_up_and_down)
 {
-	(void)state;
 	begin_path(20 * MBIT, 20 * MS, 500, 0);
 	path_run(3 * NOPAL_SECOND);
 	path.rate_bps = 80 * MBIT;
@@ -152,7 +145,7 @@ static void test_follows_the_rate_up_and_down(void **state)
 	path_end();
 }
 
-static void test_many_paths(void **state)
+TEST(test_many_paths)
 {
 	static const struct {
 		int64_t rate_bps, delay_ns;
@@ -165,7 +158,6 @@ static void test_many_paths(void **state)
 		{ 50 * MBIT, 100 * NOPAL_MICROSECOND, 100 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		for (uint32_t loss = 0; loss <= 10; loss += 10) {
 			begin_path(paths[i].rate_bps, paths[i].delay_ns, paths[i].limit,
@@ -176,12 +168,11 @@ static void test_many_paths(void **state)
 		}
 }
 
-static void test_probes_the_round_trip(void **state)
+TEST(test_probes_the_round_trip)
 {
 	int64_t least = INT64_MAX;
 	int64_t low_ns = 0;
 
-	(void)state;
 	begin_path(50 * MBIT, 20 * MS, 400, 0);
 	path_run(5 * NOPAL_SECOND);
 	for (int i = 0; i < 20000; i++) {
@@ -196,9 +187,8 @@ static void test_probes_the_round_trip(void **state)
 	path_end();
 }
 
-static void test_silence_closes_the_window_and_acks_open_it(void **state)
+TEST(test_silence_closes_the_window_and_acks_open_it)
 {
-	(void)state;
 	begin_path(50 * MBIT, 20 * MS, 400, 0);
 	path_run(3 * NOPAL_SECOND);
 	path.down = true;
@@ -211,11 +201,10 @@ static void test_silence_closes_the_window_and_acks_open_it(void **state)
 	path_end();
 }
 
-static void test_idle_does_not_lose_the_bandwidth(void **state)
+TEST(test_idle_does_not_lose_the_bandwidth)
 {
 	int64_t before;
 
-	(void)state;
 	begin_path(50 * MBIT, 20 * MS, 400, 0);
 	path_run(3 * NOPAL_SECOND);
 	before = rate();
@@ -234,18 +223,16 @@ static void test_idle_does_not_lose_the_bandwidth(void **state)
 
 /* ------------------------------------------------------------------ alone */
 
-static void test_begins_with_the_initial_window_and_no_rate(void **state)
+TEST(test_begins_with_the_initial_window_and_no_rate)
 {
-	(void)state;
 	begin();
 	assert_int_equal(window(), 10 * SEG);
 	assert_int_equal(rate(), 0);
 	bench_close();
 }
 
-static void test_an_ack_without_segments_says_nothing(void **state)
+TEST(test_an_ack_without_segments_says_nothing)
 {
-	(void)state;
 	begin();
 	bench_ack(1, 0);
 	assert_int_equal(window(), 10 * SEG);
@@ -273,11 +260,10 @@ static void receive(struct nopal_segment *segment)
 	bench_ack(segment->packet_number, SEG);
 }
 
-static void test_the_first_sample_sets_the_pace(void **state)
+TEST(test_the_first_sample_sets_the_pace)
 {
 	struct nopal_segment *segment;
 
-	(void)state;
 	begin();
 	segment = depart();
 	bench.session->now_ns += 10 * MS;
@@ -287,12 +273,11 @@ static void test_the_first_sample_sets_the_pace(void **state)
 	bench_close();
 }
 
-static void test_too_short_an_interval_is_no_sample(void **state)
+TEST(test_too_short_an_interval_is_no_sample)
 {
 	struct nopal_segment *segment;
 	int64_t before;
 
-	(void)state;
 	begin();
 	for (int i = 0; i < 20; i++) {
 		segment = depart();
@@ -312,9 +297,8 @@ static void test_too_short_an_interval_is_no_sample(void **state)
 	bench_close();
 }
 
-static void test_window_is_never_below_four(void **state)
+TEST(test_window_is_never_below_four)
 {
-	(void)state;
 	begin();
 	*bench_parameter("initial") = SEG;
 	for (int i = 0; i < 50; i++) {
@@ -328,9 +312,8 @@ static void test_window_is_never_below_four(void **state)
 }
 
 /* Congestion without a loss: startup is over, a round of slow phase begins. */
-static void test_a_mark_ends_startup(void **state)
+TEST(test_a_mark_ends_startup)
 {
-	(void)state;
 	begin_path(100 * MBIT, 25 * MS, 4000, 0);
 	bench_raise(NOPAL_CONGESTION_MARKED, NULL); /* nothing is known yet */
 	path_run(130 * MS);
@@ -342,11 +325,10 @@ static void test_a_mark_ends_startup(void **state)
 	path_end();
 }
 
-static void test_a_mark_takes_a_queue_away(void **state)
+TEST(test_a_mark_takes_a_queue_away)
 {
 	int64_t fast;
 
-	(void)state;
 	begin_path(100 * MBIT, 25 * MS, 4000, 0);
 	path_run(2 * NOPAL_SECOND);
 	/* To the fast phase. */
@@ -358,31 +340,4 @@ static void test_a_mark_takes_a_queue_away(void **state)
 	path_run(5 * MS);
 	assert_in_range(rate(), 70 * MBIT, 80 * MBIT);
 	path_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fills_the_link_whatever_gets_lost),
-		cmocka_unit_test(test_keeps_the_queue_short),
-		cmocka_unit_test(test_the_first_window_tells_the_rate),
-		cmocka_unit_test(test_a_slow_phase_takes_the_queue_away),
-		cmocka_unit_test(test_without_compensation_it_is_bbr),
-		cmocka_unit_test(test_congestive_loss_is_not_made_up_for),
-		cmocka_unit_test(test_random_loss_that_ends_is_forgotten),
-		cmocka_unit_test(test_follows_the_rate_up_and_down),
-		cmocka_unit_test(test_many_paths),
-		cmocka_unit_test(test_probes_the_round_trip),
-		cmocka_unit_test(test_silence_closes_the_window_and_acks_open_it),
-		cmocka_unit_test(test_idle_does_not_lose_the_bandwidth),
-		cmocka_unit_test(test_begins_with_the_initial_window_and_no_rate),
-		cmocka_unit_test(test_an_ack_without_segments_says_nothing),
-		cmocka_unit_test(test_the_first_sample_sets_the_pace),
-		cmocka_unit_test(test_too_short_an_interval_is_no_sample),
-		cmocka_unit_test(test_window_is_never_below_four),
-		cmocka_unit_test(test_a_mark_ends_startup),
-		cmocka_unit_test(test_a_mark_takes_a_queue_away),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

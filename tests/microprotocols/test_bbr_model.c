@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bbr_model -- the parts of bbr_congestion's model of a path, and what each may conclude from
  * what. */
-#include "../support/bench.h"
+#include "support/bench.h"
 #include "../../microprotocols/congestion/ack_burst.h"
 #include "../../microprotocols/congestion/ack_train.h"
 #include "../../microprotocols/congestion/delivery_rate.h"
@@ -9,6 +9,7 @@
 #include "../../microprotocols/congestion/largest_rate.h"
 #include "../../microprotocols/congestion/least_rtt.h"
 #include "../../microprotocols/congestion/random_loss.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_bbr_congestion;
 
@@ -23,11 +24,10 @@ static void begin(void)
 
 /* ------------------------------------------------------------ what acks tell */
 
-static void test_a_train_of_acks_has_the_rate_of_the_bottleneck(void **state)
+TEST(test_a_train_of_acks_has_the_rate_of_the_bottleneck)
 {
 	struct ack_train train = { 0 };
 
-	(void)state;
 	/* The first stands for four segments at once, which say nothing. */
 	for (unsigned i = 0; i < ACK_TRAIN_FEW; i++) {
 		assert_int_equal(train.rate_bps, 0);
@@ -41,11 +41,10 @@ static void test_a_train_of_acks_has_the_rate_of_the_bottleneck(void **state)
 	assert_int_equal(train.rate_bps, 0);
 }
 
-static void test_startup_goes_to_the_rate_of_the_train(void **state)
+TEST(test_startup_goes_to_the_rate_of_the_train)
 {
 	struct ack_train train = { 0 };
 
-	(void)state;
 	assert_int_equal(ack_train_pace(&train, 10, 277), 277);
 	train.rate_bps = 1000;
 	assert_int_equal(ack_train_pace(&train, 10, 277), 1000);
@@ -54,11 +53,10 @@ static void test_startup_goes_to_the_rate_of_the_train(void **state)
 	assert_int_equal(ack_train_pace(&train, 4000, 11080), 6000);
 }
 
-static void test_a_queue_that_stands_a_round_trip(void **state)
+TEST(test_a_queue_that_stands_a_round_trip)
 {
 	struct standing_queue queue;
 
-	(void)state;
 	standing_queue_begin(&queue);
 	for (int64_t now = 0; now < 80 * MS; now += MS) {
 		standing_queue_note(&queue, now, 80 * MS, 40 * MS);
@@ -77,11 +75,10 @@ static void test_a_queue_that_stands_a_round_trip(void **state)
 	assert_true(queue.stands);
 }
 
-static void test_the_largest_rate_is_kept_for_ten_rounds(void **state)
+TEST(test_the_largest_rate_is_kept_for_ten_rounds)
 {
 	struct largest_rate rates = { { 0 } };
 
-	(void)state;
 	assert_int_equal(largest_rate_keep(&rates, 1, 500), 500);
 	assert_int_equal(largest_rate_keep(&rates, 1, 300), 500);
 	for (uint64_t round = 2; round <= LARGEST_RATE_ROUNDS; round++)
@@ -89,11 +86,10 @@ static void test_the_largest_rate_is_kept_for_ten_rounds(void **state)
 	assert_int_equal(largest_rate_keep(&rates, LARGEST_RATE_ROUNDS + 1, 100), 100);
 }
 
-static void test_bursts_of_acks_are_remembered_for_two_turns(void **state)
+TEST(test_bursts_of_acks_are_remembered_for_two_turns)
 {
 	struct ack_burst burst = { 0 };
 
-	(void)state;
 	ack_burst_note(&burst, MS, 9000, 8 * MBIT, 5000);
 	assert_int_equal(ack_burst_largest(&burst), 5000);
 	ack_burst_turn(&burst);
@@ -107,12 +103,11 @@ static void test_bursts_of_acks_are_remembered_for_two_turns(void **state)
 /* -------------------------------------------------------------- random loss */
 
 /* Of two departures the later one takes half the time, over and over. */
-static void test_overtakers_do_not_make_the_round_trip(void **state)
+TEST(test_overtakers_do_not_make_the_round_trip)
 {
 	struct least_rtt least = { 0 };
 	int samples = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < 2 * LEAST_RTT_BATCH; i++) {
 		struct nopal_ack ack = { .largest = 2 * i + 1 };
 		int64_t usual_ns;
@@ -129,11 +124,10 @@ static void test_overtakers_do_not_make_the_round_trip(void **state)
 	assert_int_equal(samples, 3);
 }
 
-static void test_in_order_the_newest_is_the_round_trip(void **state)
+TEST(test_in_order_the_newest_is_the_round_trip)
 {
 	struct least_rtt least = { 0 };
 
-	(void)state;
 	for (uint64_t i = 1; i < 2 * LEAST_RTT_BATCH; i++) {
 		struct nopal_ack ack = { .largest = i };
 
@@ -145,12 +139,11 @@ static void test_in_order_the_newest_is_the_round_trip(void **state)
 }
 
 /* The first acks took a way that no others will take. */
-static void test_what_overtakers_told_is_void(void **state)
+TEST(test_what_overtakers_told_is_void)
 {
 	struct least_rtt least = { 0 };
 	struct nopal_ack ack = { .largest = 100 };
 
-	(void)state;
 	for (int i = 0; i < LEAST_RTT_SAMPLES; i++)
 		least_rtt_take(&least, NOPAL_SECOND, MS);
 	least_rtt_ack(&least, &ack);
@@ -168,11 +161,10 @@ static void test_what_overtakers_told_is_void(void **state)
 	assert_int_equal(least_rtt_age(&least, 20 * MS), least.ns);
 }
 
-static void test_a_round_trip_of_long_ago_is_replaced(void **state)
+TEST(test_a_round_trip_of_long_ago_is_replaced)
 {
 	struct least_rtt least = { 0 };
 
-	(void)state;
 	assert_false(least_rtt_take(&least, NOPAL_SECOND, 10 * MS));
 	assert_false(least_rtt_take(&least, 2 * NOPAL_SECOND, 30 * MS));
 	assert_int_equal(least.ns, 10 * MS);
@@ -183,11 +175,10 @@ static void test_a_round_trip_of_long_ago_is_replaced(void **state)
 	assert_int_equal(least.ns, 30 * MS);
 }
 
-static void test_a_pipe_is_full_without_growth_or_with_a_queue(void **state)
+TEST(test_a_pipe_is_full_without_growth_or_with_a_queue)
 {
 	struct full_pipe pipe;
 
-	(void)state;
 	full_pipe_begin(&pipe);
 	for (uint64_t bps = 1000; bps < 64000; bps *= 2)
 		full_pipe_note(&pipe, true, bps);
@@ -207,11 +198,10 @@ static void test_a_pipe_is_full_without_growth_or_with_a_queue(void **state)
 }
 
 /* A single message now and then, whose ack waits for company. */
-static void test_who_has_little_to_send_meets_no_queue(void **state)
+TEST(test_who_has_little_to_send_meets_no_queue)
 {
 	struct full_pipe pipe;
 
-	(void)state;
 	full_pipe_begin(&pipe);
 	for (int64_t now = 0; now < 10; now++)
 		full_pipe_meet(&pipe, now * 100 * MS, 65 * MS, 40 * MS, true);
@@ -226,11 +216,10 @@ static void test_who_has_little_to_send_meets_no_queue(void **state)
 }
 
 /* Ten segments, of which the ack that tells of them overtook others by six. */
-static void test_what_came_early_is_not_the_bandwidth(void **state)
+TEST(test_what_came_early_is_not_the_bandwidth)
 {
 	struct delivery delivery = { .delivered = 10 * SEG };
 
-	(void)state;
 	delivery.sample.early = 6 * SEG;
 	assert_int_equal(delivery_amount(&delivery, UINT64_MAX), 10 * SEG);
 	assert_int_equal(delivery_amount(&delivery, 6 * SEG), 10 * SEG);
@@ -239,12 +228,11 @@ static void test_what_came_early_is_not_the_bandwidth(void **state)
 	assert_int_equal(delivery_amount(&delivery, 0), 0);
 }
 
-static void test_what_was_lost_in_vain_does_not_count(void **state)
+TEST(test_what_was_lost_in_vain_does_not_count)
 {
 	struct delivery delivery = { .lost = 3 * SEG };
 	struct nopal_segment *segment;
 
-	(void)state;
 	begin();
 	segment = bench_segment(SEG);
 	delivery.sample.lost = 2 * SEG;
@@ -265,11 +253,10 @@ static void count(struct random_loss *loss, int segments, int lost, bool queued)
 	random_loss_end_ack(bench.session, loss, queued);
 }
 
-static void test_random_share(void **state)
+TEST(test_random_share)
 {
 	struct random_loss loss = { 0 };
 
-	(void)state;
 	begin();
 	assert_int_equal(random_loss_share(bench.session, &loss), 0);
 	count(&loss, 4, 4, false); /* few: 4 of 64 at the most */
@@ -284,11 +271,10 @@ static void test_random_share(void **state)
 	bench_close();
 }
 
-static void test_random_share_forgets(void **state)
+TEST(test_random_share_forgets)
 {
 	struct random_loss loss = { 0 };
 
-	(void)state;
 	begin();
 	for (int i = 0; i < 40; i++)
 		count(&loss, 100, 10, false);
@@ -299,11 +285,10 @@ static void test_random_share_forgets(void **state)
 	bench_close();
 }
 
-static void test_what_a_sample_may_claim(void **state)
+TEST(test_what_a_sample_may_claim)
 {
 	struct random_loss loss = { 0 };
 
-	(void)state;
 	begin();
 	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100), 900);
 	count(&loss, 100, 10, false);
@@ -312,28 +297,4 @@ static void test_what_a_sample_may_claim(void **state)
 	assert_int_equal(random_loss_passed(bench.session, &loss, 875, 500), 1000);
 	assert_int_equal(random_loss_passed(bench.session, &loss, 0, 500), 0);
 	bench_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_train_of_acks_has_the_rate_of_the_bottleneck),
-		cmocka_unit_test(test_startup_goes_to_the_rate_of_the_train),
-		cmocka_unit_test(test_a_queue_that_stands_a_round_trip),
-		cmocka_unit_test(test_the_largest_rate_is_kept_for_ten_rounds),
-		cmocka_unit_test(test_bursts_of_acks_are_remembered_for_two_turns),
-		cmocka_unit_test(test_overtakers_do_not_make_the_round_trip),
-		cmocka_unit_test(test_in_order_the_newest_is_the_round_trip),
-		cmocka_unit_test(test_what_overtakers_told_is_void),
-		cmocka_unit_test(test_a_round_trip_of_long_ago_is_replaced),
-		cmocka_unit_test(test_a_pipe_is_full_without_growth_or_with_a_queue),
-		cmocka_unit_test(test_who_has_little_to_send_meets_no_queue),
-		cmocka_unit_test(test_what_came_early_is_not_the_bandwidth),
-		cmocka_unit_test(test_what_was_lost_in_vain_does_not_count),
-		cmocka_unit_test(test_random_share),
-		cmocka_unit_test(test_random_share_forgets),
-		cmocka_unit_test(test_what_a_sample_may_claim),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bic_congestion -- half of the way back in a round trip, and then beyond. */
-#include "../support/bench.h"
+#include "support/bench.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_bic_congestion;
 #define POLICY nopal_bic_congestion
@@ -13,9 +14,8 @@ static int64_t kept(int64_t window)
 enum { KEPT_WITHIN = 2 };
 #include "window_policies.h"
 
-static void test_half_of_the_way_in_a_round(void **state)
+TEST(test_half_of_the_way_in_a_round)
 {
-	(void)state;
 	avoid(200 * SEG);
 	lose();
 	assert_int_equal(window(), 175 * SEG);
@@ -26,9 +26,8 @@ static void test_half_of_the_way_in_a_round(void **state)
 	bench_close();
 }
 
-static void test_never_more_than_32_segments_in_a_round(void **state)
+TEST(test_never_more_than_32_segments_in_a_round)
 {
-	(void)state;
 	avoid(4000 * SEG);
 	lose();
 	ack(window());
@@ -39,11 +38,10 @@ static void test_never_more_than_32_segments_in_a_round(void **state)
 }
 
 /* It nears the window of the loss, passes it, and is ever faster then. */
-static void test_beyond_it_probes_ever_faster(void **state)
+TEST(test_beyond_it_probes_ever_faster)
 {
 	int64_t before = 0, step = 0, rounds = 0;
 
-	(void)state;
 	avoid(200 * SEG);
 	lose();
 	while (window() <= 200 * SEG && rounds++ < 100)
@@ -62,11 +60,10 @@ static void test_beyond_it_probes_ever_faster(void **state)
 	bench_close();
 }
 
-static void test_no_part_of_a_step_is_lost(void **state)
+TEST(test_no_part_of_a_step_is_lost)
 {
 	int64_t whole;
 
-	(void)state;
 	avoid(200 * SEG);
 	lose();
 	ack(window());
@@ -82,11 +79,10 @@ static void test_no_part_of_a_step_is_lost(void **state)
 }
 
 /* A flow that lost below its last loss searches lower. */
-static void test_fast_convergence(void **state)
+TEST(test_fast_convergence)
 {
 	int64_t left;
 
-	(void)state;
 	avoid(200 * SEG);
 	lose();
 	lose();
@@ -99,9 +95,8 @@ static void test_fast_convergence(void **state)
 	bench_close();
 }
 
-static void test_small_windows_are_those_of_tcp(void **state)
+TEST(test_small_windows_are_those_of_tcp)
 {
-	(void)state;
 	avoid(12 * SEG);
 	ack(12 * SEG);
 	assert_int_equal(window(), 13 * SEG);
@@ -110,18 +105,7 @@ static void test_small_windows_are_those_of_tcp(void **state)
 	bench_close();
 }
 
-int main(void)
+TEST(test_fills_a_path)
 {
-	const struct CMUnitTest tests[] = {
-		WINDOW_POLICY_TESTS,
-		cmocka_unit_test(test_half_of_the_way_in_a_round),
-		cmocka_unit_test(test_never_more_than_32_segments_in_a_round),
-		cmocka_unit_test(test_beyond_it_probes_ever_faster),
-		cmocka_unit_test(test_no_part_of_a_step_is_lost),
-		cmocka_unit_test(test_fast_convergence),
-		cmocka_unit_test(test_small_windows_are_those_of_tcp),
-		cmocka_unit_test(test_fills_a_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	check_fills_a_path();
 }

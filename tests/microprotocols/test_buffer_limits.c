@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_buffer_limits -- whole transfers in virtual time, whose buffers follow the path:
  * what an application that always has more may have under way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "keeper.h"
+#include "support/test.h"
 
 enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
 
@@ -78,14 +73,13 @@ static int64_t delay_of_a_new_one(void)
 }
 
 /* 10 Mbit/s and a round trip of 40 ms: 2 x BDP are 100 kB. */
-static void test_near_two_products_of_a_slow_path(void **state)
+TEST(test_near_two_products_of_a_slow_path)
 {
 	static const char link[] = "rate 10mbit delay 20ms limit 400";
 	enum { SIZE = 4 * KIB, PRODUCT = 50000 };
 	uint64_t follows;
 	int64_t delay_ns;
 
-	(void)state;
 	begin(FOLLOWS, link);
 	follows = press(SIZE, 6);
 	delay_ns = delay_of_a_new_one();
@@ -115,25 +109,22 @@ static void assert_within_one_percent(const char *link, int seconds)
 	assert_true(follows >= fixed - fixed / 100);
 }
 
-static void test_no_path_is_less_filled(void **state)
+TEST(test_no_path_is_less_filled)
 {
-	(void)state;
 	assert_within_one_percent("rate 10mbit delay 20ms limit 400", 5);
 	assert_within_one_percent("rate 20mbit delay 25ms limit 400 loss 2%", 10);
 }
 
 /* A long fat one, from its first window on. */
-static void test_a_fat_path_is_filled_as_fast(void **state)
+TEST(test_a_fat_path_is_filled_as_fast)
 {
-	(void)state;
 	assert_within_one_percent("rate 1gbit delay 50ms limit 20000", 1);
 }
 
-static void test_idle_it_goes_back(void **state)
+TEST(test_idle_it_goes_back)
 {
 	uint64_t used;
 
-	(void)state;
 	begin(FOLLOWS, "rate 100mbit delay 25ms limit 1000");
 	used = press(16 * KIB, 5);
 	assert_true(used > 1000000);
@@ -165,22 +156,20 @@ static uint64_t kept(const char *config)
 	return most;
 }
 
-static void test_a_slow_reader_keeps_little(void **state)
+TEST(test_a_slow_reader_keeps_little)
 {
 	uint64_t fixed = kept(FIXED "keeper {}\n");
 	uint64_t follows = kept(FOLLOWS "keeper {}\n");
 
-	(void)state;
 	print_message("%d bytes, %d where they follow\n", (int)fixed, (int)follows);
 	assert_true(follows < fixed / 4);
 }
 
 /* What is there when it shrinks arrives. */
-static void test_a_path_that_becomes_slow(void **state)
+TEST(test_a_path_that_becomes_slow)
 {
 	uint64_t before, after;
 
-	(void)state;
 	begin(FOLLOWS, "rate 100mbit delay 25ms limit 100");
 	before = press(16 * KIB, 5);
 	rig_change(&rig, "rate 5mbit delay 25ms limit 100");
@@ -213,9 +202,8 @@ static uint64_t share(const char *link, uint64_t rate_bps, int start_ms, int ms)
 	return bytes * 100 / rate_bps;
 }
 
-static void test_bulk_fills_long_fat_paths(void **state)
+TEST(test_bulk_fills_long_fat_paths)
 {
-	(void)state;
 	assert_true(share("rate 1gbit delay 50ms limit 10000", 1000000000, 1000, 500) >= 90);
 	assert_true(share("rate 10gbit delay 10ms limit 20000", UINT64_C(10000000000), 250, 50) >=
 		    90);
@@ -223,42 +211,23 @@ static void test_bulk_fills_long_fat_paths(void **state)
 
 /* Random loss, and a queue of an eighth of the product: neither is the end of a window, nor a
  * reason to go on beyond the bottleneck's rate. */
-static void test_bulk_fills_unkind_ones(void **state)
+TEST(test_bulk_fills_unkind_ones)
 {
-	(void)state;
 	assert_true(share("rate 1gbit delay 50ms limit 10000 loss 1%", 1000000000, 1500, 500) >=
 		    75);
 	assert_true(share("rate 1gbit delay 50ms limit 1000 loss 1%", 1000000000, 2000, 1000) >=
 		    70);
 }
 
-static void test_bulk_bloats_no_slow_path(void **state)
+TEST(test_bulk_bloats_no_slow_path)
 {
 	enum { PRODUCT = 25000 };
 	uint64_t most;
 
-	(void)state;
 	begin(BULK, "rate 10mbit delay 10ms limit 1000");
 	most = press(4 * KIB, 6);
 	print_message("%d bytes\n", (int)most);
 	assert_in_range(most, PRODUCT, 5 * PRODUCT);
 	assert_true(delay_of_a_new_one() < 150 * NOPAL_MILLISECOND);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_near_two_products_of_a_slow_path),
-		cmocka_unit_test(test_no_path_is_less_filled),
-		cmocka_unit_test(test_a_fat_path_is_filled_as_fast),
-		cmocka_unit_test(test_idle_it_goes_back),
-		cmocka_unit_test(test_a_slow_reader_keeps_little),
-		cmocka_unit_test(test_a_path_that_becomes_slow),
-		cmocka_unit_test(test_bulk_fills_long_fat_paths),
-		cmocka_unit_test(test_bulk_fills_unkind_ones),
-		cmocka_unit_test(test_bulk_bloats_no_slow_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_buffer_sizing -- what the limit follows, one acknowledgement after the other. Whole
  * transfers are in test_buffer_limits. */
-#include "../support/bench.h"
+#include "support/bench.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_buffer_sizing;
 
@@ -25,6 +26,8 @@ static int set_up(void **state)
 	begin(0);
 	return 0;
 }
+
+EACH_TEST(set_up, bench_tear_down);
 
 static void send(uint64_t bytes)
 {
@@ -53,9 +56,8 @@ static void trips(int64_t bytes, int count)
 		trip(bytes, 8);
 }
 
-static void test_begins_with_the_least(void **state)
+TEST(test_begins_with_the_least)
 {
-	(void)state;
 	assert_int_equal(bench.send_limit, LEAST);
 	trips(LEAST / 4, 5);
 	assert_int_equal(bench.send_limit, LEAST);
@@ -63,17 +65,15 @@ static void test_begins_with_the_least(void **state)
 	assert_int_equal(bench.send_limit, LEAST);
 }
 
-static void test_begins_with_what_is_known(void **state)
+TEST(test_begins_with_what_is_known)
 {
-	(void)state;
 	bench_close();
 	begin(TRIP);
 	assert_int_equal(bench.send_limit, 2 * TRIP);
 }
 
-static void test_is_twice_what_a_round_trip_takes(void **state)
+TEST(test_is_twice_what_a_round_trip_takes)
 {
-	(void)state;
 	trips(TRIP, 5);
 	assert_int_equal(bench.send_limit, 2 * TRIP);
 	*bench_parameter("factor") = 3;
@@ -82,9 +82,8 @@ static void test_is_twice_what_a_round_trip_takes(void **state)
 }
 
 /* A window that doubles has the room for that before it does. */
-static void test_is_ahead_of_a_window_that_grows(void **state)
+TEST(test_is_ahead_of_a_window_that_grows)
 {
-	(void)state;
 	for (int64_t bytes = LEAST; bytes < 64 * LEAST; bytes *= 2) {
 		trip(bytes, 8);
 		assert_true((int64_t)bench.send_limit >= 3 * bytes);
@@ -94,9 +93,8 @@ static void test_is_ahead_of_a_window_that_grows(void **state)
 }
 
 /* What was out as a round trip began, and what is as it ends. */
-static void test_acks_in_bursts_are_twice_as_much_at_most(void **state)
+TEST(test_acks_in_bursts_are_twice_as_much_at_most)
 {
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		trip(TRIP, 1);
 	assert_int_equal(bench.send_limit, 2 * TRIP);
@@ -106,9 +104,8 @@ static void test_acks_in_bursts_are_twice_as_much_at_most(void **state)
 }
 
 /* What is partly acknowledged counts whole. */
-static void test_two_messages_more(void **state)
+TEST(test_two_messages_more)
 {
-	(void)state;
 	trips(TRIP, 5);
 	send(5000);
 	assert_int_equal(bench.send_limit, 2 * TRIP + 2 * 5000);
@@ -120,12 +117,11 @@ static void test_two_messages_more(void **state)
 
 /* What has arrived of messages that wait for something lost is not what the path takes more time
  * for. */
-static void test_what_waits_for_a_loss_does_not_count(void **state)
+TEST(test_what_waits_for_a_loss_does_not_count)
 {
 	struct nopal_message *message =
 		calloc(1, sizeof(*message) + BENCH_SLOTS * sizeof(uint64_t));
 
-	(void)state;
 	trips(TRIP, 5);
 	message->length = 5000;
 	bench_raise(NOPAL_MSG_FROM_USER, message);
@@ -136,11 +132,10 @@ static void test_what_waits_for_a_loss_does_not_count(void **state)
 	free(message);
 }
 
-static void test_halves_while_idle(void **state)
+TEST(test_halves_while_idle)
 {
 	uint64_t limit = 2 * TRIP;
 
-	(void)state;
 	trips(TRIP, 5);
 	bench_pass(NOPAL_SECOND); /* in which all that was acknowledged */
 	for (; limit > LEAST; limit /= 2) {
@@ -153,9 +148,8 @@ static void test_halves_while_idle(void **state)
 	assert_int_equal(bench.send_limit, 2 * TRIP);
 }
 
-static void test_falls_to_what_is_used(void **state)
+TEST(test_falls_to_what_is_used)
 {
-	(void)state;
 	trips(TRIP, 5);
 	bench_pass(NOPAL_SECOND);
 	for (int i = 0; i < 50; i++) {
@@ -171,9 +165,8 @@ static void test_falls_to_what_is_used(void **state)
 	assert_int_equal(bench.send_limit, TRIP * 2 / 5);
 }
 
-static void test_long_messages_are_forgotten(void **state)
+TEST(test_long_messages_are_forgotten)
 {
-	(void)state;
 	send(10 * TRIP);
 	for (int i = 0; i < 30; i++) {
 		trips(TRIP, 2);
@@ -184,9 +177,8 @@ static void test_long_messages_are_forgotten(void **state)
 }
 
 /* A long round trip brings no acknowledgement for seconds. */
-static void test_an_interval_has_round_trips(void **state)
+TEST(test_an_interval_has_round_trips)
 {
-	(void)state;
 	*bench_shared("smoothed_rtt_ns") = 3 * NOPAL_SECOND;
 	trips(TRIP, 5);
 	for (int i = 0; i < 20; i++) {
@@ -196,24 +188,4 @@ static void test_an_interval_has_round_trips(void **state)
 	}
 	bench_pass(100 * NOPAL_SECOND);
 	assert_int_equal(bench.send_limit, LEAST);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
-		TEST(test_begins_with_the_least),
-		TEST(test_begins_with_what_is_known),
-		TEST(test_is_twice_what_a_round_trip_takes),
-		TEST(test_is_ahead_of_a_window_that_grows),
-		TEST(test_acks_in_bursts_are_twice_as_much_at_most),
-		TEST(test_two_messages_more),
-		TEST(test_what_waits_for_a_loss_does_not_count),
-		TEST(test_halves_while_idle),
-		TEST(test_falls_to_what_is_used),
-		TEST(test_long_messages_are_forgotten),
-		TEST(test_an_interval_has_round_trips),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Control of multicast and channel_repair that no honest end would send: nothing breaks but its own
  * session, others get all, and the work is bounded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/turn.h"
-#include "many.h"
-#include "rig.h"
+#include "support/many.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static struct many many;
 
@@ -113,11 +107,10 @@ static void send_and_let_miss(uint32_t count)
 
 /* ---------------------------------------------------------------------- naks */
 
-static void test_naks_of_everything(void **state)
+TEST(test_naks_of_everything)
 {
 	uint64_t before;
 
-	(void)state;
 	begin();
 	send_and_let_miss(50);
 	before = departures();
@@ -140,7 +133,7 @@ static void test_naks_of_everything(void **state)
 	others_are_well();
 }
 
-static void test_naks_that_make_no_sense(void **state)
+TEST(test_naks_that_make_no_sense)
 {
 	static const uint64_t numbers[] = { 0,
 					    1,
@@ -154,7 +147,6 @@ static void test_naks_that_make_no_sense(void **state)
 					    UINT64_MAX };
 	enum { COUNT = sizeof(numbers) / sizeof(numbers[0]) };
 
-	(void)state;
 	begin();
 	send_and_let_miss(20);
 	for (int a = 0; a < COUNT; a++)
@@ -188,9 +180,8 @@ static void report(uint64_t floor, uint64_t latest, uint32_t delay_us, uint32_t 
 }
 
 /* What it says to have has its fate, once; the others' copies are not touched. */
-static void test_reports_of_what_never_was(void **state)
+TEST(test_reports_of_what_never_was)
 {
-	(void)state;
 	begin();
 	send_and_let_miss(20);
 	report(UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX);
@@ -204,9 +195,8 @@ static void test_reports_of_what_never_was(void **state)
 	others_are_well();
 }
 
-static void test_reports_from_one_that_does_not_hear(void **state)
+TEST(test_reports_from_one_that_does_not_hear)
 {
-	(void)state;
 	many_open(&many, MANY_CHANNEL("", "", "fan_out {} rate_cc {} slowest_receiver {}"), 3,
 		  "delay 2ms", 1);
 	many_deafen(&many, HOSTILE, true);
@@ -220,9 +210,8 @@ static void test_reports_from_one_that_does_not_hear(void **state)
 
 /* ---------------------------------------- what only the one that speaks may say */
 
-static void test_destinations_that_speak(void **state)
+TEST(test_destinations_that_speak)
 {
-	(void)state;
 	begin();
 	send_and_let_miss(5);
 	clear();
@@ -243,14 +232,13 @@ static void test_destinations_that_speak(void **state)
 
 /* ----------------------------------------------------- a speaker that is hostile */
 
-static void test_points_and_tops_and_probes(void **state)
+TEST(test_points_and_tops_and_probes)
 {
 	static const uint64_t numbers[] = {
 		0, 1, 5, 1000, 262144, 262145, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX
 	};
 	enum { COUNT = sizeof(numbers) / sizeof(numbers[0]) };
 
-	(void)state;
 	begin();
 	for (int a = 0; a < COUNT; a++)
 		for (int b = 0; b < COUNT; b++) {
@@ -281,9 +269,8 @@ static void test_points_and_tops_and_probes(void **state)
 }
 
 /* Who is asked by its session whether it hears the channel has not heard it. */
-static void test_probes_beside_the_channel(void **state)
+TEST(test_probes_beside_the_channel)
 {
-	(void)state;
 	many_open(&many, MANY_CHANNEL("", "", "fan_out {}"), 3, "delay 2ms", 1);
 	many_deafen(&many, HOSTILE, true);
 	many_run(&many, 60 * NOPAL_SECOND);
@@ -295,12 +282,11 @@ static void test_probes_beside_the_channel(void **state)
 }
 
 /* The point of one that has none yet is anywhere: it hears nothing, and lives. */
-static void test_first_points(void **state)
+TEST(test_first_points)
 {
 	static const uint64_t numbers[] = { 0, 1, INT64_MAX, UINT64_MAX - 1, UINT64_MAX };
 	enum { COUNT = sizeof(numbers) / sizeof(numbers[0]) };
 
-	(void)state;
 	for (int a = 0; a < COUNT; a++)
 		for (int b = 0; b < COUNT; b++) {
 			many_prepare(&many, MANY_CHANNEL("", "", "fan_out {}"), 1, "delay 2ms", 1);
@@ -339,9 +325,8 @@ static void random_body(void)
 		body.bytes[i] = (uint8_t)(draw(3) ? 0 : draw(256));
 }
 
-static void test_anything_from_a_destination(void **state)
+TEST(test_anything_from_a_destination)
 {
-	(void)state;
 	begin();
 	for (int i = 0; i < 3000; i++) {
 		random_body();
@@ -356,9 +341,8 @@ static void test_anything_from_a_destination(void **state)
 	others_are_well();
 }
 
-static void test_anything_from_the_group(void **state)
+TEST(test_anything_from_the_group)
 {
-	(void)state;
 	begin();
 	for (int i = 0; i < 3000 && many.group; i++) {
 		random_body();
@@ -373,22 +357,4 @@ static void test_anything_from_the_group(void **state)
 	}
 	many_run(&many, 10 * NOPAL_SECOND);
 	many_close(&many);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_naks_of_everything),
-		cmocka_unit_test(test_naks_that_make_no_sense),
-		cmocka_unit_test(test_reports_of_what_never_was),
-		cmocka_unit_test(test_reports_from_one_that_does_not_hear),
-		cmocka_unit_test(test_destinations_that_speak),
-		cmocka_unit_test(test_points_and_tops_and_probes),
-		cmocka_unit_test(test_probes_beside_the_channel),
-		cmocka_unit_test(test_first_points),
-		cmocka_unit_test(test_anything_from_a_destination),
-		cmocka_unit_test(test_anything_from_the_group),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the channel loses is repaired, by few naks, and every copy has one fate. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
-#include "many.h"
+#include "support/many.h"
+#include "support/test.h"
 
 static struct many many;
 
@@ -63,7 +57,7 @@ static void check_losses(const char *link, uint64_t seed)
 	many_close(&many);
 }
 
-static void test_losses_are_repaired(void **state)
+TEST(test_losses_are_repaired)
 {
 	static const char *const links[] = {
 		"fwd: delay 5ms loss 1% rev: delay 5ms",
@@ -74,16 +68,14 @@ static void test_losses_are_repaired(void **state)
 		"delay 5ms loss gemodel 3% 30%",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		for (uint64_t seed = 1; seed <= 3; seed++)
 			check_losses(links[i], seed);
 }
 
 /* Nothing comes after the last: what is missing of it is heard of all the same. */
-static void test_the_last_one_is_repaired(void **state)
+TEST(test_the_last_one_is_repaired)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
 	many_deafen(&many, 1, true);
 	talk(1, 100);
@@ -95,9 +87,8 @@ static void test_the_last_one_is_repaired(void **state)
 }
 
 /* Without losses nobody asks, and no number leaves twice. */
-static void test_nobody_asks_for_what_is_there(void **state)
+TEST(test_nobody_asks_for_what_is_there)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "", ALL), 5, "delay 5ms");
 	talk(100, 100);
 	many_run(&many, NOPAL_SECOND);
@@ -108,9 +99,8 @@ static void test_nobody_asks_for_what_is_there(void **state)
 }
 
 /* A repair is for all that miss it: each lost number leaves once more. */
-static void test_one_repair_for_all(void **state)
+TEST(test_one_repair_for_all)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "backoff = 100ms", ALL), 10, "delay 2ms");
 	talk(10, 100);
 	for (uint32_t i = 0; i < 10; i++)
@@ -128,12 +118,11 @@ static void test_one_repair_for_all(void **state)
 /* -------------------------------------------------------------- suppression */
 
 /* Behind the bottleneck that lost it all miss the same: few ask. */
-static void test_of_fifty_few_ask(void **state)
+TEST(test_of_fifty_few_ask)
 {
 	enum { HEARERS = 50, LOSSES = 40 };
 	int64_t naks, suppressed;
 
-	(void)state;
 	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL), HEARERS, "",
 			   "delay 2ms", 1);
 	many_run(&many, NOPAL_SECOND);
@@ -157,11 +146,10 @@ static void test_of_fifty_few_ask(void **state)
 	many_close(&many);
 }
 
-static void test_losses_upstream_of_all(void **state)
+TEST(test_losses_upstream_of_all)
 {
 	enum { HEARERS = 50 };
 
-	(void)state;
 	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL), HEARERS, "",
 			   "delay 2ms loss 5%", 1);
 	many_run(&many, 5 * NOPAL_SECOND);
@@ -201,18 +189,16 @@ static void check_blocks(uint32_t lost, bool asks)
 	many_close(&many);
 }
 
-static void test_parity_saves_naks(void **state)
+TEST(test_parity_saves_naks)
 {
-	(void)state;
 	check_blocks(1, false);
 	check_blocks(2, false);
 	check_blocks(3, true);
 }
 
 /* However much waits to leave, the parity of what has left is not behind it. */
-static void test_parity_comes_in_time(void **state)
+TEST(test_parity_comes_in_time)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "backoff = 100ms",
 			   ALL " rate_cc {} slowest_receiver { initial = 10Mbit least = 10Mbit "
 			       "most = 10Mbit } forward_error_correction { k = 16 n = 20 code = "
@@ -230,9 +216,8 @@ static void test_parity_comes_in_time(void **state)
 
 /* ------------------------------------------------------ those that fall out */
 
-static void test_whose_channel_is_cut_gets_the_rest_by_its_session(void **state)
+TEST(test_whose_channel_is_cut_gets_the_rest_by_its_session)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 4, "delay 5ms loss 1%");
 	talk(50, 5000);
 	many_deafen(&many, 2, true);
@@ -249,9 +234,8 @@ static void test_whose_channel_is_cut_gets_the_rest_by_its_session(void **state)
 }
 
 /* Shorter than patience: it stays. */
-static void test_an_outage_of_the_channel(void **state)
+TEST(test_an_outage_of_the_channel)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "patience = 2s", ALL), 4, "delay 5ms");
 	talk(50, 5000);
 	many_deafen(&many, 2, true);
@@ -266,9 +250,8 @@ static void test_an_outage_of_the_channel(void **state)
 }
 
 /* It moved away, and when somebody opens it is found to hear again. */
-static void test_back_to_the_channel(void **state)
+TEST(test_back_to_the_channel)
 {
-	(void)state;
 	many_prepare(&many, MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms", 1);
 	assert_true(many_add(&many, 0) > 0 && many_add(&many, 1) > 0);
 	many_run(&many, NOPAL_SECOND);
@@ -287,9 +270,8 @@ static void test_back_to_the_channel(void **state)
 	many_close(&many);
 }
 
-static void test_one_that_dies(void **state)
+TEST(test_one_that_dies)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "", ALL), 4, "delay 5ms loss 1%");
 	talk(50, 5000);
 	many_run(&many, NOPAL_SECOND);
@@ -308,9 +290,8 @@ static void test_one_that_dies(void **state)
 }
 
 /* Its application ends its session: what it had of the channel nobody can say. */
-static void test_one_that_aborts(void **state)
+TEST(test_one_that_aborts)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
 	talk(1, 100);
 	nopal_session_abort(many.end[2].session, "enough");
@@ -346,17 +327,15 @@ static void check_removed(bool at_once)
 	many_close(&many);
 }
 
-static void test_removed(void **state)
+TEST(test_removed)
 {
-	(void)state;
 	check_removed(true);
 	check_removed(false);
 }
 
 /* In good order it gets what left for it before, whatever the channel lost. */
-static void test_removed_in_good_order_it_gets_what_was_for_it(void **state)
+TEST(test_removed_in_good_order_it_gets_what_was_for_it)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
 	many_deafen(&many, 2, true);
 	talk(20, 5000);
@@ -372,9 +351,8 @@ static void test_removed_in_good_order_it_gets_what_was_for_it(void **state)
 
 /* So much waits for one at its own session that it gets no copies: what it hears it has all the
  * same, and its fate counts. */
-static void test_one_that_is_paused_hears(void **state)
+TEST(test_one_that_is_paused_hears)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "", "fan_out { backlog = 20kB slow = skip }"), 3, "delay 5ms");
 	many_link(&many, 1, "rate 200kbit delay 5ms");
 	many.on_fate = note_who_has_it;
@@ -391,9 +369,8 @@ static void test_one_that_is_paused_hears(void **state)
 }
 
 /* It is on its way out, and says that it hears: nobody counts on it. */
-static void test_one_that_is_removed_says_that_it_hears(void **state)
+TEST(test_one_that_is_removed_says_that_it_hears)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms");
 	many_link(&many, 1, "fwd: delay 5ms rev: delay 5ms loss 100%");
 	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[1].id, false), 0);
@@ -442,11 +419,10 @@ static void check_so_many(const char *config, uint32_t needed, const char *losse
 	many_close(&many);
 }
 
-static void test_so_many_have_it(void **state)
+TEST(test_so_many_have_it)
 {
 	static const char *const losses[] = { "", "loss 3%" };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		check_so_many(MANY_CHANNEL("", "patience = 60s", "fan_out { acks = 1 }"), 1,
 			      losses[i]);
@@ -454,30 +430,4 @@ static void test_so_many_have_it(void **state)
 			      losses[i]);
 		check_so_many(MANY_CHANNEL("", "patience = 60s", "fan_out {}"), 4, losses[i]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_losses_are_repaired),
-		cmocka_unit_test(test_the_last_one_is_repaired),
-		cmocka_unit_test(test_nobody_asks_for_what_is_there),
-		cmocka_unit_test(test_one_repair_for_all),
-		cmocka_unit_test(test_of_fifty_few_ask),
-		cmocka_unit_test(test_losses_upstream_of_all),
-		cmocka_unit_test(test_parity_saves_naks),
-		cmocka_unit_test(test_parity_comes_in_time),
-		cmocka_unit_test(test_whose_channel_is_cut_gets_the_rest_by_its_session),
-		cmocka_unit_test(test_an_outage_of_the_channel),
-		cmocka_unit_test(test_back_to_the_channel),
-		cmocka_unit_test(test_one_that_dies),
-		cmocka_unit_test(test_one_that_aborts),
-		cmocka_unit_test(test_removed),
-		cmocka_unit_test(test_removed_in_good_order_it_gets_what_was_for_it),
-		cmocka_unit_test(test_one_that_is_paused_hears),
-		cmocka_unit_test(test_one_that_is_removed_says_that_it_hears),
-		cmocka_unit_test(test_so_many_have_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a channel's reports say is missing, and what is asked for, where repairs get lost and where
  * packets overtake each other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "many.h"
-#include "rig.h"
+#include "support/many.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static struct many many;
 
@@ -71,11 +66,10 @@ static uint64_t departures(void)
 }
 
 /* Neither come by what left once nor by what left again: each that is lost counts. */
-static void test_lost_repairs_are_told(void **state)
+TEST(test_lost_repairs_are_told)
 {
 	uint64_t before;
 
-	(void)state;
 	LISTEN("");
 	talk(5, 100);
 	many_deafen(&many, 1, true);
@@ -101,9 +95,8 @@ static void test_lost_repairs_are_told(void **state)
 
 /* The path has just become longer than it is known to be: what is asked for on and on does not
  * leave once more for that. */
-static void test_a_repair_has_its_time(void **state)
+TEST(test_a_repair_has_its_time)
 {
-	(void)state;
 	LISTEN("again = 1ms backoff = 0ms");
 	talk(20, 100);
 	told_missing = 0;
@@ -120,9 +113,8 @@ static void test_a_repair_has_its_time(void **state)
 }
 
 /* Until it hears the channel all comes by its own session: that is no loss there. */
-static void test_what_came_by_its_session_is_not_missing(void **state)
+TEST(test_what_came_by_its_session_is_not_missing)
 {
-	(void)state;
 	rig_add(&a_listener);
 	many_open(&many, MANY_CHANNEL("", "", "fan_out {} a_listener {}"), 2, "delay 20ms", 1);
 	told_missing = 0;
@@ -135,9 +127,8 @@ static void test_what_came_by_its_session_is_not_missing(void **state)
 }
 
 /* Three in a row, and one. */
-static void test_rows_are_told(void **state)
+TEST(test_rows_are_told)
 {
-	(void)state;
 	LISTEN("");
 	talk(5, 100);
 	many_deafen(&many, 0, true);
@@ -175,18 +166,16 @@ static void check_reordering(const char *link, uint64_t most_repairs, uint64_t m
 	many_close(&many);
 }
 
-static void test_a_path_that_reorders_needs_no_repairs(void **state)
+TEST(test_a_path_that_reorders_needs_no_repairs)
 {
-	(void)state;
 	check_reordering("delay 10ms reorder 20%", 20, 50);
 	check_reordering("delay 10ms reorder 2%", 20, 50);
 	check_reordering("delay 10ms 5ms", 20, 50);
 }
 
 /* What is lost there is repaired all the same. */
-static void test_losses_where_packets_overtake(void **state)
+TEST(test_losses_where_packets_overtake)
 {
-	(void)state;
 	LISTEN("");
 	for (uint32_t i = 0; i < 2; i++)
 		many_link(&many, i, "delay 10ms reorder 10% loss 2%");
@@ -198,18 +187,4 @@ static void test_losses_where_packets_overtake(void **state)
 	assert_in_range(departures() - 1000, 20, 120);
 	assert_in_range(told_missing, 20, 150);
 	many_close(&many);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lost_repairs_are_told),
-		cmocka_unit_test(test_a_repair_has_its_time),
-		cmocka_unit_test(test_what_came_by_its_session_is_not_missing),
-		cmocka_unit_test(test_rows_are_told),
-		cmocka_unit_test(test_a_path_that_reorders_needs_no_repairs),
-		cmocka_unit_test(test_losses_where_packets_overtake),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "arrivals.h"
+#include "support/test.h"
 
 static const char UNORDERED[] = "transport_driver {}\nfixed_size {}\n"
 				"sequenced_messages {}\ncheck_fifo {}\n";
@@ -27,9 +22,8 @@ static void assert_fired(const struct rig_side *side, const char *what)
 	assert_non_null(strstr(side->end_text, what));
 }
 
-static void test_increasing_numbers_pass(void **state)
+TEST(test_increasing_numbers_pass)
 {
-	(void)state;
 	unordered_open();
 	arrive_at(&rig.opener, part, 1, 2);
 	arrive_at(&rig.opener, part, 2, 7);
@@ -39,9 +33,8 @@ static void test_increasing_numbers_pass(void **state)
 	rig_close(&rig);
 }
 
-static void test_disorder_is_seen(void **state)
+TEST(test_disorder_is_seen)
 {
-	(void)state;
 	unordered_open();
 	arrive(&rig.opener, part, 2);
 	arrive(&rig.opener, part, 1);
@@ -49,9 +42,8 @@ static void test_disorder_is_seen(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_duplicate_is_seen(void **state)
+TEST(test_a_duplicate_is_seen)
 {
-	(void)state;
 	unordered_open();
 	arrive(&rig.opener, part, 2);
 	arrive(&rig.opener, part, 2);
@@ -59,9 +51,8 @@ static void test_a_duplicate_is_seen(void **state)
 	rig_close(&rig);
 }
 
-static void test_an_overlap_is_seen(void **state)
+TEST(test_an_overlap_is_seen)
 {
-	(void)state;
 	unordered_open();
 	arrive_at(&rig.opener, part, 2, 5);
 	arrive_at(&rig.opener, part, 4, 6);
@@ -69,9 +60,8 @@ static void test_an_overlap_is_seen(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_message_without_a_number_is_seen(void **state)
+TEST(test_a_message_without_a_number_is_seen)
 {
-	(void)state;
 	unordered_open();
 	arrive_at(&rig.opener, part, 0, 0);
 	assert_fired(&rig.opener, "without a number");
@@ -79,11 +69,10 @@ static void test_a_message_without_a_number_is_seen(void **state)
 }
 
 /* Nobody orders, and the link does not either. */
-static void test_a_link_that_reorders(void **state)
+TEST(test_a_link_that_reorders)
 {
 	const struct rig_options options = { .link = "delay 20ms 10ms", .seed = 5 };
 
-	(void)state;
 	rig_open(&rig, UNORDERED, &options);
 	for (int i = 0; i < 50 && rig.opener.session; i++) {
 		rig_send(&rig, "x");
@@ -96,7 +85,7 @@ static void test_a_link_that_reorders(void **state)
 }
 
 /* The orders keep what they promise. */
-static void test_orders_pass(void **state)
+TEST(test_orders_pass)
 {
 	static const char *const configs[] = {
 		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
@@ -109,7 +98,6 @@ static void test_orders_pass(void **state)
 		.seed = 5,
 	};
 
-	(void)state;
 	for (size_t c = 0; c < sizeof(configs) / sizeof(configs[0]); c++) {
 		rig_open(&rig, configs[c], &options);
 		for (int i = 0; i < 200; i++) {
@@ -121,19 +109,4 @@ static void test_orders_pass(void **state)
 		assert_true(rig.acceptor.delivered > 50);
 		rig_close(&rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_increasing_numbers_pass),
-		cmocka_unit_test(test_disorder_is_seen),
-		cmocka_unit_test(test_a_duplicate_is_seen),
-		cmocka_unit_test(test_an_overlap_is_seen),
-		cmocka_unit_test(test_a_message_without_a_number_is_seen),
-		cmocka_unit_test(test_a_link_that_reorders),
-		cmocka_unit_test(test_orders_pass),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "stubs.h"
+#include "support/test.h"
+
+ALL_TESTS(tests, stubs_register, NULL);
 
 #define BASE "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 
@@ -40,67 +37,60 @@ static void assert_fired(const char *what)
 	rig_close(&rig);
 }
 
-static void test_a_departure_after_done_is_seen(void **state)
+TEST(test_a_departure_after_done_is_seen)
 {
 	struct nopal_segment *segment = one_done();
 
-	(void)state;
 	STUB_RAISE(&rig, SEND_SEGMENT, segment);
 	assert_fired("after it is done");
 }
 
-static void test_asking_after_done_is_seen(void **state)
+TEST(test_asking_after_done_is_seen)
 {
 	struct nopal_segment *segment = one_done();
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_RESEND, segment);
 	assert_fired("done is asked");
 }
 
-static void test_done_twice_is_seen(void **state)
+TEST(test_done_twice_is_seen)
 {
 	struct nopal_segment *segment = one_done();
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_DONE, segment);
 	assert_fired("done twice");
 }
 
-static void test_received_twice_is_seen(void **state)
+TEST(test_received_twice_is_seen)
 {
 	struct nopal_segment *segment = one_done();
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	assert_int_equal(rig.opener.ended, 0);
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	assert_fired("received twice");
 }
 
-static void test_departures_that_nobody_asked_for_are_seen(void **state)
+TEST(test_departures_that_nobody_asked_for_are_seen)
 {
 	struct nopal_segment *segment = one_away();
 
-	(void)state;
 	STUB_RAISE(&rig, SEND_SEGMENT, segment); /* the asking may be heard later */
 	assert_int_equal(rig.opener.ended, 0);
 	STUB_RAISE(&rig, SEND_SEGMENT, segment);
 	assert_fired("nobody asked");
 }
 
-static void test_received_before_it_left_is_seen(void **state)
+TEST(test_received_before_it_left_is_seen)
 {
-	(void)state;
 	rig_open(&rig, BASE "check_holds {}\nstub_gate {}\n", NULL);
 	assert_int_equal(rig_send(&rig, "x"), 0);
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, stub_segment(&rig));
 	assert_fired("never left");
 }
 
-static void test_a_segment_that_waits_too_long_is_seen(void **state)
+TEST(test_a_segment_that_waits_too_long_is_seen)
 {
-	(void)state;
 	rig_open(&rig, BASE "check_holds { stall = 2s }\nstub_gate {}\n", NULL);
 	assert_int_equal(rig_send(&rig, "x"), 0);
 	rig_run(&rig, 1900 * NOPAL_MILLISECOND);
@@ -109,11 +99,10 @@ static void test_a_segment_that_waits_too_long_is_seen(void **state)
 	assert_fired("nothing happens");
 }
 
-static void test_steps_keep_the_watchdog_quiet(void **state)
+TEST(test_steps_keep_the_watchdog_quiet)
 {
 	struct nopal_segment *segment;
 
-	(void)state;
 	rig_open(&rig, BASE "check_holds { stall = 2s }\nstub_ack {}\nretransmit {}\n", NULL);
 	assert_int_equal(rig_send(&rig, "x"), 0);
 	segment = stub_segment(&rig);
@@ -128,7 +117,7 @@ static void test_steps_keep_the_watchdog_quiet(void **state)
 }
 
 /* Whoever hears of an asking first: sound compositions pass. */
-static void test_sound_compositions_pass(void **state)
+TEST(test_sound_compositions_pass)
 {
 	static const char *const configs[] = {
 		BASE "check_holds {}\n",
@@ -145,7 +134,6 @@ static void test_sound_compositions_pass(void **state)
 		.seed = 4,
 	};
 
-	(void)state;
 	for (size_t c = 0; c < sizeof(configs) / sizeof(configs[0]); c++) {
 		rig_open(&rig, configs[c], &options);
 		for (int i = 0; i < 300; i++) {
@@ -158,21 +146,4 @@ static void test_sound_compositions_pass(void **state)
 		assert_true(rig.acceptor.delivered > 250);
 		rig_close(&rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_departure_after_done_is_seen),
-		cmocka_unit_test(test_asking_after_done_is_seen),
-		cmocka_unit_test(test_done_twice_is_seen),
-		cmocka_unit_test(test_received_twice_is_seen),
-		cmocka_unit_test(test_departures_that_nobody_asked_for_are_seen),
-		cmocka_unit_test(test_received_before_it_left_is_seen),
-		cmocka_unit_test(test_a_segment_that_waits_too_long_is_seen),
-		cmocka_unit_test(test_steps_keep_the_watchdog_quiet),
-		cmocka_unit_test(test_sound_compositions_pass),
-	};
-
-	return cmocka_run_group_tests(tests, stubs_register, NULL);
 }

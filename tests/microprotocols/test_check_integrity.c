@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "capture.h"
+#include "support/test.h"
 
 /* 1 + 4 bytes of every datagram, then check_hash, then the body. */
 enum { HEAD = 5, HASH = 4 };
@@ -15,9 +10,8 @@ static const char WATCHED[] = "transport_driver {}\nfixed_size {}\n"
 
 static struct capture net;
 
-static void test_what_is_whole_passes(void **state)
+TEST(test_what_is_whole_passes)
 {
-	(void)state;
 	capture_open(&net, WATCHED);
 	rig_send(&net.rig, "");
 	rig_send(&net.rig, "x");
@@ -43,16 +37,14 @@ static void check_flip(size_t bit)
 }
 
 /* Each bit of hash and body, where no checksum stands before it. */
-static void test_every_flip_is_seen(void **state)
+TEST(test_every_flip_is_seen)
 {
-	(void)state;
 	for (size_t bit = HEAD * 8; bit < (HEAD + HASH + strlen("some text")) * 8; bit++)
 		check_flip(bit);
 }
 
-static void test_a_body_cut_short_is_seen(void **state)
+TEST(test_a_body_cut_short_is_seen)
 {
-	(void)state;
 	capture_open(&net, WATCHED);
 	rig_send(&net.rig, "some text");
 	capture_give(&net, net.datagram[0].bytes, net.datagram[0].length - 1);
@@ -61,12 +53,11 @@ static void test_a_body_cut_short_is_seen(void **state)
 }
 
 /* Behind a checksum nothing damaged comes this far. */
-static void test_silent_behind_a_checksum(void **state)
+TEST(test_silent_behind_a_checksum)
 {
 	const struct rig_options options = { .link = "delay 5ms corrupt 20%" };
 	struct rig *rig = &net.rig;
 
-	(void)state;
 	rig_open(rig, "transport_driver {}\nfixed_size {}\nchecksum {}\ncheck_integrity {}\n",
 		 &options);
 	for (int i = 0; i < 200; i++)
@@ -75,16 +66,4 @@ static void test_silent_behind_a_checksum(void **state)
 	assert_int_equal(rig->acceptor.ended, 0);
 	assert_in_range(rig->acceptor.delivered, 100, 199);
 	rig_close(rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_whole_passes),
-		cmocka_unit_test(test_every_flip_is_seen),
-		cmocka_unit_test(test_a_body_cut_short_is_seen),
-		cmocka_unit_test(test_silent_behind_a_checksum),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "session/endpoint.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { TRAILER = 4, BODY = 1400, DATAGRAM = 2048 };
 
@@ -23,13 +17,12 @@ static const struct nopal_part crc = { .microprotocol = &nopal_checksum,
 static const struct nopal_part sum = { .microprotocol = &nopal_checksum,
 				       .parameters = &algorithms[1] };
 
-static void test_the_trailer_is_crc32c_big_endian(void **state)
+TEST(test_the_trailer_is_crc32c_big_endian)
 {
 	static const uint8_t expected[TRAILER] = { 0xe3, 0x06, 0x92, 0x83 };
 	uint8_t bytes[9 + TRAILER] = "123456789";
 	const struct nopal_seal *seal = nopal_checksum.seal;
 
-	(void)state;
 	assert_int_equal(seal->overhead, TRAILER);
 	seal->close(NULL, &crc, bytes, 9);
 	assert_memory_equal(bytes + 9, expected, TRAILER);
@@ -37,13 +30,12 @@ static void test_the_trailer_is_crc32c_big_endian(void **state)
 }
 
 /* Every flip of one bit, and of every two that are near each other. */
-static void test_flips_are_detected(void **state)
+TEST(test_flips_are_detected)
 {
 	static uint8_t bytes[BODY + TRAILER];
 	const struct nopal_seal *seal = nopal_checksum.seal;
 	const size_t bits = sizeof(bytes) * 8;
 
-	(void)state;
 	for (size_t i = 0; i < BODY; i++)
 		bytes[i] = (uint8_t)(i * 5);
 	seal->close(NULL, &crc, bytes, BODY);
@@ -63,14 +55,13 @@ static void test_flips_are_detected(void **state)
 }
 
 /* The example of RFC 1071, section 3: its sum is ddf2. */
-static void test_the_sum_is_that_of_rfc_1071(void **state)
+TEST(test_the_sum_is_that_of_rfc_1071)
 {
 	static const uint8_t words[] = { 0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7 };
 	static const uint8_t expected[TRAILER] = { 0, 0, 0x22, 0x0d };
 	static const uint8_t odd[TRAILER] = { 0, 0, 0x23, 0x04 };
 	uint8_t bytes[sizeof(words) + TRAILER];
 
-	(void)state;
 	memcpy(bytes, words, sizeof(words));
 	nopal_checksum.seal->close(NULL, &sum, bytes, sizeof(words));
 	assert_memory_equal(bytes + sizeof(words), expected, TRAILER);
@@ -80,12 +71,11 @@ static void test_the_sum_is_that_of_rfc_1071(void **state)
 }
 
 /* What its head comment promises: one bit, and bursts of 15; words that change places pass. */
-static void test_what_the_sum_finds_and_what_not(void **state)
+TEST(test_what_the_sum_finds_and_what_not)
 {
 	static uint8_t bytes[BODY + TRAILER];
 	const struct nopal_seal *seal = nopal_checksum.seal;
 
-	(void)state;
 	for (size_t i = 0; i < BODY; i++)
 		bytes[i] = (uint8_t)(i * i + 3);
 	seal->close(NULL, &sum, bytes, BODY);
@@ -125,11 +115,10 @@ static void note_datagram(void *user, int64_t now_ns, const struct nopal_address
 }
 
 /* A datagram with any bit flipped is as if it had not come. */
-static void test_a_damaged_datagram_is_dropped(void **state)
+TEST(test_a_damaged_datagram_is_dropped)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SEALED, NULL);
 	rig_send(&rig, "first");
 	rig_run(&rig, NOPAL_SECOND);
@@ -152,12 +141,11 @@ static void test_a_damaged_datagram_is_dropped(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_link_corrupts_and_nothing_passes(void **state)
+TEST(test_the_link_corrupts_and_nothing_passes)
 {
 	const struct rig_options options = { .link = "delay 5ms corrupt 30%" };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SEALED, &options);
 	for (int i = 0; i < 300; i++)
 		rig_send(&rig, "the same text each time");
@@ -168,42 +156,24 @@ static void test_the_link_corrupts_and_nothing_passes(void **state)
 	rig_close(&rig);
 }
 
-static void test_peers_must_sum_alike(void **state)
+TEST(test_peers_must_sum_alike)
 {
 	struct nopal_plan *one = rig_plan(SEALED);
 	struct nopal_plan *other = rig_plan("transport_driver {}\nfixed_size {}\n"
 					    "checksum { algorithm = ones_complement }\n");
 
-	(void)state;
 	assert_true(nopal_plan_fingerprint(one) != nopal_plan_fingerprint(other));
 	nopal_plan_unref(one);
 	nopal_plan_unref(other);
 }
 
-static void test_it_costs_four_bytes(void **state)
+TEST(test_it_costs_four_bytes)
 {
 	struct nopal_plan *without = rig_plan("transport_driver {}\nfixed_size {}\n");
 	struct nopal_plan *with = rig_plan(SEALED);
 
-	(void)state;
 	assert_int_equal(nopal_plan_body_bytes(without) - nopal_plan_body_bytes(with), TRAILER);
 	assert_true(nopal_plan_provides(with, "integrity"));
 	nopal_plan_unref(without);
 	nopal_plan_unref(with);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_trailer_is_crc32c_big_endian),
-		cmocka_unit_test(test_flips_are_detected),
-		cmocka_unit_test(test_the_sum_is_that_of_rfc_1071),
-		cmocka_unit_test(test_what_the_sum_finds_and_what_not),
-		cmocka_unit_test(test_peers_must_sum_alike),
-		cmocka_unit_test(test_a_damaged_datagram_is_dropped),
-		cmocka_unit_test(test_the_link_corrupts_and_nothing_passes),
-		cmocka_unit_test(test_it_costs_four_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

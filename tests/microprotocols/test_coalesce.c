@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/turn.h"
 #include "segments.h"
+#include "support/test.h"
 
 #define OTHERS                                                                                     \
 	"transport_driver {}\nsequenced_segments {}\nsequenced_messages {}\n"                      \
@@ -27,11 +21,10 @@ static void send_in_one_turn(struct rig *rig, unsigned count, size_t length)
 	nopal__turn_end(rig->world, outermost);
 }
 
-static void test_a_turn_is_one_segment(void **state)
+TEST(test_a_turn_is_one_segment)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, PACKED, NULL);
 	send_in_one_turn(&rig, 10, 20);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEND_SEGMENT), 1);
@@ -46,13 +39,12 @@ static void test_a_turn_is_one_segment(void **state)
 }
 
 /* Messages 1 and 2 are urgent: what is with them would overtake the first. */
-static void test_urgent_messages_share_no_segment_with_others(void **state)
+TEST(test_urgent_messages_share_no_segment_with_others)
 {
 	struct nopal_property urgent = { .value = 1 };
 	bool outermost;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, PACKED, NULL);
 	urgent.which = nopal_property(rig.plan, "urgent");
 	outermost = nopal__turn_begin(rig.world);
@@ -68,11 +60,10 @@ static void test_urgent_messages_share_no_segment_with_others(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_full_segment_leaves_before_the_end(void **state)
+TEST(test_a_full_segment_leaves_before_the_end)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, PACKED, NULL);
 	send_in_one_turn(&rig, 40, 100);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEND_SEGMENT), 3);
@@ -85,12 +76,11 @@ static void test_a_full_segment_leaves_before_the_end(void **state)
 	rig_close(&rig);
 }
 
-static void test_longest_message_fills_a_segment(void **state)
+TEST(test_longest_message_fills_a_segment)
 {
 	struct rig rig;
 	uint64_t limit;
 
-	(void)state;
 	rig_open(&rig, PACKED, NULL);
 	limit = nopal_plan_message_limit(rig.plan);
 	assert_int_equal(limit, nopal_body_limit(rig.opener.session) - 2);
@@ -104,7 +94,7 @@ static void test_longest_message_fills_a_segment(void **state)
 
 /* A segment of a layer above is cut for the best path, and leaves by one that is known to take
  * less. */
-static void test_a_message_longer_than_the_path_goes_alone(void **state)
+TEST(test_a_message_longer_than_the_path_goes_alone)
 {
 	static const char config[] =
 		"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n}\n"
@@ -114,7 +104,6 @@ static void test_a_message_longer_than_the_path_goes_alone(void **state)
 	struct rig rig;
 	uint64_t limit;
 
-	(void)state;
 	rig_open(&rig, config, NULL);
 	limit = nopal_plan_message_limit(rig.plan);
 	rig_send(&rig, "before");
@@ -126,11 +115,10 @@ static void test_a_message_longer_than_the_path_goes_alone(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_message_waits_for_company(void **state)
+TEST(test_a_message_waits_for_company)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, PATIENT, NULL);
 	rig_send(&rig, "a");
 	rig_run(&rig, 19 * NOPAL_MILLISECOND);
@@ -144,11 +132,10 @@ static void test_a_message_waits_for_company(void **state)
 	rig_close(&rig);
 }
 
-static void test_close_sends_what_waits(void **state)
+TEST(test_close_sends_what_waits)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, PATIENT, NULL);
 	rig_send(&rig, "a");
 	nopal_session_close(rig.opener.session);
@@ -164,11 +151,10 @@ static void test_close_sends_what_waits(void **state)
 	rig_close(&rig);
 }
 
-static void test_all_messages_share_the_fate_of_their_segment(void **state)
+TEST(test_all_messages_share_the_fate_of_their_segment)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, RELIABLE, &(struct rig_options){ .link = "delay 10ms loss 20%" });
 	for (int i = 0; i < 20; i++)
 		send_in_one_turn(&rig, 5, 10);
@@ -200,13 +186,12 @@ static uint32_t given(struct rig *rig, const char *bytes, size_t length)
 	return side->delivered - before;
 }
 
-static void test_a_body_is_read_whole_or_not_at_all(void **state)
+TEST(test_a_body_is_read_whole_or_not_at_all)
 {
 	static const char good[] = "\x03"
 				   "abc\x00\x02xy";
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, PACKED, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -219,29 +204,10 @@ static void test_a_body_is_read_whole_or_not_at_all(void **state)
 	rig_close(&rig);
 }
 
-static void test_it_needs_numbers(void **state)
+TEST(test_it_needs_numbers)
 {
 	char text[2048];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\ncoalesce {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "sequenced_messages"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_turn_is_one_segment),
-		cmocka_unit_test(test_urgent_messages_share_no_segment_with_others),
-		cmocka_unit_test(test_a_full_segment_leaves_before_the_end),
-		cmocka_unit_test(test_longest_message_fills_a_segment),
-		cmocka_unit_test(test_a_message_longer_than_the_path_goes_alone),
-		cmocka_unit_test(test_a_message_waits_for_company),
-		cmocka_unit_test(test_close_sends_what_waits),
-		cmocka_unit_test(test_all_messages_share_the_fate_of_their_segment),
-		cmocka_unit_test(test_a_body_is_read_whole_or_not_at_all),
-		cmocka_unit_test(test_it_needs_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is delivered is what was sent, however it travelled, and accounts stay right. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/turn.h"
 #include "compressed.h"
+#include "support/test.h"
 
 /* --------------------------------------------------------- with and without, equal */
 
@@ -49,37 +43,32 @@ static void expect_equal(const char *config, const char *link, size_t longest)
 	}
 }
 
-static void test_one_segment_a_message(void **state)
+TEST(test_one_segment_a_message)
 {
-	(void)state;
 	expect_equal(FIXED, "delay 10ms", 1400);
 }
 
-static void test_many_segments_a_message(void **state)
+TEST(test_many_segments_a_message)
 {
-	(void)state;
 	expect_equal(RESIZED, "delay 10ms", LONGEST);
 }
 
-static void test_many_messages_a_segment(void **state)
+TEST(test_many_messages_a_segment)
 {
-	(void)state;
 	expect_equal(COALESCED, "delay 10ms", 1400);
 }
 
-static void test_in_order_under_loss_and_reordering(void **state)
+TEST(test_in_order_under_loss_and_reordering)
 {
-	(void)state;
 	expect_equal(RELIABLE, "delay 20ms 10ms loss 5% duplicate 2%", LONGEST);
 	expect_equal(COALESCED_RELIABLE, "delay 20ms 10ms loss 5%", 1400);
 }
 
 /* Compressed and not in one turn: their segments are apart, in order. */
-static void test_one_turn_of_both_kinds(void **state)
+TEST(test_one_turn_of_both_kinds)
 {
 	bool outermost;
 
-	(void)state;
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
 		if (!codec_of(a)->built)
 			continue;
@@ -100,9 +89,8 @@ static void test_one_turn_of_both_kinds(void **state)
 
 /* ------------------------------------------------------------------- never longer */
 
-static void test_what_does_not_get_shorter_travels_as_it_is(void **state)
+TEST(test_what_does_not_get_shorter_travels_as_it_is)
 {
-	(void)state;
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
 		uint64_t before, header;
 
@@ -136,9 +124,8 @@ static uint64_t body_of(fill *with, size_t length)
 	return bytes_out() - before - header;
 }
 
-static void test_short_and_long_ones_are_left_alone(void **state)
+TEST(test_short_and_long_ones_are_left_alone)
 {
-	(void)state;
 	if (!nopal__codec_zstd.built)
 		skip();
 	begin(FIXED, "compression { least = 100B most = 200B }\n", "delay 10ms");
@@ -154,9 +141,8 @@ static void test_short_and_long_ones_are_left_alone(void **state)
 /* --------------------------------------------------------------------- accounts */
 
 /* A window of a few segments, and much more than that goes through it. */
-static void test_flow_control_keeps_its_accounts(void **state)
+TEST(test_flow_control_keeps_its_accounts)
 {
-	(void)state;
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
 		if (!codec_of(a)->built)
 			continue;
@@ -171,12 +157,11 @@ static void test_flow_control_keeps_its_accounts(void **state)
 	}
 }
 
-static void test_contexts_are_kept_and_given_back_at_rest(void **state)
+TEST(test_contexts_are_kept_and_given_back_at_rest)
 {
 	const struct nopal__codec_memory *memory;
 	const void *first;
 
-	(void)state;
 	if (!nopal__codec_zstd.built)
 		skip();
 	begin(RELIABLE, section_of(ZSTD, ""), "delay 5ms");
@@ -220,9 +205,8 @@ static void over_budget(const char *config, bool ends)
 	rig_close(&rig);
 }
 
-static void test_what_has_no_room_is_not_delivered(void **state)
+TEST(test_what_has_no_room_is_not_delivered)
 {
-	(void)state;
 	if (!nopal__codec_lz4.built)
 		skip();
 	over_budget(RESIZED, false);
@@ -251,12 +235,11 @@ static void expect_refused(const char *section, const char *because)
 		fail_msg("not refused because %s, but:\n%s", because, text);
 }
 
-static void test_configs_that_make_no_sense(void **state)
+TEST(test_configs_that_make_no_sense)
 {
 	unsigned built = nopal__codec_zstd.built ? ZSTD : LZ4;
 	char section[256];
 
-	(void)state;
 	rig_add(&b_digest);
 	rig_add(&secret);
 	if (!codec_of(built)->built)
@@ -271,31 +254,10 @@ static void test_configs_that_make_no_sense(void **state)
 		expect_refused(section_of(LZ4, "level = 13"), "no such level");
 }
 
-static void test_what_was_not_built_is_refused(void **state)
+TEST(test_what_was_not_built_is_refused)
 {
-	(void)state;
 	rig_add(&b_digest);
 	for (unsigned a = 0; a < ALGORITHMS; a++)
 		if (!codec_of(a)->built)
 			expect_refused(section_of(a, ""), "built without");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_segment_a_message),
-		cmocka_unit_test(test_many_segments_a_message),
-		cmocka_unit_test(test_many_messages_a_segment),
-		cmocka_unit_test(test_in_order_under_loss_and_reordering),
-		cmocka_unit_test(test_one_turn_of_both_kinds),
-		cmocka_unit_test(test_what_does_not_get_shorter_travels_as_it_is),
-		cmocka_unit_test(test_short_and_long_ones_are_left_alone),
-		cmocka_unit_test(test_flow_control_keeps_its_accounts),
-		cmocka_unit_test(test_contexts_are_kept_and_given_back_at_rest),
-		cmocka_unit_test(test_what_has_no_room_is_not_delivered),
-		cmocka_unit_test(test_configs_that_make_no_sense),
-		cmocka_unit_test(test_what_was_not_built_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

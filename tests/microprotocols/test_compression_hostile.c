@@ -3,14 +3,8 @@
  * Compressed messages of one who means ill: what makes no sense is discarded, and costs no more
  * memory than its bytes could stand for.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
 #include "compressed.h"
+#include "support/test.h"
 
 /* ---------------------------------------------------- how much memory at once */
 
@@ -106,20 +100,18 @@ static void bombs(unsigned algorithm)
 	rig_close(&rig);
 }
 
-static void test_bombs_are_discarded(void **state)
+TEST(test_bombs_are_discarded)
 {
-	(void)state;
 	for (unsigned a = 0; a < ALGORITHMS; a++)
 		if (codec_of(a)->built)
 			bombs(a);
 }
 
 /* Ten bytes cannot stand for a gigabyte: nothing of that size is asked for. */
-static void test_a_claim_beyond_reason_gets_no_memory(void **state)
+TEST(test_a_claim_beyond_reason_gets_no_memory)
 {
 	static const uint8_t zeros[64];
 
-	(void)state;
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
 		struct wire wire;
 
@@ -157,9 +149,8 @@ static void mutilate(unsigned algorithm, fill *with, size_t length)
 	assert_true(arrives(wire.bytes, wire.length, 1));
 }
 
-static void test_cut_and_flipped_forms_are_survived(void **state)
+TEST(test_cut_and_flipped_forms_are_survived)
 {
-	(void)state;
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
 		if (!codec_of(a)->built)
 			continue;
@@ -171,11 +162,10 @@ static void test_cut_and_flipped_forms_are_survived(void **state)
 	}
 }
 
-static void test_noise_is_survived(void **state)
+TEST(test_noise_is_survived)
 {
 	uint8_t noise[200];
 
-	(void)state;
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
 		if (!codec_of(a)->built)
 			continue;
@@ -191,16 +181,4 @@ static void test_noise_is_survived(void **state)
 		assert_int_equal(seen.length[(seen.count - 1) % SEEN], 800);
 		rig_close(&rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bombs_are_discarded),
-		cmocka_unit_test(test_a_claim_beyond_reason_gets_no_memory),
-		cmocka_unit_test(test_cut_and_flipped_forms_are_survived),
-		cmocka_unit_test(test_noise_is_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_congestion_policies -- every policy in a whole composition, on one link. */
-#include "../support/bottleneck.h"
+#include "support/bottleneck.h"
+#include "support/test.h"
 
 #define WINDOWED "windowed_cc {}\n"
 #define RATED	 "windowed_cc {}\nrate_cc {}\n"
@@ -35,9 +36,8 @@ static const struct policy {
 };
 enum { POLICIES = sizeof(policies) / sizeof(policies[0]) };
 
-static void test_fills_the_link(void **state)
+TEST(test_fills_the_link)
 {
-	(void)state;
 	for (size_t i = 0; i < POLICIES; i++) {
 		int64_t percent, queue_ms;
 
@@ -56,9 +56,8 @@ static void test_fills_the_link(void **state)
 }
 
 /* What is lost at random is no reason to stop. */
-static void test_goes_on_through_loss(void **state)
+TEST(test_goes_on_through_loss)
 {
-	(void)state;
 	for (size_t i = 0; i < POLICIES; i++) {
 		bottleneck_open(policies[i].text, LINK_LOSS);
 		bottleneck_run(10 * NOPAL_SECOND);
@@ -71,9 +70,8 @@ static void test_goes_on_through_loss(void **state)
 }
 
 /* A path that is gone for seconds is used again when it is back. */
-static void test_goes_on_after_an_outage(void **state)
+TEST(test_goes_on_after_an_outage)
 {
-	(void)state;
 	for (size_t i = 0; i < POLICIES; i++) {
 		bottleneck_open(policies[i].text, LINK);
 		bottleneck_run(2 * NOPAL_SECOND);
@@ -125,9 +123,8 @@ static const struct nopal_microprotocol a_marker = {
 };
 
 /* What they say comes before anything gets lost: the queue does not fill. */
-static void test_marks_keep_the_queue_short(void **state)
+TEST(test_marks_keep_the_queue_short)
 {
-	(void)state;
 	rig_add(&a_marker);
 	for (size_t i = 0; i < POLICIES; i++) {
 		char text[POLICY_TEXT];
@@ -147,16 +144,4 @@ static void test_marks_keep_the_queue_short(void **state)
 		assert_int_equal(bottleneck_dropped(), 0);
 		bottleneck_close();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fills_the_link),
-		cmocka_unit_test(test_goes_on_through_loss),
-		cmocka_unit_test(test_goes_on_after_an_outage),
-		cmocka_unit_test(test_marks_keep_the_queue_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "crc32c.h"
+#include "support/test.h"
 
 /* The alternative of a build without ISA-L, under a name of its own. */
 #define nopal__crc32c crc32c_by_table
@@ -18,12 +13,11 @@ uint32_t crc32c_by_table(const uint8_t *bytes, size_t length);
 enum { LONGEST = 2048 };
 
 /* RFC 3720, appendix B.4, and the check value of the CRC catalogues. */
-static void test_published_values(void **state)
+TEST(test_published_values)
 {
 	uint8_t bytes[32];
 	unsigned i;
 
-	(void)state;
 	assert_int_equal(nopal__crc32c((const uint8_t *)"123456789", 9), 0xe3069283);
 	memset(bytes, 0, sizeof(bytes));
 	assert_int_equal(nopal__crc32c(bytes, sizeof(bytes)), 0x8a9136aa);
@@ -51,11 +45,10 @@ static uint32_t by_definition(const uint8_t *bytes, size_t length)
 	return ~crc;
 }
 
-static void test_all_ways_agree(void **state)
+TEST(test_all_ways_agree)
 {
 	uint8_t bytes[LONGEST + 8];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i * i * 31 + i / 7);
 	for (size_t length = 0; length <= LONGEST; length += 1 + length / 16) {
@@ -65,14 +58,4 @@ static void test_all_ways_agree(void **state)
 		assert_int_equal(nopal__crc32c(at, length), expected);
 		assert_int_equal(crc32c_by_table(at, length), expected);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_published_values),
-		cmocka_unit_test(test_all_ways_agree),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

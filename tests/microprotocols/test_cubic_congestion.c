@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cubic_congestion -- RFC 9438 in floating point beside our integers. */
 #include "policies.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_cubic_congestion;
 
@@ -124,26 +125,23 @@ static void compare(int64_t segments, int64_t rtt_ns, int rounds)
 	bench_close();
 }
 
-static void test_against_the_reference(void **state)
+TEST(test_against_the_reference)
 {
-	(void)state;
 	compare(100, 50 * NOPAL_MILLISECOND, 100);
 	compare(1000, 100 * NOPAL_MILLISECOND, 150);
 	compare(20, 200 * NOPAL_MILLISECOND, 60);
 	compare(4000, 20 * NOPAL_MILLISECOND, 100);
 }
 
-static void test_short_round_trips_are_renos(void **state)
+TEST(test_short_round_trips_are_renos)
 {
-	(void)state;
 	compare(50, NOPAL_MILLISECOND, 400);
 }
 
 /* ------------------------------------------------------------- boundaries */
 
-static void test_slow_start(void **state)
+TEST(test_slow_start)
 {
-	(void)state;
 	begin(10 * SEG, 50 * NOPAL_MILLISECOND);
 	bench_ack(1, 10 * SEG);
 	assert_int_equal(window(), 20 * SEG);
@@ -162,11 +160,10 @@ static void half_a_round(uint64_t first)
 	}
 }
 
-static void test_slow_start_ends_when_delay_grows(void **state)
+TEST(test_slow_start_ends_when_delay_grows)
 {
 	int64_t before;
 
-	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
 	bench.next_packet = 100;
 	half_a_round(0);
@@ -187,11 +184,10 @@ static void test_slow_start_ends_when_delay_grows(void **state)
 	bench_close();
 }
 
-static void test_slow_start_without_hystart_goes_on(void **state)
+TEST(test_slow_start_without_hystart_goes_on)
 {
 	int64_t before;
 
-	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
 	*bench_parameter("hystart") = 0;
 	*bench_shared("latest_rtt_ns") = 70 * NOPAL_MILLISECOND;
@@ -203,9 +199,8 @@ static void test_slow_start_without_hystart_goes_on(void **state)
 	bench_close();
 }
 
-static void test_one_reduction_an_epoch(void **state)
+TEST(test_one_reduction_an_epoch)
 {
-	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
 	bench.next_packet = 100;
 	bench_status(NOPAL_SEGMENT_LOST, 5);
@@ -220,9 +215,8 @@ static void test_one_reduction_an_epoch(void **state)
 	bench_close();
 }
 
-static void test_timeout(void **state)
+TEST(test_timeout)
 {
-	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
 	bench.next_packet = 100;
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 5);
@@ -240,9 +234,8 @@ static void test_timeout(void **state)
 	bench_close();
 }
 
-static void test_least_is_two_segments(void **state)
+TEST(test_least_is_two_segments)
 {
-	(void)state;
 	begin(2 * SEG, 50 * NOPAL_MILLISECOND);
 	for (int i = 0; i < 10; i++)
 		lose(NOPAL_SEGMENT_LOST);
@@ -250,11 +243,10 @@ static void test_least_is_two_segments(void **state)
 	bench_close();
 }
 
-static void test_idle_time_does_not_count(void **state)
+TEST(test_idle_time_does_not_count)
 {
 	int64_t before, busy;
 
-	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
 	lose(NOPAL_SEGMENT_LOST);
 	bench_ack(bench.next_packet, SEG);
@@ -273,9 +265,8 @@ static void test_idle_time_does_not_count(void **state)
 	bench_close();
 }
 
-static void test_growth_is_bounded_after_a_long_time(void **state)
+TEST(test_growth_is_bounded_after_a_long_time)
 {
-	(void)state;
 	begin(10 * SEG, 100 * NOPAL_MILLISECOND);
 	lose(NOPAL_SEGMENT_LOST);
 	bench_ack(bench.next_packet, SEG);
@@ -291,38 +282,16 @@ static void test_growth_is_bounded_after_a_long_time(void **state)
 	bench_close();
 }
 
-static void test_a_mark_counts_as_a_loss(void **state)
+TEST(test_a_mark_counts_as_a_loss)
 {
-	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
 	check_marks_are_losses(70 * SEG, 49 * SEG, 2 * SEG);
 	bench_close();
 }
 
-static void test_a_mark_after_a_timeout_takes_nothing(void **state)
+TEST(test_a_mark_after_a_timeout_takes_nothing)
 {
-	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
 	check_a_mark_after_a_timeout_takes_nothing();
 	bench_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_the_reference),
-		cmocka_unit_test(test_short_round_trips_are_renos),
-		cmocka_unit_test(test_slow_start),
-		cmocka_unit_test(test_slow_start_ends_when_delay_grows),
-		cmocka_unit_test(test_slow_start_without_hystart_goes_on),
-		cmocka_unit_test(test_one_reduction_an_epoch),
-		cmocka_unit_test(test_timeout),
-		cmocka_unit_test(test_least_is_two_segments),
-		cmocka_unit_test(test_idle_time_does_not_count),
-		cmocka_unit_test(test_growth_is_bounded_after_a_long_time),
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),
-		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "losses.h"
 #include "stubs.h"
+#include "support/test.h"
+
+ALL_TESTS(tests, stubs_register, NULL);
 
 #define OTHERS                                                                                     \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
@@ -22,18 +19,16 @@ static void lose(struct rig *rig, const char *config, const char *mask, unsigned
 	rig_run(rig, 100 * NOPAL_MILLISECOND);
 }
 
-static void test_losses_are_found_and_mended_without_a_timeout(void **state)
+TEST(test_losses_are_found_and_mended_without_a_timeout)
 {
-	(void)state;
 	check_recoveries(1, CUMULATIVE, SELECTIVE);
 }
 
 /* One at a time is all that a cumulative ack can tell; each resend moves the floor to the next. */
-static void test_a_cumulative_floor_mends_one_a_round_trip(void **state)
+TEST(test_a_cumulative_floor_mends_one_a_round_trip)
 {
 	struct rig rig;
 
-	(void)state;
 	lose(&rig, CUMULATIVE, "0x15", 20);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 3);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
@@ -41,11 +36,10 @@ static void test_a_cumulative_floor_mends_one_a_round_trip(void **state)
 	rig_close(&rig);
 }
 
-static void test_less_than_the_threshold_is_no_loss(void **state)
+TEST(test_less_than_the_threshold_is_no_loss)
 {
 	struct rig rig;
 
-	(void)state;
 	lose(&rig, SELECTIVE, "0x20", 8); /* two come after the sixth */
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
 	rig_close(&rig);
@@ -54,11 +48,10 @@ static void test_less_than_the_threshold_is_no_loss(void **state)
 	rig_close(&rig);
 }
 
-static void test_disorder_within_the_threshold_is_no_loss(void **state)
+TEST(test_disorder_within_the_threshold_is_no_loss)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SELECTIVE, &(struct rig_options){ .link = "delay 10ms" });
 	for (int i = 0; i < 50; i++) {
 		rig_send(&rig, "x");
@@ -71,20 +64,18 @@ static void test_disorder_within_the_threshold_is_no_loss(void **state)
 	rig_close(&rig);
 }
 
-static void test_where_nobody_resends_a_loss_is_missing(void **state)
+TEST(test_where_nobody_resends_a_loss_is_missing)
 {
-	(void)state;
 	check_missing(1, UNRELIABLE);
 }
 
 /* An ack of nothing, a stale floor segment, a largest below the threshold, more said to have
  * arrived than was told to have. */
-static void test_strange_acks_find_nothing(void **state)
+TEST(test_strange_acks_find_nothing)
 {
 	struct nopal_ack ack = { .largest = 2, .selective = true };
 	struct rig rig;
 
-	(void)state;
 	lose_ten(&rig, CUMULATIVE);
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
 	ack = (struct nopal_ack){ .largest = 9 };
@@ -98,13 +89,12 @@ static void test_strange_acks_find_nothing(void **state)
 }
 
 /* Packets 7, 8 and 9 arrived: all before are lost, once each. */
-static void test_each_loss_is_raised_once(void **state)
+TEST(test_each_loss_is_raised_once)
 {
 	struct nopal_ack ack = { .largest = 9, .selective = true };
 	struct nopal_segment *segment;
 	struct rig rig;
 
-	(void)state;
 	lose_ten(&rig, SELECTIVE);
 	nopal_raise_ACK_FROM_NET(rig.opener.session, &ack);
 	for (uint64_t number = 7; number < 10; number++) {
@@ -132,13 +122,12 @@ static void burst(struct rig *rig, const char *words)
 
 /* The last but one of a train: a single arrival has overtaken it, and no more are to come.  It is
  * lost a round trip and a quarter after it left, not before. */
-static void test_the_end_of_a_train_needs_no_timeout(void **state)
+TEST(test_the_end_of_a_train_needs_no_timeout)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
 					    "rtt_estimation {}\nstub_room {}\n";
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms" });
 	burst(&rig, "delay 10ms");
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
@@ -153,14 +142,13 @@ static void test_the_end_of_a_train_needs_no_timeout(void **state)
 }
 
 /* Where more waits to leave, more will overtake it: nothing is hurried. */
-static void test_few_overtakers_wait_for_more(void **state)
+TEST(test_few_overtakers_wait_for_more)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
 					    "rtt_estimation {}\nstub_room {}\n";
 	struct nopal_session *session;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms" });
 	session = rig.opener.session;
 	burst(&rig, "delay 10ms");
@@ -174,7 +162,7 @@ static void test_few_overtakers_wait_for_more(void **state)
 
 /* A resend leaves with copies.  An ack of the first of three tells that it arrived and not that the
  * path reorders: the next loss is found as soon. */
-static void test_copies_are_no_reordering(void **state)
+TEST(test_copies_are_no_reordering)
 {
 	static const char config[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 				     "retransmit { copies = 2 }\nduplicate_ack {}\na_tap {}\n"
@@ -182,7 +170,6 @@ static void test_copies_are_no_reordering(void **state)
 				     "stub_room {}\n";
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms" });
 	burst(&rig, "delay 10ms");
 	burst(&rig, "delay 10ms loss mask 0x10");
@@ -196,13 +183,12 @@ static void test_copies_are_no_reordering(void **state)
 
 /* One datagram that jumps ahead of a whole round trip makes none of them lost, and where the path
  * reorders further, few resends are for nothing. */
-static void test_a_path_that_reorders_is_learned(void **state)
+TEST(test_a_path_that_reorders_is_learned)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
 					    "rtt_estimation {}\n";
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 20ms 4ms" });
 	for (int i = 0; i < 2000; i++) {
 		rig_send(&rig, "x");
@@ -217,14 +203,13 @@ static void test_a_path_that_reorders_is_learned(void **state)
 
 /* One in ten jumps the whole delay, acks too: all others are late by as much, and by thousands of
  * overtakers.  After the first round trips few are resent. */
-static void test_far_overtakers_are_learned_at_once(void **state)
+TEST(test_far_overtakers_are_learned_at_once)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
 					    "rtt_estimation {}\n";
 	struct rig rig;
 	uint32_t first;
 
-	(void)state;
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 20ms reorder 10%" });
 	for (int i = 0; i < 400; i++) {
 		rig_send(&rig, "x");
@@ -244,14 +229,13 @@ static void test_far_overtakers_are_learned_at_once(void **state)
 
 /* A path that stopped to reorder, 64 round trips ago: losses are found as soon as they are on a
  * path that never did. */
-static void test_what_was_learned_is_forgotten(void **state)
+TEST(test_what_was_learned_is_forgotten)
 {
 	static const char config[] = OTHERS "positive_ack { selective = on }\n"
 					    "rtt_estimation {}\n";
 	struct rig rig;
 	uint32_t lost;
 
-	(void)state;
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms reorder 10%" });
 	for (int i = 0; i < 400; i++) {
 		rig_send(&rig, "x");
@@ -270,25 +254,4 @@ static void test_what_was_learned_is_forgotten(void **state)
 	burst(&rig, "delay 10ms loss mask 0x10");
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), lost + 1);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_losses_are_found_and_mended_without_a_timeout),
-		cmocka_unit_test(test_a_cumulative_floor_mends_one_a_round_trip),
-		cmocka_unit_test(test_less_than_the_threshold_is_no_loss),
-		cmocka_unit_test(test_disorder_within_the_threshold_is_no_loss),
-		cmocka_unit_test(test_where_nobody_resends_a_loss_is_missing),
-		cmocka_unit_test(test_strange_acks_find_nothing),
-		cmocka_unit_test(test_each_loss_is_raised_once),
-		cmocka_unit_test(test_the_end_of_a_train_needs_no_timeout),
-		cmocka_unit_test(test_few_overtakers_wait_for_more),
-		cmocka_unit_test(test_copies_are_no_reordering),
-		cmocka_unit_test(test_a_path_that_reorders_is_learned),
-		cmocka_unit_test(test_far_overtakers_are_learned_at_once),
-		cmocka_unit_test(test_what_was_learned_is_forgotten),
-	};
-
-	return cmocka_run_group_tests(tests, stubs_register, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "segments.h"
+#include "support/test.h"
 
 enum { MARKS = 0, ROOM = 64, WINDOW = 0, SEGMENT = 1460 };
 
@@ -127,9 +122,8 @@ static uint8_t leaves_with(const struct nopal_session *session)
 	return rig_awake(session)->path_ecn;
 }
 
-static void test_without_marks_nothing_is_told(void **state)
+TEST(test_without_marks_nothing_is_told)
 {
-	(void)state;
 	begin("rate 10mbit delay 10ms");
 	assert_int_equal(leaves_with(rig.opener.session), NOPAL_ECT_0);
 	assert_int_equal(leaves_with(rig.acceptor.session), NOPAL_ECT_0);
@@ -141,9 +135,8 @@ static void test_without_marks_nothing_is_told(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_mark_comes_back(void **state)
+TEST(test_a_mark_comes_back)
 {
-	(void)state;
 	begin("delay 10ms");
 	rig_change(&rig, "delay 10ms loss mask 001 ecn");
 	rig_send_bytes(&rig, 10000);
@@ -161,9 +154,8 @@ static void test_a_mark_comes_back(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_report_that_is_lost_is_made_up_for(void **state)
+TEST(test_a_report_that_is_lost_is_made_up_for)
 {
-	(void)state;
 	begin("delay 10ms");
 	rig_change_both(&rig, "fwd: delay 10ms loss mask 1 ecn rev: delay 10ms loss 100%");
 	/* acks and reports get lost, be they marked or not */
@@ -176,11 +168,10 @@ static void test_a_report_that_is_lost_is_made_up_for(void **state)
 	rig_close(&rig);
 }
 
-static void test_one_raise_a_round_trip(void **state)
+TEST(test_one_raise_a_round_trip)
 {
 	const int64_t trip_ns = 100 * NOPAL_MILLISECOND;
 
-	(void)state;
 	begin("rate 10mbit delay 50ms");
 	rig_change(&rig, "rate 10mbit delay 50ms loss 100% ecn");
 	for (int i = 0; i < 20; i++) {
@@ -194,12 +185,11 @@ static void test_one_raise_a_round_trip(void **state)
 	rig_close(&rig);
 }
 
-static void test_marks_are_told_in_time_and_not_too_often(void **state)
+TEST(test_marks_are_told_in_time_and_not_too_often)
 {
 	int64_t last_ns = -NOPAL_SECOND;
 	uint8_t kind;
 
-	(void)state;
 	begin("rate 100mbit delay 5ms");
 	kind = rig_part(rig.opener.session, "ecn_response")->kind[MARKS];
 	rig_change(&rig, "rate 100mbit delay 5ms loss 100% ecn");
@@ -216,9 +206,8 @@ static void test_marks_are_told_in_time_and_not_too_often(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_path_that_takes_marks_off_is_found(void **state)
+TEST(test_a_path_that_takes_marks_off_is_found)
 {
-	(void)state;
 	begin("rate 100mbit delay 5ms");
 	path_says = NOPAL_NOT_ECT;
 	for (int i = 0; i < 9; i++)
@@ -239,9 +228,8 @@ static void test_a_path_that_takes_marks_off_is_found(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_path_that_changes_marks_is_found(void **state)
+TEST(test_a_path_that_changes_marks_is_found)
 {
-	(void)state;
 	begin("rate 100mbit delay 5ms");
 	path_says = NOPAL_ECT_1;
 	for (int i = 0; i < 10; i++)
@@ -256,9 +244,8 @@ static void test_a_path_that_changes_marks_is_found(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_path_that_drops_all_is_tried_without(void **state)
+TEST(test_a_path_that_drops_all_is_tried_without)
 {
-	(void)state;
 	begin("delay 10ms");
 	rig_change_both(&rig, "loss 100%");
 	for (int i = 0; i < 4; i++)
@@ -271,9 +258,8 @@ static void test_a_path_that_drops_all_is_tried_without(void **state)
 	rig_close(&rig);
 }
 
-static void test_an_outage_does_not_end_marks(void **state)
+TEST(test_an_outage_does_not_end_marks)
 {
-	(void)state;
 	begin("delay 10ms");
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -285,7 +271,7 @@ static void test_an_outage_does_not_end_marks(void **state)
 	rig_close(&rig);
 }
 
-static void test_reports_are_checked(void **state)
+TEST(test_reports_are_checked)
 {
 	static const struct {
 		uint8_t length, bytes[8];
@@ -301,7 +287,6 @@ static void test_reports_are_checked(void **state)
 	};
 	static const uint8_t good[] = { 0, 0, 0, 0, 1, 0 };
 
-	(void)state;
 	begin("delay 10ms");
 	arrive_control(rig.opener.session, "ecn_response", MARKS, good,
 		       sizeof(good)); /* nothing left yet */
@@ -335,11 +320,10 @@ static uint64_t busy(struct nopal_link_counters *counters, int tenths)
 }
 
 /* A queue that marks is never full, and the line never idle. */
-static void test_a_marked_bottleneck_loses_nothing(void **state)
+TEST(test_a_marked_bottleneck_loses_nothing)
 {
 	struct nopal_link_counters counters;
 
-	(void)state;
 	begin("rate 10mbit delay 20ms ce_threshold 40ms limit 200");
 	busy(&counters, 50);
 	/* 10 s of 10 Mbit/s, but for headers and a hundredth */
@@ -353,34 +337,13 @@ static void test_a_marked_bottleneck_loses_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_who_is_marked_must_give_way(void **state)
+TEST(test_who_is_marked_must_give_way)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"sequenced_segments {}\npositive_ack {}\n"
 				"ecn_response {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "congestion_policy"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_marks_nothing_is_told),
-		cmocka_unit_test(test_a_mark_comes_back),
-		cmocka_unit_test(test_a_report_that_is_lost_is_made_up_for),
-		cmocka_unit_test(test_one_raise_a_round_trip),
-		cmocka_unit_test(test_marks_are_told_in_time_and_not_too_often),
-		cmocka_unit_test(test_a_path_that_takes_marks_off_is_found),
-		cmocka_unit_test(test_a_path_that_changes_marks_is_found),
-		cmocka_unit_test(test_a_path_that_drops_all_is_tried_without),
-		cmocka_unit_test(test_an_outage_does_not_end_marks),
-		cmocka_unit_test(test_reports_are_checked),
-		cmocka_unit_test(test_a_marked_bottleneck_loses_nothing),
-		cmocka_unit_test(test_who_is_marked_must_give_way),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "equations.h"
 #include "gf256.h"
+#include "support/test.h"
 
 /* The one that this build may not have: both must be the same field. */
 uint8_t table_multiply(uint8_t a, uint8_t b);
@@ -25,9 +20,8 @@ void table_add(uint8_t *sum, const uint8_t *string, uint8_t factor, uint32_t len
 
 enum { VALUES = 256, LONGEST = 200 };
 
-static void test_field(void **state)
+TEST(test_field)
 {
-	(void)state;
 	assert_int_equal(nopal__gf256_multiply(2, 0x80), 0x1d);
 	for (unsigned a = 0; a < VALUES; a++) {
 		for (unsigned b = 0; b < VALUES; b++)
@@ -41,11 +35,10 @@ static void test_field(void **state)
 	}
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
 	uint8_t string[LONGEST + 1], sum[2][LONGEST + 1];
 
-	(void)state;
 	for (uint32_t length = 0; length <= LONGEST; length++) {
 		uint8_t factor = (uint8_t)(length * 5);
 
@@ -201,9 +194,8 @@ static void step(void)
 	check_solved();
 }
 
-static void test_as_all_at_once(void **state)
+TEST(test_as_all_at_once)
 {
-	(void)state;
 	srand(3);
 	for (int i = 0; i < HISTORIES; i++) {
 		history_open();
@@ -211,15 +203,4 @@ static void test_as_all_at_once(void **state)
 			step();
 		free(history.memory);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_field),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_as_all_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 
 #include "erasure.h"
+#include "support/test.h"
 
 /* Every way to lose symbols of a block of at most MOST symbols, twice: what the first time found is
  * there the second time, but for what came between. */
@@ -105,16 +100,14 @@ static void check_code(int code, uint32_t k, uint32_t p)
 	free(bench.memory);
 }
 
-static void test_xor_gives_back_any_one(void **state)
+TEST(test_xor_gives_back_any_one)
 {
-	(void)state;
 	for (uint32_t k = 1; k < MOST; k++)
 		check_code(NOPAL__XOR, k, 1);
 }
 
-static void test_cauchy_gives_back_any_pattern(void **state)
+TEST(test_cauchy_gives_back_any_pattern)
 {
-	(void)state;
 	if (!nopal__erasure_has_cauchy())
 		skip();
 	for (uint32_t n = 2; n <= MOST; n++)
@@ -123,7 +116,7 @@ static void test_cauchy_gives_back_any_pattern(void **state)
 }
 
 /* The longest code there is: every coefficient stays within the field. */
-static void test_cauchy_at_its_longest(void **state)
+TEST(test_cauchy_at_its_longest)
 {
 	enum { K = 200, P = NOPAL__ERASURE_MOST - K, BYTES = 32 };
 	static uint8_t store[K + P][BYTES], rebuilt[P][BYTES];
@@ -132,7 +125,6 @@ static void test_cauchy_at_its_longest(void **state)
 	struct nopal__erasure erasure;
 	void *memory;
 
-	(void)state;
 	if (!nopal__erasure_has_cauchy())
 		skip();
 	memory = malloc(nopal__erasure_memory(NOPAL__CAUCHY, K, P));
@@ -160,7 +152,7 @@ static void test_cauchy_at_its_longest(void **state)
 	free(memory);
 }
 
-static void test_more_missing_than_parity_is_refused(void **state)
+TEST(test_more_missing_than_parity_is_refused)
 {
 	uint8_t index[2] = { 0, 2 }, missing_index[2] = { 0, 1 };
 	uint8_t bytes[4][8] = { { 0 } };
@@ -168,21 +160,8 @@ static void test_more_missing_than_parity_is_refused(void **state)
 	uint8_t *rebuilt[2] = { bytes[2], bytes[3] };
 	struct nopal__erasure erasure;
 
-	(void)state;
 	nopal__erasure_init(&erasure, NOPAL__XOR, 2, 1, NULL);
 	assert_false(nopal__erasure_rebuild(
 		&erasure,
 		&(struct nopal__erasure_task){ 2, 8, index, symbol, 2, missing_index, rebuilt }));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_xor_gives_back_any_one),
-		cmocka_unit_test(test_cauchy_gives_back_any_pattern),
-		cmocka_unit_test(test_cauchy_at_its_longest),
-		cmocka_unit_test(test_more_missing_than_parity_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

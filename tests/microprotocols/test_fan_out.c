@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who must have a message, who cannot any more, and who is too slow for the others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "many.h"
+#include "support/many.h"
+#include "support/test.h"
 
 static struct many many;
 
@@ -59,9 +54,8 @@ static void check_so_many(const char *config, uint32_t needed)
 	many_close(&many);
 }
 
-static void test_all_any_and_so_many(void **state)
+TEST(test_all_any_and_so_many)
 {
-	(void)state;
 	check_so_many(MANY_RELIABLE("fan_out {}"), 4);
 	check_so_many(MANY_RELIABLE("fan_out { acks = 1 }"), 1);
 	check_so_many(MANY_RELIABLE("fan_out { acks = 2 }"), 2);
@@ -70,9 +64,8 @@ static void test_all_any_and_so_many(void **state)
 }
 
 /* What becomes of the others afterwards changes nothing. */
-static void test_a_fate_is_for_good(void **state)
+TEST(test_a_fate_is_for_good)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out { acks = 2 }"), 4);
 	many_cut(&many, 2);
 	many_cut(&many, 3);
@@ -90,9 +83,8 @@ static void test_a_fate_is_for_good(void **state)
 
 /* --------------------------------------------------------------- not so many */
 
-static void test_more_than_there_are_is_missing_at_once(void **state)
+TEST(test_more_than_there_are_is_missing_at_once)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out { acks = 4 }"), 3);
 	many_send(&many);
 	assert_int_equal(many.fate_count[0], 1);
@@ -114,11 +106,10 @@ static uint32_t ended_ones(void)
 
 /* Two of three are not reached at all: the message is missing in the turn in which the second is
  * given up, while the third has just the first of many bytes. */
-static void test_missing_as_soon_as_so_many_cannot(void **state)
+TEST(test_missing_as_soon_as_so_many_cannot)
 {
 	uint32_t before = 0;
 
-	(void)state;
 	many_prepare(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms", 1);
 	many_cut(&many, 1);
 	many_cut(&many, 2);
@@ -136,9 +127,8 @@ static void test_missing_as_soon_as_so_many_cannot(void **state)
 }
 
 /* Whoever was open and ended may have it, without that we know. */
-static void test_of_who_died_nobody_can_say(void **state)
+TEST(test_of_who_died_nobody_can_say)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out {}"), 3);
 	many_link(&many, 1, "fwd: delay 10ms rev: loss 100%");
 	many_cut(&many, 2);
@@ -164,9 +154,8 @@ static void check_plain(const char *config, int fate)
 	many_close(&many);
 }
 
-static void test_without_acks_nobody_can_say(void **state)
+TEST(test_without_acks_nobody_can_say)
 {
-	(void)state;
 	check_plain(MANY_PLAIN("fan_out {}"), NOPAL_UNKNOWN);
 	check_plain(MANY_PLAIN("fan_out { acks = 2 }"), NOPAL_UNKNOWN);
 	check_plain(MANY_PLAIN("fan_out { acks = 4 }"), NOPAL_MISSING);
@@ -174,9 +163,8 @@ static void test_without_acks_nobody_can_say(void **state)
 
 /* ----------------------------------------------------- one alone, and removed */
 
-static void test_one_alone_is_enough_where_it_is_named(void **state)
+TEST(test_one_alone_is_enough_where_it_is_named)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out { acks = 2 }"), 3);
 	many_send_bytes(&many, 0, 2);
 	many_run(&many, NOPAL_SECOND);
@@ -210,17 +198,15 @@ static void check_removed(const char *config, int fate)
 	many_close(&many);
 }
 
-static void test_who_was_removed_is_not_waited_for(void **state)
+TEST(test_who_was_removed_is_not_waited_for)
 {
-	(void)state;
 	check_removed(MANY_RELIABLE("fan_out {}"), NOPAL_ARRIVED);
 	check_removed(MANY_RELIABLE("fan_out { acks = 3 }"), NOPAL_UNKNOWN);
 }
 
 /* It was removed in good order before it opened, and gets the message all the same. */
-static void test_who_was_removed_early_may_get_it(void **state)
+TEST(test_who_was_removed_early_may_get_it)
 {
-	(void)state;
 	many_prepare(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 2, "delay 10ms", 1);
 	many_link(&many, 1, "delay 300ms");
 	many_add(&many, 0);
@@ -238,9 +224,8 @@ static void test_who_was_removed_early_may_get_it(void **state)
 	many_close(&many);
 }
 
-static void test_of_all_removed_nobody_can_say(void **state)
+TEST(test_of_all_removed_nobody_can_say)
 {
-	(void)state;
 	begin(MANY_RELIABLE("fan_out {}"), 2);
 	many_cut(&many, 0);
 	many_send(&many);
@@ -256,9 +241,8 @@ static void test_of_all_removed_nobody_can_say(void **state)
 }
 
 /* Their layer is the same; the rule is the group's. */
-static void test_an_answer_is_for_one_whatever_the_rule(void **state)
+TEST(test_an_answer_is_for_one_whatever_the_rule)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms", 1);
 	many.echo = true;
 	many_run(&many, NOPAL_SECOND);
@@ -274,9 +258,8 @@ static void test_an_answer_is_for_one_whatever_the_rule(void **state)
 	many_close(&many);
 }
 
-static void test_a_group_without_destinations(void **state)
+TEST(test_a_group_without_destinations)
 {
-	(void)state;
 	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
 	many_send(&many);
 	many_run(&many, NOPAL_SECOND);
@@ -337,11 +320,10 @@ static void check_undisturbed(void)
 			assert_int_equal(many.end[end].came_ns[i], undisturbed[end][i]);
 }
 
-static void test_a_slow_one_leaves(void **state)
+TEST(test_a_slow_one_leaves)
 {
 	const char *config = MANY_RELIABLE("fan_out { acks = 2 backlog = 64kB slow = leave }");
 
-	(void)state;
 	flow_without_a_slow_one(config);
 	flow(config, "rate 100kbit delay 10ms limit 20");
 	assert_int_equal(many.end[SLOW].ended, 1);
@@ -354,12 +336,11 @@ static void test_a_slow_one_leaves(void **state)
 	many_close(&many);
 }
 
-static void test_a_slow_one_misses_what_it_is_too_slow_for(void **state)
+TEST(test_a_slow_one_misses_what_it_is_too_slow_for)
 {
 	const char *config = MANY_RELIABLE("fan_out { acks = 2 backlog = 20kB slow = skip }");
 	uint32_t had;
 
-	(void)state;
 	flow_without_a_slow_one(config);
 	flow(config, "rate 400kbit delay 10ms");
 	had = many.end[SLOW].delivered;
@@ -377,9 +358,8 @@ static void test_a_slow_one_misses_what_it_is_too_slow_for(void **state)
 }
 
 /* However much waits: who is not behind the others is not too slow. */
-static void test_a_burst_is_nobodys_fault(void **state)
+TEST(test_a_burst_is_nobodys_fault)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out { acks = 1 backlog = 20kB }"), 3,
 		  "rate 20mbit delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
@@ -391,27 +371,4 @@ static void test_a_burst_is_nobodys_fault(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(many.end[i].delivered, 50);
 	many_close(&many);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_any_and_so_many),
-		cmocka_unit_test(test_a_fate_is_for_good),
-		cmocka_unit_test(test_more_than_there_are_is_missing_at_once),
-		cmocka_unit_test(test_missing_as_soon_as_so_many_cannot),
-		cmocka_unit_test(test_of_who_died_nobody_can_say),
-		cmocka_unit_test(test_without_acks_nobody_can_say),
-		cmocka_unit_test(test_one_alone_is_enough_where_it_is_named),
-		cmocka_unit_test(test_who_was_removed_is_not_waited_for),
-		cmocka_unit_test(test_who_was_removed_early_may_get_it),
-		cmocka_unit_test(test_of_all_removed_nobody_can_say),
-		cmocka_unit_test(test_an_answer_is_for_one_whatever_the_rule),
-		cmocka_unit_test(test_a_group_without_destinations),
-		cmocka_unit_test(test_a_slow_one_leaves),
-		cmocka_unit_test(test_a_burst_is_nobodys_fault),
-		cmocka_unit_test(test_a_slow_one_misses_what_it_is_too_slow_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fast_congestion -- it goes to where alpha is queued, and stays there. */
-#include "../support/bench.h"
+#include "support/bench.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_fast_congestion;
 #define POLICY nopal_fast_congestion
@@ -31,9 +32,8 @@ static void set_path(int64_t held)
 	*bench_shared("smoothed_rtt_ns") = rtt;
 }
 
-static void test_half_of_the_way_in_a_window(void **state)
+TEST(test_half_of_the_way_in_a_window)
 {
-	(void)state;
 	open_fast(100 * SEG);
 	ack(99 * SEG);
 	assert_int_equal(window(), 100 * SEG);
@@ -47,9 +47,8 @@ static void test_half_of_the_way_in_a_window(void **state)
 	bench_close();
 }
 
-static void test_rests_where_alpha_is_queued(void **state)
+TEST(test_rests_where_alpha_is_queued)
 {
-	(void)state;
 	for (int64_t from = 10; from < 1000; from *= 3) {
 		open_fast(from * SEG);
 		for (int i = 0; i < 200; i++) {
@@ -61,9 +60,8 @@ static void test_rests_where_alpha_is_queued(void **state)
 	}
 }
 
-static void test_never_more_than_the_double(void **state)
+TEST(test_never_more_than_the_double)
 {
-	(void)state;
 	open_fast(4 * SEG);
 	ack(4 * SEG);
 	assert_int_equal(window(), 8 * SEG);
@@ -74,9 +72,8 @@ static void test_never_more_than_the_double(void **state)
 	bench_close();
 }
 
-static void test_a_queue_ends_slow_start(void **state)
+TEST(test_a_queue_ends_slow_start)
 {
-	(void)state;
 	begin(10 * SEG);
 	bench_begin();
 	for (int i = 0; i < 10; i++) {
@@ -88,11 +85,10 @@ static void test_a_queue_ends_slow_start(void **state)
 	bench_close();
 }
 
-static void test_keeps_alpha_in_the_queue_of_a_path(void **state)
+TEST(test_keeps_alpha_in_the_queue_of_a_path)
 {
 	const int64_t each_ns = 8 * SEG * NOPAL_SECOND / (20 * MBIT);
 
-	(void)state;
 	begin(10 * SEG);
 	path_share("smoothed_rtt_ns", 0);
 	path_share("minimum_rtt_ns", 0);
@@ -105,18 +101,4 @@ static void test_keeps_alpha_in_the_queue_of_a_path(void **state)
 	assert_in_range(path_mean_queue_ns(), 15 * each_ns, 25 * each_ns);
 	assert_int_equal(path.overflowed, 0);
 	path_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WINDOW_POLICY_TESTS,
-		cmocka_unit_test(test_half_of_the_way_in_a_window),
-		cmocka_unit_test(test_rests_where_alpha_is_queued),
-		cmocka_unit_test(test_never_more_than_the_double),
-		cmocka_unit_test(test_a_queue_ends_slow_start),
-		cmocka_unit_test(test_keeps_alpha_in_the_queue_of_a_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * Redundancy and resends in one composition, as the parameter `arq` of retransmit has them: all
  * arrives, in order, either way.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "blocks.h"
 #include "erasure.h"
+#include "support/test.h"
 
 /* Reports of losses do not wait: where they do, they learn to wait for repairs, which look like a
  * path that reorders. */
@@ -49,11 +44,10 @@ static uint64_t resends_of(const char *config, const char *link, uint64_t seed, 
 }
 
 /* The first segment is lost; parity waits behind those that may not leave before it has arrived. */
-static void test_what_redundancy_never_sends_is_not_waited_for(void **state)
+TEST(test_what_redundancy_never_sends_is_not_waited_for)
 {
 	const struct rig_options losing = { .link = "delay 10ms loss mask 01" };
 
-	(void)state;
 	rig_open(&net.rig,
 		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
 		 "positive_ack { window = 1 }\nrtt_estimation {}\n"
@@ -68,7 +62,7 @@ static void test_what_redundancy_never_sends_is_not_waited_for(void **state)
 	rig_close(&net.rig);
 }
 
-static void test_fewer_resends_where_they_wait(void **state)
+TEST(test_fewer_resends_where_they_wait)
 {
 	static const char *const links[] = {
 		"delay 20ms loss 5%", "delay 20ms 1ms loss 2%", "delay 5ms loss 2% duplicate 2%",
@@ -76,7 +70,6 @@ static void test_fewer_resends_where_they_wait(void **state)
 	};
 	uint64_t at_once, waited;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
 		at_once = resends_of(arq_config("always", 16, 15), links[i], 3, 2000);
 		waited = resends_of(arq_config("unrepaired", 16, 15), links[i], 3, 2000);
@@ -86,9 +79,8 @@ static void test_fewer_resends_where_they_wait(void **state)
 
 /* Ends of every length, at which all kinds of departures get lost: nothing waits for what waits for
  * it. */
-static void test_nothing_waits_for_ever(void **state)
+TEST(test_nothing_waits_for_ever)
 {
-	(void)state;
 	for (uint32_t count = 1; count <= 10; count++)
 		for (uint64_t seed = 1; seed <= 12; seed++)
 			resends_of(arq_config("unrepaired", 5, 4), "delay 3ms 2ms loss 30%", seed,
@@ -124,24 +116,11 @@ static void check_all_together(const char *config)
 				resends_of(config, links[i], seed, count);
 }
 
-static void test_all_together(void **state)
+TEST(test_all_together)
 {
-	(void)state;
 	check_all_together(BASE "forward_error_correction {}\n" REST);
 	check_all_together(BASE "sliding_window_fec { repairs = 3 }\n" REST);
 	if (nopal__erasure_has_cauchy())
 		check_all_together(BASE "forward_error_correction { n = 16 "
 					"k = 10 code = cauchy }\n" REST);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_redundancy_never_sends_is_not_waited_for),
-		cmocka_unit_test(test_fewer_resends_where_they_wait),
-		cmocka_unit_test(test_nothing_waits_for_ever),
-		cmocka_unit_test(test_all_together),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

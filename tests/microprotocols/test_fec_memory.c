@@ -2,22 +2,15 @@
 /*
  * What forward_error_correction holds, at work and at rest.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
 #include "blocks.h"
 #include "erasure.h"
+#include "support/test.h"
 
-static void test_memory_is_bounded(void **state)
+TEST(test_memory_is_bounded)
 {
 	struct nopal_core *core;
 	uint64_t held = 0;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	core = nopal__core(net.rig.acceptor.session);
 	for (uint32_t round = 0; round < 400; round++) {
@@ -63,18 +56,16 @@ static void check_rest(int n, int k)
 	capture_close(&net);
 }
 
-static void test_it_rests_small(void **state)
+TEST(test_it_rests_small)
 {
-	(void)state;
 	check_rest(5, 4);
 	if (nopal__erasure_has_cauchy())
 		check_rest(9, 6);
 }
 
 /* Where parity may come after such a time, what it repairs is not forgotten. */
-static void test_parity_may_come_to_one_at_rest(void **state)
+TEST(test_parity_may_come_to_one_at_rest)
 {
-	(void)state;
 	capture_open(&net, "transport_driver {}\nfixed_size {}\n"
 			   "sequenced_segments {}\ncheck_integrity {}\n"
 			   "forward_error_correction { flush = 3s }\n");
@@ -87,15 +78,4 @@ static void test_parity_may_come_to_one_at_rest(void **state)
 	capture_pass(&net, 2);
 	assert_true(is_delivered(1));
 	capture_close(&net);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory_is_bounded),
-		cmocka_unit_test(test_it_rests_small),
-		cmocka_unit_test(test_parity_may_come_to_one_at_rest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

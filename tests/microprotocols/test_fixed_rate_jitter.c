@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "arrivals.h"
+#include "support/test.h"
 
 #define MS NOPAL_MILLISECOND
 
@@ -58,11 +53,10 @@ static int64_t dropped(void)
 }
 
 /* All orders of five messages, all in time: each in its place. */
-static void test_all_orders_in_time(void **state)
+TEST(test_all_orders_in_time)
 {
 	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4 };
 
-	(void)state;
 	do {
 		begin(JITTER);
 		for (unsigned i = 0; i < MESSAGES; i++) {
@@ -79,9 +73,8 @@ static void test_all_orders_in_time(void **state)
 }
 
 /* All losses: the places of what is missing stay empty. */
-static void test_all_losses(void **state)
+TEST(test_all_losses)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 1u << MESSAGES; mask++) {
 		uint32_t count = 1;
 
@@ -99,9 +92,8 @@ static void test_all_losses(void **state)
 }
 
 /* What comes before the first number does has a place too, if it is in time. */
-static void test_the_first_may_be_overtaken(void **state)
+TEST(test_the_first_may_be_overtaken)
 {
-	(void)state;
 	begin(JITTER);
 	come(98);
 	come(97); /* due at this very moment */
@@ -114,9 +106,8 @@ static void test_the_first_may_be_overtaken(void **state)
 	rig_close(&rig);
 }
 
-static void test_late_ones_are_dropped_and_counted(void **state)
+TEST(test_late_ones_are_dropped_and_counted)
 {
-	(void)state;
 	begin(JITTER);
 	come(102);
 	rig_pass(&rig, 81 * MS); /* the place of 101 is past by 1 ms */
@@ -132,9 +123,8 @@ static void test_late_ones_are_dropped_and_counted(void **state)
 	rig_close(&rig);
 }
 
-static void test_duplicates_have_no_place(void **state)
+TEST(test_duplicates_have_no_place)
 {
-	(void)state;
 	begin(JITTER);
 	come(101);
 	come(100);
@@ -147,9 +137,8 @@ static void test_duplicates_have_no_place(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_buffer_is_bounded(void **state)
+TEST(test_the_buffer_is_bounded)
 {
-	(void)state;
 	begin(BASE "fixed_rate_jitter { waiting = 3 }\n");
 	for (uint64_t number = 101; number < 106; number++)
 		come(number);
@@ -162,9 +151,8 @@ static void test_the_buffer_is_bounded(void **state)
 }
 
 /* Texts are of three bytes. */
-static void test_the_bytes_are_bounded(void **state)
+TEST(test_the_bytes_are_bounded)
 {
-	(void)state;
 	begin(BASE "fixed_rate_jitter { interval = 1ms buffer = 1KiB }\n");
 	for (uint64_t number = 101; number < 500; number++)
 		come(number);
@@ -176,9 +164,8 @@ static void test_the_bytes_are_bounded(void **state)
 }
 
 /* A sender that paused, and one that jumped: after so many strays, a new schedule. */
-static void test_strays_begin_a_new_schedule(void **state)
+TEST(test_strays_begin_a_new_schedule)
 {
-	(void)state;
 	begin(BASE "fixed_rate_jitter { restart = 3 }\n");
 	rig_pass(&rig, 2 * NOPAL_SECOND);
 	for (uint64_t number = 101; number < 107; number++) {
@@ -202,9 +189,8 @@ static void test_strays_begin_a_new_schedule(void **state)
 }
 
 /* What is older than something that came is no sign of a pause. */
-static void test_what_was_overtaken_begins_nothing(void **state)
+TEST(test_what_was_overtaken_begins_nothing)
 {
-	(void)state;
 	begin(BASE "fixed_rate_jitter { restart = 3 }\n");
 	for (uint64_t number = 90; number < 97; number++)
 		come(number);
@@ -219,11 +205,10 @@ static void test_what_was_overtaken_begins_nothing(void **state)
 
 /* The old schedule reaches so far that the sender's next messages have no place:
  * the new one begins behind it, and what belongs between the two goes there. */
-static void test_a_new_schedule_is_behind_the_old_one(void **state)
+TEST(test_a_new_schedule_is_behind_the_old_one)
 {
 	static const uint64_t order[] = { 100, 340, 603, 650, 651 };
 
-	(void)state;
 	begin(BASE "fixed_rate_jitter { restart = 3 }\n");
 	come(340); /* due in 4860 ms */
 	for (uint64_t number = 601; number < 604; number++)
@@ -244,11 +229,10 @@ static void test_a_new_schedule_is_behind_the_old_one(void **state)
 }
 
 /* Any length of session: the schedule does not wander. */
-static void test_a_day_later(void **state)
+TEST(test_a_day_later)
 {
 	enum { DAY = 24 * 60 * 60 * 50, STEP = 10000 };
 
-	(void)state;
 	begin(JITTER);
 	rig_pass(&rig, NOPAL_SECOND);
 	for (uint64_t number = 100 + 50; number < DAY; number += STEP) {
@@ -261,9 +245,8 @@ static void test_a_day_later(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_waits_goes_when_the_peer_closed(void **state)
+TEST(test_what_waits_goes_when_the_peer_closed)
 {
-	(void)state;
 	begin(JITTER);
 	come(102);
 	come(101);
@@ -305,16 +288,14 @@ static void cross(const char *config, const char *link, uint32_t least)
 	rig_close(&rig);
 }
 
-static void test_across_a_network(void **state)
+TEST(test_across_a_network)
 {
-	(void)state;
 	cross(JITTER, "delay 50ms 40ms loss 5% duplicate 3%", MANY * 8 / 10);
 	cross(JITTER, "delay 30ms 100ms distribution normal", MANY / 4);
 }
 
-static void test_with_order_and_parity(void **state)
+TEST(test_with_order_and_parity)
 {
-	(void)state;
 	cross(BASE "sequenced_segments {}\nlossy_fifo { delay = 40ms }\n"
 		   "fixed_rate_jitter { interval = 20ms delay = 120ms }\n",
 	      "delay 30ms 15ms loss 5%", MANY * 9 / 10);
@@ -328,36 +309,12 @@ static void test_with_order_and_parity(void **state)
 	      "delay 30ms loss 5%", MANY * 95 / 100);
 }
 
-static void test_needs_message_numbers(void **state)
+TEST(test_needs_message_numbers)
 {
 	char text[2048];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"sequenced_segments {}\nfixed_rate_jitter {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "places in time"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_orders_in_time),
-		cmocka_unit_test(test_all_losses),
-		cmocka_unit_test(test_the_first_may_be_overtaken),
-		cmocka_unit_test(test_late_ones_are_dropped_and_counted),
-		cmocka_unit_test(test_duplicates_have_no_place),
-		cmocka_unit_test(test_the_buffer_is_bounded),
-		cmocka_unit_test(test_the_bytes_are_bounded),
-		cmocka_unit_test(test_strays_begin_a_new_schedule),
-		cmocka_unit_test(test_what_was_overtaken_begins_nothing),
-		cmocka_unit_test(test_a_new_schedule_is_behind_the_old_one),
-		cmocka_unit_test(test_a_day_later),
-		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
-		cmocka_unit_test(test_across_a_network),
-		cmocka_unit_test(test_with_order_and_parity),
-		cmocka_unit_test(test_needs_message_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
 #include "segments.h"
+#include "support/test.h"
 
 static const char FIXED[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
 static const char BY_SEGMENT[] = "transport_driver {}\nfixed_size {}\n"
@@ -53,9 +47,8 @@ static void cover(const char *config, uint64_t segment, uint64_t message)
 	rig_close(&rig);
 }
 
-static void test_a_message_covers_its_number(void **state)
+TEST(test_a_message_covers_its_number)
 {
-	(void)state;
 	cover(FIXED, 7, 9);
 	assert_int_equal(first, 0);
 	assert_int_equal(next, 0);
@@ -67,12 +60,11 @@ static void test_a_message_covers_its_number(void **state)
 	assert_int_equal(next, 10);
 }
 
-static void test_lengths_at_the_bounds(void **state)
+TEST(test_lengths_at_the_bounds)
 {
 	uint32_t limit;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, FIXED, NULL);
 	limit = nopal_body_limit(rig.opener.session);
 	assert_int_equal(rig_send_bytes(&rig, 0), 0);
@@ -86,12 +78,11 @@ static void test_lengths_at_the_bounds(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_longer_path_takes_longer_messages(void **state)
+TEST(test_a_longer_path_takes_longer_messages)
 {
 	uint32_t limit;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, FIXED, NULL);
 	limit = nopal_body_limit(rig.opener.session);
 	rig_close(&rig);
@@ -100,13 +91,12 @@ static void test_a_longer_path_takes_longer_messages(void **state)
 	rig_close(&rig);
 }
 
-static void test_over_budget_nothing_is_kept(void **state)
+TEST(test_over_budget_nothing_is_kept)
 {
 	const struct nopal_budget little = { .bytes = 1 };
 	struct arriving one;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, FIXED, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -116,16 +106,4 @@ static void test_over_budget_nothing_is_kept(void **state)
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_message_covers_its_number),
-		cmocka_unit_test(test_lengths_at_the_bounds),
-		cmocka_unit_test(test_a_longer_path_takes_longer_messages),
-		cmocka_unit_test(test_over_budget_nothing_is_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* test_flow_automatic -- a window that follows what is of use: the receiver on the bench, a path of
  * some rate and round trip, and an application that reads. */
 #include "edges.h"
+#include "support/test.h"
 
 enum {
 	BUFFER = 100000, /* segments */
@@ -92,18 +93,16 @@ static void end(void)
 	bench_close();
 }
 
-static void test_begins_small(void **state)
+TEST(test_begins_small)
 {
-	(void)state;
 	begin(10, 100, 10);
 	run(1);
 	assert_int_equal(promised(), LEAST);
 	end();
 }
 
-static void test_is_near_three_round_trips(void **state)
+TEST(test_is_near_three_round_trips)
 {
-	(void)state;
 	for (uint32_t trip_ms = 10; trip_ms <= 250; trip_ms *= 5) {
 		uint64_t product = 10 * trip_ms;
 
@@ -117,11 +116,10 @@ static void test_is_near_three_round_trips(void **state)
 }
 
 /* As the window of a sender in slow start, that doubles in a round trip. */
-static void test_it_is_ahead_of_slow_start(void **state)
+TEST(test_it_is_ahead_of_slow_start)
 {
 	uint64_t window = 10, began;
 
-	(void)state;
 	begin(0, 100, UINT32_MAX);
 	run(100);
 	for (; window < BUFFER / 4; window *= 2) {
@@ -133,9 +131,8 @@ static void test_it_is_ahead_of_slow_start(void **state)
 	end();
 }
 
-static void test_never_more_than_the_buffer(void **state)
+TEST(test_never_more_than_the_buffer)
 {
-	(void)state;
 	begin(2000, 200, 2000);
 	for (int i = 0; i < 3000; i++) {
 		one_millisecond();
@@ -146,9 +143,8 @@ static void test_never_more_than_the_buffer(void **state)
 }
 
 /* The path brings ten times what is read: it waits at the sender, not here. */
-static void test_a_slow_reader_holds_little(void **state)
+TEST(test_a_slow_reader_holds_little)
 {
-	(void)state;
 	begin(10, 100, 1);
 	run(3000);
 	assert_in_range(run(2000), 1900, 2100);
@@ -159,11 +155,10 @@ static void test_a_slow_reader_holds_little(void **state)
 }
 
 /* What was promised stays; what comes next uses it up, and finds a small window. */
-static void test_idle_it_halves(void **state)
+TEST(test_idle_it_halves)
 {
 	uint64_t edge;
 
-	(void)state;
 	begin(50, 100, 50);
 	run(3000);
 	assert_true(promised() >= 50 * 100);
@@ -184,9 +179,8 @@ static void test_idle_it_halves(void **state)
 }
 
 /* What comes after a silence has not travelled all that time, as what follows it shows. */
-static void test_silence_is_no_round_trip(void **state)
+TEST(test_silence_is_no_round_trip)
 {
-	(void)state;
 	begin(1, 100, 50);
 	run(20000);
 	for (int i = 0; i < 10; i++) {
@@ -200,9 +194,8 @@ static void test_silence_is_no_round_trip(void **state)
 	end();
 }
 
-static void test_a_path_that_becomes_longer(void **state)
+TEST(test_a_path_that_becomes_longer)
 {
-	(void)state;
 	begin(10, 10, 10);
 	run(10000);
 	assert_true(promised() < 1000);
@@ -214,13 +207,12 @@ static void test_a_path_that_becomes_longer(void **state)
 }
 
 /* A hole keeps whole messages from who reads; the edge moves on with what arrives. */
-static void test_what_waits_for_its_order_does_not_count(void **state)
+TEST(test_what_waits_for_its_order_does_not_count)
 {
 	struct nopal_message *message =
 		calloc(1, sizeof(*message) + BENCH_SLOTS * sizeof(uint64_t));
 	uint64_t before;
 
-	(void)state;
 	begin(10, 100, 10);
 	run(3000);
 	before = promised();
@@ -237,30 +229,11 @@ static void test_what_waits_for_its_order_does_not_count(void **state)
 	end();
 }
 
-static void test_off_it_is_the_buffer(void **state)
+TEST(test_off_it_is_the_buffer)
 {
-	(void)state;
 	begin(10, 100, 10);
 	*bench_parameter("automatic") = 0;
 	run(1000);
 	assert_in_range(promised(), BUFFER - BUFFER / 4, BUFFER);
 	end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_begins_small),
-		cmocka_unit_test(test_is_near_three_round_trips),
-		cmocka_unit_test(test_it_is_ahead_of_slow_start),
-		cmocka_unit_test(test_never_more_than_the_buffer),
-		cmocka_unit_test(test_a_slow_reader_holds_little),
-		cmocka_unit_test(test_idle_it_halves),
-		cmocka_unit_test(test_silence_is_no_round_trip),
-		cmocka_unit_test(test_a_path_that_becomes_longer),
-		cmocka_unit_test(test_what_waits_for_its_order_does_not_count),
-		cmocka_unit_test(test_off_it_is_the_buffer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

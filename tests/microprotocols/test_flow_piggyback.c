@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_flow_piggyback -- windowed_flow's edge on data, between two sessions: it replaces windows,
  * is rebuilt as it left, and its loss stops nobody. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
 #include "segments.h"
+#include "support/test.h"
 
 #define BASE                                                                                       \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
@@ -103,20 +97,18 @@ static uint64_t control_of(const char *config)
 	return control;
 }
 
-static void test_few_windows_are_left(void **state)
+TEST(test_few_windows_are_left)
 {
 	uint64_t windows = control_of(BASE WIDE "off }\n");
 
-	(void)state;
 	assert_true(windows > 20);
 	assert_true(control_of(BASE WIDE "on }\n") < windows / 4);
 }
 
-static void test_an_edge_is_rebuilt_as_it_left(void **state)
+TEST(test_an_edge_is_rebuilt_as_it_left)
 {
 	struct rig rig;
 
-	(void)state;
 	memset(left, 0, sizeof(left));
 	compared = 0;
 	rig_open(&rig,
@@ -135,9 +127,8 @@ static void test_an_edge_is_rebuilt_as_it_left(void **state)
 	rig_close(&rig);
 }
 
-static void test_lost_edges_stop_nobody(void **state)
+TEST(test_lost_edges_stop_nobody)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct rig rig;
 
@@ -152,12 +143,11 @@ static void test_lost_edges_stop_nobody(void **state)
 	}
 }
 
-static void test_both_must_want_it(void **state)
+TEST(test_both_must_want_it)
 {
 	struct nopal_plan *off = rig_plan(BASE FLOW "off }\n");
 	struct nopal_plan *on = rig_plan(BASE FLOW "on }\n");
 
-	(void)state;
 	assert_int_equal(nopal_plan_header_bytes(on), nopal_plan_header_bytes(off) + 4);
 	assert_true(nopal_plan_fingerprint(on) != nopal_plan_fingerprint(off));
 	nopal_plan_unref(off);
@@ -166,13 +156,6 @@ static void test_both_must_want_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_few_windows_are_left),
-		cmocka_unit_test(test_an_edge_is_rebuilt_as_it_left),
-		cmocka_unit_test(test_lost_edges_stop_nobody),
-		cmocka_unit_test(test_both_must_want_it),
-	};
-
 	rig_add(&a_witness);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
 #include "blocks.h"
 #include "fec.h"
+#include "support/test.h"
 
 /* 1 + 4 bytes of every datagram, then the attributes, then the parity body. */
 enum { MOST = 8, HEAD = 5, PARITY_HEAD = HEAD + 3, PARITY_FIELDS = 4 };
@@ -28,9 +22,8 @@ static void check_pattern(uint32_t n, uint32_t k, uint32_t there)
 	assert_int_equal(net.rig.acceptor.ended, 0);
 }
 
-static void test_all_erasures_of_short_codes(void **state)
+TEST(test_all_erasures_of_short_codes)
 {
-	(void)state;
 	for (uint32_t n = 2; n <= MOST; n++)
 		for (uint32_t k = 1; k < n; k++) {
 			if (n - k > 1 && !nopal__erasure_has_cauchy())
@@ -43,9 +36,8 @@ static void test_all_erasures_of_short_codes(void **state)
 }
 
 /* Parity first, and sources backwards: the order does not matter. */
-static void test_any_order_of_arrival(void **state)
+TEST(test_any_order_of_arrival)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	for (uint32_t lost = 0; lost < 4; lost++) {
 		send_block(4);
@@ -58,17 +50,15 @@ static void test_any_order_of_arrival(void **state)
 	capture_close(&net);
 }
 
-static void test_late_originals_and_duplicates_are_stopped(void **state)
+TEST(test_late_originals_and_duplicates_are_stopped)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	check_late_originals_and_duplicates_are_stopped();
 	capture_close(&net);
 }
 
-static void test_an_incomplete_block_is_closed_after_flush(void **state)
+TEST(test_an_incomplete_block_is_closed_after_flush)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	for (uint32_t count = 1; count < 4; count++)
 		for (uint32_t lost = 0; lost < count; lost++)
@@ -76,11 +66,10 @@ static void test_an_incomplete_block_is_closed_after_flush(void **state)
 	capture_close(&net);
 }
 
-static void test_flush_fits_the_playout_delay(void **state)
+TEST(test_flush_fits_the_playout_delay)
 {
 	int64_t sent_ns;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "lossy_fifo { delay = 10ms }\n"));
 	send_block(1);
 	sent_ns = nopal_world_now(net.rig.world);
@@ -91,11 +80,10 @@ static void test_flush_fits_the_playout_delay(void **state)
 	capture_close(&net);
 }
 
-static void test_segments_are_kept_until_their_parity_is_made(void **state)
+TEST(test_segments_are_kept_until_their_parity_is_made)
 {
 	struct nopal_core *core;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	core = nopal__core(net.rig.opener.session);
 	rig_awake(net.rig.opener.session);
@@ -113,17 +101,15 @@ static void test_segments_are_kept_until_their_parity_is_made(void **state)
 	capture_close(&net);
 }
 
-static void test_closing_sends_the_parity_that_is_due(void **state)
+TEST(test_closing_sends_the_parity_that_is_due)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	check_closing_sends_what_repairs();
 	capture_close(&net);
 }
 
-static void test_longest_segments(void **state)
+TEST(test_longest_segments)
 {
-	(void)state;
 	capture_open(&net, fec_config(3, 2, "check_integrity {}\n"));
 	check_longest_segments();
 	capture_close(&net);
@@ -145,9 +131,8 @@ static void assert_repairs_still(void)
 
 /* Every value of every byte that says what the block is like: nothing is made up but what the right
  * values make. */
-static void test_parity_that_lies_about_its_block(void **state)
+TEST(test_parity_that_lies_about_its_block)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	for (size_t at = PARITY_HEAD; at < PARITY_HEAD + PARITY_FIELDS; at++)
 		for (unsigned value = 0; value <= UINT8_MAX; value++) {
@@ -161,9 +146,8 @@ static void test_parity_that_lies_about_its_block(void **state)
 	capture_close(&net);
 }
 
-static void test_parity_from_another_block_or_place(void **state)
+TEST(test_parity_from_another_block_or_place)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	for (size_t at = HEAD; at < PARITY_HEAD; at++)
 		for (unsigned value = 0; value <= UINT8_MAX; value += 5) {
@@ -177,9 +161,8 @@ static void test_parity_from_another_block_or_place(void **state)
 	capture_close(&net);
 }
 
-static void test_parity_cut_short(void **state)
+TEST(test_parity_cut_short)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	send_block(4);
 	for (size_t length = 0; length < net.datagram[4].length; length++) {
@@ -197,9 +180,8 @@ static void test_parity_cut_short(void **state)
 
 /* A symbol with one wrong byte: the segment it makes is wrong, and where that shows in its length,
  * padding or place, it is not raised. */
-static void test_parity_with_a_wrong_symbol(void **state)
+TEST(test_parity_with_a_wrong_symbol)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	for (size_t at = 0; at < 30; at++) {
 		send_block(4);
@@ -227,12 +209,11 @@ static uint32_t shortest(void)
 }
 
 /* What is behind the segment in its symbol is padding, or nothing is believed. */
-static void test_parity_with_wrong_padding(void **state)
+TEST(test_parity_with_wrong_padding)
 {
 	uint32_t lost;
 	size_t last;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	for (uint32_t round = 0; round < 20; round++) {
 		send_block(4);
@@ -265,12 +246,11 @@ static size_t data_field(const char *name, size_t *ret_bytes)
 }
 
 /* A symbol that makes a segment of another block or place. */
-static void test_parity_for_another_place(void **state)
+TEST(test_parity_for_another_place)
 {
 	static const char *const names[] = { "fec_block", "fec_index" };
 	size_t at = 0, bytes = 0;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	for (size_t name = 0; name < 2; name++)
 		for (unsigned bit = 0; bit < 8; bit++) {
@@ -286,11 +266,10 @@ static void test_parity_for_another_place(void **state)
 }
 
 /* Blocks share places in the ring: an old one does not get a new one's. */
-static void test_an_old_block_does_not_push_out_a_new_one(void **state)
+TEST(test_an_old_block_does_not_push_out_a_new_one)
 {
 	struct captured old;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	send_block(4);
 	old = net.datagram[4];
@@ -307,12 +286,11 @@ static void test_an_old_block_does_not_push_out_a_new_one(void **state)
 }
 
 /* Data that names places its block does not have is only data. */
-static void test_data_with_a_wrong_place(void **state)
+TEST(test_data_with_a_wrong_place)
 {
 	static const char *const names[] = { "fec_block", "fec_index" };
 	size_t at, bytes;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	for (size_t name = 0; name < 2; name++)
 		for (unsigned value = 0; value <= UINT8_MAX; value += 3) {
@@ -329,12 +307,11 @@ static void test_data_with_a_wrong_place(void **state)
 }
 
 /* Block numbers travel in two bytes, and go on behind them. */
-static void test_block_numbers_wrap(void **state)
+TEST(test_block_numbers_wrap)
 {
 	struct forward_error_correction *sender, *receiver;
 	struct nopal_session *session;
 
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	session = net.rig.acceptor.session;
 	sender = rig_state(net.rig.opener.session, "forward_error_correction");
@@ -353,9 +330,8 @@ static void test_block_numbers_wrap(void **state)
 }
 
 /* After an outage of many blocks a few arrivals show where the sender is. */
-static void test_repairs_after_an_outage(void **state)
+TEST(test_repairs_after_an_outage)
 {
-	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	for (uint32_t block = 0; block < 1000; block++)
 		send_block(4);
@@ -392,9 +368,8 @@ static void cross(const char *config, const char *link, uint32_t least)
 	rig_close(&net.rig);
 }
 
-static void test_without_resends(void **state)
+TEST(test_without_resends)
 {
-	(void)state;
 	/* 5 % lost: a block of five loses two or more in 2.3 % of all cases */
 	cross(fec_config(5, 4, "check_integrity {}\n check_holds {}\n"), "delay 20ms 5ms loss 5%",
 	      970);
@@ -403,9 +378,8 @@ static void test_without_resends(void **state)
 		      "delay 20ms 5ms loss 5%", 999);
 }
 
-static void test_with_resends(void **state)
+TEST(test_with_resends)
 {
-	(void)state;
 	cross(fec_config(5, 4,
 			 "rtt_estimation {}\n positive_ack {}\n duplicate_ack {}\n"
 			 "retransmit {}\n reliable_fifo {}\n check_fifo {}\n"
@@ -420,11 +394,10 @@ static void test_with_resends(void **state)
 	      "delay 20ms 5ms loss 5% corrupt 2%", 1000);
 }
 
-static void test_parameters_are_checked(void **state)
+TEST(test_parameters_are_checked)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused(fec_config(4, 4, ""), text, sizeof(text)));
 	assert_non_null(strstr(text, "set k below n"));
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
@@ -432,33 +405,4 @@ static void test_parameters_are_checked(void **state)
 				"forward_error_correction { n = 6  k = 4  code = xor }\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "code = cauchy"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_erasures_of_short_codes),
-		cmocka_unit_test(test_any_order_of_arrival),
-		cmocka_unit_test(test_late_originals_and_duplicates_are_stopped),
-		cmocka_unit_test(test_an_incomplete_block_is_closed_after_flush),
-		cmocka_unit_test(test_flush_fits_the_playout_delay),
-		cmocka_unit_test(test_segments_are_kept_until_their_parity_is_made),
-		cmocka_unit_test(test_closing_sends_the_parity_that_is_due),
-		cmocka_unit_test(test_longest_segments),
-		cmocka_unit_test(test_parity_that_lies_about_its_block),
-		cmocka_unit_test(test_parity_from_another_block_or_place),
-		cmocka_unit_test(test_parity_cut_short),
-		cmocka_unit_test(test_parity_with_a_wrong_symbol),
-		cmocka_unit_test(test_parity_with_wrong_padding),
-		cmocka_unit_test(test_parity_for_another_place),
-		cmocka_unit_test(test_an_old_block_does_not_push_out_a_new_one),
-		cmocka_unit_test(test_data_with_a_wrong_place),
-		cmocka_unit_test(test_block_numbers_wrap),
-		cmocka_unit_test(test_repairs_after_an_outage),
-		cmocka_unit_test(test_without_resends),
-		cmocka_unit_test(test_with_resends),
-		cmocka_unit_test(test_parameters_are_checked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

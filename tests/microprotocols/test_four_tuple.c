@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions without ids: who is whose is a matter of addresses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "session/endpoint.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 #define DATAGRAMS "transport_driver {}\nfixed_size {}\n"
 #define CIRCUIT                                                                                    \
@@ -17,12 +11,11 @@
 		  "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"                            \
 		  "checksum {}\n"
 
-static void test_every_datagram_is_four_bytes_shorter(void **state)
+TEST(test_every_datagram_is_four_bytes_shorter)
 {
 	struct nopal_plan *with = rig_plan(CIRCUIT);
 	struct nopal_plan *without = rig_plan(CIRCUIT "four_tuple {}\n");
 
-	(void)state;
 	assert_int_equal(nopal_plan_header_bytes(with), nopal_plan_header_bytes(without) + 4);
 	assert_int_equal(nopal_plan_body_bytes(with) + 4, nopal_plan_body_bytes(without));
 	nopal_plan_unref(with);
@@ -43,15 +36,14 @@ static void crosses(const char *config, const char *link)
 	rig_close(&rig);
 }
 
-static void test_messages_cross_with_and_without_a_handshake(void **state)
+TEST(test_messages_cross_with_and_without_a_handshake)
 {
-	(void)state;
 	crosses(CIRCUIT "four_tuple {}\n", "delay 10ms loss 20% corrupt 2%");
 	crosses(DATAGRAMS "four_tuple {}\n", "delay 10ms");
 }
 
 /* Two hosts, each with a session at one listener: ids would not tell why. */
-static void test_each_address_has_its_own_session(void **state)
+TEST(test_each_address_has_its_own_session)
 {
 	struct nopal_plan *plan = rig_plan(CIRCUIT "four_tuple {}\n");
 	struct nopal_world *world = nopal_sim_new(1);
@@ -61,7 +53,6 @@ static void test_each_address_has_its_own_session(void **state)
 	struct nopal_problems problems;
 	struct nopal_address to;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	assert_true(nopal_link_parse("delay 5ms", &link, &link, &problems) >= 0);
 	for (int i = 0; i < 3; i++)
@@ -111,11 +102,10 @@ static void keep_first(void *user, int64_t now_ns, const struct nopal_address *f
 }
 
 /* What opens anew and is damaged was never there: the address stays whose it is. */
-static void test_a_damaged_opening_takes_no_address(void **state)
+TEST(test_a_damaged_opening_takes_no_address)
 {
 	struct rig rig;
 
-	(void)state;
 	memset(&first, 0, sizeof(first));
 	rig_open(&rig, DATAGRAMS "checksum {}\nfour_tuple {}\n",
 		 &(struct rig_options){ .stay_closed = true });
@@ -133,7 +123,7 @@ static void test_a_damaged_opening_takes_no_address(void **state)
 	rig_close(&rig);
 }
 
-static void test_an_endpoint_looks_in_one_way(void **state)
+TEST(test_an_endpoint_looks_in_one_way)
 {
 	struct nopal_plan *by_id = rig_plan(CIRCUIT);
 	struct nopal_plan *by_address = rig_plan(CIRCUIT "four_tuple {}\n");
@@ -141,7 +131,6 @@ static void test_an_endpoint_looks_in_one_way(void **state)
 	struct nopal_endpoint *endpoint;
 	struct nopal_address to;
 
-	(void)state;
 	nopal_sim_host(world);
 	endpoint = nopal_sim_endpoint(world, 0, 9000);
 	nopal_sim_address(0, 9000, &to);
@@ -151,17 +140,4 @@ static void test_an_endpoint_looks_in_one_way(void **state)
 	nopal_world_free(world);
 	nopal_plan_unref(by_id);
 	nopal_plan_unref(by_address);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_datagram_is_four_bytes_shorter),
-		cmocka_unit_test(test_messages_cross_with_and_without_a_handshake),
-		cmocka_unit_test(test_each_address_has_its_own_session),
-		cmocka_unit_test(test_a_damaged_opening_takes_no_address),
-		cmocka_unit_test(test_an_endpoint_looks_in_one_way),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,14 @@
  * way to lose the first ten packets; and what neither moves: acks from outside of the window, a
  * receiver without room, gates, numbers that go round.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "keeper.h"
 #include "stubs.h"
+#include "support/test.h"
+
+ALL_TESTS(tests, stubs_register, NULL);
 
 #define BASE	      "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 #define TAPPED	      BASE "a_tap {}\n"
@@ -227,9 +224,8 @@ static void compare(unsigned window, unsigned messages, unsigned mask)
 }
 
 /* Windows 1, 32 and 128 with as many messages as overlap the window's edge. */
-static void test_every_loss_of_the_first_ten_packets(void **state)
+TEST(test_every_loss_of_the_first_ten_packets)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 1u << MASKED; mask++) {
 		compare(1, 4, mask);
 		compare(32, 36, mask);
@@ -238,12 +234,11 @@ static void test_every_loss_of_the_first_ten_packets(void **state)
 }
 
 /* The third of four is lost: by hand, as the head comment draws it. */
-static void test_what_left_after_the_oldest_leaves_again(void **state)
+TEST(test_what_left_after_the_oldest_leaves_again)
 {
 	static const unsigned expected[] = { 1, 2, 3, 4, 5, 6, 3, 4, 5, 6 };
 	static struct departures seen;
 
-	(void)state;
 	run_masked(4, 6, 1 << 2);
 	collect(&seen, &rig.opener);
 	renumber(&seen);
@@ -262,11 +257,10 @@ static const struct nopal_counters *counters(void)
 	return nopal_session_counters(rig.opener.session);
 }
 
-static void test_no_more_than_the_window_is_outstanding(void **state)
+TEST(test_no_more_than_the_window_is_outstanding)
 {
 	static const unsigned windows[] = { 1, 32, 128 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
 		char config[128];
 
@@ -295,12 +289,11 @@ static void ack_arrives(uint64_t floor)
 	arriving_end(&one);
 }
 
-static void test_acks_outside_of_the_window_are_ignored(void **state)
+TEST(test_acks_outside_of_the_window_are_ignored)
 {
 	static const uint32_t outside[] = { 0,		1,	    6,		7,	   100,
 					    0x7fffffff, 0x80000000, 0x80000001, 0xffffffff };
 
-	(void)state;
 	rig_open(&rig, TAPPED "go_back_n { window = 4 }\n",
 		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
 	for (int i = 0; i < 9; i++)
@@ -323,9 +316,8 @@ static void test_acks_outside_of_the_window_are_ignored(void **state)
 
 /* ------------------------------------------------------------------ the timer */
 
-static void test_it_gives_up_after_attempts(void **state)
+TEST(test_it_gives_up_after_attempts)
 {
-	(void)state;
 	rig_open(&rig, BASE "go_back_n { attempts = 3  timeout = 50ms  backoff = 1 }\n",
 		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
 	rig_send(&rig, "x");
@@ -342,13 +334,12 @@ static void test_it_gives_up_after_attempts(void **state)
 }
 
 /* A path longer than the fixed wait: measured, nothing leaves twice for nothing. */
-static void test_a_measured_wait_replaces_the_fixed_one(void **state)
+TEST(test_a_measured_wait_replaces_the_fixed_one)
 {
 	static const char fixed[] = STOP_AND_WAIT;
 	static const char measured[] = STOP_AND_WAIT "rtt_estimation {}\n";
 	const struct rig_options options = { .link = "delay 40ms" };
 
-	(void)state;
 	rig_open(&rig, fixed, &options);
 	for (int i = 0; i < 20; i++)
 		rig_send(&rig, "x");
@@ -368,11 +359,10 @@ static void test_a_measured_wait_replaces_the_fixed_one(void **state)
 /* -------------------------------------------------------- others at the barrier */
 
 /* A segment that waits for a gate is asked for once, and is not overdue. */
-static void test_a_gate_sees_each_resend(void **state)
+TEST(test_a_gate_sees_each_resend)
 {
 	struct nopal_segment *segment;
 
-	(void)state;
 	rig_open(&rig, TAPPED "go_back_n {}\nstub_gate {}\n",
 		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
 	rig_send(&rig, "x");
@@ -390,12 +380,11 @@ static void test_a_gate_sees_each_resend(void **state)
 }
 
 /* From the lost one on, once, and at once. */
-static void test_what_is_found_lost_goes_back(void **state)
+TEST(test_what_is_found_lost_goes_back)
 {
 	static const unsigned expected[] = { 1, 2, 3, 4, 3, 4 };
 	static struct departures seen;
 
-	(void)state;
 	rig_open(&rig, TAPPED "go_back_n {}\n",
 		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
 	for (int i = 0; i < 4; i++)
@@ -412,9 +401,8 @@ static void test_what_is_found_lost_goes_back(void **state)
 /* ---------------------------------------------------------------- the receiver */
 
 /* What nobody reads is not taken, and acknowledged no further. */
-static void test_a_receiver_without_room_takes_nothing(void **state)
+TEST(test_a_receiver_without_room_takes_nothing)
 {
-	(void)state;
 	keeper_open(&rig,
 		    BASE "keeper {}\n"
 			 "go_back_n { buffer = 8B  attempts = 1000 }\n",
@@ -437,12 +425,11 @@ static void test_a_receiver_without_room_takes_nothing(void **state)
 }
 
 /* Out of sequence, twice, and again: one ack a turn, always the same. */
-static void test_the_ack_of_what_is_not_next_is_repeated(void **state)
+TEST(test_the_ack_of_what_is_not_next_is_repeated)
 {
 	static struct tapped tapped;
 	uint8_t ack;
 
-	(void)state;
 	memset(&tapped, 0, sizeof(tapped));
 	rig_open(&rig, BASE "go_back_n { timeout = 1s }\n",
 		 &(struct rig_options){ .link = "fwd: delay 10ms loss mask 0x2 rev: delay 10ms" });
@@ -462,12 +449,11 @@ static void test_the_ack_of_what_is_not_next_is_repeated(void **state)
 }
 
 /* What arrives makes room for what leaves: no ack leaves alone but the first and the last. */
-static void test_acks_ride_on_data(void **state)
+TEST(test_acks_ride_on_data)
 {
 	static struct tapped tapped;
 	uint8_t ack;
 
-	(void)state;
 	rig_begin(&rig, STOP_AND_WAIT);
 	rig_run(&rig, NOPAL_SECOND);
 	ack = rig_part(rig.opener.session, "go_back_n")->kind[0];
@@ -511,9 +497,8 @@ static const struct nopal_microprotocol near_the_end = {
 	.open = near_the_end_open,
 };
 
-static void test_numbers_go_round(void **state)
+TEST(test_numbers_go_round)
 {
-	(void)state;
 	rig_add(&near_the_end);
 	rig_open(&rig,
 		 BASE "near_the_end {}\ngo_back_n { window = 32 }\n"
@@ -537,13 +522,12 @@ static void test_numbers_go_round(void **state)
 
 /* ------------------------------------------------------------------ the config */
 
-static void test_who_does_not_fit_is_refused(void **state)
+TEST(test_who_does_not_fit_is_refused)
 {
 	static const char *const others[] = { "retransmit {}\n", "positive_ack {}\n",
 					      "forward_error_correction {}\n" };
 	char text[4096];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		char config[256];
 
@@ -552,25 +536,4 @@ static void test_who_does_not_fit_is_refused(void **state)
 		assert_non_null(strstr(text, "go_back_n"));
 	}
 	assert_true(rig_refused(BASE "go_back_n { window = 2147483649 }\n", text, sizeof(text)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_loss_of_the_first_ten_packets),
-		cmocka_unit_test(test_what_left_after_the_oldest_leaves_again),
-		cmocka_unit_test(test_no_more_than_the_window_is_outstanding),
-		cmocka_unit_test(test_acks_outside_of_the_window_are_ignored),
-		cmocka_unit_test(test_it_gives_up_after_attempts),
-		cmocka_unit_test(test_a_measured_wait_replaces_the_fixed_one),
-		cmocka_unit_test(test_a_gate_sees_each_resend),
-		cmocka_unit_test(test_what_is_found_lost_goes_back),
-		cmocka_unit_test(test_a_receiver_without_room_takes_nothing),
-		cmocka_unit_test(test_the_ack_of_what_is_not_next_is_repeated),
-		cmocka_unit_test(test_acks_ride_on_data),
-		cmocka_unit_test(test_numbers_go_round),
-		cmocka_unit_test(test_who_does_not_fit_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, stubs_register, NULL);
 }

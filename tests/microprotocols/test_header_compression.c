@@ -3,12 +3,6 @@
  * A header is decoded as it was sent, or its datagram is dropped; and headers are much shorter than
  * without.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +10,7 @@
 #include "plan/plan.h"
 #include "../microprotocols/format/header_context.h"
 #include "capture.h"
+#include "support/test.h"
 
 #define BULK "extends = \"bulk\"\n"
 #define AUDIO                                                                                      \
@@ -257,9 +252,8 @@ static const struct saving savings[] = {
 	{ "files, lost", BULK, "rate 20mbit delay 10ms loss 1%", send_files, 60, 90, 10 },
 };
 
-static void test_headers_are_shorter(void **state)
+TEST(test_headers_are_shorter)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(savings) / sizeof(*savings); i++) {
 		const struct saving *one = &savings[i];
 		struct noted plain = run(one->config, "", one->link, 3, one->work, one->count);
@@ -279,9 +273,8 @@ static void test_headers_are_shorter(void **state)
 
 /* Nothing is heard of the other side, and of each datagram so many are lost: what is delivered is
  * the same. */
-static void test_what_is_delivered_is_the_same_under_loss(void **state)
+TEST(test_what_is_delivered_is_the_same_under_loss)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		static const char link[] = "delay 30ms 15ms loss 10%";
 		struct noted plain, shorter;
@@ -297,7 +290,7 @@ static void test_what_is_delivered_is_the_same_under_loss(void **state)
 
 /* ---------------------------------------------------- as it was sent, or not at all */
 
-static void test_decoded_as_sent_on_bad_networks(void **state)
+TEST(test_decoded_as_sent_on_bad_networks)
 {
 	static const char *const configs[] = { BULK, AUDIO, MUTE, REPAIRED };
 	static const char *const links[] = {
@@ -311,7 +304,6 @@ static void test_decoded_as_sent_on_bad_networks(void **state)
 
 	uint64_t decoded = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 36; seed++) {
 		bool files = seed % 4 == 0;
 		begin(configs[seed % 4], how[seed % 3], links[seed / 12], seed + 1);
@@ -344,9 +336,8 @@ static void forgets(const char *config, work *work, unsigned count)
 	end();
 }
 
-static void test_a_peer_that_forgot_learns_again(void **state)
+TEST(test_a_peer_that_forgot_learns_again)
 {
-	(void)state;
 	forgets(MUTE, send_sound, 200);
 	forgets(BULK, send_files, 20);
 	assert_int_equal(noted.deliveries, 40);
@@ -383,9 +374,8 @@ static void lose(uint64_t first, unsigned count)
 }
 
 /* Definitions count for nothing where acks would tell of them, and do not. */
-static void test_nothing_is_relied_on_before_an_ack(void **state)
+TEST(test_nothing_is_relied_on_before_an_ack)
 {
-	(void)state;
 	begin_opened(ACKED "positive_ack {}\n");
 	lose(0, 20);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
@@ -417,9 +407,8 @@ static void rebuilt(const char *config, bool rides)
 	end();
 }
 
-static void test_what_redundancy_made_defined_nothing(void **state)
+TEST(test_what_redundancy_made_defined_nothing)
 {
-	(void)state;
 	rebuilt(ACKED "positive_ack { every = 1 }\n"
 		      "forward_error_correction {}\n",
 		false);
@@ -429,11 +418,10 @@ static void test_what_redundancy_made_defined_nothing(void **state)
 }
 
 /* A resend is understood by a peer that knows no context. */
-static void test_what_leaves_again_defines(void **state)
+TEST(test_what_leaves_again_defines)
 {
 	uint64_t defined;
 
-	(void)state;
 	begin_opened(RESENT);
 	send_sound(30);
 	rig_run(&rig, NOPAL_SECOND);
@@ -450,12 +438,11 @@ static void test_what_leaves_again_defines(void **state)
 }
 
 /* An older context has the place of the one that is meant. */
-static void test_another_context_in_its_place_is_not_it(void **state)
+TEST(test_another_context_in_its_place_is_not_it)
 {
 	struct header_context *ring;
 	uint64_t defined;
 
-	(void)state;
 	begin_opened(RESENT);
 	send_sound(30);
 	rig_run(&rig, NOPAL_SECOND);
@@ -476,11 +463,10 @@ static void test_another_context_in_its_place_is_not_it(void **state)
 /* Before a context's definitions would be too far from its beginning, another one is defined beside
  * it: a peer that lost the first may learn at any time.  These are more datagrams than the low
  * bytes of an anchor count. */
-static void test_contexts_are_renewed_in_time(void **state)
+TEST(test_contexts_are_renewed_in_time)
 {
 	enum { COUNT = 5 * HEADER_REACH };
 
-	(void)state;
 	begin(MUTE, COMPRESSED, "delay 1ms", 1);
 	for (uint64_t i = 0; i < COUNT; i++) {
 		send_one(i, 16);
@@ -515,12 +501,11 @@ static void give_mutilated(struct capture *capture, uint32_t place)
 }
 
 /* Headers of all forms, as files and sound make them. */
-static void test_cut_and_flipped_headers_are_survived(void **state)
+TEST(test_cut_and_flipped_headers_are_survived)
 {
 	static struct capture capture;
 	uint64_t before;
 
-	(void)state;
 	rig_add(&a_note);
 	rig_add(&z_note);
 	capture_open(&capture, "transport_driver {}\nresize { mtu = 576B }\n"
@@ -543,22 +528,4 @@ static void test_cut_and_flipped_headers_are_survived(void **state)
 	rig_run(&capture.rig, NOPAL_SECOND);
 	assert_true(noted.decoded - before >= 200 - 16);
 	rig_close(&capture.rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers_are_shorter),
-		cmocka_unit_test(test_what_is_delivered_is_the_same_under_loss),
-		cmocka_unit_test(test_decoded_as_sent_on_bad_networks),
-		cmocka_unit_test(test_a_peer_that_forgot_learns_again),
-		cmocka_unit_test(test_nothing_is_relied_on_before_an_ack),
-		cmocka_unit_test(test_what_redundancy_made_defined_nothing),
-		cmocka_unit_test(test_what_leaves_again_defines),
-		cmocka_unit_test(test_another_context_in_its_place_is_not_it),
-		cmocka_unit_test(test_contexts_are_renewed_in_time),
-		cmocka_unit_test(test_cut_and_flipped_headers_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_highspeed_congestion -- the response function of RFC 3649, in integers. */
-#include "../support/bench.h"
+#include "support/bench.h"
 #include "binary_log.h"
+#include "support/test.h"
 
 #include <math.h>
 
@@ -51,9 +52,8 @@ static const struct {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-static void test_a_as_the_rfc_has_it(void **state)
+TEST(test_a_as_the_rfc_has_it)
 {
-	(void)state;
 	for (int i = 0; i < ROWS; i++) {
 		int64_t grown;
 
@@ -66,9 +66,8 @@ static void test_a_as_the_rfc_has_it(void **state)
 	}
 }
 
-static void test_b_as_the_rfc_has_it(void **state)
+TEST(test_b_as_the_rfc_has_it)
 {
-	(void)state;
 	for (int i = 0; i < ROWS; i++) {
 		int64_t percent;
 
@@ -80,11 +79,10 @@ static void test_b_as_the_rfc_has_it(void **state)
 	}
 }
 
-static void test_growth_goes_by_the_response_function(void **state)
+TEST(test_growth_goes_by_the_response_function)
 {
 	static const int64_t windows[] = { 10, 38, 60, 200, 1000, 5000, 20000, 80000, 200000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
 		const int64_t rounds = windows[i] < 1000 ? 1000 : 20;
 		double expected = (double)windows[i];
@@ -103,9 +101,8 @@ static void test_growth_goes_by_the_response_function(void **state)
 }
 
 /* Slower than TCP nowhere. */
-static void test_small_windows_are_those_of_tcp(void **state)
+TEST(test_small_windows_are_those_of_tcp)
 {
-	(void)state;
 	avoid(20 * SEG);
 	ack(20 * SEG);
 	assert_int_equal(window(), 21 * SEG);
@@ -115,9 +112,8 @@ static void test_small_windows_are_those_of_tcp(void **state)
 }
 
 /* What was due at a large window is not, at a small one. */
-static void test_a_reduction_counts_anew(void **state)
+TEST(test_a_reduction_counts_anew)
 {
-	(void)state;
 	avoid(80000 * SEG);
 	ack(SEG);
 	bench_status(NOPAL_SEGMENT_TIMEOUT, bench.next_packet++);
@@ -129,9 +125,8 @@ static void test_a_reduction_counts_anew(void **state)
 	bench_close();
 }
 
-static void test_logarithms(void **state)
+TEST(test_logarithms)
 {
-	(void)state;
 	for (uint64_t value = 1; value < UINT64_MAX / 3; value += value / 7 + 1)
 		assert_true(fabs((double)binary_log(value) / BINARY_LOG_UNITY -
 				 log2((double)value)) < 2e-5);
@@ -141,18 +136,7 @@ static void test_logarithms(void **state)
 				 1) < 2e-5);
 }
 
-int main(void)
+TEST(test_fills_a_path)
 {
-	const struct CMUnitTest tests[] = {
-		WINDOW_POLICY_TESTS,
-		cmocka_unit_test(test_a_as_the_rfc_has_it),
-		cmocka_unit_test(test_b_as_the_rfc_has_it),
-		cmocka_unit_test(test_growth_goes_by_the_response_function),
-		cmocka_unit_test(test_small_windows_are_those_of_tcp),
-		cmocka_unit_test(test_a_reduction_counts_anew),
-		cmocka_unit_test(test_logarithms),
-		cmocka_unit_test(test_fills_a_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	check_fills_a_path();
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/turn.h"
 #include "segments.h"
+#include "support/test.h"
 
 static const char ALIVE[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 			    "keep_alive { interval = 10s  timeout = 30s  probes = 4 }\na_tap {}\n";
@@ -18,12 +12,11 @@ static uint64_t control_out(struct rig_side *side)
 	return nopal_session_counters(side->session)->control_out;
 }
 
-static void test_an_idle_session_stays_up(void **state)
+TEST(test_an_idle_session_stays_up)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	rig_open(&rig, ALIVE, NULL);
 	before = control_out(&rig.opener) + control_out(&rig.acceptor);
 	rig_run(&rig, 600 * NOPAL_SECOND);
@@ -34,12 +27,11 @@ static void test_an_idle_session_stays_up(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_silent_peer_is_found_on_time(void **state)
+TEST(test_a_silent_peer_is_found_on_time)
 {
 	struct rig rig;
 	int64_t heard;
 
-	(void)state;
 	rig_open(&rig, ALIVE, NULL);
 	heard = nopal_world_now(rig.world);
 	rig_change_both(&rig, "loss 100%");
@@ -53,12 +45,11 @@ static void test_a_silent_peer_is_found_on_time(void **state)
 	rig_close(&rig);
 }
 
-static void test_probes_fill_the_time_that_is_left(void **state)
+TEST(test_probes_fill_the_time_that_is_left)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	rig_open(&rig, ALIVE, NULL);
 	before = control_out(&rig.opener);
 	rig_change_both(&rig, "loss 100%");
@@ -67,12 +58,11 @@ static void test_probes_fill_the_time_that_is_left(void **state)
 	rig_close(&rig);
 }
 
-static void test_data_counts_as_life(void **state)
+TEST(test_data_counts_as_life)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	rig_open(&rig, ALIVE, NULL);
 	before = control_out(&rig.acceptor);
 	for (int i = 0; i < 20; i++) {
@@ -85,13 +75,12 @@ static void test_data_counts_as_life(void **state)
 	rig_close(&rig);
 }
 
-static void test_many_probes_get_one_answer(void **state)
+TEST(test_many_probes_get_one_answer)
 {
 	struct rig rig;
 	uint64_t before;
 	bool outermost;
 
-	(void)state;
 	rig_open(&rig, ALIVE, NULL);
 	before = control_out(&rig.opener);
 	outermost = nopal__turn_begin(rig.world);
@@ -105,11 +94,10 @@ static void test_many_probes_get_one_answer(void **state)
 	rig_close(&rig);
 }
 
-static void test_messages_on_their_way_do_not_hide_silence(void **state)
+TEST(test_messages_on_their_way_do_not_hide_silence)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 		 "sequenced_segments {}\npositive_ack {}\n"
@@ -125,28 +113,12 @@ static void test_messages_on_their_way_do_not_hide_silence(void **state)
 	rig_close(&rig);
 }
 
-static void test_timeout_must_exceed_the_interval(void **state)
+TEST(test_timeout_must_exceed_the_interval)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"keep_alive { interval = 45s }\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "timeout"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_idle_session_stays_up),
-		cmocka_unit_test(test_a_silent_peer_is_found_on_time),
-		cmocka_unit_test(test_probes_fill_the_time_that_is_left),
-		cmocka_unit_test(test_data_counts_as_life),
-		cmocka_unit_test(test_many_probes_get_one_answer),
-		cmocka_unit_test(test_messages_on_their_way_do_not_hide_silence),
-		cmocka_unit_test(test_timeout_must_exceed_the_interval),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

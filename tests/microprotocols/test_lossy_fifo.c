@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "arrivals.h"
+#include "support/test.h"
 
 enum { MESSAGES = 6 };
 
@@ -134,33 +129,29 @@ static void run_all_orders(unsigned masks, int64_t gap_ns)
 }
 
 /* Reordering within the delay, and nothing lost: all is delivered in order. */
-static void test_all_orders_within_the_delay(void **state)
+TEST(test_all_orders_within_the_delay)
 {
-	(void)state;
 	run_all_orders(1, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(model.deliveries, MESSAGES);
 }
 
 /* Gaps that some of the delay overtakes: the model decides which are late. */
-static void test_all_orders_with_delays(void **state)
+TEST(test_all_orders_with_delays)
 {
-	(void)state;
 	run_all_orders(1, 37 * NOPAL_MILLISECOND);
 	run_all_orders(1, 101 * NOPAL_MILLISECOND);
 	run_all_orders(1, 0);
 }
 
-static void test_all_orders_and_all_losses(void **state)
+TEST(test_all_orders_and_all_losses)
 {
-	(void)state;
 	run_all_orders(1u << MESSAGES, 23 * NOPAL_MILLISECOND);
 }
 
 /* ------------------------------------------------------------ one at a time */
 
-static void test_a_late_message_is_discarded(void **state)
+TEST(test_a_late_message_is_discarded)
 {
-	(void)state;
 	ordered_open(ORDERED);
 	arrive(&rig.opener, part, 2);
 	assert_int_equal(rig.opener.delivered, 0);
@@ -177,9 +168,8 @@ static void test_a_late_message_is_discarded(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_duplicate_that_waits_is_discarded(void **state)
+TEST(test_a_duplicate_that_waits_is_discarded)
 {
-	(void)state;
 	ordered_open(ORDERED);
 	arrive(&rig.opener, part, 3);
 	arrive(&rig.opener, part, 2);
@@ -191,9 +181,8 @@ static void test_a_duplicate_that_waits_is_discarded(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_overlaps_is_discarded(void **state)
+TEST(test_what_overlaps_is_discarded)
 {
-	(void)state;
 	ordered_open(ORDERED);
 	arrive_at(&rig.opener, part, 3, 6);
 	arrive_at(&rig.opener, part, 4, 5);
@@ -207,9 +196,8 @@ static void test_what_overlaps_is_discarded(void **state)
 	rig_close(&rig);
 }
 
-static void test_when_full_the_first_gap_is_given_up(void **state)
+TEST(test_when_full_the_first_gap_is_given_up)
 {
-	(void)state;
 	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
 		     "lossy_fifo { waiting = 3 }\n");
 	arrive(&rig.opener, part, 3);
@@ -227,9 +215,8 @@ static void test_when_full_the_first_gap_is_given_up(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_waits_goes_when_the_peer_closed(void **state)
+TEST(test_what_waits_goes_when_the_peer_closed)
 {
-	(void)state;
 	ordered_open(ORDERED);
 	arrive(&rig.opener, part, 5);
 	arrive(&rig.opener, part, 3);
@@ -240,9 +227,8 @@ static void test_what_waits_goes_when_the_peer_closed(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_delay_is_shared(void **state)
+TEST(test_the_delay_is_shared)
 {
-	(void)state;
 	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
 		     "lossy_fifo { delay = 42ms }\n");
 	assert_int_equal(rig_shared(rig.opener.session, "playout_delay_ns"),
@@ -251,7 +237,7 @@ static void test_the_delay_is_shared(void **state)
 }
 
 /* Whatever a link does, deliveries increase, and nothing is held for long. */
-static void test_deliveries_increase_across_a_link(void **state)
+TEST(test_deliveries_increase_across_a_link)
 {
 	const struct rig_options options = {
 		.link = "delay 30ms 25ms loss 10% duplicate 5%",
@@ -260,7 +246,6 @@ static void test_deliveries_increase_across_a_link(void **state)
 	char text[RIG_TEXT];
 	long last = -1;
 
-	(void)state;
 	rig_open(&rig, ORDERED, &options);
 	for (int i = 0; i < 500; i++) {
 		snprintf(text, sizeof(text), "%d", i);
@@ -278,32 +263,12 @@ static void test_deliveries_increase_across_a_link(void **state)
 	rig_close(&rig);
 }
 
-static void test_excludes_reliability(void **state)
+TEST(test_excludes_reliability)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"sequenced_segments {}\nlossy_fifo {}\nretransmit {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "lossy"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_orders_within_the_delay),
-		cmocka_unit_test(test_all_orders_with_delays),
-		cmocka_unit_test(test_all_orders_and_all_losses),
-		cmocka_unit_test(test_a_late_message_is_discarded),
-		cmocka_unit_test(test_a_duplicate_that_waits_is_discarded),
-		cmocka_unit_test(test_what_overlaps_is_discarded),
-		cmocka_unit_test(test_when_full_the_first_gap_is_given_up),
-		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
-		cmocka_unit_test(test_the_delay_is_shared),
-		cmocka_unit_test(test_deliveries_increase_across_a_link),
-		cmocka_unit_test(test_excludes_reliability),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A peer whose address changes is followed; a stranger is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "wire/wire.h"
 #include "aead_crypto.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 #define CIRCUIT                                                                                    \
 	"transport_driver {}\nresize {}\nvirtual_circuit {}\nmigration {}\n"                       \
@@ -172,9 +167,8 @@ static void follows(const char *config, int host)
 	finish();
 }
 
-static void test_a_transfer_goes_on(void **state)
+TEST(test_a_transfer_goes_on)
 {
-	(void)state;
 	follows(CIRCUIT, 0);
 	follows(SUMMED, ELSEWHERE);
 	follows(BULK, 0);
@@ -183,11 +177,10 @@ static void test_a_transfer_goes_on(void **state)
 }
 
 /* A NAT gives another port: the path is what it was.  Another IP may be elsewhere. */
-static void test_the_window_is_that_of_the_path(void **state)
+TEST(test_the_window_is_that_of_the_path)
 {
 	int64_t before;
 
-	(void)state;
 	for (int host = 0; host < 2; host++) {
 		begin(CIRCUIT);
 		for (int i = 0; i < 20; i++)
@@ -207,9 +200,8 @@ static void test_the_window_is_that_of_the_path(void **state)
 }
 
 /* It says nothing from there until it is heard: nothing goes to the new address. */
-static void test_who_says_nothing_is_not_followed(void **state)
+TEST(test_who_says_nothing_is_not_followed)
 {
-	(void)state;
 	begin(CIRCUIT);
 	rebind(0, 40001);
 	rig_pass(&rig, 5 * NOPAL_SECOND);
@@ -217,9 +209,8 @@ static void test_who_says_nothing_is_not_followed(void **state)
 	finish();
 }
 
-static void test_what_the_peer_was_told_outlives_two_moves(void **state)
+TEST(test_what_the_peer_was_told_outlives_two_moves)
 {
-	(void)state;
 	begin(CIRCUIT);
 	for (uint16_t i = 1; i <= 6; i++) {
 		rebind(0, (uint16_t)(40000 + (i & 1)));
@@ -259,12 +250,11 @@ static uint8_t kind_of(unsigned kind)
 }
 
 /* Who knows the id has no data taken, ends nothing, and gets few, short questions. */
-static void test_a_stranger_is_asked_and_no_more(void **state)
+TEST(test_a_stranger_is_asked_and_no_more)
 {
 	uint8_t bytes[1500], body[100] = { 0 };
 	uint32_t sent = 0;
 
-	(void)state;
 	begin(CIRCUIT);
 	for (int i = 0; i < 500; i++) {
 		size_t length = forge(NOPAL_KIND_DATA, body, 20, bytes);
@@ -285,11 +275,10 @@ static void test_a_stranger_is_asked_and_no_more(void **state)
 }
 
 /* The answer is neither the question nor any other number that a stranger has. */
-static void test_a_stranger_proves_nothing(void **state)
+TEST(test_a_stranger_proves_nothing)
 {
 	uint8_t bytes[1500], body[16] = { 0 };
 
-	(void)state;
 	begin(CIRCUIT);
 	stranger(bytes, forge(NOPAL_KIND_DATA, body, sizeof(body), bytes));
 	assert_int_equal(nat.to_stranger, 1);
@@ -301,13 +290,12 @@ static void test_a_stranger_proves_nothing(void **state)
 }
 
 /* What the peer itself proved for its own address is not good at another. */
-static void test_a_proof_is_of_one_address(void **state)
+TEST(test_a_proof_is_of_one_address)
 {
 	struct nopal_address peer;
 	uint8_t bytes[1500], body[16] = { 0 };
 	uint64_t question, proof;
 
-	(void)state;
 	begin(CIRCUIT);
 	stranger(bytes, forge(NOPAL_KIND_DATA, body, sizeof(body), bytes));
 	memcpy(&question, nat.ask + 1 + NOPAL_ID_BYTES, sizeof(question));
@@ -325,11 +313,10 @@ static void test_a_proof_is_of_one_address(void **state)
 }
 
 /* From where the peer is known to be a question is answered, and no other is. */
-static void test_questions_are_answered_in_kind(void **state)
+TEST(test_questions_are_answered_in_kind)
 {
 	uint8_t bytes[1500], body[32] = { 0 };
 
-	(void)state;
 	begin(CIRCUIT);
 	for (size_t length = 0; length <= sizeof(body); length++)
 		stranger(bytes, forge(kind_of(ASK), body, length, bytes));
@@ -338,31 +325,13 @@ static void test_questions_are_answered_in_kind(void **state)
 	finish();
 }
 
-static void test_what_cannot_follow_is_refused(void **state)
+TEST(test_what_cannot_follow_is_refused)
 {
 	char text[2000];
 
-	(void)state;
 	assert_true(rig_refused(CIRCUIT "four_tuple {}\n", text, sizeof(text)));
 	assert_true(rig_refused(CIRCUIT "parallel_channels {}\n", text, sizeof(text)));
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"migration {}\n",
 				text, sizeof(text)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_transfer_goes_on),
-		cmocka_unit_test(test_the_window_is_that_of_the_path),
-		cmocka_unit_test(test_who_says_nothing_is_not_followed),
-		cmocka_unit_test(test_what_the_peer_was_told_outlives_two_moves),
-		cmocka_unit_test(test_a_stranger_is_asked_and_no_more),
-		cmocka_unit_test(test_a_stranger_proves_nothing),
-		cmocka_unit_test(test_a_proof_is_of_one_address),
-		cmocka_unit_test(test_questions_are_answered_in_kind),
-		cmocka_unit_test(test_what_cannot_follow_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "wire/wire.h"
 #include "segments.h"
+#include "support/test.h"
 
 enum { UDP = 28, FLOOR = 1200 - UDP, PART = 64, PROBE = 0, ANSWER = 1 };
 
@@ -82,13 +78,12 @@ static void find(const char *config, uint32_t ip_bytes, uint32_t most_probes)
 	data_fit(ip_bytes);
 }
 
-static void test_paths_as_links_have_them_are_found(void **state)
+TEST(test_paths_as_links_have_them_are_found)
 {
 	static const uint32_t paths[][2] = {
 		{ 1200, 21 }, { 1280, 19 }, { 1492, 6 }, { 1500, 31 }, { 9000, 2 }
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		find(BULK, paths[i][0], paths[i][1]);
 		assert_int_equal(limit(), paths[i][0] - UDP);
@@ -99,11 +94,10 @@ static void test_paths_as_links_have_them_are_found(void **state)
 	rig_close(&rig);
 }
 
-static void test_other_paths_are_found_but_for_a_small_part(void **state)
+TEST(test_other_paths_are_found_but_for_a_small_part)
 {
 	static const uint32_t paths[] = { 1201, 1337, 1499, 1501, 2222, 8999 };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		uint32_t passes = paths[i] - UDP;
 
@@ -113,9 +107,8 @@ static void test_other_paths_are_found_but_for_a_small_part(void **state)
 	}
 }
 
-static void test_lost_probes_do_not_mislead(void **state)
+TEST(test_lost_probes_do_not_mislead)
 {
-	(void)state;
 	begin(PATIENT, "rate 20mbit delay 10ms loss 30% mtu 1492");
 	for (int i = 0; i < 10; i++) {
 		rig_send_bytes(&rig, 2000);
@@ -126,11 +119,10 @@ static void test_lost_probes_do_not_mislead(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_path_that_shrinks_is_noticed_in_mid_transfer(void **state)
+TEST(test_a_path_that_shrinks_is_noticed_in_mid_transfer)
 {
 	uint32_t delivered;
 
-	(void)state;
 	begin_long("rate 20mbit delay 10ms");
 	for (int i = 0; i < 10; i++)
 		rig_send_bytes(&rig, 100000);
@@ -151,9 +143,8 @@ static void test_a_path_that_shrinks_is_noticed_in_mid_transfer(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_path_that_grows_is_noticed_in_time(void **state)
+TEST(test_a_path_that_grows_is_noticed_in_time)
 {
-	(void)state;
 	begin(RAISING, "rate 20mbit delay 10ms mtu 1300");
 	rig_send_bytes(&rig, 20000);
 	rig_run(&rig, 8 * NOPAL_SECOND);
@@ -165,11 +156,10 @@ static void test_a_path_that_grows_is_noticed_in_time(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_silent_session_probes_nothing(void **state)
+TEST(test_a_silent_session_probes_nothing)
 {
 	uint32_t before;
 
-	(void)state;
 	begin(RAISING, "rate 20mbit delay 10ms");
 	rig_run(&rig, 100 * NOPAL_SECOND);
 	assert_int_equal(tapped.count, 0);
@@ -186,9 +176,8 @@ static void test_a_silent_session_probes_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_an_outage_is_over_when_it_is_over(void **state)
+TEST(test_an_outage_is_over_when_it_is_over)
 {
-	(void)state;
 	begin_long("rate 20mbit delay 10ms");
 	for (int i = 0; i < 10; i++)
 		rig_send_bytes(&rig, 100000);
@@ -203,9 +192,8 @@ static void test_an_outage_is_over_when_it_is_over(void **state)
 	rig_close(&rig);
 }
 
-static void test_without_acknowledgements_probes_tell(void **state)
+TEST(test_without_acknowledgements_probes_tell)
 {
-	(void)state;
 	begin(BARE, "delay 10ms mtu 1492");
 	rig_send_bytes(&rig, 5000);
 	rig_run(&rig, 9 * NOPAL_SECOND);
@@ -225,12 +213,11 @@ static void test_without_acknowledgements_probes_tell(void **state)
 	rig_close(&rig);
 }
 
-static void test_nobody_else_can_answer(void **state)
+TEST(test_nobody_else_can_answer)
 {
 	static const uint8_t longest[] = { 0xff, 0xff }, short_one[] = { 5 };
 	uint8_t right[] = { (1472 - 5) >> 8, (1472 - 5) & 0xff };
 
-	(void)state;
 	begin(ETHERNET, "rate 20mbit delay 10ms mtu 1200");
 	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, right,
 		       sizeof(right)); /* nothing was asked */
@@ -262,9 +249,8 @@ static void say(uint32_t datagram_bytes)
 }
 
 /* Our own host says at once that its link has become shorter. */
-static void test_what_our_host_refuses_is_known_at_once(void **state)
+TEST(test_what_our_host_refuses_is_known_at_once)
 {
-	(void)state;
 	rig_open(&rig, ETHERNET, &(struct rig_options){ .link = "delay 10ms" });
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -279,9 +265,8 @@ static void test_what_our_host_refuses_is_known_at_once(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_is_said_to_pass_is_tried_first(void **state)
+TEST(test_what_is_said_to_pass_is_tried_first)
 {
-	(void)state;
 	begin_long("rate 20mbit delay 10ms");
 	rig_change_both(&rig, "rate 20mbit delay 10ms mtu 1337");
 	say(1337 - UDP);
@@ -292,9 +277,8 @@ static void test_what_is_said_to_pass_is_tried_first(void **state)
 }
 
 /* Nobody can say a path below its floor, or keep it there. */
-static void test_what_is_forged_costs_probes_alone(void **state)
+TEST(test_what_is_forged_costs_probes_alone)
 {
-	(void)state;
 	begin_long("rate 20mbit delay 10ms");
 	for (uint32_t said = 0; said < 65536; said += 257) {
 		say(said);
@@ -309,11 +293,10 @@ static void test_what_is_forged_costs_probes_alone(void **state)
 }
 
 /* As shipped, to the byte: nobody says anything of the black hole. */
-static void test_bulk_survives_a_path_that_shrinks(void **state)
+TEST(test_bulk_survives_a_path_that_shrinks)
 {
 	uint32_t sent = 0;
 
-	(void)state;
 	begin("extends = \"bulk\"\n", "rate 50mbit delay 10ms");
 	while (sent < 40) {
 		if (rig_send_bytes(&rig, 100000) == 0)
@@ -329,25 +312,4 @@ static void test_bulk_survives_a_path_that_shrinks(void **state)
 	assert_int_equal(rig.acceptor.delivered_bytes, 40 * 100000);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_our_host_refuses_is_known_at_once),
-		cmocka_unit_test(test_what_is_said_to_pass_is_tried_first),
-		cmocka_unit_test(test_what_is_forged_costs_probes_alone),
-		cmocka_unit_test(test_bulk_survives_a_path_that_shrinks),
-		cmocka_unit_test(test_paths_as_links_have_them_are_found),
-		cmocka_unit_test(test_other_paths_are_found_but_for_a_small_part),
-		cmocka_unit_test(test_lost_probes_do_not_mislead),
-		cmocka_unit_test(test_a_path_that_shrinks_is_noticed_in_mid_transfer),
-		cmocka_unit_test(test_a_path_that_grows_is_noticed_in_time),
-		cmocka_unit_test(test_a_silent_session_probes_nothing),
-		cmocka_unit_test(test_an_outage_is_over_when_it_is_over),
-		cmocka_unit_test(test_without_acknowledgements_probes_tell),
-		cmocka_unit_test(test_nobody_else_can_answer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

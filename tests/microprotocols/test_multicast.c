@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Who hears the channel, who is served without it, and who comes late. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "support/many.h"
+#include "support/test.h"
 
-#include "engine/composite.h"
-#include "many.h"
+ALL_TESTS(IPv4, NULL, NULL);
+ALL_TESTS(IPv6, many_of_ipv6, NULL);
 
 static struct many many;
 
@@ -47,18 +44,16 @@ static void check_departures(uint32_t count)
 	many_close(&many);
 }
 
-static void test_one_departure_however_many_hear(void **state)
+TEST(test_one_departure_however_many_hear)
 {
-	(void)state;
 	check_departures(1);
 	check_departures(7);
 	check_departures(40);
 }
 
 /* Sent before anybody was open, when nobody is known to hear, and when all are. */
-static void test_nothing_gets_lost_as_they_begin_to_hear(void **state)
+TEST(test_nothing_gets_lost_as_they_begin_to_hear)
 {
-	(void)state;
 	many_open(&many, MANY_CHANNEL("", "", ALL), 5, "delay 10ms 5ms", 1);
 	for (int i = 0; i < 60; i++) {
 		send_some(1, 3000);
@@ -71,9 +66,8 @@ static void test_nothing_gets_lost_as_they_begin_to_hear(void **state)
 	many_close(&many);
 }
 
-static void test_who_does_not_hear_gets_copies(void **state)
+TEST(test_who_does_not_hear_gets_copies)
 {
-	(void)state;
 	many_open(&many, MANY_CHANNEL("", "report = 1ms", ALL), 4, "delay 1ms", 1);
 	many_deafen(&many, 2, true);
 	many_run(&many, 60 * NOPAL_SECOND);
@@ -101,9 +95,8 @@ static void check_probes(const char *config, uint32_t deaf, uint64_t probes)
 	many_close(&many);
 }
 
-static void test_probes_end_when_all_hear_or_none_will(void **state)
+TEST(test_probes_end_when_all_hear_or_none_will)
 {
-	(void)state;
 	check_probes(MANY_CHANNEL("", "", ALL), 0, 1);
 	check_probes(MANY_CHANNEL("", "", ALL), 1, 12);
 	check_probes(MANY_CHANNEL("", "", ALL), 3, 12);
@@ -111,9 +104,8 @@ static void test_probes_end_when_all_hear_or_none_will(void **state)
 	check_probes(MANY_CHANNEL("probes = 5", "", ALL), 3, 5);
 }
 
-static void test_who_can_hear_later_does(void **state)
+TEST(test_who_can_hear_later_does)
 {
-	(void)state;
 	many_open(&many, MANY_CHANNEL("", "", ALL), 3, "delay 10ms", 1);
 	many_deafen(&many, 0, true);
 	for (int i = 0; i < 100; i++) {
@@ -132,9 +124,8 @@ static void test_who_can_hear_later_does(void **state)
 }
 
 /* Another one opens, and probes begin again: so one that was deaf is asked, too. */
-static void test_who_opens_later_is_probed(void **state)
+TEST(test_who_opens_later_is_probed)
 {
-	(void)state;
 	many_prepare(&many, MANY_CHANNEL("probes = 2", "", ALL), 2, "delay 10ms", 1);
 	many_deafen(&many, 0, true);
 	assert_true(many_add(&many, 0) > 0);
@@ -155,11 +146,10 @@ static void test_who_opens_later_is_probed(void **state)
 /* -------------------------------------------------------------------- late */
 
 /* In the midst of a message: it gets the next ones, and whole. */
-static void test_late_is_from_then_on(void **state)
+TEST(test_late_is_from_then_on)
 {
 	uint32_t from;
 
-	(void)state;
 	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0 && many_add(&many, 1) > 0);
 	many_run(&many, NOPAL_SECOND);
@@ -176,9 +166,8 @@ static void test_late_is_from_then_on(void **state)
 	many_close(&many);
 }
 
-static void test_late_is_refused(void **state)
+TEST(test_late_is_refused)
 {
-	(void)state;
 	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 3, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0);
 	many_run(&many, NOPAL_SECOND);
@@ -200,9 +189,8 @@ static void test_late_is_refused(void **state)
 }
 
 /* What is for one alone begins nothing. */
-static void test_what_is_for_one_does_not_begin_the_group(void **state)
+TEST(test_what_is_for_one_does_not_begin_the_group)
 {
-	(void)state;
 	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 2, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0);
 	many_run(&many, NOPAL_SECOND);
@@ -216,9 +204,8 @@ static void test_what_is_for_one_does_not_begin_the_group(void **state)
 
 /* -------------------------------------------------- to one alone, and back */
 
-static void test_to_one_alone_and_back(void **state)
+TEST(test_to_one_alone_and_back)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "", ALL), 3, "delay 10ms 3ms loss 5%");
 	many.echo = true;
 	many_watch(&many);
@@ -253,9 +240,8 @@ static int send_urgent(size_t bytes)
 }
 
 /* It is for all, and so it takes its turn. */
-static void test_an_urgent_message(void **state)
+TEST(test_an_urgent_message)
 {
-	(void)state;
 	begin(MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms loss 3%");
 	send_some(10, 20000);
 	many_run(&many, 200 * NOPAL_MILLISECOND);
@@ -267,11 +253,10 @@ static void test_an_urgent_message(void **state)
 }
 
 /* What it has overtaken leaves later, and so is for one that joined meanwhile. */
-static void test_an_urgent_message_and_one_that_is_late(void **state)
+TEST(test_an_urgent_message_and_one_that_is_late)
 {
 	uint32_t from;
 
-	(void)state;
 	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 2, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0);
 	many_run(&many, NOPAL_SECOND);
@@ -319,12 +304,11 @@ static void check_family(bool cast6, uint32_t count)
 
 /* Who is spoken to by the other family is not asked whether it hears, and has copies; so have all,
  * where nobody is of the channel's. */
-static void test_members_of_both_families(void **state)
+TEST(test_members_of_both_families)
 {
 	const enum many_family family = many_family;
 	const bool cast6 = many_cast6;
 
-	(void)state;
 	check_family(false, 5);
 	check_family(true, 5);
 	check_family(true, 2);
@@ -334,12 +318,11 @@ static void test_members_of_both_families(void **state)
 }
 
 /* One that joins opens it for its family, whoever was there before. */
-static void test_one_of_the_other_family_comes_later(void **state)
+TEST(test_one_of_the_other_family_comes_later)
 {
 	const enum many_family family = many_family;
 	uint32_t first = many_cast6 ? 0 : 1, then = 1 - first;
 
-	(void)state;
 	many_family = MANY_MIXED;
 	many_prepare(&many, MANY_CHANNEL("", "", ALL), 2, "delay 10ms", 1);
 	assert_true(many_add(&many, first) > 0);
@@ -382,14 +365,13 @@ static void refused(const char *group, const char *cause, const char *fix)
 	nopal_problems_fini(&problems);
 }
 
-static void test_groups_that_are_none(void **state)
+TEST(test_groups_that_are_none)
 {
 	static const char *const hosts[] = {
 		"223.255.255.255:9",	     "240.0.0.0:9",	    "[fe80::1]:9",
 		"[2001:db8::ffff:e100:1]:9", "[::ffff:10.0.0.1]:9",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
 		refused(hosts[i], "no multicast address", "ff00::/8");
 	refused("[ff01::1]:9", "leaves no host", "ff02");
@@ -414,9 +396,8 @@ static void agree(const char *one, const char *other, bool same)
 }
 
 /* Both ends have the same address, however it is written, and each its interface. */
-static void test_what_both_ends_must_have(void **state)
+TEST(test_what_both_ends_must_have)
 {
-	(void)state;
 	agree("239.1.2.3:9", "239.1.2.3:9", true);
 	agree("239.1.2.3:9", "[::ffff:239.1.2.3]:9", true);
 	agree("239.1.2.3:9", "239.1.2.4:9", false);
@@ -425,29 +406,4 @@ static void test_what_both_ends_must_have(void **state)
 	agree("[ff02::1]:9", "[ff12::1]:9", false);
 	agree("[ff02::1]:9", "[ff02::1]:10", false);
 	agree("[ff02::1]:9", "239.1.2.3:9", false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_departure_however_many_hear),
-		cmocka_unit_test(test_nothing_gets_lost_as_they_begin_to_hear),
-		cmocka_unit_test(test_who_does_not_hear_gets_copies),
-		cmocka_unit_test(test_probes_end_when_all_hear_or_none_will),
-		cmocka_unit_test(test_who_can_hear_later_does),
-		cmocka_unit_test(test_who_opens_later_is_probed),
-		cmocka_unit_test(test_late_is_from_then_on),
-		cmocka_unit_test(test_late_is_refused),
-		cmocka_unit_test(test_what_is_for_one_does_not_begin_the_group),
-		cmocka_unit_test(test_to_one_alone_and_back),
-		cmocka_unit_test(test_an_urgent_message),
-		cmocka_unit_test(test_an_urgent_message_and_one_that_is_late),
-		cmocka_unit_test(test_members_of_both_families),
-		cmocka_unit_test(test_one_of_the_other_family_comes_later),
-		cmocka_unit_test(test_groups_that_are_none),
-		cmocka_unit_test(test_what_both_ends_must_have),
-	};
-
-	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("IPv6", tests, many_of_ipv6, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
 #include "segments.h"
+#include "support/test.h"
 
 #define OTHERS                                                                                     \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
@@ -22,11 +16,10 @@ static void send_many(struct rig *rig, unsigned count)
 		rig_send(rig, "x");
 }
 
-static void test_a_hole_is_asked_for_and_mended(void **state)
+TEST(test_a_hole_is_asked_for_and_mended)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, RELIABLE);
 	rig_change(&rig, "delay 10ms loss mask 0x52");
 	send_many(&rig, 12);
@@ -39,11 +32,10 @@ static void test_a_hole_is_asked_for_and_mended(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_hole_is_asked_for_again(void **state)
+TEST(test_a_hole_is_asked_for_again)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, RELIABLE);
 	rig_change(&rig, "delay 10ms loss mask 0x1001"); /* the resend is 13th */
 	send_many(&rig, 12);
@@ -53,11 +45,10 @@ static void test_a_hole_is_asked_for_again(void **state)
 	rig_close(&rig);
 }
 
-static void test_where_nobody_resends_it_is_told_once(void **state)
+TEST(test_where_nobody_resends_it_is_told_once)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, UNRELIABLE);
 	rig_change(&rig, "delay 10ms loss mask 0x1");
 	send_many(&rig, 3);
@@ -91,11 +82,10 @@ static uint64_t naks(struct rig *rig)
 	return count;
 }
 
-static void test_reordering_is_waited_for(void **state)
+TEST(test_reordering_is_waited_for)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, RELIABLE);
 	arrive_number(&rig, 3);
 	arrive_number(&rig, 4);
@@ -109,11 +99,10 @@ static void test_reordering_is_waited_for(void **state)
 	rig_close(&rig);
 }
 
-static void test_asking_ends_after_the_attempts(void **state)
+TEST(test_asking_ends_after_the_attempts)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, RELIABLE);
 	arrive_number(&rig, 9);
 	arrive_number(&rig, 10);
@@ -126,11 +115,10 @@ static void test_asking_ends_after_the_attempts(void **state)
 }
 
 /* Holes split, shrink and fill, more of them than can be remembered. */
-static void test_holes_are_bounded(void **state)
+TEST(test_holes_are_bounded)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, RELIABLE);
 	for (uint64_t number = 4; number < 1000; number += 5)
 		arrive_number(&rig, number);
@@ -162,7 +150,7 @@ static size_t nak_body(uint8_t *bytes, uint64_t largest, uint64_t first, const u
 }
 
 /* Numbers 2 to 6 are away as packets 1 to 5. */
-static void test_untrue_naks_change_nothing(void **state)
+TEST(test_untrue_naks_change_nothing)
 {
 	static const uint8_t good[] = { 1, 1, 1 }; /* 2, and 4 */
 	static const struct {
@@ -185,7 +173,6 @@ static void test_untrue_naks_change_nothing(void **state)
 	uint8_t bytes[64];
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, RELIABLE);
 	rig_change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 5);
@@ -206,11 +193,10 @@ static void test_untrue_naks_change_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_close_in_the_middle(void **state)
+TEST(test_close_in_the_middle)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, RELIABLE);
 	rig_change(&rig, "delay 10ms loss 20%");
 	send_many(&rig, 50);
@@ -219,20 +205,4 @@ static void test_close_in_the_middle(void **state)
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 51);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_hole_is_asked_for_and_mended),
-		cmocka_unit_test(test_a_hole_is_asked_for_again),
-		cmocka_unit_test(test_where_nobody_resends_it_is_told_once),
-		cmocka_unit_test(test_reordering_is_waited_for),
-		cmocka_unit_test(test_asking_ends_after_the_attempts),
-		cmocka_unit_test(test_holes_are_bounded),
-		cmocka_unit_test(test_untrue_naks_change_nothing),
-		cmocka_unit_test(test_close_in_the_middle),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,12 @@
  * Packets byte by byte against the paper's header (section 3.4), with a checksum that is summed
  * anew here; what is not of it, and what a damaged one does.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/plan.h"
-#include "many.h"
-#include "paper_packets.h"
+#include "support/many.h"
+#include "support/paper_packets.h"
+#include "support/test.h"
 
 #define PACKETS_OF(format)                                                                         \
 	"transport_driver {}\nresize { mtu = 576B }\nsequenced_segments {}\n"                      \
@@ -43,7 +37,7 @@ static void header_is(const struct packet *one, uint8_t flags, uint32_t number, 
 
 /* ------------------------------------------------------------- what we send */
 
-static void test_data_and_acks_are_as_the_paper_has_them(void **state)
+TEST(test_data_and_acks_are_as_the_paper_has_them)
 {
 	static const uint8_t first[] = { 1,    7,    9,	   START | END | SYN | ACK,
 					 0,    0,    0,	   1,
@@ -55,7 +49,6 @@ static void test_data_and_acks_are_as_the_paper_has_them(void **state)
 	static const uint8_t ack[] = { 1, 9, 7, ACK, 0, 0, 0,	 1,    0,    0,
 				       0, 2, 0, 0,   0, 0, 0xfe, 0xf6, 0xf8, 0xec };
 
-	(void)state;
 	begin(STREAMS, "delay 10ms");
 	assert_int_equal(nopal_plan_header_bytes(rig.plan), HEADER);
 	assert_int_equal(nopal_plan_body_bytes(rig.plan), BODY);
@@ -79,9 +72,8 @@ static void test_data_and_acks_are_as_the_paper_has_them(void **state)
 }
 
 /* Chunks of a message: its start and its end are marked, and nothing else. */
-static void test_a_message_is_cut_and_stitched(void **state)
+TEST(test_a_message_is_cut_and_stitched)
 {
-	(void)state;
 	begin(STREAMS, "delay 10ms");
 	rig_send_bytes(&rig, 2 * BODY + 100);
 	rig_send_bytes(&rig, BODY);
@@ -100,9 +92,8 @@ static void test_a_message_is_cut_and_stitched(void **state)
 }
 
 /* The first two are lost: nobody opens but the first one, and it leaves again as it was. */
-static void test_the_first_packet_opens(void **state)
+TEST(test_the_first_packet_opens)
 {
-	(void)state;
 	begin(STREAMS, "delay 10ms fwd: loss mask 110");
 	for (int i = 0; i < 3; i++)
 		rig_send_bytes(&rig, 10);
@@ -147,11 +138,10 @@ static uint64_t malformed(void)
 	return nopal_session_counters(rig.acceptor.session)->rx_malformed;
 }
 
-static void test_what_is_cut_or_longer_is_dropped(void **state)
+TEST(test_what_is_cut_or_longer_is_dropped)
 {
 	struct packet *second = second_of(STREAMS);
 
-	(void)state;
 	for (size_t length = 0; length < second->length; length++)
 		give(second->bytes, length);
 	give(second->bytes, second->length + 1);
@@ -175,11 +165,10 @@ static void flip(struct packet *one, size_t from, size_t to, uint64_t dropped)
 	assert_int_equal(malformed() - before, dropped);
 }
 
-static void test_a_damaged_header_is_seen(void **state)
+TEST(test_a_damaged_header_is_seen)
 {
 	struct packet *second = second_of(STREAMS);
 
-	(void)state;
 	flip(second, 0, HEADER, 8 * HEADER);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	/* As the paper has it, what follows is not covered. */
@@ -189,11 +178,10 @@ static void test_a_damaged_header_is_seen(void **state)
 	end();
 }
 
-static void test_where_the_packet_is_covered_so_is_damage_behind_it(void **state)
+TEST(test_where_the_packet_is_covered_so_is_damage_behind_it)
 {
 	struct packet *second = second_of(COVERED);
 
-	(void)state;
 	flip(second, 0, second->length, 8 * second->length);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	give(second->bytes, second->length);
@@ -202,12 +190,11 @@ static void test_where_the_packet_is_covered_so_is_damage_behind_it(void **state
 }
 
 /* Carries come round, and zeros stand behind an odd end. */
-static void test_what_is_covered_is_summed_with_its_carries(void **state)
+TEST(test_what_is_covered_is_summed_with_its_carries)
 {
 	static const char text[] = "\xfe\xdc\xba\x98\x76\x54\x32\x10\xff";
 	uint8_t padded[HEADER + 12] = { 0 };
 
-	(void)state;
 	begin(COVERED, "delay 1ms");
 	rig_send(&rig, text);
 	assert_int_equal(packet[0].length, HEADER + 9);
@@ -230,11 +217,10 @@ static void give_changed(struct packet *one, size_t at, uint8_t value)
 	give(bytes, one->length);
 }
 
-static void test_what_is_none_of_ours_is_dropped(void **state)
+TEST(test_what_is_none_of_ours_is_dropped)
 {
 	struct packet *second = second_of(STREAMS);
 
-	(void)state;
 	give_changed(second, 0, 2);	    /* another version */
 	give_changed(second, 1, 8);	    /* from another stream */
 	give_changed(second, 2, 7);	    /* to another stream */
@@ -251,12 +237,11 @@ static void test_what_is_none_of_ours_is_dropped(void **state)
 	end();
 }
 
-static void test_a_stranger_needs_the_first_packet(void **state)
+TEST(test_a_stranger_needs_the_first_packet)
 {
 	struct nopal_address stranger;
 	struct packet first;
 
-	(void)state;
 	begin(STREAMS, "delay 1ms");
 	rig_send(&rig, "one");
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
@@ -279,12 +264,11 @@ static void test_a_stranger_needs_the_first_packet(void **state)
 	"multiplicity = per_destination\n" PACKETS_OF("one_to_many {}\n") "}\n"
 
 /* What each destination of many gets has the header and nothing more. */
-static void test_it_carries_a_layer_above(void **state)
+TEST(test_it_carries_a_layer_above)
 {
 	static struct many many;
 	struct nopal_plan *plan = rig_plan(MANY);
 
-	(void)state;
 	assert_int_equal(nopal_plan_header_bytes(plan), HEADER);
 	assert_int_equal(nopal_plan_body_bytes(plan), BODY);
 	nopal_plan_unref(plan);
@@ -301,7 +285,7 @@ static void test_it_carries_a_layer_above(void **state)
 	many_close(&many);
 }
 
-static void test_what_would_not_travel_is_refused(void **state)
+TEST(test_what_would_not_travel_is_refused)
 {
 	static const struct {
 		const char *more, *said;
@@ -312,7 +296,6 @@ static void test_what_would_not_travel_is_refused(void **state)
 	static const char base[] = PACKETS_OF("one_to_many {}\n");
 	char text[4096], config[1024];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		strcpy(config, base);
 		strcat(config, others[i].more);
@@ -324,23 +307,4 @@ static void test_what_would_not_travel_is_refused(void **state)
 				"retransmit {}\none_to_many {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "in_sequence"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_data_and_acks_are_as_the_paper_has_them),
-		cmocka_unit_test(test_a_message_is_cut_and_stitched),
-		cmocka_unit_test(test_the_first_packet_opens),
-		cmocka_unit_test(test_what_is_cut_or_longer_is_dropped),
-		cmocka_unit_test(test_a_damaged_header_is_seen),
-		cmocka_unit_test(test_where_the_packet_is_covered_so_is_damage_behind_it),
-		cmocka_unit_test(test_what_is_covered_is_summed_with_its_carries),
-		cmocka_unit_test(test_what_is_none_of_ours_is_dropped),
-		cmocka_unit_test(test_a_stranger_needs_the_first_packet),
-		cmocka_unit_test(test_it_carries_a_layer_above),
-		cmocka_unit_test(test_what_would_not_travel_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,16 +7,11 @@
  * The shape is what must hold: twice the file takes twice the time; a larger window takes less; and
  * every byte is as it was, with losses, too.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 
-#include "load/echo.h"
-#include "rig.h"
+#include "echo.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
@@ -68,11 +63,10 @@ static int64_t in_window(unsigned window)
 	return transfer(&table, MIB, "rate 100mbit delay 5ms limit 1000");
 }
 
-static void test_a_larger_window_takes_less(void **state)
+TEST(test_a_larger_window_takes_less)
 {
 	int64_t one = in_window(1), few = in_window(32), many = in_window(128);
 
-	(void)state;
 	/* 1024 pieces, each of them a round trip of 10 ms */
 	assert_in_range(one / NOPAL_MILLISECOND, 10 * 1024, 11 * 1024);
 	assert_true(few * 25 < one);
@@ -94,22 +88,20 @@ static void is_linear(const struct table *table, const char *words)
 
 /* Packets of 8096 bytes need no fragments here, as they did over the paper's radio; and the link
  * empties a window before its wait is over: acks are behind the data of their own side. */
-static void test_time_is_linear_in_size(void **state)
+TEST(test_time_is_linear_in_size)
 {
-	(void)state;
 	is_linear(&table_1, "rate 25mbit delay 1ms limit 1000");
 	is_linear(&table_2, "rate 2gbit delay 1ms limit 1000 mtu 9000");
 	is_linear(&table_3, "rate 25mbit delay 1ms limit 1000 mtu 9000");
 }
 
 /* Go-Back-N is right where packets are lost, and slow. */
-static void test_all_comes_back_through_losses(void **state)
+TEST(test_all_comes_back_through_losses)
 {
 	static const struct table tables[] = { { 1024, 1, 50 },
 					       { 1024, 32, 50 },
 					       { 1024, 128, 50 } };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		int64_t calm = transfer(&tables[i], MIB / 4, "rate 100mbit delay 5ms limit 1000");
 		int64_t lossy = transfer(&tables[i], MIB / 4,
@@ -117,15 +109,4 @@ static void test_all_comes_back_through_losses(void **state)
 
 		assert_true(lossy > calm);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_larger_window_takes_less),
-		cmocka_unit_test(test_time_is_linear_in_size),
-		cmocka_unit_test(test_all_comes_back_through_losses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "scout.h"
+#include "support/test.h"
 
 #define MS NOPAL_MILLISECOND
 
@@ -120,59 +115,42 @@ static void compare_all(const char *config)
 			compare(config, links[i], seed);
 }
 
-static void test_with_lossy_fifo(void **state)
+TEST(test_with_lossy_fifo)
 {
-	(void)state;
 	compare_all(BASE "lossy_fifo { delay = 50ms }\ncheck_fifo {}\n");
 }
 
-static void test_with_reliable_fifo(void **state)
+TEST(test_with_reliable_fifo)
 {
-	(void)state;
 	compare(BASE "reliable_fifo {}\ncheck_fifo {}\n", "delay 30ms 25ms", 1);
 	compare_all(BASE "sequenced_segments {}\nretransmit {}\n"
 			 "positive_ack { selective = on }\nduplicate_ack {}\n"
 			 "reliable_fifo {}\ncheck_fifo {}\n");
 }
 
-static void test_with_jitter(void **state)
+TEST(test_with_jitter)
 {
-	(void)state;
 	compare_all(BASE "fixed_rate_jitter { interval = 5ms delay = 90ms }\n");
 	compare_all(BASE "timestamp_jitter { delay = 90ms }\n");
 	compare_all(BASE "lossy_fifo { delay = 50ms }\n"
 			 "fixed_rate_jitter { interval = 5ms delay = 90ms }\n");
 }
 
-static void test_with_semantic_order(void **state)
+TEST(test_with_semantic_order)
 {
-	(void)state;
 	compare_all(BASE "semantic_order {}\n");
 }
 
-static void test_with_no_order(void **state)
+TEST(test_with_no_order)
 {
-	(void)state;
 	compare_all(BASE);
 }
 
 /* Flow control gets back what a message took: with a small window, all come. */
-static void test_with_flow_control(void **state)
+TEST(test_with_flow_control)
 {
-	(void)state;
 	compare(BASE "sequenced_segments {}\nretransmit {}\n"
 		     "positive_ack { selective = on }\nduplicate_ack {}\n"
 		     "windowed_flow { buffer = 16KiB }\nreliable_fifo {}\n",
 		"delay 30ms", 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_with_lossy_fifo), cmocka_unit_test(test_with_reliable_fifo),
-		cmocka_unit_test(test_with_jitter),	cmocka_unit_test(test_with_semantic_order),
-		cmocka_unit_test(test_with_no_order),	cmocka_unit_test(test_with_flow_control),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 
-#include "rig.h"
+#include "support/rig.h"
 
 #include "../../microprotocols/status/outstanding.h"
+#include "support/test.h"
 
 static struct nopal_handle handle_of(uint64_t number)
 {
@@ -22,11 +17,10 @@ static void drop(struct outstanding *sent)
 	nopal_free(NULL, sent->open);
 }
 
-static void test_nothing_has_left(void **state)
+TEST(test_nothing_has_left)
 {
 	struct outstanding sent = { 0 };
 
-	(void)state;
 	outstanding_begin(&sent, 7);
 	assert_false(outstanding_is_open(&sent, 6));
 	assert_false(outstanding_is_open(&sent, 7));
@@ -35,11 +29,10 @@ static void test_nothing_has_left(void **state)
 	drop(&sent);
 }
 
-static void test_base_follows_the_first_open_number(void **state)
+TEST(test_base_follows_the_first_open_number)
 {
 	struct outstanding sent = { 0 };
 
-	(void)state;
 	outstanding_begin(&sent, 60);
 	for (uint64_t number = 60; number < 70; number++)
 		assert_int_equal(outstanding_add(NULL, &sent, number, handle_of(number)), 0);
@@ -54,11 +47,10 @@ static void test_base_follows_the_first_open_number(void **state)
 	drop(&sent);
 }
 
-static void test_numbers_need_not_leave_in_order(void **state)
+TEST(test_numbers_need_not_leave_in_order)
 {
 	struct outstanding sent = { 0 };
 
-	(void)state;
 	outstanding_begin(&sent, 1);
 	outstanding_add(NULL, &sent, 9, handle_of(9));
 	assert_int_equal(sent.base, 9);
@@ -72,14 +64,13 @@ static void test_numbers_need_not_leave_in_order(void **state)
 }
 
 /* Against a plain array, over more than one turn of the ring. */
-static void test_it_agrees_with_a_plain_list(void **state)
+TEST(test_it_agrees_with_a_plain_list)
 {
 	enum { NUMBERS = 20000 };
 	bool *open = calloc(NUMBERS, sizeof(*open));
 	struct outstanding sent = { 0 };
 	uint64_t first = 0, next = 0;
 
-	(void)state;
 	srand(1);
 	outstanding_begin(&sent, 0);
 	for (unsigned step = 0; step < 100000 && next < NUMBERS; step++) {
@@ -110,16 +101,4 @@ static void test_it_agrees_with_a_plain_list(void **state)
 	assert_true(sent.room <= 512);
 	drop(&sent);
 	free(open);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_has_left),
-		cmocka_unit_test(test_base_follows_the_first_open_number),
-		cmocka_unit_test(test_numbers_need_not_leave_in_order),
-		cmocka_unit_test(test_it_agrees_with_a_plain_list),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

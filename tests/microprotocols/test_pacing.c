@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pacing -- the rate of a window, and fewer drops of bursts. */
-#include "../support/bottleneck.h"
+#include "support/bottleneck.h"
+#include "support/test.h"
 
 #define WINDOWED "windowed_cc {}\n"
 #define PACED	 "windowed_cc {}\nrate_cc {}\npacing {}\n"
@@ -17,9 +18,8 @@ static int64_t window_rate(void)
 				    (uint64_t)shared("smoothed_rtt_ns"));
 }
 
-static void test_no_rate_before_a_round_trip(void **state)
+TEST(test_no_rate_before_a_round_trip)
 {
-	(void)state;
 	bottleneck_open(PACED "tcp_congestion {}", LINK);
 	rig_send_bytes(&bottleneck.rig, BOTTLENECK_MESSAGE);
 	rig_run(&bottleneck.rig, 20 * NOPAL_MILLISECOND);
@@ -28,9 +28,8 @@ static void test_no_rate_before_a_round_trip(void **state)
 }
 
 /* Slow start is below the threshold's half: of the first there is none. */
-static void test_twice_the_window_in_slow_start(void **state)
+TEST(test_twice_the_window_in_slow_start)
 {
-	(void)state;
 	bottleneck_open(PACED "tcp_congestion {}", "delay 30ms");
 	bottleneck_run(100 * NOPAL_MILLISECOND);
 	assert_int_equal(shared("slow_start_threshold_bytes"), INT64_MAX);
@@ -38,9 +37,8 @@ static void test_twice_the_window_in_slow_start(void **state)
 	bottleneck_close();
 }
 
-static void test_a_fifth_more_than_the_window_after_it(void **state)
+TEST(test_a_fifth_more_than_the_window_after_it)
 {
-	(void)state;
 	bottleneck_open(PACED "tcp_congestion {}", LINK);
 	bottleneck_run(5 * NOPAL_SECOND);
 	assert_true(shared("congestion_window_bytes") > shared("slow_start_threshold_bytes") / 2);
@@ -48,9 +46,8 @@ static void test_a_fifth_more_than_the_window_after_it(void **state)
 	bottleneck_close();
 }
 
-static void test_gains_are_the_configs(void **state)
+TEST(test_gains_are_the_configs)
 {
-	(void)state;
 	bottleneck_open("windowed_cc {}\nrate_cc {}\n"
 			"pacing { start = 150%  steady = 100% }\n"
 			"tcp_congestion {}",
@@ -112,14 +109,13 @@ static void say(const char *what, struct came_of burst, struct came_of paced)
 		      (unsigned long long)paced.drops, (long long)paced.percent);
 }
 
-static void test_bursts_at_a_short_queue_drop_less(void **state)
+TEST(test_bursts_at_a_short_queue_drop_less)
 {
 	static const char *const policies[][2] = {
 		{ WINDOWED "cubic_congestion {}", PACED "cubic_congestion {}" },
 		{ WINDOWED "tcp_congestion {}", PACED "tcp_congestion {}" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
 		struct came_of burst = in_bursts(policies[i][0]);
 		struct came_of paced = in_bursts(policies[i][1]);
@@ -132,26 +128,11 @@ static void test_bursts_at_a_short_queue_drop_less(void **state)
 }
 
 /* Where a window is clocked by its acks already, pacing changes little. */
-static void test_bulk_uses_the_link_as_well(void **state)
+TEST(test_bulk_uses_the_link_as_well)
 {
 	struct came_of burst = bulk(WINDOWED "cubic_congestion {}");
 	struct came_of paced = bulk(PACED "cubic_congestion {}");
 
-	(void)state;
 	say("bulk", burst, paced);
 	assert_true(paced.percent + 2 >= burst.percent);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_rate_before_a_round_trip),
-		cmocka_unit_test(test_twice_the_window_in_slow_start),
-		cmocka_unit_test(test_a_fifth_more_than_the_window_after_it),
-		cmocka_unit_test(test_gains_are_the_configs),
-		cmocka_unit_test(test_bursts_at_a_short_queue_drop_less),
-		cmocka_unit_test(test_bulk_uses_the_link_as_well),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

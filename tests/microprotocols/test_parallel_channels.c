@@ -3,16 +3,11 @@
  * Two hosts with two addresses each: 0 and 2 are the opener's, 1 and 3 the acceptor's; 0 meets 1,
  * and 2 meets 3.  Host 4 is a stranger beside 1.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "session/endpoint.h"
 #include "segments.h"
+#include "support/test.h"
 
 enum { CHALLENGE, RESPONSE };
 enum { MESSAGES = 2000, FIRST_PORT = 2000, SECOND_PORT = 3000 };
@@ -109,16 +104,14 @@ static void lose_a_fifth(const char *config)
 	rig_close(&rig);
 }
 
-static void test_two_bad_paths_make_a_good_one(void **state)
+TEST(test_two_bad_paths_make_a_good_one)
 {
-	(void)state;
 	lose_a_fifth(BASE);
 	lose_a_fifth(BASE "checksum {}\n");
 }
 
-static void test_every_copy_is_sealed_for_itself(void **state)
+TEST(test_every_copy_is_sealed_for_itself)
 {
-	(void)state;
 	lose_a_fifth(BASE "aead {}\n");
 }
 
@@ -144,19 +137,17 @@ static void one_dies(const char *config, int from, int to)
 	rig_close(&rig);
 }
 
-static void test_a_path_that_dies_is_not_noticed(void **state)
+TEST(test_a_path_that_dies_is_not_noticed)
 {
-	(void)state;
 	one_dies(RELIABLE, 2, 3);
 	one_dies(RELIABLE, 0, 1);
 	one_dies(RELIABLE "aead {}\n", 0, 1);
 }
 
-static void test_paths_may_leave_from_one_endpoint(void **state)
+TEST(test_paths_may_leave_from_one_endpoint)
 {
 	struct nopal_link link = words("delay 10ms");
 
-	(void)state;
 	begin(RELIABLE);
 	nopal_sim_connect(rig.world, 0, 3, &link, &link);
 	assert_int_equal(give(rig.opener.endpoint, 3, SECOND_PORT), 0);
@@ -231,11 +222,10 @@ static void stranger_sends(uint16_t port)
 	rig_run(&rig, NOPAL_MILLISECOND / 10);
 }
 
-static void test_a_forged_address_gets_a_few_challenges(void **state)
+TEST(test_a_forged_address_gets_a_few_challenges)
 {
 	int64_t since_ns;
 
-	(void)state;
 	watch(RELIABLE);
 	since_ns = nopal_world_now(rig.world);
 	for (int i = 0; i < 1000; i++) {
@@ -255,9 +245,8 @@ static void test_a_forged_address_gets_a_few_challenges(void **state)
 	rig_close(&rig);
 }
 
-static void test_of_many_addresses_three_are_asked(void **state)
+TEST(test_of_many_addresses_three_are_asked)
 {
-	(void)state;
 	watch(RELIABLE);
 	for (uint16_t port = 1; port <= 100; port++)
 		stranger_sends(port);
@@ -272,9 +261,8 @@ static void test_of_many_addresses_three_are_asked(void **state)
 }
 
 /* What aead saw already is nobody's, wherever it comes from. */
-static void test_a_sealed_datagram_is_not_replayed(void **state)
+TEST(test_a_sealed_datagram_is_not_replayed)
 {
-	(void)state;
 	watch(RELIABLE "aead {}\n");
 	stranger_sends(7);
 	seen.bytes[seen.length - 1] ^= 1;
@@ -284,9 +272,8 @@ static void test_a_sealed_datagram_is_not_replayed(void **state)
 	rig_close(&rig);
 }
 
-static void test_without_it_another_address_is_nobody(void **state)
+TEST(test_without_it_another_address_is_nobody)
 {
-	(void)state;
 	begin("transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 	      "sequenced_segments {}\na_tap {}\n");
 	memset(&seen, 0, sizeof(seen));
@@ -314,11 +301,10 @@ static unsigned paths(void)
 	return nopal_session_paths(rig.acceptor.session);
 }
 
-static void test_a_wrong_response_opens_nothing(void **state)
+TEST(test_a_wrong_response_opens_nothing)
 {
 	static const uint8_t zeros[8];
 
-	(void)state;
 	watch(RELIABLE);
 	stranger_sends(7);
 	for (unsigned path = 0; path <= UINT8_MAX; path++)
@@ -330,9 +316,8 @@ static void test_a_wrong_response_opens_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_right_one_opens_its_path_in_time(void **state)
+TEST(test_the_right_one_opens_its_path_in_time)
 {
-	(void)state;
 	watch(RELIABLE);
 	stranger_sends(7);
 	stranger_sends(8); /* its proof is the one that was seen */
@@ -354,9 +339,8 @@ static void test_the_right_one_opens_its_path_in_time(void **state)
 }
 
 /* Another address gets a number, and must prove itself anew. */
-static void test_a_number_is_given_again_closed(void **state)
+TEST(test_a_number_is_given_again_closed)
 {
-	(void)state;
 	watch(RELIABLE);
 	for (uint16_t port = 1; port <= 3; port++) {
 		stranger_sends(port);
@@ -374,9 +358,8 @@ static void test_a_number_is_given_again_closed(void **state)
 
 /* ------------------------------------------------------------ giving, taking */
 
-static void test_there_are_four_at_most(void **state)
+TEST(test_there_are_four_at_most)
 {
-	(void)state;
 	both(RELIABLE);
 	assert_int_equal(give(second[0], 3, SECOND_PORT), 0);
 	assert_int_equal(give(rig.opener.endpoint, 1, FIRST_PORT), 0);
@@ -388,9 +371,8 @@ static void test_there_are_four_at_most(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_closed_endpoint_takes_its_paths_along(void **state)
+TEST(test_a_closed_endpoint_takes_its_paths_along)
 {
-	(void)state;
 	both(RELIABLE);
 	rig_run(&rig, 10 * NOPAL_SECOND);
 	assert_null(nopal__core(rig.opener.session)->awake);
@@ -401,9 +383,8 @@ static void test_a_closed_endpoint_takes_its_paths_along(void **state)
 	rig_close(&rig);
 }
 
-static void test_paths_outlive_rest(void **state)
+TEST(test_paths_outlive_rest)
 {
-	(void)state;
 	both(RELIABLE);
 	rig_run(&rig, 10 * NOPAL_SECOND);
 	assert_null(nopal__core(rig.opener.session)->awake);
@@ -415,38 +396,14 @@ static void test_paths_outlive_rest(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_door_opens_no_sessions(void **state)
+TEST(test_a_door_opens_no_sessions)
 {
 	struct nopal_address peer = at(1, FIRST_PORT);
 
-	(void)state;
 	begin(RELIABLE);
 	assert_null(nopal_session_open(second[0], rig.plan, &peer, NULL, NULL));
 	assert_int_equal(nopal_endpoint_allow(second[1], rig.plan, 0, NULL, NULL), -EINVAL);
 	assert_int_equal(nopal_endpoint_share(second[0], second[1]), -EINVAL);
 	assert_int_equal(nopal_endpoint_share(rig.opener.endpoint, rig.acceptor.endpoint), -EINVAL);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_bad_paths_make_a_good_one),
-		cmocka_unit_test(test_every_copy_is_sealed_for_itself),
-		cmocka_unit_test(test_a_path_that_dies_is_not_noticed),
-		cmocka_unit_test(test_paths_may_leave_from_one_endpoint),
-		cmocka_unit_test(test_a_forged_address_gets_a_few_challenges),
-		cmocka_unit_test(test_of_many_addresses_three_are_asked),
-		cmocka_unit_test(test_a_sealed_datagram_is_not_replayed),
-		cmocka_unit_test(test_without_it_another_address_is_nobody),
-		cmocka_unit_test(test_a_wrong_response_opens_nothing),
-		cmocka_unit_test(test_the_right_one_opens_its_path_in_time),
-		cmocka_unit_test(test_a_number_is_given_again_closed),
-		cmocka_unit_test(test_there_are_four_at_most),
-		cmocka_unit_test(test_a_closed_endpoint_takes_its_paths_along),
-		cmocka_unit_test(test_paths_outlive_rest),
-		cmocka_unit_test(test_a_door_opens_no_sessions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "segments.h"
+#include "support/test.h"
 
 #define MS NOPAL_MILLISECOND
 
@@ -102,9 +97,8 @@ static uint32_t departures(void)
 
 /* -------------------------------------------------------------- one at a time */
 
-static void test_in_time_it_is_sent_again(void **state)
+TEST(test_in_time_it_is_sent_again)
 {
-	(void)state;
 	begin(ORDERED, "delay 10ms loss mask 1");
 	assert_int_equal(send_for("1", 500 * MS), 0);
 	rig_run(&rig, NOPAL_SECOND);
@@ -114,9 +108,8 @@ static void test_in_time_it_is_sent_again(void **state)
 	rig_close(&rig);
 }
 
-static void test_after_its_time_it_is_not(void **state)
+TEST(test_after_its_time_it_is_not)
 {
-	(void)state;
 	begin(ORDERED, "delay 10ms loss 100%");
 	assert_int_equal(send_for("1", 40 * MS), 0);
 	rig_run(&rig, 5 * NOPAL_SECOND);
@@ -132,11 +125,10 @@ static void test_after_its_time_it_is_not(void **state)
 }
 
 /* The order waits for what may still come, and no longer. */
-static void test_the_order_goes_on_at_the_deadline(void **state)
+TEST(test_the_order_goes_on_at_the_deadline)
 {
 	int64_t sent_ns;
 
-	(void)state;
 	begin(ORDERED, "delay 10ms loss mask 1");
 	sent_ns = nopal_world_now(rig.world);
 	assert_int_equal(send_with("1", 1, "attempts", 1), 0);
@@ -153,9 +145,8 @@ static void test_the_order_goes_on_at_the_deadline(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_lost_forward_is_told_again(void **state)
+TEST(test_a_lost_forward_is_told_again)
 {
-	(void)state;
 	begin(ORDERED, "delay 10ms loss 100%");
 	assert_int_equal(send_for("1", 5 * MS), 0);
 	rig_run(&rig, 300 * MS);
@@ -168,11 +159,10 @@ static void test_a_lost_forward_is_told_again(void **state)
 }
 
 /* However short the round trip: 1 ms, and twice as long each time up to 64 ms. */
-static void test_without_a_delay_it_is_not_told_without_end(void **state)
+TEST(test_without_a_delay_it_is_not_told_without_end)
 {
 	static const char *const sets[] = { "positive_ack.every=1", NULL };
 
-	(void)state;
 	rig_add(&a_watch);
 	rig_open(&rig, ORDERED, &(struct rig_options){ .link = "delay 1ns", .sets = sets });
 	assert_int_equal(rig_send(&rig, "0"), 0);
@@ -186,7 +176,7 @@ static void test_without_a_delay_it_is_not_told_without_end(void **state)
 
 /* What nobody let leave is withdrawn, and the numbers that it had are passed:
  * here 64 segments in flight keep it back. */
-static void test_what_never_left_is_withdrawn(void **state)
+TEST(test_what_never_left_is_withdrawn)
 {
 	static const char kept[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 				   "positive_ack { selective = on window = 4 }\nretransmit {}\n"
@@ -194,7 +184,6 @@ static void test_what_never_left_is_withdrawn(void **state)
 				   "check_holds {}\n";
 	char text[16];
 
-	(void)state;
 	rig_open(&rig, kept, &(struct rig_options){ .link = "delay 50ms" });
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(rig_send(&rig, "r"), 0);
@@ -214,9 +203,8 @@ static void test_what_never_left_is_withdrawn(void **state)
 	rig_close(&rig);
 }
 
-static void test_attempts_are_departures(void **state)
+TEST(test_attempts_are_departures)
 {
-	(void)state;
 	begin(ORDERED, "delay 10ms loss 100%");
 	for (uint64_t most = 1; most <= 3; most++) {
 		uint32_t before = departures();
@@ -230,9 +218,8 @@ static void test_attempts_are_departures(void **state)
 }
 
 /* A message that lacks one segment is worth no other. */
-static void test_a_message_is_given_up_whole(void **state)
+TEST(test_a_message_is_given_up_whole)
 {
-	(void)state;
 	begin(ORDERED, "delay 10ms loss mask 01");
 	assert_int_equal(send_with("long", 4500, "attempts", 1), 0);
 	rig_run(&rig, NOPAL_SECOND);
@@ -246,11 +233,10 @@ static void test_a_message_is_given_up_whole(void **state)
 }
 
 /* The session's deadline is for those that say nothing. */
-static void test_the_default_and_never(void **state)
+TEST(test_the_default_and_never)
 {
 	const char *const sets[] = { "partial_reliability.deadline=30ms", NULL };
 
-	(void)state;
 	rig_add(&a_watch);
 	rig_open(&rig, ORDERED, &(struct rig_options){ .link = "delay 10ms", .sets = sets });
 	rig_send(&rig, "0");
@@ -268,9 +254,8 @@ static void test_the_default_and_never(void **state)
 }
 
 /* It waits for the session to open until it is of no use. */
-static void test_of_no_use_when_the_session_opens(void **state)
+TEST(test_of_no_use_when_the_session_opens)
 {
-	(void)state;
 	rig_add(&a_watch);
 	rig_open(&rig,
 		 RELIABLE "virtual_circuit { attempts = 32 }\n"
@@ -292,9 +277,8 @@ static void test_of_no_use_when_the_session_opens(void **state)
 }
 
 /* All that waits is delivered before the session ends, whatever became of the forward. */
-static void test_nothing_waits_at_the_end(void **state)
+TEST(test_nothing_waits_at_the_end)
 {
-	(void)state;
 	rig_add(&a_watch);
 	rig_open(&rig, RELIABLE "virtual_circuit {}\nreliable_fifo {}\n",
 		 &(struct rig_options){ .link = "delay 10ms" });
@@ -322,9 +306,8 @@ static void forward(uint32_t segment, uint32_t order, size_t length)
 	arrive_control(rig.acceptor.session, "partial_reliability", 0, bytes, length);
 }
 
-static void test_forwards_that_cannot_be(void **state)
+TEST(test_forwards_that_cannot_be)
 {
-	(void)state;
 	begin(ORDERED, "delay 10ms");
 	for (size_t length = 0; length < 10; length++)
 		if (length != 8)
@@ -411,18 +394,16 @@ static void run_many(const char *config, const char *link, uint64_t seed, bool o
 static const char HEAVY[] = "delay 20ms loss 30%";
 static const char WILD[] = "delay 20ms 8ms loss 20% duplicate 5%";
 
-static void test_on_time_or_not_at_all(void **state)
+TEST(test_on_time_or_not_at_all)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		run_many(UNORDERED, HEAVY, seed, false, 20 * MS + TICK_NS);
 		run_many(UNORDERED, WILD, seed, false, 28 * MS + TICK_NS);
 	}
 }
 
-static void test_the_order_holds(void **state)
+TEST(test_the_order_holds)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		run_many(ORDERED, HEAVY, seed, true, 0);
 		run_many(ORDERED, WILD, seed, true, 0);
@@ -430,7 +411,7 @@ static void test_the_order_holds(void **state)
 	}
 }
 
-static void test_in_company(void **state)
+TEST(test_in_company)
 {
 	static const char *const configs[] = {
 		RELIABLE "windowed_flow {}\nwindowed_cc {}\n"
@@ -445,7 +426,6 @@ static void test_in_company(void **state)
 			 "tcp_congestion {}\nreliable_fifo {}\n",
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++)
 		for (uint64_t seed = 1; seed <= 2; seed++) {
 			run_many(configs[i], HEAVY, seed, i != 1, 0);
@@ -453,39 +433,14 @@ static void test_in_company(void **state)
 		}
 }
 
-static void test_refuses_company(void **state)
+TEST(test_refuses_company)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\ncoalesce {}\n"
 				"sequenced_messages {}\nsequenced_segments {}\n"
 				"positive_ack {}\nretransmit {}\n"
 				"partial_reliability {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "different deadlines"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_time_it_is_sent_again),
-		cmocka_unit_test(test_after_its_time_it_is_not),
-		cmocka_unit_test(test_the_order_goes_on_at_the_deadline),
-		cmocka_unit_test(test_a_lost_forward_is_told_again),
-		cmocka_unit_test(test_without_a_delay_it_is_not_told_without_end),
-		cmocka_unit_test(test_what_never_left_is_withdrawn),
-		cmocka_unit_test(test_attempts_are_departures),
-		cmocka_unit_test(test_a_message_is_given_up_whole),
-		cmocka_unit_test(test_the_default_and_never),
-		cmocka_unit_test(test_of_no_use_when_the_session_opens),
-		cmocka_unit_test(test_nothing_waits_at_the_end),
-		cmocka_unit_test(test_forwards_that_cannot_be),
-		cmocka_unit_test(test_on_time_or_not_at_all),
-		cmocka_unit_test(test_the_order_holds),
-		cmocka_unit_test(test_in_company),
-		cmocka_unit_test(test_refuses_company),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "session/endpoint.h"
 #include "remembered.h"
+#include "support/test.h"
 
 enum {
 	MINUTE = 60,
@@ -26,9 +21,8 @@ static void wait_minutes(int minutes)
 
 /* ------------------------------------------------------------ who begins how */
 
-static void test_the_first_session_begins_with_guesses(void **state)
+TEST(test_the_first_session_begins_with_guesses)
 {
-	(void)state;
 	begin(CUBIC, LINK);
 	start();
 	assert_int_equal(shared("known_rtt_ns"), 0);
@@ -40,11 +34,10 @@ static void test_the_first_session_begins_with_guesses(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_second_begins_with_what_the_first_measured(void **state)
+TEST(test_the_second_begins_with_what_the_first_measured)
 {
 	int64_t rtt, variance, window;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	start();
 	transfer(FILE_BYTES);
@@ -69,11 +62,10 @@ static void test_the_second_begins_with_what_the_first_measured(void **state)
 	rig_close(&rig);
 }
 
-static void test_it_takes_fewer_round_trips(void **state)
+TEST(test_it_takes_fewer_round_trips)
 {
 	int64_t without, first, second, third;
 
-	(void)state;
 	begin(FORGETFUL, LINK);
 	without = session_of(FILE_BYTES);
 	assert_int_equal(session_of(FILE_BYTES), without);
@@ -92,7 +84,7 @@ static void test_it_takes_fewer_round_trips(void **state)
 }
 
 /* Every policy begins with the window, and is quicker for it. */
-static void test_policies_begin_with_it(void **state)
+TEST(test_policies_begin_with_it)
 {
 	static const char *const policies[] = { "tcp_congestion {}\n",
 						"westwood_congestion {}\n",
@@ -108,7 +100,6 @@ static void test_policies_begin_with_it(void **state)
 	char config[1024];
 	int64_t first, second;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
 		snprintf(config, sizeof(config), "%s%spath_memory {}\n", RELIABLE, policies[i]);
 		begin(config, LINK);
@@ -125,7 +116,7 @@ static void test_policies_begin_with_it(void **state)
 	}
 }
 
-static void test_a_rate_begins_with_it(void **state)
+TEST(test_a_rate_begins_with_it)
 {
 	static const char config[] = "transport_driver {}\nresize {}\nvirtual_circuit {}\n"
 				     "sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"
@@ -133,7 +124,6 @@ static void test_a_rate_begins_with_it(void **state)
 				     "reliable_fifo {}\nrate_cc {}\ntfrc {}\npath_memory {}\n";
 	int64_t first, rate;
 
-	(void)state;
 	begin(config, LINK);
 	first = session_of(FILE_BYTES);
 	start();
@@ -183,11 +173,10 @@ static struct nopal_session *open_elsewhere(void)
 	return session;
 }
 
-static void test_another_host_is_another_path(void **state)
+TEST(test_another_host_is_another_path)
 {
 	struct nopal_session *session;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	session = open_elsewhere();
@@ -197,12 +186,11 @@ static void test_another_host_is_another_path(void **state)
 	rig_close(&rig);
 }
 
-static void test_from_another_host_it_is_another_path(void **state)
+TEST(test_from_another_host_it_is_another_path)
 {
 	struct nopal_address peer;
 	struct nopal_session *session;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	nopal_sim_address(1, 2000, &peer);
@@ -213,13 +201,12 @@ static void test_from_another_host_it_is_another_path(void **state)
 	rig_close(&rig);
 }
 
-static void test_another_port_is_the_same_path(void **state)
+TEST(test_another_port_is_the_same_path)
 {
 	struct nopal_endpoint *again;
 	struct nopal_session *session;
 	struct nopal_address peer;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	/* from an endpoint that was not there, as of another program run */
@@ -233,9 +220,8 @@ static void test_another_port_is_the_same_path(void **state)
 }
 
 /* The acceptor sent acks alone: what the opener knows is not for it. */
-static void test_who_measured_nothing_knows_nothing(void **state)
+TEST(test_who_measured_nothing_knows_nothing)
 {
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
@@ -248,11 +234,10 @@ static void test_who_measured_nothing_knows_nothing(void **state)
 
 /* ----------------------------------------------------------- what wears off */
 
-static void test_the_window_halves_with_age_and_expires(void **state)
+TEST(test_the_window_halves_with_age_and_expires)
 {
 	int64_t window, later;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
@@ -273,9 +258,8 @@ static void test_the_window_halves_with_age_and_expires(void **state)
 	rig_close(&rig);
 }
 
-static void test_how_old_is_too_old_is_the_configs_to_say(void **state)
+TEST(test_how_old_is_too_old_is_the_configs_to_say)
 {
-	(void)state;
 	begin(FRESH, LINK);
 	session_of(FILE_BYTES);
 	start();
@@ -288,11 +272,10 @@ static void test_how_old_is_too_old_is_the_configs_to_say(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_session_that_sent_little_does_not_lower_it(void **state)
+TEST(test_a_session_that_sent_little_does_not_lower_it)
 {
 	int64_t rate;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
@@ -306,11 +289,10 @@ static void test_a_session_that_sent_little_does_not_lower_it(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_path_that_got_slow_lowers_it(void **state)
+TEST(test_a_path_that_got_slow_lowers_it)
 {
 	int64_t window;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
@@ -325,9 +307,8 @@ static void test_a_path_that_got_slow_lowers_it(void **state)
 	rig_close(&rig);
 }
 
-static void test_after_a_peer_that_vanished_no_window_is_known(void **state)
+TEST(test_after_a_peer_that_vanished_no_window_is_known)
 {
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
@@ -344,26 +325,4 @@ static void test_after_a_peer_that_vanished_no_window_is_known(void **state)
 	assert_int_equal(shared("congestion_window_bytes"), segments(FIRST_SEGMENTS));
 	stop();
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_first_session_begins_with_guesses),
-		cmocka_unit_test(test_the_second_begins_with_what_the_first_measured),
-		cmocka_unit_test(test_it_takes_fewer_round_trips),
-		cmocka_unit_test(test_policies_begin_with_it),
-		cmocka_unit_test(test_a_rate_begins_with_it),
-		cmocka_unit_test(test_another_host_is_another_path),
-		cmocka_unit_test(test_from_another_host_it_is_another_path),
-		cmocka_unit_test(test_another_port_is_the_same_path),
-		cmocka_unit_test(test_who_measured_nothing_knows_nothing),
-		cmocka_unit_test(test_the_window_halves_with_age_and_expires),
-		cmocka_unit_test(test_how_old_is_too_old_is_the_configs_to_say),
-		cmocka_unit_test(test_a_session_that_sent_little_does_not_lower_it),
-		cmocka_unit_test(test_a_path_that_got_slow_lowers_it),
-		cmocka_unit_test(test_after_a_peer_that_vanished_no_window_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * What path_memory believes: nothing that the peer only says, a limit that is probed once more, and
  * a record only while the world has room for it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "wire/path_cache.h"
 #include "remembered.h"
+#include "support/test.h"
 
 enum {
 	UDP = 28,
@@ -24,12 +19,11 @@ static const char SEARCHING[] = RELIABLE "cubic_congestion {}\nmtu_discovery {}\
 
 /* An ack for what never left, far ahead and with an absurd delay: nothing of it is a
  * measurement. */
-static void test_what_the_peer_says_is_not_remembered(void **state)
+TEST(test_what_the_peer_says_is_not_remembered)
 {
 	uint8_t lie[10] = { 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff };
 	uint8_t length[2] = { 0xff, 0x00 };
 
-	(void)state;
 	begin(SEARCHING, LINK);
 	start();
 	for (int i = 0; i < 100 && rig.opener.session; i++) {
@@ -59,11 +53,10 @@ static void acknowledge_early(uint64_t first)
 	arrive_control(rig.opener.session, "positive_ack", 0, ack, sizeof(ack));
 }
 
-static void test_a_peer_that_acknowledges_early_gains_no_more(void **state)
+TEST(test_a_peer_that_acknowledges_early_gains_no_more)
 {
 	uint64_t first;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	start();
 	first = (uint64_t)shared("initial_local");
@@ -85,12 +78,11 @@ static void test_a_peer_that_acknowledges_early_gains_no_more(void **state)
 
 /* ---------------------------------------------------------------- path limit */
 
-static void test_the_limit_is_used_at_once(void **state)
+TEST(test_the_limit_is_used_at_once)
 {
 	struct tapped tapped = { 0 };
 	uint32_t longest = 0;
 
-	(void)state;
 	begin(SEARCHING, LINK);
 	start();
 	assert_int_equal(nopal_path_limit(rig.opener.session), FLOOR);
@@ -113,13 +105,12 @@ static void test_the_limit_is_used_at_once(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_limit_is_what_is_probed_first(void **state)
+TEST(test_the_limit_is_what_is_probed_first)
 {
 	struct tapped tapped = { 0 };
 	uint32_t first = 0;
 	uint8_t probe;
 
-	(void)state;
 	begin(SEARCHING, "rate 20mbit delay 50ms limit 1000 mtu 1400");
 	start();
 	transfer(FILE_BYTES);
@@ -138,9 +129,8 @@ static void test_the_limit_is_what_is_probed_first(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_path_that_shrank_since_is_noticed(void **state)
+TEST(test_a_path_that_shrank_since_is_noticed)
 {
-	(void)state;
 	begin(SEARCHING, LINK);
 	session_of(FILE_BYTES);
 	rig_change_both(&rig, "rate 20mbit delay 50ms limit 1000 mtu 1300");
@@ -189,14 +179,13 @@ static void crowd_out(void)
 	}
 }
 
-static void test_a_living_session_keeps_its_record(void **state)
+TEST(test_a_living_session_keeps_its_record)
 {
 	struct nopal_path_pair ours = pair();
 	struct nopal_path_cache *cache;
 	uint32_t record;
 	int64_t value, measured_ns;
 
-	(void)state;
 	begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
@@ -211,18 +200,4 @@ static void test_a_living_session_keeps_its_record(void **state)
 	assert_int_equal(shared("known_rtt_ns"), 0);
 	stop();
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_the_peer_says_is_not_remembered),
-		cmocka_unit_test(test_a_peer_that_acknowledges_early_gains_no_more),
-		cmocka_unit_test(test_the_limit_is_used_at_once),
-		cmocka_unit_test(test_the_limit_is_what_is_probed_first),
-		cmocka_unit_test(test_a_path_that_shrank_since_is_noticed),
-		cmocka_unit_test(test_a_living_session_keeps_its_record),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What travels is the message and nothing else; what is more is refused. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <string.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nplain_udp {}\n"
 
@@ -25,11 +21,10 @@ static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
 	seen_length = length;
 }
 
-static void test_a_datagram_is_the_message(void **state)
+TEST(test_a_datagram_is_the_message)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, PLAIN, NULL);
 	nopal_sim_tap(rig.world, tap, NULL);
 	assert_int_equal(nopal_plan_header_bytes(rig.plan), 0);
@@ -50,13 +45,12 @@ static void test_a_datagram_is_the_message(void **state)
 }
 
 /* Whatever its bytes: those of our own datagrams are bytes too. */
-static void test_any_datagram_of_anybody_opens_a_session(void **state)
+TEST(test_any_datagram_of_anybody_opens_a_session)
 {
 	static const uint8_t ours_it_seems[] = { 0x22, 0, 0, 0, 1, 9, 9 };
 	struct nopal_address stranger;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, PLAIN, &(struct rig_options){ .stay_closed = true });
 	nopal_sim_address(7, 4711, &stranger);
 	for (size_t length = 0; length <= sizeof(ours_it_seems); length++)
@@ -68,11 +62,10 @@ static void test_any_datagram_of_anybody_opens_a_session(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_would_not_travel_is_refused(void **state)
+TEST(test_what_would_not_travel_is_refused)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused(PLAIN "sequenced_messages {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "message_number"));
 	assert_true(rig_refused(PLAIN "keep_alive {}\n", text, sizeof(text)));
@@ -80,15 +73,4 @@ static void test_what_would_not_travel_is_refused(void **state)
 	assert_true(rig_refused(PLAIN "checksum {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "trailer"));
 	assert_true(rig_refused(PLAIN "virtual_circuit {}\n", text, sizeof(text)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_datagram_is_the_message),
-		cmocka_unit_test(test_any_datagram_of_anybody_opens_a_session),
-		cmocka_unit_test(test_what_would_not_travel_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

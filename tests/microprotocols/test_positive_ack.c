@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "segments.h"
 
 #include "../../microprotocols/status/positive_ack.h"
+#include "support/test.h"
 
 #define BASE                                                                                       \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap "                        \
@@ -64,11 +59,10 @@ static size_t ack_body(uint8_t *bytes, uint64_t largest, uint64_t floor, const u
 	return nopal_written(&writer);
 }
 
-static void test_messages_get_their_fate(void **state)
+TEST(test_messages_get_their_fate)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, CUMULATIVE, NULL);
 	send_many(&rig, 100);
 	rig_run(&rig, NOPAL_SECOND);
@@ -78,12 +72,11 @@ static void test_messages_get_their_fate(void **state)
 	rig_close(&rig);
 }
 
-static void test_ack_is_once_a_turn_or_delayed(void **state)
+TEST(test_ack_is_once_a_turn_or_delayed)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	begin(&rig, CUMULATIVE, "delay 10ms");
 	before = nopal_session_counters(rig.acceptor.session)->control_out;
 	send_many(&rig, 1);
@@ -110,12 +103,11 @@ static uint64_t acks_of_a_second(struct rig *rig)
 	return nopal_session_counters(rig->acceptor.session)->control_out - before;
 }
 
-static void test_acks_by_the_clock(void **state)
+TEST(test_acks_by_the_clock)
 {
 	struct rig rig;
 	uint64_t quiet;
 
-	(void)state;
 	begin(&rig,
 	      BASE "positive_ack { selective = on  every = 0  delay = 10ms }\n"
 		   "duplicate_ack {}\nretransmit {}\n",
@@ -134,17 +126,16 @@ static void test_acks_by_the_clock(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_clock_needs_a_period(void **state)
+TEST(test_a_clock_needs_a_period)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(
 		rig_refused(BASE "positive_ack { every = 0  delay = 0ms }\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "delay"));
 }
 
-static void test_events_of_an_ack_come_in_order(void **state)
+TEST(test_events_of_an_ack_come_in_order)
 {
 	static const enum nopal_event expected[] = {
 		NOPAL_SEGMENT_FROM_NET, NOPAL_ACK_FROM_NET, NOPAL_SEGMENT_RECEIVED,
@@ -155,7 +146,6 @@ static void test_events_of_an_ack_come_in_order(void **state)
 	struct rig rig;
 	uint32_t at;
 
-	(void)state;
 	begin(&rig, CUMULATIVE, NULL);
 	send_many(&rig, 2);
 	at = rig.opener.events;
@@ -168,11 +158,10 @@ static void test_events_of_an_ack_come_in_order(void **state)
 	rig_close(&rig);
 }
 
-static void test_hole_is_told_at_once_and_selectively(void **state)
+TEST(test_hole_is_told_at_once_and_selectively)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, SELECTIVE, "delay 10ms");
 	change(&rig, "delay 10ms loss mask 0x2"); /* counts from now */
 	send_many(&rig, 4);
@@ -185,11 +174,10 @@ static void test_hole_is_told_at_once_and_selectively(void **state)
 	rig_close(&rig);
 }
 
-static void test_timeouts_back_off_and_recover(void **state)
+TEST(test_timeouts_back_off_and_recover)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, CUMULATIVE, "delay 10ms");
 	change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 1);
@@ -204,11 +192,10 @@ static void test_timeouts_back_off_and_recover(void **state)
 }
 
 /* As often as it may, and then it is the same wait again and again. */
-static void test_a_back_off_has_a_limit(void **state)
+TEST(test_a_back_off_has_a_limit)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, BASE "positive_ack { backoff = 2 }\nretransmit {}\n", "delay 10ms");
 	change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 1);
@@ -220,11 +207,10 @@ static void test_a_back_off_has_a_limit(void **state)
 
 /* Nobody detects losses, or whoever did has given up, and others arrive all the time:
  * what is missing is waited for longer, and not for ever. */
-static void test_arrivals_do_not_hide_a_hole(void **state)
+TEST(test_arrivals_do_not_hide_a_hole)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, SELECTIVE, "delay 10ms");
 	change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 1);
@@ -242,11 +228,10 @@ static void test_arrivals_do_not_hide_a_hole(void **state)
 
 /* Nobody resends: a lost message is missing, one that the floor passed unseen is unknown, and
  * nothing is waited for. */
-static void test_unreliable_fates_are_true(void **state)
+TEST(test_unreliable_fates_are_true)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, UNRELIABLE, "delay 10ms");
 	change(&rig, "delay 10ms loss mask 0x1");
 	send_many(&rig, 2);
@@ -262,11 +247,10 @@ static void test_unreliable_fates_are_true(void **state)
 	rig_close(&rig);
 }
 
-static void test_unreliable_selective_reports_the_hole(void **state)
+TEST(test_unreliable_selective_reports_the_hole)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, UNRELIABLE_SELECTIVE, "delay 10ms");
 	change(&rig, "delay 10ms loss mask 0x1");
 	send_many(&rig, 10);
@@ -283,12 +267,11 @@ static void test_unreliable_selective_reports_the_hole(void **state)
 	rig_close(&rig);
 }
 
-static void test_floor_rides_on_data(void **state)
+TEST(test_floor_rides_on_data)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	begin(&rig, PIGGYBACK, "delay 10ms");
 	before = nopal_session_counters(rig.acceptor.session)->control_out;
 	send_many(&rig, 1);
@@ -302,12 +285,11 @@ static void test_floor_rides_on_data(void **state)
 	rig_close(&rig);
 }
 
-static void test_duplicate_is_acknowledged_again(void **state)
+TEST(test_duplicate_is_acknowledged_again)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	begin(&rig, CUMULATIVE, "delay 10ms");
 	before = nopal_session_counters(rig.acceptor.session)->control_out;
 	change(&rig, "delay 10ms duplicate 100%");
@@ -318,11 +300,10 @@ static void test_duplicate_is_acknowledged_again(void **state)
 	rig_close(&rig);
 }
 
-static void test_no_more_than_the_window_is_outstanding(void **state)
+TEST(test_no_more_than_the_window_is_outstanding)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, BASE "positive_ack { window = 8 }\nretransmit {}\n", "delay 10ms");
 	send_many(&rig, 20);
 	assert_int_equal(nopal_next_packet_number(rig.opener.session), 1 + 8);
@@ -336,14 +317,13 @@ static void test_no_more_than_the_window_is_outstanding(void **state)
 /* ------------------------------------------------------------- hostile acks */
 
 /* Two away, numbers 2 and 3, packets 1 and 2; nothing of what follows is true. */
-static void test_untrue_acks_change_nothing(void **state)
+TEST(test_untrue_acks_change_nothing)
 {
 	static const uint8_t high[] = { 0x02 }, zero[] = { 0x01, 0x00 };
 	uint8_t bytes[512];
 	struct rig rig;
 	size_t length;
 
-	(void)state;
 	begin(&rig, SELECTIVE, "delay 10ms");
 	change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 2);
@@ -371,12 +351,11 @@ static void test_untrue_acks_change_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_late_ack_takes_nothing_back(void **state)
+TEST(test_late_ack_takes_nothing_back)
 {
 	uint8_t bytes[512];
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, CUMULATIVE, "delay 10ms");
 	change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 3);
@@ -388,12 +367,11 @@ static void test_late_ack_takes_nothing_back(void **state)
 	rig_close(&rig);
 }
 
-static void test_ack_before_anything_was_sent(void **state)
+TEST(test_ack_before_anything_was_sent)
 {
 	uint8_t bytes[512];
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, CUMULATIVE, NULL);
 	ack(&rig, bytes, ack_body(bytes, 0, 1, NULL, 0));
 	ack(&rig, bytes, ack_body(bytes, 0, 0, NULL, 0));
@@ -402,11 +380,10 @@ static void test_ack_before_anything_was_sent(void **state)
 }
 
 /* Wherever numbers begin, and across the wrap of what is on the wire. */
-static void test_numbers_expand_to_the_past_only(void **state)
+TEST(test_numbers_expand_to_the_past_only)
 {
 	uint64_t number;
 
-	(void)state;
 	assert_true(ack_report_expand(5, 5, &number));
 	assert_int_equal(number, 5);
 	assert_true(ack_report_expand(UINT64_C(0x100000002), 0xffffffff, &number));
@@ -425,9 +402,8 @@ static void mark_all(struct nopal_numbers *seen, uint64_t first, const char *pat
 }
 
 /* What is encoded is read back, at every place of the floor in its word. */
-static void test_bitmap_is_read_as_it_was_written(void **state)
+TEST(test_bitmap_is_read_as_it_was_written)
 {
-	(void)state;
 	for (uint64_t first = 1; first < 200; first++) {
 		struct nopal_numbers seen = { 0 };
 		struct ack_report report;
@@ -458,11 +434,10 @@ static void test_bitmap_is_read_as_it_was_written(void **state)
 	}
 }
 
-static void test_close_in_the_middle(void **state)
+TEST(test_close_in_the_middle)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, CUMULATIVE, "delay 10ms loss 20%");
 	send_many(&rig, 50);
 	nopal_session_close(rig.opener.session);
@@ -500,9 +475,8 @@ static void check_urgent(const char *config, bool overtakes)
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"retransmit {}\nduplicate_ack {}\nwindowed_cc {}\ntcp_congestion {}\n"
 
-static void test_what_is_urgent_waits_for_no_number(void **state)
+TEST(test_what_is_urgent_waits_for_no_number)
 {
-	(void)state;
 	check_urgent(WITH_WINDOW "positive_ack { window = 2  selective = on }\n", true);
 	check_urgent(WITH_WINDOW "positive_ack { selective = on }\n"
 				 "windowed_flow { initial = 4 }\n",
@@ -510,38 +484,7 @@ static void test_what_is_urgent_waits_for_no_number(void **state)
 }
 
 /* It would not be acknowledged before those that it overtook. */
-static void test_nothing_is_urgent_where_a_floor_is_all_that_is_told(void **state)
+TEST(test_nothing_is_urgent_where_a_floor_is_all_that_is_told)
 {
-	(void)state;
 	check_urgent(WITH_WINDOW "positive_ack {}\n", false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_urgent_waits_for_no_number),
-		cmocka_unit_test(test_nothing_is_urgent_where_a_floor_is_all_that_is_told),
-		cmocka_unit_test(test_messages_get_their_fate),
-		cmocka_unit_test(test_ack_is_once_a_turn_or_delayed),
-		cmocka_unit_test(test_acks_by_the_clock),
-		cmocka_unit_test(test_a_clock_needs_a_period),
-		cmocka_unit_test(test_events_of_an_ack_come_in_order),
-		cmocka_unit_test(test_hole_is_told_at_once_and_selectively),
-		cmocka_unit_test(test_timeouts_back_off_and_recover),
-		cmocka_unit_test(test_a_back_off_has_a_limit),
-		cmocka_unit_test(test_arrivals_do_not_hide_a_hole),
-		cmocka_unit_test(test_unreliable_fates_are_true),
-		cmocka_unit_test(test_unreliable_selective_reports_the_hole),
-		cmocka_unit_test(test_floor_rides_on_data),
-		cmocka_unit_test(test_duplicate_is_acknowledged_again),
-		cmocka_unit_test(test_no_more_than_the_window_is_outstanding),
-		cmocka_unit_test(test_untrue_acks_change_nothing),
-		cmocka_unit_test(test_late_ack_takes_nothing_back),
-		cmocka_unit_test(test_ack_before_anything_was_sent),
-		cmocka_unit_test(test_numbers_expand_to_the_past_only),
-		cmocka_unit_test(test_bitmap_is_read_as_it_was_written),
-		cmocka_unit_test(test_close_in_the_middle),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

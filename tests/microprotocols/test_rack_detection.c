@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_rack_detection -- losses are found by time: early where few overtake, and never for long
  * where the path reorders. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "losses.h"
+#include "support/test.h"
 
 enum { MEASURED = 4 }; /* messages before any is lost */
 
@@ -27,19 +22,17 @@ static void lose(struct rig *rig, const char *config, const char *mask, unsigned
 	lose_after(MEASURED, rig, config, mask, count);
 }
 
-static void test_losses_are_found_and_mended_without_a_timeout(void **state)
+TEST(test_losses_are_found_and_mended_without_a_timeout)
 {
-	(void)state;
 	check_recoveries(MEASURED, CUMULATIVE, SELECTIVE);
 }
 
 /* One arrival is enough, a quarter of a round trip later: nothing waits for a third that does not
  * come. */
-static void test_few_overtakers_and_time_are_enough(void **state)
+TEST(test_few_overtakers_and_time_are_enough)
 {
 	struct rig rig;
 
-	(void)state;
 	lose(&rig, SELECTIVE, "0x1", 2);
 	rig_run(&rig, 21 * NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
@@ -50,11 +43,10 @@ static void test_few_overtakers_and_time_are_enough(void **state)
 	rig_close(&rig);
 }
 
-static void test_three_overtakers_need_no_time(void **state)
+TEST(test_three_overtakers_need_no_time)
 {
 	struct rig rig;
 
-	(void)state;
 	lose(&rig, SELECTIVE, "0x1", 4);
 	rig_run(&rig, 21 * NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 1);
@@ -62,11 +54,10 @@ static void test_three_overtakers_need_no_time(void **state)
 }
 
 /* While one loss is mended, the next that left before that needs no time either. */
-static void test_in_recovery_one_overtaker_is_enough(void **state)
+TEST(test_in_recovery_one_overtaker_is_enough)
 {
 	struct rig rig;
 
-	(void)state;
 	lose(&rig, SELECTIVE, "0x11", 4);
 	rig_run(&rig, NOPAL_MILLISECOND);
 	rig_send(&rig, "x"); /* lost */
@@ -79,11 +70,10 @@ static void test_in_recovery_one_overtaker_is_enough(void **state)
 }
 
 /* A resend that is lost is found as any departure is. */
-static void test_a_lost_resend_is_found(void **state)
+TEST(test_a_lost_resend_is_found)
 {
 	struct rig rig;
 
-	(void)state;
 	lose(&rig, SELECTIVE, "0x11", 4); /* the fifth to leave is the resend */
 	rig_run(&rig, 25 * NOPAL_MILLISECOND);
 	for (int i = 0; i < 4; i++)
@@ -95,9 +85,8 @@ static void test_a_lost_resend_is_found(void **state)
 	rig_close(&rig);
 }
 
-static void test_where_nobody_resends_a_loss_is_missing(void **state)
+TEST(test_where_nobody_resends_a_loss_is_missing)
 {
-	(void)state;
 	check_missing(MEASURED, UNRELIABLE);
 }
 
@@ -127,17 +116,15 @@ static uint64_t needless(const char *link)
 	return all - learning;
 }
 
-static void test_a_path_that_reorders_costs_no_resends(void **state)
+TEST(test_a_path_that_reorders_costs_no_resends)
 {
-	(void)state;
 	assert_int_equal(needless("delay 20ms 4ms"), 0);
 	assert_int_equal(needless("delay 20ms 9ms"), 0);
 }
 
 /* One in ten jumps the whole delay: all others are late by a half round trip. */
-static void test_far_overtakers_are_learned(void **state)
+TEST(test_far_overtakers_are_learned)
 {
-	(void)state;
 	assert_in_range(needless("delay 20ms reorder 10%"), 0, 100);
 }
 
@@ -160,11 +147,10 @@ static bool found_soon(struct rig *rig)
 }
 
 /* One that came late makes it wait, until sixteen rounds with losses are over. */
-static void test_what_was_seen_is_forgotten(void **state)
+TEST(test_what_was_seen_is_forgotten)
 {
 	struct rig rig;
 
-	(void)state;
 	open_after(MEASURED, &rig, SELECTIVE);
 	for (int i = 0; i < 5; i++)
 		assert_true(found_soon(&rig));
@@ -188,11 +174,10 @@ static void test_what_was_seen_is_forgotten(void **state)
 	rig_close(&rig);
 }
 
-static void test_losses_on_a_path_that_reorders(void **state)
+TEST(test_losses_on_a_path_that_reorders)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SELECTIVE, &(struct rig_options){ .link = "delay 20ms 4ms loss 2%" });
 	flow(&rig, 4000);
 	rig_run(&rig, 2 * NOPAL_SECOND);
@@ -203,12 +188,11 @@ static void test_losses_on_a_path_that_reorders(void **state)
 }
 
 /* An ack of nothing, a stale floor segment, a largest that never left. */
-static void test_strange_acks_find_nothing(void **state)
+TEST(test_strange_acks_find_nothing)
 {
 	struct nopal_ack ack = { .largest = 2, .selective = true };
 	struct rig rig;
 
-	(void)state;
 	lose_ten(&rig, CUMULATIVE);
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
 	ack.floor_segment = (struct nopal_handle){ 12345, 77 };
@@ -221,31 +205,10 @@ static void test_strange_acks_find_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_one_judge_is_enough(void **state)
+TEST(test_one_judge_is_enough)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(rig_refused(OTHERS "positive_ack {}\nduplicate_ack {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "duplicate_ack"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_losses_are_found_and_mended_without_a_timeout),
-		cmocka_unit_test(test_few_overtakers_and_time_are_enough),
-		cmocka_unit_test(test_three_overtakers_need_no_time),
-		cmocka_unit_test(test_in_recovery_one_overtaker_is_enough),
-		cmocka_unit_test(test_a_lost_resend_is_found),
-		cmocka_unit_test(test_where_nobody_resends_a_loss_is_missing),
-		cmocka_unit_test(test_a_path_that_reorders_costs_no_resends),
-		cmocka_unit_test(test_far_overtakers_are_learned),
-		cmocka_unit_test(test_what_was_seen_is_forgotten),
-		cmocka_unit_test(test_losses_on_a_path_that_reorders),
-		cmocka_unit_test(test_strange_acks_find_nothing),
-		cmocka_unit_test(test_one_judge_is_enough),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

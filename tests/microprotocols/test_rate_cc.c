@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_rate_cc -- bytes of any interval against rate and quanta, on the bench. */
-#include "../support/bench.h"
+#include "support/bench.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_rate_cc;
 
@@ -28,9 +29,10 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void test_no_rate_is_no_limit(void **state)
+EACH_TEST(set_up, bench_tear_down);
+
+TEST(test_no_rate_is_no_limit)
 {
-	(void)state;
 	set_rate(0);
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
@@ -38,9 +40,8 @@ static void test_no_rate_is_no_limit(void **state)
 	assert_int_equal(bench.timer[0], NOPAL_NEVER);
 }
 
-static void test_a_full_bucket_goes_at_once(void **state)
+TEST(test_a_full_bucket_goes_at_once)
 {
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		bench_want(BENCH_BODY);
 	assert_int_equal(bench.left_count, BURST / BENCH_BODY);
@@ -49,9 +50,8 @@ static void test_a_full_bucket_goes_at_once(void **state)
 	assert_int_not_equal(bench.timer[0], NOPAL_NEVER);
 }
 
-static void test_then_one_quantum_a_timer(void **state)
+TEST(test_then_one_quantum_a_timer)
 {
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		bench_want(BENCH_BODY);
 	bench_turn_end();
@@ -66,9 +66,8 @@ static void test_then_one_quantum_a_timer(void **state)
 	assert_int_equal(bench.timer[0], NOPAL_NEVER);
 }
 
-static void test_a_quantum_is_at_least_a_millisecond(void **state)
+TEST(test_a_quantum_is_at_least_a_millisecond)
 {
-	(void)state;
 	set_rate(800 * INT64_C(1000000)); /* 100 bodies a millisecond */
 	for (int i = 0; i < 1000; i++)
 		bench_want(BENCH_BODY);
@@ -78,11 +77,10 @@ static void test_a_quantum_is_at_least_a_millisecond(void **state)
 	assert_int_equal(bench.left_count, 300);
 }
 
-static void test_late_by_a_quantum_loses_nothing(void **state)
+TEST(test_late_by_a_quantum_loses_nothing)
 {
 	uint64_t bodies;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		bench_want(BENCH_BODY);
 	bench_turn_end();
@@ -94,9 +92,8 @@ static void test_late_by_a_quantum_loses_nothing(void **state)
 	assert_in_range(bench.left_count, bodies + 3, bodies + 4);
 }
 
-static void test_resends_go_first(void **state)
+TEST(test_resends_go_first)
 {
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		bench_want(BENCH_BODY);
 	bench_lose(bench.segment[0]);
@@ -107,9 +104,8 @@ static void test_resends_go_first(void **state)
 	assert_ptr_equal(bench.left[5], bench.segment[4]);
 }
 
-static void test_a_higher_rate_counts_at_once(void **state)
+TEST(test_a_higher_rate_counts_at_once)
 {
-	(void)state;
 	set_rate(8000); /* a body a second */
 	for (int i = 0; i < 40; i++)
 		bench_want(BENCH_BODY);
@@ -122,9 +118,8 @@ static void test_a_higher_rate_counts_at_once(void **state)
 	assert_int_equal(bench.left_count, 40);
 }
 
-static void test_no_rate_lets_all_go(void **state)
+TEST(test_no_rate_lets_all_go)
 {
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		bench_want(BENCH_BODY);
 	bench_turn_end();
@@ -133,9 +128,8 @@ static void test_no_rate_lets_all_go(void **state)
 	assert_int_equal(bench.left_count, 40);
 }
 
-static void test_slow_rates_lose_no_fraction(void **state)
+TEST(test_slow_rates_lose_no_fraction)
 {
-	(void)state;
 	set_rate(1000); /* a bit each millisecond, a body in 8 s */
 	for (int i = 0; i < 14; i++)
 		bench_want(BENCH_BODY);
@@ -166,9 +160,8 @@ static uint32_t let_go(void)
 	return count;
 }
 
-static void test_no_more_than_the_window_lets_go(void **state)
+TEST(test_no_more_than_the_window_lets_go)
 {
-	(void)state;
 	*bench_shared("congestion_window_bytes") = 3 * BENCH_BODY;
 	for (int i = 0; i < 100; i++)
 		want_behind_window(BENCH_BODY);
@@ -189,9 +182,8 @@ static void test_no_more_than_the_window_lets_go(void **state)
 	assert_int_equal(let_go(), 3);
 }
 
-static void test_one_may_fly_past_a_closed_window(void **state)
+TEST(test_one_may_fly_past_a_closed_window)
 {
-	(void)state;
 	*bench_shared("congestion_window_bytes") = 0;
 	want_behind_window(BENCH_BODY);
 	want_behind_window(BENCH_BODY);
@@ -199,11 +191,10 @@ static void test_one_may_fly_past_a_closed_window(void **state)
 	assert_int_equal(let_go(), 1);
 }
 
-static void test_what_another_gate_holds_takes_no_credit(void **state)
+TEST(test_what_another_gate_holds_takes_no_credit)
 {
 	struct nopal_segment *kept = bench_segment(BENCH_BODY);
 
-	(void)state;
 	kept->waiting[NOPAL_SEND] |= BENCH_OTHERS | BENCH_OTHERS << 1;
 	*bench_shared("congestion_window_bytes") = 100 * BENCH_BODY;
 	bench_raise(NOPAL_SEGMENT_TO_NET, kept);
@@ -215,11 +206,10 @@ static void test_what_another_gate_holds_takes_no_credit(void **state)
 	assert_int_equal(kept->departures, 1);
 }
 
-static void test_a_resend_passes_what_is_kept_back(void **state)
+TEST(test_a_resend_passes_what_is_kept_back)
 {
 	struct nopal_segment *kept;
 
-	(void)state;
 	bench_want(BENCH_BODY);
 	kept = bench_segment(BENCH_BODY);
 	kept->waiting[NOPAL_SEND] |= BENCH_OTHERS;
@@ -232,9 +222,8 @@ static void test_a_resend_passes_what_is_kept_back(void **state)
 	assert_int_equal(kept->departures, 1);
 }
 
-static void test_done_behind_the_window_gives_credit_back(void **state)
+TEST(test_done_behind_the_window_gives_credit_back)
 {
-	(void)state;
 	*bench_shared("congestion_window_bytes") = 100 * BENCH_BODY;
 	for (int i = 0; i < 4; i++)
 		want_behind_window(BENCH_BODY);
@@ -247,9 +236,8 @@ static void test_done_behind_the_window_gives_credit_back(void **state)
 }
 
 /* What was let go at a fast rate is no debt at a slow one. */
-static void test_a_slower_rate_pays_no_debt(void **state)
+TEST(test_a_slower_rate_pays_no_debt)
 {
-	(void)state;
 	set_rate(800 * INT64_C(1000000)); /* 100 bodies a millisecond */
 	*bench_shared("congestion_window_bytes") = 1000 * BENCH_BODY;
 	for (int i = 0; i < 150; i++)
@@ -269,12 +257,11 @@ static void test_a_slower_rate_pays_no_debt(void **state)
 }
 
 /* Flow control may let the rest go first. */
-static void test_what_is_urgent_and_kept_back_stops_nobody(void **state)
+TEST(test_what_is_urgent_and_kept_back_stops_nobody)
 {
 	struct nopal_segment *urgent = bench_segment(BENCH_BODY);
 	struct nopal_segment *later;
 
-	(void)state;
 	urgent->urgent = true;
 	urgent->waiting[NOPAL_SEND] |= BENCH_OTHERS;
 	bench_raise(NOPAL_SEGMENT_TO_NET, urgent);
@@ -287,9 +274,8 @@ static void test_what_is_urgent_and_kept_back_stops_nobody(void **state)
 }
 
 /* A quantum would take two seconds. */
-static void test_slow_rates_wait_for_no_quantum(void **state)
+TEST(test_slow_rates_wait_for_no_quantum)
 {
-	(void)state;
 	set_rate(8000); /* a body a second */
 	for (int i = 0; i < 6; i++)
 		bench_want(BENCH_BODY);
@@ -301,11 +287,10 @@ static void test_slow_rates_wait_for_no_quantum(void **state)
 	assert_int_equal(bench.left_count, 6);
 }
 
-static void test_longer_than_a_quantum(void **state)
+TEST(test_longer_than_a_quantum)
 {
 	int wakes = 0;
 
-	(void)state;
 	*bench_parameter("quantum") = BENCH_BODY;
 	set_rate(8 * MBIT / 100);
 	bench_want(BENCH_BODY);
@@ -321,11 +306,10 @@ static void test_longer_than_a_quantum(void **state)
 }
 
 /* As whole messages are, which the layer below cuts. */
-static void test_longer_than_the_bucket(void **state)
+TEST(test_longer_than_the_bucket)
 {
 	int wakes = 0;
 
-	(void)state;
 	bench_want(BENCH_BODY);
 	bench_want(3 * BURST);
 	bench_turn_end();
@@ -337,11 +321,10 @@ static void test_longer_than_the_bucket(void **state)
 	assert_true(bench.session->now_ns >= (3 * BURST - BURST) / BENCH_BODY * BODY_NS);
 }
 
-static void test_absurd_rates(void **state)
+TEST(test_absurd_rates)
 {
 	static const int64_t rates[] = { INT64_MAX, -1, INT64_MIN, 1000 * NOPAL_SECOND + 1 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		set_rate(rates[i]);
 		bench_turn_end();
@@ -396,9 +379,8 @@ static void random_step(void)
 	}
 }
 
-static void test_every_interval_keeps_the_rate(void **state)
+TEST(test_every_interval_keeps_the_rate)
 {
-	(void)state;
 	departed = 0;
 	bench.on_left = note_departure;
 	for (int i = 0; i < STEPS; i++)
@@ -413,34 +395,4 @@ static void test_every_interval_keeps_the_rate(void **state)
 		}
 	}
 	assert_true(departed > STEPS / 8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
-		TEST(test_no_rate_is_no_limit),
-		TEST(test_a_full_bucket_goes_at_once),
-		TEST(test_then_one_quantum_a_timer),
-		TEST(test_a_quantum_is_at_least_a_millisecond),
-		TEST(test_late_by_a_quantum_loses_nothing),
-		TEST(test_resends_go_first),
-		TEST(test_a_higher_rate_counts_at_once),
-		TEST(test_no_rate_lets_all_go),
-		TEST(test_slow_rates_lose_no_fraction),
-		TEST(test_no_more_than_the_window_lets_go),
-		TEST(test_one_may_fly_past_a_closed_window),
-		TEST(test_what_another_gate_holds_takes_no_credit),
-		TEST(test_a_resend_passes_what_is_kept_back),
-		TEST(test_done_behind_the_window_gives_credit_back),
-		TEST(test_a_slower_rate_pays_no_debt),
-		TEST(test_what_is_urgent_and_kept_back_stops_nobody),
-		TEST(test_slow_rates_wait_for_no_quantum),
-		TEST(test_longer_than_a_quantum),
-		TEST(test_longer_than_the_bucket),
-		TEST(test_absurd_rates),
-		TEST(test_every_interval_keeps_the_rate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,10 @@
 /* test_rate_feedback -- the sender keeps to what the receiving application asked for last, whatever
  * is lost, late or comes twice. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "engine/turn.h"
 #include "segments.h"
+#include "support/test.h"
 
 enum { RATE, ECHO };
 enum { MESSAGE = 1000, AT_ONCE = 2 * 4 * 1500 };
@@ -51,11 +47,10 @@ static int64_t allowed(struct rig *rig)
 	return rig_shared(rig->opener.session, "receiver_rate_bps");
 }
 
-static void test_the_sender_keeps_to_it(void **state)
+TEST(test_the_sender_keeps_to_it)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, ALONE, NULL);
 	assert_int_equal(nopal_session_accept_rate(rig.acceptor.session, 800000), 0);
 	rig_run(&rig, 50 * NOPAL_MILLISECOND);
@@ -70,11 +65,10 @@ static void test_the_sender_keeps_to_it(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_less_of_policy_and_receiver_counts(void **state)
+TEST(test_the_less_of_policy_and_receiver_counts)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, LIMITED, NULL);
 	nopal_session_accept_rate(rig.acceptor.session, 8000000);
 	rig_run(&rig, 50 * NOPAL_MILLISECOND);
@@ -85,12 +79,11 @@ static void test_the_less_of_policy_and_receiver_counts(void **state)
 	rig_close(&rig);
 }
 
-static void test_it_is_repeated_until_the_echo(void **state)
+TEST(test_it_is_repeated_until_the_echo)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	rig_open(&rig, ALONE, NULL);
 	rig_change_both(&rig, "loss 100%");
 	before = nopal_session_counters(rig.acceptor.session)->control_out;
@@ -108,11 +101,10 @@ static void test_it_is_repeated_until_the_echo(void **state)
 	rig_close(&rig);
 }
 
-static void test_only_a_newer_rate_counts(void **state)
+TEST(test_only_a_newer_rate_counts)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, ALONE, NULL);
 	hear(&rig.opener, RATE, 2, 5000);
 	hear(&rig.opener, RATE, 1, 9000);
@@ -128,14 +120,13 @@ static void test_only_a_newer_rate_counts(void **state)
 	rig_close(&rig);
 }
 
-static void test_hostile_control_changes_nothing(void **state)
+TEST(test_hostile_control_changes_nothing)
 {
 	static const uint8_t bytes[16] = { 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 	struct rig rig;
 	uint64_t before;
 	bool outermost;
 
-	(void)state;
 	rig_open(&rig, ALONE, NULL);
 	before = nopal_session_counters(rig.opener.session)->control_out;
 	for (uint32_t length = 0; length <= 16; length++) {
@@ -156,9 +147,8 @@ static void test_hostile_control_changes_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_under_loss_the_last_one_wins(void **state)
+TEST(test_under_loss_the_last_one_wins)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		struct rig rig;
 
@@ -184,11 +174,10 @@ static void say_early(void *user)
 	assert_int_equal(nopal_session_accept_rate(rig->opener.session, 3000), 0);
 }
 
-static void test_said_before_it_is_open(void **state)
+TEST(test_said_before_it_is_open)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, ALONE, &(struct rig_options){ .stay_closed = true });
 	nopal_sim_at(rig.world, 5 * NOPAL_MILLISECOND, say_early, &rig);
 	rig_start(&rig);
@@ -197,28 +186,11 @@ static void test_said_before_it_is_open(void **state)
 	rig_close(&rig);
 }
 
-static void test_nobody_would_tell(void **state)
+TEST(test_nobody_would_tell)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, BASE "constant_rate {}\n", NULL);
 	assert_int_equal(nopal_session_accept_rate(rig.opener.session, 1), -ENOTSUP);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_sender_keeps_to_it),
-		cmocka_unit_test(test_the_less_of_policy_and_receiver_counts),
-		cmocka_unit_test(test_it_is_repeated_until_the_echo),
-		cmocka_unit_test(test_only_a_newer_rate_counts),
-		cmocka_unit_test(test_hostile_control_changes_nothing),
-		cmocka_unit_test(test_under_loss_the_last_one_wins),
-		cmocka_unit_test(test_said_before_it_is_open),
-		cmocka_unit_test(test_nobody_would_tell),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

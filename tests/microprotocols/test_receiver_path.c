@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What reports of one receiver say of its path: which losses are congestion. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "../../microprotocols/group/receiver_path.h"
+#include "support/test.h"
 
 enum { REPORT = 20, PERCENT = 100 };
 #define RTT_NS	 (20 * NOPAL_MILLISECOND)
@@ -56,11 +52,10 @@ static int lose(int segments, int percent, int64_t rtt_ns, bool known)
 }
 
 /* Whatever the rate is, so much is lost: that is learned while it is slow. */
-static void test_what_is_lost_at_any_rate_is_random(void **state)
+TEST(test_what_is_lost_at_any_rate_is_random)
 {
 	static const int percents[] = { 0, 1, 2, 5, 8 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++) {
 		begin();
 		assert_int_equal(lose(4000, percents[i], RTT_NS, false), 0);
@@ -69,9 +64,8 @@ static void test_what_is_lost_at_any_rate_is_random(void **state)
 }
 
 /* The same losses with a queue before them, that did not go for a round trip. */
-static void test_where_a_queue_stands_a_loss_is_congestion(void **state)
+TEST(test_where_a_queue_stands_a_loss_is_congestion)
 {
-	(void)state;
 	begin();
 	assert_int_equal(lose(4000, 2, RTT_NS, false), 0);
 	assert_false(report(19, 1, 2 * RTT_NS, true)); /* it has come now */
@@ -84,9 +78,8 @@ static void test_where_a_queue_stands_a_loss_is_congestion(void **state)
 }
 
 /* Nothing told of the queue for a round trip: nobody knows whether it stands. */
-static void test_what_is_known_of_a_queue_grows_old(void **state)
+TEST(test_what_is_known_of_a_queue_grows_old)
 {
-	(void)state;
 	begin();
 	assert_int_equal(lose(4000, 2, RTT_NS, false), 0);
 	assert_int_equal(lose(100, 0, 2 * RTT_NS, true), 0);
@@ -97,9 +90,8 @@ static void test_what_is_known_of_a_queue_grows_old(void **state)
 }
 
 /* There is room for a few segments before the bottleneck: no queue is to be seen. */
-static void test_more_than_random_is_congestion(void **state)
+TEST(test_more_than_random_is_congestion)
 {
-	(void)state;
 	for (int percent = 0; percent <= 5; percent++) {
 		begin();
 		assert_int_equal(lose(8000, percent, RTT_NS, false), 0);
@@ -110,9 +102,8 @@ static void test_more_than_random_is_congestion(void **state)
 }
 
 /* However long it has been so. */
-static void test_more_than_a_tenth_is_congestion(void **state)
+TEST(test_more_than_a_tenth_is_congestion)
 {
-	(void)state;
 	begin();
 	assert_true(lose(RECEIVER_PATH_TOGETHER, 25, RTT_NS, true) > 0);
 	begin();
@@ -125,13 +116,12 @@ static void test_more_than_a_tenth_is_congestion(void **state)
 }
 
 /* Where trains of segments get lost as one, a few of them are no more than chance. */
-static void test_a_row_counts_once(void **state)
+TEST(test_a_row_counts_once)
 {
 	struct nopal_channel_report row = {
 		.arrived = 10, .missing = 40, .rows = 1, .rtt_ns = RTT_NS
 	};
 
-	(void)state;
 	begin();
 	assert_int_equal(lose(4000, 0, RTT_NS, false), 0);
 	assert_int_equal(lose(200, 0, RTT_NS, true), 0);
@@ -143,9 +133,8 @@ static void test_a_row_counts_once(void **state)
 }
 
 /* What was learned where a queue was fades. */
-static void test_slow_ones_that_meet_a_queue_are_free_of_loss(void **state)
+TEST(test_slow_ones_that_meet_a_queue_are_free_of_loss)
 {
-	(void)state;
 	begin();
 	assert_int_equal(lose(4000, 5, RTT_NS, false), 0);
 	assert_in_range(path.slow_lost * PERCENT / path.slow, 4, 5);
@@ -157,11 +146,10 @@ static void test_slow_ones_that_meet_a_queue_are_free_of_loss(void **state)
 }
 
 /* So much more time than it left in it took to arrive. */
-static void test_what_passes(void **state)
+TEST(test_what_passes)
 {
 	int64_t rtt_ns = RTT_NS;
 
-	(void)state;
 	begin();
 	report(REPORT, 0, rtt_ns, true);
 	assert_int_equal(receiver_path_passed(&path), RECEIVER_PATH_ONE);
@@ -190,12 +178,11 @@ static void test_what_passes(void **state)
 }
 
 /* Before anything was congestion, a queue that grows is. */
-static void test_the_first_queue(void **state)
+TEST(test_the_first_queue)
 {
 	int64_t rtt_ns = RTT_NS;
 	int congested = 0;
 
-	(void)state;
 	begin();
 	for (int i = 0; i < 20; i++)
 		congested += report(REPORT, 0, rtt_ns += EVERY_NS / 2, false);
@@ -209,9 +196,8 @@ static void test_the_first_queue(void **state)
 }
 
 /* The path has become longer: after ten seconds that is no queue any more. */
-static void test_the_least_round_trip_grows_old(void **state)
+TEST(test_the_least_round_trip_grows_old)
 {
-	(void)state;
 	begin();
 	assert_int_equal(lose(4000, 2, RTT_NS, false), 0);
 	assert_true(lose(4000, 2, 3 * RTT_NS, true) > 0);
@@ -222,32 +208,12 @@ static void test_the_least_round_trip_grows_old(void **state)
 }
 
 /* What a peer says of itself may be anything. */
-static void test_what_no_honest_one_reports(void **state)
+TEST(test_what_no_honest_one_reports)
 {
-	(void)state;
 	begin();
 	for (int i = 0; i < 100; i++)
 		report(UINT32_MAX, UINT32_MAX, i % 3 ? 1 : NOPAL_SECOND, i % 2);
 	assert_in_range(path.hurt, 0, RECEIVER_PATH_ONE);
 	assert_in_range(receiver_path_passed(&path), 1, RECEIVER_PATH_ONE);
 	assert_true(path.slow_lost <= path.slow);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_lost_at_any_rate_is_random),
-		cmocka_unit_test(test_where_a_queue_stands_a_loss_is_congestion),
-		cmocka_unit_test(test_what_is_known_of_a_queue_grows_old),
-		cmocka_unit_test(test_more_than_random_is_congestion),
-		cmocka_unit_test(test_more_than_a_tenth_is_congestion),
-		cmocka_unit_test(test_a_row_counts_once),
-		cmocka_unit_test(test_slow_ones_that_meet_a_queue_are_free_of_loss),
-		cmocka_unit_test(test_what_passes),
-		cmocka_unit_test(test_the_first_queue),
-		cmocka_unit_test(test_the_least_round_trip_grows_old),
-		cmocka_unit_test(test_what_no_honest_one_reports),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <nopal/microprotocol.h>
-#include <nopal/nopal.h>
-#include "engine/pool.h"
 #include "arrivals.h"
+#include "support/test.h"
 
 enum { MESSAGES = 6 };
 
@@ -42,12 +34,11 @@ static uint32_t prefix(const unsigned *order, unsigned count)
 }
 
 /* Every order: after each arrival exactly the complete prefix is delivered. */
-static void test_all_orders(void **state)
+TEST(test_all_orders)
 {
 	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4, 5 };
 	uint64_t base = 1;
 
-	(void)state;
 	ordered_open(ORDERED);
 	do {
 		it.rig.opener.delivered = 0;
@@ -64,12 +55,11 @@ static void test_all_orders(void **state)
 }
 
 /* The same, and each message comes again after each arrival. */
-static void test_duplicates_are_discarded(void **state)
+TEST(test_duplicates_are_discarded)
 {
 	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4, 5 };
 	uint64_t base = 1;
 
-	(void)state;
 	ordered_open(ORDERED);
 	do {
 		it.rig.opener.delivered = 0;
@@ -86,9 +76,8 @@ static void test_duplicates_are_discarded(void **state)
 }
 
 /* Messages of several segments cover more than one number. */
-static void test_ranges_follow_each_other(void **state)
+TEST(test_ranges_follow_each_other)
 {
-	(void)state;
 	ordered_open(ORDERED);
 	arrive_at(&it.rig.opener, it.part, 8, 9);
 	arrive_at(&it.rig.opener, it.part, 4, 8);
@@ -99,9 +88,8 @@ static void test_ranges_follow_each_other(void **state)
 	rig_close(&it.rig);
 }
 
-static void test_a_message_without_a_number_is_discarded(void **state)
+TEST(test_a_message_without_a_number_is_discarded)
 {
-	(void)state;
 	ordered_open(ORDERED);
 	arrive_at(&it.rig.opener, it.part, 0, 0);
 	arrive_at(&it.rig.opener, it.part, 1, 1);
@@ -113,9 +101,8 @@ static void test_a_message_without_a_number_is_discarded(void **state)
 	rig_close(&it.rig);
 }
 
-static void test_what_waits_is_bounded(void **state)
+TEST(test_what_waits_is_bounded)
 {
-	(void)state;
 	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
 		     "reliable_fifo { waiting = 3 }\n");
 	for (uint64_t number = 2; number <= 4; number++)
@@ -155,21 +142,19 @@ static void check_given_up(unsigned mask, unsigned end)
 	rig_close(&it.rig);
 }
 
-static void test_what_was_given_up_is_skipped(void **state)
+TEST(test_what_was_given_up_is_skipped)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 1u << MESSAGES; mask++)
 		for (unsigned end = 0; end <= MESSAGES; end++)
 			check_given_up(mask, end);
 }
 
 /* Many that wait, far apart, leave in order when the peer closes. */
-static void test_nothing_is_waited_for_after_the_close(void **state)
+TEST(test_nothing_is_waited_for_after_the_close)
 {
 	enum { MANY = 500, STEP = 7, APART = 1000003 };
 	uint64_t last = 0;
 
-	(void)state;
 	ordered_open(ORDERED);
 	for (unsigned i = 0; i < MANY; i++)
 		arrive(&it.rig.opener, it.part, 2 + (uint64_t)APART * (i * STEP % MANY));
@@ -187,11 +172,10 @@ static void test_nothing_is_waited_for_after_the_close(void **state)
 }
 
 /* Somebody else may discard what waits here. */
-static void test_what_was_discarded_is_not_waited_for(void **state)
+TEST(test_what_was_discarded_is_not_waited_for)
 {
 	struct nopal_message *message;
 
-	(void)state;
 	ordered_open(ORDERED);
 	arrive(&it.rig.opener, it.part, 2);
 	message = nopal__pool_oldest(&rig_awake(it.rig.opener.session)->messages);
@@ -225,9 +209,8 @@ static void cross(const char *config)
 	rig_close(&it.rig);
 }
 
-static void test_order_across_a_link(void **state)
+TEST(test_order_across_a_link)
 {
-	(void)state;
 	cross("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
 	      "reliable_fifo {}\n");
 	cross("transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
@@ -238,30 +221,11 @@ static void test_order_across_a_link(void **state)
 	      "sequenced_segments {}\nsequenced_messages {}\nreliable_fifo {}\n");
 }
 
-static void test_needs_numbers(void **state)
+TEST(test_needs_numbers)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\nreliable_fifo {}\n", text,
 				sizeof(text)));
 	assert_non_null(strstr(text, "reliable_fifo"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_orders),
-		cmocka_unit_test(test_duplicates_are_discarded),
-		cmocka_unit_test(test_ranges_follow_each_other),
-		cmocka_unit_test(test_a_message_without_a_number_is_discarded),
-		cmocka_unit_test(test_what_waits_is_bounded),
-		cmocka_unit_test(test_what_was_given_up_is_skipped),
-		cmocka_unit_test(test_nothing_is_waited_for_after_the_close),
-		cmocka_unit_test(test_what_was_discarded_is_not_waited_for),
-		cmocka_unit_test(test_order_across_a_link),
-		cmocka_unit_test(test_needs_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

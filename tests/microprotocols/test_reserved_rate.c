@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 #define BASE                                                                                       \
 	"transport_driver {}\nfixed_size {}\nrate_cc {}\n"                                         \
@@ -71,9 +67,8 @@ static void assert_rate(const char *config, int64_t grants_bps,
 	rig_close(&rig);
 }
 
-static void test_what_is_granted_is_the_rate(void **state)
+TEST(test_what_is_granted_is_the_rate)
 {
-	(void)state;
 	assert_rate(BASE, ALL_BPS, &asked, ALL_BPS);
 	assert_int_equal(authority.asked, 1);
 	assert_int_equal(authority.asked_bps, ALL_BPS);
@@ -81,17 +76,15 @@ static void test_what_is_granted_is_the_rate(void **state)
 	assert_int_equal(authority.asked, 1);
 }
 
-static void test_less_than_asked_and_more(void **state)
+TEST(test_less_than_asked_and_more)
 {
-	(void)state;
 	assert_rate(BASE, ALL_BPS / 2, &asked, ALL_BPS / 2);
 	assert_rate(BASE, REST_BPS / 2, &asked, REST_BPS / 2);
 	assert_rate(BASE, 9 * ALL_BPS, &asked, ALL_BPS);
 }
 
-static void test_otherwise(void **state)
+TEST(test_otherwise)
 {
-	(void)state;
 	assert_rate(BASE, 0, &asked, REST_BPS);
 	assert_int_equal(authority.asked, 1);
 	assert_rate(BASE, -1, &asked, REST_BPS);
@@ -99,25 +92,12 @@ static void test_otherwise(void **state)
 	assert_rate(SHAKING, 0, &silent, REST_BPS);
 }
 
-static void test_it_needs_who_keeps_to_it(void **state)
+TEST(test_it_needs_who_keeps_to_it)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"reserved_rate {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "rate_mechanism"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_granted_is_the_rate),
-		cmocka_unit_test(test_less_than_asked_and_more),
-		cmocka_unit_test(test_otherwise),
-		cmocka_unit_test(test_it_needs_who_keeps_to_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

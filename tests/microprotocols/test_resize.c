@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
 #include "segments.h"
+#include "support/test.h"
 
 #define OTHERS "transport_driver {}\nsequenced_segments {}\na_tap {}\n"
 static const char BY_SEGMENT[] = OTHERS "resize {}\n";
@@ -63,29 +57,26 @@ static void lengths(const char *config)
 	rig_close(&rig);
 }
 
-static void test_lengths_at_the_bounds(void **state)
+TEST(test_lengths_at_the_bounds)
 {
-	(void)state;
 	lengths(BY_SEGMENT);
 	lengths(BY_MESSAGE);
 }
 
-static void test_limit_is_what_fragments_can_count(void **state)
+TEST(test_limit_is_what_fragments_can_count)
 {
 	struct nopal_plan *plan = rig_plan(BY_SEGMENT);
 
-	(void)state;
 	assert_true(nopal_plan_message_limit(plan) <= (uint64_t)nopal_plan_body_bytes(plan) * LAST);
 	assert_true(nopal_plan_message_limit(plan) > nopal_plan_body_bytes(plan));
 	nopal_plan_unref(plan);
 }
 
 /* All orders of the fragments of one message, and of two that mix. */
-static void test_any_order_makes_the_message(void **state)
+TEST(test_any_order_makes_the_message)
 {
 	static const char *const text[] = { "ab", "cd", "ef", "gh" };
 
-	(void)state;
 	for (unsigned turn = 0; turn < 24; turn++) {
 		unsigned order[4] = { 0, 1, 2, 3 }, rest = turn;
 		struct rig rig;
@@ -113,11 +104,10 @@ static void test_any_order_makes_the_message(void **state)
 	}
 }
 
-static void test_loss_and_disorder_are_put_right(void **state)
+TEST(test_loss_and_disorder_are_put_right)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig,
 		 OTHERS "resize {}\npositive_ack { selective = on }\n"
 			"retransmit { attempts = 100 }\n",
@@ -132,11 +122,10 @@ static void test_loss_and_disorder_are_put_right(void **state)
 	rig_close(&rig);
 }
 
-static void test_fragments_that_contradict_are_dropped(void **state)
+TEST(test_fragments_that_contradict_are_dropped)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, BY_SEGMENT);
 	assert_int_equal(fragment(&rig, 12, 2, "c"), 0);
 	assert_int_equal(fragment(&rig, 11, 1 | LAST, "B"), 0); /* before 2 */
@@ -149,11 +138,10 @@ static void test_fragments_that_contradict_are_dropped(void **state)
 	rig_close(&rig);
 }
 
-static void test_stale_partials_expire_where_nobody_resends(void **state)
+TEST(test_stale_partials_expire_where_nobody_resends)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, UNRELIABLE);
 	fragment(&rig, 10, 0, "a");
 	rig_run(&rig, NOPAL_SECOND / 2);
@@ -166,11 +154,10 @@ static void test_stale_partials_expire_where_nobody_resends(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_oldest_makes_room_where_nobody_resends(void **state)
+TEST(test_the_oldest_makes_room_where_nobody_resends)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, UNRELIABLE);
 	fragment(&rig, 10, 0, "a");
 	fragment(&rig, 20, 0, "a");
@@ -183,11 +170,10 @@ static void test_the_oldest_makes_room_where_nobody_resends(void **state)
 }
 
 /* What was acknowledged cannot be dropped: the session ends, in the open. */
-static void test_too_many_partials_break_a_reliable_session(void **state)
+TEST(test_too_many_partials_break_a_reliable_session)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, RELIABLE);
 	fragment(&rig, 10, 0, "a");
 	fragment(&rig, 20, 0, "a");
@@ -199,11 +185,10 @@ static void test_too_many_partials_break_a_reliable_session(void **state)
 	rig_close(&rig);
 }
 
-static void test_close_with_partials_leaves_nothing(void **state)
+TEST(test_close_with_partials_leaves_nothing)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, BY_SEGMENT);
 	fragment(&rig, 10, 0, "a");
 	fragment(&rig, 20, 5, "a");
@@ -211,21 +196,4 @@ static void test_close_with_partials_leaves_nothing(void **state)
 	nopal_session_abort(rig.acceptor.session, "enough");
 	assert_int_equal(rig.acceptor.ended, 1);
 	rig_close(&rig); /* a leak checker sees what is left */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lengths_at_the_bounds),
-		cmocka_unit_test(test_limit_is_what_fragments_can_count),
-		cmocka_unit_test(test_any_order_makes_the_message),
-		cmocka_unit_test(test_loss_and_disorder_are_put_right),
-		cmocka_unit_test(test_fragments_that_contradict_are_dropped),
-		cmocka_unit_test(test_stale_partials_expire_where_nobody_resends),
-		cmocka_unit_test(test_the_oldest_makes_room_where_nobody_resends),
-		cmocka_unit_test(test_too_many_partials_break_a_reliable_session),
-		cmocka_unit_test(test_close_with_partials_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "stubs.h"
+#include "support/test.h"
+
+ALL_TESTS(tests, stubs_register, NULL);
 
 #define BASE                                                                                       \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\nstub_ack "                     \
@@ -31,11 +28,10 @@ static const struct nopal_counters *counters(void)
 	return nopal_session_counters(rig.opener.session);
 }
 
-static void test_it_leaves_and_is_kept(void **state)
+TEST(test_it_leaves_and_is_kept)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
 
-	(void)state;
 	assert_int_equal(segment->departures, 1);
 	assert_false(segment->done);
 	rig_run(&rig, NOPAL_SECOND);
@@ -45,12 +41,11 @@ static void test_it_leaves_and_is_kept(void **state)
 	rig_close(&rig);
 }
 
-static void test_lost_and_overdue_leave_again(void **state)
+TEST(test_lost_and_overdue_leave_again)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
 	uint64_t first = segment->packet_number;
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	assert_int_equal(segment->departures, 2);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
@@ -62,11 +57,10 @@ static void test_lost_and_overdue_leave_again(void **state)
 	rig_close(&rig);
 }
 
-static void test_received_lets_it_go(void **state)
+TEST(test_received_lets_it_go)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
 
-	(void)state;
 	segment->fate = NOPAL_ARRIVED;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
@@ -74,11 +68,10 @@ static void test_received_lets_it_go(void **state)
 	rig_close(&rig);
 }
 
-static void test_it_gives_up_after_attempts(void **state)
+TEST(test_it_gives_up_after_attempts)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { attempts = 3 }\n");
 
-	(void)state;
 	for (int i = 0; i < 9; i++)
 		STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
@@ -93,14 +86,13 @@ static void test_it_gives_up_after_attempts(void **state)
 
 /* An ack that moves a floor and says nothing of what lies above it shows that the peer lives; one
  * that reports all, and not this segment, does not. */
-static void test_a_floor_that_moves_is_no_silence(void **state)
+TEST(test_a_floor_that_moves_is_no_silence)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { attempts = 3 }\n");
 	struct nopal_ack floor = { .newly_acked_segments = 1 };
 	struct nopal_ack same = { .newly_acked_segments = 0 };
 	struct nopal_ack all = { .newly_acked_segments = 1, .selective = true };
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 		STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
@@ -118,11 +110,10 @@ static void test_a_floor_that_moves_is_no_silence(void **state)
 }
 
 /* What is reported lost while it waits for a gate is asked for once. */
-static void test_a_gate_sees_each_resend(void **state)
+TEST(test_a_gate_sees_each_resend)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit {}\nstub_gate {}\na_tap {}\n");
 
-	(void)state;
 	assert_int_equal(segment->departures, 0);
 	stub_open_gate(&rig, segment);
 	assert_int_equal(segment->departures, 1);
@@ -139,11 +130,10 @@ static void test_a_gate_sees_each_resend(void **state)
 }
 
 /* Each resend leaves with two copies; what was not lost has none. */
-static void test_copies_leave_where_there_is_room(void **state)
+TEST(test_copies_leave_where_there_is_room)
 {
 	struct nopal_segment *segment = one_sent(COPIES);
 
-	(void)state;
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(segment->departures, 1);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
@@ -156,12 +146,11 @@ static void test_copies_leave_where_there_is_room(void **state)
 	rig_close(&rig);
 }
 
-static void test_no_copy_takes_the_room_of_others(void **state)
+TEST(test_no_copy_takes_the_room_of_others)
 {
 	struct nopal_segment *segment = one_sent(COPIES);
 	struct nopal_session *session = rig.opener.session;
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	nopal_share(session, rig_part(session, "stub_room"), 0, 0);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
@@ -174,11 +163,10 @@ static void test_no_copy_takes_the_room_of_others(void **state)
 }
 
 /* Nor does what arrived in the meantime leave again, or what waits for a gate. */
-static void test_no_copy_of_what_arrived_or_waits(void **state)
+TEST(test_no_copy_of_what_arrived_or_waits)
 {
 	struct nopal_segment *segment = one_sent(COPIES);
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	segment->fate = NOPAL_ARRIVED;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
@@ -197,11 +185,10 @@ static void test_no_copy_of_what_arrived_or_waits(void **state)
 }
 
 /* Lost again before its copy was due, it waits for the gate with both copies. */
-static void test_what_waits_keeps_its_copies(void **state)
+TEST(test_what_waits_keeps_its_copies)
 {
 	struct nopal_segment *segment = one_sent(COPIES "stub_gate {}\n");
 
-	(void)state;
 	stub_open_gate(&rig, segment);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	stub_open_gate(&rig, segment);
@@ -218,12 +205,11 @@ static void test_what_waits_keeps_its_copies(void **state)
 }
 
 /* Redundancy keeps a segment beyond its end: it does not leave again. */
-static void test_no_send_after_done(void **state)
+TEST(test_no_send_after_done)
 {
 	struct nopal_segment *segment =
 		one_sent(BASE "retransmit {}\nforward_error_correction {}\n");
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	assert_true(segment->done);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
@@ -235,12 +221,11 @@ static void test_no_send_after_done(void **state)
 /* ----------------------------------------------------------- beside redundancy */
 
 /* What a block repairs with is unknown until the block is closed. */
-static void test_what_may_be_repaired_is_not_resent(void **state)
+TEST(test_what_may_be_repaired_is_not_resent)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
 						      "forward_error_correction {}\n");
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(segment->departures, 1);
@@ -251,12 +236,11 @@ static void test_what_may_be_repaired_is_not_resent(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_is_overdue_waits_likewise(void **state)
+TEST(test_what_is_overdue_waits_likewise)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
 						      "forward_error_correction {}\n");
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(segment->departures, 1);
@@ -265,12 +249,11 @@ static void test_what_is_overdue_waits_likewise(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_is_urgent_does_not_wait(void **state)
+TEST(test_what_is_urgent_does_not_wait)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
 						      "forward_error_correction {}\n");
 
-	(void)state;
 	segment->urgent = true;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	assert_int_equal(segment->departures, 2);
@@ -278,13 +261,12 @@ static void test_what_is_urgent_does_not_wait(void **state)
 }
 
 /* It is `always`: what is above the floor may all be there. */
-static void test_behind_a_floor_alone_nothing_waits(void **state)
+TEST(test_behind_a_floor_alone_nothing_waits)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
 						      "forward_error_correction {}\n");
 	struct nopal_ack ack = { .selective = true };
 
-	(void)state;
 	STUB_RAISE(&rig, ACK_PROCESSED, &ack);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	assert_int_equal(segment->departures, 1);
@@ -297,12 +279,11 @@ static void test_behind_a_floor_alone_nothing_waits(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_was_repaired_is_never_resent(void **state)
+TEST(test_what_was_repaired_is_never_resent)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
 						      "forward_error_correction {}\n");
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	segment->fate = NOPAL_ARRIVED;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
@@ -312,40 +293,36 @@ static void test_what_was_repaired_is_never_resent(void **state)
 	rig_close(&rig);
 }
 
-static void test_without_redundancy_nothing_waits(void **state)
+TEST(test_without_redundancy_nothing_waits)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n");
 
-	(void)state;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	assert_int_equal(segment->departures, 2);
 	rig_close(&rig);
 }
 
-static void test_never_is_refused(void **state)
+TEST(test_never_is_refused)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused(BASE "retransmit { arq = never }\n"
 				     "forward_error_correction {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "remove retransmit"));
 }
 
-static void test_what_is_unseen_is_needed(void **state)
+TEST(test_what_is_unseen_is_needed)
 {
-	(void)state;
 	rig_open(&rig, BASE "retransmit {}\n", NULL);
 	assert_int_equal(rig_shared(rig.opener.session, "reliability_unmet"), 1);
 	rig_close(&rig);
 }
 
-static void test_relations(void **state)
+TEST(test_relations)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\nretransmit {}\n", text,
 				sizeof(text)));
 	assert_non_null(strstr(text, "acknowledgement"));
@@ -355,14 +332,13 @@ static void test_relations(void **state)
 }
 
 /* With real acknowledgements: all arrives, and nothing is kept. */
-static void test_across_a_link_that_loses(void **state)
+TEST(test_across_a_link_that_loses)
 {
 	const struct rig_options options = {
 		.link = "delay 20ms 5ms loss 20% duplicate 5%",
 		.seed = 2,
 	};
 
-	(void)state;
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 		 "rtt_estimation {}\npositive_ack {}\nduplicate_ack {}\n"
@@ -378,33 +354,4 @@ static void test_across_a_link_that_loses(void **state)
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 500);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_leaves_and_is_kept),
-		cmocka_unit_test(test_lost_and_overdue_leave_again),
-		cmocka_unit_test(test_received_lets_it_go),
-		cmocka_unit_test(test_it_gives_up_after_attempts),
-		cmocka_unit_test(test_a_floor_that_moves_is_no_silence),
-		cmocka_unit_test(test_a_gate_sees_each_resend),
-		cmocka_unit_test(test_copies_leave_where_there_is_room),
-		cmocka_unit_test(test_no_copy_takes_the_room_of_others),
-		cmocka_unit_test(test_no_copy_of_what_arrived_or_waits),
-		cmocka_unit_test(test_what_waits_keeps_its_copies),
-		cmocka_unit_test(test_no_send_after_done),
-		cmocka_unit_test(test_what_may_be_repaired_is_not_resent),
-		cmocka_unit_test(test_what_is_overdue_waits_likewise),
-		cmocka_unit_test(test_what_is_urgent_does_not_wait),
-		cmocka_unit_test(test_behind_a_floor_alone_nothing_waits),
-		cmocka_unit_test(test_what_was_repaired_is_never_resent),
-		cmocka_unit_test(test_without_redundancy_nothing_waits),
-		cmocka_unit_test(test_never_is_refused),
-		cmocka_unit_test(test_what_is_unseen_is_needed),
-		cmocka_unit_test(test_relations),
-		cmocka_unit_test(test_across_a_link_that_loses),
-	};
-
-	return cmocka_run_group_tests(tests, stubs_register, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams of one flow take turns: none has the path to itself because it was first. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "one_flow.h"
+#include "support/one_flow.h"
+#include "support/test.h"
 
 enum { MANY = 10, BYTES = 400000 };
 
@@ -48,11 +43,10 @@ static void send_all(const char *config, int64_t *ret_first_ns, int64_t *ret_las
 	pair_close();
 }
 
-static void test_streams_share_the_path(void **state)
+TEST(test_streams_share_the_path)
 {
 	int64_t first_ns, last_ns, alone_first_ns, alone_last_ns;
 
-	(void)state;
 	send_all(AT_ONCE, &alone_first_ns, &alone_last_ns);
 	assert_true(alone_first_ns < alone_last_ns / 4); /* who was first */
 	send_all(IN_TURNS, &first_ns, &last_ns);
@@ -61,13 +55,12 @@ static void test_streams_share_the_path(void **state)
 }
 
 /* Half of a second of others' segments is in line before it. */
-static void test_what_is_urgent_waits_for_no_turn(void **state)
+TEST(test_what_is_urgent_waits_for_no_turn)
 {
 	const struct nopal_property urgent = { 0, 1 };
 	struct nopal_property property = urgent;
 	int64_t sent_ns;
 
-	(void)state;
 	pair_open(IN_TURNS, "rate 20mbit delay 10ms limit 200");
 	for (uint32_t i = 0; i < MANY; i++) {
 		open_stream(i);
@@ -136,18 +129,16 @@ static int64_t urge(bool loaded)
 
 /* Below the streams nothing is in line that it has to wait for, and what is in the network's queue
  * is less than a round trip of it. */
-static void test_what_is_urgent_takes_a_round_trip_more_at_most(void **state)
+TEST(test_what_is_urgent_takes_a_round_trip_more_at_most)
 {
 	int64_t idle_ns = urge(false), loaded_ns = urge(true);
 
-	(void)state;
 	assert_in_range(idle_ns, 20 * NOPAL_MILLISECOND, 21 * NOPAL_MILLISECOND);
 	assert_in_range(loaded_ns, idle_ns, idle_ns + 40 * NOPAL_MILLISECOND);
 }
 
-static void test_a_stream_that_breaks_gives_up_its_turn(void **state)
+TEST(test_a_stream_that_breaks_gives_up_its_turn)
 {
-	(void)state;
 	pair_open(IN_TURNS, "rate 20mbit delay 10ms limit 200");
 	for (uint32_t i = 0; i < 4; i++) {
 		open_stream(i);
@@ -166,9 +157,8 @@ static void test_a_stream_that_breaks_gives_up_its_turn(void **state)
 }
 
 /* Below is nobody who says whether something waits to leave. */
-static void test_a_flow_without_a_window_gives_turns_at_once(void **state)
+TEST(test_a_flow_without_a_window_gives_turns_at_once)
 {
-	(void)state;
 	pair_open("layer \"stream\" { multiplicity = per_stream\n" STREAM
 		  " round_robin {}\n}\nlayer \"flow\" {\n"
 		  " transport_driver {} virtual_circuit {} resize {}\n"
@@ -186,9 +176,8 @@ static void test_a_flow_without_a_window_gives_turns_at_once(void **state)
 }
 
 /* The stream's own resends: it takes segments in order alone, and its flow has none. */
-static void test_what_a_stream_sends_again_waits_for_no_turn(void **state)
+TEST(test_what_a_stream_sends_again_waits_for_no_turn)
 {
-	(void)state;
 	pair_open("layer \"stream\" { multiplicity = per_stream\n"
 		  " transport_driver {} stream_end {} resize {}\n"
 		  " sequenced_segments {} go_back_n {} windowed_cc {}\n"
@@ -201,18 +190,4 @@ static void test_what_a_stream_sends_again_waits_for_no_turn(void **state)
 	assert_int_equal(pair.there[0].bytes, BYTES);
 	assert_int_equal(pair.here[0].arrived, 1);
 	pair_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_streams_share_the_path),
-		cmocka_unit_test(test_what_is_urgent_waits_for_no_turn),
-		cmocka_unit_test(test_what_is_urgent_takes_a_round_trip_more_at_most),
-		cmocka_unit_test(test_a_stream_that_breaks_gives_up_its_turn),
-		cmocka_unit_test(test_a_flow_without_a_window_gives_turns_at_once),
-		cmocka_unit_test(test_what_a_stream_sends_again_waits_for_no_turn),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Packets byte by byte against RFC 3550, section 5.1; and who is listened to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 #define PLAIN                                                                                      \
 	"transport_driver {}\nfixed_size {}\n"                                                     \
@@ -54,6 +49,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 /* ------------------------------------------------------------- what we send */
 
 static uint32_t word(const uint8_t *at)
@@ -66,7 +63,7 @@ static uint16_t sequence_of(const struct packet *one)
 	return (uint16_t)(one->bytes[2] << 8 | one->bytes[3]);
 }
 
-static void test_a_packet_is_as_the_rfc_has_it(void **state)
+TEST(test_a_packet_is_as_the_rfc_has_it)
 {
 	const struct nopal_property properties[] = {
 		{ nopal_property(rig.plan, "timestamp"), 160 },
@@ -75,7 +72,6 @@ static void test_a_packet_is_as_the_rfc_has_it(void **state)
 	};
 	const struct nopal_property later = { properties[0].which, 320 };
 
-	(void)state;
 	rig_start(&rig);
 	assert_int_equal(nopal_send_with(rig.opener.session, "one", 3, 0, properties, 3), 0);
 	assert_int_equal(nopal_send_with(rig.opener.session, "two", 3, 0, &later, 1), 0);
@@ -91,9 +87,8 @@ static void test_a_packet_is_as_the_rfc_has_it(void **state)
 	assert_string_equal(rig.acceptor.text[1], "two");
 }
 
-static void test_without_a_timestamp_it_is_the_time_of_sending(void **state)
+TEST(test_without_a_timestamp_it_is_the_time_of_sending)
 {
-	(void)state;
 	rig_start(&rig);
 	rig_send(&rig, "one");
 	rig_run(&rig, 20 * NOPAL_MILLISECOND);
@@ -101,9 +96,8 @@ static void test_without_a_timestamp_it_is_the_time_of_sending(void **state)
 	assert_int_equal(word(packet[1].bytes + 4) - word(packet[0].bytes + 4), 160);
 }
 
-static void test_numbers_go_round_and_order_holds(void **state)
+TEST(test_numbers_go_round_and_order_holds)
 {
-	(void)state;
 	rig_close(&rig);
 	rig_open(&rig, ORDERED, &(struct rig_options){ .link = "delay 10ms 8ms" });
 	for (int i = 0; i < RIG_MESSAGES; i++) {
@@ -162,9 +156,8 @@ static void inject(struct spec spec)
 
 #define REST(text) text, sizeof(text) - 1
 
-static void test_sources_extensions_and_padding_are_no_payload(void **state)
+TEST(test_sources_extensions_and_padding_are_no_payload)
 {
-	(void)state;
 	inject((struct spec){ 0x80, 0, 65535, 9, REST("plain") });
 	inject((struct spec){ 0x82, 0, 0, 9, REST("aaaabbbbsources") });
 	inject((struct spec){ 0x90, 0, 1, 9, REST("\xbe\xde\0\1xxxxextended") });
@@ -175,17 +168,15 @@ static void test_sources_extensions_and_padding_are_no_payload(void **state)
 	assert_string_equal(rig.acceptor.text[3], "padded");
 }
 
-static void test_what_is_no_rtp_opens_nothing(void **state)
+TEST(test_what_is_no_rtp_opens_nothing)
 {
-	(void)state;
 	inject((struct spec){ 0x40, 0, 1, 9, REST("version 1") });
 	inject((struct spec){ 0x80, 200, 1, 9, REST("RTCP") });
 	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 0);
 }
 
-static void test_what_is_cut_is_dropped_and_counted(void **state)
+TEST(test_what_is_cut_is_dropped_and_counted)
 {
-	(void)state;
 	inject((struct spec){ 0x80, 0, 1, 9, REST("good") });
 	inject((struct spec){ 0x8f, 0, 2, 9, REST("no such sources") });
 	inject((struct spec){ 0x90, 0, 2, 9, REST("\0\0\1\0short") });
@@ -200,9 +191,8 @@ static void test_what_is_cut_is_dropped_and_counted(void **state)
 
 /* One packet of another source may be an accident or worse; two in order are a program that began
  * anew. */
-static void test_another_source_is_heard_at_its_second_packet(void **state)
+TEST(test_another_source_is_heard_at_its_second_packet)
 {
-	(void)state;
 	inject((struct spec){ 0x80, 0, 100, 9, REST("first") });
 	inject((struct spec){ 0x80, 0, 7, 8, REST("stranger") });
 	assert_int_equal(rig.acceptor.delivered, 1);
@@ -215,27 +205,9 @@ static void test_another_source_is_heard_at_its_second_packet(void **state)
 	assert_string_equal(rig.acceptor.text[3], "fourth");
 }
 
-static void test_older_than_the_first_is_late(void **state)
+TEST(test_older_than_the_first_is_late)
 {
-	(void)state;
 	inject((struct spec){ 0x80, 0, 100, 9, REST("first") });
 	inject((struct spec){ 0x80, 0, 99, 9, REST("before it") });
 	assert_int_equal(rig.acceptor.delivered, 1);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_packet_is_as_the_rfc_has_it),
-		CASE(test_without_a_timestamp_it_is_the_time_of_sending),
-		CASE(test_numbers_go_round_and_order_holds),
-		CASE(test_sources_extensions_and_padding_are_no_payload),
-		CASE(test_what_is_no_rtp_opens_nothing),
-		CASE(test_what_is_cut_is_dropped_and_counted),
-		CASE(test_another_source_is_heard_at_its_second_packet),
-		CASE(test_older_than_the_first_is_late),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

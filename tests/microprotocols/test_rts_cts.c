@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_rts_cts -- nothing leaves that was not granted, nothing is granted that there is no room
  * for, and lost requests and grants stop nobody for ever. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "plan/plan.h"
 #include "keeper.h"
+#include "support/test.h"
 
 enum { REQUEST, GRANT };
 enum { BUFFER = 64 << 10, INITIAL = 4 << 10, AHEAD = 16 << 10, MESSAGE = 1000 };
@@ -109,11 +104,10 @@ static uint64_t control_out(struct rig_side *side)
 	return nopal_session_counters(side->session)->control_out;
 }
 
-static void test_begins_with_the_initial_right(void **state)
+TEST(test_begins_with_the_initial_right)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, PLAIN, NULL);
 	for (int i = 0; i < 10; i++)
 		rig_send_bytes(&rig, MESSAGE);
@@ -125,11 +119,10 @@ static void test_begins_with_the_initial_right(void **state)
 	rig_close(&rig);
 }
 
-static void test_without_a_grant_nothing_leaves(void **state)
+TEST(test_without_a_grant_nothing_leaves)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, PURE, NULL);
 	rig_send_bytes(&rig, MESSAGE);
 	assert_int_equal(audit.left, 0);
@@ -142,12 +135,11 @@ static void test_without_a_grant_nothing_leaves(void **state)
 	rig_close(&rig);
 }
 
-static void test_no_room_then_room(void **state)
+TEST(test_no_room_then_room)
 {
 	struct rig rig;
 	uint64_t held;
 
-	(void)state;
 	begin(&rig, RELIABLE, NULL);
 	keeper_push(&rig, 1000, MESSAGE, 0, 2 * NOPAL_SECOND);
 	held = keeper.held_bytes;
@@ -169,11 +161,10 @@ static void test_no_room_then_room(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_comes_again_says_nothing_new(void **state)
+TEST(test_what_comes_again_says_nothing_new)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, PLAIN, NULL);
 	rig_change_both(&rig, "loss 100%");
 	for (int i = 0; i < 20; i++)
@@ -188,13 +179,12 @@ static void test_what_comes_again_says_nothing_new(void **state)
 	rig_close(&rig);
 }
 
-static void test_hostile_control_changes_nothing(void **state)
+TEST(test_hostile_control_changes_nothing)
 {
 	static const uint8_t bytes[24] = { 0, 0, 0, 0, 0, 0, 0x40 };
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	begin(&rig, PLAIN, NULL);
 	for (int i = 0; i < 100; i++)
 		rig_send_bytes(&rig, MESSAGE);
@@ -220,12 +210,11 @@ static void test_hostile_control_changes_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_lost_request_is_repeated_less_and_less(void **state)
+TEST(test_a_lost_request_is_repeated_less_and_less)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	begin(&rig, PLAIN, NULL);
 	rig_change_both(&rig, "loss 100%");
 	before = control_out(&rig.opener);
@@ -259,44 +248,40 @@ static void lossy(const char *config, const char *link, uint32_t reads, uint32_t
 	}
 }
 
-static void test_no_deadlock_and_never_beyond_the_buffer(void **state)
+TEST(test_no_deadlock_and_never_beyond_the_buffer)
 {
-	(void)state;
 	lossy(RELIABLE, "rate 20mbit delay 10ms loss 30%", 20, 2000, 2000);
 	assert_true(keeper.most_bytes <= BUFFER);
 	lossy(PURE, "rate 20mbit delay 10ms loss 30%", 20, 500, 500);
 	assert_true(keeper.most_bytes <= BUFFER);
 }
 
-static void test_disorder_and_duplicates(void **state)
+TEST(test_disorder_and_duplicates)
 {
-	(void)state;
 	lossy(RELIABLE, "rate 20mbit delay 10ms 8ms duplicate 30% reorder 30% loss 5%", 20, 2000,
 	      2000);
 	assert_true(keeper.most_bytes <= BUFFER);
 }
 
 /* 64 KiB of losses would take all credit if they were not written off. */
-static void test_losses_take_no_credit_where_they_stay(void **state)
+TEST(test_losses_take_no_credit_where_they_stay)
 {
-	(void)state;
 	lossy(PLAIN, "rate 20mbit delay 10ms loss 30%", 1000, 2000, 1200);
 }
 
 /* What is given up takes no credit with it, whether it left or not. */
-static void test_what_is_given_up_is_written_off(void **state)
+TEST(test_what_is_given_up_is_written_off)
 {
 	static const char config[] = BASE FLOW RELIABLY "partial_reliability { attempts = 1 }\n";
 	static const char waits[] = BASE FLOW RELIABLY "partial_reliability { deadline = 50ms }\n";
 
-	(void)state;
 	lossy(config, "rate 20mbit delay 10ms loss 30%", 1000, 2000, 1000);
 	lossy(waits, "rate 2mbit delay 10ms loss 30%", 1000, 2000, 5);
 	assert_true(keeper.most_bytes <= BUFFER);
 }
 
 /* The grant is on its way when less is asked for than before. */
-static void test_what_was_asked_for_once_may_be_granted(void **state)
+TEST(test_what_was_asked_for_once_may_be_granted)
 {
 	static const char config[] = BASE FLOW RELIABLY "partial_reliability {}\n";
 	const struct rig_options far = { .link = "delay 300ms" };
@@ -304,7 +289,6 @@ static void test_what_was_asked_for_once_may_be_granted(void **state)
 	static const char bytes[MESSAGE];
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, config, &far);
 	keeper.reads = true;
 	deadline.which = nopal_property(rig.plan, "deadline");
@@ -321,7 +305,7 @@ static void test_what_was_asked_for_once_may_be_granted(void **state)
 }
 
 /* It would be complete, fill the buffer, and wait for what the sender keeps back. */
-static void test_what_is_urgent_takes_no_room_of_what_is_before_it(void **state)
+TEST(test_what_is_urgent_takes_no_room_of_what_is_before_it)
 {
 	static const char config[] = "transport_driver {}\nresize {}\nsequenced_segments {}\n"
 				     "sequenced_messages {}\nvirtual_circuit {}\n"
@@ -330,7 +314,6 @@ static void test_what_is_urgent_takes_no_room_of_what_is_before_it(void **state)
 	static const char bytes[2500];
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, config, NULL);
 	rig_send_bytes(&rig, 6000);
 	for (int i = 0; i < 3; i++)
@@ -344,7 +327,7 @@ static void test_what_is_urgent_takes_no_room_of_what_is_before_it(void **state)
 }
 
 /* Granted, kept back by another gate, and given up: who comes next goes. */
-static void test_a_right_that_nobody_used_is_the_next_ones(void **state)
+TEST(test_a_right_that_nobody_used_is_the_next_ones)
 {
 	static const char config[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 				     "virtual_circuit {}\npositive_ack { window = 2 }\n"
@@ -355,7 +338,6 @@ static void test_a_right_that_nobody_used_is_the_next_ones(void **state)
 	static const char bytes[MESSAGE];
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, config, &far);
 	deadline.which = nopal_property(rig.plan, "deadline");
 	for (int i = 0; i < 4; i++)
@@ -369,11 +351,10 @@ static void test_a_right_that_nobody_used_is_the_next_ones(void **state)
 	rig_close(&rig);
 }
 
-static void test_ahead_needs_no_stop(void **state)
+TEST(test_ahead_needs_no_stop)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig, RELIABLE, &(struct rig_options){ .link = "delay 10ms" });
 	keeper.reads = true;
 	for (int i = 0; i < 100; i++) {
@@ -385,12 +366,11 @@ static void test_ahead_needs_no_stop(void **state)
 }
 
 /* Messages that the layer below cuts are segments here. */
-static void test_no_segment_is_longer_than_the_buffer(void **state)
+TEST(test_no_segment_is_longer_than_the_buffer)
 {
 	enum { COUNT = 4 };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig,
 		 "layer \"upper\" {\n transport_driver {} whole_messages {}\n"
 		 " sequenced_segments {} " FLOW "}\n"
@@ -408,11 +388,10 @@ static void test_no_segment_is_longer_than_the_buffer(void **state)
 }
 
 /* 9000 bytes of MTU, and a buffer of less. */
-static void test_no_buffer_is_shorter_than_a_segment(void **state)
+TEST(test_no_buffer_is_shorter_than_a_segment)
 {
 	char text[512];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nresize { mtu = 9000B }\n"
 				"sequenced_segments {}\nvirtual_circuit {}\n"
 				"rts_cts { buffer = 4KiB }\n",
@@ -422,25 +401,6 @@ static void test_no_buffer_is_shorter_than_a_segment(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_begins_with_the_initial_right),
-		cmocka_unit_test(test_without_a_grant_nothing_leaves),
-		cmocka_unit_test(test_no_room_then_room),
-		cmocka_unit_test(test_what_comes_again_says_nothing_new),
-		cmocka_unit_test(test_hostile_control_changes_nothing),
-		cmocka_unit_test(test_a_lost_request_is_repeated_less_and_less),
-		cmocka_unit_test(test_no_deadlock_and_never_beyond_the_buffer),
-		cmocka_unit_test(test_disorder_and_duplicates),
-		cmocka_unit_test(test_losses_take_no_credit_where_they_stay),
-		cmocka_unit_test(test_what_is_given_up_is_written_off),
-		cmocka_unit_test(test_what_was_asked_for_once_may_be_granted),
-		cmocka_unit_test(test_what_is_urgent_takes_no_room_of_what_is_before_it),
-		cmocka_unit_test(test_a_right_that_nobody_used_is_the_next_ones),
-		cmocka_unit_test(test_ahead_needs_no_stop),
-		cmocka_unit_test(test_no_segment_is_longer_than_the_buffer),
-		cmocka_unit_test(test_no_buffer_is_shorter_than_a_segment),
-	};
-
 	rig_add(&an_auditor);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "segments.h"
+#include "support/test.h"
 
 static const char ESTIMATING[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 				 "positive_ack {}\nrtt_estimation {}\na_tap {}\n";
@@ -34,11 +29,10 @@ static int64_t shared(struct rig *rig, const char *name)
 	return rig_shared(rig->opener.session, name);
 }
 
-static void test_before_the_first_sample(void **state)
+TEST(test_before_the_first_sample)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig);
 	assert_int_equal(shared(&rig, "smoothed_rtt_ns"), 0);
 	assert_int_equal(shared(&rig, "minimum_rtt_ns"), 0);
@@ -46,11 +40,10 @@ static void test_before_the_first_sample(void **state)
 	rig_close(&rig);
 }
 
-static void test_samples_as_in_rfc_6298(void **state)
+TEST(test_samples_as_in_rfc_6298)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig);
 	sample(&rig, 400 * NOPAL_MILLISECOND, 0);
 	assert_int_equal(shared(&rig, "smoothed_rtt_ns"), 400 * NOPAL_MILLISECOND);
@@ -66,11 +59,10 @@ static void test_samples_as_in_rfc_6298(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_peers_delay_is_deducted_but_not_believed(void **state)
+TEST(test_the_peers_delay_is_deducted_but_not_believed)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig);
 	sample(&rig, 100 * NOPAL_MILLISECOND, 60 * NOPAL_MILLISECOND);
 	assert_int_equal(shared(&rig, "latest_rtt_ns"),
@@ -85,11 +77,10 @@ static void test_the_peers_delay_is_deducted_but_not_believed(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_timeout_stays_within_its_bounds(void **state)
+TEST(test_the_timeout_stays_within_its_bounds)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig);
 	for (int i = 0; i < 100; i++)
 		sample(&rig, NOPAL_MILLISECOND, 0);
@@ -100,12 +91,11 @@ static void test_the_timeout_stays_within_its_bounds(void **state)
 	rig_close(&rig);
 }
 
-static void test_no_sample_changes_nothing(void **state)
+TEST(test_no_sample_changes_nothing)
 {
 	struct rig rig;
 	struct nopal_ack ack = { .largest_sent_ns = 1 };
 
-	(void)state;
 	begin(&rig);
 	nopal_raise_ACK_FROM_NET(rig.opener.session, &ack);
 	ack.largest_is_new = true;
@@ -118,11 +108,10 @@ static void test_no_sample_changes_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_path_is_measured(void **state)
+TEST(test_a_path_is_measured)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, ESTIMATING, &(struct rig_options){ .link = "delay 50ms" });
 	for (int i = 0; i < 20; i++) {
 		rig_send(&rig, "x");
@@ -134,11 +123,10 @@ static void test_a_path_is_measured(void **state)
 	rig_close(&rig);
 }
 
-static void test_one_that_overtakes_is_not_the_minimum(void **state)
+TEST(test_one_that_overtakes_is_not_the_minimum)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig);
 	for (int i = 0; i < 4; i++)
 		sample(&rig, 100 * NOPAL_MILLISECOND, 0);
@@ -152,11 +140,10 @@ static void test_one_that_overtakes_is_not_the_minimum(void **state)
 }
 
 /* The floor rises, but what came last had been reported: it had overtaken. */
-static void test_where_packets_overtake_the_usual_counts(void **state)
+TEST(test_where_packets_overtake_the_usual_counts)
 {
 	struct rig rig;
 
-	(void)state;
 	begin(&rig);
 	for (int i = 0; i < 4; i++)
 		sample(&rig, 100 * NOPAL_MILLISECOND, 0);
@@ -169,12 +156,11 @@ static void test_where_packets_overtake_the_usual_counts(void **state)
 
 /* Where acks overtake, each segment counts, and the largest of eight is a sample:
  * what was thought to be the shortest is forgotten. */
-static void test_where_acks_overtake_each_segment_counts(void **state)
+TEST(test_where_acks_overtake_each_segment_counts)
 {
 	struct nopal_session *session;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, ESTIMATING, NULL);
 	session = rig.opener.session;
 	for (int i = 0; i < 8; i++)
@@ -196,21 +182,4 @@ static void test_where_acks_overtake_each_segment_counts(void **state)
 	assert_int_equal(shared(&rig, "latest_rtt_ns"), 80 * NOPAL_MILLISECOND);
 	assert_int_equal(shared(&rig, "minimum_rtt_ns"), 80 * NOPAL_MILLISECOND);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_before_the_first_sample),
-		cmocka_unit_test(test_samples_as_in_rfc_6298),
-		cmocka_unit_test(test_the_peers_delay_is_deducted_but_not_believed),
-		cmocka_unit_test(test_the_timeout_stays_within_its_bounds),
-		cmocka_unit_test(test_no_sample_changes_nothing),
-		cmocka_unit_test(test_a_path_is_measured),
-		cmocka_unit_test(test_one_that_overtakes_is_not_the_minimum),
-		cmocka_unit_test(test_where_packets_overtake_the_usual_counts),
-		cmocka_unit_test(test_where_acks_overtake_each_segment_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

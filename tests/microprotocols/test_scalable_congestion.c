@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scalable_congestion -- a hundredth for what arrives, an eighth for a loss. */
-#include "../support/bench.h"
+#include "support/bench.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_scalable_congestion;
 #define POLICY nopal_scalable_congestion
@@ -13,9 +14,8 @@ static int64_t kept(int64_t window)
 enum { KEPT_WITHIN = 2 };
 #include "window_policies.h"
 
-static void test_grows_by_a_hundredth(void **state)
+TEST(test_grows_by_a_hundredth)
 {
-	(void)state;
 	avoid(1000 * SEG);
 	ack(1000 * SEG);
 	assert_int_equal(window(), 1010 * SEG);
@@ -27,9 +27,8 @@ static void test_grows_by_a_hundredth(void **state)
 	bench_close();
 }
 
-static void test_small_windows_grow_as_tcp_does(void **state)
+TEST(test_small_windows_grow_as_tcp_does)
 {
-	(void)state;
 	avoid(20 * SEG);
 	ack(20 * SEG - 1);
 	assert_int_equal(window(), 20 * SEG);
@@ -38,9 +37,8 @@ static void test_small_windows_grow_as_tcp_does(void **state)
 	bench_close();
 }
 
-static void test_small_windows_halve(void **state)
+TEST(test_small_windows_halve)
 {
-	(void)state;
 	avoid(16 * SEG);
 	bench_status(NOPAL_SEGMENT_LOST, 1);
 	assert_int_equal(window(), 8 * SEG);
@@ -62,23 +60,13 @@ static int rounds_until_back(int64_t from)
 }
 
 /* What it is for: the way back does not grow with the window. */
-static void test_the_way_back_is_as_long_for_all_windows(void **state)
+TEST(test_the_way_back_is_as_long_for_all_windows)
 {
-	(void)state;
 	assert_in_range(rounds_until_back(400 * SEG), 13, 15);
 	assert_in_range(rounds_until_back(4000 * SEG), 13, 15);
 }
 
-int main(void)
+TEST(test_fills_a_path)
 {
-	const struct CMUnitTest tests[] = {
-		WINDOW_POLICY_TESTS,
-		cmocka_unit_test(test_grows_by_a_hundredth),
-		cmocka_unit_test(test_small_windows_grow_as_tcp_does),
-		cmocka_unit_test(test_small_windows_halve),
-		cmocka_unit_test(test_the_way_back_is_as_long_for_all_windows),
-		cmocka_unit_test(test_fills_a_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	check_fills_a_path();
 }

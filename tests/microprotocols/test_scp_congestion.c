@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scp_congestion -- few bytes queued, alone and against a bottleneck. */
-#include "../support/bench.h"
-#include "../support/path.h"
+#include "support/bench.h"
+#include "support/path.h"
 #include "policies.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_scp_congestion;
 
@@ -36,9 +37,8 @@ static void to_steady(void)
 	bench_ack(99, SEG);
 }
 
-static void test_slow_start_doubles(void **state)
+TEST(test_slow_start_doubles)
 {
-	(void)state;
 	begin(4 * SEG);
 	one_round(4 * SEG, RTT);
 	assert_int_equal(window(), 8 * SEG);
@@ -47,11 +47,10 @@ static void test_slow_start_doubles(void **state)
 	bench_close();
 }
 
-static void test_a_queue_ends_slow_start(void **state)
+TEST(test_a_queue_ends_slow_start)
 {
 	int64_t before;
 
-	(void)state;
 	begin(40 * SEG);
 	one_round(40 * SEG, RTT);
 	/* 80 arrive in twice the least round trip: 40 were queued. */
@@ -63,9 +62,8 @@ static void test_a_queue_ends_slow_start(void **state)
 	bench_close();
 }
 
-static void test_steady_grows_by_extra_where_there_is_room(void **state)
+TEST(test_steady_grows_by_extra_where_there_is_room)
 {
-	(void)state;
 	begin(40 * SEG);
 	to_steady();
 	assert_int_equal(window(), 20 * SEG);
@@ -76,9 +74,8 @@ static void test_steady_grows_by_extra_where_there_is_room(void **state)
 	bench_close();
 }
 
-static void test_steady_stays_where_the_path_is_full(void **state)
+TEST(test_steady_stays_where_the_path_is_full)
 {
-	(void)state;
 	begin(40 * SEG);
 	to_steady();
 	for (int i = 0; i < 10; i++) {
@@ -89,9 +86,8 @@ static void test_steady_stays_where_the_path_is_full(void **state)
 	bench_close();
 }
 
-static void test_an_idle_round_changes_nothing(void **state)
+TEST(test_an_idle_round_changes_nothing)
 {
-	(void)state;
 	begin(40 * SEG);
 	to_steady();
 	*bench_shared("app_limited") = 1;
@@ -100,17 +96,15 @@ static void test_an_idle_round_changes_nothing(void **state)
 	bench_close();
 }
 
-static void test_one_reduction_an_epoch(void **state)
+TEST(test_one_reduction_an_epoch)
 {
-	(void)state;
 	begin(40 * SEG);
 	check_one_reduction_an_epoch();
 	bench_close();
 }
 
-static void test_timeout_is_one_segment_and_slow_start(void **state)
+TEST(test_timeout_is_one_segment_and_slow_start)
 {
-	(void)state;
 	begin(40 * SEG);
 	bench.next_packet = 100;
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
@@ -123,11 +117,10 @@ static void test_timeout_is_one_segment_and_slow_start(void **state)
 	bench_close();
 }
 
-static void test_the_rate_spreads_the_window(void **state)
+TEST(test_the_rate_spreads_the_window)
 {
 	int64_t rate;
 
-	(void)state;
 	begin(40 * SEG);
 	to_steady();
 	one_round(20 * SEG, RTT);
@@ -136,9 +129,8 @@ static void test_the_rate_spreads_the_window(void **state)
 	bench_close();
 }
 
-static void test_fills_a_path_with_a_short_queue(void **state)
+TEST(test_fills_a_path_with_a_short_queue)
 {
-	(void)state;
 	bench_place(&nopal_scp_congestion);
 	*bench_parameter("initial") = 4 * SEG;
 	*bench_parameter("extra") = EXTRA;
@@ -155,37 +147,16 @@ static void test_fills_a_path_with_a_short_queue(void **state)
 	path_end();
 }
 
-static void test_a_mark_counts_as_a_loss(void **state)
+TEST(test_a_mark_counts_as_a_loss)
 {
-	(void)state;
 	begin(40 * SEG);
 	check_marks_are_losses(20 * SEG, 10 * SEG, 2 * SEG);
 	bench_close();
 }
 
-static void test_a_mark_after_a_timeout_takes_nothing(void **state)
+TEST(test_a_mark_after_a_timeout_takes_nothing)
 {
-	(void)state;
 	begin(40 * SEG);
 	check_a_mark_after_a_timeout_takes_nothing();
 	bench_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slow_start_doubles),
-		cmocka_unit_test(test_a_queue_ends_slow_start),
-		cmocka_unit_test(test_steady_grows_by_extra_where_there_is_room),
-		cmocka_unit_test(test_steady_stays_where_the_path_is_full),
-		cmocka_unit_test(test_an_idle_round_changes_nothing),
-		cmocka_unit_test(test_one_reduction_an_epoch),
-		cmocka_unit_test(test_timeout_is_one_segment_and_slow_start),
-		cmocka_unit_test(test_the_rate_spreads_the_window),
-		cmocka_unit_test(test_fills_a_path_with_a_short_queue),
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),
-		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

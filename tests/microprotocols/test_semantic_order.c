@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "engine/turn.h"
 #include "arrivals.h"
 #include "scout.h"
+#include "support/test.h"
 
 #define MS NOPAL_MILLISECOND
 
@@ -107,11 +102,10 @@ static void check_graph(const unsigned *graph, uint64_t *base)
 	} while (next_order(order, SMALL));
 }
 
-static void test_all_orders_of_graphs(void **state)
+TEST(test_all_orders_of_graphs)
 {
 	uint64_t base = 1, random = 1;
 
-	(void)state;
 	order_open(ORDERED);
 	for (int graphs = 0; graphs < 60; graphs++) {
 		unsigned graph[SMALL] = { 0 };
@@ -127,9 +121,8 @@ static void test_all_orders_of_graphs(void **state)
 
 /* ------------------------------------------------------------- what never comes */
 
-static void test_a_wait_is_bounded(void **state)
+TEST(test_a_wait_is_bounded)
 {
-	(void)state;
 	order_open(ORDERED);
 	come(2, 1, 0);
 	come(4, 0, 0);
@@ -147,9 +140,8 @@ static void test_a_wait_is_bounded(void **state)
 
 /* 3 is given up first; what it waits for, and what waits itself, goes before it:
  * 2, which waits for 1, which never comes. */
-static void test_what_is_there_goes_first(void **state)
+TEST(test_what_is_there_goes_first)
 {
-	(void)state;
 	order_open(ORDERED);
 	come(3, 2, 0);
 	rig_run(&rig, 50 * MS);
@@ -165,9 +157,8 @@ static void test_what_is_there_goes_first(void **state)
 }
 
 /* No sender of ours makes one. */
-static void test_circles_from_the_wire(void **state)
+TEST(test_circles_from_the_wire)
 {
-	(void)state;
 	order_open(ORDERED);
 	come(1, 1, 0);
 	come(2, 3, 0);
@@ -181,9 +172,8 @@ static void test_circles_from_the_wire(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_waits_is_bounded(void **state)
+TEST(test_what_waits_is_bounded)
 {
-	(void)state;
 	order_open(BASE "semantic_order { waiting = 3 delay = 5s }\n");
 	come(2, 1, 0);
 	come(3, 2, 0);
@@ -204,9 +194,8 @@ static void test_what_waits_is_bounded(void **state)
 	rig_close(&rig);
 }
 
-static void test_nothing_is_waited_for_after_the_close(void **state)
+TEST(test_nothing_is_waited_for_after_the_close)
 {
-	(void)state;
 	order_open(ORDERED);
 	come(3, 2, 0);
 	come(2, 1, 0);
@@ -219,14 +208,13 @@ static void test_nothing_is_waited_for_after_the_close(void **state)
 
 /* In one turn 1 goes out of band, which makes 2 ready, and the peer closes: 2 is delivered once,
  * not given up as well. */
-static void test_who_is_ready_is_not_given_up(void **state)
+TEST(test_who_is_ready_is_not_given_up)
 {
 	struct nopal_session *session;
 	struct nopal_message *message;
 	struct nopal_core *core;
 	bool outermost;
 
-	(void)state;
 	order_open(BASE "semantic_order { waiting = 3 }\n");
 	session = rig.opener.session;
 	core = nopal__core(session);
@@ -248,11 +236,10 @@ static void test_who_is_ready_is_not_given_up(void **state)
 }
 
 /* 1 was given up before 2 was sent, after it: 2 does not wait as long as for what will come. */
-static void test_what_was_given_up_is_not_waited_for(void **state)
+TEST(test_what_was_given_up_is_not_waited_for)
 {
 	unsigned which[3];
 
-	(void)state;
 	rig_open(&rig,
 		 BASE "sequenced_segments {}\npositive_ack {}\nretransmit {}\n"
 		      "partial_reliability {}\nsemantic_order {}\n",
@@ -280,9 +267,8 @@ static void test_what_was_given_up_is_not_waited_for(void **state)
 }
 
 /* Labels are remembered for twice as many deliveries as a sender may name, and no longer. */
-static void test_delivered_labels_are_remembered(void **state)
+TEST(test_delivered_labels_are_remembered)
 {
-	(void)state;
 	order_open(BASE "semantic_order { labels = 16 }\n");
 	for (uint64_t label = 1; label <= 40; label++)
 		come(label, 0, 0);
@@ -311,9 +297,8 @@ static int send_after(uint64_t label, uint64_t after, uint64_t after_2)
 	return nopal_send_with(rig.opener.session, text, (size_t)length, label, properties, 3);
 }
 
-static void test_circles_are_refused(void **state)
+TEST(test_circles_are_refused)
 {
-	(void)state;
 	order_open(ORDERED);
 	assert_int_equal(send_after(1, 1, 0), -ELOOP);
 	assert_int_equal(send_after(1, 2, 3), 0);
@@ -330,9 +315,8 @@ static void test_circles_are_refused(void **state)
 	rig_close(&rig);
 }
 
-static void test_labels_are_refused(void **state)
+TEST(test_labels_are_refused)
 {
-	(void)state;
 	order_open(BASE "semantic_order {}\n");
 	assert_int_equal(send_after(1, 0, 0), 0);
 	assert_int_equal(send_after(1, 0, 0), -EEXIST);
@@ -345,9 +329,8 @@ static void test_labels_are_refused(void **state)
 	rig_close(&rig);
 }
 
-static void test_sent_labels_are_remembered(void **state)
+TEST(test_sent_labels_are_remembered)
 {
-	(void)state;
 	order_open(BASE "semantic_order { labels = 16 }\n");
 	for (uint64_t label = 1; label <= 17; label++)
 		assert_int_equal(send_after(label, 0, 0), 0);
@@ -369,12 +352,11 @@ static bool reaches(uint64_t edge[64][2], unsigned from, unsigned to, unsigned d
 	return false;
 }
 
-static void test_random_graphs_are_judged(void **state)
+TEST(test_random_graphs_are_judged)
 {
 	uint64_t random = 5;
 	unsigned loops = 0;
 
-	(void)state;
 	for (int graphs = 0; graphs < 40; graphs++) {
 		uint64_t edge[64][2] = { { 0 } };
 
@@ -463,9 +445,8 @@ static void cross(const char *config, const char *link, uint64_t seed, bool reli
 	rig_close(&rig);
 }
 
-static void test_across_a_network_that_loses(void **state)
+TEST(test_across_a_network_that_loses)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		cross(BASE "semantic_order { delay = 200ms }\na_scout {}\n", "delay 40ms 35ms",
 		      seed, true, 200 * MS);
@@ -475,9 +456,8 @@ static void test_across_a_network_that_loses(void **state)
 	}
 }
 
-static void test_across_a_network_reliably(void **state)
+TEST(test_across_a_network_reliably)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		cross("transport_driver {}\nresize {}\nsequenced_segments {}\n"
 		      "positive_ack { selective = on }\nduplicate_ack {}\n"
@@ -486,37 +466,12 @@ static void test_across_a_network_reliably(void **state)
 		      "delay 40ms 35ms loss 20%", seed, true, 0);
 }
 
-static void test_refuses_company(void **state)
+TEST(test_refuses_company)
 {
 	char text[2048];
 
-	(void)state;
 	assert_true(rig_refused(BASE "sequenced_messages {}\nlossy_fifo {}\n"
 				     "semantic_order {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "relates all"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_orders_of_graphs),
-		cmocka_unit_test(test_a_wait_is_bounded),
-		cmocka_unit_test(test_what_is_there_goes_first),
-		cmocka_unit_test(test_circles_from_the_wire),
-		cmocka_unit_test(test_what_waits_is_bounded),
-		cmocka_unit_test(test_nothing_is_waited_for_after_the_close),
-		cmocka_unit_test(test_who_is_ready_is_not_given_up),
-		cmocka_unit_test(test_what_was_given_up_is_not_waited_for),
-		cmocka_unit_test(test_delivered_labels_are_remembered),
-		cmocka_unit_test(test_circles_are_refused),
-		cmocka_unit_test(test_labels_are_refused),
-		cmocka_unit_test(test_sent_labels_are_remembered),
-		cmocka_unit_test(test_random_graphs_are_judged),
-		cmocka_unit_test(test_across_a_network_that_loses),
-		cmocka_unit_test(test_across_a_network_reliably),
-		cmocka_unit_test(test_refuses_company),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
 #include "segments.h"
+#include "support/test.h"
 
 static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\n"
 			       "sequenced_messages {}\na_tap {}\n";
@@ -34,11 +28,10 @@ static uint64_t reference(struct rig_side *side)
 	return core->awake->serial[core->layer->plan->serial_of[part->attribute[NUMBER]] - 1];
 }
 
-static void test_numbers_begin_at_one_without_a_handshake(void **state)
+TEST(test_numbers_begin_at_one_without_a_handshake)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, NUMBERED, NULL);
 	for (int i = 0; i < 3; i++)
 		rig_send(&rig, "x");
@@ -48,11 +41,10 @@ static void test_numbers_begin_at_one_without_a_handshake(void **state)
 	rig_close(&rig);
 }
 
-static void test_numbers_begin_where_the_handshake_says(void **state)
+TEST(test_numbers_begin_where_the_handshake_says)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, CONNECTED, NULL);
 	for (int i = 0; i < 3; i++)
 		rig_send(&rig, "x");
@@ -63,11 +55,10 @@ static void test_numbers_begin_where_the_handshake_says(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_number_before_the_first_is_dropped(void **state)
+TEST(test_a_number_before_the_first_is_dropped)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, NUMBERED, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -76,11 +67,10 @@ static void test_a_number_before_the_first_is_dropped(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_late_number_does_not_move_the_reference(void **state)
+TEST(test_a_late_number_does_not_move_the_reference)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, NUMBERED, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -89,16 +79,4 @@ static void test_a_late_number_does_not_move_the_reference(void **state)
 	assert_int_equal(arrive_number(&rig.acceptor, 7), 1);
 	assert_int_equal(reference(&rig.acceptor), UINT64_C(0x100000000));
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers_begin_at_one_without_a_handshake),
-		cmocka_unit_test(test_numbers_begin_where_the_handshake_says),
-		cmocka_unit_test(test_a_number_before_the_first_is_dropped),
-		cmocka_unit_test(test_a_late_number_does_not_move_the_reference),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

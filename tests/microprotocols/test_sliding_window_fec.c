@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
 #include "blocks.h"
 #include "erasure.h"
 #include "gf256.h"
 #include "sliding.h"
+#include "support/test.h"
 
 static const char *sliding_config(int sources, int repairs, int window, const char *more)
 {
@@ -143,9 +137,8 @@ static void check_shape(uint32_t sources, uint32_t every, uint32_t repairs, uint
 	capture_close(&net);
 }
 
-static void test_all_erasures_of_short_windows(void **state)
+TEST(test_all_erasures_of_short_windows)
 {
-	(void)state;
 	check_shape(6, 2, 1, 6);
 	check_shape(8, 2, 1, 4);
 	check_shape(4, 1, 1, 3);
@@ -154,12 +147,11 @@ static void test_all_erasures_of_short_windows(void **state)
 }
 
 /* Two losses of one window need two repairs that differ: nearly all do. */
-static void test_nearly_all_pairs_are_rebuilt(void **state)
+TEST(test_nearly_all_pairs_are_rebuilt)
 {
 	struct shape shape = shape_of(4, 4, 2, 4);
 	uint32_t rebuilt = 0;
 
-	(void)state;
 	capture_open(&net, sliding_config(4, 2, 4, "check_integrity {}\n"));
 	for (uint32_t round = 0; round < 500; round++) {
 		pause_sending();
@@ -172,18 +164,16 @@ static void test_nearly_all_pairs_are_rebuilt(void **state)
 
 /* ----------------------------------------------------------------- one at a time */
 
-static void test_late_originals_and_duplicates_are_stopped(void **state)
+TEST(test_late_originals_and_duplicates_are_stopped)
 {
-	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, ""));
 	pause_sending();
 	check_late_originals_and_duplicates_are_stopped();
 	capture_close(&net);
 }
 
-static void test_a_few_are_repaired_after_flush(void **state)
+TEST(test_a_few_are_repaired_after_flush)
 {
-	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, "check_integrity {}\n"));
 	for (uint32_t count = 1; count < 4; count++)
 		for (uint32_t lost = 0; lost < count; lost++) {
@@ -193,18 +183,16 @@ static void test_a_few_are_repaired_after_flush(void **state)
 	capture_close(&net);
 }
 
-static void test_closing_sends_the_repair_that_is_due(void **state)
+TEST(test_closing_sends_the_repair_that_is_due)
 {
-	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, ""));
 	pause_sending();
 	check_closing_sends_what_repairs();
 	capture_close(&net);
 }
 
-static void test_longest_segments(void **state)
+TEST(test_longest_segments)
 {
-	(void)state;
 	capture_open(&net, sliding_config(2, 1, 4, "check_integrity {}\n"));
 	pause_sending();
 	check_longest_segments();
@@ -212,12 +200,11 @@ static void test_longest_segments(void **state)
 }
 
 /* Numbers of sources travel in three bytes, and go on behind them. */
-static void test_source_numbers_wrap(void **state)
+TEST(test_source_numbers_wrap)
 {
 	struct sliding_window_fec *sender, *receiver;
 	struct nopal_session *session;
 
-	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, "check_integrity {}\n"));
 	session = net.rig.acceptor.session;
 	pause_sending();
@@ -254,9 +241,8 @@ static void assert_repairs_still(void)
 
 /* Every value of every byte of its head, and of where it is: nothing is made up but what the right
  * values make, as check_integrity sees; and nothing ends. */
-static void test_repairs_that_lie(void **state)
+TEST(test_repairs_that_lie)
 {
-	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, ""));
 	for (size_t at = REPAIR_HEAD + SLIDING_HEAD_BYTES; at-- > HEAD;)
 		for (unsigned value = 0; value <= UINT8_MAX; value++) {
@@ -273,9 +259,8 @@ static void test_repairs_that_lie(void **state)
 	capture_close(&net);
 }
 
-static void test_repairs_cut_short(void **state)
+TEST(test_repairs_cut_short)
 {
-	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, "check_integrity {}\n"));
 	for (size_t cut = 1; cut < 60; cut++) {
 		pause_sending();
@@ -290,9 +275,8 @@ static void test_repairs_cut_short(void **state)
 }
 
 /* After an outage of many windows a few arrivals show where the sender is. */
-static void test_repairs_after_an_outage(void **state)
+TEST(test_repairs_after_an_outage)
 {
-	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, "check_integrity {}\n"));
 	for (uint32_t round = 0; round < 1000; round++)
 		send_block(4);
@@ -306,12 +290,11 @@ static void test_repairs_after_an_outage(void **state)
 	capture_close(&net);
 }
 
-static void test_memory_is_bounded(void **state)
+TEST(test_memory_is_bounded)
 {
 	struct nopal_core *core;
 	uint64_t held = 0;
 
-	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, ""));
 	core = nopal__core(net.rig.acceptor.session);
 	for (uint32_t round = 0; round < 400; round++) {
@@ -397,14 +380,13 @@ static struct crossing cross_thrice(const char *config, const char *link)
 
 /* At the same overhead of a quarter short blocks leave most of the bursts, and long ones repair
  * them later. */
-static void test_bursts_beside_blocks(void **state)
+TEST(test_bursts_beside_blocks)
 {
 	static const char *const links[] = {
 		"delay 10ms loss gemodel 1% 70% 100% 0%",
 		"delay 10ms loss 5%",
 	};
 
-	(void)state;
 	if (!nopal__erasure_has_cauchy())
 		skip();
 	for (int i = 0; i < 2; i++) {
@@ -419,12 +401,11 @@ static void test_bursts_beside_blocks(void **state)
 	}
 }
 
-static void test_with_resends(void **state)
+TEST(test_with_resends)
 {
 	static const char *const arqs[] = { "always", "unrepaired" };
 	char more[512];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		snprintf(more, sizeof(more),
 			 "virtual_circuit {}\nrtt_estimation {}\n"
@@ -451,36 +432,13 @@ static void test_with_resends(void **state)
 	}
 }
 
-static void test_parameters_are_checked(void **state)
+TEST(test_parameters_are_checked)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused(sliding_config(8, 1, 4, ""), text, sizeof(text)));
 	assert_non_null(strstr(text, "make window at least sources"));
 	assert_true(rig_refused(sliding_config(4, 1, 20, "forward_error_correction {}\n"), text,
 				sizeof(text)));
 	assert_non_null(strstr(text, "redundancy"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_erasures_of_short_windows),
-		cmocka_unit_test(test_nearly_all_pairs_are_rebuilt),
-		cmocka_unit_test(test_late_originals_and_duplicates_are_stopped),
-		cmocka_unit_test(test_a_few_are_repaired_after_flush),
-		cmocka_unit_test(test_closing_sends_the_repair_that_is_due),
-		cmocka_unit_test(test_longest_segments),
-		cmocka_unit_test(test_source_numbers_wrap),
-		cmocka_unit_test(test_repairs_that_lie),
-		cmocka_unit_test(test_repairs_cut_short),
-		cmocka_unit_test(test_repairs_after_an_outage),
-		cmocka_unit_test(test_memory_is_bounded),
-		cmocka_unit_test(test_bursts_beside_blocks),
-		cmocka_unit_test(test_with_resends),
-		cmocka_unit_test(test_parameters_are_checked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The rate of a channel is what the slowest that hears it can take. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/turn.h"
-#include "many.h"
-#include "rig.h"
-#include "suite.h"
+#include "support/many.h"
+#include "support/rig.h"
+#include "support/suite.h"
+#include "support/test.h"
 
 static struct many many;
 
@@ -72,11 +66,10 @@ static void finish(void)
 	many_close(&many);
 }
 
-static void test_the_slowest_sets_the_rate(void **state)
+TEST(test_the_slowest_sets_the_rate)
 {
 	uint64_t kbps;
 
-	(void)state;
 	begin(WITH(""), 3, "rate 50mbit delay 10ms limit 100");
 	many_link(&many, 1, "rate 20mbit delay 10ms limit 100");
 	many_link(&many, 2, "rate 5mbit delay 10ms limit 100");
@@ -88,11 +81,10 @@ static void test_the_slowest_sets_the_rate(void **state)
 	finish();
 }
 
-static void test_when_the_slowest_goes_the_others_are_faster(void **state)
+TEST(test_when_the_slowest_goes_the_others_are_faster)
 {
 	uint64_t kbps;
 
-	(void)state;
 	begin(WITH(""), 3, "rate 20mbit delay 10ms limit 100");
 	many_link(&many, 2, "rate 4mbit delay 10ms limit 100");
 	keep_busy(5 * NOPAL_SECOND);
@@ -108,11 +100,10 @@ static void test_when_the_slowest_goes_the_others_are_faster(void **state)
 }
 
 /* A half percent at each, apart: no slower than one with that. */
-static void test_losses_of_many_do_not_add_up(void **state)
+TEST(test_losses_of_many_do_not_add_up)
 {
 	uint64_t one, many_of_them;
 
-	(void)state;
 	begin(WITH(""), 1, "rate 20mbit delay 10ms limit 100 loss 0.5%");
 	keep_busy(5 * NOPAL_SECOND);
 	one = goodput_kbps(20 * NOPAL_SECOND);
@@ -126,9 +117,8 @@ static void test_losses_of_many_do_not_add_up(void **state)
 }
 
 /* The least rate is too fast for one: its own session serves it from then on. */
-static void test_who_loses_too_much_leaves_the_channel(void **state)
+TEST(test_who_loses_too_much_leaves_the_channel)
 {
-	(void)state;
 	begin(WITH("initial = 2Mbit least = 2Mbit"), 3, "rate 20mbit delay 10ms limit 100");
 	many_link(&many, 2, "rate 1mbit delay 10ms limit 20");
 	keep_busy(20 * NOPAL_SECOND);
@@ -140,9 +130,8 @@ static void test_who_loses_too_much_leaves_the_channel(void **state)
 	finish();
 }
 
-static void test_least_and_most(void **state)
+TEST(test_least_and_most)
 {
-	(void)state;
 	begin(WITH("initial = 3Mbit most = 3Mbit"), 2, "delay 10ms");
 	keep_busy(5 * NOPAL_SECOND);
 	assert_int_equal(rate(), 3000000);
@@ -177,12 +166,11 @@ static int64_t rate_with_losses(uint32_t count, int percent)
 	return sum / STEPS * PERCENT / 20000000;
 }
 
-static void test_random_losses_change_little(void **state)
+TEST(test_random_losses_change_little)
 {
 	static const int losses[] = { 0, 1, 2, 5 };
 	static const uint32_t counts[] = { 3, 20 };
 
-	(void)state;
 	for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
 		for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 			int64_t percent = rate_with_losses(counts[c], losses[i]);
@@ -241,18 +229,16 @@ static void check_slow_link(const char *link, int64_t most_queue_ms)
 	finish();
 }
 
-static void test_congestion_at_one_is_seen(void **state)
+TEST(test_congestion_at_one_is_seen)
 {
-	(void)state;
 	check_slow_link("rate 5mbit delay 10ms limit 100", 120); /* of 240 */
 	check_slow_link("rate 5mbit delay 10ms limit 300", 360); /* of 720 */
 	check_slow_link("fwd: rate 5mbit delay 10ms limit 100 loss 2% rev: delay 10ms", 120);
 }
 
 /* No queue tells of it. */
-static void test_congestion_where_the_queue_is_short(void **state)
+TEST(test_congestion_where_the_queue_is_short)
 {
-	(void)state;
 	begin(PARITY, 3, "rate 50mbit delay 10ms limit 100");
 	many_link(&many, 0, "rate 20mbit delay 10ms limit 12");
 	keep_busy(5 * NOPAL_SECOND);
@@ -338,9 +324,8 @@ static uint64_t foreign_share(const char *config, const char *bottleneck)
 	return its * PERCENT / (its + ours);
 }
 
-static void test_beside_a_foreign_flow_neither_starves(void **state)
+TEST(test_beside_a_foreign_flow_neither_starves)
 {
-	(void)state;
 	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 100"), 30, 70);
 	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 300"), 30, 70);
 	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 20"), 15, 70);
@@ -389,9 +374,8 @@ static bool moves(uint32_t index)
 }
 
 /* Who goes is replaced if it stood for all, and no other changes that. */
-static void test_one_stands_for_all(void **state)
+TEST(test_one_stands_for_all)
 {
-	(void)state;
 	begin(WITH("most = 1000Gbit"), 4, "delay 10ms");
 	assert_true(moves(1));
 	assert_true(moves(1));
@@ -407,11 +391,10 @@ static void test_one_stands_for_all(void **state)
 }
 
 /* What stands for all is the slowest by the losses that are congestion alone. */
-static void test_random_losses_make_nobody_the_slowest(void **state)
+TEST(test_random_losses_make_nobody_the_slowest)
 {
 	int64_t before;
 
-	(void)state;
 	begin(WITH(""), 3, "delay 10ms");
 	assert_true(moves(1));
 	for (int i = 0; i < 200; i++) {
@@ -433,11 +416,10 @@ static void test_random_losses_make_nobody_the_slowest(void **state)
 
 /* A quarter is lost whatever the rate is: what was lost at faster ones does not count when the
  * least is reached. */
-static void test_who_loses_at_the_least_rate_leaves(void **state)
+TEST(test_who_loses_at_the_least_rate_leaves)
 {
 	int at_least = 0;
 
-	(void)state;
 	begin(WITH("initial = 100Mbit most = 100Mbit least = 2Mbit"), 3, "delay 10ms");
 	for (int i = 0; i < 200 && many_hearing(&many) == 3; i++) {
 		at_least += rate() < 4000000;
@@ -458,12 +440,11 @@ static void test_who_loses_at_the_least_rate_leaves(void **state)
 
 /* A queue grew, the rate fell: what had left before tells of the queue once more, and that changes
  * nothing. */
-static void test_what_left_before_is_no_news(void **state)
+TEST(test_what_left_before_is_no_news)
 {
 	int64_t fell_at = 0, rtt_ns = 20 * NOPAL_MILLISECOND;
 	const int64_t step_ns = 10 * NOPAL_MILLISECOND;
 
-	(void)state;
 	begin(WITH("initial = 100Mbit"), 2, "delay 10ms");
 	for (int i = 0; i < 40 && !fell_at; i++) { /* that ends the start */
 		many_run(&many, step_ns);
@@ -482,9 +463,8 @@ static void test_what_left_before_is_no_news(void **state)
 }
 
 /* Who sends little learns nothing of a greater rate. */
-static void test_it_does_not_outgrow_what_is_sent(void **state)
+TEST(test_it_does_not_outgrow_what_is_sent)
 {
-	(void)state;
 	begin(WITH("initial = 1Mbit"), 2, "delay 10ms");
 	for (int i = 0; i < 500; i++) {
 		assert_int_equal(many_send_bytes(&many, 1000, 0), 0);
@@ -492,26 +472,4 @@ static void test_it_does_not_outgrow_what_is_sent(void **state)
 	}
 	assert_in_range(rate(), 1000000, 20000000);
 	finish();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_slowest_sets_the_rate),
-		cmocka_unit_test(test_when_the_slowest_goes_the_others_are_faster),
-		cmocka_unit_test(test_losses_of_many_do_not_add_up),
-		cmocka_unit_test(test_who_loses_too_much_leaves_the_channel),
-		cmocka_unit_test(test_least_and_most),
-		cmocka_unit_test(test_random_losses_change_little),
-		cmocka_unit_test(test_congestion_at_one_is_seen),
-		cmocka_unit_test(test_congestion_where_the_queue_is_short),
-		cmocka_unit_test(test_beside_a_foreign_flow_neither_starves),
-		cmocka_unit_test(test_one_stands_for_all),
-		cmocka_unit_test(test_random_losses_make_nobody_the_slowest),
-		cmocka_unit_test(test_who_loses_at_the_least_rate_leaves),
-		cmocka_unit_test(test_what_left_before_is_no_news),
-		cmocka_unit_test(test_it_does_not_outgrow_what_is_sent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

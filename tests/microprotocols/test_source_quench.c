@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_source_quench -- what is held asks for less, once a round trip, and each quench is one mark
  * at the sender. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "keeper.h"
+#include "support/test.h"
 
 enum { QUENCH };
 enum { MESSAGE = 1000, MARK = 16 << 10 };
@@ -35,11 +30,10 @@ static void flow(struct rig *rig, int count)
 	rig_run(rig, 100 * NOPAL_MILLISECOND);
 }
 
-static void test_a_reader_that_reads_is_no_reason(void **state)
+TEST(test_a_reader_that_reads_is_no_reason)
 {
 	struct rig rig;
 
-	(void)state;
 	keeper_open(&rig, MEASURED, NULL);
 	keeper.reads = true;
 	flow(&rig, 1000);
@@ -47,11 +41,10 @@ static void test_a_reader_that_reads_is_no_reason(void **state)
 	rig_close(&rig);
 }
 
-static void test_above_the_mark_and_not_below(void **state)
+TEST(test_above_the_mark_and_not_below)
 {
 	struct rig rig;
 
-	(void)state;
 	keeper_open(&rig, TIMED, NULL);
 	flow(&rig, MARK / MESSAGE);
 	assert_int_equal(marks(&rig), 0);
@@ -72,12 +65,11 @@ static void test_above_the_mark_and_not_below(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_policy_heeds_it(void **state)
+TEST(test_the_policy_heeds_it)
 {
 	struct rig rig;
 	int64_t window;
 
-	(void)state;
 	keeper_open(&rig, TIMED, NULL);
 	flow(&rig, MARK / MESSAGE);
 	window = rig_shared(rig.opener.session, "congestion_window_bytes");
@@ -87,11 +79,10 @@ static void test_the_policy_heeds_it(void **state)
 	rig_close(&rig);
 }
 
-static void test_one_a_round_trip(void **state)
+TEST(test_one_a_round_trip)
 {
 	struct rig rig;
 
-	(void)state;
 	keeper_open(&rig, TIMED, NULL);
 	flow(&rig, 20 + 1000); /* 200 ms each */
 	assert_in_range(marks(&rig), 5, 6);
@@ -116,11 +107,10 @@ static void hear(struct rig *rig, uint32_t number, size_t length)
 	arrive_control(rig->opener.session, "source_quench", QUENCH, bytes, length);
 }
 
-static void test_one_that_comes_again_is_no_other(void **state)
+TEST(test_one_that_comes_again_is_no_other)
 {
 	struct rig rig;
 
-	(void)state;
 	keeper_open(&rig, TIMED, NULL);
 	for (size_t length = 0; length <= 8; length++)
 		if (length != 4)
@@ -135,27 +125,12 @@ static void test_one_that_comes_again_is_no_other(void **state)
 	rig_close(&rig);
 }
 
-static void test_somebody_must_heed_it(void **state)
+TEST(test_somebody_must_heed_it)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"source_quench {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "congestion_policy"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_reader_that_reads_is_no_reason),
-		cmocka_unit_test(test_above_the_mark_and_not_below),
-		cmocka_unit_test(test_the_policy_heeds_it),
-		cmocka_unit_test(test_one_a_round_trip),
-		cmocka_unit_test(test_one_that_comes_again_is_no_other),
-		cmocka_unit_test(test_somebody_must_heed_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How a stream ends: each direction by itself, and at once where it breaks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static const char STREAMED[] =
 	"layer \"stream\" { multiplicity = per_stream\n"
@@ -30,9 +25,8 @@ static void open_rig(const char *link)
 	assert_non_null(rig.acceptor.session);
 }
 
-static void test_it_opens_at_once(void **state)
+TEST(test_it_opens_at_once)
 {
-	(void)state;
 	rig_open(&rig, STREAMED, &(struct rig_options){ .link = "delay 10ms" });
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.opened, 1);
@@ -41,9 +35,8 @@ static void test_it_opens_at_once(void **state)
 }
 
 /* The end comes behind all that was sent, whatever gets lost. */
-static void test_it_ends_behind_everything(void **state)
+TEST(test_it_ends_behind_everything)
 {
-	(void)state;
 	open_rig("delay 10ms loss 20%");
 	for (int i = 0; i < 50; i++)
 		assert_int_equal(rig_send(&rig, "more"), 0);
@@ -60,9 +53,8 @@ static void test_it_ends_behind_everything(void **state)
 	rig_close(&rig);
 }
 
-static void test_it_breaks_at_both_ends(void **state)
+TEST(test_it_breaks_at_both_ends)
 {
-	(void)state;
 	open_rig("delay 10ms");
 	nopal_session_abort(rig.opener.session, "enough");
 	rig_run(&rig, NOPAL_SECOND);
@@ -71,9 +63,8 @@ static void test_it_breaks_at_both_ends(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_peer_may_break_it_too(void **state)
+TEST(test_the_peer_may_break_it_too)
 {
-	(void)state;
 	open_rig("delay 10ms");
 	nopal_session_abort(rig.acceptor.session, "enough");
 	rig_run(&rig, NOPAL_SECOND);
@@ -83,9 +74,8 @@ static void test_the_peer_may_break_it_too(void **state)
 }
 
 /* It waits for the other direction's end, which does not come. */
-static void test_who_said_its_end_learns_of_a_break(void **state)
+TEST(test_who_said_its_end_learns_of_a_break)
 {
-	(void)state;
 	open_rig("delay 10ms");
 	rig_change_both(&rig, "fwd: delay 10ms rev: loss 100%");
 	assert_int_equal(nopal_send(rig.acceptor.session, "x", 1, 0), 0);
@@ -99,17 +89,4 @@ static void test_who_said_its_end_learns_of_a_break(void **state)
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_opens_at_once),
-		cmocka_unit_test(test_it_ends_behind_everything),
-		cmocka_unit_test(test_it_breaks_at_both_ends),
-		cmocka_unit_test(test_the_peer_may_break_it_too),
-		cmocka_unit_test(test_who_said_its_end_learns_of_a_break),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

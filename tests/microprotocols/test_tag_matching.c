@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Against a plain model of MPI's rule, phase by phase; its bounds; its company. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "arrivals.h"
+#include "support/test.h"
 
 #define BASE	"transport_driver {}\nfixed_size {}\n"
 #define MATCHED BASE "tag_matching {}\na_log {}\n"
@@ -62,6 +57,8 @@ static int begin(void **state)
 	return 0;
 }
 
+EACH_TEST(begin, NULL);
+
 static int send_tag(uint64_t tag, int number)
 {
 	const struct nopal_property property = { nopal_property(rig.plan, "tag"), tag };
@@ -98,9 +95,8 @@ static void open_with(const char *config, const char *link, uint64_t seed)
 
 /* ---------------------------------------------------------------- one by one */
 
-static void test_unexpected_and_posted(void **state)
+TEST(test_unexpected_and_posted)
 {
-	(void)state;
 	open_with(MATCHED, "delay 10ms", 1);
 	send_tag(7, 1);
 	send_tag(8, 2);
@@ -127,9 +123,8 @@ static void test_unexpected_and_posted(void **state)
 }
 
 /* The example of the head comment. */
-static void test_the_oldest_receive_wins(void **state)
+TEST(test_the_oldest_receive_wins)
 {
-	(void)state;
 	open_with(MATCHED, "delay 10ms", 1);
 	post(7, EACH, 'a');
 	post(ANY, 'b');
@@ -144,9 +139,8 @@ static void test_the_oldest_receive_wins(void **state)
 }
 
 /* Receives are posted while messages are being delivered. */
-static void test_a_delivery_posts_the_next(void **state)
+TEST(test_a_delivery_posts_the_next)
 {
-	(void)state;
 	open_with(RELIABLE "tag_matching {}\n", "delay 10ms", 1);
 	for (int i = 0; i < 100; i++)
 		send_tag((uint64_t)i, i);
@@ -159,9 +153,8 @@ static void test_a_delivery_posts_the_next(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_waits_survives_a_rest(void **state)
+TEST(test_what_waits_survives_a_rest)
 {
-	(void)state;
 	open_with(MATCHED, "delay 10ms", 1);
 	post(5, EACH, 50);
 	rig_run(&rig, 10 * NOPAL_SECOND);
@@ -269,9 +262,8 @@ static void compare(const char *config, const char *link, uint64_t seed)
 	rig_close(&rig);
 }
 
-static void test_as_the_model(void **state)
+TEST(test_as_the_model)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		compare(MATCHED, "delay 10ms", seed);
 		compare(RELIABLE "tag_matching {}\n", "delay 10ms", seed);
@@ -279,9 +271,8 @@ static void test_as_the_model(void **state)
 }
 
 /* Whatever the order of arrival: the match is that of the order of sending. */
-static void test_as_the_model_with_loss_and_reordering(void **state)
+TEST(test_as_the_model_with_loss_and_reordering)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		compare(RELIABLE "tag_matching {}\n", "delay 30ms 25ms loss 10% duplicate 3%",
 			seed);
@@ -294,11 +285,10 @@ static void test_as_the_model_with_loss_and_reordering(void **state)
 /* -------------------------------------------------------------------- company */
 
 /* lossy_fifo lets messages go by its timer, and discards what is late. */
-static void test_a_timer_of_the_order(void **state)
+TEST(test_a_timer_of_the_order)
 {
 	const struct nopal_part *part;
 
-	(void)state;
 	open_with(BASE "sequenced_messages {}\nlossy_fifo { delay = 100ms }\n"
 		       "tag_matching {}\na_log {}\n",
 		  "delay 10ms", 1);
@@ -319,11 +309,10 @@ static void test_a_timer_of_the_order(void **state)
 	rig_close(&rig);
 }
 
-static void test_out_of_band_takes_no_receive(void **state)
+TEST(test_out_of_band_takes_no_receive)
 {
 	struct nopal_property property = { .value = 1 };
 
-	(void)state;
 	open_with(RELIABLE "out_of_band {}\ntag_matching {}\n", "delay 10ms", 1);
 	property.which = nopal_property(rig.plan, "out_of_band");
 	nopal_send_with(rig.opener.session, "1", 1, 0, &property, 1);
@@ -340,9 +329,8 @@ static void test_out_of_band_takes_no_receive(void **state)
 }
 
 /* What nobody asks for is unread: the sender waits, and nothing breaks. */
-static void test_flow_control_holds_the_rest_back(void **state)
+TEST(test_flow_control_holds_the_rest_back)
 {
-	(void)state;
 	open_with(RELIABLE "windowed_flow { buffer = 16KiB  initial = 8 }\n"
 			   "tag_matching { unexpected = 64 }\n",
 		  "delay 10ms", 1);
@@ -361,9 +349,8 @@ static void test_flow_control_holds_the_rest_back(void **state)
 
 /* --------------------------------------------------------------------- bounds */
 
-static void test_too_many_unexpected_break_the_session(void **state)
+TEST(test_too_many_unexpected_break_the_session)
 {
-	(void)state;
 	open_with(RELIABLE "tag_matching { unexpected = 3 }\n", "delay 10ms", 1);
 	for (int i = 1; i <= 3; i++)
 		send_tag(1, i);
@@ -382,9 +369,8 @@ static void test_too_many_unexpected_break_the_session(void **state)
 	rig_close(&rig);
 }
 
-static void test_too_many_receives_are_refused(void **state)
+TEST(test_too_many_receives_are_refused)
 {
-	(void)state;
 	open_with(BASE "tag_matching { posted = 2 }\na_log {}\n", "delay 10ms", 1);
 	assert_int_equal(post(1, EACH, 1), 0);
 	assert_int_equal(post(2, EACH, 2), 0);
@@ -401,9 +387,8 @@ static void test_too_many_receives_are_refused(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_tag_has_32_bits(void **state)
+TEST(test_a_tag_has_32_bits)
 {
-	(void)state;
 	open_with(MATCHED, "delay 10ms", 1);
 	assert_int_equal(send_tag(UINT64_C(1) << 32, 1), -ERANGE);
 	assert_int_equal(send_tag(UINT32_MAX, 2), 0);
@@ -414,11 +399,10 @@ static void test_a_tag_has_32_bits(void **state)
 	rig_close(&rig);
 }
 
-static void test_nobody_matches_elsewhere(void **state)
+TEST(test_nobody_matches_elsewhere)
 {
 	char text[1024];
 
-	(void)state;
 	rig_begin(&rig, BASE);
 	assert_int_equal(post(ANY, 1), -ENOSYS);
 	rig_close(&rig);
@@ -428,25 +412,4 @@ static void test_nobody_matches_elsewhere(void **state)
 				     "semantic_order {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "these wait for receives"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_unexpected_and_posted, begin),
-		cmocka_unit_test_setup(test_the_oldest_receive_wins, begin),
-		cmocka_unit_test_setup(test_a_delivery_posts_the_next, begin),
-		cmocka_unit_test_setup(test_what_waits_survives_a_rest, begin),
-		cmocka_unit_test_setup(test_as_the_model, begin),
-		cmocka_unit_test_setup(test_as_the_model_with_loss_and_reordering, begin),
-		cmocka_unit_test_setup(test_a_timer_of_the_order, begin),
-		cmocka_unit_test_setup(test_out_of_band_takes_no_receive, begin),
-		cmocka_unit_test_setup(test_flow_control_holds_the_rest_back, begin),
-		cmocka_unit_test_setup(test_too_many_unexpected_break_the_session, begin),
-		cmocka_unit_test_setup(test_too_many_receives_are_refused, begin),
-		cmocka_unit_test_setup(test_a_tag_has_32_bits, begin),
-		cmocka_unit_test_setup(test_nobody_matches_elsewhere, begin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

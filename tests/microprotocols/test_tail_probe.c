@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tail_probe -- the end of a train is mended in about two round trips, with one probe, and
  * none where acks come. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "segments.h"
+#include "support/test.h"
 
 #define OTHERS                                                                                     \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
@@ -57,9 +53,8 @@ static void mend(const char *config, const char *mask, int64_t within_ms, uint32
 	rig_close(&rig);
 }
 
-static void test_the_tail_is_mended_without_a_timeout(void **state)
+TEST(test_the_tail_is_mended_without_a_timeout)
 {
-	(void)state;
 	/* The others are acknowledged after a round trip; two later, and the delay of a single one,
 	 * the probe leaves. */
 	mend(RACK, "0x80", 3 * RTT_MS + 25 + 10 + 2, 1);
@@ -69,17 +64,15 @@ static void test_the_tail_is_mended_without_a_timeout(void **state)
 	mend(DUPLICATES, "0x80", 3 * RTT_MS + 25 + 10 + 2, 1);
 }
 
-static void test_a_whole_train_is_mended_without_a_timeout(void **state)
+TEST(test_a_whole_train_is_mended_without_a_timeout)
 {
-	(void)state;
 	mend(RACK, "0xff", 3 * RTT_MS + 10 + 5 + 2, 1);
 }
 
-static void test_one_probe_and_then_the_timeout(void **state)
+TEST(test_one_probe_and_then_the_timeout)
 {
 	struct rig rig;
 
-	(void)state;
 	open_measured(&rig, RACK);
 	train(&rig, "loss 100%", 8);
 	rig_run(&rig, 199 * NOPAL_MILLISECOND); /* rtt_estimation's least */
@@ -91,11 +84,10 @@ static void test_one_probe_and_then_the_timeout(void **state)
 }
 
 /* Acks that are delayed, or come late by less than a round trip. */
-static void test_where_acks_come_nothing_is_probed(void **state)
+TEST(test_where_acks_come_nothing_is_probed)
 {
 	struct rig rig;
 
-	(void)state;
 	open_measured(&rig, RACK);
 	for (int i = 0; i < 500; i++) {
 		for (int j = 0; j < i % 4; j++)
@@ -109,11 +101,10 @@ static void test_where_acks_come_nothing_is_probed(void **state)
 }
 
 /* What was probed for nothing had arrived: that is no mark. */
-static void test_a_late_ack_is_no_mark(void **state)
+TEST(test_a_late_ack_is_no_mark)
 {
 	struct rig rig;
 
-	(void)state;
 	open_measured(&rig, RACK);
 	train(&rig, "delay 100ms", 4);
 	rig_run(&rig, NOPAL_SECOND);
@@ -125,11 +116,10 @@ static void test_a_late_ack_is_no_mark(void **state)
 }
 
 /* A window that is full of what was lost lets the probe go. */
-static void test_a_full_window_is_no_obstacle(void **state)
+TEST(test_a_full_window_is_no_obstacle)
 {
 	struct rig rig;
 
-	(void)state;
 	open_measured(&rig, OTHERS "rack_detection {}\ntail_probe {}\n"
 				   "windowed_cc {}\ntcp_congestion {}\n");
 	rig_change(&rig, "loss 100%");
@@ -144,12 +134,11 @@ static void test_a_full_window_is_no_obstacle(void **state)
 	rig_close(&rig);
 }
 
-static void test_many_trains_under_loss(void **state)
+TEST(test_many_trains_under_loss)
 {
 	struct rig rig;
 	uint32_t timeouts;
 
-	(void)state;
 	open_measured(&rig, RACK);
 	rig_change_both(&rig, "delay 10ms loss 10%");
 	for (int i = 0; i < 300; i++) {
@@ -162,19 +151,4 @@ static void test_many_trains_under_loss(void **state)
 	timeouts = rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT);
 	assert_true(timeouts < 60);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_tail_is_mended_without_a_timeout),
-		cmocka_unit_test(test_a_whole_train_is_mended_without_a_timeout),
-		cmocka_unit_test(test_one_probe_and_then_the_timeout),
-		cmocka_unit_test(test_where_acks_come_nothing_is_probed),
-		cmocka_unit_test(test_a_late_ack_is_no_mark),
-		cmocka_unit_test(test_a_full_window_is_no_obstacle),
-		cmocka_unit_test(test_many_trains_under_loss),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

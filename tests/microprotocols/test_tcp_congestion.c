@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tcp_congestion -- windows against tables made by hand, on the bench. */
 #include "policies.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_tcp_congestion;
 
@@ -22,12 +23,11 @@ static void outstanding(uint64_t oldest, uint64_t next)
 	bench.next_packet = next;
 }
 
-static void test_slow_start_counts_bytes(void **state)
+TEST(test_slow_start_counts_bytes)
 {
 	static const int64_t acked[] = { SEG, 2 * SEG, 1, 10 * SEG };
 	static const int64_t then[] = { 11 * SEG, 13 * SEG, 13 * SEG + 1, 23 * SEG + 1 };
 
-	(void)state;
 	begin(NEWRENO, 10 * SEG);
 	for (size_t i = 0; i < 4; i++) {
 		bench_ack(i, (uint64_t)acked[i]);
@@ -36,9 +36,8 @@ static void test_slow_start_counts_bytes(void **state)
 	bench_close();
 }
 
-static void test_no_growth_without_news_or_need(void **state)
+TEST(test_no_growth_without_news_or_need)
 {
-	(void)state;
 	begin(NEWRENO, 10 * SEG);
 	bench_ack(1, 0);
 	assert_int_equal(window(), 10 * SEG);
@@ -77,7 +76,7 @@ static void play(const struct step *steps, size_t count)
 
 #define PLAY(steps) play(steps, sizeof(steps) / sizeof((steps)[0]))
 
-static void test_newreno(void **state)
+TEST(test_newreno)
 {
 	static const struct step steps[] = {
 		{ NOPAL_SEGMENT_LOST, 3, 3, 20, 0, 10 * SEG },
@@ -95,13 +94,12 @@ static void test_newreno(void **state)
 		{ NOPAL_SEGMENT_LOST, 27, 27, 30, 0, 5500 },
 	};
 
-	(void)state;
 	begin(NEWRENO, 20 * SEG);
 	PLAY(steps);
 	bench_close();
 }
 
-static void test_reno_reduces_for_the_second_loss_of_a_window(void **state)
+TEST(test_reno_reduces_for_the_second_loss_of_a_window)
 {
 	static const struct step steps[] = {
 		{ NOPAL_SEGMENT_LOST, 3, 3, 20, 0, 10 * SEG },
@@ -114,13 +112,12 @@ static void test_reno_reduces_for_the_second_loss_of_a_window(void **state)
 		{ 0, 25, 20, 26, 5 * SEG, 6 * SEG },
 	};
 
-	(void)state;
 	begin(RENO, 20 * SEG);
 	PLAY(steps);
 	bench_close();
 }
 
-static void test_tahoe_starts_slowly_after_any_loss(void **state)
+TEST(test_tahoe_starts_slowly_after_any_loss)
 {
 	static const struct step steps[] = {
 		{ NOPAL_SEGMENT_LOST, 3, 3, 20, 0, 1 * SEG },
@@ -132,13 +129,12 @@ static void test_tahoe_starts_slowly_after_any_loss(void **state)
 		{ 0, 23, 23, 24, 8 * SEG, 11 * SEG },
 	};
 
-	(void)state;
 	begin(TAHOE, 20 * SEG);
 	PLAY(steps);
 	bench_close();
 }
 
-static void test_timeout(void **state)
+TEST(test_timeout)
 {
 	static const struct step steps[] = {
 		{ NOPAL_SEGMENT_TIMEOUT, 3, 3, 20, 0, 1 * SEG },
@@ -155,13 +151,12 @@ static void test_timeout(void **state)
 		{ 0, 26, 26, 27, 5 * SEG, 5500 },
 	};
 
-	(void)state;
 	begin(NEWRENO, 20 * SEG);
 	PLAY(steps);
 	bench_close();
 }
 
-static void test_a_timeout_ends_recovery(void **state)
+TEST(test_a_timeout_ends_recovery)
 {
 	static const struct step steps[] = {
 		{ NOPAL_SEGMENT_LOST, 3, 3, 20, 0, 10 * SEG },
@@ -173,15 +168,13 @@ static void test_a_timeout_ends_recovery(void **state)
 		{ 0, 10, 10, 22, 1 * SEG, 6 * SEG },
 	};
 
-	(void)state;
 	begin(NEWRENO, 20 * SEG);
 	PLAY(steps);
 	bench_close();
 }
 
-static void test_half_is_at_least_two_segments(void **state)
+TEST(test_half_is_at_least_two_segments)
 {
-	(void)state;
 	begin(NEWRENO, 3 * SEG);
 	outstanding(0, 5);
 	bench_status(NOPAL_SEGMENT_LOST, 0);
@@ -193,11 +186,10 @@ static void test_half_is_at_least_two_segments(void **state)
 }
 
 /* CC2, CC3: at random. */
-static void test_one_reduction_an_epoch(void **state)
+TEST(test_one_reduction_an_epoch)
 {
 	uint64_t epoch = 0;
 
-	(void)state;
 	begin(NEWRENO, 10 * SEG);
 	for (int i = 0; i < STEPS; i++) {
 		int64_t before = window();
@@ -223,9 +215,8 @@ static void test_one_reduction_an_epoch(void **state)
 	bench_close();
 }
 
-static void test_a_mark_counts_as_a_loss(void **state)
+TEST(test_a_mark_counts_as_a_loss)
 {
-	(void)state;
 	for (int variant = TAHOE; variant <= NEWRENO; variant++) {
 		begin(variant, 40 * SEG);
 		check_marks_are_losses(20 * SEG, 10 * SEG, variant == TAHOE ? SEG : 2 * SEG);
@@ -233,31 +224,11 @@ static void test_a_mark_counts_as_a_loss(void **state)
 	}
 }
 
-static void test_a_mark_after_a_timeout_takes_nothing(void **state)
+TEST(test_a_mark_after_a_timeout_takes_nothing)
 {
-	(void)state;
 	for (int variant = TAHOE; variant <= NEWRENO; variant++) {
 		begin(variant, 40 * SEG);
 		check_a_mark_after_a_timeout_takes_nothing();
 		bench_close();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slow_start_counts_bytes),
-		cmocka_unit_test(test_no_growth_without_news_or_need),
-		cmocka_unit_test(test_newreno),
-		cmocka_unit_test(test_reno_reduces_for_the_second_loss_of_a_window),
-		cmocka_unit_test(test_tahoe_starts_slowly_after_any_loss),
-		cmocka_unit_test(test_timeout),
-		cmocka_unit_test(test_a_timeout_ends_recovery),
-		cmocka_unit_test(test_half_is_at_least_two_segments),
-		cmocka_unit_test(test_one_reduction_an_epoch),
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),
-		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tfrc -- RFC 5348 in floating point beside our integers; paths that lose. */
-#include "../support/bench.h"
-#include "../support/path.h"
+#include "support/bench.h"
+#include "support/path.h"
 #include "loss_intervals.h"
 #include "response_equation.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_tfrc;
 extern const struct nopal_microprotocol nopal_tcp_congestion;
@@ -44,11 +45,10 @@ static bool is_near(double value, double expected, double tolerance)
 	return false;
 }
 
-static void test_the_equation(void **state)
+TEST(test_the_equation)
 {
 	static const int64_t rtts[] = { 100 * NOPAL_MICROSECOND, RTT, 10 * NOPAL_SECOND };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rtts) / sizeof(rtts[0]); i++)
 		for (double p = 1e-9; p <= 1; p *= 1.7)
 			assert_true(
@@ -58,9 +58,8 @@ static void test_the_equation(void **state)
 	assert_true(response_rate(1, 60 * NOPAL_SECOND, RESPONSE_UNITY) < 1000);
 }
 
-static void test_the_equation_backwards(void **state)
+TEST(test_the_equation_backwards)
 {
-	(void)state;
 	for (double p = 1e-9; p < 0.9; p *= 1.9) {
 		uint64_t bps = response_rate(SEG, RTT, (uint64_t)(p * 1e18));
 
@@ -114,12 +113,11 @@ static void model_close(double length)
 }
 
 /* At random: weights, the open interval, discounts. */
-static void test_the_mean_interval(void **state)
+TEST(test_the_mean_interval)
 {
 	struct loss_intervals intervals = { 0 };
 	uint64_t packet = 1000;
 
-	(void)state;
 	memset(&model, 0, sizeof(model));
 	bench.draw = 7;
 	assert_true(loss_intervals_lost(&intervals, packet, 0, RTT));
@@ -141,12 +139,11 @@ static void test_the_mean_interval(void **state)
 	}
 }
 
-static void test_old_losses_are_forgotten_sooner_on_a_better_path(void **state)
+TEST(test_old_losses_are_forgotten_sooner_on_a_better_path)
 {
 	struct loss_intervals intervals = { 0 };
 	uint64_t before, after;
 
-	(void)state;
 	for (uint64_t i = 0; i < 9; i++)
 		loss_intervals_lost(&intervals, 10 * i, (int64_t)i * 2 * RTT, RTT);
 	before = loss_intervals_events(&intervals, 80, RESPONSE_UNITY);
@@ -156,11 +153,10 @@ static void test_old_losses_are_forgotten_sooner_on_a_better_path(void **state)
 	assert_true(is_near((double)after, 1e18 * 2.25 / 212.5, 1e-9));
 }
 
-static void test_losses_of_a_round_trip_are_one_event(void **state)
+TEST(test_losses_of_a_round_trip_are_one_event)
 {
 	struct loss_intervals intervals = { 0 };
 
-	(void)state;
 	assert_true(loss_intervals_lost(&intervals, 10, NOPAL_SECOND, RTT));
 	assert_false(loss_intervals_lost(&intervals, 11, NOPAL_SECOND, RTT));
 	assert_false(loss_intervals_lost(&intervals, 90, NOPAL_SECOND + RTT, RTT));
@@ -224,9 +220,8 @@ static void lose(uint64_t packet)
 	missing(NOPAL_SEGMENT_LOST, packet);
 }
 
-static void test_before_an_ack_a_segment_a_second(void **state)
+TEST(test_before_an_ack_a_segment_a_second)
 {
-	(void)state;
 	begin();
 	assert_int_equal(rate(), 8 * SEG);
 	one_round(1);
@@ -234,11 +229,10 @@ static void test_before_an_ack_a_segment_a_second(void **state)
 	bench_close();
 }
 
-static void test_slow_start_doubles(void **state)
+TEST(test_slow_start_doubles)
 {
 	int64_t expected = INITIAL / SEG;
 
-	(void)state;
 	begin();
 	one_round(1);
 	for (int i = 0; i < 8; i++) {
@@ -249,9 +243,8 @@ static void test_slow_start_doubles(void **state)
 	bench_close();
 }
 
-static void test_never_twice_what_was_received(void **state)
+TEST(test_never_twice_what_was_received)
 {
-	(void)state;
 	begin();
 	to_rate(64);
 	/* Ten arrive of the 64 that leave. */
@@ -265,11 +258,10 @@ static void test_never_twice_what_was_received(void **state)
 	bench_close();
 }
 
-static void test_an_application_that_limits_does_not_shrink_it(void **state)
+TEST(test_an_application_that_limits_does_not_shrink_it)
 {
 	int64_t before;
 
-	(void)state;
 	begin();
 	to_rate(64);
 	before = rate();
@@ -282,9 +274,8 @@ static void test_an_application_that_limits_does_not_shrink_it(void **state)
 }
 
 /* The first interval is what gives the rate that was received. */
-static void test_the_first_loss_keeps_the_rate_received(void **state)
+TEST(test_the_first_loss_keeps_the_rate_received)
 {
-	(void)state;
 	begin();
 	to_rate(64); /* at 64, 32 were received */
 	lose(bench.next_packet - 1);
@@ -293,11 +284,10 @@ static void test_the_first_loss_keeps_the_rate_received(void **state)
 }
 
 /* Then the interval is known: so many packets at each event. */
-static void test_events_set_the_rate_of_the_equation(void **state)
+TEST(test_events_set_the_rate_of_the_equation)
 {
 	double expected = equation(SEG, 0.1, 1.0 / 200);
 
-	(void)state;
 	begin();
 	to_rate(64);
 	for (int i = 0; i < 20; i++) {
@@ -311,9 +301,8 @@ static void test_events_set_the_rate_of_the_equation(void **state)
 	bench_close();
 }
 
-static void test_a_loss_before_anything_is_known(void **state)
+TEST(test_a_loss_before_anything_is_known)
 {
-	(void)state;
 	begin();
 	*bench_shared("smoothed_rtt_ns") = 0;
 	bench_status(NOPAL_SEND_SEGMENT, bench.next_packet++);
@@ -329,11 +318,10 @@ static void test_a_loss_before_anything_is_known(void **state)
 	bench_close();
 }
 
-static void test_silence_halves(void **state)
+TEST(test_silence_halves)
 {
 	int64_t before;
 
-	(void)state;
 	begin();
 	to_rate(64);
 	bench_status(NOPAL_SEND_SEGMENT, bench.next_packet++);
@@ -349,11 +337,10 @@ static void test_silence_halves(void **state)
 	bench_close();
 }
 
-static void test_silence_halves_the_equation_too(void **state)
+TEST(test_silence_halves_the_equation_too)
 {
 	int64_t before;
 
-	(void)state;
 	begin();
 	to_rate(256);
 	lose(bench.next_packet - 1);
@@ -368,9 +355,8 @@ static void test_silence_halves_the_equation_too(void **state)
 }
 
 /* However long nothing is acknowledged: a segment in 64 s. */
-static void test_the_least_rate(void **state)
+TEST(test_the_least_rate)
 {
-	(void)state;
 	begin();
 	to_rate(64);
 	for (int i = 0; i < 100; i++) {
@@ -383,9 +369,8 @@ static void test_the_least_rate(void **state)
 
 /* A path that is down: however much is overdue, the rate falls by halves, and what is acknowledged
  * afterwards brings a segment a round trip at least. */
-static void test_back_from_silence(void **state)
+TEST(test_back_from_silence)
 {
-	(void)state;
 	begin();
 	to_rate(64);
 	lose(bench.next_packet - 1);
@@ -418,11 +403,10 @@ static void test_back_from_silence(void **state)
 	bench_close();
 }
 
-static void test_a_growing_queue_damps(void **state)
+TEST(test_a_growing_queue_damps)
 {
 	int64_t before;
 
-	(void)state;
 	begin();
 	*bench_parameter("damping") = 1;
 	to_rate(64);
@@ -450,9 +434,8 @@ static void begin_path(const struct nopal_microprotocol *policy, int64_t rate_bp
 	path_begin(rate_bps, 30 * NOPAL_MILLISECOND, limit, loss_ppm);
 }
 
-static void test_fills_a_path(void **state)
+TEST(test_fills_a_path)
 {
-	(void)state;
 	begin_path(&nopal_tfrc, 20 * MBIT, 150, 0);
 	path_run(10 * NOPAL_SECOND);
 	assert_in_range(path_percent(60 * NOPAL_SECOND), 90, 101);
@@ -474,11 +457,10 @@ static double expected_at(double loss, double rtt)
 	return bps;
 }
 
-static void test_the_equation_at_random_loss(void **state)
+TEST(test_the_equation_at_random_loss)
 {
 	static const double losses[] = { 0.001, 0.003, 0.01, 0.03 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		double expected = expected_at(losses[i], 0.06), bps;
 		uint64_t before;
@@ -517,22 +499,20 @@ static double roughness(const struct nopal_microprotocol *policy)
 	return 100 * root(squares / PIECES / mean / mean - 1);
 }
 
-static void test_smoother_than_newreno(void **state)
+TEST(test_smoother_than_newreno)
 {
 	double tfrc = roughness(&nopal_tfrc);
 	double newreno = roughness(&nopal_tcp_congestion);
 
-	(void)state;
 	print_message("tfrc %.0f %%, newreno %.0f %%\n", tfrc, newreno);
 	assert_true(tfrc < 0.7 * newreno);
 }
 
 /* Congestion without a loss: an event like one, once a round trip. */
-static void test_a_mark_counts_as_a_loss(void **state)
+TEST(test_a_mark_counts_as_a_loss)
 {
 	int64_t rates[2];
 
-	(void)state;
 	for (int marked = 0; marked < 2; marked++) {
 		begin();
 		to_rate(64);
@@ -553,33 +533,4 @@ static void test_a_mark_counts_as_a_loss(void **state)
 	}
 	assert_true(is_near((double)rates[1], equation(SEG, 0.1, 1.0 / 200), 0.01));
 	assert_int_equal(rates[0], rates[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_equation),
-		cmocka_unit_test(test_the_equation_backwards),
-		cmocka_unit_test(test_the_mean_interval),
-		cmocka_unit_test(test_old_losses_are_forgotten_sooner_on_a_better_path),
-		cmocka_unit_test(test_losses_of_a_round_trip_are_one_event),
-		cmocka_unit_test(test_before_an_ack_a_segment_a_second),
-		cmocka_unit_test(test_slow_start_doubles),
-		cmocka_unit_test(test_never_twice_what_was_received),
-		cmocka_unit_test(test_an_application_that_limits_does_not_shrink_it),
-		cmocka_unit_test(test_the_first_loss_keeps_the_rate_received),
-		cmocka_unit_test(test_events_set_the_rate_of_the_equation),
-		cmocka_unit_test(test_a_loss_before_anything_is_known),
-		cmocka_unit_test(test_silence_halves),
-		cmocka_unit_test(test_silence_halves_the_equation_too),
-		cmocka_unit_test(test_the_least_rate),
-		cmocka_unit_test(test_back_from_silence),
-		cmocka_unit_test(test_a_growing_queue_damps),
-		cmocka_unit_test(test_fills_a_path),
-		cmocka_unit_test(test_the_equation_at_random_loss),
-		cmocka_unit_test(test_smoother_than_newreno),
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

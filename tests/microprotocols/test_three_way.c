@@ -3,16 +3,11 @@
  * Packets against the paper's figures 1 and 2; opening and close through every loss of the first
  * datagrams; what is half open, and how much of it; who is silent.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "early_losses.h"
-#include "paper_packets.h"
+#include "support/early_losses.h"
+#include "support/paper_packets.h"
+#include "support/test.h"
 
 #define PACKETS_OF(mtu, more)                                                                      \
 	"transport_driver {}\nresize { mtu = " mtu " }\n"                                          \
@@ -96,11 +91,10 @@ static void is(unsigned which, bool to_acceptor, uint8_t flags, uint32_t number,
 }
 
 /* Figures 1 and 2, with one message between them. */
-static void test_a_life_is_as_the_paper_has_it(void **state)
+TEST(test_a_life_is_as_the_paper_has_it)
 {
 	uint32_t a, b;
 
-	(void)state;
 	open_both();
 	a = local_of(&rig.opener) - 1;
 	b = local_of(&rig.acceptor) - 1;
@@ -125,11 +119,10 @@ static void test_a_life_is_as_the_paper_has_it(void **state)
 	end();
 }
 
-static void test_first_numbers_agree_and_are_random(void **state)
+TEST(test_first_numbers_agree_and_are_random)
 {
 	uint32_t before;
 
-	(void)state;
 	open_both();
 	before = local_of(&rig.opener);
 	assert_int_equal(rig_shared(rig.acceptor.session, "initial_peer"), before);
@@ -161,9 +154,8 @@ static void live_through(unsigned there, unsigned back)
 	end();
 }
 
-static void test_every_early_loss_is_survived(void **state)
+TEST(test_every_early_loss_is_survived)
 {
-	(void)state;
 	for (unsigned there = 0; there < 32; there++)
 		for (unsigned back = 0; back < 16; back++)
 			live_through(there, back);
@@ -181,9 +173,8 @@ static void close_through(unsigned there, unsigned back, bool at_once)
 	end();
 }
 
-static void test_every_loss_at_the_close_is_survived(void **state)
+TEST(test_every_loss_at_the_close_is_survived)
 {
-	(void)state;
 	for (unsigned there = 0; there < 16; there++)
 		for (unsigned back = 0; back < 16; back++)
 			for (int at_once = 0; at_once < 2; at_once++)
@@ -191,11 +182,10 @@ static void test_every_loss_at_the_close_is_survived(void **state)
 }
 
 /* Four packets, as neither FIN could acknowledge the other. */
-static void test_both_may_close_at_once(void **state)
+TEST(test_both_may_close_at_once)
 {
 	struct next next = opened();
 
-	(void)state;
 	nopal_session_close(rig.acceptor.session);
 	rig_finish(&rig);
 	assert_int_equal(packets, 4);
@@ -211,9 +201,8 @@ static void test_both_may_close_at_once(void **state)
 }
 
 /* The last acknowledgements of both are lost: each still answers the other's FIN. */
-static void test_who_acknowledged_last_lingers(void **state)
+TEST(test_who_acknowledged_last_lingers)
 {
-	(void)state;
 	open_both();
 	rig_change_both(&rig, "delay 10ms loss mask 01");
 	packets = 0;
@@ -226,9 +215,8 @@ static void test_who_acknowledged_last_lingers(void **state)
 	end();
 }
 
-static void test_nobody_answers(void **state)
+TEST(test_nobody_answers)
 {
-	(void)state;
 	prepare(PAPER, "delay 10ms loss 100%");
 	rig_start(&rig);
 	rig_run(&rig, 60 * NOPAL_SECOND);
@@ -239,9 +227,8 @@ static void test_nobody_answers(void **state)
 }
 
 /* Open, and closed at one end alone: that its peer lives is asked now and then. */
-static void test_the_peer_dies_before_it_closes(void **state)
+TEST(test_the_peer_dies_before_it_closes)
 {
-	(void)state;
 	open_both();
 	rig_change_both(&rig, "delay 10ms loss 100%");
 	nopal_session_close(rig.opener.session);
@@ -254,9 +241,8 @@ static void test_the_peer_dies_before_it_closes(void **state)
 /* ---------------------------------------------------------------- half open */
 
 /* The ACK is lost, and what follows it confirms. */
-static void test_data_confirm(void **state)
+TEST(test_data_confirm)
 {
-	(void)state;
 	prepare(PAPER, "fwd: delay 10ms loss mask 01 rev: delay 10ms");
 	rig_start(&rig);
 	assert_int_equal(rig.opener.opened, 1);
@@ -279,11 +265,10 @@ static uint32_t half_open(void)
 	return word(packet[0].bytes + 4);
 }
 
-static void test_only_who_saw_the_number_opens(void **state)
+TEST(test_only_who_saw_the_number_opens)
 {
 	uint32_t b = half_open();
 
-	(void)state;
 	/* Asked again it answers again, but only the same one. */
 	give(true, &opener, SYN, 1000, 0, MSS);
 	give(true, &opener, SYN, 999, 0, MSS);
@@ -306,11 +291,10 @@ static void test_only_who_saw_the_number_opens(void **state)
 	end();
 }
 
-static void test_an_opener_takes_only_its_answer(void **state)
+TEST(test_an_opener_takes_only_its_answer)
 {
 	uint32_t a;
 
-	(void)state;
 	prepare(PAPER, "delay 10ms loss 100%");
 	rig_start(&rig);
 	a = word(packet[packets - 1].bytes + 4);
@@ -342,9 +326,8 @@ static void flood(void)
 	}
 }
 
-static void test_a_flood_of_strangers_is_bounded(void **state)
+TEST(test_a_flood_of_strangers_is_bounded)
 {
-	(void)state;
 	prepare(PACKETS_OF("1500B", "three_way { backlog = 20 }\n"), "delay 10ms");
 	flood();
 	assert_int_equal(listener()->accepted, 20);
@@ -363,11 +346,10 @@ static void test_a_flood_of_strangers_is_bounded(void **state)
 	nopal_plan_unref(rig.plan);
 }
 
-static void test_what_opens_is_whole(void **state)
+TEST(test_what_opens_is_whole)
 {
 	uint8_t bytes[HEADER + 5] = { 1, 0, 0, SYN };
 
-	(void)state;
 	prepare(PAPER, "delay 10ms");
 	give(true, &opener, SYN, 5, 0, 0);	   /* no MSS */
 	give(true, &opener, SYN, 5, 1, MSS);	   /* acknowledges */
@@ -390,12 +372,11 @@ static void test_what_opens_is_whole(void **state)
 
 /* ------------------------------------------------------------------ silence */
 
-static void test_who_is_silent_is_asked(void **state)
+TEST(test_who_is_silent_is_asked)
 {
 	struct next next = opened();
 	bool there;
 
-	(void)state;
 	rig_run(&rig, 600 * NOPAL_SECOND);
 	assert_in_range(packets, 2 * 40, 4 * 40);
 	for (unsigned i = 0; i < packets; i++)
@@ -417,9 +398,8 @@ static void test_who_is_silent_is_asked(void **state)
 }
 
 /* Neither has anything to send. */
-static void test_who_does_not_answer_is_lost(void **state)
+TEST(test_who_does_not_answer_is_lost)
 {
-	(void)state;
 	open_both();
 	rig_change_both(&rig, "delay 10ms loss 100%");
 	rig_run(&rig, 30 * NOPAL_SECOND);
@@ -431,9 +411,8 @@ static void test_who_does_not_answer_is_lost(void **state)
 
 /* ---------------------------------------------------- the address of another */
 
-static void test_a_dead_peer_makes_room_for_a_new_one(void **state)
+TEST(test_a_dead_peer_makes_room_for_a_new_one)
 {
-	(void)state;
 	open_both();
 	rig_change_both(&rig, "delay 10ms loss 100%");
 	nopal_session_abort(rig.opener.session, "dies");
@@ -454,9 +433,8 @@ static void test_a_dead_peer_makes_room_for_a_new_one(void **state)
 	end();
 }
 
-static void test_who_lives_is_not_pushed_out(void **state)
+TEST(test_who_lives_is_not_pushed_out)
 {
-	(void)state;
 	open_both();
 	for (uint32_t i = 0; i < 100; i++) {
 		give(true, &opener, SYN, 5 + i, 0, MSS);
@@ -470,29 +448,4 @@ static void test_who_lives_is_not_pushed_out(void **state)
 	rig_finish(&rig);
 	both_ended_well();
 	end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_life_is_as_the_paper_has_it),
-		cmocka_unit_test(test_first_numbers_agree_and_are_random),
-		cmocka_unit_test(test_every_early_loss_is_survived),
-		cmocka_unit_test(test_every_loss_at_the_close_is_survived),
-		cmocka_unit_test(test_both_may_close_at_once),
-		cmocka_unit_test(test_who_acknowledged_last_lingers),
-		cmocka_unit_test(test_nobody_answers),
-		cmocka_unit_test(test_the_peer_dies_before_it_closes),
-		cmocka_unit_test(test_data_confirm),
-		cmocka_unit_test(test_only_who_saw_the_number_opens),
-		cmocka_unit_test(test_an_opener_takes_only_its_answer),
-		cmocka_unit_test(test_a_flood_of_strangers_is_bounded),
-		cmocka_unit_test(test_what_opens_is_whole),
-		cmocka_unit_test(test_who_is_silent_is_asked),
-		cmocka_unit_test(test_who_does_not_answer_is_lost),
-		cmocka_unit_test(test_a_dead_peer_makes_room_for_a_new_one),
-		cmocka_unit_test(test_who_lives_is_not_pushed_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,11 @@
  * How long packets may be is agreed upon between ends whose configs differ, as of this header
  * nobody checks that they are alike; and then much crosses.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "session/endpoint.h"
-#include "many.h"
-#include "rig.h"
+#include "support/many.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 #define PACKETS_OF(mtu, more)                                                                      \
 	"transport_driver {}\nresize { mtu = " mtu " }\n"                                          \
@@ -120,13 +114,12 @@ static void two_talk(const char *ours, const char *theirs, size_t longest)
 	two_end();
 }
 
-static void test_the_shorter_one_is_agreed_upon(void **state)
+TEST(test_the_shorter_one_is_agreed_upon)
 {
 	static const char longer[] = PAPER("1500B");
 	static const char shorter[] = PAPER("1300B");
 	static const char shortest[] = PAPER("576B");
 
-	(void)state;
 	two_talk(longer, longer, 1500 - 28);
 	two_talk(longer, shorter, 1300 - 28);
 	two_talk(shorter, longer, 1300 - 28);
@@ -140,9 +133,8 @@ static void test_the_shorter_one_is_agreed_upon(void **state)
 
 static struct rig rig;
 
-static void test_much_crosses_both_ways(void **state)
+TEST(test_much_crosses_both_ways)
 {
-	(void)state;
 	rig_open(&rig, PAPER("1500B"),
 		 &(struct rig_options){ .link = "rate 20mbit delay 10ms loss "
 						"3% reorder 3% duplicate 3%" });
@@ -165,11 +157,10 @@ static void test_much_crosses_both_ways(void **state)
 	"multiplicity = per_destination\n" PAPER("1500B") "}\n"
 
 /* To three, each with its own handshake; then one of them falls silent. */
-static void test_much_crosses_to_many(void **state)
+TEST(test_much_crosses_to_many)
 {
 	static struct many many;
 
-	(void)state;
 	many_open(&many, MANY_PAPER, 3, "delay 10ms loss 5%", 1);
 	many.echo = true;
 	many_run(&many, 5 * NOPAL_SECOND);
@@ -190,11 +181,10 @@ static void test_much_crosses_to_many(void **state)
 	many_close(&many);
 }
 
-static void test_what_would_not_travel_is_refused(void **state)
+TEST(test_what_would_not_travel_is_refused)
 {
 	char text[4096];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"three_way {}\n",
 				text, sizeof(text)));
@@ -204,16 +194,4 @@ static void test_what_would_not_travel_is_refused(void **state)
 	assert_true(
 		rig_refused(PACKETS_OF("1500B", "three_way { retry = 3s }\n"), text, sizeof(text)));
 	assert_non_null(strstr(text, "retry_most"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_shorter_one_is_agreed_upon),
-		cmocka_unit_test(test_much_crosses_both_ways),
-		cmocka_unit_test(test_much_crosses_to_many),
-		cmocka_unit_test(test_what_would_not_travel_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "arrivals.h"
+#include "support/test.h"
 
 #define MS NOPAL_MILLISECOND
 
@@ -51,12 +46,11 @@ static int64_t counted(const char *name)
 }
 
 /* All orders of irregular timestamps; two of them are one and the same. */
-static void test_all_orders_in_time(void **state)
+TEST(test_all_orders_in_time)
 {
 	static const uint64_t ticks[MESSAGES] = { 0, 1, 1, 700, 4321 };
 	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4 };
 
-	(void)state;
 	do {
 		begin(MEDIA, 5000);
 		for (unsigned i = 0; i < MESSAGES; i++) {
@@ -71,9 +65,8 @@ static void test_all_orders_in_time(void **state)
 	} while (next_order(order, MESSAGES));
 }
 
-static void test_late_ones(void **state)
+TEST(test_late_ones)
 {
-	(void)state;
 	begin(MEDIA, 90000);
 	rig_pass(&rig, 61 * MS);
 	come(90000 - 1);
@@ -96,12 +89,11 @@ static void test_late_ones(void **state)
 }
 
 /* The 32 bits wrap around, and the schedule does not wander in a day. */
-static void test_a_day_of_ticks(void **state)
+TEST(test_a_day_of_ticks)
 {
 	const uint64_t step = 7 * MEDIA_HZ + 1234;
 	uint64_t timestamp = UINT32_MAX - 100000;
 
-	(void)state;
 	begin(MEDIA, timestamp);
 	for (int i = 0; i < 10000; i++) {
 		int64_t due_ns;
@@ -118,9 +110,8 @@ static void test_a_day_of_ticks(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_buffer_is_bounded(void **state)
+TEST(test_the_buffer_is_bounded)
 {
-	(void)state;
 	begin(BASE "timestamp_jitter { clock = 90000 waiting = 3 }\n", 1000);
 	for (uint64_t i = 1; i < 6; i++)
 		come(1000 + i);
@@ -133,9 +124,8 @@ static void test_the_buffer_is_bounded(void **state)
 
 /* A clock that jumps ahead, or back: nothing waits for ever, and after so many a new schedule
  * begins. */
-static void test_jumps(void **state)
+TEST(test_jumps)
 {
-	(void)state;
 	for (int back = 0; back < 2; back++) {
 		uint64_t far = back ? UINT32_MAX / 2 + 5 : 100 * MEDIA_HZ;
 
@@ -155,9 +145,8 @@ static void test_jumps(void **state)
 }
 
 /* Without numbers, too: its messages would overtake those that wait. */
-static void test_a_new_schedule_begins_behind_what_waits(void **state)
+TEST(test_a_new_schedule_begins_behind_what_waits)
 {
-	(void)state;
 	begin(BASE "timestamp_jitter { clock = 90000 restart = 1 }\n", 90000);
 	come(90000 + 4 * 90000);
 	come(90000 + 100 * 90000);
@@ -170,9 +159,8 @@ static void test_a_new_schedule_begins_behind_what_waits(void **state)
 	rig_close(&rig);
 }
 
-static void test_what_waits_goes_when_the_peer_closed(void **state)
+TEST(test_what_waits_goes_when_the_peer_closed)
 {
-	(void)state;
 	begin(MEDIA, 1000);
 	come(3000);
 	come(2000);
@@ -190,11 +178,10 @@ static void come_as(uint64_t number, uint64_t timestamp)
 }
 
 /* What was sent before and waits goes first: the order may have let both go. */
-static void test_timestamps_that_go_back_keep_the_order(void **state)
+TEST(test_timestamps_that_go_back_keep_the_order)
 {
 	static const uint64_t order[] = { 90000, 99000, 91800, 80000, 70000 };
 
-	(void)state;
 	rig_open(&rig,
 		 BASE "sequenced_messages {}\n"
 		      "timestamp_jitter { clock = 90000 late = deliver }\n",
@@ -263,9 +250,8 @@ static void cross(const char *config, const char *link, unsigned hz, uint32_t le
 	rig_close(&rig);
 }
 
-static void test_the_senders_intervals(void **state)
+TEST(test_the_senders_intervals)
 {
-	(void)state;
 	cross(BASE "timestamp_jitter { delay = 90ms }\n", "delay 50ms 40ms loss 5%", 0,
 	      MANY * 9 / 10);
 	cross(BASE "timestamp_jitter { delay = 20ms restart = 65536 }\n",
@@ -279,9 +265,8 @@ static void test_the_senders_intervals(void **state)
 
 /* One that is resent comes after the time of those behind it: it is delivered late, and they are
  * after it. */
-static void test_late_and_in_order(void **state)
+TEST(test_late_and_in_order)
 {
-	(void)state;
 	rig_open(&rig,
 		 BASE "sequenced_messages {}\nsequenced_segments {}\n"
 		      "retransmit {}\npositive_ack { selective = on }\n"
@@ -300,20 +285,18 @@ static void test_late_and_in_order(void **state)
 }
 
 /* Pictures of a film that is sent faster or slower than it runs. */
-static void test_the_mediums_own_clock(void **state)
+TEST(test_the_mediums_own_clock)
 {
-	(void)state;
 	cross(BASE "timestamp_jitter { clock = 90000 delay = 2s }\n", "delay 50ms 40ms loss 5%",
 	      MEDIA_HZ, MANY / 2);
 	cross(BASE "timestamp_jitter { clock = 8000 delay = 2s }\n", "delay 50ms 40ms", 8000,
 	      MANY / 2);
 }
 
-static void test_refuses_company(void **state)
+TEST(test_refuses_company)
 {
 	char text[2048];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\ncoalesce {}\n"
 				"sequenced_messages {}\ntimestamp_jitter {}\n",
 				text, sizeof(text)));
@@ -322,24 +305,4 @@ static void test_refuses_company(void **state)
 				"sequenced_messages {}\ntimestamp_jitter {}\n"
 				"fixed_rate_jitter {}\n",
 				text, sizeof(text)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_orders_in_time),
-		cmocka_unit_test(test_late_ones),
-		cmocka_unit_test(test_a_day_of_ticks),
-		cmocka_unit_test(test_the_buffer_is_bounded),
-		cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_a_new_schedule_begins_behind_what_waits),
-		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
-		cmocka_unit_test(test_timestamps_that_go_back_keep_the_order),
-		cmocka_unit_test(test_the_senders_intervals),
-		cmocka_unit_test(test_the_mediums_own_clock),
-		cmocka_unit_test(test_late_and_in_order),
-		cmocka_unit_test(test_refuses_company),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

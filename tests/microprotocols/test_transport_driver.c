@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "segments.h"
+#include "support/test.h"
 
 static const char ALONE[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
 
-static void test_a_segment_needs_nobody_else(void **state)
+TEST(test_a_segment_needs_nobody_else)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, ALONE, NULL);
 	assert_int_equal(rig_send(&rig, "hello"), 0);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TO_NET), 1);
@@ -25,13 +19,12 @@ static void test_a_segment_needs_nobody_else(void **state)
 }
 
 /* Its bit is sticky: a resend is up to those who asked for it. */
-static void test_its_bit_is_released_once_for_all(void **state)
+TEST(test_its_bit_is_released_once_for_all)
 {
 	struct rig rig;
 	struct nopal_segment *segment = NULL;
 	const struct nopal_part *part;
 
-	(void)state;
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 		 "positive_ack {}\nretransmit {}\na_tap {}\n",
@@ -48,22 +41,10 @@ static void test_its_bit_is_released_once_for_all(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_layer_has_one_driver(void **state)
+TEST(test_a_layer_has_one_driver)
 {
 	char text[2048];
 
-	(void)state;
 	assert_true(rig_refused("fixed_size {}\n", text, sizeof(text)));
 	assert_non_null(strstr(text, "transport_driver"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_segment_needs_nobody_else),
-		cmocka_unit_test(test_its_bit_is_released_once_for_all),
-		cmocka_unit_test(test_a_layer_has_one_driver),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

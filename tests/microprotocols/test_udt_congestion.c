@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_udt_congestion -- steps by what is left, reports of one event, a window. */
-#include "../support/bench.h"
-#include "../support/path.h"
+#include "support/bench.h"
+#include "support/path.h"
 #include "policies.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_udt_congestion;
 extern const struct nopal_microprotocol nopal_tcp_congestion;
@@ -113,9 +114,8 @@ static void lose(void)
 	bench.oldest_packet = bench.next_packet;
 }
 
-static void test_slow_start_doubles_and_the_rate_spreads_it(void **state)
+TEST(test_slow_start_doubles_and_the_rate_spreads_it)
 {
-	(void)state;
 	begin();
 	assert_int_equal(window(), FEW);
 	assert_int_equal(rate(), 0);
@@ -130,9 +130,8 @@ static void test_slow_start_doubles_and_the_rate_spreads_it(void **state)
 	bench_close();
 }
 
-static void test_the_first_loss_leaves_what_arrived(void **state)
+TEST(test_the_first_loss_leaves_what_arrived)
 {
-	(void)state;
 	settle(40 * MBIT);
 	assert_in_range(rate(), 38 * MBIT, 42 * MBIT);
 	/* ... and a window of it, for a round trip and an interval. */
@@ -141,9 +140,8 @@ static void test_the_first_loss_leaves_what_arrived(void **state)
 	bench_close();
 }
 
-static void test_where_nothing_arrived_the_window_is_what_is_known(void **state)
+TEST(test_where_nothing_arrived_the_window_is_what_is_known)
 {
-	(void)state;
 	begin();
 	lose();
 	assert_in_range(rate(), (int64_t)FEW * 8 * 1000 / 60 * 8 / 9 - 2,
@@ -151,11 +149,10 @@ static void test_where_nothing_arrived_the_window_is_what_is_known(void **state)
 	bench_close();
 }
 
-static void test_a_new_event_takes_a_ninth(void **state)
+TEST(test_a_new_event_takes_a_ninth)
 {
 	int64_t before;
 
-	(void)state;
 	settle(40 * MBIT);
 	before = rate();
 	lose();
@@ -166,11 +163,10 @@ static void test_a_new_event_takes_a_ninth(void **state)
 }
 
 /* Of what was out at the reduction: one in so many reports, five at most. */
-static void test_an_event_takes_about_half_at_most(void **state)
+TEST(test_an_event_takes_about_half_at_most)
 {
 	int64_t before;
 
-	(void)state;
 	settle(40 * MBIT);
 	bench.next_packet += 1000;
 	before = rate();
@@ -183,11 +179,10 @@ static void test_an_event_takes_about_half_at_most(void **state)
 	bench_close();
 }
 
-static void test_what_one_turn_reports_is_one_report(void **state)
+TEST(test_what_one_turn_reports_is_one_report)
 {
 	int64_t before;
 
-	(void)state;
 	settle(40 * MBIT);
 	bench.session->now_ns++;
 	bench.next_packet += 1000;
@@ -199,11 +194,10 @@ static void test_what_one_turn_reports_is_one_report(void **state)
 }
 
 /* What the flood at the end of slow start reports is the same story. */
-static void test_the_end_of_slow_start_reduces_once(void **state)
+TEST(test_the_end_of_slow_start_reduces_once)
 {
 	int64_t then;
 
-	(void)state;
 	begin();
 	deliver(40 * MBIT);
 	bench.next_packet += 1000;
@@ -239,11 +233,10 @@ static int patience(void)
 	return reports;
 }
 
-static void test_the_draw_goes_by_the_mean_of_reports(void **state)
+TEST(test_the_draw_goes_by_the_mean_of_reports)
 {
 	int least = 1000, most = 0;
 
-	(void)state;
 	settle(40 * MBIT);
 	assert_int_equal(patience(), 1);
 	for (int i = 0; i < 50; i++)
@@ -261,9 +254,8 @@ static void test_the_draw_goes_by_the_mean_of_reports(void **state)
 
 /* 1.5 millionths of the next power of ten, in bytes, every 10 ms; where no queue
  * stands, twice what arrived is what there is. */
-static void test_steps_by_what_is_left(void **state)
+TEST(test_steps_by_what_is_left)
 {
-	(void)state;
 	settle(40 * MBIT); /* 40 are left: 10^8 */
 	assert_in_range(step(), 119000, 121000);
 	bench_close();
@@ -277,9 +269,8 @@ static void test_steps_by_what_is_left(void **state)
 	bench_close();
 }
 
-static void test_where_a_queue_stands_nothing_is_left(void **state)
+TEST(test_where_a_queue_stands_nothing_is_left)
 {
-	(void)state;
 	settle(40 * MBIT);
 	queue(RTT);
 	assert_int_equal(step(), 800);
@@ -288,9 +279,8 @@ static void test_where_a_queue_stands_nothing_is_left(void **state)
 
 /* Below the rate that a queue was lost from, a ninth of the capacity counts at most; what is lost
  * without a queue does not tell where the link ends. */
-static void test_no_haste_below_the_last_reduction(void **state)
+TEST(test_no_haste_below_the_last_reduction)
 {
-	(void)state;
 	settle(40 * MBIT);
 	queue(RTT);
 	for (int i = 0; i < 10; i++)
@@ -304,11 +294,10 @@ static void test_no_haste_below_the_last_reduction(void **state)
 }
 
 /* ... nor little above it: that there is no queue tells of a change further up. */
-static void test_caution_ends_an_eighth_above(void **state)
+TEST(test_caution_ends_an_eighth_above)
 {
 	int64_t filled;
 
-	(void)state;
 	settle(40 * MBIT);
 	queue(RTT);
 	filled = rate();
@@ -322,9 +311,8 @@ static void test_caution_ends_an_eighth_above(void **state)
 }
 
 /* What slow start sent in vain is not what to come back to. */
-static void test_after_slow_start_caution_is_about_what_arrived(void **state)
+TEST(test_after_slow_start_caution_is_about_what_arrived)
 {
-	(void)state;
 	begin();
 	deliver(40 * MBIT);
 	*bench_shared("sending_rate_bps") = RATE_100;
@@ -336,11 +324,10 @@ static void test_after_slow_start_caution_is_about_what_arrived(void **state)
 	bench_close();
 }
 
-static void test_one_step_an_interval_and_none_after_a_loss(void **state)
+TEST(test_one_step_an_interval_and_none_after_a_loss)
 {
 	int64_t then;
 
-	(void)state;
 	settle(40 * MBIT);
 	step();
 	then = rate();
@@ -361,11 +348,10 @@ static void test_one_step_an_interval_and_none_after_a_loss(void **state)
 	bench_close();
 }
 
-static void test_the_window_follows_what_arrives(void **state)
+TEST(test_the_window_follows_what_arrives)
 {
 	int64_t least;
 
-	(void)state;
 	settle(40 * MBIT);
 	for (int i = 0; i < 20; i++)
 		deliver(16 * MBIT);
@@ -374,11 +360,10 @@ static void test_the_window_follows_what_arrives(void **state)
 	bench_close();
 }
 
-static void test_a_timeout_closes_the_window(void **state)
+TEST(test_a_timeout_closes_the_window)
 {
 	int64_t before;
 
-	(void)state;
 	settle(40 * MBIT);
 	before = rate();
 	bench.session->now_ns++;
@@ -393,9 +378,8 @@ static void test_a_timeout_closes_the_window(void **state)
 	bench_close();
 }
 
-static void test_never_below_two_segments_a_round_trip(void **state)
+TEST(test_never_below_two_segments_a_round_trip)
 {
-	(void)state;
 	settle(40 * MBIT);
 	for (int i = 0; i < 200; i++)
 		lose();
@@ -404,11 +388,10 @@ static void test_never_below_two_segments_a_round_trip(void **state)
 }
 
 /* Congestion without a loss: as one loss, once a round trip. */
-static void test_a_mark_counts_as_a_loss(void **state)
+TEST(test_a_mark_counts_as_a_loss)
 {
 	int64_t then;
 
-	(void)state;
 	settle(40 * MBIT);
 	bench.session->now_ns++;
 	bench.next_packet += 100;
@@ -451,11 +434,10 @@ static int64_t percent_of_a_path(const struct nopal_microprotocol *policy, int64
 	return percent;
 }
 
-static void test_fills_paths(void **state)
+TEST(test_fills_paths)
 {
 	static const int64_t paths[] = { 2 * MBIT, 20 * MBIT, RATE_100 };
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		int64_t percent = percent_of_a_path(&nopal_udt_congestion, paths[i], 0);
 
@@ -465,11 +447,10 @@ static void test_fills_paths(void **state)
 	}
 }
 
-static void test_random_loss_hurts_less_than_newreno(void **state)
+TEST(test_random_loss_hurts_less_than_newreno)
 {
 	int64_t udt, newreno;
 
-	(void)state;
 	udt = percent_of_a_path(&nopal_udt_congestion, RATE_100, PERCENT / 10);
 	path_end();
 	newreno = percent_of_a_path(&nopal_tcp_congestion, RATE_100, PERCENT / 10);
@@ -480,9 +461,8 @@ static void test_random_loss_hurts_less_than_newreno(void **state)
 }
 
 /* What was learned of a path is forgotten where it is true no more. */
-static void test_a_path_that_becomes_slower(void **state)
+TEST(test_a_path_that_becomes_slower)
 {
-	(void)state;
 	percent_of_a_path(&nopal_udt_congestion, RATE_100, 0);
 	path.rate_bps = 10 * MBIT;
 	path_run(10 * NOPAL_SECOND);
@@ -495,33 +475,4 @@ static void test_a_path_that_becomes_slower(void **state)
 	path_run(20 * NOPAL_SECOND);
 	assert_in_range(path_percent(20 * NOPAL_SECOND), 80, 101);
 	path_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slow_start_doubles_and_the_rate_spreads_it),
-		cmocka_unit_test(test_the_first_loss_leaves_what_arrived),
-		cmocka_unit_test(test_where_nothing_arrived_the_window_is_what_is_known),
-		cmocka_unit_test(test_a_new_event_takes_a_ninth),
-		cmocka_unit_test(test_an_event_takes_about_half_at_most),
-		cmocka_unit_test(test_what_one_turn_reports_is_one_report),
-		cmocka_unit_test(test_the_end_of_slow_start_reduces_once),
-		cmocka_unit_test(test_the_draw_goes_by_the_mean_of_reports),
-		cmocka_unit_test(test_steps_by_what_is_left),
-		cmocka_unit_test(test_where_a_queue_stands_nothing_is_left),
-		cmocka_unit_test(test_no_haste_below_the_last_reduction),
-		cmocka_unit_test(test_after_slow_start_caution_is_about_what_arrived),
-		cmocka_unit_test(test_caution_ends_an_eighth_above),
-		cmocka_unit_test(test_one_step_an_interval_and_none_after_a_loss),
-		cmocka_unit_test(test_the_window_follows_what_arrives),
-		cmocka_unit_test(test_a_timeout_closes_the_window),
-		cmocka_unit_test(test_never_below_two_segments_a_round_trip),
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),
-		cmocka_unit_test(test_fills_paths),
-		cmocka_unit_test(test_random_loss_hurts_less_than_newreno),
-		cmocka_unit_test(test_a_path_that_becomes_slower),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_vegas_congestion -- a few segments queued, alone and in simulation. */
-#include "../support/bench.h"
-#include "../support/path.h"
+#include "support/bench.h"
+#include "support/path.h"
 #include "policies.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_vegas_congestion;
 
@@ -50,9 +51,8 @@ static void to_avoidance(int64_t segments)
 	assert_int_equal(window(), segments * SEG);
 }
 
-static void test_slow_start_doubles_every_other_round(void **state)
+TEST(test_slow_start_doubles_every_other_round)
 {
-	(void)state;
 	begin(4 * SEG);
 	bench.next_packet = 4;
 	bench_ack(3, 4 * SEG);
@@ -66,9 +66,8 @@ static void test_slow_start_doubles_every_other_round(void **state)
 	bench_close();
 }
 
-static void test_a_queue_ends_slow_start(void **state)
+TEST(test_a_queue_ends_slow_start)
 {
-	(void)state;
 	begin(4 * SEG);
 	while (window() < 64 * SEG)
 		one_round(0);
@@ -84,12 +83,11 @@ static void test_a_queue_ends_slow_start(void **state)
 	bench_close();
 }
 
-static void test_alpha_and_beta(void **state)
+TEST(test_alpha_and_beta)
 {
 	/* queued, and what it does to the window */
 	static const int64_t rules[][2] = { { 0, 1 }, { 1, 1 }, { 3, 0 }, { 5, -1 }, { 9, -1 } };
 
-	(void)state;
 	to_avoidance(40);
 	one_round(3);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
@@ -103,11 +101,10 @@ static void test_alpha_and_beta(void **state)
 	bench_close();
 }
 
-static void test_a_limited_round_says_nothing(void **state)
+TEST(test_a_limited_round_says_nothing)
 {
 	int64_t before;
 
-	(void)state;
 	to_avoidance(40);
 	one_round(0);
 	before = window();
@@ -118,17 +115,15 @@ static void test_a_limited_round_says_nothing(void **state)
 	bench_close();
 }
 
-static void test_one_reduction_an_epoch(void **state)
+TEST(test_one_reduction_an_epoch)
 {
-	(void)state;
 	begin(40 * SEG);
 	check_one_reduction_an_epoch();
 	bench_close();
 }
 
-static void test_timeout_is_one_segment_and_slow_start(void **state)
+TEST(test_timeout_is_one_segment_and_slow_start)
 {
-	(void)state;
 	begin(40 * SEG);
 	bench.next_packet = 100;
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
@@ -148,9 +143,8 @@ static void test_timeout_is_one_segment_and_slow_start(void **state)
 	bench_close();
 }
 
-static void test_fills_a_path_with_a_small_standing_queue(void **state)
+TEST(test_fills_a_path_with_a_small_standing_queue)
 {
-	(void)state;
 	bench_place(&nopal_vegas_congestion);
 	*bench_parameter("initial") = 10 * SEG;
 	*bench_parameter("alpha") = 2 * SEG;
@@ -171,35 +165,16 @@ static void test_fills_a_path_with_a_small_standing_queue(void **state)
 	path_end();
 }
 
-static void test_a_mark_counts_as_a_loss(void **state)
+TEST(test_a_mark_counts_as_a_loss)
 {
-	(void)state;
 	begin(40 * SEG);
 	check_marks_are_losses(20 * SEG, 10 * SEG, 2 * SEG);
 	bench_close();
 }
 
-static void test_a_mark_after_a_timeout_takes_nothing(void **state)
+TEST(test_a_mark_after_a_timeout_takes_nothing)
 {
-	(void)state;
 	begin(40 * SEG);
 	check_a_mark_after_a_timeout_takes_nothing();
 	bench_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slow_start_doubles_every_other_round),
-		cmocka_unit_test(test_a_queue_ends_slow_start),
-		cmocka_unit_test(test_alpha_and_beta),
-		cmocka_unit_test(test_a_limited_round_says_nothing),
-		cmocka_unit_test(test_one_reduction_an_epoch),
-		cmocka_unit_test(test_timeout_is_one_segment_and_slow_start),
-		cmocka_unit_test(test_fills_a_path_with_a_small_standing_queue),
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),
-		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

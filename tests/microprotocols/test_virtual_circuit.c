@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
-#include "early_losses.h"
+#include "support/early_losses.h"
 #include "segments.h"
 
 #include "../../microprotocols/base/virtual_circuit.h"
+#include "support/test.h"
 
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\na_tap {}\n";
 
@@ -20,11 +14,10 @@ static void open_over(struct rig *rig, const char *link)
 	rig_open(rig, CIRCUIT, &(struct rig_options){ .link = link, .stay_closed = true });
 }
 
-static void test_both_open_in_two_round_trips(void **state)
+TEST(test_both_open_in_two_round_trips)
 {
 	struct rig rig;
 
-	(void)state;
 	open_over(&rig, "delay 10ms");
 	rig_start(&rig);
 	assert_int_equal(rig.opener.opened, 1);
@@ -36,12 +29,11 @@ static void test_both_open_in_two_round_trips(void **state)
 	rig_close(&rig);
 }
 
-static void test_initial_numbers_agree_and_are_random(void **state)
+TEST(test_initial_numbers_agree_and_are_random)
 {
 	struct rig rig;
 	int64_t local;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	local = rig_shared(rig.opener.session, "initial_local");
 	assert_int_equal(local, rig_shared(rig.acceptor.session, "initial_peer"));
@@ -53,12 +45,11 @@ static void test_initial_numbers_agree_and_are_random(void **state)
 	rig_close(&rig);
 }
 
-static void test_listener_keeps_nothing_before_the_cookie(void **state)
+TEST(test_listener_keeps_nothing_before_the_cookie)
 {
 	struct rig rig;
 	const struct nopal_endpoint_counters *counters;
 
-	(void)state;
 	open_over(&rig, "fwd: delay 10ms rev: delay 10ms loss 100%");
 	rig_start(&rig);
 	counters = nopal_endpoint_counters(rig.acceptor.endpoint);
@@ -72,12 +63,11 @@ static void test_listener_keeps_nothing_before_the_cookie(void **state)
 	rig_close(&rig);
 }
 
-static void test_reply_is_smaller_than_its_request(void **state)
+TEST(test_reply_is_smaller_than_its_request)
 {
 	static struct tapped tapped;
 	struct rig rig;
 
-	(void)state;
 	tapped.count = 0;
 	open_over(&rig, "delay 10ms");
 	nopal_sim_tap(rig.world, tapped_note, &tapped);
@@ -91,9 +81,8 @@ static void test_reply_is_smaller_than_its_request(void **state)
 }
 
 /* Every loss pattern of the first datagrams in each direction. */
-static void test_every_early_loss_is_survived(void **state)
+TEST(test_every_early_loss_is_survived)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++) {
 		struct rig rig;
 
@@ -126,18 +115,16 @@ static void close_under(const char *link)
 	rig_close(&rig);
 }
 
-static void test_close_survives_every_early_loss(void **state)
+TEST(test_close_survives_every_early_loss)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++)
 		close_under(early_losses(mask & 7, mask >> 3));
 }
 
-static void test_simultaneous_close_ends_well(void **state)
+TEST(test_simultaneous_close_ends_well)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	nopal_session_close(rig.opener.session);
 	nopal_session_close(rig.acceptor.session);
@@ -147,11 +134,10 @@ static void test_simultaneous_close_ends_well(void **state)
 	rig_close(&rig);
 }
 
-static void test_close_towards_nobody_is_bounded(void **state)
+TEST(test_close_towards_nobody_is_bounded)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	rig_change(&rig, "loss 100%");
 	nopal_session_close(rig.opener.session);
@@ -162,11 +148,10 @@ static void test_close_towards_nobody_is_bounded(void **state)
 }
 
 /* The opener vanishes after its cookie: the half-open session goes too. */
-static void test_half_open_session_is_given_up(void **state)
+TEST(test_half_open_session_is_given_up)
 {
 	struct rig rig;
 
-	(void)state;
 	open_over(&rig, "fwd: delay 10ms loss mask 0xfffffffffffffffc rev: "
 			"delay 10ms loss mask 0xfffffffffffffffe");
 	rig_start(&rig);
@@ -180,12 +165,11 @@ static void test_half_open_session_is_given_up(void **state)
 
 /* A close of another connection, truncated, too long, or with flags that do not exist changes
  * nothing. */
-static void test_foreign_closes_change_nothing(void **state)
+TEST(test_foreign_closes_change_nothing)
 {
 	uint8_t bytes[HANDSHAKE_CLOSE_BYTES + 1] = { 0 };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	for (size_t length = 0; length <= sizeof(bytes); length++) {
 		arrive_control(rig.opener.session, "virtual_circuit", CLOSE, bytes, length);
@@ -214,12 +198,11 @@ static void arrive_cookie(struct rig *rig, uint64_t nonce)
 }
 
 /* A cookie for another connection is not shown, and not answered. */
-static void test_a_foreign_cookie_changes_nothing(void **state)
+TEST(test_a_foreign_cookie_changes_nothing)
 {
 	const struct virtual_circuit *circuit;
 	struct rig rig;
 
-	(void)state;
 	open_over(&rig, "delay 10ms loss 100%");
 	rig_start(&rig);
 	circuit = rig_state(rig.opener.session, "virtual_circuit");
@@ -232,12 +215,11 @@ static void test_a_foreign_cookie_changes_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_data_before_the_accept_is_stopped(void **state)
+TEST(test_data_before_the_accept_is_stopped)
 {
 	struct arriving one;
 	struct rig rig;
 
-	(void)state;
 	open_over(&rig, "delay 10ms loss 100%");
 	rig_start(&rig);
 	one = arriving_begin(rig.opener.session, NOPAL_KIND_DATA, "x", 1);
@@ -272,7 +254,7 @@ static bool reads(const uint8_t *bytes, size_t length)
 	return good;
 }
 
-static void test_connect_is_read_in_one_form_only(void **state)
+TEST(test_connect_is_read_in_one_form_only)
 {
 	const struct handshake_connect connect = {
 		.nonce = 7, .initial = 9, .cookie_given = 1, .cookie_epoch = 3, .cookie = 11
@@ -281,7 +263,6 @@ static void test_connect_is_read_in_one_form_only(void **state)
 	uint8_t bytes[128];
 	size_t length = written(bytes, sizeof(bytes), &connect);
 
-	(void)state;
 	assert_int_equal(length, sizeof(bytes));
 	assert_true(reads(bytes, length));
 	for (size_t cut = 0; cut < fields; cut++)
@@ -292,12 +273,11 @@ static void test_connect_is_read_in_one_form_only(void **state)
 	assert_false(reads(bytes, length));
 }
 
-static void test_no_cookie_has_one_form(void **state)
+TEST(test_no_cookie_has_one_form)
 {
 	struct handshake_connect connect = { .nonce = 7, .initial = 9 };
 	uint8_t bytes[128];
 
-	(void)state;
 	assert_true(reads(bytes, written(bytes, sizeof(bytes), &connect)));
 	connect.cookie = 1;
 	assert_false(reads(bytes, written(bytes, sizeof(bytes), &connect)));
@@ -311,11 +291,10 @@ static void test_no_cookie_has_one_form(void **state)
 
 /* The runtime's keyed hash needs an endpoint; this test asks admission through one, at both sides
  * of an epoch's end. */
-static void test_cookie_lives_for_its_epoch_and_the_next(void **state)
+TEST(test_cookie_lives_for_its_epoch_and_the_next)
 {
 	static const int64_t waits_ns[] = { 0, 7 * NOPAL_SECOND, 9 * NOPAL_SECOND };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(waits_ns) / sizeof(waits_ns[0]); i++) {
 		struct rig rig;
 
@@ -328,7 +307,7 @@ static void test_cookie_lives_for_its_epoch_and_the_next(void **state)
 	}
 }
 
-static void test_refusal_shows_the_difference(void **state)
+TEST(test_refusal_shows_the_difference)
 {
 	static const char other[] = "transport_driver {}\nfixed_size {}\n"
 				    "virtual_circuit {}\n"
@@ -336,7 +315,6 @@ static void test_refusal_shows_the_difference(void **state)
 	struct rig rig;
 	struct nopal_plan *plan, *ours;
 
-	(void)state;
 	open_over(&rig, "delay 10ms");
 	plan = rig_plan(other);
 	ours = rig.plan;
@@ -350,38 +328,12 @@ static void test_refusal_shows_the_difference(void **state)
 	rig_close(&rig);
 }
 
-static void test_retry_beyond_its_bound_is_refused(void **state)
+TEST(test_retry_beyond_its_bound_is_refused)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"virtual_circuit { retry = 5s }\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "retry_most"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_open_in_two_round_trips),
-		cmocka_unit_test(test_initial_numbers_agree_and_are_random),
-		cmocka_unit_test(test_listener_keeps_nothing_before_the_cookie),
-		cmocka_unit_test(test_reply_is_smaller_than_its_request),
-		cmocka_unit_test(test_every_early_loss_is_survived),
-		cmocka_unit_test(test_close_survives_every_early_loss),
-		cmocka_unit_test(test_simultaneous_close_ends_well),
-		cmocka_unit_test(test_close_towards_nobody_is_bounded),
-		cmocka_unit_test(test_half_open_session_is_given_up),
-		cmocka_unit_test(test_foreign_closes_change_nothing),
-		cmocka_unit_test(test_a_foreign_cookie_changes_nothing),
-		cmocka_unit_test(test_data_before_the_accept_is_stopped),
-		cmocka_unit_test(test_connect_is_read_in_one_form_only),
-		cmocka_unit_test(test_no_cookie_has_one_form),
-		cmocka_unit_test(test_cookie_lives_for_its_epoch_and_the_next),
-		cmocka_unit_test(test_refusal_shows_the_difference),
-		cmocka_unit_test(test_retry_beyond_its_bound_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_westwood_congestion -- what a loss leaves is what the path was carrying. */
-#include "../support/bench.h"
-#include "../support/path.h"
+#include "support/bench.h"
+#include "support/path.h"
 #include "policies.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_westwood_congestion;
 extern const struct nopal_microprotocol nopal_tcp_congestion;
@@ -33,9 +34,8 @@ static void lose(void)
 	bench_status(NOPAL_SEGMENT_LOST, bench.next_packet++);
 }
 
-static void test_a_loss_leaves_what_the_path_carried(void **state)
+TEST(test_a_loss_leaves_what_the_path_carried)
 {
-	(void)state;
 	begin(100 * SEG);
 	*bench_shared("slow_start_threshold_bytes") = SEG; /* avoidance */
 	for (int i = 0; i < 100; i++)
@@ -48,11 +48,10 @@ static void test_a_loss_leaves_what_the_path_carried(void **state)
 }
 
 /* Westwood+: seven parts of the estimate, one of the sample. */
-static void test_the_filter(void **state)
+TEST(test_the_filter)
 {
 	double expected = 80;
 
-	(void)state;
 	begin(1000 * SEG);
 	*bench_shared("slow_start_threshold_bytes") = SEG;
 	*bench_shared("app_limited") = 1;
@@ -67,9 +66,8 @@ static void test_the_filter(void **state)
 	bench_close();
 }
 
-static void test_a_sample_is_long(void **state)
+TEST(test_a_sample_is_long)
 {
-	(void)state;
 	begin(100 * SEG);
 	*bench_shared("slow_start_threshold_bytes") = SEG;
 	*bench_shared("smoothed_rtt_ns") = NOPAL_MILLISECOND;
@@ -87,18 +85,16 @@ static void test_a_sample_is_long(void **state)
 	bench_close();
 }
 
-static void test_without_an_estimate_it_halves(void **state)
+TEST(test_without_an_estimate_it_halves)
 {
-	(void)state;
 	begin(40 * SEG);
 	lose();
 	assert_int_equal(window(), 20 * SEG);
 	bench_close();
 }
 
-static void test_a_limited_sample_counts_only_upwards(void **state)
+TEST(test_a_limited_sample_counts_only_upwards)
 {
-	(void)state;
 	begin(1000 * SEG);
 	*bench_shared("slow_start_threshold_bytes") = SEG;
 	one_round(80);
@@ -110,11 +106,10 @@ static void test_a_limited_sample_counts_only_upwards(void **state)
 	bench_close();
 }
 
-static void test_one_reduction_an_epoch(void **state)
+TEST(test_one_reduction_an_epoch)
 {
 	int64_t then;
 
-	(void)state;
 	begin(100 * SEG);
 	one_round(50);
 	bench.next_packet += 100;
@@ -129,9 +124,8 @@ static void test_one_reduction_an_epoch(void **state)
 	bench_close();
 }
 
-static void test_the_end_of_a_recovery_judges_anew(void **state)
+TEST(test_the_end_of_a_recovery_judges_anew)
 {
-	(void)state;
 	begin(200 * SEG);
 	one_round(20);
 	bench.next_packet += 200;
@@ -154,9 +148,8 @@ static void test_the_end_of_a_recovery_judges_anew(void **state)
 	bench_close();
 }
 
-static void test_timeout(void **state)
+TEST(test_timeout)
 {
-	(void)state;
 	begin(100 * SEG);
 	one_round(50);
 	bench.next_packet += 10;
@@ -183,18 +176,16 @@ static int64_t percent_of_a_path(const struct nopal_microprotocol *policy, uint3
 	return percent;
 }
 
-static void test_fills_a_path(void **state)
+TEST(test_fills_a_path)
 {
-	(void)state;
 	assert_in_range(percent_of_a_path(&nopal_westwood_congestion, 0), 97, 101);
 }
 
 /* What the paper is about: loss that is no sign of congestion. */
-static void test_random_loss_hurts_less_than_newreno(void **state)
+TEST(test_random_loss_hurts_less_than_newreno)
 {
 	int64_t westwood, newreno;
 
-	(void)state;
 	westwood = percent_of_a_path(&nopal_westwood_congestion, PERCENT / 2);
 	newreno = percent_of_a_path(&nopal_tcp_congestion, PERCENT / 2);
 	print_message("at 0.5 %% loss: %lld %%, newreno %lld %%\n", (long long)westwood,
@@ -203,11 +194,10 @@ static void test_random_loss_hurts_less_than_newreno(void **state)
 }
 
 /* Congestion without a loss: as one loss, once a round trip. */
-static void test_a_mark_counts_as_a_loss(void **state)
+TEST(test_a_mark_counts_as_a_loss)
 {
 	int64_t then;
 
-	(void)state;
 	begin(100 * SEG);
 	one_round(50);
 	bench.next_packet += 100;
@@ -222,23 +212,4 @@ static void test_a_mark_counts_as_a_loss(void **state)
 	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
 	assert_in_range(window(), 24 * SEG, 25 * SEG);
 	bench_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_loss_leaves_what_the_path_carried),
-		cmocka_unit_test(test_the_filter),
-		cmocka_unit_test(test_a_sample_is_long),
-		cmocka_unit_test(test_without_an_estimate_it_halves),
-		cmocka_unit_test(test_a_limited_sample_counts_only_upwards),
-		cmocka_unit_test(test_one_reduction_an_epoch),
-		cmocka_unit_test(test_the_end_of_a_recovery_judges_anew),
-		cmocka_unit_test(test_timeout),
-		cmocka_unit_test(test_fills_a_path),
-		cmocka_unit_test(test_random_loss_hurts_less_than_newreno),
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

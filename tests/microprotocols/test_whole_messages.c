@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* However long a message is, it is one segment here, and comes whole from below. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
-#include "plan/plan.h"
-#include "many.h"
+#include "support/many.h"
+#include "support/test.h"
 
 #define GROUP MANY_RELIABLE("fan_out {}")
 
 static struct many many;
 
-static void test_each_message_is_one_segment(void **state)
+TEST(test_each_message_is_one_segment)
 {
 	static const size_t length[] = { 0, 1, 1399, 1400, 1500, 70000, 400000 };
 	const uint32_t count = sizeof(length) / sizeof(length[0]);
 	const struct nopal_counters *counters;
 
-	(void)state;
 	many_open(&many, GROUP, 2, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	for (uint32_t i = 0; i < count; i++)
@@ -39,9 +32,8 @@ static void test_each_message_is_one_segment(void **state)
 }
 
 /* An empty one, and one that comes in pieces, which the layer below lost some of. */
-static void test_what_was_lost_on_the_way_comes_whole(void **state)
+TEST(test_what_was_lost_on_the_way_comes_whole)
 {
-	(void)state;
 	many_open(&many, GROUP, 2, "delay 10ms loss 10% reorder 10%", 5);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(nopal_send(many.group, "", 0, 0), 0);
@@ -58,12 +50,11 @@ static void test_what_was_lost_on_the_way_comes_whole(void **state)
 	many_close(&many);
 }
 
-static void test_the_longest_is_a_gibibyte_or_what_is_below(void **state)
+TEST(test_the_longest_is_a_gibibyte_or_what_is_below)
 {
 	struct nopal_plan *plan = many_plan(GROUP);
 	uint64_t limit = nopal_plan_message_limit(plan);
 
-	(void)state;
 	assert_true(limit > 65536 && limit <= 1 << 30);
 	nopal_plan_unref(plan);
 	plan = many_plan(MANY_PLAIN("fan_out {}"));
@@ -73,11 +64,10 @@ static void test_the_longest_is_a_gibibyte_or_what_is_below(void **state)
 }
 
 /* What does not fit is refused at once, and what just fits arrives. */
-static void test_what_does_not_fit_below_is_refused(void **state)
+TEST(test_what_does_not_fit_below_is_refused)
 {
 	uint64_t limit;
 
-	(void)state;
 	many_open(&many, MANY_PLAIN("fan_out {}"), 2, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	limit = nopal_plan_message_limit(many.plan);
@@ -90,11 +80,10 @@ static void test_what_does_not_fit_below_is_refused(void **state)
 }
 
 /* An arriving one has no room at the listener: its session ends, and says why. */
-static void test_no_room_for_what_arrived(void **state)
+TEST(test_no_room_for_what_arrived)
 {
 	const struct nopal_budget little = { .bytes = 100000 };
 
-	(void)state;
 	many_open(&many, GROUP, 2, "delay 10ms", 1);
 	many_send(&many);
 	many_run(&many, NOPAL_SECOND);
@@ -107,17 +96,4 @@ static void test_no_room_for_what_arrived(void **state)
 	assert_int_equal(many.fate_count[1], 1);
 	assert_int_not_equal(many.fate[1], NOPAL_ARRIVED);
 	many_close(&many);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_message_is_one_segment),
-		cmocka_unit_test(test_what_was_lost_on_the_way_comes_whole),
-		cmocka_unit_test(test_the_longest_is_a_gibibyte_or_what_is_below),
-		cmocka_unit_test(test_what_does_not_fit_below_is_refused),
-		cmocka_unit_test(test_no_room_for_what_arrived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_windowed_cc -- the window at every departure, alone on the bench. */
-#include "../support/bench.h"
+#include "support/bench.h"
+#include "support/test.h"
 
 extern const struct nopal_microprotocol nopal_windowed_cc;
 
@@ -25,9 +26,10 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void test_leaves_at_once_where_there_is_room(void **state)
+EACH_TEST(set_up, bench_tear_down);
+
+TEST(test_leaves_at_once_where_there_is_room)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
 	assert_int_equal(in_flight(), 3 * BENCH_BODY);
@@ -36,9 +38,8 @@ static void test_leaves_at_once_where_there_is_room(void **state)
 	assert_int_equal(bench.left_count, 3);
 }
 
-static void test_the_last_byte_counts(void **state)
+TEST(test_the_last_byte_counts)
 {
-	(void)state;
 	set_window(2 * BENCH_BODY - 1);
 	bench_want(BENCH_BODY);
 	assert_int_equal(bench_want(BENCH_BODY)->departures, 0);
@@ -47,9 +48,8 @@ static void test_the_last_byte_counts(void **state)
 	assert_int_equal(bench.left_count, 2);
 }
 
-static void test_one_may_always_fly(void **state)
+TEST(test_one_may_always_fly)
 {
-	(void)state;
 	set_window(0);
 	assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
 	assert_int_equal(bench_want(BENCH_BODY)->departures, 0);
@@ -58,9 +58,8 @@ static void test_one_may_always_fly(void **state)
 	assert_int_equal(bench.left_count, 2);
 }
 
-static void test_order_is_kept_and_nobody_overtakes(void **state)
+TEST(test_order_is_kept_and_nobody_overtakes)
 {
-	(void)state;
 	set_window(1500);
 	bench_want(BENCH_BODY);
 	bench_want(BENCH_BODY);
@@ -73,9 +72,8 @@ static void test_order_is_kept_and_nobody_overtakes(void **state)
 	assert_ptr_equal(bench.left[2], bench.segment[2]);
 }
 
-static void test_resends_go_first(void **state)
+TEST(test_resends_go_first)
 {
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		bench_want(BENCH_BODY);
 	set_window(BENCH_BODY);
@@ -89,18 +87,16 @@ static void test_resends_go_first(void **state)
 	assert_int_equal(bench.segment[3]->departures, 0);
 }
 
-static void test_a_resend_leaves_at_once_where_there_is_room(void **state)
+TEST(test_a_resend_leaves_at_once_where_there_is_room)
 {
-	(void)state;
 	bench_want(BENCH_BODY);
 	bench_lose(bench.segment[0]);
 	assert_int_equal(bench.segment[0]->departures, 2);
 	assert_int_equal(in_flight(), BENCH_BODY);
 }
 
-static void test_charge_is_given_back_once(void **state)
+TEST(test_charge_is_given_back_once)
 {
-	(void)state;
 	bench_want(BENCH_BODY);
 	bench_raise(NOPAL_SEGMENT_LOST, bench.segment[0]);
 	assert_int_equal(in_flight(), 0);
@@ -109,9 +105,8 @@ static void test_charge_is_given_back_once(void **state)
 	assert_int_equal(in_flight(), 0);
 }
 
-static void test_a_segment_done_in_the_queue_never_leaves(void **state)
+TEST(test_a_segment_done_in_the_queue_never_leaves)
 {
-	(void)state;
 	set_window(BENCH_BODY);
 	bench_want(BENCH_BODY);
 	bench_want(BENCH_BODY);
@@ -124,9 +119,8 @@ static void test_a_segment_done_in_the_queue_never_leaves(void **state)
 	assert_int_equal(in_flight(), BENCH_BODY);
 }
 
-static void test_a_stale_handle_is_skipped(void **state)
+TEST(test_a_stale_handle_is_skipped)
 {
-	(void)state;
 	set_window(BENCH_BODY);
 	bench_want(BENCH_BODY);
 	bench_want(BENCH_BODY);
@@ -137,11 +131,10 @@ static void test_a_stale_handle_is_skipped(void **state)
 	assert_int_equal(bench.segment[2]->departures, 1);
 }
 
-static void test_what_another_gate_holds_takes_no_window(void **state)
+TEST(test_what_another_gate_holds_takes_no_window)
 {
 	struct nopal_segment *segment = bench_segment(BENCH_BODY);
 
-	(void)state;
 	segment->waiting[NOPAL_SEND] |= BENCH_OTHERS;
 	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
 	bench_turn_end();
@@ -154,11 +147,10 @@ static void test_what_another_gate_holds_takes_no_window(void **state)
 	assert_int_equal(in_flight(), BENCH_BODY);
 }
 
-static void test_a_kept_back_resend_does_not_stop_the_rest(void **state)
+TEST(test_a_kept_back_resend_does_not_stop_the_rest)
 {
 	struct nopal_segment *segment = bench_want(BENCH_BODY);
 
-	(void)state;
 	bench_want(BENCH_BODY);
 	bench_want(BENCH_BODY);
 	bench_want(BENCH_BODY);
@@ -186,11 +178,10 @@ static struct nopal_segment *want_with(uint32_t number, uint32_t others)
 }
 
 /* An older one that came later waits for the rate, whose credit the younger has. */
-static void test_what_the_rate_let_go_leaves_behind_one_that_waits(void **state)
+TEST(test_what_the_rate_let_go_leaves_behind_one_that_waits)
 {
 	struct nopal_segment *older, *younger;
 
-	(void)state;
 	set_window(0);
 	want_with(1, 0);
 	younger = want_with(3, 0);
@@ -208,12 +199,11 @@ static void test_what_the_rate_let_go_leaves_behind_one_that_waits(void **state)
 	assert_int_equal(older->departures, 1);
 }
 
-static void test_what_is_urgent_and_kept_back_stops_nobody(void **state)
+TEST(test_what_is_urgent_and_kept_back_stops_nobody)
 {
 	struct nopal_segment *urgent = bench_segment(BENCH_BODY);
 	struct nopal_segment *later;
 
-	(void)state;
 	urgent->urgent = true;
 	urgent->waiting[NOPAL_SEND] |= BENCH_OTHERS;
 	bench_raise(NOPAL_SEGMENT_TO_NET, urgent);
@@ -226,12 +216,11 @@ static void test_what_is_urgent_and_kept_back_stops_nobody(void **state)
 }
 
 /* Acks that tell a floor alone tell nothing of it before the older one is there. */
-static void test_an_urgent_resend_waits_for_older_ones(void **state)
+TEST(test_an_urgent_resend_waits_for_older_ones)
 {
 	struct nopal_segment *urgent = bench_segment(BENCH_BODY);
 	struct nopal_segment *older;
 
-	(void)state;
 	set_window(0);
 	urgent->urgent = true;
 	urgent->number = 2;
@@ -249,11 +238,10 @@ static void test_an_urgent_resend_waits_for_older_ones(void **state)
 	assert_int_equal(urgent->departures, 2);
 }
 
-static void test_app_limited(void **state)
+TEST(test_app_limited)
 {
 	int64_t *limited = bench_shared("app_limited");
 
-	(void)state;
 	bench_turn_end();
 	assert_int_equal(*limited, 1);
 	bench_want(BENCH_BODY);
@@ -268,11 +256,10 @@ static void test_app_limited(void **state)
 	assert_int_equal(*limited, 0);
 }
 
-static void test_the_peers_window_is_not_ours(void **state)
+TEST(test_the_peers_window_is_not_ours)
 {
 	struct nopal_segment *segment = bench_segment(BENCH_BODY);
 
-	(void)state;
 	segment->waiting[NOPAL_SEND] |= BENCH_OTHERS;
 	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
 	bench_turn_end();
@@ -285,11 +272,10 @@ static void test_the_peers_window_is_not_ours(void **state)
 }
 
 /* What waits for a rate is the application's all the same. */
-static void test_beside_the_peers_window_others_wait(void **state)
+TEST(test_beside_the_peers_window_others_wait)
 {
 	struct nopal_segment *segment[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		segment[i] = bench_segment(BENCH_BODY);
 		segment[i]->waiting[NOPAL_SEND] |= BENCH_OTHERS;
@@ -306,9 +292,8 @@ static void test_beside_the_peers_window_others_wait(void **state)
 	bench_turn_end();
 }
 
-static void test_no_memory_ends_the_session(void **state)
+TEST(test_no_memory_ends_the_session)
 {
-	(void)state;
 	set_window(0);
 	bench_want(BENCH_BODY);
 	bench.no_memory = true;
@@ -394,11 +379,10 @@ static void finish(uint32_t from)
 	}
 }
 
-static void test_random_events_keep_the_window(void **state)
+TEST(test_random_events_keep_the_window)
 {
 	int64_t counts[BENCH_SEGMENTS] = { 0 };
 
-	(void)state;
 	charged = counts;
 	flying = 0;
 	bench.on_left = check_departure;
@@ -411,32 +395,4 @@ static void test_random_events_keep_the_window(void **state)
 	finish(0);
 	assert_int_equal(in_flight(), 0);
 	assert_int_equal(bench.broke, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
-		TEST(test_leaves_at_once_where_there_is_room),
-		TEST(test_the_last_byte_counts),
-		TEST(test_one_may_always_fly),
-		TEST(test_order_is_kept_and_nobody_overtakes),
-		TEST(test_resends_go_first),
-		TEST(test_a_resend_leaves_at_once_where_there_is_room),
-		TEST(test_charge_is_given_back_once),
-		TEST(test_a_segment_done_in_the_queue_never_leaves),
-		TEST(test_a_stale_handle_is_skipped),
-		TEST(test_what_another_gate_holds_takes_no_window),
-		TEST(test_a_kept_back_resend_does_not_stop_the_rest),
-		TEST(test_what_the_rate_let_go_leaves_behind_one_that_waits),
-		TEST(test_what_is_urgent_and_kept_back_stops_nobody),
-		TEST(test_an_urgent_resend_waits_for_older_ones),
-		TEST(test_app_limited),
-		TEST(test_the_peers_window_is_not_ours),
-		TEST(test_beside_the_peers_window_others_wait),
-		TEST(test_no_memory_ends_the_session),
-		TEST(test_random_events_keep_the_window),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* test_windowed_flow -- edges, their wire, and a sender and receiver in one:
  * the session on the bench is its own peer, over a network of the test's. */
 #include "edges.h"
+#include "support/test.h"
 
 enum { WINDOW_SEGMENTS = 100 };
 
@@ -13,6 +14,8 @@ static int set_up(void **state)
 	bench_raise(NOPAL_SESSION_OPENED, NULL);
 	return 0;
 }
+
+EACH_TEST(set_up, bench_tear_down);
 
 static struct nopal_segment *want(uint64_t number)
 {
@@ -56,18 +59,16 @@ static void assert_said(uint32_t count, unsigned kind, uint32_t number)
 
 /* ------------------------------------------------------------- the sender */
 
-static void test_begins_with_the_initial_grant(void **state)
+TEST(test_begins_with_the_initial_grant)
 {
-	(void)state;
 	for (uint64_t i = FIRST; i < FIRST + INITIAL; i++)
 		assert_int_equal(want(i)->departures, 1);
 	assert_int_equal(want(FIRST + INITIAL)->departures, 0);
 	assert_int_equal(*bench_shared("flow_blocked"), 1);
 }
 
-static void test_a_window_lets_go_in_order(void **state)
+TEST(test_a_window_lets_go_in_order)
 {
-	(void)state;
 	for (uint64_t i = FIRST; i < FIRST + 30; i++)
 		want(i);
 	hear(KIND_WINDOW, FIRST + 20);
@@ -80,9 +81,8 @@ static void test_a_window_lets_go_in_order(void **state)
 	assert_int_equal(bench.timer[0], NOPAL_NEVER);
 }
 
-static void test_an_edge_never_retreats(void **state)
+TEST(test_an_edge_never_retreats)
 {
-	(void)state;
 	hear(KIND_WINDOW, FIRST + 50);
 	hear(KIND_WINDOW, FIRST + 20);
 	hear(KIND_WINDOW, 0);
@@ -91,11 +91,10 @@ static void test_an_edge_never_retreats(void **state)
 	assert_int_equal(want(FIRST + 50)->departures, 0);
 }
 
-static void test_hostile_windows_change_nothing(void **state)
+TEST(test_hostile_windows_change_nothing)
 {
 	static const uint8_t bytes[8] = { 0, 0, 0, 60, 0, 0, 0, 60 };
 
-	(void)state;
 	for (uint32_t length = 0; length <= 8; length++)
 		if (length != 4)
 			hear_bytes(KIND_WINDOW, bytes, length);
@@ -107,11 +106,10 @@ static void test_hostile_windows_change_nothing(void **state)
 	assert_int_equal(want(FIRST + INITIAL)->departures, 0);
 }
 
-static void test_edges_wrap(void **state)
+TEST(test_edges_wrap)
 {
 	uint64_t base = UINT32_MAX - 5;
 
-	(void)state;
 	*bench_shared("initial_local") = (int64_t)base;
 	bench_raise(NOPAL_SESSION_OPENED, NULL);
 	for (uint64_t i = base; i < base + INITIAL; i++)
@@ -123,11 +121,10 @@ static void test_edges_wrap(void **state)
 	assert_int_equal(want(base + INITIAL + 1)->departures, 0);
 }
 
-static void test_a_blocked_sender_probes_less_and_less(void **state)
+TEST(test_a_blocked_sender_probes_less_and_less)
 {
 	static const int64_t at_ms[] = { 100, 300, 700, 1500 };
 
-	(void)state;
 	bench_turn_end();
 	for (uint64_t i = FIRST; i < FIRST + INITIAL + 3; i++)
 		want(i);
@@ -148,9 +145,8 @@ static void test_a_blocked_sender_probes_less_and_less(void **state)
 	assert_int_equal(bench.said_count, 6);
 }
 
-static void test_the_same_window_again_does_not_hurry_probes(void **state)
+TEST(test_the_same_window_again_does_not_hurry_probes)
 {
-	(void)state;
 	bench_turn_end();
 	for (uint64_t i = FIRST; i <= FIRST + INITIAL; i++)
 		want(i);
@@ -162,9 +158,8 @@ static void test_the_same_window_again_does_not_hurry_probes(void **state)
 	assert_int_equal(bench.said_count, 9);
 }
 
-static void test_what_dies_in_the_queue_is_skipped(void **state)
+TEST(test_what_dies_in_the_queue_is_skipped)
 {
-	(void)state;
 	for (uint64_t i = FIRST; i < FIRST + INITIAL + 3; i++)
 		want(i);
 	bench.segment[INITIAL]->handle.generation += 2;
@@ -172,9 +167,8 @@ static void test_what_dies_in_the_queue_is_skipped(void **state)
 	assert_int_equal(bench.left_count, INITIAL + 2);
 }
 
-static void test_no_memory_ends_the_session(void **state)
+TEST(test_no_memory_ends_the_session)
 {
-	(void)state;
 	bench.no_memory = true;
 	want(FIRST + INITIAL);
 	assert_int_equal(bench.broke, 1);
@@ -182,9 +176,8 @@ static void test_no_memory_ends_the_session(void **state)
 
 /* ----------------------------------------------------------- the receiver */
 
-static void test_tells_the_window_at_once(void **state)
+TEST(test_tells_the_window_at_once)
 {
-	(void)state;
 	bench.not_open = true;
 	bench_turn_end();
 	assert_int_equal(bench.said_count, 0);
@@ -195,9 +188,8 @@ static void test_tells_the_window_at_once(void **state)
 	assert_int_equal(bench.said_count, 1);
 }
 
-static void test_repeats_it_while_the_peer_may_live_on_initial(void **state)
+TEST(test_repeats_it_while_the_peer_may_live_on_initial)
 {
-	(void)state;
 	bench_turn_end();
 	for (uint64_t i = FIRST; i < FIRST + INITIAL; i++) {
 		arrive(i);
@@ -211,11 +203,10 @@ static void test_repeats_it_while_the_peer_may_live_on_initial(void **state)
 	assert_in_range(bench.said_count, 5, 6);
 }
 
-static void test_tells_every_quarter(void **state)
+TEST(test_tells_every_quarter)
 {
 	uint32_t before;
 
-	(void)state;
 	for (uint64_t i = FIRST; i < FIRST + 200; i++) {
 		arrive(i);
 		bench_turn_end();
@@ -228,12 +219,11 @@ static void test_tells_every_quarter(void **state)
 	assert_int_equal(bench.said_count, before + 8);
 }
 
-static void test_what_is_held_is_not_granted(void **state)
+TEST(test_what_is_held_is_not_granted)
 {
 	struct nopal_message *held[200];
 	uint32_t edge;
 
-	(void)state;
 	for (uint64_t i = 0; i < 50; i++) {
 		arrive(FIRST + i);
 		held[i] = message_of(SEG);
@@ -254,11 +244,10 @@ static void test_what_is_held_is_not_granted(void **state)
 	assert_int_equal(said_number(bench.said_count - 1), edge + 100);
 }
 
-static void test_a_message_larger_than_the_buffer_passes(void **state)
+TEST(test_a_message_larger_than_the_buffer_passes)
 {
 	struct nopal_message *message;
 
-	(void)state;
 	*bench_shared("reliability_unmet") = 1;
 	for (uint64_t i = 0; i < 5 * WINDOW_SEGMENTS; i++) {
 		arrive(FIRST + i);
@@ -274,9 +263,8 @@ static void test_a_message_larger_than_the_buffer_passes(void **state)
 	assert_int_equal(said_number(bench.said_count - 1), FIRST + 6 * WINDOW_SEGMENTS);
 }
 
-static void test_holes_keep_their_place_where_they_are_filled(void **state)
+TEST(test_holes_keep_their_place_where_they_are_filled)
 {
-	(void)state;
 	*bench_shared("reliability_unmet") = 1;
 	for (uint64_t i = 1; i < 80; i += 2)
 		arrive(FIRST + i);
@@ -285,9 +273,8 @@ static void test_holes_keep_their_place_where_they_are_filled(void **state)
 	assert_int_equal(said_number(bench.said_count - 1), FIRST + 40 + WINDOW_SEGMENTS);
 }
 
-static void test_holes_take_no_credit_where_they_stay(void **state)
+TEST(test_holes_take_no_credit_where_they_stay)
 {
-	(void)state;
 	for (uint64_t i = 1; i < 80; i += 2)
 		arrive(FIRST + i);
 	hear(KIND_PROBE, FIRST + 80);
@@ -295,20 +282,18 @@ static void test_holes_take_no_credit_where_they_stay(void **state)
 	assert_int_equal(said_number(bench.said_count - 1), FIRST + 80 + WINDOW_SEGMENTS);
 }
 
-static void test_all_lost_and_a_probe_moves_on(void **state)
+TEST(test_all_lost_and_a_probe_moves_on)
 {
-	(void)state;
 	bench_turn_end();
 	hear(KIND_PROBE, FIRST + WINDOW_SEGMENTS);
 	bench_turn_end();
 	assert_said(2, KIND_WINDOW, FIRST + 2 * WINDOW_SEGMENTS);
 }
 
-static void test_hostile_probes(void **state)
+TEST(test_hostile_probes)
 {
 	static const uint8_t bytes[8] = { 0 };
 
-	(void)state;
 	bench_turn_end();
 	for (uint32_t length = 0; length <= 8; length++)
 		if (length != 4)
@@ -325,13 +310,12 @@ static void test_hostile_probes(void **state)
 	assert_said(2, KIND_WINDOW, FIRST + WINDOW_SEGMENTS);
 }
 
-static void test_a_discarded_message_is_credited_once(void **state)
+TEST(test_a_discarded_message_is_credited_once)
 {
 	struct nopal_message *message = message_of(90 * SEG);
 	struct nopal_message *never_charged =
 		calloc(1, sizeof(*message) + BENCH_SLOTS * sizeof(uint64_t));
 
-	(void)state;
 	never_charged->length = 50 * SEG;
 	bench_raise(NOPAL_MSG_CONSUMED, message);
 	consume(message);
@@ -340,9 +324,8 @@ static void test_a_discarded_message_is_credited_once(void **state)
 	assert_said(1, KIND_WINDOW, FIRST + WINDOW_SEGMENTS);
 }
 
-static void test_no_memory_for_a_window_is_made_up_for(void **state)
+TEST(test_no_memory_for_a_window_is_made_up_for)
 {
-	(void)state;
 	bench.no_memory = true;
 	bench_turn_end();
 	assert_int_equal(bench.said_count, 0);
@@ -354,9 +337,8 @@ static void test_no_memory_for_a_window_is_made_up_for(void **state)
 
 /* -------------------------------------------------------------- piggyback */
 
-static void test_the_edge_rides_on_data(void **state)
+TEST(test_the_edge_rides_on_data)
 {
-	(void)state;
 	*bench_parameter("piggyback") = 1;
 	for (uint64_t i = FIRST; i < FIRST + 3 * WINDOW_SEGMENTS; i++) {
 		arrive(i);
@@ -375,9 +357,8 @@ static uint32_t left_when_told(uint64_t edge)
 	return bench.left_count;
 }
 
-static void test_an_edge_that_rode_lets_go(void **state)
+TEST(test_an_edge_that_rode_lets_go)
 {
-	(void)state;
 	for (uint64_t i = FIRST; i < FIRST + 30; i++)
 		want(i);
 	assert_int_equal(left_when_told(FIRST + 20), INITIAL);
@@ -478,68 +459,27 @@ static void run_loop(bool reliable, uint32_t data_loss, uint32_t control_loss, u
 	assert_in_range(loop.held_most, 1, WINDOW_SEGMENTS);
 }
 
-static void test_loop_reliable(void **state)
+TEST(test_loop_reliable)
 {
-	(void)state;
 	run_loop(true, 0, 0, 8);
 }
 
-static void test_loop_with_lost_control(void **state)
+TEST(test_loop_with_lost_control)
 {
-	(void)state;
 	run_loop(true, 0, 40, 8);
 }
 
-static void test_loop_with_a_slow_reader(void **state)
+TEST(test_loop_with_a_slow_reader)
 {
-	(void)state;
 	run_loop(true, 0, 10, 1);
 }
 
-static void test_loop_unreliable(void **state)
+TEST(test_loop_unreliable)
 {
-	(void)state;
 	run_loop(false, 50, 50, 8);
 }
 
-static void test_loop_nearly_all_lost(void **state)
+TEST(test_loop_nearly_all_lost)
 {
-	(void)state;
 	run_loop(false, 97, 30, 8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
-		TEST(test_begins_with_the_initial_grant),
-		TEST(test_a_window_lets_go_in_order),
-		TEST(test_an_edge_never_retreats),
-		TEST(test_hostile_windows_change_nothing),
-		TEST(test_edges_wrap),
-		TEST(test_a_blocked_sender_probes_less_and_less),
-		TEST(test_the_same_window_again_does_not_hurry_probes),
-		TEST(test_what_dies_in_the_queue_is_skipped),
-		TEST(test_no_memory_ends_the_session),
-		TEST(test_tells_the_window_at_once),
-		TEST(test_repeats_it_while_the_peer_may_live_on_initial),
-		TEST(test_tells_every_quarter),
-		TEST(test_what_is_held_is_not_granted),
-		TEST(test_a_message_larger_than_the_buffer_passes),
-		TEST(test_holes_keep_their_place_where_they_are_filled),
-		TEST(test_holes_take_no_credit_where_they_stay),
-		TEST(test_all_lost_and_a_probe_moves_on),
-		TEST(test_hostile_probes),
-		TEST(test_a_discarded_message_is_credited_once),
-		TEST(test_no_memory_for_a_window_is_made_up_for),
-		TEST(test_the_edge_rides_on_data),
-		TEST(test_an_edge_that_rode_lets_go),
-		TEST(test_loop_reliable),
-		TEST(test_loop_with_lost_control),
-		TEST(test_loop_with_a_slow_reader),
-		TEST(test_loop_unreliable),
-		TEST(test_loop_nearly_all_lost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_xon_xoff -- orders and their numbers, what comes beyond the mark, and that no loss,
  * duplicate or disorder of orders stops a sender for ever. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/turn.h"
 #include "keeper.h"
+#include "support/test.h"
 
 enum { XOFF, XON, PROBE };
 enum {
@@ -80,12 +74,11 @@ static bool leaves(struct rig *rig)
 	return nopal_session_counters(rig->opener.session)->departures > before;
 }
 
-static void test_a_reader_that_stops_stops_the_sender(void **state)
+TEST(test_a_reader_that_stops_stops_the_sender)
 {
 	struct rig rig;
 	uint64_t held;
 
-	(void)state;
 	keeper_open(&rig, RELIABLE, &(struct rig_options){ .link = "rate 8mbit delay 5ms" });
 	keeper_push(&rig, 1000, MESSAGE, 0, 2 * NOPAL_SECOND);
 	assert_true(keeper.held_bytes > HIGH);
@@ -110,11 +103,10 @@ static void test_a_reader_that_stops_stops_the_sender(void **state)
 	rig_close(&rig);
 }
 
-static void test_only_a_newer_order_is_obeyed(void **state)
+TEST(test_only_a_newer_order_is_obeyed)
 {
 	struct rig rig;
 
-	(void)state;
 	keeper_open(&rig, PLAIN, NULL);
 	assert_true(leaves(&rig));
 	order(&rig.opener, XOFF, 1);
@@ -130,11 +122,10 @@ static void test_only_a_newer_order_is_obeyed(void **state)
 	rig_close(&rig);
 }
 
-static void test_numbers_wrap(void **state)
+TEST(test_numbers_wrap)
 {
 	struct rig rig;
 
-	(void)state;
 	keeper_open(&rig, PLAIN, NULL);
 	order(&rig.opener, XON, INT32_MAX);
 	order(&rig.opener, XOFF, UINT32_MAX - 1);
@@ -146,12 +137,11 @@ static void test_numbers_wrap(void **state)
 	rig_close(&rig);
 }
 
-static void test_hostile_orders_change_nothing(void **state)
+TEST(test_hostile_orders_change_nothing)
 {
 	static const uint8_t bytes[8] = { 0, 0, 0, 1, 0, 0, 0, 1 };
 	struct rig rig;
 
-	(void)state;
 	keeper_open(&rig, PLAIN, NULL);
 	for (uint32_t length = 0; length <= 8; length++)
 		for (unsigned kind = XOFF; length != 4 && kind <= PROBE; kind++)
@@ -160,12 +150,11 @@ static void test_hostile_orders_change_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_suspended_sender_probes_less_and_less(void **state)
+TEST(test_a_suspended_sender_probes_less_and_less)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	keeper_open(&rig, PLAIN, NULL);
 	order(&rig.opener, XOFF, 1);
 	rig_run(&rig, 100 * NOPAL_SECOND);
@@ -183,13 +172,12 @@ static void test_a_suspended_sender_probes_less_and_less(void **state)
 	rig_close(&rig);
 }
 
-static void test_probes_get_one_answer_a_turn(void **state)
+TEST(test_probes_get_one_answer_a_turn)
 {
 	struct rig rig;
 	uint64_t before;
 	bool outermost;
 
-	(void)state;
 	keeper_open(&rig, PLAIN, NULL);
 	before = nopal_session_counters(rig.opener.session)->control_out;
 	outermost = nopal__turn_begin(rig.world);
@@ -202,11 +190,10 @@ static void test_probes_get_one_answer_a_turn(void **state)
 
 /* What the receiver says is lost for a while: xoff is said again for each quarter between the marks
  * that comes nevertheless. */
-static void test_a_lost_xoff_is_said_again(void **state)
+TEST(test_a_lost_xoff_is_said_again)
 {
 	struct rig rig;
 
-	(void)state;
 	keeper_open(&rig, RELIABLE, &(struct rig_options){ .link = "rate 8mbit delay 5ms" });
 	keeper_push(&rig, 60, MESSAGE, 0, NOPAL_SECOND);
 	lost_orders = 3;
@@ -237,32 +224,28 @@ static void lossy(const char *config, const char *link, uint32_t reads, uint32_t
 	}
 }
 
-static void test_a_slow_reader_gets_all_of_it_under_loss(void **state)
+TEST(test_a_slow_reader_gets_all_of_it_under_loss)
 {
-	(void)state;
 	lossy(RELIABLE, "rate 20mbit delay 10ms loss 30%", 20, 2000);
 	assert_true(keeper.most_bytes < 2 * HIGH);
 }
 
-static void test_disorder_and_duplicates_stop_nobody(void **state)
+TEST(test_disorder_and_duplicates_stop_nobody)
 {
-	(void)state;
 	lossy(RELIABLE, "rate 20mbit delay 10ms 8ms duplicate 30% reorder 30% loss 5%", 20, 2000);
 }
 
-static void test_what_is_never_sent_again_goes_on_too(void **state)
+TEST(test_what_is_never_sent_again_goes_on_too)
 {
-	(void)state;
 	lossy(PLAIN, "rate 20mbit delay 10ms 8ms loss 30% limit 4000", 20, 1200);
 }
 
 /* Ahead is what may wait at other gates, not what may leave at once. */
-static void test_a_window_is_filled_in_one_go(void **state)
+TEST(test_a_window_is_filled_in_one_go)
 {
 	struct rig rig;
 	uint64_t before;
 
-	(void)state;
 	keeper_open(&rig,
 		    BASE "positive_ack {}\nduplicate_ack {}\nwindowed_cc {}\n"
 			 "tcp_congestion {}\n",
@@ -277,11 +260,10 @@ static void test_a_window_is_filled_in_one_go(void **state)
 	rig_close(&rig);
 }
 
-static void test_marks_in_order(void **state)
+TEST(test_marks_in_order)
 {
 	char text[1024];
 
-	(void)state;
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
 				"xon_xoff { high = 64KiB  low = 64KiB }\n",
 				text, sizeof(text)));
@@ -290,21 +272,6 @@ static void test_marks_in_order(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_reader_that_stops_stops_the_sender),
-		cmocka_unit_test(test_only_a_newer_order_is_obeyed),
-		cmocka_unit_test(test_numbers_wrap),
-		cmocka_unit_test(test_hostile_orders_change_nothing),
-		cmocka_unit_test(test_a_suspended_sender_probes_less_and_less),
-		cmocka_unit_test(test_probes_get_one_answer_a_turn),
-		cmocka_unit_test(test_a_lost_xoff_is_said_again),
-		cmocka_unit_test(test_a_slow_reader_gets_all_of_it_under_loss),
-		cmocka_unit_test(test_disorder_and_duplicates_stop_nobody),
-		cmocka_unit_test(test_what_is_never_sent_again_goes_on_too),
-		cmocka_unit_test(test_a_window_is_filled_in_one_go),
-		cmocka_unit_test(test_marks_in_order),
-	};
-
 	rig_add(&a_loser);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

@@ -6,13 +6,13 @@
  *     POLICY                        the descriptor
  *     int64_t kept(int64_t window)  what a loss leaves, in bytes
  *     KEPT_WITHIN                   by so many bytes
- * and puts WINDOW_POLICY_TESTS among its own.
  */
 #ifndef NOPAL_TEST_WINDOW_POLICIES_H
 #define NOPAL_TEST_WINDOW_POLICIES_H
 
-#include "../support/path.h"
+#include "support/path.h"
 #include "policies.h"
+#include "support/test.h"
 
 enum { MBIT = 1000000 };
 #define RTT (100 * NOPAL_MILLISECOND)
@@ -79,9 +79,8 @@ static inline int64_t percent_of_a_path(uint32_t loss_ppm)
 }
 
 /* For policies whose windows grow fast enough to do so. */
-static inline void test_fills_a_path(void **state)
+static inline void check_fills_a_path(void)
 {
-	(void)state;
 	assert_in_range(percent_of_a_path(0), 97, 101);
 	path_end();
 }
@@ -91,9 +90,8 @@ static inline void assert_kept(int64_t found, int64_t expected)
 	assert_in_range(found, expected - KEPT_WITHIN, expected + KEPT_WITHIN);
 }
 
-static void test_slow_start_doubles(void **state)
+TEST(test_slow_start_doubles)
 {
-	(void)state;
 	start(10 * SEG);
 	ack(10 * SEG);
 	assert_int_equal(window(), 20 * SEG);
@@ -102,11 +100,10 @@ static void test_slow_start_doubles(void **state)
 	bench_close();
 }
 
-static void test_slow_start_ends_at_the_threshold(void **state)
+TEST(test_slow_start_ends_at_the_threshold)
 {
 	int64_t threshold;
 
-	(void)state;
 	start(100 * SEG);
 	bench.next_packet = 100;
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
@@ -119,9 +116,8 @@ static void test_slow_start_ends_at_the_threshold(void **state)
 	bench_close();
 }
 
-static void test_one_reduction_an_epoch(void **state)
+TEST(test_one_reduction_an_epoch)
 {
-	(void)state;
 	avoid(400 * SEG);
 	bench.next_packet = 100;
 	bench_status(NOPAL_SEGMENT_LOST, 1);
@@ -136,11 +132,10 @@ static void test_one_reduction_an_epoch(void **state)
 	bench_close();
 }
 
-static void test_no_growth_until_all_is_resolved(void **state)
+TEST(test_no_growth_until_all_is_resolved)
 {
 	int64_t then;
 
-	(void)state;
 	avoid(400 * SEG);
 	bench.next_packet = 100;
 	bench_status(NOPAL_SEGMENT_LOST, 1);
@@ -157,9 +152,8 @@ static void test_no_growth_until_all_is_resolved(void **state)
 	bench_close();
 }
 
-static void test_what_the_application_limits_does_not_grow(void **state)
+TEST(test_what_the_application_limits_does_not_grow)
 {
-	(void)state;
 	start(10 * SEG);
 	*bench_shared("app_limited") = 1;
 	ack(10 * SEG);
@@ -171,11 +165,10 @@ static void test_what_the_application_limits_does_not_grow(void **state)
 	bench_close();
 }
 
-static void test_a_mark_counts_as_a_loss(void **state)
+TEST(test_a_mark_counts_as_a_loss)
 {
 	int64_t once, twice;
 
-	(void)state;
 	avoid(400 * SEG);
 	bench_status(NOPAL_SEGMENT_LOST, bench.next_packet++);
 	once = window();
@@ -187,19 +180,17 @@ static void test_a_mark_counts_as_a_loss(void **state)
 	bench_close();
 }
 
-static void test_a_mark_after_a_timeout_takes_nothing(void **state)
+TEST(test_a_mark_after_a_timeout_takes_nothing)
 {
-	(void)state;
 	start(40 * SEG);
 	check_a_mark_after_a_timeout_takes_nothing();
 	bench_close();
 }
 
-static void test_a_timeout_leaves_one_segment(void **state)
+TEST(test_a_timeout_leaves_one_segment)
 {
 	int64_t threshold;
 
-	(void)state;
 	start(40 * SEG);
 	bench.next_packet = 100;
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
@@ -219,15 +210,5 @@ static void test_a_timeout_leaves_one_segment(void **state)
 	assert_int_equal(window(), 8 * SEG);
 	bench_close();
 }
-
-#define WINDOW_POLICY_TESTS                                                                        \
-	cmocka_unit_test(test_slow_start_doubles),                                                 \
-		cmocka_unit_test(test_slow_start_ends_at_the_threshold),                           \
-		cmocka_unit_test(test_one_reduction_an_epoch),                                     \
-		cmocka_unit_test(test_no_growth_until_all_is_resolved),                            \
-		cmocka_unit_test(test_what_the_application_limits_does_not_grow),                  \
-		cmocka_unit_test(test_a_mark_counts_as_a_loss),                                    \
-		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),                       \
-		cmocka_unit_test(test_a_timeout_leaves_one_segment)
 
 #endif

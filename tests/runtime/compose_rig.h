@@ -10,7 +10,7 @@
 
 #include "compose/compose.h"
 #include "registry/registry.h"
-#include "fakes.h"
+#include "support/test.h"
 
 FAKE(f_drive, .provides = FAKE_ROLES({ "driver", true }));
 FAKE(f_cut, .provides = FAKE_ROLES({ "message_segments", true }),

@@ -15,7 +15,8 @@
 
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/session.h"
+#include "support/test.h"
 
 enum {
 	TRAINS = 4096,

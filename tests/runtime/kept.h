@@ -14,7 +14,8 @@
 
 #include "engine/turn.h"
 #include "fakes.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 FAKE(m_keeper, .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));

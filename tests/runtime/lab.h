@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "rig.h"
+#include "support/rig.h"
 
 static char seen[64];
 static bool stop_at_b;

@@ -13,8 +13,8 @@
 #ifndef NOPAL_TESTS_RECORDS_H
 #define NOPAL_TESTS_RECORDS_H
 
-#include "ports/world.h"
-#include "trace/trace.h"
+#include "session/session.h"
+#include "support/test.h"
 
 enum { RECORDS = 1024 };
 

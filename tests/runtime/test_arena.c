@@ -3,25 +3,19 @@
  * arena.c: what is taken is zeroed and aligned, arrays grow, and a failed arena gives no more.
  * text.c: its strings are never NULL.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "support/test.h"
 
 /* More than any machine has. */
 static const size_t too_much = SIZE_MAX / 4;
 
-static void test_memory_is_zeroed_and_aligned(void **state)
+TEST(test_memory_is_zeroed_and_aligned)
 {
 	struct nopal_arena arena = { 0 };
 
-	(void)state;
 	for (size_t size = 0; size < 100; size++) {
 		char *memory = nopal__zeroed(&arena, 1, size);
 
@@ -35,14 +29,13 @@ static void test_memory_is_zeroed_and_aligned(void **state)
 	assert_null(arena.newest);
 }
 
-static void test_an_array_grows_and_keeps_its_elements(void **state)
+TEST(test_an_array_grows_and_keeps_its_elements)
 {
 	enum { ELEMENTS = 1000 };
 	struct nopal_arena arena = { 0 };
 	uint64_t *array = NULL;
 	size_t count = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < ELEMENTS; i++) {
 		uint64_t *one = nopal__one_more(&arena, &array, &count, sizeof(*array));
 
@@ -58,13 +51,12 @@ static void test_an_array_grows_and_keeps_its_elements(void **state)
 	nopal__arena_release(&arena);
 }
 
-static void test_a_failed_arena_gives_no_more(void **state)
+TEST(test_a_failed_arena_gives_no_more)
 {
 	struct nopal_arena arena = { 0 };
 	int *array = NULL;
 	size_t count = 0;
 
-	(void)state;
 	assert_non_null(nopal__one_more(&arena, &array, &count, sizeof(int)));
 	assert_null(nopal__zeroed(&arena, too_much, too_much));
 	assert_true(arena.failed);
@@ -80,13 +72,12 @@ static void test_a_failed_arena_gives_no_more(void **state)
 	assert_null(nopal__zeroed(&arena, 1, SIZE_MAX - 1));
 }
 
-static void test_what_came_after_a_mark_goes(void **state)
+TEST(test_what_came_after_a_mark_goes)
 {
 	struct nopal_arena arena = { 0 };
 	const struct nopal_arena_block *mark;
 	char *kept = nopal__zeroed(&arena, 1, 8);
 
-	(void)state;
 	mark = arena.newest;
 	nopal__zeroed(&arena, 1, 8);
 	assert_non_null(nopal__zeroed_secret(&arena, 8));
@@ -96,12 +87,11 @@ static void test_what_came_after_a_mark_goes(void **state)
 	nopal__arena_release(&arena);
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	struct nopal_arena arena = { 0 };
 	struct nopal_text text = { .arena = &arena };
 
-	(void)state;
 	assert_string_equal(nopal__text(&text), "");
 	for (int i = 0; i < 100; i++)
 		nopal__append(&text, "%s%d", i ? " " : "", i);
@@ -114,12 +104,11 @@ static void test_texts(void **state)
 	nopal__arena_release(&arena);
 }
 
-static void test_texts_of_a_failed_arena_are_empty(void **state)
+TEST(test_texts_of_a_failed_arena_are_empty)
 {
 	struct nopal_arena arena = { .failed = true };
 	struct nopal_text text = { .arena = &arena };
 
-	(void)state;
 	assert_string_equal(nopal__copy(&arena, "abc"), "");
 	assert_string_equal(nopal__printed(&arena, "%d", 5), "");
 	nopal__append(&text, "%d", 5);
@@ -127,18 +116,4 @@ static void test_texts_of_a_failed_arena_are_empty(void **state)
 	assert_string_equal(nopal__text(&text), "");
 	assert_int_equal(text.length, 0);
 	assert_null(nopal__search(&arena, "/:.", "etc", "", nopal__is_readable));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory_is_zeroed_and_aligned),
-		cmocka_unit_test(test_an_array_grows_and_keeps_its_elements),
-		cmocka_unit_test(test_a_failed_arena_gives_no_more),
-		cmocka_unit_test(test_what_came_after_a_mark_goes),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_texts_of_a_failed_arena_are_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

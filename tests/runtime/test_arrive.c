@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A datagram that belongs to a session: what is counted, noted and kept out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "engine/turn.h"
 #include "wire/arrive.h"
 #include "wire/wire.h"
 #include "records.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 			       "positive_ack {}\nretransmit {}\na_tap {}\n";
@@ -27,6 +22,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(NULL, teardown);
+
 static uint64_t serial_of(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
@@ -36,14 +33,13 @@ static uint64_t serial_of(const struct nopal_session *session)
 	return rig_awake(session)->serial[index - 1];
 }
 
-static void test_all_that_arrives_is_counted(void **state)
+TEST(test_all_that_arrives_is_counted)
 {
 	const struct nopal_counters *counters;
 	const struct record *arrived;
 	uint64_t datagrams, bytes;
 	unsigned count = 0;
 
-	(void)state;
 	rig_begin(&rig, NUMBERED);
 	rig_awake(rig.acceptor.session);
 	counters = nopal_session_counters(rig.acceptor.session);
@@ -68,11 +64,10 @@ static void test_all_that_arrives_is_counted(void **state)
 }
 
 /* Late ones do not take it back. */
-static void test_the_highest_number_is_what_others_are_near_to(void **state)
+TEST(test_the_highest_number_is_what_others_are_near_to)
 {
 	uint64_t before;
 
-	(void)state;
 	rig_begin(&rig, NUMBERED);
 	before = serial_of(rig.acceptor.session);
 	rig_change(&rig, "delay 30ms");
@@ -103,12 +98,11 @@ static void inject(uint8_t kind)
 	rig_run(&rig, NOPAL_MICROSECOND);
 }
 
-static void test_before_it_is_open_data_are_too_early(void **state)
+TEST(test_before_it_is_open_data_are_too_early)
 {
 	struct nopal_awake *awake;
 	int64_t heard_ns;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT,
 		 &(struct rig_options){ .stay_closed = true, .link = "delay 10ms loss 100%" });
 	rig_start(&rig);
@@ -124,20 +118,18 @@ static void test_before_it_is_open_data_are_too_early(void **state)
 	assert_int_equal(awake->counters.datagrams_in, 2);
 }
 
-static void test_once_it_is_open_they_are_not(void **state)
+TEST(test_once_it_is_open_they_are_not)
 {
 	uint32_t before;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	before = rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET);
 	inject(NOPAL_KIND_DATA);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET), before + 1);
 }
 
-static void test_a_farewell_is_heard(void **state)
+TEST(test_a_farewell_is_heard)
 {
-	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	nopal_session_abort(rig.acceptor.session, "enough of it");
 	rig_run(&rig, NOPAL_SECOND);
@@ -145,14 +137,13 @@ static void test_a_farewell_is_heard(void **state)
 	assert_non_null(strstr(rig.opener.end_text, "enough of it"));
 }
 
-static void test_what_ended_hears_nothing(void **state)
+TEST(test_what_ended_hears_nothing)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(16);
 	struct nopal_core *core;
 	uint64_t datagrams;
 	bool outermost;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
 	core = nopal__core(rig.opener.session);
 	outermost = nopal__turn_begin(rig.world);
@@ -163,19 +154,4 @@ static void test_what_ended_hears_nothing(void **state)
 	assert_int_equal(core->awake->counters.datagrams_in, datagrams);
 	nopal__turn_end(rig.world, outermost);
 	nopal_buffer_unref(buffer);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_all_that_arrives_is_counted),
-		CASE(test_the_highest_number_is_what_others_are_near_to),
-		CASE(test_before_it_is_open_data_are_too_early),
-		CASE(test_once_it_is_open_they_are_not),
-		CASE(test_a_farewell_is_heard),
-		CASE(test_what_ended_hears_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

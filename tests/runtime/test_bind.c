@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Binding at run time, events of a session's own, barriers on any item. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "engine/composite.h"
 #include "lab.h"
+#include "support/test.h"
 
-static void test_bind_and_unbind(void **state)
+EACH_TEST(lab_setup, lab_teardown);
+
+TEST(test_bind_and_unbind)
 {
 	static const struct nopal_binding extra = NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 
-	(void)state;
 	assert_int_equal(nopal_bind(rig.opener.session, part, &extra), 0);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "aba");
@@ -25,14 +21,13 @@ static void test_bind_and_unbind(void **state)
 	assert_string_equal(seen, "abab");
 }
 
-static void test_declared_argument_reaches_its_handler(void **state)
+TEST(test_declared_argument_reaches_its_handler)
 {
-	(void)state;
 	nopal_raise_SEGMENT_ABANDONED(rig.opener.session, segment);
 	assert_string_equal(seen, "xy");
 }
 
-static void test_bind_before_one_that_runs_runs_first(void **state)
+TEST(test_bind_before_one_that_runs_runs_first)
 {
 	static const struct nopal_binding before =
 		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b, .before = "no_such|lab");
@@ -40,7 +35,6 @@ static void test_bind_before_one_that_runs_runs_first(void **state)
 		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b, .before = "lab", .after = "lab");
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 
-	(void)state;
 	assert_int_equal(nopal_bind(rig.opener.session, part, &before), 0);
 	assert_int_equal(nopal_bind(rig.opener.session, part, &never), -EINVAL);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
@@ -60,12 +54,11 @@ static enum nopal_verdict lab_unbinds_b(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void test_a_raise_in_progress_keeps_its_handlers(void **state)
+TEST(test_a_raise_in_progress_keeps_its_handlers)
 {
 	static const struct nopal_binding unbinder = NOPAL_ON(SEGMENT_LOST, lab_unbinds_b);
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 
-	(void)state;
 	nopal_bind(rig.opener.session, part, &unbinder);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "abu");
@@ -84,12 +77,11 @@ static enum nopal_verdict lab_on_custom(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void test_custom_events_with_static_arguments(void **state)
+TEST(test_custom_events_with_static_arguments)
 {
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 	int event = nopal_event_create(rig.opener.session, "MOON_ROSE");
 
-	(void)state;
 	assert_true(event > 0);
 	assert_int_equal(nopal_event_create(rig.opener.session, "MOON_ROSE"), -EEXIST);
 	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"), event);
@@ -104,7 +96,7 @@ static void test_custom_events_with_static_arguments(void **state)
 	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"), -ENOENT);
 }
 
-static void test_barrier_on_any_item(void **state)
+TEST(test_barrier_on_any_item)
 {
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 	int event = nopal_event_create(rig.opener.session, "ALL_HERE");
@@ -113,7 +105,6 @@ static void test_barrier_on_any_item(void **state)
 	uint32_t first, second;
 	uint64_t misuses = nopal_session_counters(rig.opener.session)->misuses;
 
-	(void)state;
 	nopal_bind_custom(rig.opener.session, part, event, lab_on_custom, NULL);
 	nopal_barrier_init(&barrier, event, item);
 	first = nopal_barrier_join(&barrier);
@@ -127,29 +118,12 @@ static void test_barrier_on_any_item(void **state)
 	nopal__core(rig.opener.session)->awake->counters.misuses = 0;
 }
 
-static void test_thirty_two_members_and_no_more(void **state)
+TEST(test_thirty_two_members_and_no_more)
 {
 	struct nopal_item_barrier barrier;
 
-	(void)state;
 	nopal_barrier_init(&barrier, 0, NULL);
 	for (unsigned i = 0; i < 32; i++)
 		assert_true(nopal_barrier_join(&barrier) == UINT32_C(1) << i);
 	assert_int_equal(nopal_barrier_join(&barrier), 0);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_bind_and_unbind),
-		CASE(test_declared_argument_reaches_its_handler),
-		CASE(test_bind_before_one_that_runs_runs_first),
-		CASE(test_a_raise_in_progress_keeps_its_handlers),
-		CASE(test_custom_events_with_static_arguments),
-		CASE(test_barrier_on_any_item),
-		CASE(test_thirty_two_members_and_no_more),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The channel of a group: one datagram for all, and only for those it is for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 
-#include "session/endpoint.h"
-#include "many.h"
+#include "support/many.h"
+#include "support/test.h"
+
+ALL_TESTS(IPv4, NULL, NULL);
+ALL_TESTS(IPv6, many_of_ipv6, NULL);
 
 static struct many many;
 
@@ -73,11 +70,10 @@ static void note_cast(void *user, int64_t now_ns, const struct nopal_address *fr
 	memcpy(casts.last, bytes, length);
 }
 
-static void test_one_datagram_a_segment(void **state)
+TEST(test_one_datagram_a_segment)
 {
 	uint64_t before;
 
-	(void)state;
 	begin(PLAIN, 6, "delay 1ms");
 	memset(&casts, 0, sizeof(casts));
 	nopal_sim_tap(many.world, note_cast, NULL);
@@ -112,11 +108,10 @@ static uint64_t bytes_through(uint32_t count)
 	return after.delivered_bytes - before.delivered_bytes;
 }
 
-static void test_a_shared_link_is_passed_once(void **state)
+TEST(test_a_shared_link_is_passed_once)
 {
 	uint64_t one, twenty;
 
-	(void)state;
 	one = bytes_through(1);
 	twenty = bytes_through(20);
 	assert_true(one > 500000);
@@ -169,17 +164,15 @@ static void check_hearing(uint32_t count, uint32_t hearing, uint64_t departures)
 	many_close(&many);
 }
 
-static void test_without_multicast_there_are_copies(void **state)
+TEST(test_without_multicast_there_are_copies)
 {
-	(void)state;
 	prepare_with(3);
 	ops.cast_from = no_way_out;
 	check_hearing(3, 0, 0);
 }
 
-static void test_a_host_without_multicast_gets_copies(void **state)
+TEST(test_a_host_without_multicast_gets_copies)
 {
-	(void)state;
 	prepare_with(3);
 	ops.port_open = no_way_in;
 	check_hearing(3, 2, 10);
@@ -257,7 +250,7 @@ static void one_ear_goes(struct nopal_world *world, struct nopal_session *const 
 
 /* Hosts 1 to 3 listen, host 1 with two endpoints; A and B speak from one host and C from another,
  * to all of them, by one address. */
-static void test_groups_and_listeners_share_an_address(void **state)
+TEST(test_groups_and_listeners_share_an_address)
 {
 	static const struct nopal_callbacks callbacks = { .accepted = ear_accepted,
 							  .received = ear_received };
@@ -272,7 +265,6 @@ static void test_groups_and_listeners_share_an_address(void **state)
 	uint32_t heard[GROUPS] = { 0 };
 	struct nopal_link forward, reverse;
 
-	(void)state;
 	memset(ears, 0, sizeof(ears));
 	ear_count = 0;
 	many_parse("delay 2ms loss 2%", &forward, &reverse);
@@ -355,14 +347,13 @@ static const struct nopal_counters *hearer_counters(void)
 	return nopal_session_counters(many.end[0].session);
 }
 
-static void test_what_is_forged_is_dropped_and_counted(void **state)
+TEST(test_what_is_forged_is_dropped_and_counted)
 {
 	struct nopal_address sender, other;
 	uint8_t bytes[2048];
 	size_t length;
 	uint64_t malformed, unknown, sealed;
 
-	(void)state;
 	take_a_cast(PLAIN, &sender);
 	length = casts.length;
 	memcpy(bytes, casts.last, length);
@@ -433,13 +424,12 @@ static uint32_t draw(uint32_t below)
 	return (uint32_t)(random_state % below);
 }
 
-static void test_whatever_comes_nothing_breaks(void **state)
+TEST(test_whatever_comes_nothing_breaks)
 {
 	enum { ROUNDS = 40, TRIES = 500, HEAD = 40 };
 	struct nopal_address sender;
 	uint8_t bytes[2048];
 
-	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
 		take_a_cast(UNSEALED, &sender);
 		for (int i = 0; i < TRIES && many.end[0].session; i++) {
@@ -458,20 +448,4 @@ static void test_whatever_comes_nothing_breaks(void **state)
 		assert_true(many_has(&many, 1, 0, many.sent));
 		many_close(&many);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_datagram_a_segment),
-		cmocka_unit_test(test_a_shared_link_is_passed_once),
-		cmocka_unit_test(test_without_multicast_there_are_copies),
-		cmocka_unit_test(test_a_host_without_multicast_gets_copies),
-		cmocka_unit_test(test_groups_and_listeners_share_an_address),
-		cmocka_unit_test(test_what_is_forged_is_dropped_and_counted),
-		cmocka_unit_test(test_whatever_comes_nothing_breaks),
-	};
-
-	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("IPv6", tests, many_of_ipv6, NULL);
 }

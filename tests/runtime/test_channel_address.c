@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The address of a channel: who may open it and join, and what leaves for one of IPv6. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
-#include "engine/turn.h"
-#include "session/endpoint.h"
-#include "many.h"
+#include "support/many.h"
+#include "support/test.h"
+
+ALL_TESTS(IPv4, NULL, NULL);
+ALL_TESTS(IPv6, many_of_ipv6, NULL);
 
 static struct many many;
 
@@ -52,13 +48,12 @@ static struct nopal_address host_address(void)
 	return parsed(many_cast6 ? "[fd00::1]:9077" : "10.0.0.1:9077");
 }
 
-static void test_who_may_open(void **state)
+TEST(test_who_may_open)
 {
 	const struct nopal_address group = group_address(), host = host_address();
 	bool outermost;
 	int64_t id;
 
-	(void)state;
 	begin();
 	outermost = nopal__turn_begin(many.world);
 	id = nopal_channel_open(many.group, 0, &group, 1);
@@ -75,7 +70,7 @@ static void test_who_may_open(void **state)
 	many_close(&many);
 }
 
-static void test_who_may_join(void **state)
+TEST(test_who_may_join)
 {
 	const struct nopal_address group = group_address(), other = other_group(),
 				   host = host_address();
@@ -83,7 +78,6 @@ static void test_who_may_join(void **state)
 	bool outermost;
 	uint32_t id;
 
-	(void)state;
 	begin();
 	hearer = many.end[0].session;
 	outermost = nopal__turn_begin(many.world);
@@ -101,12 +95,11 @@ static void test_who_may_join(void **state)
 }
 
 /* Nobody is there, or nobody of its family. */
-static void test_towards_nobody_there_is_no_channel(void **state)
+TEST(test_towards_nobody_there_is_no_channel)
 {
 	const struct nopal_address group = group_address(), other = other_group();
 	bool outermost;
 
-	(void)state;
 	many_prepare(&many, PLAIN, 1, "delay 1ms", 1);
 	outermost = nopal__turn_begin(many.world);
 	assert_int_equal(nopal_channel_open(many.group, 0, &group, 1), -ENOTCONN);
@@ -138,12 +131,11 @@ static enum nopal_transmitted note_length(struct nopal_world *world,
 }
 
 /* What waits was cut for IPv4 when the first by IPv6 opens the channel. */
-static void test_what_was_cut_for_ipv4_leaves_in_fragments(void **state)
+TEST(test_what_was_cut_for_ipv4_leaves_in_fragments)
 {
 	const enum many_family family = many_family;
 	const bool cast6 = many_cast6;
 
-	(void)state;
 	many_family = MANY_MIXED;
 	many_cast6 = true;
 	many_prepare(&many,
@@ -173,17 +165,4 @@ static void test_what_was_cut_for_ipv4_leaves_in_fragments(void **state)
 	assert_int_equal(too_long, 0);
 	many.world->ops = real_ops;
 	many_close(&many);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_may_open),
-		cmocka_unit_test(test_who_may_join),
-		cmocka_unit_test(test_towards_nobody_there_is_no_channel),
-		cmocka_unit_test(test_what_was_cut_for_ipv4_leaves_in_fragments),
-	};
-
-	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("IPv6", tests, many_of_ipv6, NULL);
 }

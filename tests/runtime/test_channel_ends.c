@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions, endpoints and worlds end in every order while a channel is open. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "session/endpoint.h"
-#include "many.h"
+#include "support/many.h"
+#include "support/test.h"
 
 static struct many many;
 
@@ -27,9 +21,8 @@ static void send_some(uint32_t count, size_t bytes)
 }
 
 /* The door goes with the last that hears there. */
-static void test_doors_are_closed(void **state)
+TEST(test_doors_are_closed)
 {
-	(void)state;
 	begin(PLAIN, 2, "delay 1ms");
 	assert_non_null(many.end[0].endpoint->doors);
 	nopal_destination_remove(many.group, (uint32_t)many.end[0].id, false);
@@ -102,9 +95,8 @@ static void close_in(unsigned order, int64_t pause_ns)
 	many_close(&many);
 }
 
-static void test_closed_in_every_order(void **state)
+TEST(test_closed_in_every_order)
 {
-	(void)state;
 	for (unsigned order = 0; order < CLOSINGS * CLOSINGS * CLOSINGS; order++) {
 		close_in(order, 0);
 		close_in(order, NOPAL_MILLISECOND);
@@ -132,12 +124,11 @@ static void gone_received(struct nopal_session *session, struct nopal_message *m
 	nopal_session_abort(session, "enough");
 }
 
-static void test_closed_by_what_came(void **state)
+TEST(test_closed_by_what_came)
 {
 	static const struct nopal_callbacks callbacks = { .accepted = gone_accepted,
 							  .received = gone_received };
 
-	(void)state;
 	many_prepare(&many, PLAIN, 3, "delay 1ms", 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		nopal_endpoint_close(many.end[i].endpoint);
@@ -161,15 +152,4 @@ static void test_closed_by_what_came(void **state)
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.ended, 1);
 	many_close(&many);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_doors_are_closed),
-		cmocka_unit_test(test_closed_in_every_order),
-		cmocka_unit_test(test_closed_by_what_came),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

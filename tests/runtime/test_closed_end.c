@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A good end means that all arrived: in groups by their rule, on streams, and between two. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
-#include "engine/composite.h"
-#include "many.h"
-#include "one_flow.h"
-#include "rig.h"
+#include "support/many.h"
+#include "support/one_flow.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static struct many many;
 
@@ -31,11 +25,10 @@ static void lose(const char *group, uint32_t dying)
 	assert_int_equal(many.ended, 1);
 }
 
-static void test_all_but_one_are_not_all(void **state)
+TEST(test_all_but_one_are_not_all)
 {
 	char address[NOPAL_ADDRESS_TEXT];
 
-	(void)state;
 	lose(MANY_RELIABLE("fan_out {}"), 1);
 	assert_int_equal(many.end_code, NOPAL_UNDELIVERED);
 	assert_non_null(strstr(many.end_text, "2 messages are not known to have arrived"));
@@ -47,9 +40,8 @@ static void test_all_but_one_are_not_all(void **state)
 	many_close(&many);
 }
 
-static void test_all_that_are_lost_are_counted(void **state)
+TEST(test_all_that_are_lost_are_counted)
 {
-	(void)state;
 	lose(MANY_RELIABLE("fan_out {}"), 3);
 	assert_int_equal(many.end_code, NOPAL_UNDELIVERED);
 	assert_non_null(strstr(many.end_text, "and 2 more were lost"));
@@ -57,9 +49,8 @@ static void test_all_that_are_lost_are_counted(void **state)
 }
 
 /* It does not close: it breaks with the last, and has more to say than that one. */
-static void test_a_group_that_breaks_tells_what_it_lost(void **state)
+TEST(test_a_group_that_breaks_tells_what_it_lost)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_cut(&many, 0);
@@ -73,9 +64,8 @@ static void test_a_group_that_breaks_tells_what_it_lost(void **state)
 	many_close(&many);
 }
 
-static void test_enough_are_enough(void **state)
+TEST(test_enough_are_enough)
 {
-	(void)state;
 	lose(MANY_RELIABLE("fan_out { acks = 1 }"), 2);
 	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
 	many_close(&many);
@@ -88,17 +78,15 @@ static void test_enough_are_enough(void **state)
 }
 
 /* Nobody has promised anything. */
-static void test_what_nobody_acknowledges_is_no_loss(void **state)
+TEST(test_what_nobody_acknowledges_is_no_loss)
 {
-	(void)state;
 	lose(MANY_PLAIN("fan_out {}"), 3);
 	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
 	many_close(&many);
 }
 
-static void test_whom_the_application_removed_nobody_misses(void **state)
+TEST(test_whom_the_application_removed_nobody_misses)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 1, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_cut(&many, 0);
@@ -123,11 +111,10 @@ static const char MANY_EXPIRING[] =
 	"layer \"group\" { transport_driver {} whole_messages {} fan_out {} }\n"
 	"layer \"destination\" {\n multiplicity = per_destination\n" FRESH "}\n";
 
-static void test_a_deadline_is_no_loss(void **state)
+TEST(test_a_deadline_is_no_loss)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, FRESH, NULL);
 	rig_change(&rig, "loss 100%");
 	rig_send(&rig, "late");
@@ -140,9 +127,8 @@ static void test_a_deadline_is_no_loss(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_deadline_is_no_loss_of_a_groups(void **state)
+TEST(test_a_deadline_is_no_loss_of_a_groups)
 {
-	(void)state;
 	many_open(&many, MANY_EXPIRING, 2, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_cut(&many, 0);
@@ -158,13 +144,12 @@ static void test_a_deadline_is_no_loss_of_a_groups(void **state)
 }
 
 /* The layer below gives it up as it was told, before the one above does. */
-static void test_what_expired_below_is_nobodys_loss(void **state)
+TEST(test_what_expired_below_is_nobodys_loss)
 {
 	const struct rig_options options = { .link = "delay 10ms" };
 	struct nopal_property attempts = { 0, 1 };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig,
 		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
 		 "  sequenced_segments {}\n  positive_ack {}\n"
@@ -205,9 +190,8 @@ static void open_theirs(void)
 }
 
 /* The flow acknowledges what came for it. */
-static void test_a_stream_that_nobody_takes_is_refused(void **state)
+TEST(test_a_stream_that_nobody_takes_is_refused)
 {
-	(void)state;
 	open_theirs();
 	assert_int_equal(nopal_send(theirs.session, "x", 1, 0), 0);
 	nopal_session_close(theirs.session);
@@ -225,9 +209,8 @@ static const struct nopal_core *their_flow(void)
 
 /* The opener closes its only stream, and with it the flow; and then the listener has something to
  * say on its own. */
-static void test_what_a_flow_closes_over_is_lost(void **state)
+TEST(test_what_a_flow_closes_over_is_lost)
 {
-	(void)state;
 	open_theirs();
 	pair_run(100 * NOPAL_MILLISECOND);
 	nopal_session_close(pair.here[0].session);
@@ -265,9 +248,8 @@ static const struct nopal_microprotocol refuser = {
 						    { 0 } },
 };
 
-static void test_what_is_refused_late_is_missing_at_the_end(void **state)
+TEST(test_what_is_refused_late_is_missing_at_the_end)
 {
-	(void)state;
 	rig_add(&refuser);
 	pair_open(" transport_driver {} virtual_circuit {} fixed_size {}\n"
 		  " sequenced_segments {} positive_ack {} retransmit {}\n"
@@ -281,24 +263,4 @@ static void test_what_is_refused_late_is_missing_at_the_end(void **state)
 	assert_int_equal(pair.here[0].ended, 1);
 	assert_int_equal(pair.here[0].code, NOPAL_UNDELIVERED);
 	pair_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_but_one_are_not_all),
-		cmocka_unit_test(test_all_that_are_lost_are_counted),
-		cmocka_unit_test(test_a_group_that_breaks_tells_what_it_lost),
-		cmocka_unit_test(test_enough_are_enough),
-		cmocka_unit_test(test_what_nobody_acknowledges_is_no_loss),
-		cmocka_unit_test(test_whom_the_application_removed_nobody_misses),
-		cmocka_unit_test(test_a_deadline_is_no_loss),
-		cmocka_unit_test(test_a_deadline_is_no_loss_of_a_groups),
-		cmocka_unit_test(test_what_expired_below_is_nobodys_loss),
-		cmocka_unit_test(test_a_stream_that_nobody_takes_is_refused),
-		cmocka_unit_test(test_what_a_flow_closes_over_is_lost),
-		cmocka_unit_test(test_what_is_refused_late_is_missing_at_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

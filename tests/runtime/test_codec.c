@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_codec -- readers and writers: round trips, limits, canonical form. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 enum { ROOM = 64, ROUNDS = 20000 };
 
@@ -19,12 +15,11 @@ static uint64_t draw(void)
 	return state >> 8 ^ state << 30;
 }
 
-static void numbers_are_big_endian(void **unused)
+TEST(numbers_are_big_endian)
 {
 	uint8_t bytes[ROOM];
 	struct nopal_writer w = nopal_writer_over(bytes, sizeof(bytes));
 
-	(void)unused;
 	nopal_write(&w, 0x010203, 3);
 	nopal_write(&w, UINT64_C(0x1122334455667788), 8);
 	nopal_write(&w, 0x1234, 1); /* truncated */
@@ -37,11 +32,10 @@ static void numbers_are_big_endian(void **unused)
 	assert_true(nopal_read_complete(&r));
 }
 
-static void random_round_trips(void **unused)
+TEST(random_round_trips)
 {
 	uint8_t bytes[ROOM];
 
-	(void)unused;
 	for (int i = 0; i < ROUNDS; i++) {
 		unsigned length = (unsigned)(draw() % 8) + 1;
 		uint64_t wide = draw() >> draw() % 64;
@@ -61,11 +55,10 @@ static void random_round_trips(void **unused)
 	}
 }
 
-static void varints_have_these_lengths(void **unused)
+TEST(varints_have_these_lengths)
 {
 	uint8_t bytes[ROOM];
 
-	(void)unused;
 	for (unsigned bits = 0; bits <= 64; bits++) {
 		uint64_t value = bits ? UINT64_MAX >> (64 - bits) : 0;
 		size_t expected = bits ? (bits + 6) / 7 : 1;
@@ -81,7 +74,7 @@ static void varints_have_these_lengths(void **unused)
 	}
 }
 
-static void only_shortest_varints_are_read(void **unused)
+TEST(only_shortest_varints_are_read)
 {
 	static const struct {
 		const char *bytes;
@@ -96,7 +89,6 @@ static void only_shortest_varints_are_read(void **unused)
 		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x00", 11 },
 	};
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct nopal_reader r =
 			nopal_reader_over((const uint8_t *)bad[i].bytes, bad[i].length);
@@ -108,11 +100,10 @@ static void only_shortest_varints_are_read(void **unused)
 }
 
 /* Any bytes that are read as a varint are what writing it gives. */
-static void a_value_has_one_encoding(void **unused)
+TEST(a_value_has_one_encoding)
 {
 	uint8_t bytes[12], again[12];
 
-	(void)unused;
 	for (int i = 0; i < ROUNDS; i++) {
 		for (size_t j = 0; j < sizeof(bytes); j++)
 			bytes[j] = (uint8_t)(draw() % 3 ? draw() : 0x80);
@@ -128,13 +119,12 @@ static void a_value_has_one_encoding(void **unused)
 	}
 }
 
-static void an_error_sticks(void **unused)
+TEST(an_error_sticks)
 {
 	uint8_t bytes[4] = { 1, 2, 3, 4 };
 	struct nopal_reader r = nopal_reader_over(bytes, 3);
 	struct nopal_writer w = nopal_writer_over(bytes, 3);
 
-	(void)unused;
 	assert_int_equal(nopal_read(&r, 4), 0);
 	assert_int_equal(nopal_read(&r, 1), 0);
 	assert_null(nopal_read_bytes(&r, 1));
@@ -151,14 +141,13 @@ static void an_error_sticks(void **unused)
 	assert_int_equal(bytes[0], 1);
 }
 
-static void odd_lengths_are_errors_not_crashes(void **unused)
+TEST(odd_lengths_are_errors_not_crashes)
 {
 	uint8_t bytes[ROOM] = { 0 };
 	struct nopal_reader r = nopal_reader_over(bytes, sizeof(bytes));
 	struct nopal_reader none = { 0 };
 	struct nopal_writer w = nopal_writer_over(bytes, sizeof(bytes));
 
-	(void)unused;
 	assert_int_equal(nopal_read(&r, 9), 0);
 	assert_true(r.bad);
 	nopal_write(&w, 1, 9);
@@ -168,18 +157,4 @@ static void odd_lengths_are_errors_not_crashes(void **unused)
 	assert_false(none.bad);
 	nopal_read_bytes(&none, SIZE_MAX);
 	assert_true(none.bad);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_are_big_endian),
-		cmocka_unit_test(random_round_trips),
-		cmocka_unit_test(varints_have_these_lengths),
-		cmocka_unit_test(only_shortest_varints_are_read),
-		cmocka_unit_test(a_value_has_one_encoding),
-		cmocka_unit_test(an_error_sticks),
-		cmocka_unit_test(odd_lengths_are_errors_not_crashes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

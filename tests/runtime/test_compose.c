@@ -3,16 +3,14 @@
  * compose.c, parameters.c, canonical.c: a tree becomes a composition, or all that is wrong with it;
  * what test_relations.c and test_order.c leave.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "compose/compose.h"
 #include "compose_rig.h"
+#include "support/test.h"
 
 /* ------------------------------------------------------------------ the members */
 
@@ -95,15 +93,16 @@ static int add_fakes(void **state)
 	return compose_rig_add(fakes);
 }
 
+ALL_TESTS(tests, add_fakes, NULL);
+
 /* --------------------------------------------------------------------- parameters */
 
-static void test_defaults_and_keys(void **state)
+TEST(test_defaults_and_keys)
 {
 	struct composing composing = good("f_set { time = 20ms word = tahoe wire = on }\n");
 	const struct nopal_member *member = member_of(&composing, "f_set");
 	const struct set *set = member->parameters;
 
-	(void)state;
 	assert_int_equal(set->time_ns, 20 * NOPAL_MILLISECOND);
 	assert_int_equal(set->size, 10);
 	assert_true(member->in_segments[1]);
@@ -116,7 +115,7 @@ static void test_defaults_and_keys(void **state)
 }
 
 /* What it holds is there, and nowhere in what peers compare. */
-static void test_a_file_is_read_with_its_config(void **state)
+TEST(test_a_file_is_read_with_its_config)
 {
 	static const char token[] = "to\0ken of 19 bytes";
 	char path[] = "/tmp/nopal-secret-XXXXXX", text[128];
@@ -124,7 +123,6 @@ static void test_a_file_is_read_with_its_config(void **state)
 	struct composing without, with;
 	const struct nopal_file_bytes *secret;
 
-	(void)state;
 	assert_int_equal(write(file, token, sizeof(token)), sizeof(token));
 	close(file);
 	snprintf(text, sizeof(text), "f_file { secret = \"%s\" }\n", path);
@@ -150,7 +148,7 @@ static void test_a_file_is_read_with_its_config(void **state)
 }
 
 /* Its owner's, and perhaps its group's to read. */
-static void test_a_secret_that_others_have_is_refused(void **state)
+TEST(test_a_secret_that_others_have_is_refused)
 {
 	static const struct {
 		mode_t mode;
@@ -166,7 +164,6 @@ static void test_a_secret_that_others_have_is_refused(void **state)
 	int file = mkstemp(path);
 	struct composing with;
 
-	(void)state;
 	assert_int_equal(write(file, "sixteen bytes...", 16), 16);
 	snprintf(text, sizeof(text), "f_file { secret = \"%s\" }\n", path);
 	snprintf(fix, sizeof(fix), "chmod 600 %s", path);
@@ -181,9 +178,8 @@ static void test_a_secret_that_others_have_is_refused(void **state)
 	unlink(path);
 }
 
-static void test_bad_keys(void **state)
+TEST(test_bad_keys)
 {
-	(void)state;
 	bad("f_set {\n tim = 5ms }", 3, "f_set has no key `tim`", "`time`");
 	bad("f_set {\n frob = 5ms }", 3, "no key `frob`", "time size number word wire");
 	bad("f_belo {}", 2, "no microprotocol `f_belo`", "`f_below`");
@@ -196,11 +192,10 @@ static void test_bad_keys(void **state)
 	bad("f_set { size = 0seg }", 2, "out of range", "1seg");
 }
 
-static void test_validation(void **state)
+TEST(test_validation)
 {
 	struct composing composing;
 
-	(void)state;
 	bad("f_set {\n time = 5ms\n number = 13 }", 4, "f_set.number: 13 is refused", "12");
 	/* nominal segments make 100 of them too long */
 	bad("f_set {\n\n size = 100seg }", 4, "f_set.size: longer", "less");
@@ -208,14 +203,13 @@ static void test_validation(void **state)
 	done(&composing);
 }
 
-static void test_resolution(void **state)
+TEST(test_resolution)
 {
 	struct composing composing = good("f_set { size = 20seg }");
 	const struct nopal_member *member = member_of(&composing, "f_set");
 	const struct set *set = member->parameters;
 	const uint32_t short_bytes = 1000;
 
-	(void)state;
 	assert_int_equal(
 		nopal__compose_resolve(composing.composition, short_bytes, &composing.problems), 0);
 	assert_int_equal(set->size, 20000);
@@ -223,12 +217,11 @@ static void test_resolution(void **state)
 	done(&composing);
 }
 
-static void test_resolution_out_of_range(void **state)
+TEST(test_resolution_out_of_range)
 {
 	struct composing composing = good("f_set { size = 20seg }");
 	const uint32_t jumbo_bytes = 9000;
 
-	(void)state;
 	assert_true(nopal__compose_resolve(composing.composition, jumbo_bytes,
 					   &composing.problems) < 0);
 	complains(&composing, 2, "f_set.size = 180kB is out of range", "65536B");
@@ -242,13 +235,12 @@ static void test_resolution_out_of_range(void **state)
 
 /* ---------------------------------------------------------------------- canonical */
 
-static void test_canonical(void **state)
+TEST(test_canonical)
 {
 	struct composing one = good("f_set { time = 7ms size = 3000B }\nf_below {}");
 	struct composing other = good("f_below {} f_set { size = 3kB number = 9 }");
 	struct composing third = good("f_below {} f_set { size = 2seg }");
 
-	(void)state;
 	assert_string_equal(one.composition->canonical, "f_below/0\nf_cut/0\nf_drive/0\n"
 							"f_set/2 size=3000 word=reno wire=off\n");
 	assert_string_equal(one.composition->canonical, other.composition->canonical);
@@ -260,13 +252,12 @@ static void test_canonical(void **state)
 	done(&third);
 }
 
-static void test_layers(void **state)
+TEST(test_layers)
 {
 	struct nopal_problems problems;
 	struct nopal_composition *composition;
 	struct composing composing = { 0 };
 
-	(void)state;
 	nopal_problems_init(&problems);
 	composition = nopal__compose(nopal__config_parse("layer \"a\" { f_drive {} f_cut {} }\n"
 							 "layer \"b\" { f_drive {} f_cut {} }\n",
@@ -295,9 +286,8 @@ static void differs(const char *here, const char *there, const char *expected)
 	free(diff);
 }
 
-static void test_differences(void **state)
+TEST(test_differences)
 {
-	(void)state;
 	differs("a/0\n", "a/0\n", "");
 	differs("", "", "");
 	differs("a/0\nb/1 x=1\n", "b/1 x=2\nc/0\n",
@@ -309,7 +299,7 @@ static void test_differences(void **state)
 
 /* ------------------------------------------------------------------------ at once */
 
-static void test_all_at_once(void **state)
+TEST(test_all_at_once)
 {
 	struct composing composing = compose("f_needy {}\n"
 					     "f_set { time = 5\n"
@@ -318,7 +308,6 @@ static void test_all_at_once(void **state)
 					     "f_stuck {}\n"
 					     "f_nobody_knows {}\n");
 
-	(void)state;
 	assert_null(composing.composition);
 	complains(&composing, 2, "needs", "plugin");
 	complains(&composing, 3, "bare", "ms");
@@ -327,23 +316,4 @@ static void test_all_at_once(void **state)
 	complains(&composing, 6, "complete", "handler");
 	complains(&composing, 7, "no microprotocol", "list");
 	done(&composing);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults_and_keys),
-		cmocka_unit_test(test_a_file_is_read_with_its_config),
-		cmocka_unit_test(test_a_secret_that_others_have_is_refused),
-		cmocka_unit_test(test_bad_keys),
-		cmocka_unit_test(test_validation),
-		cmocka_unit_test(test_resolution),
-		cmocka_unit_test(test_resolution_out_of_range),
-		cmocka_unit_test(test_canonical),
-		cmocka_unit_test(test_layers),
-		cmocka_unit_test(test_differences),
-		cmocka_unit_test(test_all_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, add_fakes, NULL);
 }

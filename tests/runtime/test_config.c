@@ -2,15 +2,14 @@
 /*
  * scan.c, config*.c: a text becomes a tree, and every mistake has its line.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "config/config.h"
+#include "registry/registry.h"
+#include "support/test.h"
 
 /* What a test reads, and what was wrong with it. */
 struct reading {
@@ -90,7 +89,7 @@ static const char *value_of(const struct nopal_config_section *section, const ch
 
 /* ----------------------------------------------------------------------- reading */
 
-static void test_a_config(void **state)
+TEST(test_a_config)
 {
 	struct reading reading = good("# a comment\n"
 				      "description = \"some # text\"\n"
@@ -101,7 +100,6 @@ static void test_a_config(void **state)
 				      "  delay = 25ms }\n");
 	const struct nopal_config_section *section;
 
-	(void)state;
 	assert_string_equal(reading.config->description, "some # text");
 	assert_string_equal(reading.config->name, "test");
 	assert_string_equal(reading.config->layers[0].name, "session");
@@ -117,13 +115,12 @@ static void test_a_config(void **state)
 	done(&reading);
 }
 
-static void test_forms_of_values(void **state)
+TEST(test_forms_of_values)
 {
 	struct reading reading = good("resize { a = 'one two' b = \"three\\\"four\" c = 5% "
 				      "d = {six} /* { */ e = x//y f=-1 }");
 	const struct nopal_config_section *section = section_at(&reading, 0);
 
-	(void)state;
 	assert_string_equal(value_of(section, "a"), "one two");
 	assert_string_equal(value_of(section, "b"), "three\"four");
 	assert_string_equal(value_of(section, "c"), "5%");
@@ -145,9 +142,8 @@ static void says(const char *written, const char *value)
 	done(&reading);
 }
 
-static void test_quotes(void **state)
+TEST(test_quotes)
 {
-	(void)state;
 	says("\"\"", "");
 	says("''", "");
 	says("\"a\\n\\t\\r\\a\\b\\e\\f\\v\\\\b\"", "a\n\t\r\a\b\033\f\v\\b");
@@ -161,9 +157,8 @@ static void test_quotes(void **state)
 	bad("description = \"\\1011\"", 1, "no byte", "\\\\");
 }
 
-static void test_environment(void **state)
+TEST(test_environment)
 {
-	(void)state;
 	setenv("NOPAL_TEST_MTU", "1400B", 1);
 	unsetenv("NOPAL_TEST_NONE");
 	says("${NOPAL_TEST_MTU}", "1400B");
@@ -176,13 +171,12 @@ static void test_environment(void **state)
 	bad("description = ${NOPAL\n\nresize {}", 1, "cannot begin", "begin");
 }
 
-static void test_keys_beside_sections(void **state)
+TEST(test_keys_beside_sections)
 {
 	struct reading reading = good("requires = auto\nbudget_bytes = 1MiB\n"
 				      "budget_objects = 500\nsend_buffer = 64KiB\n"
 				      "message_limit = 2MiB\n");
 
-	(void)state;
 	assert_true(reading.config->requires_auto);
 	assert_int_equal(reading.config->budget.bytes, 1 << 20);
 	assert_int_equal(reading.config->budget.objects, 500);
@@ -191,7 +185,7 @@ static void test_keys_beside_sections(void **state)
 	done(&reading);
 }
 
-static void test_layers(void **state)
+TEST(test_layers)
 {
 	struct reading reading = good("layer \"top\" { resize {} }\n"
 				      "layer \"member\" {\n"
@@ -201,7 +195,6 @@ static void test_layers(void **state)
 				      "}\n");
 	const struct nopal_config_layer *layer;
 
-	(void)state;
 	assert_int_equal(reading.config->layer_count, 2);
 	layer = &reading.config->layers[1];
 	assert_string_equal(layer->name, "member");
@@ -212,11 +205,10 @@ static void test_layers(void **state)
 	done(&reading);
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
 	struct reading reading = good("");
 
-	(void)state;
 	assert_int_equal(reading.config->layer_count, 0);
 	assert_string_equal(reading.config->description, "");
 	done(&reading);
@@ -224,9 +216,8 @@ static void test_nothing(void **state)
 
 /* ---------------------------------------------------------------------- mistakes */
 
-static void test_structure(void **state)
+TEST(test_structure)
 {
-	(void)state;
 	bad("\nresize {\n\n", 2, "`resize` is not closed", "}");
 	bad("layer \"a\" {\nresize {\n}\n", 1, "`layer` is not closed", "}");
 	bad("resize {\ntransport_driver {}", 1, "not closed before `transport_driver`", "}");
@@ -244,9 +235,8 @@ static void test_structure(void **state)
 	bad("plugin = {transport_driver resize}", 1, "a comma is missing", "{ A, B }");
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	bad("\nresise {}", 2, "no microprotocol `resise`", "`resize`");
 	bad("frobnicate {}", 1, "no microprotocol", "nopal list");
 	bad("descripton = \"x\"", 1, "no key `descripton`", "`description`");
@@ -257,9 +247,8 @@ static void test_names(void **state)
 	bad("resize \"big\" {}", 1, "takes no title", "remove");
 }
 
-static void test_repeats(void **state)
+TEST(test_repeats)
 {
-	(void)state;
 	bad("resize {}\nresize {}", 2, "second section `resize`", "one section");
 	bad("resize { mtu = 1B\nmtu = 2B }", 2, "`mtu` is set already in line 1", "keep one");
 	bad("requires = auto\nrequires = auto", 2, "set already", "keep one");
@@ -267,9 +256,8 @@ static void test_repeats(void **state)
 	bad("layer \"a\" {}\nresize {}", 2, "beside the layers", "layer");
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-	(void)state;
 	bad("requires = maybe", 1, "not one of", "strict");
 	bad("budget_bytes = 5", 1, "bare number", "unit");
 	bad("budget_bytes = 5B", 1, "out of range", "from 64KiB");
@@ -279,7 +267,7 @@ static void test_values(void **state)
 	bad("without = {fec}", 1, "no base config", "extends");
 }
 
-static void test_all_at_once(void **state)
+TEST(test_all_at_once)
 {
 	struct reading reading = read_with("resise {}\n"
 					   "requires = maybe\n"
@@ -288,7 +276,6 @@ static void test_all_at_once(void **state)
 					   "extends = \"no such\"\n",
 					   NULL);
 
-	(void)state;
 	complains(&reading, 1, "resise", "resize");
 	complains(&reading, 2, "maybe", "strict");
 	complains(&reading, 3, "mtu", "VALUE");
@@ -298,7 +285,7 @@ static void test_all_at_once(void **state)
 }
 
 /* Whatever the bytes are, it ends, and it never reads beyond. */
-static void test_any_prefix_and_any_byte(void **state)
+TEST(test_any_prefix_and_any_byte)
 {
 	static const char text[] = "description = \"x\" # y\n"
 				   "layer 'a' { multiplicity = one\n"
@@ -306,7 +293,6 @@ static void test_any_prefix_and_any_byte(void **state)
 				   "without = {a, b} plugin += {c}\n";
 	char changed[sizeof(text)];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(text); i++) {
 		struct reading reading;
 
@@ -326,13 +312,12 @@ static void test_any_prefix_and_any_byte(void **state)
 
 /* --------------------------------------------------------------------- overrides */
 
-static void test_overrides(void **state)
+TEST(test_overrides)
 {
 	static const char *const sets[] = { "resize.mtu=9000B", "resize.partial=7", "requires=auto",
 					    "description=a = b", NULL };
 	struct reading reading = read_with("resize { mtu = 1500B }\n", sets);
 
-	(void)state;
 	assert_int_equal(reading.problems.count, 0);
 	assert_string_equal(value_of(section_at(&reading, 0), "mtu"), "9000B");
 	assert_string_equal(value_of(section_at(&reading, 0), "partial"), "7");
@@ -352,9 +337,8 @@ static void bad_set(const char *set, const char *cause, const char *fix)
 	done(&reading);
 }
 
-static void test_bad_overrides(void **state)
+TEST(test_bad_overrides)
 {
-	(void)state;
 	bad_set("resize.mtu", "not SECTION.KEY=VALUE", "like");
 	bad_set("=5", "not SECTION.KEY=VALUE", "like");
 	bad_set("resize.mtu=", "not SECTION.KEY=VALUE", "like");
@@ -393,11 +377,10 @@ static struct reading load(const char *name)
 	return reading;
 }
 
-static void test_extends(void **state)
+TEST(test_extends)
 {
 	struct reading reading;
 
-	(void)state;
 	put("base.conf", "description = \"base\"\nrequires = auto\n"
 			 "resize { mtu = 1500B partial = 3 }\n"
 			 "transport_driver {}\nchecksum {}\n");
@@ -419,11 +402,10 @@ static void test_extends(void **state)
 	done(&reading);
 }
 
-static void test_removed_and_added_again(void **state)
+TEST(test_removed_and_added_again)
 {
 	struct reading reading;
 
-	(void)state;
 	put("base.conf", "resize { mtu = 1500B }\n");
 	put("again.conf", "resize {}\nwithout = {resize}\nextends = \"base\"\n");
 	reading = load("again.conf");
@@ -433,11 +415,10 @@ static void test_removed_and_added_again(void **state)
 	done(&reading);
 }
 
-static void test_without_what_is_not_there(void **state)
+TEST(test_without_what_is_not_there)
 {
 	struct reading reading;
 
-	(void)state;
 	put("base.conf", "resize {}\n");
 	put("child.conf", "extends = \"base\"\n\nwithout = {resise}\n");
 	reading = load("child.conf");
@@ -445,11 +426,10 @@ static void test_without_what_is_not_there(void **state)
 	done(&reading);
 }
 
-static void test_circles(void **state)
+TEST(test_circles)
 {
 	struct reading reading;
 
-	(void)state;
 	put("a.conf", "extends = \"b\"\n");
 	put("b.conf", "\nextends = \"./a.conf\"\n");
 	reading = load("a.conf");
@@ -461,12 +441,11 @@ static void test_circles(void **state)
 	done(&reading);
 }
 
-static void test_too_deep(void **state)
+TEST(test_too_deep)
 {
 	enum { DEEP = 12 };
 	struct reading reading;
 
-	(void)state;
 	for (int i = 0; i < DEEP; i++) {
 		char name[32], text[64];
 
@@ -479,13 +458,12 @@ static void test_too_deep(void **state)
 	done(&reading);
 }
 
-static void test_files_that_are_none(void **state)
+TEST(test_files_that_are_none)
 {
 	struct reading reading = load("missing.conf");
 	enum { LARGE = 300 * 1024 };
 	char *large = malloc(LARGE + 1);
 
-	(void)state;
 	assert_null(reading.config);
 	complains(&reading, 0, "no config", "path");
 	done(&reading);
@@ -500,11 +478,10 @@ static void test_files_that_are_none(void **state)
 	done(&reading);
 }
 
-static void test_names_are_searched(void **state)
+TEST(test_names_are_searched)
 {
 	struct reading reading = { 0 };
 
-	(void)state;
 	put("found.conf", "resize {}\n");
 	setenv("NOPAL_CONFIGS", folder, 1);
 	nopal_problems_init(&reading.problems);
@@ -532,32 +509,4 @@ static int remove_folder(void **state)
 	return system(command);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_config),
-		cmocka_unit_test(test_forms_of_values),
-		cmocka_unit_test(test_quotes),
-		cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_keys_beside_sections),
-		cmocka_unit_test(test_layers),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_structure),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_repeats),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_all_at_once),
-		cmocka_unit_test(test_any_prefix_and_any_byte),
-		cmocka_unit_test(test_overrides),
-		cmocka_unit_test(test_bad_overrides),
-		cmocka_unit_test(test_extends),
-		cmocka_unit_test(test_removed_and_added_again),
-		cmocka_unit_test(test_without_what_is_not_there),
-		cmocka_unit_test(test_circles),
-		cmocka_unit_test(test_too_deep),
-		cmocka_unit_test(test_files_that_are_none),
-		cmocka_unit_test(test_names_are_searched),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+ALL_TESTS(tests, make_folder, remove_folder);

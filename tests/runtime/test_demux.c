@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions of the test's own making, whose ids it draws: of them demux.c asks no more than where
  * their peer is, and their plan. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "wire/demux.h"
-#include "wire/handshake.h"
-#include "failing.h"
+#include "support/failing.h"
+#include "support/test.h"
 
 enum {
 	AT_FIRST = 16,	/* room of a table of ids */
@@ -62,6 +56,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 static struct nopal_address at_port(unsigned port)
 {
 	return (struct nopal_address){ .ip = { 1 }, .port = (uint16_t)port };
@@ -103,11 +99,10 @@ static struct nopal_core *found(const struct nopal_core *core)
 
 /* ------------------------------------------------------------ sessions by id */
 
-static void test_a_table_of_ids_is_half_full_at_most(void **state)
+TEST(test_a_table_of_ids_is_half_full_at_most)
 {
 	uint32_t room = AT_FIRST;
 
-	(void)state;
 	assert_null(found(core_of(0)));
 	for (unsigned i = 0; i < CORES; i++) {
 		if (i * 2 == room)
@@ -122,12 +117,11 @@ static void test_a_table_of_ids_is_half_full_at_most(void **state)
 
 /* Ids whose places are one another's and go round the end of the table, taken away in every order:
  * those that stay are found, and no others. */
-static void test_a_gap_is_closed_whatever_leaves(void **state)
+TEST(test_a_gap_is_closed_whatever_leaves)
 {
 	static const uint32_t ids[] = { 0x1e, 0x2e, 0x1f, 0x2f, 0x10, 0x3e };
 	enum { COUNT = sizeof(ids) / sizeof(ids[0]), ORDERS = 720 };
 
-	(void)state;
 	for (unsigned order = 0; order < ORDERS; order++) {
 		unsigned left[COUNT], rest = order;
 
@@ -150,12 +144,11 @@ static void test_a_gap_is_closed_whatever_leaves(void **state)
 		assert_null(endpoint.by_id.slots[i]);
 }
 
-static void test_what_is_not_there_is_forgotten_without_harm(void **state)
+TEST(test_what_is_not_there_is_forgotten_without_harm)
 {
 	struct nopal_core *one = entered(0, 5), *above = core_of(1);
 
-	(void)state;
-	above->layer = &upper_layer;
+	above->lowest = false;
 	above->local_id = one->local_id;
 	nopal__demux_forget(above);
 	assert_ptr_equal(found(one), one);
@@ -164,11 +157,10 @@ static void test_what_is_not_there_is_forgotten_without_harm(void **state)
 	assert_int_equal(endpoint.by_id.used, 0);
 }
 
-static void test_an_id_is_drawn_until_it_is_free(void **state)
+TEST(test_an_id_is_drawn_until_it_is_free)
 {
 	struct nopal_core *core = core_of(1);
 
-	(void)state;
 	entered(0, 5);
 	memcpy(draws, (uint32_t[]){ 0, 5, 0, 6 }, 4 * sizeof(*draws));
 	drawn = 0;
@@ -179,11 +171,10 @@ static void test_an_id_is_drawn_until_it_is_free(void **state)
 	assert_ptr_equal(found(&cores[0]), &cores[0]);
 }
 
-static void test_a_shard_draws_ids_of_its_own(void **state)
+TEST(test_a_shard_draws_ids_of_its_own)
 {
 	struct nopal_core *core = core_of(0);
 
-	(void)state;
 	endpoint.port.shard = &shard;
 	memcpy(draws, (uint32_t[]){ 0x7fffffff, 0xc0000000, 0x80000000, 0xbfffffff },
 	       4 * sizeof(*draws));
@@ -195,23 +186,21 @@ static void test_a_shard_draws_ids_of_its_own(void **state)
 }
 
 /* An upper layer has an id for traces alone. */
-static void test_an_upper_layer_is_not_found(void **state)
+TEST(test_an_upper_layer_is_not_found)
 {
 	struct nopal_core *core = core_of(0);
 
-	(void)state;
-	core->layer = &upper_layer;
+	core->lowest = false;
 	assert_int_equal(enter_as(core, 6), 0);
 	assert_int_equal(core->local_id, 7);
 	assert_null(found(core));
 	assert_int_equal(endpoint.by_id.used, 0);
 }
 
-static void test_an_endpoint_has_most_sessions(void **state)
+TEST(test_an_endpoint_has_most_sessions)
 {
 	struct nopal_core *core = core_of(0);
 
-	(void)state;
 	endpoint.by_id.room = 2 * MOST;
 	endpoint.by_id.slots = calloc(2 * MOST, sizeof(*endpoint.by_id.slots));
 	endpoint.by_id.used = MOST - 1;
@@ -223,12 +212,11 @@ static void test_an_endpoint_has_most_sessions(void **state)
 	assert_int_equal(enter_as(core_of(1), 6), 0);
 }
 
-static void test_a_table_that_cannot_grow_is_whole(void **state)
+TEST(test_a_table_that_cannot_grow_is_whole)
 {
 	struct nopal_core *late = core_of(AT_FIRST / 2);
 	int error;
 
-	(void)state;
 	for (unsigned i = 0; i < AT_FIRST / 2; i++)
 		entered(i, 1 + i);
 	failing_from(1, false);
@@ -243,12 +231,11 @@ static void test_a_table_that_cannot_grow_is_whole(void **state)
 }
 
 /* From another address, or by a door, it is a path of those alone that may have many. */
-static void test_another_address_is_for_who_has_many_paths(void **state)
+TEST(test_another_address_is_for_who_has_many_paths)
 {
 	struct nopal_core *core = entered(0, 5);
 	struct nopal_address elsewhere = at_port(1);
 
-	(void)state;
 	assert_null(nopal__session_of(&endpoint, &elsewhere, 5));
 	assert_null(nopal__session_of(&door, &core->peer, 5));
 	plan.many_paths = true;
@@ -259,12 +246,11 @@ static void test_another_address_is_for_who_has_many_paths(void **state)
 
 /* ------------------------------------------------------- sessions by address */
 
-static void test_who_opens_by_address_has_it_alone(void **state)
+TEST(test_who_opens_by_address_has_it_alone)
 {
 	struct nopal_core *core = core_of(0), *second = core_of(1);
 	struct nopal_address elsewhere = at_port(1);
 
-	(void)state;
 	plan.demux = NOPAL_DEMUX_ADDRESS;
 	core->opener = second->opener = true;
 	second->peer = core->peer;
@@ -281,11 +267,10 @@ static void test_who_opens_by_address_has_it_alone(void **state)
 
 /* Who opens to us has no address before it is accepted, and takes that of who had it; the one that
  * had it does not take it away then. */
-static void test_an_accepted_one_takes_its_address(void **state)
+TEST(test_an_accepted_one_takes_its_address)
 {
 	struct nopal_core *core = core_of(0), *newer = core_of(1);
 
-	(void)state;
 	plan.demux = NOPAL_DEMUX_ADDRESS;
 	newer->peer = core->peer;
 	assert_int_equal(enter_as(core, 5), 0);
@@ -299,11 +284,10 @@ static void test_an_accepted_one_takes_its_address(void **state)
 	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), newer);
 }
 
-static void test_sessions_by_id_have_no_address(void **state)
+TEST(test_sessions_by_id_have_no_address)
 {
 	struct nopal_core *core = core_of(0);
 
-	(void)state;
 	core->opener = true;
 	assert_int_equal(enter_as(core, 5), 0);
 	assert_int_equal(nopal__demux_accept(core), 0);
@@ -311,12 +295,11 @@ static void test_sessions_by_id_have_no_address(void **state)
 	assert_int_equal(endpoint.by_opening.used, 0);
 }
 
-static void test_an_address_without_memory_is_an_error(void **state)
+TEST(test_an_address_without_memory_is_an_error)
 {
 	struct nopal_core *core = core_of(0);
 	int error;
 
-	(void)state;
 	plan.demux = NOPAL_DEMUX_ADDRESS;
 	failing_from(1, false);
 	error = nopal__demux_accept(core);
@@ -345,11 +328,10 @@ static struct nopal_core *with(unsigned port, uint32_t peer_id)
 	return nopal__session_with(&endpoint, &from, peer_id);
 }
 
-static void test_a_peer_is_known_by_its_address_and_id(void **state)
+TEST(test_a_peer_is_known_by_its_address_and_id)
 {
 	struct nopal_core *one, *two;
 
-	(void)state;
 	assert_null(with(PORT, PEER));
 	one = known(0, PEER);
 	two = known(1, PEER + 1);
@@ -365,11 +347,10 @@ static void test_a_peer_is_known_by_its_address_and_id(void **state)
 	assert_int_equal(endpoint.by_opening.used, 1);
 }
 
-static void test_a_peer_that_moves_is_found_where_it_is(void **state)
+TEST(test_a_peer_that_moves_is_found_where_it_is)
 {
 	struct nopal_core *core = known(0, PEER);
 
-	(void)state;
 	core->peer = at_port(PORT + 1);
 	nopal__demux_know_peer(core);
 	assert_ptr_equal(with(PORT + 1, PEER), core);
@@ -381,11 +362,10 @@ static void test_a_peer_that_moves_is_found_where_it_is(void **state)
 }
 
 /* And who had them before leaves without taking them away. */
-static void test_of_two_with_one_peer_the_newer_is_found(void **state)
+TEST(test_of_two_with_one_peer_the_newer_is_found)
 {
 	struct nopal_core *one = known(0, PEER), *two = known(1, PEER);
 
-	(void)state;
 	assert_ptr_equal(with(PORT, PEER), two);
 	assert_int_equal(endpoint.by_opening.used, 1);
 	nopal__demux_forget(one);
@@ -394,11 +374,10 @@ static void test_of_two_with_one_peer_the_newer_is_found(void **state)
 	assert_null(with(PORT, PEER));
 }
 
-static void test_a_peer_without_memory_is_not_known(void **state)
+TEST(test_a_peer_without_memory_is_not_known)
 {
 	struct nopal_core *core = entered(0, 5);
 
-	(void)state;
 	core->peer_id = PEER;
 	failing_from(1, false);
 	nopal__demux_know_peer(core);
@@ -408,12 +387,11 @@ static void test_a_peer_without_memory_is_not_known(void **state)
 }
 
 /* Two addresses, or ids, of one hash: what is found is not who was meant. */
-static void test_a_hash_of_another_is_nobody(void **state)
+TEST(test_a_hash_of_another_is_nobody)
 {
 	struct nopal_core *core = core_of(0);
 	struct nopal_address from = at_port(1);
 
-	(void)state;
 	core->peer_id = PEER;
 	assert_int_equal(nopal_map_put(NULL, &endpoint.by_opening,
 				       nopal__opening_key(&endpoint, &from, 0), core),
@@ -438,11 +416,10 @@ static enum nopal_known knows(uint32_t id, uint32_t peer_id)
 	return nopal__demux_knows(&endpoint, id, peer_id);
 }
 
-static void test_a_session_is_known_with_its_peer(void **state)
+TEST(test_a_session_is_known_with_its_peer)
 {
 	struct nopal_core *core = known(0, PEER);
 
-	(void)state;
 	assert_int_equal(knows(100, PEER), NOPAL_KNOWN);
 	assert_int_equal(knows(100, PEER + 1), NOPAL_KNOWN_OTHERWISE);
 	assert_int_equal(knows(101, PEER), NOPAL_UNHEARD_OF);
@@ -452,9 +429,8 @@ static void test_a_session_is_known_with_its_peer(void **state)
 	assert_int_equal(knows(100, PEER), NOPAL_KNOWN_NOT);
 }
 
-static void test_a_shard_knows_nothing_of_others(void **state)
+TEST(test_a_shard_knows_nothing_of_others)
 {
-	(void)state;
 	endpoint.port.shard = &shard;
 	assert_int_equal(knows(0x7fffffff, PEER), NOPAL_KNOWN_NOT);
 	assert_int_equal(knows(0x80000000, PEER), NOPAL_UNHEARD_OF);
@@ -462,55 +438,22 @@ static void test_a_shard_knows_nothing_of_others(void **state)
 
 /* -------------------------------------------------------------- which suit */
 
-static void test_all_sessions_are_told_apart_in_one_way(void **state)
+TEST(test_all_sessions_are_told_apart_in_one_way)
 {
 	struct nopal_plan other = { .demux = NOPAL_DEMUX_ADDRESS };
 
-	(void)state;
 	assert_true(nopal__demux_suits(&endpoint, &other));
 	assert_false(nopal__demux_suits(&endpoint, &plan));
 	assert_true(nopal__demux_suits(&endpoint, &other));
 	assert_int_equal(endpoint.demux, NOPAL_DEMUX_ADDRESS);
 }
 
-static void test_a_door_and_a_shard_suit_fewer(void **state)
+TEST(test_a_door_and_a_shard_suit_fewer)
 {
 	struct nopal_plan other = { .demux = NOPAL_DEMUX_ADDRESS };
 
-	(void)state;
 	assert_false(nopal__demux_suits(&door, &plan));
 	endpoint.port.shard = &shard;
 	assert_false(nopal__demux_suits(&endpoint, &other));
 	assert_true(nopal__demux_suits(&endpoint, &plan));
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_table_of_ids_is_half_full_at_most),
-		CASE(test_a_gap_is_closed_whatever_leaves),
-		CASE(test_what_is_not_there_is_forgotten_without_harm),
-		CASE(test_an_id_is_drawn_until_it_is_free),
-		CASE(test_a_shard_draws_ids_of_its_own),
-		CASE(test_an_upper_layer_is_not_found),
-		CASE(test_an_endpoint_has_most_sessions),
-		CASE(test_a_table_that_cannot_grow_is_whole),
-		CASE(test_another_address_is_for_who_has_many_paths),
-		CASE(test_who_opens_by_address_has_it_alone),
-		CASE(test_an_accepted_one_takes_its_address),
-		CASE(test_sessions_by_id_have_no_address),
-		CASE(test_an_address_without_memory_is_an_error),
-		CASE(test_a_peer_is_known_by_its_address_and_id),
-		CASE(test_a_peer_that_moves_is_found_where_it_is),
-		CASE(test_of_two_with_one_peer_the_newer_is_found),
-		CASE(test_a_peer_without_memory_is_not_known),
-		CASE(test_a_hash_of_another_is_nobody),
-		CASE(test_a_session_is_known_with_its_peer),
-		CASE(test_a_shard_knows_nothing_of_others),
-		CASE(test_all_sessions_are_told_apart_in_one_way),
-		CASE(test_a_door_and_a_shard_suit_fewer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

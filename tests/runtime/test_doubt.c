@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Is a silent peer still there?  What the network says, and what our socket said. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
-#include "wire/reset.h"
-#include "wire/wire.h"
-#include "restart.h"
+#include "support/restart.h"
+#include "support/test.h"
 
 #define CIRCUIT                                                                                    \
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"                                 \
@@ -52,11 +45,10 @@ static void begin(const char *config)
 
 /* ------------------------------------------------------------------- restarts */
 
-static void test_without_the_key_it_takes_a_second(void **state)
+TEST(test_without_the_key_it_takes_a_second)
 {
 	int64_t begun_ns;
 
-	(void)state;
 	for (int64_t down_ms = 0; down_ms <= 6000; down_ms += 500) {
 		begin(CIRCUIT);
 		restart_kill(&rig, &rig.acceptor, "delay 10ms");
@@ -74,9 +66,8 @@ static void test_without_the_key_it_takes_a_second(void **state)
 }
 
 /* One that waits for nothing hears of it when its keep-alive calls. */
-static void test_an_idle_one_hears_of_it_by_a_call(void **state)
+TEST(test_an_idle_one_hears_of_it_by_a_call)
 {
-	(void)state;
 	begin(CALLING);
 	restart_kill(&rig, &rig.acceptor, "delay 10ms");
 	restart_start(&rig, &rig.acceptor, NULL);
@@ -89,9 +80,8 @@ static void test_an_idle_one_hears_of_it_by_a_call(void **state)
 
 /* ------------------------------------------------------------ a peer that lives */
 
-static void test_a_network_that_is_away_is_no_restart(void **state)
+TEST(test_a_network_that_is_away_is_no_restart)
 {
-	(void)state;
 	begin(CIRCUIT);
 	rig_change_both(&rig, "loss 100%");
 	rig_send_bytes(&rig, 100);
@@ -104,9 +94,8 @@ static void test_a_network_that_is_away_is_no_restart(void **state)
 	rig_close(&rig);
 }
 
-static void test_one_that_is_slow_is_asked_and_believed(void **state)
+TEST(test_one_that_is_slow_is_asked_and_believed)
 {
-	(void)state;
 	begin(CIRCUIT);
 	rig_change_both(&rig, "delay 1500ms");
 	for (int i = 0; i < 5; i++)
@@ -118,9 +107,8 @@ static void test_one_that_is_slow_is_asked_and_believed(void **state)
 	rig_close(&rig);
 }
 
-static void test_who_waits_for_nothing_does_not_ask(void **state)
+TEST(test_who_waits_for_nothing_does_not_ask)
 {
-	(void)state;
 	begin(CIRCUIT);
 	rig_send_bytes(&rig, 100);
 	rig_pass(&rig, 60 * NOPAL_SECOND);
@@ -134,13 +122,12 @@ static void test_who_waits_for_nothing_does_not_ask(void **state)
 }
 
 /* A listener's may be open and ask before the opener has heard of it. */
-static void test_one_that_opens_says_nothing(void **state)
+TEST(test_one_that_opens_says_nothing)
 {
 	uint8_t bytes[ASK] = { nopal__first_byte(NOPAL_KIND_ASK), 1, 2, 3, 4 };
 	struct nopal_writer id = nopal_writer_over(bytes + 13, NOPAL_ID_BYTES);
 	struct nopal_address from;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .link = "loss 100%", .stay_closed = true });
 	rig_start(&rig);
 	memset(&seen, 0, sizeof(seen));
@@ -178,11 +165,10 @@ static void give(const uint8_t *bytes, size_t length)
 	rig_run(&rig, NOPAL_MICROSECOND);
 }
 
-static void test_one_bit_makes_it_nothing(void **state)
+TEST(test_one_bit_makes_it_nothing)
 {
 	uint8_t bytes[ANSWER + 4] = { 0 };
 
-	(void)state;
 	begin_answer();
 	memcpy(bytes, seen.answer, ANSWER);
 	for (size_t length = 1; length <= sizeof(bytes); length++)
@@ -200,9 +186,8 @@ static void test_one_bit_makes_it_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_from_elsewhere_it_is_nothing(void **state)
+TEST(test_from_elsewhere_it_is_nothing)
 {
-	(void)state;
 	begin_answer();
 	seen.from.port++;
 	give(seen.answer, ANSWER);
@@ -211,11 +196,10 @@ static void test_from_elsewhere_it_is_nothing(void **state)
 }
 
 /* What was recorded is of no use in the next silence, nor once the peer is heard. */
-static void test_it_is_of_one_silence(void **state)
+TEST(test_it_is_of_one_silence)
 {
 	uint8_t old[ANSWER];
 
-	(void)state;
 	begin_answer();
 	memcpy(old, seen.answer, sizeof(old));
 	rig_awake(rig.opener.session)->heard_ns = nopal_world_now(rig.world);
@@ -229,13 +213,12 @@ static void test_it_is_of_one_silence(void **state)
 }
 
 /* Shorter than what asks, and only what asks rightly is answered; nothing is kept. */
-static void test_asks_are_answered_without_state(void **state)
+TEST(test_asks_are_answered_without_state)
 {
 	uint8_t bytes[ASK + 10] = { nopal__first_byte(NOPAL_KIND_ASK), 1, 2, 3, 4 };
 	const struct nopal_endpoint_counters *counters;
 	struct nopal_address from;
 
-	(void)state;
 	assert_true(ANSWER < ASK);
 	begin(CIRCUIT);
 	nopal_sim_address(0, 7, &from);
@@ -268,9 +251,8 @@ static uint32_t peer_id(void)
 	return nopal_session_peer_id(rig.opener.session);
 }
 
-static void test_who_opens_to_a_closed_port_is_told(void **state)
+TEST(test_who_opens_to_a_closed_port_is_told)
 {
-	(void)state;
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .link = "loss 100%", .stay_closed = true });
 	rig_start(&rig);
 	for (int i = 0; i < 3 && rig.opener.session; i++) {
@@ -283,9 +265,8 @@ static void test_who_opens_to_a_closed_port_is_told(void **state)
 	rig_close(&rig);
 }
 
-static void test_refusals_end_a_silent_session_alone(void **state)
+TEST(test_refusals_end_a_silent_session_alone)
 {
-	(void)state;
 	begin(CIRCUIT);
 	rig_change_both(&rig, "loss 100%");
 	rig_send_bytes(&rig, 100);
@@ -303,9 +284,8 @@ static void test_refusals_end_a_silent_session_alone(void **state)
 }
 
 /* Anybody can say so of a peer that is heard, and of sessions that there are not. */
-static void test_forged_refusals_end_nothing(void **state)
+TEST(test_forged_refusals_end_nothing)
 {
-	(void)state;
 	begin(CIRCUIT);
 	for (int i = 0; i < 100; i++) {
 		refuse(NOPAL_KIND_DATA, peer_id(), 5);
@@ -329,11 +309,10 @@ static void test_forged_refusals_end_nothing(void **state)
 
 /* ------------------------------------------------------------- our own socket */
 
-static void test_the_reason_names_our_own_socket(void **state)
+TEST(test_the_reason_names_our_own_socket)
 {
 	struct nopal_port *port;
 
-	(void)state;
 	begin(CIRCUIT);
 	port = nopal__endpoint_port(rig.opener.endpoint);
 	rig_change_both(&rig, "loss 100%");
@@ -350,11 +329,10 @@ static void test_the_reason_names_our_own_socket(void **state)
 }
 
 /* It is no reason for what has others, nor where the peer was heard since. */
-static void test_another_reason_stands_alone(void **state)
+TEST(test_another_reason_stands_alone)
 {
 	struct nopal_port *port;
 
-	(void)state;
 	for (int heard = 0; heard < 2; heard++) {
 		begin(CIRCUIT);
 		port = nopal__endpoint_port(rig.opener.endpoint);
@@ -368,27 +346,4 @@ static void test_another_reason_stands_alone(void **state)
 		assert_string_equal(rig.opener.end_text, "plain");
 		rig_close(&rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_the_key_it_takes_a_second),
-		cmocka_unit_test(test_an_idle_one_hears_of_it_by_a_call),
-		cmocka_unit_test(test_a_network_that_is_away_is_no_restart),
-		cmocka_unit_test(test_one_that_is_slow_is_asked_and_believed),
-		cmocka_unit_test(test_who_waits_for_nothing_does_not_ask),
-		cmocka_unit_test(test_one_that_opens_says_nothing),
-		cmocka_unit_test(test_one_bit_makes_it_nothing),
-		cmocka_unit_test(test_from_elsewhere_it_is_nothing),
-		cmocka_unit_test(test_it_is_of_one_silence),
-		cmocka_unit_test(test_asks_are_answered_without_state),
-		cmocka_unit_test(test_who_opens_to_a_closed_port_is_told),
-		cmocka_unit_test(test_refusals_end_a_silent_session_alone),
-		cmocka_unit_test(test_forged_refusals_end_nothing),
-		cmocka_unit_test(test_the_reason_names_our_own_socket),
-		cmocka_unit_test(test_another_reason_stands_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How long, how often and how many: at which moment a doubt becomes an ask, and what the network
  * says an end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +9,8 @@
 #include "wire/demux.h"
 #include "wire/doubt.h"
 #include "wire/reset.h"
-#include "wire/wire.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 			      "sequenced_segments {}\npositive_ack {}\nretransmit {}\na_tap {}\n";
@@ -69,6 +63,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(NULL, teardown);
+
 static void pass(int64_t time_ns)
 {
 	rig.world->now_ns += time_ns;
@@ -90,11 +86,10 @@ static void doubt(bool look)
 
 /* -------------------------------------------------------------------- asking */
 
-static void test_an_ask_is_each_400_ms_at_most(void **state)
+TEST(test_an_ask_is_each_400_ms_at_most)
 {
 	uint64_t nonce;
 
-	(void)state;
 	begin(CIRCUIT);
 	pass(NOPAL_SECOND);
 	doubt(false);
@@ -117,9 +112,8 @@ static void test_an_ask_is_each_400_ms_at_most(void **state)
 	assert_int_equal(core->awake->doubt.since_ns, core->now_ns);
 }
 
-static void test_a_look_asks_after_a_second_where_something_is_owed(void **state)
+TEST(test_a_look_asks_after_a_second_where_something_is_owed)
 {
-	(void)state;
 	begin(CIRCUIT);
 	core->awake->heard_ns = rig.world->now_ns;
 	pass(NOPAL_SECOND);
@@ -138,11 +132,10 @@ static void test_a_look_asks_after_a_second_where_something_is_owed(void **state
 	core->awake->departures.next--;
 }
 
-static void test_only_who_can_be_reset_asks(void **state)
+TEST(test_only_who_can_be_reset_asks)
 {
 	enum nopal_life life;
 
-	(void)state;
 	begin(CIRCUIT);
 	pass(NOPAL_SECOND);
 	life = core->life;
@@ -161,12 +154,11 @@ static void test_only_who_can_be_reset_asks(void **state)
 	assert_int_equal(core->awake->doubt.nonce, 0);
 }
 
-static void test_silence_is_of_who_is_owed_something(void **state)
+TEST(test_silence_is_of_who_is_owed_something)
 {
 	enum nopal_life life;
 	int64_t silence_ns;
 
-	(void)state;
 	begin(CIRCUIT);
 	pass(NOPAL_SECOND);
 	silence_ns = rig.world->now_ns - core->awake->heard_ns;
@@ -206,11 +198,10 @@ static void answer(uint64_t id, uint64_t nonce, size_t length)
 	nopal__turn_end(rig.world, outermost);
 }
 
-static void test_an_answer_has_all_of_the_ask(void **state)
+TEST(test_an_answer_has_all_of_the_ask)
 {
 	uint32_t id;
 
-	(void)state;
 	begin(CIRCUIT);
 	id = core->peer_id;
 	core->awake->doubt.nonce = 0;
@@ -254,9 +245,8 @@ static void refuse(void)
 }
 
 /* Three, over half a second, after one and a half of silence. */
-static void test_refusals_are_three_in_half_a_second(void **state)
+TEST(test_refusals_are_three_in_half_a_second)
 {
-	(void)state;
 	begin(CIRCUIT);
 	pass(NOPAL_SECOND);
 	refuse();
@@ -270,9 +260,8 @@ static void test_refusals_are_three_in_half_a_second(void **state)
 	assert_string_equal(rig.opener.end_text, "the peer's port is closed");
 }
 
-static void test_refusals_that_come_too_soon_wait(void **state)
+TEST(test_refusals_that_come_too_soon_wait)
 {
-	(void)state;
 	begin(CIRCUIT);
 	core->awake->heard_ns = rig.world->now_ns;
 	pass(1000 * NOPAL_MILLISECOND + 1);
@@ -292,9 +281,8 @@ static void test_refusals_that_come_too_soon_wait(void **state)
 	assert_int_equal(rig.opener.ended, 1);
 }
 
-static void test_what_was_heard_since_refutes_them(void **state)
+TEST(test_what_was_heard_since_refutes_them)
 {
-	(void)state;
 	begin(CIRCUIT);
 	pass(2 * NOPAL_SECOND);
 	refuse();
@@ -307,9 +295,8 @@ static void test_what_was_heard_since_refutes_them(void **state)
 	assert_int_equal(core->awake->doubt.refused_ns, rig.world->now_ns);
 }
 
-static void test_without_a_handshake_refusals_say_nothing(void **state)
+TEST(test_without_a_handshake_refusals_say_nothing)
 {
-	(void)state;
 	rig_begin(&rig, PLAIN);
 	watch();
 	pass(2 * NOPAL_SECOND);
@@ -320,13 +307,12 @@ static void test_without_a_handshake_refusals_say_nothing(void **state)
 }
 
 /* By the peer's id, or, of what opens, by its own; from the peer's address. */
-static void test_a_hint_names_a_session(void **state)
+TEST(test_a_hint_names_a_session)
 {
 	const uint64_t *hints;
 	struct nopal_hint hint;
 	struct nopal_endpoint *endpoint;
 
-	(void)state;
 	begin(CIRCUIT);
 	endpoint = rig.opener.endpoint;
 	hints = &endpoint->port.counters.hints;
@@ -352,11 +338,10 @@ static void test_a_hint_names_a_session(void **state)
 	assert_int_equal(*hints, 2);
 }
 
-static void test_an_ended_session_takes_no_hint(void **state)
+TEST(test_an_ended_session_takes_no_hint)
 {
 	enum nopal_life life;
 
-	(void)state;
 	begin(CIRCUIT);
 	pass(2 * NOPAL_SECOND);
 	life = core->life;
@@ -368,12 +353,11 @@ static void test_an_ended_session_takes_no_hint(void **state)
 }
 
 /* Whoever knows the path has it told, once, and no refusal comes of it. */
-static void test_too_long_is_said_of_the_path(void **state)
+TEST(test_too_long_is_said_of_the_path)
 {
 	enum { PASSES = 1300 };
 	struct nopal_hint hint;
 
-	(void)state;
 	begin(CIRCUIT);
 	rig.plan->path_floor--; /* as where a part asks the path */
 	hint = hint_of(NOPAL_HINT_TOO_LONG, NOPAL_KIND_DATA, core->peer_id);
@@ -400,12 +384,11 @@ static void assert_blamed(enum nopal_end end, bool expected)
 	free(text);
 }
 
-static void test_a_socket_is_to_blame_for_five_seconds(void **state)
+TEST(test_a_socket_is_to_blame_for_five_seconds)
 {
 	struct nopal_port *port;
 	char *text;
 
-	(void)state;
 	begin(CIRCUIT);
 	port = nopal__endpoint_port(rig.opener.endpoint);
 	assert_blamed(NOPAL_PEER_LOST, false);
@@ -429,26 +412,4 @@ static void test_a_socket_is_to_blame_for_five_seconds(void **state)
 	text = nopal__doubt_text(core, NOPAL_ABORTED, NULL);
 	assert_string_equal(text, "");
 	free(text);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_an_ask_is_each_400_ms_at_most),
-		CASE(test_a_look_asks_after_a_second_where_something_is_owed),
-		CASE(test_only_who_can_be_reset_asks),
-		CASE(test_silence_is_of_who_is_owed_something),
-		CASE(test_an_answer_has_all_of_the_ask),
-		CASE(test_refusals_are_three_in_half_a_second),
-		CASE(test_refusals_that_come_too_soon_wait),
-		CASE(test_what_was_heard_since_refutes_them),
-		CASE(test_without_a_handshake_refusals_say_nothing),
-		CASE(test_a_hint_names_a_session),
-		CASE(test_an_ended_session_takes_no_hint),
-		CASE(test_too_long_is_said_of_the_path),
-		CASE(test_a_socket_is_to_blame_for_five_seconds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

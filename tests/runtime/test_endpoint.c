@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* An endpoint in a world of the test's own, which notes every train. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "engine/turn.h"
 #include "wire/wire.h"
 #include "fake_world.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum {
 	MANY = 300,
@@ -43,6 +38,8 @@ static int teardown(void **state)
 	nopal_plan_unref(plan);
 	return 0;
 }
+
+EACH_TEST(setup, teardown);
 
 static struct nopal_address peer_at(uint16_t port)
 {
@@ -116,13 +113,12 @@ static void arrive_for(uint32_t id, uint16_t port)
 }
 
 /* A third of them ends, others come, and so on: the table closes its gaps. */
-static void test_each_session_is_found_by_its_id(void **state)
+TEST(test_each_session_is_found_by_its_id)
 {
 	struct nopal_session *session[MANY] = { NULL };
 	unsigned received[MANY] = { 0 };
 	uint32_t id[MANY], gone;
 
-	(void)state;
 	for (unsigned round = 0; round < 12; round++) {
 		for (uint16_t i = 0; i < MANY; i++) {
 			if (session[i] && (i + round) % 3 == 0) {
@@ -146,13 +142,12 @@ static void test_each_session_is_found_by_its_id(void **state)
 	assert_true(nopal_endpoint_counters(endpoint)->unknown_session > 0);
 }
 
-static void test_what_is_for_nobody_is_counted(void **state)
+TEST(test_what_is_for_nobody_is_counted)
 {
 	const struct nopal_endpoint_counters *counters = nopal_endpoint_counters(endpoint);
 	unsigned received = 0;
 	uint32_t id = nopal_session_id(session_to(7, &received));
 
-	(void)state;
 	arrive_for(id + 1, 7);
 	arrive_for(id, 8); /* right id, wrong address */
 	assert_int_equal(counters->unknown_session, 2);
@@ -163,14 +158,13 @@ static void test_what_is_for_nobody_is_counted(void **state)
 	assert_int_equal(received, 0);
 }
 
-static void test_an_arrival_of_many_is_cut_by_its_stride(void **state)
+TEST(test_an_arrival_of_many_is_cut_by_its_stride)
 {
 	enum { STRIDE = HEAD + 4, LAST = HEAD + 2 };
 	uint8_t bytes[3 * STRIDE + LAST] = { 0 };
 	unsigned received = 0;
 	uint32_t id = nopal_session_id(session_to(7, &received));
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		datagram_for(id, bytes + i * STRIDE);
 	arrive(7, bytes, sizeof(bytes), STRIDE);
@@ -180,7 +174,7 @@ static void test_an_arrival_of_many_is_cut_by_its_stride(void **state)
 }
 
 /* GRO puts together what has one address and length, whoever it is for. */
-static void test_an_arrival_may_be_for_several(void **state)
+TEST(test_an_arrival_may_be_for_several)
 {
 	enum { STRIDE = HEAD + 4, FAR = 2, NOBODY = 3 };
 	static const unsigned of[] = { 0, 0, 1, 0, FAR, 0, 1, 1, FAR, NOBODY, 1, 0 };
@@ -193,7 +187,6 @@ static void test_an_arrival_may_be_for_several(void **state)
 		nopal_session_id(session_to(8, &received[FAR])),
 	};
 
-	(void)state;
 	id[NOBODY] = id[0] ^ id[1] ^ id[FAR];
 	for (unsigned i = 0; i < COUNT; i++)
 		datagram_for(id[of[i]], bytes + i * STRIDE);
@@ -211,7 +204,7 @@ static void on_received_abort(struct nopal_session *session, struct nopal_messag
 	nopal_session_abort(session, "enough");
 }
 
-static void test_a_session_may_end_within_an_arrival(void **state)
+TEST(test_a_session_may_end_within_an_arrival)
 {
 	enum { STRIDE = HEAD + 4, COUNT = 4 };
 	static const struct nopal_callbacks callbacks = { .received = on_received_abort };
@@ -221,7 +214,6 @@ static void test_a_session_may_end_within_an_arrival(void **state)
 	struct nopal_session *session =
 		nopal_session_open(endpoint, plan, &peer, &callbacks, &received);
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT; i++)
 		datagram_for(nopal_session_id(session), bytes + i * STRIDE);
 	arrive(7, bytes, sizeof(bytes), STRIDE);
@@ -231,12 +223,11 @@ static void test_a_session_may_end_within_an_arrival(void **state)
 
 /* ------------------------------------------------------------------ trains */
 
-static void test_a_turn_is_a_train_and_a_shorter_one_ends_it(void **state)
+TEST(test_a_turn_is_a_train_and_a_shorter_one_ends_it)
 {
 	struct nopal_session *session = session_to(7, NULL);
 	bool outermost = nopal__turn_begin(&fake.world);
 
-	(void)state;
 	send_bytes(session, 0, 100);
 	send_bytes(session, 0, 100);
 	send_bytes(session, 0, 50);
@@ -250,12 +241,11 @@ static void test_a_turn_is_a_train_and_a_shorter_one_ends_it(void **state)
 	assert_int_equal(nopal_endpoint_counters(endpoint)->datagrams_out, 4);
 }
 
-static void test_a_longer_one_begins_a_train(void **state)
+TEST(test_a_longer_one_begins_a_train)
 {
 	struct nopal_session *session = session_to(7, NULL);
 	bool outermost = nopal__turn_begin(&fake.world);
 
-	(void)state;
 	send_bytes(session, 0, 50);
 	send_bytes(session, 0, 100);
 	nopal__turn_end(&fake.world, outermost);
@@ -263,12 +253,11 @@ static void test_a_longer_one_begins_a_train(void **state)
 	assert_train(1, 7, 1, HEAD + 100, HEAD + 100);
 }
 
-static void test_another_peer_begins_a_train(void **state)
+TEST(test_another_peer_begins_a_train)
 {
 	struct nopal_session *a = session_to(7, NULL), *b = session_to(8, NULL);
 	bool outermost = nopal__turn_begin(&fake.world);
 
-	(void)state;
 	send_bytes(a, 0, 100);
 	send_bytes(a, 0, 100);
 	send_bytes(b, 0, 100);
@@ -281,7 +270,7 @@ static void test_another_peer_begins_a_train(void **state)
 }
 
 /* It ends in silence, as one that no peer knows does. */
-static void test_a_train_outlives_another_session(void **state)
+TEST(test_a_train_outlives_another_session)
 {
 	struct nopal_plan *sealed = rig_plan(SEALED);
 	struct nopal_address near = peer_at(7), far = peer_at(8);
@@ -291,7 +280,6 @@ static void test_a_train_outlives_another_session(void **state)
 	struct nopal_session *other = nopal_session_open(endpoint, plan, &far, &callbacks, NULL);
 	bool outermost;
 
-	(void)state;
 	nopal_session_set_peer_id(session, 7);
 	outermost = nopal__turn_begin(&fake.world);
 	send_bytes(session, 0, 100);
@@ -302,13 +290,12 @@ static void test_a_train_outlives_another_session(void **state)
 	nopal_plan_unref(sealed);
 }
 
-static void test_a_train_has_most_datagrams_and_most_bytes(void **state)
+TEST(test_a_train_has_most_datagrams_and_most_bytes)
 {
 	enum { FULL = NOPAL_TRAIN_BYTES / (HEAD + 1400) };
 	struct nopal_session *session = session_to(7, NULL);
 	bool outermost = nopal__turn_begin(&fake.world);
 
-	(void)state;
 	for (int i = 0; i < NOPAL_TRAIN_DATAGRAMS + 1; i++)
 		send_bytes(session, 0, 10);
 	for (int i = 0; i < FULL + 1; i++)
@@ -321,11 +308,10 @@ static void test_a_train_has_most_datagrams_and_most_bytes(void **state)
 	assert_int_equal(fake.train[3].datagrams, 1);
 }
 
-static void test_a_soft_error_is_counted_and_forgotten(void **state)
+TEST(test_a_soft_error_is_counted_and_forgotten)
 {
 	struct nopal_session *session = session_to(7, NULL);
 
-	(void)state;
 	fake.answer = NOPAL_TOO_BIG;
 	send_bytes(session, 1, 100);
 	fake.answer = NOPAL_TRANSMITTED;
@@ -337,11 +323,10 @@ static void test_a_soft_error_is_counted_and_forgotten(void **state)
 
 /* ----------------------------------------------------------- a busy kernel */
 
-static void test_departures_wait_in_order_for_a_busy_kernel(void **state)
+TEST(test_departures_wait_in_order_for_a_busy_kernel)
 {
 	struct nopal_session *a = session_to(7, NULL), *b = session_to(8, NULL);
 
-	(void)state;
 	fake.answer = NOPAL_BUSY;
 	send_bytes(a, 1, 100);
 	send_bytes(a, 2, 100);
@@ -358,12 +343,11 @@ static void test_departures_wait_in_order_for_a_busy_kernel(void **state)
 	assert_int_equal(nopal_session_counters(a)->departures, 3);
 }
 
-static void test_busy_again_keeps_the_rest(void **state)
+TEST(test_busy_again_keeps_the_rest)
 {
 	struct nopal_session *session[4];
 	uint8_t count = 0;
 
-	(void)state;
 	for (uint16_t i = 0; i < 4; i++)
 		session[i] = session_to(i, NULL);
 	fake.answer = NOPAL_BUSY;
@@ -378,11 +362,10 @@ static void test_busy_again_keeps_the_rest(void **state)
 		assert_int_equal(fake.train[i].first, i);
 }
 
-static void test_who_ended_meanwhile_does_not_leave(void **state)
+TEST(test_who_ended_meanwhile_does_not_leave)
 {
 	struct nopal_session *a = session_to(7, NULL), *b = session_to(8, NULL);
 
-	(void)state;
 	fake.answer = NOPAL_BUSY;
 	send_bytes(a, 1, 100);
 	send_bytes(b, 2, 100);
@@ -397,13 +380,12 @@ static void test_who_ended_meanwhile_does_not_leave(void **state)
 }
 
 /* Nested, and to two peers: nothing leaves before the outermost stop. */
-static void test_a_batch_leaves_together(void **state)
+TEST(test_a_batch_leaves_together)
 {
 	unsigned received = 0;
 	struct nopal_session *near = session_to(7, &received);
 	struct nopal_session *far = session_to(8, &received);
 
-	(void)state;
 	nopal_batch_start(&fake.world);
 	for (uint8_t i = 0; i < 3; i++)
 		send_bytes(near, i, 10);
@@ -417,28 +399,4 @@ static void test_a_batch_leaves_together(void **state)
 	assert_train(1, 8, 1, HEAD + 10, HEAD + 10);
 	send_bytes(near, 4, 10);
 	assert_int_equal(fake.trains, 3);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_each_session_is_found_by_its_id),
-		CASE(test_what_is_for_nobody_is_counted),
-		CASE(test_a_batch_leaves_together),
-		CASE(test_an_arrival_of_many_is_cut_by_its_stride),
-		CASE(test_an_arrival_may_be_for_several),
-		CASE(test_a_session_may_end_within_an_arrival),
-		CASE(test_a_turn_is_a_train_and_a_shorter_one_ends_it),
-		CASE(test_a_longer_one_begins_a_train),
-		CASE(test_another_peer_begins_a_train),
-		CASE(test_a_train_outlives_another_session),
-		CASE(test_a_train_has_most_datagrams_and_most_bytes),
-		CASE(test_a_soft_error_is_counted_and_forgotten),
-		CASE(test_departures_wait_in_order_for_a_busy_kernel),
-		CASE(test_busy_again_keeps_the_rest),
-		CASE(test_who_ended_meanwhile_does_not_leave),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

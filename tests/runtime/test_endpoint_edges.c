@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Of an endpoint: lengths at which a datagram begins to be one, lists of what it has, doors, and
  * what it refuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
-#include "wire/wire.h"
-#include "failing.h"
-#include "rig.h"
+#include "support/failing.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { COUNT = 3, PORT = 4711, DATAGRAM = 30 };
 
@@ -43,6 +37,8 @@ static int teardown(void **state)
 	rig_close(&rig);
 	return 0;
 }
+
+EACH_TEST(setup, teardown);
 
 static struct nopal_address at(unsigned port)
 {
@@ -77,11 +73,10 @@ static void arrive(struct nopal_endpoint *where, const uint8_t *bytes, uint32_t 
 
 /* ----------------------------------------------------------------- arrivals */
 
-static void test_the_shortest_datagram_has_a_kind_and_an_id(void **state)
+TEST(test_the_shortest_datagram_has_a_kind_and_an_id)
 {
 	const uint8_t bytes[8] = { nopal__first_byte(NOPAL_KIND_DATA) };
 
-	(void)state;
 	for (uint32_t length = 0; length < sizeof(bytes); length++) {
 		arrive(endpoint, bytes, length, 0);
 		assert_int_equal(counters->datagrams_in, length + 1);
@@ -91,11 +86,10 @@ static void test_the_shortest_datagram_has_a_kind_and_an_id(void **state)
 	}
 }
 
-static void test_an_arrival_ends_with_its_last_datagram(void **state)
+TEST(test_an_arrival_ends_with_its_last_datagram)
 {
 	uint8_t bytes[COUNT * DATAGRAM] = { 0 };
 
-	(void)state;
 	for (int i = 0; i < COUNT; i++) {
 		bytes[i * DATAGRAM] = nopal__first_byte(NOPAL_KIND_DATA);
 		bytes[i * DATAGRAM + 4] = (uint8_t)(1 + i);
@@ -109,13 +103,12 @@ static void test_an_arrival_ends_with_its_last_datagram(void **state)
 }
 
 /* A reply names the opener, and comes from where the opening went. */
-static void test_a_reply_comes_from_the_peer_alone(void **state)
+TEST(test_a_reply_comes_from_the_peer_alone)
 {
 	struct nopal_session *session = open_to(endpoint, PORT + 1, NULL, NULL);
 	uint8_t bytes[12] = { nopal__first_byte(NOPAL_KIND_REPLY) };
 	uint32_t id = nopal_session_id(session);
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		bytes[1 + i] = (uint8_t)(id >> (24 - 8 * i));
 	arrive(endpoint, bytes, sizeof(bytes), 0);
@@ -123,12 +116,11 @@ static void test_a_reply_comes_from_the_peer_alone(void **state)
 	assert_int_equal(nopal_session_counters(session)->datagrams_in, 0);
 }
 
-static void test_a_door_takes_no_openings(void **state)
+TEST(test_a_door_takes_no_openings)
 {
 	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
 	uint8_t bytes[DATAGRAM] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING), 0, 0, 0, 1 };
 
-	(void)state;
 	assert_int_equal(nopal_endpoint_share(endpoint, door), -EINVAL);
 	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
 	arrive(door, bytes, sizeof(bytes), 0);
@@ -157,9 +149,8 @@ static void assert_listed(struct nopal_session *const *sessions, unsigned count)
 }
 
 /* Each of them leaves first, once. */
-static void test_sessions_are_listed_and_counted(void **state)
+TEST(test_sessions_are_listed_and_counted)
 {
-	(void)state;
 	for (unsigned gone = 0; gone < COUNT; gone++) {
 		struct nopal_session *sessions[COUNT];
 
@@ -177,14 +168,13 @@ static void test_sessions_are_listed_and_counted(void **state)
 }
 
 /* What it has in a train leaves before it goes, here and at a door. */
-static void test_no_train_is_of_a_session_that_is_gone(void **state)
+TEST(test_no_train_is_of_a_session_that_is_gone)
 {
 	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
 	struct nopal_session *session = open_to(endpoint, PORT, NULL, NULL);
 	struct nopal_session *other = open_to(endpoint, PORT + 1, NULL, NULL);
 	uint64_t left = counters->datagrams_out;
 
-	(void)state;
 	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
 	door->train_of = nopal__core(session);
 	assert_int_equal(nopal_send(session, "x", 1, 0), 0);
@@ -221,7 +211,7 @@ static unsigned shared_count(void)
 	return count;
 }
 
-static void test_sessions_share_their_callbacks(void **state)
+TEST(test_sessions_share_their_callbacks)
 {
 	const struct nopal_callbacks some = { .ended = ended };
 	const struct nopal_callbacks others = { .ended = other_ended };
@@ -229,7 +219,6 @@ static void test_sessions_share_their_callbacks(void **state)
 	struct nopal_session *session[3];
 	unsigned ends = 0;
 
-	(void)state;
 	session[0] = open_to(endpoint, PORT, &some, &ends);
 	session[1] = open_to(endpoint, PORT + 1, &others, &ends);
 	session[2] = open_to(endpoint, PORT + 2, &same, &ends);
@@ -262,13 +251,12 @@ static int allow(unsigned flags, const struct nopal_callbacks *callbacks, void *
 	return nopal_endpoint_allow(endpoint, rig.plan, flags, callbacks, user);
 }
 
-static void test_a_listener_is_told_whom_it_has(void **state)
+TEST(test_a_listener_is_told_whom_it_has)
 {
 	static const struct nopal_callbacks callbacks = { .accepted = on_accepted };
 	uint8_t bytes[DATAGRAM] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING), 0, 0, 0, 1 };
 	uint64_t fingerprint = nopal_plan_fingerprint(rig.plan);
 
-	(void)state;
 	for (int i = 0; i < 8; i++)
 		bytes[5 + i] = (uint8_t)(fingerprint >> (56 - 8 * i));
 	accepted_by = NULL;
@@ -283,11 +271,10 @@ static void test_a_listener_is_told_whom_it_has(void **state)
 	assert_ptr_equal(accepted_by, &rig);
 }
 
-static void test_a_listener_without_memory_is_none(void **state)
+TEST(test_a_listener_without_memory_is_none)
 {
 	int error;
 
-	(void)state;
 	endpoint = nopal_sim_endpoint(rig.world, 1, 7001);
 	failing_from(1, false);
 	error = nopal_endpoint_allow(endpoint, rig.plan, NOPAL_ALLOW_CONNECTIONLESS, NULL, NULL);
@@ -299,9 +286,8 @@ static void test_a_listener_without_memory_is_none(void **state)
 	failing_stop();
 }
 
-static void test_a_handshake_needs_no_permission(void **state)
+TEST(test_a_handshake_needs_no_permission)
 {
-	(void)state;
 	assert_int_equal(allow(0, NULL, NULL), -EPERM);
 	rig_close(&rig);
 	begin(CIRCUIT);
@@ -312,13 +298,12 @@ static void test_a_handshake_needs_no_permission(void **state)
 
 /* -------------------------------------------------------------------- doors */
 
-static void test_a_door_is_of_one_endpoint(void **state)
+TEST(test_a_door_is_of_one_endpoint)
 {
 	struct nopal_endpoint *home = nopal_sim_endpoint(rig.world, 1, 7002);
 	struct nopal_endpoint *one = nopal_sim_endpoint(rig.world, 1, 7003);
 	struct nopal_endpoint *two = nopal_sim_endpoint(rig.world, 1, 7004);
 
-	(void)state;
 	assert_int_equal(nopal_endpoint_share(home, home), -EINVAL);
 	assert_int_equal(nopal_endpoint_share(one, home), 0);
 	assert_int_equal(nopal_endpoint_share(one, two), -EINVAL);
@@ -334,7 +319,7 @@ static void test_a_door_is_of_one_endpoint(void **state)
 	assert_null(two->door_of);
 }
 
-static void test_paths_end_with_their_door(void **state)
+TEST(test_paths_end_with_their_door)
 {
 	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
 	struct nopal_session *session = open_to(endpoint, PORT, NULL, NULL);
@@ -344,7 +329,6 @@ static void test_paths_end_with_their_door(void **state)
 		.path = { { 0 }, { .endpoint = door }, { .endpoint = endpoint } },
 	};
 
-	(void)state;
 	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
 	awake->paths = &paths;
 	nopal_endpoint_close(door);
@@ -356,13 +340,12 @@ static void test_paths_end_with_their_door(void **state)
 
 /* ------------------------------------------------------------------ secrets */
 
-static void test_shards_have_one_secret_and_others_their_own(void **state)
+TEST(test_shards_have_one_secret_and_others_their_own)
 {
 	const struct nopal_shard shard = { 1, 2, { 5, 6 } };
 	struct nopal_address local = at(7005);
 	struct nopal_endpoint *sharded;
 
-	(void)state;
 	sharded = nopal__endpoint_open(rig.world, &local, &shard, NULL);
 	assert_memory_equal(sharded->secret, shard.secret, sizeof(shard.secret));
 	assert_true(endpoint->secret[0] && endpoint->secret[1]);
@@ -370,26 +353,4 @@ static void test_shards_have_one_secret_and_others_their_own(void **state)
 	assert_true(rig.opener.endpoint->secret[1] != endpoint->secret[1]);
 	assert_ptr_equal(nopal__endpoint_port(endpoint), &endpoint->port);
 	nopal_endpoint_close(sharded);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_the_shortest_datagram_has_a_kind_and_an_id),
-		CASE(test_an_arrival_ends_with_its_last_datagram),
-		CASE(test_a_reply_comes_from_the_peer_alone),
-		CASE(test_a_door_takes_no_openings),
-		CASE(test_sessions_are_listed_and_counted),
-		CASE(test_no_train_is_of_a_session_that_is_gone),
-		CASE(test_sessions_share_their_callbacks),
-		CASE(test_a_listener_is_told_whom_it_has),
-		CASE(test_a_listener_without_memory_is_none),
-		CASE(test_a_handshake_needs_no_permission),
-		CASE(test_a_door_is_of_one_endpoint),
-		CASE(test_paths_end_with_their_door),
-		CASE(test_shards_have_one_secret_and_others_their_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

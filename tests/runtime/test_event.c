@@ -1,44 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/event.h"
-#include "engine/message.h"
-#include "engine/turn.h"
 #include "lab.h"
 #include "records.h"
+#include "support/test.h"
 
-static void test_handlers_run_in_order(void **state)
+EACH_TEST(lab_setup, lab_teardown);
+
+TEST(test_handlers_run_in_order)
 {
-	(void)state;
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "ab");
 }
 
-static void test_stop_hides_the_event_from_later_handlers(void **state)
+TEST(test_stop_hides_the_event_from_later_handlers)
 {
 	static const struct nopal_binding extra = NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
 
-	(void)state;
 	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &extra);
 	stop_at_b = true;
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "ab");
 }
 
-static void test_queued_raises_run_after_the_current_one(void **state)
+TEST(test_queued_raises_run_after_the_current_one)
 {
-	(void)state;
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_string_equal(seen, "(ab)ab");
 }
 
-static void test_delayed_raise_comes_in_time(void **state)
+TEST(test_delayed_raise_comes_in_time)
 {
-	(void)state;
 	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 5 * NOPAL_MILLISECOND);
 	rig_run(&rig, 4 * NOPAL_MILLISECOND);
 	assert_string_equal(seen, "");
@@ -46,11 +36,10 @@ static void test_delayed_raise_comes_in_time(void **state)
 	assert_string_equal(seen, "ab");
 }
 
-static void test_cancelled_raise_never_comes(void **state)
+TEST(test_cancelled_raise_never_comes)
 {
 	nopal_token token;
 
-	(void)state;
 	token = nopal_delay_SEGMENT_LOST(rig.opener.session, segment, NOPAL_MILLISECOND);
 	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 2 * NOPAL_MILLISECOND);
 	nopal_cancel(rig.opener.session, token);
@@ -58,11 +47,10 @@ static void test_cancelled_raise_never_comes(void **state)
 	assert_string_equal(seen, "ab");
 }
 
-static void test_stale_subject_is_a_counted_no_op(void **state)
+TEST(test_stale_subject_is_a_counted_no_op)
 {
 	uint64_t stale;
 
-	(void)state;
 	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, NOPAL_MILLISECOND);
 	nopal_release(rig.opener.session, rig_part(rig.opener.session, "lab"), segment,
 		      NOPAL_DEALLOCATE);
@@ -72,9 +60,8 @@ static void test_stale_subject_is_a_counted_no_op(void **state)
 	assert_int_equal(nopal_session_counters(rig.opener.session)->stale_handles, stale + 1);
 }
 
-static void test_endless_nesting_breaks_the_session_only(void **state)
+TEST(test_endless_nesting_breaks_the_session_only)
 {
-	(void)state;
 	nopal_raise_SEGMENT_RESEND(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RESEND), 32);
@@ -97,11 +84,10 @@ static enum nopal_verdict yielding(struct nopal_session *session, const struct n
 	return NOPAL_CONTINUE;
 }
 
-static void test_a_handler_that_yields_lets_queued_ones_run(void **state)
+TEST(test_a_handler_that_yields_lets_queued_ones_run)
 {
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_TIMEOUT, yielding);
 
-	(void)state;
 	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_string_equal(seen, "(ab)<abab>");
@@ -118,11 +104,10 @@ static enum nopal_verdict yields_for_ever(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void test_endless_yielding_breaks_the_session_only(void **state)
+TEST(test_endless_yielding_breaks_the_session_only)
 {
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_TIMEOUT, yields_for_ever);
 
-	(void)state;
 	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
@@ -139,11 +124,10 @@ static enum nopal_verdict yields_again(struct nopal_session *session, const stru
 }
 
 /* The same, where it is a yield that goes beyond. */
-static void test_yielding_has_the_limit_of_raising(void **state)
+TEST(test_yielding_has_the_limit_of_raising)
 {
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_RECEIVED, yields_again);
 
-	(void)state;
 	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_queue_SEGMENT_RECEIVED(rig.opener.session, segment);
 	assert_false(nopal_yield(rig.opener.session));
@@ -162,12 +146,11 @@ static enum nopal_verdict queues_for_ever(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void test_a_storm_of_queued_raises_breaks_the_session_only(void **state)
+TEST(test_a_storm_of_queued_raises_breaks_the_session_only)
 {
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_RECEIVED, queues_for_ever);
 	uint64_t raises = nopal_session_counters(rig.opener.session)->raises;
 
-	(void)state;
 	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_RECEIVED(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
@@ -176,9 +159,8 @@ static void test_a_storm_of_queued_raises_breaks_the_session_only(void **state)
 	assert_int_equal(rig.opener.counters.raises - raises, 1 + 1000000 + 1);
 }
 
-static void test_events_have_names_and_others_have_none(void **state)
+TEST(test_events_have_names_and_others_have_none)
 {
-	(void)state;
 	assert_string_equal(nopal_event_name(NOPAL_SEGMENT_LOST), "SEGMENT_LOST");
 	assert_string_equal(nopal_event_argument(NOPAL_SEGMENT_LOST), "struct nopal_segment");
 	assert_non_null(nopal_event_name(NOPAL_EVENT_COUNT - 1));
@@ -190,23 +172,21 @@ static void test_events_have_names_and_others_have_none(void **state)
 }
 
 /* The lab's TIMEOUT has one LOST within it, and one after it. */
-static void test_raises_are_counted(void **state)
+TEST(test_raises_are_counted)
 {
 	const struct nopal_counters *counters = nopal_session_counters(rig.opener.session);
 	struct nopal_counters before = *counters;
 
-	(void)state;
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_int_equal(counters->raises, before.raises + 3);
 	assert_int_equal(counters->segments_timeout, before.segments_timeout + 1);
 	assert_int_equal(counters->segments_lost, before.segments_lost + 2);
 }
 
-static void test_raises_are_recorded_with_subject_and_depth(void **state)
+TEST(test_raises_are_recorded_with_subject_and_depth)
 {
 	const struct record *timeout, *lost;
 
-	(void)state;
 	records_start(rig.world);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	nopal__note(nopal__core(rig.opener.session), 7, 8, 9);
@@ -224,11 +204,10 @@ static void test_raises_are_recorded_with_subject_and_depth(void **state)
 }
 
 /* A segment has what it sent of them, a message its fate, and nothing is pinned. */
-static void test_a_raise_keeps_its_subject_as_long_as_it_lasts(void **state)
+TEST(test_a_raise_keeps_its_subject_as_long_as_it_lasts)
 {
 	uint32_t pins = segment->pins;
 
-	(void)state;
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_int_equal(segment->pins, pins);
 	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
@@ -242,12 +221,11 @@ static enum nopal_verdict lab_frees(struct nopal_session *session, const struct 
 	return NOPAL_CONTINUE;
 }
 
-static void test_who_is_freed_within_a_raise_goes_after_it(void **state)
+TEST(test_who_is_freed_within_a_raise_goes_after_it)
 {
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_LOST, lab_frees);
 	struct nopal_handle handle = segment->handle;
 
-	(void)state;
 	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_null(nopal_segment_find(rig.opener.session, handle));
@@ -265,11 +243,10 @@ static enum nopal_verdict lab_filters(struct nopal_session *session, const struc
 }
 
 /* Data of the peer's go on by themselves, unless a filter stops them. */
-static void test_what_no_filter_stops_goes_on(void **state)
+TEST(test_what_no_filter_stops_goes_on)
 {
 	const struct nopal_binding filter = NOPAL_ON(SEGMENT_FROM_NET, lab_filters);
 
-	(void)state;
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_int_equal(rig_count(&rig.acceptor, NOPAL_SEGMENT_VERIFIED), 1);
@@ -284,14 +261,13 @@ static void test_what_no_filter_stops_goes_on(void **state)
 	}
 }
 
-static void test_an_ended_session_raises_nothing(void **state)
+TEST(test_an_ended_session_raises_nothing)
 {
 	struct nopal_session *session = rig.opener.session;
 	struct nopal_core *core = nopal__core(session);
 	bool outermost = nopal__turn_begin(rig.world);
 	uint64_t raises;
 
-	(void)state;
 	nopal__touch(core);
 	nopal_session_abort(session, "test");
 	raises = core->awake->counters.raises;
@@ -320,14 +296,13 @@ static enum nopal_verdict lab_bursts_out(struct nopal_session *session,
 }
 
 /* Its ring has turned when it grows. */
-static void test_a_queue_that_grows_keeps_its_order(void **state)
+TEST(test_a_queue_that_grows_keeps_its_order)
 {
 	static const struct nopal_binding first = NOPAL_ON(SEGMENT_TIMEOUT, lab_bursts_out);
 	const struct nopal_part *lab_part = rig_part(rig.opener.session, "lab");
 	struct nopal_awake *awake = rig_awake(rig.opener.session);
 	uint64_t held, was = awake->queue.room;
 
-	(void)state;
 	nopal_bind(rig.opener.session, lab_part, &first);
 	held = awake->bytes_held;
 	for (lab_bursts = 1; lab_bursts <= 6; lab_bursts++) {
@@ -352,11 +327,10 @@ static struct nopal_awake *over_budget(void)
 	return awake;
 }
 
-static void test_no_room_for_a_queued_raise_ends_the_session(void **state)
+TEST(test_no_room_for_a_queued_raise_ends_the_session)
 {
 	struct nopal_awake *awake = over_budget();
 
-	(void)state;
 	for (unsigned i = awake->queue.room + 1; i; i--)
 		nopal_queue_SEGMENT_LOST(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
@@ -365,11 +339,10 @@ static void test_no_room_for_a_queued_raise_ends_the_session(void **state)
 	assert_string_equal(seen, "");
 }
 
-static void test_no_room_for_a_delayed_raise_has_no_token(void **state)
+TEST(test_no_room_for_a_delayed_raise_has_no_token)
 {
 	struct nopal_awake *awake = over_budget();
 
-	(void)state;
 	for (unsigned i = awake->delayed.room; i; i--)
 		assert_true(nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 1) > 0);
 	assert_int_equal(nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 1), 0);
@@ -378,13 +351,12 @@ static void test_no_room_for_a_delayed_raise_has_no_token(void **state)
 }
 
 /* Segments, messages and what has no handle, at once and later. */
-static void test_every_kind_of_subject_waits(void **state)
+TEST(test_every_kind_of_subject_waits)
 {
 	struct nopal_session *session = rig.opener.session;
 	struct nopal_message *message;
 	uint32_t before = rig_count(&rig.opener, NOPAL_MSG_CONSUMED);
 
-	(void)state;
 	message = nopal__message_make(nopal__core(session), 0);
 	nopal_queue_MSG_CONSUMED(session, message);
 	nopal_queue_PATH_NARROWED(session, session);
@@ -400,9 +372,8 @@ static void test_every_kind_of_subject_waits(void **state)
 }
 
 /* Outside any raise, it waits for the end of the turn. */
-static void test_a_raise_queued_from_outside_comes_in_its_turn(void **state)
+TEST(test_a_raise_queued_from_outside_comes_in_its_turn)
 {
-	(void)state;
 	nopal_queue_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "");
 	nopal__turn_end(rig.world, nopal__turn_begin(rig.world));
@@ -410,11 +381,10 @@ static void test_a_raise_queued_from_outside_comes_in_its_turn(void **state)
 }
 
 /* The first, one between, the last; and one that was never given out. */
-static void test_a_cancelled_raise_leaves_the_others(void **state)
+TEST(test_a_cancelled_raise_leaves_the_others)
 {
 	static const char *const left[] = { "xyab", "abab", "abxy", "abxyab" };
 
-	(void)state;
 	for (unsigned gone = 0; gone < 4; gone++) {
 		struct nopal_session *session = rig.opener.session;
 		nopal_token token[] = {
@@ -449,14 +419,13 @@ static enum nopal_verdict lab_on_custom(struct nopal_session *session,
 	return custom_stops ? NOPAL_STOP : NOPAL_CONTINUE;
 }
 
-static void test_a_custom_event_is_raised_as_others_are(void **state)
+TEST(test_a_custom_event_is_raised_as_others_are)
 {
 	struct nopal_session *session = rig.opener.session;
 	const struct nopal_part *part = rig_part(session, "lab");
 	int event = nopal_event_create(session, "MOON_ROSE");
 	uint64_t raises = nopal_session_counters(session)->raises;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		nopal_bind_custom(session, part, event, lab_on_custom, NULL);
 	custom_stops = false;
@@ -468,38 +437,4 @@ static void test_a_custom_event_is_raised_as_others_are(void **state)
 	assert_string_equal(seen, "mmababn");
 	assert_int_equal(nopal__core(session)->depth, 0);
 	assert_null(nopal__core(session)->running);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_handlers_run_in_order),
-		CASE(test_stop_hides_the_event_from_later_handlers),
-		CASE(test_queued_raises_run_after_the_current_one),
-		CASE(test_delayed_raise_comes_in_time),
-		CASE(test_cancelled_raise_never_comes),
-		CASE(test_stale_subject_is_a_counted_no_op),
-		CASE(test_endless_nesting_breaks_the_session_only),
-		CASE(test_a_handler_that_yields_lets_queued_ones_run),
-		CASE(test_endless_yielding_breaks_the_session_only),
-		CASE(test_yielding_has_the_limit_of_raising),
-		CASE(test_a_storm_of_queued_raises_breaks_the_session_only),
-		CASE(test_events_have_names_and_others_have_none),
-		CASE(test_raises_are_counted),
-		CASE(test_raises_are_recorded_with_subject_and_depth),
-		CASE(test_a_raise_keeps_its_subject_as_long_as_it_lasts),
-		CASE(test_who_is_freed_within_a_raise_goes_after_it),
-		CASE(test_what_no_filter_stops_goes_on),
-		CASE(test_an_ended_session_raises_nothing),
-		CASE(test_a_queue_that_grows_keeps_its_order),
-		CASE(test_no_room_for_a_queued_raise_ends_the_session),
-		CASE(test_no_room_for_a_delayed_raise_has_no_token),
-		CASE(test_every_kind_of_subject_waits),
-		CASE(test_a_raise_queued_from_outside_comes_in_its_turn),
-		CASE(test_a_cancelled_raise_leaves_the_others),
-		CASE(test_a_custom_event_is_raised_as_others_are),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

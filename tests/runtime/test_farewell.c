@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A session that breaks tells its peer why. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "wire/wire.h"
 #include "aead_crypto.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 #define CIRCUIT "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 
@@ -72,9 +67,8 @@ static void told(const char *config)
 	rig_close(&rig);
 }
 
-static void test_both_ends_have_the_same_reason(void **state)
+TEST(test_both_ends_have_the_same_reason)
 {
-	(void)state;
 	told(CIRCUIT);
 	told(CIRCUIT "checksum {}\n");
 	told("layer \"a\" {\n transport_driver {}\n fixed_size {}\n"
@@ -83,9 +77,8 @@ static void test_both_ends_have_the_same_reason(void **state)
 		told(CIRCUIT "aead {}\n");
 }
 
-static void test_who_breaks_first_is_not_answered(void **state)
+TEST(test_who_breaks_first_is_not_answered)
 {
-	(void)state;
 	begin(CIRCUIT);
 	breaks(&rig.opener, NOPAL_GAVE_UP, "first");
 	rig_run(&rig, NOPAL_SECOND);
@@ -94,9 +87,8 @@ static void test_who_breaks_first_is_not_answered(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_good_end_is_no_abort(void **state)
+TEST(test_a_good_end_is_no_abort)
 {
-	(void)state;
 	begin(CIRCUIT);
 	nopal_session_close(rig.acceptor.session);
 	rig_run(&rig, 10 * NOPAL_SECOND);
@@ -117,9 +109,8 @@ static void loses_the_abort(const char *config)
 	rig_change_both(&rig, "delay 10ms");
 }
 
-static void test_a_lost_abort_comes_again(void **state)
+TEST(test_a_lost_abort_comes_again)
 {
-	(void)state;
 	loses_the_abort(CIRCUIT "checksum {}\n");
 	rig_send_bytes(&rig, 100);
 	rig_run(&rig, 20 * NOPAL_MILLISECOND);
@@ -131,9 +122,8 @@ static void test_a_lost_abort_comes_again(void **state)
 }
 
 /* An abort that is no shorter than what asks for it is none; a reset may be. */
-static void test_nothing_is_answered_by_as_much(void **state)
+TEST(test_nothing_is_answered_by_as_much)
 {
-	(void)state;
 	begin(CIRCUIT);
 	rig_change_both(&rig, "loss 100%");
 	breaks(&rig.acceptor, NOPAL_RESOURCE, "a reason of many words");
@@ -146,13 +136,12 @@ static void test_nothing_is_answered_by_as_much(void **state)
 	rig_close(&rig);
 }
 
-static void test_only_the_peer_has_it_repeated(void **state)
+TEST(test_only_the_peer_has_it_repeated)
 {
 	struct nopal_address stranger;
 	uint8_t data[100] = { 0 };
 	struct nopal_writer writer = nopal_writer_over(data, sizeof(data));
 
-	(void)state;
 	loses_the_abort(CIRCUIT);
 	nopal_endpoint_local(rig.opener.endpoint, &stranger);
 	stranger.port++;
@@ -166,11 +155,10 @@ static void test_only_the_peer_has_it_repeated(void **state)
 
 /* -------------------------------------------------------------------- what is said */
 
-static void test_a_long_reason_is_cut(void **state)
+TEST(test_a_long_reason_is_cut)
 {
 	char text[1000];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	begin(CIRCUIT);
@@ -197,11 +185,10 @@ static void give(const uint8_t *body, size_t length)
 	rig_run(&rig, NOPAL_MILLISECOND);
 }
 
-static void test_what_is_no_reason_ends_nothing(void **state)
+TEST(test_what_is_no_reason_ends_nothing)
 {
 	uint8_t body[1 + SAID_MOST + 1];
 
-	(void)state;
 	memset(body, 'x', sizeof(body));
 	begin(CIRCUIT);
 	give(body, 0);
@@ -221,20 +208,4 @@ static void test_what_is_no_reason_ends_nothing(void **state)
 	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
 	assert_string_equal(rig.opener.end_text, "the peer aborted: ?\?x");
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ends_have_the_same_reason),
-		cmocka_unit_test(test_who_breaks_first_is_not_answered),
-		cmocka_unit_test(test_a_good_end_is_no_abort),
-		cmocka_unit_test(test_a_lost_abort_comes_again),
-		cmocka_unit_test(test_nothing_is_answered_by_as_much),
-		cmocka_unit_test(test_only_the_peer_has_it_repeated),
-		cmocka_unit_test(test_a_long_reason_is_cut),
-		cmocka_unit_test(test_what_is_no_reason_ends_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

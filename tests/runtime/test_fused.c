@@ -3,12 +3,6 @@
  * Which unit is found, which is taken, and what is said of those that are not:
  * whatever lies there, the config runs, and no code of it does that was not taken.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +10,9 @@
 #include <unistd.h>
 
 #include "plan/fused.h"
-#include "pair.h"
-#include "workshop.h"
+#include "support/pair.h"
+#include "support/workshop.h"
+#include "support/test.h"
 
 static const char MINE[] = "transport_driver {}\nresize { mtu = 1400B }\n"
 			   "sequenced_messages {}\nlossy_fifo {}\n";
@@ -86,21 +81,19 @@ static bool has_run(void)
 
 /* ------------------------------------------------------------------- finding */
 
-static void test_no_unit(void **state)
+TEST(test_no_unit)
 {
-	(void)state;
 	workshop_write("alone.conf", MINE);
 	delivers(runs("alone.conf", NULL,
 		      "interpreted: there is no alone.fused.so; `nopal fuse` makes it"),
 		 false);
 }
 
-static void test_in_the_users_own_folder(void **state)
+TEST(test_in_the_users_own_folder)
 {
 	struct stat about;
 	char says[4096];
 
-	(void)state;
 	workshop_write("mine.conf", MINE);
 	workshop_fuse("mine.conf", quick);
 	assert_int_equal(stat(workshop_path("nopal/fused"), &about), 0);
@@ -112,13 +105,12 @@ static void test_in_the_users_own_folder(void **state)
 }
 
 /* Who can write there can have his code run. */
-static void test_a_folder_that_others_may_write(void **state)
+TEST(test_a_folder_that_others_may_write)
 {
 	static const mode_t shared[] = { 0770, 0707, 0777 };
 	struct nopal_problems problems;
 	struct nopal_plan *plan;
 
-	(void)state;
 	workshop_write("shared.conf", MINE);
 	workshop_fuse("shared.conf", quick);
 	for (unsigned i = 0; i < 2 * sizeof(shared) / sizeof(*shared); i++) {
@@ -137,14 +129,13 @@ static void test_a_folder_that_others_may_write(void **state)
 	delivers(runs("shared.conf", NULL, "fused: "), true);
 }
 
-static void test_no_folder_of_the_user(void **state)
+TEST(test_no_folder_of_the_user)
 {
 	struct nopal_problems problems;
 	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
 	char *cache = strdup(getenv("XDG_CACHE_HOME"));
 	struct nopal_plan *plan;
 
-	(void)state;
 	workshop_write("homeless.conf", MINE);
 	unsetenv("HOME");
 	setenv("XDG_CACHE_HOME", "not/absolute", true);
@@ -163,13 +154,12 @@ static void test_no_folder_of_the_user(void **state)
 
 /* ----------------------------------------------------------------- strangers */
 
-static void test_beside_its_config_is_none(void **state)
+TEST(test_beside_its_config_is_none)
 {
 	char *before = getcwd(NULL, 0);
 	struct nopal_problems problems;
 	struct nopal_plan *plan;
 
-	(void)state;
 	workshop_write("beside.conf", MINE);
 	fuse_as("beside.conf", "beside.fused.so");
 	delivers(runs("beside.conf", NULL, "there is no beside.fused.so"), false);
@@ -184,9 +174,8 @@ static void test_beside_its_config_is_none(void **state)
 }
 
 /* A stranger's object: beside the config, and even in a folder that is named. */
-static void test_no_code_of_a_stranger_runs(void **state)
+TEST(test_no_code_of_a_stranger_runs)
 {
-	(void)state;
 	workshop_write("strange.conf", MINE);
 	compile("strange.fused.so", CONSTRUCTOR);
 	delivers(runs("strange.conf", NULL, "there is no"), false);
@@ -197,12 +186,11 @@ static void test_no_code_of_a_stranger_runs(void **state)
 }
 
 /* Of the right unit too, until a session wants it. */
-static void test_code_is_loaded_with_the_first_session(void **state)
+TEST(test_code_is_loaded_with_the_first_session)
 {
 	struct nopal_plan *plan;
 	char include[4096];
 
-	(void)state;
 	workshop_write("late.conf", MINE);
 	workshop_write("run.h", CONSTRUCTOR);
 	snprintf(include, sizeof(include), "-include%s", workshop_path("run.h"));
@@ -214,9 +202,8 @@ static void test_code_is_loaded_with_the_first_session(void **state)
 	assert_true(has_run());
 }
 
-static void test_a_file_that_is_not_executable(void **state)
+TEST(test_a_file_that_is_not_executable)
 {
-	(void)state;
 	workshop_write("received.conf", MINE);
 	fuse_as("received.conf", "received.fused.so");
 	assert_int_equal(chmod(workshop_path("received.fused.so"), 0644), 0);
@@ -226,11 +213,10 @@ static void test_a_file_that_is_not_executable(void **state)
 }
 
 /* What lies there when the session comes is not what was looked at. */
-static void test_a_file_that_has_changed(void **state)
+TEST(test_a_file_that_has_changed)
 {
 	struct nopal_plan *plan;
 
-	(void)state;
 	workshop_write("swapped.conf", MINE);
 	fuse_as("swapped.conf", "swapped.fused.so");
 	name_the_folder();
@@ -246,9 +232,8 @@ static void test_a_file_that_has_changed(void **state)
 
 /* ------------------------------------------------------------------- choosing */
 
-static void test_off(void **state)
+TEST(test_off)
 {
-	(void)state;
 	workshop_write("off.conf", MINE);
 	workshop_fuse("off.conf", quick);
 	setenv("NOPAL_FUSED", "off", true);
@@ -258,11 +243,10 @@ static void test_off(void **state)
 }
 
 /* The named folders come first, in their order. */
-static void test_in_named_folders(void **state)
+TEST(test_in_named_folders)
 {
 	char folders[8192], says[8192];
 
-	(void)state;
 	workshop_write("named.conf", MINE);
 	workshop_write("named.fused.so", "this is none");
 	assert_int_equal(mkdir(workshop_path("sub"), 0777), 0);
@@ -277,9 +261,8 @@ static void test_in_named_folders(void **state)
 
 /* -------------------------------------------------------------------- taking */
 
-static void test_another_version(void **state)
+TEST(test_another_version)
 {
-	(void)state;
 	workshop_write("old.conf", MINE);
 	compile("old.fused.so", "__attribute__((used, section(\"nopal_unit\")))\n"
 				"static const char mark[] = \"0.0.1 0 0123456789abcdef\";\n");
@@ -288,9 +271,8 @@ static void test_another_version(void **state)
 	unsetenv("NOPAL_FUSED");
 }
 
-static void test_another_composition(void **state)
+TEST(test_another_composition)
 {
-	(void)state;
 	workshop_write("changed.conf", MINE);
 	fuse_as("changed.conf", "changed.fused.so");
 	workshop_write("changed.conf", "transport_driver {}\nfixed_size {}\n");
@@ -301,12 +283,11 @@ static void test_another_composition(void **state)
 }
 
 /* Every difference counts, also what peers need not agree on. */
-static void test_a_parameter_that_is_set(void **state)
+TEST(test_a_parameter_that_is_set)
 {
 	static const char *const delay[] = { "lossy_fifo.delay=90ms", NULL };
 	static const char says[] = "set.fused.so was made from another composition";
 
-	(void)state;
 	workshop_write("set.conf", MINE);
 	fuse_as("set.conf", "set.fused.so");
 	name_the_folder();
@@ -326,12 +307,11 @@ static void write_unit(const char *name, const char *text)
 	assert_int_equal(chmod(workshop_path(name), 0755), 0);
 }
 
-static void test_broken_files(void **state)
+TEST(test_broken_files)
 {
 	static const char says[] = "is no fused unit, or is cut off";
 	struct stat is;
 
-	(void)state;
 	name_the_folder();
 	workshop_write("text.conf", MINE);
 	write_unit("text.fused.so", "this is no object");
@@ -357,14 +337,13 @@ static void test_broken_files(void **state)
 }
 
 /* Whatever byte of its head is another one, it is read without harm. */
-static void test_damaged_heads(void **state)
+TEST(test_damaged_heads)
 {
 	enum { DAMAGED_BYTES = 64, DAMAGES = 3 };
 	static const uint8_t masks[DAMAGES] = { 0xff, 0x80, 0x01 };
 	char mark[NOPAL_UNIT_MARK_ROOM];
 	const char *path = workshop_path("damaged.fused.so");
 
-	(void)state;
 	workshop_write("damaged.conf", MINE);
 	fuse_as("damaged.conf", "damaged.fused.so");
 	assert_true(nopal__unit_mark(path, mark));
@@ -400,9 +379,8 @@ static uint64_t shape(const char *config, const char *const *sets)
 	return hash;
 }
 
-static void test_the_shape_is_the_compositions(void **state)
+TEST(test_the_shape_is_the_compositions)
 {
-	(void)state;
 	workshop_write("shape.conf", MINE);
 	assert_true(shape("shape.conf", NULL) == shape("shape.conf", NULL));
 	assert_true(shape("shape.conf", NULL) != shape("shape.conf", other_mtu));
@@ -427,27 +405,4 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_unit),
-		cmocka_unit_test(test_in_the_users_own_folder),
-		cmocka_unit_test(test_a_folder_that_others_may_write),
-		cmocka_unit_test(test_no_folder_of_the_user),
-		cmocka_unit_test(test_beside_its_config_is_none),
-		cmocka_unit_test(test_no_code_of_a_stranger_runs),
-		cmocka_unit_test(test_code_is_loaded_with_the_first_session),
-		cmocka_unit_test(test_a_file_that_is_not_executable),
-		cmocka_unit_test(test_a_file_that_has_changed),
-		cmocka_unit_test(test_off),
-		cmocka_unit_test(test_in_named_folders),
-		cmocka_unit_test(test_another_version),
-		cmocka_unit_test(test_another_composition),
-		cmocka_unit_test(test_a_parameter_that_is_set),
-		cmocka_unit_test(test_broken_files),
-		cmocka_unit_test(test_damaged_heads),
-		cmocka_unit_test(test_the_shape_is_the_compositions),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+ALL_TESTS(tests, setup, teardown);

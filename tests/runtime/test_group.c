@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* One to many: destinations come and go, and each copy has one fate. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
-#include "session/endpoint.h"
-#include "many.h"
+#include "support/many.h"
+#include "support/test.h"
 
 static struct many many;
 
-static void test_all_have_what_was_sent(void **state)
+TEST(test_all_have_what_was_sent)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.opened, 1);
@@ -31,9 +24,8 @@ static void test_all_have_what_was_sent(void **state)
 }
 
 /* What was sent before anybody was there goes to all that are members then. */
-static void test_what_is_sent_at_once_waits_for_the_opening(void **state)
+TEST(test_what_is_sent_at_once_waits_for_the_opening)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	assert_int_equal(many_send(&many), 0);
 	many_run(&many, NOPAL_SECOND);
@@ -43,11 +35,10 @@ static void test_what_is_sent_at_once_waits_for_the_opening(void **state)
 	many_close(&many);
 }
 
-static void test_payload_is_stored_once(void **state)
+TEST(test_payload_is_stored_once)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(60000);
 
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 8, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	memset(nopal_buffer_bytes(buffer), '7', 60000);
@@ -63,12 +54,11 @@ static void test_payload_is_stored_once(void **state)
 }
 
 /* Each has what all have, and the bytes are there once. */
-static void test_a_thousand_destinations(void **state)
+TEST(test_a_thousand_destinations)
 {
 	enum { THOUSAND = 1000, BYTES = 100000 };
 	struct nopal_buffer *buffer = nopal_buffer_new(BYTES);
 
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), THOUSAND, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_write(0, (char *)nopal_buffer_bytes(buffer), BYTES);
@@ -90,9 +80,8 @@ static void test_a_thousand_destinations(void **state)
 	many_close(&many);
 }
 
-static void test_one_alone_is_spoken_to(void **state)
+TEST(test_one_alone_is_spoken_to)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_send_bytes(&many, 0, (uint64_t)many.end[1].id), 0);
@@ -105,9 +94,8 @@ static void test_one_alone_is_spoken_to(void **state)
 	many_close(&many);
 }
 
-static void test_answers_say_whose_they_are(void **state)
+TEST(test_answers_say_whose_they_are)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	many.echo = true;
 	assert_int_equal(many_send(&many), 0);
@@ -122,9 +110,8 @@ static void test_answers_say_whose_they_are(void **state)
 
 /* -------------------------------------------------------------- membership */
 
-static void test_who_comes_later_gets_what_is_sent_later(void **state)
+TEST(test_who_comes_later_gets_what_is_sent_later)
 {
-	(void)state;
 	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	assert_int_equal(many_add(&many, 0), 1);
 	assert_int_equal(many_add(&many, 1), 2);
@@ -141,11 +128,10 @@ static void test_who_comes_later_gets_what_is_sent_later(void **state)
 	many_close(&many);
 }
 
-static void test_nobody_waits_for_who_was_removed(void **state)
+TEST(test_nobody_waits_for_who_was_removed)
 {
 	struct nopal_destination_info infos[4];
 
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_cut(&many, 1);
@@ -166,9 +152,8 @@ static void test_nobody_waits_for_who_was_removed(void **state)
 }
 
 /* In good order: what it was given still arrives there. */
-static void test_removed_in_good_order_or_at_once(void **state)
+TEST(test_removed_in_good_order_or_at_once)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_send_bytes(&many, 50000, 0);
@@ -186,9 +171,8 @@ static void test_removed_in_good_order_or_at_once(void **state)
 }
 
 /* It is on its way out, and gets nothing new, by name neither. */
-static void test_who_is_leaving_is_not_spoken_to(void **state)
+TEST(test_who_is_leaving_is_not_spoken_to)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_send_bytes(&many, 50000, 0);
@@ -207,9 +191,8 @@ static void test_who_is_leaving_is_not_spoken_to(void **state)
 
 /* ------------------------------------------------------------- life and end */
 
-static void test_it_closes_in_good_order(void **state)
+TEST(test_it_closes_in_good_order)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms loss 5%", 3);
 	for (int i = 0; i < 10; i++)
 		many_send_bytes(&many, 20000, 0);
@@ -226,9 +209,8 @@ static void test_it_closes_in_good_order(void **state)
 	many_close(&many);
 }
 
-static void test_it_breaks_with_the_last_destination(void **state)
+TEST(test_it_breaks_with_the_last_destination)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_cut(&many, 0);
@@ -242,9 +224,8 @@ static void test_it_breaks_with_the_last_destination(void **state)
 	many_close(&many);
 }
 
-static void test_an_abort_ends_all(void **state)
+TEST(test_an_abort_ends_all)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	many_send(&many);
@@ -261,9 +242,8 @@ static void test_an_abort_ends_all(void **state)
 }
 
 /* Its world ends with everything under way: nothing leaks. */
-static void test_the_world_may_end_first(void **state)
+TEST(test_the_world_may_end_first)
 {
-	(void)state;
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 5, "delay 10ms loss 20%", 7);
 	for (int i = 0; i < 30; i++)
 		many_send_bytes(&many, 9000, 0);
@@ -272,13 +252,12 @@ static void test_the_world_may_end_first(void **state)
 	many_close(&many);
 }
 
-static void test_a_session_with_one_peer_is_a_group_of_one(void **state)
+TEST(test_a_session_with_one_peer_is_a_group_of_one)
 {
 	static const struct nopal_callbacks none;
 	struct nopal_session *session;
 	struct nopal_destination_info info;
 
-	(void)state;
 	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 1, "delay 10ms", 1);
 	session = nopal_session_open(many.endpoint, many.plan, &many.end[0].address, &none, NULL);
 	assert_non_null(session);
@@ -339,13 +318,12 @@ static void depart_from(const char *config, enum many_family family, const size_
 }
 
 /* The header of IPv6 takes 20 bytes more of the MTU. */
-static void test_what_is_cut_fits_the_mtu_of_its_family(void **state)
+TEST(test_what_is_cut_fits_the_mtu_of_its_family)
 {
 	static const size_t lengths[] = { 20000, 100, 1400, 1440, 1500, 9000 };
 	enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
 	const char *config = MANY_RELIABLE("fan_out {}");
 
-	(void)state;
 	depart_from(config, MANY_V4, lengths, LENGTHS);
 	assert_int_equal(departed.longest[0], UDP_IPV4);
 	depart_from(config, MANY_V6, lengths, LENGTHS);
@@ -358,12 +336,11 @@ static void test_what_is_cut_fits_the_mtu_of_its_family(void **state)
 }
 
 /* What nobody cuts leaves in fragments of IP where it is too long for IPv6. */
-static void test_a_whole_message_too_long_for_ipv6(void **state)
+TEST(test_a_whole_message_too_long_for_ipv6)
 {
 	struct nopal_plan *plan = many_plan(MANY_PLAIN("fan_out {}"));
 	const size_t most = (size_t)nopal_plan_message_limit(plan);
 
-	(void)state;
 	nopal_plan_unref(plan);
 	assert_true(most > UDP_IPV6 - 100);
 	depart_from(MANY_PLAIN("fan_out {}"), MANY_MIXED, &most, 1);
@@ -371,29 +348,4 @@ static void test_a_whole_message_too_long_for_ipv6(void **state)
 	assert_int_equal(departed.cut[0], 0);
 	assert_int_equal(departed.cut[1], 1);
 	assert_true(departed.longest[1] <= UDP_IPV6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_have_what_was_sent),
-		cmocka_unit_test(test_what_is_sent_at_once_waits_for_the_opening),
-		cmocka_unit_test(test_payload_is_stored_once),
-		cmocka_unit_test(test_a_thousand_destinations),
-		cmocka_unit_test(test_one_alone_is_spoken_to),
-		cmocka_unit_test(test_answers_say_whose_they_are),
-		cmocka_unit_test(test_who_comes_later_gets_what_is_sent_later),
-		cmocka_unit_test(test_nobody_waits_for_who_was_removed),
-		cmocka_unit_test(test_removed_in_good_order_or_at_once),
-		cmocka_unit_test(test_who_is_leaving_is_not_spoken_to),
-		cmocka_unit_test(test_it_closes_in_good_order),
-		cmocka_unit_test(test_it_breaks_with_the_last_destination),
-		cmocka_unit_test(test_an_abort_ends_all),
-		cmocka_unit_test(test_the_world_may_end_first),
-		cmocka_unit_test(test_a_session_with_one_peer_is_a_group_of_one),
-		cmocka_unit_test(test_what_is_cut_fits_the_mtu_of_its_family),
-		cmocka_unit_test(test_a_whole_message_too_long_for_ipv6),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "wire/wire.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
 /* Without the tap, which takes the user of a session for a side of the rig. */
@@ -25,11 +19,10 @@ static void ended(struct nopal_session *session, int end, const char *text, void
 
 static const struct nopal_callbacks quiet = { .ended = ended };
 
-static void test_the_answer_replaces_the_introduction(void **state)
+TEST(test_the_answer_replaces_the_introduction)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	assert_false(nopal__core(rig.opener.session)->peer_known);
 	rig_send(&rig, "x");
@@ -40,7 +33,7 @@ static void test_the_answer_replaces_the_introduction(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_stranger_gets_no_session(void **state)
+TEST(test_a_stranger_gets_no_session)
 {
 	struct rig rig;
 	struct nopal_plan *other = rig_plan(OTHER);
@@ -48,7 +41,6 @@ static void test_a_stranger_gets_no_session(void **state)
 	struct nopal_session *session;
 	int end = -1;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	nopal_sim_address(1, 2000, &peer);
 	session = nopal_session_open(rig.opener.endpoint, other, &peer, &quiet, &end);
@@ -61,13 +53,12 @@ static void test_a_stranger_gets_no_session(void **state)
 	nopal_plan_unref(other);
 }
 
-static void test_a_damaged_opening_opens_nothing(void **state)
+TEST(test_a_damaged_opening_opens_nothing)
 {
 	static const char sealed[] = "transport_driver {}\nfixed_size {}\n"
 				     "checksum {}\na_tap {}\n";
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, sealed, &(struct rig_options){ .link = "fwd: corrupt 100% rev:" });
 	for (int i = 0; i < 100; i++)
 		rig_send(&rig, "hello hello hello hello");
@@ -84,14 +75,13 @@ static void test_a_damaged_opening_opens_nothing(void **state)
 
 /* All first data is lost, and what may leave then is control alone: the peer hears of the session
  * by that. */
-static void test_control_introduces_too(void **state)
+TEST(test_control_introduces_too)
 {
 	static const char asked_first[] =
 		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
 		"rts_cts { initial = 0B }\nchecksum {}\na_tap {}\n";
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, asked_first, NULL);
 	rig_send(&rig, "x");
 	assert_int_equal(nopal_session_counters(rig.opener.session)->departures, 0);
@@ -102,12 +92,11 @@ static void test_control_introduces_too(void **state)
 }
 
 /* The byte behind the fingerprint names a kind of the microprotocols', or the datagram is none. */
-static void test_an_opening_of_no_kind_is_malformed(void **state)
+TEST(test_an_opening_of_no_kind_is_malformed)
 {
 	struct nopal_address stranger;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
 	nopal_sim_address(7, 4711, &stranger);
 	for (unsigned kind = 0; kind < 256; kind++) {
@@ -125,23 +114,21 @@ static void test_an_opening_of_no_kind_is_malformed(void **state)
 	rig_close(&rig);
 }
 
-static void test_connectionless_needs_permission(void **state)
+TEST(test_connectionless_needs_permission)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
 	assert_true(nopal_endpoint_allow(rig.opener.endpoint, rig.plan, 0, &quiet, NULL) < 0);
 	rig_close(&rig);
 }
 
-static void test_each_opener_has_its_own_session(void **state)
+TEST(test_each_opener_has_its_own_session)
 {
 	struct rig rig;
 	struct nopal_address peer;
 	int ends[3] = { -1, -1, -1 };
 
-	(void)state;
 	rig_open(&rig, UNTAPPED, NULL);
 	nopal_sim_address(1, 2000, &peer);
 	for (int i = 0; i < 3; i++)
@@ -172,11 +159,10 @@ static void weigh(void *user, int64_t now_ns, const struct nopal_address *from,
 		answered += length;
 }
 
-static void test_answers_are_smaller_than_openings(void **state)
+TEST(test_answers_are_smaller_than_openings)
 {
 	struct rig rig;
 
-	(void)state;
 	asked = answered = 0;
 	rig_open(&rig, MINIMAL, NULL);
 	nopal_sim_tap(rig.world, weigh, NULL);
@@ -188,14 +174,13 @@ static void test_answers_are_smaller_than_openings(void **state)
 
 /* Openings of a composition that nobody listens for, of each length: the refusal is shorter, or
  * there is none. */
-static void test_a_refusal_is_shorter_than_its_cause(void **state)
+TEST(test_a_refusal_is_shorter_than_its_cause)
 {
 	uint8_t bytes[128] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING) };
 	const struct nopal_endpoint_counters *counters;
 	struct nopal_address stranger;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
 	counters = nopal_endpoint_counters(rig.acceptor.endpoint);
 	nopal_sim_address(0, 4711, &stranger);
@@ -212,13 +197,12 @@ static void test_a_refusal_is_shorter_than_its_cause(void **state)
 	rig_close(&rig);
 }
 
-static void test_noise_is_counted_and_dropped(void **state)
+TEST(test_noise_is_counted_and_dropped)
 {
 	struct rig rig;
 	struct nopal_address from;
 	uint8_t noise[64];
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	nopal_sim_address(0, 77, &from);
 	for (unsigned i = 0; i < 256; i++) {
@@ -234,11 +218,10 @@ static void test_noise_is_counted_and_dropped(void **state)
 
 /* An accepted session without handshake costs its listener memory for as long as it is spoken to,
  * and no longer. */
-static void test_silence_ends_what_a_datagram_began(void **state)
+TEST(test_silence_ends_what_a_datagram_began)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, 40 * NOPAL_SECOND);
@@ -253,11 +236,10 @@ static void test_silence_ends_what_a_datagram_began(void **state)
 }
 
 /* What waits then was promised to somebody: that is no good end. */
-static void test_silence_loses_what_waits(void **state)
+TEST(test_silence_loses_what_waits)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\n"
 		 "sequenced_segments {}\npositive_ack {}\n"
@@ -276,11 +258,10 @@ static void test_silence_loses_what_waits(void **state)
 	rig_close(&rig);
 }
 
-static void test_an_opener_introduces_itself_again(void **state)
+TEST(test_an_opener_introduces_itself_again)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, 100 * NOPAL_SECOND);
@@ -292,25 +273,4 @@ static void test_an_opener_introduces_itself_again(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 3);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_answer_replaces_the_introduction),
-		cmocka_unit_test(test_a_stranger_gets_no_session),
-		cmocka_unit_test(test_a_damaged_opening_opens_nothing),
-		cmocka_unit_test(test_control_introduces_too),
-		cmocka_unit_test(test_an_opening_of_no_kind_is_malformed),
-		cmocka_unit_test(test_connectionless_needs_permission),
-		cmocka_unit_test(test_each_opener_has_its_own_session),
-		cmocka_unit_test(test_answers_are_smaller_than_openings),
-		cmocka_unit_test(test_a_refusal_is_shorter_than_its_cause),
-		cmocka_unit_test(test_noise_is_counted_and_dropped),
-		cmocka_unit_test(test_silence_ends_what_a_datagram_began),
-		cmocka_unit_test(test_silence_loses_what_waits),
-		cmocka_unit_test(test_an_opener_introduces_itself_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

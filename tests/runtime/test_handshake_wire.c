@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Datagrams from and to where no session is yet, byte for byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "base/bytes.h"
+#include "compose/compose.h"
+#include "support/failing.h"
 #include "wire/request.h"
-#include "wire/wire.h"
-#include "failing.h"
-#include "rig.h"
+#include "base/bytes.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum {
 	HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
@@ -69,6 +64,8 @@ static int teardown(void **state)
 	rig_close(&rig);
 	return 0;
 }
+
+EACH_TEST(NULL, teardown);
 
 static uint64_t check_of(uint64_t fingerprint, uint32_t id, const uint8_t *bytes, size_t length)
 {
@@ -142,14 +139,13 @@ static const uint8_t *reply(const struct opening *one, uint8_t type, size_t *ret
 	return body + 1;
 }
 
-static void test_an_answer_says_which_session_is_ours(void **state)
+TEST(test_an_answer_says_which_session_is_ours)
 {
 	const struct nopal_counters *heard;
 	struct opening one;
 	const uint8_t *id;
 	size_t length, all;
 
-	(void)state;
 	begin(MINIMAL);
 	one = opening(NOPAL_KIND_DATA_OPENING);
 	all = arrive(&one, "x", 1);
@@ -168,11 +164,10 @@ static void test_an_answer_says_which_session_is_ours(void **state)
 }
 
 /* Each differs from the first in one; none takes its session away. */
-static void test_an_opener_is_known_by_address_port_and_id(void **state)
+TEST(test_an_opener_is_known_by_address_port_and_id)
 {
 	struct opening first;
 
-	(void)state;
 	begin(UNTAPPED);
 	first = opening(NOPAL_KIND_DATA_OPENING);
 	arrive(&first, "x", 1);
@@ -190,13 +185,12 @@ static void test_an_opener_is_known_by_address_port_and_id(void **state)
 	}
 }
 
-static void test_openings_that_are_none_are_malformed(void **state)
+TEST(test_openings_that_are_none_are_malformed)
 {
 	struct opening one;
 	uint8_t bytes[LONGEST];
 	size_t all;
 
-	(void)state;
 	begin(MINIMAL);
 	one = opening(NOPAL_KIND_CONNECT);
 	all = opening_write(&one, "", 0, bytes);
@@ -218,11 +212,10 @@ static void test_openings_that_are_none_are_malformed(void **state)
 	assert_int_equal(said_count, 0);
 }
 
-static void test_an_opening_without_memory_opens_nothing(void **state)
+TEST(test_an_opening_without_memory_opens_nothing)
 {
 	struct opening one;
 
-	(void)state;
 	begin(MINIMAL);
 	one = opening(NOPAL_KIND_DATA_OPENING);
 	for (uint64_t nth = 1; !counters->accepted; nth++) {
@@ -251,7 +244,7 @@ static void test_an_opening_without_memory_opens_nothing(void **state)
 static const char STRANGE[] = "- runs nothing of it\n- nor this\n";
 
 /* All of the text, where there is room for it. */
-static void test_a_refusal_shows_the_nearest_composition(void **state)
+TEST(test_a_refusal_shows_the_nearest_composition)
 {
 	const char *head = "the listener does not run this composition";
 	char expected[2048], *diff, text[LONGEST - HEAD - 8] = { 0 };
@@ -259,7 +252,6 @@ static void test_a_refusal_shows_the_nearest_composition(void **state)
 	const uint8_t *refusal;
 	size_t length;
 
-	(void)state;
 	begin(MINIMAL);
 	one = opening(NOPAL_KIND_CONNECT);
 	one.fingerprint++;
@@ -284,13 +276,12 @@ static void test_a_refusal_shows_the_nearest_composition(void **state)
 	assert_memory_equal(refusal, head, length);
 }
 
-static void test_a_refusal_is_as_long_as_its_cause_allows(void **state)
+TEST(test_a_refusal_is_as_long_as_its_cause_allows)
 {
 	char text[LONGEST - HEAD - 8];
 	struct opening one;
 	size_t all;
 
-	(void)state;
 	begin(MINIMAL);
 	one = opening(NOPAL_KIND_CONNECT);
 	one.fingerprint++;
@@ -306,13 +297,12 @@ static void test_a_refusal_is_as_long_as_its_cause_allows(void **state)
 
 /* ------------------------------------------------------------ what we send */
 
-static void test_an_opening_is_as_its_manual_says(void **state)
+TEST(test_an_opening_is_as_its_manual_says)
 {
 	struct nopal_reader reader;
 	uint64_t fingerprint;
 	uint32_t id;
 
-	(void)state;
 	begin(CIRCUIT);
 	said_port = RIG_ACCEPTOR_PORT;
 	said_first = true;
@@ -330,13 +320,12 @@ static void test_an_opening_is_as_its_manual_says(void **state)
 }
 
 /* A listener's word that it gave itself: of all that it names, and of its secret. */
-static void test_a_mac_is_of_all_that_it_names(void **state)
+TEST(test_a_mac_is_of_all_that_it_names)
 {
 	static const uint8_t nothing[1];
 	struct nopal_address from[3];
 	uint64_t mac[8];
 
-	(void)state;
 	begin(MINIMAL);
 	nopal_sim_address(0, PORT, &from[0]);
 	nopal_sim_address(1, PORT, &from[1]);
@@ -389,12 +378,11 @@ static void come_back(const void *body, size_t length, size_t cut, uint16_t chec
 	rig_run(&rig, NOPAL_MILLISECOND);
 }
 
-static void test_a_reply_that_is_not_whole_is_malformed(void **state)
+TEST(test_a_reply_that_is_not_whole_is_malformed)
 {
 	static const uint8_t answer[] = { ANSWER, 1, 2, 3, 4 };
 	const struct nopal_counters *heard;
 
-	(void)state;
 	begin_opener();
 	heard = nopal_session_counters(rig.opener.session);
 	come_back(answer, sizeof(answer), 0, 1);
@@ -413,9 +401,8 @@ static void test_a_reply_that_is_not_whole_is_malformed(void **state)
 	assert_int_equal(rig.opener.ended, 0);
 }
 
-static void test_a_refusal_ends_who_is_not_known_yet(void **state)
+TEST(test_a_refusal_ends_who_is_not_known_yet)
 {
-	(void)state;
 	begin_opener();
 	come_back("\xffnot here", 9, 0, 0);
 	assert_int_equal(rig.opener.ended, 1);
@@ -423,9 +410,8 @@ static void test_a_refusal_ends_who_is_not_known_yet(void **state)
 	assert_non_null(strstr(rig.opener.end_text, "not here"));
 }
 
-static void test_a_refusal_comes_too_late_for_who_is_known(void **state)
+TEST(test_a_refusal_comes_too_late_for_who_is_known)
 {
-	(void)state;
 	begin_opener();
 	come_back("\2\1\2\3\4", 5, 0, 0);
 	come_back("\xffnot here", 9, 0, 0);
@@ -435,11 +421,10 @@ static void test_a_refusal_comes_too_late_for_who_is_known(void **state)
 }
 
 /* With a handshake, what is known does not change by a reply. */
-static void test_after_a_handshake_replies_say_nothing(void **state)
+TEST(test_after_a_handshake_replies_say_nothing)
 {
 	uint32_t id;
 
-	(void)state;
 	begin(CIRCUIT);
 	nopal_sim_tap(rig.world, NULL, NULL);
 	rig_start(&rig);
@@ -451,9 +436,8 @@ static void test_after_a_handshake_replies_say_nothing(void **state)
 }
 
 /* Nor does one to who opened nothing. */
-static void test_a_reply_is_for_an_opener(void **state)
+TEST(test_a_reply_is_for_an_opener)
 {
-	(void)state;
 	begin_opener();
 	opener()->opener = false;
 	come_back("\2\5\6\7\x8", 5, 0, 0);
@@ -461,26 +445,4 @@ static void test_a_reply_is_for_an_opener(void **state)
 	come_back("\xffnot here", 9, 0, 0);
 	assert_int_equal(rig.opener.ended, 0);
 	opener()->opener = true;
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_an_answer_says_which_session_is_ours),
-		CASE(test_an_opener_is_known_by_address_port_and_id),
-		CASE(test_openings_that_are_none_are_malformed),
-		CASE(test_an_opening_without_memory_opens_nothing),
-		CASE(test_a_refusal_shows_the_nearest_composition),
-		CASE(test_a_refusal_is_as_long_as_its_cause_allows),
-		CASE(test_an_opening_is_as_its_manual_says),
-		CASE(test_a_mac_is_of_all_that_it_names),
-		CASE(test_a_reply_that_is_not_whole_is_malformed),
-		CASE(test_a_refusal_ends_who_is_not_known_yet),
-		CASE(test_a_refusal_comes_too_late_for_who_is_known),
-		CASE(test_after_a_handshake_replies_say_nothing),
-		CASE(test_a_reply_is_for_an_opener),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

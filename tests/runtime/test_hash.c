@@ -5,14 +5,9 @@
  * The vectors are those of the reference implementation: key bytes 00..0f, input bytes 00, 01, ...,
  * of length 0..63; the one of length 15 is in appendix A of the paper.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/hash.h"
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 enum { INPUT = 300 };
 
@@ -34,22 +29,20 @@ static void fill(uint8_t *bytes, size_t length)
 		bytes[i] = (uint8_t)i;
 }
 
-static void agrees_with_the_published_vectors(void **unused)
+TEST(agrees_with_the_published_vectors)
 {
 	uint8_t bytes[sizeof(vectors) / sizeof(*vectors)];
 
-	(void)unused;
 	fill(bytes, sizeof(bytes));
 	for (size_t length = 0; length < sizeof(bytes); length++)
 		assert_true(nopal__siphash(vector_key, bytes, length) == vectors[length]);
 }
 
-static void pieces_do_not_matter(void **unused)
+TEST(pieces_do_not_matter)
 {
 	uint8_t bytes[INPUT];
 	struct nopal_hash whole, pieces;
 
-	(void)unused;
 	fill(bytes, sizeof(bytes));
 	nopal_hash_init(&whole);
 	nopal_hash_update(&whole, bytes, INPUT);
@@ -64,38 +57,25 @@ static void pieces_do_not_matter(void **unused)
 }
 
 /* Fingerprints are compared between machines and releases. */
-static void the_published_key_stays(void **unused)
+TEST(the_published_key_stays)
 {
 	const uint64_t key[2] = { UINT64_C(0x61203a6c61706f6e), UINT64_C(0x2e73757463616320) };
 	struct nopal_hash hash;
 
-	(void)unused;
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, "segment", 7);
 	assert_true(nopal_hash_final(&hash) == nopal__siphash(key, "segment", 7));
 }
 
-static void every_bit_counts(void **unused)
+TEST(every_bit_counts)
 {
 	uint8_t bytes[24] = { 0 };
 	uint64_t clean = nopal__siphash(vector_key, bytes, sizeof(bytes));
 
-	(void)unused;
 	for (size_t bit = 0; bit < 8 * sizeof(bytes); bit++) {
 		bytes[bit / 8] = (uint8_t)(1u << bit % 8);
 		assert_true(nopal__siphash(vector_key, bytes, sizeof(bytes)) != clean);
 		bytes[bit / 8] = 0;
 	}
 	assert_true(nopal__siphash(vector_key, bytes, 23) != clean);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_the_published_vectors),
-		cmocka_unit_test(pieces_do_not_matter),
-		cmocka_unit_test(the_published_key_stays),
-		cmocka_unit_test(every_bit_counts),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "engine/composite.h"
 #include "kept.h"
+#include "support/test.h"
 
 FAKE(m_jailer, .holds = FAKE_HOLDS({ "the jailer", NOPAL_DELIVER, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_NET, fake_on_message)));
@@ -35,9 +30,8 @@ static size_t look(const struct nopal_session *at)
 	return count;
 }
 
-static void test_held_segments_are_counted_by_holder(void **state)
+TEST_WITH(NULL, kept_teardown, test_held_segments_are_counted_by_holder)
 {
-	(void)state;
 	kept_open("transport_driver {}\nfixed_size {}\nm_keeper {}\n");
 	assert_int_equal(look(session), 0);
 	for (int i = 0; i < 3; i++)
@@ -69,11 +63,10 @@ static void on_ended(struct nopal_session *at, int end, const char *text, void *
 static const struct nopal_callbacks ending = { .ended = on_ended };
 
 /* In the callback `ended` all is there that was never delivered. */
-static void test_held_messages_are_there_when_the_session_has_ended(void **state)
+TEST_WITH(NULL, kept_teardown, test_held_messages_are_there_when_the_session_has_ended)
 {
 	struct nopal_address peer;
 
-	(void)state;
 	rig_add(&m_jailer);
 	rig_open(&rig, "transport_driver {}\nfixed_size {}\nm_jailer {}\n",
 		 &(struct rig_options){ .stay_closed = true });
@@ -89,15 +82,4 @@ static void test_held_messages_are_there_when_the_session_has_ended(void **state
 	assert_int_equal(held_at_end, 5);
 	assert_string_equal(seen->microprotocol, "m_jailer");
 	assert_int_equal(seen->barrier, NOPAL_DELIVER);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_held_segments_are_counted_by_holder, kept_teardown),
-		cmocka_unit_test_teardown(test_held_messages_are_there_when_the_session_has_ended,
-					  kept_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

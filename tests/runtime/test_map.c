@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_map -- numbers to pointers, against an array. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 enum { KEYS = 3000, STEPS = 200000 };
 
@@ -52,14 +48,13 @@ static uint64_t key_of(uint32_t which)
 	}
 }
 
-static void agrees_with_an_array(void **unused)
+TEST(agrees_with_an_array)
 {
 	static char *value[KEYS];
 	struct nopal_map map = { 0 };
 	uint32_t used = 0;
 	char bytes[256];
 
-	(void)unused;
 	for (int i = 0; i < STEPS; i++) {
 		/* First it fills, then it empties. */
 		uint32_t which = (uint32_t)(draw() % KEYS);
@@ -87,23 +82,21 @@ static void agrees_with_an_array(void **unused)
 	assert_int_equal(allocated, 0);
 }
 
-static void an_empty_map_has_nothing(void **unused)
+TEST(an_empty_map_has_nothing)
 {
 	struct nopal_map map = { 0 };
 
-	(void)unused;
 	assert_null(nopal_map_get(&map, 0));
 	assert_null(nopal_map_take(&map, 0));
 	assert_true(nopal_map_put(NULL, &map, 1, NULL) < 0);
 	assert_null(map.slots);
 }
 
-static void over_budget_changes_nothing(void **unused)
+TEST(over_budget_changes_nothing)
 {
 	struct nopal_map map = { 0 };
 	uint64_t key = 0;
 
-	(void)unused;
 	broke = true;
 	assert_true(nopal_map_put(NULL, &map, 1, &map) < 0);
 	broke = false;
@@ -117,14 +110,4 @@ static void over_budget_changes_nothing(void **unused)
 		assert_ptr_equal(nopal_map_get(&map, k), &map);
 	assert_null(nopal_map_get(&map, key + 1));
 	nopal_free(NULL, map.slots);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_map_has_nothing),
-		cmocka_unit_test(agrees_with_an_array),
-		cmocka_unit_test(over_budget_changes_nothing),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

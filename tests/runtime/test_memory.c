@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/message.h"
-#include "engine/segment.h"
-#include "failing.h"
-#include "rig.h"
+#include "support/failing.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static struct rig rig;
 
@@ -29,23 +22,23 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_memory_is_charged_and_credited(void **state)
+EACH_TEST(setup, teardown);
+
+TEST(test_memory_is_charged_and_credited)
 {
 	struct nopal_core *core = nopal__core(rig.opener.session);
 	uint64_t before = core->awake->bytes_held;
 	void *memory = nopal_alloc(&core->session, 1000);
 
-	(void)state;
 	assert_int_equal(core->awake->bytes_held, before + 1000);
 	nopal_free(&core->session, memory);
 	assert_int_equal(core->awake->bytes_held, before);
 }
 
-static void test_over_budget_is_null(void **state)
+TEST(test_over_budget_is_null)
 {
 	struct nopal_core *core = nopal__core(rig.opener.session);
 
-	(void)state;
 	nopal_session_set_budget(rig.opener.session,
 				 &(struct nopal_budget){ .bytes = core->awake->bytes_held + 100 });
 	assert_null(nopal_alloc(&core->session, 101));
@@ -53,11 +46,10 @@ static void test_over_budget_is_null(void **state)
 	assert_null(nopal_alloc(&core->session, 1));
 }
 
-static void test_objects_are_budgeted_too(void **state)
+TEST(test_objects_are_budgeted_too)
 {
 	struct nopal_segment *first;
 
-	(void)state;
 	nopal_session_set_budget(rig.opener.session, &(struct nopal_budget){ .objects = 1 });
 	first = nopal__segment_make(nopal__core(rig.opener.session), NOPAL_KIND_DATA);
 	assert_non_null(first);
@@ -66,14 +58,13 @@ static void test_objects_are_budgeted_too(void **state)
 }
 
 /* Segments and messages share one count. */
-static void test_messages_are_budgeted_with_segments(void **state)
+TEST(test_messages_are_budgeted_with_segments)
 {
 	struct nopal_core *core = nopal__core(rig.opener.session);
 	uint64_t before = core->awake->bytes_held;
 	struct nopal_segment *segment;
 	struct nopal_message *message;
 
-	(void)state;
 	nopal_session_set_budget(rig.opener.session, &(struct nopal_budget){ .objects = 2 });
 	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
 	message = nopal__message_make(core, 100);
@@ -87,14 +78,13 @@ static void test_messages_are_budgeted_with_segments(void **state)
 }
 
 /* Else each failure would take some of the budget away for good. */
-static void test_what_fails_is_credited_back(void **state)
+TEST(test_what_fails_is_credited_back)
 {
 	struct nopal_core *core = nopal__core(rig.opener.session);
 	uint64_t before = core->awake->bytes_held;
 	struct nopal_message *message;
 	void *memory;
 
-	(void)state;
 	failing_from(1, true);
 	memory = nopal_alloc(&core->session, 1000);
 	message = nopal__message_make(core, 1000);
@@ -118,14 +108,13 @@ static unsigned alive(const struct nopal_core *core)
 }
 
 /* In each order: the others stay in the list, which the end of a session frees. */
-static void test_memory_is_freed_in_any_order(void **state)
+TEST(test_memory_is_freed_in_any_order)
 {
 	static const unsigned orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
 					      { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
 	struct nopal_core *core = nopal__core(rig.opener.session);
 	unsigned before = alive(core);
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		void *memory[3];
 
@@ -142,14 +131,13 @@ static void test_memory_is_freed_in_any_order(void **state)
 }
 
 /* It is zeroed, and no session knows of it. */
-static void test_memory_without_a_session_is_the_callers(void **state)
+TEST(test_memory_without_a_session_is_the_callers)
 {
 	struct nopal_core *core = nopal__core(rig.opener.session);
 	uint64_t held = core->awake->bytes_held;
 	unsigned before = alive(core);
 	uint8_t *bytes = nopal_alloc(NULL, 100);
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(bytes[i], 0);
 	assert_int_equal(core->awake->bytes_held, held);
@@ -161,7 +149,7 @@ static void test_memory_without_a_session_is_the_callers(void **state)
 	assert_null(bytes);
 }
 
-static void test_a_pool_grows_by_chunks_of_aligned_objects(void **state)
+TEST(test_a_pool_grows_by_chunks_of_aligned_objects)
 {
 	enum { CHUNK = 64, BYTES = 25, ALIGNED = 8, STEP = 16 };
 	struct nopal_pool *pools = NULL;
@@ -169,7 +157,6 @@ static void test_a_pool_grows_by_chunks_of_aligned_objects(void **state)
 	struct nopal_handle handle;
 	uint8_t *object[2 * CHUNK];
 
-	(void)state;
 	assert_ptr_equal(nopal__pool_of(&pools, BYTES + 1), ours.pool);
 	assert_ptr_not_equal(nopal__pool_of(&pools, BYTES - 1), ours.pool);
 	assert_ptr_not_equal(nopal__pool_of(&pools, BYTES + STEP), ours.pool);
@@ -191,11 +178,10 @@ static void test_a_pool_grows_by_chunks_of_aligned_objects(void **state)
 	assert_null(pools);
 }
 
-static void test_no_memory_for_a_pool_is_no_pool(void **state)
+TEST(test_no_memory_for_a_pool_is_no_pool)
 {
 	struct nopal_pool *pools = NULL, *pool;
 
-	(void)state;
 	failing_from(1, false);
 	pool = nopal__pool_of(&pools, 24);
 	assert_int_equal(failing_stop(), 1);
@@ -204,14 +190,13 @@ static void test_no_memory_for_a_pool_is_no_pool(void **state)
 }
 
 /* Nor is one of nothing a handle. */
-static void test_a_handle_is_not_of_who_came_after(void **state)
+TEST(test_a_handle_is_not_of_who_came_after)
 {
 	struct nopal_pool *pools = NULL;
 	struct nopal_objects ours = { .pool = nopal__pool_of(&pools, 24) };
 	struct nopal_handle was, is, none = { 0 };
 	void *object;
 
-	(void)state;
 	object = nopal__pool_take(&ours, &was);
 	nopal__pool_give(&ours, object);
 	assert_null(nopal__pool_find(&ours, none));
@@ -224,9 +209,8 @@ static void test_a_handle_is_not_of_who_came_after(void **state)
 
 /* Whichever of the allocations for a pool fails, there is no object, and the next one to be asked
  * for is there. */
-static void test_a_pool_that_cannot_grow_gives_nothing(void **state)
+TEST(test_a_pool_that_cannot_grow_gives_nothing)
 {
-	(void)state;
 	for (uint64_t nth = 1; nth <= 3; nth++) {
 		struct nopal_pool *pools = NULL;
 		struct nopal_objects ours = { .pool = nopal__pool_of(&pools, 24) };
@@ -245,14 +229,13 @@ static void test_a_pool_that_cannot_grow_gives_nothing(void **state)
 	}
 }
 
-static void test_handles_name_only_the_living(void **state)
+TEST(test_handles_name_only_the_living)
 {
 	struct nopal_pool *pools = NULL;
 	struct nopal_objects ours = { .pool = nopal__pool_of(&pools, 24) };
 	struct nopal_handle handles[200];
 	void *objects[200];
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		objects[i] = nopal__pool_take(&ours, &handles[i]);
 		memset(objects[i], (int)i, 24);
@@ -268,14 +251,13 @@ static void test_handles_name_only_the_living(void **state)
 
 /* Two sessions that take turns at one pool each see their own, oldest first, and what one gives
  * back serves the other. */
-static void test_sessions_share_a_pool(void **state)
+TEST(test_sessions_share_a_pool)
 {
 	struct nopal_pool *pools = NULL;
 	struct nopal_objects owner[2] = { { 0 } };
 	struct nopal_handle handle;
 	uint32_t *object;
 
-	(void)state;
 	owner[0].pool = nopal__pool_of(&pools, sizeof(*object));
 	owner[1].pool = nopal__pool_of(&pools, sizeof(*object));
 	assert_ptr_equal(owner[0].pool, owner[1].pool);
@@ -302,7 +284,7 @@ static void test_sessions_share_a_pool(void **state)
 }
 
 /* It is the newest of whom it goes to, and its old name is nobody's. */
-static void test_an_object_goes_to_another_session(void **state)
+TEST(test_an_object_goes_to_another_session)
 {
 	struct nopal_pool *pools = NULL;
 	struct nopal_objects from = { .pool = nopal__pool_of(&pools, 24) };
@@ -310,7 +292,6 @@ static void test_an_object_goes_to_another_session(void **state)
 	struct nopal_handle was[3], is;
 	void *objects[3], *there = nopal__pool_take(&to, &is);
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		objects[i] = nopal__pool_take(&from, &was[i]);
 	is = nopal__pool_move(&from, &to, objects[1]);
@@ -324,27 +305,4 @@ static void test_an_object_goes_to_another_session(void **state)
 	nopal__pool_give(&to, objects[1]);
 	assert_null(nopal__pool_find(&to, is));
 	nopal__pools_free(&pools);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_memory_is_charged_and_credited),
-		CASE(test_over_budget_is_null),
-		CASE(test_objects_are_budgeted_too),
-		CASE(test_messages_are_budgeted_with_segments),
-		CASE(test_what_fails_is_credited_back),
-		CASE(test_memory_is_freed_in_any_order),
-		CASE(test_memory_without_a_session_is_the_callers),
-		CASE(test_a_pool_grows_by_chunks_of_aligned_objects),
-		CASE(test_no_memory_for_a_pool_is_no_pool),
-		CASE(test_a_handle_is_not_of_who_came_after),
-		CASE(test_a_pool_that_cannot_grow_gives_nothing),
-		CASE(test_handles_name_only_the_living),
-		CASE(test_sessions_share_a_pool),
-		CASE(test_an_object_goes_to_another_session),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages down (settled) and up (put together, delivered, kept). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "engine/segment.h"
 #include "engine/turn.h"
 #include "kept.h"
+#include "support/test.h"
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
@@ -64,9 +59,8 @@ static int setup(void **state)
 
 /* -------------------------------------------------------------------- down */
 
-static void test_each_fate_is_told_once(void **state)
+TEST_WITH(setup, kept_teardown, test_each_fate_is_told_once)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(rig_send(&rig, "x"), 0);
 	settle(2, NOPAL_ARRIVED);
@@ -80,9 +74,8 @@ static void test_each_fate_is_told_once(void **state)
 	assert_int_equal(nopal__core(session)->awake->unfinished_bytes, 0);
 }
 
-static void test_one_missing_segment_is_a_missing_message(void **state)
+TEST(test_one_missing_segment_is_a_missing_message)
 {
-	(void)state;
 	open_with("transport_driver {}\nresize {}\nsequenced_segments {}\n"
 		  "m_keeper {}\n");
 	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
@@ -97,9 +90,8 @@ static void test_one_missing_segment_is_a_missing_message(void **state)
 	rig_close(&rig);
 }
 
-static void test_one_unknown_segment_is_an_unknown_message(void **state)
+TEST(test_one_unknown_segment_is_an_unknown_message)
 {
-	(void)state;
 	open_with("transport_driver {}\nresize {}\nsequenced_segments {}\n"
 		  "m_keeper {}\n");
 	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
@@ -140,13 +132,12 @@ static bool put(struct nopal_message *message, uint32_t index, const char *text)
 	return taken;
 }
 
-static void test_fragments_come_in_any_order(void **state)
+TEST_WITH(setup, kept_teardown, test_fragments_come_in_any_order)
 {
 	struct nopal_message *message = arriving();
 	char text[RIG_TEXT] = "";
 	uint64_t held;
 
-	(void)state;
 	assert_true(put(message, 2, "third"));
 	assert_true(put(message, 0, "first"));
 	assert_false(put(message, 0, "again"));
@@ -164,9 +155,8 @@ static void test_fragments_come_in_any_order(void **state)
 	nopal_message_discard(session, message);
 }
 
-static void test_many_fragments_and_the_next_message_after_them(void **state)
+TEST_WITH(setup, kept_teardown, test_many_fragments_and_the_next_message_after_them)
 {
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		struct nopal_message *message = arriving();
 
@@ -187,13 +177,12 @@ static void test_many_fragments_and_the_next_message_after_them(void **state)
 	assert_int_equal(nopal_session_counters(session)->messages_discarded, 3);
 }
 
-static void test_over_budget_changes_nothing(void **state)
+TEST_WITH(setup, kept_teardown, test_over_budget_changes_nothing)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_message *message = arriving();
 	uint64_t held;
 
-	(void)state;
 	assert_true(put(message, 0, "first"));
 	held = core->awake->bytes_held;
 	nopal_session_set_budget(session, &(struct nopal_budget){ .bytes = held + 3 });
@@ -241,9 +230,8 @@ static void in_its_turn(unsigned which)
 	nopal__turn_end(core->world, outermost);
 }
 
-static void test_delivered_at_once_and_only_once(void **state)
+TEST_WITH(setup_order, kept_teardown, test_delivered_at_once_and_only_once)
 {
-	(void)state;
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_string_equal(rig.acceptor.text[0], "now");
 	assert_true(rig_awake(rig.acceptor.session)->messages.alive == 3);
@@ -255,9 +243,8 @@ static void test_delivered_at_once_and_only_once(void **state)
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 }
 
-static void test_discarded_in_its_turn_it_stays_delivered(void **state)
+TEST_WITH(setup_order, kept_teardown, test_discarded_in_its_turn_it_stays_delivered)
 {
-	(void)state;
 	nopal_message_discard(rig.acceptor.session, in_order[1]);
 	assert_int_equal(nopal_session_counters(rig.acceptor.session)->messages_discarded, 0);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 2);
@@ -265,12 +252,11 @@ static void test_discarded_in_its_turn_it_stays_delivered(void **state)
 
 /* One out of its order and one in it: neither is given to the application, and the places of both
  * are free when their turn came. */
-static void test_discarded_as_it_is_delivered_nobody_sees_it(void **state)
+TEST_WITH(NULL, kept_teardown, test_discarded_as_it_is_delivered_nobody_sees_it)
 {
 	static const char *const texts[] = { "bad", "bad", "good" };
 	const struct nopal_counters *counters;
 
-	(void)state;
 	open_with(JUDGED);
 	send_in_order(texts);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 3);
@@ -287,14 +273,13 @@ static void test_discarded_as_it_is_delivered_nobody_sees_it(void **state)
 
 /* ---------------------------------------------------------- other bytes for it */
 
-static void test_replaced_bytes_are_charged_in_place_of_the_old(void **state)
+TEST_WITH(setup, kept_teardown, test_replaced_bytes_are_charged_in_place_of_the_old)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_message *message = arriving();
 	struct nopal_buffer *other = nopal_buffer_new(2);
 	uint64_t held = core->awake->bytes_held;
 
-	(void)state;
 	memcpy(nopal_buffer_bytes(other), "hi", 2);
 	assert_true(put(message, 0, "first"));
 	assert_true(nopal_message_replace(session, message,
@@ -372,12 +357,11 @@ static void send_three(void)
 	assert_int_equal(keep.count, 3);
 }
 
-static void test_kept_messages_live_until_they_are_given_back(void **state)
+TEST_WITH(setup_keep, kept_teardown, test_kept_messages_live_until_they_are_given_back)
 {
 	struct nopal_core *core;
 	char byte;
 
-	(void)state;
 	send_three();
 	core = nopal__core(keep.session);
 	rig_run(&rig, NOPAL_SECOND);
@@ -391,9 +375,8 @@ static void test_kept_messages_live_until_they_are_given_back(void **state)
 	assert_int_equal(core->awake->messages.alive, 0);
 }
 
-static void test_kept_messages_are_given_back_in_ended(void **state)
+TEST_WITH(setup_keep, kept_teardown, test_kept_messages_are_given_back_in_ended)
 {
-	(void)state;
 	send_three();
 	keep.give_back_at_end = true;
 	nopal_session_abort(keep.session, "test");
@@ -401,35 +384,9 @@ static void test_kept_messages_are_given_back_in_ended(void **state)
 }
 
 /* Which a leak checker sees. */
-static void test_what_is_never_given_back_is_freed(void **state)
+TEST_WITH(setup_keep, kept_teardown, test_what_is_never_given_back_is_freed)
 {
-	(void)state;
 	send_three();
 	nopal_session_abort(keep.session, "test");
 	assert_int_equal(keep.ended, 1);
-}
-
-int main(void)
-{
-#define CASE(name)  cmocka_unit_test_setup_teardown(name, setup, kept_teardown)
-#define ORDER(name) cmocka_unit_test_setup_teardown(name, setup_order, kept_teardown)
-#define KEEP(name)  cmocka_unit_test_setup_teardown(name, setup_keep, kept_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_each_fate_is_told_once),
-		cmocka_unit_test(test_one_missing_segment_is_a_missing_message),
-		cmocka_unit_test(test_one_unknown_segment_is_an_unknown_message),
-		CASE(test_fragments_come_in_any_order),
-		CASE(test_many_fragments_and_the_next_message_after_them),
-		CASE(test_over_budget_changes_nothing),
-		ORDER(test_delivered_at_once_and_only_once),
-		ORDER(test_discarded_in_its_turn_it_stays_delivered),
-		cmocka_unit_test_teardown(test_discarded_as_it_is_delivered_nobody_sees_it,
-					  kept_teardown),
-		CASE(test_replaced_bytes_are_charged_in_place_of_the_old),
-		KEEP(test_kept_messages_live_until_they_are_given_back),
-		KEEP(test_kept_messages_are_given_back_in_ended),
-		KEEP(test_what_is_never_given_back_is_freed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Of messages: each place to copy from, rooms that are used again, and what a trace says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "engine/message.h"
 #include "engine/segment.h"
 #include "fakes.h"
 #include "records.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { SPARES = 64, FRAGMENTS = 64 };
 
@@ -45,6 +40,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(NULL, teardown);
+
 static struct nopal_message *arriving(void)
 {
 	struct nopal_core *core = nopal__core(session);
@@ -62,14 +59,13 @@ static void put(struct nopal_message *message, uint32_t index, const char *bytes
 	assert_true(nopal_message_put(session, message, index, body));
 }
 
-static void test_a_copy_begins_and_ends_anywhere(void **state)
+TEST(test_a_copy_begins_and_ends_anywhere)
 {
 	static const char text[] = "abcdefghijkl";
 	enum { LENGTH = sizeof(text) - 1 };
 	struct nopal_message *message;
 	uint32_t length;
 
-	(void)state;
 	begin(PLAIN);
 	message = arriving();
 	put(message, 0, text, 4);
@@ -94,12 +90,11 @@ static void test_a_copy_begins_and_ends_anywhere(void **state)
 
 /* All of its bytes are given back but the room, which the next one has; and so many rooms are kept
  * and no more. */
-static void test_rooms_for_fragments_are_used_again(void **state)
+TEST(test_rooms_for_fragments_are_used_again)
 {
 	struct nopal_message *message[SPARES + 2];
 	uint64_t before, room;
 
-	(void)state;
 	begin(PLAIN);
 	before = awake->bytes_held;
 	message[0] = arriving();
@@ -124,11 +119,10 @@ static void test_rooms_for_fragments_are_used_again(void **state)
 }
 
 /* One that is too short for it is left where it is. */
-static void test_a_longer_message_has_a_room_of_its_own(void **state)
+TEST(test_a_longer_message_has_a_room_of_its_own)
 {
 	struct nopal_message *message;
 
-	(void)state;
 	begin(PLAIN);
 	message = arriving();
 	put(message, 1, "x", 1);
@@ -146,12 +140,11 @@ static void test_a_longer_message_has_a_room_of_its_own(void **state)
 	assert_int_equal(awake->spare_count, 3);
 }
 
-static void test_replaced_bytes_leave_no_room_behind(void **state)
+TEST(test_replaced_bytes_leave_no_room_behind)
 {
 	struct nopal_message *message;
 	uint64_t before;
 
-	(void)state;
 	begin(PLAIN);
 	before = awake->bytes_held;
 	message = arriving();
@@ -167,11 +160,10 @@ static void test_replaced_bytes_leave_no_room_behind(void **state)
 	assert_int_equal(awake->bytes_held, before);
 }
 
-static void test_over_its_objects_nothing_arrives(void **state)
+TEST(test_over_its_objects_nothing_arrives)
 {
 	uint64_t lost;
 
-	(void)state;
 	begin(PLAIN);
 	lost = awake->counters.rx_over_budget;
 	awake->budget.objects = awake->messages.alive + 1;
@@ -181,11 +173,10 @@ static void test_over_its_objects_nothing_arrives(void **state)
 	nopal_message_discard(session, arriving());
 }
 
-static void test_a_message_is_like_those_that_say_the_same(void **state)
+TEST(test_a_message_is_like_those_that_say_the_same)
 {
 	struct nopal_message *one, *other;
 
-	(void)state;
 	begin(PLAIN);
 	one = arriving();
 	other = arriving();
@@ -199,9 +190,8 @@ static void test_a_message_is_like_those_that_say_the_same(void **state)
 }
 
 /* What arrived and waits has no fate, and is none of those that were sent. */
-static void test_the_end_has_fates_for_what_was_sent_alone(void **state)
+TEST(test_the_end_has_fates_for_what_was_sent_alone)
 {
-	(void)state;
 	begin(HELD);
 	assert_int_equal(rig.acceptor.delivered, 0);
 	nopal_session_abort(session, "test");
@@ -209,13 +199,12 @@ static void test_the_end_has_fates_for_what_was_sent_alone(void **state)
 		assert_int_equal(rig.acceptor.fates[fate], 0);
 }
 
-static void test_a_message_leaves_its_story(void **state)
+TEST(test_a_message_leaves_its_story)
 {
 	const struct record *held, *released, *delivered, *misused;
 	const struct nopal_part *part;
 	struct nopal_message *message;
 
-	(void)state;
 	begin(HELD);
 	records_start(rig.world);
 	rig_send(&rig, "hello");
@@ -244,21 +233,4 @@ static void test_a_message_leaves_its_story(void **state)
 	assert_int_equal(awake->counters.bytes_delivered, 5);
 	nopal__message_unpin(nopal__core(session), message);
 	records_stop(rig.world);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_copy_begins_and_ends_anywhere),
-		CASE(test_rooms_for_fragments_are_used_again),
-		CASE(test_a_longer_message_has_a_room_of_its_own),
-		CASE(test_replaced_bytes_leave_no_room_behind),
-		CASE(test_over_its_objects_nothing_arrives),
-		CASE(test_a_message_is_like_those_that_say_the_same),
-		CASE(test_the_end_has_fates_for_what_was_sent_alone),
-		CASE(test_a_message_leaves_its_story),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

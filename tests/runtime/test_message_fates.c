@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of messages that were sent: who is told, and what is counted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "engine/message.h"
-#include "engine/segment.h"
-#include "failing.h"
+#include "support/failing.h"
 #include "kept.h"
+#include "support/test.h"
 
 FAKE(m_lucky,
      .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, 1, .doc = "of it" },
@@ -28,6 +21,8 @@ static int setup(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, kept_teardown);
+
 /* ------------------------------------------------------------------ of one */
 
 struct told {
@@ -35,7 +30,7 @@ struct told {
 	unsigned arrived, missing, undelivered;
 };
 
-static void test_each_fate_is_counted_and_told(void **state)
+TEST(test_each_fate_is_counted_and_told)
 {
 	static const struct told all[] = {
 		{ NOPAL_ARRIVED, NOPAL_ARRIVED, 1, 0, 0 },
@@ -47,7 +42,6 @@ static void test_each_fate_is_counted_and_told(void **state)
 	struct nopal_awake *awake = rig_awake(session);
 	uint64_t held;
 
-	(void)state;
 	rig_send(&rig, "x"); /* what the first one makes stays */
 	settle(2, NOPAL_ARRIVED);
 	held = awake->bytes_held;
@@ -73,9 +67,8 @@ static void test_each_fate_is_counted_and_told(void **state)
 	}
 }
 
-static void test_a_session_closes_with_its_last_fate(void **state)
+TEST(test_a_session_closes_with_its_last_fate)
 {
-	(void)state;
 	rig_send(&rig, "x");
 	rig_send(&rig, "y");
 	nopal_session_close(session);
@@ -87,9 +80,8 @@ static void test_a_session_closes_with_its_last_fate(void **state)
 }
 
 /* The end has one for those that have none, and no second one. */
-static void test_the_end_is_a_fate(void **state)
+TEST(test_the_end_is_a_fate)
 {
-	(void)state;
 	rig_send(&rig, "x");
 	rig_send(&rig, "y");
 	settle(2, NOPAL_ARRIVED);
@@ -100,7 +92,7 @@ static void test_the_end_is_a_fate(void **state)
 
 /* ----------------------------------------------------------------- of several */
 
-static void test_a_message_has_the_worst_fate_of_its_segments(void **state)
+TEST(test_a_message_has_the_worst_fate_of_its_segments)
 {
 	static const struct {
 		uint16_t arrived, missing, unknown;
@@ -112,7 +104,6 @@ static void test_a_message_has_the_worst_fate_of_its_segments(void **state)
 		{ 5, 0, 1, false, true, NOPAL_UNKNOWN },  { 5, 0, 1, false, false, NOPAL_WAIVED },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct nopal_message message = {
 			.segments_arrived = all[i].arrived,
@@ -127,13 +118,12 @@ static void test_a_message_has_the_worst_fate_of_its_segments(void **state)
 }
 
 /* One of which nothing was cut is settled when that is said. */
-static void test_a_message_of_no_segments_is_settled_at_once(void **state)
+TEST(test_a_message_of_no_segments_is_settled_at_once)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_message *message = nopal__message_make(core, 0);
 	struct nopal_handle handle = message->handle;
 
-	(void)state;
 	core->awake->unfinished++;
 	nopal_message_is_cut(session, message);
 	assert_int_equal(core->awake->unfinished, 0);
@@ -143,14 +133,13 @@ static void test_a_message_of_no_segments_is_settled_at_once(void **state)
 
 /* --------------------------------------------------------------- made and found */
 
-static void test_a_message_is_found_while_it_lives(void **state)
+TEST(test_a_message_is_found_while_it_lives)
 {
 	struct nopal_core *core = nopal__core(session);
 	uint64_t stale = core->awake->counters.stale_handles;
 	struct nopal_message *message = nopal__message_make(core, 3);
 	struct nopal_handle handle = message->handle;
 
-	(void)state;
 	assert_ptr_equal(nopal_message_find(session, handle), message);
 	assert_int_equal(core->awake->counters.stale_handles, stale);
 	nopal__message_free(core, message);
@@ -158,14 +147,13 @@ static void test_a_message_is_found_while_it_lives(void **state)
 	assert_int_equal(core->awake->counters.stale_handles, stale + 1);
 }
 
-static void test_a_message_is_made_of_nothing_old(void **state)
+TEST(test_a_message_is_made_of_nothing_old)
 {
 	struct nopal_core *core = nopal__core(session);
 	size_t bytes = core->layer->plan->slot_count * sizeof(*(uint64_t *)NULL);
 	struct nopal_message *message = nopal__message_make(core, 3);
 	struct nopal_message *was = message;
 
-	(void)state;
 	memset(message->attribute, 0xff, bytes);
 	nopal__message_free(core, message);
 	message = nopal__message_make(core, 3);
@@ -176,13 +164,12 @@ static void test_a_message_is_made_of_nothing_old(void **state)
 }
 
 /* Else each failure would take some of the budget away for good. */
-static void test_a_message_without_memory_charges_nothing(void **state)
+TEST(test_a_message_without_memory_charges_nothing)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_message *message[64], *one;
 	unsigned count = 0;
 
-	(void)state;
 	failing_from(1, true); /* all that the pool has at first */
 	while ((one = nopal__message_make(core, 3)) != NULL)
 		message[count++] = one;
@@ -193,13 +180,12 @@ static void test_a_message_without_memory_charges_nothing(void **state)
 		nopal__message_free(core, message[--count]);
 }
 
-static void test_replaced_bytes_are_those_that_wait(void **state)
+TEST(test_replaced_bytes_are_those_that_wait)
 {
 	struct nopal_awake *awake = rig_awake(session);
 	struct nopal_message *message;
 	uint64_t held;
 
-	(void)state;
 	rig_send_bytes(&rig, 10);
 	held = awake->bytes_held - 10;
 	message = nopal__pool_oldest(&awake->messages);
@@ -211,12 +197,11 @@ static void test_replaced_bytes_are_those_that_wait(void **state)
 	assert_int_equal(awake->bytes_held, held);
 }
 
-static void test_properties_tell_messages_apart(void **state)
+TEST_WITH(NULL, kept_teardown, test_properties_tell_messages_apart)
 {
 	struct nopal_message *one, *other;
 	unsigned slot[2];
 
-	(void)state;
 	rig_add(&m_lucky);
 	kept_open(LUCKY);
 	slot[0] = nopal_property(rig.plan, "luck");
@@ -234,12 +219,11 @@ static void test_properties_tell_messages_apart(void **state)
 	nopal__message_free(nopal__core(session), other);
 }
 
-static void test_what_arrives_has_its_segments_attributes(void **state)
+TEST_WITH(NULL, kept_teardown, test_what_arrives_has_its_segments_attributes)
 {
 	struct nopal_segment *first;
 	struct nopal_message *message;
 
-	(void)state;
 	rig_add(&m_lucky);
 	kept_open(LUCKY);
 	first = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
@@ -248,25 +232,4 @@ static void test_what_arrives_has_its_segments_attributes(void **state)
 	assert_int_equal(nopal_message_property(message, nopal_property(rig.plan, "skill")), 9);
 	nopal_message_discard(session, message);
 	nopal__segment_free(nopal__core(session), first);
-}
-
-int main(void)
-{
-#define CASE(name)	   cmocka_unit_test_setup_teardown(name, setup, kept_teardown)
-#define CASE_OF_LUCK(name) cmocka_unit_test_teardown(name, kept_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_each_fate_is_counted_and_told),
-		CASE(test_a_session_closes_with_its_last_fate),
-		CASE(test_the_end_is_a_fate),
-		CASE(test_a_message_has_the_worst_fate_of_its_segments),
-		CASE(test_a_message_of_no_segments_is_settled_at_once),
-		CASE(test_a_message_is_found_while_it_lives),
-		CASE(test_a_message_is_made_of_nothing_old),
-		CASE(test_a_message_without_memory_charges_nothing),
-		CASE(test_replaced_bytes_are_those_that_wait),
-		CASE_OF_LUCK(test_properties_tell_messages_apart),
-		CASE_OF_LUCK(test_what_arrives_has_its_segments_attributes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* How long a message may be: of who cuts, of who passes it whole, and of the path. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/seal.h"
+#include "compose/compose.h"
 #include "fakes.h"
-#include "rig.h"
+#include "plan/plan.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { PARTS = 4, LAYERS = 2, BODY = 1400, DATAGRAM = 1472, FLOOR = 1172 };
 
@@ -69,33 +65,29 @@ static uint64_t limit_of(const struct nopal_microprotocol *const *names, uint64_
 #define LIMIT(wanted, ...)                                                                         \
 	limit_of((const struct nopal_microprotocol *const[]){ __VA_ARGS__ }, wanted)
 
-static void test_a_segment_holds_one_message(void **state)
+TEST(test_a_segment_holds_one_message)
 {
-	(void)state;
 	assert_int_equal(LIMIT(0, &f_other, &f_one, &f_one, &f_one), BODY);
 	assert_int_equal(LIMIT(BODY - 5, &f_one, &f_other, &f_one, &f_one), BODY - 5);
 	assert_int_equal(LIMIT(BODY + 5, &f_one, &f_other, &f_one, &f_one), BODY);
 }
 
-static void test_who_cuts_says_how_often(void **state)
+TEST(test_who_cuts_says_how_often)
 {
-	(void)state;
 	assert_int_equal(LIMIT(0, &f_cuts, &f_other, &f_one, &f_one),
 			 7 * (BODY - (DATAGRAM - FLOOR)));
 	assert_int_equal(asked_bytes, BODY - (DATAGRAM - FLOOR));
 }
 
-static void test_nobody_says_more_than_16_mib(void **state)
+TEST(test_nobody_says_more_than_16_mib)
 {
-	(void)state;
 	assert_int_equal(LIMIT(0, &f_other, &f_other, &f_one, &f_one), 16 << 20);
 	assert_int_equal(LIMIT(17 << 20, &f_other, &f_other, &f_one, &f_one), 17 << 20);
 }
 
 /* And who does not cut is asked there alone. */
-static void test_what_is_whole_is_the_next_layers(void **state)
+TEST(test_what_is_whole_is_the_next_layers)
 {
-	(void)state;
 	assert_int_equal(LIMIT(0, &f_whole, &f_other, &f_one, &f_other), BODY - 1);
 	assert_int_equal(LIMIT(0, &f_whole, &f_other, &f_cuts, &f_other),
 			 7 * (BODY - 1 - (DATAGRAM - FLOOR)));
@@ -103,16 +95,4 @@ static void test_what_is_whole_is_the_next_layers(void **state)
 	assert_int_equal(LIMIT(0, &f_cuts, &f_says, &f_one, &f_other),
 			 7 * (BODY - (DATAGRAM - FLOOR)));
 	assert_int_equal(LIMIT(0, &f_whole, &f_other, &f_whole, &f_says), 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_segment_holds_one_message),
-		cmocka_unit_test(test_who_cuts_says_how_often),
-		cmocka_unit_test(test_nobody_says_more_than_16_mib),
-		cmocka_unit_test(test_what_is_whole_is_the_next_layers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_numbers -- the bitmap ring against an array of flags. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 enum { SPACE = 1 << 16, STEPS = 20000 };
 
@@ -114,20 +110,18 @@ static void run(uint64_t seed, uint64_t first, uint32_t window)
 	nopal_free(NULL, m.numbers.bits);
 }
 
-static void agrees_with_an_array(void **unused)
+TEST(agrees_with_an_array)
 {
-	(void)unused;
 	run(1, 1, 64);
 	run(2, 0, 256);
 	run(3, UINT32_MAX - 500, 1000);
 	run(4, 77, 1);
 }
 
-static void runs_over_word_ends(void **unused)
+TEST(runs_over_word_ends)
 {
 	struct nopal_numbers numbers = { 0 };
 
-	(void)unused;
 	assert_int_equal(nopal_numbers_init(&numbers, 60, 128), 0);
 	for (uint64_t n = 187; n > 60; n--)
 		assert_int_equal(nopal_numbers_mark(NULL, &numbers, n), NOPAL_NUMBER_NEW);
@@ -140,11 +134,10 @@ static void runs_over_word_ends(void **unused)
 	nopal_free(NULL, numbers.bits);
 }
 
-static void budget_and_far_numbers(void **unused)
+TEST(budget_and_far_numbers)
 {
 	struct nopal_numbers numbers = { 0 };
 
-	(void)unused;
 	assert_true(nopal_numbers_init(&numbers, 0, UINT32_MAX) < 0);
 	assert_int_equal(nopal_numbers_init(&numbers, 5, 65), 0);
 	assert_int_equal(numbers.window, 128);
@@ -162,11 +155,10 @@ static void budget_and_far_numbers(void **unused)
 
 /* Numbers in order take no memory, few out of order take little, and what grew is given back when
  * no number is missing. */
-static void memory_follows_the_holes(void **unused)
+TEST(memory_follows_the_holes)
 {
 	struct nopal_numbers numbers = { 0 };
 
-	(void)unused;
 	assert_int_equal(nopal_numbers_init(&numbers, 1000, 1 << 16), 0);
 	for (uint64_t n = 1000; n < 5000; n++)
 		nopal_numbers_mark(NULL, &numbers, n);
@@ -188,12 +180,11 @@ static void memory_follows_the_holes(void **unused)
 }
 
 /* What is next, at every place, wherever the window is and how full. */
-static void finds_what_is_next(void **unused)
+TEST(finds_what_is_next)
 {
 	struct nopal_numbers numbers = { 0 };
 	enum { WINDOW = 256, ROUNDS = 60, STEP = 37 };
 
-	(void)unused;
 	assert_int_equal(nopal_numbers_init(&numbers, 1, WINDOW), 0);
 	for (uint64_t round = 0; round < ROUNDS; round++) {
 		uint64_t low = numbers.floor > 3 ? numbers.floor - 3 : 0;
@@ -216,16 +207,4 @@ static void finds_what_is_next(void **unused)
 	}
 	assert_int_equal(nopal_numbers_next(&numbers, 1, 1, true), 1);
 	nopal_free(NULL, numbers.bits);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_an_array),
-		cmocka_unit_test(runs_over_word_ends),
-		cmocka_unit_test(budget_and_far_numbers),
-		cmocka_unit_test(memory_follows_the_holes),
-		cmocka_unit_test(finds_what_is_next),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

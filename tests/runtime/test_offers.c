@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What parts say to each other while a session opens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 /* Before the offers of parts is the proof of resets. */
 enum { REQUEST_TAIL = 3 + 5, PROOF = 16, ANSWER_HEAD = 8 + 4 + 4 + PROOF };
@@ -106,11 +101,12 @@ static int setup(void **state)
 	return 0;
 }
 
-static void test_both_sides_know_the_same(void **state)
+EACH_TEST(setup, NULL);
+
+TEST(test_both_sides_know_the_same)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, CONFIG, NULL);
 	assert_memory_equal(seen[0].alpha, "abc", 3);
 	assert_memory_equal(seen[0].omega, "vwxyz", 5);
@@ -127,9 +123,8 @@ static void test_both_sides_know_the_same(void **state)
 
 /* Requests and answers that get lost come again, cookies get old: they agree once, and on the
  * same. */
-static void test_repetitions_change_nothing(void **state)
+TEST(test_repetitions_change_nothing)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++) {
 		struct rig rig;
 		char link[128];
@@ -149,11 +144,10 @@ static void test_repetitions_change_nothing(void **state)
 	}
 }
 
-static void test_what_is_not_taken_opens_nothing(void **state)
+TEST(test_what_is_not_taken_opens_nothing)
 {
 	struct rig rig;
 
-	(void)state;
 	takes_not = true;
 	rig_open(&rig, CONFIG, &(struct rig_options){ .stay_closed = true });
 	rig_start(&rig);
@@ -167,11 +161,10 @@ static void test_what_is_not_taken_opens_nothing(void **state)
 }
 
 /* The opener goes on asking: the right answer may still come. */
-static void test_what_is_not_agreed_on_opens_nothing(void **state)
+TEST(test_what_is_not_agreed_on_opens_nothing)
 {
 	struct rig rig;
 
-	(void)state;
 	agrees_not = true;
 	rig_open(&rig, CONFIG, &(struct rig_options){ .stay_closed = true });
 	rig_start(&rig);
@@ -183,26 +176,12 @@ static void test_what_is_not_agreed_on_opens_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_who_offers_nothing_proves_its_resets(void **state)
+TEST(test_who_offers_nothing_proves_its_resets)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n", NULL);
 	assert_int_equal(nopal_offers_bytes(rig.opener.session), PROOF);
 	assert_int_equal(rig.opener.opened, 1);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_both_sides_know_the_same, setup),
-		cmocka_unit_test_setup(test_repetitions_change_nothing, setup),
-		cmocka_unit_test_setup(test_what_is_not_taken_opens_nothing, setup),
-		cmocka_unit_test_setup(test_what_is_not_agreed_on_opens_nothing, setup),
-		cmocka_unit_test_setup(test_who_offers_nothing_proves_its_resets, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

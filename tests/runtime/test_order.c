@@ -2,15 +2,13 @@
 /*
  * order.c, cycles.c: the run order of handlers, and events without end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "compose/compose.h"
 #include "registry/registry.h"
 #include "compose_rig.h"
+#include "support/test.h"
 
 FAKE(f_echo, .raises = FAKE_RAISES("SEGMENT_FROM_NET"),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_NET, fake_on_message)));
@@ -41,13 +39,14 @@ static int add_fakes(void **state)
 	return compose_rig_add(fakes);
 }
 
+ALL_TESTS(tests, add_fakes, NULL);
+
 /* ------------------------------------------------------------------------- cycles */
 
-static void test_storms(void **state)
+TEST(test_storms)
 {
 	struct composing composing;
 
-	(void)state;
 	bad("f_echo {}", 2,
 	    "SEGMENT_FROM_NET (runtime) > SEGMENT_VERIFIED (f_cut) > "
 	    "MSG_FROM_NET (f_echo) > SEGMENT_FROM_NET",
@@ -81,11 +80,10 @@ static void runs(const struct composing *composing, const char *without, const c
 	assert_string_equal(names, expected);
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	struct composing composing = good("f_order_b {} f_order_a {} f_order_c {}");
 
-	(void)state;
 	runs(&composing, NULL, "f_order_c f_order_a f_order_b ");
 	runs(&composing, "f_order_a", "f_order_c f_order_b ");
 	assert_int_equal(
@@ -100,13 +98,12 @@ static void test_order(void **state)
 	done(&composing);
 }
 
-static void test_order_permuted(void **state)
+TEST(test_order_permuted)
 {
 	struct composing composing = good("f_order_b {} f_order_a {} f_order_c {}");
 	bool swapped = false;
 	struct nopal_ordered order[3];
 
-	(void)state;
 	for (nopal__order_seed = 1; nopal__order_seed < 20; nopal__order_seed++) {
 		nopal__compose_order(layer_of(&composing), NOPAL_SEGMENT_LOST, NULL, NULL, order,
 				     3);
@@ -119,44 +116,27 @@ static void test_order_permuted(void **state)
 	done(&composing);
 }
 
-static void test_order_in_circles(void **state)
+TEST(test_order_in_circles)
 {
 	struct composing composing;
 
-	(void)state;
 	bad("f_round_a {} f_round_b {} f_round_c {}", 2,
 	    "handlers of SEGMENT_LOST cannot be ordered: f_round", "contradict");
 	composing = good("f_round_a {} f_round_b {}");
 	done(&composing);
 }
 
-static void test_kinds_that_never_meet(void **state)
+TEST(test_kinds_that_never_meet)
 {
 	struct composing composing = good("f_apart {} f_order_b {}");
 
-	(void)state;
 	runs(&composing, NULL, "f_apart f_order_b ");
 	done(&composing);
 }
 
-static void test_events_by_name(void **state)
+TEST(test_events_by_name)
 {
-	(void)state;
 	assert_int_equal(nopal__event_find("SEGMENT_LOST"), NOPAL_SEGMENT_LOST);
 	assert_int_equal(nopal__event_find("segment_lost"), NOPAL_NO_EVENT);
 	assert_int_equal(nopal__event_find(""), NOPAL_NO_EVENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_storms),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_order_permuted),
-		cmocka_unit_test(test_order_in_circles),
-		cmocka_unit_test(test_kinds_that_never_meet),
-		cmocka_unit_test(test_events_by_name),
-	};
-
-	return cmocka_run_group_tests(tests, add_fakes, NULL);
 }

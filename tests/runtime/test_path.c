@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/turn.h"
 #include "microprotocols/segments.h"
+#include "support/test.h"
 
 /* The least that a path takes, and what an Ethernet does, in UDP payload. */
 enum { FLOOR = 1200 - 28, MOST = 1500 - 28 };
@@ -87,11 +81,10 @@ static uint32_t longest(void)
 	return bytes;
 }
 
-static void test_without_the_role_the_path_is_the_plans(void **state)
+TEST(test_without_the_role_the_path_is_the_plans)
 {
 	uint32_t before;
 
-	(void)state;
 	begin(PLAIN, NULL);
 	before = nopal_body_limit(rig.opener.session);
 	limit(FLOOR);
@@ -101,13 +94,12 @@ static void test_without_the_role_the_path_is_the_plans(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_limit_lies_between_the_floor_and_the_plans(void **state)
+TEST(test_a_limit_lies_between_the_floor_and_the_plans)
 {
 	const struct nopal_part *acks;
 	struct nopal_session *session;
 	uint32_t most;
 
-	(void)state;
 	begin(ASKS, NULL);
 	session = rig.opener.session;
 	acks = rig_part(session, "positive_ack");
@@ -127,11 +119,10 @@ static void test_a_limit_lies_between_the_floor_and_the_plans(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_narrow_composition_has_no_floor_of_its_own(void **state)
+TEST(test_a_narrow_composition_has_no_floor_of_its_own)
 {
 	static const char *const sets[] = { "resize.mtu=1000B", NULL };
 
-	(void)state;
 	rig_add(&stub_path);
 	rig_open(&rig, ASKS, &(struct rig_options){ .sets = sets });
 	limit(0);
@@ -139,9 +130,8 @@ static void test_a_narrow_composition_has_no_floor_of_its_own(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_limit_outlives_rest(void **state)
+TEST(test_a_limit_outlives_rest)
 {
-	(void)state;
 	begin(ASKS, NULL);
 	limit(1280);
 	rig_send(&rig, "x");
@@ -170,9 +160,8 @@ static void swing(const char *config, uint64_t message_bytes)
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 50);
 }
 
-static void test_segments_are_cut_by_the_limit_of_their_time(void **state)
+TEST(test_segments_are_cut_by_the_limit_of_their_time)
 {
-	(void)state;
 	swing(ASKS, 10000);
 	longest();
 	limit(1234);
@@ -186,9 +175,8 @@ static void test_segments_are_cut_by_the_limit_of_their_time(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_message_that_is_a_segment_may_exceed_it(void **state)
+TEST(test_a_message_that_is_a_segment_may_exceed_it)
 {
-	(void)state;
 	begin(WHOLE, NULL);
 	limit(0);
 	assert_int_equal(nopal_plan_message_limit(rig.plan), nopal_body_most(rig.opener.session));
@@ -198,11 +186,10 @@ static void test_a_message_that_is_a_segment_may_exceed_it(void **state)
 	rig_close(&rig);
 }
 
-static void test_redundancy_goes_on_while_the_limit_moves(void **state)
+TEST(test_redundancy_goes_on_while_the_limit_moves)
 {
 	uint8_t parity;
 
-	(void)state;
 	swing(PROTECTED, 10000);
 	parity = rig_part(rig.opener.session, "forward_error_correction")->kind[0];
 	tapped.count = 0;
@@ -214,11 +201,10 @@ static void test_redundancy_goes_on_while_the_limit_moves(void **state)
 	rig_close(&rig);
 }
 
-static void test_gathered_messages_fill_what_there_is(void **state)
+TEST(test_gathered_messages_fill_what_there_is)
 {
 	bool outermost;
 
-	(void)state;
 	swing(GATHERED, 600);
 	for (int i = 0; i < 2; i++) {
 		longest();
@@ -237,11 +223,10 @@ static void test_gathered_messages_fill_what_there_is(void **state)
 }
 
 /* What was cut before cannot be cut again: it leaves in fragments of IP. */
-static void test_what_was_cut_longer_still_arrives(void **state)
+TEST(test_what_was_cut_longer_still_arrives)
 {
 	struct nopal_link_counters counters;
 
-	(void)state;
 	begin(ASKS, "rate 10mbit delay 10ms");
 	rig_send_bytes(&rig, 200000);
 	rig_change(&rig, "rate 10mbit delay 10ms mtu 1300");
@@ -257,14 +242,13 @@ static void test_what_was_cut_longer_still_arrives(void **state)
 }
 
 /* Of a datagram that is longer nothing else may depend: the path drops it. */
-static void test_what_is_too_long_travels_alone(void **state)
+TEST(test_what_is_too_long_travels_alone)
 {
 	struct nopal_session *session;
 	const struct nopal_part *acks;
 	uint8_t *bytes;
 	bool outermost;
 
-	(void)state;
 	begin(ASKS, "delay 10ms mtu 1300");
 	limit(1300 - 28);
 	session = rig.opener.session;
@@ -279,9 +263,8 @@ static void test_what_is_too_long_travels_alone(void **state)
 	rig_close(&rig);
 }
 
-static void test_marks_come_with_segments(void **state)
+TEST(test_marks_come_with_segments)
 {
-	(void)state;
 	begin(ASKS, "delay 10ms");
 	rig_change(&rig, "delay 10ms loss mask 0011 ecn");
 	memset(arrived, 0, sizeof(arrived));
@@ -298,11 +281,10 @@ static void test_marks_come_with_segments(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_stack_has_the_path_of_its_lowest_layer(void **state)
+TEST(test_a_stack_has_the_path_of_its_lowest_layer)
 {
 	struct nopal_session *bottom;
 
-	(void)state;
 	begin(STACK, NULL);
 	limit(FLOOR);
 	assert_int_equal(nopal_path_limit(rig.opener.session), MOST);
@@ -315,24 +297,4 @@ static void test_a_stack_has_the_path_of_its_lowest_layer(void **state)
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_in_range(longest(), FLOOR - 20, FLOOR);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_the_role_the_path_is_the_plans),
-		cmocka_unit_test(test_a_limit_lies_between_the_floor_and_the_plans),
-		cmocka_unit_test(test_a_narrow_composition_has_no_floor_of_its_own),
-		cmocka_unit_test(test_a_limit_outlives_rest),
-		cmocka_unit_test(test_segments_are_cut_by_the_limit_of_their_time),
-		cmocka_unit_test(test_a_message_that_is_a_segment_may_exceed_it),
-		cmocka_unit_test(test_redundancy_goes_on_while_the_limit_moves),
-		cmocka_unit_test(test_gathered_messages_fill_what_there_is),
-		cmocka_unit_test(test_what_was_cut_longer_still_arrives),
-		cmocka_unit_test(test_what_is_too_long_travels_alone),
-		cmocka_unit_test(test_marks_come_with_segments),
-		cmocka_unit_test(test_a_stack_has_the_path_of_its_lowest_layer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

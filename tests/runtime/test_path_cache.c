@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "wire/path_cache.h"
+#include "support/test.h"
 
 enum { ROOM = 4, MANY = 64, STEPS = 200000 };
 
@@ -28,6 +23,8 @@ static int teardown(void **state)
 	nopal__path_cache_free(cache);
 	return 0;
 }
+
+EACH_TEST(setup, teardown);
 
 static struct nopal_path_pair pair_of(uint8_t local, uint8_t peer)
 {
@@ -75,12 +72,11 @@ static int64_t known(uint8_t peer)
 	return value;
 }
 
-static void test_a_fact_outlives_its_session_and_knows_its_time(void **state)
+TEST(test_a_fact_outlives_its_session_and_knows_its_time)
 {
 	uint32_t record = hold(2);
 	int64_t value, measured_ns;
 
-	(void)state;
 	write_rtt(record, 70, 1000);
 	nopal__path_cache_write(cache, record, NOPAL_PATH_LIMIT_BYTES, 1452, 2000);
 	nopal__path_cache_release(cache, record);
@@ -98,12 +94,11 @@ static void test_a_fact_outlives_its_session_and_knows_its_time(void **state)
 	nopal__path_cache_release(cache, record);
 }
 
-static void test_both_addresses_name_a_record(void **state)
+TEST(test_both_addresses_name_a_record)
 {
 	struct nopal_path_pair pair = pair_of(9, 2);
 	uint32_t first = hold(2), again = hold(2), other;
 
-	(void)state;
 	assert_int_equal(first, again);
 	other = nopal__path_cache_hold(cache, &pair);
 	assert_int_not_equal(first, other);
@@ -112,9 +107,8 @@ static void test_both_addresses_name_a_record(void **state)
 	nopal__path_cache_release(cache, first);
 }
 
-static void test_the_oldest_idle_record_makes_room(void **state)
+TEST(test_the_oldest_idle_record_makes_room)
 {
-	(void)state;
 	for (uint8_t peer = 1; peer <= ROOM; peer++)
 		visit(peer, peer);
 	visit(1, 1); /* the oldest is 2 now */
@@ -127,11 +121,10 @@ static void test_the_oldest_idle_record_makes_room(void **state)
 	assert_int_equal(known(9), 9);
 }
 
-static void test_a_held_record_stays(void **state)
+TEST(test_a_held_record_stays)
 {
 	uint32_t held[ROOM];
 
-	(void)state;
 	visit(1, 1);
 	held[0] = hold(1);
 	for (uint8_t peer = 2; peer < MANY; peer++)
@@ -150,11 +143,10 @@ static void test_a_held_record_stays(void **state)
 		nopal__path_cache_release(cache, held[i]);
 }
 
-static void test_who_measured_nothing_takes_nobodys_place(void **state)
+TEST(test_who_measured_nothing_takes_nobodys_place)
 {
 	uint32_t record;
 
-	(void)state;
 	for (uint8_t peer = 1; peer < ROOM; peer++)
 		visit(peer, peer);
 	for (uint8_t peer = ROOM; peer < MANY; peer++) {
@@ -231,11 +223,10 @@ static void plain_compare(const struct plain *one)
 	assert_int_equal(value, one->value);
 }
 
-static void test_it_does_what_a_list_does(void **state)
+TEST(test_it_does_what_a_list_does)
 {
 	uint32_t random = 1;
 
-	(void)state;
 	for (uint32_t step = 1; step < STEPS; step++) {
 		uint8_t peer;
 		struct plain *one;
@@ -256,19 +247,4 @@ static void test_it_does_what_a_list_does(void **state)
 		if (one)
 			plain_compare(one);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_a_fact_outlives_its_session_and_knows_its_time),
-		TEST(test_both_addresses_name_a_record),
-		TEST(test_the_oldest_idle_record_makes_room),
-		TEST(test_a_held_record_stays),
-		TEST(test_who_measured_nothing_takes_nobodys_place),
-		TEST(test_it_does_what_a_list_does),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Paths beside the first one: their numbers, who has them and when they are free, and moves of the
  * first one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "engine/turn.h"
 #include "wire/demux.h"
-#include "wire/paths.h"
-#include "failing.h"
+#include "support/failing.h"
 #include "fakes.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { PORT = 5000 };
 
@@ -57,6 +51,8 @@ static int teardown(void **state)
 	rig_close(&rig);
 	return 0;
 }
+
+EACH_TEST(setup, teardown);
 
 /* An address of the peer's host. */
 static struct nopal_address at(unsigned port)
@@ -102,9 +98,8 @@ static int give(struct nopal_endpoint *endpoint, unsigned port)
 
 /* ------------------------------------------------------------------- learnt */
 
-static void test_the_first_path_is_number_0(void **state)
+TEST(test_the_first_path_is_number_0)
 {
-	(void)state;
 	assert_int_equal(here(core->peer.port), 0);
 	assert_int_equal(nopal__path_arrived(core), 0); /* from nowhere */
 	assert_null(core->awake->paths);
@@ -113,9 +108,8 @@ static void test_the_first_path_is_number_0(void **state)
 	assert_true(nopal_address_equal(&core->awake->paths->opened_with, &core->peer));
 }
 
-static void test_addresses_have_numbers_while_there_are_some(void **state)
+TEST(test_addresses_have_numbers_while_there_are_some)
 {
-	(void)state;
 	assert_int_equal(here(PORT), 1);
 	assert_int_equal(from(door, PORT), 2);
 	assert_int_equal(here(PORT + 1), 3);
@@ -125,9 +119,8 @@ static void test_addresses_have_numbers_while_there_are_some(void **state)
 	assert_int_equal(here(PORT + 1), 3);
 }
 
-static void test_a_silent_path_gives_its_number_away(void **state)
+TEST(test_a_silent_path_gives_its_number_away)
 {
-	(void)state;
 	assert_int_equal(here(PORT), 1);
 	pass(NOPAL_SECOND);
 	assert_int_equal(here(PORT + 1), 2);
@@ -147,23 +140,21 @@ static void test_a_silent_path_gives_its_number_away(void **state)
 	assert_int_equal(here(PORT + 4), 3);
 }
 
-static void test_nothing_is_learnt_while_it_opens(void **state)
+TEST(test_nothing_is_learnt_while_it_opens)
 {
 	enum nopal_life life = core->life;
 
-	(void)state;
 	core->life = NOPAL_LIFE_OPENING;
 	assert_int_equal(here(PORT), NOPAL_PATH_NONE);
 	assert_null(core->awake->paths);
 	core->life = life;
 }
 
-static void test_nothing_is_learnt_without_memory(void **state)
+TEST(test_nothing_is_learnt_without_memory)
 {
 	uint8_t path;
 	int error;
 
-	(void)state;
 	failing_from(1, true);
 	path = here(PORT);
 	error = give(door, PORT);
@@ -175,11 +166,10 @@ static void test_nothing_is_learnt_without_memory(void **state)
 
 /* -------------------------------------------------------------------- given */
 
-static void test_a_path_is_given_by_two_addresses(void **state)
+TEST(test_a_path_is_given_by_two_addresses)
 {
 	struct nopal_endpoint *alone = nopal_sim_endpoint(rig.world, 0, 7001);
 
-	(void)state;
 	assert_int_equal(give(alone, PORT), -EINVAL);
 	assert_int_equal(give(core->endpoint, core->peer.port), 0);
 	assert_int_equal(nopal_session_paths(session), 1);
@@ -194,9 +184,8 @@ static void test_a_path_is_given_by_two_addresses(void **state)
 	assert_int_equal(here(PORT + 1), NOPAL_PATH_NONE);
 }
 
-static void test_what_was_learnt_may_be_given(void **state)
+TEST(test_what_was_learnt_may_be_given)
 {
-	(void)state;
 	assert_int_equal(from(door, PORT), 1);
 	assert_false(nopal_path_is_open(session, 1));
 	assert_int_equal(give(door, PORT), 0);
@@ -204,9 +193,8 @@ static void test_what_was_learnt_may_be_given(void **state)
 	assert_int_equal(nopal_session_paths(session), 2);
 }
 
-static void test_without_the_role_there_is_one_path(void **state)
+TEST_WITH(NULL, teardown, test_without_the_role_there_is_one_path)
 {
-	(void)state;
 	begin(ONE);
 	assert_int_equal(give(door, PORT), -ENOTSUP);
 	assert_int_equal(nopal_session_paths(session), 1);
@@ -214,20 +202,18 @@ static void test_without_the_role_there_is_one_path(void **state)
 	assert_false(nopal_path_is_open(session, 1));
 }
 
-static void test_a_session_that_ended_has_no_more_paths(void **state)
+TEST(test_a_session_that_ended_has_no_more_paths)
 {
 	bool outermost = nopal__turn_begin(rig.world);
 
-	(void)state;
 	nopal__touch(core);
 	nopal_session_abort(session, "test");
 	assert_int_equal(give(door, PORT), -EPIPE);
 	nopal__turn_end(rig.world, outermost);
 }
 
-static void test_there_are_no_other_numbers(void **state)
+TEST(test_there_are_no_other_numbers)
 {
-	(void)state;
 	assert_int_equal(here(PORT), 1);
 	nopal_path_open(session, 2); /* no path has it */
 	nopal_path_open(session, NOPAL_PATHS_MOST);
@@ -240,9 +226,8 @@ static void test_there_are_no_other_numbers(void **state)
 }
 
 /* Their numbers rest: who spoke by them may do so yet. */
-static void test_a_closed_door_has_no_paths(void **state)
+TEST(test_a_closed_door_has_no_paths)
 {
-	(void)state;
 	assert_int_equal(give(door, PORT), 0);
 	assert_int_equal(give(core->endpoint, PORT), 0);
 	assert_int_equal(from(door, PORT + 1), 3);
@@ -269,12 +254,11 @@ static void assert_stays(unsigned number)
 	assert_true(nopal_address_equal(&core->peer, &was));
 }
 
-static void test_a_session_moves_to_a_path_of_its_endpoint(void **state)
+TEST(test_a_session_moves_to_a_path_of_its_endpoint)
 {
 	struct nopal_address there = at(PORT);
 	bool elsewhere = true;
 
-	(void)state;
 	core->opener = false;
 	nopal__demux_know_peer(core);
 	assert_stays(1);
@@ -294,12 +278,11 @@ static void test_a_session_moves_to_a_path_of_its_endpoint(void **state)
 	assert_stays(2);
 }
 
-static void test_another_host_is_elsewhere(void **state)
+TEST_WITH(NULL, teardown, test_another_host_is_elsewhere)
 {
 	struct nopal_address there;
 	bool elsewhere = false;
 
-	(void)state;
 	begin(ONE);
 	there = at(PORT);
 	assert_int_equal(here(PORT), 1);
@@ -312,12 +295,11 @@ static void test_another_host_is_elsewhere(void **state)
 	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 1);
 }
 
-static void test_nobody_moves_between_families(void **state)
+TEST(test_nobody_moves_between_families)
 {
 	bool v4 = nopal_address_is_v4(&core->peer);
 	struct nopal_path *path;
 
-	(void)state;
 	assert_int_equal(here(PORT), 1);
 	path = &core->awake->paths->path[1];
 	if (v4)
@@ -329,9 +311,8 @@ static void test_nobody_moves_between_families(void **state)
 
 /* -------------------------------------------------------------- what it takes */
 
-static void test_the_network_may_say_what_passes(void **state)
+TEST_WITH(NULL, teardown, test_the_network_may_say_what_passes)
 {
-	(void)state;
 	begin(ONE);
 	assert_int_equal(nopal_path_hint(session), 0);
 	nopal__path_narrowed(core, 1300);
@@ -344,37 +325,10 @@ static void test_the_network_may_say_what_passes(void **state)
 	assert_int_equal(nopal_path_hint(session), 0);
 }
 
-static void test_without_the_role_nobody_asks_what_passes(void **state)
+TEST(test_without_the_role_nobody_asks_what_passes)
 {
-	(void)state;
 	nopal__path_narrowed(core, 1300);
 	assert_int_equal(nopal_path_hint(session), 0);
 	rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 0);
-}
-
-int main(void)
-{
-#define CASE(name)	  cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define CASE_OF_ONE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_the_first_path_is_number_0),
-		CASE(test_addresses_have_numbers_while_there_are_some),
-		CASE(test_a_silent_path_gives_its_number_away),
-		CASE(test_nothing_is_learnt_while_it_opens),
-		CASE(test_nothing_is_learnt_without_memory),
-		CASE(test_a_path_is_given_by_two_addresses),
-		CASE(test_what_was_learnt_may_be_given),
-		CASE_OF_ONE(test_without_the_role_there_is_one_path),
-		CASE(test_a_session_that_ended_has_no_more_paths),
-		CASE(test_there_are_no_other_numbers),
-		CASE(test_a_closed_door_has_no_paths),
-		CASE(test_a_session_moves_to_a_path_of_its_endpoint),
-		CASE_OF_ONE(test_another_host_is_elsewhere),
-		CASE(test_nobody_moves_between_families),
-		CASE_OF_ONE(test_the_network_may_say_what_passes),
-		CASE(test_without_the_role_nobody_asks_what_passes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

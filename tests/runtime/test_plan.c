@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What sealing makes of a config: slots, kinds, headers, masks, limits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "plan/plan.h"
 #include "fakes.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { UDP_BYTES = 28, MTU = 1500, FINGERPRINT = 8 };
 
@@ -65,6 +60,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 static const struct nopal_part *part_of(const struct nopal_plan *one, const char *name)
 {
 	for (size_t i = 0; i < nopal_plan_part_count(one); i++)
@@ -74,12 +71,11 @@ static const struct nopal_part *part_of(const struct nopal_plan *one, const char
 	return NULL;
 }
 
-static void test_a_name_is_one_slot_for_all_who_use_it(void **state)
+TEST(test_a_name_is_one_slot_for_all_who_use_it)
 {
 	const struct nopal_part *z = part_of(plan, "zebra");
 	const struct nopal_part *a = part_of(plan, "ant");
 
-	(void)state;
 	assert_true(z->attribute[ZEBRA_COUNT] > 0);
 	assert_int_equal(z->attribute[ZEBRA_COUNT], a->attribute[ANT_COUNT]);
 	assert_string_equal(plan->slot_name[z->attribute[ZEBRA_COUNT]], "z_count");
@@ -89,29 +85,26 @@ static void test_a_name_is_one_slot_for_all_who_use_it(void **state)
 			assert_int_not_equal(a->attribute[i], z->attribute[j]);
 }
 
-static void test_what_nobody_writes_is_slot_0(void **state)
+TEST(test_what_nobody_writes_is_slot_0)
 {
-	(void)state;
 	assert_false(nopal_has(part_of(plan, "zebra"), ZEBRA_ABSENT));
 }
 
-static void test_serials_alone_have_a_reference(void **state)
+TEST(test_serials_alone_have_a_reference)
 {
 	const struct nopal_part *z = part_of(plan, "zebra");
 
-	(void)state;
 	assert_int_equal(plan->serial_count, 1);
 	assert_int_equal(plan->serial_of[z->attribute[ZEBRA_COUNT]], 1);
 	assert_int_equal(plan->serial_of[z->attribute[ZEBRA_LOCAL]], 0);
 	assert_int_equal(plan->serial_of[0], 0);
 }
 
-static void test_kinds_are_numbered_by_name(void **state)
+TEST(test_kinds_are_numbered_by_name)
 {
 	const struct nopal_part *z = part_of(plan, "zebra");
 	const struct nopal_part *a = part_of(plan, "ant");
 
-	(void)state;
 	assert_int_equal(a->kind[0], NOPAL_KIND_FIRST_OWN);
 	assert_int_equal(z->kind[ZEBRA_NOTE], NOPAL_KIND_FIRST_OWN + 1);
 	assert_int_equal(z->kind[ZEBRA_LOAD], NOPAL_KIND_FIRST_OWN + 2);
@@ -121,12 +114,11 @@ static void test_kinds_are_numbered_by_name(void **state)
 	assert_null(plan->kinds[NOPAL_KIND_FIRST_OWN + 3].name);
 }
 
-static void test_header_bytes_by_kind(void **state)
+TEST(test_header_bytes_by_kind)
 {
 	const struct nopal_part *z = part_of(plan, "zebra");
 	const struct nopal_part *a = part_of(plan, "ant");
 
-	(void)state;
 	assert_int_equal(plan->kinds[NOPAL_KIND_DATA].header.bytes, 4 + 1);
 	assert_int_equal(plan->kinds[z->kind[ZEBRA_LOAD]].header.bytes, 4);
 	assert_int_equal(plan->kinds[z->kind[ZEBRA_NOTE]].header.bytes, 0);
@@ -135,11 +127,10 @@ static void test_header_bytes_by_kind(void **state)
 	assert_int_equal(plan->kinds[NOPAL_KIND_REPLY].header.bytes, 0);
 }
 
-static void test_fields_go_by_the_names_of_microprotocols(void **state)
+TEST(test_fields_go_by_the_names_of_microprotocols)
 {
 	const struct nopal_header *header = &plan->kinds[NOPAL_KIND_DATA].header;
 
-	(void)state;
 	assert_int_equal(header->count, 2);
 	assert_int_equal(header->fields[0].slot, part_of(plan, "ant")->attribute[ANT_BYTE]);
 	assert_false(header->fields[0].serial);
@@ -147,7 +138,7 @@ static void test_fields_go_by_the_names_of_microprotocols(void **state)
 	assert_true(header->fields[1].serial);
 }
 
-static void test_what_a_kind_holds(void **state)
+TEST(test_what_a_kind_holds)
 {
 	const struct nopal_layer *layer = &plan->layers[0];
 	const struct nopal_part *z = part_of(plan, "zebra");
@@ -155,7 +146,6 @@ static void test_what_a_kind_holds(void **state)
 	uint32_t driver = part_of(plan, "transport_driver")->hold[NOPAL_SEND];
 	uint8_t load = z->kind[ZEBRA_LOAD], crumb = a->kind[0];
 
-	(void)state;
 	assert_int_equal(layer->hold[NOPAL_SEND][NOPAL_KIND_DATA],
 			 driver | z->hold[NOPAL_SEND] | a->hold[NOPAL_SEND]);
 	assert_int_equal(layer->hold[NOPAL_SEND][load], driver | a->hold[NOPAL_SEND]);
@@ -166,45 +156,41 @@ static void test_what_a_kind_holds(void **state)
 	assert_int_equal(layer->rearm[load], 0);
 }
 
-static void test_each_bit_has_one_owner(void **state)
+TEST(test_each_bit_has_one_owner)
 {
 	const struct nopal_part *z = part_of(plan, "zebra");
 	const struct nopal_part *a = part_of(plan, "ant");
 
-	(void)state;
 	assert_int_equal(z->hold[NOPAL_SEND] & a->hold[NOPAL_SEND], 0);
 	assert_int_equal(z->hold[NOPAL_SEND] & (z->hold[NOPAL_SEND] - 1), 0);
 	assert_int_equal(z->hold[NOPAL_DEALLOCATE], 0);
 	assert_int_equal(z->hold[NOPAL_DELIVER], 0);
 }
 
-static void test_handlers_are_called_for_their_kinds_alone(void **state)
+TEST(test_handlers_are_called_for_their_kinds_alone)
 {
 	const struct nopal_calls *calls = plan->layers[0].calls[NOPAL_SEGMENT_TO_NET];
 	const struct nopal_part *z = part_of(plan, "zebra");
 	uint8_t load = z->kind[ZEBRA_LOAD];
 
-	(void)state;
 	assert_int_equal(calls[NOPAL_KIND_DATA].count, calls[load].count + 1);
 	for (uint32_t i = 0; i < calls[load].count; i++)
 		assert_ptr_not_equal(calls[load].call[i].part, part_of(plan, "ant"));
 	assert_int_equal(calls[z->kind[ZEBRA_NOTE]].count, 0);
 }
 
-static void test_sizes_add_up_to_the_mtu(void **state)
+TEST(test_sizes_add_up_to_the_mtu)
 {
-	(void)state;
 	assert_int_equal(nopal_plan_header_bytes(plan), 1 + 4 + 4 + 1);
 	assert_int_equal(plan->datagram_bytes, MTU - UDP_BYTES);
 	assert_int_equal(nopal_plan_body_bytes(plan) + nopal_plan_header_bytes(plan) + FINGERPRINT,
 			 MTU - UDP_BYTES);
 }
 
-static void test_the_message_limit_is_one_body(void **state)
+TEST(test_the_message_limit_is_one_body)
 {
 	struct nopal_plan *small, *large;
 
-	(void)state;
 	assert_int_equal(nopal_plan_message_limit(plan), nopal_plan_body_bytes(plan));
 	small = rig_plan("message_limit = 100B\ntransport_driver {}\n"
 			 "fixed_size {}\n");
@@ -216,13 +202,12 @@ static void test_the_message_limit_is_one_body(void **state)
 	nopal_plan_unref(large);
 }
 
-static void test_fields_for_people_are_those_of_the_header(void **state)
+TEST(test_fields_for_people_are_those_of_the_header)
 {
 	const struct nopal_plan_field *fields;
 	size_t count = nopal_plan_fields(plan, &fields);
 	uint32_t bytes = 0;
 
-	(void)state;
 	assert_int_equal(count, 4);
 	for (size_t i = 0; i < count; i++)
 		bytes += fields[i].bytes;
@@ -233,11 +218,10 @@ static void test_fields_for_people_are_those_of_the_header(void **state)
 }
 
 /* Peers need not write their configs alike. */
-static void test_the_order_of_sections_changes_nothing_on_the_wire(void **state)
+TEST(test_the_order_of_sections_changes_nothing_on_the_wire)
 {
 	struct nopal_plan *other = rig_plan(BACKWARD);
 
-	(void)state;
 	assert_true(nopal_plan_fingerprint(plan) == nopal_plan_fingerprint(other));
 	assert_string_equal(nopal_plan_canonical(plan), nopal_plan_canonical(other));
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
@@ -260,31 +244,28 @@ static void test_the_order_of_sections_changes_nothing_on_the_wire(void **state)
 	nopal_plan_unref(other);
 }
 
-static void test_another_part_is_another_fingerprint(void **state)
+TEST(test_another_part_is_another_fingerprint)
 {
 	struct nopal_plan *other = rig_plan("transport_driver {}\nfixed_size {}\nzebra {}\n");
 
-	(void)state;
 	assert_false(nopal_plan_fingerprint(plan) == nopal_plan_fingerprint(other));
 	nopal_plan_unref(other);
 }
 
-static void test_a_reference_keeps_the_plan(void **state)
+TEST(test_a_reference_keeps_the_plan)
 {
 	struct nopal_plan *again = nopal_plan_ref(plan);
 
-	(void)state;
 	nopal_plan_unref(plan);
 	assert_string_equal(nopal_plan_name(again), "rig");
 	plan = again;
 }
 
-static void test_what_was_wrong_before_is_not_the_configs_fault(void **state)
+TEST(test_what_was_wrong_before_is_not_the_configs_fault)
 {
 	struct nopal_problems problems;
 	struct nopal_plan *other;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "other.conf", 1, NULL, "it is empty");
 	other = nopal_plan_parse(FORWARD, "t.conf", NULL, &problems);
@@ -294,29 +275,4 @@ static void test_what_was_wrong_before_is_not_the_configs_fault(void **state)
 	assert_null(nopal_plan_parse("ant {}\n", "t.conf", NULL, &problems));
 	assert_true(problems.errors > 1);
 	nopal_problems_fini(&problems);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_name_is_one_slot_for_all_who_use_it),
-		CASE(test_what_nobody_writes_is_slot_0),
-		CASE(test_serials_alone_have_a_reference),
-		CASE(test_kinds_are_numbered_by_name),
-		CASE(test_header_bytes_by_kind),
-		CASE(test_fields_go_by_the_names_of_microprotocols),
-		CASE(test_what_a_kind_holds),
-		CASE(test_each_bit_has_one_owner),
-		CASE(test_handlers_are_called_for_their_kinds_alone),
-		CASE(test_sizes_add_up_to_the_mtu),
-		CASE(test_the_message_limit_is_one_body),
-		CASE(test_fields_for_people_are_those_of_the_header),
-		CASE(test_the_order_of_sections_changes_nothing_on_the_wire),
-		CASE(test_another_part_is_another_fingerprint),
-		CASE(test_a_reference_keeps_the_plan),
-		CASE(test_what_was_wrong_before_is_not_the_configs_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,12 @@
 /*
  * problems.c: what is said, in which order, and which name was meant.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
 #include "base/problems.h"
+#include "support/test.h"
 
 static char *printed(struct nopal_problems *problems)
 {
@@ -32,11 +30,10 @@ static void says(struct nopal_problems *problems, const char *expected)
 	nopal_problems_fini(problems);
 }
 
-static void test_lines_in_order(void **state)
+TEST(test_lines_in_order)
 {
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "a.conf", 9, "remove it", "nine %d", 9);
 	nopal_problems_add(&problems, "a.conf", 2, NULL, "two");
@@ -48,11 +45,10 @@ static void test_lines_in_order(void **state)
 			"a.conf:9: error: nine 9\n  fix: remove it\n");
 }
 
-static void test_equal_lines_keep_their_order(void **state)
+TEST(test_equal_lines_keep_their_order)
 {
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "a.conf", 2, NULL, "first");
 	nopal_problems_add(&problems, "a.conf", 2, NULL, "second");
@@ -61,11 +57,10 @@ static void test_equal_lines_keep_their_order(void **state)
 			"a.conf:2: error: second\n");
 }
 
-static void test_files_stay_together(void **state)
+TEST(test_files_stay_together)
 {
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "b.conf", 1, NULL, "b1");
 	nopal_problems_add(&problems, "a.conf", 7, NULL, "a7");
@@ -75,12 +70,11 @@ static void test_files_stay_together(void **state)
 			"b.conf:1: error: b1\nb.conf:3: error: b3\n");
 }
 
-static void test_a_microprotocol_complains(void **state)
+TEST(test_a_microprotocol_complains)
 {
 	struct nopal_problems problems, placed;
 	struct nopal_place place = { "c.conf", 5 };
 
-	(void)state;
 	nopal_problems_init(&problems);
 	nopal_problems_init(&placed);
 	nopal_problem(&problems, "n", "n is not above k", "set n = 5");
@@ -92,12 +86,11 @@ static void test_a_microprotocol_complains(void **state)
 		      "c.conf:5: error: nothing fits\n");
 }
 
-static void test_moving_keeps_places(void **state)
+TEST(test_moving_keeps_places)
 {
 	struct nopal_problems from, to;
 	struct nopal_place place = { "c.conf", 5 };
 
-	(void)state;
 	nopal_problems_init(&from);
 	nopal_problems_init(&to);
 	nopal_problems_add(&from, "d.conf", 1, NULL, "here");
@@ -107,12 +100,11 @@ static void test_moving_keeps_places(void **state)
 	says(&to, "c.conf:5: warning: there\nd.conf:1: error: here\n");
 }
 
-static void test_many(void **state)
+TEST(test_many)
 {
 	enum { MANY = 1000 };
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	for (int i = MANY; i > 0; i--)
 		nopal_problems_add(&problems, "m", i, NULL, "%d", i);
@@ -123,7 +115,7 @@ static void test_many(void **state)
 	nopal_problems_fini(&problems);
 }
 
-static void test_nearest(void **state)
+TEST(test_nearest)
 {
 	static const char *const names[] = { "retransmit",
 					     "resize",
@@ -134,7 +126,6 @@ static void test_nearest(void **state)
 					     NULL };
 	static const char *const none[] = { NULL };
 
-	(void)state;
 	assert_string_equal(nopal_nearest("retransmitt", names), "retransmit");
 	assert_string_equal(nopal_nearest("retarnsmit", names), "retransmit");
 	assert_string_equal(nopal_nearest("rezise", names), "resize");
@@ -146,23 +137,21 @@ static void test_nearest(void **state)
 	assert_null(nopal_nearest("resize", none));
 }
 
-static void test_nearest_of_the_absurdly_long(void **state)
+TEST(test_nearest_of_the_absurdly_long)
 {
 	static const char *const names[] = { "resize", NULL };
 	char name[4096];
 
-	(void)state;
 	memset(name, 'r', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	assert_null(nopal_nearest(name, names));
 }
 
-static void test_suggestion(void **state)
+TEST(test_suggestion)
 {
 	static const char *const names[] = { "resize", "rtp", NULL };
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "a", 1, NULL, "c");
 	nopal__problems_suggest(&problems, "resizes", names, "one of: ");
@@ -181,12 +170,11 @@ static void test_suggestion(void **state)
 }
 
 /* It needs none to say so, and what comes after would mislead. */
-static void test_no_memory_is_the_last_that_is_said(void **state)
+TEST(test_no_memory_is_the_last_that_is_said)
 {
 	struct nopal_problems problems, moved;
 	struct nopal_place place = { "c.conf", 5 };
 
-	(void)state;
 	nopal_problems_init(&problems);
 	nopal_problems_init(&moved);
 	nopal__problems_no_memory(&problems);
@@ -204,22 +192,4 @@ static void test_no_memory_is_the_last_that_is_said(void **state)
 	assert_int_equal(moved.errors, 1);
 	says(&moved, "error: out of memory\n  fix: free memory, or raise the "
 		     "limit of this process\na:1: warning: before\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines_in_order),
-		cmocka_unit_test(test_equal_lines_keep_their_order),
-		cmocka_unit_test(test_files_stay_together),
-		cmocka_unit_test(test_a_microprotocol_complains),
-		cmocka_unit_test(test_moving_keeps_places),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_nearest_of_the_absurdly_long),
-		cmocka_unit_test(test_suggestion),
-		cmocka_unit_test(test_no_memory_is_the_last_that_is_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* promise.c, promise_check.c: how rows combine, and what is refused or warned of. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "compose/compose.h"
 #include "plan/plan.h"
 #include "compose_rig.h"
+#include "support/test.h"
 
 struct f_parameters {
 	int64_t on, delay_ns;
@@ -75,6 +73,8 @@ static int add_fakes(void **state)
 	return compose_rig_add(fakes);
 }
 
+ALL_TESTS(tests, add_fakes, NULL);
+
 /* Of the config's layer, for messages with these properties. */
 static unsigned value(const struct composing *composing, size_t layer, enum nopal_quality quality,
 		      const char *names)
@@ -114,18 +114,16 @@ static unsigned value_of_layers(const char *text, const char *names)
 	return found;
 }
 
-static void test_network_promises_least(void **state)
+TEST(test_network_promises_least)
 {
-	(void)state;
 	assert_int_equal(value_of("", NOPAL_DELIVERY, NULL), 0);
 	assert_int_equal(value_of("", NOPAL_ORDER, NULL), 0);
 	assert_int_equal(value_of("", NOPAL_PROGRESS, NULL), NOPAL_GOES_ON);
 	assert_int_equal(value_of("", NOPAL_RECEIVERS, NULL), NOPAL_EVERY);
 }
 
-static void test_stages_lower_what_earlier_ones_gave(void **state)
+TEST(test_stages_lower_what_earlier_ones_gave)
 {
-	(void)state;
 	assert_int_equal(value_of("f_all {}", NOPAL_DELIVERY, NULL), NOPAL_ALL);
 	assert_int_equal(value_of("f_drops { on = on } f_all {}", NOPAL_DELIVERY, NULL),
 			 NOPAL_IN_TIME);
@@ -135,25 +133,23 @@ static void test_stages_lower_what_earlier_ones_gave(void **state)
 	assert_int_equal(value_of("f_repairs { on = on }", NOPAL_DELIVERY, NULL), 0);
 }
 
-static void test_order_without_all_has_gaps(void **state)
+TEST(test_order_without_all_has_gaps)
 {
-	(void)state;
 	assert_int_equal(value_of("f_waits {} f_all {}", NOPAL_ORDER, NULL), NOPAL_AS_SENT);
 	assert_int_equal(value_of("f_waits {} f_all {} f_drops { on = on }", NOPAL_ORDER, NULL),
 			 NOPAL_AS_SENT & ~NOPAL_GAPLESS);
 }
 
-static void test_rows_of_a_property_act_on_its_messages(void **state)
+TEST(test_rows_of_a_property_act_on_its_messages)
 {
 	const char *config = "f_all {} f_skips {}";
 
-	(void)state;
 	assert_int_equal(value_of(config, NOPAL_DELIVERY, NULL), NOPAL_ALL);
 	assert_int_equal(value_of(config, NOPAL_DELIVERY, "f_new"), NOPAL_ALL);
 	assert_int_equal(value_of(config, NOPAL_DELIVERY, "f_new|f_old"), NOPAL_IN_TIME);
 }
 
-static void test_upper_layer_stands_on_the_lower(void **state)
+TEST(test_upper_layer_stands_on_the_lower)
 {
 	static const char text[] = "layer \"top\" { f_drive {} f_cut {} f_shuffles {} }\n"
 				   "layer \"low\" { f_drive {} f_cut {} f_all {} f_waits {} }\n";
@@ -162,7 +158,6 @@ static void test_upper_layer_stands_on_the_lower(void **state)
 	struct nopal_problems problems;
 	struct composing composing = { 0 };
 
-	(void)state;
 	nopal_problems_init(&problems);
 	composing.composition =
 		nopal__compose(nopal__config_parse(text, "t.conf", NULL, &problems), &problems);
@@ -181,12 +176,11 @@ static void test_upper_layer_stands_on_the_lower(void **state)
 
 /* Messages of one class may be given up below: then one that waits for a segment of another class
  * does not know whether it comes. */
-static void test_layer_above_a_partly_reliable_one_may_tire(void **state)
+TEST(test_layer_above_a_partly_reliable_one_may_tire)
 {
 	static const char lower[] = "\nlayer \"low\" { f_drive {} f_cut {} f_all {} f_skips {} }";
 	char text[256];
 
-	(void)state;
 	snprintf(text, sizeof(text), "layer \"top\" { f_drive {} f_cut {} f_tires {} }%s", lower);
 	assert_int_equal(value_of_layers(text, NULL), NOPAL_IN_TIME);
 	snprintf(text, sizeof(text), "layer \"top\" { f_drive {} f_cut {} }%s", lower);
@@ -203,7 +197,7 @@ static void test_layer_above_a_partly_reliable_one_may_tire(void **state)
 			 NOPAL_ALL);
 }
 
-static void test_giver_is_the_last_that_changed_it(void **state)
+TEST(test_giver_is_the_last_that_changed_it)
 {
 	struct composing composing = compose("f_all {} f_drops { on = on }");
 	struct nopal_promise_walk walk = {
@@ -211,7 +205,6 @@ static void test_giver_is_the_last_that_changed_it(void **state)
 	};
 	const struct nopal_guarantee *delivery = &walk.service.quality[NOPAL_DELIVERY];
 
-	(void)state;
 	nopal__promise_walk(&walk, 0);
 	assert_int_equal(delivery->part, 3); /* behind f_drive, f_cut, f_all */
 	assert_string_equal(delivery->row->because, "drops");
@@ -221,12 +214,11 @@ static void test_giver_is_the_last_that_changed_it(void **state)
 
 /* -------------------------------------------------------------- refused, warned */
 
-static void test_shared_segment_below_attributes_is_refused(void **state)
+TEST(test_shared_segment_below_attributes_is_refused)
 {
 	struct nopal_problems problems;
 	struct composing composing = { 0 };
 
-	(void)state;
 	nopal_problems_init(&problems);
 	assert_null(nopal__compose(nopal__config_parse("layer \"top\" { f_drive {} f_cut {}\n"
 						       "f_number {} }\n"
@@ -239,21 +231,19 @@ static void test_shared_segment_below_attributes_is_refused(void **state)
 	nopal_problems_fini(&problems);
 }
 
-static void test_required_service_is_refused_where_it_lacks(void **state)
+TEST(test_required_service_is_refused_where_it_lacks)
 {
 	struct composing composing;
 
-	(void)state;
 	bad("\nf_wants {}", 3, "f_wants needs delivery `all`, and has `some`", "f_all {}");
 	composing = good("f_wants {} f_all {} f_calm {}");
 	done(&composing);
 }
 
-static void test_legal_and_surely_not_meant_is_warned_of(void **state)
+TEST(test_legal_and_surely_not_meant_is_warned_of)
 {
 	struct composing composing;
 
-	(void)state;
 	warns("f_waits {}", 2, "f_waits may stand still: waits for ever", "f_all {}");
 	composing = good("f_waits {} f_skips {}");
 	done(&composing);
@@ -270,7 +260,7 @@ static void test_legal_and_surely_not_meant_is_warned_of(void **state)
 
 /* --------------------------------------------------------------------- findings */
 
-static void test_shipped_parts_promise_no_more_than_they_keep(void **state)
+TEST(test_shipped_parts_promise_no_more_than_they_keep)
 {
 	static const struct {
 		const char *text;
@@ -291,7 +281,6 @@ static void test_shipped_parts_promise_no_more_than_they_keep(void **state)
 		  NOPAL_ONCE_A_SESSION },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct nopal_problems problems;
 		struct nopal_plan *plan;
@@ -307,23 +296,4 @@ static void test_shipped_parts_promise_no_more_than_they_keep(void **state)
 		nopal_problems_fini(&problems);
 		nopal_plan_unref(plan);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_network_promises_least),
-		cmocka_unit_test(test_stages_lower_what_earlier_ones_gave),
-		cmocka_unit_test(test_order_without_all_has_gaps),
-		cmocka_unit_test(test_rows_of_a_property_act_on_its_messages),
-		cmocka_unit_test(test_upper_layer_stands_on_the_lower),
-		cmocka_unit_test(test_layer_above_a_partly_reliable_one_may_tire),
-		cmocka_unit_test(test_giver_is_the_last_that_changed_it),
-		cmocka_unit_test(test_shared_segment_below_attributes_is_refused),
-		cmocka_unit_test(test_required_service_is_refused_where_it_lacks),
-		cmocka_unit_test(test_legal_and_surely_not_meant_is_warned_of),
-		cmocka_unit_test(test_shipped_parts_promise_no_more_than_they_keep),
-	};
-
-	return cmocka_run_group_tests(tests, add_fakes, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_queue -- the ring of handles against a plain array; some segments die. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 enum { SEGMENTS = 64, STEPS = 50000, MODEL_ROOM = 2 * STEPS + 2 };
 
@@ -71,6 +67,8 @@ static int tear_down(void **unused)
 	return 0;
 }
 
+ALL_TESTS(tests, set_up, tear_down);
+
 /* The reference: handles in [front, back) of an array, begun in its middle. */
 static struct nopal_handle waiting[MODEL_ROOM];
 static size_t front = STEPS, back = STEPS;
@@ -107,11 +105,10 @@ static void insert_into_the_array(const struct nopal_segment *segment)
 	waiting[place] = segment->handle;
 }
 
-static void agrees_with_an_array(void **unused)
+TEST(agrees_with_an_array)
 {
 	struct nopal_queue queue = { 0 };
 
-	(void)unused;
 	for (int i = 0; i < STEPS; i++) {
 		struct nopal_segment *segment = segments[draw() % SEGMENTS];
 		uint64_t dice = draw() % 100;
@@ -135,12 +132,11 @@ static void agrees_with_an_array(void **unused)
 	nopal_free(NULL, queue.ring);
 }
 
-static void empty_and_over_budget(void **unused)
+TEST(empty_and_over_budget)
 {
 	struct nopal_queue queue = { 0 };
 	uint32_t pushed = 1;
 
-	(void)unused;
 	assert_null(nopal_queue_first(NULL, &queue));
 	nopal_queue_pop(&queue);
 	broke = true;
@@ -161,13 +157,12 @@ static void empty_and_over_budget(void **unused)
 }
 
 /* Resends come in any order and leave the oldest first. */
-static void inserted_by_age(void **unused)
+TEST(inserted_by_age)
 {
 	static const uint32_t order[] = { 5, 2, 9, 2, 0, 7, 8, 1 };
 	static const uint32_t sorted[] = { 0, 1, 2, 2, 5, 7, 8, 9 };
 	struct nopal_queue queue = { 0 };
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		assert_int_equal(nopal_queue_insert(NULL, &queue, segments[order[i]]), 0);
 	for (size_t i = 0; i < sizeof(sorted) / sizeof(sorted[0]); i++) {
@@ -178,13 +173,12 @@ static void inserted_by_age(void **unused)
 }
 
 /* Whatever waits, urgent ones leave first, in the order of their coming. */
-static void urgent_ones_first(void **unused)
+TEST(urgent_ones_first)
 {
 	static const uint32_t pushed[] = { 5, 2, 9, 0, 7, 8 };
 	static const uint32_t leave[] = { 9, 7, 5, 2, 0, 1, 8 };
 	struct nopal_queue queue = { 0 };
 
-	(void)unused;
 	segments[9]->urgent = segments[7]->urgent = true;
 	for (size_t i = 0; i < sizeof(pushed) / sizeof(pushed[0]); i++)
 		assert_int_equal(nopal_queue_push(NULL, &queue, segments[pushed[i]]), 0);
@@ -197,12 +191,11 @@ static void urgent_ones_first(void **unused)
 	nopal_free(NULL, queue.ring);
 }
 
-static void urgent_ones_alone(void **unused)
+TEST(urgent_ones_alone)
 {
 	static const uint32_t pushed[] = { 9, 3, 7 };
 	struct nopal_queue queue = { 0 };
 
-	(void)unused;
 	assert_int_equal(nopal_queue_push(NULL, &queue, segments[0]), 0);
 	nopal_queue_pop(&queue);
 	for (size_t i = 0; i < 3; i++) {
@@ -219,11 +212,10 @@ static void urgent_ones_alone(void **unused)
 }
 
 /* While one is first, the one two places behind it is fetched, where there is one. */
-static void fetched_before_its_turn(void **unused)
+TEST(fetched_before_its_turn)
 {
 	struct nopal_queue queue = { 0 };
 
-	(void)unused;
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(nopal_queue_push(NULL, &queue, segments[i]), 0);
 	fetches = 0;
@@ -237,11 +229,10 @@ static void fetched_before_its_turn(void **unused)
 }
 
 /* Once it has left, an urgent one waits by its age. */
-static void urgent_once(void **unused)
+TEST(urgent_once)
 {
 	struct nopal_queue queue = { 0 };
 
-	(void)unused;
 	segments[7]->urgent = true;
 	segments[7]->departures = 1;
 	assert_int_equal(nopal_queue_push(NULL, &queue, segments[5]), 0);
@@ -254,11 +245,10 @@ static void urgent_once(void **unused)
 
 /* Behind all, though it is urgent; those at a place are looked at and taken out, with the ring
  * turned, too. */
-static void appended_and_removed(void **unused)
+TEST(appended_and_removed)
 {
 	enum { COUNT = 5, ROOM = 16 };
 
-	(void)unused;
 	for (uint32_t turned = 0; turned < ROOM; turned++)
 		for (uint32_t gone = 0; gone < COUNT; gone++) {
 			struct nopal_queue queue = { .head = 0 };
@@ -333,12 +323,11 @@ static void they_leave(struct nopal_lanes *lanes, const uint32_t *leave, size_t 
 
 /* Resends by age, what is urgent, the rest; but the resend of an urgent one goes behind first
  * departures that are older. */
-static void lanes_have_one_order(void **unused)
+TEST(lanes_have_one_order)
 {
 	static const uint32_t leave[] = { 3, 5, 30, 31, 8, 9, 20, 25 };
 	struct nopal_lanes lanes = { 0 };
 
-	(void)unused;
 	assert_false(nopal_lanes_wait(&lanes));
 	wait_in(&lanes, 8, false, 0);
 	wait_in(&lanes, 20, true, 1);
@@ -357,13 +346,12 @@ static void lanes_have_one_order(void **unused)
 }
 
 /* What another holds stops its lane; what is done or let go is in nobody's way. */
-static void lanes_stop_apart(void **unused)
+TEST(lanes_stop_apart)
 {
 	static const uint32_t first[] = { 20 }, then[] = { 8 };
 	static const uint32_t last[] = { 30, 7 };
 	struct nopal_lanes lanes = { 0 };
 
-	(void)unused;
 	wait_in(&lanes, 30, true, 0);
 	wait_in(&lanes, 7, false, 0);
 	wait_in(&lanes, 6, false, 0);
@@ -381,16 +369,4 @@ static void lanes_stop_apart(void **unused)
 	they_leave(&lanes, last, 2);
 	release_all();
 	nopal_lanes_rest(NULL, &lanes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_an_array), cmocka_unit_test(empty_and_over_budget),
-		cmocka_unit_test(inserted_by_age),	cmocka_unit_test(urgent_ones_first),
-		cmocka_unit_test(urgent_ones_alone),	cmocka_unit_test(fetched_before_its_turn),
-		cmocka_unit_test(urgent_once),		cmocka_unit_test(appended_and_removed),
-		cmocka_unit_test(lanes_have_one_order), cmocka_unit_test(lanes_stop_apart),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What peers say of compositions, and how they differ from ours. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "failing.h"
+#include "support/failing.h"
 #include "wire/refusal.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { PLANS = 3 };
 
@@ -40,6 +35,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 /* With listeners for these, the last one first. */
 static void listen_for(const int *which, int count)
 {
@@ -61,9 +58,8 @@ static void assert_text(const void *bytes, size_t length, const char *expected)
 	free(text);
 }
 
-static void test_a_peers_text_is_printable(void **state)
+TEST(test_a_peers_text_is_printable)
 {
-	(void)state;
 	assert_text("", 0, "");
 	assert_text("one\ntwo", 7, "one\ntwo");
 	assert_text("one\ntwo", 6, "one\ntw");
@@ -71,12 +67,11 @@ static void test_a_peers_text_is_printable(void **state)
 	assert_text("\x1f ~\x7f\x80\t\r", 7, "? ~????");
 }
 
-static void test_without_memory_there_is_no_text(void **state)
+TEST(test_without_memory_there_is_no_text)
 {
 	struct nopal_reader reader = nopal_reader_over((const uint8_t *)"abc", 3);
 	char *text;
 
-	(void)state;
 	failing_from(1, false);
 	text = nopal__peer_text(&reader);
 	assert_int_equal(failing_stop(), 1);
@@ -95,12 +90,11 @@ static void assert_nearest(const char *theirs, int expected)
 	free(diff);
 }
 
-static void test_the_nearest_differs_in_fewest_lines(void **state)
+TEST(test_the_nearest_differs_in_fewest_lines)
 {
 	static const int orders[][PLANS] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
 					     { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		listen_for(orders[i], PLANS);
 		for (int own = 0; own < PLANS; own++)
@@ -109,12 +103,11 @@ static void test_the_nearest_differs_in_fewest_lines(void **state)
 }
 
 /* Of two that are as near, the one that is found first. */
-static void test_the_first_of_two_is_the_nearest(void **state)
+TEST(test_the_first_of_two_is_the_nearest)
 {
 	struct nopal_plan *again = rig_plan(configs[1]);
 	struct nopal_plan *was = plans[2];
 
-	(void)state;
 	plans[2] = again;
 	listen_for((const int[]){ 1, 2 }, 2);
 	assert_nearest(plans[0]->canonical, 2);
@@ -122,24 +115,22 @@ static void test_the_first_of_two_is_the_nearest(void **state)
 	nopal_plan_unref(again);
 }
 
-static void test_without_listeners_nothing_is_near(void **state)
+TEST(test_without_listeners_nothing_is_near)
 {
 	const char *name = "none was given";
 
-	(void)state;
 	listen_for(NULL, 0);
 	assert_null(nopal__nearest_diff(&endpoint, "theirs", &name));
 	assert_null(name);
 }
 
-static void test_a_difference_says_who_has_which_part(void **state)
+TEST(test_a_difference_says_who_has_which_part)
 {
 	static const char head[] = "the peer runs another composition (- only at the peer, + only "
 				   "here):\n";
 	char *text = nopal__plans_differ(plans[0]->canonical, plans[1]->canonical);
 	char *diff = nopal_canonical_diff(plans[0]->canonical, plans[1]->canonical);
 
-	(void)state;
 	assert_memory_equal(text, head, sizeof(head) - 1);
 	assert_string_equal(text + sizeof(head) - 1, diff);
 	free(text);
@@ -156,24 +147,7 @@ static void try_to_differ(void *context)
 	free(text);
 }
 
-static void test_without_memory_nothing_differs(void **state)
+TEST(test_without_memory_nothing_differs)
 {
-	(void)state;
 	assert_true(failing_sweep(try_to_differ, NULL, 1) > 1);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_peers_text_is_printable),
-		CASE(test_without_memory_there_is_no_text),
-		CASE(test_the_nearest_differs_in_fewest_lines),
-		CASE(test_the_first_of_two_is_the_nearest),
-		CASE(test_without_listeners_nothing_is_near),
-		CASE(test_a_difference_says_who_has_which_part),
-		CASE(test_without_memory_nothing_differs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

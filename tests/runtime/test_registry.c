@@ -5,34 +5,30 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gnu/libc-version.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "fakes.h"
 #include "registry/registry.h"
+#include "support/test.h"
 
 /* ------------------------------------------------------------------ what is there */
 
-static void test_builtin_are_sorted(void **state)
+TEST(test_builtin_are_sorted)
 {
-	(void)state;
 	assert_true(nopal_registry_count() > 0);
 	for (size_t i = 1; i < nopal_registry_count(); i++)
 		assert_true(strcmp(nopal_registry_at(i - 1)->name, nopal_registry_at(i)->name) < 0);
 	assert_null(nopal_registry_at(nopal_registry_count()));
 }
 
-static void test_builtin_are_sound(void **state)
+TEST(test_builtin_are_sound)
 {
 	struct nopal_problems problems;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	for (size_t i = 0; i < nopal_registry_count(); i++)
 		nopal__descriptor_check(nopal_registry_at(i), "builtin", &problems);
@@ -41,21 +37,19 @@ static void test_builtin_are_sound(void **state)
 	nopal_problems_fini(&problems);
 }
 
-static void test_find(void **state)
+TEST(test_find)
 {
-	(void)state;
 	assert_string_equal(nopal_registry_find("transport_driver")->name, "transport_driver");
 	assert_null(nopal_registry_find("transport_drive"));
 	assert_null(nopal_registry_find(""));
 }
 
-static void test_names_end(void **state)
+TEST(test_names_end)
 {
 	struct nopal_arena arena = { 0 };
 	const char *const *names = nopal__registry_names(&arena);
 	size_t count = 0;
 
-	(void)state;
 	while (names[count])
 		count++;
 	assert_int_equal(count, nopal_registry_count());
@@ -86,12 +80,11 @@ static void refused(const struct nopal_microprotocol *one, const char *word)
 
 FAKE(fake_good, .provides = FAKE_ROLES({ "fake_role", false }));
 
-static void test_a_sound_one_is_added_once(void **state)
+TEST(test_a_sound_one_is_added_once)
 {
 	struct nopal_problems problems;
 	size_t count = nopal_registry_count();
 
-	(void)state;
 	nopal_problems_init(&problems);
 	assert_true(nopal__registry_add(&fake_good, "here", &problems));
 	assert_true(nopal__registry_add(&fake_good, "here", &problems));
@@ -100,7 +93,7 @@ static void test_a_sound_one_is_added_once(void **state)
 	assert_int_equal(problems.count, 0);
 }
 
-static void test_names_are_taken_once(void **state)
+TEST(test_names_are_taken_once)
 {
 	static const struct nopal_microprotocol twin = {
 		.abi = NOPAL_ABI,
@@ -109,19 +102,17 @@ static void test_names_are_taken_once(void **state)
 		.summary = "a twin",
 	};
 
-	(void)state;
 	refused(&twin, "there is a microprotocol `transport_driver` already");
 }
 
-static void test_another_abi(void **state)
+TEST(test_another_abi)
 {
 	static const struct nopal_microprotocol old = { .abi = NOPAL_ABI + 1 };
 
-	(void)state;
 	refused(&old, "built for ABI");
 }
 
-static void test_required_fields(void **state)
+TEST(test_required_fields)
 {
 	static const struct nopal_microprotocol nameless = { .abi = NOPAL_ABI };
 	static const struct nopal_microprotocol shouting = {
@@ -131,7 +122,6 @@ static void test_required_fields(void **state)
 		.summary = "loud",
 	};
 
-	(void)state;
 	refused(&nameless, "lacks a required field");
 	refused(&shouting, "is not a config word");
 }
@@ -155,15 +145,13 @@ FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s", .most = "6")
 
 FAKE(fake_mute, .offer = &(const struct nopal_offer){ .bytes = 4 });
 
-static void test_offers(void **state)
+TEST(test_offers)
 {
-	(void)state;
 	refused(&fake_mute, "lacks a function, or is of no or too many bytes");
 }
 
-static void test_parameters(void **state)
+TEST(test_parameters)
 {
-	(void)state;
 	refused(&fake_no_default, "has no default");
 	refused(&fake_bad_default, "bare number");
 	refused(&fake_wide_default, "out of range");
@@ -189,9 +177,8 @@ FAKE(fake_greedy,
 			   { .name = "i" }, { .name = "j" }, { .name = "k" }, { .name = "l" },
 			   { .name = "m" }));
 
-static void test_tables(void **state)
+TEST(test_tables)
 {
-	(void)state;
 	refused(&fake_wide, "does not fit in 64 bits");
 	refused(&fake_reader, "one who only reads it");
 	refused(&fake_when, "condition that peers do not share");
@@ -208,9 +195,8 @@ FAKE(fake_unlifted, .excludes = FAKE_RELATIONS({ "integrity", "no", .unless = "s
 FAKE(fake_reasonless, .needs = FAKE_RELATIONS({ "driver", NULL }));
 FAKE(fake_timer, .timers = (const struct nopal_timer[]){ { "late", NULL }, { 0 } });
 
-static void test_the_rest(void **state)
+TEST(test_the_rest)
 {
-	(void)state;
 	refused(&fake_two_holds, "a second one in its barrier");
 	refused(&fake_no_barrier, "names no barrier");
 	refused(&fake_no_handler, "has no handler");
@@ -247,9 +233,8 @@ static const char *library_of(void (*function)(void))
 	return path;
 }
 
-static void test_plugins_that_are_none(void **state)
+TEST(test_plugins_that_are_none)
 {
-	(void)state;
 	no_plugin("no_such_thing", "looked in");
 	no_plugin("./no_such_thing.so", "does not load");
 	no_plugin(NOPAL_SOURCE_ROOT "/runtime/stamp", "does not load");
@@ -258,21 +243,19 @@ static void test_plugins_that_are_none(void **state)
 }
 
 /* As `nopal recv` writes files: whoever sent it, none of it runs. */
-static void test_a_file_that_is_not_executable(void **state)
+TEST(test_a_file_that_is_not_executable)
 {
-	(void)state;
 	no_plugin(NOPAL_SOURCE_ROOT "/meson.build", "is not executable");
 }
 
 /* Files come into these folders from others. */
-static void test_no_name_is_found_beside_or_here(void **state)
+TEST(test_no_name_is_found_beside_or_here)
 {
 	char folder[] = "/tmp/nopal-plugins-XXXXXX", path[64];
 	char *before = getcwd(NULL, 0);
 	struct nopal_problems problems;
 	FILE *file;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/strange.so", folder);
 	file = fopen(path, "w");
@@ -295,11 +278,10 @@ static void test_no_name_is_found_beside_or_here(void **state)
 	rmdir(folder);
 }
 
-static void test_the_searched_places_are_told(void **state)
+TEST(test_the_searched_places_are_told)
 {
 	struct nopal_problems problems;
 
-	(void)state;
 	setenv("NOPAL_PLUGINS", "/first:/second", 1);
 	nopal_problems_init(&problems);
 	assert_true(nopal_plugin_load("no_such_thing", "/beside", &problems) < 0);
@@ -309,33 +291,7 @@ static void test_the_searched_places_are_told(void **state)
 	unsetenv("NOPAL_PLUGINS");
 }
 
-static void test_what_is_there_needs_no_file(void **state)
+TEST(test_what_is_there_needs_no_file)
 {
-	(void)state;
 	assert_int_equal(nopal_plugin_load("transport_driver", NULL, NULL), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_builtin_are_sorted),
-		cmocka_unit_test(test_builtin_are_sound),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_names_end),
-		cmocka_unit_test(test_a_sound_one_is_added_once),
-		cmocka_unit_test(test_names_are_taken_once),
-		cmocka_unit_test(test_another_abi),
-		cmocka_unit_test(test_required_fields),
-		cmocka_unit_test(test_offers),
-		cmocka_unit_test(test_parameters),
-		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_the_rest),
-		cmocka_unit_test(test_plugins_that_are_none),
-		cmocka_unit_test(test_a_file_that_is_not_executable),
-		cmocka_unit_test(test_no_name_is_found_beside_or_here),
-		cmocka_unit_test(test_the_searched_places_are_told),
-		cmocka_unit_test(test_what_is_there_needs_no_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,12 @@
 /*
  * relations.c, usage.c: needs, conflicts, writers and readers, the dead.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "compose/compose.h"
 #include "compose_rig.h"
+#include "support/test.h"
 
 FAKE(f_needy, .needs = FAKE_RELATIONS({ "f_status|f_report", "no status" }));
 FAKE(f_status_b, .provides = FAKE_ROLES({ "f_status", true }));
@@ -55,13 +53,14 @@ static int add_fakes(void **state)
 	return compose_rig_add(fakes);
 }
 
+ALL_TESTS(tests, add_fakes, NULL);
+
 /* ---------------------------------------------------------------------- relations */
 
-static void test_needs(void **state)
+TEST(test_needs)
 {
 	struct composing composing;
 
-	(void)state;
 	bad("\nf_needy {}", 3, "f_needy needs f_status|f_report: no status",
 	    "one of: f_status_a {}, f_status_b {}");
 	bad("f_status_a {}", 2, "f_status_a needs f_deep: it is deep", "add f_below {}");
@@ -69,12 +68,11 @@ static void test_needs(void **state)
 	done(&composing);
 }
 
-static void test_layers_need_driver_and_segments(void **state)
+TEST(test_layers_need_driver_and_segments)
 {
 	struct nopal_problems problems;
 	struct composing composing = { 0 };
 
-	(void)state;
 	nopal_problems_init(&problems);
 	assert_null(nopal__compose(nopal__config_parse("f_below {}", "t.conf", NULL, &problems),
 				   &problems));
@@ -90,11 +88,10 @@ static void test_layers_need_driver_and_segments(void **state)
 	assert_null(nopal__compose(NULL, &problems));
 }
 
-static void test_conflicts(void **state)
+TEST(test_conflicts)
 {
 	struct composing composing;
 
-	(void)state;
 	bad("f_enemy {}\nf_status_b {}", 3, "f_enemy and f_status_b exclude each other: they fight",
 	    "remove f_enemy or f_status_b");
 	bad("f_status_b {}\nf_enemy {}", 3, "exclude each other", "remove");
@@ -106,12 +103,11 @@ static void test_conflicts(void **state)
 	    "keep one of f_status_b, f_status_a");
 }
 
-static void test_automatic(void **state)
+TEST(test_automatic)
 {
 	struct composing composing = compose("requires = auto\nf_needy {}");
 	const struct nopal_member *added;
 
-	(void)state;
 	assert_int_equal(composing.problems.errors, 0);
 	assert_int_equal(composing.problems.count, 2);
 	complains(&composing, 3, "added f_status_a, because f_needy needs f_status|f_report",
@@ -124,17 +120,15 @@ static void test_automatic(void **state)
 }
 
 /* The only provider is not taken where it does not declare itself the standard. */
-static void test_automatic_without_a_standard_is_refused(void **state)
+TEST(test_automatic_without_a_standard_is_refused)
 {
-	(void)state;
 	bad("requires = auto\nf_choosy {}", 3, "f_choosy needs f_choice", "add f_choice_a {}");
 }
 
-static void test_unknown_words_are_warned_of(void **state)
+TEST(test_unknown_words_are_warned_of)
 {
 	struct composing composing = compose("f_status_b {}\nf_misspelt {}");
 
-	(void)state;
 	assert_int_equal(composing.problems.errors, 0);
 	assert_int_equal(composing.problems.count, 2);
 	complains(&composing, 3, "an exclusion of f_misspelt names `f_statsu`", "f_status");
@@ -142,22 +136,20 @@ static void test_unknown_words_are_warned_of(void **state)
 	done(&composing);
 }
 
-static void test_automatic_avoids_conflicts(void **state)
+TEST(test_automatic_avoids_conflicts)
 {
 	struct composing composing = compose("requires = auto\nf_needy {}\nf_enemy {}");
 
-	(void)state;
 	complains(&composing, 3, "f_needy needs", "one of");
 	assert_int_equal(composing.problems.errors, 1);
 	done(&composing);
 }
 
-static void test_automatic_from_nothing(void **state)
+TEST(test_automatic_from_nothing)
 {
 	struct nopal_problems problems;
 	struct composing composing = { 0 };
 
-	(void)state;
 	nopal_problems_init(&problems);
 	composing.composition =
 		nopal__compose(nopal__config_parse("requires = auto\nsequenced_messages {}",
@@ -171,11 +163,10 @@ static void test_automatic_from_nothing(void **state)
 
 /* -------------------------------------------------------------------------- usage */
 
-static void test_writers_and_readers(void **state)
+TEST(test_writers_and_readers)
 {
 	struct composing composing;
 
-	(void)state;
 	bad("\nf_reader {}", 3, "f_reader reads the attribute f_number, which nobody writes",
 	    "add f_writer {} or f_writer_too {}");
 	bad("f_use {}", 2, "reads the shared variable f_rate", "f_share {}");
@@ -189,38 +180,17 @@ static void test_writers_and_readers(void **state)
 	done(&composing);
 }
 
-static void test_dead_ones(void **state)
+TEST(test_dead_ones)
 {
 	struct composing composing;
 
-	(void)state;
 	warns("f_share {}", 2, "f_share is there for nothing", "remove it");
 	warns("f_writer {}", 2, "f_writer is there for nothing", "read");
 	composing = good("f_share {} f_use {} f_writer {} f_optional {}");
 	done(&composing);
 }
 
-static void test_holds_for_ever(void **state)
+TEST(test_holds_for_ever)
 {
-	(void)state;
 	bad("f_stuck {}", 2, "a send bit that nobody can ever complete", "handler");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_needs),
-		cmocka_unit_test(test_layers_need_driver_and_segments),
-		cmocka_unit_test(test_conflicts),
-		cmocka_unit_test(test_automatic),
-		cmocka_unit_test(test_automatic_without_a_standard_is_refused),
-		cmocka_unit_test(test_unknown_words_are_warned_of),
-		cmocka_unit_test(test_automatic_avoids_conflicts),
-		cmocka_unit_test(test_automatic_from_nothing),
-		cmocka_unit_test(test_writers_and_readers),
-		cmocka_unit_test(test_dead_ones),
-		cmocka_unit_test(test_holds_for_ever),
-	};
-
-	return cmocka_run_group_tests(tests, add_fakes, NULL);
 }

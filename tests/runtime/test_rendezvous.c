@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Two that open towards each other: one session, and nobody else's doing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "wire/reset.h"
-#include "early_losses.h"
-#include "meeting.h"
-#include "own_file.h"
+#include "support/early_losses.h"
+#include "support/meeting.h"
+#include "support/own_file.h"
+#include "support/test.h"
 
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
@@ -37,11 +31,10 @@ static struct nopal_session *plain_open(int who)
 
 /* ------------------------------------------------------------------ they meet */
 
-static void test_two_become_one(void **state)
+TEST(test_two_become_one)
 {
 	unsigned openers = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 16; seed++) {
 		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
 		meet_open(0);
@@ -57,9 +50,8 @@ static void test_two_become_one(void **state)
 	assert_int_equal(openers, 3); /* each of them, some time */
 }
 
-static void test_who_has_the_larger_nonce_stays_the_opener(void **state)
+TEST(test_who_has_the_larger_nonce_stays_the_opener)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		bool larger;
 
@@ -76,9 +68,8 @@ static void test_who_has_the_larger_nonce_stays_the_opener(void **state)
 
 /* Requests get nowhere before the peer's own have opened the way, and a plain opener never gets
  * in. */
-static void test_it_passes_firewalls(void **state)
+TEST(test_it_passes_firewalls)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
 		meet_firewalls();
@@ -104,9 +95,8 @@ static void test_it_passes_firewalls(void **state)
 	meet_end();
 }
 
-static void test_sessions_by_address_meet(void **state)
+TEST(test_sessions_by_address_meet)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		meet_begin(BY_ADDRESS, BY_ADDRESS, "delay 10ms", seed);
 		meet_open(0);
@@ -120,9 +110,8 @@ static void test_sessions_by_address_meet(void **state)
 	}
 }
 
-static void test_what_is_sent_early_waits(void **state)
+TEST(test_what_is_sent_early_waits)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 3);
 	meet_open(0);
 	meet_say(0, "early");
@@ -136,9 +125,8 @@ static void test_what_is_sent_early_waits(void **state)
 }
 
 /* Once it has met, the same two may meet for another session. */
-static void test_one_at_a_time(void **state)
+TEST(test_one_at_a_time)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(0);
 	assert_null(one_more(0));
@@ -155,9 +143,8 @@ static void test_one_at_a_time(void **state)
 	meet_end();
 }
 
-static void test_who_closes_early_may_come_again(void **state)
+TEST(test_who_closes_early_may_come_again)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	for (int i = 0; i < 3; i++) {
 		meet_open(0);
@@ -173,7 +160,7 @@ static void test_who_closes_early_may_come_again(void **state)
 }
 
 /* The roles in a trace, last word of each session. */
-static void test_a_trace_says_who_gives_way(void **state)
+TEST_WITH(set_up, tear_down, test_a_trace_says_who_gives_way)
 {
 	struct nopal_trace_reader *reader;
 	struct nopal_trace_record record;
@@ -181,7 +168,6 @@ static void test_a_trace_says_who_gives_way(void **state)
 	uint64_t role[2] = { 0 }, id[2], peer_id[2];
 	unsigned records = 0;
 
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	assert_int_equal(nopal_trace_start(meet.world, path, NOPAL_TRACE_PACKETS), 0);
 	for (int i = 0; i < 2; i++)
@@ -209,7 +195,7 @@ static void test_a_trace_says_who_gives_way(void **state)
 }
 
 /* A request is that of any opening, but for its first byte. */
-static void test_a_request_byte_by_byte(void **state)
+TEST(test_a_request_byte_by_byte)
 {
 	const struct meet_datagram *datagram = &meet.side[0].sent[0];
 	const uint8_t *bytes = datagram->bytes;
@@ -219,7 +205,6 @@ static void test_a_request_byte_by_byte(void **state)
 	uint64_t key[2], check;
 	const char *text;
 
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(0);
 	text = nopal_plan_canonical(meet.side[0].plan);
@@ -241,9 +226,8 @@ static void test_a_request_byte_by_byte(void **state)
 
 /* ------------------------------------------------------------------ they do not */
 
-static void test_nobody_there_is_bounded(void **state)
+TEST(test_nobody_there_is_bounded)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(0);
 	meet_run(60 * NOPAL_SECOND);
@@ -258,11 +242,10 @@ static void test_nobody_there_is_bounded(void **state)
 }
 
 /* Whose peer has answered in time has as long as any opener. */
-static void test_the_last_moment_is_not_too_late(void **state)
+TEST(test_the_last_moment_is_not_too_late)
 {
 	unsigned openers = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		meet_begin(CIRCUIT, CIRCUIT, "delay 60ms", seed);
 		meet_open(0);
@@ -280,18 +263,16 @@ static void test_the_last_moment_is_not_too_late(void **state)
 	assert_int_equal(openers, 3);
 }
 
-static void test_what_cannot_meet_is_refused(void **state)
+TEST(test_what_cannot_meet_is_refused)
 {
-	(void)state;
 	meet_begin(BARE, CIRCUIT, "delay 10ms", 1);
 	assert_null(one_more(0));
 	meet_end();
 }
 
 /* A listener is no peer of who meets, nor who meets a listener. */
-static void test_listeners_take_no_notice(void **state)
+TEST(test_listeners_take_no_notice)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	assert_int_equal(nopal_endpoint_allow(meet.side[1].endpoint, meet.side[1].plan, 0,
 					      &meet_callbacks, &meet.side[1]),
@@ -323,9 +304,8 @@ static void expect_difference(int who)
 	assert_non_null(strstr(meet.side[who].end_text, "another composition"));
 }
 
-static void test_a_mismatch_is_readable_at_both(void **state)
+TEST(test_a_mismatch_is_readable_at_both)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++) {
 		meet_begin(CIRCUIT, NUMBERED, early_losses(mask & 7, mask >> 3), 1);
 		meet_open(0);
@@ -344,9 +324,8 @@ static void test_a_mismatch_is_readable_at_both(void **state)
 	}
 }
 
-static void test_a_mismatch_that_nobody_confirms_is_known_at_the_end(void **state)
+TEST(test_a_mismatch_that_nobody_confirms_is_known_at_the_end)
 {
-	(void)state;
 	meet_begin(CIRCUIT, NUMBERED, "fwd: delay 10ms rev: loss 100%", 1);
 	meet_open(0);
 	meet_open(1);
@@ -356,36 +335,11 @@ static void test_a_mismatch_that_nobody_confirms_is_known_at_the_end(void **stat
 	meet_end();
 }
 
-static void test_an_endpoint_closes_while_it_waits(void **state)
+TEST(test_an_endpoint_closes_while_it_waits)
 {
-	(void)state;
 	meet_begin(CIRCUIT, NUMBERED, "delay 10ms", 1);
 	meet_open(0);
 	meet_open(1);
 	meet_run(15 * NOPAL_MILLISECOND); /* a difference is known */
 	meet_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_become_one),
-		cmocka_unit_test(test_who_has_the_larger_nonce_stays_the_opener),
-		cmocka_unit_test(test_it_passes_firewalls),
-		cmocka_unit_test(test_sessions_by_address_meet),
-		cmocka_unit_test(test_what_is_sent_early_waits),
-		cmocka_unit_test(test_one_at_a_time),
-		cmocka_unit_test(test_who_closes_early_may_come_again),
-		cmocka_unit_test_setup_teardown(test_a_trace_says_who_gives_way, set_up, tear_down),
-		cmocka_unit_test(test_a_request_byte_by_byte),
-		cmocka_unit_test(test_nobody_there_is_bounded),
-		cmocka_unit_test(test_the_last_moment_is_not_too_late),
-		cmocka_unit_test(test_what_cannot_meet_is_refused),
-		cmocka_unit_test(test_listeners_take_no_notice),
-		cmocka_unit_test(test_a_mismatch_is_readable_at_both),
-		cmocka_unit_test(test_a_mismatch_that_nobody_confirms_is_known_at_the_end),
-		cmocka_unit_test(test_an_endpoint_closes_while_it_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

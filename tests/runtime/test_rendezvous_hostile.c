@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Who is not the peer: nothing that is forged, repeated or mirrored takes a session that waits for
  * its peer, or makes it say more than it was told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "meeting.h"
+#include "support/meeting.h"
+#include "support/test.h"
 
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 
@@ -21,11 +16,10 @@ static struct meet_forged forged_for(int to)
 	};
 }
 
-static void test_a_third_party_takes_nothing(void **state)
+TEST(test_a_third_party_takes_nothing)
 {
 	struct nopal_address stranger;
 
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(1);
 	for (int i = 0; i < 100; i++) {
@@ -46,9 +40,8 @@ static void test_a_third_party_takes_nothing(void **state)
 }
 
 /* With the peer's own address, but without what was sent there. */
-static void test_a_forged_request_takes_nothing(void **state)
+TEST(test_a_forged_request_takes_nothing)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(1);
 	for (uint64_t i = 0; i < 100; i++) {
@@ -69,11 +62,10 @@ static void test_a_forged_request_takes_nothing(void **state)
 }
 
 /* What made a session once makes no other one, however soon it comes again. */
-static void test_a_replay_takes_nothing(void **state)
+TEST(test_a_replay_takes_nothing)
 {
 	static struct meet_side first;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		int gave_way;
 
@@ -101,9 +93,8 @@ static void test_a_replay_takes_nothing(void **state)
 }
 
 /* Bytes that leave never exceed those that were forged. */
-static void test_nothing_is_amplified(void **state)
+TEST(test_nothing_is_amplified)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(1);
 	meet_run(600 * NOPAL_MILLISECOND);
@@ -123,11 +114,10 @@ static void test_nothing_is_amplified(void **state)
 }
 
 /* Who hears of its peer asks at once, but no more often than by itself. */
-static void test_hearing_makes_nobody_talkative(void **state)
+TEST(test_hearing_makes_nobody_talkative)
 {
 	uint32_t before;
 
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(1);
 	meet_run(600 * NOPAL_MILLISECOND);
@@ -144,9 +134,8 @@ static void test_hearing_makes_nobody_talkative(void **state)
 }
 
 /* Our own request comes back: both draw anew, and a meeting of equals follows. */
-static void test_equal_nonces_are_drawn_anew(void **state)
+TEST(test_equal_nonces_are_drawn_anew)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "fwd: delay 10ms loss mask 0x1 rev: delay 10ms loss mask 0x1",
 		   1);
 	meet_open(0);
@@ -158,9 +147,8 @@ static void test_equal_nonces_are_drawn_anew(void **state)
 	meet_end();
 }
 
-static void test_a_mirror_is_no_peer(void **state)
+TEST(test_a_mirror_is_no_peer)
 {
-	(void)state;
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	meet_open(0);
 	for (uint32_t i = 0; i < 40; i++) {
@@ -176,19 +164,4 @@ static void test_a_mirror_is_no_peer(void **state)
 	meet_run(2 * NOPAL_SECOND);
 	meet_expect_one_session();
 	meet_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_third_party_takes_nothing),
-		cmocka_unit_test(test_a_forged_request_takes_nothing),
-		cmocka_unit_test(test_a_replay_takes_nothing),
-		cmocka_unit_test(test_nothing_is_amplified),
-		cmocka_unit_test(test_hearing_makes_nobody_talkative),
-		cmocka_unit_test(test_equal_nonces_are_drawn_anew),
-		cmocka_unit_test(test_a_mirror_is_no_peer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

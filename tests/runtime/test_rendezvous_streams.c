@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Flows that meet: the first stream of each is the other's, and no other one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
-#include "meeting.h"
+#include "support/meeting.h"
+#include "support/test.h"
 
 #define STREAM                                                                                     \
 	"transport_driver {}\nstream_end {}\nresize {}\n"                                          \
@@ -104,9 +98,8 @@ static void streams_meet(const char *config, uint64_t seed)
 	meet_end();
 }
 
-static void test_first_streams_are_one(void **state)
+TEST(test_first_streams_are_one)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		streams_meet(STREAMED, seed);
 		streams_meet(SHARED, seed);
@@ -114,9 +107,8 @@ static void test_first_streams_are_one(void **state)
 }
 
 /* Who gave way listens to no more than who did not. */
-static void test_who_takes_no_streams_gets_none(void **state)
+TEST(test_who_takes_no_streams_gets_none)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		static struct meet_side more[2];
 
@@ -134,11 +126,10 @@ static void test_who_takes_no_streams_gets_none(void **state)
 }
 
 /* A first stream that ended before they met is nobody's. */
-static void test_a_first_stream_may_end_early(void **state)
+TEST(test_a_first_stream_may_end_early)
 {
 	static struct meet_side other;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		memset(takes, 0, sizeof(takes));
 		memset(&other, 0, sizeof(other));
@@ -158,9 +149,8 @@ static void test_a_first_stream_may_end_early(void **state)
 }
 
 /* What is on its way to a first stream that ended opens no other one. */
-static void test_a_first_stream_is_there_once(void **state)
+TEST(test_a_first_stream_is_there_once)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		memset(takes, 0, sizeof(takes));
 		meet_begin(STREAMED, STREAMED, "delay 10ms", seed);
@@ -183,9 +173,8 @@ static void test_a_first_stream_is_there_once(void **state)
 }
 
 /* A shared flow that met takes others, at either side. */
-static void test_sessions_join_a_flow_that_met(void **state)
+TEST(test_sessions_join_a_flow_that_met)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		static struct meet_side more[2];
 
@@ -211,17 +200,4 @@ static void test_sessions_join_a_flow_that_met(void **state)
 		}
 		meet_end();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_streams_are_one),
-		cmocka_unit_test(test_who_takes_no_streams_gets_none),
-		cmocka_unit_test(test_a_first_stream_may_end_early),
-		cmocka_unit_test(test_a_first_stream_is_there_once),
-		cmocka_unit_test(test_sessions_join_a_flow_that_met),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Who knows nothing of a session says so, and nobody else can. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "wire/reset.h"
 #include "wire/wire.h"
 #include "aead_crypto.h"
-#include "restart.h"
+#include "support/restart.h"
+#include "support/test.h"
 
 #define CIRCUIT                                                                                    \
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"                                 \
@@ -94,18 +89,16 @@ static void restarts(const char *config)
 	rig_close(&rig);
 }
 
-static void test_a_listener_that_was_restarted_resets(void **state)
+TEST(test_a_listener_that_was_restarted_resets)
 {
-	(void)state;
 	restarts(CIRCUIT);
 	restarts(CIRCUIT "checksum {}\n");
 	if (nopal__aead_found())
 		restarts(CIRCUIT "aead {}\n");
 }
 
-static void test_so_does_an_opener(void **state)
+TEST(test_so_does_an_opener)
 {
-	(void)state;
 	begin(CIRCUIT);
 	restart_kill(&rig, &rig.opener, "delay 10ms");
 	restart_start(&rig, &rig.opener, restart_key);
@@ -115,9 +108,8 @@ static void test_so_does_an_opener(void **state)
 	rig_close(&rig);
 }
 
-static void test_one_at_rest_is_reset_too(void **state)
+TEST(test_one_at_rest_is_reset_too)
 {
-	(void)state;
 	begin(CIRCUIT);
 	rig_pass(&rig, 5 * NOPAL_SECOND);
 	assert_null(nopal__core(rig.opener.session)->awake);
@@ -130,11 +122,10 @@ static void test_one_at_rest_is_reset_too(void **state)
 }
 
 /* It has the peer's close: all that is missing is an acknowledgement. */
-static void test_one_that_closes_ends_well(void **state)
+TEST(test_one_that_closes_ends_well)
 {
 	struct nopal_core *bottom;
 
-	(void)state;
 	begin(CIRCUIT);
 	nopal_session_close(rig.acceptor.session);
 	rig_run(&rig, 12 * NOPAL_MILLISECOND);
@@ -147,9 +138,8 @@ static void test_one_that_closes_ends_well(void **state)
 	rig_close(&rig);
 }
 
-static void test_another_key_resets_nothing(void **state)
+TEST(test_another_key_resets_nothing)
 {
-	(void)state;
 	begin(CIRCUIT);
 	restart_kill(&rig, &rig.acceptor, "delay 10ms");
 	restart_start(&rig, &rig.acceptor, NULL);
@@ -160,9 +150,8 @@ static void test_another_key_resets_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_key_comes_before_sessions(void **state)
+TEST(test_a_key_comes_before_sessions)
 {
-	(void)state;
 	begin(CIRCUIT);
 	assert_int_equal(nopal_endpoint_set_reset_key(rig.acceptor.endpoint, restart_key), -EBUSY);
 	rig_close(&rig);
@@ -182,9 +171,8 @@ static void data_for(uint32_t id, size_t length, uint16_t port)
 	give(rig.acceptor.endpoint, &from, bytes, length);
 }
 
-static void test_it_is_shorter_than_its_cause(void **state)
+TEST(test_it_is_shorter_than_its_cause)
 {
-	(void)state;
 	begin(CIRCUIT);
 	for (size_t length = 1; length <= RESET; length++)
 		data_for(12345, length, 7);
@@ -195,7 +183,7 @@ static void test_it_is_shorter_than_its_cause(void **state)
 }
 
 /* What is no datagram of a session is answered by none: a reset least of all. */
-static void test_it_answers_sessions_alone(void **state)
+TEST(test_it_answers_sessions_alone)
 {
 	static const uint8_t others[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT,	NOPAL_KIND_CAST,
 					  NOPAL_KIND_RESET, NOPAL_KIND_CONNECT, NOPAL_KIND_MEET,
@@ -203,7 +191,6 @@ static void test_it_answers_sessions_alone(void **state)
 	uint8_t bytes[100] = { 0, 1, 2, 3, 4 };
 	struct nopal_address from;
 
-	(void)state;
 	begin(CIRCUIT);
 	nopal_sim_address(0, 7, &from);
 	for (size_t i = 0; i < sizeof(others); i++)
@@ -217,18 +204,16 @@ static void test_it_answers_sessions_alone(void **state)
 }
 
 /* Not even where it comes from elsewhere: its peer would be told a lie. */
-static void test_a_session_that_lives_is_not_reset(void **state)
+TEST(test_a_session_that_lives_is_not_reset)
 {
-	(void)state;
 	begin(CIRCUIT);
 	data_for(nopal_session_id(rig.acceptor.session), 100, 7);
 	assert_int_equal(seen.count, 0);
 	rig_close(&rig);
 }
 
-static void test_a_flood_gets_few(void **state)
+TEST(test_a_flood_gets_few)
 {
-	(void)state;
 	begin(CIRCUIT);
 	for (uint32_t i = 0; i < 1000; i++)
 		data_for(1000 + i, 100, (uint16_t)(1 + i));
@@ -255,11 +240,10 @@ static void begin_forgery(void)
 	assert_int_equal(rig.opener.ended, 0);
 }
 
-static void test_one_bit_makes_it_nothing(void **state)
+TEST(test_one_bit_makes_it_nothing)
 {
 	uint8_t bytes[RESET];
 
-	(void)state;
 	begin_forgery();
 	memcpy(bytes, seen.bytes, sizeof(bytes));
 	for (size_t at = 1; at < sizeof(bytes); at++)
@@ -274,11 +258,10 @@ static void test_one_bit_makes_it_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_another_length_makes_it_nothing(void **state)
+TEST(test_another_length_makes_it_nothing)
 {
 	uint8_t bytes[RESET + 10] = { 0 };
 
-	(void)state;
 	begin_forgery();
 	memcpy(bytes, seen.bytes, RESET);
 	for (size_t length = 1; length <= sizeof(bytes); length++)
@@ -289,11 +272,10 @@ static void test_another_length_makes_it_nothing(void **state)
 }
 
 /* From another address it is another's; back at who made it, it is nobody's. */
-static void test_it_is_good_from_one_address_at_another(void **state)
+TEST(test_it_is_good_from_one_address_at_another)
 {
 	struct nopal_address other;
 
-	(void)state;
 	begin_forgery();
 	other = seen.from;
 	other.port++;
@@ -307,11 +289,10 @@ static void test_it_is_good_from_one_address_at_another(void **state)
 }
 
 /* The token is of an address: who asks from his own gets one that is good there. */
-static void test_a_stranger_gets_no_token_of_others(void **state)
+TEST(test_a_stranger_gets_no_token_of_others)
 {
 	struct nopal_address peer;
 
-	(void)state;
 	begin(CIRCUIT);
 	restart_kill(&rig, &rig.acceptor, "delay 10ms");
 	restart_start(&rig, &rig.acceptor, restart_key);
@@ -324,12 +305,11 @@ static void test_a_stranger_gets_no_token_of_others(void **state)
 }
 
 /* Who sees all of an opening knows what proves a token, and not the token. */
-static void test_what_is_told_is_not_the_token(void **state)
+TEST(test_what_is_told_is_not_the_token)
 {
 	uint64_t proof[2];
 	uint8_t bytes[RESET];
 
-	(void)state;
 	begin_forgery();
 	memcpy(proof, rig_awake(rig.opener.session)->reset_proof, sizeof(proof));
 	memcpy(bytes, seen.bytes, sizeof(bytes));
@@ -337,27 +317,4 @@ static void test_what_is_told_is_not_the_token(void **state)
 	give(rig.opener.endpoint, &seen.from, bytes, sizeof(bytes));
 	assert_int_equal(rig.opener.ended, 0);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_listener_that_was_restarted_resets),
-		cmocka_unit_test(test_so_does_an_opener),
-		cmocka_unit_test(test_one_at_rest_is_reset_too),
-		cmocka_unit_test(test_one_that_closes_ends_well),
-		cmocka_unit_test(test_another_key_resets_nothing),
-		cmocka_unit_test(test_a_key_comes_before_sessions),
-		cmocka_unit_test(test_it_is_shorter_than_its_cause),
-		cmocka_unit_test(test_it_answers_sessions_alone),
-		cmocka_unit_test(test_a_session_that_lives_is_not_reset),
-		cmocka_unit_test(test_a_flood_gets_few),
-		cmocka_unit_test(test_one_bit_makes_it_nothing),
-		cmocka_unit_test(test_another_length_makes_it_nothing),
-		cmocka_unit_test(test_it_is_good_from_one_address_at_another),
-		cmocka_unit_test(test_a_stranger_gets_no_token_of_others),
-		cmocka_unit_test(test_what_is_told_is_not_the_token),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Tokens and proofs, byte for byte: what outlives a restart is a format, too; and how many resets
  * there are at most. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "engine/turn.h"
 #include "wire/reset.h"
-#include "wire/wire.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum {
 	RESET = 1 + NOPAL_ID_BYTES + NOPAL_RESET_TOKEN_BYTES,
@@ -57,6 +51,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(NULL, teardown);
+
 static void token_of(const struct nopal_endpoint *owner, const struct nopal_address *peer,
 		     uint32_t id, uint64_t token[2])
 {
@@ -97,9 +93,8 @@ static bool ask(uint8_t kind, uint32_t id, uint32_t length)
 	return endpoint->port.counters.resets != before;
 }
 
-static void test_a_key_is_drawn_of_the_secret(void **state)
+TEST(test_a_key_is_drawn_of_the_secret)
 {
-	(void)state;
 	begin(true);
 	for (uint8_t i = 0; i < 2; i++) {
 		const uint8_t bytes[] = { OF_KEY, i };
@@ -110,13 +105,12 @@ static void test_a_key_is_drawn_of_the_secret(void **state)
 	assert_int_equal(endpoint->resets_left, BURST);
 }
 
-static void test_a_reset_has_the_token_of_its_manual(void **state)
+TEST(test_a_reset_has_the_token_of_its_manual)
 {
 	struct nopal_address from = stranger();
 	struct nopal_reader reader;
 	uint64_t token[2];
 
-	(void)state;
 	begin(true);
 	token_of(endpoint, &from, ID, token);
 	assert_true(ask(NOPAL_KIND_DATA, ID, RESET + 1));
@@ -129,11 +123,10 @@ static void test_a_reset_has_the_token_of_its_manual(void **state)
 		assert_true(nopal_read(&reader, 8) == token[i]);
 }
 
-static void test_few_datagrams_are_answered(void **state)
+TEST(test_few_datagrams_are_answered)
 {
 	static const uint8_t silent[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT, NOPAL_KIND_CAST };
 
-	(void)state;
 	begin(true);
 	assert_false(ask(NOPAL_KIND_DATA, ID, RESET));
 	assert_false(ask(NOPAL_KIND_DATA, 0, RESET + 1));
@@ -149,7 +142,7 @@ static void test_few_datagrams_are_answered(void **state)
 }
 
 /* So many at once, and then one a millisecond, but never more at once. */
-static void test_resets_are_so_many_a_second(void **state)
+TEST(test_resets_are_so_many_a_second)
 {
 	static const struct {
 		int64_t pass_ns;
@@ -165,7 +158,6 @@ static void test_resets_are_so_many_a_second(void **state)
 		{ NOPAL_SECOND, BURST },
 	};
 
-	(void)state;
 	begin(true);
 	for (unsigned i = 0; i < BURST; i++)
 		assert_true(ask(NOPAL_KIND_DATA, ID, RESET + 1));
@@ -192,7 +184,7 @@ static void test_resets_are_so_many_a_second(void **state)
 }
 
 /* What is no reset, or is of nobody here, is counted, and ends nothing. */
-static void test_a_reset_is_believed_whole_and_from_the_peer(void **state)
+TEST(test_a_reset_is_believed_whole_and_from_the_peer)
 {
 	const struct nopal_endpoint_counters *counters;
 	uint8_t bytes[RESET + 1];
@@ -201,7 +193,6 @@ static void test_a_reset_is_believed_whole_and_from_the_peer(void **state)
 	struct nopal_core *core;
 	uint64_t token[2];
 
-	(void)state;
 	begin(false);
 	core = nopal__core(rig.opener.session);
 	counters = &core->endpoint->port.counters;
@@ -241,12 +232,11 @@ static void proof_of(const struct nopal_session *session, uint64_t proof[2])
 	}
 }
 
-static void test_each_peer_has_the_others_proof(void **state)
+TEST(test_each_peer_has_the_others_proof)
 {
 	struct nopal_session *here, *there;
 	uint64_t proof[2], challenge = 5, answer;
 
-	(void)state;
 	begin(false);
 	here = rig.opener.session;
 	there = rig.acceptor.session;
@@ -261,7 +251,7 @@ static void test_each_peer_has_the_others_proof(void **state)
 	assert_false(nopal_session_proves(here, challenge, answer));
 }
 
-static void test_a_proof_is_read_whole_and_once(void **state)
+TEST(test_a_proof_is_read_whole_and_once)
 {
 	uint8_t bytes[16] = { [7] = 1, [15] = 2 };
 	struct nopal_writer writer;
@@ -269,7 +259,6 @@ static void test_a_proof_is_read_whole_and_once(void **state)
 	struct nopal_core *core;
 	uint64_t was[2], proof[2];
 
-	(void)state;
 	begin(false);
 	core = nopal__core(rig.opener.session);
 	memcpy(was, rig_awake(&core->session)->reset_proof, sizeof(was));
@@ -295,21 +284,19 @@ static void test_a_proof_is_read_whole_and_once(void **state)
 }
 
 /* Of a composition that has no handshake nobody was told. */
-static void test_without_a_handshake_nothing_is_proved(void **state)
+TEST(test_without_a_handshake_nothing_is_proved)
 {
 	uint64_t none[2] = { 0 }, challenge = 5;
 
-	(void)state;
 	rig_begin(&rig, PLAIN);
 	assert_false(nopal_session_proves(rig.opener.session, challenge,
 					  nopal__siphash(none, &challenge, sizeof(challenge))));
 }
 
-static void test_a_key_is_set_before_sessions(void **state)
+TEST(test_a_key_is_set_before_sessions)
 {
 	static const uint8_t key[16] = { 1 };
 
-	(void)state;
 	begin(false);
 	assert_int_equal(nopal_endpoint_set_reset_key(endpoint, key), -EBUSY);
 	nopal_endpoint_close(rig.acceptor.endpoint);
@@ -319,22 +306,4 @@ static void test_a_key_is_set_before_sessions(void **state)
 	endpoint->door_of = endpoint;
 	assert_int_equal(nopal_endpoint_set_reset_key(endpoint, key), -EBUSY);
 	endpoint->door_of = NULL;
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_key_is_drawn_of_the_secret),
-		CASE(test_a_reset_has_the_token_of_its_manual),
-		CASE(test_few_datagrams_are_answered),
-		CASE(test_resets_are_so_many_a_second),
-		CASE(test_a_reset_is_believed_whole_and_from_the_peer),
-		CASE(test_each_peer_has_the_others_proof),
-		CASE(test_a_proof_is_read_whole_and_once),
-		CASE(test_without_a_handshake_nothing_is_proved),
-		CASE(test_a_key_is_set_before_sessions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

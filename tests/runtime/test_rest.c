@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "engine/composite.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static struct rig rig;
 
@@ -34,11 +28,10 @@ static void talk(const char *config)
 	assert_int_equal(rig.acceptor.delivered, 20);
 }
 
-static void test_what_is_idle_rests_and_goes_on_as_it_was(void **state)
+TEST(test_what_is_idle_rests_and_goes_on_as_it_was)
 {
 	struct nopal_counters before;
 
-	(void)state;
 	talk(BULK);
 	assert_false(rests(&rig.opener));
 	assert_false(rests(&rig.acceptor));
@@ -57,9 +50,8 @@ static void test_what_is_idle_rests_and_goes_on_as_it_was(void **state)
 	rig_close(&rig);
 }
 
-static void test_its_parts_give_their_memory_back(void **state)
+TEST(test_its_parts_give_their_memory_back)
 {
-	(void)state;
 	talk(BULK);
 	assert_true(nopal__core(rig.opener.session)->awake->bytes_held > 1000);
 	rig_run(&rig, NOPAL_SECOND);
@@ -72,11 +64,10 @@ static void test_its_parts_give_their_memory_back(void **state)
 }
 
 /* Memory is not given away to be asked for again at once. */
-static void test_who_talks_now_and_then_stays_awake(void **state)
+TEST(test_who_talks_now_and_then_stays_awake)
 {
 	const struct nopal_awake *awake;
 
-	(void)state;
 	talk(BULK);
 	awake = nopal__core(rig.acceptor.session)->awake;
 	for (int i = 0; i < 50; i++) {
@@ -88,9 +79,8 @@ static void test_who_talks_now_and_then_stays_awake(void **state)
 }
 
 /* A lost peer: what waits for its fate keeps the session awake. */
-static void test_what_is_under_way_keeps_it_awake(void **state)
+TEST(test_what_is_under_way_keeps_it_awake)
 {
-	(void)state;
 	talk(BULK);
 	rig_change_both(&rig, "loss 100%");
 	rig_send(&rig, "into the void");
@@ -100,9 +90,8 @@ static void test_what_is_under_way_keeps_it_awake(void **state)
 	rig_close(&rig);
 }
 
-static void test_timers_wake_it(void **state)
+TEST(test_timers_wake_it)
 {
-	(void)state;
 	talk(BULK);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_true(rests(&rig.opener));
@@ -114,9 +103,8 @@ static void test_timers_wake_it(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_stack_rests_as_one(void **state)
+TEST(test_a_stack_rests_as_one)
 {
-	(void)state;
 	talk(STACK);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(rests(&rig.opener));
@@ -151,12 +139,11 @@ static void fill(uint64_t *words, uint64_t now)
 	}
 }
 
-static void test_every_word_comes_back(void **state)
+TEST(test_every_word_comes_back)
 {
 	static uint64_t expected[WORDS];
 	uint64_t *words;
 
-	(void)state;
 	rig_add(&m_words);
 	rig_begin(&rig, "transport_driver {}\nfixed_size {}\nm_words {}\n");
 	rig_run(&rig, 77 * NOPAL_SECOND / 10);
@@ -170,9 +157,8 @@ static void test_every_word_comes_back(void **state)
 	rig_close(&rig);
 }
 
-static void test_closing_and_aborting_wake_it(void **state)
+TEST(test_closing_and_aborting_wake_it)
 {
-	(void)state;
 	talk(BULK);
 	rig_run(&rig, NOPAL_SECOND);
 	rig_finish(&rig);
@@ -188,9 +174,8 @@ static void test_closing_and_aborting_wake_it(void **state)
 }
 
 /* With its endpoint a session ends that rests, and its peer is told. */
-static void test_its_endpoint_closes(void **state)
+TEST(test_its_endpoint_closes)
 {
-	(void)state;
 	talk(BULK);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(rests(&rig.opener));
@@ -200,21 +185,4 @@ static void test_its_endpoint_closes(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.end, NOPAL_ABORTED);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_idle_rests_and_goes_on_as_it_was),
-		cmocka_unit_test(test_its_parts_give_their_memory_back),
-		cmocka_unit_test(test_who_talks_now_and_then_stays_awake),
-		cmocka_unit_test(test_what_is_under_way_keeps_it_awake),
-		cmocka_unit_test(test_timers_wake_it),
-		cmocka_unit_test(test_a_stack_rests_as_one),
-		cmocka_unit_test(test_every_word_comes_back),
-		cmocka_unit_test(test_closing_and_aborting_wake_it),
-		cmocka_unit_test(test_its_endpoint_closes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scale -- a * b / c against long division by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 enum { ROUNDS = 100000, HALF_BITS = 32 };
 
@@ -52,9 +47,8 @@ static uint64_t slow(uint64_t a, uint64_t b, uint64_t c)
 	return quotient;
 }
 
-static void agrees_with_long_division(void **unused)
+TEST(agrees_with_long_division)
 {
-	(void)unused;
 	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t a = draw(), b = draw(), c = draw() | 1;
 
@@ -62,9 +56,8 @@ static void agrees_with_long_division(void **unused)
 	}
 }
 
-static void limits(void **unused)
+TEST(limits)
 {
-	(void)unused;
 	assert_true(nopal_scale(UINT64_MAX, UINT64_MAX, UINT64_MAX) == UINT64_MAX);
 	assert_true(nopal_scale(UINT64_MAX, 2, 1) == UINT64_MAX);
 	assert_true(nopal_scale(UINT64_MAX, 2, 4) == UINT64_MAX / 2);
@@ -72,13 +65,4 @@ static void limits(void **unused)
 	assert_int_equal(nopal_scale(0, UINT64_MAX, 3), 0);
 	assert_int_equal(nopal_scale(7, 3, 2), 10);
 	assert_true(nopal_scale(1, 1, 0) == UINT64_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_long_division),
-		cmocka_unit_test(limits),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

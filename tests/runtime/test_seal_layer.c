@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared variables of a layer: what is written, what is only read, and what the layers above are
  * told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
 #include "fakes.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { READS_THREE = 3, READS_SEVEN = 7 };
 
@@ -36,7 +30,7 @@ static void open_with(struct rig *rig, const char *parts)
 	rig_open(rig, config, NULL);
 }
 
-static void test_what_nobody_writes_is_what_each_reader_takes_it_for(void **state)
+TEST(test_what_nobody_writes_is_what_each_reader_takes_it_for)
 {
 	static const char *const orders[] = {
 		"reads_three {} reads_seven {}",
@@ -45,7 +39,6 @@ static void test_what_nobody_writes_is_what_each_reader_takes_it_for(void **stat
 	struct rig rig;
 	int64_t value;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		open_with(&rig, orders[i]);
 		assert_int_equal(read_by(&rig, "reads_three"), READS_THREE);
@@ -55,11 +48,10 @@ static void test_what_nobody_writes_is_what_each_reader_takes_it_for(void **stat
 	}
 }
 
-static void test_what_is_written_begins_as_its_writer_says(void **state)
+TEST(test_what_is_written_begins_as_its_writer_says)
 {
 	struct rig rig;
 
-	(void)state;
 	open_with(&rig, "reads_three {} reads_seven {} writes_one {}");
 	assert_int_equal(read_by(&rig, "reads_three"), 1);
 	assert_int_equal(read_by(&rig, "reads_seven"), 1);
@@ -71,11 +63,10 @@ static void test_what_is_written_begins_as_its_writer_says(void **state)
 }
 
 /* A reader above does not hide the writer below. */
-static void test_a_variable_is_found_where_it_is_written(void **state)
+TEST(test_a_variable_is_found_where_it_is_written)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_add(&reads_three);
 	rig_add(&writes_one);
 	rig_open(&rig,
@@ -96,13 +87,12 @@ static void test_a_variable_is_found_where_it_is_written(void **state)
 	" sequenced_segments {} positive_ack {} rtt_estimation {}\n"                               \
 	" retransmit {} " flow "\n}\n"
 
-static void test_a_flow_tells_that_it_is_idle_where_somebody_knows(void **state)
+TEST(test_a_flow_tells_that_it_is_idle_where_somebody_knows)
 {
 	struct nopal_plan *with = rig_plan(STREAMS_ON("windowed_cc {} tcp_congestion {}"));
 	struct nopal_plan *without = rig_plan(STREAMS_ON(""));
 	const struct nopal_layer *flow = &with->layers[1];
 
-	(void)state;
 	assert_int_not_equal(with->flow_idle, 0);
 	assert_string_equal(flow->shared[with->flow_idle - 1].name, "app_limited");
 	assert_true(flow->shared[with->flow_idle - 1].written);
@@ -131,9 +121,8 @@ static int64_t need_at_the_top(const char *config)
 	return need;
 }
 
-static void test_all_layers_above_one_that_sends_again_need_all(void **state)
+TEST(test_all_layers_above_one_that_sends_again_need_all)
 {
-	(void)state;
 	assert_int_equal(need_at_the_top(LAYER("top", "resize {}") LAYER("low", "fixed_size {}")),
 			 0);
 	assert_int_equal(need_at_the_top(LAYER("top", "resize {}") LAYER("low", SENDS_AGAIN)), 1);
@@ -142,9 +131,8 @@ static void test_all_layers_above_one_that_sends_again_need_all(void **state)
 			 1);
 }
 
-static void test_above_what_is_passed_over_nothing_is_needed(void **state)
+TEST(test_above_what_is_passed_over_nothing_is_needed)
 {
-	(void)state;
 	assert_int_equal(need_at_the_top(LAYER("top", "resize {}") LAYER(
 				 "middle", "resize {} lossy_fifo {}") LAYER("low", SENDS_AGAIN)),
 			 0);
@@ -154,12 +142,11 @@ static void test_above_what_is_passed_over_nothing_is_needed(void **state)
 }
 
 /* A message takes longer than any that is incomplete may be where nobody resends. */
-static void test_a_slow_message_comes_up_two_layers(void **state)
+TEST(test_a_slow_message_comes_up_two_layers)
 {
 	const struct rig_options slow = { .link = "rate 30kbit delay 50ms" };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig,
 		 LAYER("top", "resize {} reliable_fifo {}")
 			 LAYER("low", SENDS_AGAIN " rtt_estimation {} windowed_cc {} "
@@ -171,19 +158,4 @@ static void test_a_slow_message_comes_up_two_layers(void **state)
 	assert_int_equal(rig.acceptor.length[0], 60000);
 	assert_true(rig.acceptor.delivered_ns[0] > 15 * NOPAL_SECOND);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_nobody_writes_is_what_each_reader_takes_it_for),
-		cmocka_unit_test(test_what_is_written_begins_as_its_writer_says),
-		cmocka_unit_test(test_a_variable_is_found_where_it_is_written),
-		cmocka_unit_test(test_a_flow_tells_that_it_is_idle_where_somebody_knows),
-		cmocka_unit_test(test_all_layers_above_one_that_sends_again_need_all),
-		cmocka_unit_test(test_above_what_is_passed_over_nothing_is_needed),
-		cmocka_unit_test(test_a_slow_message_comes_up_two_layers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The three barriers of a segment and the four rules that guard them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 /* `gate` must let each departure go; `pass` once is enough; `keeper` holds done and deallocate.
  * None releases anything by itself. */
@@ -82,32 +76,31 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 static void leave(void)
 {
 	nopal_release(session, the_gate, segment, NOPAL_SEND);
 	nopal_release(session, the_pass, segment, NOPAL_SEND);
 }
 
-static void test_all_must_agree_in_any_order(void **state)
+TEST(test_all_must_agree_in_any_order)
 {
-	(void)state;
 	nopal_release(session, the_pass, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 0);
 	nopal_release(session, the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 1);
 }
 
-static void test_epoch_rearms_what_is_not_sticky(void **state)
+TEST(test_epoch_rearms_what_is_not_sticky)
 {
-	(void)state;
 	leave();
 	assert_true(nopal_holds(the_gate, segment, NOPAL_SEND));
 	assert_false(nopal_holds(the_pass, segment, NOPAL_SEND));
 }
 
-static void test_a_resend_needs_the_gate_again(void **state)
+TEST(test_a_resend_needs_the_gate_again)
 {
-	(void)state;
 	leave();
 	assert_true(nopal_segment_resend(session, the_keeper, segment));
 	assert_int_equal(segment->departures, 1);
@@ -118,9 +111,8 @@ static void test_a_resend_needs_the_gate_again(void **state)
 	assert_int_equal(nopal_session_counters(session)->resends, 1);
 }
 
-static void test_a_gate_opened_too_early_sends_nothing(void **state)
+TEST(test_a_gate_opened_too_early_sends_nothing)
 {
-	(void)state;
 	leave();
 	nopal_release(session, the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 1);
@@ -128,28 +120,25 @@ static void test_a_gate_opened_too_early_sends_nothing(void **state)
 	assert_int_equal(segment->departures, 2);
 }
 
-static void test_a_bit_is_released_once_an_epoch(void **state)
+TEST(test_a_bit_is_released_once_an_epoch)
 {
-	(void)state;
 	nopal_release(session, the_gate, segment, NOPAL_SEND);
 	nopal_release(session, the_gate, segment, NOPAL_SEND);
 	assert_int_equal(nopal_session_counters(session)->misuses, 1);
 	assert_int_equal(segment->departures, 0);
 }
 
-static void test_only_the_owner_releases(void **state)
+TEST(test_only_the_owner_releases)
 {
-	(void)state;
 	nopal_release(session, the_keeper, segment, NOPAL_SEND);
 	assert_int_equal(nopal_session_counters(session)->misuses, 1);
 	assert_true(nopal_holds(the_gate, segment, NOPAL_SEND));
 }
 
-static void test_done_once_and_before_deallocation(void **state)
+TEST(test_done_once_and_before_deallocation)
 {
 	struct nopal_handle handle = segment->handle;
 
-	(void)state;
 	leave();
 	nopal_release(session, the_keeper, segment, NOPAL_DEALLOCATE);
 	assert_non_null(nopal_segment_find(session, handle));
@@ -158,9 +147,8 @@ static void test_done_once_and_before_deallocation(void **state)
 	assert_null(nopal_segment_find(session, handle));
 }
 
-static void test_no_send_after_done(void **state)
+TEST(test_no_send_after_done)
 {
-	(void)state;
 	leave();
 	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
 	assert_true(segment->done);
@@ -170,9 +158,8 @@ static void test_no_send_after_done(void **state)
 	assert_int_equal(segment->departures, 1);
 }
 
-static void test_done_during_a_resend_request_ends_it(void **state)
+TEST(test_done_during_a_resend_request_ends_it)
 {
-	(void)state;
 	leave();
 	nopal_segment_resend(session, the_keeper, segment);
 	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
@@ -181,9 +168,8 @@ static void test_done_during_a_resend_request_ends_it(void **state)
 	assert_int_equal(segment->departures, 1);
 }
 
-static void test_done_waits_for_the_departure(void **state)
+TEST(test_done_waits_for_the_departure)
 {
-	(void)state;
 	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
 	assert_false(segment->done);
 	leave();
@@ -210,30 +196,26 @@ static void assert_abandoned(uint32_t departures)
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
 }
 
-static void test_abandoned_before_it_left(void **state)
+TEST(test_abandoned_before_it_left)
 {
-	(void)state;
 	assert_abandoned(0);
 }
 
-static void test_abandoned_in_flight(void **state)
+TEST(test_abandoned_in_flight)
 {
-	(void)state;
 	leave();
 	assert_abandoned(1);
 }
 
-static void test_abandoned_while_it_wants_to_leave_again(void **state)
+TEST(test_abandoned_while_it_wants_to_leave_again)
 {
-	(void)state;
 	leave();
 	nopal_segment_resend(session, the_keeper, segment);
 	assert_abandoned(1);
 }
 
-static void test_the_last_departure_is_the_last(void **state)
+TEST(test_the_last_departure_is_the_last)
 {
-	(void)state;
 	leave();
 	segment->last = true;
 	assert_false(nopal_segment_resend(session, the_keeper, segment));
@@ -249,7 +231,7 @@ static enum nopal_verdict hasty_on_send(struct nopal_session *of, const struct n
 	return NOPAL_CONTINUE;
 }
 
-static void test_done_waits_for_all_who_hear_of_the_departure(void **state)
+TEST(test_done_waits_for_all_who_hear_of_the_departure)
 {
 	static const struct nopal_hold holds[] = {
 		{ "the hasty", NOPAL_DEALLOCATE, NOPAL_DATA, false }, { 0 }
@@ -268,7 +250,6 @@ static void test_done_waits_for_all_who_hear_of_the_departure(void **state)
 	struct rig_side *side = &rig.opener;
 	uint32_t at = 0;
 
-	(void)state;
 	rig_close(&rig);
 	rig_add(&hasty);
 	rig_open(&rig, "transport_driver {}\nfixed_size {}\nhasty {}\na_tap {}\n", NULL);
@@ -280,11 +261,10 @@ static void test_done_waits_for_all_who_hear_of_the_departure(void **state)
 	session = rig.opener.session;
 }
 
-static void test_stale_handles_name_nothing(void **state)
+TEST(test_stale_handles_name_nothing)
 {
 	struct nopal_handle handle = segment->handle;
 
-	(void)state;
 	leave();
 	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
 	nopal_release(session, the_keeper, segment, NOPAL_DEALLOCATE);
@@ -294,11 +274,10 @@ static void test_stale_handles_name_nothing(void **state)
 	assert_null(nopal_segment_find(session, (struct nopal_handle){ 1u << 30, 1 }));
 }
 
-static void test_departures_are_settled_once(void **state)
+TEST(test_departures_are_settled_once)
 {
 	uint64_t first;
 
-	(void)state;
 	leave();
 	first = segment->packet_number;
 	assert_int_equal(nopal_oldest_departure(session), first);
@@ -312,45 +291,15 @@ static void test_departures_are_settled_once(void **state)
 	assert_null(nopal_departure_find(session, first + 99));
 }
 
-static void test_the_watchdog_counts_what_waits_too_long(void **state)
+TEST(test_the_watchdog_counts_what_waits_too_long)
 {
-	(void)state;
 	rig_run(&rig, 25 * NOPAL_SECOND);
 	assert_true(nopal_session_counters(session)->long_holds >= 1);
 }
 
-static void test_the_end_gives_every_message_a_fate(void **state)
+TEST(test_the_end_gives_every_message_a_fate)
 {
-	(void)state;
 	nopal_session_abort(session, "test");
 	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
 	assert_int_equal(rig.opener.ended, 1);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_all_must_agree_in_any_order),
-		CASE(test_epoch_rearms_what_is_not_sticky),
-		CASE(test_a_resend_needs_the_gate_again),
-		CASE(test_a_gate_opened_too_early_sends_nothing),
-		CASE(test_a_bit_is_released_once_an_epoch),
-		CASE(test_only_the_owner_releases),
-		CASE(test_done_once_and_before_deallocation),
-		CASE(test_no_send_after_done),
-		CASE(test_done_during_a_resend_request_ends_it),
-		CASE(test_done_waits_for_the_departure),
-		CASE(test_abandoned_before_it_left),
-		CASE(test_abandoned_in_flight),
-		CASE(test_abandoned_while_it_wants_to_leave_again),
-		CASE(test_the_last_departure_is_the_last),
-		CASE(test_done_waits_for_all_who_hear_of_the_departure),
-		CASE(test_stale_handles_name_nothing),
-		CASE(test_departures_are_settled_once),
-		CASE(test_the_watchdog_counts_what_waits_too_long),
-		CASE(test_the_end_gives_every_message_a_fate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

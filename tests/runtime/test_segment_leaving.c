@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What a departure leaves behind it, what it waits for, and the ways of control. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "engine/segment.h"
@@ -13,6 +7,9 @@
 #include "engine/turn.h"
 #include "session/endpoint.h"
 #include "kept.h"
+#include "support/test.h"
+
+EACH_TEST(NULL, kept_teardown);
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
@@ -27,14 +24,13 @@ static const char LAYERS[] = "layer \"upper\" {\n  transport_driver {}\n  fixed_
 /* ----------------------------------------------------------------- departures */
 
 /* Nobody tells the status of redundancy: it is not waited for. */
-static void test_a_departure_without_status_is_settled(void **state)
+TEST(test_a_departure_without_status_is_settled)
 {
 	struct nopal_segment *segment;
 	struct nopal_core *core;
 	uint64_t number;
 	uint8_t *bytes;
 
-	(void)state;
 	kept_open(CODED);
 	core = nopal__core(session);
 	assert_true(core->layer->tracks);
@@ -48,11 +44,10 @@ static void test_a_departure_without_status_is_settled(void **state)
 	assert_false(nopal_departure_find(session, number)->open);
 }
 
-static void test_a_departure_says_its_number(void **state)
+TEST(test_a_departure_says_its_number)
 {
 	uint8_t slot;
 
-	(void)state;
 	kept_open(ACKED);
 	rig_change(&rig, "delay 10ms loss 100%");
 	rig_send(&rig, "x");
@@ -69,11 +64,10 @@ static void test_a_departure_says_its_number(void **state)
 }
 
 /* It has not left, and nothing of it is noted, until the kernel takes more. */
-static void test_nothing_departs_to_a_busy_kernel(void **state)
+TEST(test_nothing_departs_to_a_busy_kernel)
 {
 	struct nopal_endpoint *endpoint;
 
-	(void)state;
 	kept_open(KEPT);
 	endpoint = nopal__core(session)->endpoint;
 	endpoint->busy = true;
@@ -87,14 +81,13 @@ static void test_nothing_departs_to_a_busy_kernel(void **state)
 }
 
 /* Whoever holds back what is to leave again is named, as for the first time. */
-static void test_a_resend_is_watched(void **state)
+TEST(test_a_resend_is_watched)
 {
 	struct nopal_segment *segment;
 	const struct nopal_awake *awake;
 	struct nopal_core *core;
 	uint32_t watchdog;
 
-	(void)state;
 	kept_open(KEPT);
 	core = nopal__core(session);
 	watchdog = core->layer->timer_count + NOPAL_TIMER_WATCHDOG;
@@ -109,12 +102,11 @@ static void test_a_resend_is_watched(void **state)
 }
 
 /* What the layer below has of it keeps it from being done. */
-static void test_only_an_upper_segment_waits_for_below(void **state)
+TEST(test_only_an_upper_segment_waits_for_below)
 {
 	struct nopal_core *core, *below;
 	struct nopal_segment *segment;
 
-	(void)state;
 	kept_open(LAYERS);
 	core = nopal__core(session);
 	below = core->below;
@@ -127,9 +119,8 @@ static void test_only_an_upper_segment_waits_for_below(void **state)
 	nopal__segment_free(below, segment);
 }
 
-static void test_an_upper_segment_is_freed_once_it_arrived(void **state)
+TEST(test_an_upper_segment_is_freed_once_it_arrived)
 {
-	(void)state;
 	kept_open(LAYERS);
 	rig_send(&rig, "x");
 	assert_int_equal(rig_awake(session)->segments.alive, 1);
@@ -141,13 +132,12 @@ static void test_an_upper_segment_is_freed_once_it_arrived(void **state)
 /* -------------------------------------------------------------------- control */
 
 /* Redundancy passes the gates as data do. */
-static void test_what_is_carried_waits_as_data_do(void **state)
+TEST(test_what_is_carried_waits_as_data_do)
 {
 	const struct nopal_part *part;
 	struct nopal_segment *segment;
 	uint8_t *bytes;
 
-	(void)state;
 	kept_open(CODED);
 	part = rig_part(session, "forward_error_correction");
 	segment = nopal_control_new(session, part, 0, 8, &bytes);
@@ -158,14 +148,13 @@ static void test_what_is_carried_waits_as_data_do(void **state)
 }
 
 /* By the layer below, whichever path it is meant for. */
-static void test_control_of_an_upper_layer_goes_down(void **state)
+TEST(test_control_of_an_upper_layer_goes_down)
 {
 	const struct nopal_part *part;
 	const struct nopal_awake *below;
 	struct nopal_segment *segment;
 	uint8_t *bytes;
 
-	(void)state;
 	kept_open(LAYERS);
 	part = rig_part(session, "positive_ack");
 	below = rig_awake(&nopal__core(session)->below->session);
@@ -183,7 +172,7 @@ static void test_control_of_an_upper_layer_goes_down(void **state)
 	}
 }
 
-static void test_control_leaves_by_the_path_it_is_for(void **state)
+TEST(test_control_leaves_by_the_path_it_is_for)
 {
 	const struct nopal_part *part;
 	struct nopal_segment *segment;
@@ -191,7 +180,6 @@ static void test_control_leaves_by_the_path_it_is_for(void **state)
 	uint64_t sent, sealed;
 	uint8_t *bytes;
 
-	(void)state;
 	kept_open(ACKED);
 	core = nopal__core(session);
 	part = rig_part(session, "positive_ack");
@@ -211,29 +199,9 @@ static void test_control_leaves_by_the_path_it_is_for(void **state)
 	}
 }
 
-static void test_a_request_to_open_introduces_the_session(void **state)
+TEST(test_a_request_to_open_introduces_the_session)
 {
-	(void)state;
 	kept_open(CIRCUIT);
 	assert_int_equal(rig.opener.opened, 1);
 	assert_int_equal(rig.acceptor.opened, 1);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, kept_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_departure_without_status_is_settled),
-		CASE(test_a_departure_says_its_number),
-		CASE(test_nothing_departs_to_a_busy_kernel),
-		CASE(test_a_resend_is_watched),
-		CASE(test_only_an_upper_segment_waits_for_below),
-		CASE(test_an_upper_segment_is_freed_once_it_arrived),
-		CASE(test_what_is_carried_waits_as_data_do),
-		CASE(test_control_of_an_upper_layer_goes_down),
-		CASE(test_control_leaves_by_the_path_it_is_for),
-		CASE(test_a_request_to_open_introduces_the_session),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What a segment is when it is made, how its departures are numbered, and control. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "engine/message.h"
-#include "engine/segment.h"
-#include "failing.h"
+#include "support/failing.h"
 #include "kept.h"
 #include "records.h"
+#include "support/test.h"
+
+EACH_TEST(NULL, kept_teardown);
 
 enum { RING_AT_FIRST = 64 };
 
@@ -22,14 +17,13 @@ static const char ACKED[] = "transport_driver {}\nfixed_size {}\nsequenced_segme
 			    "positive_ack {}\nretransmit {}\n";
 
 /* What was there before is not to be seen. */
-static void test_a_segment_is_made_of_nothing_old(void **state)
+TEST(test_a_segment_is_made_of_nothing_old)
 {
 	struct nopal_segment *one;
 	struct nopal_core *core;
 	uint32_t slots, number;
 	void *was;
 
-	(void)state;
 	kept_open(KEPT);
 	core = nopal__core(session);
 	slots = core->layer->plan->slot_count;
@@ -57,12 +51,11 @@ static void test_a_segment_is_made_of_nothing_old(void **state)
 	nopal__segment_free(core, one);
 }
 
-static void test_objects_end_at_the_budget(void **state)
+TEST(test_objects_end_at_the_budget)
 {
 	struct nopal_segment *segment;
 	struct nopal_awake *awake;
 
-	(void)state;
 	kept_open(KEPT);
 	awake = rig_awake(session);
 	rig_send(&rig, "x");
@@ -74,12 +67,11 @@ static void test_objects_end_at_the_budget(void **state)
 	nopal__segment_free(nopal__core(session), segment);
 }
 
-static void test_a_message_waits_for_each_segment_it_rides_in(void **state)
+TEST(test_a_message_waits_for_each_segment_it_rides_in)
 {
 	struct nopal_message *first, *second;
 	struct nopal_core *core;
 
-	(void)state;
 	kept_open(KEPT);
 	core = nopal__core(session);
 	rig_send(&rig, "x");
@@ -95,14 +87,13 @@ static void test_a_message_waits_for_each_segment_it_rides_in(void **state)
 	nopal__message_free(core, second);
 }
 
-static void test_a_piece_is_some_of_its_message(void **state)
+TEST(test_a_piece_is_some_of_its_message)
 {
 	struct nopal_message *message;
 	struct nopal_segment *piece;
 	struct nopal_buffer *buffer;
 	struct nopal_awake *awake;
 
-	(void)state;
 	kept_open(KEPT);
 	awake = rig_awake(session);
 	rig_send(&rig, "abcdef");
@@ -128,9 +119,8 @@ static void test_a_piece_is_some_of_its_message(void **state)
 
 /* ----------------------------------------------------------------- departures */
 
-static void test_untracked_departures_are_numbered_alone(void **state)
+TEST(test_untracked_departures_are_numbered_alone)
 {
-	(void)state;
 	kept_open(UNTRACKED);
 	for (uint64_t i = 0; i < 3; i++) {
 		assert_int_equal(nopal_next_packet_number(session), i);
@@ -150,12 +140,11 @@ static void send_many(unsigned count)
 
 /* The ring grows by what is open, and those that are settled out of turn are passed over when the
  * oldest is. */
-static void test_departures_are_found_while_there_is_room(void **state)
+TEST(test_departures_are_found_while_there_is_room)
 {
 	enum { MANY = 3 * RING_AT_FIRST };
 	uint64_t first, next, held;
 
-	(void)state;
 	kept_open(ACKED);
 	rig_change(&rig, "delay 10ms loss 100%");
 	first = nopal_next_packet_number(session);
@@ -194,11 +183,10 @@ static void test_departures_are_found_while_there_is_room(void **state)
 	assert_non_null(nopal_departure_find(session, first + 1));
 }
 
-static void test_no_room_for_departures_ends_the_session(void **state)
+TEST(test_no_room_for_departures_ends_the_session)
 {
 	struct nopal_awake *awake;
 
-	(void)state;
 	kept_open(ACKED);
 	rig_change(&rig, "delay 10ms loss 100%");
 	send_many(RING_AT_FIRST);
@@ -212,11 +200,10 @@ static void test_no_room_for_departures_ends_the_session(void **state)
 
 /* -------------------------------------------------------------------- control */
 
-static void test_control_buffers_are_used_again(void **state)
+TEST(test_control_buffers_are_used_again)
 {
 	struct nopal_buffer *one, *two;
 
-	(void)state;
 	kept_open(KEPT);
 	one = nopal_body_buffer(session, NOPAL_SPARE_BYTES);
 	two = nopal_body_buffer(session, 1);
@@ -239,13 +226,12 @@ static void test_control_buffers_are_used_again(void **state)
 	assert_ptr_equal(nopal__core(session)->world->spare, two);
 }
 
-static void test_no_memory_for_control_is_no_segment(void **state)
+TEST(test_no_memory_for_control_is_no_segment)
 {
 	struct nopal_segment *segment;
 	struct nopal_buffer *buffer;
 	uint8_t *bytes;
 
-	(void)state;
 	kept_open(ACKED);
 	failing_from(1, true);
 	buffer = nopal_body_buffer(session, 1);
@@ -259,7 +245,7 @@ static void test_no_memory_for_control_is_no_segment(void **state)
 	assert_non_null(nopal__core(session)->world->spare);
 }
 
-static void test_control_leaves_at_once_and_is_counted(void **state)
+TEST(test_control_leaves_at_once_and_is_counted)
 {
 	const struct nopal_part *part;
 	struct nopal_segment *segment;
@@ -268,7 +254,6 @@ static void test_control_leaves_at_once_and_is_counted(void **state)
 	uint8_t *bytes;
 	uint32_t number;
 
-	(void)state;
 	rig_add(&m_keeper);
 	rig_begin(&rig, ACKED);
 	session = rig.opener.session;
@@ -298,12 +283,11 @@ static void test_control_leaves_at_once_and_is_counted(void **state)
 
 /* -------------------------------------------------------------------- records */
 
-static void test_a_segment_leaves_its_story(void **state)
+TEST(test_a_segment_leaves_its_story)
 {
 	const struct record *held, *departed, *released, *freed;
 	uint32_t bit;
 
-	(void)state;
 	kept_open(KEPT);
 	bit = rig_part(session, "m_keeper")->hold[NOPAL_FINISH];
 	records_start(rig.world);
@@ -326,7 +310,7 @@ static void test_a_segment_leaves_its_story(void **state)
 }
 
 /* What was refused, asked for too late, or is not there any more. */
-static void test_mistakes_are_counted_and_noted(void **state)
+TEST(test_mistakes_are_counted_and_noted)
 {
 	const struct nopal_handle gone = { 5, 7 };
 	const struct nopal_part *part;
@@ -335,7 +319,6 @@ static void test_mistakes_are_counted_and_noted(void **state)
 	struct nopal_awake *awake;
 	uint64_t misuses;
 
-	(void)state;
 	kept_open(KEPT);
 	awake = rig_awake(session);
 	part = rig_part(session, "m_keeper");
@@ -371,12 +354,11 @@ FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 static const char GATED[] = "transport_driver {}\nfixed_size {}\nm_gate {}\nm_keeper {}\n";
 
-static void test_a_gate_holds_again_what_has_left(void **state)
+TEST(test_a_gate_holds_again_what_has_left)
 {
 	const struct nopal_part *part;
 	struct nopal_segment *segment;
 
-	(void)state;
 	rig_add(&m_gate);
 	kept_open(GATED);
 	part = rig_part(session, "m_gate");
@@ -398,13 +380,12 @@ FAKE(m_second,
 static const char TWICE[] = "transport_driver {}\nfixed_size {}\nm_second {}\nm_keeper {}\n";
 
 /* Each of two says its part, and neither speaks for both. */
-static void test_each_release_is_recorded_with_what_is_left(void **state)
+TEST(test_each_release_is_recorded_with_what_is_left)
 {
 	const struct nopal_part *first, *second;
 	const struct record *released;
 	struct nopal_segment *segment;
 
-	(void)state;
 	rig_add(&m_second);
 	kept_open(TWICE);
 	first = rig_part(session, "m_keeper");
@@ -433,14 +414,13 @@ static void test_each_release_is_recorded_with_what_is_left(void **state)
 	assert_int_equal(rig_awake(session)->segments.alive, 0);
 }
 
-static void test_control_says_nothing_old(void **state)
+TEST(test_control_says_nothing_old)
 {
 	struct nopal_segment *segment;
 	struct nopal_core *core;
 	uint8_t *bytes;
 	void *was;
 
-	(void)state;
 	kept_open(ACKED);
 	core = nopal__core(session);
 	was = segment = nopal__segment_make(core, NOPAL_KIND_DATA);
@@ -451,28 +431,4 @@ static void test_control_says_nothing_old(void **state)
 	for (uint32_t i = 0; i < core->layer->plan->slot_count; i++)
 		assert_int_equal(segment->attribute[i], 0);
 	nopal__segment_free(core, segment);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, kept_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_segment_is_made_of_nothing_old),
-		CASE(test_objects_end_at_the_budget),
-		CASE(test_a_message_waits_for_each_segment_it_rides_in),
-		CASE(test_a_piece_is_some_of_its_message),
-		CASE(test_untracked_departures_are_numbered_alone),
-		CASE(test_departures_are_found_while_there_is_room),
-		CASE(test_no_room_for_departures_ends_the_session),
-		CASE(test_control_buffers_are_used_again),
-		CASE(test_no_memory_for_control_is_no_segment),
-		CASE(test_control_leaves_at_once_and_is_counted),
-		CASE(test_a_segment_leaves_its_story),
-		CASE(test_mistakes_are_counted_and_noted),
-		CASE(test_a_gate_holds_again_what_has_left),
-		CASE(test_each_release_is_recorded_with_what_is_left),
-		CASE(test_control_says_nothing_old),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What is sent: refused, waiting, on its way; and what is said of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "engine/turn.h"
 #include "kept.h"
+#include "support/test.h"
 
 /* Looks at what the application says of a message. */
 static unsigned judged;
@@ -44,9 +39,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static void test_a_full_send_buffer_says_when_there_is_room(void **state)
+EACH_TEST(setup, kept_teardown);
+
+TEST(test_a_full_send_buffer_says_when_there_is_room)
 {
-	(void)state;
 	nopal_session_set_budget(session, &(struct nopal_budget){ .send_bytes = 10 });
 	assert_int_equal(rig_send_bytes(&rig, 8), 0);
 	assert_int_equal(nopal_session_send_room(session), 2);
@@ -61,9 +57,8 @@ static void test_a_full_send_buffer_says_when_there_is_room(void **state)
 }
 
 /* Else it could never leave. */
-static void test_one_message_may_exceed_the_send_buffer(void **state)
+TEST(test_one_message_may_exceed_the_send_buffer)
 {
-	(void)state;
 	nopal_session_set_budget(session, &(struct nopal_budget){ .send_bytes = 10 });
 	assert_int_equal(rig_send_bytes(&rig, 100), 0);
 	assert_int_equal(nopal_session_send_room(session), 0);
@@ -81,9 +76,8 @@ static void limit(uint64_t bytes)
 	nopal__turn_end(core->world, outermost);
 }
 
-static void test_a_limit_is_of_the_budget(void **state)
+TEST(test_a_limit_is_of_the_budget)
 {
-	(void)state;
 	nopal_session_set_budget(session, &(struct nopal_budget){ .send_bytes = 100 });
 	assert_int_equal(nopal_session_send_room(session), 100);
 	limit(10);
@@ -99,9 +93,8 @@ static void test_a_limit_is_of_the_budget(void **state)
 	assert_int_equal(nopal_session_send_room(session), 200);
 }
 
-static void test_a_limit_that_grows_says_that_there_is_room(void **state)
+TEST(test_a_limit_that_grows_says_that_there_is_room)
 {
-	(void)state;
 	limit(10);
 	assert_int_equal(rig_send_bytes(&rig, 8), 0);
 	assert_int_equal(rig_send_bytes(&rig, 8), -EAGAIN);
@@ -114,9 +107,8 @@ static void test_a_limit_that_grows_says_that_there_is_room(void **state)
 	assert_int_equal(rig.opener.writable, 1); /* nobody was refused */
 }
 
-static void test_a_limit_that_shrinks_loses_nothing(void **state)
+TEST(test_a_limit_that_shrinks_loses_nothing)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(rig_send_bytes(&rig, 8), 0);
 	limit(10);
@@ -133,9 +125,8 @@ static void test_a_limit_that_shrinks_loses_nothing(void **state)
 	assert_int_equal(rig.acceptor.delivered, 3);
 }
 
-static void test_nothing_is_sent_after_close(void **state)
+TEST(test_nothing_is_sent_after_close)
 {
-	(void)state;
 	rig_send(&rig, "x");
 	nopal_session_close(session);
 	assert_int_equal(rig_send(&rig, "y"), -EPIPE);
@@ -145,9 +136,8 @@ static void test_nothing_is_sent_after_close(void **state)
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
 }
 
-static void test_over_its_objects_a_send_is_refused_whole(void **state)
+TEST(test_over_its_objects_a_send_is_refused_whole)
 {
-	(void)state;
 	rig_send(&rig, "x");
 	nopal_session_set_budget(session, &(struct nopal_budget){ .objects = 2 });
 	assert_int_equal(rig_send(&rig, "y"), -ENOBUFS);
@@ -156,11 +146,10 @@ static void test_over_its_objects_a_send_is_refused_whole(void **state)
 	assert_int_equal(rig_send(&rig, "z"), 0);
 }
 
-static void test_a_buffer_is_looked_at_until_all_is_done(void **state)
+TEST(test_a_buffer_is_looked_at_until_all_is_done)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(5);
 
-	(void)state;
 	memcpy(nopal_buffer_bytes(buffer), "hello", 5);
 	assert_int_equal(nopal_send_buffer(session, buffer, 1, 3, 0), 0);
 	assert_true(buffer->references > 1);
@@ -172,13 +161,12 @@ static void test_a_buffer_is_looked_at_until_all_is_done(void **state)
 	assert_string_equal(rig.acceptor.text[0], "ell");
 }
 
-static void test_what_is_sent_while_opening_waits_in_order(void **state)
+TEST_WITH(NULL, NULL, test_what_is_sent_while_opening_waits_in_order)
 {
 	static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 	struct nopal_address peer;
 	struct nopal_session *opening;
 
-	(void)state;
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
 	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
@@ -213,13 +201,12 @@ static void lucky_received(struct nopal_session *receiver, struct nopal_message 
 	luck_arrived = nopal_message_property(message, nopal_property(rig.plan, "luck"));
 }
 
-static void test_a_property_travels_with_its_message(void **state)
+TEST(test_a_property_travels_with_its_message)
 {
 	static const struct nopal_callbacks callbacks = { .received = lucky_received };
 	struct nopal_session *sender;
 	struct nopal_address peer;
 
-	(void)state;
 	rig_close(&rig);
 	rig_open(&rig, KEPT, &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_close(rig.acceptor.endpoint);
@@ -233,11 +220,10 @@ static void test_a_property_travels_with_its_message(void **state)
 	assert_int_equal(luck_arrived, 7);
 }
 
-static void test_a_refused_message_was_never_sent(void **state)
+TEST(test_a_refused_message_was_never_sent)
 {
 	struct nopal_awake *awake = rig_awake(session);
 
-	(void)state;
 	assert_int_equal(send_lucky(session, 13), -EDOM);
 	assert_int_equal(awake->messages.alive, 0);
 	assert_int_equal(awake->unfinished + awake->unfinished_bytes, 0);
@@ -256,7 +242,7 @@ static void late_sent(struct nopal_session *sender, uint64_t cookie, int fate, v
 	late_fate = fate;
 }
 
-static void test_refused_when_it_opens_it_is_missing(void **state)
+TEST(test_refused_when_it_opens_it_is_missing)
 {
 	static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\n"
 				      "virtual_circuit {}\nm_judge {}\n";
@@ -264,7 +250,6 @@ static void test_refused_when_it_opens_it_is_missing(void **state)
 	struct nopal_session *opening;
 	struct nopal_address peer;
 
-	(void)state;
 	rig_close(&rig);
 	judged = 0;
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
@@ -278,35 +263,12 @@ static void test_refused_when_it_opens_it_is_missing(void **state)
 	assert_int_equal(rig_awake(opening)->unfinished, 0);
 }
 
-static void test_urgent_is_known_everywhere(void **state)
+TEST(test_urgent_is_known_everywhere)
 {
 	const struct nopal_property urgent = { nopal_property(rig.plan, "urgent"), 1 };
 
-	(void)state;
 	assert_int_equal(nopal_property(rig.plan, "no such property"), 0);
 	assert_int_equal(nopal_send_with(session, "x", 1, 0, &urgent, 1), 0);
 	assert_true(rig_segment(session, 2)->urgent);
 	settle(2, NOPAL_ARRIVED);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, kept_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_a_full_send_buffer_says_when_there_is_room),
-		CASE(test_one_message_may_exceed_the_send_buffer),
-		CASE(test_a_limit_is_of_the_budget),
-		CASE(test_a_limit_that_grows_says_that_there_is_room),
-		CASE(test_a_limit_that_shrinks_loses_nothing),
-		CASE(test_nothing_is_sent_after_close),
-		CASE(test_over_its_objects_a_send_is_refused_whole),
-		CASE(test_a_buffer_is_looked_at_until_all_is_done),
-		cmocka_unit_test(test_what_is_sent_while_opening_waits_in_order),
-		CASE(test_a_property_travels_with_its_message),
-		CASE(test_a_refused_message_was_never_sent),
-		CASE(test_refused_when_it_opens_it_is_missing),
-		CASE(test_urgent_is_known_everywhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

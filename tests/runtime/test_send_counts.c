@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What is sent, in numbers: what is counted, what is held for it, and what is too much. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
-#include "engine/message.h"
-#include "failing.h"
+#include "support/failing.h"
 #include "kept.h"
 #include "records.h"
+#include "support/test.h"
+
+EACH_TEST(NULL, kept_teardown);
 
 FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
@@ -41,9 +37,8 @@ static struct nopal_awake *below(void)
 	return rig_awake(&nopal__core(session)->below->session);
 }
 
-static void test_what_is_sent_is_counted(void **state)
+TEST(test_what_is_sent_is_counted)
 {
-	(void)state;
 	begin(KEPT);
 	rig_send_bytes(&rig, 10);
 	rig_send_bytes(&rig, 5);
@@ -57,12 +52,11 @@ static void test_what_is_sent_is_counted(void **state)
 	assert_int_equal(awake->counters.bytes_sent, 15);
 }
 
-static void test_messages_have_a_length(void **state)
+TEST(test_messages_have_a_length)
 {
 	static const uint8_t bytes[1500];
 	uint64_t limit;
 
-	(void)state;
 	begin(KEPT);
 	limit = nopal__core(session)->layer->plan->message_limit;
 	assert_int_equal(nopal_send(session, bytes, limit + 1, 0), -EMSGSIZE);
@@ -74,13 +68,12 @@ static void test_messages_have_a_length(void **state)
 }
 
 /* The bytes go with the message; without memory, or room for it, there is none. */
-static void test_a_message_that_was_not_sent_holds_nothing(void **state)
+TEST(test_a_message_that_was_not_sent_holds_nothing)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(5);
 	uint64_t held;
 	int error;
 
-	(void)state;
 	begin(KEPT);
 	rig_send(&rig, "x");
 	settle(2, NOPAL_ARRIVED);
@@ -113,11 +106,10 @@ static void begin_opening(void)
 	awake = rig_awake(session);
 }
 
-static void test_what_waited_leaves_no_list_behind(void **state)
+TEST(test_what_waited_leaves_no_list_behind)
 {
 	uint64_t before;
 
-	(void)state;
 	begin_opening();
 	before = awake->bytes_held;
 	for (int i = 0; i < 40; i++)
@@ -135,9 +127,8 @@ static void test_what_waited_leaves_no_list_behind(void **state)
 	assert_int_equal(awake->messages.alive, 0);
 }
 
-static void test_what_cannot_wait_was_not_sent(void **state)
+TEST(test_what_cannot_wait_was_not_sent)
 {
-	(void)state;
 	begin_opening();
 	awake->budget.bytes = awake->bytes_held + 10;
 	assert_int_equal(nopal_send(session, "x", 1, 0), -ENOBUFS);
@@ -150,13 +141,12 @@ static void test_what_cannot_wait_was_not_sent(void **state)
 
 /* ------------------------------------------------------------ to a layer below */
 
-static void test_a_segment_that_sinks_is_the_lower_layers(void **state)
+TEST(test_a_segment_that_sinks_is_the_lower_layers)
 {
 	const struct nopal_segment *segment;
 	const struct record *freed;
 	uint64_t raises;
 
-	(void)state;
 	rig_add(&m_gate);
 	begin(SINKS);
 	rig_send_bytes(&rig, 10);
@@ -186,12 +176,11 @@ static void test_a_segment_that_sinks_is_the_lower_layers(void **state)
 	assert_true(below()->counters.raises > raises);
 }
 
-static void test_a_message_below_is_the_segment_above(void **state)
+TEST(test_a_message_below_is_the_segment_above)
 {
 	const struct nopal_segment *segment;
 	const struct nopal_message *message;
 
-	(void)state;
 	begin(MADE);
 	rig_send_bytes(&rig, 10);
 	assert_int_equal(awake->segments.alive, 1);
@@ -208,7 +197,7 @@ static void test_a_message_below_is_the_segment_above(void **state)
 
 /* ----------------------------------------------------------------- properties */
 
-static void test_a_property_is_found_in_every_slot(void **state)
+TEST(test_a_property_is_found_in_every_slot)
 {
 	struct nopal_plan plan = {
 		.slot_count = 4,
@@ -217,7 +206,6 @@ static void test_a_property_is_found_in_every_slot(void **state)
 	};
 	struct nopal_message *message;
 
-	(void)state;
 	begin(KEPT);
 	assert_int_equal(nopal_property(&plan, "one"), 1);
 	assert_int_equal(nopal_property(&plan, "two"), 0); /* is none */
@@ -232,21 +220,4 @@ static void test_a_property_is_found_in_every_slot(void **state)
 	assert_int_equal(nopal_message_property(message, 0), 7);
 	message->attribute[0] = 0;
 	nopal__message_free(nopal__core(session), message);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, kept_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_what_is_sent_is_counted),
-		CASE(test_messages_have_a_length),
-		CASE(test_a_message_that_was_not_sent_holds_nothing),
-		CASE(test_what_waited_leaves_no_list_behind),
-		CASE(test_what_cannot_wait_was_not_sent),
-		CASE(test_a_segment_that_sinks_is_the_lower_layers),
-		CASE(test_a_message_below_is_the_segment_above),
-		CASE(test_a_property_is_found_in_every_slot),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

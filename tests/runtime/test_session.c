@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
-#include "engine/composite.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
 
-static void test_message_crosses(void **state)
+TEST(test_message_crosses)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	assert_int_equal(rig.opener.opened, 1);
 	assert_int_equal(rig_send(&rig, "hello"), 0);
@@ -28,7 +21,7 @@ static void test_message_crosses(void **state)
 	rig_close(&rig);
 }
 
-static void test_events_come_in_the_order_of_the_figure(void **state)
+TEST(test_events_come_in_the_order_of_the_figure)
 {
 	static const enum nopal_event down[] = {
 		NOPAL_OPEN_SESSION,  NOPAL_SESSION_OPENED,    NOPAL_TURN_END,
@@ -38,7 +31,6 @@ static void test_events_come_in_the_order_of_the_figure(void **state)
 	};
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	rig_send(&rig, "x");
 	assert_true(rig.opener.events >= sizeof(down) / sizeof(down[0]));
@@ -48,11 +40,10 @@ static void test_events_come_in_the_order_of_the_figure(void **state)
 	rig_close(&rig);
 }
 
-static void test_nothing_is_held_after_it_left(void **state)
+TEST(test_nothing_is_held_after_it_left)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	for (int i = 0; i < 200; i++)
 		assert_int_equal(rig_send(&rig, "x"), 0);
@@ -64,11 +55,10 @@ static void test_nothing_is_held_after_it_left(void **state)
 	rig_close(&rig);
 }
 
-static void test_too_long_is_refused_and_nothing_queued(void **state)
+TEST(test_too_long_is_refused_and_nothing_queued)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	assert_int_equal(rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan) + 1), -EMSGSIZE);
 	assert_int_equal(rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan)), 0);
@@ -77,11 +67,10 @@ static void test_too_long_is_refused_and_nothing_queued(void **state)
 	rig_close(&rig);
 }
 
-static void test_close_is_the_last_thing(void **state)
+TEST(test_close_is_the_last_thing)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	nopal_session_close(rig.opener.session);
 	assert_int_equal(rig.opener.ended, 1);
@@ -90,11 +79,10 @@ static void test_close_is_the_last_thing(void **state)
 	rig_close(&rig);
 }
 
-static void test_abort_reaches_the_peer(void **state)
+TEST(test_abort_reaches_the_peer)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
@@ -104,18 +92,4 @@ static void test_abort_reaches_the_peer(void **state)
 	assert_int_equal(rig.acceptor.ended, 1);
 	assert_int_equal(rig.acceptor.end, NOPAL_ABORTED);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_message_crosses),
-		cmocka_unit_test(test_events_come_in_the_order_of_the_figure),
-		cmocka_unit_test(test_nothing_is_held_after_it_left),
-		cmocka_unit_test(test_too_long_is_refused_and_nothing_queued),
-		cmocka_unit_test(test_close_is_the_last_thing),
-		cmocka_unit_test(test_abort_reaches_the_peer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
-#include "one_flow.h"
-#include "rig.h"
+#include "support/one_flow.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 /* A reliable, numbered upper layer on a lower layer with a checksum. */
 static const char STACK[] = "layer \"upper\" {\n"
@@ -17,11 +11,10 @@ static const char STACK[] = "layer \"upper\" {\n"
 			    "  transport_driver {}\n  fixed_size {}\n  checksum {}\n"
 			    "  a_tap {}\n}\n";
 
-static void test_a_message_goes_down_and_up_the_stack(void **state)
+TEST(test_a_message_goes_down_and_up_the_stack)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, STACK, NULL);
 	assert_int_equal(rig_send(&rig, "hello"), 0);
 	assert_int_equal(rig_send_bytes(&rig, 5000), 0);
@@ -32,11 +25,10 @@ static void test_a_message_goes_down_and_up_the_stack(void **state)
 	rig_close(&rig);
 }
 
-static void test_fates_travel_up(void **state)
+TEST(test_fates_travel_up)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, STACK, NULL);
 	rig_send(&rig, "x");
 	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
@@ -45,11 +37,10 @@ static void test_fates_travel_up(void **state)
 	rig_close(&rig);
 }
 
-static void test_a_layer_costs_no_header_of_its_own(void **state)
+TEST(test_a_layer_costs_no_header_of_its_own)
 {
 	struct nopal_plan *stack = rig_plan(STACK);
 
-	(void)state;
 	/* kind, session id, message number, fragment, above's kind, checksum */
 	assert_int_equal(nopal_plan_header_bytes(stack), 1 + 4 + 4 + 2 + 1 + 4);
 	nopal_plan_unref(stack);
@@ -105,11 +96,10 @@ static const struct nopal_microprotocol runner = {
 	.state_size = sizeof(struct runner),
 };
 
-static void test_an_upper_layers_counter_outruns_its_bytes(void **state)
+TEST(test_an_upper_layers_counter_outruns_its_bytes)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_add(&runner);
 	rig_open(&rig,
 		 "layer \"upper\" {\n  transport_driver {}\n  whole_messages {}\n"
@@ -125,11 +115,10 @@ static void test_an_upper_layers_counter_outruns_its_bytes(void **state)
 	rig_close(&rig);
 }
 
-static void test_the_stack_closes_from_the_top(void **state)
+TEST(test_the_stack_closes_from_the_top)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, STACK, NULL);
 	rig_send(&rig, "x");
 	nopal_session_close(rig.opener.session);
@@ -168,12 +157,11 @@ static const char THREE[] = "layer \"top\" {\n"
 			    "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
 			    "  reliable_fifo {}\n}\n";
 
-static void test_each_of_three_layers_hears_its_own_control(void **state)
+TEST(test_each_of_three_layers_hears_its_own_control)
 {
 	enum { COUNT = 40, BYTES = 500 };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, THREE, NULL);
 	for (uint32_t i = 0; i < COUNT; i++)
 		assert_int_equal(rig_send_bytes(&rig, BYTES), 0);
@@ -186,11 +174,10 @@ static void test_each_of_three_layers_hears_its_own_control(void **state)
 	rig_close(&rig);
 }
 
-static void test_each_layer_adds_a_byte_to_the_lowest_header(void **state)
+TEST(test_each_layer_adds_a_byte_to_the_lowest_header)
 {
 	struct nopal_plan *plan = rig_plan(THREE);
 
-	(void)state;
 	/* kind, session id; fragment and number of the middle, kinds of both above, packet number
 	 * and segment number */
 	assert_int_equal(nopal_plan_header_bytes(plan), 1 + 4 + (2 + 4) + 2 + (4 + 4));
@@ -219,11 +206,10 @@ static const struct nopal_microprotocol liar = {
 			NOPAL_ON(SEGMENT_FROM_NET, liar_on_from_net, .kinds = NOPAL_DATA), { 0 } },
 };
 
-static void test_a_kind_of_another_layer_does_not_rise(void **state)
+TEST(test_a_kind_of_another_layer_does_not_rise)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_add(&liar);
 	rig_open(&rig, UPPER LOWER "  liar {}\n}\n", NULL);
 	said_kind = NOPAL_KIND_DATA;
@@ -276,11 +262,10 @@ static void see_counted(const struct rig *rig)
 	assert_int_equal(there->counters.bytes_delivered, 3 + 5000 + 5);
 }
 
-static void test_whole_messages_go_through_as_segments(void **state)
+TEST(test_whole_messages_go_through_as_segments)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, SHORT_WAY, NULL);
 	send_three(&rig, false);
 	see_counted(&rig);
@@ -288,11 +273,10 @@ static void test_whole_messages_go_through_as_segments(void **state)
 	rig_close(&rig);
 }
 
-static void test_messages_that_are_looked_at_are_made(void **state)
+TEST(test_messages_that_are_looked_at_are_made)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, LONG_WAY, NULL);
 	send_three(&rig, true);
 	see_counted(&rig);
@@ -317,13 +301,12 @@ static void bind_below(struct rig_side *side, const struct nopal_binding *bindin
 	assert_int_equal(nopal_bind(lower, rig_part(lower, "fixed_size"), binding), 0);
 }
 
-static void test_who_begins_to_look_sees_messages(void **state)
+TEST(test_who_begins_to_look_sees_messages)
 {
 	static const struct nopal_binding done = NOPAL_ON(MSG_DONE, looks);
 	static const struct nopal_binding consumed = NOPAL_ON(MSG_CONSUMED, looks);
 	struct rig rig;
 
-	(void)state;
 	looked = 0;
 	rig_begin(&rig, SHORT_WAY);
 	bind_below(&rig.opener, &done);
@@ -370,11 +353,10 @@ static const struct nopal_microprotocol asker = {
 						    { 0 } },
 };
 
-static void test_what_rose_may_be_queued_and_not_kept(void **state)
+TEST(test_what_rose_may_be_queued_and_not_kept)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_add(&asker);
 	asked = 0;
 	rig_open(&rig,
@@ -390,13 +372,12 @@ static void test_what_rose_may_be_queued_and_not_kept(void **state)
 }
 
 /* Resends and urgency are of the segment that carries it. */
-static void test_the_short_way_is_lossless_too(void **state)
+TEST(test_the_short_way_is_lossless_too)
 {
 	const struct rig_options options = { .link = "delay 10ms loss 30%", .seed = 2 };
 	const struct nopal_property urgent = { NOPAL_URGENT, 1 };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, UPPER LOWER "}\n", &options);
 	for (uint32_t i = 0; i < 50; i++)
 		rig_send_bytes(&rig, 2000);
@@ -448,9 +429,8 @@ static void send_five(void)
 	assert_int_equal(flow->unfinished, 5);
 }
 
-static void test_segments_that_left_are_the_flows(void **state)
+TEST(test_segments_that_left_are_the_flows)
 {
-	(void)state;
 	open_two();
 	send_five();
 	pair_run(100 * NOPAL_MILLISECOND);
@@ -465,9 +445,8 @@ static void test_segments_that_left_are_the_flows(void **state)
 }
 
 /* The flow keeps them, and does not miss whom they were for. */
-static void test_a_stream_ends_before_what_left(void **state)
+TEST(test_a_stream_ends_before_what_left)
 {
-	(void)state;
 	open_two();
 	send_five();
 	nopal_session_abort(pair.here[0].session, "enough");
@@ -514,9 +493,8 @@ static bool lets_go(const char *config)
 	return good;
 }
 
-static void test_who_waits_for_what_left_keeps_it(void **state)
+TEST(test_who_waits_for_what_left_keeps_it)
 {
-	(void)state;
 #define ABOVE(parts)                                                                               \
 	"layer \"upper\" {\n  transport_driver {}\n  resize {}\n"                                  \
 	"  sequenced_segments {}\n" parts "}\n" LOWER "}\n"
@@ -526,28 +504,4 @@ static void test_who_waits_for_what_left_keeps_it(void **state)
 	assert_false(lets_go(ABOVE("a_tap {}\n")));		       /* SEGMENT_DONE */
 	assert_false(lets_go(ABOVE("forward_error_correction {}\n"))); /* deallocate */
 #undef ABOVE
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_message_goes_down_and_up_the_stack),
-		cmocka_unit_test(test_fates_travel_up),
-		cmocka_unit_test(test_a_layer_costs_no_header_of_its_own),
-		cmocka_unit_test(test_an_upper_layers_counter_outruns_its_bytes),
-		cmocka_unit_test(test_the_stack_closes_from_the_top),
-		cmocka_unit_test(test_each_of_three_layers_hears_its_own_control),
-		cmocka_unit_test(test_each_layer_adds_a_byte_to_the_lowest_header),
-		cmocka_unit_test(test_a_kind_of_another_layer_does_not_rise),
-		cmocka_unit_test(test_whole_messages_go_through_as_segments),
-		cmocka_unit_test(test_messages_that_are_looked_at_are_made),
-		cmocka_unit_test(test_who_begins_to_look_sees_messages),
-		cmocka_unit_test(test_what_rose_may_be_queued_and_not_kept),
-		cmocka_unit_test(test_the_short_way_is_lossless_too),
-		cmocka_unit_test(test_segments_that_left_are_the_flows),
-		cmocka_unit_test(test_a_stream_ends_before_what_left),
-		cmocka_unit_test(test_who_waits_for_what_left_keeps_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What passes between two layers where it does not go smoothly: pieces, no memory on either side,
  * and fates that were told before. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "engine/message.h"
-#include "engine/turn.h"
-#include "session/stack.h"
-#include "failing.h"
+#include "support/failing.h"
 #include "fakes.h"
 #include "records.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 FAKE(m_keeper, .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
@@ -59,14 +51,15 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(NULL, teardown);
+
 /* ------------------------------------------------------------------ arriving */
 
 /* A segment of the upper layer that its path has become too narrow for. */
-static void test_pieces_rise_as_one_body(void **state)
+TEST(test_pieces_rise_as_one_body)
 {
 	enum { BYTES = 1400 };
 
-	(void)state;
 	rig_add(&m_path);
 	rig_begin(&rig, CUTS);
 	nopal_path_limit_set(&below(&rig.opener)->session, 0);
@@ -83,12 +76,11 @@ static void test_pieces_rise_as_one_body(void **state)
 }
 
 /* Whichever allocation fails as they arrive: all of them are there, or nothing is. */
-static void test_pieces_without_memory_are_a_loss(void **state)
+TEST(test_pieces_without_memory_are_a_loss)
 {
 	enum { BYTES = 1400 };
 	uint64_t nth = 1, failed;
 
-	(void)state;
 	rig_add(&m_path);
 	do {
 		uint32_t ended;
@@ -124,12 +116,11 @@ static enum nopal_verdict sees(struct nopal_session *session, const struct nopal
 }
 
 /* Above, where nobody numbers packets. */
-static void test_the_number_of_a_packet_stays_below(void **state)
+TEST(test_the_number_of_a_packet_stays_below)
 {
 	static const struct nopal_binding look = NOPAL_ON(SEGMENT_FROM_NET, sees);
 	struct nopal_session *upper;
 
-	(void)state;
 	rig_begin(&rig, RISES);
 	upper = rig.acceptor.session;
 	assert_int_equal(nopal_bind(upper, rig_part(upper, "fixed_size"), &look), 0);
@@ -141,13 +132,12 @@ static void test_the_number_of_a_packet_stays_below(void **state)
 	assert_int_equal(number_seen, 0);
 }
 
-static void test_what_rises_is_counted_and_recorded(void **state)
+TEST(test_what_rises_is_counted_and_recorded)
 {
 	const struct record *delivered;
 	struct nopal_core *lower;
 	uint32_t numbered, count = 0;
 
-	(void)state;
 	rig_begin(&rig, RISES);
 	lower = below(&rig.acceptor);
 	numbered = rig_awake(rig.acceptor.session)->numbered;
@@ -165,9 +155,8 @@ static void test_what_rises_is_counted_and_recorded(void **state)
 			 numbered + 2); /* a segment and its message */
 }
 
-static void test_no_room_above_ends_who_relies_on_it(void **state)
+TEST(test_no_room_above_ends_who_relies_on_it)
 {
-	(void)state;
 	rig_begin(&rig, RELIES);
 	rig_awake(rig.acceptor.session)->budget.objects = 0;
 	rig_send(&rig, "x");
@@ -177,11 +166,10 @@ static void test_no_room_above_ends_who_relies_on_it(void **state)
 	assert_int_equal(rig.acceptor.end, NOPAL_RESOURCE);
 }
 
-static void test_no_room_above_is_a_loss_among_others(void **state)
+TEST(test_no_room_above_is_a_loss_among_others)
 {
 	struct nopal_awake *awake;
 
-	(void)state;
 	rig_begin(&rig, HOPES);
 	awake = rig_awake(rig.acceptor.session);
 	awake->budget.objects = 0;
@@ -195,9 +183,8 @@ static void test_no_room_above_is_a_loss_among_others(void **state)
 
 /* ------------------------------------------------------------------- leaving */
 
-static void test_reliability_is_known_above(void **state)
+TEST(test_reliability_is_known_above)
 {
-	(void)state;
 	rig_begin(&rig, RELIES);
 	assert_true(nopal__is_reliable(below(&rig.opener)));
 	assert_true(nopal__is_reliable(nopal__core(rig.opener.session)));
@@ -206,9 +193,8 @@ static void test_reliability_is_known_above(void **state)
 	assert_false(nopal__is_reliable(below(&rig.opener)));
 }
 
-static void test_no_room_below_ends_who_relies_on_it(void **state)
+TEST(test_no_room_below_ends_who_relies_on_it)
 {
-	(void)state;
 	rig_begin(&rig, RELIES);
 	below(&rig.opener)->awake->budget.objects = 0;
 	rig_send(&rig, "x");
@@ -218,9 +204,8 @@ static void test_no_room_below_ends_who_relies_on_it(void **state)
 	assert_non_null(strstr(rig.opener.end_text, "in the layer below"));
 }
 
-static void test_no_room_below_is_a_missing_message(void **state)
+TEST(test_no_room_below_is_a_missing_message)
 {
-	(void)state;
 	rig_begin(&rig, HOPES);
 	below(&rig.opener)->awake->budget.objects = 0;
 	rig_send(&rig, "x");
@@ -241,13 +226,12 @@ static void send_and_let_go(const char *text)
 }
 
 /* Messages and segments of the layer below are objects of one budget. */
-static void test_a_segment_that_sinks_needs_room_below(void **state)
+TEST(test_a_segment_that_sinks_needs_room_below)
 {
 	struct nopal_message *message;
 	struct nopal_core *lower;
 	const struct nopal_objects *above;
 
-	(void)state;
 	rig_add(&m_gate);
 	rig_add(&m_keeper);
 	rig_open(&rig, SINKS, NULL);
@@ -308,9 +292,8 @@ static int fate_of(enum nopal_fate above, enum nopal_fate fate)
 	return fate_told();
 }
 
-static void test_the_fate_below_is_the_one_above(void **state)
+TEST(test_the_fate_below_is_the_one_above)
 {
-	(void)state;
 	assert_int_equal(fate_of(NOPAL_UNKNOWN, NOPAL_ARRIVED), NOPAL_ARRIVED);
 	rig_close(&rig);
 	assert_int_equal(fate_of(NOPAL_UNKNOWN, NOPAL_UNKNOWN), NOPAL_UNKNOWN);
@@ -318,33 +301,11 @@ static void test_the_fate_below_is_the_one_above(void **state)
 	assert_int_equal(fate_of(NOPAL_UNKNOWN, NOPAL_MISSING), NOPAL_MISSING);
 }
 
-static void test_who_knows_better_above_is_not_told(void **state)
+TEST(test_who_knows_better_above_is_not_told)
 {
-	(void)state;
 	assert_int_equal(fate_of(NOPAL_MISSING, NOPAL_UNKNOWN), NOPAL_MISSING);
 	rig_close(&rig);
 	assert_int_equal(fate_of(NOPAL_ARRIVED, NOPAL_MISSING), NOPAL_ARRIVED);
 	rig_close(&rig);
 	assert_int_equal(fate_of(NOPAL_MISSING, NOPAL_ARRIVED), NOPAL_ARRIVED);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_pieces_rise_as_one_body),
-		CASE(test_pieces_without_memory_are_a_loss),
-		CASE(test_the_number_of_a_packet_stays_below),
-		CASE(test_what_rises_is_counted_and_recorded),
-		CASE(test_no_room_above_ends_who_relies_on_it),
-		CASE(test_no_room_above_is_a_loss_among_others),
-		CASE(test_reliability_is_known_above),
-		CASE(test_no_room_below_ends_who_relies_on_it),
-		CASE(test_no_room_below_is_a_missing_message),
-		CASE(test_a_segment_that_sinks_needs_room_below),
-		CASE(test_the_fate_below_is_the_one_above),
-		CASE(test_who_knows_better_above_is_not_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

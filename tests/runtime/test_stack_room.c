@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What an upper layer sends fits the layer below it: data, what is wrapped around them, and
  * control; and each segment is there once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/composite.h"
 #include "fakes.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 /* Redundancy above a layer that cuts nothing. */
 static const char CODED[] = "layer \"upper\" {\n"
@@ -19,12 +13,11 @@ static const char CODED[] = "layer \"upper\" {\n"
 			    "  transport_driver {}\n  fixed_size {}\n  sequenced_segments {}\n"
 			    "  positive_ack {}\n  checksum {}\n}\n";
 
-static void test_an_upper_layer_codes_over_its_own_fields(void **state)
+TEST(test_an_upper_layer_codes_over_its_own_fields)
 {
 	struct nopal_plan *plan = rig_plan(CODED);
 	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
 
-	(void)state;
 	/* segment number, block and place in it */
 	assert_int_equal(plan->layers[0].coded.bytes, 4 + 2 + 1);
 	/* all but the packet number */
@@ -32,13 +25,12 @@ static void test_an_upper_layer_codes_over_its_own_fields(void **state)
 	nopal_plan_unref(plan);
 }
 
-static void test_a_wrapped_segment_fits_the_layer_below(void **state)
+TEST(test_a_wrapped_segment_fits_the_layer_below)
 {
 	struct nopal_plan *plan = rig_plan(CODED);
 	const struct nopal_layer *upper = &plan->layers[0];
 	uint32_t around = 0;
 
-	(void)state;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
 		around += plan->kinds[code].around;
 	assert_int_not_equal(around, 0);
@@ -48,12 +40,11 @@ static void test_a_wrapped_segment_fits_the_layer_below(void **state)
 	nopal_plan_unref(plan);
 }
 
-static void test_parity_of_the_longest_segments_arrives(void **state)
+TEST(test_parity_of_the_longest_segments_arrives)
 {
 	const struct rig_options losing = { .link = "delay 10ms loss mask 01" };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig, CODED, &losing);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(rig_send_bytes(&rig, nopal_plan_body_bytes(rig.plan)), 0);
@@ -72,11 +63,10 @@ static uint64_t all_but_two(const void *parameters, uint32_t body_bytes)
 FAKE(marks_messages, .provides = FAKE_ROLES({ "message_segments", true }),
      .message_limit = all_but_two);
 
-static void test_a_layer_below_that_adds_to_messages_takes_less(void **state)
+TEST(test_a_layer_below_that_adds_to_messages_takes_less)
 {
 	struct nopal_plan *plan;
 
-	(void)state;
 	rig_add(&marks_messages);
 	plan = rig_plan("layer \"upper\" {\n  transport_driver {}\n"
 			"  fixed_size {}\n}\n"
@@ -86,7 +76,7 @@ static void test_a_layer_below_that_adds_to_messages_takes_less(void **state)
 	nopal_plan_unref(plan);
 }
 
-static void test_control_of_an_upper_layer_fits_the_layer_below(void **state)
+TEST(test_control_of_an_upper_layer_fits_the_layer_below)
 {
 	struct nopal_session *session;
 	const struct nopal_part *part;
@@ -94,7 +84,6 @@ static void test_control_of_an_upper_layer_fits_the_layer_below(void **state)
 	uint8_t *bytes;
 	uint32_t limit;
 
-	(void)state;
 	rig_open(&rig, CODED, NULL);
 	session = rig.opener.session;
 	part = rig_part(session, "forward_error_correction");
@@ -108,14 +97,13 @@ static void test_control_of_an_upper_layer_fits_the_layer_below(void **state)
 
 /* Both layers send again; what the lower one has not brought yet, the upper one does not give it
  * once more. */
-static void test_nothing_stands_in_line_behind_itself(void **state)
+TEST(test_nothing_stands_in_line_behind_itself)
 {
 	enum { COUNT = 10 };
 	const struct rig_options options = { .link = "delay 10ms" };
 	const struct nopal_awake *below;
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig,
 		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
 		 "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
@@ -140,12 +128,11 @@ static void test_nothing_stands_in_line_behind_itself(void **state)
 }
 
 /* Where the lower layer cannot tell what becomes of it, it may leave at once. */
-static void test_what_left_for_good_is_sent_again(void **state)
+TEST(test_what_left_for_good_is_sent_again)
 {
 	const struct rig_options losing = { .link = "delay 10ms loss mask 0111" };
 	struct rig rig;
 
-	(void)state;
 	rig_open(&rig,
 		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
 		 "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
@@ -158,19 +145,4 @@ static void test_what_left_for_good_is_sent_again(void **state)
 	assert_int_equal(rig.acceptor.delivered, 2);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_upper_layer_codes_over_its_own_fields),
-		cmocka_unit_test(test_a_wrapped_segment_fits_the_layer_below),
-		cmocka_unit_test(test_parity_of_the_longest_segments_arrives),
-		cmocka_unit_test(test_a_layer_below_that_adds_to_messages_takes_less),
-		cmocka_unit_test(test_control_of_an_upper_layer_fits_the_layer_below),
-		cmocka_unit_test(test_nothing_stands_in_line_behind_itself),
-		cmocka_unit_test(test_what_left_for_good_is_sent_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Many streams on one flow: each is a session, none waits for another. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "engine/turn.h"
-#include "layers/streams.h"
-#include "one_flow.h"
+#include "support/one_flow.h"
+#include "support/test.h"
 
 static const char STREAMED[] =
 	"layer \"stream\" { multiplicity = per_stream\n" STREAM "}\nlayer \"flow\" {\n" FLOW "}\n";
@@ -17,9 +10,8 @@ static const char SHARED[] =
 
 /* ------------------------------------------------------------------ streams */
 
-static void test_each_stream_is_a_session(void **state)
+TEST(test_each_stream_is_a_session)
 {
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	pair.answers = true;
 	for (uint32_t i = 0; i < 3; i++)
@@ -40,11 +32,10 @@ static void test_each_stream_is_a_session(void **state)
 }
 
 /* Joining takes no round trip: the first message opens it. */
-static void test_a_stream_joins_without_a_round_trip(void **state)
+TEST(test_a_stream_joins_without_a_round_trip)
 {
 	int64_t sent_ns;
 
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	open_stream(0);
 	pair_run(NOPAL_SECOND);
@@ -56,9 +47,8 @@ static void test_a_stream_joins_without_a_round_trip(void **state)
 	pair_close();
 }
 
-static void test_a_stream_ends_and_the_others_go_on(void **state)
+TEST(test_a_stream_ends_and_the_others_go_on)
 {
-	(void)state;
 	pair_open(STREAMED, "delay 10ms loss 5%");
 	for (uint32_t i = 0; i < 3; i++) {
 		open_stream(i);
@@ -84,11 +74,10 @@ static void test_a_stream_ends_and_the_others_go_on(void **state)
 }
 
 /* Those that the peer opens at the opener hold on to its callbacks, each. */
-static void test_the_peer_opens_streams_of_its_own(void **state)
+TEST(test_the_peer_opens_streams_of_its_own)
 {
 	struct end *back = &pair.here[1];
 
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	pair.here[0].session = nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
 						  &callbacks, &pair.here[0]);
@@ -140,11 +129,10 @@ static void deliver_ten(bool lossy, int64_t *ret_ns)
 }
 
 /* One stream loses a segment: no message of another one comes later for it. */
-static void test_no_stream_waits_for_another(void **state)
+TEST(test_no_stream_waits_for_another)
 {
 	int64_t without_ns[10], with_ns[10];
 
-	(void)state;
 	deliver_ten(false, without_ns);
 	deliver_ten(true, with_ns);
 	assert_true(with_ns[0] > without_ns[0]);
@@ -152,11 +140,10 @@ static void test_no_stream_waits_for_another(void **state)
 		assert_int_equal(with_ns[i], without_ns[i]);
 }
 
-static void test_a_hundred_streams_through_loss(void **state)
+TEST(test_a_hundred_streams_through_loss)
 {
 	static char bytes[5000];
 
-	(void)state;
 	pair_open(STREAMED, "rate 50mbit delay 20ms loss 2% reorder 5%");
 	for (uint32_t i = 0; i < STREAMS; i++) {
 		open_stream(i);
@@ -180,11 +167,10 @@ static void test_a_hundred_streams_through_loss(void **state)
 
 /* The flow is out for longer than a message may be incomplete where nobody resends:
  * on a stream of a flow that does, its first half waits for the other one. */
-static void test_half_a_message_waits_for_the_flow(void **state)
+TEST(test_half_a_message_waits_for_the_flow)
 {
 	static char bytes[2000];
 
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	open_stream(0);
 	say(0, "hello");
@@ -204,9 +190,8 @@ static void test_half_a_message_waits_for_the_flow(void **state)
 	pair_close();
 }
 
-static void test_the_flow_ends_them_all(void **state)
+TEST(test_the_flow_ends_them_all)
 {
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	for (uint32_t i = 0; i < 5; i++) {
 		open_stream(i);
@@ -242,13 +227,12 @@ static void on_refused(struct nopal_session *session, int code, const char *text
 }
 
 /* Whose messages are dropped is told. */
-static void test_one_stream_too_many_is_refused(void **state)
+TEST(test_one_stream_too_many_is_refused)
 {
 	static const struct nopal_callbacks takes = { .received = on_taken };
 	static const struct nopal_callbacks opens = { .ended = on_refused };
 	struct nopal_session *stream = NULL;
 
-	(void)state;
 	pair_prepare(STREAMED, "delay 10ms", &takes);
 	for (uint32_t i = 0; i < ACCEPTED + TOO_MANY; i++) {
 		stream = stream ? nopal_stream_open(stream, &opens, NULL)
@@ -264,14 +248,13 @@ static void test_one_stream_too_many_is_refused(void **state)
 }
 
 /* The window of ids that may be open at once is full, and moves for the next one. */
-static void test_a_stream_far_ahead_is_accepted(void **state)
+TEST(test_a_stream_far_ahead_is_accepted)
 {
 	enum { WINDOW = 1 << 16 };
 	struct nopal_core *flow;
 	uint64_t floor;
 	bool outermost;
 
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	open_stream(0);
 	say(0, "hello");
@@ -289,9 +272,8 @@ static void test_a_stream_far_ahead_is_accepted(void **state)
 	pair_close();
 }
 
-static void test_the_world_may_end_first(void **state)
+TEST(test_the_world_may_end_first)
 {
-	(void)state;
 	pair_open(STREAMED, "delay 10ms loss 20%");
 	for (uint32_t i = 0; i < 5; i++) {
 		open_stream(i);
@@ -304,12 +286,11 @@ static void test_the_world_may_end_first(void **state)
 
 /* ------------------------------------------------------------------- sharing */
 
-static void test_sessions_to_one_peer_share_a_flow(void **state)
+TEST(test_sessions_to_one_peer_share_a_flow)
 {
 	struct end *end = pair.here;
 	uint64_t requests;
 
-	(void)state;
 	pair_open(SHARED, "delay 10ms");
 	for (uint32_t i = 0; i < 3; i++) {
 		end[i].session = nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
@@ -344,11 +325,10 @@ static void join(uint32_t index)
 }
 
 /* Whoever comes while the flow opens waits with it, and opens when it does. */
-static void test_sessions_join_a_flow_that_opens(void **state)
+TEST(test_sessions_join_a_flow_that_opens)
 {
 	uint32_t delivered = 0;
 
-	(void)state;
 	pair_open(SHARED, "delay 10ms loss mask 0x5");
 	for (uint32_t i = 0; i < 20; i++) {
 		join(i);
@@ -371,9 +351,8 @@ static void test_sessions_join_a_flow_that_opens(void **state)
 	pair_close();
 }
 
-static void test_who_joins_ends_with_a_flow_that_does_not_open(void **state)
+TEST(test_who_joins_ends_with_a_flow_that_does_not_open)
 {
-	(void)state;
 	pair_open(SHARED, "loss 100%");
 	for (uint32_t i = 0; i < 5; i++) {
 		join(i);
@@ -411,9 +390,8 @@ static void assert_all_rest(uint32_t count)
 	assert_null(flow_of(&pair.there[0])->awake);
 }
 
-static void test_a_flow_rests_with_its_streams(void **state)
+TEST(test_a_flow_rests_with_its_streams)
 {
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	for (uint32_t i = 0; i < 5; i++) {
 		open_stream(i);
@@ -438,9 +416,8 @@ static void test_a_flow_rests_with_its_streams(void **state)
 	pair_close();
 }
 
-static void test_from_rest_they_end(void **state)
+TEST(test_from_rest_they_end)
 {
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	for (uint32_t i = 0; i < 3; i++) {
 		open_stream(i);
@@ -461,9 +438,8 @@ static void test_from_rest_they_end(void **state)
 }
 
 /* What waits for its fate keeps its stream awake, and the flow; no other stream. */
-static void test_what_is_under_way_keeps_the_flow_awake(void **state)
+TEST(test_what_is_under_way_keeps_the_flow_awake)
 {
-	(void)state;
 	pair_open(STREAMED, "delay 10ms");
 	for (uint32_t i = 0; i < 3; i++) {
 		open_stream(i);
@@ -480,12 +456,11 @@ static void test_what_is_under_way_keeps_the_flow_awake(void **state)
 	pair_close();
 }
 
-static void test_a_shared_flow_at_rest_is_found(void **state)
+TEST(test_a_shared_flow_at_rest_is_found)
 {
 	struct end *end = pair.here;
 	uint64_t requests;
 
-	(void)state;
 	pair_open(SHARED, "delay 10ms");
 	end[0].session =
 		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[0]);
@@ -502,30 +477,4 @@ static void test_a_shared_flow_at_rest_is_found(void **state)
 	assert_ptr_equal(flow_of(&end[0]), flow_of(&end[1]));
 	assert_all_rest(2);
 	pair_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_stream_is_a_session),
-		cmocka_unit_test(test_a_stream_joins_without_a_round_trip),
-		cmocka_unit_test(test_a_stream_ends_and_the_others_go_on),
-		cmocka_unit_test(test_the_peer_opens_streams_of_its_own),
-		cmocka_unit_test(test_no_stream_waits_for_another),
-		cmocka_unit_test(test_a_hundred_streams_through_loss),
-		cmocka_unit_test(test_half_a_message_waits_for_the_flow),
-		cmocka_unit_test(test_the_flow_ends_them_all),
-		cmocka_unit_test(test_one_stream_too_many_is_refused),
-		cmocka_unit_test(test_a_stream_far_ahead_is_accepted),
-		cmocka_unit_test(test_the_world_may_end_first),
-		cmocka_unit_test(test_sessions_to_one_peer_share_a_flow),
-		cmocka_unit_test(test_sessions_join_a_flow_that_opens),
-		cmocka_unit_test(test_who_joins_ends_with_a_flow_that_does_not_open),
-		cmocka_unit_test(test_a_flow_rests_with_its_streams),
-		cmocka_unit_test(test_from_rest_they_end),
-		cmocka_unit_test(test_what_is_under_way_keeps_the_flow_awake),
-		cmocka_unit_test(test_a_shared_flow_at_rest_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

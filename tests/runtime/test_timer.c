@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "engine/composite.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static char fired[64];
 static int64_t fired_ns[64];
@@ -71,20 +65,20 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 enum { TICK = 1 << NOPAL_WHEEL_TICK_SHIFT };
 
-static void test_fires_within_a_tick(void **state)
+TEST(test_fires_within_a_tick)
 {
-	(void)state;
 	nopal_timer_start(session, part, CLOCK_A, 123456789);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "a");
 	assert_true(fired_ns[0] >= 123456789 && fired_ns[0] <= 123456789 + TICK);
 }
 
-static void test_earlier_deadline_first_ties_by_start(void **state)
+TEST(test_earlier_deadline_first_ties_by_start)
 {
-	(void)state;
 	nopal_timer_start(session, part, CLOCK_B, 2 * NOPAL_MILLISECOND);
 	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
 	rig_run(&rig, NOPAL_SECOND);
@@ -96,9 +90,8 @@ static void test_earlier_deadline_first_ties_by_start(void **state)
 	assert_string_equal(fired, "abba");
 }
 
-static void test_a_stopped_timer_never_fires(void **state)
+TEST(test_a_stopped_timer_never_fires)
 {
-	(void)state;
 	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
 	assert_true(nopal_timer_running(session, part, CLOCK_A));
 	nopal_timer_stop(session, part, CLOCK_A);
@@ -107,9 +100,8 @@ static void test_a_stopped_timer_never_fires(void **state)
 	assert_string_equal(fired, "");
 }
 
-static void test_a_start_replaces_the_running_one(void **state)
+TEST(test_a_start_replaces_the_running_one)
 {
-	(void)state;
 	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
 	nopal_timer_start(session, part, CLOCK_A, 50 * NOPAL_MILLISECOND);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
@@ -118,9 +110,8 @@ static void test_a_start_replaces_the_running_one(void **state)
 	assert_string_equal(fired, "a");
 }
 
-static void test_starting_for_now_comes_with_the_next_wake_up(void **state)
+TEST(test_starting_for_now_comes_with_the_next_wake_up)
 {
-	(void)state;
 	again = true;
 	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
 	rig_run(&rig, NOPAL_SECOND);
@@ -129,26 +120,10 @@ static void test_starting_for_now_comes_with_the_next_wake_up(void **state)
 		assert_true(fired_ns[i] > fired_ns[i - 1]);
 }
 
-static void test_no_timer_fires_after_the_end(void **state)
+TEST(test_no_timer_fires_after_the_end)
 {
-	(void)state;
 	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
 	nopal_session_close(session);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "");
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_fires_within_a_tick),
-		CASE(test_earlier_deadline_first_ties_by_start),
-		CASE(test_a_stopped_timer_never_fires),
-		CASE(test_a_start_replaces_the_running_one),
-		CASE(test_starting_for_now_comes_with_the_next_wake_up),
-		CASE(test_no_timer_fires_after_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,17 @@
  * test_trace -- writer and reader together: round trip, cut at every byte, full disk, hostile
  * files, and what the hash depends on.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "ports/world.h"
+#include "support/own_file.h"
 #include "trace/trace.h"
-#include "own_file.h"
+#include "support/test.h"
+
+ALL_TESTS(tests, set_up, tear_down);
 
 enum {
 	MANY = 10000, /* more records than the writer's buffer holds */
@@ -198,12 +196,11 @@ static void ask_names(const struct nopal_trace_reader *reader)
 
 /* ----------------------------------------------------------------- tests */
 
-static void what_was_written_is_read(void **unused)
+TEST(what_was_written_is_read)
 {
 	struct nopal_trace_reader *reader;
 	struct nopal_trace_record got, expected;
 
-	(void)unused;
 	write_trace(path, NOPAL_TRACE_EVENTS, MANY, NULL);
 	reader = open_trace();
 	assert_non_null(reader);
@@ -221,11 +218,10 @@ static void what_was_written_is_read(void **unused)
 	nopal_trace_close(reader);
 }
 
-static void names_are_in_the_file(void **unused)
+TEST(names_are_in_the_file)
 {
 	struct nopal_trace_reader *r;
 
-	(void)unused;
 	write_trace(path, NOPAL_TRACE_EVENTS, SOME, NULL);
 	r = open_trace();
 	assert_int_equal(count_records(r), SOME);
@@ -248,12 +244,11 @@ static void names_are_in_the_file(void **unused)
 	nopal_trace_close(r);
 }
 
-static void a_cut_file_is_read_up_to_the_cut(void **unused)
+TEST(a_cut_file_is_read_up_to_the_cut)
 {
 	static uint8_t bytes[FILE_ROOM];
 	size_t length, records = 0;
 
-	(void)unused;
 	write_trace(path, NOPAL_TRACE_EVENTS, SOME, NULL);
 	length = load(bytes, sizeof(bytes));
 	for (size_t cut = 0; cut <= length; cut++) {
@@ -274,14 +269,13 @@ static void a_cut_file_is_read_up_to_the_cut(void **unused)
 	assert_int_equal(records, SOME);
 }
 
-static void damage_is_said_and_harms_nobody(void **unused)
+TEST(damage_is_said_and_harms_nobody)
 {
 	static uint8_t bytes[FILE_ROOM];
-	uint64_t state = 17;
+	uint64_t seed = 17;
 	size_t length;
 	int damaged = 0;
 
-	(void)unused;
 	write_trace(path, NOPAL_TRACE_EVENTS, SOME, NULL);
 	length = load(bytes, sizeof(bytes));
 	for (int i = 0; i < FLIPS; i++) {
@@ -289,10 +283,10 @@ static void damage_is_said_and_harms_nobody(void **unused)
 		size_t at;
 		uint8_t was;
 
-		state = state * UINT64_C(6364136223846793005) + 1;
-		at = (size_t)(state >> 33) % length;
+		seed = seed * UINT64_C(6364136223846793005) + 1;
+		at = (size_t)(seed >> 33) % length;
 		was = bytes[at];
-		bytes[at] = (uint8_t)(state >> 24);
+		bytes[at] = (uint8_t)(seed >> 24);
 		store(bytes, length);
 		reader = open_trace();
 		if (reader) {
@@ -305,9 +299,8 @@ static void damage_is_said_and_harms_nobody(void **unused)
 	assert_true(damaged > 0);
 }
 
-static void what_is_no_trace_is_refused(void **unused)
+TEST(what_is_no_trace_is_refused)
 {
-	(void)unused;
 	store((const uint8_t *)"NOPALTRC\2\0\0\0\40\0\0\0", 16);
 	assert_null(open_trace());
 	store((const uint8_t *)"NOPALTRC\1\0\0\0\41\0\0\0", 16);
@@ -320,11 +313,10 @@ static void what_is_no_trace_is_refused(void **unused)
 	assert_null(open_trace());
 }
 
-static void names_cannot_steer_a_terminal(void **unused)
+TEST(names_cannot_steer_a_terminal)
 {
 	struct nopal_trace_reader *reader;
 
-	(void)unused;
 	plans[0].name = "a\033[2Jb\n";
 	write_trace(path, NOPAL_TRACE_EVENTS, SOME, NULL);
 	plans[0].name = "one";
@@ -334,12 +326,11 @@ static void names_cannot_steer_a_terminal(void **unused)
 	nopal_trace_close(reader);
 }
 
-static void a_full_disk_is_told_at_the_end(void **unused)
+TEST(a_full_disk_is_told_at_the_end)
 {
 	int error = 0;
 	uint64_t hash, full;
 
-	(void)unused;
 	if (access("/dev/full", W_OK) < 0)
 		skip();
 	hash = write_trace(NULL, NOPAL_TRACE_EVENTS, MANY, NULL);
@@ -348,11 +339,10 @@ static void a_full_disk_is_told_at_the_end(void **unused)
 	assert_true(hash == full);
 }
 
-static void a_bad_path_is_told_at_the_start(void **unused)
+TEST(a_bad_path_is_told_at_the_start)
 {
 	struct nopal_world world = { 0 };
 
-	(void)unused;
 	assert_int_equal(nopal_trace_start(&world, "/nonexistent/file", NOPAL_TRACE_EVENTS),
 			 -ENOENT);
 	assert_null(world.tracer);
@@ -365,11 +355,10 @@ static void a_bad_path_is_told_at_the_start(void **unused)
 	assert_int_equal(nopal_trace_stop(&world), 0);
 }
 
-static void the_hash_is_of_the_records_alone(void **unused)
+TEST(the_hash_is_of_the_records_alone)
 {
 	uint64_t hash;
 
-	(void)unused;
 	for (int i = 0; i < 2; i++) {
 		enum nopal_trace_detail detail = i ? NOPAL_TRACE_EVENTS : NOPAL_TRACE_PACKETS;
 
@@ -380,9 +369,8 @@ static void the_hash_is_of_the_records_alone(void **unused)
 }
 
 /* Seeds are compared between machines and releases. */
-static void the_hash_stays(void **unused)
+TEST(the_hash_stays)
 {
-	(void)unused;
 	assert_true(write_trace(NULL, NOPAL_TRACE_EVENTS, SOME, NULL) ==
 		    UINT64_C(0xbd2df7c03b348e18));
 }
@@ -401,12 +389,11 @@ static uint64_t hash_of(const struct nopal_trace_record *first,
 	return hash;
 }
 
-static void every_field_and_the_order_count(void **unused)
+TEST(every_field_and_the_order_count)
 {
 	struct nopal_trace_record x = record_at(1), y = record_at(2), z;
 	uint64_t hash = hash_of(&x, &y);
 
-	(void)unused;
 	assert_true(hash != hash_of(&y, &x));
 	z = y, z.time_ns ^= INT64_C(1) << 62;
 	assert_true(hash != hash_of(&x, &z));
@@ -424,13 +411,12 @@ static void every_field_and_the_order_count(void **unused)
 	assert_true(hash != hash_of(&x, &z));
 }
 
-static void packets_leave_out_events(void **unused)
+TEST(packets_leave_out_events)
 {
 	struct nopal_trace_reader *reader;
 	struct nopal_trace_record record;
 	int records = 0;
 
-	(void)unused;
 	write_trace(path, NOPAL_TRACE_PACKETS, SOME, NULL);
 	reader = open_trace();
 	for (; nopal_trace_next(reader, &record) > 0; records++)
@@ -439,23 +425,4 @@ static void packets_leave_out_events(void **unused)
 	assert_int_equal(records, SOME / 2);
 	nopal_trace_close(reader);
 	nopal__trace(NULL, 0, 0, NOPAL_TRACED_NOTE, 0, 0, 0, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_written_is_read),
-		cmocka_unit_test(names_are_in_the_file),
-		cmocka_unit_test(a_cut_file_is_read_up_to_the_cut),
-		cmocka_unit_test(damage_is_said_and_harms_nobody),
-		cmocka_unit_test(what_is_no_trace_is_refused),
-		cmocka_unit_test(names_cannot_steer_a_terminal),
-		cmocka_unit_test(a_full_disk_is_told_at_the_end),
-		cmocka_unit_test(a_bad_path_is_told_at_the_start),
-		cmocka_unit_test(the_hash_is_of_the_records_alone),
-		cmocka_unit_test(the_hash_stays),
-		cmocka_unit_test(every_field_and_the_order_count),
-		cmocka_unit_test(packets_leave_out_events),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Trains on the way out: what ends one, seals one, and what becomes of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "engine/turn.h"
 #include "wire/train.h"
 #include "fake_world.h"
 #include "fakes.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { CRC = 4, BYTES = 100 };
 
@@ -58,6 +53,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(NULL, teardown);
+
 static void send_one(struct nopal_session *session, size_t length)
 {
 	static const uint8_t bytes[1400] = { 1 };
@@ -77,12 +74,11 @@ static void stop(void)
 
 /* --------------------------------------------------------------- what is said */
 
-static void test_what_left_is_counted(void **state)
+TEST(test_what_left_is_counted)
 {
 	struct nopal_session *session = begin(PLAIN);
 	const struct nopal_counters *own = nopal_session_counters(session);
 
-	(void)state;
 	start();
 	send_one(session, BYTES);
 	send_one(session, BYTES);
@@ -99,11 +95,10 @@ static void test_what_left_is_counted(void **state)
 	assert_false(endpoint->train_closed || endpoint->unflushed);
 }
 
-static void test_an_error_is_an_error_and_leaves_no_train(void **state)
+TEST(test_an_error_is_an_error_and_leaves_no_train)
 {
 	struct nopal_session *session = begin(ASKS);
 
-	(void)state;
 	fake.answer = NOPAL_TOO_BIG;
 	send_one(session, BYTES);
 	assert_int_equal(counters->soft_errors, 1);
@@ -121,23 +116,21 @@ static void test_an_error_is_an_error_and_leaves_no_train(void **state)
 }
 
 /* Nor does one of a session that has ended. */
-static void test_an_answer_that_is_too_big_narrows_nobody(void **state)
+TEST(test_an_answer_that_is_too_big_narrows_nobody)
 {
 	const struct nopal_address to = { .port = 9 };
 	struct nopal_session *session = begin(ASKS);
 
-	(void)state;
 	fake.answer = NOPAL_TOO_BIG;
 	nopal__endpoint_answer(endpoint, &to, (const uint8_t *)"answer", 6);
 	assert_int_equal(counters->soft_errors, 1);
 	assert_int_equal(nopal_path_hint(session), 0);
 }
 
-static void test_a_busy_kernel_keeps_the_train(void **state)
+TEST(test_a_busy_kernel_keeps_the_train)
 {
 	struct nopal_session *session = begin(PLAIN);
 
-	(void)state;
 	fake.answer = NOPAL_BUSY;
 	send_one(session, BYTES);
 	assert_int_equal(counters->busy, 1);
@@ -152,12 +145,11 @@ static void test_a_busy_kernel_keeps_the_train(void **state)
 	assert_int_equal(fake.train[0].length, HEAD + BYTES);
 }
 
-static void test_marks_leave_with_the_train_of_who_set_them(void **state)
+TEST(test_marks_leave_with_the_train_of_who_set_them)
 {
 	const struct nopal_address to = { .port = 9 };
 	struct nopal_session *session = begin(PLAIN);
 
-	(void)state;
 	send_one(session, BYTES);
 	assert_int_equal(fake.train[0].ecn, 0);
 	nopal__be_awake(nopal__core(session));
@@ -170,11 +162,10 @@ static void test_marks_leave_with_the_train_of_who_set_them(void **state)
 
 /* -------------------------------------------------------------- what it takes */
 
-static void test_a_long_one_travels_alone(void **state)
+TEST(test_a_long_one_travels_alone)
 {
 	struct nopal_session *session = begin(PLAIN);
 
-	(void)state;
 	start();
 	send_one(session, BYTES);
 	nopal__train_end_long(endpoint, true);
@@ -186,12 +177,11 @@ static void test_a_long_one_travels_alone(void **state)
 	assert_false(fake.train[1].fragments);
 }
 
-static void test_a_train_turns_to_another_address(void **state)
+TEST(test_a_train_turns_to_another_address)
 {
 	struct nopal_address there = { .port = 7 }, elsewhere = { .port = 8 };
 	struct nopal_session *session = begin(PLAIN);
 
-	(void)state;
 	start();
 	assert_true(nopal__train_turn((struct nopal_way){ endpoint, &elsewhere }));
 	send_one(session, BYTES);
@@ -208,13 +198,12 @@ static void test_a_train_turns_to_another_address(void **state)
 }
 
 /* A datagram that its train cannot hold is like one lost on the way. */
-static void test_no_room_is_a_loss(void **state)
+TEST(test_no_room_is_a_loss)
 {
 	struct nopal_session *session = begin(PLAIN);
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_address there = { .port = 7 };
 
-	(void)state;
 	fake.answer = NOPAL_BUSY;
 	start();
 	send_one(session, BYTES);
@@ -233,12 +222,11 @@ static void test_no_room_is_a_loss(void **state)
 
 /* ---------------------------------------------------------------- its content */
 
-static void test_an_answer_is_a_train_of_its_own(void **state)
+TEST(test_an_answer_is_a_train_of_its_own)
 {
 	struct nopal_session *session = begin(PLAIN);
 	struct nopal_address to = { .port = 9 };
 
-	(void)state;
 	start();
 	send_one(session, BYTES);
 	nopal__endpoint_answer(endpoint, &to, (const uint8_t *)"answer", 6);
@@ -255,13 +243,12 @@ static void test_an_answer_is_a_train_of_its_own(void **state)
 }
 
 /* The last one, too, whose seal waits for the end; of equal ones it is the same. */
-static void test_every_datagram_is_sealed(void **state)
+TEST(test_every_datagram_is_sealed)
 {
 	enum { ONE = HEAD + BYTES + CRC, COUNT = 3 };
 	struct nopal_session *session = begin(SEALED);
 	static const uint8_t none[CRC];
 
-	(void)state;
 	start();
 	for (int i = 0; i < COUNT; i++)
 		send_one(session, BYTES);
@@ -275,13 +262,12 @@ static void test_every_datagram_is_sealed(void **state)
 }
 
 /* Before its session goes, and no other's. */
-static void test_a_session_seals_its_own(void **state)
+TEST(test_a_session_seals_its_own)
 {
 	struct nopal_session *session = begin(SEALED);
 	struct nopal_session *other = session_to(8);
 	struct nopal_endpoint door = { .next_door = NULL };
 
-	(void)state;
 	start();
 	send_one(session, BYTES);
 	nopal__train_finish(nopal__core(other));
@@ -297,24 +283,4 @@ static void test_a_session_seals_its_own(void **state)
 	assert_int_equal(door.unsealed, 0);
 	endpoint->doors = NULL;
 	stop();
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_what_left_is_counted),
-		CASE(test_an_error_is_an_error_and_leaves_no_train),
-		CASE(test_an_answer_that_is_too_big_narrows_nobody),
-		CASE(test_a_busy_kernel_keeps_the_train),
-		CASE(test_marks_leave_with_the_train_of_who_set_them),
-		CASE(test_a_long_one_travels_alone),
-		CASE(test_a_train_turns_to_another_address),
-		CASE(test_no_room_is_a_loss),
-		CASE(test_an_answer_is_a_train_of_its_own),
-		CASE(test_every_datagram_is_sealed),
-		CASE(test_a_session_seals_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

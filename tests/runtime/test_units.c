@@ -2,13 +2,11 @@
 /*
  * units.c: quantities as people write them, and what is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/units.h"
+#include "support/test.h"
 
 static int64_t value_of(const char *text, int unit)
 {
@@ -37,9 +35,8 @@ static void refuses(const char *text, int unit, const char *cause, const char *f
 	nopal_problems_fini(&problems);
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
-	(void)state;
 	assert_int_equal(value_of("25ms", NOPAL_TIME), 25 * NOPAL_MILLISECOND);
 	assert_int_equal(value_of("0ns", NOPAL_TIME), 0);
 	assert_int_equal(value_of("1us", NOPAL_TIME), NOPAL_MICROSECOND);
@@ -49,9 +46,8 @@ static void test_times(void **state)
 	assert_int_equal(value_of("10 ms", NOPAL_TIME), 10 * NOPAL_MILLISECOND);
 }
 
-static void test_sizes_rates_shares(void **state)
+TEST(test_sizes_rates_shares)
 {
-	(void)state;
 	assert_int_equal(value_of("1500B", NOPAL_SIZE), 1500);
 	assert_int_equal(value_of("4kB", NOPAL_SIZE), 4000);
 	assert_int_equal(value_of("4KiB", NOPAL_SIZE), 4096);
@@ -67,18 +63,16 @@ static void test_sizes_rates_shares(void **state)
 	assert_int_equal(value_of("0.0001%", NOPAL_PERCENT), 1);
 }
 
-static void test_bare_ones(void **state)
+TEST(test_bare_ones)
 {
-	(void)state;
 	assert_int_equal(value_of("12", NOPAL_COUNT), 12);
 	assert_int_equal(value_of("-3", NOPAL_COUNT), -3);
 	assert_int_equal(value_of("on", NOPAL_SWITCH), 1);
 	assert_int_equal(value_of("off", NOPAL_SWITCH), 0);
 }
 
-static void test_a_bare_number_where_a_unit_is_due(void **state)
+TEST(test_a_bare_number_where_a_unit_is_due)
 {
-	(void)state;
 	refuses("25", NOPAL_TIME, "bare number", "like 25ms");
 	refuses("0", NOPAL_TIME, "bare number", "ns us ms s min h");
 	refuses("1500", NOPAL_SIZE, "bare number", "seg");
@@ -86,9 +80,8 @@ static void test_a_bare_number_where_a_unit_is_due(void **state)
 	refuses("5", NOPAL_PERCENT, "bare number", "%");
 }
 
-static void test_wrong_units(void **state)
+TEST(test_wrong_units)
 {
-	(void)state;
 	refuses("10ms", NOPAL_SIZE, "is a time where a size is due", "1500B");
 	refuses("10mb", NOPAL_SIZE, "no unit `mb`", "MB");
 	refuses("10MS", NOPAL_TIME, "no unit `MS`", "ms");
@@ -97,9 +90,8 @@ static void test_wrong_units(void **state)
 	refuses("1sec", NOPAL_TIME, "no unit `sec`", "s");
 }
 
-static void test_no_numbers(void **state)
+TEST(test_no_numbers)
 {
-	(void)state;
 	refuses("", NOPAL_TIME, "is not a time", "25ms");
 	refuses("ms", NOPAL_TIME, "is not a time", "25ms");
 	refuses("-5ms", NOPAL_TIME, "is not a time", "25ms");
@@ -110,32 +102,29 @@ static void test_no_numbers(void **state)
 	refuses("1.0000000000001s", NOPAL_TIME, "is not a time", "25ms");
 }
 
-static void test_inexact_and_too_large(void **state)
+TEST(test_inexact_and_too_large)
 {
-	(void)state;
 	refuses("0.5ns", NOPAL_TIME, "not a whole number", "smaller unit");
 	refuses("1.5", NOPAL_COUNT, "not a whole number", "whole");
 	refuses("9223372036854775807h", NOPAL_TIME, "63 bits", "smaller");
 	assert_int_equal(value_of("9223372036854775807", NOPAL_COUNT), INT64_MAX);
 }
 
-static void test_switches_and_units_unknown(void **state)
+TEST(test_switches_and_units_unknown)
 {
 	int64_t value;
 
-	(void)state;
 	refuses("yes", NOPAL_SWITCH, "not one of off|on", "off on");
 	refuses("onn", NOPAL_SWITCH, "not one of", "did you mean `on`");
 	assert_true(nopal_quantity_parse("1", 99, "key", &value, NULL) < 0);
 	assert_true(nopal_quantity_parse("1", -1, "key", &value, NULL) < 0);
 }
 
-static void test_segments(void **state)
+TEST(test_segments)
 {
 	struct nopal_problems problems;
 	struct nopal_quantity quantity;
 
-	(void)state;
 	refuses("10seg", NOPAL_SIZE, "only a microprotocol's section", "bytes");
 	nopal_problems_init(&problems);
 	assert_true(nopal__quantity_read("10seg", NOPAL_SIZE, NULL, "key", &quantity, &problems));
@@ -176,7 +165,7 @@ static void refuses_address(const char *text)
 	nopal_problems_fini(&problems);
 }
 
-static void test_addresses_that_are_none(void **state)
+TEST(test_addresses_that_are_none)
 {
 	static const char *const bad[] = {
 		"",
@@ -221,7 +210,6 @@ static void test_addresses_that_are_none(void **state)
 	};
 	char longest[1000];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		refuses_address(bad[i]);
 	memset(longest, '1', sizeof(longest));
@@ -231,11 +219,10 @@ static void test_addresses_that_are_none(void **state)
 	refuses_address(longest);
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
 	struct nopal_address address;
 
-	(void)state;
 	assert_string_equal(address_of("239.1.2.3:9000", &address), "239.1.2.3:9000");
 	assert_true(nopal_address_is_v4(&address));
 	assert_true(nopal_address_is_multicast(&address));
@@ -253,22 +240,20 @@ static void test_addresses(void **state)
 }
 
 /* It is of IPv4, however it is written. */
-static void test_an_address_that_is_mapped(void **state)
+TEST(test_an_address_that_is_mapped)
 {
 	struct nopal_address address;
 
-	(void)state;
 	assert_string_equal(address_of("[::ffff:239.1.2.3]:9000", &address), "239.1.2.3:9000");
 	assert_true(nopal_address_is_v4(&address));
 	assert_true(nopal_address_is_multicast(&address));
 }
 
 /* An interface by its name is the one of that index, and is written by that. */
-static void test_an_address_at_an_interface(void **state)
+TEST(test_an_address_at_an_interface)
 {
 	struct nopal_address named, back, other;
 
-	(void)state;
 	address_of("[ff02::42%lo]:9000", &named);
 	assert_true(named.interface > 0);
 	address_of(address_of("[ff02::42%lo]:9000", &named), &back);
@@ -277,12 +262,11 @@ static void test_an_address_at_an_interface(void **state)
 	assert_false(nopal_address_equal(&named, &other));
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	struct nopal_problems problems;
 	struct nopal_quantity quantity;
 
-	(void)state;
 	nopal_problems_init(&problems);
 	assert_true(nopal__quantity_read("newreno", NOPAL_WORD, "reno|newreno|tahoe", "variant",
 					 &quantity, &problems));
@@ -305,9 +289,8 @@ static void writes(int64_t value, bool segments, enum nopal_unit unit, const cha
 	nopal__arena_release(&arena);
 }
 
-static void test_writing(void **state)
+TEST(test_writing)
 {
-	(void)state;
 	writes(25 * NOPAL_MILLISECOND, false, NOPAL_TIME, NULL, "25ms");
 	writes(90 * NOPAL_SECOND, false, NOPAL_TIME, NULL, "90s");
 	writes(7200 * NOPAL_SECOND, false, NOPAL_TIME, NULL, "2h");
@@ -338,9 +321,8 @@ static bool outside(const char *text, enum nopal_unit unit, const char *least, c
 	return out;
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-	(void)state;
 	assert_false(outside("1", NOPAL_COUNT, "1", "9"));
 	assert_false(outside("9", NOPAL_COUNT, "1", "9"));
 	assert_true(outside("0", NOPAL_COUNT, "1", "9"));
@@ -358,28 +340,4 @@ static void test_ranges(void **state)
 	assert_true(outside("239.1.2.3:65535", NOPAL_ADDRESS, "224.0.0.0:1", "239.1.2.3:65534"));
 	assert_false(outside("[ff15::1]:1", NOPAL_ADDRESS, "[ff00::]:1", "[ff15::1]:1"));
 	assert_true(outside("[ff15::2]:1", NOPAL_ADDRESS, "[ff00::]:1", "[ff15::1]:1"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_sizes_rates_shares),
-		cmocka_unit_test(test_bare_ones),
-		cmocka_unit_test(test_a_bare_number_where_a_unit_is_due),
-		cmocka_unit_test(test_wrong_units),
-		cmocka_unit_test(test_no_numbers),
-		cmocka_unit_test(test_inexact_and_too_large),
-		cmocka_unit_test(test_switches_and_units_unknown),
-		cmocka_unit_test(test_segments),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_addresses_that_are_none),
-		cmocka_unit_test(test_an_address_that_is_mapped),
-		cmocka_unit_test(test_an_address_at_an_interface),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_writing),
-		cmocka_unit_test(test_ranges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

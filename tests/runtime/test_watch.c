@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "fakes.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static struct rig rig;
 
@@ -111,9 +106,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_watch_of_what_is_right_sees_nothing_wrong(void **state)
+EACH_TEST(setup, teardown);
+
+TEST(test_watch_of_what_is_right_sees_nothing_wrong)
 {
-	(void)state;
 	assert_int_equal(deeds(NOPAL_DEED_BYTES), 0);
 	for (unsigned i = 0; i <= NOPAL_DEED_LOST; i++)
 		assert_int_equal(of_suspect[i], 0);
@@ -129,9 +125,8 @@ static void change_byte(struct nopal_session *session, const struct nopal_part *
 	*(uint8_t *)(uintptr_t)segment->body.bytes ^= 1;
 }
 
-static void test_watch_of_bytes_that_change_names_who_did_it(void **state)
+TEST(test_watch_of_bytes_that_change_names_who_did_it)
 {
-	(void)state;
 	does_there = change_byte;
 	assert_int_equal(deeds(NOPAL_DEED_BYTES), 5);
 	assert_int_equal(of_others, 0);
@@ -145,9 +140,8 @@ static void change_number(struct nopal_session *session, const struct nopal_part
 	nopal_share(session, part, 0, 17);
 }
 
-static void test_watch_of_what_others_own_names_who_wrote(void **state)
+TEST(test_watch_of_what_others_own_names_who_wrote)
 {
-	(void)state;
 	does = change_number;
 	assert_int_equal(deeds(NOPAL_DEED_ATTRIBUTE), 5);
 	assert_int_equal(of_suspect[NOPAL_DEED_SHARED], 1);
@@ -162,9 +156,8 @@ static void take_all(struct nopal_session *session, const struct nopal_part *par
 	segment->waiting[NOPAL_SEND] = 0;
 }
 
-static void test_watch_of_a_hold_that_is_taken_names_who_took_it(void **state)
+TEST(test_watch_of_a_hold_that_is_taken_names_who_took_it)
 {
-	(void)state;
 	does = take_all;
 	assert_int_equal(deeds(NOPAL_DEED_HOLD), 5);
 }
@@ -175,9 +168,8 @@ static void release_again(struct nopal_session *session, const struct nopal_part
 	nopal_release(session, part, segment, NOPAL_SEND);
 }
 
-static void test_watch_of_two_releases_names_who_did_it(void **state)
+TEST(test_watch_of_two_releases_names_who_did_it)
 {
-	(void)state;
 	does = release_again;
 	assert_int_equal(deeds(NOPAL_DEED_MISUSE), 5);
 	assert_int_equal(nopal_session_counters(rig.opener.session)->misuses, 5);
@@ -192,26 +184,23 @@ static void forge(struct nopal_session *session, const struct nopal_part *part,
 	nopal_queue_SEGMENT_RECEIVED(session, segment);
 }
 
-static void test_watch_of_an_undeclared_raise_names_who_raised(void **state)
+TEST(test_watch_of_an_undeclared_raise_names_who_raised)
 {
-	(void)state;
 	does = forge;
 	assert_int_equal(deeds(NOPAL_DEED_RAISE), 10);
 	assert_int_equal(of_suspect[NOPAL_DEED_RAISED], 10);
 	assert_int_equal(of_suspect[NOPAL_DEED_FORGED], 5);
 }
 
-static void test_watch_of_what_is_stopped_for_good_names_who_did_it(void **state)
+TEST(test_watch_of_what_is_stopped_for_good_names_who_did_it)
 {
-	(void)state;
 	says = NOPAL_STOP;
 	assert_int_equal(deeds(NOPAL_DEED_LOST), 5);
 	assert_int_equal(rig.acceptor.delivered, 0);
 }
 
-static void test_watch_of_a_timer_for_now_names_who_spins(void **state)
+TEST(test_watch_of_a_timer_for_now_names_who_spins)
 {
-	(void)state;
 	does = start_timer;
 	expiries = 0;
 	again_ns = 0;
@@ -219,9 +208,8 @@ static void test_watch_of_a_timer_for_now_names_who_spins(void **state)
 	assert_int_equal(of_suspect[NOPAL_DEED_SPUN], 3);
 }
 
-static void test_watch_of_a_timer_for_later_calls_it_no_spinning(void **state)
+TEST(test_watch_of_a_timer_for_later_calls_it_no_spinning)
 {
-	(void)state;
 	does = start_timer;
 	expiries = 0;
 	again_ns = 1;
@@ -229,13 +217,12 @@ static void test_watch_of_a_timer_for_later_calls_it_no_spinning(void **state)
 	assert_int_equal(of_suspect[NOPAL_DEED_SPUN], 0);
 }
 
-static void test_watch_changes_no_run(void **state)
+TEST(test_watch_changes_no_run)
 {
 	static const char config[] = "extends = \"bulk\"\n";
 	const struct rig_options options = { .link = "delay 10ms loss 5%", .stay_closed = true };
 	uint64_t hash[2];
 
-	(void)state;
 	for (int watched = 0; watched < 2; watched++) {
 		rig_open(&rig, config, &options);
 		nopal_trace_start(rig.world, NULL, NOPAL_TRACE_EVENTS);
@@ -250,24 +237,4 @@ static void test_watch_changes_no_run(void **state)
 			rig_close(&rig);
 	}
 	assert_true(hash[0] == hash[1]);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_watch_of_what_is_right_sees_nothing_wrong),
-		TEST(test_watch_of_bytes_that_change_names_who_did_it),
-		TEST(test_watch_of_what_others_own_names_who_wrote),
-		TEST(test_watch_of_a_hold_that_is_taken_names_who_took_it),
-		TEST(test_watch_of_two_releases_names_who_did_it),
-		TEST(test_watch_of_an_undeclared_raise_names_who_raised),
-		TEST(test_watch_of_what_is_stopped_for_good_names_who_did_it),
-		TEST(test_watch_of_a_timer_for_now_names_who_spins),
-		TEST(test_watch_of_a_timer_for_later_calls_it_no_spinning),
-		TEST(test_watch_changes_no_run),
-	};
-#undef TEST
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

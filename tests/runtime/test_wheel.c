@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_wheel -- the timer wheel against a list that is searched. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <nopal/microprotocol.h>
 #include "base/wheel.h"
+#include "support/test.h"
 
 enum { ENTRIES = 200, STEPS = 60000, TICK_NS = 1 << NOPAL_WHEEL_TICK_SHIFT };
 
@@ -144,28 +139,25 @@ static void run(uint64_t seed, int64_t start_ns)
 	}
 }
 
-static void agrees_with_a_searched_list(void **unused)
+TEST(agrees_with_a_searched_list)
 {
-	(void)unused;
 	for (uint64_t seed = 1; seed <= 3; seed++)
 		run(seed, (int64_t)seed * 12345);
 }
 
-static void agrees_where_the_top_level_wraps(void **unused)
+TEST(agrees_where_the_top_level_wraps)
 {
 	const int64_t turn_ns = INT64_C(1) << 52;
 
-	(void)unused;
 	run(4, turn_ns - 1000);
 	run(5, 3 * turn_ns - (INT64_C(1) << 46) - 7);
 }
 
-static void fires_at_its_tick_and_not_before(void **unused)
+TEST(fires_at_its_tick_and_not_before)
 {
 	struct nopal_wheel wheel;
 	struct nopal_wheel_entry entry = { 0 };
 
-	(void)unused;
 	nopal_wheel_init(&wheel, 0);
 	nopal_wheel_arm(&wheel, &entry, 1025);
 	assert_true(nopal_wheel_next(&wheel) == 2048);
@@ -177,12 +169,11 @@ static void fires_at_its_tick_and_not_before(void **unused)
 	assert_ptr_equal(nopal_wheel_expire(&wheel, 4096), &entry);
 }
 
-static void the_past_fires_at_once_in_order(void **unused)
+TEST(the_past_fires_at_once_in_order)
 {
 	struct nopal_wheel wheel;
 	struct nopal_wheel_entry entry[3] = { 0 };
 
-	(void)unused;
 	nopal_wheel_init(&wheel, 10240);
 	nopal_wheel_arm(&wheel, &entry[0], 900);
 	nopal_wheel_arm(&wheel, &entry[1], 800);
@@ -193,7 +184,7 @@ static void the_past_fires_at_once_in_order(void **unused)
 	assert_null(nopal_wheel_expire(&wheel, 10240));
 }
 
-static void far_deadlines_wait_without_a_busy_loop(void **unused)
+TEST(far_deadlines_wait_without_a_busy_loop)
 {
 	const int64_t deadline_ns = INT64_MAX / 4;
 	struct nopal_wheel wheel;
@@ -201,7 +192,6 @@ static void far_deadlines_wait_without_a_busy_loop(void **unused)
 	int64_t now_ns = 5;
 	int wakes = 0;
 
-	(void)unused;
 	nopal_wheel_init(&wheel, now_ns);
 	nopal_wheel_arm(&wheel, &entry, deadline_ns);
 	while (!fired) {
@@ -216,12 +206,11 @@ static void far_deadlines_wait_without_a_busy_loop(void **unused)
 	assert_true(wakes < 600);
 }
 
-static void never_and_disarmed_do_not_fire(void **unused)
+TEST(never_and_disarmed_do_not_fire)
 {
 	struct nopal_wheel wheel;
 	struct nopal_wheel_entry entry = { 0 };
 
-	(void)unused;
 	nopal_wheel_init(&wheel, 0);
 	nopal_wheel_disarm(&wheel, &entry);
 	nopal_wheel_arm(&wheel, &entry, 5000);
@@ -232,30 +221,15 @@ static void never_and_disarmed_do_not_fire(void **unused)
 	assert_true(nopal_wheel_next(&wheel) < NOPAL_NEVER);
 }
 
-static void many_at_one_tick_fire_in_the_order_of_arming(void **unused)
+TEST(many_at_one_tick_fire_in_the_order_of_arming)
 {
 	static struct nopal_wheel wheel;
 	static struct nopal_wheel_entry entry[5000];
 
-	(void)unused;
 	nopal_wheel_init(&wheel, 0);
 	for (int i = 0; i < 5000; i++)
 		nopal_wheel_arm(&wheel, &entry[i], 1000000);
 	for (int i = 0; i < 5000; i++)
 		assert_ptr_equal(nopal_wheel_expire(&wheel, 2000000), &entry[i]);
 	assert_null(nopal_wheel_expire(&wheel, 2000000));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fires_at_its_tick_and_not_before),
-		cmocka_unit_test(the_past_fires_at_once_in_order),
-		cmocka_unit_test(far_deadlines_wait_without_a_busy_loop),
-		cmocka_unit_test(never_and_disarmed_do_not_fire),
-		cmocka_unit_test(many_at_one_tick_fire_in_the_order_of_arming),
-		cmocka_unit_test(agrees_with_a_searched_list),
-		cmocka_unit_test(agrees_where_the_top_level_wraps),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

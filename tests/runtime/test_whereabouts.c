@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "lab.h"
+#include "support/test.h"
+
+EACH_TEST(lab_setup, lab_teardown);
 
 static char where[256];
 
@@ -52,9 +50,8 @@ static void says(const char *what)
 	assert_string_equal(where, expected);
 }
 
-static void test_outside_of_a_turn_it_is_nowhere(void **state)
+TEST(test_outside_of_a_turn_it_is_nowhere)
 {
-	(void)state;
 	strcpy(where, "anything");
 	assert_int_equal(nopal_whereabouts(where, sizeof(where)), 0);
 	assert_string_equal(where, "");
@@ -63,11 +60,10 @@ static void test_outside_of_a_turn_it_is_nowhere(void **state)
 	nopal_batch_stop(rig.world);
 }
 
-static void test_a_handler_is_named_with_event_and_time(void **state)
+TEST(test_a_handler_is_named_with_event_and_time)
 {
 	static const struct nopal_binding lost = NOPAL_ON(SEGMENT_LOST, asks);
 
-	(void)state;
 	bind(&lost);
 	nopal_batch_start(rig.world);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
@@ -76,11 +72,10 @@ static void test_a_handler_is_named_with_event_and_time(void **state)
 	nopal_batch_stop(rig.world);
 }
 
-static void test_after_a_nested_raise_the_outer_handler_is_named(void **state)
+TEST(test_after_a_nested_raise_the_outer_handler_is_named)
 {
 	static const struct nopal_binding outer = NOPAL_ON(SEGMENT_TIMEOUT, raises_and_asks);
 
-	(void)state;
 	bind(&outer);
 	nopal_batch_start(rig.world);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
@@ -89,12 +84,11 @@ static void test_after_a_nested_raise_the_outer_handler_is_named(void **state)
 	says("SEGMENT_TIMEOUT");
 }
 
-static void test_an_event_of_its_own_is_named(void **state)
+TEST(test_an_event_of_its_own_is_named)
 {
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 	int event = nopal_event_create(rig.opener.session, "MOON_ROSE");
 
-	(void)state;
 	nopal_bind_custom(rig.opener.session, part, event, asks_of_custom, NULL);
 	nopal_batch_start(rig.world);
 	nopal_raise_custom(rig.opener.session, event, NULL);
@@ -112,28 +106,13 @@ static enum nopal_verdict asks_with_little_room(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void test_the_text_is_cut_at_its_room(void **state)
+TEST(test_the_text_is_cut_at_its_room)
 {
 	static const struct nopal_binding lost = NOPAL_ON(SEGMENT_LOST, asks_with_little_room);
 
-	(void)state;
 	bind(&lost);
 	nopal_batch_start(rig.world);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	nopal_batch_stop(rig.world);
 	assert_string_equal(where, "while `");
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_outside_of_a_turn_it_is_nowhere),
-		CASE(test_a_handler_is_named_with_event_and_time),
-		CASE(test_after_a_nested_raise_the_outer_handler_is_named),
-		CASE(test_an_event_of_its_own_is_named),
-		CASE(test_the_text_is_cut_at_its_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

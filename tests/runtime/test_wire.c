@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "base/bytes.h"
-#include "engine/segment.h"
-#include "wire/wire.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
-static void test_serials_expand_to_the_nearest(void **state)
+TEST(test_serials_expand_to_the_nearest)
 {
-	(void)state;
 	assert_true(nopal__serial_expand(0, 5, 4) == 5);
 	assert_true(nopal__serial_expand(0x100000000, 5, 4) == 0x100000005);
 	assert_true(nopal__serial_expand(0x0fffffff0, 5, 4) == 0x100000005);
@@ -24,9 +15,8 @@ static void test_serials_expand_to_the_nearest(void **state)
 	assert_true(nopal__serial_expand(UINT64_MAX, 7, 8) == 7);
 }
 
-static void test_every_distance_within_half_a_span(void **state)
+TEST(test_every_distance_within_half_a_span)
 {
-	(void)state;
 	for (uint64_t reference = 1000; reference < 1600; reference++)
 		for (int64_t away = -127; away <= 127; away++) {
 			uint64_t value = reference + (uint64_t)away;
@@ -35,11 +25,10 @@ static void test_every_distance_within_half_a_span(void **state)
 		}
 }
 
-static void test_first_byte_has_version_and_kind(void **state)
+TEST(test_first_byte_has_version_and_kind)
 {
 	uint8_t kind;
 
-	(void)state;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
 		assert_true(nopal__first_byte_parse(nopal__first_byte(code), &kind));
 		assert_int_equal(kind, code);
@@ -65,11 +54,10 @@ static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
 }
 
 /* The first datagram of a connectionless session, byte by byte. */
-static void test_golden_opening_datagram(void **state)
+TEST(test_golden_opening_datagram)
 {
 	struct rig rig;
 
-	(void)state;
 	packet_length = 0;
 	rig_open(&rig, "transport_driver {}\nresize {}\nsequenced_messages {}\n", NULL);
 	nopal_sim_tap(rig.world, tap, NULL);
@@ -118,7 +106,7 @@ static void expect_golden(unsigned which, const char *bytes, size_t length)
 }
 
 /* The datagrams that docs/wire.md explains byte by byte. */
-static void test_golden_datagrams_of_the_page(void **state)
+TEST(test_golden_datagrams_of_the_page)
 {
 	static const char data[] = "\x20\x5f\x94\xb2\x7f\x00\x00\x00\x02\x80\x00\x00\x00\x00\x03"
 				   "three\x87\x89\xd0\x99";
@@ -127,7 +115,6 @@ static void test_golden_datagrams_of_the_page(void **state)
 	const struct rig_options options = { .link = "delay 10ms fwd: loss mask 010" };
 	struct rig rig;
 
-	(void)state;
 	golden_count = 0;
 	rig_open(&rig,
 		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
@@ -148,16 +135,15 @@ static void test_golden_datagrams_of_the_page(void **state)
 	rig_close(&rig);
 }
 
-static void test_header_sizes_are_as_promised(void **state)
+TEST(test_header_sizes_are_as_promised)
 {
 	struct nopal_plan *minimal = rig_plan("transport_driver {}\nfixed_size {}\n");
 
-	(void)state;
 	assert_true(nopal_plan_header_bytes(minimal) <= 8);
 	nopal_plan_unref(minimal);
 }
 
-static void test_pack_and_unpack_are_inverse(void **state)
+TEST(test_pack_and_unpack_are_inverse)
 {
 	struct rig rig;
 	uint8_t bytes[2048];
@@ -165,7 +151,6 @@ static void test_pack_and_unpack_are_inverse(void **state)
 	uint32_t length;
 	struct nopal_session *session;
 
-	(void)state;
 	rig_open(&rig, "transport_driver {}\nresize {}\nsequenced_messages {}\n", NULL);
 	session = rig.opener.session;
 	segment = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
@@ -184,19 +169,4 @@ static void test_pack_and_unpack_are_inverse(void **state)
 	nopal_segment_drop(session, segment);
 	assert_null(nopal_segment_unpack(session, bytes, 3));
 	rig_close(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_serials_expand_to_the_nearest),
-		cmocka_unit_test(test_every_distance_within_half_a_span),
-		cmocka_unit_test(test_first_byte_has_version_and_kind),
-		cmocka_unit_test(test_golden_opening_datagram),
-		cmocka_unit_test(test_golden_datagrams_of_the_page),
-		cmocka_unit_test(test_header_sizes_are_as_promised),
-		cmocka_unit_test(test_pack_and_unpack_are_inverse),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* By which way a datagram leaves, how it introduces its session, and how long it may be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <limits.h>
 #include <string.h>
 
@@ -14,7 +8,8 @@
 #include "wire/wire.h"
 #include "fake_world.h"
 #include "fakes.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum {
 	BYTES = 100,
@@ -64,6 +59,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(NULL, teardown);
+
 static void send_one(size_t length)
 {
 	static const uint8_t bytes[1500] = { 1 };
@@ -73,9 +70,8 @@ static void send_one(size_t length)
 
 /* ------------------------------------------------------------ introductions */
 
-static void test_who_is_not_known_introduces_itself(void **state)
+TEST(test_who_is_not_known_introduces_itself)
 {
-	(void)state;
 	begin(PLAIN);
 	send_one(BYTES);
 	send_one(BYTES);
@@ -91,9 +87,8 @@ static void test_who_is_not_known_introduces_itself(void **state)
 }
 
 /* Its peer may be a new one by then. */
-static void test_it_does_so_again_now_and_then(void **state)
+TEST(test_it_does_so_again_now_and_then)
 {
-	(void)state;
 	begin(PLAIN);
 	send_one(BYTES);
 	nopal_session_set_peer_id(session, ID);
@@ -108,12 +103,11 @@ static void test_it_does_so_again_now_and_then(void **state)
 }
 
 /* Control does where it fits, which is what the peer can take in one datagram. */
-static void test_control_introduces_where_it_fits(void **state)
+TEST(test_control_introduces_where_it_fits)
 {
 	const struct nopal_part *part;
 	uint32_t most, head;
 
-	(void)state;
 	begin(CODED);
 	part = rig_part(session, "forward_error_correction");
 	head = HEAD + plan->kinds[part->kind[0]].header.bytes;
@@ -159,12 +153,11 @@ static void leave_by(unsigned path)
 	nopal__segment_free(core, segment);
 }
 
-static void test_a_datagram_leaves_by_its_path(void **state)
+TEST(test_a_datagram_leaves_by_its_path)
 {
 	static const uint16_t ports[] = { ID, 31, 32, 33 };
 	struct nopal_paths paths;
 
-	(void)state;
 	begin(PLAIN);
 	nopal_session_set_peer_id(session, ID);
 	nopal__be_awake(core);
@@ -189,13 +182,12 @@ static void test_a_datagram_leaves_by_its_path(void **state)
 }
 
 /* Nothing else of the session joins what leaves from its own endpoint. */
-static void test_a_train_by_another_path_is_closed(void **state)
+TEST(test_a_train_by_another_path_is_closed)
 {
 	struct nopal_segment *segment;
 	struct nopal_paths paths;
 	bool outermost;
 
-	(void)state;
 	begin(PLAIN);
 	give_paths(&paths);
 	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
@@ -212,7 +204,7 @@ static void test_a_train_by_another_path_is_closed(void **state)
 	core->awake->paths = NULL;
 }
 
-static void test_copies_leave_by_all_open_paths(void **state)
+TEST(test_copies_leave_by_all_open_paths)
 {
 	struct nopal_segment *segment;
 	struct nopal_paths paths;
@@ -220,7 +212,6 @@ static void test_copies_leave_by_all_open_paths(void **state)
 	unsigned seen = 0;
 	bool outermost;
 
-	(void)state;
 	begin(PLAIN);
 	give_paths(&paths);
 	send_one(BYTES);
@@ -252,11 +243,10 @@ static void test_copies_leave_by_all_open_paths(void **state)
 
 /* ------------------------------------------------------------------- lengths */
 
-static void test_longer_than_the_path_travels_alone(void **state)
+TEST(test_longer_than_the_path_travels_alone)
 {
 	uint32_t most;
 
-	(void)state;
 	begin(ASKS);
 	nopal_session_set_peer_id(session, ID);
 	nopal__be_awake(core);
@@ -275,11 +265,10 @@ static void test_longer_than_the_path_travels_alone(void **state)
 	}
 }
 
-static void test_limits_are_of_the_plan_and_the_path(void **state)
+TEST(test_limits_are_of_the_plan_and_the_path)
 {
 	uint32_t head, body;
 
-	(void)state;
 	begin(CIRCUIT);
 	core->by_ipv6 = false;
 	head = plan->head_bytes + plan->trailer_bytes;
@@ -314,12 +303,11 @@ static struct nopal_segment *unpack(uint32_t length)
 	return segment;
 }
 
-static void test_what_is_too_short_is_malformed(void **state)
+TEST(test_what_is_too_short_is_malformed)
 {
 	struct nopal_segment *segment;
 	uint32_t least;
 
-	(void)state;
 	begin(CODED);
 	nopal__be_awake(core);
 	least = nopal_plan_header_bytes(plan);
@@ -340,9 +328,8 @@ static void test_what_is_too_short_is_malformed(void **state)
 	assert_int_equal(core->awake->counters.rx_over_budget, 1);
 }
 
-static void test_what_is_sealed_badly_is_counted(void **state)
+TEST(test_what_is_sealed_badly_is_counted)
 {
-	(void)state;
 	begin(CIRCUIT);
 	nopal__be_awake(core);
 	assert_null(unpack(60));
@@ -351,14 +338,13 @@ static void test_what_is_sealed_badly_is_counted(void **state)
 }
 
 /* What redundancy codes over, and rebuilds. */
-static void test_a_coded_segment_is_rebuilt(void **state)
+TEST(test_a_coded_segment_is_rebuilt)
 {
 	struct nopal_segment *segment, *again;
 	struct nopal_buffer *buffer;
 	uint32_t length, head;
 	uint8_t bytes[64];
 
-	(void)state;
 	begin(CODED);
 	nopal__be_awake(core);
 	head = core->layer->coded.bytes;
@@ -384,12 +370,11 @@ static void test_a_coded_segment_is_rebuilt(void **state)
 
 /* -------------------------------------------------------- numbers and formats */
 
-static void test_a_number_that_was_seen_is_noted(void **state)
+TEST(test_a_number_that_was_seen_is_noted)
 {
 	const struct nopal_part *part;
 	uint8_t index;
 
-	(void)state;
 	begin(CODED);
 	nopal__be_awake(core);
 	part = rig_part(session, "sequenced_segments");
@@ -432,13 +417,12 @@ static void give_format(struct nopal_part *part)
 	plan->kinds[NOPAL_KIND_DATA].formatted = 1;
 }
 
-static void test_what_its_format_does_not_know_is_malformed(void **state)
+TEST(test_what_its_format_does_not_know_is_malformed)
 {
 	struct nopal_segment *segment;
 	struct nopal_part part;
 	uint32_t least;
 
-	(void)state;
 	begin(PLAIN);
 	nopal__be_awake(core);
 	give_format(&part);
@@ -456,14 +440,13 @@ static void test_what_its_format_does_not_know_is_malformed(void **state)
 }
 
 /* What is none of a format's kinds is data, which unpack judges. */
-static void test_a_format_tells_its_kinds(void **state)
+TEST(test_a_format_tells_its_kinds)
 {
 	static const uint8_t nothing[1];
 	static const int none[] = { -1, NOPAL_FORMAT_KINDS, INT_MIN, INT_MAX };
 	struct nopal_segment segment = { .kind = NOPAL_KIND_DATA };
 	struct nopal_part part;
 
-	(void)state;
 	begin(PLAIN);
 	give_format(&part);
 	for (unsigned i = 0; i < NOPAL_FORMAT_KINDS; i++)
@@ -480,13 +463,12 @@ static void test_a_format_tells_its_kinds(void **state)
 	assert_int_equal(nopal_format_kind_of(session, &segment), 3);
 }
 
-static void test_control_leaves_room_for_its_format(void **state)
+TEST(test_control_leaves_room_for_its_format)
 {
 	const struct nopal_part *control;
 	struct nopal_part part;
 	uint32_t limit;
 
-	(void)state;
 	begin(CODED);
 	control = rig_part(session, "forward_error_correction");
 	limit = nopal_control_limit(session, control, 0);
@@ -494,28 +476,4 @@ static void test_control_leaves_room_for_its_format(void **state)
 	assert_int_equal(nopal_control_limit(session, control, 0), limit);
 	plan->kinds[control->kind[0]].formatted = 2;
 	assert_int_equal(nopal_control_limit(session, control, 0), limit - FORMAT_BYTES);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(test_who_is_not_known_introduces_itself),
-		CASE(test_it_does_so_again_now_and_then),
-		CASE(test_control_introduces_where_it_fits),
-		CASE(test_a_datagram_leaves_by_its_path),
-		CASE(test_a_train_by_another_path_is_closed),
-		CASE(test_copies_leave_by_all_open_paths),
-		CASE(test_longer_than_the_path_travels_alone),
-		CASE(test_limits_are_of_the_plan_and_the_path),
-		CASE(test_what_is_too_short_is_malformed),
-		CASE(test_what_is_sealed_badly_is_counted),
-		CASE(test_a_coded_segment_is_rebuilt),
-		CASE(test_a_number_that_was_seen_is_noted),
-		CASE(test_what_its_format_does_not_know_is_malformed),
-		CASE(test_a_format_tells_its_kinds),
-		CASE(test_control_leaves_room_for_its_format),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

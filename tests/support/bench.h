@@ -15,15 +15,11 @@
 #ifndef NOPAL_TEST_BENCH_H
 #define NOPAL_TEST_BENCH_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
+#include "support/test.h"
 
 enum {
 	BENCH_BODY = 1000, /* one full segment */

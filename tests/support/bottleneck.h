@@ -14,16 +14,11 @@
 #ifndef NOPAL_TEST_BOTTLENECK_H
 #define NOPAL_TEST_BOTTLENECK_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { BOTTLENECK_MESSAGE = 64 << 10, BOTTLENECK_TEXT = 2048 };
 

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "composition.h"
+#include "support/composition.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
-#include "plan/plan.h"
-#include "registry/registry.h"
-#include "draw.h"
-#include "lines.h"
+#include "compose/compose.h"
+#include "support/draw.h"
+#include "support/lines.h"
 #include <nopal/nopal.h>
-#include "values.h"
+#include "support/values.h"
 
 enum {
 	LAYERS_MOST = 3,

@@ -12,7 +12,7 @@
 #ifndef NOPAL_TEST_COMPOSITION_H
 #define NOPAL_TEST_COMPOSITION_H
 
-#include "selection.h"
+#include "support/selection.h"
 
 enum {
 	COMPOSITION_ANY, /* as the seed draws */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "compositions_page.h"
+#include "support/compositions_page.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "composition.h"
-#include "covering.h"
-#include "lines.h"
-#include <nopal/nopal.h>
-#include "suite.h"
-#include "worth.h"
+#include "support/composition.h"
+#include "support/covering.h"
+#include "support/lines.h"
+#include "registry/registry.h"
+#include "support/suite.h"
+#include "support/worth.h"
 
 enum {
 	FAMILIES = 32,

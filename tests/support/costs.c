@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "costs.h"
+#include "support/costs.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "oracle.h"
+#include "support/oracle.h"
 
 /* Messages that the sides send. */
 struct load {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/arena.h"
-#include "plan/plan.h"
-#include "covering.h"
+#include "support/covering.h"
 
 #include <assert.h>
 #include <stdio.h>

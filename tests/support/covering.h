@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "selection.h"
+#include "support/selection.h"
 
 /* Why no config holds a pair. */
 enum covering_why {

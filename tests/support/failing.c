@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "failing.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/failing.h"
+#include "support/test.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "lawcase.h"
+#include "support/lawcase.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compose/compose.h"
-#include "composition.h"
-#include "lines.h"
-#include "said.h"
+#include "support/composition.h"
+#include "support/lines.h"
+#include "support/said.h"
 
 enum { SHRINK_RUNS = 4000, LEAST_MESSAGES = 1 };
 

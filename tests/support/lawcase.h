@@ -14,7 +14,7 @@
 #ifndef NOPAL_TEST_LAWCASE_H
 #define NOPAL_TEST_LAWCASE_H
 
-#include "oracle.h"
+#include "support/oracle.h"
 
 struct lawcase {
 	char *config; /* by malloc */

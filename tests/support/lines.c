@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lines.h"
+#include "support/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "said.h"
+#include "support/said.h"
 
 const char *lines_at(const char *text, int line, size_t *ret_length)
 {

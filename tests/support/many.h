@@ -18,8 +18,9 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "io/sim/sim.h"
-#include "session/endpoint.h"
+#include "session/session.h"
+#include "io/sim.h"
+#include "support/test.h"
 
 enum {
 	MANY_MOST = 1024,

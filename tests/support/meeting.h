@@ -22,6 +22,7 @@
 #include "wire/reset.h"
 #include "wire/wire.h"
 #include "virtual_circuit.h"
+#include "support/test.h"
 
 enum { MEET_PORT = 7000, MEET_TEXT = 1400, MEET_TAPPED = 64 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mutate.h"
+#include "support/mutate.h"
 
 #include <ctype.h>
 #include <stdbool.h>

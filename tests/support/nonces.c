@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "nonces.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/nonces.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,6 +8,7 @@
 #include "base/hash.h"
 #include "ports/world.h"
 #include <nopal/nopal.h>
+#include "support/test.h"
 
 enum { FIRST_ROOM = 1 << 12 };
 

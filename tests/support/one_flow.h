@@ -19,8 +19,8 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "layers/streams.h"
-#include "session/endpoint.h"
+#include "session/session.h"
+#include "support/test.h"
 
 enum { STREAMS = 100, PORT = 9000, TEXT = 64 };
 

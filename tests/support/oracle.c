@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "oracle.h"
+#include "support/oracle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
-#include "io/sim/sim.h"
-#include "session/endpoint.h"
+#include "support/lines.h"
+#include "plan/plan.h"
+#include "io/sim.h"
 
 enum {
 	PORT = 1000,

@@ -18,10 +18,10 @@
 #ifndef NOPAL_TEST_ORACLE_H
 #define NOPAL_TEST_ORACLE_H
 
-#include "draw.h"
+#include "support/draw.h"
 #include <nopal/nopal.h>
-#include "session/endpoint.h"
-#include "weather.h"
+#include "session/session.h"
+#include "support/weather.h"
 
 enum {
 	ORACLE_MESSAGES = 128, /* of a side */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "oracle.h"
-#include "layers/streams.h"
+#include "support/oracle.h"
+#include "plan/plan.h"
 
 static void moved(struct oracle *oracle)
 {

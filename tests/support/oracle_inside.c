@@ -5,9 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "oracle.h"
-#include "layers/group.h"
-#include "layers/streams.h"
+#include "support/oracle.h"
 #include "registry/registry.h"
 
 void oracle_violated(struct oracle *oracle, const char *how, ...)

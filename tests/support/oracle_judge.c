@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compose/compose.h"
+#include "support/oracle.h"
 #include "plan/plan.h"
 #include "registry/registry.h"
 #include "oracle.h"

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "oracle.h"
+#include "support/oracle.h"
 
 enum {
 	NAME_BYTES = 4,

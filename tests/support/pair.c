@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/endpoint.h"
-#include "pair.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "support/pair.h"
+#include "support/test.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 enum { PACKETS = 4096, HEADER = 20 };
 enum { START = 0x01, END = 0x02, SYN = 0x04, FIN = 0x08, ACK = 0x10 };

@@ -6,14 +6,12 @@
 #define NOPAL_TEST_PART_SCENE_H
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-#include "file/part_inside.h"
+#include "part_inside.h"
+#include "support/test.h"
 
 enum {
 	FILE_BYTES = 300000,

@@ -9,6 +9,8 @@
  *     bench_place(&nopal_x), bench_begin();
  *     path_run(20 * NOPAL_SECOND);
  */
+#include "support/test.h"
+
 #ifndef NOPAL_TEST_PATH_H
 #define NOPAL_TEST_PATH_H
 

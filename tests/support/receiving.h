@@ -12,18 +12,16 @@
 #define NOPAL_TEST_RECEIVING_H
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "session/endpoint.h"
 #include "file/file_hash.h"
 #include <nopal/microprotocol.h>
-#include "transfer/recv_incoming.h"
-#include "transfer/recv_loops.h"
+#include "recv_incoming.h"
+#include "recv_loops.h"
+#include "support/test.h"
 
 enum {
 	FILE_BYTES = 300000,

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include <nopal/microprotocol.h>
-#include <nopal/nopal.h>
-#include "rig.h"
+#include "wire/reset.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static const uint8_t restart_key[NOPAL_RESET_KEY_BYTES] = "sixteen bytes...";
 

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/composite.h"
 #include "registry/registry.h"
-#include "rig.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 /* ----------------------------------------------------------------- the tap */
 

@@ -15,7 +15,8 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/endpoint.h"
+#include "session/session.h"
+#include "support/test.h"
 
 enum { RIG_OPENER_PORT = 1000, RIG_ACCEPTOR_PORT = 2000 };
 enum { RIG_MESSAGES = 4096, RIG_EVENTS = 65536, RIG_TEXT = 64 };

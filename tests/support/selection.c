@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "selection.h"
+#include "support/selection.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -19,10 +19,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "session/endpoint.h"
-#include "transfer/fetch_talk.h"
-#include "file/file_hash.h"
-#include "transfer/serve_session.h"
+#include "fetch_talk.h"
+#include "file_hash.h"
+#include "serve_session.h"
+#include "support/test.h"
 
 enum { SERVERS = 3, PORT = 9000, SIZE = 6000000 };
 #define STEP_NS	  (10 * NOPAL_MILLISECOND)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/plan.h"
-#include "suite.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "support/suite.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aead_crypto.h"
+#include "support/test.h"
 
 const struct suite_network suite_networks[] = {
 	{ .name = "clean", .link = "delay 5ms" },

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-#include "told.h"
+#include "support/told.h"
+#include "support/test.h"
 
 enum { MOST_WORDS = 8 };
 

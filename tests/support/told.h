@@ -11,7 +11,8 @@
 #ifndef NOPAL_TEST_TOLD_H
 #define NOPAL_TEST_TOLD_H
 
-#include "frame/tool.h"
+#include "tool.h"
+#include "support/test.h"
 
 enum { TOLD_TEXT = 1 << 20 };
 

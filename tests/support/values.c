@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "values.h"
+#include "support/values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <nopal/nopal.h>
-#include "said.h"
+#include "support/said.h"
 #include "base/text.h"
 #include "base/units.h"
 

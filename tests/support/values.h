@@ -6,7 +6,7 @@
 #ifndef NOPAL_TEST_VALUES_H
 #define NOPAL_TEST_VALUES_H
 
-#include "draw.h"
+#include "support/draw.h"
 #include <nopal/microprotocol.h>
 
 /* A value as one would write it, by malloc; NULL: this one stays as it is. */

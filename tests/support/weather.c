@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "weather.h"
+#include "support/weather.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "draw.h"
+#include "support/draw.h"
 
 enum { WEATHER_PHASES = 4, WEATHER_WORDS = 320, WEATHER_TEXT = 1280 };
 

@@ -13,8 +13,9 @@
 #ifndef NOPAL_TEST_WITNESS_H
 #define NOPAL_TEST_WITNESS_H
 
-#include "many.h"
+#include "support/many.h"
 #include "registry/registry.h"
+#include "support/test.h"
 
 struct witness_message {
 	uint32_t given;			    /* copies that left */

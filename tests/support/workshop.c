@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/plan.h"
-#include "workshop.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "support/workshop.h"
 
 #include <ftw.h>
 #include <limits.h>
@@ -12,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "told.h"
+#include "support/told.h"
+#include "support/test.h"
 
 extern const struct tool tool_fuse;
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "worth.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "support/worth.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +7,8 @@
 
 #include "compose/compose.h"
 #include "plan/plan.h"
-#include "said.h"
+#include "support/said.h"
+#include "support/test.h"
 
 const char *const worth_words[WORTHS] = {
 	[WORTH_REFUSED] = "refused without it",

@@ -9,7 +9,7 @@
 #ifndef NOPAL_TEST_WORTH_H
 #define NOPAL_TEST_WORTH_H
 
-#include "costs.h"
+#include "support/costs.h"
 
 enum worth { WORTH_REFUSED, WORTH_PROMISE, WORTH_COST, WORTH_NOTHING, WORTHS };
 extern const char *const worth_words[WORTHS];

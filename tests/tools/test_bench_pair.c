@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "plan/plan.h"
-#include "load/pair.h"
+#include "bench_pair.h"
+#include "support/test.h"
 
 /* A row says how its config is run. */
-static void test_a_row_is_a_plan(void **state)
+TEST(test_a_row_is_a_plan)
 {
 	struct nopal_plan *plan = bench_plan("bulk");
 
-	(void)state;
 	assert_non_null(plan);
 	assert_string_equal(nopal_plan_name(plan), "bulk");
 	assert_int_equal(strncmp(nopal_plan_runs(plan), "interpreted", 11), 0);
@@ -23,11 +17,10 @@ static void test_a_row_is_a_plan(void **state)
 }
 
 /* Whether the config cuts its messages or not. */
-static void test_a_coalesced_row_carries_several_messages(void **state)
+TEST(test_a_coalesced_row_carries_several_messages)
 {
 	static const char *const rows[] = { "bulk+coalesce", "ctp_minimal+coalesce" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct nopal_plan *plan = bench_plan(rows[i]);
 
@@ -37,12 +30,11 @@ static void test_a_coalesced_row_carries_several_messages(void **state)
 	}
 }
 
-static void test_three_words_are_a_place(void **state)
+TEST(test_three_words_are_a_place)
 {
 	char *words[] = { "here", "there", "10.0.0.2" };
 	struct bench_place place;
 
-	(void)state;
 	assert_true(bench_place_of(0, words, &place));
 	assert_null(place.here);
 	assert_string_equal(place.address, "127.0.0.1");
@@ -52,26 +44,13 @@ static void test_three_words_are_a_place(void **state)
 	assert_false(bench_place_of(2, words, &place));
 }
 
-static void test_addresses_of_both_families(void **state)
+TEST(test_addresses_of_both_families)
 {
 	struct nopal_address address;
 	char text[NOPAL_ADDRESS_TEXT];
 
-	(void)state;
 	assert_true(bench_address("127.0.0.1", 9, &address));
 	assert_string_equal(nopal_address_format(&address, text), "127.0.0.1:9");
 	assert_true(bench_address("::1", 9, &address));
 	assert_string_equal(nopal_address_format(&address, text), "[::1]:9");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_row_is_a_plan),
-		cmocka_unit_test(test_a_coalesced_row_carries_several_messages),
-		cmocka_unit_test(test_three_words_are_a_place),
-		cmocka_unit_test(test_addresses_of_both_families),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,13 @@
 /*
  * bench_report.c, bench_table.c, bench_json.c: ratios within rounds, and what is printed of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <jansson.h>
-#include <cmocka.h>
 
-#include "bench/report.h"
+#include "bench_report.h"
+#include "support/test.h"
 
 #define CLOSE 1e-9
 
@@ -38,6 +36,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST(set_up, tear_down);
+
 static void add(const char *path, enum bench_class class, const char *what, int round,
 		double goodput)
 {
@@ -58,11 +58,10 @@ static struct bench_spread ratio(const char *path, const char *what)
 }
 
 /* A machine that halves its speed in round 1 changes no ratio. */
-static void test_ratios_are_taken_within_a_round(void **state)
+TEST(test_ratios_are_taken_within_a_round)
 {
 	const double speed[] = { 1, 0.5, 0.9 };
 
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		add("V", BENCH_CRC, "summed", round, 40 * speed[round]);
 		add("V", BENCH_CRC, "bulk", round, 30 * speed[round]);
@@ -71,9 +70,8 @@ static void test_ratios_are_taken_within_a_round(void **state)
 	assert_float_equal(ratio("V", "bulk").most, 0.75, CLOSE);
 }
 
-static void test_the_better_reference_of_each_round_counts(void **state)
+TEST(test_the_better_reference_of_each_round_counts)
 {
-	(void)state;
 	add("V", BENCH_NONE, "copied", 0, 10);
 	add("V", BENCH_NONE, "gathered", 0, 20);
 	add("V", BENCH_NONE, "ours", 0, 10);
@@ -86,12 +84,11 @@ static void test_the_better_reference_of_each_round_counts(void **state)
 }
 
 /* Where less is better, so is the lesser reference. */
-static void test_less_can_be_better(void **state)
+TEST(test_less_can_be_better)
 {
 	const char *const names[] = { "copied", "gathered", "ours" };
 	const double cpu[] = { 0.5, 0.4, 0.8 };
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		bench_add(report, &(struct bench_value){ .what = names[i],
 							 .path = "V",
@@ -102,9 +99,8 @@ static void test_less_can_be_better(void **state)
 		CLOSE);
 }
 
-static void test_classes_and_paths_are_kept_apart(void **state)
+TEST(test_classes_and_paths_are_kept_apart)
 {
-	(void)state;
 	add("V", BENCH_NONE, "copied", 0, 50);
 	add("W", BENCH_CRC, "summed", 0, 10);
 	add("V", BENCH_CRC, "bulk", 0, 25);
@@ -113,9 +109,8 @@ static void test_classes_and_paths_are_kept_apart(void **state)
 	assert_int_equal(ratio("V", "sealed").count, 0);
 }
 
-static void test_a_missing_round_is_left_out(void **state)
+TEST(test_a_missing_round_is_left_out)
 {
-	(void)state;
 	add("V", BENCH_CRC, "summed", 0, 10);
 	add("V", BENCH_CRC, "summed", 2, 10);
 	add("V", BENCH_CRC, "bulk", 1, 9);
@@ -124,9 +119,8 @@ static void test_a_missing_round_is_left_out(void **state)
 	assert_float_equal(ratio("V", "bulk").median, 0.5, CLOSE);
 }
 
-static void test_beside_goes_across_classes(void **state)
+TEST(test_beside_goes_across_classes)
 {
-	(void)state;
 	add("V", BENCH_NONE, "tcp", 0, 40);
 	add("V", BENCH_CRC, "bulk", 0, 50);
 	assert_float_equal(
@@ -134,17 +128,15 @@ static void test_beside_goes_across_classes(void **state)
 		1.25, CLOSE);
 }
 
-static void test_an_undeclared_measure_is_no_row(void **state)
+TEST(test_an_undeclared_measure_is_no_row)
 {
-	(void)state;
 	bench_add(report, &(struct bench_value){ .what = "x", .measure = "taste", .value = 1 });
 	assert_int_equal(report->row_count, 0);
 	assert_false(bench_has(report, "x"));
 }
 
-static void test_rows_come_by_path_class_and_value(void **state)
+TEST(test_rows_come_by_path_class_and_value)
 {
-	(void)state;
 	add("W", BENCH_NONE, "copied", 0, 1);
 	add("V", BENCH_CRC, "summed", 0, 9);
 	add("V", BENCH_NONE, "copied", 0, 2);
@@ -169,13 +161,12 @@ static void fill_two_rounds(void)
 	}
 }
 
-static void test_the_table_says_it_all(void **state)
+TEST(test_the_table_says_it_all)
 {
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 
-	(void)state;
 	fill_two_rounds();
 	bench_report_table(report, out);
 	fclose(out);
@@ -187,13 +178,12 @@ static void test_the_table_says_it_all(void **state)
 	free(text);
 }
 
-static void test_the_document_holds_every_value(void **state)
+TEST(test_the_document_holds_every_value)
 {
 	char name[] = "/tmp/nopal-bench-XXXXXX";
 	int fd = mkstemp(name);
 	json_t *document, *rows, *row;
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	fill_two_rounds();
@@ -218,20 +208,18 @@ static void test_the_document_holds_every_value(void **state)
 	json_decref(document);
 }
 
-static void test_a_document_that_cannot_be_written_is_told(void **state)
+TEST(test_a_document_that_cannot_be_written_is_told)
 {
-	(void)state;
 	fill_two_rounds();
 	assert_false(bench_report_json(report, "/nonexistent/folder/file"));
 	assert_false(bench_report_plot(report, "plot.of-no-known-kind"));
 }
 
-static void test_words_are_split(void **state)
+TEST(test_words_are_split)
 {
 	char **words = bench_words("a,,bc,", "x");
 	char **others = bench_words(NULL, "x");
 
-	(void)state;
 	assert_string_equal(words[0], "a");
 	assert_string_equal(words[1], "bc");
 	assert_null(words[2]);
@@ -241,37 +229,14 @@ static void test_words_are_split(void **state)
 	free(others);
 }
 
-static void test_a_shuffle_is_an_order(void **state)
+TEST(test_a_shuffle_is_an_order)
 {
 	enum { COUNT = 17 };
 	int order[COUNT], seen[COUNT] = { 0 };
 
-	(void)state;
 	bench_shuffle(order, COUNT);
 	for (int i = 0; i < COUNT; i++)
 		seen[order[i]]++;
 	for (int i = 0; i < COUNT; i++)
 		assert_int_equal(seen[i], 1);
-}
-
-int main(void)
-{
-#define FRESH(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest all[] = {
-		FRESH(test_ratios_are_taken_within_a_round),
-		FRESH(test_the_better_reference_of_each_round_counts),
-		FRESH(test_less_can_be_better),
-		FRESH(test_classes_and_paths_are_kept_apart),
-		FRESH(test_a_missing_round_is_left_out),
-		FRESH(test_beside_goes_across_classes),
-		FRESH(test_an_undeclared_measure_is_no_row),
-		FRESH(test_rows_come_by_path_class_and_value),
-		FRESH(test_the_table_says_it_all),
-		FRESH(test_the_document_holds_every_value),
-		FRESH(test_a_document_that_cannot_be_written_is_told),
-		FRESH(test_words_are_split),
-		FRESH(test_a_shuffle_is_an_order),
-	};
-
-	return cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -2,22 +2,16 @@
 /*
  * bench_stats.c: medians and quartiles.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "report/stats.h"
+#include "bench_stats.h"
+#include "support/test.h"
 
 #define EXACT 1e-12
 
-static void test_an_odd_count_has_its_middle(void **state)
+TEST(test_an_odd_count_has_its_middle)
 {
 	const double values[] = { 9, 1, 5, 3, 7 };
 	struct bench_spread spread = bench_spread_of(values, 5);
 
-	(void)state;
 	assert_int_equal(spread.count, 5);
 	assert_float_equal(spread.least, 1, EXACT);
 	assert_float_equal(spread.low, 3, EXACT);
@@ -27,23 +21,21 @@ static void test_an_odd_count_has_its_middle(void **state)
 	assert_float_equal(values[0], 9, EXACT); /* left as it was */
 }
 
-static void test_an_even_count_interpolates(void **state)
+TEST(test_an_even_count_interpolates)
 {
 	const double values[] = { 4, 1, 3, 2 };
 	struct bench_spread spread = bench_spread_of(values, 4);
 
-	(void)state;
 	assert_float_equal(spread.low, 1.75, EXACT);
 	assert_float_equal(spread.median, 2.5, EXACT);
 	assert_float_equal(spread.high, 3.25, EXACT);
 }
 
-static void test_one_value_is_all_of_them(void **state)
+TEST(test_one_value_is_all_of_them)
 {
 	const double value = 2.5;
 	struct bench_spread spread = bench_spread_of(&value, 1);
 
-	(void)state;
 	assert_int_equal(spread.count, 1);
 	assert_float_equal(spread.least, value, EXACT);
 	assert_float_equal(spread.low, value, EXACT);
@@ -52,33 +44,18 @@ static void test_one_value_is_all_of_them(void **state)
 	assert_float_equal(spread.most, value, EXACT);
 }
 
-static void test_no_value_is_told_by_its_count(void **state)
+TEST(test_no_value_is_told_by_its_count)
 {
-	(void)state;
 	assert_int_equal(bench_spread_of(NULL, 0).count, 0);
 	assert_float_equal(bench_spread_of(NULL, 0).median, 0, EXACT);
 }
 
 /* One run that was disturbed does not move the median. */
-static void test_an_outlier_does_not_count(void **state)
+TEST(test_an_outlier_does_not_count)
 {
 	const double values[] = { 10, 10, 10, 10, 0.1 };
 	struct bench_spread spread = bench_spread_of(values, 5);
 
-	(void)state;
 	assert_float_equal(spread.median, 10, EXACT);
 	assert_float_equal(spread.low, 10, EXACT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_an_odd_count_has_its_middle),
-		cmocka_unit_test(test_an_even_count_interpolates),
-		cmocka_unit_test(test_one_value_is_all_of_them),
-		cmocka_unit_test(test_no_value_is_told_by_its_count),
-		cmocka_unit_test(test_an_outlier_does_not_count),
-	};
-
-	return cmocka_run_group_tests(all, NULL, NULL);
 }

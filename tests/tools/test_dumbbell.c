@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_dumbbell -- what is measured at a bottleneck adds up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "load/dumbbell.h"
+#include "dumbbell.h"
 #include <nopal/microprotocol.h>
-#include "suite.h"
+#include "support/suite.h"
+#include "support/test.h"
 
 enum { RATE = 10000000 };
 
@@ -43,11 +38,10 @@ static void assert_between(double least, double value, double most)
 		fail_msg("%g is not from %g to %g", value, least, most);
 }
 
-static void test_one_flow_fills_the_link(void **state)
+TEST(test_one_flow_fills_the_link)
 {
 	struct dumbbell bell = begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 1);
 
-	(void)state;
 	assert_true(dumbbell_run(&bell));
 	assert_between(0.9, bell.utilisation, 1.01);
 	/* The application has what the link carried, less headers. */
@@ -62,11 +56,10 @@ static void test_one_flow_fills_the_link(void **state)
 }
 
 /* A link that is idle half of the time: nothing waits, nothing gets lost. */
-static void test_a_wide_link_has_no_queue(void **state)
+TEST(test_a_wide_link_has_no_queue)
 {
 	struct dumbbell bell = begin("bulk_cubic", "rate 10gbit delay 20ms", 1);
 
-	(void)state;
 	bell.run_ns = NOPAL_SECOND / 10;
 	bell.warm_ns = NOPAL_SECOND / 10;
 	assert_true(dumbbell_run(&bell));
@@ -76,12 +69,11 @@ static void test_a_wide_link_has_no_queue(void **state)
 	end(&bell);
 }
 
-static void test_two_flows_share(void **state)
+TEST(test_two_flows_share)
 {
 	struct dumbbell bell = begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 2);
 	double sum;
 
-	(void)state;
 	assert_true(dumbbell_run(&bell));
 	sum = (double)(bell.bytes[0] + bell.bytes[1]);
 	assert_between(0.8, sum * 8 / 6 / RATE, 1.0);
@@ -94,12 +86,11 @@ static void test_two_flows_share(void **state)
 	end(&bell);
 }
 
-static void test_the_same_seed_is_the_same_run(void **state)
+TEST(test_the_same_seed_is_the_same_run)
 {
 	struct dumbbell bell = begin("bulk_cubic", "rate 10mbit delay 20ms limit 40", 2);
 	struct dumbbell again = bell, other = bell;
 
-	(void)state;
 	other.seed = 2;
 	assert_true(dumbbell_run(&bell));
 	assert_true(dumbbell_run(&again));
@@ -113,25 +104,11 @@ static void test_the_same_seed_is_the_same_run(void **state)
 }
 
 /* A session that ends is no measurement. */
-static void test_a_link_that_is_gone_is_told(void **state)
+TEST(test_a_link_that_is_gone_is_told)
 {
 	struct dumbbell bell = begin("bulk_cubic", "delay 20ms loss 100%", 1);
 
-	(void)state;
 	bell.warm_ns = 100 * NOPAL_SECOND;
 	assert_false(dumbbell_run(&bell));
 	end(&bell);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_flow_fills_the_link),
-		cmocka_unit_test(test_a_wide_link_has_no_queue),
-		cmocka_unit_test(test_two_flows_share),
-		cmocka_unit_test(test_the_same_seed_is_the_same_run),
-		cmocka_unit_test(test_a_link_that_is_gone_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

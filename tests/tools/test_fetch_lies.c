@@ -3,13 +3,10 @@
  * test_fetch_lies -- servers whose file is damaged after they announced it, or is another one: each
  * wrong part is thrown away, its server named, and all comes that an honest one has.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "support/servers.h"
+#include "support/test.h"
 
-#include "servers.h"
+ALL_TESTS(tests, make_folders, remove_folders);
 
 enum { BLOCK = FILE_BLOCK_LEAST, BLOCKS = (SIZE + BLOCK - 1) / BLOCK };
 
@@ -70,9 +67,8 @@ static void is_named(unsigned server)
 	assert_non_null(place.rows[server].fix);
 }
 
-static void test_one_byte_in_one_part(void **state)
+TEST(test_one_byte_in_one_part)
 {
-	(void)state;
 	open_liars();
 	lies[1] = (struct lie){ 2, 3, 1 }; /* of the first that it is asked for */
 	begin(0, 3);
@@ -85,11 +81,10 @@ static void test_one_byte_in_one_part(void **state)
 }
 
 /* The fastest has every part wrong: it gives nothing, and costs little. */
-static void test_one_of_three_lies_always(void **state)
+TEST(test_one_of_three_lies_always)
 {
 	int64_t took_ns;
 
-	(void)state;
 	open_liars();
 	lies[2] = (struct lie){ 0, BLOCKS, 1 };
 	begin(0, 3);
@@ -101,9 +96,8 @@ static void test_one_of_three_lies_always(void **state)
 	close_liars();
 }
 
-static void test_all_but_one_lie(void **state)
+TEST(test_all_but_one_lie)
 {
-	(void)state;
 	for (unsigned honest = 0; honest < SERVERS; honest++) {
 		open_liars();
 		for (unsigned i = 0; i < SERVERS; i++)
@@ -124,9 +118,8 @@ static void test_all_but_one_lie(void **state)
 }
 
 /* Each part is well at one of them at least. */
-static void test_each_is_damaged_elsewhere(void **state)
+TEST(test_each_is_damaged_elsewhere)
 {
-	(void)state;
 	open_liars();
 	lies[0] = (struct lie){ 0, 60, 30 };
 	lies[1] = (struct lie){ 2, 120, 50 };
@@ -168,9 +161,8 @@ static void ends_with_an_error(void)
 	has_only_truth();
 }
 
-static void test_all_lie_in_one_part(void **state)
+TEST(test_all_lie_in_one_part)
 {
-	(void)state;
 	open_liars();
 	for (unsigned i = 0; i < SERVERS; i++)
 		lies[i] = (struct lie){ 100, 101, 1 };
@@ -180,9 +172,8 @@ static void test_all_lie_in_one_part(void **state)
 	close_liars();
 }
 
-static void test_all_lie_always(void **state)
+TEST(test_all_lie_always)
 {
-	(void)state;
 	open_liars();
 	for (unsigned i = 0; i < SERVERS; i++)
 		lies[i] = (struct lie){ 0, BLOCKS, 1 };
@@ -193,9 +184,8 @@ static void test_all_lie_always(void **state)
 }
 
 /* A bad one goes, and comes back: it is not trusted more for that. */
-static void test_a_liar_comes_back(void **state)
+TEST(test_a_liar_comes_back)
 {
-	(void)state;
 	open_liars();
 	lies[2] = (struct lie){ 0, BLOCKS, 1 };
 	begin(0, 3);
@@ -226,9 +216,8 @@ static void is_refused(unsigned server)
 }
 
 /* Whichever it is, and though it answers first. */
-static void test_most_of_them_say_which_file(void **state)
+TEST(test_most_of_them_say_which_file)
 {
-	(void)state;
 	for (unsigned other = 0; other < SERVERS; other++) {
 		other_version_at(other);
 		open_liars();
@@ -243,9 +232,8 @@ static void test_most_of_them_say_which_file(void **state)
 }
 
 /* One answers, and the others cannot be reached: it is believed, after a second. */
-static void test_nobody_is_waited_for_long(void **state)
+TEST(test_nobody_is_waited_for_long)
 {
-	(void)state;
 	open_liars();
 	set_link(0, DEAD_LINK);
 	set_link(1, DEAD_LINK);
@@ -267,11 +255,10 @@ static int64_t alone(void)
 }
 
 /* Not when all the others have said no, and not when it is named. */
-static void test_nobody_is_waited_for_in_vain(void **state)
+TEST(test_nobody_is_waited_for_in_vain)
 {
 	int64_t alone_ns = alone(), most_ns = alone_ns + NOPAL_SECOND / 2;
 
-	(void)state;
 	open_liars();
 	for (unsigned i = 0; i < 2; i++) {
 		char path[256];
@@ -292,9 +279,8 @@ static void test_nobody_is_waited_for_in_vain(void **state)
 	close_liars();
 }
 
-static void test_the_one_that_is_named(void **state)
+TEST(test_the_one_that_is_named)
 {
-	(void)state;
 	other_version_at(0);
 	other_version_at(2);
 	open_liars();
@@ -307,9 +293,8 @@ static void test_the_one_that_is_named(void **state)
 	close_liars();
 }
 
-static void test_the_one_that_is_named_is_not_there(void **state)
+TEST(test_the_one_that_is_named_is_not_there)
 {
-	(void)state;
 	open_liars();
 	begin(0, 3);
 	place.fetch.given = true;
@@ -321,24 +306,4 @@ static void test_the_one_that_is_named_is_not_there(void **state)
 	for (unsigned i = 0; i < SERVERS; i++)
 		is_refused(i);
 	close_liars();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_byte_in_one_part),
-		cmocka_unit_test(test_one_of_three_lies_always),
-		cmocka_unit_test(test_all_but_one_lie),
-		cmocka_unit_test(test_each_is_damaged_elsewhere),
-		cmocka_unit_test(test_all_lie_in_one_part),
-		cmocka_unit_test(test_all_lie_always),
-		cmocka_unit_test(test_a_liar_comes_back),
-		cmocka_unit_test(test_most_of_them_say_which_file),
-		cmocka_unit_test(test_nobody_is_waited_for_long),
-		cmocka_unit_test(test_nobody_is_waited_for_in_vain),
-		cmocka_unit_test(test_the_one_that_is_named),
-		cmocka_unit_test(test_the_one_that_is_named_is_not_there),
-	};
-
-	return cmocka_run_group_tests(tests, make_folders, remove_folders);
 }

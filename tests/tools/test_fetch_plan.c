@@ -3,13 +3,11 @@
  * test_fetch_plan -- parts of a file from several servers, in a time of its own:
  * servers with a rate and a round trip, that die, fall silent, and come back.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "transfer/fetch_plan.h"
+#include "fetch_plan.h"
+#include "support/test.h"
 
 enum {
 	MOST = 8,
@@ -238,12 +236,11 @@ static int64_t with_rates(uint64_t size, const unsigned *mbit, unsigned count)
 	return took_ns;
 }
 
-static void test_three_are_as_fast_as_their_sum(void **state)
+TEST(test_three_are_as_fast_as_their_sum)
 {
 	static const unsigned all[] = { 5, 10, 20 };
 	int64_t three_ns = with_rates(20 << 20, all, 3), best_ns = at_best();
 
-	(void)state;
 	/* but for the first round trips and the last parts */
 	assert_true(three_ns < best_ns + best_ns / 20 + 200 * MS);
 	close_network();
@@ -251,12 +248,11 @@ static void test_three_are_as_fast_as_their_sum(void **state)
 	close_network();
 }
 
-static void test_the_slowest_does_not_set_the_end(void **state)
+TEST(test_the_slowest_does_not_set_the_end)
 {
 	static const unsigned fast[] = { 50 };
 	int64_t alone_ns = with_rates(8 << 20, fast, 1), both_ns;
 
-	(void)state;
 	close_network();
 	open_network(8 << 20, 2);
 	net.server[0].rate = 50 * MBIT;
@@ -269,9 +265,8 @@ static void test_the_slowest_does_not_set_the_end(void **state)
 }
 
 /* Nobody is asked again for what it would bring later than who was asked first. */
-static void test_a_slow_one_repeats_no_fast_one(void **state)
+TEST(test_a_slow_one_repeats_no_fast_one)
 {
-	(void)state;
 	open_network(8 << 20, 2);
 	net.server[0].rate = 50 * MBIT;
 	net.server[1].rate = 2 * MBIT;
@@ -283,14 +278,13 @@ static void test_a_slow_one_repeats_no_fast_one(void **state)
 }
 
 /* What waits for a server is what it brings in a round trip and a little more. */
-static void test_each_holds_what_it_delivers(void **state)
+TEST(test_each_holds_what_it_delivers)
 {
 	static const struct {
 		unsigned mbit;
 		int64_t round_ms;
 	} cases[] = { { 1, 10 }, { 10, 10 }, { 100, 10 }, { 100, 100 }, { 20, 400 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct server *one = &net.server[0];
 		uint64_t round_bytes, held;
@@ -310,9 +304,8 @@ static void test_each_holds_what_it_delivers(void **state)
 	}
 }
 
-static void test_two_of_three_die(void **state)
+TEST(test_two_of_three_die)
 {
-	(void)state;
 	for (int known = 0; known < 2; known++) {
 		open_network(10 << 20, 3);
 		net.server[0].rate = 20 * MBIT;
@@ -331,9 +324,8 @@ static void test_two_of_three_die(void **state)
 }
 
 /* Nobody is left for what is missing; then one comes. */
-static void test_all_die_and_one_comes_late(void **state)
+TEST(test_all_die_and_one_comes_late)
 {
-	(void)state;
 	open_network(4 << 20, 2);
 	net.server[0].until_ns = SECOND;
 	net.server[0].known_ns = 2 * SECOND;
@@ -346,9 +338,8 @@ static void test_all_die_and_one_comes_late(void **state)
 }
 
 /* It owes parts while others bring them; then it brings them, too. */
-static void test_a_silent_one_comes_back(void **state)
+TEST(test_a_silent_one_comes_back)
 {
-	(void)state;
 	open_network(20 << 20, 2);
 	net.server[1].until_ns = SECOND;
 	net.server[1].back_ns = 4 * SECOND;
@@ -368,9 +359,8 @@ static void have(uint64_t part)
 	keep(&range);
 }
 
-static void test_what_is_here_is_not_asked_for(void **state)
+TEST(test_what_is_here_is_not_asked_for)
 {
-	(void)state;
 	open_network(40 * PART + 777, 2);
 	for (uint64_t part = 0; part < 40; part += 1 + part % 3)
 		have(part);
@@ -402,9 +392,8 @@ static void damage(unsigned index, uint64_t from, uint64_t end)
 }
 
 /* Who brings one wrong is asked for no more while another is there. */
-static void test_a_liar_is_put_aside(void **state)
+TEST(test_a_liar_is_put_aside)
 {
-	(void)state;
 	open_network(200 * PART, 3);
 	damage(1, 0, 200);
 	assert_true(run(FOREVER) < FOREVER);
@@ -416,9 +405,8 @@ static void test_a_liar_is_put_aside(void **state)
 }
 
 /* Two have a bad place each, and all of it together. */
-static void test_bad_places_are_made_up_for(void **state)
+TEST(test_bad_places_are_made_up_for)
 {
-	(void)state;
 	for (uint64_t place = 0; place < 100; place += 7) {
 		open_network(100 * PART, 2);
 		damage(0, place, place + 1);
@@ -432,9 +420,8 @@ static void test_bad_places_are_made_up_for(void **state)
 }
 
 /* All have the same bad place: all else comes, and then they are of no use. */
-static void test_the_same_bad_place_everywhere(void **state)
+TEST(test_the_same_bad_place_everywhere)
 {
-	(void)state;
 	open_network(100 * PART, 3);
 	for (unsigned i = 0; i < 3; i++)
 		damage(i, 50, 51);
@@ -448,12 +435,11 @@ static void test_the_same_bad_place_everywhere(void **state)
 }
 
 /* It may be wrong so often, and no more; also where it goes and comes back. */
-static void test_enough_is_enough(void **state)
+TEST(test_enough_is_enough)
 {
 	struct island range;
 	unsigned wrong = 0;
 
-	(void)state;
 	open_network(100 * PART, 1);
 	for (;;) {
 		fetch_plan_join(&net.plan, 0);
@@ -469,9 +455,8 @@ static void test_enough_is_enough(void **state)
 }
 
 /* An honest one that comes late ends what the liars could not. */
-static void test_an_honest_one_comes_late(void **state)
+TEST(test_an_honest_one_comes_late)
 {
-	(void)state;
 	open_network(100 * PART, 3);
 	damage(0, 0, 100);
 	damage(1, 0, 100);
@@ -482,11 +467,10 @@ static void test_an_honest_one_comes_late(void **state)
 	close_network();
 }
 
-static void test_what_nobody_asked_for_is_told(void **state)
+TEST(test_what_nobody_asked_for_is_told)
 {
 	struct island range;
 
-	(void)state;
 	open_network(10 * PART, 2);
 	fetch_plan_join(&net.plan, 0);
 	assert_false(fetch_plan_ask(&net.plan, 1, 0, &range));
@@ -501,11 +485,10 @@ static void test_what_nobody_asked_for_is_told(void **state)
 
 /* Whoever is fast, slow, far, late, silent, lies, or dies: all parts come, each counts once, and no
  * more are apart than a file on disk may have. */
-static void test_whatever_they_are_like(void **state)
+TEST(test_whatever_they_are_like)
 {
 	static const unsigned rates[RATES] = { 1, 8, 40, 300 };
 
-	(void)state;
 	srand(1);
 	for (int round = 0; round < ROUNDS; round++) {
 		open_network((uint64_t)(rand() % (8 << 20)), 1 + (unsigned)rand() % MOST);
@@ -530,27 +513,4 @@ static void test_whatever_they_are_like(void **state)
 		has_all_once();
 		close_network();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_three_are_as_fast_as_their_sum),
-		cmocka_unit_test(test_the_slowest_does_not_set_the_end),
-		cmocka_unit_test(test_a_slow_one_repeats_no_fast_one),
-		cmocka_unit_test(test_each_holds_what_it_delivers),
-		cmocka_unit_test(test_two_of_three_die),
-		cmocka_unit_test(test_all_die_and_one_comes_late),
-		cmocka_unit_test(test_a_silent_one_comes_back),
-		cmocka_unit_test(test_what_is_here_is_not_asked_for),
-		cmocka_unit_test(test_a_liar_is_put_aside),
-		cmocka_unit_test(test_bad_places_are_made_up_for),
-		cmocka_unit_test(test_the_same_bad_place_everywhere),
-		cmocka_unit_test(test_enough_is_enough),
-		cmocka_unit_test(test_an_honest_one_comes_late),
-		cmocka_unit_test(test_what_nobody_asked_for_is_told),
-		cmocka_unit_test(test_whatever_they_are_like),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

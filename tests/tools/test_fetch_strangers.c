@@ -3,14 +3,11 @@
  * test_fetch_strangers -- servers that say what none of ours would, and clients that want what
  * there is not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "support/servers.h"
+#include "support/talker.h"
+#include "support/test.h"
 
-#include "servers.h"
-#include "talker.h"
+ALL_TESTS(tests, make_folders, remove_folders);
 
 enum { ROUNDS = 20, CLIENTS = 4 };
 
@@ -138,7 +135,7 @@ static void with_stranger(void (*answer)(const struct transfer_note *note), cons
 	close_place();
 }
 
-static void test_parts_of_another_length_or_place_are_left_out(void **state)
+TEST(test_parts_of_another_length_or_place_are_left_out)
 {
 	static const struct {
 		uint64_t offset;
@@ -146,7 +143,6 @@ static void test_parts_of_another_length_or_place_are_left_out(void **state)
 	} ways[] = { { 1, 0 },	  { 0, 1 },	     { 0, -1 },
 		     { SIZE, 0 }, { UINT64_MAX, 0 }, { 0, -FILE_BLOCK_LEAST } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		differs.offset = ways[i].offset;
 		differs.length = ways[i].length;
@@ -154,9 +150,8 @@ static void test_parts_of_another_length_or_place_are_left_out(void **state)
 	}
 }
 
-static void test_strangers_are_left_out(void **state)
+TEST(test_strangers_are_left_out)
 {
-	(void)state;
 	with_stranger(answer_nonsense, "no file protocol");
 }
 
@@ -201,11 +196,10 @@ static const struct nopal_callbacks rude_callbacks = {
 	.ended = rude_on_ended,
 };
 
-static void test_wants_beyond_the_file_end_the_session(void **state)
+TEST(test_wants_beyond_the_file_end_the_session)
 {
 	static uint64_t offsets[] = { SIZE, SIZE - 999, UINT64_MAX - 5 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		open_place();
 		ended = NOPAL_ENDED_WELL;
@@ -241,14 +235,13 @@ static const struct nopal_callbacks greedy_callbacks = {
 };
 
 /* 184 there are. */
-static void test_hashes_beyond_the_last_end_the_session(void **state)
+TEST(test_hashes_beyond_the_last_end_the_session)
 {
 	static struct island asked[] = { { 0, 185 },	    { 183, 2 },
 					 { 184, 1 },	    { 0, TRANSFER_HASHES_MOST },
 					 { UINT64_MAX, 1 }, { UINT64_MAX - 3, 4 },
 					 { 0, UINT64_MAX } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
 		open_place();
 		ended = NOPAL_ENDED_WELL;
@@ -294,9 +287,8 @@ static const struct nopal_callbacks older_callbacks = {
 	.received = older_on_received,
 };
 
-static void test_who_asks_in_another_version_is_told(void **state)
+TEST(test_who_asks_in_another_version_is_told)
 {
-	(void)state;
 	open_place();
 	begin(0, 3);
 	assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
@@ -315,9 +307,8 @@ static void answer_older(const struct transfer_note *note)
 		nopal_session_abort(stranger.session, TRANSFER_STRANGER);
 }
 
-static void test_a_server_of_another_version_is_told(void **state)
+TEST(test_a_server_of_another_version_is_told)
 {
-	(void)state;
 	open_place();
 	stranger.answer = answer_older;
 	stranger_late_at(1, &stranger_callbacks, 0);
@@ -384,13 +375,12 @@ static void with_announced(struct announced is, enum table_state state, const ch
 	close_place();
 }
 
-static void test_lists_are_those_of_their_root(void **state)
+TEST(test_lists_are_those_of_their_root)
 {
 	static const uint64_t most = (uint64_t)FILE_BLOCKS_MOST * FILE_BLOCK_MOST;
 	const struct announced right = { .size = SIZE, .root = root_of(bytes) };
 	struct announced is = right;
 
-	(void)state;
 	is.size = 100 * FILE_BLOCK_LEAST; /* of another file, and whole */
 	with_announced(is, TABLE_FAILED, "not the one of the hash");
 	is.change = 1;
@@ -459,9 +449,8 @@ static const struct nopal_callbacks anything_server_callbacks = {
 
 /* A server and some clients say what comes to their minds: the file comes all the same, from the
  * others, and to who fetches it. */
-static void test_whatever_they_say(void **state)
+TEST(test_whatever_they_say)
 {
-	(void)state;
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		talker = (struct talker){ .seed = round,
 					  .size = SIZE,
@@ -479,20 +468,4 @@ static void test_whatever_they_say(void **state)
 		run_to_the_end();
 		close_place();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_strangers_are_left_out),
-		cmocka_unit_test(test_parts_of_another_length_or_place_are_left_out),
-		cmocka_unit_test(test_wants_beyond_the_file_end_the_session),
-		cmocka_unit_test(test_hashes_beyond_the_last_end_the_session),
-		cmocka_unit_test(test_who_asks_in_another_version_is_told),
-		cmocka_unit_test(test_a_server_of_another_version_is_told),
-		cmocka_unit_test(test_lists_are_those_of_their_root),
-		cmocka_unit_test(test_whatever_they_say),
-	};
-
-	return cmocka_run_group_tests(tests, make_folders, remove_folders);
 }

@@ -3,19 +3,15 @@
  * test_fetch_talk -- one file from three servers in virtual time: what comes together, whoever
  * dies, comes, comes back, or has something else.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "support/servers.h"
+#include "support/test.h"
 
-#include "servers.h"
+ALL_TESTS(tests, make_folders, remove_folders);
 
-static void test_three_are_faster_than_the_fastest(void **state)
+TEST(test_three_are_faster_than_the_fastest)
 {
 	int64_t alone_ns, three_ns;
 
-	(void)state;
 	open_place();
 	begin(2, 1);
 	alone_ns = run_to_the_end();
@@ -36,9 +32,8 @@ static void test_three_are_faster_than_the_fastest(void **state)
 }
 
 /* Whichever two they are, and whenever. */
-static void test_two_deaths_are_survived(void **state)
+TEST(test_two_deaths_are_survived)
 {
-	(void)state;
 	for (unsigned survivor = 0; survivor < SERVERS; survivor++) {
 		open_place();
 		begin(0, 3);
@@ -55,11 +50,10 @@ static void test_two_deaths_are_survived(void **state)
 }
 
 /* It is not waited for while others are there: not one second of it is lost. */
-static void test_a_death_costs_its_share_alone(void **state)
+TEST(test_a_death_costs_its_share_alone)
 {
 	int64_t took_ns;
 
-	(void)state;
 	open_place();
 	begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
@@ -70,9 +64,8 @@ static void test_a_death_costs_its_share_alone(void **state)
 	close_place();
 }
 
-static void test_all_comes_through_losses(void **state)
+TEST(test_all_comes_through_losses)
 {
-	(void)state;
 	open_place();
 	for (unsigned i = 0; i < SERVERS; i++)
 		set_link(i, "rate 20mbit delay 10ms 5ms loss 3% duplicate 2% corrupt 1% limit 100");
@@ -83,9 +76,8 @@ static void test_all_comes_through_losses(void **state)
 	close_place();
 }
 
-static void test_all_die_and_it_ends(void **state)
+TEST(test_all_die_and_it_ends)
 {
-	(void)state;
 	open_place();
 	begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
@@ -101,9 +93,8 @@ static void test_all_die_and_it_ends(void **state)
 	close_place();
 }
 
-static void test_nobody_is_there(void **state)
+TEST(test_nobody_is_there)
 {
-	(void)state;
 	open_place();
 	for (unsigned i = 0; i < SERVERS; i++)
 		set_link(i, DEAD_LINK);
@@ -115,9 +106,8 @@ static void test_nobody_is_there(void **state)
 	close_place();
 }
 
-static void test_all_come_back(void **state)
+TEST(test_all_come_back)
 {
-	(void)state;
 	open_place();
 	begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
@@ -130,9 +120,8 @@ static void test_all_come_back(void **state)
 	close_place();
 }
 
-static void test_one_comes_late(void **state)
+TEST(test_one_comes_late)
 {
-	(void)state;
 	open_place();
 	set_link(2, DEAD_LINK);
 	begin(0, 3);
@@ -144,11 +133,10 @@ static void test_one_comes_late(void **state)
 }
 
 /* The first that answers is right; it is the one whose link is up. */
-static void test_another_version_is_left_out(void **state)
+TEST(test_another_version_is_left_out)
 {
 	char path[256];
 
-	(void)state;
 	bytes[SIZE / 2] ^= 1;
 	write_file(folders[1], bytes);
 	bytes[SIZE / 2] ^= 1;
@@ -170,9 +158,8 @@ static void test_another_version_is_left_out(void **state)
 	write_file(folders[2], bytes);
 }
 
-static void test_nobody_has_it(void **state)
+TEST(test_nobody_has_it)
 {
-	(void)state;
 	open_place();
 	begin(0, 3);
 	place.fetch.name = "films/other.mkv";
@@ -184,11 +171,10 @@ static void test_nobody_has_it(void **state)
 }
 
 /* It changes at a server: what came of it may be wrong, and it gives no more. */
-static void test_a_file_that_changes_is_given_no_more(void **state)
+TEST(test_a_file_that_changes_is_given_no_more)
 {
 	char path[256];
 
-	(void)state;
 	open_place();
 	begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
@@ -199,23 +185,4 @@ static void test_a_file_that_changes_is_given_no_more(void **state)
 	assert_non_null(strstr(place.rows[2].why, "changed"));
 	close_place();
 	write_file(folders[2], bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_three_are_faster_than_the_fastest),
-		cmocka_unit_test(test_two_deaths_are_survived),
-		cmocka_unit_test(test_a_death_costs_its_share_alone),
-		cmocka_unit_test(test_all_comes_through_losses),
-		cmocka_unit_test(test_all_die_and_it_ends),
-		cmocka_unit_test(test_nobody_is_there),
-		cmocka_unit_test(test_all_come_back),
-		cmocka_unit_test(test_one_comes_late),
-		cmocka_unit_test(test_another_version_is_left_out),
-		cmocka_unit_test(test_nobody_has_it),
-		cmocka_unit_test(test_a_file_that_changes_is_given_no_more),
-	};
-
-	return cmocka_run_group_tests(tests, make_folders, remove_folders);
 }

@@ -2,14 +2,10 @@
 /*
  * test_file_blocks -- a file in blocks: where they are, and what their root tells apart.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
-#include "file/file_blocks.h"
+#include "file_blocks.h"
+#include "support/test.h"
 
 enum { COUNT = 1000 };
 
@@ -19,7 +15,7 @@ enum { COUNT = 1000 };
 
 static const uint64_t most = (uint64_t)FILE_BLOCKS_MOST * FILE_BLOCK_MOST;
 
-static void test_lengths_are_of_the_file_alone(void **state)
+TEST(test_lengths_are_of_the_file_alone)
 {
 	static const struct {
 		uint64_t size, count;
@@ -37,7 +33,6 @@ static void test_lengths_are_of_the_file_alone(void **state)
 	};
 	struct file_blocks blocks;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		file_blocks_init(&blocks, cases[i].size);
 		assert_int_equal(blocks.count, cases[i].count);
@@ -46,11 +41,10 @@ static void test_lengths_are_of_the_file_alone(void **state)
 	}
 }
 
-static void test_only_so_long_ones_fit(void **state)
+TEST(test_only_so_long_ones_fit)
 {
 	struct file_blocks blocks;
 
-	(void)state;
 	assert_true(file_blocks_fit(0));
 	assert_true(file_blocks_fit(most));
 	assert_false(file_blocks_fit(most + 1));
@@ -65,13 +59,12 @@ static void test_only_so_long_ones_fit(void **state)
 	file_blocks_fini(&blocks);
 }
 
-static void test_blocks_cover_the_file(void **state)
+TEST(test_blocks_cover_the_file)
 {
 	const uint64_t size = 100 * FILE_BLOCK_LEAST + 7;
 	struct file_blocks blocks;
 	uint64_t at = 0, index;
 
-	(void)state;
 	file_blocks_init(&blocks, size);
 	for (uint64_t i = 0; i < blocks.count; i++) {
 		struct island range = file_blocks_range(&blocks, i);
@@ -106,13 +99,12 @@ static uint64_t root_of(uint64_t size, const uint64_t *hashes)
 }
 
 /* One bit anywhere in any hash, their order, and the length of the file. */
-static void test_the_root_tells_lists_apart(void **state)
+TEST(test_the_root_tells_lists_apart)
 {
 	static uint64_t hashes[COUNT];
 	const uint64_t size = (uint64_t)COUNT * FILE_BLOCK_LEAST;
 	uint64_t root;
 
-	(void)state;
 	for (uint64_t i = 0; i < COUNT; i++)
 		hashes[i] = i * UINT64_C(0x9e3779b97f4a7c15);
 	root = root_of(size, hashes);
@@ -128,16 +120,4 @@ static void test_the_root_tells_lists_apart(void **state)
 	assert_true(root != root_of(size, hashes));
 	assert_true(root_of(5, hashes) != root_of(6, hashes));
 	assert_true(root_of(0, hashes) == ROOT_OF_NOTHING);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lengths_are_of_the_file_alone),
-		cmocka_unit_test(test_only_so_long_ones_fit),
-		cmocka_unit_test(test_blocks_cover_the_file),
-		cmocka_unit_test(test_the_root_tells_lists_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 /*
  * test_file_hash -- the same for any cutting, another for any change.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "file/file_hash.h"
+#include "file_hash.h"
+#include "support/test.h"
 
 enum { BYTES = 5000 };
 #define EMPTY_HASH UINT64_C(0xabaacbe4025adaa8)
@@ -23,6 +21,8 @@ static int fill(void **state)
 	return 0;
 }
 
+EACH_TEST(fill, NULL);
+
 static uint64_t hash_of(const uint8_t *from, size_t length)
 {
 	struct file_hash hash;
@@ -32,11 +32,10 @@ static uint64_t hash_of(const uint8_t *from, size_t length)
 	return file_hash_value(&hash);
 }
 
-static void test_cutting_does_not_matter(void **state)
+TEST(test_cutting_does_not_matter)
 {
 	uint64_t whole = hash_of(bytes, BYTES);
 
-	(void)state;
 	for (size_t piece = 1; piece < 1600; piece += 7) {
 		struct file_hash hash;
 
@@ -51,11 +50,10 @@ static void test_cutting_does_not_matter(void **state)
 	}
 }
 
-static void test_every_bit_matters(void **state)
+TEST(test_every_bit_matters)
 {
 	uint64_t whole = hash_of(bytes, BYTES);
 
-	(void)state;
 	for (size_t bit = 0; bit < BYTES * 8; bit += 3) {
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		assert_true(hash_of(bytes, BYTES) != whole);
@@ -63,11 +61,10 @@ static void test_every_bit_matters(void **state)
 	}
 }
 
-static void test_length_and_place_matter(void **state)
+TEST(test_length_and_place_matter)
 {
 	static const uint8_t zeros[BYTES];
 
-	(void)state;
 	for (size_t length = 1; length < BYTES; length += 13)
 		assert_true(hash_of(zeros, length) != hash_of(zeros, length - 1));
 	for (size_t at = 0; at + 1032 < BYTES; at += 8) {
@@ -82,23 +79,8 @@ static void test_length_and_place_matter(void **state)
 }
 
 /* Written down once: files half sent by one build go on with the next. */
-static void test_it_stays_what_it_is(void **state)
+TEST(test_it_stays_what_it_is)
 {
-	(void)state;
 	assert_true(hash_of((const uint8_t *)"", 0) == EMPTY_HASH);
 	assert_true(hash_of((const uint8_t *)"nopal", 5) == NOPAL_HASH);
-}
-
-#define FILLED(test) cmocka_unit_test_setup(test, fill)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FILLED(test_cutting_does_not_matter),
-		FILLED(test_every_bit_matters),
-		FILLED(test_length_and_place_matter),
-		FILLED(test_it_stays_what_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,10 @@
  * Who opens sessions and asks for nothing keeps nobody else out of `nopal serve`, and who asks on
  * many has his own share of it; what an address has unfinished is counted for it alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "support/servers.h"
+#include "support/test.h"
 
-#include "session/endpoint.h"
-#include "servers.h"
+ALL_TESTS(tests, make_folders, remove_folders);
 
 enum { CROWD = 300, FEW_SEATS = 3 };
 
@@ -110,11 +106,12 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 /* ----------------------------------------------------------------- waiting */
 
-static void test_openings_of_one_address_keep_nobody_out(void **state)
+TEST(test_openings_of_one_address_keep_nobody_out)
 {
-	(void)state;
 	open_from(new_host(), 0, 64);
 	run_for(NOPAL_SECOND);
 	assert_int_equal(lasting(0, 64), GUESTS_WAIT_EACH);
@@ -124,11 +121,10 @@ static void test_openings_of_one_address_keep_nobody_out(void **state)
 	assert_int_equal(place.rows[0].state, TABLE_SHARE);
 }
 
-static void test_openings_of_many_addresses_keep_nobody_out(void **state)
+TEST(test_openings_of_many_addresses_keep_nobody_out)
 {
 	unsigned hosts = GUESTS_WAIT_ALL / GUESTS_WAIT_EACH + 4;
 
-	(void)state;
 	for (unsigned i = 0; i < hosts; i++)
 		open_from(new_host(), i * GUESTS_WAIT_EACH, GUESTS_WAIT_EACH);
 	run_for(NOPAL_SECOND);
@@ -148,9 +144,8 @@ static void ask(struct one *one)
 	assert_int_equal(nopal_send(one->session, bytes, transfer_encode(&note, bytes), 0), 0);
 }
 
-static void test_who_asks_for_too_much_is_told(void **state)
+TEST(test_who_asks_for_too_much_is_told)
 {
-	(void)state;
 	place.serve[0].house.seats_each = FEW_SEATS;
 	open_from(new_host(), 0, FEW_SEATS + 1);
 	run_for(NOPAL_SECOND);
@@ -173,13 +168,12 @@ static void test_who_asks_for_too_much_is_told(void **state)
 
 /* ------------------------------------------------------------------- bytes */
 
-static void test_bytes_are_counted_by_address(void **state)
+TEST_WITH(NULL, NULL, test_bytes_are_counted_by_address)
 {
 	const struct guests_key a = { { 1 } }, b = { { 2 } };
 	struct guests_house house;
 	char why[GUESTS_WHY_ROOM];
 
-	(void)state;
 	guests_house_init(&house, 1, 1000);
 	assert_true(guests_claim(&house, &a, 1000, why));
 	assert_false(guests_claim(&house, &a, 1, why));
@@ -197,18 +191,4 @@ static void test_bytes_are_counted_by_address(void **state)
 	guests_release(&house, &b, 1);
 	assert_null(house.accounts);
 	guests_house_fini(&house);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(test_openings_of_one_address_keep_nobody_out),
-		CASE(test_openings_of_many_addresses_keep_nobody_out),
-		CASE(test_who_asks_for_too_much_is_told),
-		cmocka_unit_test(test_bytes_are_counted_by_address),
-	};
-
-	return cmocka_run_group_tests(tests, make_folders, remove_folders);
 }

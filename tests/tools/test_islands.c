@@ -2,12 +2,10 @@
 /*
  * test_islands -- ranges beyond a gap: apart, in order, bounded.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "file/islands.h"
+#include "islands.h"
+#include "support/test.h"
 
 enum { PLACES = 64, ROUNDS = 20000 };
 
@@ -20,9 +18,10 @@ static int islands_none(void **state)
 	return 0;
 }
 
-static void test_neighbours_join(void **state)
+EACH_TEST(islands_none, NULL);
+
+TEST(test_neighbours_join)
 {
-	(void)state;
 	assert_true(islands_add(&islands, 10, 20));
 	assert_true(islands_add(&islands, 20, 30));
 	assert_int_equal(islands.count, 1);
@@ -36,9 +35,8 @@ static void test_neighbours_join(void **state)
 }
 
 /* Every second one, and then those between: as many as there are gaps. */
-static void test_what_touches_both_sides_makes_one(void **state)
+TEST(test_what_touches_both_sides_makes_one)
 {
-	(void)state;
 	for (uint64_t i = 0; i < ISLANDS_MOST; i++)
 		assert_true(islands_add(&islands, 20 * i, 20 * i + 10));
 	for (uint64_t i = ISLANDS_MOST - 1; i-- > 0;) {
@@ -51,9 +49,8 @@ static void test_what_touches_both_sides_makes_one(void **state)
 	assert_int_equal(islands.count, 2);
 }
 
-static void test_overlaps_are_refused(void **state)
+TEST(test_overlaps_are_refused)
 {
-	(void)state;
 	assert_true(islands_add(&islands, 10, 20));
 	assert_false(islands_add(&islands, 10, 20));
 	assert_false(islands_add(&islands, 15, 16));
@@ -63,21 +60,19 @@ static void test_overlaps_are_refused(void **state)
 	assert_true(islands_add(&islands, 5, 10));
 }
 
-static void test_they_are_bounded(void **state)
+TEST(test_they_are_bounded)
 {
-	(void)state;
 	for (uint64_t i = 0; i < ISLANDS_MOST; i++)
 		assert_true(islands_add(&islands, 2 * i, 2 * i + 1));
 	assert_false(islands_add(&islands, 2 * ISLANDS_MOST, 2 * ISLANDS_MOST + 1));
 }
 
 /* Against a map of places. */
-static void test_as_a_map_would(void **state)
+TEST(test_as_a_map_would)
 {
 	bool taken[PLACES] = { false };
 	uint64_t seed = 1;
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		unsigned from, end;
 		bool free = true;
@@ -94,11 +89,10 @@ static void test_as_a_map_would(void **state)
 }
 
 /* Ranges that overlap, drawn at random: their bytes and their gaps are the map's. */
-static void test_gaps_are_what_nobody_has(void **state)
+TEST(test_gaps_are_what_nobody_has)
 {
 	uint64_t seed = 3;
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct island ranges[6], gap = { 0, 0 };
 		bool taken[PLACES] = { false };
@@ -124,17 +118,4 @@ static void test_gaps_are_what_nobody_has(void **state)
 		}
 		assert_int_equal(bytes, PLACES);
 	}
-}
-
-#define NONE(test) cmocka_unit_test_setup(test, islands_none)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		NONE(test_neighbours_join),	 NONE(test_what_touches_both_sides_makes_one),
-		NONE(test_overlaps_are_refused), NONE(test_they_are_bounded),
-		NONE(test_as_a_map_would),	 NONE(test_gaps_are_what_nobody_has),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "plan/plan.h"
-#include "judge/judge.h"
-#include "rig.h"
+#include "judge.h"
+#include "support/rig.h"
+#include "support/test.h"
 
 static struct nopal_plan *plan;
 static struct judge_facts facts;
@@ -44,6 +38,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 static enum judge_verdict verdict(unsigned quality)
 {
 	judge(plan, &facts, &judgement);
@@ -68,9 +64,8 @@ static struct judge_suspect *suspect(const char *name)
 	return one;
 }
 
-static void test_judge_of_a_good_run_finds_all_held(void **state)
+TEST(test_judge_of_a_good_run_finds_all_held)
 {
-	(void)state;
 	assert_int_equal(verdict(NOPAL_DELIVERY), JUDGE_HELD);
 	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_HELD);
 	assert_int_equal(verdict(NOPAL_DUPLICATES), JUDGE_HELD);
@@ -83,9 +78,8 @@ static void test_judge_of_a_good_run_finds_all_held(void **state)
 	assert_false(judge_say(&judgement, stderr));
 }
 
-static void test_judge_of_a_missing_message_looks_at_the_end(void **state)
+TEST(test_judge_of_a_missing_message_looks_at_the_end)
 {
-	(void)state;
 	facts.missing = (struct judge_count){ 2, 16 };
 	facts.gaps = facts.missing;
 	facts.delivered = 198;
@@ -104,9 +98,8 @@ static void test_judge_of_a_missing_message_looks_at_the_end(void **state)
 	is_blamed("retransmit");
 }
 
-static void test_judge_holds_nobody_to_what_was_not_promised(void **state)
+TEST(test_judge_holds_nobody_to_what_was_not_promised)
 {
-	(void)state;
 	nopal_plan_unref(plan);
 	plan = rig_plan("transport_driver {}\nfixed_size {}\n");
 	facts.missing = facts.gaps = facts.overtaken = facts.twice = (struct judge_count){ 5, 3 };
@@ -121,9 +114,8 @@ static void test_judge_holds_nobody_to_what_was_not_promised(void **state)
 	assert_int_equal(verdict(NOPAL_INTEGRITY), JUDGE_BROKEN);
 }
 
-static void test_judge_of_a_duplicate_asks_who_forgot_the_session(void **state)
+TEST(test_judge_of_a_duplicate_asks_who_forgot_the_session)
 {
-	(void)state;
 	facts.twice = (struct judge_count){ 1, 9 };
 	assert_int_equal(verdict(NOPAL_DUPLICATES), JUDGE_BROKEN);
 	is_blamed("sequenced_segments");
@@ -136,18 +128,16 @@ static void test_judge_of_a_duplicate_asks_who_forgot_the_session(void **state)
 	assert_int_equal(verdict(NOPAL_DUPLICATES), JUDGE_BROKEN);
 }
 
-static void test_judge_of_a_lie_waits_for_both_ends(void **state)
+TEST(test_judge_of_a_lie_waits_for_both_ends)
 {
-	(void)state;
 	facts.missing = facts.lies = (struct judge_count){ 1, 9 };
 	assert_int_equal(verdict(NOPAL_OUTCOME), JUDGE_BROKEN);
 	facts.receiver_end = NOPAL_RESOURCE;
 	assert_int_equal(verdict(NOPAL_OUTCOME), JUDGE_NOT);
 }
 
-static void test_judge_of_the_rules_counts(void **state)
+TEST(test_judge_of_the_rules_counts)
 {
-	(void)state;
 	facts.control = 1000000;
 	assert_int_equal(verdict(JUDGE_RULES), JUDGE_BROKEN);
 	assert_true(judge_storms(&facts));
@@ -166,9 +156,8 @@ static void test_judge_of_the_rules_counts(void **state)
 }
 
 /* On a busy machine it gets few turns, and the run takes long. */
-static void test_judge_of_spinning_asks_for_no_time(void **state)
+TEST(test_judge_of_spinning_asks_for_no_time)
 {
-	(void)state;
 	facts.open_ns = 3600 * NOPAL_SECOND;
 	facts.spins = facts.data + facts.control;
 	assert_int_equal(verdict(JUDGE_RULES), JUDGE_HELD);
@@ -180,11 +169,10 @@ static void test_judge_of_spinning_asks_for_no_time(void **state)
 }
 
 /* Gates let go last, and who waits for an ack waits for the peer. */
-static void test_judge_of_what_stands_still_blames_who_keeps_it(void **state)
+TEST(test_judge_of_what_stands_still_blames_who_keeps_it)
 {
 	struct judge_suspect *gate, *jailer;
 
-	(void)state;
 	facts.sender_end = facts.receiver_end = JUDGE_OPEN;
 	facts.stuck = "nothing happened";
 	assert_int_equal(verdict(NOPAL_PROGRESS), JUDGE_BROKEN);
@@ -204,11 +192,10 @@ static void test_judge_of_what_stands_still_blames_who_keeps_it(void **state)
 }
 
 /* Numbers of segments are those of their layer. */
-static void test_judge_of_layers_blames_the_lower_one(void **state)
+TEST(test_judge_of_layers_blames_the_lower_one)
 {
 	struct judge_suspect *above, *below;
 
-	(void)state;
 	nopal_plan_unref(plan);
 	plan = rig_plan("extends = \"one_to_many_all\"\n");
 	facts.sender_end = facts.receiver_end = JUDGE_OPEN;
@@ -226,11 +213,10 @@ static void test_judge_of_layers_blames_the_lower_one(void **state)
 }
 
 /* An order that waits for what is missing is not to blame for that. */
-static void test_judge_of_what_arrived_blames_who_keeps_it_there(void **state)
+TEST(test_judge_of_what_arrived_blames_who_keeps_it_there)
 {
 	struct judge_suspect *order;
 
-	(void)state;
 	order = suspect("some_order");
 	order->held[NOPAL_DELIVER] = order->alone[NOPAL_DELIVER] = 7;
 	order = suspect("acks");
@@ -243,9 +229,8 @@ static void test_judge_of_what_arrived_blames_who_keeps_it_there(void **state)
 	is_blamed("some_order");
 }
 
-static void test_judge_of_a_bad_end_blames_deeds_alone(void **state)
+TEST(test_judge_of_a_bad_end_blames_deeds_alone)
 {
-	(void)state;
 	facts.sender_end = NOPAL_GAVE_UP;
 	judge(plan, &facts, &judgement);
 	assert_false(judge_is_broken(&judgement));
@@ -255,14 +240,13 @@ static void test_judge_of_a_bad_end_blames_deeds_alone(void **state)
 	is_blamed("dropper");
 }
 
-static void test_judge_says_it_in_words_and_json(void **state)
+TEST(test_judge_says_it_in_words_and_json)
 {
 	char *text = NULL;
 	size_t length = 0;
 	json_t *object, *delivery;
 	FILE *out;
 
-	(void)state;
 	facts.missing = (struct judge_count){ 1, 16 };
 	judge(plan, &facts, &judgement);
 	judge_blame(&judgement, &suspects);
@@ -279,26 +263,4 @@ static void test_judge_says_it_in_words_and_json(void **state)
 	assert_string_equal(json_string_value(json_object_get(delivery, "given_by")), "retransmit");
 	assert_non_null(json_object_get(object, "blamed"));
 	json_decref(object);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_judge_of_a_good_run_finds_all_held),
-		TEST(test_judge_of_a_missing_message_looks_at_the_end),
-		TEST(test_judge_holds_nobody_to_what_was_not_promised),
-		TEST(test_judge_of_a_duplicate_asks_who_forgot_the_session),
-		TEST(test_judge_of_a_lie_waits_for_both_ends),
-		TEST(test_judge_of_the_rules_counts),
-		TEST(test_judge_of_spinning_asks_for_no_time),
-		TEST(test_judge_of_what_stands_still_blames_who_keeps_it),
-		TEST(test_judge_of_layers_blames_the_lower_one),
-		TEST(test_judge_of_what_arrived_blames_who_keeps_it_there),
-		TEST(test_judge_of_a_bad_end_blames_deeds_alone),
-		TEST(test_judge_says_it_in_words_and_json),
-	};
-#undef TEST
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

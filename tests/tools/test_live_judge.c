@@ -2,15 +2,8 @@
 /*
  * test_live_judge -- what one end can judge of what it sees itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "plan/plan.h"
-#include "ports/world.h"
-#include "peer/live_judge.h"
+#include "live_judge.h"
+#include "support/test.h"
 
 static const struct nopal_plan *plan;
 static struct nopal_world *world;
@@ -43,9 +36,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_of_three_messages_one_is_missing(void **state)
+TEST_WITH(setup, teardown, test_of_three_messages_one_is_missing)
 {
-	(void)state;
 	live_judge_came(&one, 0);
 	live_judge_came(&one, 2);
 	live_judge_missing(&one, 0, 3);
@@ -55,23 +47,10 @@ static void test_of_three_messages_one_is_missing(void **state)
 }
 
 /* A length that a peer claims costs no time: what cannot be noted is not looked at. */
-static void test_lengths_beyond_all_notes_are_not_judged(void **state)
+TEST_WITH(setup, teardown, test_lengths_beyond_all_notes_are_not_judged)
 {
-	(void)state;
 	live_judge_came(&one, 0);
 	live_judge_missing(&one, 1, UINT64_MAX);
 	assert_false(one.facts.counted);
 	assert_int_equal(one.facts.missing.times, 0);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(test_of_three_messages_one_is_missing),
-		CASE(test_lengths_beyond_all_notes_are_not_judged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

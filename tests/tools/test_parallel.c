@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_parallel -- what crosses the network for connections side by side adds up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "load/dumbbell.h"
+#include "dumbbell.h"
 #include <nopal/microprotocol.h>
-#include "load/parallel.h"
-#include "suite.h"
+#include "parallel.h"
+#include "support/suite.h"
+#include "support/test.h"
 
 enum { CONNECTIONS = 20, MESSAGES = 3, SEGMENTS = 8 /* of a message */ };
 
@@ -35,11 +30,10 @@ static struct parallel run(const char *config, const char *words, int count)
 	return parallel;
 }
 
-static void test_packets_are_counted(void **state)
+TEST(test_packets_are_counted)
 {
 	struct parallel parallel = run("udt4", "rate 1gbit delay 5ms", CONNECTIONS);
 
-	(void)state;
 	assert_true(parallel_run(&parallel));
 	assert_int_equal(parallel.data_packets, CONNECTIONS * MESSAGES * SEGMENTS);
 	assert_int_equal(parallel.lost_packets, 0);
@@ -54,12 +48,11 @@ static void test_packets_are_counted(void **state)
 	nopal_plan_unref(parallel.plan);
 }
 
-static void test_who_shares_a_flow_needs_fewer(void **state)
+TEST(test_who_shares_a_flow_needs_fewer)
 {
 	struct parallel own = run("udt4", "rate 1gbit delay 5ms", CONNECTIONS),
 			shared = run("udt4_shared", "rate 1gbit delay 5ms", CONNECTIONS);
 
-	(void)state;
 	assert_true(parallel_run(&own));
 	assert_true(parallel_run(&shared));
 	assert_true(2 * shared.control_packets < own.control_packets);
@@ -68,32 +61,29 @@ static void test_who_shares_a_flow_needs_fewer(void **state)
 	nopal_plan_unref(shared.plan);
 }
 
-static void test_losses_are_sent_again_and_told(void **state)
+TEST(test_losses_are_sent_again_and_told)
 {
 	struct parallel parallel = run("udt4_shared", "delay 5ms loss 10%", 5);
 
-	(void)state;
 	assert_true(parallel_run(&parallel));
 	assert_true(parallel.lost_packets > 0);
 	assert_true(parallel.data_packets > 5 * MESSAGES * SEGMENTS);
 	nopal_plan_unref(parallel.plan);
 }
 
-static void test_what_never_arrives_is_told(void **state)
+TEST(test_what_never_arrives_is_told)
 {
 	struct parallel parallel = run("udt4", "delay 5ms loss 100%", 2);
 
-	(void)state;
 	assert_false(parallel_run(&parallel));
 	nopal_plan_unref(parallel.plan);
 }
 
-static void test_joining_is_timed(void **state)
+TEST(test_joining_is_timed)
 {
 	struct parallel_joining joining = { .plan = suite_plan("udt4_shared"), .seed = 1 };
 	struct nopal_link back;
 
-	(void)state;
 	link_of("delay 10ms", &joining.link, &back);
 	assert_true(parallel_join(&joining));
 	/* a cookie, then the session */
@@ -106,16 +96,15 @@ static void test_joining_is_timed(void **state)
 	nopal_plan_unref(joining.plan);
 }
 
-static void test_fairness_is_jains(void **state)
+TEST(test_fairness_is_jains)
 {
-	(void)state;
 	assert_true(parallel_fairness((const uint64_t[]){ 3, 3 }, 2) == 1);
 	assert_true(parallel_fairness((const uint64_t[]){ 3, 1 }, 2) == 0.8);
 	assert_true(parallel_fairness((const uint64_t[]){ 0, 0 }, 2) == 0);
 }
 
 /* Ten connections of one pair of hosts have what one has, or ten times that. */
-static void test_a_foreign_flow_beside_many(void **state)
+TEST(test_a_foreign_flow_beside_many)
 {
 	struct dumbbell bell = { .seed = 1,
 				 .flows = 2,
@@ -124,7 +113,6 @@ static void test_a_foreign_flow_beside_many(void **state)
 				 .warm_ns = 10 * NOPAL_SECOND,
 				 .run_ns = 20 * NOPAL_SECOND };
 
-	(void)state;
 	link_of("fwd: rate 20mbit delay 30ms limit 100 rev: delay 30ms", &bell.forward,
 		&bell.reverse);
 	bell.plans[0] = suite_plan("udt4");
@@ -137,19 +125,4 @@ static void test_a_foreign_flow_beside_many(void **state)
 	assert_true(dumbbell_share(&bell) < 0.2);
 	nopal_plan_unref(bell.plans[0]);
 	nopal_plan_unref(bell.plans[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_packets_are_counted),
-		cmocka_unit_test(test_who_shares_a_flow_needs_fewer),
-		cmocka_unit_test(test_losses_are_sent_again_and_told),
-		cmocka_unit_test(test_what_never_arrives_is_told),
-		cmocka_unit_test(test_joining_is_timed),
-		cmocka_unit_test(test_fairness_is_jains),
-		cmocka_unit_test(test_a_foreign_flow_beside_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "file/islands.c"
 #include "file/part.c"
 
-#include "part_scene.h"
+#include "support/part_scene.h"
+#include "support/test.h"
+
+EACH_TEST(scene_open, scene_close);
 
 static void part_end_well(struct scene *scene, struct part *part)
 {
@@ -29,7 +29,7 @@ static void part_end_well(struct scene *scene, struct part *part)
 	assert_false(scene_has(scene, ".f.nopal-state"));
 }
 
-static void test_a_file_appears_only_whole(void **state)
+TEST(test_a_file_appears_only_whole)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -41,7 +41,7 @@ static void test_a_file_appears_only_whole(void **state)
 	part_end_well(scene, part);
 }
 
-static void test_order_does_not_matter(void **state)
+TEST(test_order_does_not_matter)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -55,7 +55,7 @@ static void test_order_does_not_matter(void **state)
 	part_end_well(scene, part);
 }
 
-static void test_it_says_what_it_holds(void **state)
+TEST(test_it_says_what_it_holds)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -76,7 +76,7 @@ static void test_it_says_what_it_holds(void **state)
 	part_close(part, true);
 }
 
-static void test_foreign_bytes_are_refused(void **state)
+TEST(test_foreign_bytes_are_refused)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -95,7 +95,7 @@ static void test_foreign_bytes_are_refused(void **state)
 	assert_false(scene_has(scene, ".f.nopal-part"));
 }
 
-static void test_islands_are_bounded(void **state)
+TEST(test_islands_are_bounded)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -108,7 +108,7 @@ static void test_islands_are_bounded(void **state)
 	part_close(part, false);
 }
 
-static void test_what_was_saved_goes_on(void **state)
+TEST(test_what_was_saved_goes_on)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -130,7 +130,7 @@ static void test_what_was_saved_goes_on(void **state)
 	part_end_well(scene, part);
 }
 
-static void test_the_peer_lost_keeps_all(void **state)
+TEST(test_the_peer_lost_keeps_all)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -144,7 +144,7 @@ static void test_the_peer_lost_keeps_all(void **state)
 	part_end_well(scene, part);
 }
 
-static void test_another_file_begins_anew(void **state)
+TEST(test_another_file_begins_anew)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -160,7 +160,7 @@ static void test_another_file_begins_anew(void **state)
 	part_close(part, false);
 }
 
-static void test_hostile_state_is_nothing(void **state)
+TEST(test_hostile_state_is_nothing)
 {
 	static const char *const texts[] = {
 		"",
@@ -183,7 +183,7 @@ static void test_hostile_state_is_nothing(void **state)
 	part_close(scene_part(scene, 0), true); /* more than the part has */
 }
 
-static void test_an_identical_file_is_here(void **state)
+TEST(test_an_identical_file_is_here)
 {
 	struct scene *scene = *state;
 	struct part *part;
@@ -198,7 +198,7 @@ static void test_an_identical_file_is_here(void **state)
 	scene_expect(scene, "f");
 }
 
-static void test_a_different_file_stays(void **state)
+TEST(test_a_different_file_stays)
 {
 	struct scene *scene = *state;
 	struct transfer_note offer = offer_of(FILE_BYTES + 1, 42);
@@ -212,7 +212,7 @@ static void test_a_different_file_stays(void **state)
 	scene_expect(scene, "f");
 }
 
-static void test_overwrite_replaces(void **state)
+TEST(test_overwrite_replaces)
 {
 	struct scene *scene = *state;
 	struct part *part;
@@ -231,7 +231,7 @@ static void test_overwrite_replaces(void **state)
 	part_end_well(scene, part);
 }
 
-static void test_a_file_that_came_meanwhile_stays(void **state)
+TEST(test_a_file_that_came_meanwhile_stays)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -246,7 +246,7 @@ static void test_a_file_that_came_meanwhile_stays(void **state)
 	assert_true(scene_has(scene, "f"));
 }
 
-static void test_links_lead_nowhere(void **state)
+TEST(test_links_lead_nowhere)
 {
 	struct scene *scene = *state;
 	struct transfer_note offer = offer_of(FILE_BYTES, 42);
@@ -263,7 +263,7 @@ static void test_links_lead_nowhere(void **state)
 	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_NO);
 }
 
-static void test_one_transfer_a_name(void **state)
+TEST(test_one_transfer_a_name)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0), *second = NULL;
@@ -275,7 +275,7 @@ static void test_one_transfer_a_name(void **state)
 	part_end_well(scene, part);
 }
 
-static void test_a_full_disk_is_an_error_that_leaves_nothing(void **state)
+TEST(test_a_full_disk_is_an_error_that_leaves_nothing)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -295,7 +295,7 @@ static void test_a_full_disk_is_an_error_that_leaves_nothing(void **state)
 	assert_false(scene_has(scene, "f"));
 }
 
-static void test_too_long_is_refused_at_once(void **state)
+TEST(test_too_long_is_refused_at_once)
 {
 	struct scene *scene = *state;
 	struct transfer_note offer = offer_of(FILE_BYTES, 42);
@@ -310,7 +310,7 @@ static void test_too_long_is_refused_at_once(void **state)
 	assert_false(scene_has(scene, ".f.nopal-part"));
 }
 
-static void test_an_empty_file(void **state)
+TEST(test_an_empty_file)
 {
 	struct scene *scene = *state;
 	struct transfer_note offer = offer_of(0, 42);
@@ -325,30 +325,4 @@ static void test_an_empty_file(void **state)
 	assert_int_equal(part_finish(part), 0);
 	part_close(part, true);
 	assert_true(scene_has(scene, "f"));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		SCENE(test_a_file_appears_only_whole),
-		SCENE(test_order_does_not_matter),
-		SCENE(test_it_says_what_it_holds),
-		SCENE(test_foreign_bytes_are_refused),
-		SCENE(test_islands_are_bounded),
-		SCENE(test_what_was_saved_goes_on),
-		SCENE(test_the_peer_lost_keeps_all),
-		SCENE(test_another_file_begins_anew),
-		SCENE(test_hostile_state_is_nothing),
-		SCENE(test_an_identical_file_is_here),
-		SCENE(test_a_different_file_stays),
-		SCENE(test_overwrite_replaces),
-		SCENE(test_a_file_that_came_meanwhile_stays),
-		SCENE(test_links_lead_nowhere),
-		SCENE(test_one_transfer_a_name),
-		SCENE(test_a_full_disk_is_an_error_that_leaves_nothing),
-		SCENE(test_too_long_is_refused_at_once),
-		SCENE(test_an_empty_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,17 @@
  * test_part_blocks -- a file on disk in blocks whose hashes are known: of what is there nothing
  * counts but what has its hash, whoever left it, and whatever was noted of it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
-#include "file/file_blocks.h"
-#include "file/file_hash.h"
-#include "file/part.h"
+#include "file_blocks.h"
+#include "file_hash.h"
+#include "part.h"
+#include "support/test.h"
 
 enum { SIZE = 400000, BLOCK = FILE_BLOCK_LEAST, COUNT = 13 };
 #define PART_NAME  ".f.nopal-part"
@@ -63,6 +61,8 @@ static int end(void **state)
 	file_blocks_fini(&blocks);
 	return 0;
 }
+
+EACH_TEST(begin, end);
 
 static bool is_there(const char *name)
 {
@@ -148,11 +148,10 @@ static void is_the_file(void)
 	assert_false(is_there(STATE_NAME));
 }
 
-static void test_blocks_in_any_order(void **state)
+TEST(test_blocks_in_any_order)
 {
 	struct part *part = opened();
 
-	(void)state;
 	for (uint64_t i = 0; i < COUNT; i++)
 		assert_false(has(part, i));
 	assert_true(part_start_blocks(part, why));
@@ -161,11 +160,10 @@ static void test_blocks_in_any_order(void **state)
 }
 
 /* Where the program was killed: nothing was said of what is there. */
-static void test_a_later_run_has_what_is_right(void **state)
+TEST(test_a_later_run_has_what_is_right)
 {
 	struct part *part = opened();
 
-	(void)state;
 	assert_true(part_start_blocks(part, why));
 	for (uint64_t i = 1; i < COUNT; i += 2)
 		write_block(part, i);
@@ -186,14 +184,13 @@ static void test_a_later_run_has_what_is_right(void **state)
 }
 
 /* A note that says how much is there is no reason to believe it. */
-static void test_notes_are_not_believed(void **state)
+TEST(test_notes_are_not_believed)
 {
 	char text[128];
 	int length = snprintf(text, sizeof(text), "nopal-part 1 %016llx %d %d\n",
 			      (unsigned long long)transfer_id("f", SIZE, 0), SIZE, SIZE);
 	struct part *part;
 
-	(void)state;
 	put(PART_NAME, content, SIZE);
 	put(STATE_NAME, text, (size_t)length);
 	flip(PART_NAME, 0);
@@ -208,12 +205,11 @@ static void test_notes_are_not_believed(void **state)
 }
 
 /* Cut short in the middle of a block, or longer than the file. */
-static void test_other_lengths(void **state)
+TEST(test_other_lengths)
 {
 	static uint8_t longer[2 * SIZE];
 	struct part *part;
 
-	(void)state;
 	put(PART_NAME, content, 5 * BLOCK + 9);
 	part = opened();
 	assert_true(has(part, 4));
@@ -230,11 +226,10 @@ static void test_other_lengths(void **state)
 	is_the_file();
 }
 
-static void test_the_file_of_its_name(void **state)
+TEST(test_the_file_of_its_name)
 {
 	struct part *part;
 
-	(void)state;
 	put("f", content, SIZE);
 	part = opened();
 	assert_true(part_is_existing(part));
@@ -263,28 +258,14 @@ static void test_the_file_of_its_name(void **state)
 	is_the_file();
 }
 
-static void test_bytes_beyond_the_end_are_refused(void **state)
+TEST(test_bytes_beyond_the_end_are_refused)
 {
 	struct part *part = opened();
 	struct iovec piece = { content, BLOCK };
 
-	(void)state;
 	assert_true(part_start_blocks(part, why));
 	assert_false(part_write(part, SIZE - BLOCK + 1, &piece, 1, why));
 	assert_false(part_write(part, UINT64_MAX, &piece, 1, why));
 	part_close(part, false);
 	assert_false(is_there(PART_NAME));
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		WITH(test_blocks_in_any_order),	   WITH(test_a_later_run_has_what_is_right),
-		WITH(test_notes_are_not_believed), WITH(test_other_lengths),
-		WITH(test_the_file_of_its_name),   WITH(test_bytes_beyond_the_end_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

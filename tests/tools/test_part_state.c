@@ -2,7 +2,10 @@
 /*
  * test_part_state -- what a part takes of the disk, whose it is, and when it goes.
  */
-#include "part_scene.h"
+#include "support/part_scene.h"
+#include "support/test.h"
+
+EACH_TEST(scene_open, scene_close);
 
 static uint64_t on_disk(const struct part *part)
 {
@@ -13,7 +16,7 @@ static uint64_t on_disk(const struct part *part)
 }
 
 /* However long it says to be: as much is reserved as has come, or a little. */
-static void test_an_offer_reserves_no_disk(void **state)
+TEST(test_an_offer_reserves_no_disk)
 {
 	enum { CAME = 3 << 20, ROUNDED = 64 << 10 };
 	static uint8_t bytes[CAME];
@@ -38,7 +41,7 @@ static void test_an_offer_reserves_no_disk(void **state)
 	assert_true(scene_has(scene, ".f.nopal-part"));
 }
 
-static void test_a_part_to_which_nothing_came_goes(void **state)
+TEST(test_a_part_to_which_nothing_came_goes)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -68,7 +71,7 @@ static void on_swept(void *user, const uint8_t owner[PART_OWNER_BYTES], uint64_t
 }
 
 /* By the next one that looks there. */
-static void test_whose_a_part_is_is_known(void **state)
+TEST(test_whose_a_part_is_is_known)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -98,7 +101,7 @@ static void test_whose_a_part_is_is_known(void **state)
 }
 
 /* What a recv left that was killed. */
-static void test_a_sweep_removes_what_never_grew(void **state)
+TEST(test_a_sweep_removes_what_never_grew)
 {
 	struct scene *scene = *state;
 	struct swept swept = { 0 };
@@ -112,16 +115,4 @@ static void test_a_sweep_removes_what_never_grew(void **state)
 	assert_false(scene_has(scene, ".f.nopal-part"));
 	assert_false(scene_has(scene, ".f.nopal-state"));
 	assert_true(scene_has(scene, "outside"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SCENE(test_an_offer_reserves_no_disk),
-		SCENE(test_a_part_to_which_nothing_came_goes),
-		SCENE(test_whose_a_part_is_is_known),
-		SCENE(test_a_sweep_removes_what_never_grew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

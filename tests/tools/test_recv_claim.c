@@ -3,8 +3,10 @@
  * test_recv_claim -- what one address may have at `nopal recv`: sessions that wait, sessions with a
  * seat, and unfinished bytes.
  */
-#include "session/endpoint.h"
-#include "receiving.h"
+#include "support/receiving.h"
+#include "support/test.h"
+
+EACH_TEST(scene_open, scene_close);
 
 static struct nopal_session *scene_open_from(struct scene *scene, const char *from)
 {
@@ -31,7 +33,7 @@ static unsigned scene_seated(const struct scene *scene, bool seated)
 }
 
 /* They open and ask for nothing. */
-static void test_sessions_that_only_open_keep_nobody_out(void **state)
+TEST(test_sessions_that_only_open_keep_nobody_out)
 {
 	enum { OPENINGS = 64 };
 	struct scene *scene = *state;
@@ -45,7 +47,7 @@ static void test_sessions_that_only_open_keep_nobody_out(void **state)
 }
 
 /* Of one address: the others have theirs. */
-static void test_an_address_has_so_many_seats(void **state)
+TEST(test_an_address_has_so_many_seats)
 {
 	enum { SEATS = 2 };
 	struct scene *scene = *state;
@@ -62,7 +64,7 @@ static void test_an_address_has_so_many_seats(void **state)
 }
 
 /* An offer claims its length of its address, and gives it back. */
-static void test_an_address_has_so_many_unfinished_bytes(void **state)
+TEST(test_an_address_has_so_many_unfinished_bytes)
 {
 	struct scene *scene = *state;
 	struct transfer_note offer = scene_offer();
@@ -84,7 +86,7 @@ static void test_an_address_has_so_many_unfinished_bytes(void **state)
 }
 
 /* What stays of a file whose sender has gone is its address's. */
-static void test_what_stays_is_counted(void **state)
+TEST(test_what_stays_is_counted)
 {
 	static const struct step half[] = {
 		{ TRANSFER_START, 0, 0 },
@@ -114,7 +116,7 @@ static void test_what_stays_is_counted(void **state)
 }
 
 /* Its peer lives, and says no more. */
-static void test_an_offer_without_data_expires(void **state)
+TEST(test_an_offer_without_data_expires)
 {
 	static const struct step start = { TRANSFER_START, 0, 0 };
 	struct scene *scene = *state;
@@ -132,17 +134,4 @@ static void test_an_offer_without_data_expires(void **state)
 	assert_non_null(strstr(scene->heard.text, "nothing of it came"));
 	assert_int_equal(faccessat(scene->group.folder.fd, ".f.nopal-part", F_OK, 0), -1);
 	assert_null(scene->group.receivers->incomings->part);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(test_sessions_that_only_open_keep_nobody_out),
-		CASE(test_an_address_has_so_many_seats),
-		CASE(test_an_address_has_so_many_unfinished_bytes),
-		CASE(test_what_stays_is_counted),
-		CASE(test_an_offer_without_data_expires),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

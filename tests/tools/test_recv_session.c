@@ -4,9 +4,12 @@
  * DATA, END and SHARE may be there before START; and what none of ours would say, which is refused,
  * leaves nothing, and keeps nobody else out.
  */
-#include "receiving.h"
+#include "support/receiving.h"
+#include "support/test.h"
 
-static void test_nothing_was_there(void **state)
+EACH_TEST(scene_open, scene_close);
+
+TEST(test_nothing_was_there)
 {
 	static const struct step steps[] = {
 		{ TRANSFER_DATA, 100000, 200000 },     { TRANSFER_END, 0, 0 },
@@ -17,7 +20,7 @@ static void test_nothing_was_there(void **state)
 	scene_takes(*state, 0, steps);
 }
 
-static void test_start_is_the_last(void **state)
+TEST(test_start_is_the_last)
 {
 	static const struct step steps[] = {
 		{ TRANSFER_DATA, 0, 100000 },
@@ -30,7 +33,7 @@ static void test_start_is_the_last(void **state)
 	scene_takes(*state, 0, steps);
 }
 
-static void test_it_goes_on(void **state)
+TEST(test_it_goes_on)
 {
 	static const struct step steps[] = {
 		{ TRANSFER_DATA, 200000, FILE_BYTES },
@@ -45,7 +48,7 @@ static void test_it_goes_on(void **state)
 
 /* What is there is another file's: the sender begins at 0, which nobody can tell by what comes
  * first. */
-static void test_it_begins_anew(void **state)
+TEST(test_it_begins_anew)
 {
 	static const struct step late[] = {
 		{ TRANSFER_DATA, 200000, 250000 },
@@ -62,7 +65,7 @@ static void test_it_begins_anew(void **state)
 }
 
 /* It was taken for the rest, all of which is there, and was none. */
-static void test_a_rest_that_was_none(void **state)
+TEST(test_a_rest_that_was_none)
 {
 	static const struct step late[] = {
 		{ TRANSFER_DATA, HALF_BYTES, 200000 },
@@ -78,7 +81,7 @@ static void test_a_rest_that_was_none(void **state)
 }
 
 /* It holds nothing of what is not this sender's. */
-static void test_a_share_before_its_start(void **state)
+TEST(test_a_share_before_its_start)
 {
 	static const struct step data = { TRANSFER_DATA, 200000, 250000 },
 				 share = { TRANSFER_SHARE, 0, 0 }, start = { TRANSFER_START, 0, 0 };
@@ -98,7 +101,7 @@ static void test_a_share_before_its_start(void **state)
 }
 
 /* A start twice is none: what came since stays. */
-static void test_a_second_start(void **state)
+TEST(test_a_second_start)
 {
 	static const struct step steps[] = {
 		{ TRANSFER_START, HALF_BYTES, HALF_BYTES },
@@ -113,7 +116,7 @@ static void test_a_second_start(void **state)
 }
 
 /* To several it goes on from where the last one of them is. */
-static void test_others_are_less_far(void **state)
+TEST(test_others_are_less_far)
 {
 	static const struct step steps[] = {
 		{ TRANSFER_DATA, 120000, 160000 },
@@ -127,7 +130,7 @@ static void test_others_are_less_far(void **state)
 	scene_takes(*state, HALF_BYTES, steps);
 }
 
-static void test_others_are_less_far_in_order(void **state)
+TEST(test_others_are_less_far_in_order)
 {
 	static const struct step steps[] = {
 		{ TRANSFER_START, HALF_BYTES, HALF_BYTES },
@@ -152,7 +155,7 @@ static void other_file(const struct scene *scene)
 	free(other);
 }
 
-static void test_another_file_is_replaced(void **state)
+TEST(test_another_file_is_replaced)
 {
 	struct scene *scene = *state;
 
@@ -161,7 +164,7 @@ static void test_another_file_is_replaced(void **state)
 	scene_takes(scene, FILE_BYTES, all_and_start);
 }
 
-static void test_another_file_is_left_alone(void **state)
+TEST(test_another_file_is_left_alone)
 {
 	struct scene *scene = *state;
 	uint8_t first = 1;
@@ -200,7 +203,7 @@ static void scene_is_judged_well(struct scene *scene, uint64_t from, uint64_t ch
 	unlinkat(scene->group.folder.fd, "f", 0);
 }
 
-static void test_chunks_of_any_length_break_no_promise(void **state)
+TEST(test_chunks_of_any_length_break_no_promise)
 {
 	static const uint64_t chunks[] = { 40000, 100000, FILE_BYTES - 1, FILE_BYTES };
 
@@ -239,7 +242,7 @@ static void scene_refuses(struct scene *scene, const struct transfer_note *note,
 	scene_is_empty(scene);
 }
 
-static void test_data_beyond_the_end_are_refused(void **state)
+TEST(test_data_beyond_the_end_are_refused)
 {
 	static const uint64_t offsets[] = { FILE_BYTES - 1, FILE_BYTES, INT64_MAX, UINT64_MAX - 1,
 					    UINT64_MAX };
@@ -252,7 +255,7 @@ static void test_data_beyond_the_end_are_refused(void **state)
 	scene_takes(*state, 0, all_and_start);
 }
 
-static void test_an_end_of_another_length_is_refused(void **state)
+TEST(test_an_end_of_another_length_is_refused)
 {
 	static const uint64_t sizes[] = { 0, FILE_BYTES - 1, FILE_BYTES + 1, INT64_MAX,
 					  UINT64_MAX };
@@ -267,7 +270,7 @@ static void test_an_end_of_another_length_is_refused(void **state)
 	scene_takes(*state, 0, all_and_start);
 }
 
-static void test_a_wrong_hash_leaves_nothing(void **state)
+TEST(test_a_wrong_hash_leaves_nothing)
 {
 	struct scene *scene = *state;
 	struct transfer_note end = { .type = TRANSFER_END,
@@ -286,7 +289,7 @@ static void test_a_wrong_hash_leaves_nothing(void **state)
 }
 
 /* Each is answered, the session lives, and its next file comes. */
-static void test_names_that_lead_elsewhere_are_refused(void **state)
+TEST(test_names_that_lead_elsewhere_are_refused)
 {
 	static char longest[TRANSFER_TEXT_LONGEST + 1];
 	static const char *const names[] = { "",	".",	     "..",	  "../f",
@@ -318,7 +321,7 @@ static struct transfer_note offer_so_long(uint64_t size)
 }
 
 /* What no disk has is answered; what no file can be ends the session. */
-static void test_sizes_beyond_all_disks_are_refused(void **state)
+TEST(test_sizes_beyond_all_disks_are_refused)
 {
 	static const uint64_t beyond[] = { (uint64_t)INT64_MAX + 1, UINT64_MAX };
 	struct scene *scene = *state;
@@ -341,7 +344,7 @@ static void test_sizes_beyond_all_disks_are_refused(void **state)
 }
 
 /* Of a file that nobody offered nothing is taken. */
-static void test_notes_before_an_offer_are_passed_over(void **state)
+TEST(test_notes_before_an_offer_are_passed_over)
 {
 	static const enum transfer_type early[] = { TRANSFER_START,  TRANSFER_DATA, TRANSFER_END,
 						    TRANSFER_SHARE,  TRANSFER_HELD, TRANSFER_ASK,
@@ -359,30 +362,4 @@ static void test_notes_before_an_offer_are_passed_over(void **state)
 		scene_say(scene, step);
 	scene_wait(scene, TRANSFER_RESULT);
 	scene_is_whole(scene);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(test_nothing_was_there),
-		CASE(test_start_is_the_last),
-		CASE(test_it_goes_on),
-		CASE(test_it_begins_anew),
-		CASE(test_a_rest_that_was_none),
-		CASE(test_a_share_before_its_start),
-		CASE(test_a_second_start),
-		CASE(test_others_are_less_far),
-		CASE(test_another_file_is_replaced),
-		CASE(test_another_file_is_left_alone),
-		CASE(test_others_are_less_far_in_order),
-		CASE(test_chunks_of_any_length_break_no_promise),
-		CASE(test_data_beyond_the_end_are_refused),
-		CASE(test_an_end_of_another_length_is_refused),
-		CASE(test_a_wrong_hash_leaves_nothing),
-		CASE(test_names_that_lead_elsewhere_are_refused),
-		CASE(test_sizes_beyond_all_disks_are_refused),
-		CASE(test_notes_before_an_offer_are_passed_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,22 +9,20 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include <event2/event.h>
 
 #include "session/endpoint.h"
 #include "file/file_hash.h"
 #include <nopal/microprotocol.h>
-#include "transfer/recv_incoming.h"
-#include "talker.h"
+#include "recv_incoming.h"
+#include "support/talker.h"
+#include "support/test.h"
 
 enum {
 	SIZE = 100000,
@@ -536,9 +534,8 @@ static void run_to_the_end(void)
 
 /* Strangers speak before it comes, and while it speaks; they know its name, and hold what goes by
  * that name for as long as they speak of it. */
-static void test_whatever_they_say_an_honest_one_is_served(void **state)
+TEST_WITH(NULL, hear_no_more, test_whatever_they_say_an_honest_one_is_served)
 {
-	(void)state;
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		scene_open(round);
 		while (nopal_world_now(scene.world) < (int64_t)(round % 3) * NOPAL_SECOND) {
@@ -554,14 +551,4 @@ static void test_whatever_they_say_an_honest_one_is_served(void **state)
 		judge_talk();
 		judge_disk();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_whatever_they_say_an_honest_one_is_served,
-					  hear_no_more),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,10 @@
  * ours, notes, claims.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "reproduce/report.h"
+#include "reproduce_report.h"
+#include "support/test.h"
 
 enum { PRINTED_BYTES = 4096 };
 
@@ -31,11 +27,10 @@ static void has(const struct reproduce_report *report, const char *what)
 	assert_non_null(strstr(text, what));
 }
 
-static void test_mean_deviation_and_median_of_the_runs(void **state)
+TEST(test_mean_deviation_and_median_of_the_runs)
 {
 	struct reproduce_report *report = reproduce_report_new("test");
 
-	(void)state;
 	assert_true(isnan(reproduce_mean(report, &cell)));
 	reproduce_add(report, &cell, 2);
 	assert_float_equal(reproduce_deviation(report, &cell), 0, 0);
@@ -50,11 +45,10 @@ static void test_mean_deviation_and_median_of_the_runs(void **state)
 	reproduce_report_free(report);
 }
 
-static void test_the_paper_is_beside_ours(void **state)
+TEST(test_the_paper_is_beside_ours)
 {
 	struct reproduce_report *report = reproduce_report_new("test");
 
-	(void)state;
 	reproduce_paper(report, &cell, 0.38, 0.009);
 	assert_false(reproduce_report_has_values(report));
 	has(report, "Bulk          [0.3800 +- 0.0090]");
@@ -69,11 +63,10 @@ static void test_the_paper_is_beside_ours(void **state)
 	reproduce_report_free(report);
 }
 
-static void test_a_claim_holds_fails_or_was_not_measured(void **state)
+TEST(test_a_claim_holds_fails_or_was_not_measured)
 {
 	struct reproduce_report *report = reproduce_report_new("test");
 
-	(void)state;
 	reproduce_claim_less(report, "one", 1, 2, "ms");
 	reproduce_claim_less(report, "two", 2, 2, "ms");
 	reproduce_claim_less(report, "three", NAN, 2, "ms");
@@ -85,11 +78,10 @@ static void test_a_claim_holds_fails_or_was_not_measured(void **state)
 	reproduce_report_free(report);
 }
 
-static void test_a_note_is_said_once(void **state)
+TEST(test_a_note_is_said_once)
 {
 	struct reproduce_report *report = reproduce_report_new("test");
 
-	(void)state;
 	reproduce_note(report, "run %d", 1);
 	reproduce_note(report, "run %d", 1);
 	assert_int_equal(report->note_count, 1);
@@ -100,25 +92,11 @@ static void test_a_note_is_said_once(void **state)
 	reproduce_report_free(report);
 }
 
-static void test_rows_are_wanted_by_whole_words(void **state)
+TEST(test_rows_are_wanted_by_whole_words)
 {
-	(void)state;
 	assert_true(reproduce_wanted(NULL, "tcp"));
 	assert_true(reproduce_wanted("udp,tcp", "tcp"));
 	assert_true(reproduce_wanted("tcp,udp", "tcp"));
 	assert_false(reproduce_wanted("udp,tcpx", "tcp"));
 	assert_false(reproduce_wanted("", "tcp"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_mean_deviation_and_median_of_the_runs),
-		cmocka_unit_test(test_the_paper_is_beside_ours),
-		cmocka_unit_test(test_a_claim_holds_fails_or_was_not_measured),
-		cmocka_unit_test(test_a_note_is_said_once),
-		cmocka_unit_test(test_rows_are_wanted_by_whole_words),
-	};
-
-	return cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -3,17 +3,14 @@
  * test_reset_key -- a receiver's reset key: made once, read again, and refused where others could
  * have it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fcntl.h>
 #include <unistd.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
-#include "file/reset_key.h"
+#include "reset_key.h"
+#include "support/test.h"
 
 static char folder_path[64], file_path[128];
 static int folder;
@@ -40,6 +37,8 @@ static int tear_down(void **state)
 	return rmdir(folder_path); /* nothing else was left */
 }
 
+EACH_TEST(set_up, tear_down);
+
 static bool keep(uint8_t *ret_key)
 {
 	enum reset_key kept = reset_key_keep(folder, folder_path, ret_key);
@@ -60,12 +59,11 @@ static void write_file(const void *bytes, size_t length, mode_t mode)
 	close(file);
 }
 
-static void test_it_is_made_once_and_its_owners_alone(void **state)
+TEST(test_it_is_made_once_and_its_owners_alone)
 {
 	uint8_t first[NOPAL_RESET_KEY_BYTES], again[NOPAL_RESET_KEY_BYTES];
 	struct stat is;
 
-	(void)state;
 	assert_true(keep(first));
 	assert_int_equal(stat(file_path, &is), 0);
 	assert_int_equal(is.st_mode & 07777, 0600);
@@ -77,26 +75,24 @@ static void test_it_is_made_once_and_its_owners_alone(void **state)
 	assert_memory_not_equal(first, again, sizeof(first));
 }
 
-static void test_the_masks_of_others_do_not_open_it(void **state)
+TEST(test_the_masks_of_others_do_not_open_it)
 {
 	uint8_t key[NOPAL_RESET_KEY_BYTES];
 	mode_t before = umask(0777);
 	struct stat is;
 	bool kept = keep(key);
 
-	(void)state;
 	umask(before);
 	assert_true(kept);
 	assert_int_equal(stat(file_path, &is), 0);
 	assert_int_equal(is.st_mode & 07777, 0600);
 }
 
-static void test_what_others_may_read_or_write_is_refused(void **state)
+TEST(test_what_others_may_read_or_write_is_refused)
 {
 	static const mode_t open_to_others[] = { 0640, 0620, 0604, 0602, 0666, 0610 };
 	uint8_t key[NOPAL_RESET_KEY_BYTES] = { 1 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(open_to_others) / sizeof(*open_to_others); i++) {
 		write_file(key, sizeof(key), open_to_others[i]);
 		assert_false(keep(key));
@@ -105,22 +101,20 @@ static void test_what_others_may_read_or_write_is_refused(void **state)
 	assert_true(keep(key));
 }
 
-static void test_another_length_is_refused(void **state)
+TEST(test_another_length_is_refused)
 {
 	uint8_t key[NOPAL_RESET_KEY_BYTES + 1] = { 1 };
 
-	(void)state;
 	for (size_t length = 0; length <= sizeof(key); length++) {
 		write_file(key, length, 0600);
 		assert_int_equal(keep(key), length == NOPAL_RESET_KEY_BYTES);
 	}
 }
 
-static void test_what_is_no_file_is_refused(void **state)
+TEST(test_what_is_no_file_is_refused)
 {
 	uint8_t key[NOPAL_RESET_KEY_BYTES];
 
-	(void)state;
 	assert_int_equal(symlink("/etc/passwd", file_path), 0);
 	assert_false(keep(key));
 	unlink(file_path);
@@ -132,30 +126,12 @@ static void test_what_is_no_file_is_refused(void **state)
 }
 
 /* A disk that takes nothing is no reason not to receive. */
-static void test_a_disk_that_takes_none_is_no_refusal(void **state)
+TEST_WITH(NULL, NULL, test_a_disk_that_takes_none_is_no_refusal)
 {
 	uint8_t key[NOPAL_RESET_KEY_BYTES];
 	int elsewhere = open("/proc/self", O_RDONLY | O_DIRECTORY);
 
-	(void)state;
 	assert_true(elsewhere >= 0);
 	assert_int_equal(reset_key_keep(elsewhere, "/proc/self", key), RESET_KEY_NONE);
 	close(elsewhere);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_it_is_made_once_and_its_owners_alone, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_the_masks_of_others_do_not_open_it, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_what_others_may_read_or_write_is_refused,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_another_length_is_refused, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_what_is_no_file_is_refused, set_up, tear_down),
-		cmocka_unit_test(test_a_disk_that_takes_none_is_no_refusal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,14 @@
 /*
  * test_serve_file -- what is served is below the folder, and its hash is the file's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
-#include "transfer/serve_file.h"
+#include "serve_file.h"
+#include "support/test.h"
 
 enum { FILES = 300, LONG = 9000000 };
 
@@ -101,11 +99,12 @@ static int end(void **state)
 	return system(command);
 }
 
-static void test_files_below_are_there(void **state)
+EACH_TEST(begin, end);
+
+TEST(test_files_below_are_there)
 {
 	struct serve_file *file = opened("file"), *deep = opened("folder/deep");
 
-	(void)state;
 	assert_int_equal(file->state, SERVE_FILE_NEW);
 	while (serve_file_step(&files))
 		;
@@ -116,11 +115,10 @@ static void test_files_below_are_there(void **state)
 	serve_file_close(&files, deep);
 }
 
-static void test_nothing_else_is(void **state)
+TEST(test_nothing_else_is)
 {
 	char secret[128];
 
-	(void)state;
 	snprintf(secret, sizeof(secret), "%s/secret", outside);
 	write_to(secret, "secret");
 	assert_int_equal(symlink("../secret", path_of("out")), 0);
@@ -144,12 +142,11 @@ static void test_nothing_else_is(void **state)
 	assert_null(strchr(why, '\033'));
 }
 
-static void test_a_hash_is_taken_once(void **state)
+TEST(test_a_hash_is_taken_once)
 {
 	static const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	struct serve_file *file = opened("file"), *again = opened("file");
 
-	(void)state;
 	assert_ptr_equal(file, again);
 	while (serve_file_step(&files))
 		;
@@ -170,11 +167,10 @@ static void test_a_hash_is_taken_once(void **state)
 }
 
 /* A hole costs nothing to make, and a list of a hundred thousand hashes would. */
-static void test_what_is_too_long_is_not_given(void **state)
+TEST(test_what_is_too_long_is_not_given)
 {
 	struct source source;
 
-	(void)state;
 	if (truncate(path_of("file"), (off_t)(UINT64_C(1) << 42)))
 		skip(); /* this disk has no such files */
 	assert_null(serve_file_open(&files, "file", &source, why));
@@ -183,22 +179,20 @@ static void test_what_is_too_long_is_not_given(void **state)
 }
 
 /* Nobody waits any more: it is not read on. */
-static void test_who_went_is_not_waited_for(void **state)
+TEST(test_who_went_is_not_waited_for)
 {
 	struct serve_file *file = opened("file");
 
-	(void)state;
 	serve_file_close(&files, file);
 	assert_null(files.list);
 	assert_null(serve_file_step(&files));
 }
 
-static void test_long_ones_take_their_steps(void **state)
+TEST(test_long_ones_take_their_steps)
 {
 	struct serve_file *file;
 	unsigned steps = 0;
 
-	(void)state;
 	assert_int_equal(truncate(path_of("file"), LONG), 0);
 	file = opened("file");
 	while (serve_file_step(&files))
@@ -213,11 +207,10 @@ static void test_long_ones_take_their_steps(void **state)
 	serve_file_close(&files, file);
 }
 
-static void test_one_that_changes_meanwhile_fails(void **state)
+TEST(test_one_that_changes_meanwhile_fails)
 {
 	struct serve_file *file;
 
-	(void)state;
 	assert_int_equal(truncate(path_of("file"), LONG), 0);
 	file = opened("file");
 	assert_ptr_equal(serve_file_step(&files), file);
@@ -230,11 +223,10 @@ static void test_one_that_changes_meanwhile_fails(void **state)
 	assert_null(files.list);
 }
 
-static void test_as_many_are_remembered(void **state)
+TEST(test_as_many_are_remembered)
 {
 	char name[32];
 
-	(void)state;
 	for (int i = 0; i < FILES; i++) {
 		struct serve_file *file;
 
@@ -247,22 +239,4 @@ static void test_as_many_are_remembered(void **state)
 		serve_file_close(&files, file);
 		assert_true(files.count <= 257);
 	}
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(test_files_below_are_there),
-		WITH(test_nothing_else_is),
-		WITH(test_a_hash_is_taken_once),
-		WITH(test_what_is_too_long_is_not_given),
-		WITH(test_who_went_is_not_waited_for),
-		WITH(test_long_ones_take_their_steps),
-		WITH(test_one_that_changes_meanwhile_fails),
-		WITH(test_as_many_are_remembered),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

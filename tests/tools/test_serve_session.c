@@ -4,13 +4,10 @@
  * order, or say too many: each loses its own session at most, and who fetches beside it gets the
  * file.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "support/servers.h"
+#include "support/test.h"
 
-#include "servers.h"
+ALL_TESTS(tests, make_folders, remove_folders);
 
 enum { FILE_NUMBER = 7, WANTS = 3000, ASKS = 1000 };
 
@@ -100,6 +97,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST(setup, teardown);
+
 static void client_lost(const char *why)
 {
 	assert_true(client.ended);
@@ -108,7 +107,7 @@ static void client_lost(const char *why)
 
 /* ---------------------------------------------------------------------- what it asks */
 
-static void test_names_that_lead_elsewhere_are_refused(void **state)
+TEST(test_names_that_lead_elsewhere_are_refused)
 {
 	static char longest[TRANSFER_TEXT_LONGEST + 1];
 	static const char *const names[] = {
@@ -116,7 +115,6 @@ static void test_names_that_lead_elsewhere_are_refused(void **state)
 		"films/", "films", ".hidden",	  "films/\033[2J", "none",	    longest
 	};
 
-	(void)state;
 	memset(longest, 'x', TRANSFER_TEXT_LONGEST);
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		ask(names[i]);
@@ -130,13 +128,12 @@ static void test_names_that_lead_elsewhere_are_refused(void **state)
 	assert_false(client.ended);
 }
 
-static void test_notes_out_of_order_are_passed_over(void **state)
+TEST(test_notes_out_of_order_are_passed_over)
 {
 	static const enum transfer_type early[] = { TRANSFER_WANT, TRANSFER_LIST,  TRANSFER_START,
 						    TRANSFER_END,  TRANSFER_DATA,  TRANSFER_SHARE,
 						    TRANSFER_HELD, TRANSFER_HASHES };
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof(early) / sizeof(early[0]); i++) {
 		struct transfer_note note = {
 			.type = early[i / 2],
@@ -156,13 +153,12 @@ static void test_notes_out_of_order_are_passed_over(void **state)
 /* ----------------------------------------------------------------------- too many */
 
 /* As long as they fit, they are given; then the ring of them is full. */
-static void test_more_wants_than_may_wait_end_the_session(void **state)
+TEST(test_more_wants_than_may_wait_end_the_session)
 {
 	const struct transfer_note want = { .type = TRANSFER_WANT,
 					    .file = FILE_NUMBER,
 					    .size = FILE_BLOCK_LEAST };
 
-	(void)state;
 	ask(NAME);
 	for (unsigned i = 0; i < WANTS; i++)
 		assert_true(say(&want));
@@ -171,36 +167,19 @@ static void test_more_wants_than_may_wait_end_the_session(void **state)
 }
 
 /* An answer to each, or an end: nothing is kept of them. */
-static void test_a_flood_of_questions_is_answered_or_ended(void **state)
+TEST(test_a_flood_of_questions_is_answered_or_ended)
 {
 	struct transfer_note note = { .type = TRANSFER_ASK, .file = FILE_NUMBER, .text = "none" };
 
-	(void)state;
 	for (unsigned i = 0; i < ASKS && say(&note); i++)
 		snprintf(note.text, sizeof(note.text), i % 2 ? NAME : "none");
 	pass(30 * NOPAL_SECOND);
 	assert_true(client.ended || client.answers >= ASKS / 2);
 }
 
-static void test_who_speaks_another_protocol_is_told(void **state)
+TEST(test_who_speaks_another_protocol_is_told)
 {
-	(void)state;
 	assert_int_equal(nopal_send(client.session, "GET / HTTP/1.1\r\n", 16, 0), 0);
 	pass(NOPAL_SECOND);
 	client_lost(TRANSFER_STRANGER);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(test_names_that_lead_elsewhere_are_refused),
-		CASE(test_notes_out_of_order_are_passed_over),
-		CASE(test_more_wants_than_may_wait_end_the_session),
-		CASE(test_a_flood_of_questions_is_answered_or_ended),
-		CASE(test_who_speaks_another_protocol_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, make_folders, remove_folders);
 }

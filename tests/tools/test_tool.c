@@ -2,16 +2,12 @@
 /*
  * tool.c, complete.c: command lines, help, completions and the manual page.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <nopal/microprotocol.h>
-#include "plan/plan.h"
-#include "frame/complete.h"
-#include "frame/tool.h"
+#include "program.h"
+#include "support/test.h"
 
 static const struct tool_option options[] = {
 	{ "config", 'c', "CONF", "a config's name" },
@@ -67,9 +63,8 @@ static enum tool_parsed parse(const struct tool *tool, const char *line, struct 
 
 static struct tool_call call;
 
-static void test_words_and_options(void **state)
+TEST(test_words_and_options)
 {
-	(void)state;
 	assert_int_equal(parse(&tool_fake, "-c one a --loud b --delay=5ms", &call), TOOL_PARSED);
 	assert_int_equal(call.word_count, 2);
 	assert_string_equal(call.words[0], "a");
@@ -81,9 +76,8 @@ static void test_words_and_options(void **state)
 	assert_null(tool_value(&call, "nothing"));
 }
 
-static void test_letters(void **state)
+TEST(test_letters)
 {
-	(void)state;
 	assert_int_equal(parse(&tool_fake, "-lqcone a", &call), TOOL_PARSED);
 	assert_string_equal(tool_value(&call, "config"), "one");
 	assert_non_null(tool_value(&call, "loud"));
@@ -92,11 +86,10 @@ static void test_letters(void **state)
 	assert_string_equal(tool_value(&call, "config"), "one");
 }
 
-static void test_repeats(void **state)
+TEST(test_repeats)
 {
 	const char *const *sets;
 
-	(void)state;
 	assert_int_equal(parse(&tool_fake, "--set a=1 x --set b=2", &call), TOOL_PARSED);
 	sets = tool_values(&call, "set");
 	assert_string_equal(sets[0], "a=1");
@@ -106,9 +99,8 @@ static void test_repeats(void **state)
 	assert_null(tool_values(&call, "nothing")[0]);
 }
 
-static void test_ends_of_options(void **state)
+TEST(test_ends_of_options)
 {
-	(void)state;
 	assert_int_equal(parse(&tool_fake, "-- --loud -x", &call), TOOL_PARSED);
 	assert_int_equal(call.word_count, 2);
 	assert_string_equal(call.words[0], "--loud");
@@ -118,26 +110,24 @@ static void test_ends_of_options(void **state)
 	assert_int_equal(parse(&tool_bare, "-h", &call), TOOL_PARSED_HELP);
 }
 
-static void test_bad_lines(void **state)
+TEST(test_bad_lines)
 {
 	static const char *const lines[] = {
 		"",	     "a b c",	    "--louder a", "--loud=yes a",
 		"a --delay", "a --unknown", "-x a",	  "a -c",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		assert_int_equal(parse(&tool_fake, lines[i], &call), TOOL_PARSED_BADLY);
 	assert_int_equal(parse(&tool_bare, "a", &call), TOOL_PARSED_BADLY);
 	assert_int_equal(parse(&tool_bare, "--set", &call), TOOL_PARSED_BADLY);
 }
 
-static void test_quantities(void **state)
+TEST(test_quantities)
 {
 	const int64_t fallback = 7;
 	int64_t value = 0;
 
-	(void)state;
 	parse(&tool_fake, "a --delay 5ms", &call);
 	assert_true(tool_quantity(&call, "delay", NOPAL_TIME, fallback, &value));
 	assert_int_equal(value, 5 * NOPAL_MILLISECOND);
@@ -148,11 +138,10 @@ static void test_quantities(void **state)
 	assert_int_equal(value, fallback);
 }
 
-static void test_plans(void **state)
+TEST(test_plans)
 {
 	struct nopal_plan *plan;
 
-	(void)state;
 	parse(&tool_fake, "a --set fixed_size.mtu=1000B", &call);
 	plan = tool_plan(&call, "ctp_minimal");
 	assert_non_null(plan);
@@ -162,9 +151,8 @@ static void test_plans(void **state)
 	assert_null(tool_plan(&call, "ctp_minimal"));
 }
 
-static void test_finding(void **state)
+TEST(test_finding)
 {
-	(void)state;
 	assert_ptr_equal(tool_find(table, "bare"), &tool_bare);
 	assert_null(tool_find(table, "bar"));
 	assert_string_equal(tool_nearest(table, "faek"), "fake");
@@ -190,11 +178,10 @@ static void has(const char *words)
 		fail_msg("nothing says `%s` in:\n%s", words, text);
 }
 
-static void test_help(void **state)
+TEST(test_help)
 {
 	FILE *out = open_text();
 
-	(void)state;
 	tool_help(&tool_fake, out);
 	fclose(out);
 	has("nopal fake CONF...\n\na tool for tests.\n");
@@ -214,20 +201,18 @@ static void completes(const char *shell, const char *words, const char *more)
 	free(text);
 }
 
-static void test_completions(void **state)
+TEST(test_completions)
 {
-	(void)state;
 	completes("bash", "fake) words=\"--help --config --loud", "complete ");
 	completes("zsh", "'*--quick[it'\\''s \\[quick\\]]'", "#compdef nopal");
 	completes("fish", "-l config -s c -r -d 'a config\\'s name'", "-a bare -d 'no options'");
 	assert_false(tool_complete(table, "csh", stderr));
 }
 
-static void test_manual(void **state)
+TEST(test_manual)
 {
 	FILE *out = open_text();
 
-	(void)state;
 	tool_man(table, out);
 	fclose(out);
 	has(".SS \"nopal fake CONF...\"");
@@ -236,23 +221,4 @@ static void test_manual(void **state)
 	has("\n\\&.dots and more\n");
 	has(".B \\-c, \\-\\-config CONF\n");
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words_and_options),
-		cmocka_unit_test(test_letters),
-		cmocka_unit_test(test_repeats),
-		cmocka_unit_test(test_ends_of_options),
-		cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_quantities),
-		cmocka_unit_test(test_plans),
-		cmocka_unit_test(test_finding),
-		cmocka_unit_test(test_help),
-		cmocka_unit_test(test_completions),
-		cmocka_unit_test(test_manual),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

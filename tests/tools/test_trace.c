@@ -3,18 +3,17 @@
  * test_trace -- nopal trace: text, ladder and JSON of a trace that is put together here, and of one
  * that a simulation wrote.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-#include "session/endpoint.h"
-#include "own_file.h"
-#include "told.h"
+#include "ports/world.h"
+#include "support/own_file.h"
+#include "support/told.h"
+#include "trace/trace.h"
+#include "support/test.h"
+
+ALL_TESTS(tests, set_up, tear_down);
 
 enum {
 	OPENER = 0x1111,
@@ -88,9 +87,8 @@ static void expect(const char *text)
 		fail_msg("no `%s` in:\n%s", text, told.out);
 }
 
-static void text_is_a_line_a_record(void **unused)
+TEST(text_is_a_line_a_record)
 {
-	(void)unused;
 	write_connection();
 	run(NULL);
 	assert_int_equal(told.code, TOOL_GOOD);
@@ -105,9 +103,8 @@ static void text_is_a_line_a_record(void **unused)
 	expect("s3   note     stale handle, by runtime, number 3\n");
 }
 
-static void filters_leave_out(void **unused)
+TEST(filters_leave_out)
 {
-	(void)unused;
 	write_connection();
 	run((const char *[]){ "session", "2", NULL });
 	assert_int_equal(lines_of(told.out), 7);
@@ -119,9 +116,8 @@ static void filters_leave_out(void **unused)
 	assert_int_equal(told.code, TOOL_BAD_INPUT);
 }
 
-static void the_ladder_matches_departures_and_arrivals(void **unused)
+TEST(the_ladder_matches_departures_and_arrivals)
 {
-	(void)unused;
 	write_connection();
 	run((const char *[]){ "to", "seq", NULL });
 	assert_int_equal(told.code, TOOL_GOOD);
@@ -139,9 +135,8 @@ static void the_ladder_matches_departures_and_arrivals(void **unused)
 	assert_null(strstr(told.out, "stale"));
 }
 
-static void the_ladder_fits_its_columns(void **unused)
+TEST(the_ladder_fits_its_columns)
 {
-	(void)unused;
 	write_connection();
 	run((const char *[]){ "to", "seq", NULL });
 	for (const char *at = told.out; *at; at = strchr(at, '\n') + 1)
@@ -150,18 +145,16 @@ static void the_ladder_fits_its_columns(void **unused)
 	assert_int_equal(lines_of(told.out), 1 + 3); /* with its head */
 }
 
-static void one_side_is_no_ladder(void **unused)
+TEST(one_side_is_no_ladder)
 {
-	(void)unused;
 	write_connection();
 	run((const char *[]){ "to", "seq", "session", "3", NULL });
 	assert_int_equal(told.code, TOOL_BAD_INPUT);
 	assert_non_null(strstr(told.err, "both its sides"));
 }
 
-static void json_is_an_object_a_line(void **unused)
+TEST(json_is_an_object_a_line)
 {
-	(void)unused;
 	write_connection();
 	run((const char *[]){ "to", "json", NULL });
 	assert_int_equal(told.code, TOOL_GOOD);
@@ -171,11 +164,10 @@ static void json_is_an_object_a_line(void **unused)
 	assert_int_equal(told.code, TOOL_BAD_INPUT);
 }
 
-static void damage_is_said_and_the_rest_is_told(void **unused)
+TEST(damage_is_said_and_the_rest_is_told)
 {
 	FILE *file;
 
-	(void)unused;
 	write_connection();
 	file = fopen(path, "r+b");
 	assert_non_null(file);
@@ -213,13 +205,12 @@ static void use_in_every_way(void)
 	assert_true(told.code <= TOOL_BAD_INPUT);
 }
 
-static void hostile_files_harm_nobody(void **unused)
+TEST(hostile_files_harm_nobody)
 {
 	static uint8_t bytes[ROOM];
-	uint64_t state = 23;
+	uint64_t seed = 23;
 	size_t length;
 
-	(void)unused;
 	write_connection();
 	length = exchange(bytes, ROOM, "rb");
 	assert_true(length < ROOM);
@@ -227,11 +218,11 @@ static void hostile_files_harm_nobody(void **unused)
 		size_t at;
 		uint8_t was;
 
-		state = state * UINT64_C(6364136223846793005) + 1;
+		seed = seed * UINT64_C(6364136223846793005) + 1;
 		/* Names are many bytes, records are where the sense is. */
-		at = length - 1 - (size_t)(state >> 33) % (length >> i % 3);
+		at = length - 1 - (size_t)(seed >> 33) % (length >> i % 3);
 		was = bytes[at];
-		bytes[at] = (uint8_t)(i % 2 ? state >> 24 : was ^ 1u << i % 8);
+		bytes[at] = (uint8_t)(i % 2 ? seed >> 24 : was ^ 1u << i % 8);
 		exchange(bytes, length, "wb");
 		use_in_every_way();
 		bytes[at] = was;
@@ -273,13 +264,12 @@ static struct nopal_session *simulate(struct nopal_world *sim, struct nopal_plan
 	return session;
 }
 
-static void a_simulation_is_told_with_its_names(void **unused)
+TEST(a_simulation_is_told_with_its_names)
 {
 	struct nopal_plan *plan = plan_of("transport_driver {}\nfixed_size {}\n");
 	struct nopal_world *sim = nopal_sim_new(1);
 	struct nopal_session *session;
 
-	(void)unused;
 	assert_int_equal(nopal_trace_start(sim, path, NOPAL_TRACE_EVENTS), 0);
 	session = simulate(sim, plan);
 	for (int i = 0; i < 3; i++)
@@ -297,20 +287,4 @@ static void a_simulation_is_told_with_its_names(void **unused)
 	/* No packet numbers travel here: nothing says which one arrived. */
 	expect("0.010000 ---------------> data\n");
 	assert_null(strstr(told.out, "--x"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_is_a_line_a_record),
-		cmocka_unit_test(filters_leave_out),
-		cmocka_unit_test(the_ladder_matches_departures_and_arrivals),
-		cmocka_unit_test(the_ladder_fits_its_columns),
-		cmocka_unit_test(one_side_is_no_ladder),
-		cmocka_unit_test(json_is_an_object_a_line),
-		cmocka_unit_test(damage_is_said_and_the_rest_is_told),
-		cmocka_unit_test(hostile_files_harm_nobody),
-		cmocka_unit_test(a_simulation_is_told_with_its_names),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

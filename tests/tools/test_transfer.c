@@ -2,12 +2,10 @@
 /*
  * test_transfer -- notes between sender and receiver, hostile ones too.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
-#include "file/transfer.c"
+#include "transfer.c"
+#include "support/test.h"
 
 /* -------------------------------------------------------------------- codec */
 
@@ -25,11 +23,10 @@ static struct transfer_note note_of(enum transfer_type type)
 	return note;
 }
 
-static void test_notes_go_round(void **state)
+TEST(test_notes_go_round)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST], again[TRANSFER_NOTE_LONGEST];
 
-	(void)state;
 	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HASHES; type++) {
 		struct transfer_note note = note_of((enum transfer_type)type), decoded;
 		size_t length = transfer_encode(&note, bytes);
@@ -43,11 +40,10 @@ static void test_notes_go_round(void **state)
 	}
 }
 
-static void test_every_prefix_is_refused(void **state)
+TEST(test_every_prefix_is_refused)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1];
 
-	(void)state;
 	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HASHES; type++) {
 		struct transfer_note note = note_of((enum transfer_type)type), decoded;
 		size_t length = transfer_encode(&note, bytes);
@@ -65,13 +61,12 @@ static void test_every_prefix_is_refused(void **state)
 	}
 }
 
-static void test_hostile_offers_are_refused(void **state)
+TEST(test_hostile_offers_are_refused)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST + 600];
 	struct transfer_note note = note_of(TRANSFER_OFFER), decoded;
 	size_t length = transfer_encode(&note, bytes);
 
-	(void)state;
 	bytes[0] = 0;
 	assert_false(transfer_decode(bytes, length, &decoded));
 	bytes[0] = TRANSFER_PING + 1;
@@ -96,13 +91,12 @@ static void test_hostile_offers_are_refused(void **state)
 }
 
 /* What a peer says to people steers no terminal, and makes no line of its own. */
-static void test_reasons_are_for_people(void **state)
+TEST(test_reasons_are_for_people)
 {
 	static const enum transfer_type with[] = { TRANSFER_ANSWER, TRANSFER_RESULT,
 						   TRANSFER_ABORT };
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
 		struct transfer_note note = note_of(with[i]), decoded;
 
@@ -129,17 +123,15 @@ static struct transfer_note with_most(struct transfer_note note, uint64_t most)
 	return decoded;
 }
 
-static void test_wants_are_of_one_part(void **state)
+TEST(test_wants_are_of_one_part)
 {
-	(void)state;
 	with_most(note_of(TRANSFER_WANT), TRANSFER_CHUNK_BYTES);
 }
 
-static void test_lists_are_bounded(void **state)
+TEST(test_lists_are_bounded)
 {
 	struct transfer_note note = note_of(TRANSFER_LIST);
 
-	(void)state;
 	/* who has the file knows how many there are */
 	note.offset = UINT64_MAX;
 	note = with_most(note, TRANSFER_HASHES_MOST);
@@ -147,13 +139,12 @@ static void test_lists_are_bounded(void **state)
 }
 
 /* Of another version nothing is known but which one it is. */
-static void test_other_versions_are_told(void **state)
+TEST(test_other_versions_are_told)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 	struct transfer_note note = note_of(TRANSFER_ASK), decoded;
 	size_t length = transfer_encode(&note, bytes);
 
-	(void)state;
 	assert_true(transfer_decode(bytes, length, &decoded));
 	assert_int_equal(decoded.version, TRANSFER_ASK_VERSION);
 	assert_string_equal(decoded.text, note.text);
@@ -170,13 +161,12 @@ static void test_other_versions_are_told(void **state)
 	}
 }
 
-static void test_verdicts_are_known_ones(void **state)
+TEST(test_verdicts_are_known_ones)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 	struct transfer_note note = note_of(TRANSFER_RESULT), decoded;
 	size_t length = transfer_encode(&note, bytes);
 
-	(void)state;
 	bytes[5] = 0;
 	assert_false(transfer_decode(bytes, length, &decoded));
 	bytes[5] = TRANSFER_LATER + 1;
@@ -185,7 +175,7 @@ static void test_verdicts_are_known_ones(void **state)
 	assert_true(transfer_decode(bytes, length, &decoded));
 }
 
-static void test_ranges_go_round_or_are_refused(void **state)
+TEST(test_ranges_go_round_or_are_refused)
 {
 	static const struct island held[] = { { 0, 5 }, { 5, 9 }, { 20, 100 } };
 	static const struct island bad[][2] = {
@@ -199,7 +189,6 @@ static void test_ranges_go_round_or_are_refused(void **state)
 	struct island ranges[TRANSFER_RANGES_MOST];
 	size_t length = transfer_encode_held(7, held, 3, bytes), count = 0;
 
-	(void)state;
 	assert_true(transfer_decode_held(bytes, length, 100, ranges, &count));
 	assert_int_equal(count, 3);
 	assert_memory_equal(ranges, held, sizeof(held));
@@ -213,11 +202,10 @@ static void test_ranges_go_round_or_are_refused(void **state)
 	assert_int_equal(count, 0);
 }
 
-static void test_names_are_names(void **state)
+TEST(test_names_are_names)
 {
 	char longest[TRANSFER_TEXT_ROOM];
 
-	(void)state;
 	assert_null(transfer_name_refused("big.iso"));
 	assert_null(transfer_name_refused("gr\xc3\xbc\xc3\x9f e.txt"));
 	assert_non_null(transfer_name_refused(""));
@@ -236,14 +224,13 @@ static void test_names_are_names(void **state)
 	assert_null(transfer_name_refused(longest));
 }
 
-static void test_paths_are_names_between_slashes(void **state)
+TEST(test_paths_are_names_between_slashes)
 {
 	static const char *const refused[] = { "",     "/",  "/etc/passwd", "..", "a/..",   "../a",
 					       "a//b", "a/", "a/../../b",   ".a", "a/.b/c", "./a" };
 	char longest[2 * TRANSFER_TEXT_ROOM], name[TRANSFER_TEXT_ROOM];
 	const char *path = "a/b c/d.iso";
 
-	(void)state;
 	assert_null(transfer_path_refused(path));
 	assert_string_equal(transfer_path_next(&path, name), "a");
 	assert_string_equal(transfer_path_next(&path, name), "b c");
@@ -258,23 +245,4 @@ static void test_paths_are_names_between_slashes(void **state)
 	longest[TRANSFER_TEXT_LONGEST] = 'x';
 	longest[TRANSFER_TEXT_LONGEST + 1] = '\0';
 	assert_non_null(transfer_path_refused(longest));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_notes_go_round),
-		cmocka_unit_test(test_every_prefix_is_refused),
-		cmocka_unit_test(test_hostile_offers_are_refused),
-		cmocka_unit_test(test_reasons_are_for_people),
-		cmocka_unit_test(test_wants_are_of_one_part),
-		cmocka_unit_test(test_lists_are_bounded),
-		cmocka_unit_test(test_other_versions_are_told),
-		cmocka_unit_test(test_verdicts_are_known_ones),
-		cmocka_unit_test(test_ranges_go_round_or_are_refused),
-		cmocka_unit_test(test_names_are_names),
-		cmocka_unit_test(test_paths_are_names_between_slashes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

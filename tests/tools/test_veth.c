@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_veth -- what is made of a line of veth.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
-#include "frame/tool.h"
-#include "load/veth.h"
+#include "tool.h"
+#include "veth.h"
+#include "support/test.h"
 
 static json_t *line_of(const char *text)
 {
@@ -19,12 +15,11 @@ static json_t *line_of(const char *text)
 }
 
 /* Both sides' and the kernel's time, for the bytes that were delivered. */
-static void test_figures_are_of_what_was_delivered(void **state)
+TEST(test_figures_are_of_what_was_delivered)
 {
 	json_t *line = line_of(
 		"{\"row\":\"tcp\",\"connections\":10,\"packets_back\":77,\"softirq_s\":0.25,\"send\":{\"cpu_s\":1.5},\"recv\":{\"cpu_s\":0.75,\"delivered_bytes\":2000000000,\"wrong_bytes\":0,\"seconds\":4.0}}");
 
-	(void)state;
 	assert_true(veth_is_sound(line));
 	assert_float_equal(veth_goodput(line), 4, 1e-9);
 	assert_float_equal(veth_cpu(line), 1.25, 1e-9);
@@ -34,7 +29,7 @@ static void test_figures_are_of_what_was_delivered(void **state)
 	json_decref(line);
 }
 
-static void test_a_run_without_a_report_is_not_sound(void **state)
+TEST(test_a_run_without_a_report_is_not_sound)
 {
 	static const char *const lines[] = {
 		"{\"row\":\"udt\",\"send\":null,\"recv\":null}",
@@ -42,7 +37,6 @@ static void test_a_run_without_a_report_is_not_sound(void **state)
 		"{\"recv\":{\"delivered_bytes\":10,\"wrong_bytes\":1}}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		json_t *line = line_of(lines[i]);
 
@@ -58,7 +52,7 @@ static void count(void *user, const json_t *line)
 	++*(int *)user;
 }
 
-static void test_where_there_is_no_script_nothing_runs(void **state)
+TEST(test_where_there_is_no_script_nothing_runs)
 {
 	int lines = 0;
 	const struct veth veth = { .paths = "W",
@@ -68,20 +62,8 @@ static void test_where_there_is_no_script_nothing_runs(void **state)
 				   .line = count,
 				   .user = &lines };
 
-	(void)state;
 	setenv("NOPAL_BENCH_DIR", "/nonexistent", 1);
 	assert_int_equal(veth_run(&veth), TOOL_ENVIRONMENT);
 	assert_int_equal(lines, 0);
 	unsetenv("NOPAL_BENCH_DIR");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_figures_are_of_what_was_delivered),
-		cmocka_unit_test(test_a_run_without_a_report_is_not_sound),
-		cmocka_unit_test(test_where_there_is_no_script_nothing_runs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* test_why -- nopal why: who held a segment, how long, and until when. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "ports/world.h"
+#include "support/own_file.h"
+#include "support/told.h"
 #include "trace/trace.h"
-#include "own_file.h"
-#include "told.h"
+#include "support/test.h"
+
+ALL_TESTS(tests, set_up, tear_down);
 
 enum { SESSION = 0x1111, OTHER = 0x2222, WINDOW = 2, RESEND = 3 };
 
@@ -84,9 +82,8 @@ static void expect(const char *text)
 		fail_msg("no `%s` in:\n%s", text, told.out);
 }
 
-static void a_life_is_told(void **unused)
+TEST(a_life_is_told)
 {
-	(void)unused;
 	write_life(true);
 	ask("10", NULL);
 	assert_int_equal(told.code, TOOL_GOOD);
@@ -103,9 +100,8 @@ static void a_life_is_told(void **unused)
 	expect("60.000 ms  freed\n");
 }
 
-static void holders_are_added_up(void **unused)
+TEST(holders_are_added_up)
 {
-	(void)unused;
 	write_life(true);
 	ask("10", NULL);
 	expect("send           30.000 ms      2  bit 0\n");
@@ -115,9 +111,8 @@ static void holders_are_added_up(void **unused)
 	expect("longest: bit 1; it held done for 60.000 ms, until SEGMENT_RECEIVED\n");
 }
 
-static void who_still_holds_at_the_end_is_named(void **unused)
+TEST(who_still_holds_at_the_end_is_named)
 {
-	(void)unused;
 	write_life(false);
 	ask("10", NULL);
 	assert_int_equal(told.code, TOOL_GOOD);
@@ -126,9 +121,8 @@ static void who_still_holds_at_the_end_is_named(void **unused)
 	       "the end of the trace\n");
 }
 
-static void an_unknown_number_has_near_ones(void **unused)
+TEST(an_unknown_number_has_near_ones)
 {
-	(void)unused;
 	write_life(true);
 	ask("7", NULL);
 	assert_int_equal(told.code, TOOL_BAD_INPUT);
@@ -145,25 +139,12 @@ static void an_unknown_number_has_near_ones(void **unused)
 	assert_int_equal(told.code, TOOL_BAD_INPUT);
 }
 
-static void packets_alone_are_said_to_lack_holds(void **unused)
+TEST(packets_alone_are_said_to_lack_holds)
 {
-	(void)unused;
 	begin(NOPAL_TRACE_PACKETS);
 	put(1, NOPAL_TRACED_DEPART, 0, 3);
 	assert_int_equal(nopal_trace_stop(&world), 0);
 	ask("10", NULL);
 	assert_int_equal(told.code, TOOL_GOOD);
 	expect("it has packets alone\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_life_is_told),
-		cmocka_unit_test(holders_are_added_up),
-		cmocka_unit_test(who_still_holds_at_the_end_is_named),
-		cmocka_unit_test(an_unknown_number_has_near_ones),
-		cmocka_unit_test(packets_alone_are_said_to_lack_holds),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
