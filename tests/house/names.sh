@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # names SOURCE BUILD -- one name, five places: the config word (.name), the
-# file, the symbol, the test and the page of each microprotocol.
+# file, the symbol, the test and the page of each microprotocol.  Tests of the runtime stand
+# in the room of their file: tests/runtime/ROOM/test_NAME.c, and test_NAME_MORE.c beside it.
 set -eu
 cd "$1"
 build=$2
@@ -36,6 +37,16 @@ grep -l '^const struct nopal_microprotocol nopal_' microprotocols/*/*.c |
 find tests -name 'test_*.c' | while read -r file; do
 	grep -rq "$(basename "$file" .c | sed 's/^test_//')'" tests/meson.build ||
 		echo "$file: not in tests/meson.build"
+done >"$build/names.aside"
+[ ! -s "$build/names.aside" ] || { cat "$build/names.aside"; bad=1; }
+
+find tests/runtime -name 'test_*.c' | while read -r file; do
+	room=$(dirname "${file#tests/}") name=$(basename "$file" .c)
+	name=${name#test_}
+	until [ -f "$room/$name.c" ] || [ "${name%_*}" = "$name" ]; do
+		name=${name%_*}
+	done
+	[ -f "$room/$name.c" ] || echo "$file: $room has no file of its name"
 done >"$build/names.aside"
 [ ! -s "$build/names.aside" ] || { cat "$build/names.aside"; bad=1; }
 exit $bad

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# mutate -- which changes tools/mutate makes of a small file, all of them and a few.
+# mutate -- the changes that tools/mutate makes of a small file, all of them and a few, and the
+# test programs that it takes for a file.
 set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -56,3 +57,48 @@ for seed in 1 2 3; do
 	cat "$place/few" >>"$place/drawn"
 done
 [ "$(sort -u "$place/drawn" | wc -l)" -gt 5 ]
+
+# A tree with two rooms, and a build whose programs notice nothing.
+mkdir -p "$place/bin" "$place/runtime/wire" "$place/runtime/base" "$place/microprotocols/order"
+cp "$place/one.c" "$place/runtime/wire"
+cp "$place/one.c" "$place/runtime/wire/one_more.c"
+cp "$place/one.c" "$place/microprotocols/order"
+cat >"$place/programs" <<'END'
+tests/microprotocols-test_one
+tests/runtime-base-test_one
+tests/runtime-base-test_two
+tests/runtime-wire-test_one
+tests/runtime-wire-test_one_edges
+tests/runtime-wire-test_one_more
+END
+cat >"$place/bin/meson" <<END
+#!/bin/sh
+mkdir -p "\$2/tests"
+while read -r program; do ln -s /bin/true "\$2/\$program"; done <"$place/programs"
+touch "\$2/build.ninja"
+END
+cat >"$place/bin/ninja" <<END
+#!/bin/sh
+case " \$* " in *' -t targets '*) sed 's/\$/: c_LINKER/' "$place/programs" ;; esac
+END
+cp /bin/true "$place/tools/install-packages"
+chmod +x "$place/bin/meson" "$place/bin/ninja"
+
+# takes NEAR FAR ARGUMENT...: so many programs of the file's name, and so many more
+takes() {
+	near=$1 far=$2
+	shift 2
+	PATH=$place/bin:$PATH NOPAL_BUILD="$place/build" "$place/tools/mutate" "$@" -n 1 \
+		>"$place/told" 2>&1 || true
+	grep -q "tests: $near of its name, $far more\$" "$place/told" || {
+		cat "$place/told"
+		exit 1
+	}
+}
+
+takes 2 0 runtime/wire/one.c
+takes 1 0 runtime/wire/one_more.c
+takes 1 0 microprotocols/order/one.c
+takes 2 1 runtime/wire/one.c --test runtime/base/two
+takes 2 2 runtime/wire/one.c --suite runtime/base
+takes 2 3 runtime/wire/one.c --suite runtime

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* What a departure leaves behind it, what it waits for, and the ways of control. */
+#include <string.h>
+
+#include "support/kept.h"
+#include "support/test.h"
+
+EACH_TEST(NULL, kept_teardown);
+
+static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
+static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+static const char ACKED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+			    "positive_ack {}\nretransmit {}\n";
+static const char CODED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+			    "forward_error_correction {}\nm_keeper {}\n";
+static const char LAYERS[] = "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+			     "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n}\n"
+			     "layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n";
+
+/* ----------------------------------------------------------------- departures */
+
+/* Nobody tells the status of redundancy: it is not waited for. */
+TEST(test_a_departure_without_status_is_settled)
+{
+	struct nopal_segment *segment;
+	struct nopal_core *core;
+	uint64_t number;
+	uint8_t *bytes;
+
+	kept_open(CODED);
+	core = nopal__core(session);
+	assert_true(core->layer->tracks);
+	number = nopal_next_packet_number(session);
+	segment = nopal_control_new(session, rig_part(session, "forward_error_correction"), 0, 8,
+				    &bytes);
+	memset(bytes, 0, 8);
+	nopal__depart(core, segment);
+	assert_int_equal(nopal_next_packet_number(session), number + 1);
+	assert_int_equal(nopal_oldest_departure(session), number + 1);
+	assert_false(nopal_departure_find(session, number)->open);
+}
+
+TEST(test_a_departure_says_its_number)
+{
+	uint8_t slot;
+
+	kept_open(ACKED);
+	rig_change(&rig, "delay 10ms loss 100%");
+	rig_send(&rig, "x");
+	rig_send(&rig, "y");
+	slot = nopal__core(session)->layer->packet_number_slot;
+	assert_int_not_equal(slot, 0);
+	for (uint32_t number = 2; number <= 4; number += 2) {
+		const struct nopal_segment *one = rig_segment(session, number);
+
+		assert_int_equal(one->attribute[slot], one->packet_number);
+	}
+	assert_int_equal(rig_segment(session, 4)->packet_number,
+			 rig_segment(session, 2)->packet_number + 1);
+}
+
+/* It has not left, and nothing of it is noted, until the kernel takes more. */
+TEST(test_nothing_departs_to_a_busy_kernel)
+{
+	struct nopal_endpoint *endpoint;
+
+	kept_open(KEPT);
+	endpoint = nopal__core(session)->endpoint;
+	endpoint->busy = true;
+	rig_send(&rig, "x");
+	assert_int_equal(endpoint->ready_count, 1);
+	assert_true(rig_segment(session, 2)->wanted);
+	assert_int_equal(rig_segment(session, 2)->departures, 0);
+	endpoint->busy = false;
+	rig_send(&rig, "y");
+	assert_int_equal(rig_segment(session, 4)->departures, 1);
+}
+
+/* Whoever holds back what is to leave again is named, as for the first time. */
+TEST(test_a_resend_is_watched)
+{
+	struct nopal_segment *segment;
+	const struct nopal_awake *awake;
+	struct nopal_core *core;
+	uint32_t watchdog;
+
+	kept_open(KEPT);
+	core = nopal__core(session);
+	watchdog = core->layer->timer_count + NOPAL_TIMER_WATCHDOG;
+	rig_send(&rig, "x");
+	segment = rig_segment(session, 2);
+	awake = rig_awake(session);
+	nopal__watchdog_stop(core);
+	assert_int_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
+	assert_true(nopal_segment_resend(session, rig_part(session, "m_keeper"), segment));
+	assert_int_equal(segment->departures, 2);
+	assert_int_not_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
+}
+
+/* What the layer below has of it keeps it from being done. */
+TEST(test_only_an_upper_segment_waits_for_below)
+{
+	struct nopal_core *core, *below;
+	struct nopal_segment *segment;
+
+	kept_open(LAYERS);
+	core = nopal__core(session);
+	below = core->below;
+	rig_awake(&below->session);
+	segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+	assert_true(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW);
+	nopal__segment_free(core, segment);
+	segment = nopal__segment_make_carried(below, NOPAL_KIND_DATA);
+	assert_false(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW);
+	nopal__segment_free(below, segment);
+}
+
+TEST(test_an_upper_segment_is_freed_once_it_arrived)
+{
+	kept_open(LAYERS);
+	rig_send(&rig, "x");
+	assert_int_equal(rig_awake(session)->segments.alive, 1);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig_awake(session)->segments.alive, 0);
+}
+
+/* -------------------------------------------------------------------- control */
+
+/* Redundancy passes the gates as data do. */
+TEST(test_what_is_carried_waits_as_data_do)
+{
+	const struct nopal_part *part;
+	struct nopal_segment *segment;
+	uint8_t *bytes;
+
+	kept_open(CODED);
+	part = rig_part(session, "forward_error_correction");
+	segment = nopal_control_new(session, part, 0, 8, &bytes);
+	assert_int_equal(nopal__core(session)->layer->plan->kinds[segment->kind].class,
+			 NOPAL_KIND_CARRIED);
+	assert_true(segment->wanted);
+	nopal__segment_free(nopal__core(session), segment);
+}
+
+/* By the layer below, whichever path it is meant for. */
+TEST(test_control_of_an_upper_layer_goes_down)
+{
+	const struct nopal_part *part;
+	const struct nopal_awake *below;
+	struct nopal_segment *segment;
+	uint8_t *bytes;
+
+	kept_open(LAYERS);
+	part = rig_part(session, "positive_ack");
+	below = rig_awake(&nopal__core(session)->below->session);
+	for (unsigned i = 1; i <= 2; i++) {
+		segment = nopal_control_new(session, part, 0, 8, &bytes);
+		memset(bytes, 0, 8);
+		if (i == 1)
+			nopal_control_send(session, segment, 8);
+		else
+			nopal_control_send_by(session, segment, 8, 1);
+		assert_int_equal(below->counters.messages_sent, i);
+		assert_int_equal(below->counters.bytes_sent, 8 * i);
+		assert_int_equal(rig_awake(session)->counters.control_out, i);
+		assert_int_equal(rig_awake(session)->segments.alive, 0);
+	}
+}
+
+TEST(test_control_leaves_by_the_path_it_is_for)
+{
+	const struct nopal_part *part;
+	struct nopal_segment *segment;
+	struct nopal_core *core;
+	uint64_t sent, sealed;
+	uint8_t *bytes;
+
+	kept_open(ACKED);
+	core = nopal__core(session);
+	part = rig_part(session, "positive_ack");
+	sent = core->awake->counters.control_out;
+	sealed = core->awake->counters.datagrams_out;
+	for (unsigned path = 0; path < 2; path++) { /* of which one is there */
+		bool outermost = nopal__turn_begin(rig.world);
+
+		nopal__touch(core);
+		segment = nopal_control_new(session, part, 0, 8, &bytes);
+		memset(bytes, 0, 8);
+		nopal_control_send_by(session, segment, 8, path);
+		nopal__turn_end(rig.world, outermost);
+		assert_int_equal(rig_awake(session)->counters.control_out, sent + 1 + path);
+		assert_int_equal(rig_awake(session)->counters.datagrams_out, sealed + 1);
+		assert_int_equal(rig_awake(session)->segments.alive, 0);
+	}
+}
+
+TEST(test_a_request_to_open_introduces_the_session)
+{
+	kept_open(CIRCUIT);
+	assert_int_equal(rig.opener.opened, 1);
+	assert_int_equal(rig.acceptor.opened, 1);
+}
