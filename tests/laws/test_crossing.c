@@ -41,10 +41,10 @@ static void cross(const char *config, const char *words, uint64_t seed, int firs
 	int64_t open_ns;
 
 	meet_begin(config, config, words, seed);
-	meet_open(first);
+	meeting_open(first);
 	if (after_ns)
 		meet_run(after_ns);
-	meet_open(!first);
+	meeting_open(!first);
 	for (int i = 0; i < 2; i++)
 		meet_say(i, i ? "second" : "first");
 	open_ns = nopal_world_now(meet.world);
@@ -133,10 +133,10 @@ static void ship_meets(const char *name, int64_t after_ns)
 
 	snprintf(text, sizeof(text), "extends = \"%s\"\n", name);
 	meet_begin(text, text, "delay 10ms 5ms loss 5% duplicate 5%", 7);
-	meet_open(0);
+	meeting_open(0);
 	if (after_ns)
 		meet_run(after_ns);
-	meet_open(1);
+	meeting_open(1);
 	meet_run(10 * NOPAL_SECOND);
 	for (int i = 0; i < 2; i++) {
 		if (!meet.side[i].session || meet.side[i].opened != 1)

@@ -90,7 +90,7 @@ static void begin(const char *config, uint64_t seed, int first)
 
 	snprintf(text, sizeof(text), "extends = \"%s\"\n", config);
 	meet_begin(text, text, "delay 10ms", seed);
-	meet_open(first);
+	meeting_open(first);
 }
 
 /* A bit for who stays the opener, and one for who gives way. */
@@ -104,7 +104,7 @@ static void attack(const char *config, uint64_t seed, int to, bool met)
 	unsigned of_kind[KINDS] = { 0 }, kinds = 0;
 
 	begin(config, seed, to);
-	meet_open(!to);
+	meeting_open(!to);
 	meet_run(NOPAL_SECOND);
 	meet_say(!to, "hello");
 	meet_run(NOPAL_SECOND);
@@ -120,7 +120,7 @@ static void attack(const char *config, uint64_t seed, int to, bool met)
 		kinds += of_kind[kind] == 1;
 		begin(config, seed, to);
 		if (met)
-			meet_open(!to);
+			meeting_open(!to);
 		meet_run(2 * NOPAL_SECOND);
 		mutate(to, &from.sent[i]);
 		meet_end();

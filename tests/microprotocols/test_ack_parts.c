@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_ack_parts -- acks of which one cannot tell all that arrived. */
-#include "segments.h"
+#include "support/segments.h"
 
 #include "../../microprotocols/status/positive_ack.h"
 #include "support/test.h"

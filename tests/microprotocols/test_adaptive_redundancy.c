@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "blocks.h"
+#include "support/blocks.h"
 #include "erasure.h"
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 enum { MILLION = 1000000, REPORT_BYTES = 8 };

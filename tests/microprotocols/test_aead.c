@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "aead.h"
-#include "capture.h"
+#include "support/capture.h"
 #include "support/nonces.h"
 #include "wire/reset.h"
 #include "support/test.h"

@@ -9,7 +9,7 @@
 
 #include "wire/wire.h"
 #include "aead.h"
-#include "capture.h"
+#include "support/capture.h"
 #include "support/early_losses.h"
 #include "support/test.h"
 

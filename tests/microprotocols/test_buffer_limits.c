@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_buffer_limits -- whole transfers in virtual time, whose buffers follow the path:
  * what an application that always has more may have under way. */
-#include "keeper.h"
+#include "support/keeper.h"
 #include "support/test.h"
 
 enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };

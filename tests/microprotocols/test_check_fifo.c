@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arrivals.h"
+#include "support/arrivals.h"
 #include "support/test.h"
 
 static const char UNORDERED[] = "transport_driver {}\nfixed_size {}\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture.h"
+#include "support/capture.h"
 #include "support/test.h"
 
 /* 1 + 4 bytes of every datagram, then check_hash, then the body. */

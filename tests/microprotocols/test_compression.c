@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What is delivered is what was sent, however it travelled, and accounts stay right. */
-#include "compressed.h"
+#include "support/compressed.h"
 #include "support/test.h"
 
 /* --------------------------------------------------------- with and without, equal */
 
 struct carried {
-	struct seen seen;
+	struct compressed_seen seen;
 	uint64_t bytes; /* of bodies, that departed */
 };
 
@@ -15,9 +15,9 @@ static struct carried carry(const char *config, const char *section, const char 
 {
 	struct carried carried;
 
-	begin(config, section, link);
+	compressed_begin(config, section, link);
 	send_all(longest);
-	carried.seen = seen;
+	carried.seen = compressed_seen;
 	carried.bytes = bytes_out();
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 	rig_close(&rig);
@@ -72,16 +72,16 @@ TEST(test_one_turn_of_both_kinds)
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
 		if (!codec_of(a)->built)
 			continue;
-		begin(COALESCED, section_of(a, ""), "delay 10ms");
+		compressed_begin(COALESCED, section_of(a, ""), "delay 10ms");
 		outermost = nopal__turn_begin(rig.world);
 		nopal__touch(nopal__core(rig.opener.session));
 		for (unsigned i = 0; i < 12; i++)
 			send_filled(i / 2 % 2 ? fill_zeros : fill_random, 90 + i);
 		nopal__turn_end(rig.world, outermost);
 		rig_run(&rig, NOPAL_SECOND);
-		assert_int_equal(seen.count, 12);
+		assert_int_equal(compressed_seen.count, 12);
 		for (unsigned i = 0; i < 12; i++)
-			assert_int_equal(seen.length[i], 90 + i);
+			assert_int_equal(compressed_seen.length[i], 90 + i);
 		assert_int_equal(rig_count(&rig.opener, NOPAL_SEND_SEGMENT), 6);
 		rig_close(&rig);
 	}
@@ -96,7 +96,7 @@ TEST(test_what_does_not_get_shorter_travels_as_it_is)
 
 		if (!codec_of(a)->built)
 			continue;
-		begin(FIXED, section_of(a, "least = 1B"), "delay 10ms");
+		compressed_begin(FIXED, section_of(a, "least = 1B"), "delay 10ms");
 		send_filled(fill_random, 1);
 		header = bytes_out() - 1;
 		before = bytes_out();
@@ -104,7 +104,7 @@ TEST(test_what_does_not_get_shorter_travels_as_it_is)
 			send_filled(fill_random, length);
 		assert_int_equal(bytes_out() - before, 300 * header + 299 * 300 / 2);
 		rig_run(&rig, NOPAL_SECOND);
-		assert_int_equal(seen.count, 301);
+		assert_int_equal(compressed_seen.count, 301);
 		rig_close(&rig);
 	}
 }
@@ -128,13 +128,13 @@ TEST(test_short_and_long_ones_are_left_alone)
 {
 	if (!nopal__codec_zstd.built)
 		skip();
-	begin(FIXED, "compression { least = 100B most = 200B }\n", "delay 10ms");
+	compressed_begin(FIXED, "compression { least = 100B most = 200B }\n", "delay 10ms");
 	assert_int_equal(body_of(fill_zeros, 99), 99);
 	assert_int_equal(body_of(fill_zeros, 201), 201);
 	assert_true(body_of(fill_zeros, 100) < 30);
 	assert_true(body_of(fill_zeros, 200) < 30);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(seen.count, 5);
+	assert_int_equal(compressed_seen.count, 5);
 	rig_close(&rig);
 }
 
@@ -146,11 +146,11 @@ TEST(test_flow_control_keeps_its_accounts)
 	for (unsigned a = 0; a < ALGORITHMS; a++) {
 		if (!codec_of(a)->built)
 			continue;
-		begin(RELIABLE, section_of(a, ""), "delay 5ms");
+		compressed_begin(RELIABLE, section_of(a, ""), "delay 5ms");
 		for (unsigned i = 0; i < 400; i++)
 			send_filled(i % 3 ? fill_text : fill_random, 9000);
 		rig_run(&rig, 60 * NOPAL_SECOND);
-		assert_int_equal(seen.count, 400);
+		assert_int_equal(compressed_seen.count, 400);
 		assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 400);
 		assert_int_equal(rig_awake(rig.opener.session)->unfinished_bytes, 0);
 		rig_close(&rig);
@@ -164,7 +164,7 @@ TEST(test_contexts_are_kept_and_given_back_at_rest)
 
 	if (!nopal__codec_zstd.built)
 		skip();
-	begin(RELIABLE, section_of(ZSTD, ""), "delay 5ms");
+	compressed_begin(RELIABLE, section_of(ZSTD, ""), "delay 5ms");
 	send_filled(fill_text, 5000);
 	rig_run(&rig, 50 * NOPAL_MILLISECOND);
 	memory = rig_state(rig.opener.session, "compression");
@@ -179,7 +179,7 @@ TEST(test_contexts_are_kept_and_given_back_at_rest)
 	assert_null(memory->expander);
 	send_filled(fill_text, 5000);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(seen.count, 3);
+	assert_int_equal(compressed_seen.count, 3);
 	rig_close(&rig);
 }
 
@@ -188,17 +188,17 @@ static void over_budget(const char *config, bool ends)
 {
 	const struct nopal_budget budget = { .bytes = 250000 };
 
-	begin(config, section_of(LZ4, ""), "delay 5ms");
+	compressed_begin(config, section_of(LZ4, ""), "delay 5ms");
 	rig_send(&rig, "hello");
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	nopal_session_set_budget(rig.acceptor.session, &budget);
 	send_filled(fill_zeros, LONGEST);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
-	assert_int_equal(seen.count, 2);
+	assert_int_equal(compressed_seen.count, 2);
 	nopal_session_set_budget(rig.acceptor.session, &(struct nopal_budget){ .bytes = LONGEST });
 	send_filled(fill_zeros, LONGEST);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
-	assert_int_equal(seen.count, 2);
+	assert_int_equal(compressed_seen.count, 2);
 	assert_int_equal(rig.acceptor.ended, ends);
 	if (ends)
 		assert_int_equal(rig.acceptor.end, NOPAL_RESOURCE);

@@ -3,7 +3,7 @@
  * Compressed messages of one who means ill: what makes no sense is discarded, and costs no more
  * memory than its bytes could stand for.
  */
-#include "compressed.h"
+#include "support/compressed.h"
 #include "support/test.h"
 
 /* ---------------------------------------------------- how much memory at once */
@@ -48,21 +48,21 @@ static struct wire squeezed(unsigned algorithm, const uint8_t *bytes, size_t len
 static bool arrives(const uint8_t *bytes, size_t length, uint64_t attribute)
 {
 	struct nopal_session *session = rig.acceptor.session;
-	uint32_t before = seen.count;
+	uint32_t before = compressed_seen.count;
 	struct arriving one = arriving_begin(session, NOPAL_KIND_DATA, bytes, length);
 
 	nopal_set(one.segment, rig_part(session, "compression"), 0, attribute);
 	arriving_end(&one);
 	assert_int_equal(rig_awake(session)->messages.alive, 0);
-	return seen.count != before;
+	return compressed_seen.count != before;
 }
 
 static void begin_known(unsigned algorithm, const char *more)
 {
-	begin(FIXED, section_of(algorithm, more), "delay 10ms");
+	compressed_begin(FIXED, section_of(algorithm, more), "delay 10ms");
 	rig_send(&rig, "hello");
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(seen.count, 1);
+	assert_int_equal(compressed_seen.count, 1);
 }
 
 static void expect_discarded(const struct wire *wire, uint64_t attribute)
@@ -95,7 +95,7 @@ static void bombs(unsigned algorithm)
 	wire = squeezed(algorithm, zeros, MOST, MOST); /* no lie */
 	expect_discarded(&wire, 2);		       /* but what is that? */
 	assert_true(arrives(wire.bytes, wire.length, 1));
-	assert_int_equal(seen.length[1], MOST);
+	assert_int_equal(compressed_seen.length[1], MOST);
 	free(zeros);
 	rig_close(&rig);
 }
@@ -137,13 +137,13 @@ static void mutilate(unsigned algorithm, fill *with, size_t length)
 		assert_false(arrives(wire.bytes, cut, 1));
 	for (size_t at = 0; at < wire.length; at++)
 		for (unsigned bit = 0; bit < 8; bit++) {
-			uint32_t before = seen.count;
+			uint32_t before = compressed_seen.count;
 
 			wire.bytes[at] ^= (uint8_t)(1 << bit);
 			/* Within its claim it may be other bytes: whoever minds has integrity
 			 * below. */
 			if (arrives(wire.bytes, wire.length, 1) && at >= 2)
-				assert_int_equal(seen.length[before % SEEN], length);
+				assert_int_equal(compressed_seen.length[before % SEEN], length);
 			wire.bytes[at] ^= (uint8_t)(1 << bit);
 		}
 	assert_true(arrives(wire.bytes, wire.length, 1));
@@ -178,7 +178,7 @@ TEST(test_noise_is_survived)
 		}
 		send_filled(fill_text, 800);
 		rig_run(&rig, NOPAL_SECOND);
-		assert_int_equal(seen.length[(seen.count - 1) % SEEN], 800);
+		assert_int_equal(compressed_seen.length[(compressed_seen.count - 1) % SEEN], 800);
 		rig_close(&rig);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 enum { MARKS = 0, ROOM = 64, WINDOW = 0, SEGMENT = 1460 };

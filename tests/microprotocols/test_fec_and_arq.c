@@ -3,7 +3,7 @@
  * Redundancy and resends in one composition, as the parameter `arq` of retransmit has them: all
  * arrives, in order, either way.
  */
-#include "blocks.h"
+#include "support/blocks.h"
 #include "erasure.h"
 #include "support/test.h"
 

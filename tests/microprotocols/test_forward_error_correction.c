@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "blocks.h"
+#include "support/blocks.h"
 #include "fec.h"
 #include "support/test.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "keeper.h"
+#include "support/keeper.h"
 #include "stubs.h"
 #include "support/test.h"
 

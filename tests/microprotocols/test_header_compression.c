@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 #include "../microprotocols/format/header_context.h"
-#include "capture.h"
+#include "support/capture.h"
 #include "support/test.h"
 
 #define BULK "extends = \"bulk\"\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 static const char ALIVE[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arrivals.h"
+#include "support/arrivals.h"
 #include "support/test.h"
 
 enum { MESSAGES = 6 };

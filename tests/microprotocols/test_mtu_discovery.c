@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "wire/wire.h"
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 enum { UDP = 28, FLOOR = 1200 - UDP, PART = 64, PROBE = 0, ANSWER = 1 };

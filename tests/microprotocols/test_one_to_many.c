@@ -68,10 +68,10 @@ TEST(test_data_and_acks_are_as_the_paper_has_them)
 	assert_int_equal(packet[2].bytes[2], 7);
 	header_is(&packet[2], START | END | SYN | ACK, 1, 2, 3);
 	header_is(&packet[3], ACK, 2, 2, 0);
-	end();
+	paper_end();
 }
 
-/* Chunks of a message: its start and its end are marked, and nothing else. */
+/* Chunks of a message: its start and its paper_end are marked, and nothing else. */
 TEST(test_a_message_is_cut_and_stitched)
 {
 	begin(STREAMS, "delay 10ms");
@@ -88,7 +88,7 @@ TEST(test_a_message_is_cut_and_stitched)
 	assert_int_equal(rig.acceptor.length[0], 2 * BODY + 100);
 	assert_int_equal(rig.acceptor.length[1], BODY);
 	assert_int_equal(rig.acceptor.length[2], 0);
-	end();
+	paper_end();
 }
 
 /* The first two are lost: nobody opens but the first one, and it leaves again as it was. */
@@ -104,7 +104,7 @@ TEST(test_the_first_packet_opens)
 	assert_int_equal(rig.acceptor.delivered, 3);
 	for (int i = 0; i < 3; i++)
 		assert_memory_equal(packet[3 + i].bytes, packet[i].bytes, HEADER + 10);
-	end();
+	paper_end();
 }
 
 /* ------------------------------------------------------------- what we take */
@@ -149,7 +149,7 @@ TEST(test_what_is_cut_or_longer_is_dropped)
 	assert_int_equal(malformed(), second->length + 1);
 	give(second->bytes, second->length);
 	assert_string_equal(rig.acceptor.text[1], "second");
-	end();
+	paper_end();
 }
 
 /* Bits of `from` to `to` flipped one by one; so many of the packets are dropped. */
@@ -175,7 +175,7 @@ TEST(test_a_damaged_header_is_seen)
 	second->bytes[HEADER] ^= 0x20;
 	give(second->bytes, second->length);
 	assert_string_equal(rig.acceptor.text[1], "Second");
-	end();
+	paper_end();
 }
 
 TEST(test_where_the_packet_is_covered_so_is_damage_behind_it)
@@ -186,10 +186,10 @@ TEST(test_where_the_packet_is_covered_so_is_damage_behind_it)
 	assert_int_equal(rig.acceptor.delivered, 1);
 	give(second->bytes, second->length);
 	assert_string_equal(rig.acceptor.text[1], "second");
-	end();
+	paper_end();
 }
 
-/* Carries come round, and zeros stand behind an odd end. */
+/* Carries come round, and zeros stand behind an odd paper_end. */
 TEST(test_what_is_covered_is_summed_with_its_carries)
 {
 	static const char text[] = "\xfe\xdc\xba\x98\x76\x54\x32\x10\xff";
@@ -202,7 +202,7 @@ TEST(test_what_is_covered_is_summed_with_its_carries)
 	assert_int_equal(complement(padded, sizeof(padded) / 4), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(rig.acceptor.text[0], text);
-	end();
+	paper_end();
 }
 
 /* With the checksum that it then has. */
@@ -224,7 +224,7 @@ TEST(test_what_is_none_of_ours_is_dropped)
 	give_changed(second, 0, 2);	    /* another version */
 	give_changed(second, 1, 8);	    /* from another stream */
 	give_changed(second, 2, 7);	    /* to another stream */
-	give_changed(second, 3, ACK | FIN); /* an end that nobody tells */
+	give_changed(second, 3, ACK | FIN); /* an paper_end that nobody tells */
 	give_changed(second, 3, 0x80);
 	give_changed(second, 15, 5); /* less than there is */
 	assert_int_equal(malformed(), 6);
@@ -234,7 +234,7 @@ TEST(test_what_is_none_of_ours_is_dropped)
 	give_changed(second, 3, START | END);
 	assert_int_equal(rig.acceptor.delivered, 2);
 	assert_int_equal(nopal_session_counters(rig.acceptor.session)->messages_arrived, 0);
-	end();
+	paper_end();
 }
 
 TEST(test_a_stranger_needs_the_first_packet)
@@ -253,7 +253,7 @@ TEST(test_a_stranger_needs_the_first_packet)
 	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 1);
 	give(first.bytes, first.length);
 	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 2);
-	end();
+	paper_end();
 }
 
 /* ------------------------------------------------------------------ the config */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scout.h"
+#include "support/scout.h"
 #include "support/test.h"
 
 #define MS NOPAL_MILLISECOND

@@ -5,8 +5,7 @@
  */
 #include <errno.h>
 
-#include "session/endpoint.h"
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 enum { CHALLENGE, RESPONSE };

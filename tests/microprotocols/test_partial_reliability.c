@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 #define MS NOPAL_MILLISECOND

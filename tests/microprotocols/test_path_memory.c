@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "session/endpoint.h"
-#include "remembered.h"
+#include "support/remembered.h"
 #include "support/test.h"
 
 enum {
@@ -23,7 +22,7 @@ static void wait_minutes(int minutes)
 
 TEST(test_the_first_session_begins_with_guesses)
 {
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	start();
 	assert_int_equal(shared("known_rtt_ns"), 0);
 	assert_int_equal(shared("known_window_bytes"), 0);
@@ -38,7 +37,7 @@ TEST(test_the_second_begins_with_what_the_first_measured)
 {
 	int64_t rtt, variance, window;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	start();
 	transfer(FILE_BYTES);
 	rig_run(&rig, NOPAL_SECOND);
@@ -66,12 +65,12 @@ TEST(test_it_takes_fewer_round_trips)
 {
 	int64_t without, first, second, third;
 
-	begin(FORGETFUL, LINK);
+	remembered_begin(FORGETFUL, LINK);
 	without = session_of(FILE_BYTES);
 	assert_int_equal(session_of(FILE_BYTES), without);
 	rig_close(&rig);
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	first = session_of(FILE_BYTES);
 	second = session_of(FILE_BYTES);
 	third = session_of(FILE_BYTES);
@@ -102,7 +101,7 @@ TEST(test_policies_begin_with_it)
 
 	for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
 		snprintf(config, sizeof(config), "%s%spath_memory {}\n", RELIABLE, policies[i]);
-		begin(config, LINK);
+		remembered_begin(config, LINK);
 		first = session_of(FILE_BYTES);
 		start();
 		assert_true(shared("known_window_bytes") > segments(FIRST_SEGMENTS));
@@ -124,7 +123,7 @@ TEST(test_a_rate_begins_with_it)
 				     "reliable_fifo {}\nrate_cc {}\ntfrc {}\npath_memory {}\n";
 	int64_t first, rate;
 
-	begin(config, LINK);
+	remembered_begin(config, LINK);
 	first = session_of(FILE_BYTES);
 	start();
 	rate = shared("known_rate_bps");
@@ -177,7 +176,7 @@ TEST(test_another_host_is_another_path)
 {
 	struct nopal_session *session;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	session = open_elsewhere();
 	assert_int_equal(rig_shared(session, "known_rtt_ns"), 0);
@@ -191,7 +190,7 @@ TEST(test_from_another_host_it_is_another_path)
 	struct nopal_address peer;
 	struct nopal_session *session;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	nopal_sim_address(1, 2000, &peer);
 	session = nopal_session_open(nopal_sim_endpoint(rig.world, host_beside(1), OTHER_PORT),
@@ -207,7 +206,7 @@ TEST(test_another_port_is_the_same_path)
 	struct nopal_session *session;
 	struct nopal_address peer;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	/* from an endpoint that was not there, as of another program run */
 	nopal_endpoint_close(rig.opener.endpoint);
@@ -222,7 +221,7 @@ TEST(test_another_port_is_the_same_path)
 /* The acceptor sent acks alone: what the opener knows is not for it. */
 TEST(test_who_measured_nothing_knows_nothing)
 {
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
 	assert_true(shared("known_rtt_ns") > 0);
@@ -238,7 +237,7 @@ TEST(test_the_window_halves_with_age_and_expires)
 {
 	int64_t window, later;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
 	window = shared("known_window_bytes");
@@ -260,7 +259,7 @@ TEST(test_the_window_halves_with_age_and_expires)
 
 TEST(test_how_old_is_too_old_is_the_configs_to_say)
 {
-	begin(FRESH, LINK);
+	remembered_begin(FRESH, LINK);
 	session_of(FILE_BYTES);
 	start();
 	assert_true(shared("known_rtt_ns") > 0);
@@ -276,7 +275,7 @@ TEST(test_a_session_that_sent_little_does_not_lower_it)
 {
 	int64_t rate;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
 	rate = shared("known_rate_bps");
@@ -293,7 +292,7 @@ TEST(test_a_path_that_got_slow_lowers_it)
 {
 	int64_t window;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
 	window = shared("known_window_bytes");
@@ -309,7 +308,7 @@ TEST(test_a_path_that_got_slow_lowers_it)
 
 TEST(test_after_a_peer_that_vanished_no_window_is_known)
 {
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
 	rig_change_both(&rig, "loss 100%");

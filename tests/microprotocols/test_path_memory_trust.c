@@ -4,7 +4,7 @@
  * a record only while the world has room for it.
  */
 #include "wire/path_cache.h"
-#include "remembered.h"
+#include "support/remembered.h"
 #include "support/test.h"
 
 enum {
@@ -24,7 +24,7 @@ TEST(test_what_the_peer_says_is_not_remembered)
 	uint8_t lie[10] = { 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff };
 	uint8_t length[2] = { 0xff, 0x00 };
 
-	begin(SEARCHING, LINK);
+	remembered_begin(SEARCHING, LINK);
 	start();
 	for (int i = 0; i < 100 && rig.opener.session; i++) {
 		arrive_control(rig.opener.session, "positive_ack", 0, lie, sizeof(lie));
@@ -57,7 +57,7 @@ TEST(test_a_peer_that_acknowledges_early_gains_no_more)
 {
 	uint64_t first;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	start();
 	first = (uint64_t)shared("initial_local");
 	for (int i = 0; i < 10; i++)
@@ -83,7 +83,7 @@ TEST(test_the_limit_is_used_at_once)
 	struct tapped tapped = { 0 };
 	uint32_t longest = 0;
 
-	begin(SEARCHING, LINK);
+	remembered_begin(SEARCHING, LINK);
 	start();
 	assert_int_equal(nopal_path_limit(rig.opener.session), FLOOR);
 	transfer(FILE_BYTES);
@@ -111,7 +111,7 @@ TEST(test_the_limit_is_what_is_probed_first)
 	uint32_t first = 0;
 	uint8_t probe;
 
-	begin(SEARCHING, "rate 20mbit delay 50ms limit 1000 mtu 1400");
+	remembered_begin(SEARCHING, "rate 20mbit delay 50ms limit 1000 mtu 1400");
 	start();
 	transfer(FILE_BYTES);
 	rig_run(&rig, 10 * NOPAL_SECOND);
@@ -131,7 +131,7 @@ TEST(test_the_limit_is_what_is_probed_first)
 
 TEST(test_a_path_that_shrank_since_is_noticed)
 {
-	begin(SEARCHING, LINK);
+	remembered_begin(SEARCHING, LINK);
 	session_of(FILE_BYTES);
 	rig_change_both(&rig, "rate 20mbit delay 50ms limit 1000 mtu 1300");
 	start();
@@ -186,7 +186,7 @@ TEST(test_a_living_session_keeps_its_record)
 	uint32_t record;
 	int64_t value, measured_ns;
 
-	begin(CUBIC, LINK);
+	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	start();
 	crowd_out();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "segments.h"
+#include "support/segments.h"
 
 #include "../../microprotocols/status/positive_ack.h"
 #include "support/test.h"

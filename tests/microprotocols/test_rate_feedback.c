@@ -3,8 +3,7 @@
  * is lost, late or comes twice. */
 #include <errno.h>
 
-#include "engine/turn.h"
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 enum { RATE, ECHO };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 #define OTHERS "transport_driver {}\nsequenced_segments {}\na_tap {}\n"

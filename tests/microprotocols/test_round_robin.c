@@ -24,11 +24,11 @@ static void send_all(const char *config, int64_t *ret_first_ns, int64_t *ret_las
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	sent_ns = nopal_world_now(pair.world);
 	for (uint32_t i = 0; i < MANY; i++)
 		assert_int_equal(nopal_send(pair.here[i].session, bytes, BYTES, 0), 0);
-	pair_run(30 * NOPAL_SECOND);
+	flow_pair_run(30 * NOPAL_SECOND);
 	*ret_first_ns = INT64_MAX;
 	*ret_last_ns = 0;
 	for (uint32_t i = 0; i < MANY; i++) {
@@ -66,14 +66,14 @@ TEST(test_what_is_urgent_waits_for_no_turn)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	for (uint32_t i = 1; i < MANY; i++)
 		nopal_send(pair.here[i].session, bytes, BYTES, 0);
-	pair_run(300 * NOPAL_MILLISECOND);
+	flow_pair_run(300 * NOPAL_MILLISECOND);
 	property.which = nopal_property(pair.plan, "urgent");
 	sent_ns = nopal_world_now(pair.world);
 	assert_int_equal(nopal_send_with(pair.here[0].session, "now", 3, 0, &property, 1), 0);
-	pair_run(10 * NOPAL_SECOND);
+	flow_pair_run(10 * NOPAL_SECOND);
 	assert_string_equal(pair.there[0].text, "now");
 	/* behind what the network holds already: its queue and the path */
 	assert_true(pair.there[0].last_ns - sent_ns <
@@ -90,7 +90,7 @@ static void load(int64_t duration_ns)
 		for (uint32_t i = 1; i < MANY; i++)
 			while (nopal_session_send_room(pair.here[i].session) > BYTES)
 				nopal_send(pair.here[i].session, bytes, BYTES, 0);
-		pair_run(10 * NOPAL_MILLISECOND);
+		flow_pair_run(10 * NOPAL_MILLISECOND);
 	}
 }
 
@@ -106,7 +106,7 @@ static int64_t urge(bool loaded)
 		open_stream(i);
 	if (loaded)
 		say(0, "hello");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	if (loaded)
 		load(2 * NOPAL_SECOND);
 	for (uint32_t n = 0; n < 250; n++) {
@@ -117,7 +117,7 @@ static int64_t urge(bool loaded)
 		if (loaded)
 			load(50 * NOPAL_MILLISECOND);
 		else
-			pair_run(50 * NOPAL_MILLISECOND);
+			flow_pair_run(50 * NOPAL_MILLISECOND);
 		assert_int_equal(pair.there[0].delivered, n + 1 + loaded);
 		took_ns = pair.there[0].last_ns - sent_ns;
 		if (took_ns > most_ns)
@@ -144,13 +144,13 @@ TEST(test_a_stream_that_breaks_gives_up_its_turn)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	for (uint32_t i = 0; i < 4; i++)
 		nopal_send(pair.here[i].session, bytes, BYTES, 0);
-	pair_run(50 * NOPAL_MILLISECOND);
+	flow_pair_run(50 * NOPAL_MILLISECOND);
 	nopal_session_abort(pair.here[1].session, "enough");
 	nopal_session_abort(pair.here[3].session, "enough");
-	pair_run(20 * NOPAL_SECOND);
+	flow_pair_run(20 * NOPAL_SECOND);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(pair.there[i].bytes == BYTES + 5, i % 2 == 0);
 	pair_close();
@@ -169,7 +169,7 @@ TEST(test_a_flow_without_a_window_gives_turns_at_once)
 		open_stream(i);
 	for (uint32_t i = 0; i < 3; i++)
 		nopal_send(pair.here[i].session, bytes, BYTES / 10, 0);
-	pair_run(20 * NOPAL_SECOND);
+	flow_pair_run(20 * NOPAL_SECOND);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(pair.there[i].bytes, BYTES / 10);
 	pair_close();
@@ -186,7 +186,7 @@ TEST(test_what_a_stream_sends_again_waits_for_no_turn)
 		  "delay 10ms loss 10%");
 	open_stream(0);
 	nopal_send(pair.here[0].session, bytes, BYTES, 0);
-	pair_run(60 * NOPAL_SECOND);
+	flow_pair_run(60 * NOPAL_SECOND);
 	assert_int_equal(pair.there[0].bytes, BYTES);
 	assert_int_equal(pair.here[0].arrived, 1);
 	pair_close();

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "engine/turn.h"
-#include "arrivals.h"
-#include "scout.h"
+#include "support/arrivals.h"
+#include "support/scout.h"
 #include "support/test.h"
 
 #define MS NOPAL_MILLISECOND

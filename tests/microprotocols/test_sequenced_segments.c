@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 static const char FILTER[] = "transport_driver {}\nfixed_size {}\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "blocks.h"
+#include "support/blocks.h"
 #include "erasure.h"
 #include "gf256.h"
 #include "sliding.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_source_quench -- what is held asks for less, once a round trip, and each quench is one mark
  * at the sender. */
-#include "keeper.h"
+#include "support/keeper.h"
 #include "support/test.h"
 
 enum { QUENCH };

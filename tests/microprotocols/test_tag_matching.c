@@ -2,7 +2,7 @@
 /* Against a plain model of MPI's rule, phase by phase; its bounds; its company. */
 #include <errno.h>
 
-#include "arrivals.h"
+#include "support/arrivals.h"
 #include "support/test.h"
 
 #define BASE	"transport_driver {}\nfixed_size {}\n"

@@ -3,7 +3,7 @@
  * none where acks come. */
 #include <stdio.h>
 
-#include "segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 #define OTHERS                                                                                     \

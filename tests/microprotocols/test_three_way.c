@@ -17,7 +17,7 @@
 
 enum { MSS = 1500 - 28 - HEADER };
 
-/* As if it came from the other end. */
+/* As if it came from the other paper_end. */
 static void give(bool to_acceptor, const struct nopal_address *from, uint8_t flags, uint32_t number,
 		 uint32_t floor, uint32_t mss)
 {
@@ -50,7 +50,7 @@ static void open_both(void)
 	rig_start(&rig);
 }
 
-/* The number that each end gives next. */
+/* The number that each paper_end gives next. */
 struct next {
 	uint32_t a, b;
 };
@@ -116,7 +116,7 @@ TEST(test_a_life_is_as_the_paper_has_it)
 	is(7, false, FIN | ACK, b + 1, a + 3, 0);
 	is(8, true, ACK, a + 3, b + 2, 0);
 	both_ended_well();
-	end();
+	paper_end();
 }
 
 TEST(test_first_numbers_agree_and_are_random)
@@ -128,7 +128,7 @@ TEST(test_first_numbers_agree_and_are_random)
 	assert_int_equal(rig_shared(rig.acceptor.session, "initial_peer"), before);
 	assert_int_equal(rig_shared(rig.opener.session, "initial_peer"), local_of(&rig.acceptor));
 	assert_int_not_equal(before, local_of(&rig.acceptor));
-	end();
+	paper_end();
 	rig_open(&rig, PAPER, &(struct rig_options){ .seed = 2 });
 	assert_int_not_equal(local_of(&rig.opener), before);
 	rig_close(&rig);
@@ -151,7 +151,7 @@ static void live_through(unsigned there, unsigned back)
 	both_ended_well();
 	assert_int_equal(listener()->sessions, 0);
 	assert_int_equal(listener()->accepted, 1);
-	end();
+	paper_end();
 }
 
 TEST(test_every_early_loss_is_survived)
@@ -170,7 +170,7 @@ static void close_through(unsigned there, unsigned back, bool at_once)
 		nopal_session_close(rig.acceptor.session);
 	rig_finish(&rig);
 	both_ended_well();
-	end();
+	paper_end();
 }
 
 TEST(test_every_loss_at_the_close_is_survived)
@@ -197,7 +197,7 @@ TEST(test_both_may_close_at_once)
 		else
 			is(i, false, ACK, next.b + 1, next.a + 1, 0);
 	both_ended_well();
-	end();
+	paper_end();
 }
 
 /* The last acknowledgements of both are lost: each still answers the other's FIN. */
@@ -212,7 +212,7 @@ TEST(test_who_acknowledged_last_lingers)
 	assert_int_equal(packets, 8);
 	assert_int_equal(listener()->refused, 0);
 	assert_int_equal(nopal_endpoint_counters(rig.opener.endpoint)->refused, 0);
-	end();
+	paper_end();
 }
 
 TEST(test_nobody_answers)
@@ -223,10 +223,10 @@ TEST(test_nobody_answers)
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_UNREACHABLE);
 	assert_int_equal(packets, 8);
-	end();
+	paper_end();
 }
 
-/* Open, and closed at one end alone: that its peer lives is asked now and then. */
+/* Open, and closed at one paper_end alone: that its peer lives is asked now and then. */
 TEST(test_the_peer_dies_before_it_closes)
 {
 	open_both();
@@ -235,7 +235,7 @@ TEST(test_the_peer_dies_before_it_closes)
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
-	end();
+	paper_end();
 }
 
 /* ---------------------------------------------------------------- half open */
@@ -250,7 +250,7 @@ TEST(test_data_confirm)
 	rig_run(&rig, 30 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.acceptor.opened, 1);
 	assert_string_equal(rig.acceptor.text[0], "hello");
-	end();
+	paper_end();
 }
 
 /* Half open, with the opener's numbers; what it says is ours to make up. */
@@ -288,7 +288,7 @@ TEST(test_only_who_saw_the_number_opens)
 	assert_int_equal(rig.acceptor.peer_closed, 0);
 	give(true, &opener, FIN | ACK, 1001, b + 1, 0);
 	assert_int_equal(rig.acceptor.peer_closed, 1);
-	end();
+	paper_end();
 }
 
 TEST(test_an_opener_takes_only_its_answer)
@@ -313,7 +313,7 @@ TEST(test_an_opener_takes_only_its_answer)
 	is(0, true, ACK, a + 1, 501, 0);
 	give(false, &acceptor, SYN | ACK, 499, a + 1, MSS);
 	assert_int_equal(packets, 1);
-	end();
+	paper_end();
 }
 
 static void flood(void)
@@ -333,7 +333,7 @@ TEST(test_a_flood_of_strangers_is_bounded)
 	assert_int_equal(listener()->accepted, 20);
 	assert_int_equal(listener()->sessions, 20);
 	assert_int_equal(listener()->refused, 980);
-	/* They end, each by itself, and others get in. */
+	/* They paper_end, each by itself, and others get in. */
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(listener()->sessions, 0);
 	rig_start(&rig);
@@ -367,7 +367,7 @@ TEST(test_what_opens_is_whole)
 	assert_int_equal(listener()->refused, 9);
 	give(true, &opener, SYN, 5, 0, MSS);
 	assert_int_equal(listener()->accepted, 1);
-	end();
+	paper_end();
 }
 
 /* ------------------------------------------------------------------ silence */
@@ -394,7 +394,7 @@ TEST(test_who_is_silent_is_asked)
 	assert_int_equal(rig.opener.ended + rig.acceptor.ended, 0);
 	rig_finish(&rig);
 	both_ended_well();
-	end();
+	paper_end();
 }
 
 /* Neither has anything to send. */
@@ -406,7 +406,7 @@ TEST(test_who_does_not_answer_is_lost)
 	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
 	assert_int_equal(rig.acceptor.end, NOPAL_PEER_LOST);
 	assert_int_equal(listener()->sessions, 0);
-	end();
+	paper_end();
 }
 
 /* ---------------------------------------------------- the address of another */
@@ -430,7 +430,7 @@ TEST(test_a_dead_peer_makes_room_for_a_new_one)
 	rig_send(&rig, "anew");
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(rig.acceptor.text[0], "anew");
-	end();
+	paper_end();
 }
 
 TEST(test_who_lives_is_not_pushed_out)
@@ -447,5 +447,5 @@ TEST(test_who_lives_is_not_pushed_out)
 	assert_int_equal(listener()->accepted, 1);
 	rig_finish(&rig);
 	both_ended_well();
-	end();
+	paper_end();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/early_losses.h"
-#include "segments.h"
+#include "support/segments.h"
 
 #include "../../microprotocols/base/virtual_circuit.h"
 #include "support/test.h"

@@ -14,80 +14,27 @@
 #ifndef NOPAL_TEST_BOTTLENECK_H
 #define NOPAL_TEST_BOTTLENECK_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include "support/rig.h"
 #include "support/test.h"
 
 enum { BOTTLENECK_MESSAGE = 64 << 10, BOTTLENECK_TEXT = 2048 };
 
-static struct bottleneck {
+struct bottleneck {
 	struct rig rig;
 	struct nopal_link_counters before, after;
 	uint64_t bytes_before, bytes_after;
 	int64_t duration_ns;
-} bottleneck;
+};
+extern struct bottleneck bottleneck;
 
-static inline void bottleneck_look(struct nopal_link_counters *ret_counters, uint64_t *ret_bytes)
-{
-	assert_true(nopal_sim_link_counters(bottleneck.rig.world, 0, 1, ret_counters));
-	*ret_bytes = bottleneck.rig.acceptor.delivered_bytes;
-}
-
-static inline void bottleneck_open(const char *policy, const char *link)
-{
-	char config[BOTTLENECK_TEXT];
-
-	snprintf(config, sizeof(config),
-		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
-		 "positive_ack { every = 2  delay = 25ms  selective = on }\nduplicate_ack {}\n"
-		 "rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n%s\n",
-		 policy);
-	memset(&bottleneck, 0, sizeof(bottleneck));
-	rig_open(&bottleneck.rig, config, &(struct rig_options){ .link = link });
-}
-
-static inline void bottleneck_run(int64_t duration_ns)
-{
-	const int64_t step_ns = 10 * NOPAL_MILLISECOND;
-
-	bottleneck_look(&bottleneck.before, &bottleneck.bytes_before);
-	for (int64_t at = 0; at < duration_ns; at += step_ns) {
-		while (rig_send_bytes(&bottleneck.rig, BOTTLENECK_MESSAGE) == 0)
-			continue;
-		rig_run(&bottleneck.rig, step_ns);
-	}
-	bottleneck_look(&bottleneck.after, &bottleneck.bytes_after);
-	bottleneck.duration_ns = duration_ns;
-}
+void bottleneck_look(struct nopal_link_counters *ret_counters, uint64_t *ret_bytes);
+void bottleneck_open(const char *policy, const char *link);
+void bottleneck_run(int64_t duration_ns);
 
 /* Of the rate, by bytes that the application got. */
-static inline int64_t bottleneck_percent(int64_t rate_bps)
-{
-	double bits = 8.0 * (double)(bottleneck.bytes_after - bottleneck.bytes_before);
-
-	return (int64_t)(100 * bits /
-			 ((double)rate_bps * (double)bottleneck.duration_ns /
-			  (double)NOPAL_SECOND));
-}
-
-static inline uint64_t bottleneck_dropped(void)
-{
-	return bottleneck.after.overflowed - bottleneck.before.overflowed;
-}
-
-static inline int64_t bottleneck_mean_queue_ns(void)
-{
-	uint64_t packets = bottleneck.after.entered - bottleneck.before.entered;
-
-	return (bottleneck.after.queue_delay_sum_ns - bottleneck.before.queue_delay_sum_ns) /
-	       (int64_t)(packets + 1);
-}
-
-static inline void bottleneck_close(void)
-{
-	rig_close(&bottleneck.rig);
-}
+int64_t bottleneck_percent(int64_t rate_bps);
+uint64_t bottleneck_dropped(void);
+int64_t bottleneck_mean_queue_ns(void);
+void bottleneck_close(void);
 
 #endif

@@ -3,9 +3,9 @@
  * meeting.h -- two hosts whose sessions open towards each other, and a forger.
  *
  *     meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
- *     meet_open(0);
+ *     meeting_open(0);
  *     meet_run(20 * NOPAL_MILLISECOND);
- *     meet_open(1);
+ *     meeting_open(1);
  *     meet_run(NOPAL_SECOND);
  *     meet_expect_one_session();
  *     meet_end();
@@ -13,16 +13,11 @@
 #ifndef NOPAL_TEST_MEETING_H
 #define NOPAL_TEST_MEETING_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
 #include "wire/reset.h"
 #include "wire/wire.h"
 #include "virtual_circuit.h"
-#include "support/test.h"
 
 enum { MEET_PORT = 7000, MEET_TEXT = 1400, MEET_TAPPED = 64 };
 
@@ -45,216 +40,33 @@ struct meet_side {
 	struct meet_datagram sent[MEET_TAPPED]; /* the first ones */
 };
 
-static struct meet {
+struct meet {
 	struct nopal_world *world;
 	struct meet_side side[2];
 	/* Host i lets in what answers something of its own alone. */
 	bool firewalls, passed[2];
-} meet;
-
-static inline void meet_on_opened(struct nopal_session *session, void *user)
-{
-	struct meet_side *side = user;
-
-	side->opened++;
-	side->opener = nopal_session_is_opener(session);
-	side->opened_ns = nopal_world_now(meet.world);
-}
-
-static inline void meet_on_received(struct nopal_session *session, struct nopal_message *message,
-				    void *user)
-{
-	struct meet_side *side = user;
-	size_t length = nopal_message_copy(message, 0, side->text, sizeof(side->text) - 1);
-
-	(void)session;
-	side->text[length] = '\0';
-	side->delivered++;
-}
-
-static inline void meet_on_ended(struct nopal_session *session, int end, const char *text,
-				 void *user)
-{
-	struct meet_side *side = user;
-
-	(void)session;
-	side->session = NULL;
-	side->ended++;
-	side->end = end;
-	side->ended_ns = nopal_world_now(meet.world);
-	snprintf(side->end_text, sizeof(side->end_text), "%s", text);
-}
-
-static const struct nopal_callbacks meet_callbacks = {
-	.opened = meet_on_opened,
-	.received = meet_on_received,
-	.ended = meet_on_ended,
 };
+extern struct meet meet;
 
-static inline struct nopal_plan *meet_plan(const char *config)
-{
-	struct nopal_problems problems;
-	struct nopal_plan *plan;
+extern const struct nopal_callbacks meet_callbacks;
 
-	nopal_problems_init(&problems);
-	plan = nopal_plan_parse(config, "meet.conf", NULL, &problems);
-	if (!plan)
-		nopal_problems_print(&problems, stderr);
-	assert_non_null(plan);
-	nopal_problems_fini(&problems);
-	return plan;
-}
-
-static inline void meet_link(int from, const char *words)
-{
-	struct nopal_problems problems;
-	struct nopal_link link;
-
-	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &link, &link, &problems), 0);
-	nopal_problems_fini(&problems);
-	assert_int_equal(nopal_sim_change(meet.world, from, !from, &link), 0);
-}
-
-static inline void meet_tap(void *user, int64_t now_ns, const struct nopal_address *from,
-			    const struct nopal_address *to, const uint8_t *bytes, size_t length)
-{
-	int who = nopal_address_equal(from, &meet.side[1].at);
-	struct meet_side *side = &meet.side[who];
-
-	(void)user, (void)now_ns, (void)to;
-	if (side->out < MEET_TAPPED && length <= sizeof(side->sent[0].bytes)) {
-		side->sent[side->out].length = length;
-		memcpy(side->sent[side->out].bytes, bytes, length);
-	}
-	side->out++;
-	side->bytes_out += length;
-	if (meet.firewalls && !meet.passed[who]) {
-		meet.passed[who] = true; /* answers to it may pass from now on */
-		meet_link(!who, "delay 10ms");
-	}
-}
-
-static inline void meet_begin(const char *first, const char *second, const char *words,
-			      uint64_t seed)
-{
-	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
-
-	memset(&meet, 0, sizeof(meet));
-	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
-	nopal_problems_fini(&problems);
-	meet.world = nopal_sim_new(seed);
-	nopal_sim_host(meet.world);
-	nopal_sim_host(meet.world);
-	nopal_sim_connect(meet.world, 0, 1, &forward, &reverse);
-	nopal_sim_tap(meet.world, meet_tap, NULL);
-	for (int i = 0; i < 2; i++) {
-		struct meet_side *side = &meet.side[i];
-
-		side->plan = meet_plan(i ? second : first);
-		side->endpoint = nopal_sim_endpoint(meet.world, i, (uint16_t)(MEET_PORT + i));
-		nopal_sim_address(i, (uint16_t)(MEET_PORT + i), &side->at);
-	}
-}
-
-static inline void meet_firewalls(void)
-{
-	meet.firewalls = true;
-	for (int i = 0; i < 2; i++)
-		meet_link(i, "delay 10ms loss 100%");
-}
-
-static inline void meet_run(int64_t for_ns)
-{
-	nopal_sim_run(meet.world, nopal_world_now(meet.world) + for_ns);
-}
-
-static inline void meet_open(int who)
-{
-	struct meet_side *side = &meet.side[who];
-
-	side->session = nopal_rendezvous_open(side->endpoint, side->plan, &meet.side[!who].at,
-					      &meet_callbacks, side);
-	assert_non_null(side->session);
-}
-
-static inline void meet_say(int who, const char *text)
-{
-	assert_int_equal(nopal_send(meet.side[who].session, text, strlen(text), 0), 0);
-}
-
-static inline uint64_t meet_sessions(int who)
-{
-	return nopal_endpoint_counters(meet.side[who].endpoint)->sessions;
-}
+void meet_link(int from, const char *words);
+void meet_begin(const char *first, const char *second, const char *words, uint64_t seed);
+void meet_firewalls(void);
+void meet_run(int64_t for_ns);
+void meeting_open(int who);
+void meet_say(int who, const char *text);
+uint64_t meet_sessions(int who);
 
 /* What virtual_circuit knows, in the lowest layer. */
-static inline struct virtual_circuit *meet_circuit(int who)
-{
-	struct nopal_core *core = nopal__bottom(nopal__core(meet.side[who].session));
-
-	nopal__be_awake(core);
-	return nopal_state(&core->session, core->layer->plan->admission);
-}
-
-static inline int64_t meet_shared(int who, const char *name)
-{
-	int64_t value = -1;
-
-	assert_true(nopal_session_shared(meet.side[who].session, name, &value));
-	return value;
-}
+struct virtual_circuit *meet_circuit(int who);
+int64_t meet_shared(int who, const char *name);
 
 /* One at each side, they are each other's, and by the rule. */
-static inline void meet_expect_one_session(void)
-{
-	const struct nopal_core *cores[2];
-
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(meet.side[i].opened, 1);
-		assert_int_equal(meet.side[i].ended, 0);
-		assert_int_equal(meet_sessions(i), 1);
-		cores[i] = nopal__bottom(nopal__core(meet.side[i].session));
-	}
-	assert_int_equal(meet.side[0].opener, !meet.side[1].opener);
-	assert_int_equal(cores[0]->local_id, cores[1]->peer_id);
-	assert_int_equal(cores[1]->local_id, cores[0]->peer_id);
-	assert_true(meet_circuit(0)->connect.nonce == meet_circuit(1)->connect.nonce);
-}
-
-static inline void meet_expect_talk(void)
-{
-	meet_say(0, "from the first");
-	meet_say(1, "from the second");
-	meet_run(NOPAL_SECOND);
-	assert_string_equal(meet.side[0].text, "from the second");
-	assert_string_equal(meet.side[1].text, "from the first");
-}
-
-static inline void meet_expect_good_end(void)
-{
-	nopal_session_close(meet.side[0].session);
-	meet_run(10 * NOPAL_SECOND);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(meet.side[i].ended, 1);
-		assert_int_equal(meet.side[i].end, NOPAL_ENDED_WELL);
-		assert_int_equal(meet_sessions(i), 0);
-	}
-}
-
-static inline void meet_end(void)
-{
-	for (int i = 0; i < 2; i++)
-		if (meet.side[i].session)
-			assert_int_equal(nopal_session_counters(meet.side[i].session)->misuses, 0);
-	nopal_world_free(meet.world);
-	for (int i = 0; i < 2; i++)
-		nopal_plan_unref(meet.side[i].plan);
-}
-
-/* -------------------------------------------------------------------- forged */
+void meet_expect_one_session(void);
+void meet_expect_talk(void);
+void meet_expect_good_end(void);
+void meet_end(void);
 
 struct meet_forged {
 	uint64_t fingerprint, nonce, cookie;
@@ -264,34 +76,6 @@ struct meet_forged {
 };
 
 /* A request that nobody made, into one side, as if it came from `from`. */
-static inline void meet_forge(int to, const struct nopal_address *from,
-			      const struct meet_forged *forged)
-{
-	const struct handshake_connect connect = {
-		.nonce = forged->nonce,
-		.initial = 1,
-		.cookie_given = forged->cookie_given,
-		.cookie = forged->cookie,
-	};
-	const char *text = nopal_plan_canonical(meet.side[to].plan);
-	const uint8_t offers[NOPAL_RESET_PROOF_BYTES] = { 0 };
-	uint8_t bytes[1500];
-	struct nopal_writer writer = nopal_writer_over(bytes, forged->length);
-	uint8_t *check = bytes + 13, *body = check + NOPAL_CHECK_BYTES;
-	const uint64_t key[2] = { forged->fingerprint, forged->id };
-	struct nopal_writer again = nopal_writer_over(check, NOPAL_CHECK_BYTES);
-
-	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_MEET), 1);
-	nopal_write(&writer, forged->id, NOPAL_ID_BYTES);
-	nopal_write(&writer, forged->fingerprint, NOPAL_FINGERPRINT_BYTES);
-	nopal_write(&writer, 0, NOPAL_CHECK_BYTES);
-	handshake_write_known(&writer, text, sizeof(offers), &connect);
-	nopal_write_bytes(&writer, offers, sizeof(offers));
-	handshake_write_proof(&writer, &connect);
-	nopal_write(&again, nopal__siphash(key, body, (size_t)(writer.at - body)),
-		    NOPAL_CHECK_BYTES);
-	nopal_sim_inject(meet.world, meet.side[to].endpoint, from, bytes, nopal_written(&writer));
-	nopal_sim_step(meet.world);
-}
+void meet_forge(int to, const struct nopal_address *from, const struct meet_forged *forged);
 
 #endif

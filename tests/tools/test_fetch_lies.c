@@ -3,6 +3,10 @@
  * test_fetch_lies -- servers whose file is damaged after they announced it, or is another one: each
  * wrong part is thrown away, its server named, and all comes that an honest one has.
  */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "support/servers.h"
 #include "support/test.h"
 
@@ -71,7 +75,7 @@ TEST(test_one_byte_in_one_part)
 {
 	open_liars();
 	lies[1] = (struct lie){ 2, 3, 1 }; /* of the first that it is asked for */
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_to_the_end();
 	is_named(1);
 	assert_non_null(strstr(place.rows[1].why, "bytes 65536 to 98303"));
@@ -87,7 +91,7 @@ TEST(test_one_of_three_lies_always)
 
 	open_liars();
 	lies[2] = (struct lie){ 0, BLOCKS, 1 };
-	begin(0, 3);
+	servers_begin(0, 3);
 	took_ns = run_to_the_end();
 	is_named(2);
 	assert_int_equal(place.rows[2].bytes, 0);
@@ -103,7 +107,7 @@ TEST(test_all_but_one_lie)
 		for (unsigned i = 0; i < SERVERS; i++)
 			if (i != honest)
 				lies[i] = (struct lie){ 0, BLOCKS, 1 };
-		begin(0, 3);
+		servers_begin(0, 3);
 		run_to_the_end();
 		for (unsigned i = 0; i < SERVERS; i++) {
 			if (i == honest)
@@ -124,7 +128,7 @@ TEST(test_each_is_damaged_elsewhere)
 	lies[0] = (struct lie){ 0, 60, 30 };
 	lies[1] = (struct lie){ 2, 120, 50 };
 	lies[2] = (struct lie){ 4, BLOCKS, 70 };
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_to_the_end();
 	for (unsigned i = 0; i < SERVERS; i++) {
 		is_named(i);
@@ -166,7 +170,7 @@ TEST(test_all_lie_in_one_part)
 	open_liars();
 	for (unsigned i = 0; i < SERVERS; i++)
 		lies[i] = (struct lie){ 100, 101, 1 };
-	begin(0, 3);
+	servers_begin(0, 3);
 	ends_with_an_error();
 	assert_int_equal(place.came_bytes, SIZE - BLOCK);
 	close_liars();
@@ -177,7 +181,7 @@ TEST(test_all_lie_always)
 	open_liars();
 	for (unsigned i = 0; i < SERVERS; i++)
 		lies[i] = (struct lie){ 0, BLOCKS, 1 };
-	begin(0, 3);
+	servers_begin(0, 3);
 	ends_with_an_error();
 	assert_int_equal(place.came_bytes, 0);
 	close_liars();
@@ -188,7 +192,7 @@ TEST(test_a_liar_comes_back)
 {
 	open_liars();
 	lies[2] = (struct lie){ 0, BLOCKS, 1 };
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
 	set_link(2, DEAD_LINK);
 	run_until(NOPAL_SECOND);
@@ -224,7 +228,7 @@ TEST(test_most_of_them_say_which_file)
 		for (unsigned i = 0; i < SERVERS; i++)
 			if (i != other)
 				set_link(i, "rate 20mbit delay 100ms");
-		begin(0, 3);
+		servers_begin(0, 3);
 		run_to_the_end();
 		is_refused(other);
 		close_liars();
@@ -237,7 +241,7 @@ TEST(test_nobody_is_waited_for_long)
 	open_liars();
 	set_link(0, DEAD_LINK);
 	set_link(1, DEAD_LINK);
-	begin(0, 3);
+	servers_begin(0, 3);
 	assert_true(run_to_the_end() > NOPAL_SECOND);
 	assert_true(place.whole_ns < 5 * NOPAL_SECOND);
 	close_liars();
@@ -248,7 +252,7 @@ static int64_t alone(void)
 	int64_t took_ns;
 
 	open_liars();
-	begin(2, 1);
+	servers_begin(2, 1);
 	took_ns = run_to_the_end();
 	close_liars();
 	return took_ns;
@@ -266,13 +270,13 @@ TEST(test_nobody_is_waited_for_in_vain)
 		snprintf(path, sizeof(path), "%s/" NAME, folders[i]);
 		unlink(path);
 	}
-	begin(0, 3);
+	servers_begin(0, 3);
 	assert_true(run_to_the_end() < most_ns);
 	close_liars();
 	open_liars();
 	set_link(0, DEAD_LINK);
 	set_link(1, DEAD_LINK);
-	begin(0, 3);
+	servers_begin(0, 3);
 	place.fetch.given = true;
 	place.fetch.hash = root_of(bytes);
 	assert_true(run_to_the_end() < most_ns);
@@ -284,7 +288,7 @@ TEST(test_the_one_that_is_named)
 	other_version_at(0);
 	other_version_at(2);
 	open_liars();
-	begin(0, 3);
+	servers_begin(0, 3);
 	place.fetch.given = true;
 	place.fetch.hash = root_of(bytes);
 	run_to_the_end();
@@ -296,7 +300,7 @@ TEST(test_the_one_that_is_named)
 TEST(test_the_one_that_is_named_is_not_there)
 {
 	open_liars();
-	begin(0, 3);
+	servers_begin(0, 3);
 	place.fetch.given = true;
 	place.fetch.hash = root_of(bytes) + 1;
 	run_until(60 * NOPAL_SECOND);

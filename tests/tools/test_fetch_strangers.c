@@ -127,7 +127,7 @@ static void with_stranger(void (*answer)(const struct transfer_note *note), cons
 	open_place();
 	stranger.answer = answer;
 	stranger_at(1, &stranger_callbacks);
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_to_the_end();
 	assert_int_equal(place.rows[1].state, TABLE_FAILED);
 	assert_non_null(strstr(place.rows[1].why, why));
@@ -203,7 +203,7 @@ TEST(test_wants_beyond_the_file_end_the_session)
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		open_place();
 		ended = NOPAL_ENDED_WELL;
-		begin(0, 3);
+		servers_begin(0, 3);
 		assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1),
 						   place.plan, &place.ones[0].address,
 						   &rude_callbacks, &offsets[i]));
@@ -245,7 +245,7 @@ TEST(test_hashes_beyond_the_last_end_the_session)
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
 		open_place();
 		ended = NOPAL_ENDED_WELL;
-		begin(0, 3);
+		servers_begin(0, 3);
 		assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1),
 						   place.plan, &place.ones[0].address,
 						   &greedy_callbacks, &asked[i]));
@@ -290,7 +290,7 @@ static const struct nopal_callbacks older_callbacks = {
 TEST(test_who_asks_in_another_version_is_told)
 {
 	open_place();
-	begin(0, 3);
+	servers_begin(0, 3);
 	assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
 					   &place.ones[0].address, &older_callbacks, NULL));
 	run_to_the_end();
@@ -312,7 +312,7 @@ TEST(test_a_server_of_another_version_is_told)
 	open_place();
 	stranger.answer = answer_older;
 	stranger_late_at(1, &stranger_callbacks, 0);
-	begin(1, 1);
+	servers_begin(1, 1);
 	run_until(60 * NOPAL_SECOND);
 	assert_int_equal(place.closed, 1);
 	assert_string_equal(place.why, "no server gives it");
@@ -364,7 +364,7 @@ static void with_announced(struct announced is, enum table_state state, const ch
 	stranger_late_at(1, &stranger_callbacks, 0);
 	set_link(0, DEAD_LINK);
 	set_link(2, DEAD_LINK);
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(1500 * NOPAL_MILLISECOND);
 	set_link(0, links[0]);
 	set_link(2, links[2]);
@@ -460,7 +460,7 @@ TEST(test_whatever_they_say)
 					  .nonsense = 16 };
 		open_place();
 		stranger_at(1, &anything_server_callbacks);
-		begin(0, 3);
+		servers_begin(0, 3);
 		for (uint16_t i = 0; i < CLIENTS; i++)
 			nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1 + i),
 					   place.plan, &place.ones[2 * (i % 2)].address,

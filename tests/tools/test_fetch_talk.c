@@ -3,6 +3,8 @@
  * test_fetch_talk -- one file from three servers in virtual time: what comes together, whoever
  * dies, comes, comes back, or has something else.
  */
+#include <unistd.h>
+
 #include "support/servers.h"
 #include "support/test.h"
 
@@ -13,11 +15,11 @@ TEST(test_three_are_faster_than_the_fastest)
 	int64_t alone_ns, three_ns;
 
 	open_place();
-	begin(2, 1);
+	servers_begin(2, 1);
 	alone_ns = run_to_the_end();
 	close_place();
 	open_place();
-	begin(0, 3);
+	servers_begin(0, 3);
 	three_ns = run_to_the_end();
 	printf("20 Mbit/s alone %.3f s; with 5 and 10 Mbit/s %.3f s\n", (double)alone_ns / 1e9,
 	       (double)three_ns / 1e9);
@@ -36,7 +38,7 @@ TEST(test_two_deaths_are_survived)
 {
 	for (unsigned survivor = 0; survivor < SERVERS; survivor++) {
 		open_place();
-		begin(0, 3);
+		servers_begin(0, 3);
 		run_until(600 * NOPAL_MILLISECOND);
 		set_link((survivor + 1) % SERVERS, DEAD_LINK);
 		run_until(900 * NOPAL_MILLISECOND);
@@ -55,7 +57,7 @@ TEST(test_a_death_costs_its_share_alone)
 	int64_t took_ns;
 
 	open_place();
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
 	set_link(0, DEAD_LINK);
 	took_ns = run_to_the_end();
@@ -69,7 +71,7 @@ TEST(test_all_comes_through_losses)
 	open_place();
 	for (unsigned i = 0; i < SERVERS; i++)
 		set_link(i, "rate 20mbit delay 10ms 5ms loss 3% duplicate 2% corrupt 1% limit 100");
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_to_the_end();
 	for (unsigned i = 0; i < SERVERS; i++)
 		assert_int_equal(place.rows[i].state, TABLE_SHARE);
@@ -79,7 +81,7 @@ TEST(test_all_comes_through_losses)
 TEST(test_all_die_and_it_ends)
 {
 	open_place();
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
 	for (unsigned i = 0; i < SERVERS; i++)
 		set_link(i, DEAD_LINK);
@@ -98,7 +100,7 @@ TEST(test_nobody_is_there)
 	open_place();
 	for (unsigned i = 0; i < SERVERS; i++)
 		set_link(i, DEAD_LINK);
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(60 * NOPAL_SECOND);
 	assert_int_equal(place.closed, 1);
 	assert_string_equal(place.why, "no server answers");
@@ -109,7 +111,7 @@ TEST(test_nobody_is_there)
 TEST(test_all_come_back)
 {
 	open_place();
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
 	for (unsigned i = 0; i < SERVERS; i++)
 		set_link(i, DEAD_LINK);
@@ -124,7 +126,7 @@ TEST(test_one_comes_late)
 {
 	open_place();
 	set_link(2, DEAD_LINK);
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(500 * NOPAL_MILLISECOND);
 	set_link(2, links[2]);
 	run_to_the_end();
@@ -144,7 +146,7 @@ TEST(test_another_version_is_left_out)
 	unlink(path);
 	open_place();
 	set_link(1, DEAD_LINK);
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(500 * NOPAL_MILLISECOND);
 	set_link(1, links[1]);
 	run_to_the_end();
@@ -161,7 +163,7 @@ TEST(test_another_version_is_left_out)
 TEST(test_nobody_has_it)
 {
 	open_place();
-	begin(0, 3);
+	servers_begin(0, 3);
 	place.fetch.name = "films/other.mkv";
 	run_until(60 * NOPAL_SECOND);
 	assert_int_equal(place.closed, 1);
@@ -176,7 +178,7 @@ TEST(test_a_file_that_changes_is_given_no_more)
 	char path[256];
 
 	open_place();
-	begin(0, 3);
+	servers_begin(0, 3);
 	run_until(600 * NOPAL_MILLISECOND);
 	snprintf(path, sizeof(path), "%s/" NAME, folders[2]);
 	assert_int_equal(truncate(path, SIZE - 1), 0);

@@ -116,7 +116,7 @@ TEST(test_openings_of_one_address_keep_nobody_out)
 	run_for(NOPAL_SECOND);
 	assert_int_equal(lasting(0, 64), GUESTS_WAIT_EACH);
 	assert_false(crowd[63].ended); /* the last ones stay */
-	begin(0, 1);
+	servers_begin(0, 1);
 	run_to_the_end();
 	assert_int_equal(place.rows[0].state, TABLE_SHARE);
 }
@@ -129,7 +129,7 @@ TEST(test_openings_of_many_addresses_keep_nobody_out)
 		open_from(new_host(), i * GUESTS_WAIT_EACH, GUESTS_WAIT_EACH);
 	run_for(NOPAL_SECOND);
 	assert_int_equal(lasting(0, hosts * GUESTS_WAIT_EACH), GUESTS_WAIT_ALL);
-	begin(0, 1);
+	servers_begin(0, 1);
 	run_to_the_end();
 	assert_int_equal(place.rows[0].state, TABLE_SHARE);
 }
@@ -161,7 +161,7 @@ TEST(test_who_asks_for_too_much_is_told)
 	ask(&crowd[FEW_SEATS]);
 	run_for(NOPAL_SECOND);
 	assert_null(strstr(crowd[FEW_SEATS].text, "too many"));
-	begin(0, 1);
+	servers_begin(0, 1);
 	run_to_the_end();
 	assert_int_equal(place.rows[0].state, TABLE_SHARE);
 }

@@ -15,12 +15,12 @@
 #include "support/part_scene.h"
 #include "support/test.h"
 
-EACH_TEST(scene_open, scene_close);
+EACH_TEST(part_scene_open, part_scene_close);
 
 static void part_end_well(struct scene *scene, struct part *part)
 {
 	assert_true(part_is_whole(part));
-	assert_true(part_hash(part) == scene_hash(scene));
+	assert_true(part_hash(part) == part_scene_hash(scene));
 	part_commit(part);
 	assert_int_equal(part_finish(part), 0);
 	part_close(part, true);
@@ -192,7 +192,7 @@ TEST(test_an_identical_file_is_here)
 	part = scene_part(scene, FILE_BYTES);
 	assert_true(part_start(part, FILE_BYTES, scene->why));
 	assert_true(part_is_here(part));
-	assert_true(part_hash(part) == scene_hash(scene));
+	assert_true(part_hash(part) == part_scene_hash(scene));
 	assert_false(scene_write(scene, part, 0, 10));
 	part_close(part, false);
 	scene_expect(scene, "f");

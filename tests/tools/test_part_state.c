@@ -2,10 +2,14 @@
 /*
  * test_part_state -- what a part takes of the disk, whose it is, and when it goes.
  */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "support/part_scene.h"
 #include "support/test.h"
 
-EACH_TEST(scene_open, scene_close);
+EACH_TEST(part_scene_open, part_scene_close);
 
 static uint64_t on_disk(const struct part *part)
 {

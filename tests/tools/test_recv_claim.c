@@ -3,6 +3,9 @@
  * test_recv_claim -- what one address may have at `nopal recv`: sessions that wait, sessions with a
  * seat, and unfinished bytes.
  */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "support/receiving.h"
 #include "support/test.h"
 

@@ -4,6 +4,9 @@
  * DATA, END and SHARE may be there before START; and what none of ours would say, which is refused,
  * leaves nothing, and keeps nobody else out.
  */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "support/receiving.h"
 #include "support/test.h"
 

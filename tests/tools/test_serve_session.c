@@ -90,7 +90,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	begin(0, 1);
+	servers_begin(0, 1);
 	run_to_the_end();
 	assert_int_equal(place.rows[0].state, TABLE_SHARE);
 	close_place();

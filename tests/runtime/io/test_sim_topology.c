@@ -2,6 +2,8 @@
 /*
  * test_sim_topology.c -- hosts, routes and links of the simulated world.
  */
+#include <errno.h>
+
 #include "support/noting_core.h"
 #include "io/sim.h"
 #include "support/test.h"

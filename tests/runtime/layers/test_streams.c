@@ -18,7 +18,7 @@ TEST(test_each_stream_is_a_session)
 		open_stream(i);
 	say(0, "zero");
 	say(2, "two");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_int_equal(pair.here[1].opened, 1);
 	assert_int_equal(pair.accepted, 2); /* of one nothing was said */
 	assert_string_equal(pair.there[0].text, "zero");
@@ -38,11 +38,11 @@ TEST(test_a_stream_joins_without_a_round_trip)
 
 	pair_open(STREAMED, "delay 10ms");
 	open_stream(0);
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	sent_ns = nopal_world_now(pair.world);
 	open_stream(1);
 	say(1, "at once");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_int_equal(pair.there[0].first_ns - sent_ns, 10 * NOPAL_MILLISECOND);
 	pair_close();
 }
@@ -55,19 +55,19 @@ TEST(test_a_stream_ends_and_the_others_go_on)
 		say(i, "hello");
 	}
 	nopal_session_close(pair.here[1].session);
-	pair_run(2 * NOPAL_SECOND);
+	flow_pair_run(2 * NOPAL_SECOND);
 	assert_int_equal(pair.here[1].ended, 1);
 	assert_int_equal(pair.here[1].code, NOPAL_ENDED_WELL);
 	assert_int_equal(pair.here[0].ended + pair.here[2].ended, 0);
 	say(0, "more");
 	nopal_session_abort(pair.here[2].session, "enough");
-	pair_run(2 * NOPAL_SECOND);
+	flow_pair_run(2 * NOPAL_SECOND);
 	assert_string_equal(pair.there[0].text, "more");
 	assert_int_equal(pair.here[2].code, NOPAL_ABORTED);
 	assert_int_equal(pair.there[1].ended + pair.there[2].ended, 2);
 	assert_int_equal(flows(0), 1);
 	nopal_session_close(pair.here[0].session);
-	pair_run(10 * NOPAL_SECOND);
+	flow_pair_run(10 * NOPAL_SECOND);
 	assert_int_equal(pair.here[0].code, NOPAL_ENDED_WELL);
 	assert_int_equal(flows(0) + flows(1), 0); /* with its last stream */
 	pair_close();
@@ -82,21 +82,21 @@ TEST(test_the_peer_opens_streams_of_its_own)
 	pair.here[0].session = nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
 						  &callbacks, &pair.here[0]);
 	say(0, "hello");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	for (uint32_t i = 1; i < 5; i++) {
 		memset(back, 0, sizeof(*back));
 		back->session = nopal_stream_open(pair.there[0].session, &opens_only, back);
 		say(1, "back");
-		pair_run(NOPAL_SECOND);
+		flow_pair_run(NOPAL_SECOND);
 		assert_int_equal(pair.accepted, 1 + i);
 		assert_string_equal(pair.there[i].text, "back");
 		nopal_session_close(back->session);
-		pair_run(NOPAL_SECOND);
+		flow_pair_run(NOPAL_SECOND);
 		assert_int_equal(back->code, NOPAL_ENDED_WELL);
 		assert_int_equal(pair.there[i].ended, 1);
 	}
 	nopal_session_close(pair.here[0].session);
-	pair_run(5 * NOPAL_SECOND);
+	flow_pair_run(5 * NOPAL_SECOND);
 	assert_int_equal(pair.here[0].ended, 1);
 	assert_int_equal(flows(0) + flows(1), 0);
 	pair_close();
@@ -112,7 +112,7 @@ static void deliver_ten(bool lossy, int64_t *ret_ns)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_int_equal(pair.accepted, 10);
 	sent_ns = nopal_world_now(pair.world);
 	pair_change(lossy ? "loss 100%" : "delay 10ms");
@@ -120,7 +120,7 @@ static void deliver_ten(bool lossy, int64_t *ret_ns)
 	pair_change("delay 10ms");
 	for (uint32_t i = 1; i < 10; i++)
 		say(i, "again");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	for (uint32_t i = 0; i < 10; i++) {
 		assert_int_equal(pair.there[i].delivered, 2);
 		ret_ns[i] = pair.there[i].last_ns - sent_ns;
@@ -152,7 +152,7 @@ TEST(test_a_hundred_streams_through_loss)
 					 0);
 		nopal_session_close(pair.here[i].session);
 	}
-	pair_run(60 * NOPAL_SECOND);
+	flow_pair_run(60 * NOPAL_SECOND);
 	assert_int_equal(pair.accepted, STREAMS);
 	for (uint32_t i = 0; i < STREAMS; i++) {
 		assert_int_equal(pair.here[i].arrived, 10);
@@ -174,18 +174,18 @@ TEST(test_half_a_message_waits_for_the_flow)
 	pair_open(STREAMED, "delay 10ms");
 	open_stream(0);
 	say(0, "hello");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	pair_change("delay 10ms loss mask 0x2");
 	assert_int_equal(nopal_send(pair.here[0].session, bytes, sizeof(bytes), 1), 0);
 	pair_change("loss 100%");
-	pair_run(12 * NOPAL_SECOND);
+	flow_pair_run(12 * NOPAL_SECOND);
 	assert_int_equal(pair.there[0].delivered, 1);
 	pair_change("delay 10ms");
-	pair_run(10 * NOPAL_SECOND);
+	flow_pair_run(10 * NOPAL_SECOND);
 	assert_int_equal(pair.there[0].delivered, 2);
 	assert_int_equal(pair.there[0].bytes, 5 + sizeof(bytes));
 	say(0, "more");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_int_equal(pair.there[0].delivered, 3);
 	pair_close();
 }
@@ -197,11 +197,11 @@ TEST(test_the_flow_ends_them_all)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	nopal_endpoint_close(pair.endpoint[1]);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(pair.there[i].ended, 1);
-	pair_run(2 * NOPAL_SECOND);
+	flow_pair_run(2 * NOPAL_SECOND);
 	for (uint32_t i = 0; i < 5; i++) {
 		assert_int_equal(pair.here[i].ended, 1);
 		assert_int_equal(pair.here[i].code, NOPAL_ABORTED);
@@ -241,7 +241,7 @@ TEST(test_one_stream_too_many_is_refused)
 		assert_non_null(stream);
 		assert_int_equal(nopal_send(stream, "x", 1, 0), 0);
 	}
-	pair_run(10 * NOPAL_SECOND);
+	flow_pair_run(10 * NOPAL_SECOND);
 	assert_int_equal(taken, ACCEPTED);
 	assert_int_equal(refused, TOO_MANY);
 	pair_close();
@@ -258,7 +258,7 @@ TEST(test_a_stream_far_ahead_is_accepted)
 	pair_open(STREAMED, "delay 10ms");
 	open_stream(0);
 	say(0, "hello");
-	pair_run(100 * NOPAL_MILLISECOND);
+	flow_pair_run(100 * NOPAL_MILLISECOND);
 	flow = nopal__stack_bottom(nopal__core(pair.there[0].session))->below;
 	floor = flow->streams->accepted.floor;
 	outermost = nopal__turn_begin(pair.world);
@@ -279,7 +279,7 @@ TEST(test_the_world_may_end_first)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(45 * NOPAL_MILLISECOND);
+	flow_pair_run(45 * NOPAL_MILLISECOND);
 	nopal_session_abort(pair.here[3].session, "enough");
 	pair_close();
 }
@@ -298,17 +298,17 @@ TEST(test_sessions_to_one_peer_share_a_flow)
 		assert_non_null(end[i].session);
 		say(i, "hello");
 	}
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	requests = nopal_endpoint_counters(pair.endpoint[1])->requests;
 	assert_int_equal(flows(0), 1);
 	assert_int_equal(pair.accepted, 3);
 	nopal_session_close(end[0].session); /* whoever was the first may go */
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_int_equal(end[0].code, NOPAL_ENDED_WELL);
 	end[3].session =
 		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[3]);
 	say(3, "late");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[3].text, "late");
 	assert_int_equal(flows(0), 1);
 	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests, requests);
@@ -334,11 +334,11 @@ TEST(test_sessions_join_a_flow_that_opens)
 		join(i);
 		say(i, "hello");
 		assert_int_equal(flows(0), 1);
-		pair_run(4 * NOPAL_MILLISECOND);
+		flow_pair_run(4 * NOPAL_MILLISECOND);
 		assert_int_equal(pair.here[i].opened, 0); /* connects are lost */
 	}
 	nopal_session_abort(pair.here[0].session, "may leave before");
-	pair_run(4 * NOPAL_SECOND);
+	flow_pair_run(4 * NOPAL_SECOND);
 	for (uint32_t i = 0; i < pair.accepted; i++)
 		delivered += pair.there[i].delivered;
 	assert_int_equal(delivered, 19);
@@ -356,9 +356,9 @@ TEST(test_who_joins_ends_with_a_flow_that_does_not_open)
 	pair_open(SHARED, "loss 100%");
 	for (uint32_t i = 0; i < 5; i++) {
 		join(i);
-		pair_run(NOPAL_SECOND);
+		flow_pair_run(NOPAL_SECOND);
 	}
-	pair_run(60 * NOPAL_SECOND);
+	flow_pair_run(60 * NOPAL_SECOND);
 	for (uint32_t i = 0; i < 5; i++) {
 		assert_int_equal(pair.here[i].ended, 1);
 		assert_int_equal(pair.here[i].code, NOPAL_UNREACHABLE);
@@ -397,19 +397,19 @@ TEST(test_a_flow_rests_with_its_streams)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(2 * NOPAL_SECOND);
+	flow_pair_run(2 * NOPAL_SECOND);
 	assert_all_rest(5);
 	say(3, "again"); /* and it wakes with one of them */
 	assert_non_null(flow_of(&pair.here[0])->awake);
-	pair_run(100 * NOPAL_MILLISECOND);
+	flow_pair_run(100 * NOPAL_MILLISECOND);
 	assert_string_equal(pair.there[3].text, "again");
 	assert_int_equal(pair.here[3].arrived, 2);
 	assert_true(rests(&pair.here[0]) && rests(&pair.there[0]));
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_all_rest(5);
 	open_stream(5); /* who joins wakes it, too */
 	say(5, "late");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[5].text, "late");
 	assert_all_rest(6);
 	assert_true(nopal_session_counters(pair.here[2].session)->datagrams_out > 0);
@@ -423,11 +423,11 @@ TEST(test_from_rest_they_end)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(2 * NOPAL_SECOND);
+	flow_pair_run(2 * NOPAL_SECOND);
 	assert_all_rest(3);
 	for (uint32_t i = 0; i < 3; i++)
 		nopal_session_close(pair.here[i].session);
-	pair_run(5 * NOPAL_SECOND);
+	flow_pair_run(5 * NOPAL_SECOND);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(pair.here[i].ended, 1);
 		assert_int_equal(pair.here[i].code, NOPAL_ENDED_WELL);
@@ -445,10 +445,10 @@ TEST(test_what_is_under_way_keeps_the_flow_awake)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(100 * NOPAL_MILLISECOND);
+	flow_pair_run(100 * NOPAL_MILLISECOND);
 	pair_change("loss 100%");
 	say(1, "into the void");
-	pair_run(3 * NOPAL_SECOND);
+	flow_pair_run(3 * NOPAL_SECOND);
 	assert_non_null(flow_of(&pair.here[0])->awake);
 	assert_false(rests(&pair.here[1]));
 	assert_true(rests(&pair.here[0]) && rests(&pair.here[2]));
@@ -465,13 +465,13 @@ TEST(test_a_shared_flow_at_rest_is_found)
 	end[0].session =
 		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[0]);
 	say(0, "hello");
-	pair_run(2 * NOPAL_SECOND);
+	flow_pair_run(2 * NOPAL_SECOND);
 	assert_all_rest(1);
 	requests = nopal_endpoint_counters(pair.endpoint[1])->requests;
 	end[1].session =
 		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[1]);
 	say(1, "joins");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[1].text, "joins");
 	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests, requests);
 	assert_ptr_equal(flow_of(&end[0]), flow_of(&end[1]));

@@ -184,7 +184,7 @@ static void open_theirs(void)
 	pair_open(STREAMED, "delay 10ms");
 	open_stream(0);
 	say(0, "hello");
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	theirs.session = nopal_stream_open(pair.there[0].session, &opens_only, &theirs);
 	assert_non_null(theirs.session);
 }
@@ -195,7 +195,7 @@ TEST(test_a_stream_that_nobody_takes_is_refused)
 	open_theirs();
 	assert_int_equal(nopal_send(theirs.session, "x", 1, 0), 0);
 	nopal_session_close(theirs.session);
-	pair_run(NOPAL_SECOND);
+	flow_pair_run(NOPAL_SECOND);
 	assert_int_equal(theirs.ended, 1);
 	assert_int_equal(theirs.code, NOPAL_RESOURCE);
 	assert_int_equal(pair.here[0].ended + pair.there[0].ended, 0);
@@ -212,12 +212,12 @@ static const struct nopal_core *their_flow(void)
 TEST(test_what_a_flow_closes_over_is_lost)
 {
 	open_theirs();
-	pair_run(100 * NOPAL_MILLISECOND);
+	flow_pair_run(100 * NOPAL_MILLISECOND);
 	nopal_session_close(pair.here[0].session);
 	while (their_flow()->life != NOPAL_LIFE_CLOSING)
-		pair_run(NOPAL_MILLISECOND);
+		flow_pair_run(NOPAL_MILLISECOND);
 	assert_int_equal(nopal_send(theirs.session, "x", 1, 0), 0);
-	pair_run(60 * NOPAL_SECOND);
+	flow_pair_run(60 * NOPAL_SECOND);
 	assert_int_equal(pair.here[0].code, NOPAL_ENDED_WELL);
 	assert_int_equal(pair.there[0].code, NOPAL_ENDED_WELL);
 	assert_int_equal(theirs.ended, 1);
@@ -258,7 +258,7 @@ TEST(test_what_is_refused_late_is_missing_at_the_end)
 	open_stream(0); /* a session */
 	say(0, "before it is open");
 	nopal_session_close(pair.here[0].session);
-	pair_run(10 * NOPAL_SECOND);
+	flow_pair_run(10 * NOPAL_SECOND);
 	assert_int_equal(pair.here[0].opened, 1);
 	assert_int_equal(pair.here[0].ended, 1);
 	assert_int_equal(pair.here[0].code, NOPAL_UNDELIVERED);

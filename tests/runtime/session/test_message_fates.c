@@ -2,6 +2,7 @@
 /* What becomes of messages that were sent: who is told, and what is counted. */
 #include <string.h>
 
+#include "support/fakes.h"
 #include "support/failing.h"
 #include "support/kept.h"
 #include "support/test.h"

@@ -2,6 +2,7 @@
 /* What a segment is when it is made, how its departures are numbered, and control. */
 #include <string.h>
 
+#include "support/fakes.h"
 #include "support/failing.h"
 #include "support/kept.h"
 #include "support/records.h"

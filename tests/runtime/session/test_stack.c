@@ -407,7 +407,7 @@ static void open_two(void)
 		open_stream(i);
 		say(i, "hello");
 	}
-	pair_run(100 * NOPAL_MILLISECOND);
+	flow_pair_run(100 * NOPAL_MILLISECOND);
 }
 
 /* Five segments of the first stream are under way, and nothing of it waits for them but their
@@ -433,10 +433,10 @@ TEST(test_segments_that_left_are_the_flows)
 {
 	open_two();
 	send_five();
-	pair_run(100 * NOPAL_MILLISECOND);
+	flow_pair_run(100 * NOPAL_MILLISECOND);
 	assert_int_equal(pair.here[0].arrived, 1);
 	pair_change("delay 10ms");
-	pair_run(5 * NOPAL_SECOND);
+	flow_pair_run(5 * NOPAL_SECOND);
 	assert_int_equal(pair.there[0].bytes, 5 + 7000);
 	assert_int_equal(pair.here[0].arrived, 2);
 	assert_null(nopal__core(pair.here[0].session)->awake);
@@ -450,12 +450,12 @@ TEST(test_a_stream_ends_before_what_left)
 	open_two();
 	send_five();
 	nopal_session_abort(pair.here[0].session, "enough");
-	pair_run(100 * NOPAL_MILLISECOND);
+	flow_pair_run(100 * NOPAL_MILLISECOND);
 	assert_int_equal(pair.here[0].ended, 1);
 	assert_true(flow_of(&pair.here[1])->awake->unfinished >= 5);
 	pair_change("delay 10ms");
 	say(1, "more");
-	pair_run(20 * NOPAL_SECOND);
+	flow_pair_run(20 * NOPAL_SECOND);
 	assert_string_equal(pair.there[1].text, "more");
 	assert_int_equal(pair.here[0].arrived, 1);
 	assert_int_equal(pair.here[1].arrived, 2);

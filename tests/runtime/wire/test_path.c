@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "microprotocols/segments.h"
+#include "support/segments.h"
 #include "support/test.h"
 
 /* The least that a path takes, and what an Ethernet does, in UDP payload. */

@@ -37,8 +37,8 @@ TEST(test_two_become_one)
 
 	for (uint64_t seed = 1; seed <= 16; seed++) {
 		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
-		meet_open(0);
-		meet_open(1);
+		meeting_open(0);
+		meeting_open(1);
 		meet_run(NOPAL_SECOND);
 		meet_expect_one_session();
 		assert_int_equal(meet_shared(0, "initial_local"), meet_shared(1, "initial_peer"));
@@ -56,8 +56,8 @@ TEST(test_who_has_the_larger_nonce_stays_the_opener)
 		bool larger;
 
 		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
-		meet_open(0);
-		meet_open(1);
+		meeting_open(0);
+		meeting_open(1);
 		larger = meet_circuit(0)->connect.nonce > meet_circuit(1)->connect.nonce;
 		meet_run(NOPAL_SECOND);
 		meet_expect_one_session();
@@ -73,9 +73,9 @@ TEST(test_it_passes_firewalls)
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
 		meet_firewalls();
-		meet_open(0);
+		meeting_open(0);
 		meet_run(5 * NOPAL_SECOND);
-		meet_open(1);
+		meeting_open(1);
 		meet_run(NOPAL_SECOND);
 		meet_expect_one_session();
 		/* it asks at once when it hears */
@@ -99,9 +99,9 @@ TEST(test_sessions_by_address_meet)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		meet_begin(BY_ADDRESS, BY_ADDRESS, "delay 10ms", seed);
-		meet_open(0);
+		meeting_open(0);
 		meet_run(100 * NOPAL_MILLISECOND);
-		meet_open(1);
+		meeting_open(1);
 		meet_run(NOPAL_SECOND);
 		meet_expect_one_session();
 		meet_expect_talk();
@@ -113,10 +113,10 @@ TEST(test_sessions_by_address_meet)
 TEST(test_what_is_sent_early_waits)
 {
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 3);
-	meet_open(0);
+	meeting_open(0);
 	meet_say(0, "early");
 	meet_run(NOPAL_SECOND);
-	meet_open(1);
+	meeting_open(1);
 	meet_say(1, "early, too");
 	meet_run(NOPAL_SECOND);
 	assert_string_equal(meet.side[1].text, "early");
@@ -128,9 +128,9 @@ TEST(test_what_is_sent_early_waits)
 TEST(test_one_at_a_time)
 {
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(0);
+	meeting_open(0);
 	assert_null(one_more(0));
-	meet_open(1);
+	meeting_open(1);
 	meet_run(NOPAL_SECOND);
 	meet_expect_one_session();
 	for (int i = 0; i < 2; i++)
@@ -147,13 +147,13 @@ TEST(test_who_closes_early_may_come_again)
 {
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	for (int i = 0; i < 3; i++) {
-		meet_open(0);
+		meeting_open(0);
 		meet_run(NOPAL_SECOND);
 		nopal_session_close(meet.side[0].session);
 		assert_int_equal(meet.side[0].end, NOPAL_ENDED_WELL);
 	}
-	meet_open(0);
-	meet_open(1);
+	meeting_open(0);
+	meeting_open(1);
 	meet_run(NOPAL_SECOND);
 	assert_int_equal(meet.side[0].opened, 1);
 	meet_end();
@@ -171,7 +171,7 @@ TEST_WITH(set_up, tear_down, test_a_trace_says_who_gives_way)
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	assert_int_equal(nopal_trace_start(meet.world, path, NOPAL_TRACE_PACKETS), 0);
 	for (int i = 0; i < 2; i++)
-		meet_open(i);
+		meeting_open(i);
 	meet_run(NOPAL_SECOND);
 	assert_int_equal(nopal_trace_stop(meet.world), 0);
 	for (int i = 0; i < 2; i++) {
@@ -206,7 +206,7 @@ TEST(test_a_request_byte_by_byte)
 	const char *text;
 
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(0);
+	meeting_open(0);
 	text = nopal_plan_canonical(meet.side[0].plan);
 	assert_int_equal(datagram->length, 1200);
 	assert_int_equal(nopal_read(&reader, 1), 0x3e);
@@ -229,7 +229,7 @@ TEST(test_a_request_byte_by_byte)
 TEST(test_nobody_there_is_bounded)
 {
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(0);
+	meeting_open(0);
 	meet_run(60 * NOPAL_SECOND);
 	assert_int_equal(meet.side[0].ended, 1);
 	assert_int_equal(meet.side[0].end, NOPAL_UNREACHABLE);
@@ -248,9 +248,9 @@ TEST(test_the_last_moment_is_not_too_late)
 
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		meet_begin(CIRCUIT, CIRCUIT, "delay 60ms", seed);
-		meet_open(0);
+		meeting_open(0);
 		meet_run(29700 * NOPAL_MILLISECOND);
-		meet_open(1);
+		meeting_open(1);
 		meet_run(150 * NOPAL_MILLISECOND);
 		meet_link(0, "loss 100%");
 		meet_run(450 * NOPAL_MILLISECOND);
@@ -277,17 +277,17 @@ TEST(test_listeners_take_no_notice)
 	assert_int_equal(nopal_endpoint_allow(meet.side[1].endpoint, meet.side[1].plan, 0,
 					      &meet_callbacks, &meet.side[1]),
 			 0);
-	meet_open(0);
+	meeting_open(0);
 	meet_run(NOPAL_SECOND);
 	assert_int_equal(meet.side[1].out, 0);
 	assert_int_equal(meet_sessions(1), 0);
-	meet_open(1);
+	meeting_open(1);
 	meet_run(NOPAL_SECOND);
 	meet_expect_one_session();
 	meet_end();
 
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(0);
+	meeting_open(0);
 	plain_open(1);
 	meet_run(NOPAL_SECOND);
 	assert_int_equal(meet.side[0].opened, 0);
@@ -308,9 +308,9 @@ TEST(test_a_mismatch_is_readable_at_both)
 {
 	for (unsigned mask = 0; mask < 64; mask++) {
 		meet_begin(CIRCUIT, NUMBERED, early_losses(mask & 7, mask >> 3), 1);
-		meet_open(0);
+		meeting_open(0);
 		meet_run(40 * NOPAL_MILLISECOND);
-		meet_open(1);
+		meeting_open(1);
 		meet_run(40 * NOPAL_SECOND);
 		for (int i = 0; i < 2; i++) {
 			expect_difference(i);
@@ -327,8 +327,8 @@ TEST(test_a_mismatch_is_readable_at_both)
 TEST(test_a_mismatch_that_nobody_confirms_is_known_at_the_end)
 {
 	meet_begin(CIRCUIT, NUMBERED, "fwd: delay 10ms rev: loss 100%", 1);
-	meet_open(0);
-	meet_open(1);
+	meeting_open(0);
+	meeting_open(1);
 	meet_run(40 * NOPAL_SECOND);
 	assert_int_equal(meet.side[0].end, NOPAL_UNREACHABLE);
 	expect_difference(1);
@@ -338,8 +338,8 @@ TEST(test_a_mismatch_that_nobody_confirms_is_known_at_the_end)
 TEST(test_an_endpoint_closes_while_it_waits)
 {
 	meet_begin(CIRCUIT, NUMBERED, "delay 10ms", 1);
-	meet_open(0);
-	meet_open(1);
+	meeting_open(0);
+	meeting_open(1);
 	meet_run(15 * NOPAL_MILLISECOND); /* a difference is known */
 	meet_end();
 }

@@ -21,7 +21,7 @@ TEST(test_a_third_party_takes_nothing)
 	struct nopal_address stranger;
 
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(1);
+	meeting_open(1);
 	for (int i = 0; i < 100; i++) {
 		struct meet_forged forged = forged_for(1);
 		uint32_t before = meet.side[1].out;
@@ -33,7 +33,7 @@ TEST(test_a_third_party_takes_nothing)
 		assert_int_equal(meet.side[1].out, before);
 	}
 	assert_int_equal(meet_sessions(1), 1);
-	meet_open(0);
+	meeting_open(0);
 	meet_run(NOPAL_SECOND);
 	meet_expect_one_session();
 	meet_end();
@@ -43,7 +43,7 @@ TEST(test_a_third_party_takes_nothing)
 TEST(test_a_forged_request_takes_nothing)
 {
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(1);
+	meeting_open(1);
 	for (uint64_t i = 0; i < 100; i++) {
 		struct meet_forged forged = forged_for(1);
 
@@ -54,7 +54,7 @@ TEST(test_a_forged_request_takes_nothing)
 	}
 	assert_int_equal(meet.side[1].opened, 0);
 	assert_true(nopal_session_is_opener(meet.side[1].session));
-	meet_open(0);
+	meeting_open(0);
 	meet_run(NOPAL_SECOND);
 	meet_expect_one_session();
 	meet_expect_talk();
@@ -70,21 +70,21 @@ TEST(test_a_replay_takes_nothing)
 		int gave_way;
 
 		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
-		meet_open(0);
-		meet_open(1);
+		meeting_open(0);
+		meeting_open(1);
 		meet_run(NOPAL_SECOND);
 		meet_expect_one_session();
 		gave_way = meet.side[0].opener;
 		first = meet.side[!gave_way];
 		meet_expect_good_end();
-		meet_open(gave_way);
+		meeting_open(gave_way);
 		for (uint32_t i = 0; i < first.out; i++)
 			nopal_sim_inject(meet.world, meet.side[gave_way].endpoint, &first.at,
 					 first.sent[i].bytes, first.sent[i].length);
 		meet_run(200 * NOPAL_MILLISECOND);
 		assert_int_equal(meet.side[gave_way].opened, 1);
 		assert_true(nopal_session_is_opener(meet.side[gave_way].session));
-		meet_open(!gave_way);
+		meeting_open(!gave_way);
 		meet_run(NOPAL_SECOND);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(meet.side[i].opened, 2);
@@ -96,7 +96,7 @@ TEST(test_a_replay_takes_nothing)
 TEST(test_nothing_is_amplified)
 {
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(1);
+	meeting_open(1);
 	meet_run(600 * NOPAL_MILLISECOND);
 	for (size_t length = 24; length <= 1200; length += 7) {
 		struct meet_forged forged = forged_for(1);
@@ -119,7 +119,7 @@ TEST(test_hearing_makes_nobody_talkative)
 	uint32_t before;
 
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(1);
+	meeting_open(1);
 	meet_run(600 * NOPAL_MILLISECOND);
 	before = meet.side[1].out;
 	for (uint32_t i = 0; i < 100; i++) {
@@ -138,8 +138,8 @@ TEST(test_equal_nonces_are_drawn_anew)
 {
 	meet_begin(CIRCUIT, CIRCUIT, "fwd: delay 10ms loss mask 0x1 rev: delay 10ms loss mask 0x1",
 		   1);
-	meet_open(0);
-	meet_open(1);
+	meeting_open(0);
+	meeting_open(1);
 	meet_circuit(1)->connect.nonce = meet_circuit(0)->connect.nonce;
 	meet_run(NOPAL_SECOND);
 	meet_expect_one_session();
@@ -150,7 +150,7 @@ TEST(test_equal_nonces_are_drawn_anew)
 TEST(test_a_mirror_is_no_peer)
 {
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
-	meet_open(0);
+	meeting_open(0);
 	for (uint32_t i = 0; i < 40; i++) {
 		const struct meet_datagram *own = &meet.side[0].sent[meet.side[0].out - 1];
 
@@ -160,7 +160,7 @@ TEST(test_a_mirror_is_no_peer)
 	}
 	assert_int_equal(meet.side[0].opened, 0);
 	assert_true(meet.side[0].out < 40);
-	meet_open(1);
+	meeting_open(1);
 	meet_run(2 * NOPAL_SECOND);
 	meet_expect_one_session();
 	meet_end();

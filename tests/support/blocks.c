@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * blocks.h -- messages that fill blocks of forward_error_correction or windows of
- * sliding_window_fec: sent by the opener of a captured pair, recognised at the acceptor.  The
- * checks hold of both: they want one parity or repair behind every four sources, that of the
- * longest segments behind every two.
- *
- *     capture_open(&net, fec_config(5, 4, ""));
- *     send_block(4);
- *     pass_from(1, 5);
- *     assert_true(is_delivered(0));
- *     capture_close(&net);
- */
-#ifndef NOPAL_TEST_BLOCKS_H
-#define NOPAL_TEST_BLOCKS_H
-
 #include <stdio.h>
 
-#include "capture.h"
+#include "support/blocks.h"
 #include "support/test.h"
 
-static struct capture net;
+struct capture net;
 static uint32_t round_number;
 
-static inline const char *fec_config(int n, int k, const char *more)
+const char *fec_config(int n, int k, const char *more)
 {
 	static char text[1024];
 
@@ -33,12 +18,12 @@ static inline const char *fec_config(int n, int k, const char *more)
 	return text;
 }
 
-static inline size_t length_of(uint32_t i)
+size_t length_of(uint32_t i)
 {
 	return 40 + (round_number * 37 + i * 113) % 900;
 }
 
-static inline const char *text_of(uint32_t i)
+static const char *text_of(uint32_t i)
 {
 	static char text[RIG_TEXT];
 
@@ -46,8 +31,7 @@ static inline const char *text_of(uint32_t i)
 	return text;
 }
 
-/* Sends `count` messages of various lengths and takes what comes of it. */
-static inline void send_block(uint32_t count)
+void send_block(uint32_t count)
 {
 	uint8_t bytes[1500];
 
@@ -63,7 +47,7 @@ static inline void send_block(uint32_t count)
 	}
 }
 
-static inline bool is_delivered(uint32_t i)
+bool is_delivered(uint32_t i)
 {
 	bool found = false;
 
@@ -76,15 +60,13 @@ static inline bool is_delivered(uint32_t i)
 	return found;
 }
 
-/* Of what was taken, the places from `first` to before `end` arrive. */
-static inline void pass_from(uint32_t first, uint32_t end)
+void pass_from(uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++)
 		capture_pass(&net, i);
 }
 
-/* One byte of it is another, and `length` bytes of it arrive. */
-static inline void give_changed(uint32_t place, size_t at, uint8_t value, size_t length)
+void give_changed(uint32_t place, size_t at, uint8_t value, size_t length)
 {
 	uint8_t bytes[CAPTURE_BYTES];
 
@@ -94,7 +76,7 @@ static inline void give_changed(uint32_t place, size_t at, uint8_t value, size_t
 	capture_give(&net, bytes, length);
 }
 
-static inline void check_late_originals_and_duplicates_are_stopped(void)
+void check_late_originals_and_duplicates_are_stopped(void)
 {
 	send_block(4);
 	pass_from(1, 5);
@@ -105,8 +87,7 @@ static inline void check_late_originals_and_duplicates_are_stopped(void)
 	assert_int_equal(nopal_session_counters(net.rig.acceptor.session)->segments_rebuilt, 1);
 }
 
-/* Fewer than four are sent and one is lost: what repairs it leaves after `flush`. */
-static inline void check_flush(uint32_t count, uint32_t lost)
+void check_flush(uint32_t count, uint32_t lost)
 {
 	int64_t sent_ns;
 
@@ -123,7 +104,7 @@ static inline void check_flush(uint32_t count, uint32_t lost)
 	assert_true(is_delivered(lost));
 }
 
-static inline void check_closing_sends_what_repairs(void)
+void check_closing_sends_what_repairs(void)
 {
 	send_block(2);
 	assert_int_equal(net.count, 2);
@@ -134,8 +115,7 @@ static inline void check_closing_sends_what_repairs(void)
 	assert_int_equal(net.rig.acceptor.delivered, 2);
 }
 
-/* Two segments as long as the path takes can be repaired too. */
-static inline void check_longest_segments(void)
+void check_longest_segments(void)
 {
 	net.count = net.rig.acceptor.delivered = 0;
 	for (int i = 0; i < 2; i++)
@@ -145,5 +125,3 @@ static inline void check_longest_segments(void)
 	assert_int_equal(net.rig.acceptor.delivered, 2);
 	assert_int_equal(net.rig.acceptor.ended, 0);
 }
-
-#endif

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * arrivals.h -- messages that arrive at a session of a rig as if reassembly had just put them
- * together, for tests of what orders and checks them.
- */
-#ifndef NOPAL_TEST_ARRIVALS_H
-#define NOPAL_TEST_ARRIVALS_H
-
 #include <stdio.h>
 #include <string.h>
 
-#include "support/rig.h"
+#include "support/arrivals.h"
 #include "support/test.h"
 
-/* A message with these values of the first attributes of `part`; the first of them is its text. */
-static inline void arrive_with(struct rig_side *side, const struct nopal_part *part,
-			       const uint64_t *values, unsigned count)
+void arrive_with(struct rig_side *side, const struct nopal_part *part, const uint64_t *values,
+		 unsigned count)
 {
 	struct nopal_session *session = side->session;
 	struct nopal_core *core = nopal__core(session);
@@ -40,22 +32,19 @@ static inline void arrive_with(struct rig_side *side, const struct nopal_part *p
 	nopal__turn_end(core->world, outermost);
 }
 
-/* A message that covers [first, next) and has `first` as its text.  `part` is whose attributes 0
- * and 1 are order_first and order_next. */
-static inline void arrive_at(struct rig_side *side, const struct nopal_part *part, uint64_t first,
-			     uint64_t next)
+void arrive_at(struct rig_side *side, const struct nopal_part *part, uint64_t first, uint64_t next)
 {
 	const uint64_t values[] = { first, next };
 
 	arrive_with(side, part, values, 2);
 }
 
-static inline void arrive(struct rig_side *side, const struct nopal_part *part, uint64_t number)
+void arrive(struct rig_side *side, const struct nopal_part *part, uint64_t number)
 {
 	arrive_at(side, part, number, number + 1);
 }
 
-static inline void swap_order(unsigned *a, unsigned *b)
+static void swap_order(unsigned *a, unsigned *b)
 {
 	unsigned kept = *a;
 
@@ -63,8 +52,7 @@ static inline void swap_order(unsigned *a, unsigned *b)
 	*b = kept;
 }
 
-/* The next permutation in lexical order; false after the last. */
-static inline bool next_order(unsigned *order, unsigned count)
+bool next_order(unsigned *order, unsigned count)
 {
 	unsigned i = count - 1, j = count - 1;
 
@@ -80,12 +68,10 @@ static inline bool next_order(unsigned *order, unsigned count)
 	return true;
 }
 
-static inline void assert_delivered(const struct rig_side *side, uint32_t place, uint64_t number)
+void assert_delivered(const struct rig_side *side, uint32_t place, uint64_t number)
 {
 	char text[RIG_TEXT];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
 	assert_string_equal(side->text[place], text);
 }
-
-#endif

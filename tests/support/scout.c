@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * scout.h -- when messages come, whoever holds them up later: the microprotocol `a_scout` sees them
- * before what orders them does.  The text of each is its number.
- *
- *     scout_open(&rig, "transport_driver {} ... a_scout {}\n", &options);
- *     rig_send(&rig, "7"), rig_run(&rig, NOPAL_SECOND);
- *     assert_true(came_ns[7] <= rig.acceptor.delivered_ns[0]);
- *
- * Include it after cmocka.h.
- */
-#ifndef NOPAL_TEST_SCOUT_H
-#define NOPAL_TEST_SCOUT_H
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/rig.h"
+#include "support/scout.h"
 #include "support/test.h"
 
-enum { SCOUT_ROOM = 512 };
-
-static int64_t came_ns[SCOUT_ROOM]; /* by number, the first time; 0: never */
+int64_t came_ns[SCOUT_ROOM]; /* by number, the first time; 0: never */
 
 static enum nopal_verdict scout_on_from_net(struct nopal_session *session,
 					    const struct nopal_part *part,
@@ -49,12 +34,9 @@ static const struct nopal_microprotocol a_scout = {
 						    { 0 } },
 };
 
-static inline void scout_open(struct rig *rig, const char *config,
-			      const struct rig_options *options)
+void scout_open(struct rig *rig, const char *config, const struct rig_options *options)
 {
 	memset(came_ns, 0, sizeof(came_ns));
 	rig_add(&a_scout);
 	rig_open(rig, config, options);
 }
-
-#endif

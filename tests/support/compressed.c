@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * compressed.h -- messages of many kinds go through a composition, and what the application is
- * given is noted: for tests of compression.
- *
- * Include it after cmocka.h.
- */
-#ifndef NOPAL_TEST_COMPRESSED_H
-#define NOPAL_TEST_COMPRESSED_H
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../microprotocols/compression/codec.h"
-#include "segments.h"
+#include "support/compressed.h"
 #include "support/test.h"
 
 #define DRIVER "transport_driver {}\nb_digest {}\na_tap {}\n"
@@ -22,32 +12,26 @@
 	"positive_ack {}\nretransmit {}\nduplicate_ack {}\n"                                       \
 	"rtt_estimation {}\nreliable_fifo {}\n"
 
-static const char FIXED[] = DRIVER "fixed_size {}\n";
-static const char RESIZED[] = CUT "lossy_fifo {}\n";
-static const char RELIABLE[] = CUT ORDERED "windowed_flow { buffer = 32KiB }\n";
-static const char COALESCED[] =
-	DRIVER "coalesce {}\nsequenced_segments {}\nsequenced_messages {}\n";
-static const char COALESCED_RELIABLE[] =
+const char FIXED[] = DRIVER "fixed_size {}\n";
+const char RESIZED[] = CUT "lossy_fifo {}\n";
+const char RELIABLE[] = CUT ORDERED "windowed_flow { buffer = 32KiB }\n";
+const char COALESCED[] = DRIVER "coalesce {}\nsequenced_segments {}\nsequenced_messages {}\n";
+const char COALESCED_RELIABLE[] =
 	DRIVER "coalesce {}\nsequenced_segments {}\nsequenced_messages {}\n" ORDERED;
 static const char *const algorithms[] = { "zstd", "lz4" };
-enum { ALGORITHMS = 2, ZSTD = 0, LZ4 = 1 };
 
-static const struct nopal__codec *codec_of(unsigned algorithm)
+const struct nopal__codec *codec_of(unsigned algorithm)
 {
 	return algorithm == LZ4 ? &nopal__codec_lz4 : &nopal__codec_zstd;
 }
 
 /* --------------------------------------------------- what the application sees */
 
-enum { SEEN = 1024 };
-static struct seen {
-	uint64_t hash[SEEN], length[SEEN];
-	uint32_t count;
-} seen;
+struct compressed_seen compressed_seen;
 
-static inline enum nopal_verdict digest_on_to_user(struct nopal_session *session,
-						   const struct nopal_part *part,
-						   struct nopal_message *message)
+static enum nopal_verdict digest_on_to_user(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_message *message)
 {
 	struct nopal_hash hash;
 
@@ -55,8 +39,8 @@ static inline enum nopal_verdict digest_on_to_user(struct nopal_session *session
 	nopal_hash_init(&hash);
 	for (uint32_t i = 0; i < message->fragments; i++)
 		nopal_hash_update(&hash, message->fragment[i].bytes, message->fragment[i].length);
-	seen.hash[seen.count % SEEN] = nopal_hash_final(&hash);
-	seen.length[seen.count++ % SEEN] = message->length;
+	compressed_seen.hash[compressed_seen.count % SEEN] = nopal_hash_final(&hash);
+	compressed_seen.length[compressed_seen.count++ % SEEN] = message->length;
 	return NOPAL_CONTINUE;
 }
 
@@ -64,7 +48,7 @@ static const struct nopal_binding digest_bindings[] = {
 	NOPAL_ON(MSG_TO_USER, digest_on_to_user, .after = "compression"),
 	{ 0 },
 };
-static const struct nopal_microprotocol b_digest = {
+const struct nopal_microprotocol b_digest = {
 	.abi = NOPAL_ABI,
 	.name = "b_digest",
 	.family = "check",
@@ -73,24 +57,22 @@ static const struct nopal_microprotocol b_digest = {
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 };
 
-static struct rig rig;
-
-static inline void begin(const char *config, const char *section, const char *link)
+void compressed_begin(const char *config, const char *section, const char *link)
 {
 	char text[1024];
 
-	memset(&seen, 0, sizeof(seen));
+	memset(&compressed_seen, 0, sizeof(compressed_seen));
 	rig_add(&b_digest);
 	snprintf(text, sizeof(text), "%s%s", config, section);
 	rig_open(&rig, text, &(struct rig_options){ .link = link, .seed = 7 });
 }
 
-static inline uint64_t bytes_out(void)
+uint64_t bytes_out(void)
 {
 	return nopal_session_counters(rig.opener.session)->datagram_bytes_out;
 }
 
-static const char *section_of(unsigned algorithm, const char *more)
+const char *section_of(unsigned algorithm, const char *more)
 {
 	static char text[128];
 
@@ -103,19 +85,19 @@ static const char *section_of(unsigned algorithm, const char *more)
 
 static uint64_t random_state = 1;
 
-static inline uint8_t random_byte(void)
+uint8_t random_byte(void)
 {
 	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
 	return (uint8_t)(random_state >> 56);
 }
 
-static inline void fill_random(uint8_t *bytes, size_t length)
+void fill_random(uint8_t *bytes, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		bytes[i] = random_byte();
 }
 
-static inline void fill_text(uint8_t *bytes, size_t length)
+void fill_text(uint8_t *bytes, size_t length)
 {
 	static const char *const words[] = { "window ", "segment ", "barrier ", "the ",
 					     "a ",	"of ",	    "loss ",	"and " };
@@ -132,16 +114,14 @@ static inline void fill_text(uint8_t *bytes, size_t length)
 	}
 }
 
-static inline void fill_zeros(uint8_t *bytes, size_t length)
+void fill_zeros(uint8_t *bytes, size_t length)
 {
 	memset(bytes, 0, length);
 }
 
-typedef void fill(uint8_t *bytes, size_t length);
 static fill *const fills[] = { fill_random, fill_text, fill_zeros };
-enum { FILLS = 3, LONGEST = 20000 };
 
-static inline void send_filled(fill *with, size_t length)
+void send_filled(fill *with, size_t length)
 {
 	static uint8_t bytes[LONGEST];
 
@@ -152,8 +132,7 @@ static inline void send_filled(fill *with, size_t length)
 	}
 }
 
-/* Messages of all kinds and lengths, the same ones every time. */
-static inline void send_all(size_t longest)
+void send_all(size_t longest)
 {
 	static const size_t lengths[] = { 0, 1, 2, 63, 64, 65, 200, 900, 1400, 4000, 20000 };
 
@@ -167,5 +146,3 @@ static inline void send_all(size_t longest)
 	}
 	rig_run(&rig, 30 * NOPAL_SECOND);
 }
-
-#endif

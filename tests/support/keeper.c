@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * keeper.h -- an application that does not read: the microprotocol `keeper` keeps every message
- * that is delivered to the acceptor, until the test reads.
- *
- *     keeper_open(&rig, "transport_driver {} fixed_size {} ...", &options);
- *     rig_send(&rig, "x"), rig_run(&rig, NOPAL_SECOND);
- *     assert_int_equal(keeper.held_bytes, 1);
- *     keeper_read(&rig, 1);
- *
- * Include it after cmocka.h.
- */
-#ifndef NOPAL_TEST_KEEPER_H
-#define NOPAL_TEST_KEEPER_H
-
 #include <string.h>
 
-#include "segments.h"
-#include "support/test.h"
+#include "support/keeper.h"
 
-enum { KEEPER_ROOM = 8192 };
-
-static struct keeper {
-	struct nopal_message *message[KEEPER_ROOM];
-	uint32_t first, end; /* what is kept */
-	uint64_t held_bytes, most_bytes;
-	bool reads; /* keeps nothing */
-} keeper;
+struct keeper keeper;
 
 static enum nopal_verdict keeper_on_to_user(struct nopal_session *session,
 					    const struct nopal_part *part,
@@ -57,16 +35,14 @@ static const struct nopal_microprotocol keeper_microprotocol = {
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 };
 
-static inline void keeper_open(struct rig *rig, const char *config,
-			       const struct rig_options *options)
+void keeper_open(struct rig *rig, const char *config, const struct rig_options *options)
 {
 	memset(&keeper, 0, sizeof(keeper));
 	rig_add(&keeper_microprotocol);
 	rig_open(rig, config, options);
 }
 
-/* The application reads so many messages, or all there are. */
-static inline void keeper_read(struct rig *rig, uint32_t count)
+void keeper_read(struct rig *rig, uint32_t count)
 {
 	while (count-- && keeper.first < keeper.end) {
 		struct nopal_message *message = keeper.message[keeper.first++ % KEEPER_ROOM];
@@ -76,10 +52,7 @@ static inline void keeper_read(struct rig *rig, uint32_t count)
 	}
 }
 
-/* Sends `count` messages of so many bytes, as room comes, and runs until all are delivered or the
- * time is over; the application reads `reads` messages every 10 ms. */
-static inline void keeper_push(struct rig *rig, uint32_t count, size_t length, uint32_t reads,
-			       int64_t most_ns)
+void keeper_push(struct rig *rig, uint32_t count, size_t length, uint32_t reads, int64_t most_ns)
 {
 	int64_t steps = most_ns / (10 * NOPAL_MILLISECOND);
 	uint32_t before = rig->acceptor.delivered, sent = 0;
@@ -91,5 +64,3 @@ static inline void keeper_push(struct rig *rig, uint32_t count, size_t length, u
 		keeper_read(rig, reads);
 	}
 }
-
-#endif

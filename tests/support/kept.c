@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/fakes.h"
+#include "support/kept.h"
+#include "support/test.h"
+
+const struct nopal_microprotocol m_keeper = {
+	.abi = NOPAL_ABI,
+	.name = "m_keeper",
+	.family = "fake",
+	.summary = "a descriptor for tests",
+	.holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
+	.bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)),
+};
+
+struct nopal_session *session;
+
+void kept_open(const char *config)
+{
+	rig_add(&m_keeper);
+	rig_open(&rig, config, NULL);
+	session = rig.opener.session;
+}
+
+int kept_teardown(void **state)
+{
+	(void)state;
+	rig_close(&rig);
+	return 0;
+}
+
+void settle(uint32_t number, enum nopal_fate fate)
+{
+	struct nopal_segment *segment = rig_segment(session, number);
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	assert_non_null(segment);
+	nopal__touch(core);
+	segment->fate = (uint8_t)fate;
+	nopal_release(session, rig_part(session, "m_keeper"), segment, NOPAL_FINISH);
+	nopal__turn_end(core->world, outermost);
+}

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/own_rig.h"
+
+struct rig rig;
