@@ -8,6 +8,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
+#include "plan/plan.h"
 #include "support/test.h"
 
 #define BELOW "transport_driver {} resize {} retransmit {} virtual_circuit {}"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <nopal/nopal.h>
+#include "plan/plan.h"
 #include "support/test.h"
 
 enum { LEAST_CONFIGS = 44, LINE_ROOM = 256 };

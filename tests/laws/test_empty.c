@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
+#include "plan/plan.h"
+#include "ports/world.h"
 #include "support/rig.h"
 #include "support/suite.h"
 #include "support/test.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/plan.h"
 #include "support/pair.h"
 #include "support/suite.h"
 #include "support/test.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan.h"
 #include "support/composition.h"
 #include "support/pair.h"
 #include "support/suite.h"

@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "session/endpoint.h"
 #include "support/rig.h"
 #include "support/test.h"
 

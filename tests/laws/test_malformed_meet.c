@@ -3,6 +3,7 @@
  * What two that meet say to each other, cut at every byte, with every byte flipped, and extended,
  * to who waits for its peer and to who has met it: nothing changes.
  */
+#include "engine/composite.h"
 #include "aead_crypto.h"
 #include "support/meeting.h"
 #include "support/test.h"

@@ -6,6 +6,7 @@
  * while it was there.  The same seed does the same.  Prints how many messages, joins and leaves,
  * and violations.
  */
+#include "plan/plan.h"
 #include "support/witness.h"
 #include "support/test.h"
 

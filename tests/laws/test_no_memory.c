@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/plan.h"
 #include "support/failing.h"
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/endpoint.h"
 #include "support/covering.h"
 #include "support/failing.h"
 #include <nopal/microprotocol.h>

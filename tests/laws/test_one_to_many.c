@@ -6,6 +6,7 @@
  * where all have arrived.  The same where what is for all leaves through a channel, for up to
  * three.  Prints sessions, messages and violations.
  */
+#include "plan/plan.h"
 #include "support/witness.h"
 #include "support/test.h"
 

@@ -20,10 +20,11 @@
 
 #include "aead_crypto.h"
 #include "compose/compose.h"
+#include "plan/plan.h"
+#include "registry/registry.h"
 #include "support/covering.h"
 #include "support/nonces.h"
 #include "support/oracle.h"
-#include "registry/registry.h"
 #include "support/test.h"
 
 enum {

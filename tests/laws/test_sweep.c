@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "plan/plan.h"
 #include "support/oracle.h"
 #include "support/suite.h"
 #include "support/test.h"

@@ -7,6 +7,7 @@
 #ifndef NOPAL_TEST_STUBS_H
 #define NOPAL_TEST_STUBS_H
 
+#include "engine/turn.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -10,6 +10,7 @@
 #include "support/capture.h"
 #include "support/nonces.h"
 #include "wire/reset.h"
+#include "wire/wire.h"
 #include "support/test.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Control of multicast and channel_repair that no honest end would send: nothing breaks but its own
  * session, others get all, and the work is bounded. */
+#include "engine/turn.h"
 #include "support/many.h"
 #include "support/rig.h"
 #include "support/test.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the channel loses is repaired, by few naks, and every copy has one fate. */
+#include "engine/composite.h"
 #include "support/many.h"
 #include "support/test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "session/endpoint.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is delivered is what was sent, however it travelled, and accounts stay right. */
+#include "engine/turn.h"
 #include "support/compressed.h"
 #include "support/test.h"
 

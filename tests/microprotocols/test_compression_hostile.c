@@ -3,6 +3,7 @@
  * Compressed messages of one who means ill: what makes no sense is discarded, and costs no more
  * memory than its bytes could stand for.
  */
+#include "plan/plan.h"
 #include "support/compressed.h"
 #include "support/test.h"
 

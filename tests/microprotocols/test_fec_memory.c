@@ -2,6 +2,7 @@
 /*
  * What forward_error_correction holds, at work and at rest.
  */
+#include "engine/composite.h"
 #include "support/blocks.h"
 #include "erasure.h"
 #include "support/test.h"

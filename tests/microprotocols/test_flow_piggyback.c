@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_flow_piggyback -- windowed_flow's edge on data, between two sessions: it replaces windows,
  * is rebuilt as it left, and its loss stops nobody. */
+#include "plan/plan.h"
 #include "support/segments.h"
 #include "support/test.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/composite.h"
 #include "support/blocks.h"
 #include "fec.h"
 #include "support/test.h"

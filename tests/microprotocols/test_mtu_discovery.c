@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
+#include "wire/wire.h"
 #include "support/segments.h"
 #include "support/test.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who hears the channel, who is served without it, and who comes late. */
+#include "engine/composite.h"
 #include "support/many.h"
 #include "support/test.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan.h"
 #include "support/many.h"
 #include "support/paper_packets.h"
 #include "support/test.h"

@@ -9,7 +9,7 @@
  */
 #include <stdio.h>
 
-#include "echo.h"
+#include "load/echo.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "session/endpoint.h"
 #include "support/segments.h"
 #include "support/test.h"
 

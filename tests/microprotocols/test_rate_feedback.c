@@ -3,6 +3,7 @@
  * is lost, late or comes twice. */
 #include <errno.h>
 
+#include "engine/turn.h"
 #include "support/segments.h"
 #include "support/test.h"
 

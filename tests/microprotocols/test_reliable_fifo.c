@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
+#include "engine/pool.h"
 #include "support/arrivals.h"
 #include "support/test.h"
 

@@ -3,6 +3,7 @@
  * for, and lost requests and grants stop nobody for ever. */
 #include <errno.h>
 
+#include "plan/plan.h"
 #include "support/keeper.h"
 #include "support/test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
+#include "engine/turn.h"
 #include "support/arrivals.h"
 #include "support/scout.h"
 #include "support/test.h"

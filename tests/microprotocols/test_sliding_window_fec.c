@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/composite.h"
 #include "support/blocks.h"
 #include "erasure.h"
 #include "gf256.h"

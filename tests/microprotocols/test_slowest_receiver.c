@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rate of a channel is what the slowest that hears it can take. */
+#include "engine/turn.h"
 #include "support/many.h"
 #include "support/rig.h"
 #include "support/suite.h"

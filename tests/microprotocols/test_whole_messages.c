@@ -2,6 +2,7 @@
 /* However long a message is, it is one segment here, and comes whole from below. */
 #include <errno.h>
 
+#include "plan/plan.h"
 #include "support/many.h"
 #include "support/test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_xon_xoff -- orders and their numbers, what comes beyond the mark, and that no loss,
  * duplicate or disorder of orders stops a sender for ever. */
+#include "engine/turn.h"
 #include "support/keeper.h"
 #include "support/test.h"
 

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/turn.h"
 #include "support/arrivals.h"
 #include "support/test.h"
 

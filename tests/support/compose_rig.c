@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "compose/compose.h"
+#include "registry/registry.h"
 #include "support/compose_rig.h"
 #include "support/test.h"
 

@@ -10,7 +10,6 @@
 
 #include "compose/compose.h"
 #include "support/fakes.h"
-#include "registry/registry.h"
 
 /* Lets the registry have the two above, and these. */
 int compose_rig_add(const struct nopal_microprotocol *const *fakes);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compose/compose.h"
+#include "config/config.h"
+#include "plan/plan.h"
+#include "registry/registry.h"
 #include "support/draw.h"
 #include "support/lines.h"
 #include <nopal/nopal.h>

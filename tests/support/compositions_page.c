@@ -8,7 +8,7 @@
 #include "support/composition.h"
 #include "support/covering.h"
 #include "support/lines.h"
-#include "registry/registry.h"
+#include <nopal/nopal.h>
 #include "support/suite.h"
 #include "support/worth.h"
 

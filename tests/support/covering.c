@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/arena.h"
+#include "plan/plan.h"
 #include "support/covering.h"
 
 #include <assert.h>

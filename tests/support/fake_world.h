@@ -11,7 +11,8 @@
 #ifndef NOPAL_TESTS_FAKE_WORLD_H
 #define NOPAL_TESTS_FAKE_WORLD_H
 
-#include "session/session.h"
+#include "plan/plan.h"
+#include "ports/world.h"
 
 enum {
 	TRAINS = 4096,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/turn.h"
 #include "support/fakes.h"
 #include "support/kept.h"
 #include "support/test.h"

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/composite.h"
+#include "io/sim/sim.h"
 #include "support/many.h"
 #include "support/test.h"
 

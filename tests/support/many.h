@@ -15,8 +15,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/session.h"
-#include "io/sim.h"
+#include "session/endpoint.h"
 #include "support/test.h"
 
 enum {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/reset.h"
+#include "wire/wire.h"
 #include "support/meeting.h"
 #include "support/test.h"
 

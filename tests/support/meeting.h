@@ -15,8 +15,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "wire/reset.h"
-#include "wire/wire.h"
+#include "session/endpoint.h"
 #include "virtual_circuit.h"
 
 enum { MEET_PORT = 7000, MEET_TEXT = 1400, MEET_TAPPED = 64 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ports/world.h"
 #include "support/noting_core.h"
 #include "support/test.h"
 

@@ -6,8 +6,8 @@
 #ifndef NOPAL_TEST_NOTING_CORE_H
 #define NOPAL_TEST_NOTING_CORE_H
 
+#include "io/emulator/link_engine.h"
 #include "ports/world.h"
-#include "io/link_engine.h"
 
 enum {
 	MOST_NOTES = 20000,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "layers/streams.h"
 #include "support/one_flow.h"
 #include "support/test.h"
 
@@ -137,7 +138,7 @@ static uint32_t flows_among(struct nopal_core *core)
 	uint32_t count = 0;
 
 	for (; core; core = core->next)
-		count += nopal__top(core)->is_flow;
+		count += nopal__is_flow(nopal__top(core));
 	return count;
 }
 

@@ -16,7 +16,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/session.h"
+#include "session/endpoint.h"
 
 enum { STREAMS = 100, PORT = 9000, TEXT = 64 };
 

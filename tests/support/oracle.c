@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "support/lines.h"
-#include "plan/plan.h"
-#include "io/sim.h"
+#include "io/sim/sim.h"
+#include "session/endpoint.h"
 
 enum {
 	PORT = 1000,

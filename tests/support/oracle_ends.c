@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "support/oracle.h"
-#include "plan/plan.h"
+#include "layers/streams.h"
 
 static void moved(struct oracle *oracle)
 {

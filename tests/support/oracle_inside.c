@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "support/oracle.h"
+#include "layers/group.h"
+#include "layers/streams.h"
 #include "registry/registry.h"
 
 void oracle_violated(struct oracle *oracle, const char *how, ...)

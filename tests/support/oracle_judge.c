@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "compose/compose.h"
-#include "support/oracle.h"
 #include "plan/plan.h"
 #include "registry/registry.h"
+#include "support/oracle.h"
 #include "oracle.h"
 
 const char *const oracle_properties[ORACLE_PROPERTIES] = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "session/endpoint.h"
 #include "support/pair.h"
 #include "support/test.h"
 

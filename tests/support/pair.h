@@ -17,7 +17,8 @@
 #define NOPAL_TEST_PAIR_H
 
 #include <nopal/nopal.h>
-#include "session/session.h"
+#include "plan/plan.h"
+#include "ports/world.h"
 #include "support/suite.h"
 
 enum { PAIR_OPENER, PAIR_ACCEPTOR, PAIR_SIDES };

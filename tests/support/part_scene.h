@@ -5,7 +5,7 @@
 #ifndef NOPAL_TEST_PART_SCENE_H
 #define NOPAL_TEST_PART_SCENE_H
 
-#include "part_inside.h"
+#include "file/part_inside.h"
 
 enum {
 	FILE_BYTES = 300000,

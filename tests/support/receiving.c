@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "session/endpoint.h"
 #include "support/receiving.h"
 #include "support/test.h"
 

@@ -11,10 +11,10 @@
 #ifndef NOPAL_TEST_RECEIVING_H
 #define NOPAL_TEST_RECEIVING_H
 
-#include "file_hash.h"
+#include "file/file_hash.h"
 #include <nopal/microprotocol.h>
-#include "recv_incoming.h"
-#include "recv_loops.h"
+#include "transfer/recv_incoming.h"
+#include "transfer/recv_loops.h"
 
 enum {
 	FILE_BYTES = 300000,

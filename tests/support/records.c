@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "ports/world.h"
+#include "trace/trace.h"
 #include "support/records.h"
 #include "support/test.h"
 

@@ -13,7 +13,7 @@
 #ifndef NOPAL_TESTS_RECORDS_H
 #define NOPAL_TESTS_RECORDS_H
 
-#include "session/session.h"
+#include "ports/world.h"
 #include "support/test.h"
 
 enum { RECORDS = 1024 };

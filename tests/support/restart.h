@@ -6,7 +6,7 @@
 #ifndef NOPAL_TEST_RESTART_H
 #define NOPAL_TEST_RESTART_H
 
-#include "wire/reset.h"
+#include <nopal/nopal.h>
 #include "support/rig.h"
 
 extern const uint8_t restart_key[NOPAL_RESET_KEY_BYTES];

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/turn.h"
 #include "support/segments.h"
 
 static void arriving_buffer_free(struct nopal_buffer *buffer)

@@ -13,6 +13,7 @@
 #ifndef NOPAL_TEST_SEGMENTS_H
 #define NOPAL_TEST_SEGMENTS_H
 
+#include "engine/composite.h"
 #include "support/rig.h"
 
 struct arriving {

@@ -12,9 +12,10 @@
 #ifndef NOPAL_TEST_SERVERS_H
 #define NOPAL_TEST_SERVERS_H
 
-#include "fetch_talk.h"
-#include "file_hash.h"
-#include "serve_session.h"
+#include "session/endpoint.h"
+#include "transfer/fetch_talk.h"
+#include "file/file_hash.h"
+#include "transfer/serve_session.h"
 #include "support/test.h"
 
 enum { SERVERS = 3, PORT = 9000, SIZE = 6000000 };

@@ -9,7 +9,7 @@
 #ifndef NOPAL_TEST_TALKER_H
 #define NOPAL_TEST_TALKER_H
 
-#include "transfer.h"
+#include "file/transfer.h"
 
 struct talker {
 	uint64_t seed;

@@ -11,7 +11,7 @@
 #ifndef NOPAL_TEST_TOLD_H
 #define NOPAL_TEST_TOLD_H
 
-#include "tool.h"
+#include "frame/tool.h"
 #include "support/test.h"
 
 enum { TOLD_TEXT = 1 << 20 };

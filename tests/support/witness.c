@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "registry/registry.h"
 #include "support/witness.h"
 #include "support/test.h"
 

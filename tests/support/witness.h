@@ -14,7 +14,6 @@
 #define NOPAL_TEST_WITNESS_H
 
 #include "support/many.h"
-#include "registry/registry.h"
 
 struct witness_message {
 	uint32_t given;			    /* copies that left */

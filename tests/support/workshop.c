@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "plan/plan.h"
 #include "support/workshop.h"
 
 #include <ftw.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "bench_pair.h"
+#include "load/pair.h"
 #include "support/test.h"
 
 /* A row says how its config is run. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <jansson.h>
 
-#include "bench_report.h"
+#include "bench/report.h"
 #include "support/test.h"
 
 #define CLOSE 1e-9

@@ -2,7 +2,7 @@
 /*
  * bench_stats.c: medians and quartiles.
  */
-#include "bench_stats.h"
+#include "report/stats.h"
 #include "support/test.h"
 
 #define EXACT 1e-12

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_dumbbell -- what is measured at a bottleneck adds up. */
-#include "dumbbell.h"
+#include "load/dumbbell.h"
 #include <nopal/microprotocol.h>
 #include "support/suite.h"
 #include "support/test.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch_plan.h"
+#include "transfer/fetch_plan.h"
 #include "support/test.h"
 
 enum {

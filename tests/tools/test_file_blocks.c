@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "file_blocks.h"
+#include "file/file_blocks.h"
 #include "support/test.h"
 
 enum { COUNT = 1000 };

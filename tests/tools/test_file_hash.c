@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "file_hash.h"
+#include "file/file_hash.h"
 #include "support/test.h"
 
 enum { BYTES = 5000 };

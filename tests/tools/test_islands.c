@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "islands.h"
+#include "file/islands.h"
 #include "support/test.h"
 
 enum { PLACES = 64, ROUNDS = 20000 };

@@ -2,7 +2,8 @@
 /*
  * test_live_judge -- what one end can judge of what it sees itself.
  */
-#include "live_judge.h"
+#include "ports/world.h"
+#include "peer/live_judge.h"
 #include "support/test.h"
 
 static const struct nopal_plan *plan;

@@ -2,7 +2,7 @@
 /*
  * test_pace -- no faster than a rate.
  */
-#include "pace.h"
+#include "peer/pace.h"
 #include "support/test.h"
 
 TEST(test_a_rate_is_kept)

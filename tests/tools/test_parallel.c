@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_parallel -- what crosses the network for connections side by side adds up. */
-#include "dumbbell.h"
+#include "load/dumbbell.h"
 #include <nopal/microprotocol.h>
-#include "parallel.h"
+#include "load/parallel.h"
 #include "support/suite.h"
 #include "support/test.h"
 

@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "file_blocks.h"
-#include "file_hash.h"
-#include "part.h"
+#include "file/file_blocks.h"
+#include "file/file_hash.h"
+#include "file/part.h"
 #include "support/test.h"
 
 enum { SIZE = 400000, BLOCK = FILE_BLOCK_LEAST, COUNT = 13 };

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "session/endpoint.h"
 #include "support/receiving.h"
 #include "support/test.h"
 

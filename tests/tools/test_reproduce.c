@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "reproduce_report.h"
+#include "reproduce/report.h"
 #include "support/test.h"
 
 enum { PRINTED_BYTES = 4096 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
-#include "reset_key.h"
+#include "file/reset_key.h"
 #include "support/test.h"
 
 static char folder_path[64], file_path[128];

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "serve_file.h"
+#include "transfer/serve_file.h"
 #include "support/test.h"
 
 enum { FILES = 300, LONG = 9000000 };

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "program.h"
+#include "frame/complete.h"
+#include "frame/tool.h"
 #include "support/test.h"
 
 static const struct tool_option options[] = {

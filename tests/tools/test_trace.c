@@ -7,10 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ports/world.h"
+#include "session/endpoint.h"
 #include "support/own_file.h"
 #include "support/told.h"
-#include "trace/trace.h"
 #include "support/test.h"
 
 ALL_TESTS(tests, set_up, tear_down);

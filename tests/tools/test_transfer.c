@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "transfer.c"
+#include "file/transfer.c"
 #include "support/test.h"
 
 /* -------------------------------------------------------------------- codec */

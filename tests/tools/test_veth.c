@@ -2,8 +2,8 @@
 /* test_veth -- what is made of a line of veth.sh. */
 #include <stdlib.h>
 
-#include "tool.h"
-#include "veth.h"
+#include "frame/tool.h"
+#include "reproduce/veth.h"
 #include "support/test.h"
 
 static json_t *line_of(const char *text)

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "ports/world.h"
+#include "trace/trace.h"
 #include "support/own_file.h"
 #include "support/told.h"
-#include "trace/trace.h"
 #include "support/test.h"
 
 ALL_TESTS(tests, set_up, tear_down);

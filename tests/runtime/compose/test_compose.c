@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
+#include "compose/compose.h"
 #include "support/compose_rig.h"
 #include "support/test.h"
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compose/compose.h"
+#include "registry/registry.h"
 #include "support/compose_rig.h"
 #include "support/test.h"
 

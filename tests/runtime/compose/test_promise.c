@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compose/compose.h"
+#include "plan/plan.h"
 #include "support/compose_rig.h"
 #include "support/test.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compose/compose.h"
 #include "support/compose_rig.h"
 #include "support/test.h"
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "config/config.h"
-#include "registry/registry.h"
 #include "support/test.h"
 
 /* What a test reads, and what was wrong with it. */

@@ -2,6 +2,7 @@
 /* Binding at run time, events of a session's own, barriers on any item. */
 #include <errno.h>
 
+#include "engine/composite.h"
 #include "support/lab.h"
 #include "support/test.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/event.h"
+#include "engine/message.h"
+#include "engine/turn.h"
 #include "support/lab.h"
 #include "support/records.h"
 #include "support/test.h"

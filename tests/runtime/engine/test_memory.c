@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/segment.h"
 #include "support/failing.h"
 #include "support/rig.h"
 #include "support/test.h"

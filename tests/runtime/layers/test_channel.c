@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "session/endpoint.h"
 #include "support/many.h"
 #include "support/test.h"
 

@@ -2,6 +2,8 @@
 /* The address of a channel: who may open it and join, and what leaves for one of IPv6. */
 #include <errno.h>
 
+#include "engine/turn.h"
+#include "session/endpoint.h"
 #include "support/many.h"
 #include "support/test.h"
 

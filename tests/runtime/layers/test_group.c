@@ -2,6 +2,7 @@
 /* One to many: destinations come and go, and each copy has one fate. */
 #include <errno.h>
 
+#include "session/endpoint.h"
 #include "support/many.h"
 #include "support/test.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Many streams on one flow: each is a session, none waits for another. */
+#include "engine/turn.h"
+#include "layers/streams.h"
 #include "support/one_flow.h"
 #include "support/test.h"
 

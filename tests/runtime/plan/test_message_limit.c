@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How long a message may be: of who cuts, of who passes it whole, and of the path. */
-#include "compose/compose.h"
+#include "plan/seal.h"
 #include "support/fakes.h"
-#include "plan/plan.h"
 #include "support/rig.h"
 #include "support/test.h"
 

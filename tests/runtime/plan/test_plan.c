@@ -2,6 +2,7 @@
 /* What sealing makes of a config: slots, kinds, headers, masks, limits. */
 #include <string.h>
 
+#include "plan/plan.h"
 #include "support/fakes.h"
 #include "support/rig.h"
 #include "support/test.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared variables of a layer: what is written, what is only read, and what the layers above are
  * told. */
+#include "plan/plan.h"
 #include "support/fakes.h"
 #include "support/rig.h"
 #include "support/test.h"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "support/fakes.h"
-#include "base/problems.h"
 #include "registry/registry.h"
 #include "support/test.h"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/turn.h"
 #include "support/fakes.h"
 #include "support/kept.h"
 #include "support/test.h"

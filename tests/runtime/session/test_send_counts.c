@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/message.h"
 #include "support/fakes.h"
 #include "support/failing.h"
 #include "support/kept.h"

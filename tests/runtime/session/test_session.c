@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/composite.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/composite.h"
 #include "support/one_flow.h"
 #include "support/rig.h"
 #include "support/test.h"

@@ -3,6 +3,9 @@
  * and fates that were told before. */
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/turn.h"
+#include "session/stack.h"
 #include "support/failing.h"
 #include "support/fakes.h"
 #include "support/records.h"

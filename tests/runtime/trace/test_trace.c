@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "ports/world.h"
-#include "support/own_file.h"
 #include "trace/trace.h"
+#include "support/own_file.h"
 #include "support/test.h"
 
 ALL_TESTS(tests, set_up, tear_down);

@@ -2,6 +2,9 @@
 /* A datagram that belongs to a session: what is counted, noted and kept out. */
 #include <string.h>
 
+#include "engine/turn.h"
+#include "wire/arrive.h"
+#include "wire/wire.h"
 #include "support/records.h"
 #include "support/rig.h"
 #include "support/test.h"

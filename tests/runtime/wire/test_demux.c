@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/demux.h"
+#include "wire/handshake.h"
 #include "support/failing.h"
 #include "support/test.h"
 
@@ -148,7 +149,7 @@ TEST(test_what_is_not_there_is_forgotten_without_harm)
 {
 	struct nopal_core *one = entered(0, 5), *above = core_of(1);
 
-	above->lowest = false;
+	above->layer = &upper_layer;
 	above->local_id = one->local_id;
 	nopal__demux_forget(above);
 	assert_ptr_equal(found(one), one);
@@ -190,7 +191,7 @@ TEST(test_an_upper_layer_is_not_found)
 {
 	struct nopal_core *core = core_of(0);
 
-	core->lowest = false;
+	core->layer = &upper_layer;
 	assert_int_equal(enter_as(core, 6), 0);
 	assert_int_equal(core->local_id, 7);
 	assert_null(found(core));

@@ -9,6 +9,7 @@
 #include "wire/demux.h"
 #include "wire/doubt.h"
 #include "wire/reset.h"
+#include "wire/wire.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/turn.h"
+#include "wire/wire.h"
 #include "support/fake_world.h"
 #include "support/rig.h"
 #include "support/test.h"

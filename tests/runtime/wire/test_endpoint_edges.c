@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "wire/wire.h"
 #include "support/failing.h"
 #include "support/rig.h"
 #include "support/test.h"

@@ -2,10 +2,10 @@
 /* Datagrams from and to where no session is yet, byte for byte. */
 #include <string.h>
 
-#include "compose/compose.h"
-#include "support/failing.h"
-#include "wire/request.h"
 #include "base/bytes.h"
+#include "wire/request.h"
+#include "wire/wire.h"
+#include "support/failing.h"
 #include "support/rig.h"
 #include "support/test.h"
 

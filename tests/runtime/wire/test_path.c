@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/turn.h"
 #include "support/segments.h"
 #include "support/test.h"
 

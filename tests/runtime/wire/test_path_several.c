@@ -5,6 +5,7 @@
 
 #include "engine/turn.h"
 #include "wire/demux.h"
+#include "wire/paths.h"
 #include "support/failing.h"
 #include "support/fakes.h"
 #include "support/rig.h"

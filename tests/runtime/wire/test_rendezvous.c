@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Two that open towards each other: one session, and nobody else's doing. */
+#include "wire/reset.h"
 #include "support/early_losses.h"
 #include "support/meeting.h"
 #include "support/own_file.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Flows that meet: the first stream of each is the other's, and no other one. */
+#include "engine/composite.h"
 #include "support/meeting.h"
 #include "support/test.h"
 

@@ -6,6 +6,7 @@
 
 #include "engine/turn.h"
 #include "wire/reset.h"
+#include "wire/wire.h"
 #include "support/rig.h"
 #include "support/test.h"
 

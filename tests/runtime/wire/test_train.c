@@ -2,6 +2,8 @@
 /* Trains on the way out: what ends one, seals one, and what becomes of it. */
 #include <string.h>
 
+#include "engine/turn.h"
+#include "wire/train.h"
 #include "support/fake_world.h"
 #include "support/fakes.h"
 #include "support/rig.h"

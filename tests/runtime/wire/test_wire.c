@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "base/bytes.h"
+#include "engine/segment.h"
+#include "wire/wire.h"
 #include "support/rig.h"
 #include "support/test.h"
 

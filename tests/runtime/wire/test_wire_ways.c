@@ -3,6 +3,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/turn.h"
+#include "wire/wire.h"
 #include "support/fake_world.h"
 #include "support/fakes.h"
 #include "support/rig.h"

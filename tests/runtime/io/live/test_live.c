@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <netinet/udp.h>
 
-#include "io/live.h"
+#include "io/live/live.h"
 #include "support/test.h"
 
 enum {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <event2/event.h>
 
-#include "io/live.h"
-#include "session/session.h"
+#include "io/live/live.h"
+#include "wire/wire.h"
 #include "support/test.h"
 
 enum {

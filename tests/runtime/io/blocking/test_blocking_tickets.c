@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "io/live.h"
+#include <nopal/address.h>
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 #include "support/test.h"
 
 static const int64_t patience_ns = 20 * NOPAL_SECOND;

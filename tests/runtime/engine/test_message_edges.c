@@ -2,6 +2,8 @@
 /* Of messages: each place to copy from, rooms that are used again, and what a trace says. */
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/segment.h"
 #include "support/fakes.h"
 #include "support/records.h"
 #include "support/rig.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "support/noting_core.h"
-#include "io/sim.h"
+#include "io/sim/sim.h"
 #include "support/test.h"
 
 TEST(a_host_reaches_itself)

@@ -12,7 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "io/live.h"
+#include <nopal/address.h>
+#include <nopal/microprotocol.h>
+#include <nopal/nopal.h>
 #include "support/test.h"
 
 enum { MANY = 3, MESSAGE = 20000 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "engine/composite.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -5,8 +5,8 @@
 #include <poll.h>
 #include <string.h>
 
-#include "io/link_engine.h"
-#include "io/live.h"
+#include "io/emulator/link_engine.h"
+#include "io/live/live.h"
 #include "support/test.h"
 
 enum { PAYLOAD = 1000, DATAGRAM = 1000, TRAIN = 10, MANY = 99, WAIT_MS = 2000 };

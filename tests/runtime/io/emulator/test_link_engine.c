@@ -12,7 +12,6 @@
 #include "io/emulator/link_engine.h"
 #include "io/sim/random.h"
 #include <nopal/microprotocol.h>
-#include "io/random.h"
 #include "support/test.h"
 
 enum { SEED = 7, MANY = 1000000, PAYLOAD = 1000 };

@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "io/live.h"
+#include "io/live/live.h"
 #include "support/test.h"
 
 enum { DEVICE = 1300, LONG = 4000, SHORT = 1300 - 48, WAIT_MS = 2000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The three barriers of a segment and the four rules that guard them. */
+#include "engine/composite.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -2,6 +2,8 @@
 /* What a segment is when it is made, how its departures are numbered, and control. */
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/segment.h"
 #include "support/fakes.h"
 #include "support/failing.h"
 #include "support/kept.h"

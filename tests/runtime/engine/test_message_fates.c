@@ -2,6 +2,8 @@
 /* What becomes of messages that were sent: who is told, and what is counted. */
 #include <string.h>
 
+#include "engine/message.h"
+#include "engine/segment.h"
 #include "support/fakes.h"
 #include "support/failing.h"
 #include "support/kept.h"

@@ -2,6 +2,10 @@
 /* What a departure leaves behind it, what it waits for, and the ways of control. */
 #include <string.h>
 
+#include "engine/segment.h"
+#include "engine/timer.h"
+#include "engine/turn.h"
+#include "session/endpoint.h"
 #include "support/kept.h"
 #include "support/test.h"
 

@@ -2,6 +2,7 @@
 /*
  * test_sim.c -- the simulated world: time, order, batches, buffers and ports.
  */
+#include "ports/world.h"
 #include "support/noting_core.h"
 #include "support/test.h"
 

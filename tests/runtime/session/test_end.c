@@ -2,6 +2,7 @@
 /* A good end means that all arrived: in groups by their rule, on streams, and between two. */
 #include <errno.h>
 
+#include "engine/composite.h"
 #include "support/many.h"
 #include "support/one_flow.h"
 #include "support/rig.h"
