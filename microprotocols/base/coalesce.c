@@ -84,40 +84,39 @@ static struct nopal_segment *coalesce_segment(struct nopal_session *session, str
 
 /* Ends the segment that is being filled.  Its messages are cut before it goes:
  * the list may be filled anew while it does.  NULL: nothing to send, or the session is broken. */
-static struct nopal_segment *coalesce_end(struct nopal_session *session,
-					  const struct nopal_part *part)
+static struct nopal_segment *coalesce_end(struct nopal_at at)
 {
-	struct coalesce *self = nopal_state(session, part);
+	struct coalesce *self = nopal_state(at);
 	struct nopal_segment *segment;
 	uint32_t count = self->count;
 
-	nopal_timer_stop(session, part, COALESCE_FLUSH);
+	nopal_timer_stop(at, COALESCE_FLUSH);
 	if (!count)
 		return NULL;
-	segment = coalesce_segment(session, self);
+	segment = coalesce_segment(at.session, self);
 	self->count = 0;
 	if (!segment)
-		coalesce_break(session);
+		coalesce_break(at.session);
 	for (uint32_t i = 0; segment && i < count; i++) {
-		struct nopal_message *message = nopal_message_find(session, self->message[i]);
+		struct nopal_message *message = nopal_message_find(at.session, self->message[i]);
 
 		if (message)
-			nopal_message_is_cut(session, message);
+			nopal_message_is_cut(at.session, message);
 	}
 	return segment;
 }
 
-static void coalesce_flush(struct nopal_session *session, const struct nopal_part *part)
+static void coalesce_flush(struct nopal_at at)
 {
-	struct nopal_segment *segment = coalesce_end(session, part);
+	struct nopal_segment *segment = coalesce_end(at);
 
 	if (segment)
-		nopal_raise_SEGMENT_FROM_USER(session, segment);
+		nopal_raise_SEGMENT_FROM_USER(at.session, segment);
 }
 
-static void coalesce_when_flush(struct nopal_session *session, const struct nopal_part *part)
+static void coalesce_when_flush(struct nopal_at at)
 {
-	coalesce_flush(session, part);
+	coalesce_flush(at);
 }
 
 static uint32_t coalesce_length_bytes(uint64_t length)
@@ -151,26 +150,23 @@ static bool coalesce_prepare(struct nopal_session *session, struct coalesce *sel
 }
 
 /* May it share a segment with those that are there? */
-static bool coalesce_suits(struct nopal_session *session, const struct nopal_part *part,
-			   const struct nopal_message *message)
+static bool coalesce_suits(struct nopal_at at, const struct nopal_message *message)
 {
-	const struct coalesce *self = nopal_state(session, part);
-	const struct nopal_message *first = nopal_message_find(session, self->message[0]);
+	const struct coalesce *self = nopal_state(at);
+	const struct nopal_message *first = nopal_message_find(at.session, self->message[0]);
 
-	return first && nopal_message_is_like(session, first, message) &&
-	       nopal_get(first, part, COALESCE_COMPRESSED) ==
-		       nopal_get(message, part, COALESCE_COMPRESSED);
+	return first && nopal_message_is_like(at.session, first, message) &&
+	       nopal_get(at, first, COALESCE_COMPRESSED) ==
+		       nopal_get(at, message, COALESCE_COMPRESSED);
 }
 
 /* Adds the message whole or not at all. */
-static bool coalesce_add(struct nopal_session *session, const struct nopal_part *part,
-			 const struct nopal_message *message)
+static bool coalesce_add(struct nopal_at at, const struct nopal_message *message)
 {
-	struct coalesce *self = nopal_state(session, part);
+	struct coalesce *self = nopal_state(at);
 	struct nopal_writer writer = self->writer;
 
-	if (self->count == COALESCE_MESSAGES ||
-	    (self->count && !coalesce_suits(session, part, message)))
+	if (self->count == COALESCE_MESSAGES || (self->count && !coalesce_suits(at, message)))
 		return false;
 	nopal_write_varint(&writer, message->length);
 	nopal_write_bytes(&writer, message->one.bytes, message->length);
@@ -181,38 +177,33 @@ static bool coalesce_add(struct nopal_session *session, const struct nopal_part 
 	return true;
 }
 
-static enum nopal_verdict coalesce_on_from_user(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_message *message)
+static enum nopal_verdict coalesce_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
-	const struct coalesce_parameters *set = nopal_parameters(part);
-	struct coalesce *self = nopal_state(session, part);
+	const struct coalesce_parameters *set = nopal_parameters(at);
+	struct coalesce *self = nopal_state(at);
 	struct nopal_segment *full = NULL;
 
 	/* The message has its number: it takes its place before the full segment goes, for its
 	 * going may send more. */
-	if (!coalesce_prepare(session, self, message) || !coalesce_add(session, part, message)) {
-		full = coalesce_end(session, part);
-		if (!coalesce_prepare(session, self, message) ||
-		    !coalesce_add(session, part, message))
-			return coalesce_break(session);
+	if (!coalesce_prepare(at.session, self, message) || !coalesce_add(at, message)) {
+		full = coalesce_end(at);
+		if (!coalesce_prepare(at.session, self, message) || !coalesce_add(at, message))
+			return coalesce_break(at.session);
 	}
 	if (set->delay_ns && self->count == 1)
-		nopal_timer_start(session, part, COALESCE_FLUSH, session->now_ns + set->delay_ns);
+		nopal_timer_start(at, COALESCE_FLUSH, at.session->now_ns + set->delay_ns);
 	if (full)
-		nopal_raise_SEGMENT_FROM_USER(session, full);
+		nopal_raise_SEGMENT_FROM_USER(at.session, full);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict coalesce_on_turn_end(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_session *subject)
+static enum nopal_verdict coalesce_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct coalesce_parameters *set = nopal_parameters(part);
+	const struct coalesce_parameters *set = nopal_parameters(at);
 
 	(void)subject;
 	if (!set->delay_ns)
-		coalesce_flush(session, part);
+		coalesce_flush(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -234,31 +225,28 @@ static uint64_t coalesce_count(struct nopal_reader reader)
 	return nopal_read_complete(&reader) ? count : 0;
 }
 
-static bool coalesce_deliver(struct nopal_session *session, const struct nopal_part *part,
-			     const struct nopal_segment *segment, struct nopal_body body,
-			     uint64_t number)
+static bool coalesce_deliver(struct nopal_at at, const struct nopal_segment *segment,
+			     struct nopal_body body, uint64_t number)
 {
-	struct nopal_message *message = nopal_message_arriving(session, segment);
+	struct nopal_message *message = nopal_message_arriving(at.session, segment);
 
 	if (!message)
 		return false;
-	if (!nopal_message_put(session, message, 0, body)) {
-		nopal_message_discard(session, message);
+	if (!nopal_message_put(at.session, message, 0, body)) {
+		nopal_message_discard(at.session, message);
 		return false;
 	}
-	nopal_set(message, part, COALESCE_MESSAGE, number);
-	nopal_set(message, part, COALESCE_FIRST, number);
-	nopal_set(message, part, COALESCE_NEXT, number + 1);
-	nopal_raise_MSG_FROM_NET(session, message);
+	nopal_set(at, message, COALESCE_MESSAGE, number);
+	nopal_set(at, message, COALESCE_FIRST, number);
+	nopal_set(at, message, COALESCE_NEXT, number + 1);
+	nopal_raise_MSG_FROM_NET(at.session, message);
 	return true;
 }
 
-static enum nopal_verdict coalesce_on_verified(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict coalesce_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint64_t number = nopal_get(segment, part, COALESCE_MESSAGE);
+	uint64_t number = nopal_get(at, segment, COALESCE_MESSAGE);
 	uint64_t count = coalesce_count(reader);
 	bool kept = true;
 
@@ -267,16 +255,17 @@ static enum nopal_verdict coalesce_on_verified(struct nopal_session *session,
 
 		body.length = (uint32_t)nopal_read_varint(&reader);
 		body.bytes = nopal_read_bytes(&reader, body.length);
-		kept = coalesce_deliver(session, part, segment, body, number + i) && kept;
+		kept = coalesce_deliver(at, segment, body, number + i) && kept;
 	}
-	if (!kept && nopal_shared(session, part, COALESCE_UNMET))
-		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
+	if (!kept && nopal_shared(at, COALESCE_UNMET))
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
 	return count && kept ? NOPAL_CONTINUE : NOPAL_STOP;
 }
 
-static void coalesce_close(struct nopal_session *session, const struct nopal_part *part)
+static void coalesce_close(struct nopal_at at)
 {
-	struct coalesce *self = nopal_state(session, part);
+	struct coalesce *self = nopal_state(at);
 
 	nopal_buffer_unref(self->buffer);
 }

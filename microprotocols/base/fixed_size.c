@@ -32,61 +32,55 @@ enum {
 };
 enum { FIXED_SIZE_UNMET }; /* shared variables */
 
-static enum nopal_verdict fixed_size_on_from_user(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_message *message)
+static enum nopal_verdict fixed_size_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
 	struct nopal_segment *segment = NULL;
 
-	(void)part;
-	if (message->length <= nopal_body_most(session))
-		segment = nopal_segment_cut(session, message, 0, (uint32_t)message->length);
+	if (message->length <= nopal_body_most(at.session))
+		segment = nopal_segment_cut(at.session, message, 0, (uint32_t)message->length);
 	if (!segment) {
-		nopal_session_break(session, NOPAL_RESOURCE,
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no segment could be made of a message");
 		return NOPAL_STOP;
 	}
-	nopal_raise_SEGMENT_FROM_USER(session, segment);
-	nopal_message_is_cut(session, message);
+	nopal_raise_SEGMENT_FROM_USER(at.session, segment);
+	nopal_message_is_cut(at.session, message);
 	return NOPAL_CONTINUE;
 }
 
 /* Where the message stands in the order: by message numbers, else by segment numbers. */
-static void fixed_size_place(const struct nopal_part *part, struct nopal_message *message)
+static void fixed_size_place(struct nopal_at at, struct nopal_message *message)
 {
-	uint64_t first = nopal_get(message, part,
-				   nopal_has(part, FIXED_SIZE_MESSAGE) ? FIXED_SIZE_MESSAGE
-								       : FIXED_SIZE_SEGMENT);
-	bool numbered = nopal_has(part, FIXED_SIZE_MESSAGE) || nopal_has(part, FIXED_SIZE_SEGMENT);
+	uint64_t first = nopal_get(at, message,
+				   nopal_has(at, FIXED_SIZE_MESSAGE) ? FIXED_SIZE_MESSAGE
+								     : FIXED_SIZE_SEGMENT);
+	bool numbered = nopal_has(at, FIXED_SIZE_MESSAGE) || nopal_has(at, FIXED_SIZE_SEGMENT);
 
-	nopal_set(message, part, FIXED_SIZE_FIRST, first);
-	nopal_set(message, part, FIXED_SIZE_NEXT, numbered ? first + 1 : 0);
+	nopal_set(at, message, FIXED_SIZE_FIRST, first);
+	nopal_set(at, message, FIXED_SIZE_NEXT, numbered ? first + 1 : 0);
 }
 
-static enum nopal_verdict fixed_size_unkept(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_message *message)
+static enum nopal_verdict fixed_size_unkept(struct nopal_at at, struct nopal_message *message)
 {
 	if (message)
-		nopal_message_discard(session, message);
-	if (nopal_shared(session, part, FIXED_SIZE_UNMET))
-		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
+		nopal_message_discard(at.session, message);
+	if (nopal_shared(at, FIXED_SIZE_UNMET))
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict fixed_size_on_verified(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict fixed_size_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct nopal_message *message;
 
-	if (nopal_segment_rise(session, segment))
+	if (nopal_segment_rise(at.session, segment))
 		return NOPAL_CONTINUE;
-	message = nopal_message_arriving(session, segment);
-	if (!message || !nopal_message_put(session, message, 0, segment->body))
-		return fixed_size_unkept(session, part, message);
-	fixed_size_place(part, message);
-	nopal_raise_MSG_FROM_NET(session, message);
+	message = nopal_message_arriving(at.session, segment);
+	if (!message || !nopal_message_put(at.session, message, 0, segment->body))
+		return fixed_size_unkept(at, message);
+	fixed_size_place(at, message);
+	nopal_raise_MSG_FROM_NET(at.session, message);
 	return NOPAL_CONTINUE;
 }
 

@@ -165,14 +165,14 @@ static inline enum nopal_admission_verdict handshake_prove(const struct nopal_re
 }
 
 /* A listener's word on a request, before it has any state. */
-static inline enum nopal_admission_verdict handshake_admit(const struct nopal_part *part,
+static inline enum nopal_admission_verdict handshake_admit(struct nopal_at at,
 							   struct nopal_request *request,
 							   struct nopal_writer *reply)
 {
 	struct handshake_connect connect;
 	struct nopal_reader known;
 
-	(void)part;
+	(void)at;
 	if (!handshake_read_connect(request->body, request->offer_bytes, &connect, &known))
 		return NOPAL_ADMIT_DROP;
 	return handshake_prove(request, 0, &connect, reply);

@@ -14,10 +14,9 @@
 #include "handshake.h"
 
 /* Of connect, whose kind in the part's table is `kind`. */
-static inline uint32_t handshake_connect_bytes(const struct nopal_session *session,
-					       const struct nopal_part *part, unsigned kind)
+static inline uint32_t handshake_connect_bytes(struct nopal_at at, unsigned kind)
 {
-	uint32_t limit = nopal_control_limit(session, part, kind);
+	uint32_t limit = nopal_control_limit(at, kind);
 
 	return limit < HANDSHAKE_CONNECT_BYTES ? limit : HANDSHAKE_CONNECT_BYTES;
 }

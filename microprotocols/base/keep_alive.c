@@ -33,13 +33,12 @@ struct keep_alive {
 	bool asked;	  /* an answer is due at the end of the turn */
 };
 
-static void keep_alive_send(struct nopal_session *session, const struct nopal_part *part,
-			    unsigned kind)
+static void keep_alive_send(struct nopal_at at, unsigned kind)
 {
-	struct nopal_segment *segment = nopal_control_bare(session, part, kind);
+	struct nopal_segment *segment = nopal_control_bare(at, kind);
 
 	if (segment)
-		nopal_control_send(session, segment, 0);
+		nopal_control_send(at.session, segment, 0);
 }
 
 /* The next look: when the silence could be long enough for a probe, else when the next probe is
@@ -58,80 +57,70 @@ static int64_t keep_alive_next(const struct nopal_session *session,
 	return next < last ? next : last;
 }
 
-static void keep_alive_when_check(struct nopal_session *session, const struct nopal_part *part)
+static void keep_alive_when_check(struct nopal_at at)
 {
-	const struct keep_alive_parameters *set = nopal_parameters(part);
-	struct keep_alive *self = nopal_state(session, part);
-	int64_t silence_ns = session->now_ns - self->heard_ns;
+	const struct keep_alive_parameters *set = nopal_parameters(at);
+	struct keep_alive *self = nopal_state(at);
+	int64_t silence_ns = at.session->now_ns - self->heard_ns;
 
 	if (silence_ns >= set->timeout_ns) {
-		nopal_session_break(session, NOPAL_PEER_LOST, "nothing was heard from the peer");
+		nopal_session_break(at.session, NOPAL_PEER_LOST, "nothing was heard from the peer");
 		return;
 	}
 	if (silence_ns >= set->interval_ns) {
-		keep_alive_send(session, part, KEEP_ALIVE_PROBE);
-		nopal_session_doubt(session);
+		keep_alive_send(at, KEEP_ALIVE_PROBE);
+		nopal_session_doubt(at.session);
 	}
-	nopal_timer_start(session, part, KEEP_ALIVE_CHECK, keep_alive_next(session, set, self));
+	nopal_timer_start(at, KEEP_ALIVE_CHECK, keep_alive_next(at.session, set, self));
 }
 
-static enum nopal_verdict keep_alive_on_opened(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_session *subject)
+static enum nopal_verdict keep_alive_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct keep_alive_parameters *set = nopal_parameters(part);
-	struct keep_alive *self = nopal_state(session, part);
+	const struct keep_alive_parameters *set = nopal_parameters(at);
+	struct keep_alive *self = nopal_state(at);
 
 	(void)subject;
-	self->heard_ns = session->now_ns;
-	nopal_timer_start(session, part, KEEP_ALIVE_CHECK, session->now_ns + set->interval_ns);
+	self->heard_ns = at.session->now_ns;
+	nopal_timer_start(at, KEEP_ALIVE_CHECK, at.session->now_ns + set->interval_ns);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict keep_alive_on_any(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict keep_alive_on_any(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct keep_alive *self = nopal_state(session, part);
+	struct keep_alive *self = nopal_state(at);
 
 	(void)segment;
-	self->heard_ns = session->now_ns;
+	self->heard_ns = at.session->now_ns;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict keep_alive_on_probe(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict keep_alive_on_probe(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct keep_alive *self = nopal_state(session, part);
+	struct keep_alive *self = nopal_state(at);
 
-	self->heard_ns = session->now_ns;
+	self->heard_ns = at.session->now_ns;
 	if (segment->body.length == 0)
 		self->asked = true;
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict keep_alive_on_answer(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict keep_alive_on_answer(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct keep_alive *self = nopal_state(session, part);
+	struct keep_alive *self = nopal_state(at);
 
 	(void)segment;
-	self->heard_ns = session->now_ns;
+	self->heard_ns = at.session->now_ns;
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict keep_alive_on_turn_end(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_session *subject)
+static enum nopal_verdict keep_alive_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct keep_alive *self = nopal_state(session, part);
+	struct keep_alive *self = nopal_state(at);
 
 	(void)subject;
 	if (self->asked) {
 		self->asked = false;
-		keep_alive_send(session, part, KEEP_ALIVE_ANSWER);
+		keep_alive_send(at, KEEP_ALIVE_ANSWER);
 	}
 	return NOPAL_CONTINUE;
 }

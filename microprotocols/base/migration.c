@@ -53,29 +53,25 @@ struct migration {
 	struct migration_question *path; /* NOPAL_PATHS_MOST; NULL: none yet */
 };
 
-static void migration_send(struct nopal_session *session, const struct nopal_part *part,
-			   unsigned kind, unsigned path, uint64_t value)
+static void migration_send(struct nopal_at at, unsigned kind, unsigned path, uint64_t value)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, kind, MIGRATION_BYTES, &writer);
+	struct nopal_segment *segment = nopal_control_begin(at, kind, MIGRATION_BYTES, &writer);
 
 	if (!segment)
 		return;
 	nopal_write(&writer, value, MIGRATION_BYTES);
-	nopal_control_send_by(session, segment, MIGRATION_BYTES, path);
+	nopal_control_send_by(at.session, segment, MIGRATION_BYTES, path);
 }
 
-static struct migration_question *migration_question_of(struct nopal_session *session,
-							const struct nopal_part *part,
-							unsigned path)
+static struct migration_question *migration_question_of(struct nopal_at at, unsigned path)
 {
-	struct migration *self = nopal_state(session, part);
+	struct migration *self = nopal_state(at);
 
 	if (path >= NOPAL_PATHS_MOST)
 		return NULL;
 	if (!self->path) {
-		self->path = nopal_alloc(session, NOPAL_PATHS_MOST * sizeof(*self->path));
+		self->path = nopal_alloc(at.session, NOPAL_PATHS_MOST * sizeof(*self->path));
 		if (self->path)
 			memset(self->path, 0, NOPAL_PATHS_MOST * sizeof(*self->path));
 	}
@@ -88,53 +84,48 @@ static bool migration_is_good(const struct nopal_session *session,
 	return question->bytes && session->now_ns - question->made_ns < NOPAL_PATH_SILENCE_NS;
 }
 
-static void migration_ask(struct nopal_session *session, const struct nopal_part *part,
-			  unsigned path)
+static void migration_ask(struct nopal_at at, unsigned path)
 {
-	struct migration_question *question = migration_question_of(session, part, path);
-	int64_t every_ns = nopal_shared(session, part, MIGRATION_SMOOTHED);
+	struct migration_question *question = migration_question_of(at, path);
+	int64_t every_ns = nopal_shared(at, MIGRATION_SMOOTHED);
 
 	if (every_ns == 0)
 		every_ns = MIGRATION_EVERY_NS;
-	if (!question || (question->bytes && session->now_ns - question->asked_ns < every_ns))
+	if (!question || (question->bytes && at.session->now_ns - question->asked_ns < every_ns))
 		return;
-	if (!migration_is_good(session, question)) {
-		nopal_random_bytes(session, &question->bytes, sizeof(question->bytes));
-		question->made_ns = session->now_ns;
+	if (!migration_is_good(at.session, question)) {
+		nopal_random_bytes(at.session, &question->bytes, sizeof(question->bytes));
+		question->made_ns = at.session->now_ns;
 	}
-	question->asked_ns = session->now_ns;
-	migration_send(session, part, MIGRATION_ASK, path, question->bytes);
+	question->asked_ns = at.session->now_ns;
+	migration_send(at, MIGRATION_ASK, path, question->bytes);
 }
 
 /* It may be our own address that changed, and this is how we could hear of it: the answer goes
  * where the question came from, and is no longer. */
-static enum nopal_verdict migration_on_ask(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict migration_on_ask(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t bytes = nopal_read(&reader, MIGRATION_BYTES);
 
 	if (nopal_read_complete(&reader) && segment->path < NOPAL_PATHS_MOST)
-		migration_send(session, part, MIGRATION_PROOF, segment->path,
-			       nopal_session_proof(session, bytes));
+		migration_send(at, MIGRATION_PROOF, segment->path,
+			       nopal_session_proof(at.session, bytes));
 	return NOPAL_STOP;
 }
 
-static void migration_moved(struct nopal_session *session, const struct nopal_part *part)
+static void migration_moved(struct nopal_at at)
 {
-	struct migration *self = nopal_state(session, part);
+	struct migration *self = nopal_state(at);
 
-	nopal_free(session, self->path);
+	nopal_free(at.session, self->path);
 	self->path = NULL;
-	nopal_share(session, part, MIGRATION_COUNT,
-		    nopal_shared(session, part, MIGRATION_COUNT) + 1);
+	nopal_share(at, MIGRATION_COUNT, nopal_shared(at, MIGRATION_COUNT) + 1);
 }
 
-static void migration_take_proof(struct nopal_session *session, const struct nopal_part *part,
-				 const struct nopal_segment *segment)
+static void migration_take_proof(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct migration *self = nopal_state(session, part);
+	const struct migration *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t proof = nopal_read(&reader, MIGRATION_BYTES);
 	const struct migration_question *question;
@@ -144,25 +135,23 @@ static void migration_take_proof(struct nopal_session *session, const struct nop
 	    segment->path >= NOPAL_PATHS_MOST)
 		return;
 	question = &self->path[segment->path];
-	if (!migration_is_good(session, question) ||
-	    !nopal_session_proves(session, question->bytes, proof) ||
-	    !nopal_path_move(session, segment->path, &elsewhere))
+	if (!migration_is_good(at.session, question) ||
+	    !nopal_session_proves(at.session, question->bytes, proof) ||
+	    !nopal_path_move(at.session, segment->path, &elsewhere))
 		return;
-	migration_moved(session, part);
+	migration_moved(at);
 	if (elsewhere)
-		nopal_raise_CONGESTION_MARKED(session, session);
+		nopal_raise_CONGESTION_MARKED(at.session, at.session);
 }
 
-static enum nopal_verdict migration_on_elsewhere(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict migration_on_elsewhere(struct nopal_at at, struct nopal_segment *segment)
 {
-	if (segment->kind == part->kind[MIGRATION_PROOF])
-		migration_take_proof(session, part, segment);
-	else if (segment->kind == part->kind[MIGRATION_ASK])
-		migration_on_ask(session, part, segment);
+	if (segment->kind == nopal_kind(at, MIGRATION_PROOF))
+		migration_take_proof(at, segment);
+	else if (segment->kind == nopal_kind(at, MIGRATION_ASK))
+		migration_on_ask(at, segment);
 	else
-		migration_ask(session, part, segment->path);
+		migration_ask(at, segment->path);
 	return NOPAL_CONTINUE;
 }
 

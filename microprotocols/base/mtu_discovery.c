@@ -118,161 +118,151 @@ static uint32_t mtu_discovery_next(const struct mtu_discovery *self, uint32_t mo
 /* ----------------------------------------------------------------- probing */
 
 /* Header and trailer of a probe. */
-static uint32_t mtu_discovery_overhead(struct nopal_session *session, const struct nopal_part *part)
+static uint32_t mtu_discovery_overhead(struct nopal_at at)
 {
-	return nopal_path_limit(session) - nopal_control_limit(session, part, MTU_DISCOVERY_PROBE);
+	return nopal_path_limit(at.session) - nopal_control_limit(at, MTU_DISCOVERY_PROBE);
 }
 
-static void mtu_discovery_probe(struct nopal_session *session, const struct nopal_part *part)
+static void mtu_discovery_probe(struct nopal_at at)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
-	uint32_t length = self->trying - mtu_discovery_overhead(session, part);
+	struct mtu_discovery *self = nopal_state(at);
+	uint32_t length = self->trying - mtu_discovery_overhead(at);
 	uint8_t *bytes;
-	struct nopal_segment *segment =
-		nopal_control_new(session, part, MTU_DISCOVERY_PROBE, length, &bytes);
+	struct nopal_segment *segment = nopal_control_new(at, MTU_DISCOVERY_PROBE, length, &bytes);
 
 	self->tries++;
-	nopal_timer_start(session, part, MTU_DISCOVERY_CLOCK,
-			  session->now_ns + nopal_shared(session, part, MTU_DISCOVERY_TIMEOUT));
+	nopal_timer_start(at, MTU_DISCOVERY_CLOCK,
+			  at.session->now_ns + nopal_shared(at, MTU_DISCOVERY_TIMEOUT));
 	if (!segment)
 		return;
 	memset(bytes, 0, length);
-	nopal_control_send(session, segment, length);
+	nopal_control_send(at.session, segment, length);
 }
 
-static void mtu_discovery_try(struct nopal_session *session, const struct nopal_part *part,
-			      uint32_t length)
+static void mtu_discovery_try(struct nopal_at at, uint32_t length)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
+	struct mtu_discovery *self = nopal_state(at);
 
 	self->is = MTU_DISCOVERY_SEARCHING;
 	self->trying = (uint16_t)length;
 	self->tries = 0;
-	mtu_discovery_probe(session, part);
+	mtu_discovery_probe(at);
 }
 
-static void mtu_discovery_go_on(struct nopal_session *session, const struct nopal_part *part)
+static void mtu_discovery_go_on(struct nopal_at at)
 {
-	const struct mtu_discovery_parameters *set = nopal_parameters(part);
-	struct mtu_discovery *self = nopal_state(session, part);
-	uint32_t next = mtu_discovery_next(self, nopal_path_most(session));
+	const struct mtu_discovery_parameters *set = nopal_parameters(at);
+	struct mtu_discovery *self = nopal_state(at);
+	uint32_t next = mtu_discovery_next(self, nopal_path_most(at.session));
 
 	if (next) {
-		mtu_discovery_try(session, part, next);
+		mtu_discovery_try(at, next);
 		return;
 	}
 	self->is = MTU_DISCOVERY_FOUND;
 	self->used = false;
-	nopal_timer_start(session, part, MTU_DISCOVERY_CLOCK, session->now_ns + set->raise_ns);
+	nopal_timer_start(at, MTU_DISCOVERY_CLOCK, at.session->now_ns + set->raise_ns);
 }
 
-static void mtu_discovery_search(struct nopal_session *session, const struct nopal_part *part)
+static void mtu_discovery_search(struct nopal_at at)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
+	struct mtu_discovery *self = nopal_state(at);
 
-	self->bad = nopal_path_most(session) + 1;
+	self->bad = nopal_path_most(at.session) + 1;
 	if (self->good > self->floor)
-		mtu_discovery_try(session, part, self->good);
+		mtu_discovery_try(at, self->good);
 	else
-		mtu_discovery_go_on(session, part);
+		mtu_discovery_go_on(at);
 }
 
-static void mtu_discovery_set(struct nopal_session *session, const struct nopal_part *part,
-			      uint32_t length)
+static void mtu_discovery_set(struct nopal_at at, uint32_t length)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
+	struct mtu_discovery *self = nopal_state(at);
 
 	self->good = (uint16_t)length;
 	self->lost = 0;
-	nopal_path_limit_set(session, length);
-	nopal_share(session, part, MTU_DISCOVERY_FOUND_LIMIT, length);
+	nopal_path_limit_set(at.session, length);
+	nopal_share(at, MTU_DISCOVERY_FOUND_LIMIT, length);
 }
 
 /* The probe is given up: of this length, or of the one that passed before. */
-static void mtu_discovery_failed(struct nopal_session *session, const struct nopal_part *part)
+static void mtu_discovery_failed(struct nopal_at at)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
+	struct mtu_discovery *self = nopal_state(at);
 
 	if (self->trying <= self->good)
-		mtu_discovery_set(session, part, self->floor);
+		mtu_discovery_set(at, self->floor);
 	self->bad = self->trying;
-	mtu_discovery_go_on(session, part);
+	mtu_discovery_go_on(at);
 }
 
-static void mtu_discovery_when_due(struct nopal_session *session, const struct nopal_part *part)
+static void mtu_discovery_when_due(struct nopal_at at)
 {
-	const struct mtu_discovery_parameters *set = nopal_parameters(part);
-	struct mtu_discovery *self = nopal_state(session, part);
+	const struct mtu_discovery_parameters *set = nopal_parameters(at);
+	struct mtu_discovery *self = nopal_state(at);
 
 	if (self->is == MTU_DISCOVERY_FOUND && !self->used)
 		self->is = MTU_DISCOVERY_ASLEEP;
 	else if (self->is == MTU_DISCOVERY_FOUND)
-		mtu_discovery_search(session, part);
+		mtu_discovery_search(at);
 	else if (self->tries < set->probes)
-		mtu_discovery_probe(session, part);
+		mtu_discovery_probe(at);
 	else
-		mtu_discovery_failed(session, part);
+		mtu_discovery_failed(at);
 }
 
 /* It passed, and the first search will say whether it still does. */
-static enum nopal_verdict mtu_discovery_on_open_session(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict mtu_discovery_on_open_session(struct nopal_at at,
 							struct nopal_session *subject)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
-	int64_t known = nopal_shared(session, part, MTU_DISCOVERY_KNOWN);
+	struct mtu_discovery *self = nopal_state(at);
+	int64_t known = nopal_shared(at, MTU_DISCOVERY_KNOWN);
 
 	(void)subject;
 	if (known <= self->floor)
 		return NOPAL_CONTINUE;
-	nopal_path_limit_set(session, (uint32_t)known);
-	self->good = (uint16_t)nopal_path_limit(session);
+	nopal_path_limit_set(at.session, (uint32_t)known);
+	self->good = (uint16_t)nopal_path_limit(at.session);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict mtu_discovery_on_send(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict mtu_discovery_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
+	struct mtu_discovery *self = nopal_state(at);
 
 	(void)segment;
 	self->used = true;
 	if (self->is == MTU_DISCOVERY_ASLEEP)
-		mtu_discovery_search(session, part);
+		mtu_discovery_search(at);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- answers */
 
-static enum nopal_verdict mtu_discovery_on_probe(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict mtu_discovery_on_probe(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *answer = nopal_control_begin(session, part, MTU_DISCOVERY_ANSWER,
-							   MTU_DISCOVERY_ANSWER_BYTES, &writer);
+	struct nopal_segment *answer =
+		nopal_control_begin(at, MTU_DISCOVERY_ANSWER, MTU_DISCOVERY_ANSWER_BYTES, &writer);
 
 	if (!answer)
 		return NOPAL_STOP;
 	nopal_write(&writer, segment->body.length, MTU_DISCOVERY_ANSWER_BYTES);
-	nopal_control_send(session, answer, MTU_DISCOVERY_ANSWER_BYTES);
+	nopal_control_send(at.session, answer, MTU_DISCOVERY_ANSWER_BYTES);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict mtu_discovery_on_answer(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict mtu_discovery_on_answer(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
+	struct mtu_discovery *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t length = nopal_read(&reader, MTU_DISCOVERY_ANSWER_BYTES);
 
 	if (!nopal_read_complete(&reader) || self->is != MTU_DISCOVERY_SEARCHING ||
-	    length + mtu_discovery_overhead(session, part) != self->trying)
+	    length + mtu_discovery_overhead(at) != self->trying)
 		return NOPAL_STOP;
-	mtu_discovery_set(session, part, self->trying);
-	mtu_discovery_go_on(session, part);
+	mtu_discovery_set(at, self->trying);
+	mtu_discovery_go_on(at);
 	return NOPAL_STOP;
 }
 
@@ -290,28 +280,26 @@ static bool mtu_discovery_is_long(const struct nopal_session *session,
 	return length > self->floor && length <= self->good;
 }
 
-static enum nopal_verdict mtu_discovery_on_received(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict mtu_discovery_on_received(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
+	struct mtu_discovery *self = nopal_state(at);
 
-	if (self->lost && mtu_discovery_is_long(session, self, segment))
+	if (self->lost && mtu_discovery_is_long(at.session, self, segment))
 		self->lost = 0;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict mtu_discovery_on_missing(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict mtu_discovery_on_missing(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	const struct mtu_discovery_parameters *set = nopal_parameters(part);
-	struct mtu_discovery *self = nopal_state(session, part);
+	const struct mtu_discovery_parameters *set = nopal_parameters(at);
+	struct mtu_discovery *self = nopal_state(at);
 
-	if (!mtu_discovery_is_long(session, self, segment) || ++self->lost < set->black_hole)
+	if (!mtu_discovery_is_long(at.session, self, segment) || ++self->lost < set->black_hole)
 		return NOPAL_CONTINUE;
-	mtu_discovery_set(session, part, self->floor);
-	mtu_discovery_search(session, part);
+	mtu_discovery_set(at, self->floor);
+	mtu_discovery_search(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -319,33 +307,32 @@ static enum nopal_verdict mtu_discovery_on_missing(struct nopal_session *session
 
 /* It may be forged: nothing is believed below the floor, and what is said to pass is probed.  A
  * probe that was too long need not wait for its timeout. */
-static enum nopal_verdict mtu_discovery_on_narrowed(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict mtu_discovery_on_narrowed(struct nopal_at at,
 						    struct nopal_session *subject)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
-	uint32_t hint = nopal_path_hint(session);
+	struct mtu_discovery *self = nopal_state(at);
+	uint32_t hint = nopal_path_hint(at.session);
 
 	(void)subject;
 	if (hint >= self->good && self->is == MTU_DISCOVERY_SEARCHING && self->trying > hint) {
-		mtu_discovery_failed(session, part);
+		mtu_discovery_failed(at);
 	} else if (hint < self->good && self->good > self->floor) {
-		mtu_discovery_set(session, part, self->floor);
-		self->bad = nopal_path_most(session) + 1;
+		mtu_discovery_set(at, self->floor);
+		self->bad = nopal_path_most(at.session) + 1;
 		if (hint > self->floor)
-			mtu_discovery_try(session, part, hint);
+			mtu_discovery_try(at, hint);
 		else
-			mtu_discovery_go_on(session, part);
+			mtu_discovery_go_on(at);
 	}
 	return NOPAL_CONTINUE;
 }
 
-static int mtu_discovery_open(struct nopal_session *session, const struct nopal_part *part)
+static int mtu_discovery_open(struct nopal_at at)
 {
-	struct mtu_discovery *self = nopal_state(session, part);
+	struct mtu_discovery *self = nopal_state(at);
 
-	nopal_path_limit_set(session, 0);
-	self->floor = self->good = (uint16_t)nopal_path_limit(session);
+	nopal_path_limit_set(at.session, 0);
+	self->floor = self->good = (uint16_t)nopal_path_limit(at.session);
 	return 0;
 }
 

@@ -67,50 +67,46 @@ struct resize {
 
 /* --------------------------------------------------------------- to the net */
 
-static bool resize_cut(struct nopal_session *session, const struct nopal_part *part,
-		       struct nopal_message *message, uint64_t from, uint32_t limit)
+static bool resize_cut(struct nopal_at at, struct nopal_message *message, uint64_t from,
+		       uint32_t limit)
 {
 	uint64_t left = message->length - from;
 	uint32_t length = left < limit ? (uint32_t)left : limit;
-	struct nopal_segment *segment = nopal_segment_cut(session, message, from, length);
+	struct nopal_segment *segment = nopal_segment_cut(at.session, message, from, length);
 
 	if (!segment)
 		return false;
-	nopal_set(segment, part, RESIZE_FRAGMENT,
-		  from / limit | (length == left ? RESIZE_LAST : 0));
-	nopal_raise_SEGMENT_FROM_USER(session, segment);
+	nopal_set(at, segment, RESIZE_FRAGMENT, from / limit | (length == left ? RESIZE_LAST : 0));
+	nopal_raise_SEGMENT_FROM_USER(at.session, segment);
 	return true;
 }
 
 /* Among many, what is for one alone has no part in a common numbering that would bring its pieces
  * together: the layer below cuts it. */
-static uint32_t resize_limit(const struct nopal_session *session, const struct nopal_part *part,
-			     const struct nopal_message *message)
+static uint32_t resize_limit(struct nopal_at at, const struct nopal_message *message)
 {
-	if (!nopal_has(part, RESIZE_DESTINATION) || !nopal_is_for_one(session, message) ||
+	if (!nopal_has(at, RESIZE_DESTINATION) || !nopal_is_for_one(at.session, message) ||
 	    message->length > RESIZE_UNCUT)
-		return nopal_body_limit(session);
+		return nopal_body_limit(at.session);
 	return message->length ? (uint32_t)message->length : 1;
 }
 
-static enum nopal_verdict resize_on_from_user(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_message *message)
+static enum nopal_verdict resize_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
-	uint32_t limit = resize_limit(session, part, message);
+	uint32_t limit = resize_limit(at, message);
 	uint64_t from = 0;
 	bool good = limit && message->length <= (uint64_t)limit * RESIZE_FRAGMENTS;
 
 	do {
-		good = good && resize_cut(session, part, message, from, limit);
+		good = good && resize_cut(at, message, from, limit);
 		from += limit;
 	} while (good && from < message->length);
 	if (!good) {
-		nopal_session_break(session, NOPAL_RESOURCE,
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "a message could not be cut into segments");
 		return NOPAL_STOP;
 	}
-	nopal_message_is_cut(session, message);
+	nopal_message_is_cut(at.session, message);
 	return NOPAL_CONTINUE;
 }
 
@@ -169,72 +165,70 @@ static void resize_abandon(struct nopal_session *session, struct resize *self,
 	nopal_message_discard(session, resize_take(self, partial));
 }
 
-static void resize_watch(struct nopal_session *session, const struct nopal_part *part)
+static void resize_watch(struct nopal_at at)
 {
-	const struct resize_parameters *set = nopal_parameters(part);
-	struct resize *self = nopal_state(session, part);
+	const struct resize_parameters *set = nopal_parameters(at);
+	struct resize *self = nopal_state(at);
 
 	if (self->oldest)
-		nopal_timer_start(session, part, RESIZE_EXPIRE,
+		nopal_timer_start(at, RESIZE_EXPIRE,
 				  self->oldest->message->created_ns + set->reassembly_timeout_ns);
 }
 
-static void resize_when_expired(struct nopal_session *session, const struct nopal_part *part)
+static void resize_when_expired(struct nopal_at at)
 {
-	const struct resize_parameters *set = nopal_parameters(part);
-	struct resize *self = nopal_state(session, part);
-	int64_t born_ns = session->now_ns - set->reassembly_timeout_ns;
+	const struct resize_parameters *set = nopal_parameters(at);
+	struct resize *self = nopal_state(at);
+	int64_t born_ns = at.session->now_ns - set->reassembly_timeout_ns;
 
 	while (self->oldest && self->oldest->message->created_ns <= born_ns)
-		resize_abandon(session, self, self->oldest);
-	resize_watch(session, part);
+		resize_abandon(at.session, self, self->oldest);
+	resize_watch(at);
 }
 
 /* A new incomplete message, begun by this segment.  Where nobody resends, the oldest makes room for
  * it. */
-static struct resize_partial *resize_begin(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   const struct nopal_segment *segment, uint64_t key)
+static struct resize_partial *resize_begin(struct nopal_at at, const struct nopal_segment *segment,
+					   uint64_t key)
 {
-	const struct resize_parameters *set = nopal_parameters(part);
-	struct resize *self = nopal_state(session, part);
-	bool unmet = nopal_shared(session, part, RESIZE_UNMET) != 0;
+	const struct resize_parameters *set = nopal_parameters(at);
+	struct resize *self = nopal_state(at);
+	bool unmet = nopal_shared(at, RESIZE_UNMET) != 0;
 	struct resize_partial *partial;
 
 	if (self->partials.used >= set->partial) {
 		if (unmet)
 			return NULL;
-		resize_abandon(session, self, self->oldest);
+		resize_abandon(at.session, self, self->oldest);
 	}
-	partial = resize_record(session, self);
+	partial = resize_record(at.session, self);
 	if (!partial)
 		return NULL;
 	*partial = (struct resize_partial){ .key = key };
-	partial->message = nopal_message_arriving(session, segment);
-	if (!partial->message || nopal_map_put(session, &self->partials, key, partial) < 0) {
+	partial->message = nopal_message_arriving(at.session, segment);
+	if (!partial->message || nopal_map_put(at.session, &self->partials, key, partial) < 0) {
 		if (partial->message)
-			nopal_message_discard(session, partial->message);
+			nopal_message_discard(at.session, partial->message);
 		partial->newer = self->free;
 		self->free = partial;
 		return NULL;
 	}
 	resize_list_add(self, partial);
-	if (!unmet && !nopal_timer_running(session, part, RESIZE_EXPIRE))
-		resize_watch(session, part);
+	if (!unmet && !nopal_timer_running(at, RESIZE_EXPIRE))
+		resize_watch(at);
 	return partial;
 }
 
-static struct resize_partial *resize_find(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  const struct nopal_segment *segment, uint64_t key)
+static struct resize_partial *resize_find(struct nopal_at at, const struct nopal_segment *segment,
+					  uint64_t key)
 {
-	struct resize *self = nopal_state(session, part);
+	struct resize *self = nopal_state(at);
 	struct resize_partial *partial = self->latest;
 
 	if (!partial || partial->key != key)
 		partial = nopal_map_get(&self->partials, key);
 	if (!partial)
-		partial = resize_begin(session, part, segment, key);
+		partial = resize_begin(at, segment, key);
 	self->latest = partial;
 	return partial;
 }
@@ -254,56 +248,56 @@ static bool resize_agrees(const struct resize_partial *partial, uint32_t index, 
 /* ------------------------------------------------------------- from the net */
 
 /* Where the message stands in the order: by message numbers, else by segment numbers. */
-static void resize_place(const struct nopal_part *part, struct nopal_message *message, uint64_t key,
+static void resize_place(struct nopal_at at, struct nopal_message *message, uint64_t key,
 			 uint32_t total)
 {
-	bool numbered = nopal_has(part, RESIZE_MESSAGE);
+	bool numbered = nopal_has(at, RESIZE_MESSAGE);
 
-	nopal_set(message, part, RESIZE_FIRST, key);
-	nopal_set(message, part, RESIZE_NEXT, key + (numbered ? 1 : total));
+	nopal_set(at, message, RESIZE_FIRST, key);
+	nopal_set(at, message, RESIZE_NEXT, key + (numbered ? 1 : total));
 }
 
-static enum nopal_verdict resize_unkept(struct nopal_session *session,
-					const struct nopal_part *part)
+static enum nopal_verdict resize_unkept(struct nopal_at at)
 {
-	if (nopal_shared(session, part, RESIZE_UNMET))
-		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrives");
+	if (nopal_shared(at, RESIZE_UNMET))
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room for a message that arrives");
 	return NOPAL_STOP;
 }
 
 /* The common case: a message of one segment needs no record. */
-static enum nopal_verdict resize_whole(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_segment *segment, uint64_t key)
+static enum nopal_verdict resize_whole(struct nopal_at at, struct nopal_segment *segment,
+				       uint64_t key)
 {
 	struct nopal_message *message;
 
-	if (nopal_segment_rise(session, segment))
+	if (nopal_segment_rise(at.session, segment))
 		return NOPAL_CONTINUE;
-	message = nopal_message_arriving(session, segment);
+	message = nopal_message_arriving(at.session, segment);
 	if (!message)
-		return resize_unkept(session, part);
-	if (!nopal_message_put(session, message, 0, segment->body)) {
-		nopal_message_discard(session, message);
-		return resize_unkept(session, part);
+		return resize_unkept(at);
+	if (!nopal_message_put(at.session, message, 0, segment->body)) {
+		nopal_message_discard(at.session, message);
+		return resize_unkept(at);
 	}
-	resize_place(part, message, key, 1);
-	nopal_raise_MSG_FROM_NET(session, message);
+	resize_place(at, message, key, 1);
+	nopal_raise_MSG_FROM_NET(at.session, message);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict resize_join(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal_segment *segment, struct resize_partial *partial)
+static enum nopal_verdict resize_join(struct nopal_at at, struct nopal_segment *segment,
+				      struct resize_partial *partial)
 {
-	struct resize *self = nopal_state(session, part);
-	uint64_t fragment = nopal_get(segment, part, RESIZE_FRAGMENT);
+	struct resize *self = nopal_state(at);
+	uint64_t fragment = nopal_get(at, segment, RESIZE_FRAGMENT);
 	uint32_t index = fragment & RESIZE_INDEX, total;
 	uint64_t key = partial->key;
 
 	if (!resize_agrees(partial, index, (fragment & RESIZE_LAST) != 0))
 		return NOPAL_STOP;
-	if (!nopal_message_put(session, partial->message, index, segment->body)) {
-		resize_abandon(session, self, partial);
-		return resize_unkept(session, part);
+	if (!nopal_message_put(at.session, partial->message, index, segment->body)) {
+		resize_abandon(at.session, self, partial);
+		return resize_unkept(at);
 	}
 	if (fragment & RESIZE_LAST)
 		partial->total = index + 1;
@@ -313,61 +307,56 @@ static enum nopal_verdict resize_join(struct nopal_session *session, const struc
 	if (partial->message->fragments == total) {
 		struct nopal_message *message = resize_take(self, partial);
 
-		resize_place(part, message, key, total);
-		nopal_raise_MSG_FROM_NET(session, message);
+		resize_place(at, message, key, total);
+		nopal_raise_MSG_FROM_NET(at.session, message);
 	}
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict resize_on_verified(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict resize_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint64_t fragment = nopal_get(segment, part, RESIZE_FRAGMENT);
+	uint64_t fragment = nopal_get(at, segment, RESIZE_FRAGMENT);
 	uint64_t index = fragment & RESIZE_INDEX;
-	uint64_t key = nopal_get(segment, part, RESIZE_MESSAGE);
+	uint64_t key = nopal_get(at, segment, RESIZE_MESSAGE);
 	struct resize_partial *partial;
 
-	if (!nopal_has(part, RESIZE_MESSAGE)) {
-		key = nopal_get(segment, part, RESIZE_SEGMENT);
+	if (!nopal_has(at, RESIZE_MESSAGE)) {
+		key = nopal_get(at, segment, RESIZE_SEGMENT);
 		if (key < index)
 			return NOPAL_STOP;
 		key -= index;
 	}
 	if (fragment == RESIZE_LAST)
-		return resize_whole(session, part, segment, key);
+		return resize_whole(at, segment, key);
 	if (segment->body.length == 0)
 		return NOPAL_STOP;
-	partial = resize_find(session, part, segment, key);
-	return partial ? resize_join(session, part, segment, partial)
-		       : resize_unkept(session, part);
+	partial = resize_find(at, segment, key);
+	return partial ? resize_join(at, segment, partial) : resize_unkept(at);
 }
 
-static enum nopal_verdict resize_on_gave_up(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_forward *forward)
+static enum nopal_verdict resize_on_gave_up(struct nopal_at at, struct nopal_forward *forward)
 {
-	struct resize *self = nopal_state(session, part);
+	struct resize *self = nopal_state(at);
 	struct resize_partial *partial = self->oldest, *newer;
 
 	for (; partial; partial = newer) {
 		newer = partial->newer;
 		if (partial->key < forward->order)
-			resize_abandon(session, self, partial);
+			resize_abandon(at.session, self, partial);
 	}
 	return NOPAL_CONTINUE;
 }
 
-static void resize_rest(struct nopal_session *session, const struct nopal_part *part)
+static void resize_rest(struct nopal_at at)
 {
-	struct resize *self = nopal_state(session, part);
+	struct resize *self = nopal_state(at);
 
-	nopal_map_rest(session, &self->partials);
+	nopal_map_rest(at.session, &self->partials);
 	while (self->free) {
 		struct resize_partial *record = self->free;
 
 		self->free = record->newer;
-		nopal_free(session, record);
+		nopal_free(at.session, record);
 	}
 }
 

@@ -29,52 +29,49 @@ struct sequenced_messages {
 	uint64_t highest; /* of the peer, so far */
 };
 
-static enum nopal_verdict sequenced_messages_on_opened(struct nopal_session *session,
-						       const struct nopal_part *part,
+static enum nopal_verdict sequenced_messages_on_opened(struct nopal_at at,
 						       struct nopal_session *subject)
 {
-	struct sequenced_messages *self = nopal_state(session, part);
+	struct sequenced_messages *self = nopal_state(at);
 
 	(void)subject;
-	self->next = (uint64_t)nopal_shared(session, part, SEQUENCED_MESSAGES_LOCAL);
-	self->first = (uint64_t)nopal_shared(session, part, SEQUENCED_MESSAGES_PEER);
+	self->next = (uint64_t)nopal_shared(at, SEQUENCED_MESSAGES_LOCAL);
+	self->first = (uint64_t)nopal_shared(at, SEQUENCED_MESSAGES_PEER);
 	self->highest = self->first;
-	nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER, self->first);
+	nopal_serial_seen(at, SEQUENCED_MESSAGES_NUMBER, self->first);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict sequenced_messages_on_from_user(struct nopal_session *session,
-							  const struct nopal_part *part,
+static enum nopal_verdict sequenced_messages_on_from_user(struct nopal_at at,
 							  struct nopal_message *message)
 {
-	struct sequenced_messages *self = nopal_state(session, part);
-	bool many = nopal_has(part, SEQUENCED_MESSAGES_DESTINATION);
+	struct sequenced_messages *self = nopal_state(at);
+	bool many = nopal_has(at, SEQUENCED_MESSAGES_DESTINATION);
 
-	if (many && nopal_is_for_one(session, message))
+	if (many && nopal_is_for_one(at.session, message))
 		return NOPAL_CONTINUE;
 	if (many && self->next > UINT32_MAX) {
-		nopal_session_break(session, NOPAL_RESOURCE,
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "there are no more numbers for messages to "
 				    "all: open the group again");
 		return NOPAL_STOP;
 	}
-	nopal_set(message, part, SEQUENCED_MESSAGES_NUMBER, self->next++);
+	nopal_set(at, message, SEQUENCED_MESSAGES_NUMBER, self->next++);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict sequenced_messages_on_verified(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict sequenced_messages_on_verified(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
-	struct sequenced_messages *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, SEQUENCED_MESSAGES_NUMBER);
+	struct sequenced_messages *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, SEQUENCED_MESSAGES_NUMBER);
 
 	if (number < self->first)
-		return number || !nopal_has(part, SEQUENCED_MESSAGES_DESTINATION) ? NOPAL_STOP
-										  : NOPAL_CONTINUE;
+		return number || !nopal_has(at, SEQUENCED_MESSAGES_DESTINATION) ? NOPAL_STOP
+										: NOPAL_CONTINUE;
 	if (number > self->highest) {
 		self->highest = number;
-		nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER, number);
+		nopal_serial_seen(at, SEQUENCED_MESSAGES_NUMBER, number);
 	}
 	return NOPAL_CONTINUE;
 }

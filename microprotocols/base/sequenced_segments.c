@@ -47,26 +47,24 @@ struct sequenced_segments {
 	uint64_t far;		   /* one past the last that came from far ahead, or 0 */
 };
 
-static enum nopal_verdict sequenced_segments_on_opened(struct nopal_session *session,
-						       const struct nopal_part *part,
+static enum nopal_verdict sequenced_segments_on_opened(struct nopal_at at,
 						       struct nopal_session *subject)
 {
-	struct sequenced_segments *self = nopal_state(session, part);
+	struct sequenced_segments *self = nopal_state(at);
 
 	(void)subject;
-	self->next = (uint64_t)nopal_shared(session, part, SEQUENCED_SEGMENTS_LOCAL);
-	self->first = (uint64_t)nopal_shared(session, part, SEQUENCED_SEGMENTS_PEER);
-	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER, self->first);
+	self->next = (uint64_t)nopal_shared(at, SEQUENCED_SEGMENTS_LOCAL);
+	self->first = (uint64_t)nopal_shared(at, SEQUENCED_SEGMENTS_PEER);
+	nopal_serial_seen(at, SEQUENCED_SEGMENTS_NUMBER, self->first);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict sequenced_segments_on_from_user(struct nopal_session *session,
-							  const struct nopal_part *part,
+static enum nopal_verdict sequenced_segments_on_from_user(struct nopal_at at,
 							  struct nopal_segment *segment)
 {
-	struct sequenced_segments *self = nopal_state(session, part);
+	struct sequenced_segments *self = nopal_state(at);
 
-	nopal_set(segment, part, SEQUENCED_SEGMENTS_NUMBER, self->next++);
+	nopal_set(at, segment, SEQUENCED_SEGMENTS_NUMBER, self->next++);
 	return NOPAL_CONTINUE;
 }
 
@@ -97,72 +95,71 @@ static void sequenced_segments_unkept(struct nopal_session *session,
 		nopal_session_break(session, NOPAL_RESOURCE, "no room to remember what arrives");
 }
 
-static bool sequenced_segments_prepare(struct nopal_session *session, const struct nopal_part *part)
+static bool sequenced_segments_prepare(struct nopal_at at)
 {
-	const struct sequenced_segments_parameters *set = nopal_parameters(part);
-	struct sequenced_segments *self = nopal_state(session, part);
+	const struct sequenced_segments_parameters *set = nopal_parameters(at);
+	struct sequenced_segments *self = nopal_state(at);
 
 	if (nopal_numbers_init(&self->seen, self->first, (uint32_t)set->window) == 0)
 		return true;
-	nopal_session_break(session, NOPAL_RESOURCE, "no room to remember which segments arrived");
+	nopal_session_break(at.session, NOPAL_RESOURCE,
+			    "no room to remember which segments arrived");
 	return false;
 }
 
-static void sequenced_segments_tell(struct nopal_session *session, const struct nopal_part *part)
+static void sequenced_segments_tell(struct nopal_at at)
 {
-	const struct sequenced_segments *self = nopal_state(session, part);
+	const struct sequenced_segments *self = nopal_state(at);
 
-	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER, self->seen.end - 1);
-	nopal_share(session, part, SEQUENCED_SEGMENTS_FLOOR, (int64_t)self->seen.floor);
+	nopal_serial_seen(at, SEQUENCED_SEGMENTS_NUMBER, self->seen.end - 1);
+	nopal_share(at, SEQUENCED_SEGMENTS_FLOOR, (int64_t)self->seen.floor);
 }
 
-static enum nopal_verdict sequenced_segments_on_from_net(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict sequenced_segments_on_from_net(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
-	struct sequenced_segments *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, SEQUENCED_SEGMENTS_NUMBER);
+	struct sequenced_segments *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, SEQUENCED_SEGMENTS_NUMBER);
 	enum nopal_number_is is;
 
-	if (!self->seen.window && !sequenced_segments_prepare(session, part))
+	if (!self->seen.window && !sequenced_segments_prepare(at))
 		return NOPAL_STOP;
-	is = nopal_numbers_mark(session, &self->seen, number);
-	if (is == NOPAL_NUMBER_BEYOND && !nopal_shared(session, part, SEQUENCED_SEGMENTS_UNMET))
-		is = sequenced_segments_beyond(session, self, number);
+	is = nopal_numbers_mark(at.session, &self->seen, number);
+	if (is == NOPAL_NUMBER_BEYOND && !nopal_shared(at, SEQUENCED_SEGMENTS_UNMET))
+		is = sequenced_segments_beyond(at.session, self, number);
 	else if (is == NOPAL_NUMBER_BEYOND)
-		sequenced_segments_unkept(session, self, number);
+		sequenced_segments_unkept(at.session, self, number);
 	if (is != NOPAL_NUMBER_NEW)
 		return NOPAL_STOP;
-	sequenced_segments_tell(session, part);
+	sequenced_segments_tell(at);
 	return NOPAL_CONTINUE;
 }
 
 /* What was given up and comes late all the same goes no further. */
-static enum nopal_verdict sequenced_segments_on_gave_up(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict sequenced_segments_on_gave_up(struct nopal_at at,
 							struct nopal_forward *forward)
 {
-	struct sequenced_segments *self = nopal_state(session, part);
+	struct sequenced_segments *self = nopal_state(at);
 
-	if (!self->seen.window && !sequenced_segments_prepare(session, part))
+	if (!self->seen.window && !sequenced_segments_prepare(at))
 		return NOPAL_STOP;
 	forward->skipped += nopal_numbers_skip(&self->seen, forward->segment);
-	sequenced_segments_tell(session, part);
+	sequenced_segments_tell(at);
 	return NOPAL_CONTINUE;
 }
 
-static void sequenced_segments_rest(struct nopal_session *session, const struct nopal_part *part)
+static void sequenced_segments_rest(struct nopal_at at)
 {
-	struct sequenced_segments *self = nopal_state(session, part);
+	struct sequenced_segments *self = nopal_state(at);
 
-	nopal_numbers_rest(session, &self->seen);
+	nopal_numbers_rest(at.session, &self->seen);
 }
 
-static int sequenced_segments_open(struct nopal_session *session, const struct nopal_part *part)
+static int sequenced_segments_open(struct nopal_at at)
 {
-	const struct sequenced_segments_parameters *set = nopal_parameters(part);
+	const struct sequenced_segments_parameters *set = nopal_parameters(at);
 
-	nopal_share(session, part, SEQUENCED_SEGMENTS_WINDOW, set->window);
+	nopal_share(at, SEQUENCED_SEGMENTS_WINDOW, set->window);
 	return 0;
 }
 

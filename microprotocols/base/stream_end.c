@@ -35,72 +35,63 @@ struct stream_end {
 	bool reset; /* it broke there */
 };
 
-static enum nopal_verdict stream_end_on_open(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_session *subject)
+static enum nopal_verdict stream_end_on_open(struct nopal_at at, struct nopal_session *subject)
 {
-	struct stream_end *self = nopal_state(session, part);
+	struct stream_end *self = nopal_state(at);
 
 	(void)subject;
 	self->began = true;
-	nopal_session_opened(session);
+	nopal_session_opened(at.session);
 	return NOPAL_CONTINUE;
 }
 
-static void stream_end_look(struct nopal_session *session, const struct nopal_part *part)
+static void stream_end_look(struct nopal_at at)
 {
-	const struct stream_end *self = nopal_state(session, part);
+	const struct stream_end *self = nopal_state(at);
 
 	if (self->told && self->heard)
-		nopal_session_closed(session);
+		nopal_session_closed(at.session);
 }
 
-static enum nopal_verdict stream_end_on_close(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_session *subject)
+static enum nopal_verdict stream_end_on_close(struct nopal_at at, struct nopal_session *subject)
 {
-	struct stream_end *self = nopal_state(session, part);
-	struct nopal_segment *segment = nopal_control_bare(session, part, STREAM_END_END);
+	struct stream_end *self = nopal_state(at);
+	struct nopal_segment *segment = nopal_control_bare(at, STREAM_END_END);
 
 	(void)subject;
 	self->said = segment != NULL;
 	if (segment)
-		nopal_raise_SEGMENT_TO_NET(session, segment);
+		nopal_raise_SEGMENT_TO_NET(at.session, segment);
 	else
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to say that a stream ends");
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to say that a stream ends");
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict stream_end_on_done(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict stream_end_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct stream_end *self = nopal_state(session, part);
+	struct stream_end *self = nopal_state(at);
 
 	(void)segment;
 	self->told = true;
-	stream_end_look(session, part);
+	stream_end_look(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict stream_end_on_end(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict stream_end_on_end(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct stream_end *self = nopal_state(session, part);
+	struct stream_end *self = nopal_state(at);
 
 	(void)segment;
 	self->heard = true;
-	nopal_session_peer_closed(session);
-	stream_end_look(session, part);
+	nopal_session_peer_closed(at.session);
+	stream_end_look(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict stream_end_on_reset(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict stream_end_on_reset(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct stream_end *self = nopal_state(session, part);
+	struct stream_end *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	char text[NOPAL_FAILURE_TEXT];
 	struct nopal_failure failure;
@@ -108,30 +99,27 @@ static enum nopal_verdict stream_end_on_reset(struct nopal_session *session,
 	if (!nopal_failure_read(&reader, &failure, text))
 		return NOPAL_CONTINUE;
 	self->reset = true;
-	nopal_session_break(session, failure.end, failure.text);
+	nopal_session_break(at.session, failure.end, failure.text);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict stream_end_on_broken(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_failure *failure)
+static enum nopal_verdict stream_end_on_broken(struct nopal_at at, struct nopal_failure *failure)
 {
-	const struct stream_end *self = nopal_state(session, part);
+	const struct stream_end *self = nopal_state(at);
 	struct nopal_segment *segment;
 	struct nopal_writer writer;
 
 	/* Who said its own word, and gets ours, has ended. */
 	if (self->reset || (self->heard && self->said) ||
-	    (nopal_session_is_opener(session) && !self->began))
+	    (nopal_session_is_opener(at.session) && !self->began))
 		return NOPAL_CONTINUE;
-	segment =
-		nopal_control_begin(session, part, STREAM_END_RESET, NOPAL_FAILURE_BYTES, &writer);
+	segment = nopal_control_begin(at, STREAM_END_RESET, NOPAL_FAILURE_BYTES, &writer);
 	if (!segment) {
-		nopal_flow_break(session, "no room to say that a stream broke");
+		nopal_flow_break(at.session, "no room to say that a stream broke");
 		return NOPAL_CONTINUE;
 	}
 	nopal_failure_write(&writer, failure);
-	nopal_control_send(session, segment, nopal_written(&writer));
+	nopal_control_send(at.session, segment, nopal_written(&writer));
 	return NOPAL_CONTINUE;
 }
 

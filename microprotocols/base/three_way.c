@@ -58,207 +58,198 @@
  */
 #include "three_way.h"
 
-static enum nopal_admission_verdict three_way_admit(const struct nopal_part *part,
+static enum nopal_admission_verdict three_way_admit(struct nopal_at at,
 						    struct nopal_request *request,
 						    struct nopal_writer *reply)
 {
-	const struct three_way_parameters *set = nopal_parameters(part);
+	const struct three_way_parameters *set = nopal_parameters(at);
 
 	(void)reply;
 	return request->half_open < set->backlog ? NOPAL_ADMIT_ACCEPT : NOPAL_ADMIT_DROP;
 }
 
-static uint64_t three_way_initial(struct nopal_session *session, const struct nopal_part *part,
-				  unsigned whose)
+static uint64_t three_way_initial(struct nopal_at at, unsigned whose)
 {
-	return (uint64_t)nopal_shared(session, part, whose);
+	return (uint64_t)nopal_shared(at, whose);
 }
 
 /* -------------------------------------------------------------- what is sent */
 
-static void three_way_send_syn(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_send_syn(struct nopal_at at)
 {
-	nopal__three_way_send(session, part, THREE_WAY_SYN,
-			      three_way_initial(session, part, THREE_WAY_LOCAL) - 1, 0,
-			      nopal_body_most(session));
+	nopal__three_way_send(at, THREE_WAY_SYN, three_way_initial(at, THREE_WAY_LOCAL) - 1, 0,
+			      nopal_body_most(at.session));
 }
 
-static void three_way_send_syn_ack(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_send_syn_ack(struct nopal_at at)
 {
-	const struct three_way *self = nopal_state(session, part);
+	const struct three_way *self = nopal_state(at);
 
-	nopal__three_way_send(session, part, THREE_WAY_SYN_ACK,
-			      three_way_initial(session, part, THREE_WAY_LOCAL) - 1,
-			      three_way_initial(session, part, THREE_WAY_PEER), self->mss);
+	nopal__three_way_send(at, THREE_WAY_SYN_ACK, three_way_initial(at, THREE_WAY_LOCAL) - 1,
+			      three_way_initial(at, THREE_WAY_PEER), self->mss);
 }
 
 /* ------------------------------------------------------------------- opening */
 
 /* Once more what the other side has not answered yet. */
-static void three_way_repeat_opening(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_repeat_opening(struct nopal_at at)
 {
-	const struct three_way_parameters *set = nopal_parameters(part);
-	struct three_way *self = nopal_state(session, part);
+	const struct three_way_parameters *set = nopal_parameters(at);
+	struct three_way *self = nopal_state(at);
 	int64_t wait_ns;
 
 	self->opening_sends++;
-	if (nopal_session_is_opener(session))
-		three_way_send_syn(session, part);
+	if (nopal_session_is_opener(at.session))
+		three_way_send_syn(at);
 	else if (self->state != THREE_WAY_LISTENING)
-		three_way_send_syn_ack(session, part);
+		three_way_send_syn_ack(at);
 	wait_ns = self->doubted ? set->retry_ns : three_way_wait(set, self->opening_sends);
-	nopal_timer_start(session, part, THREE_WAY_OPENING, session->now_ns + wait_ns);
+	nopal_timer_start(at, THREE_WAY_OPENING, at.session->now_ns + wait_ns);
 }
 
-static void three_way_when_opening(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_when_opening(struct nopal_at at)
 {
-	const struct three_way_parameters *set = nopal_parameters(part);
-	struct three_way *self = nopal_state(session, part);
+	const struct three_way_parameters *set = nopal_parameters(at);
+	struct three_way *self = nopal_state(at);
 
 	if (self->opening_sends < set->attempts)
-		three_way_repeat_opening(session, part);
+		three_way_repeat_opening(at);
 	else if (self->state == THREE_WAY_ASKING)
-		nopal_session_break(session, NOPAL_UNREACHABLE, "no answer to the request to open");
+		nopal_session_break(at.session, NOPAL_UNREACHABLE,
+				    "no answer to the request to open");
 	else if (self->doubted)
-		nopal_session_break(session, NOPAL_PEER_LOST, "the peer fell silent");
+		nopal_session_break(at.session, NOPAL_PEER_LOST, "the peer fell silent");
 	else
-		nopal_session_break(session, NOPAL_UNREACHABLE,
+		nopal_session_break(at.session, NOPAL_UNREACHABLE,
 				    "the opener fell silent while opening");
 }
 
-static enum nopal_verdict three_way_on_open_session(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict three_way_on_open_session(struct nopal_at at,
 						    struct nopal_session *subject)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 
 	(void)subject;
-	self->next = 1 + (nopal_random(session) >> THREE_WAY_INITIAL_SHIFT);
-	nopal_share(session, part, THREE_WAY_LOCAL, (int64_t)self->next);
-	if (nopal_session_is_opener(session))
+	self->next = 1 + (nopal_random(at.session) >> THREE_WAY_INITIAL_SHIFT);
+	nopal_share(at, THREE_WAY_LOCAL, (int64_t)self->next);
+	if (nopal_session_is_opener(at.session))
 		self->state = THREE_WAY_ASKING;
-	three_way_repeat_opening(session, part);
+	three_way_repeat_opening(at);
 	return NOPAL_CONTINUE;
 }
 
 /* The peer's first number, and the shorter of the longest bodies; false: there is none that we
  * could keep to, and the session ends. */
-static bool three_way_agree(struct nopal_session *session, const struct nopal_part *part,
-			    const struct nopal_segment *segment)
+static bool three_way_agree(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t theirs = nopal_read(&reader, THREE_WAY_MSS_BYTES);
-	uint32_t most = nopal_body_most(session);
-	uint32_t header = nopal_path_most(session) - most;
+	uint32_t most = nopal_body_most(at.session);
+	uint32_t header = nopal_path_most(at.session) - most;
 
 	self->mss = theirs < most ? (uint32_t)theirs : most;
-	nopal_path_limit_set(session, header + self->mss);
-	if (!nopal_read_complete(&reader) || nopal_body_limit(session) > theirs) {
-		nopal_session_break(session, NOPAL_REFUSED,
+	nopal_path_limit_set(at.session, header + self->mss);
+	if (!nopal_read_complete(&reader) || nopal_body_limit(at.session) > theirs) {
+		nopal_session_break(at.session, NOPAL_REFUSED,
 				    "the peer takes only shorter packets than "
 				    "this composition can be held to");
 		return false;
 	}
-	self->floor = nopal_get(segment, part, THREE_WAY_NUMBER) + 1;
-	nopal_share(session, part, THREE_WAY_PEER, (int64_t)self->floor);
+	self->floor = nopal_get(at, segment, THREE_WAY_NUMBER) + 1;
+	nopal_share(at, THREE_WAY_PEER, (int64_t)self->floor);
 	return true;
 }
 
-static void three_way_listen(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_listen(struct nopal_at at)
 {
-	const struct three_way_parameters *set = nopal_parameters(part);
-	const struct three_way *self = nopal_state(session, part);
+	const struct three_way_parameters *set = nopal_parameters(at);
+	const struct three_way *self = nopal_state(at);
 
 	if (!self->closing)
-		nopal_timer_start(session, part, THREE_WAY_SILENCE,
-				  self->heard_ns + set->silence_ns);
+		nopal_timer_start(at, THREE_WAY_SILENCE, self->heard_ns + set->silence_ns);
 }
 
-static void three_way_settled(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_settled(struct nopal_at at)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 
 	self->state = THREE_WAY_OPEN;
 	self->doubted = false;
-	self->heard_ns = session->now_ns;
-	nopal_timer_stop(session, part, THREE_WAY_OPENING);
-	three_way_listen(session, part);
+	self->heard_ns = at.session->now_ns;
+	nopal_timer_stop(at, THREE_WAY_OPENING);
+	three_way_listen(at);
 }
 
 /* Is the peer of this open session still there? */
-static void three_way_doubt(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_doubt(struct nopal_at at)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 
 	if (self->doubted)
 		return;
 	self->doubted = true;
 	self->opening_sends = 0;
-	three_way_repeat_opening(session, part);
+	three_way_repeat_opening(at);
 }
 
 /* The timer is not moved with everything that comes; it looks when it fires. */
-static void three_way_when_silent(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_when_silent(struct nopal_at at)
 {
-	const struct three_way_parameters *set = nopal_parameters(part);
-	const struct three_way *self = nopal_state(session, part);
+	const struct three_way_parameters *set = nopal_parameters(at);
+	const struct three_way *self = nopal_state(at);
 
-	if (session->now_ns - self->heard_ns >= set->silence_ns)
-		three_way_doubt(session, part);
+	if (at.session->now_ns - self->heard_ns >= set->silence_ns)
+		three_way_doubt(at);
 	else
-		three_way_listen(session, part);
+		three_way_listen(at);
 }
 
 /* At the listener's session: its first segment, and each repetition of it. */
-static enum nopal_verdict three_way_on_syn(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict three_way_on_syn(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct three_way *self = nopal_state(session, part);
-	bool same = three_way_is(nopal_get(segment, part, THREE_WAY_NUMBER),
-				 three_way_initial(session, part, THREE_WAY_PEER) - 1);
+	struct three_way *self = nopal_state(at);
+	bool same = three_way_is(nopal_get(at, segment, THREE_WAY_NUMBER),
+				 three_way_initial(at, THREE_WAY_PEER) - 1);
 
-	if (nopal_session_is_opener(session))
+	if (nopal_session_is_opener(at.session))
 		return NOPAL_STOP;
 	if (self->state == THREE_WAY_LISTENING) {
-		if (three_way_agree(session, part, segment)) {
+		if (three_way_agree(at, segment)) {
 			self->state = THREE_WAY_TELLING;
 			self->opening_sends = 0;
-			three_way_repeat_opening(session, part);
+			three_way_repeat_opening(at);
 		}
 	} else if (self->state == THREE_WAY_TELLING && same) {
-		three_way_send_syn_ack(session, part);
+		three_way_send_syn_ack(at);
 	} else if (self->state == THREE_WAY_OPEN && same) {
-		self->heard_ns = session->now_ns;
-		nopal__three_way_send_ack(session, part);
+		self->heard_ns = at.session->now_ns;
+		nopal__three_way_send_ack(at);
 	} else if (self->state == THREE_WAY_OPEN) {
-		three_way_doubt(session, part);
+		three_way_doubt(at);
 	}
 	return NOPAL_STOP;
 }
 
 /* Where our ACK was lost, or we are doubted, it comes again. */
-static enum nopal_verdict three_way_on_syn_ack(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict three_way_on_syn_ack(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 	bool opens = self->state == THREE_WAY_ASKING;
 
-	if (!nopal_session_is_opener(session) ||
-	    !three_way_is(nopal_get(segment, part, THREE_WAY_FLOOR),
-			  three_way_initial(session, part, THREE_WAY_LOCAL)))
+	if (!nopal_session_is_opener(at.session) ||
+	    !three_way_is(nopal_get(at, segment, THREE_WAY_FLOOR),
+			  three_way_initial(at, THREE_WAY_LOCAL)))
 		return NOPAL_STOP;
-	if (opens && !three_way_agree(session, part, segment))
+	if (opens && !three_way_agree(at, segment))
 		return NOPAL_STOP;
-	if (!three_way_is(nopal_get(segment, part, THREE_WAY_NUMBER),
-			  three_way_initial(session, part, THREE_WAY_PEER) - 1))
+	if (!three_way_is(nopal_get(at, segment, THREE_WAY_NUMBER),
+			  three_way_initial(at, THREE_WAY_PEER) - 1))
 		return NOPAL_STOP;
-	three_way_settled(session, part);
-	nopal__three_way_send_ack(session, part);
+	three_way_settled(at);
+	nopal__three_way_send_ack(at);
 	if (opens)
-		nopal_session_opened(session);
+		nopal_session_opened(at.session);
 	return NOPAL_STOP;
 }
 
@@ -266,59 +257,53 @@ static enum nopal_verdict three_way_on_syn_ack(struct nopal_session *session,
 
 /* Half open, what acknowledges our number is from who has seen it, and is the first of the session;
  * everything else goes no further. */
-static enum nopal_verdict three_way_half_open(struct nopal_session *session,
-					      const struct nopal_part *part, uint64_t floor)
+static enum nopal_verdict three_way_half_open(struct nopal_at at, uint64_t floor)
 {
-	if (!three_way_is(floor, three_way_initial(session, part, THREE_WAY_LOCAL)))
+	if (!three_way_is(floor, three_way_initial(at, THREE_WAY_LOCAL)))
 		return NOPAL_STOP;
-	three_way_settled(session, part);
-	nopal_session_opened(session);
+	three_way_settled(at);
+	nopal_session_opened(at.session);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict three_way_on_any(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict three_way_on_any(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct three_way *self = nopal_state(session, part);
-	uint64_t floor = nopal_get(segment, part, THREE_WAY_FLOOR);
+	struct three_way *self = nopal_state(at);
+	uint64_t floor = nopal_get(at, segment, THREE_WAY_FLOOR);
 
-	if (segment->kind == part->kind[THREE_WAY_SYN])
+	if (segment->kind == nopal_kind(at, THREE_WAY_SYN))
 		return NOPAL_CONTINUE;
 	if (self->state == THREE_WAY_TELLING)
-		return three_way_half_open(session, part, floor);
+		return three_way_half_open(at, floor);
 	if (self->state != THREE_WAY_OPEN)
-		return segment->kind == part->kind[THREE_WAY_SYN_ACK] ? NOPAL_CONTINUE : NOPAL_STOP;
-	self->heard_ns = session->now_ns;
+		return segment->kind == nopal_kind(at, THREE_WAY_SYN_ACK) ? NOPAL_CONTINUE
+									  : NOPAL_STOP;
+	self->heard_ns = at.session->now_ns;
 	if (self->doubted)
-		three_way_settled(session, part);
+		three_way_settled(at);
 	if (self->closing && three_way_is(floor, self->next + 1))
-		nopal__three_way_acked(session, part);
+		nopal__three_way_acked(at);
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------------- numbers */
 
-static enum nopal_verdict three_way_on_send(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict three_way_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct three_way *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, THREE_WAY_OF_DATA);
+	struct three_way *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, THREE_WAY_OF_DATA);
 
 	if (number >= self->next)
 		self->next = number + 1;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict three_way_on_verified(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict three_way_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 
 	if (!self->peer_closed)
-		self->floor = nopal_get(segment, part, THREE_WAY_OF_DATA) + 1;
+		self->floor = nopal_get(at, segment, THREE_WAY_OF_DATA) + 1;
 	return NOPAL_CONTINUE;
 }
 

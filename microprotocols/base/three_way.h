@@ -68,15 +68,15 @@ static inline bool three_way_is(uint64_t wire, uint64_t number)
 }
 
 /* `mss`: of what opens; else 0, and no payload. */
-void nopal__three_way_send(struct nopal_session *session, const struct nopal_part *part,
-			   unsigned kind, uint64_t number, uint64_t floor, uint32_t mss);
-void nopal__three_way_send_ack(struct nopal_session *session, const struct nopal_part *part);
+void nopal__three_way_send(struct nopal_at at, unsigned kind, uint64_t number, uint64_t floor,
+			   uint32_t mss);
+void nopal__three_way_send_ack(struct nopal_at at);
 
 nopal_CLOSE_SESSION_handler nopal__three_way_on_close_session;
 nopal_SEGMENT_FROM_NET_handler nopal__three_way_on_fin;
 nopal_timer_handler nopal__three_way_when_closing;
 nopal_timer_handler nopal__three_way_when_lingered;
 /* Something came that acknowledges our FIN. */
-void nopal__three_way_acked(struct nopal_session *session, const struct nopal_part *part);
+void nopal__three_way_acked(struct nopal_at at);
 
 #endif

@@ -5,35 +5,34 @@
  */
 #include "three_way.h"
 
-void nopal__three_way_send(struct nopal_session *session, const struct nopal_part *part,
-			   unsigned kind, uint64_t number, uint64_t floor, uint32_t mss)
+void nopal__three_way_send(struct nopal_at at, unsigned kind, uint64_t number, uint64_t floor,
+			   uint32_t mss)
 {
 	uint32_t length = mss ? THREE_WAY_MSS_BYTES : 0;
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(session, part, kind, length, &writer);
+	struct nopal_segment *segment = nopal_control_begin(at, kind, length, &writer);
 
 	if (!segment)
 		return;
 	if (mss)
 		nopal_write(&writer, mss, THREE_WAY_MSS_BYTES);
-	nopal_set(segment, part, THREE_WAY_NUMBER, number);
-	nopal_set(segment, part, THREE_WAY_FLOOR, floor);
-	nopal_control_send(session, segment, length);
+	nopal_set(at, segment, THREE_WAY_NUMBER, number);
+	nopal_set(at, segment, THREE_WAY_FLOOR, floor);
+	nopal_control_send(at.session, segment, length);
 }
 
-void nopal__three_way_send_ack(struct nopal_session *session, const struct nopal_part *part)
+void nopal__three_way_send_ack(struct nopal_at at)
 {
-	const struct three_way *self = nopal_state(session, part);
+	const struct three_way *self = nopal_state(at);
 
-	nopal__three_way_send(session, part, THREE_WAY_ACK, self->next + self->closing, self->floor,
-			      0);
+	nopal__three_way_send(at, THREE_WAY_ACK, self->next + self->closing, self->floor, 0);
 }
 
 /* Once the peer has closed too, it only lingers: no back-off then. */
-static void three_way_repeat_closing(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_repeat_closing(struct nopal_at at)
 {
-	const struct three_way_parameters *set = nopal_parameters(part);
-	struct three_way *self = nopal_state(session, part);
+	const struct three_way_parameters *set = nopal_parameters(at);
+	struct three_way *self = nopal_state(at);
 	int64_t wait_ns = set->retry_ns;
 
 	self->closing_sends++;
@@ -41,86 +40,81 @@ static void three_way_repeat_closing(struct nopal_session *session, const struct
 		wait_ns = set->retry_most_ns;
 	else if (!self->peer_closed)
 		wait_ns = three_way_wait(set, self->closing_sends);
-	nopal__three_way_send(session, part, THREE_WAY_FIN, self->next, self->floor, 0);
-	nopal_timer_start(session, part, THREE_WAY_CLOSING, session->now_ns + wait_ns);
+	nopal__three_way_send(at, THREE_WAY_FIN, self->next, self->floor, 0);
+	nopal_timer_start(at, THREE_WAY_CLOSING, at.session->now_ns + wait_ns);
 }
 
-void nopal__three_way_when_closing(struct nopal_session *session, const struct nopal_part *part)
+void nopal__three_way_when_closing(struct nopal_at at)
 {
-	const struct three_way_parameters *set = nopal_parameters(part);
-	struct three_way *self = nopal_state(session, part);
+	const struct three_way_parameters *set = nopal_parameters(at);
+	struct three_way *self = nopal_state(at);
 
 	if (self->closing_sends < set->attempts)
-		three_way_repeat_closing(session, part);
+		three_way_repeat_closing(at);
 	else if (self->peer_closed)
-		nopal_session_closed(session);
+		nopal_session_closed(at.session);
 	else
-		nopal_session_break(session, NOPAL_PEER_LOST, "no answer to the FIN");
+		nopal_session_break(at.session, NOPAL_PEER_LOST, "no answer to the FIN");
 }
 
-void nopal__three_way_when_lingered(struct nopal_session *session, const struct nopal_part *part)
+void nopal__three_way_when_lingered(struct nopal_at at)
 {
-	(void)part;
-	nopal_session_closed(session);
+	nopal_session_closed(at.session);
 }
 
-enum nopal_verdict nopal__three_way_on_close_session(struct nopal_session *session,
-						     const struct nopal_part *part,
+enum nopal_verdict nopal__three_way_on_close_session(struct nopal_at at,
 						     struct nopal_session *subject)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 
 	(void)subject;
 	self->closing = true;
 	self->told = self->peer_closed;
-	nopal_timer_stop(session, part, THREE_WAY_SILENCE);
-	three_way_repeat_closing(session, part);
+	nopal_timer_stop(at, THREE_WAY_SILENCE);
+	three_way_repeat_closing(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Both have closed, and ours is acknowledged.  Whether the peer knows that we have its FIN shows
  * where every one of ours said so. */
-static void three_way_both_closed(struct nopal_session *session, const struct nopal_part *part)
+static void three_way_both_closed(struct nopal_at at)
 {
-	const struct three_way_parameters *set = nopal_parameters(part);
-	const struct three_way *self = nopal_state(session, part);
+	const struct three_way_parameters *set = nopal_parameters(at);
+	const struct three_way *self = nopal_state(at);
 
-	nopal_timer_stop(session, part, THREE_WAY_CLOSING);
+	nopal_timer_stop(at, THREE_WAY_CLOSING);
 	if (self->told)
-		nopal_session_closed(session);
+		nopal_session_closed(at.session);
 	else
-		nopal_timer_start(session, part, THREE_WAY_LINGER,
-				  session->now_ns + set->linger_ns);
+		nopal_timer_start(at, THREE_WAY_LINGER, at.session->now_ns + set->linger_ns);
 }
 
-void nopal__three_way_acked(struct nopal_session *session, const struct nopal_part *part)
+void nopal__three_way_acked(struct nopal_at at)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 	bool first = !self->close_acked;
 
 	self->close_acked = true;
 	self->closing_sends = 0;
 	if (first && self->peer_closed)
-		three_way_both_closed(session, part);
+		three_way_both_closed(at);
 }
 
 /* The last of its data, and it comes when we have them all. */
-enum nopal_verdict nopal__three_way_on_fin(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+enum nopal_verdict nopal__three_way_on_fin(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct three_way *self = nopal_state(session, part);
+	struct three_way *self = nopal_state(at);
 	bool first = !self->peer_closed;
 
-	if (!three_way_is(nopal_get(segment, part, THREE_WAY_NUMBER),
+	if (!three_way_is(nopal_get(at, segment, THREE_WAY_NUMBER),
 			  self->floor - self->peer_closed))
 		return NOPAL_STOP;
 	self->peer_closed = true;
 	self->floor += first;
-	nopal__three_way_send_ack(session, part);
+	nopal__three_way_send_ack(at);
 	if (first)
-		nopal_session_peer_closed(session);
+		nopal_session_peer_closed(at.session);
 	if (self->close_acked)
-		three_way_both_closed(session, part);
+		three_way_both_closed(at);
 	return NOPAL_STOP;
 }

@@ -18,20 +18,17 @@
  */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict transport_driver_on_from_user(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict transport_driver_on_from_user(struct nopal_at at,
 							struct nopal_segment *segment)
 {
-	(void)part;
-	nopal_raise_SEGMENT_TO_NET(session, segment);
+	nopal_raise_SEGMENT_TO_NET(at.session, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict transport_driver_on_to_net(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict transport_driver_on_to_net(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_release(at, segment, NOPAL_SEND);
 	return NOPAL_CONTINUE;
 }
 

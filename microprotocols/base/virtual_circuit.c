@@ -67,98 +67,94 @@ static bool virtual_circuit_waits(const struct nopal_session *session,
 }
 
 /* Once more what the other side has not answered yet. */
-static void virtual_circuit_repeat_opening(struct nopal_session *session,
-					   const struct nopal_part *part)
+static void virtual_circuit_repeat_opening(struct nopal_at at)
 {
-	const struct virtual_circuit_parameters *set = nopal_parameters(part);
-	struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit_parameters *set = nopal_parameters(at);
+	struct virtual_circuit *self = nopal_state(at);
 	int64_t again_ns;
 
 	self->opening_sends++;
-	if (nopal_session_meets(session))
-		self->asked_ns = session->now_ns;
+	if (nopal_session_meets(at.session))
+		self->asked_ns = at.session->now_ns;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
-		virtual_circuit_send_connect(session, part);
+		virtual_circuit_send_connect(at);
 	else if (self->state == VIRTUAL_CIRCUIT_TELLING)
-		virtual_circuit_send_accept(session, part);
-	again_ns = session->now_ns + virtual_circuit_wait(set, self->opening_sends);
-	if (virtual_circuit_waits(session, self) && again_ns > self->meet_until_ns)
+		virtual_circuit_send_accept(at);
+	again_ns = at.session->now_ns + virtual_circuit_wait(set, self->opening_sends);
+	if (virtual_circuit_waits(at.session, self) && again_ns > self->meet_until_ns)
 		again_ns = self->meet_until_ns;
-	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_OPENING, again_ns);
+	nopal_timer_start(at, VIRTUAL_CIRCUIT_OPENING, again_ns);
 }
 
-static void virtual_circuit_when_opening(struct nopal_session *session,
-					 const struct nopal_part *part)
+static void virtual_circuit_when_opening(struct nopal_at at)
 {
-	const struct virtual_circuit_parameters *set = nopal_parameters(part);
-	struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit_parameters *set = nopal_parameters(at);
+	struct virtual_circuit *self = nopal_state(at);
 
-	if (virtual_circuit_waits(session, self)) {
-		if (session->now_ns < self->meet_until_ns)
-			virtual_circuit_repeat_opening(session, part);
+	if (virtual_circuit_waits(at.session, self)) {
+		if (at.session->now_ns < self->meet_until_ns)
+			virtual_circuit_repeat_opening(at);
 		else
-			nopal_session_break(session, NOPAL_UNREACHABLE,
+			nopal_session_break(at.session, NOPAL_UNREACHABLE,
 					    "the peer did not open towards us in time");
 	} else if (self->opening_sends < set->attempts)
-		virtual_circuit_repeat_opening(session, part);
+		virtual_circuit_repeat_opening(at);
 	else if (self->state == VIRTUAL_CIRCUIT_ASKING)
-		nopal_session_break(session, NOPAL_UNREACHABLE, "no answer to the request to open");
+		nopal_session_break(at.session, NOPAL_UNREACHABLE,
+				    "no answer to the request to open");
 	else
-		nopal_session_break(session, NOPAL_UNREACHABLE,
+		nopal_session_break(at.session, NOPAL_UNREACHABLE,
 				    "the opener fell silent while opening");
 }
 
-static enum nopal_verdict virtual_circuit_on_open_session(struct nopal_session *session,
-							  const struct nopal_part *part,
+static enum nopal_verdict virtual_circuit_on_open_session(struct nopal_at at,
 							  struct nopal_session *subject)
 {
-	const struct virtual_circuit_parameters *set = nopal_parameters(part);
-	struct virtual_circuit *self = nopal_state(session, part);
-	uint64_t initial = 1 + (nopal_random(session) >> VIRTUAL_CIRCUIT_INITIAL_SHIFT);
+	const struct virtual_circuit_parameters *set = nopal_parameters(at);
+	struct virtual_circuit *self = nopal_state(at);
+	uint64_t initial = 1 + (nopal_random(at.session) >> VIRTUAL_CIRCUIT_INITIAL_SHIFT);
 
 	(void)subject;
-	nopal_share(session, part, VIRTUAL_CIRCUIT_LOCAL, (int64_t)initial);
-	if (nopal_session_is_opener(session)) {
-		self->connect.nonce = nopal_random(session);
+	nopal_share(at, VIRTUAL_CIRCUIT_LOCAL, (int64_t)initial);
+	if (nopal_session_is_opener(at.session)) {
+		self->connect.nonce = nopal_random(at.session);
 		self->connect.initial = initial;
 		self->state = VIRTUAL_CIRCUIT_ASKING;
-		if (nopal_session_meets(session))
-			self->meet_until_ns = session->now_ns + set->rendezvous_ns;
+		if (nopal_session_meets(at.session))
+			self->meet_until_ns = at.session->now_ns + set->rendezvous_ns;
 	}
-	virtual_circuit_repeat_opening(session, part);
+	virtual_circuit_repeat_opening(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Who stays the opener asks at once when it hears the peer: now a request may pass. It is no longer
  * than what was heard, and not more often than by itself. */
-static enum nopal_admission_verdict virtual_circuit_meet(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_admission_verdict virtual_circuit_meet(struct nopal_at at,
 							 struct nopal_request *request,
 							 struct nopal_writer *reply)
 {
-	const struct virtual_circuit_parameters *set = nopal_parameters(part);
-	struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit_parameters *set = nopal_parameters(at);
+	struct virtual_circuit *self = nopal_state(at);
 	bool stays;
 	enum nopal_admission_verdict verdict =
-		handshake_meet(session, request, &self->connect, reply, &stays);
+		handshake_meet(at.session, request, &self->connect, reply, &stays);
 
-	if (stays && session->now_ns - self->asked_ns >= set->retry_ns &&
+	if (stays && at.session->now_ns - self->asked_ns >= set->retry_ns &&
 	    nopal_read_left(&request->body) >=
-		    handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT)) {
+		    handshake_connect_bytes(at, VIRTUAL_CIRCUIT_CONNECT)) {
 		self->opening_sends = 0;
-		virtual_circuit_repeat_opening(session, part);
+		virtual_circuit_repeat_opening(at);
 	}
 	return verdict;
 }
 
 /* A new cookie is used at once; a listener that is never content with its own gets no more than its
  * share of requests. */
-static enum nopal_verdict virtual_circuit_on_reply(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict virtual_circuit_on_reply(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	const struct virtual_circuit_parameters *set = nopal_parameters(part);
-	struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit_parameters *set = nopal_parameters(at);
+	struct virtual_circuit *self = nopal_state(at);
 	struct handshake_connect *ours = &self->connect, said;
 
 	if (self->state != VIRTUAL_CIRCUIT_ASKING ||
@@ -171,116 +167,110 @@ static enum nopal_verdict virtual_circuit_on_reply(struct nopal_session *session
 	ours->cookie_given = 1;
 	if (self->cookies++ == 0)
 		self->opening_sends = 0;
-	virtual_circuit_repeat_opening(session, part);
+	virtual_circuit_repeat_opening(at);
 	return NOPAL_STOP;
 }
 
 /* At the listener's session: its first segment, and each repetition of it.  Who met its peer and
  * gave way has asked before. */
-static enum nopal_verdict virtual_circuit_on_connect(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict virtual_circuit_on_connect(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct virtual_circuit *self = nopal_state(session, part);
+	struct virtual_circuit *self = nopal_state(at);
 	struct handshake_connect said;
 	struct handshake_accept accept;
 	struct nopal_reader known;
 
-	if (nopal_session_is_opener(session) ||
-	    !handshake_read_connect(nopal_body_reader(&segment->body), nopal_offers_bytes(session),
-				    &said, &known))
+	if (nopal_session_is_opener(at.session) ||
+	    !handshake_read_connect(nopal_body_reader(&segment->body),
+				    nopal_offers_bytes(at.session), &said, &known))
 		return NOPAL_STOP;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
 		self->state = VIRTUAL_CIRCUIT_LISTENING;
 	if (self->state != VIRTUAL_CIRCUIT_LISTENING) {
 		if (said.nonce == self->connect.nonce)
-			virtual_circuit_send_accept(session, part);
+			virtual_circuit_send_accept(at);
 		return NOPAL_STOP;
 	}
 	self->connect.nonce = said.nonce;
-	accept = virtual_circuit_accept(session, part);
-	if (!handshake_answer(session, known, &accept)) {
-		nopal_session_break(session, NOPAL_REFUSED,
+	accept = virtual_circuit_accept(at);
+	if (!handshake_answer(at.session, known, &accept)) {
+		nopal_session_break(at.session, NOPAL_REFUSED,
 				    "what the opener offers cannot be taken");
 		return NOPAL_STOP;
 	}
 	self->state = VIRTUAL_CIRCUIT_TELLING;
 	self->opening_sends = 0;
-	nopal_share(session, part, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
-	virtual_circuit_repeat_opening(session, part);
-	nopal_session_opened(session);
+	nopal_share(at, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
+	virtual_circuit_repeat_opening(at);
+	nopal_session_opened(at.session);
 	return NOPAL_STOP;
 }
 
-static void virtual_circuit_confirmed(struct nopal_session *session, const struct nopal_part *part)
+static void virtual_circuit_confirmed(struct nopal_at at)
 {
-	struct virtual_circuit *self = nopal_state(session, part);
+	struct virtual_circuit *self = nopal_state(at);
 
 	self->state = VIRTUAL_CIRCUIT_OPEN;
 	self->asked_ns = self->meet_until_ns = 0; /* rests in fewer bytes */
-	nopal_timer_stop(session, part, VIRTUAL_CIRCUIT_OPENING);
+	nopal_timer_stop(at, VIRTUAL_CIRCUIT_OPENING);
 }
 
 /* The listener's accept opens the opener, whose own confirms it.  Where that was lost, the
  * listener's comes again.  At the listener the segment's coming is all that counts. */
-static enum nopal_verdict virtual_circuit_on_accept(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict virtual_circuit_on_accept(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct virtual_circuit *self = nopal_state(session, part);
+	struct virtual_circuit *self = nopal_state(at);
 	bool opens = self->state == VIRTUAL_CIRCUIT_ASKING;
 	struct handshake_accept said;
 	struct nopal_reader offers;
 
-	if (!nopal_session_is_opener(session) ||
-	    !handshake_read_accept(nopal_body_reader(&segment->body), nopal_offers_bytes(session),
-				   &said, &offers) ||
-	    said.nonce != self->connect.nonce || !nopal_offers_read(session, &offers) ||
+	if (!nopal_session_is_opener(at.session) ||
+	    !handshake_read_accept(nopal_body_reader(&segment->body),
+				   nopal_offers_bytes(at.session), &said, &offers) ||
+	    said.nonce != self->connect.nonce || !nopal_offers_read(at.session, &offers) ||
 	    (opens &&
-	     !handshake_answered(session,
-				 handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT),
+	     !handshake_answered(at.session, handshake_connect_bytes(at, VIRTUAL_CIRCUIT_CONNECT),
 				 &self->connect, segment)))
 		return NOPAL_STOP;
 	if (opens) {
-		virtual_circuit_confirmed(session, part);
-		nopal_session_set_peer_id(session, (uint32_t)said.id);
-		nopal_share(session, part, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
+		virtual_circuit_confirmed(at);
+		nopal_session_set_peer_id(at.session, (uint32_t)said.id);
+		nopal_share(at, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
 	}
-	virtual_circuit_send_accept(session, part);
+	virtual_circuit_send_accept(at);
 	if (opens)
-		nopal_session_opened(session);
+		nopal_session_opened(at.session);
 	return NOPAL_STOP;
 }
 
 /* Before the accept an opener cannot read its peer's numbers: what overtook it goes no further.  At
  * the listener anything but another connect shows that the opener has the accept; from then on a
  * connect, which anybody could have sent again, is none of the session's business. */
-static enum nopal_verdict virtual_circuit_on_any(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict virtual_circuit_on_any(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct virtual_circuit *self = nopal_state(session, part);
-	bool connect = segment->kind == part->kind[VIRTUAL_CIRCUIT_CONNECT];
-	bool accept = segment->kind == part->kind[VIRTUAL_CIRCUIT_ACCEPT];
+	struct virtual_circuit *self = nopal_state(at);
+	bool connect = segment->kind == nopal_kind(at, VIRTUAL_CIRCUIT_CONNECT);
+	bool accept = segment->kind == nopal_kind(at, VIRTUAL_CIRCUIT_ACCEPT);
 
 	if (self->state == VIRTUAL_CIRCUIT_OPEN)
 		return connect ? NOPAL_STOP : NOPAL_CONTINUE;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
-		return accept || (connect && !nopal_session_is_opener(session)) ? NOPAL_CONTINUE
-										: NOPAL_STOP;
+		return accept || (connect && !nopal_session_is_opener(at.session)) ? NOPAL_CONTINUE
+										   : NOPAL_STOP;
 	if (self->state == VIRTUAL_CIRCUIT_TELLING && !connect)
-		virtual_circuit_confirmed(session, part);
+		virtual_circuit_confirmed(at);
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------------- closing */
 
 /* Once the peer has closed too, it only lingers: no back-off then. */
-static void virtual_circuit_repeat_close(struct nopal_session *session,
-					 const struct nopal_part *part)
+static void virtual_circuit_repeat_close(struct nopal_at at)
 {
-	const struct virtual_circuit_parameters *set = nopal_parameters(part);
-	struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit_parameters *set = nopal_parameters(at);
+	struct virtual_circuit *self = nopal_state(at);
 	int64_t wait_ns = set->retry_ns;
 
 	self->closing_sends++;
@@ -288,60 +278,54 @@ static void virtual_circuit_repeat_close(struct nopal_session *session,
 		wait_ns = set->retry_most_ns;
 	else if (!self->peer_closed)
 		wait_ns = virtual_circuit_wait(set, self->closing_sends);
-	virtual_circuit_send_close(session, part, VIRTUAL_CIRCUIT_CLOSE, self->peer_closed);
-	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_CLOSING, session->now_ns + wait_ns);
+	virtual_circuit_send_close(at, VIRTUAL_CIRCUIT_CLOSE, self->peer_closed);
+	nopal_timer_start(at, VIRTUAL_CIRCUIT_CLOSING, at.session->now_ns + wait_ns);
 }
 
-static void virtual_circuit_when_closing(struct nopal_session *session,
-					 const struct nopal_part *part)
+static void virtual_circuit_when_closing(struct nopal_at at)
 {
-	const struct virtual_circuit_parameters *set = nopal_parameters(part);
-	struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit_parameters *set = nopal_parameters(at);
+	struct virtual_circuit *self = nopal_state(at);
 
 	if (self->closing_sends < set->attempts)
-		virtual_circuit_repeat_close(session, part);
+		virtual_circuit_repeat_close(at);
 	else if (self->peer_closed)
-		nopal_session_closed(session);
+		nopal_session_closed(at.session);
 	else
-		nopal_session_break(session, NOPAL_PEER_LOST, "no answer to the close");
+		nopal_session_break(at.session, NOPAL_PEER_LOST, "no answer to the close");
 }
 
-static void virtual_circuit_when_lingered(struct nopal_session *session,
-					  const struct nopal_part *part)
+static void virtual_circuit_when_lingered(struct nopal_at at)
 {
-	(void)part;
-	nopal_session_closed(session);
+	nopal_session_closed(at.session);
 }
 
-static enum nopal_verdict virtual_circuit_on_close_session(struct nopal_session *session,
-							   const struct nopal_part *part,
+static enum nopal_verdict virtual_circuit_on_close_session(struct nopal_at at,
 							   struct nopal_session *subject)
 {
-	struct virtual_circuit *self = nopal_state(session, part);
+	struct virtual_circuit *self = nopal_state(at);
 
 	(void)subject;
 	self->closing = true;
-	virtual_circuit_repeat_close(session, part);
+	virtual_circuit_repeat_close(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Our close has arrived.  `settled`: the peer knows that all is acknowledged. */
-static void virtual_circuit_acked(struct nopal_session *session, const struct nopal_part *part,
-				  bool settled)
+static void virtual_circuit_acked(struct nopal_at at, bool settled)
 {
-	const struct virtual_circuit_parameters *set = nopal_parameters(part);
-	struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit_parameters *set = nopal_parameters(at);
+	struct virtual_circuit *self = nopal_state(at);
 
 	self->close_acked = true;
 	self->closing_sends = 0;
 	if (!self->peer_closed)
 		return;
-	nopal_timer_stop(session, part, VIRTUAL_CIRCUIT_CLOSING);
+	nopal_timer_stop(at, VIRTUAL_CIRCUIT_CLOSING);
 	if (settled)
-		nopal_session_closed(session);
-	else if (!nopal_timer_running(session, part, VIRTUAL_CIRCUIT_LINGER))
-		nopal_timer_start(session, part, VIRTUAL_CIRCUIT_LINGER,
-				  session->now_ns + set->linger_ns);
+		nopal_session_closed(at.session);
+	else if (!nopal_timer_running(at, VIRTUAL_CIRCUIT_LINGER))
+		nopal_timer_start(at, VIRTUAL_CIRCUIT_LINGER, at.session->now_ns + set->linger_ns);
 }
 
 /* Is the segment a close or close_ack of this connection? */
@@ -355,11 +339,10 @@ static bool virtual_circuit_read_close(const struct virtual_circuit *self,
 	       nonce == self->connect.nonce;
 }
 
-static enum nopal_verdict virtual_circuit_on_close(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict virtual_circuit_on_close(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	struct virtual_circuit *self = nopal_state(session, part);
+	struct virtual_circuit *self = nopal_state(at);
 	bool known, first;
 
 	if (!virtual_circuit_read_close(self, segment, &known))
@@ -367,23 +350,22 @@ static enum nopal_verdict virtual_circuit_on_close(struct nopal_session *session
 	first = !self->peer_closed;
 	self->peer_closed = true;
 	if (first)
-		nopal_session_peer_closed(session);
+		nopal_session_peer_closed(at.session);
 	self->close_acked |= known && self->closing;
-	virtual_circuit_send_close(session, part, VIRTUAL_CIRCUIT_CLOSE_ACK, self->close_acked);
+	virtual_circuit_send_close(at, VIRTUAL_CIRCUIT_CLOSE_ACK, self->close_acked);
 	if (self->close_acked)
-		virtual_circuit_acked(session, part, false);
+		virtual_circuit_acked(at, false);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict virtual_circuit_on_close_ack(struct nopal_session *session,
-						       const struct nopal_part *part,
+static enum nopal_verdict virtual_circuit_on_close_ack(struct nopal_at at,
 						       struct nopal_segment *segment)
 {
-	struct virtual_circuit *self = nopal_state(session, part);
+	struct virtual_circuit *self = nopal_state(at);
 	bool settled;
 
 	if (virtual_circuit_read_close(self, segment, &settled) && self->closing)
-		virtual_circuit_acked(session, part, settled);
+		virtual_circuit_acked(at, settled);
 	return NOPAL_STOP;
 }
 

@@ -57,63 +57,58 @@ static inline int64_t virtual_circuit_wait(const struct virtual_circuit_paramete
 	return wait_ns < set->retry_most_ns ? wait_ns : set->retry_most_ns;
 }
 
-static inline void virtual_circuit_send_connect(struct nopal_session *session,
-						const struct nopal_part *part)
+static inline void virtual_circuit_send_connect(struct nopal_at at)
 {
-	const struct virtual_circuit *self = nopal_state(session, part);
-	uint32_t length = handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT);
+	const struct virtual_circuit *self = nopal_state(at);
+	uint32_t length = handshake_connect_bytes(at, VIRTUAL_CIRCUIT_CONNECT);
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
-		nopal_control_begin(session, part, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
+		nopal_control_begin(at, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
 
 	if (!segment)
 		return;
-	handshake_write_request(session, &writer, &self->connect);
+	handshake_write_request(at.session, &writer, &self->connect);
 	handshake_write_proof(&writer, &self->connect);
-	nopal_control_send(session, segment, length);
+	nopal_control_send(at.session, segment, length);
 }
 
-static inline struct handshake_accept virtual_circuit_accept(struct nopal_session *session,
-							     const struct nopal_part *part)
+static inline struct handshake_accept virtual_circuit_accept(struct nopal_at at)
 {
-	const struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit *self = nopal_state(at);
 
 	return (struct handshake_accept){
 		.nonce = self->connect.nonce,
-		.id = nopal_session_local_id(session),
-		.initial = (uint64_t)nopal_shared(session, part, VIRTUAL_CIRCUIT_LOCAL),
+		.id = nopal_session_local_id(at.session),
+		.initial = (uint64_t)nopal_shared(at, VIRTUAL_CIRCUIT_LOCAL),
 	};
 }
 
-static inline void virtual_circuit_send_accept(struct nopal_session *session,
-					       const struct nopal_part *part)
+static inline void virtual_circuit_send_accept(struct nopal_at at)
 {
-	const struct handshake_accept accept = virtual_circuit_accept(session, part);
-	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_offers_bytes(session);
+	const struct handshake_accept accept = virtual_circuit_accept(at);
+	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_offers_bytes(at.session);
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
-		nopal_control_begin(session, part, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);
+		nopal_control_begin(at, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);
 
 	if (!segment)
 		return;
-	handshake_write_answer(session, &writer, &accept);
-	nopal_control_send(session, segment, length);
+	handshake_write_answer(at.session, &writer, &accept);
+	nopal_control_send(at.session, segment, length);
 }
 
-static inline void virtual_circuit_send_close(struct nopal_session *session,
-					      const struct nopal_part *part, unsigned kind,
-					      bool known)
+static inline void virtual_circuit_send_close(struct nopal_at at, unsigned kind, bool known)
 {
-	const struct virtual_circuit *self = nopal_state(session, part);
+	const struct virtual_circuit *self = nopal_state(at);
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
-		nopal_control_begin(session, part, kind, HANDSHAKE_CLOSE_BYTES, &writer);
+		nopal_control_begin(at, kind, HANDSHAKE_CLOSE_BYTES, &writer);
 
 	if (!segment)
 		return;
 	nopal_write(&writer, self->connect.nonce, HANDSHAKE_NONCE_BYTES);
 	nopal_write(&writer, known ? HANDSHAKE_KNOWN : 0, 1);
-	nopal_control_send(session, segment, HANDSHAKE_CLOSE_BYTES);
+	nopal_control_send(at.session, segment, HANDSHAKE_CLOSE_BYTES);
 }
 
 #endif

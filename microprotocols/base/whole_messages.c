@@ -19,38 +19,35 @@
 
 enum { WHOLE_MESSAGES_MOST = 1 << 30 }; /* bytes */
 
-static enum nopal_verdict whole_messages_on_from_user(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict whole_messages_on_from_user(struct nopal_at at,
 						      struct nopal_message *message)
 {
 	struct nopal_segment *segment =
-		nopal_segment_cut(session, message, 0, (uint32_t)message->length);
+		nopal_segment_cut(at.session, message, 0, (uint32_t)message->length);
 
-	(void)part;
 	if (!segment) {
-		nopal_session_break(session, NOPAL_RESOURCE,
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no segment could be made of a message");
 		return NOPAL_STOP;
 	}
-	nopal_raise_SEGMENT_FROM_USER(session, segment);
-	nopal_message_is_cut(session, message);
+	nopal_raise_SEGMENT_FROM_USER(at.session, segment);
+	nopal_message_is_cut(at.session, message);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict whole_messages_on_verified(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict whole_messages_on_verified(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct nopal_message *message = nopal_message_arriving(session, segment);
+	struct nopal_message *message = nopal_message_arriving(at.session, segment);
 
-	(void)part;
-	if (!message || !nopal_message_put(session, message, 0, segment->body)) {
+	if (!message || !nopal_message_put(at.session, message, 0, segment->body)) {
 		if (message)
-			nopal_message_discard(session, message);
-		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
+			nopal_message_discard(at.session, message);
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
 		return NOPAL_STOP;
 	}
-	nopal_raise_MSG_FROM_NET(session, message);
+	nopal_raise_MSG_FROM_NET(at.session, message);
 	return NOPAL_CONTINUE;
 }
 

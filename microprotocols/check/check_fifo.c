@@ -25,21 +25,20 @@ struct check_fifo {
 	uint64_t next; /* one past the last number that was delivered */
 };
 
-static enum nopal_verdict check_fifo_on_msg_to_user(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict check_fifo_on_msg_to_user(struct nopal_at at,
 						    struct nopal_message *message)
 {
-	struct check_fifo *self = nopal_state(session, part);
-	uint64_t first = nopal_get(message, part, CHECK_FIFO_FIRST);
-	uint64_t next = nopal_get(message, part, CHECK_FIFO_NEXT);
+	struct check_fifo *self = nopal_state(at);
+	uint64_t first = nopal_get(at, message, CHECK_FIFO_FIRST);
+	uint64_t next = nopal_get(at, message, CHECK_FIFO_NEXT);
 
-	if (nopal_get(message, part, CHECK_FIFO_OUT_OF_BAND))
+	if (nopal_get(at, message, CHECK_FIFO_OUT_OF_BAND))
 		return NOPAL_CONTINUE;
 	if (next <= first)
-		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
+		nopal_session_break(at.session, NOPAL_RUNTIME_LIMIT,
 				    "check_fifo: a message without a number is delivered");
 	else if (first < self->next)
-		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
+		nopal_session_break(at.session, NOPAL_RUNTIME_LIMIT,
 				    "check_fifo: a message is delivered twice or out of order");
 	else
 		self->next = next;

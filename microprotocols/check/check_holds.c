@@ -52,100 +52,92 @@ static void check_holds_fail(struct nopal_session *session, const char *text)
 }
 
 /* Notes a step of the segment; returns the marks as they were. */
-static uint64_t check_holds_step(struct nopal_session *session, const struct nopal_part *part,
-				 struct nopal_segment *segment)
+static uint64_t check_holds_step(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct check_holds_parameters *set = nopal_parameters(part);
-	struct check_holds *self = nopal_state(session, part);
-	uint64_t marks = nopal_get(segment, part, CHECK_HOLDS_MARKS);
+	const struct check_holds_parameters *set = nopal_parameters(at);
+	struct check_holds *self = nopal_state(at);
+	uint64_t marks = nopal_get(at, segment, CHECK_HOLDS_MARKS);
 
-	self->step_ns = session->now_ns;
+	self->step_ns = at.session->now_ns;
 	if (!(marks & (CHECK_HOLDS_COUNTED | CHECK_HOLDS_DONE))) {
 		marks |= CHECK_HOLDS_COUNTED;
 		self->open++;
 	}
-	if (self->open && !nopal_timer_running(session, part, CHECK_HOLDS_STALLED))
-		nopal_timer_start(session, part, CHECK_HOLDS_STALLED,
-				  session->now_ns + set->stall_ns);
+	if (self->open && !nopal_timer_running(at, CHECK_HOLDS_STALLED))
+		nopal_timer_start(at, CHECK_HOLDS_STALLED, at.session->now_ns + set->stall_ns);
 	return marks;
 }
 
-static enum nopal_verdict check_holds_on_asked(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict check_holds_on_asked(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint64_t marks = check_holds_step(session, part, segment);
+	uint64_t marks = check_holds_step(at, segment);
 
 	if (marks & CHECK_HOLDS_AHEAD)
 		marks &= ~(uint64_t)CHECK_HOLDS_AHEAD;
 	else if (marks & CHECK_HOLDS_DONE)
-		check_holds_fail(session, "check_holds: a segment that is done is asked to leave");
+		check_holds_fail(at.session,
+				 "check_holds: a segment that is done is asked to leave");
 	else
 		marks |= CHECK_HOLDS_ASKED;
-	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks);
+	nopal_set(at, segment, CHECK_HOLDS_MARKS, marks);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict check_holds_on_send(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict check_holds_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint64_t marks = check_holds_step(session, part, segment);
+	uint64_t marks = check_holds_step(at, segment);
 
 	if (marks & CHECK_HOLDS_DONE)
-		check_holds_fail(session, "check_holds: a segment leaves after it is done");
+		check_holds_fail(at.session, "check_holds: a segment leaves after it is done");
 	else if (marks & CHECK_HOLDS_AHEAD)
-		check_holds_fail(session, "check_holds: a segment leaves that nobody asked to");
+		check_holds_fail(at.session, "check_holds: a segment leaves that nobody asked to");
 	if (!(marks & CHECK_HOLDS_ASKED))
 		marks |= CHECK_HOLDS_AHEAD;
 	marks &= ~(uint64_t)CHECK_HOLDS_ASKED;
-	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_LEFT);
+	nopal_set(at, segment, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_LEFT);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict check_holds_on_received(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict check_holds_on_received(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint64_t marks = check_holds_step(session, part, segment);
+	uint64_t marks = check_holds_step(at, segment);
 
 	if (!(marks & CHECK_HOLDS_LEFT))
-		check_holds_fail(session, "check_holds: a segment is received that never left");
+		check_holds_fail(at.session, "check_holds: a segment is received that never left");
 	else if (marks & CHECK_HOLDS_RECEIVED)
-		check_holds_fail(session, "check_holds: a segment is received twice");
-	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_RECEIVED);
+		check_holds_fail(at.session, "check_holds: a segment is received twice");
+	nopal_set(at, segment, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_RECEIVED);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict check_holds_on_done(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict check_holds_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct check_holds *self = nopal_state(session, part);
-	uint64_t marks = check_holds_step(session, part, segment);
+	struct check_holds *self = nopal_state(at);
+	uint64_t marks = check_holds_step(at, segment);
 
 	if (marks & CHECK_HOLDS_DONE) {
-		check_holds_fail(session, "check_holds: a segment is done twice");
+		check_holds_fail(at.session, "check_holds: a segment is done twice");
 		return NOPAL_CONTINUE;
 	}
 	self->open--;
 	marks &= ~(uint64_t)CHECK_HOLDS_COUNTED;
-	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_DONE);
+	nopal_set(at, segment, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_DONE);
 	return NOPAL_CONTINUE;
 }
 
-static void check_holds_when_stalled(struct nopal_session *session, const struct nopal_part *part)
+static void check_holds_when_stalled(struct nopal_at at)
 {
-	const struct check_holds_parameters *set = nopal_parameters(part);
-	struct check_holds *self = nopal_state(session, part);
+	const struct check_holds_parameters *set = nopal_parameters(at);
+	struct check_holds *self = nopal_state(at);
 	int64_t deadline_ns = self->step_ns + set->stall_ns;
 
 	if (!self->open)
 		return;
-	if (session->now_ns >= deadline_ns)
-		check_holds_fail(session, "check_holds: segments wait, and nothing happens to any");
+	if (at.session->now_ns >= deadline_ns)
+		check_holds_fail(at.session,
+				 "check_holds: segments wait, and nothing happens to any");
 	else
-		nopal_timer_start(session, part, CHECK_HOLDS_STALLED, deadline_ns);
+		nopal_timer_start(at, CHECK_HOLDS_STALLED, deadline_ns);
 }
 
 static const struct nopal_parameter check_holds_table[] = {

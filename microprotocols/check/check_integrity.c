@@ -34,21 +34,18 @@ static uint32_t check_integrity_hash(const struct nopal_body *body)
 	return hash;
 }
 
-static enum nopal_verdict check_integrity_on_to_net(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict check_integrity_on_to_net(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	(void)session;
-	nopal_set(segment, part, CHECK_INTEGRITY_HASH, check_integrity_hash(&segment->body));
+	nopal_set(at, segment, CHECK_INTEGRITY_HASH, check_integrity_hash(&segment->body));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict check_integrity_on_verified(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict check_integrity_on_verified(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
-	if (nopal_get(segment, part, CHECK_INTEGRITY_HASH) != check_integrity_hash(&segment->body))
-		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
+	if (nopal_get(at, segment, CHECK_INTEGRITY_HASH) != check_integrity_hash(&segment->body))
+		nopal_session_break(at.session, NOPAL_RUNTIME_LIMIT,
 				    "check_integrity: a segment arrived damaged");
 	return NOPAL_CONTINUE;
 }

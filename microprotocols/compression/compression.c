@@ -64,18 +64,18 @@ static const struct nopal__codec *compression_codec(const struct compression_par
 
 /* Length and compressed form of the message into `body`, which has room for less than the message
  * itself. */
-static bool compression_squeeze(struct nopal_session *session, const struct nopal_part *part,
-				const struct nopal_message *message, struct nopal_body *body)
+static bool compression_squeeze(struct nopal_at at, const struct nopal_message *message,
+				struct nopal_body *body)
 {
-	const struct compression_parameters *set = nopal_parameters(part);
-	struct compression *self = nopal_state(session, part);
+	const struct compression_parameters *set = nopal_parameters(at);
+	struct compression *self = nopal_state(at);
 	struct nopal_writer writer = nopal_writer_over(body->buffer->bytes, message->length - 1);
 	size_t bytes;
 
 	nopal_write_varint(&writer, message->length);
 	if (writer.full)
 		return false;
-	bytes = compression_codec(set)->squeeze(session, &self->memory, (int)set->level,
+	bytes = compression_codec(set)->squeeze(at.session, &self->memory, (int)set->level,
 						message->one.bytes, message->length, writer.at,
 						(size_t)(writer.end - writer.at));
 	body->bytes = writer.start;
@@ -83,23 +83,22 @@ static bool compression_squeeze(struct nopal_session *session, const struct nopa
 	return bytes != 0;
 }
 
-static enum nopal_verdict compression_on_from_user(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict compression_on_from_user(struct nopal_at at,
 						   struct nopal_message *message)
 {
-	const struct compression_parameters *set = nopal_parameters(part);
+	const struct compression_parameters *set = nopal_parameters(at);
 	struct nopal_body body = { 0 };
 
-	nopal_set(message, part, COMPRESSION_COMPRESSED, COMPRESSION_AS_IT_WAS);
+	nopal_set(at, message, COMPRESSION_COMPRESSED, COMPRESSION_AS_IT_WAS);
 	if (message->length < (uint64_t)set->least || message->length > (uint64_t)set->most)
 		return NOPAL_CONTINUE;
-	body.buffer = nopal_body_buffer(session, (uint32_t)message->length);
+	body.buffer = nopal_body_buffer(at.session, (uint32_t)message->length);
 	if (!body.buffer)
 		return NOPAL_CONTINUE;
-	if (!compression_squeeze(session, part, message, &body))
+	if (!compression_squeeze(at, message, &body))
 		nopal_buffer_unref(body.buffer);
-	else if (nopal_message_replace(session, message, body))
-		nopal_set(message, part, COMPRESSION_COMPRESSED, COMPRESSION_SQUEEZED);
+	else if (nopal_message_replace(at.session, message, body))
+		nopal_set(at, message, COMPRESSION_COMPRESSED, COMPRESSION_SQUEEZED);
 	return NOPAL_CONTINUE;
 }
 
@@ -145,74 +144,70 @@ enum compression_outcome {
 	COMPRESSION_NO_MEMORY,
 };
 
-static enum compression_outcome compression_expand(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum compression_outcome compression_expand(struct nopal_at at,
 						   struct nopal_message *message,
 						   struct nopal_reader reader)
 {
-	const struct compression_parameters *set = nopal_parameters(part);
-	struct compression *self = nopal_state(session, part);
+	const struct compression_parameters *set = nopal_parameters(at);
+	struct compression *self = nopal_state(at);
 	struct nopal_body body = { .length = compression_claim(set, &reader) };
 	int failed;
 
 	if (!body.length)
 		return COMPRESSION_NONSENSE;
-	body.buffer = nopal_body_buffer(session, body.length);
+	body.buffer = nopal_body_buffer(at.session, body.length);
 	if (!body.buffer)
 		return COMPRESSION_NO_MEMORY;
 	body.bytes = body.buffer->bytes;
-	failed = compression_codec(set)->expand(session, &self->memory, reader.at,
+	failed = compression_codec(set)->expand(at.session, &self->memory, reader.at,
 						nopal_read_left(&reader), body.buffer->bytes,
 						body.length);
 	if (failed) {
 		nopal_buffer_unref(body.buffer);
 		return failed == -ENOMEM ? COMPRESSION_NO_MEMORY : COMPRESSION_NONSENSE;
 	}
-	return nopal_message_replace(session, message, body) ? COMPRESSION_DONE
-							     : COMPRESSION_NO_MEMORY;
+	return nopal_message_replace(at.session, message, body) ? COMPRESSION_DONE
+								: COMPRESSION_NO_MEMORY;
 }
 
-static enum compression_outcome compression_undo(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_message *message)
+static enum compression_outcome compression_undo(struct nopal_at at, struct nopal_message *message)
 {
 	struct nopal_body body;
 	enum compression_outcome outcome;
 
-	if (nopal_get(message, part, COMPRESSION_COMPRESSED) != COMPRESSION_SQUEEZED)
+	if (nopal_get(at, message, COMPRESSION_COMPRESSED) != COMPRESSION_SQUEEZED)
 		return COMPRESSION_NONSENSE;
-	if (!compression_gather(session, message, &body))
+	if (!compression_gather(at.session, message, &body))
 		return COMPRESSION_NO_MEMORY;
-	outcome = compression_expand(session, part, message, nopal_body_reader(&body));
+	outcome = compression_expand(at, message, nopal_body_reader(&body));
 	nopal_buffer_unref(body.buffer);
 	return outcome;
 }
 
-static enum nopal_verdict compression_on_to_user(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_message *message)
+static enum nopal_verdict compression_on_to_user(struct nopal_at at, struct nopal_message *message)
 {
 	enum compression_outcome outcome;
 
-	if (nopal_get(message, part, COMPRESSION_COMPRESSED) == COMPRESSION_AS_IT_WAS)
+	if (nopal_get(at, message, COMPRESSION_COMPRESSED) == COMPRESSION_AS_IT_WAS)
 		return NOPAL_CONTINUE;
-	outcome = compression_undo(session, part, message);
+	outcome = compression_undo(at, message);
 	if (outcome == COMPRESSION_DONE)
 		return NOPAL_CONTINUE;
-	nopal_message_discard(session, message);
-	if (outcome == COMPRESSION_NO_MEMORY && nopal_shared(session, part, COMPRESSION_UNMET))
-		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
+	nopal_message_discard(at.session, message);
+	if (outcome == COMPRESSION_NO_MEMORY && nopal_shared(at, COMPRESSION_UNMET))
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
 	return NOPAL_STOP;
 }
 
 /* ---------------------------------------------------------------- declarations */
 
-static void compression_rest(struct nopal_session *session, const struct nopal_part *part)
+static void compression_rest(struct nopal_at at)
 {
-	const struct compression_parameters *set = nopal_parameters(part);
-	struct compression *self = nopal_state(session, part);
+	const struct compression_parameters *set = nopal_parameters(at);
+	struct compression *self = nopal_state(at);
 
-	compression_codec(set)->rest(session, &self->memory);
+	compression_codec(set)->rest(at.session, &self->memory);
 }
 
 static void compression_validate(const void *parameters, struct nopal_problems *problems)

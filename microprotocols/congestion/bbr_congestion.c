@@ -126,35 +126,33 @@ static uint64_t bbr_product(const struct bbr_congestion *bbr, uint32_t percent)
 	return nopal_scale(bbr_carried(bbr, bbr->bandwidth_bps), percent, BBR_UNITY);
 }
 
-static uint64_t bbr_in_flight(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t bbr_in_flight(struct nopal_at at)
 {
-	return (uint64_t)nopal_shared(session, part, BBR_IN_FLIGHT);
+	return (uint64_t)nopal_shared(at, BBR_IN_FLIGHT);
 }
 
 /* Is what leaves now surely no more than the bottleneck takes? */
-static bool bbr_is_slow(struct nopal_session *session, const struct nopal_part *part)
+static bool bbr_is_slow(struct nopal_at at)
 {
-	const struct bbr_congestion *bbr = nopal_state(session, part);
+	const struct bbr_congestion *bbr = nopal_state(at);
 
 	if (bbr->mode == BBR_STARTUP)
-		return nopal_shared(session, part, BBR_WINDOW) <
+		return nopal_shared(at, BBR_WINDOW) <
 		       (int64_t)bbr_carried(bbr, bbr->train.rate_bps);
 	return bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
 }
 
 /* ------------------------------------------------------- what segments tell */
 
-static enum nopal_verdict bbr_congestion_on_send(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict bbr_congestion_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
-	uint64_t in_flight = bbr_in_flight(session, part);
-	bool slow = bbr_is_slow(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
+	uint64_t in_flight = bbr_in_flight(at);
+	bool slow = bbr_is_slow(at);
 
-	if (nopal_shared(session, part, BBR_APP_LIMITED))
+	if (nopal_shared(at, BBR_APP_LIMITED))
 		bbr->delivery.limited_until = bbr->delivery.delivered + in_flight;
-	delivery_stamp(session, part, &bbr->delivery, segment, in_flight, slow);
+	delivery_stamp(at, &bbr->delivery, segment, in_flight, slow);
 	return NOPAL_CONTINUE;
 }
 
@@ -166,89 +164,84 @@ static void bbr_begin_again(struct bbr_congestion *bbr)
 	bbr->mode = BBR_STARTUP;
 }
 
-static enum nopal_verdict bbr_congestion_on_received(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict bbr_congestion_on_received(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
-	int64_t late_ns =
-		nopal_has(part, BBR_LATE) ? (int64_t)nopal_get(segment, part, BBR_LATE) : 0;
+	struct bbr_congestion *bbr = nopal_state(at);
+	int64_t late_ns = nopal_has(at, BBR_LATE) ? (int64_t)nopal_get(at, segment, BBR_LATE) : 0;
 
 	if (late_ns)
 		delivery_undo_loss(&bbr->delivery, segment);
 	else if (segment->departures == 1)
 		late_ns = segment->departed_ns;
 	if (late_ns &&
-	    least_rtt_segment(&bbr->least, session->now_ns - late_ns, segment->packet_number))
+	    least_rtt_segment(&bbr->least, at.session->now_ns - late_ns, segment->packet_number))
 		bbr_begin_again(bbr);
-	delivery_take(session, part, &bbr->delivery, segment,
-		      least_rtt_age(&bbr->least, nopal_shared(session, part, BBR_LATEST_RTT)));
-	if (delivery_is_marked(part, segment))
+	delivery_take(at, &bbr->delivery, segment,
+		      least_rtt_age(&bbr->least, nopal_shared(at, BBR_LATEST_RTT)));
+	if (delivery_is_marked(at, segment))
 		random_loss_count(&bbr->loss, segment, false);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict bbr_congestion_on_lost(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict bbr_congestion_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
 
 	bbr->delivery.lost += segment->body.length;
-	if (delivery_is_marked(part, segment))
+	if (delivery_is_marked(at, segment))
 		random_loss_count(&bbr->loss, segment, true);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
 
-	if (delivery_is_silent(part, &bbr->delivery, segment))
-		nopal_share(session, part, BBR_WINDOW,
-			    BBR_LEAST_SEGMENTS * (int64_t)nopal_body_limit(session));
-	return bbr_congestion_on_lost(session, part, segment);
+	if (delivery_is_silent(at, &bbr->delivery, segment))
+		nopal_share(at, BBR_WINDOW,
+			    BBR_LEAST_SEGMENTS * (int64_t)nopal_body_limit(at.session));
+	return bbr_congestion_on_lost(at, segment);
 }
 
 /* --------------------------------------------------------- what an ack tells */
 
-static void bbr_note_round(struct nopal_session *session, const struct nopal_part *part)
+static void bbr_note_round(struct nopal_at at)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t delivered, lost;
 
 	if (delivery_round_ends(&bbr->round, &bbr->delivery, &delivered, &lost) &&
-	    bbr->mode == BBR_STARTUP && bbr->train.rate_bps && !bbr_is_slow(session, part))
-		bbr->pipe.full |= random_loss_exceeded(session, &bbr->loss, delivered, lost);
+	    bbr->mode == BBR_STARTUP && bbr->train.rate_bps && !bbr_is_slow(at))
+		bbr->pipe.full |= random_loss_exceeded(at.session, &bbr->loss, delivered, lost);
 }
 
 /* What the bottleneck passed in the interval of the sample. */
-static uint64_t bbr_passed(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t bbr_passed(struct nopal_at at)
 {
-	const struct bbr_congestion_parameters *set = nopal_parameters(part);
-	const struct bbr_congestion *bbr = nopal_state(session, part);
+	const struct bbr_congestion_parameters *set = nopal_parameters(at);
+	const struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t delivered = delivery_amount(
 		&bbr->delivery, least_rtt_early(&bbr->least, bbr_product(bbr, BBR_UNITY),
-						nopal_body_limit(session)));
+						nopal_body_limit(at.session)));
 	uint64_t lost = delivery_lost(&bbr->delivery);
 
 	if (!set->compensate)
 		return delivered;
-	return random_loss_passed(session, &bbr->loss, delivered, lost);
+	return random_loss_passed(at.session, &bbr->loss, delivered, lost);
 }
 
-static void bbr_note_rate(struct nopal_session *session, const struct nopal_part *part)
+static void bbr_note_rate(struct nopal_at at)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
-	int64_t interval = delivery_interval(session, &bbr->delivery);
+	struct bbr_congestion *bbr = nopal_state(at);
+	int64_t interval = delivery_interval(at.session, &bbr->delivery);
 	uint64_t rate;
 
 	/* Shorter than any round trip: it was an earlier departure's ack. */
 	if (interval <= 0 || interval < bbr->least.ns)
 		return;
-	rate = nopal_rate_of(bbr_passed(session, part), interval);
+	rate = nopal_rate_of(bbr_passed(at), interval);
 	if (!bbr->delivery.sample.limited || rate >= bbr->bandwidth_bps)
 		bbr->bandwidth_bps = largest_rate_keep(&bbr->rates, bbr->round.count, rate);
 }
@@ -271,11 +264,11 @@ static void bbr_enter_probe_bandwidth(struct nopal_session *session, struct bbr_
 	bbr_enter_phase(session, bbr, skip < BBR_SLOW_PHASE ? skip : skip + 1);
 }
 
-static void bbr_check_phase(struct nopal_session *session, const struct nopal_part *part)
+static void bbr_check_phase(struct nopal_at at)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
-	int64_t elapsed = session->now_ns - bbr->phase_began_ns;
-	uint64_t in_flight = bbr_in_flight(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
+	int64_t elapsed = at.session->now_ns - bbr->phase_began_ns;
+	uint64_t in_flight = bbr_in_flight(at);
 	uint32_t gain = bbr_gain(bbr);
 	bool over = elapsed > bbr->least.ns;
 
@@ -286,7 +279,7 @@ static void bbr_check_phase(struct nopal_session *session, const struct nopal_pa
 		over = in_flight <= bbr_product(bbr, BBR_UNITY) ||
 		       elapsed > BBR_SLOW_MOST * bbr->least.ns;
 	if (over)
-		bbr_enter_phase(session, bbr, bbr->phase + 1);
+		bbr_enter_phase(at.session, bbr, bbr->phase + 1);
 }
 
 static void bbr_leave_probe_rtt(struct nopal_session *session, struct bbr_congestion *bbr)
@@ -306,69 +299,67 @@ static uint64_t bbr_low_window(struct nopal_session *session, const struct bbr_c
 	return low > least ? low : least;
 }
 
-static void bbr_check_probe_rtt(struct nopal_session *session, const struct nopal_part *part)
+static void bbr_check_probe_rtt(struct nopal_at at)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
 
 	if (bbr->low_since_ns < 0) {
-		if (bbr_in_flight(session, part) > bbr_low_window(session, bbr))
+		if (bbr_in_flight(at) > bbr_low_window(at.session, bbr))
 			return;
-		bbr->low_since_ns = session->now_ns;
+		bbr->low_since_ns = at.session->now_ns;
 		bbr->low_round_end = bbr->delivery.delivered;
 	} else if (bbr->delivery.sample.delivered >= bbr->low_round_end ||
-		   session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS) {
-		bbr_leave_probe_rtt(session, bbr);
+		   at.session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS) {
+		bbr_leave_probe_rtt(at.session, bbr);
 	}
 }
 
-static void bbr_check_mode(struct nopal_session *session, const struct nopal_part *part,
-			   bool rtt_is_old)
+static void bbr_check_mode(struct nopal_at at, bool rtt_is_old)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
 
 	full_pipe_note(&bbr->pipe, bbr->round.began && !bbr->delivery.sample.limited,
 		       bbr->bandwidth_bps);
 	if (bbr->mode == BBR_STARTUP && bbr->pipe.full)
 		bbr->mode = BBR_DRAIN;
-	if (bbr->mode == BBR_DRAIN && bbr_in_flight(session, part) <= bbr_product(bbr, BBR_UNITY))
-		bbr_enter_probe_bandwidth(session, bbr);
+	if (bbr->mode == BBR_DRAIN && bbr_in_flight(at) <= bbr_product(bbr, BBR_UNITY))
+		bbr_enter_probe_bandwidth(at.session, bbr);
 	else if (bbr->mode == BBR_PROBE_BANDWIDTH)
-		bbr_check_phase(session, part);
+		bbr_check_phase(at);
 	if (rtt_is_old && bbr->mode != BBR_PROBE_RTT) {
 		bbr->mode = BBR_PROBE_RTT;
 		bbr->low_since_ns = -1;
 	}
 	if (bbr->mode == BBR_PROBE_RTT)
-		bbr_check_probe_rtt(session, part);
+		bbr_check_probe_rtt(at);
 }
 
 /* A queue stands: what made it is over, and it goes. */
-static enum nopal_verdict bbr_congestion_on_marked(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict bbr_congestion_on_marked(struct nopal_at at,
 						   struct nopal_session *subject)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
 
 	(void)subject;
-	if (!bbr->bandwidth_bps || nopal_oldest_departure(session) < bbr->marks_until)
+	if (!bbr->bandwidth_bps || nopal_oldest_departure(at.session) < bbr->marks_until)
 		return NOPAL_CONTINUE;
-	bbr->marks_until = nopal_next_packet_number(session);
+	bbr->marks_until = nopal_next_packet_number(at.session);
 	bbr->pipe.full = true;
 	if (bbr->mode == BBR_STARTUP)
 		bbr->mode = BBR_DRAIN;
 	else if (bbr->mode == BBR_PROBE_BANDWIDTH)
-		bbr_enter_phase(session, bbr, BBR_SLOW_PHASE);
+		bbr_enter_phase(at.session, bbr, BBR_SLOW_PHASE);
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------ what is shared */
 
 /* Before the pipe is full the rate only rises: early samples are small. */
-static void bbr_set_rate(struct nopal_session *session, const struct nopal_part *part)
+static void bbr_set_rate(struct nopal_at at)
 {
-	const struct bbr_congestion_parameters *set = nopal_parameters(part);
-	const struct bbr_congestion *bbr = nopal_state(session, part);
-	uint64_t before = (uint64_t)nopal_shared(session, part, BBR_RATE);
+	const struct bbr_congestion_parameters *set = nopal_parameters(at);
+	const struct bbr_congestion *bbr = nopal_state(at);
+	uint64_t before = (uint64_t)nopal_shared(at, BBR_RATE);
 	uint64_t base = bbr->bandwidth_bps;
 	uint64_t rate;
 
@@ -378,7 +369,7 @@ static void bbr_set_rate(struct nopal_session *session, const struct nopal_part 
 	if (!bbr->pipe.full)
 		rate = ack_train_pace(&bbr->train, base, rate);
 	if (rate && (bbr->pipe.full || rate > before))
-		nopal_share(session, part, BBR_RATE, (int64_t)rate);
+		nopal_share(at, BBR_RATE, (int64_t)rate);
 }
 
 /* While the bandwidth grows, acks run ahead of it in any case: no bursts. */
@@ -393,13 +384,12 @@ static uint64_t bbr_target(const struct bbr_congestion *bbr)
 	return bbr_product(bbr, BBR_WINDOW_GAIN) + ack_burst_largest(&bbr->burst);
 }
 
-static void bbr_set_window(struct nopal_session *session, const struct nopal_part *part,
-			   uint64_t acked)
+static void bbr_set_window(struct nopal_at at, uint64_t acked)
 {
-	const struct bbr_congestion_parameters *set = nopal_parameters(part);
-	const struct bbr_congestion *bbr = nopal_state(session, part);
-	uint32_t segment = nopal_body_limit(session);
-	uint64_t window = (uint64_t)nopal_shared(session, part, BBR_WINDOW);
+	const struct bbr_congestion_parameters *set = nopal_parameters(at);
+	const struct bbr_congestion *bbr = nopal_state(at);
+	uint32_t segment = nopal_body_limit(at.session);
+	uint64_t window = (uint64_t)nopal_shared(at, BBR_WINDOW);
 	uint64_t target = bbr_target(bbr) + BBR_LEAST_SEGMENTS * (uint64_t)segment;
 
 	if (bbr->pipe.full)
@@ -408,71 +398,68 @@ static void bbr_set_window(struct nopal_session *session, const struct nopal_par
 		window += ACK_TRAIN_GROWTH * acked;
 	else if (window < target || bbr->delivery.delivered < (uint64_t)set->initial)
 		window += acked;
-	if (bbr->mode == BBR_PROBE_RTT && window > bbr_low_window(session, bbr))
-		window = bbr_low_window(session, bbr);
+	if (bbr->mode == BBR_PROBE_RTT && window > bbr_low_window(at.session, bbr))
+		window = bbr_low_window(at.session, bbr);
 	if (window < BBR_LEAST_SEGMENTS * (uint64_t)segment)
 		window = BBR_LEAST_SEGMENTS * (uint64_t)segment;
-	nopal_share(session, part, BBR_WINDOW, (int64_t)window);
+	nopal_share(at, BBR_WINDOW, (int64_t)window);
 }
 
 /* From the sample of an ack; `rtt_ns`: its round trip, or 0. */
-static void bbr_learn(struct nopal_session *session, const struct nopal_part *part, int64_t rtt_ns,
-		      bool old)
+static void bbr_learn(struct nopal_at at, int64_t rtt_ns, bool old)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
 
-	bbr_note_round(session, part);
-	full_pipe_meet(&bbr->pipe, session->now_ns, rtt_ns, bbr->least.ns,
+	bbr_note_round(at);
+	full_pipe_meet(&bbr->pipe, at.session->now_ns, rtt_ns, bbr->least.ns,
 		       bbr->delivery.sample.limited);
-	random_loss_end_ack(session, &bbr->loss, !standing_queue_is_small(rtt_ns, bbr->least.ns));
-	bbr_note_rate(session, part);
+	random_loss_end_ack(at.session, &bbr->loss,
+			    !standing_queue_is_small(rtt_ns, bbr->least.ns));
+	bbr_note_rate(at);
 	if (bbr->round.began && bbr->round.count % BBR_BURST_ROUNDS == 0)
 		ack_burst_turn(&bbr->burst);
-	ack_burst_note(&bbr->burst, session->now_ns, bbr->delivery.delivered, bbr->bandwidth_bps,
+	ack_burst_note(&bbr->burst, at.session->now_ns, bbr->delivery.delivered, bbr->bandwidth_bps,
 		       bbr_product(bbr, BBR_UNITY));
 	/* What left before anything arrived left in the first window. */
 	if (!bbr->delivery.sample.delivered && !bbr->least.overtakes)
-		ack_train_note(&bbr->train, session->now_ns, bbr->delivery.delivered);
-	bbr_check_mode(session, part, old);
-	bbr_set_rate(session, part);
+		ack_train_note(&bbr->train, at.session->now_ns, bbr->delivery.delivered);
+	bbr_check_mode(at, old);
+	bbr_set_rate(at);
 }
 
-static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_ack *ack)
+static enum nopal_verdict bbr_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	struct bbr_congestion *bbr = nopal_state(at);
 	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
-	int64_t rtt = timed ? nopal_shared(session, part, BBR_LATEST_RTT) : 0;
+	int64_t rtt = timed ? nopal_shared(at, BBR_LATEST_RTT) : 0;
 	bool old;
 
 	if (least_rtt_ack(&bbr->least, ack))
 		bbr_begin_again(bbr);
-	old = least_rtt_take(&bbr->least, session->now_ns, rtt);
+	old = least_rtt_take(&bbr->least, at.session->now_ns, rtt);
 	if (bbr->delivery.sample.any)
-		bbr_learn(session, part, rtt, old);
-	bbr_set_window(session, part, ack->newly_acked_bytes);
+		bbr_learn(at, rtt, old);
+	bbr_set_window(at, ack->newly_acked_bytes);
 	delivery_end_ack(&bbr->delivery);
 	return NOPAL_CONTINUE;
 }
 
-static int bbr_congestion_open(struct nopal_session *session, const struct nopal_part *part)
+static int bbr_congestion_open(struct nopal_at at)
 {
-	const struct bbr_congestion_parameters *set = nopal_parameters(part);
-	struct bbr_congestion *bbr = nopal_state(session, part);
+	const struct bbr_congestion_parameters *set = nopal_parameters(at);
+	struct bbr_congestion *bbr = nopal_state(at);
 
 	full_pipe_begin(&bbr->pipe);
-	bbr->least.found_ns = session->now_ns;
-	nopal_share(session, part, BBR_WINDOW, set->initial);
+	bbr->least.found_ns = at.session->now_ns;
+	nopal_share(at, BBR_WINDOW, set->initial);
 	return 0;
 }
 
-static enum nopal_verdict bbr_congestion_on_open_session(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict bbr_congestion_on_open_session(struct nopal_at at,
 							 struct nopal_session *subject)
 {
 	(void)subject;
-	known_window_begin(session, part, BBR_WINDOW, BBR_KNOWN);
+	known_window_begin(at, BBR_WINDOW, BBR_KNOWN);
 	return NOPAL_CONTINUE;
 }
 

@@ -60,11 +60,10 @@ static int64_t bic_congestion_step(const struct bic_congestion *bic, int64_t win
 	return step;
 }
 
-static int64_t bic_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
-				   int64_t window, int64_t acked)
+static int64_t bic_congestion_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
-	struct bic_congestion *bic = nopal_state(session, part);
-	int64_t step = bic_congestion_step(bic, window, nopal_body_limit(session));
+	struct bic_congestion *bic = nopal_state(at);
+	int64_t step = bic_congestion_step(bic, window, nopal_body_limit(at.session));
 	uint64_t sum = (uint64_t)step * (uint64_t)acked + bic->growth_rest;
 
 	bic->growth_rest = sum % (uint64_t)window;
@@ -73,49 +72,42 @@ static int64_t bic_congestion_grow(struct nopal_session *session, const struct n
 
 /* With fast convergence: a flow whose window shrinks from loss to loss searches lower, and leaves
  * room for others. */
-static int64_t bic_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
-				   int64_t window)
+static int64_t bic_congestion_kept(struct nopal_at at, int64_t window)
 {
-	struct bic_congestion *bic = nopal_state(session, part);
+	struct bic_congestion *bic = nopal_state(at);
 	int64_t left = window - window / BIC_CONGESTION_PART;
 
 	if (window < bic->target_bytes)
 		bic->target_bytes = (window + left) / 2;
 	else
 		bic->target_bytes = window;
-	if (window < BIC_CONGESTION_LEGACY * (int64_t)nopal_body_limit(session))
+	if (window < BIC_CONGESTION_LEGACY * (int64_t)nopal_body_limit(at.session))
 		return window / 2;
 	return left;
 }
 
-static enum nopal_verdict bic_congestion_on_lost(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict bic_congestion_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment, bic_congestion_kept);
+	return window_policy_lost(at, segment, bic_congestion_kept);
 }
 
-static enum nopal_verdict bic_congestion_on_timeout(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict bic_congestion_on_timeout(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	window_policy_timed_out(session, part, segment, bic_congestion_kept);
+	window_policy_timed_out(at, segment, bic_congestion_kept);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict bic_congestion_on_marked(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict bic_congestion_on_marked(struct nopal_at at,
 						   struct nopal_session *subject)
 {
 	(void)subject;
-	return window_policy_marked(session, part, bic_congestion_kept);
+	return window_policy_marked(at, bic_congestion_kept);
 }
 
-static enum nopal_verdict bic_congestion_on_ack(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_ack *ack)
+static enum nopal_verdict bic_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	return window_policy_acked(session, part, ack, bic_congestion_grow);
+	return window_policy_acked(at, ack, bic_congestion_grow);
 }
 
 static const struct nopal_parameter bic_congestion_table[] = {

@@ -23,14 +23,12 @@ struct constant_rate_parameters {
 	int64_t rate_bps;
 };
 
-static enum nopal_verdict constant_rate_on_open(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_session *subject)
+static enum nopal_verdict constant_rate_on_open(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct constant_rate_parameters *set = nopal_parameters(part);
+	const struct constant_rate_parameters *set = nopal_parameters(at);
 
 	(void)subject;
-	nopal_share(session, part, GIVEN_RATE_BPS, set->rate_bps);
+	nopal_share(at, GIVEN_RATE_BPS, set->rate_bps);
 	return NOPAL_CONTINUE;
 }
 

@@ -131,10 +131,9 @@ static int64_t cubic_congestion_share(int64_t bytes, int64_t tenths)
 
 /* What a loss leaves; W_max with fast convergence: a flow whose window shrinks from loss to loss
  * leaves room for others (RFC 9438, section 4.7). */
-static int64_t cubic_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
-				     int64_t window)
+static int64_t cubic_congestion_kept(struct nopal_at at, int64_t window)
 {
-	struct cubic_congestion *cubic = nopal_state(session, part);
+	struct cubic_congestion *cubic = nopal_state(at);
 
 	cubic->prior_bytes = window;
 	if (window < cubic->maximum_bytes)
@@ -149,29 +148,26 @@ static int64_t cubic_congestion_kept(struct nopal_session *session, const struct
 	return cubic_congestion_share(window, CUBIC_CONGESTION_BETA);
 }
 
-static enum nopal_verdict cubic_congestion_on_lost(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict cubic_congestion_on_lost(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment, cubic_congestion_kept);
+	return window_policy_lost(at, segment, cubic_congestion_kept);
 }
 
 /* The same, though nothing is lost (RFC 9438, section 4.6). */
-static enum nopal_verdict cubic_congestion_on_marked(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict cubic_congestion_on_marked(struct nopal_at at,
 						     struct nopal_session *subject)
 {
 	(void)subject;
-	return window_policy_marked(session, part, cubic_congestion_kept);
+	return window_policy_marked(at, cubic_congestion_kept);
 }
 
-static enum nopal_verdict cubic_congestion_on_timeout(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict cubic_congestion_on_timeout(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
-	struct cubic_congestion *cubic = nopal_state(session, part);
+	struct cubic_congestion *cubic = nopal_state(at);
 
-	if (window_policy_timed_out(session, part, segment, cubic_congestion_kept))
+	if (window_policy_timed_out(at, segment, cubic_congestion_kept))
 		cubic->fresh = true;
 	return NOPAL_CONTINUE;
 }
@@ -205,12 +201,11 @@ static void cubic_congestion_befriend(struct cubic_congestion *cubic, int64_t wi
 	cubic->friendly_rest = sum % per;
 }
 
-static int64_t cubic_congestion_avoid(struct nopal_session *session, const struct nopal_part *part,
-				      int64_t window, uint64_t acked)
+static int64_t cubic_congestion_avoid(struct nopal_at at, int64_t window, uint64_t acked)
 {
-	struct cubic_congestion *cubic = nopal_state(session, part);
-	uint32_t segment_bytes = nopal_body_limit(session);
-	int64_t srtt = nopal_shared(session, part, CUBIC_CONGESTION_SRTT);
+	struct cubic_congestion *cubic = nopal_state(at);
+	uint32_t segment_bytes = nopal_body_limit(at.session);
+	int64_t srtt = nopal_shared(at, CUBIC_CONGESTION_SRTT);
 	int64_t ticks = (cubic->elapsed_ns + srtt) / CUBIC_CONGESTION_TICK;
 	int64_t target = cubic_congestion_target(cubic, ticks, segment_bytes);
 	uint64_t sum;
@@ -228,15 +223,14 @@ static int64_t cubic_congestion_avoid(struct nopal_session *session, const struc
 
 /* The least round trip of a round against that of the round before: a queue has begun to grow (RFC
  * 9406, section 4.2). */
-static bool cubic_congestion_is_delayed(struct nopal_session *session,
-					const struct nopal_part *part, const struct nopal_ack *ack)
+static bool cubic_congestion_is_delayed(struct nopal_at at, const struct nopal_ack *ack)
 {
-	struct cubic_congestion *cubic = nopal_state(session, part);
-	int64_t latest = nopal_shared(session, part, CUBIC_CONGESTION_LATEST);
+	struct cubic_congestion *cubic = nopal_state(at);
+	int64_t latest = nopal_shared(at, CUBIC_CONGESTION_LATEST);
 	int64_t rise;
 
 	if (ack->largest >= cubic->round_end) {
-		cubic->round_end = nopal_next_packet_number(session);
+		cubic->round_end = nopal_next_packet_number(at.session);
 		cubic->last_round_rtt_ns = cubic->round_rtt_ns;
 		cubic->round_rtt_ns = NOPAL_NEVER;
 		cubic->round_samples = 0;
@@ -255,53 +249,51 @@ static bool cubic_congestion_is_delayed(struct nopal_session *session,
 	       cubic->round_rtt_ns - rise >= cubic->last_round_rtt_ns;
 }
 
-static void cubic_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
-				  const struct nopal_ack *ack, int64_t passed_ns)
+static void cubic_congestion_grow(struct nopal_at at, const struct nopal_ack *ack,
+				  int64_t passed_ns)
 {
-	const struct cubic_congestion_parameters *set = nopal_parameters(part);
-	struct cubic_congestion *cubic = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+	const struct cubic_congestion_parameters *set = nopal_parameters(at);
+	struct cubic_congestion *cubic = nopal_state(at);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
 	uint64_t acked = ack->newly_acked_bytes;
 
-	if (window < nopal_shared(session, part, WINDOW_POLICY_THRESHOLD)) {
+	if (window < nopal_shared(at, WINDOW_POLICY_THRESHOLD)) {
 		window += (int64_t)acked;
-		if (set->hystart && cubic_congestion_is_delayed(session, part, ack))
-			nopal_share(session, part, WINDOW_POLICY_THRESHOLD, window);
+		if (set->hystart && cubic_congestion_is_delayed(at, ack))
+			nopal_share(at, WINDOW_POLICY_THRESHOLD, window);
 	} else {
 		if (!cubic->avoiding)
-			cubic_congestion_begin(cubic, window, nopal_body_limit(session));
+			cubic_congestion_begin(cubic, window, nopal_body_limit(at.session));
 		else
 			cubic->elapsed_ns += passed_ns;
-		window = cubic_congestion_avoid(session, part, window, acked);
+		window = cubic_congestion_avoid(at, window, acked);
 	}
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+	nopal_share(at, WINDOW_POLICY_WINDOW, window);
 }
 
-static enum nopal_verdict cubic_congestion_on_ack(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_ack *ack)
+static enum nopal_verdict cubic_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct cubic_congestion *cubic = nopal_state(session, part);
-	int64_t passed_ns = session->now_ns - cubic->acked_ns;
+	struct cubic_congestion *cubic = nopal_state(at);
+	int64_t passed_ns = at.session->now_ns - cubic->acked_ns;
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
-	cubic->acked_ns = session->now_ns;
+	cubic->acked_ns = at.session->now_ns;
 	if (cubic->policy.epoch.recovering)
-		loss_epoch_ends(session, &cubic->policy.epoch);
-	else if (!nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
-		cubic_congestion_grow(session, part, ack, passed_ns);
+		loss_epoch_ends(at.session, &cubic->policy.epoch);
+	else if (!nopal_shared(at, WINDOW_POLICY_APP_LIMITED))
+		cubic_congestion_grow(at, ack, passed_ns);
 	return NOPAL_CONTINUE;
 }
 
-static int cubic_congestion_open(struct nopal_session *session, const struct nopal_part *part)
+static int cubic_congestion_open(struct nopal_at at)
 {
-	struct cubic_congestion *cubic = nopal_state(session, part);
+	struct cubic_congestion *cubic = nopal_state(at);
 
 	cubic->fresh = true;
 	cubic->round_rtt_ns = NOPAL_NEVER;
 	cubic->last_round_rtt_ns = NOPAL_NEVER;
-	return window_policy_open(session, part);
+	return window_policy_open(at);
 }
 
 static const struct nopal_parameter cubic_congestion_table[] = {

@@ -90,43 +90,39 @@ static inline bool delivery_round_ends(struct delivery_round *round,
 	return true;
 }
 
-static inline void delivery_stamp(struct nopal_session *session, const struct nopal_part *part,
-				  struct delivery *delivery, struct nopal_segment *segment,
-				  uint64_t in_flight, bool marked)
+static inline void delivery_stamp(struct nopal_at at, struct delivery *delivery,
+				  struct nopal_segment *segment, uint64_t in_flight, bool marked)
 {
 	uint64_t flags = marked ? DELIVERY_MARKED : 0;
 
 	if (in_flight <= segment->body.length) {
-		delivery->delivered_ns = session->now_ns;
-		delivery->first_sent_ns = session->now_ns;
+		delivery->delivered_ns = at.session->now_ns;
+		delivery->first_sent_ns = at.session->now_ns;
 	}
 	if (delivery->limited_until > delivery->delivered)
 		flags |= DELIVERY_LIMITED;
-	nopal_set(segment, part, DELIVERY_BEFORE,
-		  delivery->delivered << DELIVERY_FLAG_BITS | flags);
-	nopal_set(segment, part, DELIVERY_LOST, delivery->lost);
-	nopal_set(segment, part, DELIVERY_BEFORE_NS, (uint64_t)delivery->delivered_ns);
-	nopal_set(segment, part, DELIVERY_FIRST_SENT_NS, (uint64_t)delivery->first_sent_ns);
+	nopal_set(at, segment, DELIVERY_BEFORE, delivery->delivered << DELIVERY_FLAG_BITS | flags);
+	nopal_set(at, segment, DELIVERY_LOST, delivery->lost);
+	nopal_set(at, segment, DELIVERY_BEFORE_NS, (uint64_t)delivery->delivered_ns);
+	nopal_set(at, segment, DELIVERY_FIRST_SENT_NS, (uint64_t)delivery->first_sent_ns);
 }
 
-static inline bool delivery_is_marked(const struct nopal_part *part,
-				      const struct nopal_segment *segment)
+static inline bool delivery_is_marked(struct nopal_at at, const struct nopal_segment *segment)
 {
-	return nopal_get(segment, part, DELIVERY_BEFORE) & DELIVERY_MARKED;
+	return nopal_get(at, segment, DELIVERY_BEFORE) & DELIVERY_MARKED;
 }
 
 /* A segment that left less than `least_rtt_ns` ago is acknowledged for an earlier departure: it
  * counts, but its stamps say nothing. */
-static inline void delivery_take(struct nopal_session *session, const struct nopal_part *part,
-				 struct delivery *delivery, const struct nopal_segment *segment,
-				 int64_t least_rtt_ns)
+static inline void delivery_take(struct nopal_at at, struct delivery *delivery,
+				 const struct nopal_segment *segment, int64_t least_rtt_ns)
 {
-	uint64_t before = nopal_get(segment, part, DELIVERY_BEFORE);
+	uint64_t before = nopal_get(at, segment, DELIVERY_BEFORE);
 	struct delivery_sample *sample = &delivery->sample;
-	int64_t age = session->now_ns - segment->departed_ns;
+	int64_t age = at.session->now_ns - segment->departed_ns;
 
 	delivery->delivered += segment->body.length;
-	delivery->delivered_ns = session->now_ns;
+	delivery->delivered_ns = at.session->now_ns;
 	if (age < least_rtt_ns)
 		sample->early += segment->body.length;
 	if (age < least_rtt_ns || (sample->any && segment->packet_number < sample->packet_number))
@@ -135,9 +131,9 @@ static inline void delivery_take(struct nopal_session *session, const struct nop
 	sample->limited = before & DELIVERY_LIMITED;
 	sample->packet_number = segment->packet_number;
 	sample->delivered = before >> DELIVERY_FLAG_BITS;
-	sample->lost = nopal_get(segment, part, DELIVERY_LOST);
-	sample->delivered_ns = (int64_t)nopal_get(segment, part, DELIVERY_BEFORE_NS);
-	sample->first_sent_ns = (int64_t)nopal_get(segment, part, DELIVERY_FIRST_SENT_NS);
+	sample->lost = nopal_get(at, segment, DELIVERY_LOST);
+	sample->delivered_ns = (int64_t)nopal_get(at, segment, DELIVERY_BEFORE_NS);
+	sample->first_sent_ns = (int64_t)nopal_get(at, segment, DELIVERY_FIRST_SENT_NS);
 	sample->sent_ns = segment->departed_ns;
 }
 
@@ -150,12 +146,10 @@ static inline void delivery_undo_loss(struct delivery *delivery,
 }
 
 /* Was nothing at all delivered since the segment left? */
-static inline bool delivery_is_silent(const struct nopal_part *part,
-				      const struct delivery *delivery,
+static inline bool delivery_is_silent(struct nopal_at at, const struct delivery *delivery,
 				      const struct nopal_segment *segment)
 {
-	return nopal_get(segment, part, DELIVERY_BEFORE) >> DELIVERY_FLAG_BITS ==
-	       delivery->delivered;
+	return nopal_get(at, segment, DELIVERY_BEFORE) >> DELIVERY_FLAG_BITS == delivery->delivered;
 }
 
 /* Forget the sample: the next ack has its own. */

@@ -71,11 +71,9 @@ struct ecn_response {
 
 /* ------------------------------------------------------------- the receiver */
 
-static enum nopal_verdict ecn_response_on_carried(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict ecn_response_on_carried(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct ecn_response *self = nopal_state(session, part);
+	struct ecn_response *self = nopal_state(at);
 
 	if (segment->ecn == NOPAL_ECT_0)
 		return NOPAL_CONTINUE;
@@ -91,62 +89,61 @@ static enum nopal_verdict ecn_response_on_carried(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static void ecn_response_tell(struct nopal_session *session, const struct nopal_part *part)
+static void ecn_response_tell(struct nopal_at at)
 {
-	struct ecn_response *self = nopal_state(session, part);
+	struct ecn_response *self = nopal_state(at);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(session, part, ECN_RESPONSE_MARKS,
-							    ECN_RESPONSE_MOST_BYTES, &writer);
+	struct nopal_segment *segment =
+		nopal_control_begin(at, ECN_RESPONSE_MARKS, ECN_RESPONSE_MOST_BYTES, &writer);
 
 	if (!segment)
 		return;
 	nopal_write(&writer, self->latest, ECN_RESPONSE_NUMBER_BYTES);
 	nopal_write_varint(&writer, self->marked);
 	nopal_write_varint(&writer, self->spoiled);
-	nopal_control_send(session, segment, nopal_written(&writer));
-	self->told_ns = session->now_ns;
+	nopal_control_send(at.session, segment, nopal_written(&writer));
+	self->told_ns = at.session->now_ns;
 }
 
-static void ecn_response_report(struct nopal_session *session, const struct nopal_part *part)
+static void ecn_response_report(struct nopal_at at)
 {
-	struct ecn_response *self = nopal_state(session, part);
+	struct ecn_response *self = nopal_state(at);
 
-	ecn_response_tell(session, part);
+	ecn_response_tell(at);
 	if (self->repeats)
-		nopal_timer_start(session, part, ECN_RESPONSE_REPORT,
-				  session->now_ns + ECN_RESPONSE_REPEAT_NS[self->repeats - 1]);
+		nopal_timer_start(at, ECN_RESPONSE_REPORT,
+				  at.session->now_ns + ECN_RESPONSE_REPEAT_NS[self->repeats - 1]);
 }
 
-static enum nopal_verdict ecn_response_on_turn_end(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict ecn_response_on_turn_end(struct nopal_at at,
 						   struct nopal_session *subject)
 {
-	const struct ecn_response_parameters *set = nopal_parameters(part);
-	struct ecn_response *self = nopal_state(session, part);
+	const struct ecn_response_parameters *set = nopal_parameters(at);
+	struct ecn_response *self = nopal_state(at);
 	int64_t next_ns = self->told_ns + set->pace_ns;
 
 	(void)subject;
 	if (!self->due)
 		return NOPAL_CONTINUE;
-	if (session->now_ns < next_ns) {
-		nopal_timer_start(session, part, ECN_RESPONSE_REPORT, next_ns);
+	if (at.session->now_ns < next_ns) {
+		nopal_timer_start(at, ECN_RESPONSE_REPORT, next_ns);
 		return NOPAL_CONTINUE;
 	}
 	self->due = false;
 	self->repeats = ECN_RESPONSE_REPEATS;
-	ecn_response_report(session, part);
+	ecn_response_report(at);
 	return NOPAL_CONTINUE;
 }
 
 /* What is due goes at the end of this turn. */
-static void ecn_response_when_report(struct nopal_session *session, const struct nopal_part *part)
+static void ecn_response_when_report(struct nopal_at at)
 {
-	struct ecn_response *self = nopal_state(session, part);
+	struct ecn_response *self = nopal_state(at);
 
 	if (self->due || !self->repeats)
 		return;
 	self->repeats--;
-	ecn_response_report(session, part);
+	ecn_response_report(at);
 }
 
 /* --------------------------------------------------------------- the sender */
@@ -158,20 +155,17 @@ static void ecn_response_mark(struct nopal_session *session, struct ecn_response
 	nopal_path_ecn_set(session, marking ? NOPAL_ECT_0 : NOPAL_NOT_ECT);
 }
 
-static enum nopal_verdict ecn_response_on_opened(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_session *subject)
+static enum nopal_verdict ecn_response_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
 	(void)subject;
-	ecn_response_mark(session, nopal_state(session, part), true);
+	ecn_response_mark(at.session, nopal_state(at), true);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict ecn_response_on_received(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict ecn_response_on_received(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	struct ecn_response *self = nopal_state(session, part);
+	struct ecn_response *self = nopal_state(at);
 
 	(void)segment;
 	self->proved = true;
@@ -179,16 +173,14 @@ static enum nopal_verdict ecn_response_on_received(struct nopal_session *session
 }
 
 /* There are paths that drop whatever may be marked. */
-static enum nopal_verdict ecn_response_on_timeout(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict ecn_response_on_timeout(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct ecn_response_parameters *set = nopal_parameters(part);
-	struct ecn_response *self = nopal_state(session, part);
+	const struct ecn_response_parameters *set = nopal_parameters(at);
+	struct ecn_response *self = nopal_state(at);
 
 	(void)segment;
 	if (self->marking && !self->proved && ++self->overdue >= (uint64_t)set->vanished)
-		ecn_response_mark(session, self, false);
+		ecn_response_mark(at.session, self, false);
 	return NOPAL_CONTINUE;
 }
 
@@ -205,42 +197,39 @@ static bool ecn_response_packet(struct nopal_session *session, uint64_t wire, ui
 }
 
 /* A later packet is marked: nothing is raised for what is told again. */
-static void ecn_response_take(struct nopal_session *session, const struct nopal_part *part,
-			      uint64_t packet, uint64_t marked)
+static void ecn_response_take(struct nopal_at at, uint64_t packet, uint64_t marked)
 {
-	struct ecn_response *self = nopal_state(session, part);
+	struct ecn_response *self = nopal_state(at);
 
-	if ((int64_t)marked > nopal_shared(session, part, ECN_RESPONSE_MARKED))
-		nopal_share(session, part, ECN_RESPONSE_MARKED, (int64_t)marked);
+	if ((int64_t)marked > nopal_shared(at, ECN_RESPONSE_MARKED))
+		nopal_share(at, ECN_RESPONSE_MARKED, (int64_t)marked);
 	if (!marked || !self->marking || packet < self->raised_at)
 		return;
-	self->raised_at = nopal_next_packet_number(session);
-	nopal_raise_CONGESTION_MARKED(session, session);
+	self->raised_at = nopal_next_packet_number(at.session);
+	nopal_raise_CONGESTION_MARKED(at.session, at.session);
 }
 
-static enum nopal_verdict ecn_response_on_marks(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict ecn_response_on_marks(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct ecn_response_parameters *set = nopal_parameters(part);
-	struct ecn_response *self = nopal_state(session, part);
+	const struct ecn_response_parameters *set = nopal_parameters(at);
+	struct ecn_response *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t wire = nopal_read(&reader, ECN_RESPONSE_NUMBER_BYTES);
 	uint64_t marked = nopal_read_varint(&reader);
 	uint64_t spoiled = nopal_read_varint(&reader), packet;
 
-	if (!nopal_read_complete(&reader) || !ecn_response_packet(session, wire, &packet))
+	if (!nopal_read_complete(&reader) || !ecn_response_packet(at.session, wire, &packet))
 		return NOPAL_STOP;
 	if (self->marking && spoiled >= (uint64_t)set->vanished)
-		ecn_response_mark(session, self, false);
-	ecn_response_take(session, part, packet, marked);
+		ecn_response_mark(at.session, self, false);
+	ecn_response_take(at, packet, marked);
 	return NOPAL_STOP;
 }
 
-static int ecn_response_open(struct nopal_session *session, const struct nopal_part *part)
+static int ecn_response_open(struct nopal_at at)
 {
-	const struct ecn_response_parameters *set = nopal_parameters(part);
-	struct ecn_response *self = nopal_state(session, part);
+	const struct ecn_response_parameters *set = nopal_parameters(at);
+	struct ecn_response *self = nopal_state(at);
 
 	self->tell_spoiled = (uint64_t)set->vanished;
 	self->told_ns = -set->pace_ns;

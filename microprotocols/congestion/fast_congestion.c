@@ -46,11 +46,10 @@ struct fast_congestion {
 };
 
 /* What of the window would fill the path without a queue. */
-static int64_t fast_congestion_held(struct nopal_session *session, const struct nopal_part *part,
-				    int64_t window)
+static int64_t fast_congestion_held(struct nopal_at at, int64_t window)
 {
-	int64_t srtt = nopal_shared(session, part, FAST_CONGESTION_SRTT);
-	int64_t least = nopal_shared(session, part, FAST_CONGESTION_LEAST_RTT);
+	int64_t srtt = nopal_shared(at, FAST_CONGESTION_SRTT);
+	int64_t least = nopal_shared(at, FAST_CONGESTION_LEAST_RTT);
 
 	if (srtt <= least)
 		return window;
@@ -58,69 +57,60 @@ static int64_t fast_congestion_held(struct nopal_session *session, const struct 
 }
 
 /* Never more than the double: there is no queue below zero. */
-static int64_t fast_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
-				    int64_t window, int64_t acked)
+static int64_t fast_congestion_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
-	const struct fast_congestion_parameters *set = nopal_parameters(part);
-	struct fast_congestion *fast = nopal_state(session, part);
+	const struct fast_congestion_parameters *set = nopal_parameters(at);
+	struct fast_congestion *fast = nopal_state(at);
 	int64_t next;
 
 	fast->counted_bytes += acked;
 	if (fast->counted_bytes < window)
 		return window;
 	fast->counted_bytes = 0;
-	next = (window + fast_congestion_held(session, part, window) + set->alpha) / 2;
-	return loss_epoch_least(session, next < 2 * window ? next : 2 * window);
+	next = (window + fast_congestion_held(at, window) + set->alpha) / 2;
+	return loss_epoch_least(at.session, next < 2 * window ? next : 2 * window);
 }
 
-static int64_t fast_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
-				    int64_t window)
+static int64_t fast_congestion_kept(struct nopal_at at, int64_t window)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	return window / 2;
 }
 
 /* The doubling has made a queue: from here on the rule goes on. */
-static void fast_congestion_end_start(struct nopal_session *session, const struct nopal_part *part)
+static void fast_congestion_end_start(struct nopal_at at)
 {
-	const struct fast_congestion_parameters *set = nopal_parameters(part);
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+	const struct fast_congestion_parameters *set = nopal_parameters(at);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
 
-	if (window < nopal_shared(session, part, WINDOW_POLICY_THRESHOLD) &&
-	    window - fast_congestion_held(session, part, window) > set->alpha)
-		nopal_share(session, part, WINDOW_POLICY_THRESHOLD, window);
+	if (window < nopal_shared(at, WINDOW_POLICY_THRESHOLD) &&
+	    window - fast_congestion_held(at, window) > set->alpha)
+		nopal_share(at, WINDOW_POLICY_THRESHOLD, window);
 }
 
-static enum nopal_verdict fast_congestion_on_lost(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict fast_congestion_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment, fast_congestion_kept);
+	return window_policy_lost(at, segment, fast_congestion_kept);
 }
 
-static enum nopal_verdict fast_congestion_on_timeout(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict fast_congestion_on_timeout(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	window_policy_timed_out(session, part, segment, fast_congestion_kept);
+	window_policy_timed_out(at, segment, fast_congestion_kept);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict fast_congestion_on_marked(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict fast_congestion_on_marked(struct nopal_at at,
 						    struct nopal_session *subject)
 {
 	(void)subject;
-	return window_policy_marked(session, part, fast_congestion_kept);
+	return window_policy_marked(at, fast_congestion_kept);
 }
 
-static enum nopal_verdict fast_congestion_on_ack(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_ack *ack)
+static enum nopal_verdict fast_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	fast_congestion_end_start(session, part);
-	return window_policy_acked(session, part, ack, fast_congestion_grow);
+	fast_congestion_end_start(at);
+	return window_policy_acked(at, ack, fast_congestion_grow);
 }
 
 static const struct nopal_parameter fast_congestion_table[] = {

@@ -105,61 +105,53 @@ static int64_t highspeed_congestion_due(struct nopal_session *session, int64_t w
 				    (uint64_t)highspeed_congestion_a(place));
 }
 
-static int64_t highspeed_congestion_grow(struct nopal_session *session,
-					 const struct nopal_part *part, int64_t window,
-					 int64_t acked)
+static int64_t highspeed_congestion_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
-	struct highspeed_congestion *highspeed = nopal_state(session, part);
+	struct highspeed_congestion *highspeed = nopal_state(at);
 
 	highspeed->counted_bytes += acked;
 	if (!highspeed->due_bytes)
-		highspeed->due_bytes = highspeed_congestion_due(session, window);
+		highspeed->due_bytes = highspeed_congestion_due(at.session, window);
 	while (highspeed->counted_bytes >= highspeed->due_bytes) {
 		highspeed->counted_bytes -= highspeed->due_bytes;
-		window += nopal_body_limit(session);
-		highspeed->due_bytes = highspeed_congestion_due(session, window);
+		window += nopal_body_limit(at.session);
+		highspeed->due_bytes = highspeed_congestion_due(at.session, window);
 	}
 	return window;
 }
 
-static int64_t highspeed_congestion_kept(struct nopal_session *session,
-					 const struct nopal_part *part, int64_t window)
+static int64_t highspeed_congestion_kept(struct nopal_at at, int64_t window)
 {
-	struct highspeed_congestion *highspeed = nopal_state(session, part);
-	int64_t b = highspeed_congestion_b(highspeed_congestion_place(session, window));
+	struct highspeed_congestion *highspeed = nopal_state(at);
+	int64_t b = highspeed_congestion_b(highspeed_congestion_place(at.session, window));
 
 	highspeed->due_bytes = 0;
 	return window - (int64_t)nopal_scale((uint64_t)window, (uint64_t)b, BINARY_LOG_UNITY);
 }
 
-static enum nopal_verdict highspeed_congestion_on_lost(struct nopal_session *session,
-						       const struct nopal_part *part,
+static enum nopal_verdict highspeed_congestion_on_lost(struct nopal_at at,
 						       struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment, highspeed_congestion_kept);
+	return window_policy_lost(at, segment, highspeed_congestion_kept);
 }
 
-static enum nopal_verdict highspeed_congestion_on_timeout(struct nopal_session *session,
-							  const struct nopal_part *part,
+static enum nopal_verdict highspeed_congestion_on_timeout(struct nopal_at at,
 							  struct nopal_segment *segment)
 {
-	window_policy_timed_out(session, part, segment, highspeed_congestion_kept);
+	window_policy_timed_out(at, segment, highspeed_congestion_kept);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict highspeed_congestion_on_marked(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict highspeed_congestion_on_marked(struct nopal_at at,
 							 struct nopal_session *subject)
 {
 	(void)subject;
-	return window_policy_marked(session, part, highspeed_congestion_kept);
+	return window_policy_marked(at, highspeed_congestion_kept);
 }
 
-static enum nopal_verdict highspeed_congestion_on_ack(struct nopal_session *session,
-						      const struct nopal_part *part,
-						      struct nopal_ack *ack)
+static enum nopal_verdict highspeed_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	return window_policy_acked(session, part, ack, highspeed_congestion_grow);
+	return window_policy_acked(at, ack, highspeed_congestion_grow);
 }
 
 static const struct nopal_parameter highspeed_congestion_table[] = {

@@ -10,13 +10,12 @@
 
 #include <nopal/microprotocol.h>
 
-static inline void known_window_begin(struct nopal_session *session, const struct nopal_part *part,
-				      unsigned window, unsigned known)
+static inline void known_window_begin(struct nopal_at at, unsigned window, unsigned known)
 {
-	int64_t bytes = nopal_shared(session, part, known);
+	int64_t bytes = nopal_shared(at, known);
 
-	if (bytes > nopal_shared(session, part, window))
-		nopal_share(session, part, window, bytes);
+	if (bytes > nopal_shared(at, window))
+		nopal_share(at, window, bytes);
 }
 
 #endif

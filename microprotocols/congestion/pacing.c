@@ -43,30 +43,27 @@ struct pacing {
 	int64_t window_bytes, srtt_ns, gain_ppm;
 };
 
-static int64_t pacing_gain(struct nopal_session *session, const struct nopal_part *part)
+static int64_t pacing_gain(struct nopal_at at)
 {
-	const struct pacing_parameters *set = nopal_parameters(part);
-	int64_t window = nopal_shared(session, part, PACING_WINDOW);
+	const struct pacing_parameters *set = nopal_parameters(at);
+	int64_t window = nopal_shared(at, PACING_WINDOW);
 
-	return window < nopal_shared(session, part, PACING_THRESHOLD) / 2 ? set->start_ppm
-									  : set->steady_ppm;
+	return window < nopal_shared(at, PACING_THRESHOLD) / 2 ? set->start_ppm : set->steady_ppm;
 }
 
 /* All that changes window or round trip is over by then; what waits for the rate hears of it in the
  * same turn. */
-static enum nopal_verdict pacing_on_turn_end(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_session *subject)
+static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct pacing *pacing = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, PACING_WINDOW);
-	int64_t srtt = nopal_shared(session, part, PACING_SRTT);
-	int64_t gain = pacing_gain(session, part);
+	struct pacing *pacing = nopal_state(at);
+	int64_t window = nopal_shared(at, PACING_WINDOW);
+	int64_t srtt = nopal_shared(at, PACING_SRTT);
+	int64_t gain = pacing_gain(at);
 	uint64_t rate;
 
 	(void)subject;
 	if (srtt <= 0)
-		srtt = nopal_shared(session, part, PACING_KNOWN);
+		srtt = nopal_shared(at, PACING_KNOWN);
 	if (srtt <= 0 ||
 	    (window == pacing->window_bytes && srtt == pacing->srtt_ns && gain == pacing->gain_ppm))
 		return NOPAL_CONTINUE;
@@ -75,7 +72,7 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_session *session,
 	pacing->gain_ppm = gain;
 	rate = nopal_rate_of((uint64_t)window, srtt);
 	rate = nopal_scale(rate, (uint64_t)gain, PACING_MILLION);
-	nopal_share(session, part, PACING_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
+	nopal_share(at, PACING_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 	return NOPAL_CONTINUE;
 }
 

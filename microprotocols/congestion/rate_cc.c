@@ -67,9 +67,9 @@ enum rate_cc_verdict {
 	RATE_CC_NO_CREDIT,
 };
 
-static int64_t rate_cc_quantum(const struct rate_cc *gate, const struct nopal_part *part)
+static int64_t rate_cc_quantum(struct nopal_at at, const struct rate_cc *gate)
 {
-	const struct rate_cc_parameters *set = nopal_parameters(part);
+	const struct rate_cc_parameters *set = nopal_parameters(at);
 	int64_t quantum = set->quantum * RATE_CC_BYTE;
 	int64_t millisecond = gate->rate_bps * NOPAL_MILLISECOND;
 
@@ -77,10 +77,10 @@ static int64_t rate_cc_quantum(const struct rate_cc *gate, const struct nopal_pa
 }
 
 /* What policy and receiver allow; 0: no limit. */
-static int64_t rate_cc_rate(struct nopal_session *session, const struct nopal_part *part)
+static int64_t rate_cc_rate(struct nopal_at at)
 {
-	int64_t rate = nopal_shared(session, part, RATE_CC_RATE);
-	int64_t most = nopal_shared(session, part, RATE_CC_RECEIVER);
+	int64_t rate = nopal_shared(at, RATE_CC_RATE);
+	int64_t most = nopal_shared(at, RATE_CC_RECEIVER);
 
 	if (rate <= 0 || (most > 0 && most < rate))
 		rate = most;
@@ -90,67 +90,64 @@ static int64_t rate_cc_rate(struct nopal_session *session, const struct nopal_pa
 /* What the bucket holds; what was let go is paid, whatever the rate is now: were it taken from a
  * smaller bucket, a slower rate would pay for a faster one.  A segment may be longer than any
  * quantum, where it is a whole message. */
-static int64_t rate_cc_full(struct nopal_session *session, const struct nopal_part *part)
+static int64_t rate_cc_full(struct nopal_at at)
 {
-	const struct rate_cc *gate = nopal_state(session, part);
-	int64_t least = (nopal_shared(session, part, RATE_CC_GRANTED_BYTES) + gate->starved_bytes) *
-			RATE_CC_BYTE;
-	int64_t full = 2 * rate_cc_quantum(gate, part);
+	const struct rate_cc *gate = nopal_state(at);
+	int64_t least =
+		(nopal_shared(at, RATE_CC_GRANTED_BYTES) + gate->starved_bytes) * RATE_CC_BYTE;
+	int64_t full = 2 * rate_cc_quantum(at, gate);
 
 	return full > least ? full : least;
 }
 
 /* Rare beside the segments that pass: not in the middle of what they run through. */
-static __attribute__((noinline)) void rate_cc_change(struct nopal_session *session,
-						     const struct nopal_part *part, int64_t rate)
+static __attribute__((noinline)) void rate_cc_change(struct nopal_at at, int64_t rate)
 {
-	struct rate_cc *gate = nopal_state(session, part);
+	struct rate_cc *gate = nopal_state(at);
 	bool limited = gate->rate_bps;
 	int64_t full;
 
 	gate->rate_bps = rate;
-	full = rate_cc_full(session, part);
+	full = rate_cc_full(at);
 	if (gate->credit > full || !limited)
 		gate->credit = full;
 }
 
 /* Brings credit and rate up to now.  The credit of the time before counts at the rate of that
  * time. */
-static void rate_cc_refill(struct nopal_session *session, const struct nopal_part *part)
+static void rate_cc_refill(struct nopal_at at)
 {
-	struct rate_cc *gate = nopal_state(session, part);
-	int64_t rate = rate_cc_rate(session, part);
-	int64_t full = rate_cc_full(session, part);
-	int64_t elapsed = session->now_ns - gate->counted_ns;
+	struct rate_cc *gate = nopal_state(at);
+	int64_t rate = rate_cc_rate(at);
+	int64_t full = rate_cc_full(at);
+	int64_t elapsed = at.session->now_ns - gate->counted_ns;
 
 	if (!gate->rate_bps || (full - gate->credit) / gate->rate_bps < elapsed)
 		gate->credit = full;
 	else
 		gate->credit += elapsed * gate->rate_bps;
-	gate->counted_ns = session->now_ns;
+	gate->counted_ns = at.session->now_ns;
 	if (rate != gate->rate_bps)
-		rate_cc_change(session, part, rate);
+		rate_cc_change(at, rate);
 }
 
 /* Does nobody else hold it?  The window, where there is one, is always last. */
-static bool rate_cc_is_ready(const struct nopal_part *part, const struct nopal_segment *segment,
+static bool rate_cc_is_ready(struct nopal_at at, const struct nopal_segment *segment,
 			     bool has_window)
 {
-	uint32_t others = segment->waiting[NOPAL_SEND] & ~part->hold[NOPAL_SEND];
+	uint32_t others = segment->waiting[NOPAL_SEND] & ~nopal_hold_bit(at, NOPAL_SEND);
 
 	return has_window ? (others & (others - 1)) == 0 : others == 0;
 }
 
-static enum rate_cc_verdict rate_cc_may_go(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   const struct nopal_segment *segment)
+static enum rate_cc_verdict rate_cc_may_go(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct rate_cc *gate = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, RATE_CC_WINDOW);
-	int64_t granted = nopal_shared(session, part, RATE_CC_GRANTED_BYTES);
-	int64_t taken = nopal_shared(session, part, RATE_CC_IN_FLIGHT) + granted;
+	struct rate_cc *gate = nopal_state(at);
+	int64_t window = nopal_shared(at, RATE_CC_WINDOW);
+	int64_t granted = nopal_shared(at, RATE_CC_GRANTED_BYTES);
+	int64_t taken = nopal_shared(at, RATE_CC_IN_FLIGHT) + granted;
 
-	if (!rate_cc_is_ready(part, segment, window != INT64_MAX))
+	if (!rate_cc_is_ready(at, segment, window != INT64_MAX))
 		return RATE_CC_KEPT_BACK;
 	if (taken > 0 && window - taken < segment->body.length)
 		return RATE_CC_NO_ROOM;
@@ -161,24 +158,22 @@ static enum rate_cc_verdict rate_cc_may_go(struct nopal_session *session,
 	return RATE_CC_GO;
 }
 
-static void rate_cc_grant(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static void rate_cc_grant(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_shared(session, part, RATE_CC_GRANTED_BYTES) += segment->body.length;
-	nopal_set(segment, part, RATE_CC_GRANTED, segment->body.length);
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_shared(at, RATE_CC_GRANTED_BYTES) += segment->body.length;
+	nopal_set(at, segment, RATE_CC_GRANTED, segment->body.length);
+	nopal_release(at, segment, NOPAL_SEND);
 }
 
 /* Why the first has to wait on, and so have all others. */
-static enum rate_cc_verdict rate_cc_drain(struct nopal_session *session,
-					  const struct nopal_part *part)
+static enum rate_cc_verdict rate_cc_drain(struct nopal_at at)
 {
-	struct rate_cc *gate = nopal_state(session, part);
+	struct rate_cc *gate = nopal_state(at);
 	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
 
-	while ((segment = nopal_lanes_next(session, part, &gate->waiting, &turn)) != NULL) {
-		enum rate_cc_verdict verdict = rate_cc_may_go(session, part, segment);
+	while ((segment = nopal_lanes_next(at, &gate->waiting, &turn)) != NULL) {
+		enum rate_cc_verdict verdict = rate_cc_may_go(at, segment);
 
 		if (verdict == RATE_CC_KEPT_BACK) {
 			nopal_lanes_pass(&turn);
@@ -187,18 +182,18 @@ static enum rate_cc_verdict rate_cc_drain(struct nopal_session *session,
 		if (verdict != RATE_CC_GO)
 			return verdict;
 		nopal_lanes_take(&gate->waiting, &turn);
-		rate_cc_grant(session, part, segment);
+		rate_cc_grant(at, segment);
 	}
 	return RATE_CC_GO;
 }
 
 /* Wakes when a quantum can go at once, or a segment that is longer.  A quantum spares timers where
  * they are many: at slow rates each segment goes as soon as it may. */
-static void rate_cc_arm(struct nopal_session *session, const struct nopal_part *part)
+static void rate_cc_arm(struct nopal_at at)
 {
-	const struct rate_cc *gate = nopal_state(session, part);
-	int64_t granted = nopal_shared(session, part, RATE_CC_GRANTED_BYTES);
-	int64_t wanted = rate_cc_quantum(gate, part);
+	const struct rate_cc *gate = nopal_state(at);
+	int64_t granted = nopal_shared(at, RATE_CC_GRANTED_BYTES);
+	int64_t wanted = rate_cc_quantum(at, gate);
 	int64_t missing;
 
 	if (wanted > gate->rate_bps * RATE_CC_PATIENCE_NS)
@@ -206,104 +201,89 @@ static void rate_cc_arm(struct nopal_session *session, const struct nopal_part *
 	if (wanted < gate->starved_bytes * RATE_CC_BYTE)
 		wanted = gate->starved_bytes * RATE_CC_BYTE;
 	missing = wanted - gate->credit + granted * RATE_CC_BYTE;
-	nopal_timer_start(session, part, RATE_CC_QUANTUM,
-			  session->now_ns + missing / gate->rate_bps + 1);
+	nopal_timer_start(at, RATE_CC_QUANTUM, at.session->now_ns + missing / gate->rate_bps + 1);
 }
 
-static void rate_cc_let_go(struct nopal_session *session, const struct nopal_part *part)
+static void rate_cc_let_go(struct nopal_at at)
 {
 	enum rate_cc_verdict verdict;
 
-	rate_cc_refill(session, part);
-	verdict = rate_cc_drain(session, part);
+	rate_cc_refill(at);
+	verdict = rate_cc_drain(at);
 	if (verdict == RATE_CC_NO_CREDIT)
-		rate_cc_arm(session, part);
+		rate_cc_arm(at);
 	else
-		nopal_timer_stop(session, part, RATE_CC_QUANTUM);
+		nopal_timer_stop(at, RATE_CC_QUANTUM);
 }
 
-static void rate_cc_want(struct nopal_session *session, const struct nopal_part *part,
-			 struct nopal_segment *segment)
+static void rate_cc_want(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rate_cc *gate = nopal_state(session, part);
+	struct rate_cc *gate = nopal_state(at);
 
 	if (!nopal_lanes_wait(&gate->waiting)) {
-		rate_cc_refill(session, part);
-		if (rate_cc_may_go(session, part, segment) == RATE_CC_GO) {
-			rate_cc_grant(session, part, segment);
+		rate_cc_refill(at);
+		if (rate_cc_may_go(at, segment) == RATE_CC_GO) {
+			rate_cc_grant(at, segment);
 			return;
 		}
 	}
-	if (nopal_lanes_insert(session, &gate->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to queue for the rate");
+	if (nopal_lanes_insert(at.session, &gate->waiting, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to queue for the rate");
 }
 
-static enum nopal_verdict rate_cc_on_to_net(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict rate_cc_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	rate_cc_want(session, part, segment);
+	rate_cc_want(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rate_cc_on_resend(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict rate_cc_on_resend(struct nopal_at at, struct nopal_segment *segment)
 {
-	rate_cc_want(session, part, segment);
+	rate_cc_want(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static void rate_cc_forget_grant(struct nopal_session *session, const struct nopal_part *part,
-				 struct nopal_segment *segment)
+static void rate_cc_forget_grant(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_shared(session, part, RATE_CC_GRANTED_BYTES) -=
-		(int64_t)nopal_get(segment, part, RATE_CC_GRANTED);
-	nopal_set(segment, part, RATE_CC_GRANTED, 0);
+	nopal_shared(at, RATE_CC_GRANTED_BYTES) -= (int64_t)nopal_get(at, segment, RATE_CC_GRANTED);
+	nopal_set(at, segment, RATE_CC_GRANTED, 0);
 }
 
-static enum nopal_verdict rate_cc_on_send(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict rate_cc_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rate_cc *gate = nopal_state(session, part);
+	struct rate_cc *gate = nopal_state(at);
 
-	rate_cc_forget_grant(session, part, segment);
+	rate_cc_forget_grant(at, segment);
 	if (!gate->rate_bps)
 		return NOPAL_CONTINUE;
-	rate_cc_refill(session, part);
+	rate_cc_refill(at);
 	gate->credit -= segment->body.length * RATE_CC_BYTE;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rate_cc_on_done(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict rate_cc_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
-	rate_cc_forget_grant(session, part, segment);
+	rate_cc_forget_grant(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* While the timer runs what waits goes in quanta; a new rate is a new timer. */
-static enum nopal_verdict rate_cc_on_turn_end(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_session *subject)
+static enum nopal_verdict rate_cc_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct rate_cc *gate = nopal_state(session, part);
+	const struct rate_cc *gate = nopal_state(at);
 
 	(void)subject;
 	if (nopal_lanes_wait(&gate->waiting) &&
-	    (rate_cc_rate(session, part) != gate->rate_bps ||
-	     !nopal_timer_running(session, part, RATE_CC_QUANTUM)))
-		rate_cc_let_go(session, part);
+	    (rate_cc_rate(at) != gate->rate_bps || !nopal_timer_running(at, RATE_CC_QUANTUM)))
+		rate_cc_let_go(at);
 	return NOPAL_CONTINUE;
 }
 
-static void rate_cc_rest(struct nopal_session *session, const struct nopal_part *part)
+static void rate_cc_rest(struct nopal_at at)
 {
-	struct rate_cc *self = nopal_state(session, part);
+	struct rate_cc *self = nopal_state(at);
 
-	nopal_lanes_rest(session, &self->waiting);
+	nopal_lanes_rest(at.session, &self->waiting);
 }
 
 static const struct nopal_parameter rate_cc_table[] = {

@@ -27,30 +27,26 @@ struct reserved_rate_parameters {
 	int64_t rate_bps, otherwise_bps;
 };
 
-static enum nopal_verdict reserved_rate_on_open(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_session *subject)
+static enum nopal_verdict reserved_rate_on_open(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct reserved_rate_parameters *set = nopal_parameters(part);
+	const struct reserved_rate_parameters *set = nopal_parameters(at);
 
 	(void)subject;
-	nopal_share(session, part, GIVEN_RATE_BPS, set->otherwise_bps);
+	nopal_share(at, GIVEN_RATE_BPS, set->otherwise_bps);
 	return NOPAL_CONTINUE;
 }
 
 /* Not before: the application knows the session by now. */
-static enum nopal_verdict reserved_rate_on_opened(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_session *subject)
+static enum nopal_verdict reserved_rate_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct reserved_rate_parameters *set = nopal_parameters(part);
-	int64_t granted = nopal_session_reserve(session, set->rate_bps);
+	const struct reserved_rate_parameters *set = nopal_parameters(at);
+	int64_t granted = nopal_session_reserve(at.session, set->rate_bps);
 
 	(void)subject;
 	if (granted > set->rate_bps)
 		granted = set->rate_bps;
 	if (granted)
-		nopal_share(session, part, GIVEN_RATE_BPS, granted);
+		nopal_share(at, GIVEN_RATE_BPS, granted);
 	return NOPAL_CONTINUE;
 }
 

@@ -40,12 +40,10 @@ struct scalable_congestion {
 	int64_t counted_bytes; /* acked since the last growth */
 };
 
-static int64_t scalable_congestion_grow(struct nopal_session *session,
-					const struct nopal_part *part, int64_t window,
-					int64_t acked)
+static int64_t scalable_congestion_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
-	struct scalable_congestion *scalable = nopal_state(session, part);
-	int64_t segment = nopal_body_limit(session);
+	struct scalable_congestion *scalable = nopal_state(at);
+	int64_t segment = nopal_body_limit(at.session);
 	int64_t per = SCALABLE_CONGESTION_PER * segment;
 
 	if (per > window)
@@ -56,43 +54,36 @@ static int64_t scalable_congestion_grow(struct nopal_session *session,
 	return window;
 }
 
-static int64_t scalable_congestion_kept(struct nopal_session *session,
-					const struct nopal_part *part, int64_t window)
+static int64_t scalable_congestion_kept(struct nopal_at at, int64_t window)
 {
-	(void)part;
-	if (window <= SCALABLE_CONGESTION_LEGACY * (int64_t)nopal_body_limit(session))
+	if (window <= SCALABLE_CONGESTION_LEGACY * (int64_t)nopal_body_limit(at.session))
 		return window / 2;
 	return window - window / SCALABLE_CONGESTION_PART;
 }
 
-static enum nopal_verdict scalable_congestion_on_lost(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict scalable_congestion_on_lost(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment, scalable_congestion_kept);
+	return window_policy_lost(at, segment, scalable_congestion_kept);
 }
 
-static enum nopal_verdict scalable_congestion_on_timeout(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict scalable_congestion_on_timeout(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
-	window_policy_timed_out(session, part, segment, scalable_congestion_kept);
+	window_policy_timed_out(at, segment, scalable_congestion_kept);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict scalable_congestion_on_marked(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict scalable_congestion_on_marked(struct nopal_at at,
 							struct nopal_session *subject)
 {
 	(void)subject;
-	return window_policy_marked(session, part, scalable_congestion_kept);
+	return window_policy_marked(at, scalable_congestion_kept);
 }
 
-static enum nopal_verdict scalable_congestion_on_ack(struct nopal_session *session,
-						     const struct nopal_part *part,
-						     struct nopal_ack *ack)
+static enum nopal_verdict scalable_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	return window_policy_acked(session, part, ack, scalable_congestion_grow);
+	return window_policy_acked(at, ack, scalable_congestion_grow);
 }
 
 static const struct nopal_parameter scalable_congestion_table[] = {

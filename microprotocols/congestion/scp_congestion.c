@@ -71,73 +71,67 @@ struct scp_congestion {
 	bool round_limited;  /* the application was the limit in it */
 };
 
-static void scp_congestion_set(struct nopal_session *session, const struct nopal_part *part,
-			       int64_t window)
+static void scp_congestion_set(struct nopal_at at, int64_t window)
 {
-	const struct scp_congestion *scp = nopal_state(session, part);
-	int64_t srtt = nopal_shared(session, part, SCP_CONGESTION_SRTT);
+	const struct scp_congestion *scp = nopal_state(at);
+	int64_t srtt = nopal_shared(at, SCP_CONGESTION_SRTT);
 	uint64_t slack = scp->mode == SCP_CONGESTION_SLOW_START ? SCP_CONGESTION_START_SLACK
 								: SCP_CONGESTION_SLACK;
 
-	nopal_share(session, part, SCP_CONGESTION_WINDOW, window);
+	nopal_share(at, SCP_CONGESTION_WINDOW, window);
 	if (srtt > 0)
-		nopal_share(session, part, SCP_CONGESTION_RATE,
+		nopal_share(at, SCP_CONGESTION_RATE,
 			    (int64_t)nopal_rate_of(
 				    (uint64_t)window * slack / SCP_CONGESTION_SLACK_PER, srtt));
 }
 
-static void scp_congestion_halve(struct nopal_session *session, const struct nopal_part *part)
+static void scp_congestion_halve(struct nopal_at at)
 {
-	struct scp_congestion *scp = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW);
+	struct scp_congestion *scp = nopal_state(at);
+	int64_t window = nopal_shared(at, SCP_CONGESTION_WINDOW);
 
 	scp->mode = SCP_CONGESTION_CONGESTED;
-	scp_congestion_set(session, part, loss_epoch_least(session, window / 2));
+	scp_congestion_set(at, loss_epoch_least(at.session, window / 2));
 }
 
-static enum nopal_verdict scp_congestion_on_lost(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict scp_congestion_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct scp_congestion *scp = nopal_state(session, part);
+	struct scp_congestion *scp = nopal_state(at);
 
-	if (loss_epoch_lost(session, &scp->epoch, segment))
-		scp_congestion_halve(session, part);
+	if (loss_epoch_lost(at.session, &scp->epoch, segment))
+		scp_congestion_halve(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict scp_congestion_on_marked(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict scp_congestion_on_marked(struct nopal_at at,
 						   struct nopal_session *subject)
 {
-	struct scp_congestion *scp = nopal_state(session, part);
+	struct scp_congestion *scp = nopal_state(at);
 
 	(void)subject;
-	if (loss_epoch_marked(session, &scp->epoch,
-			      nopal_shared(session, part, SCP_CONGESTION_WINDOW)))
-		scp_congestion_halve(session, part);
+	if (loss_epoch_marked(at.session, &scp->epoch, nopal_shared(at, SCP_CONGESTION_WINDOW)))
+		scp_congestion_halve(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict scp_congestion_on_timeout(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict scp_congestion_on_timeout(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct scp_congestion *scp = nopal_state(session, part);
+	struct scp_congestion *scp = nopal_state(at);
 
-	if (!loss_epoch_timed_out(session, &scp->epoch, segment))
+	if (!loss_epoch_timed_out(at.session, &scp->epoch, segment))
 		return NOPAL_CONTINUE;
 	scp->mode = SCP_CONGESTION_SLOW_START;
-	scp_congestion_set(session, part, nopal_body_limit(session));
+	scp_congestion_set(at, nopal_body_limit(at.session));
 	return NOPAL_CONTINUE;
 }
 
 /* What the path would hold, at the round's rate, without a queue. */
-static int64_t scp_congestion_held(struct nopal_session *session, const struct nopal_part *part)
+static int64_t scp_congestion_held(struct nopal_at at)
 {
-	const struct scp_congestion *scp = nopal_state(session, part);
-	int64_t elapsed = session->now_ns - scp->round_began_ns;
-	int64_t least = nopal_shared(session, part, SCP_CONGESTION_LEAST_RTT);
+	const struct scp_congestion *scp = nopal_state(at);
+	int64_t elapsed = at.session->now_ns - scp->round_began_ns;
+	int64_t least = nopal_shared(at, SCP_CONGESTION_LEAST_RTT);
 
 	if (elapsed < least)
 		elapsed = least;
@@ -146,12 +140,12 @@ static int64_t scp_congestion_held(struct nopal_session *session, const struct n
 	return (int64_t)nopal_scale((uint64_t)scp->round_bytes, (uint64_t)least, (uint64_t)elapsed);
 }
 
-static void scp_congestion_end_round(struct nopal_session *session, const struct nopal_part *part)
+static void scp_congestion_end_round(struct nopal_at at)
 {
-	const struct scp_congestion_parameters *set = nopal_parameters(part);
-	struct scp_congestion *scp = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW);
-	int64_t held = scp_congestion_held(session, part);
+	const struct scp_congestion_parameters *set = nopal_parameters(at);
+	struct scp_congestion *scp = nopal_state(at);
+	int64_t window = nopal_shared(at, SCP_CONGESTION_WINDOW);
+	int64_t held = scp_congestion_held(at);
 
 	if (scp->mode == SCP_CONGESTION_SLOW_START) {
 		int64_t queued = scp->round_bytes - held;
@@ -162,7 +156,7 @@ static void scp_congestion_end_round(struct nopal_session *session, const struct
 		/* Never faster than one `extra` a round. */
 		window = held < window ? held + set->extra : window + set->extra;
 	}
-	scp_congestion_set(session, part, window);
+	scp_congestion_set(at, window);
 }
 
 static void scp_congestion_begin_round(struct nopal_session *session, struct scp_congestion *scp)
@@ -173,45 +167,42 @@ static void scp_congestion_begin_round(struct nopal_session *session, struct scp
 	scp->round_limited = false;
 }
 
-static enum nopal_verdict scp_congestion_on_ack(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_ack *ack)
+static enum nopal_verdict scp_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct scp_congestion *scp = nopal_state(session, part);
+	struct scp_congestion *scp = nopal_state(at);
 	int64_t acked = (int64_t)ack->newly_acked_bytes;
-	bool limited = nopal_shared(session, part, SCP_CONGESTION_APP_LIMITED);
+	bool limited = nopal_shared(at, SCP_CONGESTION_APP_LIMITED);
 
 	scp->round_bytes += acked;
 	scp->round_limited |= limited;
-	if (loss_epoch_ends(session, &scp->epoch)) {
+	if (loss_epoch_ends(at.session, &scp->epoch)) {
 		scp->mode = SCP_CONGESTION_STEADY;
-		scp_congestion_begin_round(session, scp);
+		scp_congestion_begin_round(at.session, scp);
 	} else if (scp->mode == SCP_CONGESTION_SLOW_START && !limited) {
-		nopal_shared(session, part, SCP_CONGESTION_WINDOW) += acked;
+		nopal_shared(at, SCP_CONGESTION_WINDOW) += acked;
 	}
 	if (acked && ack->largest >= scp->round_end) {
-		scp_congestion_end_round(session, part);
-		scp_congestion_begin_round(session, scp);
+		scp_congestion_end_round(at);
+		scp_congestion_begin_round(at.session, scp);
 	}
 	return NOPAL_CONTINUE;
 }
 
-static int scp_congestion_open(struct nopal_session *session, const struct nopal_part *part)
+static int scp_congestion_open(struct nopal_at at)
 {
-	const struct scp_congestion_parameters *set = nopal_parameters(part);
-	struct scp_congestion *scp = nopal_state(session, part);
+	const struct scp_congestion_parameters *set = nopal_parameters(at);
+	struct scp_congestion *scp = nopal_state(at);
 
-	scp->round_began_ns = session->now_ns;
-	nopal_share(session, part, SCP_CONGESTION_WINDOW, set->initial);
+	scp->round_began_ns = at.session->now_ns;
+	nopal_share(at, SCP_CONGESTION_WINDOW, set->initial);
 	return 0;
 }
 
-static enum nopal_verdict scp_congestion_on_open_session(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict scp_congestion_on_open_session(struct nopal_at at,
 							 struct nopal_session *subject)
 {
 	(void)subject;
-	known_window_begin(session, part, SCP_CONGESTION_WINDOW, SCP_CONGESTION_KNOWN);
+	known_window_begin(at, SCP_CONGESTION_WINDOW, SCP_CONGESTION_KNOWN);
 	return NOPAL_CONTINUE;
 }
 

@@ -49,10 +49,9 @@ struct tcp_congestion {
 	bool stalled;	       /* nothing was acked since the timeout */
 };
 
-static int64_t tcp_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
-				   int64_t window)
+static int64_t tcp_congestion_kept(struct nopal_at at, int64_t window)
 {
-	struct tcp_congestion *tcp = nopal_state(session, part);
+	struct tcp_congestion *tcp = nopal_state(at);
 
 	tcp->counted_bytes = 0;
 	return window / 2;
@@ -70,87 +69,79 @@ static bool tcp_congestion_is_known(const struct tcp_congestion *tcp,
 	return segment->packet_number < tcp->policy.epoch.reduced_at;
 }
 
-static enum nopal_verdict tcp_congestion_on_lost(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict tcp_congestion_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct tcp_congestion_parameters *set = nopal_parameters(part);
-	struct tcp_congestion *tcp = nopal_state(session, part);
+	const struct tcp_congestion_parameters *set = nopal_parameters(at);
+	struct tcp_congestion *tcp = nopal_state(at);
 
 	if (tcp_congestion_is_known(tcp, set, segment))
 		return NOPAL_CONTINUE;
-	window_policy_reduce(session, part, tcp_congestion_kept);
-	loss_epoch_begin(session, &tcp->policy.epoch);
+	window_policy_reduce(at, tcp_congestion_kept);
+	loss_epoch_begin(at.session, &tcp->policy.epoch);
 	if (set->variant == TCP_CONGESTION_TAHOE) {
 		tcp->policy.epoch.recovering = false;
-		nopal_share(session, part, WINDOW_POLICY_WINDOW, nopal_body_limit(session));
+		nopal_share(at, WINDOW_POLICY_WINDOW, nopal_body_limit(at.session));
 	}
 	return NOPAL_CONTINUE;
 }
 
 /* Nothing is lost, so acks go on to clock the window: tahoe halves it too. */
-static enum nopal_verdict tcp_congestion_on_marked(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict tcp_congestion_on_marked(struct nopal_at at,
 						   struct nopal_session *subject)
 {
 	(void)subject;
-	return window_policy_marked(session, part, tcp_congestion_kept);
+	return window_policy_marked(at, tcp_congestion_kept);
 }
 
 /* One timeout raises the event for all that is overdue; only the first counts. The threshold stays
  * where the timeout before made no difference (RFC 5681, section 3.1). */
-static enum nopal_verdict tcp_congestion_on_timeout(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict tcp_congestion_on_timeout(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct tcp_congestion *tcp = nopal_state(session, part);
+	struct tcp_congestion *tcp = nopal_state(at);
 
-	if (!loss_epoch_timed_out(session, &tcp->policy.epoch, segment))
+	if (!loss_epoch_timed_out(at.session, &tcp->policy.epoch, segment))
 		return NOPAL_CONTINUE;
 	if (!tcp->stalled)
-		window_policy_reduce(session, part, tcp_congestion_kept);
+		window_policy_reduce(at, tcp_congestion_kept);
 	tcp->counted_bytes = 0;
 	tcp->stalled = true;
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, nopal_body_limit(session));
+	nopal_share(at, WINDOW_POLICY_WINDOW, nopal_body_limit(at.session));
 	return NOPAL_CONTINUE;
 }
 
-static void tcp_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
-				int64_t acked)
+static void tcp_congestion_grow(struct nopal_at at, int64_t acked)
 {
-	struct tcp_congestion *tcp = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t threshold = nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
+	struct tcp_congestion *tcp = nopal_state(at);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
+	int64_t threshold = nopal_shared(at, WINDOW_POLICY_THRESHOLD);
 
 	window = additive_increase(&tcp->counted_bytes, window, threshold, acked,
-				   nopal_body_limit(session));
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+				   nopal_body_limit(at.session));
+	nopal_share(at, WINDOW_POLICY_WINDOW, window);
 }
 
-static bool tcp_congestion_is_resolved(struct nopal_session *session, const struct nopal_part *part,
-				       const struct nopal_ack *ack)
+static bool tcp_congestion_is_resolved(struct nopal_at at, const struct nopal_ack *ack)
 {
-	const struct tcp_congestion_parameters *set = nopal_parameters(part);
-	const struct tcp_congestion *tcp = nopal_state(session, part);
+	const struct tcp_congestion_parameters *set = nopal_parameters(at);
+	const struct tcp_congestion *tcp = nopal_state(at);
 
 	if (set->variant == TCP_CONGESTION_RENO)
 		return ack->largest >= tcp->policy.epoch.reduced_at;
-	return nopal_oldest_departure(session) >= tcp->policy.epoch.reduced_at;
+	return nopal_oldest_departure(at.session) >= tcp->policy.epoch.reduced_at;
 }
 
-static enum nopal_verdict tcp_congestion_on_ack(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_ack *ack)
+static enum nopal_verdict tcp_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct tcp_congestion *tcp = nopal_state(session, part);
+	struct tcp_congestion *tcp = nopal_state(at);
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	tcp->stalled = false;
 	if (tcp->policy.epoch.recovering)
-		tcp->policy.epoch.recovering = !tcp_congestion_is_resolved(session, part, ack);
-	else if (!nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
-		tcp_congestion_grow(session, part, (int64_t)ack->newly_acked_bytes);
+		tcp->policy.epoch.recovering = !tcp_congestion_is_resolved(at, ack);
+	else if (!nopal_shared(at, WINDOW_POLICY_APP_LIMITED))
+		tcp_congestion_grow(at, (int64_t)ack->newly_acked_bytes);
 	return NOPAL_CONTINUE;
 }
 

@@ -88,22 +88,22 @@ struct tfrc {
 };
 
 /* s / t_mbi, and s / R while what leaves is acknowledged. */
-static uint64_t tfrc_least(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t tfrc_least(struct nopal_at at)
 {
-	const struct tfrc *tfrc = nopal_state(session, part);
+	const struct tfrc *tfrc = nopal_state(at);
 	int64_t slowest_ns = TFRC_SLOWEST_S * NOPAL_SECOND;
-	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+	int64_t srtt = nopal_shared(at, TFRC_SRTT);
 
 	if (tfrc->answered && srtt > 0 && srtt < slowest_ns)
 		slowest_ns = srtt;
-	return nopal_rate_of(nopal_body_limit(session), slowest_ns);
+	return nopal_rate_of(nopal_body_limit(at.session), slowest_ns);
 }
 
 /* W_init / R; 0 before the first round trip. */
-static uint64_t tfrc_initial(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t tfrc_initial(struct nopal_at at)
 {
-	const struct tfrc_parameters *set = nopal_parameters(part);
-	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+	const struct tfrc_parameters *set = nopal_parameters(at);
+	int64_t srtt = nopal_shared(at, TFRC_SRTT);
 
 	return srtt > 0 ? nopal_rate_of((uint64_t)set->initial, srtt) : 0;
 }
@@ -117,11 +117,11 @@ static uint64_t tfrc_received_most(const struct tfrc *tfrc)
 /* ------------------------------------------------------------------ the rate */
 
 /* Section 4.5: the shorter this round trip against the usual, the faster. */
-static uint64_t tfrc_damped(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t tfrc_damped(struct nopal_at at)
 {
-	const struct tfrc_parameters *set = nopal_parameters(part);
-	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t latest = (uint64_t)nopal_shared(session, part, TFRC_LATEST_RTT);
+	const struct tfrc_parameters *set = nopal_parameters(at);
+	struct tfrc *tfrc = nopal_state(at);
+	uint64_t latest = (uint64_t)nopal_shared(at, TFRC_LATEST_RTT);
 	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
 
 	if (!set->damping || !root || !tfrc->root_mean)
@@ -131,10 +131,10 @@ static uint64_t tfrc_damped(struct nopal_session *session, const struct nopal_pa
 	return nopal_scale(tfrc->rate_bps, tfrc->root_mean, root);
 }
 
-static void tfrc_note_root(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_note_root(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t latest = (uint64_t)nopal_shared(session, part, TFRC_LATEST_RTT);
+	struct tfrc *tfrc = nopal_state(at);
+	uint64_t latest = (uint64_t)nopal_shared(at, TFRC_LATEST_RTT);
 	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
 
 	if (tfrc->root_mean)
@@ -142,35 +142,35 @@ static void tfrc_note_root(struct nopal_session *session, const struct nopal_par
 	tfrc->root_mean = root;
 }
 
-static void tfrc_share(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_share(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t least = tfrc_least(session, part), rate;
+	struct tfrc *tfrc = nopal_state(at);
+	uint64_t least = tfrc_least(at), rate;
 
 	if (tfrc->rate_bps < least)
 		tfrc->rate_bps = least;
-	rate = tfrc_damped(session, part);
-	nopal_share(session, part, TFRC_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
+	rate = tfrc_damped(at);
+	nopal_share(at, TFRC_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 }
 
 /* X_Bps of section 4.3, in bits. */
-static uint64_t tfrc_equation(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t tfrc_equation(struct nopal_at at)
 {
-	const struct tfrc *tfrc = nopal_state(session, part);
+	const struct tfrc *tfrc = nopal_state(at);
 
 	return response_rate(
-		nopal_body_limit(session), nopal_shared(session, part, TFRC_SRTT),
+		nopal_body_limit(at.session), nopal_shared(at, TFRC_SRTT),
 		loss_intervals_events(&tfrc->intervals, tfrc->largest, RESPONSE_UNITY));
 }
 
-static void tfrc_double(struct nopal_session *session, const struct nopal_part *part, uint64_t most)
+static void tfrc_double(struct nopal_at at, uint64_t most)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t initial = tfrc_initial(session, part);
+	struct tfrc *tfrc = nopal_state(at);
+	uint64_t initial = tfrc_initial(at);
 
-	if (session->now_ns - tfrc->doubled_ns < nopal_shared(session, part, TFRC_SRTT))
+	if (at.session->now_ns - tfrc->doubled_ns < nopal_shared(at, TFRC_SRTT))
 		return;
-	tfrc->doubled_ns = session->now_ns;
+	tfrc->doubled_ns = at.session->now_ns;
 	tfrc->rate_bps *= 2;
 	if (tfrc->rate_bps > most)
 		tfrc->rate_bps = most;
@@ -179,30 +179,30 @@ static void tfrc_double(struct nopal_session *session, const struct nopal_part *
 }
 
 /* Section 4.3, step 4. */
-static void tfrc_set(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_set(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 	uint64_t most = 2 * tfrc_received_most(tfrc);
 
 	if (!tfrc->intervals.any) {
-		tfrc_double(session, part, most);
+		tfrc_double(at, most);
 	} else {
-		tfrc->rate_bps = tfrc_equation(session, part);
+		tfrc->rate_bps = tfrc_equation(at);
 		if (tfrc->rate_bps > most)
 			tfrc->rate_bps = most;
 	}
-	tfrc_share(session, part);
+	tfrc_share(at);
 }
 
 /* ------------------------------------------------------------------- silence */
 
-static void tfrc_time_silence(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_time_silence(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
-	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+	struct tfrc *tfrc = nopal_state(at);
+	int64_t srtt = nopal_shared(at, TFRC_SRTT);
 	int64_t wait = TFRC_SILENT_RTTS * srtt;
 	int64_t spacing =
-		(int64_t)nopal_scale(TFRC_SILENT_SEGMENTS * (uint64_t)nopal_body_limit(session),
+		(int64_t)nopal_scale(TFRC_SILENT_SEGMENTS * (uint64_t)nopal_body_limit(at.session),
 				     NOPAL_BYTE_BITS_NS, tfrc->rate_bps ? tfrc->rate_bps : 1);
 
 	if (spacing > wait)
@@ -210,91 +210,86 @@ static void tfrc_time_silence(struct nopal_session *session, const struct nopal_
 	if (!srtt)
 		wait = TFRC_SILENT_FIRST;
 	tfrc->sent = false;
-	nopal_timer_start(session, part, TFRC_SILENCE, session->now_ns + wait);
+	nopal_timer_start(at, TFRC_SILENCE, at.session->now_ns + wait);
 }
 
 /* Nothing was acknowledged: half of the rate.  Where nothing was sent that is no sign, and the rate
  * of a beginning stays (section 4.4, step 1). */
-static void tfrc_when_silent(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_when_silent(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 	uint64_t most = tfrc_received_most(tfrc), equation;
 
-	if (!tfrc->sent && tfrc->rate_bps <= tfrc_initial(session, part))
+	if (!tfrc->sent && tfrc->rate_bps <= tfrc_initial(at))
 		return;
 	tfrc->answered = false;
 	if (!tfrc->heard || !tfrc->intervals.any) {
 		tfrc->rate_bps /= 2;
-		tfrc_share(session, part);
+		tfrc_share(at);
 	} else {
-		equation = tfrc_equation(session, part);
+		equation = tfrc_equation(at);
 		tfrc->received_bps[0] = (equation > 2 * most ? most : equation / 2) / 2;
 		tfrc->received_bps[1] = 0;
-		tfrc_set(session, part);
+		tfrc_set(at);
 	}
-	tfrc_time_silence(session, part);
+	tfrc_time_silence(at);
 }
 
 /* -------------------------------------------------------- what segments tell */
 
-static enum nopal_verdict tfrc_on_send(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_segment *segment)
+static enum nopal_verdict tfrc_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 
 	tfrc->round_sent += segment->body.length;
-	if (!nopal_timer_running(session, part, TFRC_SILENCE))
-		tfrc_time_silence(session, part);
+	if (!nopal_timer_running(at, TFRC_SILENCE))
+		tfrc_time_silence(at);
 	tfrc->sent = true;
 	return NOPAL_CONTINUE;
 }
 
 /* Section 6.3.1: the interval before the first event is the one at which TCP would have the rate
  * that was received. */
-static uint64_t tfrc_first_interval(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t tfrc_first_interval(struct nopal_at at)
 {
-	const struct tfrc *tfrc = nopal_state(session, part);
-	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+	const struct tfrc *tfrc = nopal_state(at);
+	int64_t srtt = nopal_shared(at, TFRC_SRTT);
 	uint64_t rate = tfrc_received_most(tfrc);
 
 	if (!tfrc->heard)
 		return TFRC_FIRST_LOST;
-	return RESPONSE_UNITY / response_events(nopal_body_limit(session), srtt, rate);
+	return RESPONSE_UNITY / response_events(nopal_body_limit(at.session), srtt, rate);
 }
 
 /* An event has begun. */
-static void tfrc_suffer(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_suffer(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 
 	if (!tfrc->intervals.count)
-		loss_intervals_close(&tfrc->intervals, tfrc_first_interval(session, part));
+		loss_intervals_close(&tfrc->intervals, tfrc_first_interval(at));
 	if (tfrc->heard)
-		tfrc_set(session, part);
+		tfrc_set(at);
 }
 
-static enum nopal_verdict tfrc_on_missing(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict tfrc_on_missing(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 
 	tfrc->answered = false;
 	if (loss_intervals_lost(&tfrc->intervals, segment->packet_number, segment->departed_ns,
-				nopal_shared(session, part, TFRC_SRTT)))
-		tfrc_suffer(session, part);
+				nopal_shared(at, TFRC_SRTT)))
+		tfrc_suffer(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Beyond all that is acknowledged it is silence. */
-static enum nopal_verdict tfrc_on_timeout(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict tfrc_on_timeout(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 
 	if (!tfrc->heard || segment->packet_number <= tfrc->largest)
-		return tfrc_on_missing(session, part, segment);
+		return tfrc_on_missing(at, segment);
 	tfrc->answered = false;
 	if (tfrc->any_overdue)
 		return NOPAL_CONTINUE;
@@ -305,16 +300,14 @@ static enum nopal_verdict tfrc_on_timeout(struct nopal_session *session,
 }
 
 /* As a loss (section 5.1) of what was acknowledged last: it left about a round trip ago. */
-static enum nopal_verdict tfrc_on_marked(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 struct nopal_session *subject)
+static enum nopal_verdict tfrc_on_marked(struct nopal_at at, struct nopal_session *subject)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
-	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+	struct tfrc *tfrc = nopal_state(at);
+	int64_t srtt = nopal_shared(at, TFRC_SRTT);
 
 	(void)subject;
-	if (loss_intervals_lost(&tfrc->intervals, tfrc->largest, session->now_ns - srtt, srtt))
-		tfrc_suffer(session, part);
+	if (loss_intervals_lost(&tfrc->intervals, tfrc->largest, at.session->now_ns - srtt, srtt))
+		tfrc_suffer(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -341,23 +334,23 @@ static void tfrc_begin_round(struct nopal_session *session, struct tfrc *tfrc)
 	tfrc->round_sent = 0;
 }
 
-static void tfrc_end_round(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_end_round(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 
-	tfrc_note_root(session, part);
-	tfrc_note_received(tfrc, session->now_ns - tfrc->round_began_ns);
-	tfrc_set(session, part);
-	tfrc_begin_round(session, tfrc);
-	tfrc_time_silence(session, part);
+	tfrc_note_root(at);
+	tfrc_note_received(tfrc, at.session->now_ns - tfrc->round_began_ns);
+	tfrc_set(at);
+	tfrc_begin_round(at.session, tfrc);
+	tfrc_time_silence(at);
 }
 
 /* The first round trip is known. */
-static void tfrc_begin(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_begin(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t initial = tfrc_initial(session, part);
-	uint64_t known = (uint64_t)nopal_shared(session, part, TFRC_KNOWN);
+	struct tfrc *tfrc = nopal_state(at);
+	uint64_t initial = tfrc_initial(at);
+	uint64_t known = (uint64_t)nopal_shared(at, TFRC_KNOWN);
 
 	tfrc->heard = true;
 	if (tfrc->rate_bps > known)
@@ -365,83 +358,80 @@ static void tfrc_begin(struct nopal_session *session, const struct nopal_part *p
 	if (tfrc->rate_bps < initial)
 		tfrc->rate_bps = initial;
 	tfrc->received_bps[0] = tfrc->rate_bps;
-	tfrc->doubled_ns = session->now_ns;
-	tfrc_note_root(session, part);
-	tfrc_share(session, part);
-	tfrc_begin_round(session, tfrc);
-	tfrc_time_silence(session, part);
+	tfrc->doubled_ns = at.session->now_ns;
+	tfrc_note_root(at);
+	tfrc_share(at);
+	tfrc_begin_round(at.session, tfrc);
+	tfrc_time_silence(at);
 }
 
-static void tfrc_end_silence(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_end_silence(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 
 	if (!tfrc->any_overdue || tfrc->overdue > tfrc->largest)
 		return;
 	tfrc->any_overdue = false;
 	if (loss_intervals_lost(&tfrc->intervals, tfrc->overdue, tfrc->overdue_left_ns,
-				nopal_shared(session, part, TFRC_SRTT)))
-		tfrc_suffer(session, part);
+				nopal_shared(at, TFRC_SRTT)))
+		tfrc_suffer(at);
 }
 
 /* Something arrived, but where acks tell a floor alone nobody knows what. */
-static void tfrc_note_feedback(struct nopal_session *session, const struct nopal_part *part)
+static void tfrc_note_feedback(struct nopal_at at)
 {
-	const struct tfrc *tfrc = nopal_state(session, part);
+	const struct tfrc *tfrc = nopal_state(at);
 
 	if (!tfrc->heard)
 		return;
-	tfrc_share(session, part);
-	tfrc_time_silence(session, part);
+	tfrc_share(at);
+	tfrc_time_silence(at);
 }
 
-static enum nopal_verdict tfrc_on_ack(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal_ack *ack)
+static enum nopal_verdict tfrc_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
-	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+	struct tfrc *tfrc = nopal_state(at);
+	int64_t srtt = nopal_shared(at, TFRC_SRTT);
 
 	if (srtt <= 0 || !(ack->newly_acked_bytes || ack->largest_is_new))
 		return NOPAL_CONTINUE;
 	if (ack->largest > tfrc->largest)
 		tfrc->largest = ack->largest;
 	tfrc->answered = true;
-	tfrc_end_silence(session, part);
+	tfrc_end_silence(at);
 	if (!ack->newly_acked_bytes) {
-		tfrc_note_feedback(session, part);
+		tfrc_note_feedback(at);
 		return NOPAL_CONTINUE;
 	}
 	tfrc->round_acked += ack->newly_acked_bytes;
 	if (!tfrc->heard)
-		tfrc_begin(session, part);
-	else if (session->now_ns - tfrc->round_began_ns >= srtt)
-		tfrc_end_round(session, part);
+		tfrc_begin(at);
+	else if (at.session->now_ns - tfrc->round_began_ns >= srtt)
+		tfrc_end_round(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Section 4.2: until the first feedback a segment a second. */
-static int tfrc_open(struct nopal_session *session, const struct nopal_part *part)
+static int tfrc_open(struct nopal_at at)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
+	struct tfrc *tfrc = nopal_state(at);
 
-	tfrc->rate_bps = nopal_rate_of(nopal_body_limit(session), NOPAL_SECOND);
-	nopal_share(session, part, TFRC_RATE, (int64_t)tfrc->rate_bps);
+	tfrc->rate_bps = nopal_rate_of(nopal_body_limit(at.session), NOPAL_SECOND);
+	nopal_share(at, TFRC_RATE, (int64_t)tfrc->rate_bps);
 	return 0;
 }
 
 /* ... or what earlier sessions found room for. */
-static enum nopal_verdict tfrc_on_open_session(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_session *subject)
+static enum nopal_verdict tfrc_on_open_session(struct nopal_at at, struct nopal_session *subject)
 {
-	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t known = (uint64_t)nopal_shared(session, part, TFRC_KNOWN);
+	struct tfrc *tfrc = nopal_state(at);
+	uint64_t known = (uint64_t)nopal_shared(at, TFRC_KNOWN);
 
 	(void)subject;
 	if (known <= tfrc->rate_bps)
 		return NOPAL_CONTINUE;
 	tfrc->rate_bps = known;
-	nopal_share(session, part, TFRC_RATE, (int64_t)known);
+	nopal_share(at, TFRC_RATE, (int64_t)known);
 	return NOPAL_CONTINUE;
 }
 

@@ -105,81 +105,76 @@ struct udt_congestion {
 	bool steady; /* slow start is over */
 };
 
-static uint64_t udt_congestion_rate(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t udt_congestion_rate(struct nopal_at at)
 {
-	return (uint64_t)nopal_shared(session, part, UDT_CONGESTION_RATE);
+	return (uint64_t)nopal_shared(at, UDT_CONGESTION_RATE);
 }
 
 /* A round trip, and what an ack may wait for the next one. */
-static int64_t udt_congestion_trip(struct nopal_session *session, const struct nopal_part *part)
+static int64_t udt_congestion_trip(struct nopal_at at)
 {
-	const struct udt_congestion_parameters *set = nopal_parameters(part);
+	const struct udt_congestion_parameters *set = nopal_parameters(at);
 
-	return nopal_shared(session, part, UDT_CONGESTION_SRTT) + set->interval_ns;
+	return nopal_shared(at, UDT_CONGESTION_SRTT) + set->interval_ns;
 }
 
-static void udt_congestion_set_rate(struct nopal_session *session, const struct nopal_part *part,
-				    uint64_t rate_bps)
+static void udt_congestion_set_rate(struct nopal_at at, uint64_t rate_bps)
 {
 	uint64_t least =
-		nopal_rate_of(LOSS_EPOCH_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session),
-			      udt_congestion_trip(session, part));
+		nopal_rate_of(LOSS_EPOCH_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(at.session),
+			      udt_congestion_trip(at));
 
 	if (rate_bps < least)
 		rate_bps = least;
-	nopal_share(session, part, UDT_CONGESTION_RATE,
-		    rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
+	nopal_share(at, UDT_CONGESTION_RATE, rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
 }
 
-static void udt_congestion_set_window(struct nopal_session *session, const struct nopal_part *part,
-				      uint64_t arrival_bps)
+static void udt_congestion_set_window(struct nopal_at at, uint64_t arrival_bps)
 {
-	uint64_t few = UDT_CONGESTION_FEW * (uint64_t)nopal_body_limit(session);
-	uint64_t carried = nopal_rate_bytes(arrival_bps, udt_congestion_trip(session, part));
+	uint64_t few = UDT_CONGESTION_FEW * (uint64_t)nopal_body_limit(at.session);
+	uint64_t carried = nopal_rate_bytes(arrival_bps, udt_congestion_trip(at));
 
-	nopal_share(session, part, UDT_CONGESTION_WINDOW, (int64_t)(few + carried));
+	nopal_share(at, UDT_CONGESTION_WINDOW, (int64_t)(few + carried));
 }
 
-static bool udt_congestion_is_queued(struct nopal_session *session, const struct nopal_part *part)
+static bool udt_congestion_is_queued(struct nopal_at at)
 {
-	return !standing_queue_is_small(nopal_shared(session, part, UDT_CONGESTION_SRTT),
-					nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT));
+	return !standing_queue_is_small(nopal_shared(at, UDT_CONGESTION_SRTT),
+					nopal_shared(at, UDT_CONGESTION_LEAST_RTT));
 }
 
 /* ------------------------------------------------------------ congestion events */
 
-static void udt_congestion_cut(struct nopal_session *session, const struct nopal_part *part)
+static void udt_congestion_cut(struct nopal_at at)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
+	struct udt_congestion *udt = nopal_state(at);
 
 	udt->cuts++;
-	udt_congestion_set_rate(session, part,
-				nopal_scale(udt_congestion_rate(session, part),
-					    UDT_CONGESTION_PERIOD_PER, UDT_CONGESTION_PERIOD));
+	udt_congestion_set_rate(at, nopal_scale(udt_congestion_rate(at), UDT_CONGESTION_PERIOD_PER,
+						UDT_CONGESTION_PERIOD));
 }
 
 /* Draws how many reports of this event it takes to reduce once more: as many as events have on
  * average, or fewer.  So not all flows that lost at the same time do the same. */
-static void udt_congestion_begin_event(struct nopal_session *session, const struct nopal_part *part)
+static void udt_congestion_begin_event(struct nopal_at at)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
+	struct udt_congestion *udt = nopal_state(at);
 	uint64_t most;
 
 	udt->mean_reports += udt->reports - udt->mean_reports / UDT_CONGESTION_FILTER;
 	most = udt->mean_reports / UDT_CONGESTION_FILTER + 1;
-	udt->each = (uint32_t)(nopal_random(session) % most) + 1;
+	udt->each = (uint32_t)(nopal_random(at.session) % most) + 1;
 	udt->reports = 1;
 	udt->cuts = 0;
-	udt->filled_bps =
-		udt_congestion_is_queued(session, part) ? udt_congestion_rate(session, part) : 0;
+	udt->filled_bps = udt_congestion_is_queued(at) ? udt_congestion_rate(at) : 0;
 }
 
 /* Slow start ends: what arrived is what the link takes.  Where nothing did yet, the rate is that of
  * the window, and reduced. */
-static void udt_congestion_settle(struct nopal_session *session, const struct nopal_part *part)
+static void udt_congestion_settle(struct nopal_at at)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, UDT_CONGESTION_WINDOW);
+	struct udt_congestion *udt = nopal_state(at);
+	int64_t window = nopal_shared(at, UDT_CONGESTION_WINDOW);
 	uint64_t rate = udt->capacity_bps;
 
 	udt->steady = true;
@@ -188,29 +183,28 @@ static void udt_congestion_settle(struct nopal_session *session, const struct no
 	if (udt->filled_bps > rate)
 		udt->filled_bps = rate;
 	if (rate) {
-		udt_congestion_set_rate(session, part, rate);
-		udt_congestion_set_window(session, part, rate);
+		udt_congestion_set_rate(at, rate);
+		udt_congestion_set_window(at, rate);
 		return;
 	}
-	rate = nopal_rate_of((uint64_t)window, udt_congestion_trip(session, part));
-	udt_congestion_set_rate(session, part, rate);
-	udt_congestion_cut(session, part);
+	rate = nopal_rate_of((uint64_t)window, udt_congestion_trip(at));
+	udt_congestion_set_rate(at, rate);
+	udt_congestion_cut(at);
 }
 
-static void udt_congestion_report(struct nopal_session *session, const struct nopal_part *part,
-				  bool new_event)
+static void udt_congestion_report(struct nopal_at at, bool new_event)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
-	bool same_turn = udt->reported_ns == session->now_ns;
+	struct udt_congestion *udt = nopal_state(at);
+	bool same_turn = udt->reported_ns == at.session->now_ns;
 
-	udt->reported_ns = session->now_ns;
+	udt->reported_ns = at.session->now_ns;
 	udt->lost = true;
 	if (new_event) {
-		udt_congestion_begin_event(session, part);
+		udt_congestion_begin_event(at);
 		if (udt->steady)
-			udt_congestion_cut(session, part);
+			udt_congestion_cut(at);
 		else
-			udt_congestion_settle(session, part);
+			udt_congestion_settle(at);
 		return;
 	}
 	if (same_turn)
@@ -218,95 +212,87 @@ static void udt_congestion_report(struct nopal_session *session, const struct no
 	udt->reports++;
 	if (udt->reports % udt->each || udt->cuts >= UDT_CONGESTION_CUTS)
 		return;
-	udt_congestion_cut(session, part);
-	loss_epoch_begin(session, &udt->epoch);
+	udt_congestion_cut(at);
+	loss_epoch_begin(at.session, &udt->epoch);
 }
 
 /* ------------------------------------------------------- what segments tell */
 
-static enum nopal_verdict udt_congestion_on_send(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict udt_congestion_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
-	uint64_t in_flight = (uint64_t)nopal_shared(session, part, UDT_CONGESTION_IN_FLIGHT);
+	struct udt_congestion *udt = nopal_state(at);
+	uint64_t in_flight = (uint64_t)nopal_shared(at, UDT_CONGESTION_IN_FLIGHT);
 
-	if (nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
+	if (nopal_shared(at, UDT_CONGESTION_APP_LIMITED))
 		udt->delivery.limited_until = udt->delivery.delivered + in_flight;
-	delivery_stamp(session, part, &udt->delivery, segment, in_flight, false);
+	delivery_stamp(at, &udt->delivery, segment, in_flight, false);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict udt_congestion_on_received(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict udt_congestion_on_received(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
+	struct udt_congestion *udt = nopal_state(at);
 
-	delivery_take(session, part, &udt->delivery, segment,
-		      nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT));
+	delivery_take(at, &udt->delivery, segment, nopal_shared(at, UDT_CONGESTION_LEAST_RTT));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict udt_congestion_on_lost(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict udt_congestion_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
+	struct udt_congestion *udt = nopal_state(at);
 
-	udt_congestion_report(session, part, loss_epoch_lost(session, &udt->epoch, segment));
+	udt_congestion_report(at, loss_epoch_lost(at.session, &udt->epoch, segment));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict udt_congestion_on_timeout(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict udt_congestion_on_timeout(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
+	struct udt_congestion *udt = nopal_state(at);
 
-	if (!loss_epoch_timed_out(session, &udt->epoch, segment))
+	if (!loss_epoch_timed_out(at.session, &udt->epoch, segment))
 		return NOPAL_CONTINUE;
-	udt_congestion_report(session, part, true);
-	udt_congestion_set_window(session, part, 0);
+	udt_congestion_report(at, true);
+	udt_congestion_set_window(at, 0);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict udt_congestion_on_marked(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict udt_congestion_on_marked(struct nopal_at at,
 						   struct nopal_session *subject)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, UDT_CONGESTION_WINDOW);
+	struct udt_congestion *udt = nopal_state(at);
+	int64_t window = nopal_shared(at, UDT_CONGESTION_WINDOW);
 
 	(void)subject;
-	if (loss_epoch_marked(session, &udt->epoch, window))
-		udt_congestion_report(session, part, true);
+	if (loss_epoch_marked(at.session, &udt->epoch, window))
+		udt_congestion_report(at, true);
 	return NOPAL_CONTINUE;
 }
 
 /* --------------------------------------------------------- what an ack tells */
 
 /* The largest rate of delivery is the capacity, until a queue stands at less. */
-static void udt_congestion_fade(struct nopal_session *session, const struct nopal_part *part)
+static void udt_congestion_fade(struct nopal_at at)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
+	struct udt_congestion *udt = nopal_state(at);
 
 	if (udt->delivery.sample.delivered < udt->round_end)
 		return;
 	udt->round_end = udt->delivery.delivered;
-	if (udt_congestion_is_queued(session, part))
+	if (udt_congestion_is_queued(at))
 		udt->capacity_bps -= udt->capacity_bps / UDT_CONGESTION_FADE;
 }
 
-static void udt_congestion_learn(struct nopal_session *session, const struct nopal_part *part)
+static void udt_congestion_learn(struct nopal_at at)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
-	int64_t interval = delivery_interval(session, &udt->delivery);
+	struct udt_congestion *udt = nopal_state(at);
+	int64_t interval = delivery_interval(at.session, &udt->delivery);
 	uint64_t rate;
 
-	udt_congestion_fade(session, part);
+	udt_congestion_fade(at);
 	/* Shorter than any round trip: it was an earlier departure's ack. */
-	if (interval <= 0 || interval < nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT))
+	if (interval <= 0 || interval < nopal_shared(at, UDT_CONGESTION_LEAST_RTT))
 		return;
 	rate = nopal_rate_of(delivery_amount(&udt->delivery, 0), interval);
 	if (rate > udt->capacity_bps)
@@ -319,34 +305,34 @@ static void udt_congestion_learn(struct nopal_session *session, const struct nop
 }
 
 /* Below what filled a queue, or little above, only a part of the capacity is taken to be left. */
-static bool udt_congestion_is_cautious(struct nopal_session *session, const struct nopal_part *part)
+static bool udt_congestion_is_cautious(struct nopal_at at)
 {
-	const struct udt_congestion *udt = nopal_state(session, part);
+	const struct udt_congestion *udt = nopal_state(at);
 	uint64_t filled = udt->filled_bps / UDT_CONGESTION_PERIOD_PER * UDT_CONGESTION_PERIOD;
 
-	return udt_congestion_rate(session, part) < filled;
+	return udt_congestion_rate(at) < filled;
 }
 
 /* What the link has left, by all that is known. */
-static uint64_t udt_congestion_left(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t udt_congestion_left(struct nopal_at at)
 {
-	const struct udt_congestion *udt = nopal_state(session, part);
-	bool queued = udt_congestion_is_queued(session, part);
-	uint64_t rate = udt_congestion_rate(session, part);
+	const struct udt_congestion *udt = nopal_state(at);
+	bool queued = udt_congestion_is_queued(at);
+	uint64_t rate = udt_congestion_rate(at);
 	uint64_t capacity = udt->capacity_bps * (queued ? 1 : 2);
 	uint64_t left = capacity > rate ? capacity - rate : 0;
 
-	if (left > capacity / UDT_CONGESTION_CAUTION && udt_congestion_is_cautious(session, part))
+	if (left > capacity / UDT_CONGESTION_CAUTION && udt_congestion_is_cautious(at))
 		left = capacity / UDT_CONGESTION_CAUTION;
 	if (!queued && left < UDT_CONGESTION_ROOM_BPS)
 		left = UDT_CONGESTION_ROOM_BPS;
 	return left;
 }
 
-static void udt_congestion_grow(struct nopal_session *session, const struct nopal_part *part)
+static void udt_congestion_grow(struct nopal_at at)
 {
-	const struct udt_congestion_parameters *set = nopal_parameters(part);
-	uint64_t left = udt_congestion_left(session, part), decade = 1;
+	const struct udt_congestion_parameters *set = nopal_parameters(at);
+	uint64_t left = udt_congestion_left(at), decade = 1;
 	uint64_t step;
 
 	while (decade < left)
@@ -354,76 +340,69 @@ static void udt_congestion_grow(struct nopal_session *session, const struct nopa
 	step = decade / UDT_CONGESTION_STEP_PER * UDT_CONGESTION_STEP;
 	if (step < UDT_CONGESTION_STEP_LEAST)
 		step = UDT_CONGESTION_STEP_LEAST;
-	udt_congestion_set_rate(
-		session, part,
-		udt_congestion_rate(session, part) +
-			nopal_scale(step, NOPAL_SECOND, (uint64_t)set->interval_ns));
+	udt_congestion_set_rate(at,
+				udt_congestion_rate(at) + nopal_scale(step, NOPAL_SECOND,
+								      (uint64_t)set->interval_ns));
 }
 
-static void udt_congestion_end_interval(struct nopal_session *session,
-					const struct nopal_part *part)
+static void udt_congestion_end_interval(struct nopal_at at)
 {
-	struct udt_congestion *udt = nopal_state(session, part);
+	struct udt_congestion *udt = nopal_state(at);
 
-	udt->grown_ns = session->now_ns;
-	if (!udt->lost && !nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
-		udt_congestion_grow(session, part);
+	udt->grown_ns = at.session->now_ns;
+	if (!udt->lost && !nopal_shared(at, UDT_CONGESTION_APP_LIMITED))
+		udt_congestion_grow(at);
 	udt->lost = false;
 }
 
 /* The window doubles in a round trip, and the rate spreads it. */
-static void udt_congestion_start(struct nopal_session *session, const struct nopal_part *part,
-				 uint64_t acked)
+static void udt_congestion_start(struct nopal_at at, uint64_t acked)
 {
 	uint64_t window;
 
-	if (!nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
-		nopal_shared(session, part, UDT_CONGESTION_WINDOW) += (int64_t)acked;
-	window = (uint64_t)nopal_shared(session, part, UDT_CONGESTION_WINDOW);
-	udt_congestion_set_rate(session, part,
-				nopal_rate_of(UDT_CONGESTION_START_SLACK * window,
-					      udt_congestion_trip(session, part)));
+	if (!nopal_shared(at, UDT_CONGESTION_APP_LIMITED))
+		nopal_shared(at, UDT_CONGESTION_WINDOW) += (int64_t)acked;
+	window = (uint64_t)nopal_shared(at, UDT_CONGESTION_WINDOW);
+	udt_congestion_set_rate(
+		at, nopal_rate_of(UDT_CONGESTION_START_SLACK * window, udt_congestion_trip(at)));
 }
 
-static enum nopal_verdict udt_congestion_on_ack(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_ack *ack)
+static enum nopal_verdict udt_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	const struct udt_congestion_parameters *set = nopal_parameters(part);
-	struct udt_congestion *udt = nopal_state(session, part);
+	const struct udt_congestion_parameters *set = nopal_parameters(at);
+	struct udt_congestion *udt = nopal_state(at);
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	if (udt->delivery.sample.any)
-		udt_congestion_learn(session, part);
+		udt_congestion_learn(at);
 	delivery_end_ack(&udt->delivery);
 	if (!udt->steady) {
-		udt_congestion_start(session, part, ack->newly_acked_bytes);
+		udt_congestion_start(at, ack->newly_acked_bytes);
 		return NOPAL_CONTINUE;
 	}
-	udt_congestion_set_window(session, part, udt->arrival_bps);
-	if (session->now_ns - udt->grown_ns >= set->interval_ns)
-		udt_congestion_end_interval(session, part);
+	udt_congestion_set_window(at, udt->arrival_bps);
+	if (at.session->now_ns - udt->grown_ns >= set->interval_ns)
+		udt_congestion_end_interval(at);
 	return NOPAL_CONTINUE;
 }
 
-static int udt_congestion_open(struct nopal_session *session, const struct nopal_part *part)
+static int udt_congestion_open(struct nopal_at at)
 {
-	const struct udt_congestion_parameters *set = nopal_parameters(part);
-	struct udt_congestion *udt = nopal_state(session, part);
+	const struct udt_congestion_parameters *set = nopal_parameters(at);
+	struct udt_congestion *udt = nopal_state(at);
 
 	udt->each = 1;
 	udt->reported_ns = -1;
-	nopal_share(session, part, UDT_CONGESTION_WINDOW, set->initial);
+	nopal_share(at, UDT_CONGESTION_WINDOW, set->initial);
 	return 0;
 }
 
-static enum nopal_verdict udt_congestion_on_open_session(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict udt_congestion_on_open_session(struct nopal_at at,
 							 struct nopal_session *subject)
 {
 	(void)subject;
-	known_window_begin(session, part, UDT_CONGESTION_WINDOW, UDT_CONGESTION_KNOWN);
+	known_window_begin(at, UDT_CONGESTION_WINDOW, UDT_CONGESTION_KNOWN);
 	return NOPAL_CONTINUE;
 }
 

@@ -57,52 +57,46 @@ struct vegas_congestion {
 	bool growing;	      /* a round of slow start that doubles */
 };
 
-static void vegas_congestion_set(struct nopal_session *session, const struct nopal_part *part,
-				 int64_t window)
+static void vegas_congestion_set(struct nopal_at at, int64_t window)
 {
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, loss_epoch_least(session, window));
+	nopal_share(at, WINDOW_POLICY_WINDOW, loss_epoch_least(at.session, window));
 }
 
-static int64_t vegas_congestion_kept(struct nopal_session *session, const struct nopal_part *part,
-				     int64_t window)
+static int64_t vegas_congestion_kept(struct nopal_at at, int64_t window)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	return window / 2;
 }
 
-static enum nopal_verdict vegas_congestion_on_lost(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict vegas_congestion_on_lost(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	return window_policy_lost(session, part, segment, vegas_congestion_kept);
+	return window_policy_lost(at, segment, vegas_congestion_kept);
 }
 
-static enum nopal_verdict vegas_congestion_on_marked(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict vegas_congestion_on_marked(struct nopal_at at,
 						     struct nopal_session *subject)
 {
 	(void)subject;
-	return window_policy_marked(session, part, vegas_congestion_kept);
+	return window_policy_marked(at, vegas_congestion_kept);
 }
 
-static enum nopal_verdict vegas_congestion_on_timeout(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict vegas_congestion_on_timeout(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
-	struct vegas_congestion *vegas = nopal_state(session, part);
+	struct vegas_congestion *vegas = nopal_state(at);
 
-	if (window_policy_timed_out(session, part, segment, vegas_congestion_kept))
+	if (window_policy_timed_out(at, segment, vegas_congestion_kept))
 		vegas->growing = true;
 	return NOPAL_CONTINUE;
 }
 
 /* What of the window lay in queues: what is acknowledged in a round left before it, at the window
  * that it began with. */
-static int64_t vegas_congestion_queued(struct nopal_session *session, const struct nopal_part *part)
+static int64_t vegas_congestion_queued(struct nopal_at at)
 {
-	const struct vegas_congestion *vegas = nopal_state(session, part);
-	int64_t least = nopal_shared(session, part, VEGAS_CONGESTION_LEAST_RTT);
+	const struct vegas_congestion *vegas = nopal_state(at);
+	int64_t least = nopal_shared(at, VEGAS_CONGESTION_LEAST_RTT);
 
 	if (vegas->round_rtt_ns <= least)
 		return 0;
@@ -114,53 +108,51 @@ static int64_t vegas_congestion_queued(struct nopal_session *session, const stru
 /* Only what left in a round in which the window stood still can be compared: it is acknowledged in
  * the next one, which grows.  Where too much is queued, that growth is taken back, and the doubling
  * that made the queue. */
-static void vegas_congestion_judge(struct nopal_session *session, const struct nopal_part *part)
+static void vegas_congestion_judge(struct nopal_at at)
 {
-	const struct vegas_congestion_parameters *set = nopal_parameters(part);
-	struct vegas_congestion *vegas = nopal_state(session, part);
-	int64_t queued = vegas_congestion_queued(session, part);
+	const struct vegas_congestion_parameters *set = nopal_parameters(at);
+	struct vegas_congestion *vegas = nopal_state(at);
+	int64_t queued = vegas_congestion_queued(at);
 	int64_t window;
 
 	if (queued <= set->gamma)
 		return;
-	window = loss_epoch_least(session, vegas->round_window - queued + set->gamma);
-	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, window);
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+	window = loss_epoch_least(at.session, vegas->round_window - queued + set->gamma);
+	nopal_share(at, WINDOW_POLICY_THRESHOLD, window);
+	nopal_share(at, WINDOW_POLICY_WINDOW, window);
 }
 
-static void vegas_congestion_avoid(struct nopal_session *session, const struct nopal_part *part)
+static void vegas_congestion_avoid(struct nopal_at at)
 {
-	const struct vegas_congestion_parameters *set = nopal_parameters(part);
-	int64_t queued = vegas_congestion_queued(session, part);
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+	const struct vegas_congestion_parameters *set = nopal_parameters(at);
+	int64_t queued = vegas_congestion_queued(at);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
 
 	if (queued < set->alpha)
-		vegas_congestion_set(session, part, window + nopal_body_limit(session));
+		vegas_congestion_set(at, window + nopal_body_limit(at.session));
 	else if (queued > set->beta)
-		vegas_congestion_set(session, part, window - nopal_body_limit(session));
+		vegas_congestion_set(at, window - nopal_body_limit(at.session));
 }
 
-static bool vegas_congestion_is_starting(struct nopal_session *session,
-					 const struct nopal_part *part)
+static bool vegas_congestion_is_starting(struct nopal_at at)
 {
-	return nopal_shared(session, part, WINDOW_POLICY_WINDOW) <
-	       nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
+	return nopal_shared(at, WINDOW_POLICY_WINDOW) < nopal_shared(at, WINDOW_POLICY_THRESHOLD);
 }
 
-static void vegas_congestion_end_round(struct nopal_session *session, const struct nopal_part *part)
+static void vegas_congestion_end_round(struct nopal_at at)
 {
-	struct vegas_congestion *vegas = nopal_state(session, part);
+	struct vegas_congestion *vegas = nopal_state(at);
 	bool tells =
 		vegas->round_samples && !vegas->round_limited && !vegas->policy.epoch.recovering;
 
-	if (tells && !vegas_congestion_is_starting(session, part))
-		vegas_congestion_avoid(session, part);
+	if (tells && !vegas_congestion_is_starting(at))
+		vegas_congestion_avoid(at);
 	else if (tells && vegas->growing)
-		vegas_congestion_judge(session, part);
+		vegas_congestion_judge(at);
 	if (tells)
 		vegas->growing = !vegas->growing;
-	vegas->round_end = nopal_next_packet_number(session);
-	vegas->round_window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+	vegas->round_end = nopal_next_packet_number(at.session);
+	vegas->round_window = nopal_shared(at, WINDOW_POLICY_WINDOW);
 	vegas->round_rtt_ns = NOPAL_NEVER;
 	vegas->round_samples = 0;
 	vegas->round_limited = false;
@@ -168,79 +160,74 @@ static void vegas_congestion_end_round(struct nopal_session *session, const stru
 
 /* In slow start the first few samples are enough: where the path is not full, they left behind a
  * pause, and met no queue. */
-static void vegas_congestion_sample(struct nopal_session *session, const struct nopal_part *part,
-				    const struct nopal_ack *ack)
+static void vegas_congestion_sample(struct nopal_at at, const struct nopal_ack *ack)
 {
-	struct vegas_congestion *vegas = nopal_state(session, part);
-	int64_t latest = nopal_shared(session, part, VEGAS_CONGESTION_LATEST);
+	struct vegas_congestion *vegas = nopal_state(at);
+	int64_t latest = nopal_shared(at, VEGAS_CONGESTION_LATEST);
 
 	if (!ack->largest_is_new || latest <= 0)
 		return;
 	if (latest < vegas->round_rtt_ns)
 		vegas->round_rtt_ns = latest;
 	if (++vegas->round_samples == VEGAS_CONGESTION_SAMPLES && vegas->growing &&
-	    !vegas->policy.epoch.recovering && vegas_congestion_is_starting(session, part))
-		vegas_congestion_judge(session, part);
+	    !vegas->policy.epoch.recovering && vegas_congestion_is_starting(at))
+		vegas_congestion_judge(at);
 }
 
-static void vegas_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
-				  int64_t acked)
+static void vegas_congestion_grow(struct nopal_at at, int64_t acked)
 {
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t threshold = nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
+	int64_t threshold = nopal_shared(at, WINDOW_POLICY_THRESHOLD);
 
 	window = threshold - window > acked ? window + acked : threshold;
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+	nopal_share(at, WINDOW_POLICY_WINDOW, window);
 }
 
-static enum nopal_verdict vegas_congestion_on_ack(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_ack *ack)
+static enum nopal_verdict vegas_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct vegas_congestion *vegas = nopal_state(session, part);
-	bool limited = nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED);
+	struct vegas_congestion *vegas = nopal_state(at);
+	bool limited = nopal_shared(at, WINDOW_POLICY_APP_LIMITED);
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	if (ack->largest >= vegas->round_end)
-		vegas_congestion_end_round(session, part);
+		vegas_congestion_end_round(at);
 	vegas->round_limited |= limited;
-	vegas_congestion_sample(session, part, ack);
+	vegas_congestion_sample(at, ack);
 	if (vegas->policy.epoch.recovering)
-		loss_epoch_ends(session, &vegas->policy.epoch);
-	else if (vegas->growing && !limited && vegas_congestion_is_starting(session, part))
-		vegas_congestion_grow(session, part, (int64_t)ack->newly_acked_bytes);
+		loss_epoch_ends(at.session, &vegas->policy.epoch);
+	else if (vegas->growing && !limited && vegas_congestion_is_starting(at))
+		vegas_congestion_grow(at, (int64_t)ack->newly_acked_bytes);
 	return NOPAL_CONTINUE;
 }
 
 /* The first window is the first round. */
-static void vegas_congestion_begin(struct nopal_session *session, const struct nopal_part *part)
+static void vegas_congestion_begin(struct nopal_at at)
 {
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	struct vegas_congestion *vegas = nopal_state(session, part);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
+	struct vegas_congestion *vegas = nopal_state(at);
 
-	vegas->round_end = (uint64_t)window / nopal_body_limit(session);
+	vegas->round_end = (uint64_t)window / nopal_body_limit(at.session);
 	vegas->round_window = window;
 }
 
-static int vegas_congestion_open(struct nopal_session *session, const struct nopal_part *part)
+static int vegas_congestion_open(struct nopal_at at)
 {
-	struct vegas_congestion *vegas = nopal_state(session, part);
+	struct vegas_congestion *vegas = nopal_state(at);
 
 	vegas->growing = true;
 	vegas->round_rtt_ns = NOPAL_NEVER;
-	window_policy_open(session, part);
-	vegas_congestion_begin(session, part);
+	window_policy_open(at);
+	vegas_congestion_begin(at);
 	return 0;
 }
 
-static enum nopal_verdict vegas_congestion_on_open_session(struct nopal_session *session,
-							   const struct nopal_part *part,
+static enum nopal_verdict vegas_congestion_on_open_session(struct nopal_at at,
 							   struct nopal_session *subject)
 {
-	enum nopal_verdict verdict = window_policy_on_open_session(session, part, subject);
+	enum nopal_verdict verdict = window_policy_on_open_session(at, subject);
 
-	vegas_congestion_begin(session, part);
+	vegas_congestion_begin(at);
 	return verdict;
 }
 

@@ -52,66 +52,61 @@ struct westwood_congestion {
 };
 
 /* What the path holds without a queue becomes the threshold. */
-static int64_t westwood_congestion_judge(struct nopal_session *session,
-					 const struct nopal_part *part)
+static int64_t westwood_congestion_judge(struct nopal_at at)
 {
-	const struct westwood_congestion *westwood = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t least = nopal_shared(session, part, WESTWOOD_CONGESTION_LEAST_RTT);
+	const struct westwood_congestion *westwood = nopal_state(at);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
+	int64_t least = nopal_shared(at, WESTWOOD_CONGESTION_LEAST_RTT);
 	int64_t held = window / 2;
 
 	if (westwood->bandwidth_bps)
 		held = (int64_t)nopal_rate_bytes(westwood->bandwidth_bps, least);
-	held = loss_epoch_least(session, held);
-	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, held);
+	held = loss_epoch_least(at.session, held);
+	nopal_share(at, WINDOW_POLICY_THRESHOLD, held);
 	return held;
 }
 
-static void westwood_congestion_reduce(struct nopal_session *session, const struct nopal_part *part)
+static void westwood_congestion_reduce(struct nopal_at at)
 {
-	struct westwood_congestion *westwood = nopal_state(session, part);
-	int64_t held = westwood_congestion_judge(session, part);
+	struct westwood_congestion *westwood = nopal_state(at);
+	int64_t held = westwood_congestion_judge(at);
 
 	westwood->counted_bytes = 0;
-	if (held < nopal_shared(session, part, WINDOW_POLICY_WINDOW))
-		nopal_share(session, part, WINDOW_POLICY_WINDOW, held);
+	if (held < nopal_shared(at, WINDOW_POLICY_WINDOW))
+		nopal_share(at, WINDOW_POLICY_WINDOW, held);
 }
 
-static enum nopal_verdict westwood_congestion_on_lost(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict westwood_congestion_on_lost(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
-	struct westwood_congestion *westwood = nopal_state(session, part);
+	struct westwood_congestion *westwood = nopal_state(at);
 
-	if (loss_epoch_lost(session, &westwood->epoch, segment))
-		westwood_congestion_reduce(session, part);
+	if (loss_epoch_lost(at.session, &westwood->epoch, segment))
+		westwood_congestion_reduce(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict westwood_congestion_on_marked(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict westwood_congestion_on_marked(struct nopal_at at,
 							struct nopal_session *subject)
 {
-	struct westwood_congestion *westwood = nopal_state(session, part);
+	struct westwood_congestion *westwood = nopal_state(at);
 
 	(void)subject;
-	if (loss_epoch_marked(session, &westwood->epoch,
-			      nopal_shared(session, part, WINDOW_POLICY_WINDOW)))
-		westwood_congestion_reduce(session, part);
+	if (loss_epoch_marked(at.session, &westwood->epoch, nopal_shared(at, WINDOW_POLICY_WINDOW)))
+		westwood_congestion_reduce(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict westwood_congestion_on_timeout(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict westwood_congestion_on_timeout(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
-	struct westwood_congestion *westwood = nopal_state(session, part);
+	struct westwood_congestion *westwood = nopal_state(at);
 
-	if (!loss_epoch_timed_out(session, &westwood->epoch, segment))
+	if (!loss_epoch_timed_out(at.session, &westwood->epoch, segment))
 		return NOPAL_CONTINUE;
-	westwood_congestion_judge(session, part);
+	westwood_congestion_judge(at);
 	westwood->counted_bytes = 0;
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, nopal_body_limit(session));
+	nopal_share(at, WINDOW_POLICY_WINDOW, nopal_body_limit(at.session));
 	return NOPAL_CONTINUE;
 }
 
@@ -128,61 +123,56 @@ static void westwood_congestion_take(struct westwood_congestion *westwood, uint6
 }
 
 /* Counts an ack, and ends the sample that is as long as a round trip. */
-static void westwood_congestion_sample(struct nopal_session *session, const struct nopal_part *part,
-				       uint64_t acked)
+static void westwood_congestion_sample(struct nopal_at at, uint64_t acked)
 {
-	struct westwood_congestion *westwood = nopal_state(session, part);
-	int64_t long_ns = nopal_shared(session, part, WESTWOOD_CONGESTION_SRTT);
-	int64_t elapsed_ns = session->now_ns - westwood->sample_began_ns;
+	struct westwood_congestion *westwood = nopal_state(at);
+	int64_t long_ns = nopal_shared(at, WESTWOOD_CONGESTION_SRTT);
+	int64_t elapsed_ns = at.session->now_ns - westwood->sample_began_ns;
 
 	westwood->sample_bytes += acked;
-	westwood->sample_limited |= nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED);
+	westwood->sample_limited |= nopal_shared(at, WINDOW_POLICY_APP_LIMITED);
 	if (long_ns < WESTWOOD_CONGESTION_LEAST_NS)
 		long_ns = WESTWOOD_CONGESTION_LEAST_NS;
 	if (elapsed_ns < long_ns)
 		return;
 	westwood_congestion_take(westwood, nopal_rate_of(westwood->sample_bytes, elapsed_ns));
-	westwood->sample_began_ns = session->now_ns;
+	westwood->sample_began_ns = at.session->now_ns;
 	westwood->sample_bytes = 0;
 	westwood->sample_limited = false;
 }
 
-static void westwood_congestion_grow(struct nopal_session *session, const struct nopal_part *part,
-				     int64_t acked)
+static void westwood_congestion_grow(struct nopal_at at, int64_t acked)
 {
-	struct westwood_congestion *westwood = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t threshold = nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
+	struct westwood_congestion *westwood = nopal_state(at);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
+	int64_t threshold = nopal_shared(at, WINDOW_POLICY_THRESHOLD);
 
 	window = additive_increase(&westwood->counted_bytes, window, threshold, acked,
-				   nopal_body_limit(session));
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+				   nopal_body_limit(at.session));
+	nopal_share(at, WINDOW_POLICY_WINDOW, window);
 }
 
-static enum nopal_verdict westwood_congestion_on_ack(struct nopal_session *session,
-						     const struct nopal_part *part,
-						     struct nopal_ack *ack)
+static enum nopal_verdict westwood_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct westwood_congestion *westwood = nopal_state(session, part);
+	struct westwood_congestion *westwood = nopal_state(at);
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
-	westwood_congestion_sample(session, part, ack->newly_acked_bytes);
-	if (loss_epoch_ends(session, &westwood->epoch))
-		westwood_congestion_judge(session, part);
-	else if (!westwood->epoch.recovering &&
-		 !nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
-		westwood_congestion_grow(session, part, (int64_t)ack->newly_acked_bytes);
+	westwood_congestion_sample(at, ack->newly_acked_bytes);
+	if (loss_epoch_ends(at.session, &westwood->epoch))
+		westwood_congestion_judge(at);
+	else if (!westwood->epoch.recovering && !nopal_shared(at, WINDOW_POLICY_APP_LIMITED))
+		westwood_congestion_grow(at, (int64_t)ack->newly_acked_bytes);
 	return NOPAL_CONTINUE;
 }
 
-static int westwood_congestion_open(struct nopal_session *session, const struct nopal_part *part)
+static int westwood_congestion_open(struct nopal_at at)
 {
-	struct westwood_congestion *westwood = nopal_state(session, part);
+	struct westwood_congestion *westwood = nopal_state(at);
 
-	westwood->sample_began_ns = session->now_ns;
+	westwood->sample_began_ns = at.session->now_ns;
 	westwood->sample_limited = true;
-	return window_policy_open(session, part);
+	return window_policy_open(at);
 }
 
 static const struct nopal_parameter westwood_congestion_table[] = {

@@ -56,11 +56,9 @@ struct window_policy {
 };
 
 /* The window after `acked` more bytes; not called in slow start. */
-typedef int64_t window_policy_growth(struct nopal_session *session, const struct nopal_part *part,
-				     int64_t window, int64_t acked);
+typedef int64_t window_policy_growth(struct nopal_at at, int64_t window, int64_t acked);
 /* What a loss leaves of the window; the least one is seen to. */
-typedef int64_t window_policy_kept(struct nopal_session *session, const struct nopal_part *part,
-				   int64_t window);
+typedef int64_t window_policy_kept(struct nopal_at at, int64_t window);
 
 static const struct nopal_role window_policy_provides[] = {
 	{ "congestion_policy", true },
@@ -83,63 +81,57 @@ static const struct nopal_relation window_policy_needs[] = {
 	{ 0 },
 };
 
-static inline void window_policy_reduce(struct nopal_session *session,
-					const struct nopal_part *part, window_policy_kept *kept)
+static inline void window_policy_reduce(struct nopal_at at, window_policy_kept *kept)
 {
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
 
-	window = loss_epoch_least(session, kept(session, part, window));
-	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, window);
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+	window = loss_epoch_least(at.session, kept(at, window));
+	nopal_share(at, WINDOW_POLICY_THRESHOLD, window);
+	nopal_share(at, WINDOW_POLICY_WINDOW, window);
 }
 
-static inline enum nopal_verdict window_policy_lost(struct nopal_session *session,
-						    const struct nopal_part *part,
+static inline enum nopal_verdict window_policy_lost(struct nopal_at at,
 						    const struct nopal_segment *segment,
 						    window_policy_kept *kept)
 {
-	struct window_policy *policy = nopal_state(session, part);
+	struct window_policy *policy = nopal_state(at);
 
-	if (loss_epoch_lost(session, &policy->epoch, segment))
-		window_policy_reduce(session, part, kept);
+	if (loss_epoch_lost(at.session, &policy->epoch, segment))
+		window_policy_reduce(at, kept);
 	return NOPAL_CONTINUE;
 }
 
-static inline enum nopal_verdict window_policy_marked(struct nopal_session *session,
-						      const struct nopal_part *part,
-						      window_policy_kept *kept)
+static inline enum nopal_verdict window_policy_marked(struct nopal_at at, window_policy_kept *kept)
 {
-	struct window_policy *policy = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+	struct window_policy *policy = nopal_state(at);
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
 
-	if (loss_epoch_marked(session, &policy->epoch, window))
-		window_policy_reduce(session, part, kept);
+	if (loss_epoch_marked(at.session, &policy->epoch, window))
+		window_policy_reduce(at, kept);
 	return NOPAL_CONTINUE;
 }
 
 /* True: the first of what one timeout finds overdue. */
-static inline bool window_policy_timed_out(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   const struct nopal_segment *segment,
+static inline bool window_policy_timed_out(struct nopal_at at, const struct nopal_segment *segment,
 					   window_policy_kept *kept)
 {
-	struct window_policy *policy = nopal_state(session, part);
-	int64_t least = nopal_body_limit(session);
+	struct window_policy *policy = nopal_state(at);
+	int64_t least = nopal_body_limit(at.session);
 
-	if (!loss_epoch_timed_out(session, &policy->epoch, segment))
+	if (!loss_epoch_timed_out(at.session, &policy->epoch, segment))
 		return false;
 	/* A second timeout in a row has no window left to learn from. */
-	if (nopal_shared(session, part, WINDOW_POLICY_WINDOW) > least)
-		window_policy_reduce(session, part, kept);
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, least);
+	if (nopal_shared(at, WINDOW_POLICY_WINDOW) > least)
+		window_policy_reduce(at, kept);
+	nopal_share(at, WINDOW_POLICY_WINDOW, least);
 	return true;
 }
 
-static inline void window_policy_grow(struct nopal_session *session, const struct nopal_part *part,
-				      int64_t acked, window_policy_growth *growth)
+static inline void window_policy_grow(struct nopal_at at, int64_t acked,
+				      window_policy_growth *growth)
 {
-	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
-	int64_t most = nopal_shared(session, part, WINDOW_POLICY_THRESHOLD) - window;
+	int64_t window = nopal_shared(at, WINDOW_POLICY_WINDOW);
+	int64_t most = nopal_shared(at, WINDOW_POLICY_THRESHOLD) - window;
 
 	if (most > 0) {
 		int64_t step = acked < most ? acked : most;
@@ -148,41 +140,39 @@ static inline void window_policy_grow(struct nopal_session *session, const struc
 		acked -= step;
 	}
 	if (acked > 0)
-		window = growth(session, part, window, acked);
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+		window = growth(at, window, acked);
+	nopal_share(at, WINDOW_POLICY_WINDOW, window);
 }
 
-static inline enum nopal_verdict window_policy_acked(struct nopal_session *session,
-						     const struct nopal_part *part,
+static inline enum nopal_verdict window_policy_acked(struct nopal_at at,
 						     const struct nopal_ack *ack,
 						     window_policy_growth *growth)
 {
-	struct window_policy *policy = nopal_state(session, part);
+	struct window_policy *policy = nopal_state(at);
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	if (policy->epoch.recovering)
-		loss_epoch_ends(session, &policy->epoch);
-	else if (!nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
-		window_policy_grow(session, part, (int64_t)ack->newly_acked_bytes, growth);
+		loss_epoch_ends(at.session, &policy->epoch);
+	else if (!nopal_shared(at, WINDOW_POLICY_APP_LIMITED))
+		window_policy_grow(at, (int64_t)ack->newly_acked_bytes, growth);
 	return NOPAL_CONTINUE;
 }
 
-static inline int window_policy_open(struct nopal_session *session, const struct nopal_part *part)
+static inline int window_policy_open(struct nopal_at at)
 {
-	const struct window_policy_parameters *set = nopal_parameters(part);
+	const struct window_policy_parameters *set = nopal_parameters(at);
 
-	nopal_share(session, part, WINDOW_POLICY_WINDOW, set->initial);
+	nopal_share(at, WINDOW_POLICY_WINDOW, set->initial);
 	return 0;
 }
 
 /* Before the first segment wants to leave. */
-static inline enum nopal_verdict window_policy_on_open_session(struct nopal_session *session,
-							       const struct nopal_part *part,
+static inline enum nopal_verdict window_policy_on_open_session(struct nopal_at at,
 							       struct nopal_session *subject)
 {
 	(void)subject;
-	known_window_begin(session, part, WINDOW_POLICY_WINDOW, WINDOW_POLICY_KNOWN);
+	known_window_begin(at, WINDOW_POLICY_WINDOW, WINDOW_POLICY_KNOWN);
 	return NOPAL_CONTINUE;
 }
 

@@ -42,160 +42,144 @@ enum {
 };
 
 /* What lies in the network once the segment's share is `bytes`. */
-static void windowed_cc_charge(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_segment *segment, uint32_t bytes)
+static void windowed_cc_charge(struct nopal_at at, struct nopal_segment *segment, uint32_t bytes)
 {
-	int64_t before = (int64_t)nopal_get(segment, part, WINDOWED_CC_CHARGE);
+	int64_t before = (int64_t)nopal_get(at, segment, WINDOWED_CC_CHARGE);
 
-	nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) += bytes - before;
-	nopal_set(segment, part, WINDOWED_CC_CHARGE, bytes);
+	nopal_shared(at, WINDOWED_CC_IN_FLIGHT) += bytes - before;
+	nopal_set(at, segment, WINDOWED_CC_CHARGE, bytes);
 }
 
-static bool windowed_cc_fits(struct nopal_session *session, const struct nopal_part *part,
-			     const struct nopal_segment *segment)
+static bool windowed_cc_fits(struct nopal_at at, const struct nopal_segment *segment)
 {
-	int64_t others = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) -
-			 (int64_t)nopal_get(segment, part, WINDOWED_CC_CHARGE);
+	int64_t others = nopal_shared(at, WINDOWED_CC_IN_FLIGHT) -
+			 (int64_t)nopal_get(at, segment, WINDOWED_CC_CHARGE);
 
-	return others <= 0 ||
-	       others + segment->body.length <= nopal_shared(session, part, WINDOWED_CC_WINDOW);
+	return others <= 0 || others + segment->body.length <= nopal_shared(at, WINDOWED_CC_WINDOW);
 }
 
 /* Does nobody else hold it? */
-static bool windowed_cc_is_ready(const struct nopal_part *part, const struct nopal_segment *segment)
+static bool windowed_cc_is_ready(struct nopal_at at, const struct nopal_segment *segment)
 {
-	return segment->waiting[NOPAL_SEND] == part->hold[NOPAL_SEND];
+	return segment->waiting[NOPAL_SEND] == nopal_hold_bit(at, NOPAL_SEND);
 }
 
-static void windowed_cc_grant(struct nopal_session *session, const struct nopal_part *part,
-			      struct nopal_segment *segment)
+static void windowed_cc_grant(struct nopal_at at, struct nopal_segment *segment)
 {
-	windowed_cc_charge(session, part, segment, segment->body.length);
-	nopal_release(session, part, segment, NOPAL_SEND);
+	windowed_cc_charge(at, segment, segment->body.length);
+	nopal_release(at, segment, NOPAL_SEND);
 }
 
-static void windowed_cc_want(struct nopal_session *session, const struct nopal_part *part,
-			     struct nopal_segment *segment)
+static void windowed_cc_want(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct windowed_cc *gate = nopal_state(session, part);
+	struct windowed_cc *gate = nopal_state(at);
 
-	if (!nopal_lanes_wait(&gate->waiting) && windowed_cc_is_ready(part, segment) &&
-	    windowed_cc_fits(session, part, segment))
-		windowed_cc_grant(session, part, segment);
-	else if (nopal_lanes_insert(session, &gate->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to queue for the window");
+	if (!nopal_lanes_wait(&gate->waiting) && windowed_cc_is_ready(at, segment) &&
+	    windowed_cc_fits(at, segment))
+		windowed_cc_grant(at, segment);
+	else if (nopal_lanes_insert(at.session, &gate->waiting, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to queue for the window");
 }
 
-static enum nopal_verdict windowed_cc_on_to_net(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict windowed_cc_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	windowed_cc_want(session, part, segment);
+	windowed_cc_want(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict windowed_cc_on_resend(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict windowed_cc_on_resend(struct nopal_at at, struct nopal_segment *segment)
 {
-	windowed_cc_want(session, part, segment);
+	windowed_cc_want(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict windowed_cc_on_off_network(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict windowed_cc_on_off_network(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	windowed_cc_charge(session, part, segment, 0);
+	windowed_cc_charge(at, segment, 0);
 	return NOPAL_CONTINUE;
 }
 
 /* False: it waits for room. */
-static bool windowed_cc_try_behind(struct nopal_session *session, const struct nopal_part *part,
-				   struct nopal_queue *queue, uint32_t *place)
+static bool windowed_cc_try_behind(struct nopal_at at, struct nopal_queue *queue, uint32_t *place)
 {
-	struct nopal_segment *segment = nopal_queue_at(session, queue, *place);
+	struct nopal_segment *segment = nopal_queue_at(at.session, queue, *place);
 
-	if (!segment || segment->done || !nopal_holds(part, segment, NOPAL_SEND) ||
-	    !windowed_cc_is_ready(part, segment)) {
+	if (!segment || segment->done || !nopal_holds(at, segment, NOPAL_SEND) ||
+	    !windowed_cc_is_ready(at, segment)) {
 		++*place;
 		return true;
 	}
-	if (!windowed_cc_fits(session, part, segment))
+	if (!windowed_cc_fits(at, segment))
 		return false;
 	nopal_queue_remove(queue, *place);
-	windowed_cc_grant(session, part, segment);
+	windowed_cc_grant(at, segment);
 	return true;
 }
 
 /* The rate let one go, and then came one that is to go before it, and waits for the credit that the
  * first has and would keep for ever. */
-static bool windowed_cc_drain_behind(struct nopal_session *session, const struct nopal_part *part,
-				     struct nopal_queue *queue)
+static bool windowed_cc_drain_behind(struct nopal_at at, struct nopal_queue *queue)
 {
 	uint32_t place = 1;
 
-	while (place < queue->count && nopal_shared(session, part, WINDOWED_CC_RATE_GRANTED) > 0)
-		if (!windowed_cc_try_behind(session, part, queue, &place))
+	while (place < queue->count && nopal_shared(at, WINDOWED_CC_RATE_GRANTED) > 0)
+		if (!windowed_cc_try_behind(at, queue, &place))
 			return false;
 	return true;
 }
 
-static void windowed_cc_drain(struct nopal_session *session, const struct nopal_part *part)
+static void windowed_cc_drain(struct nopal_at at)
 {
-	struct windowed_cc *gate = nopal_state(session, part);
+	struct windowed_cc *gate = nopal_state(at);
 	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
 
-	while ((segment = nopal_lanes_next(session, part, &gate->waiting, &turn)) != NULL) {
-		if (!windowed_cc_is_ready(part, segment)) {
-			if (!windowed_cc_drain_behind(session, part,
-						      &gate->waiting.lane[turn.lane]))
+	while ((segment = nopal_lanes_next(at, &gate->waiting, &turn)) != NULL) {
+		if (!windowed_cc_is_ready(at, segment)) {
+			if (!windowed_cc_drain_behind(at, &gate->waiting.lane[turn.lane]))
 				return;
 			nopal_lanes_pass(&turn);
 			continue;
 		}
-		if (!windowed_cc_fits(session, part, segment))
+		if (!windowed_cc_fits(at, segment))
 			return;
 		nopal_lanes_take(&gate->waiting, &turn);
-		windowed_cc_grant(session, part, segment);
+		windowed_cc_grant(at, segment);
 	}
 }
 
 /* Who waits for the peer waits here, too: does anybody else?  With a window that has room, those
  * wait for the rate. */
-static bool windowed_cc_is_idle(struct nopal_session *session, const struct nopal_part *part)
+static bool windowed_cc_is_idle(struct nopal_at at)
 {
-	const struct windowed_cc *gate = nopal_state(session, part);
+	const struct windowed_cc *gate = nopal_state(at);
 	const struct nopal_queue *lane = gate->waiting.lane;
 	uint32_t count = lane[NOPAL_LANE_AGAIN].count + lane[NOPAL_LANE_URGENT].count +
 			 lane[NOPAL_LANE_FIRST].count;
 
-	return count <= nopal_shared(session, part, WINDOWED_CC_FLOW_BLOCKED);
+	return count <= nopal_shared(at, WINDOWED_CC_FLOW_BLOCKED);
 }
 
-static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_session *subject)
+static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct windowed_cc *gate = nopal_state(session, part);
+	struct windowed_cc *gate = nopal_state(at);
 	bool room;
 
 	(void)subject;
 	if (nopal_lanes_wait(&gate->waiting))
-		windowed_cc_drain(session, part);
-	room = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) + nopal_body_limit(session) <=
-	       nopal_shared(session, part, WINDOWED_CC_WINDOW);
-	nopal_share(session, part, WINDOWED_CC_APP_LIMITED,
-		    room && windowed_cc_is_idle(session, part));
+		windowed_cc_drain(at);
+	room = nopal_shared(at, WINDOWED_CC_IN_FLIGHT) + nopal_body_limit(at.session) <=
+	       nopal_shared(at, WINDOWED_CC_WINDOW);
+	nopal_share(at, WINDOWED_CC_APP_LIMITED, room && windowed_cc_is_idle(at));
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_cc_rest(struct nopal_session *session, const struct nopal_part *part)
+static void windowed_cc_rest(struct nopal_at at)
 {
-	struct windowed_cc *self = nopal_state(session, part);
+	struct windowed_cc *self = nopal_state(at);
 
-	nopal_lanes_rest(session, &self->waiting);
+	nopal_lanes_rest(at.session, &self->waiting);
 }
 
 static const struct nopal_binding windowed_cc_bindings[] = {

@@ -90,14 +90,13 @@ static void buffer_sizing_age(struct buffer_sizing_need *need)
 	need->lately = 0;
 }
 
-static void buffer_sizing_start(struct nopal_session *session, const struct nopal_part *part)
+static void buffer_sizing_start(struct nopal_at at)
 {
-	const struct buffer_sizing_parameters *set = nopal_parameters(part);
-	int64_t trips_ns =
-		BUFFER_SIZING_TRIPS * nopal_shared(session, part, BUFFER_SIZING_SMOOTHED);
+	const struct buffer_sizing_parameters *set = nopal_parameters(at);
+	int64_t trips_ns = BUFFER_SIZING_TRIPS * nopal_shared(at, BUFFER_SIZING_SMOOTHED);
 
-	nopal_timer_start(session, part, BUFFER_SIZING_REVIEW,
-			  session->now_ns + (trips_ns > set->idle_ns ? trips_ns : set->idle_ns));
+	nopal_timer_start(at, BUFFER_SIZING_REVIEW,
+			  at.session->now_ns + (trips_ns > set->idle_ns ? trips_ns : set->idle_ns));
 }
 
 static int64_t buffer_sizing_spare(const struct buffer_sizing *self)
@@ -108,10 +107,10 @@ static int64_t buffer_sizing_spare(const struct buffer_sizing *self)
 }
 
 /* While the limit is above the least, somebody has to see that it is used. */
-static void buffer_sizing_apply(struct nopal_session *session, const struct nopal_part *part)
+static void buffer_sizing_apply(struct nopal_at at)
 {
-	const struct buffer_sizing_parameters *set = nopal_parameters(part);
-	struct buffer_sizing *self = nopal_state(session, part);
+	const struct buffer_sizing_parameters *set = nopal_parameters(at);
+	struct buffer_sizing *self = nopal_state(at);
 	int64_t limit = set->factor * self->trip.most;
 
 	if (self->growing)
@@ -120,95 +119,90 @@ static void buffer_sizing_apply(struct nopal_session *session, const struct nopa
 	limit += self->spare;
 	if (limit <= set->least)
 		limit = set->least;
-	else if (!nopal_timer_running(session, part, BUFFER_SIZING_REVIEW))
-		buffer_sizing_start(session, part);
-	nopal_send_limit_set(session, (uint64_t)limit);
+	else if (!nopal_timer_running(at, BUFFER_SIZING_REVIEW))
+		buffer_sizing_start(at);
+	nopal_send_limit_set(at.session, (uint64_t)limit);
 }
 
-static void buffer_sizing_end_trip(struct nopal_session *session, const struct nopal_part *part)
+static void buffer_sizing_end_trip(struct nopal_at at)
 {
-	struct buffer_sizing *self = nopal_state(session, part);
+	struct buffer_sizing *self = nopal_state(at);
 	bool grows = self->trip.most - self->before > self->before / BUFFER_SIZING_GROWTH_PART;
 
 	self->before = self->trip.most;
 	self->acked = 0;
-	self->trip_end = nopal_next_packet_number(session);
+	self->trip_end = nopal_next_packet_number(at.session);
 	if (grows == self->growing)
 		return;
 	self->growing = grows;
-	buffer_sizing_apply(session, part);
+	buffer_sizing_apply(at);
 }
 
-static void buffer_sizing_when_review(struct nopal_session *session, const struct nopal_part *part)
+static void buffer_sizing_when_review(struct nopal_at at)
 {
-	struct buffer_sizing *self = nopal_state(session, part);
+	struct buffer_sizing *self = nopal_state(at);
 
 	buffer_sizing_age(&self->trip);
 	buffer_sizing_age(&self->message);
-	buffer_sizing_apply(session, part);
+	buffer_sizing_apply(at);
 }
 
-static enum nopal_verdict buffer_sizing_on_open_session(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict buffer_sizing_on_open_session(struct nopal_at at,
 							struct nopal_session *subject)
 {
-	struct buffer_sizing *self = nopal_state(session, part);
+	struct buffer_sizing *self = nopal_state(at);
 
 	(void)subject;
-	buffer_sizing_take(&self->trip, nopal_shared(session, part, BUFFER_SIZING_KNOWN));
-	buffer_sizing_apply(session, part);
+	buffer_sizing_take(&self->trip, nopal_shared(at, BUFFER_SIZING_KNOWN));
+	buffer_sizing_apply(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict buffer_sizing_on_message(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict buffer_sizing_on_message(struct nopal_at at,
 						   struct nopal_message *message)
 {
-	struct buffer_sizing *self = nopal_state(session, part);
+	struct buffer_sizing *self = nopal_state(at);
 
 	self->open++;
 	if (buffer_sizing_take(&self->message, (int64_t)message->length))
-		buffer_sizing_apply(session, part);
+		buffer_sizing_apply(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Who makes other bytes of a message than it has is forgiven when none is open. */
-static enum nopal_verdict buffer_sizing_on_done(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_message *message)
+static enum nopal_verdict buffer_sizing_on_done(struct nopal_at at, struct nopal_message *message)
 {
-	struct buffer_sizing *self = nopal_state(session, part);
+	struct buffer_sizing *self = nopal_state(at);
 
 	self->arrived -= (int64_t)message->length;
 	if (--self->open <= 0)
 		self->open = self->arrived = 0;
 	if (self->spare != buffer_sizing_spare(self))
-		buffer_sizing_apply(session, part);
+		buffer_sizing_apply(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Also before the round trip has ended: a window that grows needs the room now. */
-static enum nopal_verdict buffer_sizing_on_ack(struct nopal_session *session,
-					       const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict buffer_sizing_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct buffer_sizing *self = nopal_state(session, part);
+	struct buffer_sizing *self = nopal_state(at);
 
 	self->acked += (int64_t)ack->newly_acked_bytes;
 	if (self->open)
 		self->arrived += (int64_t)ack->newly_acked_bytes;
 	if (buffer_sizing_take(&self->trip, self->acked) || self->arrived > self->spare)
-		buffer_sizing_apply(session, part);
+		buffer_sizing_apply(at);
 	if (ack->largest >= self->trip_end)
-		buffer_sizing_end_trip(session, part);
+		buffer_sizing_end_trip(at);
 	return NOPAL_CONTINUE;
 }
 
 /* The limit is the least again: what led there is of no use. */
-static void buffer_sizing_rest(struct nopal_session *session, const struct nopal_part *part)
+static void buffer_sizing_rest(struct nopal_at at)
 {
-	struct buffer_sizing *self = nopal_state(session, part);
+	struct buffer_sizing *self = nopal_state(at);
 
-	if (nopal_timer_running(session, part, BUFFER_SIZING_REVIEW))
+	if (nopal_timer_running(at, BUFFER_SIZING_REVIEW))
 		self->acked = 0;
 	else
 		*self = (struct buffer_sizing){ .growing = false };

@@ -45,17 +45,15 @@ static inline bool flow_number_read(const struct nopal_segment *segment, uint64_
 }
 
 /* False: over budget. */
-static inline bool flow_number_say(struct nopal_session *session, const struct nopal_part *part,
-				   unsigned kind, uint64_t number)
+static inline bool flow_number_say(struct nopal_at at, unsigned kind, uint64_t number)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, kind, FLOW_NUMBER_BYTES, &writer);
+	struct nopal_segment *segment = nopal_control_begin(at, kind, FLOW_NUMBER_BYTES, &writer);
 
 	if (!segment)
 		return false;
 	nopal_write(&writer, (uint32_t)number, FLOW_NUMBER_BYTES);
-	nopal_control_send(session, segment, FLOW_NUMBER_BYTES);
+	nopal_control_send(at.session, segment, FLOW_NUMBER_BYTES);
 	return true;
 }
 

@@ -64,18 +64,16 @@ static bool rate_feedback_newer(uint32_t number, uint32_t than)
 	return number != than && number - than <= INT32_MAX;
 }
 
-static bool rate_feedback_send(struct nopal_session *session, const struct nopal_part *part,
-			       unsigned kind, uint32_t number, uint64_t bps)
+static bool rate_feedback_send(struct nopal_at at, unsigned kind, uint32_t number, uint64_t bps)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, kind, RATE_FEEDBACK_BYTES, &writer);
+	struct nopal_segment *segment = nopal_control_begin(at, kind, RATE_FEEDBACK_BYTES, &writer);
 
 	if (!segment)
 		return false;
 	nopal_write(&writer, number, RATE_FEEDBACK_NUMBER_BYTES);
 	nopal_write(&writer, bps, RATE_FEEDBACK_BPS_BYTES);
-	nopal_control_send(session, segment, RATE_FEEDBACK_BYTES);
+	nopal_control_send(at.session, segment, RATE_FEEDBACK_BYTES);
 	return true;
 }
 
@@ -95,11 +93,10 @@ static bool rate_feedback_read(const struct nopal_segment *segment, uint32_t *re
 
 /* ----------------------------------------------------------- the receiver */
 
-static enum nopal_verdict rate_feedback_on_rate_from_user(struct nopal_session *session,
-							  const struct nopal_part *part,
+static enum nopal_verdict rate_feedback_on_rate_from_user(struct nopal_at at,
 							  struct nopal_rate *rate)
 {
-	struct rate_feedback *self = nopal_state(session, part);
+	struct rate_feedback *self = nopal_state(at);
 
 	self->bps = rate->bps;
 	self->number++;
@@ -110,11 +107,9 @@ static enum nopal_verdict rate_feedback_on_rate_from_user(struct nopal_session *
 }
 
 /* What the sender obeys.  Where that was never said here, it goes on from there. */
-static enum nopal_verdict rate_feedback_on_echo(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict rate_feedback_on_echo(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rate_feedback *self = nopal_state(session, part);
+	struct rate_feedback *self = nopal_state(at);
 	uint32_t number;
 	uint64_t bps;
 
@@ -128,38 +123,36 @@ static enum nopal_verdict rate_feedback_on_echo(struct nopal_session *session,
 	}
 	self->unheard = false;
 	self->say = false;
-	nopal_timer_stop(session, part, RATE_FEEDBACK_REPEAT);
+	nopal_timer_stop(at, RATE_FEEDBACK_REPEAT);
 	return NOPAL_CONTINUE;
 }
 
-static void rate_feedback_say(struct nopal_session *session, const struct nopal_part *part)
+static void rate_feedback_say(struct nopal_at at)
 {
-	const struct rate_feedback_parameters *set = nopal_parameters(part);
-	struct rate_feedback *self = nopal_state(session, part);
+	const struct rate_feedback_parameters *set = nopal_parameters(at);
+	struct rate_feedback *self = nopal_state(at);
 
 	self->say = false;
-	rate_feedback_send(session, part, RATE_FEEDBACK_RATE, self->number, self->bps);
-	nopal_timer_start(session, part, RATE_FEEDBACK_REPEAT,
-			  session->now_ns + (set->repeat << self->backoff));
+	rate_feedback_send(at, RATE_FEEDBACK_RATE, self->number, self->bps);
+	nopal_timer_start(at, RATE_FEEDBACK_REPEAT,
+			  at.session->now_ns + (set->repeat << self->backoff));
 	if (self->backoff < RATE_FEEDBACK_MOST_BACKOFF)
 		self->backoff++;
 }
 
-static void rate_feedback_when_repeat(struct nopal_session *session, const struct nopal_part *part)
+static void rate_feedback_when_repeat(struct nopal_at at)
 {
-	const struct rate_feedback *self = nopal_state(session, part);
+	const struct rate_feedback *self = nopal_state(at);
 
 	if (self->unheard)
-		rate_feedback_say(session, part);
+		rate_feedback_say(at);
 }
 
 /* ------------------------------------------------------------- the sender */
 
-static enum nopal_verdict rate_feedback_on_rate(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict rate_feedback_on_rate(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rate_feedback *self = nopal_state(session, part);
+	struct rate_feedback *self = nopal_state(at);
 	uint32_t number;
 	uint64_t bps;
 
@@ -170,25 +163,24 @@ static enum nopal_verdict rate_feedback_on_rate(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	self->obeyed = number;
 	self->obeyed_bps = bps;
-	nopal_share(session, part, RATE_FEEDBACK_RATE_BPS, bps <= INT64_MAX ? (int64_t)bps : 0);
+	nopal_share(at, RATE_FEEDBACK_RATE_BPS, bps <= INT64_MAX ? (int64_t)bps : 0);
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------------- both */
 
-static enum nopal_verdict rate_feedback_on_turn_end(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict rate_feedback_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {
-	struct rate_feedback *self = nopal_state(session, part);
+	struct rate_feedback *self = nopal_state(at);
 
 	(void)subject;
-	if (!nopal_session_is_open(session))
+	if (!nopal_session_is_open(at.session))
 		return NOPAL_CONTINUE;
 	if (self->say)
-		rate_feedback_say(session, part);
+		rate_feedback_say(at);
 	if (self->echo &&
-	    rate_feedback_send(session, part, RATE_FEEDBACK_ECHO, self->obeyed, self->obeyed_bps))
+	    rate_feedback_send(at, RATE_FEEDBACK_ECHO, self->obeyed, self->obeyed_bps))
 		self->echo = false;
 	return NOPAL_CONTINUE;
 }

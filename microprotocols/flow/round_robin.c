@@ -28,52 +28,48 @@ struct round_robin {
 	struct nopal_queue waiting;
 };
 
-static enum nopal_verdict round_robin_on_to_net(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict round_robin_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct round_robin *self = nopal_state(session, part);
+	struct round_robin *self = nopal_state(at);
 
 	if (segment->urgent) {
-		nopal_release(session, part, segment, NOPAL_SEND);
+		nopal_release(at, segment, NOPAL_SEND);
 		return NOPAL_CONTINUE;
 	}
-	if (nopal_queue_push(session, &self->waiting, segment) < 0) {
-		nopal_session_break(session, NOPAL_RESOURCE,
+	if (nopal_queue_push(at.session, &self->waiting, segment) < 0) {
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a segment that waits for its turn");
 		return NOPAL_STOP;
 	}
-	nopal_flow_wait(session);
+	nopal_flow_wait(at.session);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict round_robin_on_turn(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_session *subject)
+static enum nopal_verdict round_robin_on_turn(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct round_robin_parameters *set = nopal_parameters(part);
-	struct round_robin *self = nopal_state(session, part);
+	const struct round_robin_parameters *set = nopal_parameters(at);
+	struct round_robin *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	(void)subject;
 	/* Before they leave: nobody is to think that nothing comes after them. */
 	if (self->waiting.count > set->block)
-		nopal_flow_wait(session);
+		nopal_flow_wait(at.session);
 	for (int64_t left = set->block;
-	     left && (segment = nopal_queue_first(session, &self->waiting)); left--) {
+	     left && (segment = nopal_queue_first(at.session, &self->waiting)); left--) {
 		nopal_queue_pop(&self->waiting);
-		nopal_release(session, part, segment, NOPAL_SEND);
+		nopal_release(at, segment, NOPAL_SEND);
 	}
 	if (self->waiting.count)
-		nopal_flow_wait(session);
+		nopal_flow_wait(at.session);
 	return NOPAL_CONTINUE;
 }
 
-static void round_robin_rest(struct nopal_session *session, const struct nopal_part *part)
+static void round_robin_rest(struct nopal_at at)
 {
-	struct round_robin *self = nopal_state(session, part);
+	struct round_robin *self = nopal_state(at);
 
-	nopal_queue_rest(session, &self->waiting);
+	nopal_queue_rest(at.session, &self->waiting);
 }
 
 static const struct nopal_parameter round_robin_table[] = {

@@ -96,18 +96,17 @@ static bool rts_cts_read(const struct nopal_segment *segment, unsigned count, ui
 	return nopal_read_complete(&reader);
 }
 
-static bool rts_cts_send(struct nopal_session *session, const struct nopal_part *part,
-			 unsigned kind, const uint64_t *totals, unsigned count)
+static bool rts_cts_send(struct nopal_at at, unsigned kind, const uint64_t *totals, unsigned count)
 {
 	uint32_t length = count * RTS_CTS_TOTAL_BYTES;
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(session, part, kind, length, &writer);
+	struct nopal_segment *segment = nopal_control_begin(at, kind, length, &writer);
 
 	if (!segment)
 		return false;
 	for (unsigned i = 0; i < count; i++)
 		nopal_write(&writer, totals[i], RTS_CTS_TOTAL_BYTES);
-	nopal_control_send(session, segment, length);
+	nopal_control_send(at.session, segment, length);
 	return true;
 }
 
@@ -118,75 +117,70 @@ static bool rts_cts_may_go(const struct rts_cts *self, const struct nopal_segmen
 	return self->let_go + segment->body.length <= self->granted;
 }
 
-static void rts_cts_let_go(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static void rts_cts_let_go(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 
 	self->let_go += segment->body.length;
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_release(at, segment, NOPAL_SEND);
 }
 
-static void rts_cts_set_blocked(struct nopal_session *session, const struct nopal_part *part)
+static void rts_cts_set_blocked(struct nopal_at at)
 {
-	const struct rts_cts_parameters *set = nopal_parameters(part);
-	struct rts_cts *self = nopal_state(session, part);
+	const struct rts_cts_parameters *set = nopal_parameters(at);
+	struct rts_cts *self = nopal_state(at);
 	bool blocked = self->waiting.count > 0;
 
-	nopal_share(session, part, RTS_CTS_BLOCKED, self->waiting.count);
+	nopal_share(at, RTS_CTS_BLOCKED, self->waiting.count);
 	if (!blocked) {
-		nopal_timer_stop(session, part, RTS_CTS_REPEAT);
-	} else if (!nopal_timer_running(session, part, RTS_CTS_REPEAT)) {
+		nopal_timer_stop(at, RTS_CTS_REPEAT);
+	} else if (!nopal_timer_running(at, RTS_CTS_REPEAT)) {
 		self->left_then = self->left;
-		nopal_timer_start(session, part, RTS_CTS_REPEAT,
-				  session->now_ns + (set->repeat << self->backoff));
+		nopal_timer_start(at, RTS_CTS_REPEAT,
+				  at.session->now_ns + (set->repeat << self->backoff));
 	}
 }
 
-static void rts_cts_drain(struct nopal_session *session, const struct nopal_part *part)
+static void rts_cts_drain(struct nopal_at at)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	while (self->waiting.count &&
-	       (segment = nopal_queue_first(session, &self->waiting)) != NULL) {
-		bool held = nopal_holds(part, segment, NOPAL_SEND);
+	       (segment = nopal_queue_first(at.session, &self->waiting)) != NULL) {
+		bool held = nopal_holds(at, segment, NOPAL_SEND);
 
 		if (held && !rts_cts_may_go(self, segment))
 			break;
 		nopal_queue_pop(&self->waiting);
 		if (held)
-			rts_cts_let_go(session, part, segment);
+			rts_cts_let_go(at, segment);
 	}
-	rts_cts_set_blocked(session, part);
+	rts_cts_set_blocked(at);
 }
 
-static enum nopal_verdict rts_cts_on_to_net(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict rts_cts_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 
 	self->wanted += segment->body.length;
 	if (!self->waiting.count && rts_cts_may_go(self, segment)) {
-		rts_cts_let_go(session, part, segment);
+		rts_cts_let_go(at, segment);
 		return NOPAL_CONTINUE;
 	}
 	/* What is urgent, too: it may have to wait there for what is before it here, and would take
 	 * the room of that. */
-	if (nopal_queue_append(session, &self->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
+	if (nopal_queue_append(at.session, &self->waiting, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to queue for the peer's grant");
 	else
-		rts_cts_set_blocked(session, part);
+		rts_cts_set_blocked(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rts_cts_on_send(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict rts_cts_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 
 	if (segment->departures == 1)
 		self->left += segment->body.length;
@@ -195,88 +189,83 @@ static enum nopal_verdict rts_cts_on_send(struct nopal_session *session,
 
 /* What never left leaves its right to others.  Where unseen segments are needed, what is done
  * arrived or was given up; else nobody knows. */
-static enum nopal_verdict rts_cts_on_done(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict rts_cts_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 	uint32_t length = segment->body.length;
 
 	if (segment->departures) {
-		if (nopal_shared(session, part, RTS_CTS_UNMET))
+		if (nopal_shared(at, RTS_CTS_UNMET))
 			self->settled += length;
 		return NOPAL_CONTINUE;
 	}
 	self->wanted -= length;
-	if (!nopal_holds(part, segment, NOPAL_SEND))
+	if (!nopal_holds(at, segment, NOPAL_SEND))
 		self->let_go -= length;
 	return NOPAL_CONTINUE;
 }
 
-static void rts_cts_ask(struct nopal_session *session, const struct nopal_part *part,
-			uint64_t wanted)
+static void rts_cts_ask(struct nopal_at at, uint64_t wanted)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 	const uint64_t totals[] = { wanted, self->settled };
 
 	/* What is given up before it left is asked for no more; the peer may grant it yet. */
-	if (rts_cts_send(session, part, RTS_CTS_REQUEST, totals, 2) && wanted > self->asked)
+	if (rts_cts_send(at, RTS_CTS_REQUEST, totals, 2) && wanted > self->asked)
 		self->asked = wanted;
 }
 
 /* Half of what is asked for in advance is used up, and what to ask for is worth a request: all of
  * it was answered, or it grew by a part. */
-static void rts_cts_ask_if_needed(struct nopal_session *session, const struct nopal_part *part)
+static void rts_cts_ask_if_needed(struct nopal_at at)
 {
-	const struct rts_cts_parameters *set = nopal_parameters(part);
-	const struct rts_cts *self = nopal_state(session, part);
+	const struct rts_cts_parameters *set = nopal_parameters(at);
+	const struct rts_cts *self = nopal_state(at);
 	uint64_t ahead = (uint64_t)set->ahead;
 	uint64_t wanted = self->wanted + ahead;
 
 	if (self->granted >= self->wanted + ahead / 2 || wanted <= self->asked)
 		return;
 	if (self->asked <= self->granted || wanted - self->asked >= ahead / RTS_CTS_ASK_PART)
-		rts_cts_ask(session, part, wanted);
+		rts_cts_ask(at, wanted);
 }
 
 /* Nobody honest grants what was not asked for. */
-static enum nopal_verdict rts_cts_on_grant(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict rts_cts_on_grant(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 	uint64_t total;
 
 	if (!rts_cts_read(segment, 1, &total) || total > self->asked || total <= self->granted)
 		return NOPAL_CONTINUE;
 	self->granted = total;
 	self->backoff = 0;
-	nopal_timer_stop(session, part, RTS_CTS_REPEAT);
-	rts_cts_drain(session, part);
+	nopal_timer_stop(at, RTS_CTS_REPEAT);
+	rts_cts_drain(at);
 	return NOPAL_CONTINUE;
 }
 
-static void rts_cts_when_repeat(struct nopal_session *session, const struct nopal_part *part)
+static void rts_cts_when_repeat(struct nopal_at at)
 {
-	const struct rts_cts_parameters *set = nopal_parameters(part);
-	struct rts_cts *self = nopal_state(session, part);
+	const struct rts_cts_parameters *set = nopal_parameters(at);
+	struct rts_cts *self = nopal_state(at);
 
-	if (!nopal_shared(session, part, RTS_CTS_UNMET))
+	if (!nopal_shared(at, RTS_CTS_UNMET))
 		self->settled = self->left_then;
-	if (nopal_queue_first(session, &self->waiting)) {
-		rts_cts_ask(session, part, self->wanted + (uint64_t)set->ahead);
+	if (nopal_queue_first(at.session, &self->waiting)) {
+		rts_cts_ask(at, self->wanted + (uint64_t)set->ahead);
 		if (self->backoff < RTS_CTS_MOST_BACKOFF)
 			self->backoff++;
 	}
-	rts_cts_set_blocked(session, part);
+	rts_cts_set_blocked(at);
 }
 
 /* ----------------------------------------------------------- the receiver */
 
-static void rts_cts_give(struct nopal_session *session, const struct nopal_part *part)
+static void rts_cts_give(struct nopal_at at)
 {
-	const struct rts_cts_parameters *set = nopal_parameters(part);
-	struct rts_cts *self = nopal_state(session, part);
+	const struct rts_cts_parameters *set = nopal_parameters(at);
+	struct rts_cts *self = nopal_state(at);
 	uint64_t room = self->arrived + self->written_off + (uint64_t)set->buffer;
 
 	room = room > (uint64_t)self->held_bytes ? room - (uint64_t)self->held_bytes : 0;
@@ -286,30 +275,27 @@ static void rts_cts_give(struct nopal_session *session, const struct nopal_part 
 		self->given = room;
 }
 
-static bool rts_cts_is_news(const struct nopal_part *part, const struct rts_cts *self)
+static bool rts_cts_is_news(struct nopal_at at, const struct rts_cts *self)
 {
-	const struct rts_cts_parameters *set = nopal_parameters(part);
+	const struct rts_cts_parameters *set = nopal_parameters(at);
 	uint64_t step = (uint64_t)set->buffer / RTS_CTS_TELL_PART;
 
 	return self->answer || (self->given > self->told && (self->given == self->asked_here ||
 							     self->given - self->told >= step));
 }
 
-static enum nopal_verdict rts_cts_on_turn_end(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_session *subject)
+static enum nopal_verdict rts_cts_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 
 	(void)subject;
-	if (!nopal_session_is_open(session))
+	if (!nopal_session_is_open(at.session))
 		return NOPAL_CONTINUE;
 	if (self->waiting.count) /* what was given up may have left its right */
-		rts_cts_drain(session, part);
-	rts_cts_ask_if_needed(session, part);
-	rts_cts_give(session, part);
-	if (rts_cts_is_news(part, self) &&
-	    rts_cts_send(session, part, RTS_CTS_GRANT, &self->given, 1)) {
+		rts_cts_drain(at);
+	rts_cts_ask_if_needed(at);
+	rts_cts_give(at);
+	if (rts_cts_is_news(at, self) && rts_cts_send(at, RTS_CTS_GRANT, &self->given, 1)) {
 		self->answer = false;
 		self->told = self->given;
 	}
@@ -317,11 +303,9 @@ static enum nopal_verdict rts_cts_on_turn_end(struct nopal_session *session,
 }
 
 /* Answered once a turn, however many come.  More than was granted cannot have left. */
-static enum nopal_verdict rts_cts_on_request(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict rts_cts_on_request(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 	uint64_t totals[2] = { 0 };
 
 	if (!rts_cts_read(segment, 2, totals) || totals[1] > self->given)
@@ -334,52 +318,44 @@ static enum nopal_verdict rts_cts_on_request(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rts_cts_on_verified(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict rts_cts_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 
 	self->arrived += segment->body.length;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rts_cts_on_message(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_message *message)
+static enum nopal_verdict rts_cts_on_message(struct nopal_at at, struct nopal_message *message)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 
-	nopal_set(message, part, RTS_CTS_CHARGE, message->length);
+	nopal_set(at, message, RTS_CTS_CHARGE, message->length);
 	self->held_bytes += (int64_t)message->length;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rts_cts_on_consumed(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_message *message)
+static enum nopal_verdict rts_cts_on_consumed(struct nopal_at at, struct nopal_message *message)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 
-	self->held_bytes -= (int64_t)nopal_get(message, part, RTS_CTS_CHARGE);
-	nopal_set(message, part, RTS_CTS_CHARGE, 0);
+	self->held_bytes -= (int64_t)nopal_get(at, message, RTS_CTS_CHARGE);
+	nopal_set(at, message, RTS_CTS_CHARGE, 0);
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------------- life */
 
-static enum nopal_verdict rts_cts_on_opened(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_session *subject)
+static enum nopal_verdict rts_cts_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct rts_cts_parameters *set = nopal_parameters(part);
-	struct rts_cts *self = nopal_state(session, part);
+	const struct rts_cts_parameters *set = nopal_parameters(at);
+	struct rts_cts *self = nopal_state(at);
 	uint64_t initial = (uint64_t)set->initial;
 
 	(void)subject;
 	self->asked = self->granted = initial;
 	self->asked_here = self->given = self->told = initial;
-	rts_cts_drain(session, part);
+	rts_cts_drain(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -392,11 +368,11 @@ static uint64_t rts_cts_message_limit(const void *parameters, uint32_t body_byte
 	return (uint64_t)set->buffer;
 }
 
-static void rts_cts_rest(struct nopal_session *session, const struct nopal_part *part)
+static void rts_cts_rest(struct nopal_at at)
 {
-	struct rts_cts *self = nopal_state(session, part);
+	struct rts_cts *self = nopal_state(at);
 
-	nopal_queue_rest(session, &self->waiting);
+	nopal_queue_rest(at.session, &self->waiting);
 }
 
 static const struct nopal_parameter rts_cts_table[] = {

@@ -89,114 +89,106 @@ struct windowed_flow {
 
 /* ------------------------------------------------------------- the sender */
 
-static void windowed_flow_set_blocked(struct nopal_session *session, const struct nopal_part *part)
+static void windowed_flow_set_blocked(struct nopal_at at)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	struct windowed_flow *flow = nopal_state(at);
 	bool blocked = flow->waiting.count > 0;
 
-	nopal_share(session, part, WINDOWED_FLOW_BLOCKED, flow->waiting.count);
+	nopal_share(at, WINDOWED_FLOW_BLOCKED, flow->waiting.count);
 	if (!blocked)
-		nopal_timer_stop(session, part, WINDOWED_FLOW_PROBE_DUE);
-	else if (!nopal_timer_running(session, part, WINDOWED_FLOW_PROBE_DUE))
-		nopal_timer_start(session, part, WINDOWED_FLOW_PROBE_DUE,
-				  session->now_ns + (set->probe << flow->backoff));
+		nopal_timer_stop(at, WINDOWED_FLOW_PROBE_DUE);
+	else if (!nopal_timer_running(at, WINDOWED_FLOW_PROBE_DUE))
+		nopal_timer_start(at, WINDOWED_FLOW_PROBE_DUE,
+				  at.session->now_ns + (set->probe << flow->backoff));
 }
 
-static void windowed_flow_drain(struct nopal_session *session, const struct nopal_part *part)
+static void windowed_flow_drain(struct nopal_at at)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
+	struct windowed_flow *flow = nopal_state(at);
 	struct nopal_segment *segment;
 
 	while (flow->waiting.count &&
-	       (segment = nopal_queue_first(session, &flow->waiting)) != NULL) {
-		bool held = nopal_holds(part, segment, NOPAL_SEND);
+	       (segment = nopal_queue_first(at.session, &flow->waiting)) != NULL) {
+		bool held = nopal_holds(at, segment, NOPAL_SEND);
 
-		if (held && nopal_get(segment, part, WINDOWED_FLOW_NUMBER) >= flow->edge)
+		if (held && nopal_get(at, segment, WINDOWED_FLOW_NUMBER) >= flow->edge)
 			break;
 		nopal_queue_pop(&flow->waiting);
 		if (held)
-			nopal_release(session, part, segment, NOPAL_SEND);
+			nopal_release(at, segment, NOPAL_SEND);
 	}
-	windowed_flow_set_blocked(session, part);
+	windowed_flow_set_blocked(at);
 }
 
-static enum nopal_verdict windowed_flow_on_to_net(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict windowed_flow_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, WINDOWED_FLOW_NUMBER);
+	struct windowed_flow *flow = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, WINDOWED_FLOW_NUMBER);
 
 	if (number >= flow->next)
 		flow->next = number + 1;
 	/* An urgent one has overtaken the numbers that it would wait for here. */
 	if (segment->urgent || (!flow->waiting.count && number < flow->edge)) {
-		nopal_release(session, part, segment, NOPAL_SEND);
+		nopal_release(at, segment, NOPAL_SEND);
 		return NOPAL_CONTINUE;
 	}
-	if (nopal_queue_push(session, &flow->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
+	if (nopal_queue_push(at.session, &flow->waiting, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to queue for the peer's window");
 	else
-		windowed_flow_set_blocked(session, part);
+		windowed_flow_set_blocked(at);
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_flow_take(struct nopal_session *session, const struct nopal_part *part,
-			       uint64_t edge)
+static void windowed_flow_take(struct nopal_at at, uint64_t edge)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
+	struct windowed_flow *flow = nopal_state(at);
 
 	if (edge <= flow->edge || edge > flow->next + WINDOWED_FLOW_MOST_SEGMENTS)
 		return;
 	flow->edge = edge;
 	flow->backoff = 0;
-	nopal_timer_stop(session, part, WINDOWED_FLOW_PROBE_DUE);
-	windowed_flow_drain(session, part);
+	nopal_timer_stop(at, WINDOWED_FLOW_PROBE_DUE);
+	windowed_flow_drain(at);
 }
 
-static enum nopal_verdict windowed_flow_on_window(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict windowed_flow_on_window(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct windowed_flow *flow = nopal_state(session, part);
+	const struct windowed_flow *flow = nopal_state(at);
 	uint64_t edge;
 
 	if (flow_number_read(segment, flow->edge, &edge))
-		windowed_flow_take(session, part, edge);
+		windowed_flow_take(at, edge);
 	return NOPAL_CONTINUE;
 }
 
 /* Of data: what is late or comes twice brings an old edge. */
-static enum nopal_verdict windowed_flow_on_ridden(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict windowed_flow_on_ridden(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	const struct windowed_flow *flow = nopal_state(session, part);
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	const struct windowed_flow *flow = nopal_state(at);
 
 	if (set->piggyback)
-		windowed_flow_take(session, part,
-				   flow_number_expand(nopal_get(segment, part, WINDOWED_FLOW_RIDES),
+		windowed_flow_take(at,
+				   flow_number_expand(nopal_get(at, segment, WINDOWED_FLOW_RIDES),
 						      flow->edge));
 	return NOPAL_CONTINUE;
 }
 
 /* What waits has not used its number: the peer is told of the first of them. */
-static void windowed_flow_when_probe_due(struct nopal_session *session,
-					 const struct nopal_part *part)
+static void windowed_flow_when_probe_due(struct nopal_at at)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
-	const struct nopal_segment *segment = nopal_queue_first(session, &flow->waiting);
+	struct windowed_flow *flow = nopal_state(at);
+	const struct nopal_segment *segment = nopal_queue_first(at.session, &flow->waiting);
 
 	if (segment) {
-		flow_number_say(session, part, WINDOWED_FLOW_PROBE,
-				nopal_get(segment, part, WINDOWED_FLOW_NUMBER));
+		flow_number_say(at, WINDOWED_FLOW_PROBE,
+				nopal_get(at, segment, WINDOWED_FLOW_NUMBER));
 		if (flow->backoff < WINDOWED_FLOW_MOST_BACKOFF)
 			flow->backoff++;
 	}
-	windowed_flow_set_blocked(session, part);
+	windowed_flow_set_blocked(at);
 }
 
 /* ----------------------------------------------------------- the receiver */
@@ -208,9 +200,9 @@ static uint64_t windowed_flow_segments(struct nopal_session *session, int64_t by
 	return ((uint64_t)bytes + full - 1) / full;
 }
 
-static uint64_t windowed_flow_first(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t windowed_flow_first(struct nopal_at at)
 {
-	return (uint64_t)nopal_shared(session, part, WINDOWED_FLOW_INITIAL_PEER);
+	return (uint64_t)nopal_shared(at, WINDOWED_FLOW_INITIAL_PEER);
 }
 
 static void windowed_flow_rises(struct windowed_flow *flow, uint64_t number, uint64_t first)
@@ -220,30 +212,28 @@ static void windowed_flow_rises(struct windowed_flow *flow, uint64_t number, uin
 }
 
 /* How many came and left the buffer again. */
-static uint64_t windowed_flow_left(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t windowed_flow_left(struct nopal_at at)
 {
-	const struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t progress =
-		nopal_shared(session, part, WINDOWED_FLOW_UNMET) ? flow->arrived : flow->highest;
+	const struct windowed_flow *flow = nopal_state(at);
+	uint64_t progress = nopal_shared(at, WINDOWED_FLOW_UNMET) ? flow->arrived : flow->highest;
 	uint64_t held;
 
 	if (!flow->held_bytes)
 		return progress;
-	held = windowed_flow_segments(session, flow->held_bytes);
+	held = windowed_flow_segments(at.session, flow->held_bytes);
 	return progress > held ? progress - held : 0;
 }
 
 /* What both sides begin with is granted already. */
-static uint64_t windowed_flow_size(struct nopal_session *session, const struct nopal_part *part,
-				   uint64_t left)
+static uint64_t windowed_flow_size(struct nopal_at at, uint64_t left)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	struct windowed_flow *flow = nopal_state(at);
 	uint64_t initial = (uint64_t)set->initial;
-	uint64_t window = windowed_flow_segments(session, set->buffer);
+	uint64_t window = windowed_flow_segments(at.session, set->buffer);
 
 	if (set->automatic)
-		window = nopal__right_size_window(&flow->size, session->now_ns, left,
+		window = nopal__right_size_window(&flow->size, at.session->now_ns, left,
 						  WINDOWED_FLOW_LEAST * initial, window);
 	return window > initial ? window : initial;
 }
@@ -254,14 +244,13 @@ static uint64_t windowed_flow_edge(const struct windowed_flow *flow, uint64_t le
 	return left + window > flow->told ? left + window : flow->told;
 }
 
-static void windowed_flow_told(struct nopal_session *session, const struct nopal_part *part,
-			       uint64_t edge)
+static void windowed_flow_told(struct nopal_at at, uint64_t edge)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	struct windowed_flow *flow = nopal_state(at);
 
 	if (set->automatic)
-		nopal__right_size_told(&flow->size, session->now_ns, flow->told, edge);
+		nopal__right_size_told(&flow->size, at.session->now_ns, flow->told, edge);
 	flow->told = edge;
 	flow->due_arrived = flow->arrived + ((uint64_t)set->initial + WINDOWED_FLOW_TELL_PART - 1) /
 						    WINDOWED_FLOW_TELL_PART;
@@ -269,11 +258,10 @@ static void windowed_flow_told(struct nopal_session *session, const struct nopal
 
 /* What is not told yet is less than a step, and the rest of it has to leave first.  A window that
  * follows looks more often than it tells. */
-static void windowed_flow_wait(struct nopal_session *session, const struct nopal_part *part,
-			       uint64_t left, uint64_t window, uint64_t step)
+static void windowed_flow_wait(struct nopal_at at, uint64_t left, uint64_t window, uint64_t step)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	struct windowed_flow *flow = nopal_state(at);
 
 	flow->due = flow->told + step - window;
 	if (set->automatic) {
@@ -286,30 +274,26 @@ static void windowed_flow_wait(struct nopal_session *session, const struct nopal
 }
 
 /* A resend carries the edge of the first departure: redundancy codes over it. */
-static enum nopal_verdict windowed_flow_on_send(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict windowed_flow_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	struct windowed_flow *flow = nopal_state(at);
 	uint64_t left;
 
 	if (!set->piggyback || segment->departures != 1)
 		return NOPAL_CONTINUE;
-	left = windowed_flow_left(session, part);
-	windowed_flow_told(session, part,
-			   windowed_flow_edge(flow, left, windowed_flow_size(session, part, left)));
-	nopal_set(segment, part, WINDOWED_FLOW_RIDES,
-		  (uint32_t)(windowed_flow_first(session, part) + flow->told));
+	left = windowed_flow_left(at);
+	windowed_flow_told(at, windowed_flow_edge(flow, left, windowed_flow_size(at, left)));
+	nopal_set(at, segment, WINDOWED_FLOW_RIDES,
+		  (uint32_t)(windowed_flow_first(at) + flow->told));
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_flow_look(struct nopal_session *session, const struct nopal_part *part,
-			       uint64_t left)
+static void windowed_flow_look(struct nopal_at at, uint64_t left)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t window = windowed_flow_size(session, part, left);
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	struct windowed_flow *flow = nopal_state(at);
+	uint64_t window = windowed_flow_size(at, left);
 	uint64_t edge = windowed_flow_edge(flow, left, window);
 	uint64_t step = set->automatic ? nopal__right_size_step(&flow->size)
 				       : window / WINDOWED_FLOW_TELL_PART;
@@ -317,35 +301,31 @@ static void windowed_flow_look(struct nopal_session *session, const struct nopal
 	if (flow->asked || edge - flow->told >= step ||
 	    (flow->highest <= (uint64_t)set->initial && flow->arrived >= flow->due_arrived)) {
 		flow->asked = false;
-		windowed_flow_told(session, part, edge);
-		flow_number_say(session, part, WINDOWED_FLOW_WINDOW,
-				windowed_flow_first(session, part) + edge);
+		windowed_flow_told(at, edge);
+		flow_number_say(at, WINDOWED_FLOW_WINDOW, windowed_flow_first(at) + edge);
 	}
-	windowed_flow_wait(session, part, left, window, step);
+	windowed_flow_wait(at, left, window, step);
 }
 
-static enum nopal_verdict windowed_flow_on_turn_end(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict windowed_flow_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {
-	const struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t left = windowed_flow_left(session, part);
+	const struct windowed_flow *flow = nopal_state(at);
+	uint64_t left = windowed_flow_left(at);
 
 	(void)subject;
 	if ((left >= flow->due || flow->arrived >= flow->due_arrived) &&
-	    nopal_session_is_open(session))
-		windowed_flow_look(session, part, left);
+	    nopal_session_is_open(at.session))
+		windowed_flow_look(at, left);
 	return NOPAL_CONTINUE;
 }
 
 /* Answered once a turn, however many come.  The sender cannot have used numbers that were not
  * granted. */
-static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict windowed_flow_on_probe(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t first = windowed_flow_first(session, part);
+	struct windowed_flow *flow = nopal_state(at);
+	uint64_t first = windowed_flow_first(at);
 	uint64_t next;
 
 	if (!flow_number_read(segment, first + flow->told, &next) || next > first + flow->told)
@@ -356,85 +336,79 @@ static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict windowed_flow_on_verified(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict windowed_flow_on_verified(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, WINDOWED_FLOW_NUMBER);
-	uint64_t first = windowed_flow_first(session, part);
+	struct windowed_flow *flow = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, WINDOWED_FLOW_NUMBER);
+	uint64_t first = windowed_flow_first(at);
 
 	flow->arrived++;
 	windowed_flow_rises(flow, number + 1, first);
 	if (flow->size.waits && number >= first + flow->size.beyond)
-		nopal__right_size_arrived(&flow->size, session->now_ns);
+		nopal__right_size_arrived(&flow->size, at.session->now_ns);
 	return NOPAL_CONTINUE;
 }
 
 /* The sender may be waiting for just this. */
-static enum nopal_verdict windowed_flow_on_gave_up(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict windowed_flow_on_gave_up(struct nopal_at at,
 						   struct nopal_forward *forward)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
+	struct windowed_flow *flow = nopal_state(at);
 
 	flow->arrived += forward->skipped;
-	windowed_flow_rises(flow, forward->segment, windowed_flow_first(session, part));
+	windowed_flow_rises(flow, forward->segment, windowed_flow_first(at));
 	flow->asked = true;
 	flow->due = 0;
 	return NOPAL_CONTINUE;
 }
 
 /* Twice: where automatic, what waits for its order counts as late as that. */
-static enum nopal_verdict windowed_flow_on_message(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict windowed_flow_on_message(struct nopal_at at,
 						   struct nopal_message *message)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
-	bool again = nopal_get(message, part, WINDOWED_FLOW_CHARGE) != 0;
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	struct windowed_flow *flow = nopal_state(at);
+	bool again = nopal_get(at, message, WINDOWED_FLOW_CHARGE) != 0;
 	bool counts = again == (set->automatic != 0);
 
 	if (counts)
 		flow->held_bytes += (int64_t)message->length;
 	if (counts || !again)
-		nopal_set(message, part, WINDOWED_FLOW_CHARGE, 1 + (counts ? message->length : 0));
+		nopal_set(at, message, WINDOWED_FLOW_CHARGE, 1 + (counts ? message->length : 0));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict windowed_flow_on_consumed(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict windowed_flow_on_consumed(struct nopal_at at,
 						    struct nopal_message *message)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t charge = nopal_get(message, part, WINDOWED_FLOW_CHARGE);
+	struct windowed_flow *flow = nopal_state(at);
+	uint64_t charge = nopal_get(at, message, WINDOWED_FLOW_CHARGE);
 
 	flow->held_bytes -= charge ? (int64_t)charge - 1 : 0;
-	nopal_set(message, part, WINDOWED_FLOW_CHARGE, 0);
+	nopal_set(at, message, WINDOWED_FLOW_CHARGE, 0);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict windowed_flow_on_opened(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_session *subject)
+static enum nopal_verdict windowed_flow_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
+	const struct windowed_flow_parameters *set = nopal_parameters(at);
+	struct windowed_flow *flow = nopal_state(at);
 
 	(void)subject;
-	flow->next = (uint64_t)nopal_shared(session, part, WINDOWED_FLOW_INITIAL_LOCAL);
+	flow->next = (uint64_t)nopal_shared(at, WINDOWED_FLOW_INITIAL_LOCAL);
 	flow->edge = flow->next + (uint64_t)set->initial;
 	flow->told = (uint64_t)set->initial;
-	windowed_flow_told(session, part, flow->told);
-	windowed_flow_drain(session, part);
+	windowed_flow_told(at, flow->told);
+	windowed_flow_drain(at);
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_flow_rest(struct nopal_session *session, const struct nopal_part *part)
+static void windowed_flow_rest(struct nopal_at at)
 {
-	struct windowed_flow *self = nopal_state(session, part);
+	struct windowed_flow *self = nopal_state(at);
 
-	nopal_queue_rest(session, &self->waiting);
+	nopal_queue_rest(at.session, &self->waiting);
 	nopal__right_size_rest(&self->size);
 }
 

@@ -83,96 +83,90 @@ static bool xon_xoff_newer(uint32_t number, uint32_t than)
 /* ------------------------------------------------------------- the sender */
 
 /* Is there room among what was let go and has not left?  One always may. */
-static bool xon_xoff_may_go(struct nopal_session *session, const struct nopal_part *part,
-			    const struct nopal_segment *segment)
+static bool xon_xoff_may_go(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct xon_xoff_parameters *set = nopal_parameters(part);
-	const struct xon_xoff *self = nopal_state(session, part);
+	const struct xon_xoff_parameters *set = nopal_parameters(at);
+	const struct xon_xoff *self = nopal_state(at);
 
 	return !self->suspended &&
 	       (self->ahead_bytes <= 0 || self->ahead_bytes + segment->body.length <= set->ahead);
 }
 
-static void xon_xoff_let_go(struct nopal_session *session, const struct nopal_part *part,
-			    struct nopal_segment *segment)
+static void xon_xoff_let_go(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 
 	self->ahead_bytes += segment->body.length;
-	nopal_set(segment, part, XON_XOFF_LET_GO, segment->body.length);
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_set(at, segment, XON_XOFF_LET_GO, segment->body.length);
+	nopal_release(at, segment, NOPAL_SEND);
 }
 
-static void xon_xoff_set_blocked(struct nopal_session *session, const struct nopal_part *part)
+static void xon_xoff_set_blocked(struct nopal_at at)
 {
-	const struct xon_xoff_parameters *set = nopal_parameters(part);
-	struct xon_xoff *self = nopal_state(session, part);
+	const struct xon_xoff_parameters *set = nopal_parameters(at);
+	struct xon_xoff *self = nopal_state(at);
 	bool blocked = self->suspended && self->waiting.count > 0;
 
-	nopal_share(session, part, XON_XOFF_BLOCKED, blocked ? self->waiting.count : 0);
+	nopal_share(at, XON_XOFF_BLOCKED, blocked ? self->waiting.count : 0);
 	if (!blocked)
-		nopal_timer_stop(session, part, XON_XOFF_PROBE_DUE);
-	else if (!nopal_timer_running(session, part, XON_XOFF_PROBE_DUE))
-		nopal_timer_start(session, part, XON_XOFF_PROBE_DUE,
-				  session->now_ns + (set->probe << self->backoff));
+		nopal_timer_stop(at, XON_XOFF_PROBE_DUE);
+	else if (!nopal_timer_running(at, XON_XOFF_PROBE_DUE))
+		nopal_timer_start(at, XON_XOFF_PROBE_DUE,
+				  at.session->now_ns + (set->probe << self->backoff));
 }
 
-static void xon_xoff_drain(struct nopal_session *session, const struct nopal_part *part)
+static void xon_xoff_drain(struct nopal_at at)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	while (self->waiting.count &&
-	       (segment = nopal_queue_first(session, &self->waiting)) != NULL) {
-		bool held = nopal_holds(part, segment, NOPAL_SEND);
+	       (segment = nopal_queue_first(at.session, &self->waiting)) != NULL) {
+		bool held = nopal_holds(at, segment, NOPAL_SEND);
 
-		if (held && !xon_xoff_may_go(session, part, segment))
+		if (held && !xon_xoff_may_go(at, segment))
 			break;
 		nopal_queue_pop(&self->waiting);
 		if (held)
-			xon_xoff_let_go(session, part, segment);
+			xon_xoff_let_go(at, segment);
 	}
-	xon_xoff_set_blocked(session, part);
+	xon_xoff_set_blocked(at);
 }
 
-static enum nopal_verdict xon_xoff_on_to_net(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict xon_xoff_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 
-	if (!self->waiting.count && xon_xoff_may_go(session, part, segment)) {
-		xon_xoff_let_go(session, part, segment);
+	if (!self->waiting.count && xon_xoff_may_go(at, segment)) {
+		xon_xoff_let_go(at, segment);
 		return NOPAL_CONTINUE;
 	}
-	if (nopal_queue_push(session, &self->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to queue for the peer's xon");
+	if (nopal_queue_push(at.session, &self->waiting, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to queue for the peer's xon");
 	else
-		xon_xoff_set_blocked(session, part);
+		xon_xoff_set_blocked(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Left, or died before.  More is let go in a turn of its own: what waits for a window goes at the
  * end of a turn, and this may be it. */
-static enum nopal_verdict xon_xoff_on_gone(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict xon_xoff_on_gone(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct xon_xoff_parameters *set = nopal_parameters(part);
-	struct xon_xoff *self = nopal_state(session, part);
+	const struct xon_xoff_parameters *set = nopal_parameters(at);
+	struct xon_xoff *self = nopal_state(at);
 
-	self->ahead_bytes -= (int64_t)nopal_get(segment, part, XON_XOFF_LET_GO);
-	nopal_set(segment, part, XON_XOFF_LET_GO, 0);
+	self->ahead_bytes -= (int64_t)nopal_get(at, segment, XON_XOFF_LET_GO);
+	nopal_set(at, segment, XON_XOFF_LET_GO, 0);
 	if (self->waiting.count && !self->suspended && self->ahead_bytes <= set->ahead / 2 &&
-	    !nopal_timer_running(session, part, XON_XOFF_MORE))
-		nopal_timer_start(session, part, XON_XOFF_MORE, session->now_ns);
+	    !nopal_timer_running(at, XON_XOFF_MORE))
+		nopal_timer_start(at, XON_XOFF_MORE, at.session->now_ns);
 	return NOPAL_CONTINUE;
 }
 
-static void xon_xoff_obey(struct nopal_session *session, const struct nopal_part *part,
-			  const struct nopal_segment *segment, bool suspended)
+static void xon_xoff_obey(struct nopal_at at, const struct nopal_segment *segment, bool suspended)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 	uint32_t number;
 
 	if (!flow_number_low(segment, &number) || !xon_xoff_newer(number, self->obeyed))
@@ -180,46 +174,40 @@ static void xon_xoff_obey(struct nopal_session *session, const struct nopal_part
 	self->obeyed = number;
 	self->suspended = suspended;
 	self->backoff = 0;
-	nopal_timer_stop(session, part, XON_XOFF_PROBE_DUE);
-	xon_xoff_drain(session, part);
+	nopal_timer_stop(at, XON_XOFF_PROBE_DUE);
+	xon_xoff_drain(at);
 }
 
-static enum nopal_verdict xon_xoff_on_xoff(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict xon_xoff_on_xoff(struct nopal_at at, struct nopal_segment *segment)
 {
-	xon_xoff_obey(session, part, segment, true);
+	xon_xoff_obey(at, segment, true);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict xon_xoff_on_xon(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict xon_xoff_on_xon(struct nopal_at at, struct nopal_segment *segment)
 {
-	xon_xoff_obey(session, part, segment, false);
+	xon_xoff_obey(at, segment, false);
 	return NOPAL_CONTINUE;
 }
 
-static void xon_xoff_when_probe_due(struct nopal_session *session, const struct nopal_part *part)
+static void xon_xoff_when_probe_due(struct nopal_at at)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 
-	if (nopal_queue_first(session, &self->waiting)) {
-		flow_number_say(session, part, XON_XOFF_PROBE, self->obeyed);
+	if (nopal_queue_first(at.session, &self->waiting)) {
+		flow_number_say(at, XON_XOFF_PROBE, self->obeyed);
 		if (self->backoff < XON_XOFF_MOST_BACKOFF)
 			self->backoff++;
 	}
-	xon_xoff_set_blocked(session, part);
+	xon_xoff_set_blocked(at);
 }
 
 /* ----------------------------------------------------------- the receiver */
 
 /* One answer a turn, however many come. */
-static enum nopal_verdict xon_xoff_on_probe(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict xon_xoff_on_probe(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 	uint32_t number;
 
 	if (!flow_number_low(segment, &number))
@@ -230,43 +218,37 @@ static enum nopal_verdict xon_xoff_on_probe(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict xon_xoff_on_verified(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict xon_xoff_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 
 	self->arrived_bytes += segment->body.length;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict xon_xoff_on_message(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_message *message)
+static enum nopal_verdict xon_xoff_on_message(struct nopal_at at, struct nopal_message *message)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 
-	nopal_set(message, part, XON_XOFF_CHARGE, message->length);
+	nopal_set(at, message, XON_XOFF_CHARGE, message->length);
 	self->held_bytes += (int64_t)message->length;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict xon_xoff_on_consumed(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_message *message)
+static enum nopal_verdict xon_xoff_on_consumed(struct nopal_at at, struct nopal_message *message)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 
-	self->held_bytes -= (int64_t)nopal_get(message, part, XON_XOFF_CHARGE);
-	nopal_set(message, part, XON_XOFF_CHARGE, 0);
+	self->held_bytes -= (int64_t)nopal_get(at, message, XON_XOFF_CHARGE);
+	nopal_set(at, message, XON_XOFF_CHARGE, 0);
 	return NOPAL_CONTINUE;
 }
 
 /* Is there a new order to give, or the old one to repeat? */
-static void xon_xoff_judge(struct nopal_session *session, const struct nopal_part *part)
+static void xon_xoff_judge(struct nopal_at at)
 {
-	const struct xon_xoff_parameters *set = nopal_parameters(part);
-	struct xon_xoff *self = nopal_state(session, part);
+	const struct xon_xoff_parameters *set = nopal_parameters(at);
+	struct xon_xoff *self = nopal_state(at);
 	bool change = self->off ? self->held_bytes <= set->low : self->held_bytes > set->high;
 
 	if (change) {
@@ -278,31 +260,29 @@ static void xon_xoff_judge(struct nopal_session *session, const struct nopal_par
 		self->say = true;
 }
 
-static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_session *subject)
+static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 
 	(void)subject;
 	if (self->waiting.count)
-		xon_xoff_drain(session, part);
-	if (!nopal_session_is_open(session))
+		xon_xoff_drain(at);
+	if (!nopal_session_is_open(at.session))
 		return NOPAL_CONTINUE;
-	xon_xoff_judge(session, part);
+	xon_xoff_judge(at);
 	if (self->say &&
-	    flow_number_say(session, part, self->off ? XON_XOFF_XOFF : XON_XOFF_XON, self->order)) {
+	    flow_number_say(at, self->off ? XON_XOFF_XOFF : XON_XOFF_XON, self->order)) {
 		self->say = false;
 		self->arrived_bytes = 0;
 	}
 	return NOPAL_CONTINUE;
 }
 
-static void xon_xoff_rest(struct nopal_session *session, const struct nopal_part *part)
+static void xon_xoff_rest(struct nopal_at at)
 {
-	struct xon_xoff *self = nopal_state(session, part);
+	struct xon_xoff *self = nopal_state(at);
 
-	nopal_queue_rest(session, &self->waiting);
+	nopal_queue_rest(at.session, &self->waiting);
 }
 
 static void xon_xoff_validate(const void *parameters, struct nopal_problems *problems)

@@ -135,17 +135,16 @@ static void header_compression_promote(struct header_compression *self)
 }
 
 /* Notes that the segment has defined the next context. */
-static void header_compression_tell(struct nopal_session *session, const struct nopal_part *part,
-				    const struct nopal_segment *segment)
+static void header_compression_tell(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct header_compression_parameters *set = nopal_parameters(part);
-	struct header_compression *self = nopal_state(session, part);
-	struct nopal_segment *own = nopal_segment_find(session, segment->handle);
+	const struct header_compression_parameters *set = nopal_parameters(at);
+	struct header_compression *self = nopal_state(at);
+	struct nopal_segment *own = nopal_segment_find(at.session, segment->handle);
 
 	if (own)
-		nopal_set(own, part, HEADER_COMPRESSION_DEFINED, segment->packet_number + 1);
+		nopal_set(at, own, HEADER_COMPRESSION_DEFINED, segment->packet_number + 1);
 	self->told++;
-	if (self->told >= set->repeat && !nopal_shared(session, part, HEADER_COMPRESSION_TOLD))
+	if (self->told >= set->repeat && !nopal_shared(at, HEADER_COMPRESSION_TOLD))
 		header_compression_promote(self);
 }
 
@@ -157,33 +156,30 @@ static uint32_t header_compression_share(const struct header_compression *self)
 	return self->told % 3 == 2 ? HEADER_COMPRESSION_SHARE - 1 : HEADER_COMPRESSION_SHARE;
 }
 
-static bool header_compression_may_define(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  const struct nopal_segment *segment)
+static bool header_compression_may_define(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct header_compression *self = nopal_state(session, part);
+	struct header_compression *self = nopal_state(at);
 	uint32_t often = self->next.live ? header_compression_share(self) : self->often;
 
 	return !self->known.live || segment->departures > 1 || ++self->since >= often;
 }
 
-static void header_compression_pack(struct nopal_session *session, const struct nopal_part *part,
-				    const struct nopal_segment *segment,
+static void header_compression_pack(struct nopal_at at, const struct nopal_segment *segment,
 				    struct nopal_writer *writer)
 {
-	const struct header_compression_parameters *set = nopal_parameters(part);
-	struct header_compression *self = nopal_state(session, part);
-	struct header_fields all = nopal__header_fields(session);
+	const struct header_compression_parameters *set = nopal_parameters(at);
+	struct header_compression *self = nopal_state(at);
+	struct header_fields all = nopal__header_fields(at.session);
 	const struct header_context *newest;
 
 	header_compression_review(self, &all, segment);
 	newest = self->next.live ? &self->next : &self->known;
-	if (!header_compression_may_define(session, part, segment)) {
+	if (!header_compression_may_define(at, segment)) {
 		nopal__header_compact(&all, &self->known, segment, writer);
 	} else if (nopal__header_define(&all, newest, segment, writer)) {
 		self->since = 0;
 		if (self->next.live)
-			header_compression_tell(session, part, segment);
+			header_compression_tell(at, segment);
 		else if (self->often < (uint32_t)set->refresh)
 			self->often *= 2;
 	} else {
@@ -194,37 +190,34 @@ static void header_compression_pack(struct nopal_session *session, const struct 
 }
 
 /* Did this departure define the next context? */
-static bool header_compression_defined(struct nopal_session *session, const struct nopal_part *part,
-				       uint64_t packet_number)
+static bool header_compression_defined(struct nopal_at at, uint64_t packet_number)
 {
-	const struct header_compression *self = nopal_state(session, part);
-	const struct nopal_departure *departure = nopal_departure_find(session, packet_number);
+	const struct header_compression *self = nopal_state(at);
+	const struct nopal_departure *departure = nopal_departure_find(at.session, packet_number);
 	const struct nopal_segment *segment = NULL;
 
 	if (packet_number >= self->began && departure)
-		segment = nopal_segment_find(session, departure->segment);
-	return segment && nopal_get(segment, part, HEADER_COMPRESSION_DEFINED) == packet_number + 1;
+		segment = nopal_segment_find(at.session, departure->segment);
+	return segment && nopal_get(at, segment, HEADER_COMPRESSION_DEFINED) == packet_number + 1;
 }
 
 /* What redundancy made did not bring the definition that its departure had. */
-static enum nopal_verdict header_compression_on_ack(struct nopal_session *session,
-						    const struct nopal_part *part,
-						    struct nopal_ack *ack)
+static enum nopal_verdict header_compression_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct header_compression *self = nopal_state(session, part);
-	bool surely = !ack->inferred || !nopal_shared(session, part, HEADER_COMPRESSION_BLOCK);
+	struct header_compression *self = nopal_state(at);
+	bool surely = !ack->inferred || !nopal_shared(at, HEADER_COMPRESSION_BLOCK);
 
-	if (self->next.live && surely && header_compression_defined(session, part, ack->largest))
+	if (self->next.live && surely && header_compression_defined(at, ack->largest))
 		header_compression_promote(self);
 	return NOPAL_CONTINUE;
 }
 
-static bool header_compression_unpack(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal_segment *segment, struct nopal_reader *reader)
+static bool header_compression_unpack(struct nopal_at at, struct nopal_segment *segment,
+				      struct nopal_reader *reader)
 {
-	struct header_compression *self = nopal_state(session, part);
+	struct header_compression *self = nopal_state(at);
 
-	return nopal__header_read(session, self->ring, segment, reader);
+	return nopal__header_read(at.session, self->ring, segment, reader);
 }
 
 static const struct nopal_parameter header_compression_table[] = {

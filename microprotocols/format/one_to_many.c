@@ -118,10 +118,10 @@ static uint32_t one_to_many_sum(const uint8_t *bytes, size_t length, uint64_t su
 }
 
 /* Of a header whose checksum field is in it, or 0; and of what follows. */
-static uint32_t one_to_many_covered(const struct nopal_part *part, const uint8_t *header,
+static uint32_t one_to_many_covered(struct nopal_at at, const uint8_t *header,
 				    const uint8_t *payload, size_t length)
 {
-	const struct one_to_many_parameters *set = nopal_parameters(part);
+	const struct one_to_many_parameters *set = nopal_parameters(at);
 	uint32_t sum = one_to_many_sum(header, ONE_TO_MANY_HEADER_BYTES, 0);
 
 	return set->cover == ONE_TO_MANY_OF_PACKET ? one_to_many_sum(payload, length, sum) : sum;
@@ -129,34 +129,32 @@ static uint32_t one_to_many_covered(const struct nopal_part *part, const uint8_t
 
 /* -------------------------------------------------------------------- leaving */
 
-static uint64_t one_to_many_flags(struct nopal_session *session, const struct nopal_part *part,
-				  const struct nopal_segment *segment)
+static uint64_t one_to_many_flags(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct one_to_many *self = nopal_state(session, part);
-	uint64_t fragment = nopal_get(segment, part, ONE_TO_MANY_FRAGMENT);
+	const struct one_to_many *self = nopal_state(at);
+	uint64_t fragment = nopal_get(at, segment, ONE_TO_MANY_FRAGMENT);
 	uint64_t flags = 0;
 
-	if (!nopal_has(part, ONE_TO_MANY_FRAGMENT))
+	if (!nopal_has(at, ONE_TO_MANY_FRAGMENT))
 		fragment = ONE_TO_MANY_LAST;
 	if (!(fragment & ONE_TO_MANY_PLACE))
 		flags |= ONE_TO_MANY_START;
 	if (fragment & ONE_TO_MANY_LAST)
 		flags |= ONE_TO_MANY_END;
-	if (!self->shaken && nopal_get(segment, part, ONE_TO_MANY_NUMBER) ==
-				     (uint64_t)nopal_shared(session, part, ONE_TO_MANY_LOCAL))
+	if (!self->shaken && nopal_get(at, segment, ONE_TO_MANY_NUMBER) ==
+				     (uint64_t)nopal_shared(at, ONE_TO_MANY_LOCAL))
 		flags |= ONE_TO_MANY_SYN;
-	if (nopal_get(segment, part, ONE_TO_MANY_FLOOR))
+	if (nopal_get(at, segment, ONE_TO_MANY_FLOOR))
 		flags |= ONE_TO_MANY_ACK;
 	return flags;
 }
 
-static uint8_t one_to_many_stream(struct nopal_session *session, const struct nopal_part *part,
-				  bool ours)
+static uint8_t one_to_many_stream(struct nopal_at at, bool ours)
 {
-	const struct one_to_many_parameters *set = nopal_parameters(part);
+	const struct one_to_many_parameters *set = nopal_parameters(at);
 
-	return (uint8_t)(nopal_session_is_opener(session) == ours ? set->opener_stream
-								  : set->listener_stream);
+	return (uint8_t)(nopal_session_is_opener(at.session) == ours ? set->opener_stream
+								     : set->listener_stream);
 }
 
 /* What is written of a segment, as what is read. */
@@ -174,52 +172,50 @@ static const uint8_t one_to_many_kind_flags[] = {
 	[ONE_TO_MANY_CONFIRM] = ONE_TO_MANY_ACK,
 };
 
-static struct one_to_many_header one_to_many_shaken(struct nopal_session *session,
-						    const struct nopal_part *part,
+static struct one_to_many_header one_to_many_shaken(struct nopal_at at,
 						    const struct nopal_segment *segment, int kind)
 {
-	struct one_to_many *self = nopal_state(session, part);
+	struct one_to_many *self = nopal_state(at);
 
 	self->shaken = true;
 	return (struct one_to_many_header){
 		.flags = one_to_many_kind_flags[kind],
-		.number = nopal_get(segment, part, ONE_TO_MANY_SHAKEN_NUMBER),
-		.floor = nopal_get(segment, part, ONE_TO_MANY_SHAKEN_FLOOR),
+		.number = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_NUMBER),
+		.floor = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_FLOOR),
 	};
 }
 
-static struct one_to_many_header one_to_many_header_of(struct nopal_session *session,
-						       const struct nopal_part *part,
+static struct one_to_many_header one_to_many_header_of(struct nopal_at at,
 						       const struct nopal_segment *segment)
 {
-	int kind = nopal_format_kind_of(session, segment);
-	struct one_to_many *self = nopal_state(session, part);
+	int kind = nopal_format_kind_of(at.session, segment);
+	struct one_to_many *self = nopal_state(at);
 	struct one_to_many_header header = {
 		.flags = ONE_TO_MANY_ACK,
 		.number = self->next,
-		.floor = nopal_get(segment, part, ONE_TO_MANY_FLOOR),
+		.floor = nopal_get(at, segment, ONE_TO_MANY_FLOOR),
 	};
 
 	if (kind > ONE_TO_MANY_PURE_ACK)
-		return one_to_many_shaken(session, part, segment, kind);
+		return one_to_many_shaken(at, segment, kind);
 	if (kind != ONE_TO_MANY_DATA)
 		return header;
-	header.number = nopal_get(segment, part, ONE_TO_MANY_NUMBER);
-	header.flags = one_to_many_flags(session, part, segment);
+	header.number = nopal_get(at, segment, ONE_TO_MANY_NUMBER);
+	header.flags = one_to_many_flags(at, segment);
 	if (header.number >= self->next)
 		self->next = header.number + 1;
 	return header;
 }
 
-static void one_to_many_pack(struct nopal_session *session, const struct nopal_part *part,
-			     const struct nopal_segment *segment, struct nopal_writer *writer)
+static void one_to_many_pack(struct nopal_at at, const struct nopal_segment *segment,
+			     struct nopal_writer *writer)
 {
-	const struct one_to_many_header said = one_to_many_header_of(session, part, segment);
+	const struct one_to_many_header said = one_to_many_header_of(at, segment);
 	uint8_t *header = writer->at;
 
 	nopal_write(writer, ONE_TO_MANY_VERSION, 1);
-	nopal_write(writer, one_to_many_stream(session, part, true), 1);
-	nopal_write(writer, one_to_many_stream(session, part, false), 1);
+	nopal_write(writer, one_to_many_stream(at, true), 1);
+	nopal_write(writer, one_to_many_stream(at, false), 1);
 	nopal_write(writer, said.flags, 1);
 	nopal_write(writer, said.number, ONE_TO_MANY_WORD_BYTES);
 	nopal_write(writer, said.floor, ONE_TO_MANY_WORD_BYTES);
@@ -229,14 +225,14 @@ static void one_to_many_pack(struct nopal_session *session, const struct nopal_p
 		return;
 	writer->at = header + ONE_TO_MANY_CHECKSUM_AT;
 	nopal_write(writer,
-		    ~one_to_many_covered(part, header, segment->body.bytes, segment->body.length),
+		    ~one_to_many_covered(at, header, segment->body.bytes, segment->body.length),
 		    ONE_TO_MANY_WORD_BYTES);
 }
 
 /* ------------------------------------------------------------------- arriving */
 
 /* False: it is not whole, or not of this format.  Then the reader is at the payload. */
-static bool one_to_many_read(const struct nopal_part *part, struct nopal_reader *reader,
+static bool one_to_many_read(struct nopal_at at, struct nopal_reader *reader,
 			     struct one_to_many_header *header)
 {
 	const uint8_t *start = reader->at;
@@ -251,18 +247,17 @@ static bool one_to_many_read(const struct nopal_part *part, struct nopal_reader 
 	nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
 	return !reader->bad && header->version == ONE_TO_MANY_VERSION &&
 	       header->bytes == nopal_read_left(reader) &&
-	       one_to_many_covered(part, start, reader->at, nopal_read_left(reader)) == UINT32_MAX;
+	       one_to_many_covered(at, start, reader->at, nopal_read_left(reader)) == UINT32_MAX;
 }
 
 /* The number nearest to the newest in sequence whose low bits these are.  Before the session is
  * open the handshake knows the first one. */
-static uint64_t one_to_many_number(struct nopal_session *session, const struct nopal_part *part,
-				   uint64_t number)
+static uint64_t one_to_many_number(struct nopal_at at, uint64_t number)
 {
-	const struct one_to_many *self = nopal_state(session, part);
-	uint64_t newest = nopal_session_is_open(session)
+	const struct one_to_many *self = nopal_state(at);
+	uint64_t newest = nopal_session_is_open(at.session)
 				  ? self->newest
-				  : (uint64_t)nopal_shared(session, part, ONE_TO_MANY_PEER);
+				  : (uint64_t)nopal_shared(at, ONE_TO_MANY_PEER);
 
 	return newest + (uint64_t)(int64_t)(int32_t)((uint32_t)number - (uint32_t)newest);
 }
@@ -292,39 +287,38 @@ static bool one_to_many_is_sound(const struct one_to_many_header *header, int ki
 	       !(shaken && (header->flags & ONE_TO_MANY_SYN));
 }
 
-static bool one_to_many_unpack(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_segment *segment, struct nopal_reader *reader)
+static bool one_to_many_unpack(struct nopal_at at, struct nopal_segment *segment,
+			       struct nopal_reader *reader)
 {
-	const struct one_to_many *self = nopal_state(session, part);
-	int kind = nopal_format_kind_of(session, segment);
+	const struct one_to_many *self = nopal_state(at);
+	int kind = nopal_format_kind_of(at.session, segment);
 	struct one_to_many_header header;
 	bool told;
 
-	if (!one_to_many_read(part, reader, &header) ||
+	if (!one_to_many_read(at, reader, &header) ||
 	    !one_to_many_is_sound(&header, kind, self->shaken) ||
-	    header.source != one_to_many_stream(session, part, false) ||
-	    header.destination != one_to_many_stream(session, part, true))
+	    header.source != one_to_many_stream(at, false) ||
+	    header.destination != one_to_many_stream(at, true))
 		return false;
 	/* Who says nothing of it acknowledges what nobody does. */
 	told = header.flags & ONE_TO_MANY_ACK;
-	nopal_set(segment, part, ONE_TO_MANY_FLOOR, told ? header.floor : self->next + 1);
-	nopal_set(segment, part, ONE_TO_MANY_SHAKEN_FLOOR,
+	nopal_set(at, segment, ONE_TO_MANY_FLOOR, told ? header.floor : self->next + 1);
+	nopal_set(at, segment, ONE_TO_MANY_SHAKEN_FLOOR,
 		  told ? header.floor : ONE_TO_MANY_NO_FLOOR);
 	if (kind != ONE_TO_MANY_DATA) {
-		nopal_set(segment, part, ONE_TO_MANY_SHAKEN_NUMBER, header.number);
+		nopal_set(at, segment, ONE_TO_MANY_SHAKEN_NUMBER, header.number);
 		return true;
 	}
-	nopal_set(segment, part, ONE_TO_MANY_FLAGS, header.flags);
-	nopal_set(segment, part, ONE_TO_MANY_NUMBER,
-		  one_to_many_number(session, part, header.number));
+	nopal_set(at, segment, ONE_TO_MANY_FLAGS, header.flags);
+	nopal_set(at, segment, ONE_TO_MANY_NUMBER, one_to_many_number(at, header.number));
 	return true;
 }
 
-static int one_to_many_kind_of(const struct nopal_part *part, struct nopal_reader datagram)
+static int one_to_many_kind_of(struct nopal_at at, struct nopal_reader datagram)
 {
 	uint64_t flags, bytes;
 
-	(void)part;
+	(void)at;
 	nopal_read(&datagram, 3);
 	flags = nopal_read(&datagram, 1);
 	nopal_read(&datagram, 2 * ONE_TO_MANY_WORD_BYTES);
@@ -332,25 +326,23 @@ static int one_to_many_kind_of(const struct nopal_part *part, struct nopal_reade
 	return datagram.bad ? ONE_TO_MANY_DATA : one_to_many_seems(flags, bytes);
 }
 
-static enum nopal_verdict one_to_many_on_opened(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_session *subject)
+static enum nopal_verdict one_to_many_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	struct one_to_many *self = nopal_state(session, part);
+	struct one_to_many *self = nopal_state(at);
 
 	(void)subject;
-	self->next = (uint64_t)nopal_shared(session, part, ONE_TO_MANY_LOCAL);
-	self->newest = (uint64_t)nopal_shared(session, part, ONE_TO_MANY_PEER);
+	self->next = (uint64_t)nopal_shared(at, ONE_TO_MANY_LOCAL);
+	self->newest = (uint64_t)nopal_shared(at, ONE_TO_MANY_PEER);
 	return NOPAL_CONTINUE;
 }
 
 /* What is sent again until it is acknowledged begins with the first packet, too. */
-static bool one_to_many_opens(const struct nopal_part *part, struct nopal_reader datagram)
+static bool one_to_many_opens(struct nopal_at at, struct nopal_reader datagram)
 {
-	const struct one_to_many_parameters *set = nopal_parameters(part);
+	const struct one_to_many_parameters *set = nopal_parameters(at);
 	struct one_to_many_header header;
 
-	return one_to_many_read(part, &datagram, &header) &&
+	return one_to_many_read(at, &datagram, &header) &&
 	       one_to_many_is_sound(&header, one_to_many_seems(header.flags, header.bytes),
 				    false) &&
 	       (header.flags & ONE_TO_MANY_SYN) && header.source == (uint64_t)set->opener_stream &&
@@ -359,20 +351,18 @@ static bool one_to_many_opens(const struct nopal_part *part, struct nopal_reader
 
 /* In sequence, so that the place in the message is one more than the last.  Beyond all places it
  * stays at the last one, which nobody puts there. */
-static enum nopal_verdict one_to_many_on_verified(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict one_to_many_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct one_to_many *self = nopal_state(session, part);
-	uint64_t flags = nopal_get(segment, part, ONE_TO_MANY_FLAGS);
+	struct one_to_many *self = nopal_state(at);
+	uint64_t flags = nopal_get(at, segment, ONE_TO_MANY_FLAGS);
 
-	self->newest = nopal_get(segment, part, ONE_TO_MANY_NUMBER);
+	self->newest = nopal_get(at, segment, ONE_TO_MANY_NUMBER);
 	if (flags & ONE_TO_MANY_START)
 		self->place = 0;
 	else if (self->place < ONE_TO_MANY_PLACE)
 		self->place++;
-	if (nopal_has(part, ONE_TO_MANY_FRAGMENT))
-		nopal_set(segment, part, ONE_TO_MANY_FRAGMENT,
+	if (nopal_has(at, ONE_TO_MANY_FRAGMENT))
+		nopal_set(at, segment, ONE_TO_MANY_FRAGMENT,
 			  self->place | (flags & ONE_TO_MANY_END ? ONE_TO_MANY_LAST : 0));
 	return NOPAL_CONTINUE;
 }

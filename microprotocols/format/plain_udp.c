@@ -20,16 +20,18 @@
  */
 #include <nopal/microprotocol.h>
 
-static void plain_udp_pack(struct nopal_session *session, const struct nopal_part *part,
-			   const struct nopal_segment *segment, struct nopal_writer *writer)
+static void plain_udp_pack(struct nopal_at at, const struct nopal_segment *segment,
+			   struct nopal_writer *writer)
 {
-	(void)session, (void)part, (void)segment, (void)writer;
+	(void)at;
+	(void)segment, (void)writer;
 }
 
-static bool plain_udp_unpack(struct nopal_session *session, const struct nopal_part *part,
-			     struct nopal_segment *segment, struct nopal_reader *reader)
+static bool plain_udp_unpack(struct nopal_at at, struct nopal_segment *segment,
+			     struct nopal_reader *reader)
 {
-	(void)session, (void)part, (void)segment, (void)reader;
+	(void)at;
+	(void)segment, (void)reader;
 	return true;
 }
 

@@ -62,35 +62,33 @@ struct rtp {
 	uint64_t highest;  /* and its number; 0: nothing has come */
 };
 
-static enum nopal_verdict rtp_on_from_user(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_message *message)
+static enum nopal_verdict rtp_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
-	const struct rtp_parameters *set = nopal_parameters(part);
-	struct rtp *self = nopal_state(session, part);
+	const struct rtp_parameters *set = nopal_parameters(at);
+	struct rtp *self = nopal_state(at);
 
-	nopal_set(message, part, RTP_NUMBER, self->next++);
-	if (!nopal_get(message, part, RTP_PAYLOAD_TYPE))
-		nopal_set(message, part, RTP_PAYLOAD_TYPE, (uint64_t)set->payload_type);
-	if (!nopal_get(message, part, RTP_TIMESTAMP))
-		nopal_set(message, part, RTP_TIMESTAMP,
-			  nopal_scale((uint64_t)session->now_ns, (uint64_t)set->clock,
+	nopal_set(at, message, RTP_NUMBER, self->next++);
+	if (!nopal_get(at, message, RTP_PAYLOAD_TYPE))
+		nopal_set(at, message, RTP_PAYLOAD_TYPE, (uint64_t)set->payload_type);
+	if (!nopal_get(at, message, RTP_TIMESTAMP))
+		nopal_set(at, message, RTP_TIMESTAMP,
+			  nopal_scale((uint64_t)at.session->now_ns, (uint64_t)set->clock,
 				      (uint64_t)NOPAL_SECOND));
 	return NOPAL_CONTINUE;
 }
 
-static void rtp_pack(struct nopal_session *session, const struct nopal_part *part,
-		     const struct nopal_segment *segment, struct nopal_writer *writer)
+static void rtp_pack(struct nopal_at at, const struct nopal_segment *segment,
+		     struct nopal_writer *writer)
 {
-	const struct rtp *self = nopal_state(session, part);
-	uint64_t type = nopal_get(segment, part, RTP_PAYLOAD_TYPE) & RTP_TYPE;
+	const struct rtp *self = nopal_state(at);
+	uint64_t type = nopal_get(at, segment, RTP_PAYLOAD_TYPE) & RTP_TYPE;
 
-	if (nopal_get(segment, part, RTP_MARK))
+	if (nopal_get(at, segment, RTP_MARK))
 		type |= RTP_MARKER;
 	nopal_write(writer, RTP_VERSION << RTP_VERSION_SHIFT, 1);
 	nopal_write(writer, type, 1);
-	nopal_write(writer, self->first_sequence + nopal_get(segment, part, RTP_NUMBER), 2);
-	nopal_write(writer, self->first_timestamp + nopal_get(segment, part, RTP_TIMESTAMP),
+	nopal_write(writer, self->first_sequence + nopal_get(at, segment, RTP_NUMBER), 2);
+	nopal_write(writer, self->first_timestamp + nopal_get(at, segment, RTP_TIMESTAMP),
 		    RTP_WORD_BYTES);
 	nopal_write(writer, self->source, RTP_WORD_BYTES);
 }
@@ -157,10 +155,10 @@ static void rtp_skip(struct nopal_reader *reader, uint64_t flags)
 	}
 }
 
-static bool rtp_unpack(struct nopal_session *session, const struct nopal_part *part,
-		       struct nopal_segment *segment, struct nopal_reader *reader)
+static bool rtp_unpack(struct nopal_at at, struct nopal_segment *segment,
+		       struct nopal_reader *reader)
 {
-	struct rtp *self = nopal_state(session, part);
+	struct rtp *self = nopal_state(at);
 	uint64_t flags = nopal_read(reader, 1), type = nopal_read(reader, 1);
 	uint16_t sequence = (uint16_t)nopal_read(reader, 2);
 	uint64_t timestamp = nopal_read(reader, RTP_WORD_BYTES);
@@ -172,32 +170,32 @@ static bool rtp_unpack(struct nopal_session *session, const struct nopal_part *p
 	    !rtp_is_heard(self, source, sequence))
 		return false;
 	number = rtp_number(self, sequence);
-	nopal_set(segment, part, RTP_NUMBER, number);
-	nopal_set(segment, part, RTP_TIMESTAMP, timestamp);
-	nopal_set(segment, part, RTP_PAYLOAD_TYPE, type & RTP_TYPE);
-	nopal_set(segment, part, RTP_MARK, (type & RTP_MARKER) != 0);
+	nopal_set(at, segment, RTP_NUMBER, number);
+	nopal_set(at, segment, RTP_TIMESTAMP, timestamp);
+	nopal_set(at, segment, RTP_PAYLOAD_TYPE, type & RTP_TYPE);
+	nopal_set(at, segment, RTP_MARK, (type & RTP_MARKER) != 0);
 	return number != 0;
 }
 
-static bool rtp_opens(const struct nopal_part *part, struct nopal_reader datagram)
+static bool rtp_opens(struct nopal_at at, struct nopal_reader datagram)
 {
 	uint64_t flags = nopal_read(&datagram, 1);
 	uint64_t type = nopal_read(&datagram, 1);
 
-	(void)part;
+	(void)at;
 	return flags >> RTP_VERSION_SHIFT == RTP_VERSION && !rtp_is_rtcp(type) &&
 	       nopal_read_left(&datagram) >= RTP_HEADER_BYTES - 2;
 }
 
-static int rtp_open(struct nopal_session *session, const struct nopal_part *part)
+static int rtp_open(struct nopal_at at)
 {
-	struct rtp *self = nopal_state(session, part);
-	uint64_t random = nopal_random(session);
+	struct rtp *self = nopal_state(at);
+	uint64_t random = nopal_random(at.session);
 
 	self->next = 1;
 	self->source = (uint32_t)random;
 	self->first_sequence = (uint16_t)(random >> 32);
-	self->first_timestamp = (uint32_t)nopal_random(session);
+	self->first_timestamp = (uint32_t)nopal_random(at.session);
 	return 0;
 }
 

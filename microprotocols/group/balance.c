@@ -222,19 +222,17 @@ static void balance_choose(struct nopal_session *session, const struct balance_p
 	nopal_copies_choose(session, count ? self->open + left : NULL, count - left);
 }
 
-static enum nopal_verdict balance_on_send(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct balance_parameters *set = nopal_parameters(part);
-	struct balance *self = nopal_state(session, part);
+	const struct balance_parameters *set = nopal_parameters(at);
+	struct balance *self = nopal_state(at);
 
-	if (nopal_is_for_one(session, segment))
+	if (nopal_is_for_one(at.session, segment))
 		return NOPAL_CONTINUE;
-	if (balance_row_begin(session, set, self, segment))
-		balance_choose(session, set, self, segment);
+	if (balance_row_begin(at.session, set, self, segment))
+		balance_choose(at.session, set, self, segment);
 	else
-		nopal_copies_choose(session, NULL, 0);
+		nopal_copies_choose(at.session, NULL, 0);
 	return NOPAL_CONTINUE;
 }
 
@@ -275,39 +273,37 @@ static void balance_learn(const struct nopal_session *session, const struct bala
 }
 
 /* It is wanted elsewhere. */
-static void balance_again(struct nopal_session *session, const struct nopal_part *part,
-			  const struct nopal_copy *copy)
+static void balance_again(struct nopal_at at, const struct nopal_copy *copy)
 {
-	const struct balance_parameters *set = nopal_parameters(part);
-	const struct balance *self = nopal_state(session, part);
+	const struct balance_parameters *set = nopal_parameters(at);
+	const struct balance *self = nopal_state(at);
 	struct nopal_segment *segment = copy->segment;
-	uint64_t attempts = nopal_get(segment, part, BALANCE_ATTEMPTS);
+	uint64_t attempts = nopal_get(at, segment, BALANCE_ATTEMPTS);
 	uint32_t *place = balance_find(set, balance_row(set, self, segment), copy->destination->id);
 
 	if (!place || segment->done || attempts == (uint64_t)set->attempts)
 		return;
 	*place = 0;
-	nopal_set(segment, part, BALANCE_ATTEMPTS, attempts + 1);
-	nopal_segment_resend(session, part, segment);
+	nopal_set(at, segment, BALANCE_ATTEMPTS, attempts + 1);
+	nopal_segment_resend(at, segment);
 }
 
-static enum nopal_verdict balance_on_copy(struct nopal_session *session,
-					  const struct nopal_part *part, struct nopal_copy *copy)
+static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
-	if (nopal_is_for_one(session, copy->segment))
+	if (nopal_is_for_one(at.session, copy->segment))
 		return NOPAL_CONTINUE;
-	balance_learn(session, nopal_parameters(part), copy);
+	balance_learn(at.session, nopal_parameters(at), copy);
 	if (balance_lacks(copy))
-		balance_again(session, part, copy);
+		balance_again(at, copy);
 	return NOPAL_CONTINUE;
 }
 
-static void balance_rest(struct nopal_session *session, const struct nopal_part *part)
+static void balance_rest(struct nopal_at at)
 {
-	struct balance *self = nopal_state(session, part);
+	struct balance *self = nopal_state(at);
 
-	nopal_free(session, self->open);
-	nopal_free(session, self->given);
+	nopal_free(at.session, self->open);
+	nopal_free(at.session, self->given);
 	*self = (struct balance){ 0 };
 }
 

@@ -18,10 +18,9 @@ enum {
 	HEARER_PERSIST = 16,  /* RFC 8985, section 6.2, step 4 */
 };
 
-static struct channel_hearer *hearer_of(struct nopal_session *session,
-					const struct nopal_part *part)
+static struct channel_hearer *hearer_of(struct nopal_at at)
 {
-	struct channel_repair *self = nopal_state(session, part);
+	struct channel_repair *self = nopal_state(at);
 
 	return &self->hearer;
 }
@@ -33,31 +32,30 @@ static bool hearer_misses(const struct channel_hearer *self)
 
 /* ------------------------------------------------------------------- asking */
 
-static void hearer_wait(struct nopal_session *session, const struct nopal_part *part,
-			int64_t least_ns)
+static void hearer_wait(struct nopal_at at, int64_t least_ns)
 {
-	const struct channel_repair_parameters *set = nopal_parameters(part);
-	struct channel_hearer *self = hearer_of(session, part);
+	const struct channel_repair_parameters *set = nopal_parameters(at);
+	struct channel_hearer *self = hearer_of(at);
 	uint64_t spread = (uint64_t)set->backoff_ns;
 	int64_t late_ns = self->late_ns + self->late_ns / HEARER_LATE_PART;
 
 	if (least_ns < late_ns)
 		least_ns = late_ns;
 	self->ripe = self->top;
-	nopal_timer_start(session, part, CHANNEL_REPAIR_ASK,
-			  session->now_ns + least_ns +
-				  (int64_t)(nopal_random(session) % (spread + 1)));
+	nopal_timer_start(at, CHANNEL_REPAIR_ASK,
+			  at.session->now_ns + least_ns +
+				  (int64_t)(nopal_random(at.session) % (spread + 1)));
 }
 
 /* After every change of what is missing. */
-static void hearer_look(struct nopal_session *session, const struct nopal_part *part)
+static void hearer_look(struct nopal_at at)
 {
-	const struct channel_hearer *self = hearer_of(session, part);
+	const struct channel_hearer *self = hearer_of(at);
 
 	if (!hearer_misses(self))
-		nopal_timer_stop(session, part, CHANNEL_REPAIR_ASK);
-	else if (!nopal_timer_running(session, part, CHANNEL_REPAIR_ASK))
-		hearer_wait(session, part, 0);
+		nopal_timer_stop(at, CHANNEL_REPAIR_ASK);
+	else if (!nopal_timer_running(at, CHANNEL_REPAIR_ASK))
+		hearer_wait(at, 0);
 }
 
 /* The next number from `from` on that is missing, or is not, below the top. */
@@ -103,11 +101,11 @@ static void hearer_asked(struct channel_hearer *self, uint64_t ripe)
 		self->late_ns = 0;
 }
 
-void nopal__channel_ask(struct nopal_session *session, const struct nopal_part *part)
+void nopal__channel_ask(struct nopal_at at)
 {
-	const struct channel_repair_parameters *set = nopal_parameters(part);
-	struct channel_hearer *self = hearer_of(session, part);
-	uint32_t room = nopal_control_limit(session, part, CHANNEL_REPAIR_NAK);
+	const struct channel_repair_parameters *set = nopal_parameters(at);
+	struct channel_hearer *self = hearer_of(at);
+	uint32_t room = nopal_control_limit(at, CHANNEL_REPAIR_NAK);
 	struct nopal_writer writer;
 	struct nopal_segment *nak;
 	uint64_t ripe;
@@ -116,19 +114,19 @@ void nopal__channel_ask(struct nopal_session *session, const struct nopal_part *
 		return;
 	ripe = hearer_ripe(self);
 	if (hearer_next(self, self->seen.floor, true) >= ripe) {
-		hearer_wait(session, part, 0);
+		hearer_wait(at, 0);
 		return;
 	}
 	if (room > CHANNEL_REPAIR_NAK_BYTES)
 		room = CHANNEL_REPAIR_NAK_BYTES;
-	nak = nopal_control_begin(session, part, CHANNEL_REPAIR_NAK, room, &writer);
-	hearer_wait(session, part, set->again_ns);
+	nak = nopal_control_begin(at, CHANNEL_REPAIR_NAK, room, &writer);
+	hearer_wait(at, set->again_ns);
 	if (!nak)
 		return;
 	hearer_write(self, ripe, &writer);
 	hearer_asked(self, ripe);
-	nopal_shared(session, part, CHANNEL_REPAIR_NAKS)++;
-	nopal_control_send(session, nak, nopal_written(&writer));
+	nopal_shared(at, CHANNEL_REPAIR_NAKS)++;
+	nopal_control_send(at.session, nak, nopal_written(&writer));
 }
 
 /* Is all that is missing here in what comes again? */
@@ -148,13 +146,13 @@ static bool hearer_covered(const struct channel_hearer *self, struct nopal_reade
 
 /* ------------------------------------------------------------------ reports */
 
-void nopal__channel_tell(struct nopal_session *session, const struct nopal_part *part)
+void nopal__channel_tell(struct nopal_at at)
 {
-	struct channel_hearer *self = hearer_of(session, part);
+	struct channel_hearer *self = hearer_of(at);
 	struct nopal_writer writer;
-	struct nopal_segment *report = nopal_control_begin(session, part, CHANNEL_REPAIR_REPORT,
+	struct nopal_segment *report = nopal_control_begin(at, CHANNEL_REPAIR_REPORT,
 							   CHANNEL_REPAIR_REPORT_BYTES, &writer);
-	int64_t delay_ns = session->now_ns - self->latest_ns;
+	int64_t delay_ns = at.session->now_ns - self->latest_ns;
 	uint64_t missing = self->missing > 0 ? (uint64_t)self->missing : 0;
 
 	if (!report)
@@ -166,7 +164,7 @@ void nopal__channel_tell(struct nopal_session *session, const struct nopal_part 
 	nopal_write(&writer, missing, CHANNEL_REPAIR_COUNT_BYTES);
 	nopal_write(&writer, self->rows < missing ? self->rows : missing,
 		    CHANNEL_REPAIR_COUNT_BYTES);
-	nopal_control_send(session, report, CHANNEL_REPAIR_REPORT_BYTES);
+	nopal_control_send(at.session, report, CHANNEL_REPAIR_REPORT_BYTES);
 	self->told = self->seen.floor;
 	self->latest = 0;
 	self->arrived = self->rows = 0;
@@ -174,57 +172,58 @@ void nopal__channel_tell(struct nopal_session *session, const struct nopal_part 
 }
 
 /* Soon, but not all at once; or now, when it is much. */
-static void hearer_report(struct nopal_session *session, const struct nopal_part *part)
+static void hearer_report(struct nopal_at at)
 {
-	const struct channel_repair_parameters *set = nopal_parameters(part);
-	const struct channel_hearer *self = hearer_of(session, part);
+	const struct channel_repair_parameters *set = nopal_parameters(at);
+	const struct channel_hearer *self = hearer_of(at);
 	int64_t half = set->report_ns / 2;
 
 	if (self->seen.floor - self->told >= (uint64_t)set->every) {
-		nopal_timer_stop(session, part, CHANNEL_REPAIR_TELL);
-		nopal__channel_tell(session, part);
-	} else if (!nopal_timer_running(session, part, CHANNEL_REPAIR_TELL)) {
-		nopal_timer_start(session, part, CHANNEL_REPAIR_TELL,
-				  session->now_ns + half +
-					  (int64_t)(nopal_random(session) % (uint64_t)(half + 1)));
+		nopal_timer_stop(at, CHANNEL_REPAIR_TELL);
+		nopal__channel_tell(at);
+	} else if (!nopal_timer_running(at, CHANNEL_REPAIR_TELL)) {
+		nopal_timer_start(
+			at, CHANNEL_REPAIR_TELL,
+			at.session->now_ns + half +
+				(int64_t)(nopal_random(at.session) % (uint64_t)(half + 1)));
 	}
 }
 
 /* ----------------------------------------------------------------- arrivals */
 
-static bool hearer_prepare(struct nopal_session *session, const struct nopal_part *part)
+static bool hearer_prepare(struct nopal_at at)
 {
-	const struct channel_repair_parameters *set = nopal_parameters(part);
-	struct channel_hearer *self = hearer_of(session, part);
+	const struct channel_repair_parameters *set = nopal_parameters(at);
+	struct channel_hearer *self = hearer_of(at);
 
 	if (self->seen.window || nopal_numbers_init(&self->seen, 1, (uint32_t)set->window) == 0)
 		return true;
-	nopal_session_break(session, NOPAL_RESOURCE, "no room to remember which segments arrived");
+	nopal_session_break(at.session, NOPAL_RESOURCE,
+			    "no room to remember which segments arrived");
 	return false;
 }
 
 /* Where its part begins: nobody waits for what was before. */
-void nopal__channel_point(struct nopal_session *session, const struct nopal_part *part,
-			  const struct nopal_segment *segment)
+void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct channel_hearer *self = hearer_of(session, part);
+	struct channel_hearer *self = hearer_of(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t first = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t order = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	struct nopal_forward forward = { .segment = first, .order = order };
 
-	if (!nopal_is_destination(session) || self->first || !first ||
-	    !nopal_read_complete(&reader) || !hearer_prepare(session, part))
+	if (!nopal_is_destination(at.session) || self->first || !first ||
+	    !nopal_read_complete(&reader) || !hearer_prepare(at))
 		return;
 	nopal_numbers_skip(&self->seen, first);
-	nopal_serial_seen(session, part, CHANNEL_REPAIR_NUMBER, first);
+	nopal_serial_seen(at, CHANNEL_REPAIR_NUMBER, first);
 	self->first = first;
 	self->order = order;
 	self->told = first;
 	if (self->top < first)
 		self->top = first;
-	nopal_raise_PEER_GAVE_UP(session, &forward);
-	hearer_look(session, part);
+	nopal_raise_PEER_GAVE_UP(at.session, &forward);
+	hearer_look(at);
 }
 
 /* A number that is known to exist, and those before it.  What left before the first that came by
@@ -258,13 +257,12 @@ static int64_t hearer_found_ns(const struct channel_hearer *self, uint64_t numbe
 
 /* Nobody is known to have asked for what fills this hole: it was late.  What takes as long as a
  * repair may is one, whose announcement got lost. */
-static void hearer_late(struct nopal_session *session, const struct nopal_part *part,
-			uint64_t number)
+static void hearer_late(struct nopal_at at, uint64_t number)
 {
-	const struct channel_repair_parameters *set = nopal_parameters(part);
-	struct channel_hearer *self = hearer_of(session, part);
+	const struct channel_repair_parameters *set = nopal_parameters(at);
+	struct channel_hearer *self = hearer_of(at);
 	int64_t found_ns = hearer_found_ns(self, number);
-	int64_t late_ns = session->now_ns - found_ns;
+	int64_t late_ns = at.session->now_ns - found_ns;
 
 	self->missing--;
 	if (!found_ns || late_ns >= set->again_ns)
@@ -276,69 +274,66 @@ static void hearer_late(struct nopal_session *session, const struct nopal_part *
 
 /* What was rebuilt, or comes by our own session, did not come by the channel; of repairs no round
  * trip is known. */
-static void hearer_note(struct nopal_session *session, const struct nopal_part *part,
-			uint64_t number, bool cast)
+static void hearer_note(struct nopal_at at, uint64_t number, bool cast)
 {
-	struct channel_hearer *self = hearer_of(session, part);
+	struct channel_hearer *self = hearer_of(at);
 
 	self->arrived += cast;
 	if (number >= self->top) {
-		hearer_up_to(session, self, number);
+		hearer_up_to(at.session, self, number);
 		self->top = number + 1;
-		nopal_serial_seen(session, part, CHANNEL_REPAIR_NUMBER, number);
+		nopal_serial_seen(at, CHANNEL_REPAIR_NUMBER, number);
 		self->latest = cast ? number : 0;
 		if (cast)
-			self->latest_ns = session->now_ns;
+			self->latest_ns = at.session->now_ns;
 	} else if (cast && number >= self->repairs) {
-		hearer_late(session, part, number);
+		hearer_late(at, number);
 	}
-	hearer_look(session, part);
-	hearer_report(session, part);
+	hearer_look(at);
+	hearer_report(at);
 }
 
-enum nopal_verdict nopal__channel_data(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_segment *segment)
+enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct channel_hearer *self = hearer_of(session, part);
-	uint64_t number = nopal_get(segment, part, CHANNEL_REPAIR_NUMBER);
+	struct channel_hearer *self = hearer_of(at);
+	uint64_t number = nopal_get(at, segment, CHANNEL_REPAIR_NUMBER);
 	bool cast = segment->path == NOPAL_PATH_CHANNEL;
 	enum nopal_number_is is;
 
 	if (!number)
 		return NOPAL_CONTINUE; /* for us alone */
-	if (!nopal_is_destination(session) || number < self->first || (cast && !self->first) ||
-	    !hearer_prepare(session, part))
+	if (!nopal_is_destination(at.session) || number < self->first || (cast && !self->first) ||
+	    !hearer_prepare(at))
 		return NOPAL_STOP;
-	is = nopal_numbers_mark(session, &self->seen, number);
+	is = nopal_numbers_mark(at.session, &self->seen, number);
 	if (is == NOPAL_NUMBER_SEEN || (is == NOPAL_NUMBER_BEYOND && cast))
 		return NOPAL_STOP;
 	if (is == NOPAL_NUMBER_NEW)
-		hearer_note(session, part, number, cast);
-	return nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) < self->order ? NOPAL_STOP
-									      : NOPAL_CONTINUE;
+		hearer_note(at, number, cast);
+	return nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE) < self->order ? NOPAL_STOP
+									    : NOPAL_CONTINUE;
 }
 
 /* How far the speaker is, and what it casts again. */
-void nopal__channel_top(struct nopal_session *session, const struct nopal_part *part,
-			const struct nopal_segment *segment)
+void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct channel_repair_parameters *set = nopal_parameters(part);
-	struct channel_hearer *self = hearer_of(session, part);
+	const struct channel_repair_parameters *set = nopal_parameters(at);
+	struct channel_hearer *self = hearer_of(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t end = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 
 	if (reader.bad || !self->first || segment->path != NOPAL_PATH_CHANNEL ||
 	    end > self->seen.floor + (uint64_t)set->window)
 		return;
-	hearer_up_to(session, self, end);
+	hearer_up_to(at.session, self, end);
 	if (nopal_read_left(&reader) && end > self->repairs)
 		self->repairs = end;
 	if (nopal_read_left(&reader) && hearer_misses(self) && hearer_covered(self, reader)) {
-		nopal_shared(session, part, CHANNEL_REPAIR_SUPPRESSED) += !self->asked;
+		nopal_shared(at, CHANNEL_REPAIR_SUPPRESSED) += !self->asked;
 		self->asked = false;
-		hearer_wait(session, part, set->again_ns);
+		hearer_wait(at, set->again_ns);
 		return;
 	}
-	hearer_look(session, part);
-	hearer_report(session, part);
+	hearer_look(at);
+	hearer_report(at);
 }

@@ -52,130 +52,109 @@
 /* Data overtake nothing: they would be gone for who joins before the rest has left, and in the
  * middle of what is for it.  What makes up for losses does: in line behind all that waits it would
  * come when everything had been asked for. */
-static enum nopal_verdict channel_repair_on_to_net(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict channel_repair_on_to_net(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	(void)part;
 	if (segment->kind)
 		segment->urgent = true;
-	else if (!nopal_is_for_one(session, segment))
+	else if (!nopal_is_for_one(at.session, segment))
 		segment->urgent = false;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_send(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict channel_repair_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal__channel_sent(session, part, segment);
+	nopal__channel_sent(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_copy(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_copy *copy)
+static enum nopal_verdict channel_repair_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
-	nopal__channel_counted(session, part, copy->segment);
+	nopal__channel_counted(at, copy->segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_done(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict channel_repair_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal__channel_counted(session, part, segment);
+	nopal__channel_counted(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_added(struct nopal_session *session,
-						  const struct nopal_part *part,
+static enum nopal_verdict channel_repair_on_added(struct nopal_at at,
 						  struct nopal_destination *destination)
 {
-	nopal__channel_added(session, part, destination);
+	nopal__channel_added(at, destination);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_opened(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict channel_repair_on_opened(struct nopal_at at,
 						   struct nopal_destination *destination)
 {
-	if (!nopal_is_destination(session))
-		nopal__channel_opened(session, part, destination);
+	if (!nopal_is_destination(at.session))
+		nopal__channel_opened(at, destination);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_hears(struct nopal_session *session,
-						  const struct nopal_part *part,
+static enum nopal_verdict channel_repair_on_hears(struct nopal_at at,
 						  struct nopal_destination *destination)
 {
-	nopal__channel_heard(session, part, destination);
+	nopal__channel_heard(at, destination);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_ended(struct nopal_session *session,
-						  const struct nopal_part *part,
+static enum nopal_verdict channel_repair_on_ended(struct nopal_at at,
 						  struct nopal_destination *destination)
 {
-	nopal__channel_ended(session, part, destination);
+	nopal__channel_ended(at, destination);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_nak(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict channel_repair_on_nak(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal__channel_nak(session, part, segment);
+	nopal__channel_nak(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_report(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict channel_repair_on_report(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	nopal__channel_report(session, part, segment);
+	nopal__channel_report(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------ who hears */
 
-static enum nopal_verdict channel_repair_on_point(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict channel_repair_on_point(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal__channel_point(session, part, segment);
+	nopal__channel_point(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_data(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict channel_repair_on_data(struct nopal_at at, struct nopal_segment *segment)
 {
-	return nopal__channel_data(session, part, segment);
+	return nopal__channel_data(at, segment);
 }
 
-static enum nopal_verdict channel_repair_on_top(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict channel_repair_on_top(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal__channel_top(session, part, segment);
+	nopal__channel_top(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- tables */
 
-static int channel_repair_open(struct nopal_session *session, const struct nopal_part *part)
+static int channel_repair_open(struct nopal_at at)
 {
-	nopal_share(session, part, CHANNEL_REPAIR_UNMET, 1);
+	nopal_share(at, CHANNEL_REPAIR_UNMET, 1);
 	return 0;
 }
 
-static void channel_repair_rest(struct nopal_session *session, const struct nopal_part *part)
+static void channel_repair_rest(struct nopal_at at)
 {
-	struct channel_repair *self = nopal_state(session, part);
+	struct channel_repair *self = nopal_state(at);
 
-	outstanding_rest(session, &self->speaker.cast);
-	nopal_numbers_rest(session, &self->hearer.seen);
+	outstanding_rest(at.session, &self->speaker.cast);
+	nopal_numbers_rest(at.session, &self->hearer.seen);
 }
 
 #define CHANNEL_REPAIR_PARAMETER(key, field, measure, first, low, high, text)                      \

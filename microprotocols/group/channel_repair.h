@@ -132,32 +132,21 @@ static inline bool nopal__channel_next(struct channel_ranges *ranges)
 }
 
 /* channel_speaker.c */
-void nopal__channel_sent(struct nopal_session *session, const struct nopal_part *part,
-			 struct nopal_segment *segment);
-void nopal__channel_counted(struct nopal_session *session, const struct nopal_part *part,
-			    const struct nopal_segment *segment);
-void nopal__channel_added(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_destination *destination);
-void nopal__channel_opened(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_destination *destination);
-void nopal__channel_heard(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_destination *destination);
-void nopal__channel_ended(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_destination *destination);
-void nopal__channel_nak(struct nopal_session *session, const struct nopal_part *part,
-			const struct nopal_segment *segment);
-void nopal__channel_report(struct nopal_session *session, const struct nopal_part *part,
-			   const struct nopal_segment *segment);
-void nopal__channel_remind(struct nopal_session *session, const struct nopal_part *part);
+void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment);
+void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segment);
+void nopal__channel_added(struct nopal_at at, struct nopal_destination *destination);
+void nopal__channel_opened(struct nopal_at at, struct nopal_destination *destination);
+void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destination);
+void nopal__channel_ended(struct nopal_at at, struct nopal_destination *destination);
+void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment);
+void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segment);
+void nopal__channel_remind(struct nopal_at at);
 
 /* channel_hearer.c */
-void nopal__channel_point(struct nopal_session *session, const struct nopal_part *part,
-			  const struct nopal_segment *segment);
-enum nopal_verdict nopal__channel_data(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_segment *segment);
-void nopal__channel_top(struct nopal_session *session, const struct nopal_part *part,
-			const struct nopal_segment *segment);
-void nopal__channel_ask(struct nopal_session *session, const struct nopal_part *part);
-void nopal__channel_tell(struct nopal_session *session, const struct nopal_part *part);
+void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segment);
+enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment *segment);
+void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment);
+void nopal__channel_ask(struct nopal_at at);
+void nopal__channel_tell(struct nopal_at at);
 
 #endif

@@ -21,10 +21,9 @@ enum {
 #define SPEAKER_REMIND_LONGEST_NS (500 * NOPAL_MILLISECOND)
 #define SPEAKER_LEAST_RTT_NS	  NOPAL_MILLISECOND
 
-static struct channel_speaker *speaker_of(struct nopal_session *session,
-					  const struct nopal_part *part)
+static struct channel_speaker *speaker_of(struct nopal_at at)
 {
-	struct channel_repair *self = nopal_state(session, part);
+	struct channel_repair *self = nopal_state(at);
 
 	return &self->speaker;
 }
@@ -32,15 +31,14 @@ static struct channel_speaker *speaker_of(struct nopal_session *session,
 /* ---------------------------------------------------------------- departures */
 
 /* Numbers count first departures: who opens meanwhile begins with the next. */
-void nopal__channel_sent(struct nopal_session *session, const struct nopal_part *part,
-			 struct nopal_segment *segment)
+void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 
-	if (segment->departures != 1 || nopal_is_for_one(session, segment))
+	if (segment->departures != 1 || nopal_is_for_one(at.session, segment))
 		return;
 	if (self->next > UINT32_MAX) {
-		nopal_session_break(session, NOPAL_RESOURCE,
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "there are no more numbers for segments to "
 				    "all: open the group again");
 		return;
@@ -49,25 +47,24 @@ void nopal__channel_sent(struct nopal_session *session, const struct nopal_part 
 		self->next = SPEAKER_FIRST_NUMBER;
 		outstanding_begin(&self->cast, self->next);
 	}
-	if (self->order <= nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE))
-		self->order = nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) + 1;
-	nopal_set(segment, part, CHANNEL_REPAIR_NUMBER, self->next);
-	nopal_set(segment, part, CHANNEL_REPAIR_AGE, self->age);
-	self->left_ns = session->now_ns;
+	if (self->order <= nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE))
+		self->order = nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE) + 1;
+	nopal_set(at, segment, CHANNEL_REPAIR_NUMBER, self->next);
+	nopal_set(at, segment, CHANNEL_REPAIR_AGE, self->age);
+	self->left_ns = at.session->now_ns;
 	self->remind_ns = SPEAKER_REMIND_FIRST_NS;
-	if (outstanding_add(session, &self->cast, self->next++, segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
-	else if (!nopal_timer_running(session, part, CHANNEL_REPAIR_REMIND))
-		nopal_timer_start(session, part, CHANNEL_REPAIR_REMIND,
-				  session->now_ns + self->remind_ns);
+	if (outstanding_add(at.session, &self->cast, self->next++, segment->handle) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
+	else if (!nopal_timer_running(at, CHANNEL_REPAIR_REMIND))
+		nopal_timer_start(at, CHANNEL_REPAIR_REMIND, at.session->now_ns + self->remind_ns);
 }
 
 /* A copy of it has its fate, or it is done without any. */
-void nopal__channel_counted(struct nopal_session *session, const struct nopal_part *part,
-			    const struct nopal_segment *segment)
+void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct channel_speaker *self = speaker_of(session, part);
-	uint64_t number = nopal_get(segment, part, CHANNEL_REPAIR_NUMBER);
+	struct channel_speaker *self = speaker_of(at);
+	uint64_t number = nopal_get(at, segment, CHANNEL_REPAIR_NUMBER);
 
 	if (!segment->copies && outstanding_is_open(&self->cast, number))
 		outstanding_take(&self->cast, number);
@@ -77,10 +74,9 @@ void nopal__channel_counted(struct nopal_session *session, const struct nopal_pa
 
 /* What is for one that joins: all that leaves from now on, but for the rest of a message that has
  * begun. */
-void nopal__channel_added(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_destination *destination)
+void nopal__channel_added(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 
 	nopal_repair(destination)[CHANNEL_REPAIR_FIRST] =
 		self->next ? self->next : SPEAKER_FIRST_NUMBER;
@@ -88,47 +84,43 @@ void nopal__channel_added(struct nopal_session *session, const struct nopal_part
 }
 
 /* A control segment that begins with a number. */
-static struct nopal_segment *speaker_numbered(struct nopal_session *session,
-					      const struct nopal_part *part, unsigned kind,
-					      uint32_t room, uint64_t number,
-					      struct nopal_writer *writer)
+static struct nopal_segment *speaker_numbered(struct nopal_at at, unsigned kind, uint32_t room,
+					      uint64_t number, struct nopal_writer *writer)
 {
-	struct nopal_segment *segment = nopal_control_begin(session, part, kind, room, writer);
+	struct nopal_segment *segment = nopal_control_begin(at, kind, room, writer);
 
 	if (segment)
 		nopal_write(writer, number, CHANNEL_REPAIR_NUMBER_BYTES);
 	return segment;
 }
 
-void nopal__channel_opened(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_destination *destination)
+void nopal__channel_opened(struct nopal_at at, struct nopal_destination *destination)
 {
 	struct nopal_writer writer;
 	struct nopal_segment *point =
-		speaker_numbered(session, part, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
+		speaker_numbered(at, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
 				 nopal_repair(destination)[CHANNEL_REPAIR_FIRST], &writer);
 
 	if (!point)
 		return;
 	nopal_write(&writer, nopal_repair(destination)[CHANNEL_REPAIR_ORDER],
 		    CHANNEL_REPAIR_NUMBER_BYTES);
-	nopal_set(point, part, CHANNEL_REPAIR_DESTINATION, destination->id);
-	nopal_control_send(session, point, CHANNEL_REPAIR_POINT_BYTES);
+	nopal_set(at, point, CHANNEL_REPAIR_DESTINATION, destination->id);
+	nopal_control_send(at.session, point, CHANNEL_REPAIR_POINT_BYTES);
 }
 
 /* The segment of a number that the destination had by the channel and whose fate is open; NULL:
  * there is none. */
-static struct nopal_segment *speaker_copy(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_destination *destination, uint64_t number)
+static struct nopal_segment *speaker_copy(struct nopal_at at, struct nopal_destination *destination,
+					  uint64_t number)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 	struct nopal_segment *segment;
 
 	if (!outstanding_is_open(&self->cast, number))
 		return NULL;
-	segment = nopal_segment_find(session, outstanding_at(&self->cast, number));
-	return segment && nopal_get(segment, part, CHANNEL_REPAIR_AGE) >=
+	segment = nopal_segment_find(at.session, outstanding_at(&self->cast, number));
+	return segment && nopal_get(at, segment, CHANNEL_REPAIR_AGE) >=
 				       nopal_repair(destination)[CHANNEL_REPAIR_SINCE]
 		       ? segment
 		       : NULL;
@@ -143,48 +135,45 @@ static uint64_t speaker_from(const struct channel_speaker *self,
 }
 
 /* All that it had by the channel, up to before a number, has its fate. */
-static void speaker_settle(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_destination *destination, uint64_t end,
+static void speaker_settle(struct nopal_at at, struct nopal_destination *destination, uint64_t end,
 			   enum nopal_fate fate)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 	uint64_t number = speaker_from(self, destination);
 
 	if (end > self->cast.end)
 		end = self->cast.end;
 	for (; number < end; number++) {
-		struct nopal_segment *segment = speaker_copy(session, part, destination, number);
+		struct nopal_segment *segment = speaker_copy(at, destination, number);
 
 		nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = number + 1;
 		if (segment)
-			nopal_copy_settle(session, segment, destination, fate);
+			nopal_copy_settle(at.session, segment, destination, fate);
 	}
 }
 
 /* What the channel did not bring it comes by its own session. */
-static void speaker_give(struct nopal_session *session, const struct nopal_part *part,
-			 struct nopal_destination *destination)
+static void speaker_give(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct channel_speaker *self = speaker_of(session, part);
-	uint32_t index = nopal_destination_find(session, destination->id);
+	struct channel_speaker *self = speaker_of(at);
+	uint32_t index = nopal_destination_find(at.session, destination->id);
 	uint64_t number = speaker_from(self, destination);
 
 	for (; number < self->cast.end; number++) {
-		struct nopal_segment *segment = speaker_copy(session, part, destination, number);
+		struct nopal_segment *segment = speaker_copy(at, destination, number);
 
 		if (segment)
-			nopal_copy_give(session, segment, index);
+			nopal_copy_give(at.session, segment, index);
 	}
 	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->cast.end;
 }
 
-void nopal__channel_heard(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_destination *destination)
+void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 
 	if (!destination->hears) {
-		speaker_give(session, part, destination);
+		speaker_give(at, destination);
 		return;
 	}
 	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->cast.base;
@@ -193,45 +182,43 @@ void nopal__channel_heard(struct nopal_session *session, const struct nopal_part
 }
 
 /* Nobody knows what it had of that. */
-void nopal__channel_ended(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_destination *destination)
+void nopal__channel_ended(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 
 	if (destination->hears)
-		speaker_settle(session, part, destination, self->cast.end, NOPAL_UNKNOWN);
+		speaker_settle(at, destination, self->cast.end, NOPAL_UNKNOWN);
 }
 
 /* Whose message it is; NULL: of one that does not hear the channel. */
-static struct nopal_destination *speaker_whose(struct nopal_session *session,
-					       const struct nopal_part *part,
+static struct nopal_destination *speaker_whose(struct nopal_at at,
 					       const struct nopal_segment *segment)
 {
-	uint32_t index = nopal_destination_find(
-		session, nopal_get(segment, part, CHANNEL_REPAIR_DESTINATION));
+	uint32_t index = nopal_destination_find(at.session,
+						nopal_get(at, segment, CHANNEL_REPAIR_DESTINATION));
 	struct nopal_destination *destination;
 
-	if (nopal_is_destination(session) || index >= nopal_destination_count(session))
+	if (nopal_is_destination(at.session) || index >= nopal_destination_count(at.session))
 		return NULL;
-	destination = nopal_destination_at(session, index);
+	destination = nopal_destination_at(at.session, index);
 	return destination->hears ? destination : NULL;
 }
 
 /* ------------------------------------------------------------------- reports */
 
 /* A round trip: of what left once, its report, and not how long it waited there. */
-static void speaker_sample(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_channel_report *report, uint64_t latest, int64_t delay_ns)
+static void speaker_sample(struct nopal_at at, struct nopal_channel_report *report, uint64_t latest,
+			   int64_t delay_ns)
 {
 	uint64_t *known = &nopal_repair(report->destination)[CHANNEL_REPAIR_RTT];
 	const struct nopal_segment *segment =
-		latest ? speaker_copy(session, part, report->destination, latest) : NULL;
+		latest ? speaker_copy(at, report->destination, latest) : NULL;
 	int64_t rtt_ns;
 
 	report->rtt_ns = (int64_t)*known;
 	if (!segment || segment->departures != 1)
 		return;
-	rtt_ns = session->now_ns - segment->departed_ns - delay_ns;
+	rtt_ns = at.session->now_ns - segment->departed_ns - delay_ns;
 	if (rtt_ns <= 0)
 		return;
 	report->sample_ns = rtt_ns;
@@ -242,10 +229,9 @@ static void speaker_sample(struct nopal_session *session, const struct nopal_par
 	*known = (uint64_t)rtt_ns;
 }
 
-void nopal__channel_report(struct nopal_session *session, const struct nopal_part *part,
-			   const struct nopal_segment *segment)
+void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct nopal_destination *destination = speaker_whose(session, part, segment);
+	struct nopal_destination *destination = speaker_whose(at, segment);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t floor = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t latest = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
@@ -259,33 +245,32 @@ void nopal__channel_report(struct nopal_session *session, const struct nopal_par
 
 	if (!destination || !nopal_read_complete(&reader))
 		return;
-	speaker_sample(session, part, &report, latest, (int64_t)delay_us * NOPAL_MICROSECOND);
+	speaker_sample(at, &report, latest, (int64_t)delay_us * NOPAL_MICROSECOND);
 	if (floor > nopal_repair(destination)[CHANNEL_REPAIR_FLOOR])
 		nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
-	speaker_settle(session, part, destination, floor, NOPAL_ARRIVED);
-	nopal_raise_CHANNEL_REPORT(session, &report);
+	speaker_settle(at, destination, floor, NOPAL_ARRIVED);
+	nopal_raise_CHANNEL_REPORT(at.session, &report);
 }
 
 /* ------------------------------------------------------------------- repairs */
 
 /* Tells all what is there and, where it is a nak's answer, what comes again. */
-static void speaker_top(struct nopal_session *session, const struct nopal_part *part,
-			const struct nopal_body *ranges)
+static void speaker_top(struct nopal_at at, const struct nopal_body *ranges)
 {
-	struct channel_speaker *self = speaker_of(session, part);
-	uint32_t room = nopal_control_limit(session, part, CHANNEL_REPAIR_TOP);
+	struct channel_speaker *self = speaker_of(at);
+	uint32_t room = nopal_control_limit(at, CHANNEL_REPAIR_TOP);
 	uint32_t length = CHANNEL_REPAIR_NUMBER_BYTES;
 	struct nopal_writer writer;
 	struct nopal_segment *top;
 
 	if (ranges && ranges->length <= room - length)
 		length += ranges->length;
-	top = speaker_numbered(session, part, CHANNEL_REPAIR_TOP, length, self->cast.end, &writer);
+	top = speaker_numbered(at, CHANNEL_REPAIR_TOP, length, self->cast.end, &writer);
 	if (!top)
 		return;
 	if (length > CHANNEL_REPAIR_NUMBER_BYTES)
 		nopal_write_bytes(&writer, ranges->bytes, ranges->length);
-	nopal_control_cast(session, top, length);
+	nopal_control_cast(at.session, top, length);
 }
 
 enum speaker_repair {
@@ -295,13 +280,11 @@ enum speaker_repair {
 };
 
 /* What is to be done for a number, and where it is to `leave`, doing it. */
-static enum speaker_repair speaker_repair(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_destination *destination, uint64_t number,
-					  bool leave)
+static enum speaker_repair speaker_repair(struct nopal_at at, struct nopal_destination *destination,
+					  uint64_t number, bool leave)
 {
-	struct channel_speaker *self = speaker_of(session, part);
-	struct nopal_segment *segment = speaker_copy(session, part, destination, number);
+	struct channel_speaker *self = speaker_of(at);
+	struct nopal_segment *segment = speaker_copy(at, destination, number);
 	int64_t rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
 
 	if (!segment)
@@ -312,21 +295,20 @@ static enum speaker_repair speaker_repair(struct nopal_session *session,
 		rtt_ns = SPEAKER_LEAST_RTT_NS;
 	if (segment->departures > 1)
 		rtt_ns += rtt_ns / SPEAKER_REPAIR_PART;
-	if (leave && !segment->wanted && session->now_ns - segment->departed_ns >= rtt_ns) {
+	if (leave && !segment->wanted && at.session->now_ns - segment->departed_ns >= rtt_ns) {
 		self->lost += segment->departures > 1;
-		nopal_raise_SEGMENT_LOST(session, segment);
-		nopal_segment_resend(session, part, segment);
+		nopal_raise_SEGMENT_LOST(at.session, segment);
+		nopal_segment_resend(at, segment);
 	}
 	return SPEAKER_REPAIRED;
 }
 
 /* The most that is to be done for a number of [first, end). */
-static enum speaker_repair speaker_repair_range(struct nopal_session *session,
-						const struct nopal_part *part,
+static enum speaker_repair speaker_repair_range(struct nopal_at at,
 						struct nopal_destination *destination,
 						const struct channel_ranges *range, bool leave)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 	uint64_t number = speaker_from(self, destination), end = range->end;
 	enum speaker_repair most = SPEAKER_NOTHING;
 
@@ -335,7 +317,7 @@ static enum speaker_repair speaker_repair_range(struct nopal_session *session,
 	if (end > self->cast.end)
 		end = self->cast.end;
 	for (; number < end && most < SPEAKER_TOO_LATE; number++) {
-		enum speaker_repair one = speaker_repair(session, part, destination, number, leave);
+		enum speaker_repair one = speaker_repair(at, destination, number, leave);
 
 		if (one > most)
 			most = one;
@@ -344,8 +326,7 @@ static enum speaker_repair speaker_repair_range(struct nopal_session *session,
 }
 
 /* The most for all that is asked for. */
-static enum speaker_repair speaker_repair_all(struct nopal_session *session,
-					      const struct nopal_part *part,
+static enum speaker_repair speaker_repair_all(struct nopal_at at,
 					      struct nopal_destination *destination,
 					      const struct nopal_body *asked, bool leave)
 {
@@ -353,8 +334,7 @@ static enum speaker_repair speaker_repair_all(struct nopal_session *session,
 	enum speaker_repair most = SPEAKER_NOTHING;
 
 	while (most < SPEAKER_TOO_LATE && nopal__channel_next(&ranges)) {
-		enum speaker_repair one =
-			speaker_repair_range(session, part, destination, &ranges, leave);
+		enum speaker_repair one = speaker_repair_range(at, destination, &ranges, leave);
 
 		if (one > most)
 			most = one;
@@ -364,49 +344,47 @@ static enum speaker_repair speaker_repair_all(struct nopal_session *session,
 
 /* All are told before the repairs come, so that who misses the same stays silent. Reports count
  * numbers that are new: of lost repairs only naks tell. */
-static void speaker_answer(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_destination *destination, const struct nopal_body *asked)
+static void speaker_answer(struct nopal_at at, struct nopal_destination *destination,
+			   const struct nopal_body *asked)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 	struct nopal_channel_report report = {
 		.destination = destination,
 		.rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT],
 	};
 
-	speaker_top(session, part, asked);
+	speaker_top(at, asked);
 	self->lost = 0;
-	speaker_repair_all(session, part, destination, asked, true);
+	speaker_repair_all(at, destination, asked, true);
 	report.missing = self->lost;
 	report.rows = 1;
 	if (self->lost)
-		nopal_raise_CHANNEL_REPORT(session, &report);
+		nopal_raise_CHANNEL_REPORT(at.session, &report);
 }
 
-void nopal__channel_nak(struct nopal_session *session, const struct nopal_part *part,
-			const struct nopal_segment *segment)
+void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct nopal_destination *destination = speaker_whose(session, part, segment);
+	struct nopal_destination *destination = speaker_whose(at, segment);
 	enum speaker_repair most = SPEAKER_NOTHING;
 
 	if (destination)
-		most = speaker_repair_all(session, part, destination, &segment->body, false);
+		most = speaker_repair_all(at, destination, &segment->body, false);
 	if (most == SPEAKER_TOO_LATE)
-		nopal_destination_hears(session, nopal_destination_find(session, destination->id),
-					false);
+		nopal_destination_hears(at.session,
+					nopal_destination_find(at.session, destination->id), false);
 	else if (most == SPEAKER_REPAIRED)
-		speaker_answer(session, part, destination, &segment->body);
+		speaker_answer(at, destination, &segment->body);
 }
 
 /* ----------------------------------------------------------------- reminders */
 
 /* Whose floor does not move does not hear the channel any more, or its nak and report would have
  * come. */
-static void speaker_look(struct nopal_session *session, const struct nopal_part *part,
-			 uint32_t index)
+static void speaker_look(struct nopal_at at, uint32_t index)
 {
-	const struct channel_repair_parameters *set = nopal_parameters(part);
-	struct channel_speaker *self = speaker_of(session, part);
-	struct nopal_destination *destination = nopal_destination_at(session, index);
+	const struct channel_repair_parameters *set = nopal_parameters(at);
+	struct channel_speaker *self = speaker_of(at);
+	struct nopal_destination *destination = nopal_destination_at(at.session, index);
 	uint64_t *stays = &nopal_repair(destination)[CHANNEL_REPAIR_STAYS];
 
 	if (!destination->hears)
@@ -414,24 +392,24 @@ static void speaker_look(struct nopal_session *session, const struct nopal_part 
 	if (speaker_from(self, destination) == self->cast.end)
 		*stays = 0;
 	else if (!*stays)
-		*stays = (uint64_t)session->now_ns;
-	else if (session->now_ns - (int64_t)*stays > set->patience_ns)
-		nopal_destination_hears(session, index, false);
+		*stays = (uint64_t)at.session->now_ns;
+	else if (at.session->now_ns - (int64_t)*stays > set->patience_ns)
+		nopal_destination_hears(at.session, index, false);
 }
 
-void nopal__channel_remind(struct nopal_session *session, const struct nopal_part *part)
+void nopal__channel_remind(struct nopal_at at)
 {
-	struct channel_speaker *self = speaker_of(session, part);
+	struct channel_speaker *self = speaker_of(at);
 
-	for (uint32_t i = 0; i < nopal_destination_count(session); i++)
-		speaker_look(session, part, i);
+	for (uint32_t i = 0; i < nopal_destination_count(at.session); i++)
+		speaker_look(at, i);
 	if (self->cast.base == self->cast.end)
 		return;
-	if (session->now_ns - self->left_ns >= self->remind_ns) {
-		speaker_top(session, part, NULL);
+	if (at.session->now_ns - self->left_ns >= self->remind_ns) {
+		speaker_top(at, NULL);
 		self->remind_ns *= 2;
 		if (self->remind_ns > SPEAKER_REMIND_LONGEST_NS)
 			self->remind_ns = SPEAKER_REMIND_LONGEST_NS;
 	}
-	nopal_timer_start(session, part, CHANNEL_REPAIR_REMIND, session->now_ns + self->remind_ns);
+	nopal_timer_start(at, CHANNEL_REPAIR_REMIND, at.session->now_ns + self->remind_ns);
 }

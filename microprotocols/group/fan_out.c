@@ -67,99 +67,91 @@ static uint64_t fan_out_least(const struct nopal_session *session)
 	return least;
 }
 
-static void fan_out_look(struct nopal_session *session, const struct nopal_part *part,
-			 uint32_t index, uint64_t least)
+static void fan_out_look(struct nopal_at at, uint32_t index, uint64_t least)
 {
-	const struct fan_out_parameters *set = nopal_parameters(part);
-	struct nopal_destination *destination = nopal_destination_at(session, index);
-	uint64_t backlog = nopal_destination_backlog(session, index);
+	const struct fan_out_parameters *set = nopal_parameters(at);
+	struct nopal_destination *destination = nopal_destination_at(at.session, index);
+	uint64_t backlog = nopal_destination_backlog(at.session, index);
 
 	destination->paused = backlog > least && backlog - least > (uint64_t)set->backlog;
 	if (destination->paused && set->slow == FAN_OUT_LEAVE)
-		nopal_destination_break(session, index, NOPAL_RESOURCE,
+		nopal_destination_break(at.session, index, NOPAL_RESOURCE,
 					"it is too far behind the others");
 }
 
-static enum nopal_verdict fan_out_on_send(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict fan_out_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint32_t count = nopal_destination_count(session);
-	uint64_t least = fan_out_least(session);
+	uint32_t count = nopal_destination_count(at.session);
+	uint64_t least = fan_out_least(at.session);
 
 	(void)segment;
 	for (uint32_t i = 0; i < count; i++)
-		fan_out_look(session, part, i, least);
+		fan_out_look(at, i, least);
 	return NOPAL_CONTINUE;
 }
 
 /* --------------------------------------------------------------- who has it */
 
-static void fan_out_add(struct nopal_segment *segment, const struct nopal_part *part,
-			unsigned attribute, uint64_t more)
+static void fan_out_add(struct nopal_at at, struct nopal_segment *segment, unsigned attribute,
+			uint64_t more)
 {
-	nopal_set(segment, part, attribute, nopal_get(segment, part, attribute) + more);
+	nopal_set(at, segment, attribute, nopal_get(at, segment, attribute) + more);
 }
 
-static void fan_out_done(struct nopal_session *session, const struct nopal_part *part,
-			 struct nopal_segment *segment, enum nopal_fate fate)
+static void fan_out_done(struct nopal_at at, struct nopal_segment *segment, enum nopal_fate fate)
 {
 	segment->fate = (uint8_t)fate;
-	nopal_segment_settle(session, segment);
-	nopal_release(session, part, segment, NOPAL_FINISH);
+	nopal_segment_settle(at.session, segment);
+	nopal_release(at, segment, NOPAL_FINISH);
 }
 
 /* So many cannot have it any more. */
-static enum nopal_fate fan_out_missing(const struct nopal_part *part,
-				       const struct nopal_segment *segment)
+static enum nopal_fate fan_out_missing(struct nopal_at at, const struct nopal_segment *segment)
 {
-	return nopal_get(segment, part, FAN_OUT_EXPIRED) ? NOPAL_EXPIRED : NOPAL_MISSING;
+	return nopal_get(at, segment, FAN_OUT_EXPIRED) ? NOPAL_EXPIRED : NOPAL_MISSING;
 }
 
-static void fan_out_judge(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static void fan_out_judge(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint64_t needed = nopal_get(segment, part, FAN_OUT_NEEDED);
-	uint64_t arrived = nopal_get(segment, part, FAN_OUT_ARRIVED);
-	uint64_t unknown = nopal_get(segment, part, FAN_OUT_UNKNOWN);
+	uint64_t needed = nopal_get(at, segment, FAN_OUT_NEEDED);
+	uint64_t arrived = nopal_get(at, segment, FAN_OUT_ARRIVED);
+	uint64_t unknown = nopal_get(at, segment, FAN_OUT_UNKNOWN);
 
-	if (nopal_holds(part, segment, NOPAL_FINISH)) {
+	if (nopal_holds(at, segment, NOPAL_FINISH)) {
 		if (needed && arrived >= needed)
-			fan_out_done(session, part, segment, NOPAL_ARRIVED);
+			fan_out_done(at, segment, NOPAL_ARRIVED);
 		else if (!segment->copies && arrived + unknown && arrived + unknown >= needed)
-			fan_out_done(session, part, segment, needed ? NOPAL_UNKNOWN : NOPAL_WAIVED);
+			fan_out_done(at, segment, needed ? NOPAL_UNKNOWN : NOPAL_WAIVED);
 		else if (!segment->copies || arrived + unknown + segment->copies < needed)
-			fan_out_done(session, part, segment, fan_out_missing(part, segment));
+			fan_out_done(at, segment, fan_out_missing(at, segment));
 	}
-	if (!segment->copies && nopal_holds(part, segment, NOPAL_DEALLOCATE))
-		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+	if (!segment->copies && nopal_holds(at, segment, NOPAL_DEALLOCATE))
+		nopal_release(at, segment, NOPAL_DEALLOCATE);
 }
 
-static enum nopal_verdict fan_out_on_leave(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict fan_out_on_leave(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct fan_out_parameters *set = nopal_parameters(part);
-	bool to_one = nopal_is_for_one(session, segment);
+	const struct fan_out_parameters *set = nopal_parameters(at);
+	bool to_one = nopal_is_for_one(at.session, segment);
 
 	if (to_one)
-		nopal_set(segment, part, FAN_OUT_NEEDED, 1);
+		nopal_set(at, segment, FAN_OUT_NEEDED, 1);
 	else if (set->acks)
-		nopal_set(segment, part, FAN_OUT_NEEDED, (uint64_t)set->acks);
+		nopal_set(at, segment, FAN_OUT_NEEDED, (uint64_t)set->acks);
 	else
-		nopal_set(segment, part, FAN_OUT_NEEDED,
-			  nopal_get(segment, part, FAN_OUT_ARRIVED) + segment->copies);
-	fan_out_judge(session, part, segment);
+		nopal_set(at, segment, FAN_OUT_NEEDED,
+			  nopal_get(at, segment, FAN_OUT_ARRIVED) + segment->copies);
+	fan_out_judge(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* It is not needed, where all are.  Where all to whom it went were removed, nobody can say: in good
  * order they get it still. */
-static void fan_out_removed(struct nopal_segment *segment, const struct nopal_part *part)
+static void fan_out_removed(struct nopal_at at, struct nopal_segment *segment)
 {
-	fan_out_add(segment, part, FAN_OUT_NEEDED, (uint64_t)-1);
-	if (!nopal_get(segment, part, FAN_OUT_NEEDED))
-		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
+	fan_out_add(at, segment, FAN_OUT_NEEDED, (uint64_t)-1);
+	if (!nopal_get(at, segment, FAN_OUT_NEEDED))
+		fan_out_add(at, segment, FAN_OUT_UNKNOWN, 1);
 }
 
 /* What never opened has got nothing, unless it was removed in good order: it may open yet. */
@@ -170,28 +162,25 @@ static bool fan_out_may_have_it(const struct nopal_copy *copy)
 }
 
 /* Before anybody gives it to others in place of this one. */
-static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
-					  const struct nopal_part *part, struct nopal_copy *copy)
+static enum nopal_verdict fan_out_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
-	const struct fan_out_parameters *set = nopal_parameters(part);
+	const struct fan_out_parameters *set = nopal_parameters(at);
 	struct nopal_segment *segment = copy->segment;
 
-	(void)session;
 	if (copy->fate == NOPAL_ARRIVED)
-		fan_out_add(segment, part, FAN_OUT_ARRIVED, 1);
+		fan_out_add(at, segment, FAN_OUT_ARRIVED, 1);
 	else if (copy->destination->removed && !set->acks)
-		fan_out_removed(segment, part);
+		fan_out_removed(at, segment);
 	else if (fan_out_may_have_it(copy))
-		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
+		fan_out_add(at, segment, FAN_OUT_UNKNOWN, 1);
 	else if (copy->fate == NOPAL_EXPIRED)
-		fan_out_add(segment, part, FAN_OUT_EXPIRED, 1);
+		fan_out_add(at, segment, FAN_OUT_EXPIRED, 1);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict fan_out_on_counted(struct nopal_session *session,
-					     const struct nopal_part *part, struct nopal_copy *copy)
+static enum nopal_verdict fan_out_on_counted(struct nopal_at at, struct nopal_copy *copy)
 {
-	fan_out_judge(session, part, copy->segment);
+	fan_out_judge(at, copy->segment);
 	return NOPAL_CONTINUE;
 }
 

@@ -67,104 +67,95 @@ static bool multicast_somebody_is_deaf(const struct nopal_session *session)
 	return false;
 }
 
-static void multicast_when_try(struct nopal_session *session, const struct nopal_part *part)
+static void multicast_when_try(struct nopal_at at)
 {
-	const struct multicast_parameters *set = nopal_parameters(part);
-	struct multicast *self = nopal_state(session, part);
+	const struct multicast_parameters *set = nopal_parameters(at);
+	struct multicast *self = nopal_state(at);
 	struct nopal_segment *probe;
 
-	if (self->tries >= set->probes || !multicast_somebody_is_deaf(session))
+	if (self->tries >= set->probes || !multicast_somebody_is_deaf(at.session))
 		return;
-	probe = nopal_control_bare(session, part, MULTICAST_PROBE);
+	probe = nopal_control_bare(at, MULTICAST_PROBE);
 	if (probe)
-		nopal_control_cast(session, probe, 0);
-	nopal_timer_start(session, part, MULTICAST_TRY,
-			  session->now_ns + (MULTICAST_FIRST_NS << self->tries++));
+		nopal_control_cast(at.session, probe, 0);
+	nopal_timer_start(at, MULTICAST_TRY,
+			  at.session->now_ns + (MULTICAST_FIRST_NS << self->tries++));
 }
 
-static enum nopal_verdict multicast_on_destination(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict multicast_on_destination(struct nopal_at at,
 						   struct nopal_destination *destination)
 {
-	const struct multicast_parameters *set = nopal_parameters(part);
-	struct multicast *self = nopal_state(session, part);
+	const struct multicast_parameters *set = nopal_parameters(at);
+	struct multicast *self = nopal_state(at);
 	struct nopal_segment *tell;
 	struct nopal_writer writer;
 	uint32_t index;
 	int64_t id;
 
-	if (nopal_is_destination(session))
+	if (nopal_is_destination(at.session))
 		return NOPAL_CONTINUE;
-	index = nopal_destination_find(session, destination->id);
+	index = nopal_destination_find(at.session, destination->id);
 	if (self->begun && set->late == MULTICAST_REFUSE) {
-		nopal_destination_break(session, index, NOPAL_REFUSED,
+		nopal_destination_break(at.session, index, NOPAL_REFUSED,
 					"it came late, and the group has begun");
 		return NOPAL_CONTINUE;
 	}
-	id = nopal_channel_open(session, index, &set->group, (unsigned)set->hops);
+	id = nopal_channel_open(at.session, index, &set->group, (unsigned)set->hops);
 	if (id < 0) /* no multicast on the way to it: copies it is */
 		return NOPAL_CONTINUE;
-	tell = nopal_control_begin(session, part, MULTICAST_CHANNEL, MULTICAST_ID_BYTES, &writer);
+	tell = nopal_control_begin(at, MULTICAST_CHANNEL, MULTICAST_ID_BYTES, &writer);
 	if (!tell)
 		return NOPAL_CONTINUE;
 	nopal_write(&writer, (uint64_t)id, MULTICAST_ID_BYTES);
-	nopal_set(tell, part, MULTICAST_DESTINATION, destination->id);
-	nopal_control_send(session, tell, MULTICAST_ID_BYTES);
+	nopal_set(at, tell, MULTICAST_DESTINATION, destination->id);
+	nopal_control_send(at.session, tell, MULTICAST_ID_BYTES);
 	self->tries = 0;
-	nopal_timer_start(session, part, MULTICAST_TRY, session->now_ns + MULTICAST_FIRST_NS);
+	nopal_timer_start(at, MULTICAST_TRY, at.session->now_ns + MULTICAST_FIRST_NS);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict multicast_on_send(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict multicast_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct multicast *self = nopal_state(session, part);
+	struct multicast *self = nopal_state(at);
 
-	self->begun = self->begun || !nopal_is_for_one(session, segment);
+	self->begun = self->begun || !nopal_is_for_one(at.session, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict multicast_on_heard(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict multicast_on_heard(struct nopal_at at, struct nopal_segment *segment)
 {
 	uint32_t index =
-		nopal_destination_find(session, nopal_get(segment, part, MULTICAST_DESTINATION));
+		nopal_destination_find(at.session, nopal_get(at, segment, MULTICAST_DESTINATION));
 
-	if (!nopal_is_destination(session) && index < nopal_destination_count(session))
-		nopal_destination_hears(session, index, true);
+	if (!nopal_is_destination(at.session) && index < nopal_destination_count(at.session))
+		nopal_destination_hears(at.session, index, true);
 	return NOPAL_CONTINUE;
 }
 
 /* -------------------------------------------------------------- who hears */
 
-static enum nopal_verdict multicast_on_channel(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict multicast_on_channel(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct multicast_parameters *set = nopal_parameters(part);
-	struct multicast *self = nopal_state(session, part);
+	const struct multicast_parameters *set = nopal_parameters(at);
+	struct multicast *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t id = (uint32_t)nopal_read(&reader, MULTICAST_ID_BYTES);
 
-	if (nopal_read_complete(&reader) && nopal_is_destination(session))
-		self->joined = nopal_channel_join(session, &set->group, id) == 0;
+	if (nopal_read_complete(&reader) && nopal_is_destination(at.session))
+		self->joined = nopal_channel_join(at.session, &set->group, id) == 0;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict multicast_on_probe(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict multicast_on_probe(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct multicast *self = nopal_state(session, part);
+	const struct multicast *self = nopal_state(at);
 	struct nopal_segment *heard;
 
 	if (!self->joined || segment->path != NOPAL_PATH_CHANNEL)
 		return NOPAL_CONTINUE;
-	heard = nopal_control_bare(session, part, MULTICAST_HEARD);
+	heard = nopal_control_bare(at, MULTICAST_HEARD);
 	if (heard)
-		nopal_control_send(session, heard, 0);
+		nopal_control_send(at.session, heard, 0);
 	return NOPAL_CONTINUE;
 }
 

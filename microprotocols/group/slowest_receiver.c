@@ -102,16 +102,15 @@ static bool slowest_receiver_is(struct nopal_session *session, struct slowest_re
 	return false;
 }
 
-static void slowest_receiver_set(struct nopal_session *session, const struct nopal_part *part,
-				 int64_t rate)
+static void slowest_receiver_set(struct nopal_at at, int64_t rate)
 {
-	const struct slowest_receiver_parameters *set = nopal_parameters(part);
+	const struct slowest_receiver_parameters *set = nopal_parameters(at);
 
 	if (rate < set->least)
 		rate = set->least;
 	if (rate > set->most)
 		rate = set->most;
-	nopal_share(session, part, SLOWEST_RECEIVER_RATE, rate);
+	nopal_share(at, SLOWEST_RECEIVER_RATE, rate);
 }
 
 /* Bits a second of so many segments. */
@@ -141,74 +140,67 @@ static int64_t slowest_receiver_growth(const struct nopal_session *session,
 	return (int64_t)nopal_scale((uint64_t)a_round, (uint64_t)since_ns, (uint64_t)path->rtt_ns);
 }
 
-static void slowest_receiver_up(struct nopal_session *session, const struct nopal_part *part,
-				const struct receiver_path *path)
+static void slowest_receiver_up(struct nopal_at at, const struct receiver_path *path)
 {
-	struct slowest_receiver *self = nopal_state(session, part);
-	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
+	struct slowest_receiver *self = nopal_state(at);
+	int64_t rate = nopal_shared(at, SLOWEST_RECEIVER_RATE);
 
-	slowest_receiver_set(session, part,
-			     rate + slowest_receiver_growth(session, self, path, rate));
-	self->up_ns = session->now_ns;
+	slowest_receiver_set(at, rate + slowest_receiver_growth(at.session, self, path, rate));
+	self->up_ns = at.session->now_ns;
 }
 
 /* To so much of it; what left before is no news from now on.  Below the least there is nothing to
  * wait for. */
-static void slowest_receiver_fall(struct nopal_session *session, const struct nopal_part *part,
-				  uint32_t share)
+static void slowest_receiver_fall(struct nopal_at at, uint32_t share)
 {
-	const struct slowest_receiver_parameters *set = nopal_parameters(part);
-	struct slowest_receiver *self = nopal_state(session, part);
-	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
+	const struct slowest_receiver_parameters *set = nopal_parameters(at);
+	struct slowest_receiver *self = nopal_state(at);
+	int64_t rate = nopal_shared(at, SLOWEST_RECEIVER_RATE);
 
-	self->up_ns = session->now_ns;
+	self->up_ns = at.session->now_ns;
 	if (rate <= set->least)
 		return;
-	self->down_ns = session->now_ns;
-	slowest_receiver_set(session, part,
-			     (int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
+	self->down_ns = at.session->now_ns;
+	slowest_receiver_set(at, (int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
 }
 
 /* At the least rate, or but a few steps above it. */
-static bool slowest_receiver_is_least(const struct nopal_part *part, int64_t rate)
+static bool slowest_receiver_is_least(struct nopal_at at, int64_t rate)
 {
-	const struct slowest_receiver_parameters *set = nopal_parameters(part);
+	const struct slowest_receiver_parameters *set = nopal_parameters(at);
 
 	return rate < SLOWEST_RECEIVER_NEAR * set->least;
 }
 
-static void slowest_receiver_down(struct nopal_session *session, const struct nopal_part *part,
-				  struct nopal_destination *destination)
+static void slowest_receiver_down(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct slowest_receiver *self = nopal_state(session, part);
+	struct slowest_receiver *self = nopal_state(at);
 	struct receiver_path *path = receiver_path_of(destination);
-	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
+	int64_t rate = nopal_shared(at, SLOWEST_RECEIVER_RATE);
 
-	if (slowest_receiver_is_least(part, rate) && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
-		nopal_destination_hears(session, nopal_destination_find(session, destination->id),
-					false);
+	if (slowest_receiver_is_least(at, rate) && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
+		nopal_destination_hears(at.session,
+					nopal_destination_find(at.session, destination->id), false);
 		return;
 	}
 	self->too_fast = rate;
-	slowest_receiver_fall(session, part,
-			      receiver_path_passed(path) / SLOWEST_RECEIVER_TENTHS *
-				      SLOWEST_RECEIVER_KEPT);
+	slowest_receiver_fall(at, receiver_path_passed(path) / SLOWEST_RECEIVER_TENTHS *
+					  SLOWEST_RECEIVER_KEPT);
 }
 
 /* By news of the one that stands for all. */
-static void slowest_receiver_move(struct nopal_session *session, const struct nopal_part *part,
-				  struct nopal_destination *destination, bool congested)
+static void slowest_receiver_move(struct nopal_at at, struct nopal_destination *destination,
+				  bool congested)
 {
 	const struct receiver_path *path = receiver_path_of(destination);
 
 	if (congested)
-		slowest_receiver_down(session, part, destination);
+		slowest_receiver_down(at, destination);
 	else if (!receiver_path_is_flooded(path))
-		slowest_receiver_up(session, part, path);
-	else if (receiver_path_is_queued(path, session->now_ns))
-		slowest_receiver_fall(session, part,
-				      receiver_path_passing(path) / SLOWEST_RECEIVER_TENTHS *
-					      SLOWEST_RECEIVER_DRAINED);
+		slowest_receiver_up(at, path);
+	else if (receiver_path_is_queued(path, at.session->now_ns))
+		slowest_receiver_fall(at, receiver_path_passing(path) / SLOWEST_RECEIVER_TENTHS *
+						  SLOWEST_RECEIVER_DRAINED);
 }
 
 /* Does it tell of what left since the rate fell, and not before? */
@@ -232,14 +224,13 @@ static bool slowest_receiver_is_slow(const struct slowest_receiver *self, int64_
 }
 
 /* What it loses near the least rate, and at one that is slow for its path. */
-static void slowest_receiver_learn(struct nopal_session *session, const struct nopal_part *part,
-				   struct receiver_path *path,
+static void slowest_receiver_learn(struct nopal_at at, struct receiver_path *path,
 				   const struct nopal_channel_report *report, bool congested)
 {
-	const struct slowest_receiver *self = nopal_state(session, part);
-	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
+	const struct slowest_receiver *self = nopal_state(at);
+	int64_t rate = nopal_shared(at, SLOWEST_RECEIVER_RATE);
 
-	path->loss = slowest_receiver_is_least(part, rate)
+	path->loss = slowest_receiver_is_least(at, rate)
 			     ? receiver_path_smooth(path->loss, report->missing,
 						    report->arrived + report->missing)
 			     : 0;
@@ -247,35 +238,33 @@ static void slowest_receiver_learn(struct nopal_session *session, const struct n
 		receiver_path_learn(path, report);
 }
 
-static enum nopal_verdict slowest_receiver_on_report(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict slowest_receiver_on_report(struct nopal_at at,
 						     struct nopal_channel_report *report)
 {
-	struct slowest_receiver *self = nopal_state(session, part);
+	struct slowest_receiver *self = nopal_state(at);
 	struct nopal_destination *destination = report->destination;
 	struct receiver_path *path = receiver_path_of(destination);
 	bool news, congested;
 
-	receiver_path_note(path, report, session->now_ns);
-	news = slowest_receiver_is_news(session, self, report);
+	receiver_path_note(path, report, at.session->now_ns);
+	news = slowest_receiver_is_news(at.session, self, report);
 	if (!news)
 		receiver_path_renew(path);
-	congested = receiver_path_judge(path, report, session->now_ns, self->too_fast);
+	congested = receiver_path_judge(path, report, at.session->now_ns, self->too_fast);
 	if (news)
-		slowest_receiver_learn(session, part, path, report, congested);
-	if (slowest_receiver_is(session, self, destination) && news)
-		slowest_receiver_move(session, part, destination, congested);
+		slowest_receiver_learn(at, path, report, congested);
+	if (slowest_receiver_is(at.session, self, destination) && news)
+		slowest_receiver_move(at, destination, congested);
 	if (congested)
 		receiver_path_begin(path);
 	return NOPAL_CONTINUE;
 }
 
 /* Its path is another one now, and if it stood for all, somebody else does with its next report. */
-static enum nopal_verdict slowest_receiver_on_hears(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict slowest_receiver_on_hears(struct nopal_at at,
 						    struct nopal_destination *destination)
 {
-	struct slowest_receiver *self = nopal_state(session, part);
+	struct slowest_receiver *self = nopal_state(at);
 
 	*receiver_path_of(destination) = (struct receiver_path){ 0 };
 	if (self->slowest == destination->id)
@@ -283,11 +272,11 @@ static enum nopal_verdict slowest_receiver_on_hears(struct nopal_session *sessio
 	return NOPAL_CONTINUE;
 }
 
-static int slowest_receiver_open(struct nopal_session *session, const struct nopal_part *part)
+static int slowest_receiver_open(struct nopal_at at)
 {
-	const struct slowest_receiver_parameters *set = nopal_parameters(part);
+	const struct slowest_receiver_parameters *set = nopal_parameters(at);
 
-	slowest_receiver_set(session, part, set->initial);
+	slowest_receiver_set(at, set->initial);
 	return 0;
 }
 

@@ -42,21 +42,21 @@ enum { FIXED_RATE_JITTER_DUE };				     /* timers */
 /* Numbers that lie further apart have nothing to do with each other. */
 enum { FIXED_RATE_JITTER_APART = 1 << 20 };
 
-static void fixed_rate_jitter_when_due(struct nopal_session *session, const struct nopal_part *part)
+static void fixed_rate_jitter_when_due(struct nopal_at at)
 {
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
 
-	playout_deliver(session, part, playout, &set->limits, session->now_ns);
-	playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout, &set->limits);
+	playout_deliver(at, playout, &set->limits, at.session->now_ns);
+	playout_watch(at, FIXED_RATE_JITTER_DUE, playout, &set->limits);
 }
 
 /* When the number is due; long ago, where that is out of reach, or where what has a higher one
  * went. */
-static int64_t fixed_rate_jitter_due(const struct nopal_part *part, const struct playout *playout,
+static int64_t fixed_rate_jitter_due(struct nopal_at at, const struct playout *playout,
 				     uint64_t number)
 {
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
 	int64_t apart = (int64_t)(number - playout->zero_mark);
 
 	if (apart > FIXED_RATE_JITTER_APART || apart < -FIXED_RATE_JITTER_APART ||
@@ -65,45 +65,42 @@ static int64_t fixed_rate_jitter_due(const struct nopal_part *part, const struct
 	return playout->zero_ns + apart * set->interval_ns;
 }
 
-static void fixed_rate_jitter_drop(struct nopal_session *session, const struct nopal_part *part,
-				   struct nopal_message *message)
+static void fixed_rate_jitter_drop(struct nopal_at at, struct nopal_message *message)
 {
-	nopal_shared(session, part, FIXED_RATE_JITTER_DROPPED)++;
-	nopal_set(message, part, FIXED_RATE_JITTER_USELESS, 1);
+	nopal_shared(at, FIXED_RATE_JITTER_DROPPED)++;
+	nopal_set(at, message, FIXED_RATE_JITTER_USELESS, 1);
 }
 
 /* A schedule that begins with this number, behind what waits.  False: that is too far away. */
-static bool fixed_rate_jitter_begin(struct nopal_session *session, const struct nopal_part *part,
-				    uint64_t number)
+static bool fixed_rate_jitter_begin(struct nopal_at at, uint64_t number)
 {
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
 	int64_t behind_ns = 0;
 
 	if (playout->count)
 		behind_ns = playout_at(playout, &set->limits, playout->count - 1)->due_ns +
 			    set->interval_ns;
-	playout_begin(playout, &set->limits, number, session->now_ns);
+	playout_begin(playout, &set->limits, number, at.session->now_ns);
 	if (playout->zero_ns < behind_ns)
 		playout->zero_ns = behind_ns;
-	return playout_fits(playout, &set->limits, number, playout->zero_ns, session->now_ns);
+	return playout_fits(playout, &set->limits, number, playout->zero_ns, at.session->now_ns);
 }
 
 /* False: its time has passed, or is far away. */
-static bool fixed_rate_jitter_place(struct nopal_session *session, const struct nopal_part *part,
-				    uint64_t number, int64_t *ret_due_ns)
+static bool fixed_rate_jitter_place(struct nopal_at at, uint64_t number, int64_t *ret_due_ns)
 {
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
 	int64_t due_ns = INT64_MIN;
 	bool fits = false;
 
 	if (playout->begun) {
-		due_ns = fixed_rate_jitter_due(part, playout, number);
-		fits = playout_fits(playout, &set->limits, number, due_ns, session->now_ns);
+		due_ns = fixed_rate_jitter_due(at, playout, number);
+		fits = playout_fits(playout, &set->limits, number, due_ns, at.session->now_ns);
 	}
 	if (!playout->begun || playout->strays >= set->limits.strays) {
-		fits = fixed_rate_jitter_begin(session, part, number);
+		fits = fixed_rate_jitter_begin(at, number);
 		due_ns = playout->zero_ns;
 	}
 	if (fits)
@@ -112,54 +109,51 @@ static bool fixed_rate_jitter_place(struct nopal_session *session, const struct 
 	return fits;
 }
 
-static enum nopal_verdict fixed_rate_jitter_on_message(struct nopal_session *session,
-						       const struct nopal_part *part,
+static enum nopal_verdict fixed_rate_jitter_on_message(struct nopal_at at,
 						       struct nopal_message *message)
 {
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
-	uint64_t number = nopal_get(message, part, FIXED_RATE_JITTER_FIRST);
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
+	uint64_t number = nopal_get(at, message, FIXED_RATE_JITTER_FIRST);
 	struct playout_entry entry = { .number = number,
 				       .bytes = message->length,
 				       .message = message->handle };
 
-	if (!fixed_rate_jitter_place(session, part, number, &entry.due_ns))
-		fixed_rate_jitter_drop(session, part, message);
+	if (!fixed_rate_jitter_place(at, number, &entry.due_ns))
+		fixed_rate_jitter_drop(at, message);
 	else if (!playout_fit_in(playout, &set->limits, &entry))
-		nopal_set(message, part, FIXED_RATE_JITTER_USELESS, 1);
-	else if (!playout_add(session, playout, &set->limits, &entry))
-		fixed_rate_jitter_drop(session, part, message);
+		nopal_set(at, message, FIXED_RATE_JITTER_USELESS, 1);
+	else if (!playout_add(at.session, playout, &set->limits, &entry))
+		fixed_rate_jitter_drop(at, message);
 	else
-		playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout, &set->limits);
+		playout_watch(at, FIXED_RATE_JITTER_DUE, playout, &set->limits);
 	return NOPAL_CONTINUE;
 }
 
 /* After the order has seen it. */
-static enum nopal_verdict fixed_rate_jitter_on_useless(struct nopal_session *session,
-						       const struct nopal_part *part,
+static enum nopal_verdict fixed_rate_jitter_on_useless(struct nopal_at at,
 						       struct nopal_message *message)
 {
-	if (!nopal_get(message, part, FIXED_RATE_JITTER_USELESS))
+	if (!nopal_get(at, message, FIXED_RATE_JITTER_USELESS))
 		return NOPAL_CONTINUE;
-	nopal_message_discard(session, message);
+	nopal_message_discard(at.session, message);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
-							   const struct nopal_part *part,
+static enum nopal_verdict fixed_rate_jitter_on_peer_closed(struct nopal_at at,
 							   struct nopal_session *subject)
 {
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
 
 	(void)subject;
-	playout_deliver(session, part, playout, &set->limits, INT64_MAX);
+	playout_deliver(at, playout, &set->limits, INT64_MAX);
 	return NOPAL_CONTINUE;
 }
 
-static void fixed_rate_jitter_rest(struct nopal_session *session, const struct nopal_part *part)
+static void fixed_rate_jitter_rest(struct nopal_at at)
 {
-	playout_rest(session, nopal_state(session, part));
+	playout_rest(at.session, nopal_state(at));
 }
 
 static const struct nopal_parameter fixed_rate_jitter_table[] = {

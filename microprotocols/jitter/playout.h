@@ -165,13 +165,12 @@ static inline bool playout_add(struct nopal_session *session, struct playout *pl
 
 /* Delivers what is due at `until_ns`.  An entry is out before its message goes: a delivery may come
  * back to this session. */
-static inline void playout_deliver(struct nopal_session *session, const struct nopal_part *part,
-				   struct playout *playout, const struct playout_limits *limits,
-				   int64_t until_ns)
+static inline void playout_deliver(struct nopal_at at, struct playout *playout,
+				   const struct playout_limits *limits, int64_t until_ns)
 {
 	while (playout->count && playout_at(playout, limits, 0)->due_ns <= until_ns) {
 		struct playout_entry entry = *playout_at(playout, limits, 0);
-		struct nopal_message *message = nopal_message_find(session, entry.message);
+		struct nopal_message *message = nopal_message_find(at.session, entry.message);
 
 		playout->head = (playout->head + 1) % (uint32_t)limits->messages;
 		playout->count--;
@@ -179,17 +178,16 @@ static inline void playout_deliver(struct nopal_session *session, const struct n
 		if (entry.number > playout->passed)
 			playout->passed = entry.number;
 		if (message)
-			nopal_message_release(session, part, message);
+			nopal_message_release(at, message);
 	}
 }
 
 /* The timer stands at the first due time or before it. */
-static inline void playout_watch(struct nopal_session *session, const struct nopal_part *part,
-				 unsigned timer, const struct playout *playout,
+static inline void playout_watch(struct nopal_at at, unsigned timer, const struct playout *playout,
 				 const struct playout_limits *limits)
 {
 	if (playout->count)
-		nopal_timer_start(session, part, timer, playout_at(playout, limits, 0)->due_ns);
+		nopal_timer_start(at, timer, playout_at(playout, limits, 0)->due_ns);
 }
 
 static inline void playout_rest(struct nopal_session *session, struct playout *playout)

@@ -49,26 +49,24 @@ enum { TIMESTAMP_JITTER_DUE };				  /* timers */
 enum { TIMESTAMP_JITTER_WIRE_BYTES = 4 };
 enum { TIMESTAMP_JITTER_DROP, TIMESTAMP_JITTER_DELIVER }; /* of `late` */
 
-static void timestamp_jitter_when_due(struct nopal_session *session, const struct nopal_part *part)
+static void timestamp_jitter_when_due(struct nopal_at at)
 {
-	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
 
-	playout_deliver(session, part, playout, &set->limits, session->now_ns);
-	playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout, &set->limits);
+	playout_deliver(at, playout, &set->limits, at.session->now_ns);
+	playout_watch(at, TIMESTAMP_JITTER_DUE, playout, &set->limits);
 }
 
 /* ------------------------------------------------------------------ the clock */
 
-static enum nopal_verdict timestamp_jitter_on_from_user(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict timestamp_jitter_on_from_user(struct nopal_at at,
 							struct nopal_message *message)
 {
-	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
 
-	(void)session;
-	if (!nopal_get(message, part, TIMESTAMP_JITTER_TIMESTAMP))
-		nopal_set(message, part, TIMESTAMP_JITTER_TIMESTAMP,
+	if (!nopal_get(at, message, TIMESTAMP_JITTER_TIMESTAMP))
+		nopal_set(at, message, TIMESTAMP_JITTER_TIMESTAMP,
 			  nopal_scale((uint64_t)message->created_ns, (uint64_t)set->clock,
 				      NOPAL_SECOND));
 	return NOPAL_CONTINUE;
@@ -80,9 +78,9 @@ static int64_t timestamp_jitter_ticks(uint64_t from, uint64_t to)
 	return (int32_t)((uint32_t)to - (uint32_t)from);
 }
 
-static int64_t timestamp_jitter_ns(const struct nopal_part *part, int64_t ticks)
+static int64_t timestamp_jitter_ns(struct nopal_at at, int64_t ticks)
 {
-	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
 	uint64_t clock = (uint64_t)set->clock;
 
 	if (ticks < 0)
@@ -92,10 +90,9 @@ static int64_t timestamp_jitter_ns(const struct nopal_part *part, int64_t ticks)
 
 /* Moves the schedule on by whole seconds, which are whole numbers of ticks: so nothing is ever
  * rounded twice. */
-static void timestamp_jitter_move(const struct nopal_part *part, struct playout *playout,
-				  int64_t ticks)
+static void timestamp_jitter_move(struct nopal_at at, struct playout *playout, int64_t ticks)
 {
-	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
 	int64_t seconds = ticks / set->clock;
 
 	if (seconds > 0)
@@ -106,100 +103,96 @@ static void timestamp_jitter_move(const struct nopal_part *part, struct playout 
 /* ------------------------------------------------------------------- arrivals */
 
 /* False: its time has passed, or is far away. */
-static bool timestamp_jitter_place(struct nopal_session *session, const struct nopal_part *part,
-				   uint64_t mark, uint64_t number, int64_t *ret_due_ns)
+static bool timestamp_jitter_place(struct nopal_at at, uint64_t mark, uint64_t number,
+				   int64_t *ret_due_ns)
 {
-	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
 	int64_t ticks = timestamp_jitter_ticks(playout->zero_mark, mark);
 
-	*ret_due_ns = playout->zero_ns + timestamp_jitter_ns(part, ticks);
+	*ret_due_ns = playout->zero_ns + timestamp_jitter_ns(at, ticks);
 	if (number && number < playout->passed)
 		*ret_due_ns = INT64_MIN;
 	if (playout->begun &&
-	    playout_fits(playout, &set->limits, number, *ret_due_ns, session->now_ns)) {
-		timestamp_jitter_move(part, playout, ticks);
+	    playout_fits(playout, &set->limits, number, *ret_due_ns, at.session->now_ns)) {
+		timestamp_jitter_move(at, playout, ticks);
 		return true;
 	}
 	if (playout->begun && playout->strays < set->limits.strays)
 		return false;
-	playout_begin(playout, &set->limits, mark, session->now_ns);
+	playout_begin(playout, &set->limits, mark, at.session->now_ns);
 	*ret_due_ns = playout->zero_ns;
-	return playout_fits(playout, &set->limits, number, playout->zero_ns, session->now_ns);
+	return playout_fits(playout, &set->limits, number, playout->zero_ns, at.session->now_ns);
 }
 
-static void timestamp_jitter_drop(struct nopal_session *session, const struct nopal_part *part,
-				  struct nopal_message *message)
+static void timestamp_jitter_drop(struct nopal_at at, struct nopal_message *message)
 {
-	nopal_shared(session, part, TIMESTAMP_JITTER_DROPPED)++;
-	nopal_set(message, part, TIMESTAMP_JITTER_USELESS, 1);
+	nopal_shared(at, TIMESTAMP_JITTER_DROPPED)++;
+	nopal_set(at, message, TIMESTAMP_JITTER_USELESS, 1);
 }
 
-static void timestamp_jitter_keep(struct nopal_session *session, const struct nopal_part *part,
-				  struct nopal_message *message, struct playout_entry *entry)
+static void timestamp_jitter_keep(struct nopal_at at, struct nopal_message *message,
+				  struct playout_entry *entry)
 {
-	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
 
 	if (!playout_fit_in(playout, &set->limits, entry))
-		nopal_set(message, part, TIMESTAMP_JITTER_USELESS, 1);
-	else if (!playout_add(session, playout, &set->limits, entry))
-		timestamp_jitter_drop(session, part, message);
-	playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout, &set->limits);
+		nopal_set(at, message, TIMESTAMP_JITTER_USELESS, 1);
+	else if (!playout_add(at.session, playout, &set->limits, entry))
+		timestamp_jitter_drop(at, message);
+	playout_watch(at, TIMESTAMP_JITTER_DUE, playout, &set->limits);
 }
 
-static enum nopal_verdict timestamp_jitter_on_message(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict timestamp_jitter_on_message(struct nopal_at at,
 						      struct nopal_message *message)
 {
-	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
-	uint64_t mark = nopal_get(message, part, TIMESTAMP_JITTER_TIMESTAMP);
+	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
+	uint64_t mark = nopal_get(at, message, TIMESTAMP_JITTER_TIMESTAMP);
 	struct playout_entry entry = {
-		.number = nopal_get(message, part, TIMESTAMP_JITTER_FIRST),
+		.number = nopal_get(at, message, TIMESTAMP_JITTER_FIRST),
 		.bytes = message->length,
 		.message = message->handle,
 	};
 
-	if (timestamp_jitter_place(session, part, mark, entry.number, &entry.due_ns)) {
-		timestamp_jitter_keep(session, part, message, &entry);
-	} else if (set->late == TIMESTAMP_JITTER_DROP || entry.due_ns > session->now_ns) {
-		timestamp_jitter_drop(session, part, message);
+	if (timestamp_jitter_place(at, mark, entry.number, &entry.due_ns)) {
+		timestamp_jitter_keep(at, message, &entry);
+	} else if (set->late == TIMESTAMP_JITTER_DROP || entry.due_ns > at.session->now_ns) {
+		timestamp_jitter_drop(at, message);
 	} else {
-		nopal_shared(session, part, TIMESTAMP_JITTER_LATE)++;
-		entry.due_ns = session->now_ns;
-		timestamp_jitter_keep(session, part, message, &entry);
-		playout_deliver(session, part, playout, &set->limits, session->now_ns);
+		nopal_shared(at, TIMESTAMP_JITTER_LATE)++;
+		entry.due_ns = at.session->now_ns;
+		timestamp_jitter_keep(at, message, &entry);
+		playout_deliver(at, playout, &set->limits, at.session->now_ns);
 	}
 	return NOPAL_CONTINUE;
 }
 
 /* After the order has seen it. */
-static enum nopal_verdict timestamp_jitter_on_useless(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict timestamp_jitter_on_useless(struct nopal_at at,
 						      struct nopal_message *message)
 {
-	if (!nopal_get(message, part, TIMESTAMP_JITTER_USELESS))
+	if (!nopal_get(at, message, TIMESTAMP_JITTER_USELESS))
 		return NOPAL_CONTINUE;
-	nopal_message_discard(session, message);
+	nopal_message_discard(at.session, message);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict timestamp_jitter_on_peer_closed(struct nopal_session *session,
-							  const struct nopal_part *part,
+static enum nopal_verdict timestamp_jitter_on_peer_closed(struct nopal_at at,
 							  struct nopal_session *subject)
 {
-	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
+	struct playout *playout = nopal_state(at);
 
 	(void)subject;
-	playout_deliver(session, part, playout, &set->limits, INT64_MAX);
+	playout_deliver(at, playout, &set->limits, INT64_MAX);
 	return NOPAL_CONTINUE;
 }
 
-static void timestamp_jitter_rest(struct nopal_session *session, const struct nopal_part *part)
+static void timestamp_jitter_rest(struct nopal_at at)
 {
-	playout_rest(session, nopal_state(session, part));
+	playout_rest(at.session, nopal_state(at));
 }
 
 static const struct nopal_parameter timestamp_jitter_table[] = {

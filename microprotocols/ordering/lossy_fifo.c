@@ -40,167 +40,161 @@ struct lossy_fifo {
 	struct lossy_fifo_early *ring; /* by number; allocated on first use */
 };
 
-static struct lossy_fifo_early *lossy_fifo_at(const struct nopal_part *part,
-					      struct lossy_fifo *self, uint32_t place)
+static struct lossy_fifo_early *lossy_fifo_at(struct nopal_at at, struct lossy_fifo *self,
+					      uint32_t place)
 {
-	const struct lossy_fifo_parameters *set = nopal_parameters(part);
+	const struct lossy_fifo_parameters *set = nopal_parameters(at);
 
 	return &self->ring[(self->head + place) % (uint32_t)set->waiting];
 }
 
 /* Delivers the waiting message with the lowest number.  All is settled before the release: a
  * delivery may come back to this session. */
-static void lossy_fifo_deliver_first(struct nopal_session *session, const struct nopal_part *part)
+static void lossy_fifo_deliver_first(struct nopal_at at)
 {
-	const struct lossy_fifo_parameters *set = nopal_parameters(part);
-	struct lossy_fifo *self = nopal_state(session, part);
-	struct lossy_fifo_early early = *lossy_fifo_at(part, self, 0);
-	struct nopal_message *message = nopal_message_find(session, early.message);
+	const struct lossy_fifo_parameters *set = nopal_parameters(at);
+	struct lossy_fifo *self = nopal_state(at);
+	struct lossy_fifo_early early = *lossy_fifo_at(at, self, 0);
+	struct nopal_message *message = nopal_message_find(at.session, early.message);
 
 	self->head = (self->head + 1) % (uint32_t)set->waiting;
 	self->count--;
 	if (early.first < self->expected) { /* overlaps what went before */
 		if (message)
-			nopal_message_discard(session, message);
+			nopal_message_discard(at.session, message);
 		return;
 	}
 	self->expected = early.next;
 	if (message)
-		nopal_message_release(session, part, message);
+		nopal_message_release(at, message);
 }
 
 /* Delivers from the front all that is below `number`, and what follows on it without a gap. */
-static void lossy_fifo_deliver_below(struct nopal_session *session, const struct nopal_part *part,
-				     uint64_t number)
+static void lossy_fifo_deliver_below(struct nopal_at at, uint64_t number)
 {
-	struct lossy_fifo *self = nopal_state(session, part);
+	struct lossy_fifo *self = nopal_state(at);
 
 	while (self->count) {
-		uint64_t first = lossy_fifo_at(part, self, 0)->first;
+		uint64_t first = lossy_fifo_at(at, self, 0)->first;
 
 		if (first >= number && first > self->expected)
 			break;
-		lossy_fifo_deliver_first(session, part);
+		lossy_fifo_deliver_first(at);
 	}
 }
 
 /* Puts a message in its place, most often the last; false: one with the same number waits
  * already. */
-static bool lossy_fifo_insert(const struct nopal_part *part, struct lossy_fifo *self,
+static bool lossy_fifo_insert(struct nopal_at at, struct lossy_fifo *self,
 			      const struct lossy_fifo_early *early)
 {
 	uint32_t place = self->count, last = place;
 
-	while (place && lossy_fifo_at(part, self, place - 1)->first > early->first)
+	while (place && lossy_fifo_at(at, self, place - 1)->first > early->first)
 		place--;
-	if (place && lossy_fifo_at(part, self, place - 1)->first == early->first)
+	if (place && lossy_fifo_at(at, self, place - 1)->first == early->first)
 		return false;
 	for (self->count++; last > place; last--)
-		*lossy_fifo_at(part, self, last) = *lossy_fifo_at(part, self, last - 1);
-	*lossy_fifo_at(part, self, place) = *early;
+		*lossy_fifo_at(at, self, last) = *lossy_fifo_at(at, self, last - 1);
+	*lossy_fifo_at(at, self, place) = *early;
 	return true;
 }
 
 /* The timer stands at the earliest due time or before it: what is delivered in the meantime costs
  * one expiry too many at most. */
-static bool lossy_fifo_keep(struct nopal_session *session, const struct nopal_part *part,
-			    const struct lossy_fifo_early *early)
+static bool lossy_fifo_keep(struct nopal_at at, const struct lossy_fifo_early *early)
 {
-	const struct lossy_fifo_parameters *set = nopal_parameters(part);
-	struct lossy_fifo *self = nopal_state(session, part);
+	const struct lossy_fifo_parameters *set = nopal_parameters(at);
+	struct lossy_fifo *self = nopal_state(at);
 
 	if (!self->ring)
-		self->ring = nopal_alloc(session, (size_t)set->waiting * sizeof(*self->ring));
-	if (!self->ring || !lossy_fifo_insert(part, self, early))
+		self->ring = nopal_alloc(at.session, (size_t)set->waiting * sizeof(*self->ring));
+	if (!self->ring || !lossy_fifo_insert(at, self, early))
 		return false;
-	if (!nopal_timer_running(session, part, LOSSY_FIFO_OVERDUE))
-		nopal_timer_start(session, part, LOSSY_FIFO_OVERDUE, early->due_ns);
+	if (!nopal_timer_running(at, LOSSY_FIFO_OVERDUE))
+		nopal_timer_start(at, LOSSY_FIFO_OVERDUE, early->due_ns);
 	return true;
 }
 
-static void lossy_fifo_when_overdue(struct nopal_session *session, const struct nopal_part *part)
+static void lossy_fifo_when_overdue(struct nopal_at at)
 {
-	struct lossy_fifo *self = nopal_state(session, part);
+	struct lossy_fifo *self = nopal_state(at);
 	uint64_t overdue = 0; /* one past the highest overdue number */
 	int64_t next_ns = NOPAL_NEVER;
 
 	for (uint32_t place = 0; place < self->count; place++)
-		if (lossy_fifo_at(part, self, place)->due_ns <= session->now_ns)
-			overdue = lossy_fifo_at(part, self, place)->next;
-	lossy_fifo_deliver_below(session, part, overdue);
+		if (lossy_fifo_at(at, self, place)->due_ns <= at.session->now_ns)
+			overdue = lossy_fifo_at(at, self, place)->next;
+	lossy_fifo_deliver_below(at, overdue);
 	for (uint32_t place = 0; place < self->count; place++) {
-		int64_t due_ns = lossy_fifo_at(part, self, place)->due_ns;
+		int64_t due_ns = lossy_fifo_at(at, self, place)->due_ns;
 
 		if (due_ns < next_ns)
 			next_ns = due_ns;
 	}
 	if (next_ns != NOPAL_NEVER)
-		nopal_timer_start(session, part, LOSSY_FIFO_OVERDUE, next_ns);
+		nopal_timer_start(at, LOSSY_FIFO_OVERDUE, next_ns);
 }
 
-static enum nopal_verdict lossy_fifo_on_opened(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_session *subject)
+static enum nopal_verdict lossy_fifo_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	struct lossy_fifo *self = nopal_state(session, part);
+	struct lossy_fifo *self = nopal_state(at);
 
 	(void)subject;
-	self->expected = (uint64_t)nopal_shared(session, part, LOSSY_FIFO_INITIAL_PEER);
+	self->expected = (uint64_t)nopal_shared(at, LOSSY_FIFO_INITIAL_PEER);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict lossy_fifo_on_msg_from_net(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict lossy_fifo_on_msg_from_net(struct nopal_at at,
 						     struct nopal_message *message)
 {
-	const struct lossy_fifo_parameters *set = nopal_parameters(part);
-	struct lossy_fifo *self = nopal_state(session, part);
+	const struct lossy_fifo_parameters *set = nopal_parameters(at);
+	struct lossy_fifo *self = nopal_state(at);
 	struct lossy_fifo_early early = {
-		.first = nopal_get(message, part, LOSSY_FIFO_FIRST),
-		.next = nopal_get(message, part, LOSSY_FIFO_NEXT),
-		.due_ns = session->now_ns + set->delay_ns,
+		.first = nopal_get(at, message, LOSSY_FIFO_FIRST),
+		.next = nopal_get(at, message, LOSSY_FIFO_NEXT),
+		.due_ns = at.session->now_ns + set->delay_ns,
 		.message = message->handle,
 	};
 	bool is_sound = early.next > early.first;
 
 	if (self->count == set->waiting) /* full: give up the first gap */
-		lossy_fifo_deliver_below(session, part, lossy_fifo_at(part, self, 0)->next);
+		lossy_fifo_deliver_below(at, lossy_fifo_at(at, self, 0)->next);
 	if (is_sound && early.first == self->expected) {
 		self->expected = early.next;
-		nopal_message_release(session, part, message);
-		lossy_fifo_deliver_below(session, part, 0);
+		nopal_message_release(at, message);
+		lossy_fifo_deliver_below(at, 0);
 		return NOPAL_CONTINUE;
 	}
-	if (is_sound && early.first > self->expected && lossy_fifo_keep(session, part, &early))
+	if (is_sound && early.first > self->expected && lossy_fifo_keep(at, &early))
 		return NOPAL_CONTINUE;
-	nopal_message_discard(session, message);
+	nopal_message_discard(at.session, message);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict lossy_fifo_on_peer_closed(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict lossy_fifo_on_peer_closed(struct nopal_at at,
 						    struct nopal_session *subject)
 {
 	(void)subject;
-	lossy_fifo_deliver_below(session, part, UINT64_MAX);
+	lossy_fifo_deliver_below(at, UINT64_MAX);
 	return NOPAL_CONTINUE;
 }
 
-static int lossy_fifo_open(struct nopal_session *session, const struct nopal_part *part)
+static int lossy_fifo_open(struct nopal_at at)
 {
-	const struct lossy_fifo_parameters *set = nopal_parameters(part);
+	const struct lossy_fifo_parameters *set = nopal_parameters(at);
 
-	nopal_share(session, part, LOSSY_FIFO_PLAYOUT_DELAY, set->delay_ns);
+	nopal_share(at, LOSSY_FIFO_PLAYOUT_DELAY, set->delay_ns);
 	return 0;
 }
 
-static void lossy_fifo_rest(struct nopal_session *session, const struct nopal_part *part)
+static void lossy_fifo_rest(struct nopal_at at)
 {
-	struct lossy_fifo *self = nopal_state(session, part);
+	struct lossy_fifo *self = nopal_state(at);
 
 	if (self->count)
 		return;
-	nopal_free(session, self->ring);
+	nopal_free(at.session, self->ring);
 	self->ring = NULL;
 }
 

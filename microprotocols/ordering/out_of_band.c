@@ -22,12 +22,10 @@
 
 enum { OUT_OF_BAND_MARK }; /* attributes */
 
-static enum nopal_verdict out_of_band_on_from_net(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_message *message)
+static enum nopal_verdict out_of_band_on_from_net(struct nopal_at at, struct nopal_message *message)
 {
-	if (nopal_get(message, part, OUT_OF_BAND_MARK))
-		nopal_message_deliver(session, message);
+	if (nopal_get(at, message, OUT_OF_BAND_MARK))
+		nopal_message_deliver(at.session, message);
 	return NOPAL_CONTINUE;
 }
 

@@ -54,19 +54,17 @@ static struct nopal_handle reliable_fifo_handle(const void *ticket)
 }
 
 /* The expected number moves before the message does: a delivery may come back to this session. */
-static void reliable_fifo_deliver(struct nopal_session *session, const struct nopal_part *part,
-				  struct nopal_message *message)
+static void reliable_fifo_deliver(struct nopal_at at, struct nopal_message *message)
 {
-	struct reliable_fifo *self = nopal_state(session, part);
+	struct reliable_fifo *self = nopal_state(at);
 
-	self->expected = nopal_get(message, part, RELIABLE_FIFO_NEXT);
-	nopal_message_release(session, part, message);
+	self->expected = nopal_get(at, message, RELIABLE_FIFO_NEXT);
+	nopal_message_release(at, message);
 }
 
-static void reliable_fifo_deliver_waiting(struct nopal_session *session,
-					  const struct nopal_part *part)
+static void reliable_fifo_deliver_waiting(struct nopal_at at)
 {
-	struct reliable_fifo *self = nopal_state(session, part);
+	struct reliable_fifo *self = nopal_state(at);
 
 	while (self->waiting.used) {
 		void *ticket = nopal_map_take(&self->waiting, self->expected);
@@ -74,9 +72,9 @@ static void reliable_fifo_deliver_waiting(struct nopal_session *session,
 
 		if (!ticket)
 			break;
-		message = nopal_message_find(session, reliable_fifo_handle(ticket));
+		message = nopal_message_find(at.session, reliable_fifo_handle(ticket));
 		if (message)
-			reliable_fifo_deliver(session, part, message);
+			reliable_fifo_deliver(at, message);
 		else /* it was discarded, as a jitter buffer may */
 			self->expected++;
 	}
@@ -122,99 +120,92 @@ static uint64_t *reliable_fifo_numbers(struct nopal_session *session,
 }
 
 /* Nothing below `end` will come that has not: what waits for it goes, and what follows. */
-static void reliable_fifo_skip(struct nopal_session *session, const struct nopal_part *part,
-			       uint64_t end)
+static void reliable_fifo_skip(struct nopal_at at, uint64_t end)
 {
-	struct reliable_fifo *self = nopal_state(session, part);
+	struct reliable_fifo *self = nopal_state(at);
 	uint32_t count;
-	uint64_t *numbers = reliable_fifo_numbers(session, self, end, &count);
+	uint64_t *numbers = reliable_fifo_numbers(at.session, self, end, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (self->expected < numbers[i])
 			self->expected = numbers[i];
-		reliable_fifo_deliver_waiting(session, part);
+		reliable_fifo_deliver_waiting(at);
 	}
-	nopal_free(session, numbers);
+	nopal_free(at.session, numbers);
 	if (end != UINT64_MAX && self->expected < end)
 		self->expected = end;
-	reliable_fifo_deliver_waiting(session, part);
+	reliable_fifo_deliver_waiting(at);
 }
 
-static void reliable_fifo_keep(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_message *message)
+static void reliable_fifo_keep(struct nopal_at at, struct nopal_message *message)
 {
-	const struct reliable_fifo_parameters *set = nopal_parameters(part);
-	struct reliable_fifo *self = nopal_state(session, part);
-	uint64_t first = nopal_get(message, part, RELIABLE_FIFO_FIRST);
+	const struct reliable_fifo_parameters *set = nopal_parameters(at);
+	struct reliable_fifo *self = nopal_state(at);
+	uint64_t first = nopal_get(at, message, RELIABLE_FIFO_FIRST);
 	void *ticket = reliable_fifo_ticket(message->handle);
 
 	if (self->waiting.used >= set->waiting ||
-	    nopal_map_put(session, &self->waiting, first, ticket) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
+	    nopal_map_put(at.session, &self->waiting, first, ticket) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "too many messages wait for a predecessor");
 }
 
-static enum nopal_verdict reliable_fifo_on_opened(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_session *subject)
+static enum nopal_verdict reliable_fifo_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	struct reliable_fifo *self = nopal_state(session, part);
+	struct reliable_fifo *self = nopal_state(at);
 
 	(void)subject;
-	self->expected = (uint64_t)nopal_shared(session, part, RELIABLE_FIFO_INITIAL_PEER);
+	self->expected = (uint64_t)nopal_shared(at, RELIABLE_FIFO_INITIAL_PEER);
 	return NOPAL_CONTINUE;
 }
 
 /* A message that covers no number, or numbers that others covered before, has no place in the
  * order: it is a duplicate or was made up. */
-static enum nopal_verdict reliable_fifo_on_msg_from_net(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict reliable_fifo_on_msg_from_net(struct nopal_at at,
 							struct nopal_message *message)
 {
-	struct reliable_fifo *self = nopal_state(session, part);
-	uint64_t first = nopal_get(message, part, RELIABLE_FIFO_FIRST);
+	struct reliable_fifo *self = nopal_state(at);
+	uint64_t first = nopal_get(at, message, RELIABLE_FIFO_FIRST);
 
-	if (!first && nopal_has(part, RELIABLE_FIFO_DESTINATION)) {
-		nopal_message_release(session, part, message);
+	if (!first && nopal_has(at, RELIABLE_FIFO_DESTINATION)) {
+		nopal_message_release(at, message);
 		return NOPAL_CONTINUE;
 	}
-	if (first < self->expected || nopal_get(message, part, RELIABLE_FIFO_NEXT) <= first ||
+	if (first < self->expected || nopal_get(at, message, RELIABLE_FIFO_NEXT) <= first ||
 	    nopal_map_get(&self->waiting, first)) {
-		nopal_message_discard(session, message);
+		nopal_message_discard(at.session, message);
 		return NOPAL_STOP;
 	}
 	if (first != self->expected) {
-		reliable_fifo_keep(session, part, message);
+		reliable_fifo_keep(at, message);
 		return NOPAL_CONTINUE;
 	}
-	reliable_fifo_deliver(session, part, message);
-	reliable_fifo_deliver_waiting(session, part);
+	reliable_fifo_deliver(at, message);
+	reliable_fifo_deliver_waiting(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict reliable_fifo_on_gave_up(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict reliable_fifo_on_gave_up(struct nopal_at at,
 						   struct nopal_forward *forward)
 {
-	reliable_fifo_skip(session, part, forward->order);
+	reliable_fifo_skip(at, forward->order);
 	return NOPAL_CONTINUE;
 }
 
 /* All that the peer sent it knows to have arrived, or gave up. */
-static enum nopal_verdict reliable_fifo_on_peer_closed(struct nopal_session *session,
-						       const struct nopal_part *part,
+static enum nopal_verdict reliable_fifo_on_peer_closed(struct nopal_at at,
 						       struct nopal_session *subject)
 {
 	(void)subject;
-	reliable_fifo_skip(session, part, UINT64_MAX);
+	reliable_fifo_skip(at, UINT64_MAX);
 	return NOPAL_CONTINUE;
 }
 
-static void reliable_fifo_rest(struct nopal_session *session, const struct nopal_part *part)
+static void reliable_fifo_rest(struct nopal_at at)
 {
-	struct reliable_fifo *self = nopal_state(session, part);
+	struct reliable_fifo *self = nopal_state(at);
 
-	nopal_map_rest(session, &self->waiting);
+	nopal_map_rest(at.session, &self->waiting);
 }
 
 static const struct nopal_parameter reliable_fifo_table[] = {

@@ -81,16 +81,15 @@ struct semantic_order {
 /* --------------------------------------------------------------------- sending */
 
 /* Why the message cannot be sent, or 0. */
-static int semantic_order_judge(struct nopal_session *session, const struct nopal_part *part,
-				const struct nopal_message *message)
+static int semantic_order_judge(struct nopal_at at, const struct nopal_message *message)
 {
-	const struct semantic_order_parameters *set = nopal_parameters(part);
-	struct semantic_order *self = nopal_state(session, part);
-	uint64_t label = nopal_get(message, part, SEMANTIC_ORDER_LABEL);
+	const struct semantic_order_parameters *set = nopal_parameters(at);
+	struct semantic_order *self = nopal_state(at);
+	uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_LABEL);
 	uint64_t after[LABEL_GRAPH_AFTER];
 
 	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++) {
-		after[i] = nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
+		after[i] = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
 		if (after[i] > UINT32_MAX || (after[i] && i && !set->travels[i]))
 			return -EINVAL;
 	}
@@ -98,53 +97,51 @@ static int semantic_order_judge(struct nopal_session *session, const struct nopa
 		return -EINVAL;
 	if (!label) /* nobody can wait for it */
 		return 0;
-	return label_graph_send(session, &self->sent, (uint32_t)set->labels, label, after);
+	return label_graph_send(at.session, &self->sent, (uint32_t)set->labels, label, after);
 }
 
-static enum nopal_verdict semantic_order_on_from_user(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict semantic_order_on_from_user(struct nopal_at at,
 						      struct nopal_message *message)
 {
-	int error = semantic_order_judge(session, part, message);
+	int error = semantic_order_judge(at, message);
 
 	if (!error)
 		return NOPAL_CONTINUE;
-	nopal_message_refuse(session, message, error);
+	nopal_message_refuse(at.session, message, error);
 	return NOPAL_STOP;
 }
 
 /* ------------------------------------------------------------------ delivering */
 
 /* The record is free before the message goes: a delivery may come back to this session. */
-static void semantic_order_deliver(struct nopal_session *session, const struct nopal_part *part,
-				   struct label_waiter *waiter)
+static void semantic_order_deliver(struct nopal_at at, struct label_waiter *waiter)
 {
-	struct semantic_order *self = nopal_state(session, part);
-	struct nopal_message *message = nopal_message_find(session, waiter->message);
+	struct semantic_order *self = nopal_state(at);
+	struct nopal_message *message = nopal_message_find(at.session, waiter->message);
 
-	label_waiter_remove(session, &self->arrived, waiter);
+	label_waiter_remove(at.session, &self->arrived, waiter);
 	if (message)
-		nopal_message_release(session, part, message);
+		nopal_message_release(at, message);
 }
 
-static void semantic_order_drain(struct nopal_session *session, const struct nopal_part *part)
+static void semantic_order_drain(struct nopal_at at)
 {
-	struct semantic_order *self = nopal_state(session, part);
+	struct semantic_order *self = nopal_state(at);
 	struct label_waiter *waiter;
 	bool busy = self->busy;
 
 	self->busy = true;
 	while (!busy && (waiter = label_ready(&self->arrived)) != NULL)
-		semantic_order_deliver(session, part, waiter);
+		semantic_order_deliver(at, waiter);
 	self->busy = busy;
 }
 
 /* The oldest has waited long enough for what has not come; what has come, and waits itself, goes
  * before it.  A stack through the waiters: the last one asked for is on top.  Nobody is ready here:
  * the list of those and the stack share a link. */
-static void semantic_order_give_up(struct nopal_session *session, const struct nopal_part *part)
+static void semantic_order_give_up(struct nopal_at at)
 {
-	struct semantic_order *self = nopal_state(session, part);
+	struct semantic_order *self = nopal_state(at);
 	struct label_waiter *top = self->arrived.oldest, *waiter;
 
 	self->busy = true;
@@ -161,9 +158,9 @@ static void semantic_order_give_up(struct nopal_session *session, const struct n
 		}
 		waiter = top;
 		top = top->after_it;
-		semantic_order_deliver(session, part, waiter);
+		semantic_order_deliver(at, waiter);
 		self->busy = false;
-		semantic_order_drain(session, part);
+		semantic_order_drain(at);
 		self->busy = true;
 	}
 	self->busy = false;
@@ -171,59 +168,55 @@ static void semantic_order_give_up(struct nopal_session *session, const struct n
 
 /* Until none is left that was due at `until_ns`.  Who is ready goes first: others may have
  * delivered in this turn what it waited for. */
-static void semantic_order_give_up_due(struct nopal_session *session, const struct nopal_part *part,
-				       int64_t until_ns)
+static void semantic_order_give_up_due(struct nopal_at at, int64_t until_ns)
 {
-	struct semantic_order *self = nopal_state(session, part);
+	struct semantic_order *self = nopal_state(at);
 
-	semantic_order_drain(session, part);
+	semantic_order_drain(at);
 	while (!self->busy && self->arrived.oldest && self->arrived.oldest->due_ns <= until_ns)
-		semantic_order_give_up(session, part);
+		semantic_order_give_up(at);
 }
 
-static void semantic_order_watch(struct nopal_session *session, const struct nopal_part *part)
+static void semantic_order_watch(struct nopal_at at)
 {
-	const struct semantic_order *self = nopal_state(session, part);
+	const struct semantic_order *self = nopal_state(at);
 
 	if (self->arrived.oldest)
-		nopal_timer_start(session, part, SEMANTIC_ORDER_OVERDUE,
-				  self->arrived.oldest->due_ns);
+		nopal_timer_start(at, SEMANTIC_ORDER_OVERDUE, self->arrived.oldest->due_ns);
 }
 
-static void semantic_order_when_overdue(struct nopal_session *session,
-					const struct nopal_part *part)
+static void semantic_order_when_overdue(struct nopal_at at)
 {
-	semantic_order_give_up_due(session, part, session->now_ns);
-	semantic_order_watch(session, part);
+	semantic_order_give_up_due(at, at.session->now_ns);
+	semantic_order_watch(at);
 }
 
 /* --------------------------------------------------------------------- arriving */
 
 /* Names what the message lacks; false: over budget. */
-static bool semantic_order_lack(struct nopal_session *session, const struct nopal_part *part,
-				const struct nopal_message *message, struct label_waiter *waiter)
+static bool semantic_order_lack(struct nopal_at at, const struct nopal_message *message,
+				struct label_waiter *waiter)
 {
-	struct semantic_order *self = nopal_state(session, part);
+	struct semantic_order *self = nopal_state(at);
 
 	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
-		uint64_t label = nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
+		uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
 		bool known = !label || label_is_known(&self->arrived, label);
 
 		for (unsigned j = 0; j < waiter->lacks; j++)
 			known |= waiter->link[j].label == label;
-		if (!known && !label_link_add(session, &self->arrived, waiter, label))
+		if (!known && !label_link_add(at.session, &self->arrived, waiter, label))
 			return false;
 	}
 	return true;
 }
 
-static bool semantic_order_is_free(struct nopal_session *session, const struct nopal_part *part,
-				   const struct nopal_message *message)
+static bool semantic_order_is_free(struct nopal_at at, const struct nopal_message *message)
 {
-	const struct semantic_order *self = nopal_state(session, part);
+	const struct semantic_order *self = nopal_state(at);
 
 	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
-		uint64_t label = nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
+		uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
 
 		if (label && !label_is_known(&self->arrived, label))
 			return false;
@@ -232,85 +225,83 @@ static bool semantic_order_is_free(struct nopal_session *session, const struct n
 }
 
 /* Where there is no room, the one that waits the longest goes. */
-static void semantic_order_make_room(struct nopal_session *session, const struct nopal_part *part)
+static void semantic_order_make_room(struct nopal_at at)
 {
-	const struct semantic_order_parameters *set = nopal_parameters(part);
-	struct semantic_order *self = nopal_state(session, part);
+	const struct semantic_order_parameters *set = nopal_parameters(at);
+	struct semantic_order *self = nopal_state(at);
 
-	semantic_order_drain(session, part);
+	semantic_order_drain(at);
 	if (self->arrived.count >= set->waiting && !self->busy)
-		semantic_order_give_up(session, part);
+		semantic_order_give_up(at);
 }
 
 /* Keeps a message that lacks others. */
-static bool semantic_order_keep(struct nopal_session *session, const struct nopal_part *part,
-				const struct nopal_message *message)
+static bool semantic_order_keep(struct nopal_at at, const struct nopal_message *message)
 {
-	const struct semantic_order_parameters *set = nopal_parameters(part);
-	struct semantic_order *self = nopal_state(session, part);
-	bool unmet = nopal_shared(session, part, SEMANTIC_ORDER_UNMET) != 0;
+	const struct semantic_order_parameters *set = nopal_parameters(at);
+	struct semantic_order *self = nopal_state(at);
+	bool unmet = nopal_shared(at, SEMANTIC_ORDER_UNMET) != 0;
 	struct label_waiter *waiter;
 
-	waiter = label_waiter_new(session, &self->arrived, message->handle,
-				  nopal_get(message, part, SEMANTIC_ORDER_LABEL));
-	if (!waiter || !semantic_order_lack(session, part, message, waiter))
+	waiter = label_waiter_new(at.session, &self->arrived, message->handle,
+				  nopal_get(at, message, SEMANTIC_ORDER_LABEL));
+	if (!waiter || !semantic_order_lack(at, message, waiter))
 		return false;
-	if (nopal_has(part, SEMANTIC_ORDER_SEGMENT))
-		waiter->number = nopal_get(message, part, SEMANTIC_ORDER_SEGMENT);
+	if (nopal_has(at, SEMANTIC_ORDER_SEGMENT))
+		waiter->number = nopal_get(at, message, SEMANTIC_ORDER_SEGMENT);
 	self->look = true;
-	waiter->due_ns = session->now_ns + (unmet ? set->patience_ns : set->delay_ns);
-	if (!nopal_timer_running(session, part, SEMANTIC_ORDER_OVERDUE))
-		semantic_order_watch(session, part);
+	waiter->due_ns = at.session->now_ns + (unmet ? set->patience_ns : set->delay_ns);
+	if (!nopal_timer_running(at, SEMANTIC_ORDER_OVERDUE))
+		semantic_order_watch(at);
 	return true;
 }
 
-static enum nopal_verdict semantic_order_on_from_net(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict semantic_order_on_from_net(struct nopal_at at,
 						     struct nopal_message *message)
 {
-	bool is_free = message->delivered || semantic_order_is_free(session, part, message);
+	bool is_free = message->delivered || semantic_order_is_free(at, message);
 
 	if (!is_free) { /* who goes now may be all that it waits for */
-		semantic_order_make_room(session, part);
-		is_free = semantic_order_is_free(session, part, message);
+		semantic_order_make_room(at);
+		is_free = semantic_order_is_free(at, message);
 	}
 	if (is_free) {
-		nopal_message_release(session, part, message);
-		semantic_order_drain(session, part);
+		nopal_message_release(at, message);
+		semantic_order_drain(at);
 		return NOPAL_CONTINUE;
 	}
-	if (semantic_order_keep(session, part, message))
+	if (semantic_order_keep(at, message))
 		return NOPAL_CONTINUE;
-	nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that waits for others");
+	nopal_session_break(at.session, NOPAL_RESOURCE,
+			    "no room for a message that waits for others");
 	return NOPAL_STOP;
 }
 
 /* The application gets it next; who waits for it goes after that. */
-static enum nopal_verdict semantic_order_on_to_user(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict semantic_order_on_to_user(struct nopal_at at,
 						    struct nopal_message *message)
 {
-	const struct semantic_order_parameters *set = nopal_parameters(part);
-	struct semantic_order *self = nopal_state(session, part);
-	uint64_t label = nopal_get(message, part, SEMANTIC_ORDER_LABEL);
+	const struct semantic_order_parameters *set = nopal_parameters(at);
+	struct semantic_order *self = nopal_state(at);
+	uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_LABEL);
 
 	if (!label)
 		return NOPAL_CONTINUE;
-	if (!label_learn(session, &self->arrived, SEMANTIC_ORDER_MEMORY * (uint32_t)set->labels,
+	if (!label_learn(at.session, &self->arrived, SEMANTIC_ORDER_MEMORY * (uint32_t)set->labels,
 			 label))
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to remember a label");
+		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to remember a label");
 	label_wake(&self->arrived, label);
 	return NOPAL_CONTINUE;
 }
 
 /* Whose predecessors were sent before it has all of them, or some were given up; what is still to
  * be sent has `delay` left to come. */
-static void semantic_order_hurry(struct nopal_session *session, const struct nopal_part *part)
+static void semantic_order_hurry(struct nopal_at at)
 {
-	const struct semantic_order_parameters *set = nopal_parameters(part);
-	struct semantic_order *self = nopal_state(session, part);
+	const struct semantic_order_parameters *set = nopal_parameters(at);
+	struct semantic_order *self = nopal_state(at);
 	struct label_waiter *waiter = self->arrived.hurried, *newer;
-	int64_t due_ns = session->now_ns + set->delay_ns;
+	int64_t due_ns = at.session->now_ns + set->delay_ns;
 
 	waiter = waiter ? waiter->newer : self->arrived.oldest;
 	for (; waiter; waiter = newer) {
@@ -321,14 +312,13 @@ static void semantic_order_hurry(struct nopal_session *session, const struct nop
 			waiter->due_ns = due_ns;
 		label_list_hurry(&self->arrived, waiter);
 	}
-	semantic_order_watch(session, part);
+	semantic_order_watch(at);
 }
 
-static enum nopal_verdict semantic_order_on_gave_up(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict semantic_order_on_gave_up(struct nopal_at at,
 						    struct nopal_forward *forward)
 {
-	struct semantic_order *self = nopal_state(session, part);
+	struct semantic_order *self = nopal_state(at);
 
 	(void)forward;
 	self->gave_up = self->look = true;
@@ -336,38 +326,36 @@ static enum nopal_verdict semantic_order_on_gave_up(struct nopal_session *sessio
 }
 
 /* For what somebody else delivered in this turn, and for what is settled. */
-static enum nopal_verdict semantic_order_on_turn_end(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict semantic_order_on_turn_end(struct nopal_at at,
 						     struct nopal_session *subject)
 {
-	struct semantic_order *self = nopal_state(session, part);
-	int64_t floor = nopal_shared(session, part, SEMANTIC_ORDER_FLOOR);
+	struct semantic_order *self = nopal_state(at);
+	int64_t floor = nopal_shared(at, SEMANTIC_ORDER_FLOOR);
 
 	(void)subject;
-	semantic_order_drain(session, part);
+	semantic_order_drain(at);
 	self->look |= floor != self->floor;
 	if (!self->gave_up || !self->look || self->busy)
 		return NOPAL_CONTINUE;
 	self->look = false;
 	self->floor = floor;
-	semantic_order_hurry(session, part);
+	semantic_order_hurry(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict semantic_order_on_peer_closed(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict semantic_order_on_peer_closed(struct nopal_at at,
 							struct nopal_session *subject)
 {
 	(void)subject;
-	semantic_order_give_up_due(session, part, NOPAL_NEVER);
+	semantic_order_give_up_due(at, NOPAL_NEVER);
 	return NOPAL_CONTINUE;
 }
 
-static void semantic_order_rest(struct nopal_session *session, const struct nopal_part *part)
+static void semantic_order_rest(struct nopal_at at)
 {
-	struct semantic_order *self = nopal_state(session, part);
+	struct semantic_order *self = nopal_state(at);
 
-	label_waiters_rest(session, &self->arrived);
+	label_waiters_rest(at.session, &self->arrived);
 }
 
 #define SEMANTIC_ORDER_PARAMETER(key, field, measure, first, low, high, text, ...)                 \

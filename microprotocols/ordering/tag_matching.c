@@ -152,9 +152,9 @@ static void tag_matching_drop(struct tag_matching *self, struct tag_matching_lis
 
 /* A delivery may post receives that match: these wait here for their turn, and deliveries do not
  * nest. */
-static void tag_matching_deliver(struct nopal_session *session, const struct nopal_part *part)
+static void tag_matching_deliver(struct nopal_at at)
 {
-	struct tag_matching *self = nopal_state(session, part);
+	struct tag_matching *self = nopal_state(at);
 
 	if (self->delivers)
 		return;
@@ -162,21 +162,21 @@ static void tag_matching_deliver(struct nopal_session *session, const struct nop
 	while (self->due.first) {
 		uint32_t place = self->due.first;
 		struct nopal_message *message =
-			nopal_message_find(session, self->pool[place].message);
+			nopal_message_find(at.session, self->pool[place].message);
 
 		tag_matching_drop(self, &self->due, place);
 		if (message)
-			nopal_message_release(session, part, message);
+			nopal_message_release(at, message);
 	}
 	self->delivers = false;
 }
 
 /* The message at this place of a list has its receive. */
-static void tag_matching_pair(const struct nopal_part *part, struct tag_matching *self,
+static void tag_matching_pair(struct nopal_at at, struct tag_matching *self,
 			      struct tag_matching_list *list, uint32_t place,
 			      struct nopal_message *message, uint64_t cookie)
 {
-	nopal_set(message, part, TAG_MATCHING_RECEIVE, cookie);
+	nopal_set(at, message, TAG_MATCHING_RECEIVE, cookie);
 	tag_matching_unlink(self, list, place);
 	tag_matching_link(self, &self->due, self->due.last, place);
 }
@@ -192,47 +192,46 @@ static uint32_t tag_matching_receive(const struct tag_matching *self, uint64_t t
 }
 
 /* The first of `coming`, which nobody else holds any more. */
-static void tag_matching_match(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_message *message)
+static void tag_matching_match(struct nopal_at at, struct nopal_message *message)
 {
-	const struct tag_matching_parameters *set = nopal_parameters(part);
-	struct tag_matching *self = nopal_state(session, part);
+	const struct tag_matching_parameters *set = nopal_parameters(at);
+	struct tag_matching *self = nopal_state(at);
 	uint32_t place = self->coming.first;
 	uint32_t receive = tag_matching_receive(self, self->pool[place].tag);
 
 	if (receive) {
-		tag_matching_pair(part, self, &self->coming, place, message,
+		tag_matching_pair(at, self, &self->coming, place, message,
 				  self->pool[receive].cookie);
 		tag_matching_drop(self, &self->posted, receive);
-		tag_matching_deliver(session, part);
+		tag_matching_deliver(at);
 	} else if (self->unexpected.count < set->unexpected) {
 		tag_matching_unlink(self, &self->coming, place);
 		tag_matching_link(self, &self->unexpected, self->unexpected.last, place);
 	} else {
 		tag_matching_drop(self, &self->coming, place);
-		nopal_session_break(session, NOPAL_RESOURCE,
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "too many messages wait for a receive");
 	}
 }
 
 /* Matches what others have let go; they do so in order, so that who is still held keeps back only
  * what is held, too. */
-static void tag_matching_settle(struct nopal_session *session, const struct nopal_part *part)
+static void tag_matching_settle(struct nopal_at at)
 {
-	struct tag_matching *self = nopal_state(session, part);
+	struct tag_matching *self = nopal_state(at);
 
 	while (self->coming.first) {
 		uint32_t place = self->coming.first;
 		struct nopal_message *message =
-			nopal_message_find(session, self->pool[place].message);
+			nopal_message_find(at.session, self->pool[place].message);
 
 		if (!message) { /* it was discarded: too late for its order */
 			tag_matching_drop(self, &self->coming, place);
 			continue;
 		}
-		if (message->waiting & ~part->hold[NOPAL_DELIVER])
+		if (message->waiting & ~nopal_hold_bit(at, NOPAL_DELIVER))
 			return;
-		tag_matching_match(session, part, message);
+		tag_matching_match(at, message);
 	}
 }
 
@@ -243,28 +242,26 @@ static bool tag_matching_travels(uint64_t bits)
 	return bits <= UINT32_MAX;
 }
 
-static enum nopal_verdict tag_matching_on_from_user(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict tag_matching_on_from_user(struct nopal_at at,
 						    struct nopal_message *message)
 {
-	if (tag_matching_travels(nopal_get(message, part, TAG_MATCHING_TAG)))
+	if (tag_matching_travels(nopal_get(at, message, TAG_MATCHING_TAG)))
 		return NOPAL_CONTINUE;
-	nopal_message_refuse(session, message, -ERANGE);
+	nopal_message_refuse(at.session, message, -ERANGE);
 	return NOPAL_STOP;
 }
 
 /* Among those that others hold, in its place: most often the last. */
-static bool tag_matching_keep(struct nopal_session *session, const struct nopal_part *part,
-			      const struct nopal_message *message)
+static bool tag_matching_keep(struct nopal_at at, const struct nopal_message *message)
 {
-	struct tag_matching *self = nopal_state(session, part);
-	uint64_t first = nopal_get(message, part, TAG_MATCHING_FIRST);
-	uint32_t place = tag_matching_take(session, self);
+	struct tag_matching *self = nopal_state(at);
+	uint64_t first = nopal_get(at, message, TAG_MATCHING_FIRST);
+	uint32_t place = tag_matching_take(at.session, self);
 	uint32_t before = self->coming.last;
 
 	if (!place)
 		return false;
-	self->pool[place].tag = nopal_get(message, part, TAG_MATCHING_TAG);
+	self->pool[place].tag = nopal_get(at, message, TAG_MATCHING_TAG);
 	self->pool[place].first = first;
 	self->pool[place].message = message->handle;
 	while (before && self->pool[before].first > first)
@@ -273,43 +270,37 @@ static bool tag_matching_keep(struct nopal_session *session, const struct nopal_
 	return true;
 }
 
-static enum nopal_verdict tag_matching_on_from_net(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict tag_matching_on_from_net(struct nopal_at at,
 						   struct nopal_message *message)
 {
 	if (message->delivered) /* out of band: past any receive, too */
-		nopal_message_release(session, part, message);
-	else if (!tag_matching_keep(session, part, message))
-		nopal_session_break(session, NOPAL_RESOURCE,
+		nopal_message_release(at, message);
+	else if (!tag_matching_keep(at, message))
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no memory for what waits for a receive");
-	tag_matching_settle(session, part);
+	tag_matching_settle(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict tag_matching_on_gave_up(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_forward *forward)
+static enum nopal_verdict tag_matching_on_gave_up(struct nopal_at at, struct nopal_forward *forward)
 {
 	(void)forward;
-	tag_matching_settle(session, part);
+	tag_matching_settle(at);
 	return NOPAL_CONTINUE;
 }
 
 /* The peer closed, or a timer of the order let messages go. */
-static enum nopal_verdict tag_matching_on_session(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_session *subject)
+static enum nopal_verdict tag_matching_on_session(struct nopal_at at, struct nopal_session *subject)
 {
 	(void)subject;
-	tag_matching_settle(session, part);
+	tag_matching_settle(at);
 	return NOPAL_CONTINUE;
 }
 
 /* Pairs a receive with the oldest unexpected message that it takes; false: there is none. */
-static bool tag_matching_unexpected(struct nopal_session *session, const struct nopal_part *part,
-				    const struct nopal_receive *receive)
+static bool tag_matching_unexpected(struct nopal_at at, const struct nopal_receive *receive)
 {
-	struct tag_matching *self = nopal_state(session, part);
+	struct tag_matching *self = nopal_state(at);
 	uint32_t place = self->unexpected.first, behind;
 
 	for (; place; place = behind) {
@@ -319,9 +310,9 @@ static bool tag_matching_unexpected(struct nopal_session *session, const struct 
 		behind = item->behind;
 		if ((item->tag ^ receive->tag) & receive->mask)
 			continue;
-		message = nopal_message_find(session, item->message);
+		message = nopal_message_find(at.session, item->message);
 		if (message) {
-			tag_matching_pair(part, self, &self->unexpected, place, message,
+			tag_matching_pair(at, self, &self->unexpected, place, message,
 					  receive->cookie);
 			return true;
 		}
@@ -330,18 +321,17 @@ static bool tag_matching_unexpected(struct nopal_session *session, const struct 
 	return false;
 }
 
-static int tag_matching_post(struct nopal_session *session, const struct nopal_part *part,
-			     const struct nopal_receive *receive)
+static int tag_matching_post(struct nopal_at at, const struct nopal_receive *receive)
 {
-	const struct tag_matching_parameters *set = nopal_parameters(part);
-	struct tag_matching *self = nopal_state(session, part);
+	const struct tag_matching_parameters *set = nopal_parameters(at);
+	struct tag_matching *self = nopal_state(at);
 	uint32_t place;
 
 	if (!tag_matching_travels(receive->tag & receive->mask))
 		return -ERANGE;
 	if (self->posted.count >= set->posted)
 		return -ENOBUFS;
-	place = tag_matching_take(session, self);
+	place = tag_matching_take(at.session, self);
 	if (!place)
 		return -ENOBUFS;
 	self->pool[place].tag = receive->tag;
@@ -351,24 +341,22 @@ static int tag_matching_post(struct nopal_session *session, const struct nopal_p
 	return 0;
 }
 
-static enum nopal_verdict tag_matching_on_posted(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_receive *receive)
+static enum nopal_verdict tag_matching_on_posted(struct nopal_at at, struct nopal_receive *receive)
 {
-	if (tag_matching_unexpected(session, part, receive))
-		tag_matching_deliver(session, part);
+	if (tag_matching_unexpected(at, receive))
+		tag_matching_deliver(at);
 	else
-		receive->refused = tag_matching_post(session, part, receive);
+		receive->refused = tag_matching_post(at, receive);
 	return NOPAL_CONTINUE;
 }
 
-static void tag_matching_rest(struct nopal_session *session, const struct nopal_part *part)
+static void tag_matching_rest(struct nopal_at at)
 {
-	struct tag_matching *self = nopal_state(session, part);
+	struct tag_matching *self = nopal_state(at);
 
 	if (self->coming.count || self->unexpected.count || self->posted.count || self->due.count)
 		return;
-	nopal_free(session, self->pool);
+	nopal_free(at.session, self->pool);
 	self->pool = NULL;
 	self->room = self->spare = 0;
 }

@@ -131,12 +131,11 @@ static bool adaptive_redundancy_is_near(struct adaptive_redundancy *self, uint64
 }
 
 /* What redundancy rebuilt has no packet number. */
-static enum nopal_verdict adaptive_redundancy_on_carried(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict adaptive_redundancy_on_carried(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
-	const struct adaptive_redundancy_parameters *set = nopal_parameters(part);
-	struct adaptive_redundancy *self = nopal_state(session, part);
+	const struct adaptive_redundancy_parameters *set = nopal_parameters(at);
+	struct adaptive_redundancy *self = nopal_state(at);
 	uint64_t number = segment->packet_number;
 
 	if (number && adaptive_redundancy_is_near(self, number) &&
@@ -145,12 +144,11 @@ static enum nopal_verdict adaptive_redundancy_on_carried(struct nopal_session *s
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_session *session,
-							  const struct nopal_part *part,
+static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_at at,
 							  struct nopal_session *subject)
 {
-	const struct adaptive_redundancy_parameters *set = nopal_parameters(part);
-	struct adaptive_redundancy *self = nopal_state(session, part);
+	const struct adaptive_redundancy_parameters *set = nopal_parameters(at);
+	struct adaptive_redundancy *self = nopal_state(at);
 	struct nopal_writer writer;
 	uint64_t reorder = (uint64_t)set->reorder;
 	struct nopal_segment *report;
@@ -158,7 +156,7 @@ static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_session *
 	(void)subject;
 	if (self->latest < self->told + (uint64_t)set->every + reorder)
 		return NOPAL_CONTINUE;
-	report = nopal_control_begin(session, part, ADAPTIVE_REDUNDANCY_LOSS_REPORT,
+	report = nopal_control_begin(at, ADAPTIVE_REDUNDANCY_LOSS_REPORT,
 				     ADAPTIVE_REDUNDANCY_REPORT_BYTES, &writer);
 	if (!report)
 		return NOPAL_CONTINUE;
@@ -166,7 +164,7 @@ static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_session *
 	nopal_write(&writer, (uint32_t)self->told, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	nopal_write(&writer, (uint32_t)(self->came - adaptive_redundancy_young(self, reorder)),
 		    ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
-	nopal_control_send(session, report, ADAPTIVE_REDUNDANCY_REPORT_BYTES);
+	nopal_control_send(at.session, report, ADAPTIVE_REDUNDANCY_REPORT_BYTES);
 	return NOPAL_CONTINUE;
 }
 
@@ -225,20 +223,19 @@ static uint64_t adaptive_redundancy_feared(uint64_t loss_ppm, uint64_t memory)
 }
 
 /* Of `sent` packets `lost` were lost. */
-static void adaptive_redundancy_learn(struct nopal_session *session, const struct nopal_part *part,
-				      int64_t sent, int64_t lost)
+static void adaptive_redundancy_learn(struct nopal_at at, int64_t sent, int64_t lost)
 {
-	const struct adaptive_redundancy_parameters *set = nopal_parameters(part);
-	int64_t loss_ppm = nopal_shared(session, part, ADAPTIVE_REDUNDANCY_LOSS);
-	int64_t sources = nopal_shared(session, part, ADAPTIVE_REDUNDANCY_SOURCES);
+	const struct adaptive_redundancy_parameters *set = nopal_parameters(at);
+	int64_t loss_ppm = nopal_shared(at, ADAPTIVE_REDUNDANCY_LOSS);
+	int64_t sources = nopal_shared(at, ADAPTIVE_REDUNDANCY_SOURCES);
 	int64_t sample_ppm = lost * ADAPTIVE_REDUNDANCY_MILLION / sent;
 	int64_t weight = sample_ppm > loss_ppm ? sent * ADAPTIVE_REDUNDANCY_RISE : sent;
 
 	if (weight > set->memory)
 		weight = set->memory;
 	loss_ppm += (sample_ppm - loss_ppm) * weight / set->memory;
-	nopal_share(session, part, ADAPTIVE_REDUNDANCY_LOSS, loss_ppm);
-	nopal_share(session, part, ADAPTIVE_REDUNDANCY_PARITY,
+	nopal_share(at, ADAPTIVE_REDUNDANCY_LOSS, loss_ppm);
+	nopal_share(at, ADAPTIVE_REDUNDANCY_PARITY,
 		    adaptive_redundancy_needed(
 			    set, (uint64_t)sources,
 			    adaptive_redundancy_feared((uint64_t)loss_ppm, (uint64_t)set->memory)));
@@ -246,15 +243,14 @@ static void adaptive_redundancy_learn(struct nopal_session *session, const struc
 
 /* A report is believed when it is newer than the last one, about packets that left, and of no more
  * than these. */
-static enum nopal_verdict adaptive_redundancy_on_report(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict adaptive_redundancy_on_report(struct nopal_at at,
 							struct nopal_segment *segment)
 {
-	struct adaptive_redundancy *self = nopal_state(session, part);
+	struct adaptive_redundancy *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t latest = (uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	uint32_t came = (uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
-	uint32_t next = (uint32_t)nopal_next_packet_number(session);
+	uint32_t next = (uint32_t)nopal_next_packet_number(at.session);
 	uint32_t sent = latest - self->peer_latest;
 	uint32_t arrived = came - self->peer_came;
 
@@ -263,7 +259,7 @@ static enum nopal_verdict adaptive_redundancy_on_report(struct nopal_session *se
 		return NOPAL_STOP;
 	self->peer_latest = latest;
 	self->peer_came = came;
-	adaptive_redundancy_learn(session, part, sent, sent - arrived);
+	adaptive_redundancy_learn(at, sent, sent - arrived);
 	return NOPAL_STOP;
 }
 

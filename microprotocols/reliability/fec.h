@@ -56,44 +56,40 @@ struct forward_error_correction {
 };
 
 /* The tables of the code are there; false: over budget. */
-bool nopal__fec_has_code(struct nopal_session *session, const struct nopal_part *part);
+bool nopal__fec_has_code(struct nopal_at at);
 /* An empty block; its memory stays with it.  NULL: over budget. */
-struct nopal__block *nopal__fec_begin(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal__block *block, uint64_t number);
+struct nopal__block *nopal__fec_begin(struct nopal_at at, struct nopal__block *block,
+				      uint64_t number);
 /* Its memory does not stay. */
 void nopal__fec_forget(struct nopal_session *session, struct nopal__block *block);
 /* Puts a segment into the next place of a block; returns its bytes there, or 0. The block does not
  * count it yet. */
-static inline uint32_t nopal__fec_pack(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_segment *segment,
+static inline uint32_t nopal__fec_pack(struct nopal_at at, struct nopal_segment *segment,
 				       const struct nopal__block *block)
 {
-	return nopal__symbol_pack(session, part, segment, FEC_ACK_FLOOR,
+	return nopal__symbol_pack(at, segment, FEC_ACK_FLOOR,
 				  nopal__block_symbol(block, block->arrived), block->room);
 }
 
 /* A segment joins the block, and begins one where there is none; false: over budget. */
-bool nopal__fec_join(struct nopal_session *session, const struct nopal_part *part,
-		     struct nopal_segment *segment);
+bool nopal__fec_join(struct nopal_at at, struct nopal_segment *segment);
 /* Makes the parity of the members and lets them go; parity leaves by `leave`. */
-void nopal__fec_close_block(struct nopal_session *session, const struct nopal_part *part,
-			    void (*leave)(struct nopal_session *session,
-					  struct nopal_segment *segment));
+void nopal__fec_close_block(struct nopal_at at, void (*leave)(struct nopal_session *session,
+							      struct nopal_segment *segment));
 
 /* Says of which blocks all parity has arrived or never will, to those who wait. */
-void nopal__fec_settle(struct nopal_session *session, const struct nopal_part *part);
+void nopal__fec_settle(struct nopal_at at);
 /* Gives back what the next block makes again. */
-void nopal__fec_sender_rest(struct nopal_session *session, const struct nopal_part *part);
+void nopal__fec_sender_rest(struct nopal_at at);
 
 /* The block of an arriving segment; NULL when it is too old, out of reach, has no use for more, or
  * memory is short. */
-struct nopal__block *nopal__fec_find(struct nopal_session *session, const struct nopal_part *part,
-				     uint64_t number);
+struct nopal__block *nopal__fec_find(struct nopal_at at, uint64_t number);
 /* The symbol in the next place of the block, of `bytes` bytes, has arrived: this may rebuild
  * others. */
-void nopal__fec_arrived(struct nopal_session *session, const struct nopal_part *part,
-			struct nopal__block *block, uint32_t index, uint32_t bytes);
+void nopal__fec_arrived(struct nopal_at at, struct nopal__block *block, uint32_t index,
+			uint32_t bytes);
 /* Gives back what the next arrival makes again. */
-void nopal__fec_receiver_rest(struct nopal_session *session, const struct nopal_part *part);
+void nopal__fec_receiver_rest(struct nopal_at at);
 
 #endif

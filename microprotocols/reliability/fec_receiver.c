@@ -22,11 +22,10 @@ static bool fec_is_near(struct forward_error_correction *self, uint64_t number, 
 	return is_near;
 }
 
-struct nopal__block *nopal__fec_find(struct nopal_session *session, const struct nopal_part *part,
-				     uint64_t number)
+struct nopal__block *nopal__fec_find(struct nopal_at at, uint64_t number)
 {
-	const struct forward_error_correction_parameters *set = nopal_parameters(part);
-	struct forward_error_correction *self = nopal_state(session, part);
+	const struct forward_error_correction_parameters *set = nopal_parameters(at);
+	struct forward_error_correction *self = nopal_state(at);
 	uint64_t blocks = (uint64_t)set->blocks;
 	struct nopal__block *block;
 
@@ -34,59 +33,55 @@ struct nopal__block *nopal__fec_find(struct nopal_session *session, const struct
 	    (!fec_is_near(self, number, blocks) && self->strays < FEC_STRAYS))
 		return NULL;
 	if (!self->blocks)
-		self->blocks = nopal_alloc(session, blocks * sizeof(*self->blocks));
+		self->blocks = nopal_alloc(at.session, blocks * sizeof(*self->blocks));
 	if (!self->blocks)
 		return NULL;
 	if (number > self->newest || self->strays) {
 		self->newest = number;
-		nopal_serial_seen(session, part, FEC_BLOCK, number);
+		nopal_serial_seen(at, FEC_BLOCK, number);
 	}
 	block = &self->blocks[number % blocks];
 	if (block->number != number)
-		block = nopal__fec_begin(session, part, block, number);
+		block = nopal__fec_begin(at, block, number);
 	return block && !block->closed ? block : NULL;
 }
 
 /* What was rebuilt is believed when it is a segment of this place. */
-static struct nopal_segment *fec_unpack(struct nopal_session *session,
-					const struct nopal_part *part,
-					const struct nopal__block *block, uint8_t index,
-					const uint8_t *symbol)
+static struct nopal_segment *fec_unpack(struct nopal_at at, const struct nopal__block *block,
+					uint8_t index, const uint8_t *symbol)
 {
-	struct nopal_segment *segment = nopal__symbol_unpack(session, symbol, block->length);
+	struct nopal_segment *segment = nopal__symbol_unpack(at.session, symbol, block->length);
 
 	if (!segment)
 		return NULL;
-	if (nopal_get(segment, part, FEC_BLOCK) == block->number &&
-	    nopal_get(segment, part, FEC_INDEX) == index)
+	if (nopal_get(at, segment, FEC_BLOCK) == block->number &&
+	    nopal_get(at, segment, FEC_INDEX) == index)
 		return segment;
-	nopal_segment_drop(session, segment);
+	nopal_segment_drop(at.session, segment);
 	return NULL;
 }
 
-static void fec_raise_rebuilt(struct nopal_session *session, const struct nopal_part *part,
-			      const struct nopal__block *block,
+static void fec_raise_rebuilt(struct nopal_at at, const struct nopal__block *block,
 			      const struct nopal__erasure_task *task)
 {
 	uint32_t i;
 
 	for (i = 0; i < task->missing; i++) {
 		struct nopal_segment *segment =
-			fec_unpack(session, part, block, task->missing_index[i], task->rebuilt[i]);
+			fec_unpack(at, block, task->missing_index[i], task->rebuilt[i]);
 
 		if (!segment)
 			continue;
-		nopal_raise_SEGMENT_FROM_NET(session, segment);
-		nopal_segment_drop(session, segment);
+		nopal_raise_SEGMENT_FROM_NET(at.session, segment);
+		nopal_segment_drop(at.session, segment);
 	}
 }
 
 /* As many symbols are there as the block has sources: it is closed now, once, whatever comes out,
  * and the segments that are raised find it so. */
-static void fec_rebuild(struct nopal_session *session, const struct nopal_part *part,
-			struct nopal__block *block)
+static void fec_rebuild(struct nopal_at at, struct nopal__block *block)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	uint8_t missing[NOPAL__ERASURE_MOST];
 	uint8_t *symbol[NOPAL__ERASURE_MOST], *rebuilt[NOPAL__ERASURE_MOST];
 	struct nopal__erasure_task task = {
@@ -104,39 +99,40 @@ static void fec_rebuild(struct nopal_session *session, const struct nopal_part *
 	if (!task.missing)
 		return;
 	if (!self->rebuilt)
-		self->rebuilt = nopal_alloc(session, (size_t)self->erasure.parities * self->room);
-	if (!self->rebuilt || !nopal__fec_has_code(session, part))
+		self->rebuilt =
+			nopal_alloc(at.session, (size_t)self->erasure.parities * self->room);
+	if (!self->rebuilt || !nopal__fec_has_code(at))
 		return;
 	nopal__block_pad(block, symbol);
 	for (i = 0; i < task.missing; i++)
 		rebuilt[i] = self->rebuilt + (size_t)i * self->room;
 	if (nopal__erasure_rebuild(&self->erasure, &task))
-		fec_raise_rebuilt(session, part, block, &task);
+		fec_raise_rebuilt(at, block, &task);
 }
 
-void nopal__fec_arrived(struct nopal_session *session, const struct nopal_part *part,
-			struct nopal__block *block, uint32_t index, uint32_t bytes)
+void nopal__fec_arrived(struct nopal_at at, struct nopal__block *block, uint32_t index,
+			uint32_t bytes)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 
 	if (!nopal__block_add(block, index, bytes))
 		return;
 	if (block->sources && block->arrived >= block->sources)
-		fec_rebuild(session, part, block);
+		fec_rebuild(at, block);
 	else if (block->arrived == self->erasure.sources)
 		block->closed = true; /* all k sources of a full block */
 }
 
 /* Parity of the newest block may still come where the sender waits for more segments as long as
  * that. */
-void nopal__fec_receiver_rest(struct nopal_session *session, const struct nopal_part *part)
+void nopal__fec_receiver_rest(struct nopal_at at)
 {
-	const struct forward_error_correction_parameters *set = nopal_parameters(part);
-	struct forward_error_correction *self = nopal_state(session, part);
+	const struct forward_error_correction_parameters *set = nopal_parameters(at);
+	struct forward_error_correction *self = nopal_state(at);
 	bool kept = false;
 	int64_t i;
 
-	nopal_free(session, self->rebuilt);
+	nopal_free(at.session, self->rebuilt);
 	self->rebuilt = NULL;
 	for (i = 0; self->blocks && i < set->blocks; i++) {
 		struct nopal__block *block = &self->blocks[i];
@@ -145,10 +141,10 @@ void nopal__fec_receiver_rest(struct nopal_session *session, const struct nopal_
 		    set->flush_ns >= FEC_QUIET_NS)
 			kept = true;
 		else
-			nopal__fec_forget(session, block);
+			nopal__fec_forget(at.session, block);
 	}
 	if (kept)
 		return;
-	nopal_free(session, self->blocks);
+	nopal_free(at.session, self->blocks);
 	self->blocks = NULL;
 }

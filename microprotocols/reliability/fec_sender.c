@@ -5,31 +5,31 @@
  */
 #include "fec.h"
 
-bool nopal__fec_has_code(struct nopal_session *session, const struct nopal_part *part)
+bool nopal__fec_has_code(struct nopal_at at)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	struct nopal__erasure *code = &self->erasure;
 	size_t bytes = nopal__erasure_memory(code->code, code->sources, code->parities);
 	void *memory;
 
 	if (!bytes || code->tables)
 		return true;
-	memory = nopal_alloc(session, bytes);
+	memory = nopal_alloc(at.session, bytes);
 	if (!memory)
 		return false;
 	nopal__erasure_init(code, code->code, code->sources, code->parities, memory);
 	return true;
 }
 
-struct nopal__block *nopal__fec_begin(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal__block *block, uint64_t number)
+struct nopal__block *nopal__fec_begin(struct nopal_at at, struct nopal__block *block,
+				      uint64_t number)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	uint32_t k = self->erasure.sources;
 	void *memory;
 
 	if (!block->symbols) {
-		memory = nopal_alloc(session, nopal__block_memory(k, self->room));
+		memory = nopal_alloc(at.session, nopal__block_memory(k, self->room));
 		if (!memory)
 			return NULL;
 		nopal__block_init(block, k, self->room, memory);
@@ -48,17 +48,16 @@ void nopal__fec_forget(struct nopal_session *session, struct nopal__block *block
 }
 
 /* Packs the members, padded to the longest; returns its bytes, or 0. */
-static uint32_t fec_pack_members(struct nopal_session *session, const struct nopal_part *part,
-				 uint8_t *symbol[])
+static uint32_t fec_pack_members(struct nopal_at at, uint8_t *symbol[])
 {
-	struct forward_error_correction *self = nopal_state(session, part);
-	struct nopal__block *block = nopal__fec_begin(session, part, &self->outgoing, self->number);
+	struct forward_error_correction *self = nopal_state(at);
+	struct nopal__block *block = nopal__fec_begin(at, &self->outgoing, self->number);
 	uint32_t i, bytes;
 
 	for (i = 0; block && i < self->members; i++) {
-		struct nopal_segment *segment = nopal_segment_find(session, self->member[i]);
+		struct nopal_segment *segment = nopal_segment_find(at.session, self->member[i]);
 
-		bytes = segment ? nopal__fec_pack(session, part, segment, block) : 0;
+		bytes = segment ? nopal__fec_pack(at, segment, block) : 0;
 		if (!bytes)
 			return 0;
 		if (bytes > block->length)
@@ -73,19 +72,18 @@ static uint32_t fec_pack_members(struct nopal_session *session, const struct nop
 }
 
 /* A parity segment with its head; the symbol goes to *ret_symbol. */
-static struct nopal_segment *fec_parity_new(struct nopal_session *session,
-					    const struct nopal_part *part, uint32_t row,
-					    uint32_t length, uint8_t **ret_symbol)
+static struct nopal_segment *fec_parity_new(struct nopal_at at, uint32_t row, uint32_t length,
+					    uint8_t **ret_symbol)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	struct nopal_writer head;
 	struct nopal_segment *segment =
-		nopal_control_begin(session, part, FEC_PARITY, FEC_HEAD_BYTES + length, &head);
+		nopal_control_begin(at, FEC_PARITY, FEC_HEAD_BYTES + length, &head);
 
 	if (!segment)
 		return NULL;
-	nopal_set(segment, part, FEC_BLOCK, self->number);
-	nopal_set(segment, part, FEC_INDEX, self->erasure.sources + row);
+	nopal_set(at, segment, FEC_BLOCK, self->number);
+	nopal_set(at, segment, FEC_INDEX, self->erasure.sources + row);
 	nopal_write(&head, self->members, 1);
 	nopal_write(&head, self->members + self->parities, 1);
 	nopal_write(&head, length, FEC_SYMBOL_BYTES);
@@ -94,20 +92,19 @@ static struct nopal_segment *fec_parity_new(struct nopal_session *session,
 }
 
 /* Makes the parity of the block; returns how many segments. */
-static uint32_t fec_make_parity(struct nopal_session *session, const struct nopal_part *part,
-				struct nopal_segment *parity[])
+static uint32_t fec_make_parity(struct nopal_at at, struct nopal_segment *parity[])
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	uint8_t *source[NOPAL__ERASURE_MOST], *symbol[NOPAL__ERASURE_MOST];
 	uint32_t length, rows;
 
-	if (!self->parities || !nopal__fec_has_code(session, part))
+	if (!self->parities || !nopal__fec_has_code(at))
 		return 0;
-	length = fec_pack_members(session, part, source);
-	if (!length || FEC_HEAD_BYTES + length > nopal_control_limit(session, part, FEC_PARITY))
+	length = fec_pack_members(at, source);
+	if (!length || FEC_HEAD_BYTES + length > nopal_control_limit(at, FEC_PARITY))
 		return 0;
 	for (rows = 0; rows < self->parities; rows++) {
-		parity[rows] = fec_parity_new(session, part, rows, length, &symbol[rows]);
+		parity[rows] = fec_parity_new(at, rows, length, &symbol[rows]);
 		if (!parity[rows])
 			break;
 	}
@@ -116,88 +113,87 @@ static uint32_t fec_make_parity(struct nopal_session *session, const struct nopa
 }
 
 /* How much parity the next block gets: as much as the code has, or as a policy says. */
-static uint32_t fec_parities(struct nopal_session *session, const struct nopal_part *part)
+static uint32_t fec_parities(struct nopal_at at)
 {
-	const struct forward_error_correction *self = nopal_state(session, part);
-	int64_t wanted = nopal_shared(session, part, FEC_PARITY_SEGMENTS);
+	const struct forward_error_correction *self = nopal_state(at);
+	int64_t wanted = nopal_shared(at, FEC_PARITY_SEGMENTS);
 
 	if (wanted <= 0)
 		return 0;
 	return wanted < self->erasure.parities ? (uint32_t)wanted : self->erasure.parities;
 }
 
-bool nopal__fec_join(struct nopal_session *session, const struct nopal_part *part,
-		     struct nopal_segment *segment)
+bool nopal__fec_join(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 
 	if (!self->member)
-		self->member = nopal_alloc(session, self->erasure.sources * sizeof(*self->member));
+		self->member =
+			nopal_alloc(at.session, self->erasure.sources * sizeof(*self->member));
 	if (!self->member)
 		return false;
 	if (!self->members)
-		self->parities = fec_parities(session, part);
-	nopal_set(segment, part, FEC_BLOCK, self->number);
-	nopal_set(segment, part, FEC_INDEX, self->members);
-	nopal_set(segment, part, FEC_REPAIR_GROUP, self->number);
+		self->parities = fec_parities(at);
+	nopal_set(at, segment, FEC_BLOCK, self->number);
+	nopal_set(at, segment, FEC_INDEX, self->members);
+	nopal_set(at, segment, FEC_REPAIR_GROUP, self->number);
 	self->member[self->members++] = segment->handle;
 	return true;
 }
 
 /* Parity leaves in the order of blocks, so the first that may still arrive tells of all.  One that
  * there was no room to remember is taken for settled. */
-void nopal__fec_settle(struct nopal_session *session, const struct nopal_part *part)
+void nopal__fec_settle(struct nopal_at at)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	uint64_t open = self->number;
 	const struct nopal_segment *first;
 
-	while ((first = nopal_queue_first(session, &self->unsettled)) != NULL && first->done)
+	while ((first = nopal_queue_first(at.session, &self->unsettled)) != NULL && first->done)
 		nopal_queue_pop(&self->unsettled);
 	if (first)
-		open = nopal_get(first, part, FEC_BLOCK);
-	nopal_share(session, part, FEC_GROUPS_SETTLED, (int64_t)open - 1);
+		open = nopal_get(at, first, FEC_BLOCK);
+	nopal_share(at, FEC_GROUPS_SETTLED, (int64_t)open - 1);
 }
 
 /* The next block is open before anything is let go: what is let go may come back here. */
-void nopal__fec_close_block(struct nopal_session *session, const struct nopal_part *part,
-			    void (*leave)(struct nopal_session *session,
-					  struct nopal_segment *segment))
+void nopal__fec_close_block(struct nopal_at at, void (*leave)(struct nopal_session *session,
+							      struct nopal_segment *segment))
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	struct nopal_segment *parity[NOPAL__ERASURE_MOST];
-	uint32_t rows = fec_make_parity(session, part, parity);
+	uint32_t rows = fec_make_parity(at, parity);
 	uint32_t i;
 
-	nopal_timer_stop(session, part, FEC_FLUSH);
+	nopal_timer_stop(at, FEC_FLUSH);
 	for (i = 0; i < self->members; i++) {
-		struct nopal_segment *segment = nopal_segment_find(session, self->member[i]);
+		struct nopal_segment *segment = nopal_segment_find(at.session, self->member[i]);
 
 		if (segment)
-			nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+			nopal_release(at, segment, NOPAL_DEALLOCATE);
 	}
 	self->members = 0;
 	self->number++;
-	if (nopal_shared(session, part, FEC_RESENDS_WAIT)) {
+	if (nopal_shared(at, FEC_RESENDS_WAIT)) {
 		for (i = 0; i < rows; i++)
-			nopal_queue_push(session, &self->unsettled, parity[i]);
-		nopal__fec_settle(session, part);
+			nopal_queue_push(at.session, &self->unsettled, parity[i]);
+		nopal__fec_settle(at);
 	}
 	for (i = 0; i < rows; i++)
-		leave(session, parity[i]);
+		leave(at.session, parity[i]);
 }
 
-void nopal__fec_sender_rest(struct nopal_session *session, const struct nopal_part *part)
+void nopal__fec_sender_rest(struct nopal_at at)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	struct nopal__erasure *code = &self->erasure;
 
 	if (self->members)
 		return;
-	nopal_free(session, self->member);
+	nopal_free(at.session, self->member);
 	self->member = NULL;
-	nopal__fec_forget(session, &self->outgoing);
-	nopal_queue_rest(session, &self->unsettled);
-	nopal_free(session, nopal__erasure_given(code));
+	nopal__fec_forget(at.session, &self->outgoing);
+	nopal_queue_rest(at.session, &self->unsettled);
+	nopal_free(at.session, nopal__erasure_given(code));
 	nopal__erasure_init(code, code->code, code->sources, code->parities, NULL);
 }

@@ -43,147 +43,137 @@
 /* Of the playout delay, one half is for filling a block, one for the way. */
 enum { FEC_PLAYOUT_PARTS = 2 };
 
-static const struct forward_error_correction_parameters *fec_set(const struct nopal_part *part)
+static const struct forward_error_correction_parameters *fec_set(struct nopal_at at)
 {
-	return nopal_parameters(part);
+	return nopal_parameters(at);
 }
 
-static void forward_error_correction_when_flush(struct nopal_session *session,
-						const struct nopal_part *part)
+static void forward_error_correction_when_flush(struct nopal_at at)
 {
-	const struct forward_error_correction *self = nopal_state(session, part);
+	const struct forward_error_correction *self = nopal_state(at);
 
 	if (self->members)
-		nopal__fec_close_block(session, part, nopal_raise_SEGMENT_TO_NET);
+		nopal__fec_close_block(at, nopal_raise_SEGMENT_TO_NET);
 }
 
-static int64_t fec_flush_ns(struct nopal_session *session, const struct nopal_part *part)
+static int64_t fec_flush_ns(struct nopal_at at)
 {
-	int64_t flush_ns = fec_set(part)->flush_ns;
-	int64_t playout_ns = nopal_shared(session, part, FEC_PLAYOUT_DELAY);
+	int64_t flush_ns = fec_set(at)->flush_ns;
+	int64_t playout_ns = nopal_shared(at, FEC_PLAYOUT_DELAY);
 
 	playout_ns /= FEC_PLAYOUT_PARTS;
 	return playout_ns && playout_ns < flush_ns ? playout_ns : flush_ns;
 }
 
-static enum nopal_verdict forward_error_correction_on_send(struct nopal_session *session,
-							   const struct nopal_part *part,
+static enum nopal_verdict forward_error_correction_on_send(struct nopal_at at,
 							   struct nopal_segment *segment)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 
 	if (segment->departures != 1)
 		return NOPAL_CONTINUE;
-	if (nopal_has(part, FEC_DESTINATION) && nopal_is_for_one(session, segment)) {
-		nopal_set(segment, part, FEC_INDEX, FEC_IN_NO_BLOCK);
-		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+	if (nopal_has(at, FEC_DESTINATION) && nopal_is_for_one(at.session, segment)) {
+		nopal_set(at, segment, FEC_INDEX, FEC_IN_NO_BLOCK);
+		nopal_release(at, segment, NOPAL_DEALLOCATE);
 		return NOPAL_CONTINUE;
 	}
-	if (!nopal__fec_join(session, part, segment))
-		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+	if (!nopal__fec_join(at, segment))
+		nopal_release(at, segment, NOPAL_DEALLOCATE);
 	else if (self->members == self->erasure.sources)
-		nopal__fec_close_block(session, part, nopal_queue_SEGMENT_TO_NET);
+		nopal__fec_close_block(at, nopal_queue_SEGMENT_TO_NET);
 	else if (self->members == 1)
-		nopal_timer_start(session, part, FEC_FLUSH,
-				  session->now_ns + fec_flush_ns(session, part));
+		nopal_timer_start(at, FEC_FLUSH, at.session->now_ns + fec_flush_ns(at));
 	return NOPAL_CONTINUE;
 }
 
 /* What never left is in no block. */
-static enum nopal_verdict forward_error_correction_on_abandoned(struct nopal_session *session,
-								const struct nopal_part *part,
+static enum nopal_verdict forward_error_correction_on_abandoned(struct nopal_at at,
 								struct nopal_segment *segment)
 {
 	if (!segment->departures)
-		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+		nopal_release(at, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict forward_error_correction_on_data(struct nopal_session *session,
-							   const struct nopal_part *part,
+static enum nopal_verdict forward_error_correction_on_data(struct nopal_at at,
 							   struct nopal_segment *segment)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
-	uint64_t index = nopal_get(segment, part, FEC_INDEX);
+	struct forward_error_correction *self = nopal_state(at);
+	uint64_t index = nopal_get(at, segment, FEC_INDEX);
 	struct nopal__block *block;
 	uint32_t bytes;
 
 	if (index >= self->erasure.sources)
 		return NOPAL_CONTINUE;
-	block = nopal__fec_find(session, part, nopal_get(segment, part, FEC_BLOCK));
+	block = nopal__fec_find(at, nopal_get(at, segment, FEC_BLOCK));
 	if (!block || !nopal__block_wants(block, (uint32_t)index))
 		return NOPAL_CONTINUE;
-	bytes = nopal__fec_pack(session, part, segment, block);
+	bytes = nopal__fec_pack(at, segment, block);
 	if (bytes)
-		nopal__fec_arrived(session, part, block, (uint32_t)index, bytes);
+		nopal__fec_arrived(at, block, (uint32_t)index, bytes);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict forward_error_correction_on_parity(struct nopal_session *session,
-							     const struct nopal_part *part,
+static enum nopal_verdict forward_error_correction_on_parity(struct nopal_at at,
 							     struct nopal_segment *segment)
 {
-	struct forward_error_correction *self = nopal_state(session, part);
+	struct forward_error_correction *self = nopal_state(at);
 	uint32_t k = self->erasure.sources, parities = self->erasure.parities;
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t sources = (uint32_t)nopal_read(&reader, 1);
 	uint32_t symbols = (uint32_t)nopal_read(&reader, 1);
 	uint32_t length = (uint32_t)nopal_read(&reader, FEC_SYMBOL_BYTES);
 	const uint8_t *symbol = nopal_read_bytes(&reader, length);
-	uint32_t index = (uint32_t)nopal_get(segment, part, FEC_INDEX);
+	uint32_t index = (uint32_t)nopal_get(at, segment, FEC_INDEX);
 	struct nopal__block *block;
 
 	if (!nopal_read_complete(&reader) || length <= NOPAL__SYMBOL_LENGTH_BYTES || !sources ||
 	    sources > k || symbols <= sources || symbols > sources + parities || index < k ||
 	    index >= k + symbols - sources)
 		return NOPAL_CONTINUE;
-	block = nopal__fec_find(session, part, nopal_get(segment, part, FEC_BLOCK));
+	block = nopal__fec_find(at, nopal_get(at, segment, FEC_BLOCK));
 	if (!block || length > block->room || nopal__block_has(block, index) ||
 	    !nopal__block_agree(block, sources, symbols - sources, length))
 		return NOPAL_CONTINUE;
 	memcpy(nopal__block_symbol(block, block->arrived), symbol, length);
-	nopal__fec_arrived(session, part, block, index, length);
+	nopal__fec_arrived(at, block, index, length);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict forward_error_correction_on_settled(struct nopal_session *session,
-							      const struct nopal_part *part,
+static enum nopal_verdict forward_error_correction_on_settled(struct nopal_at at,
 							      struct nopal_segment *segment)
 {
 	(void)segment;
-	if (nopal_shared(session, part, FEC_RESENDS_WAIT))
-		nopal__fec_settle(session, part);
+	if (nopal_shared(at, FEC_RESENDS_WAIT))
+		nopal__fec_settle(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict forward_error_correction_on_close(struct nopal_session *session,
-							    const struct nopal_part *part,
+static enum nopal_verdict forward_error_correction_on_close(struct nopal_at at,
 							    struct nopal_session *subject)
 {
 	(void)subject;
-	forward_error_correction_when_flush(session, part);
+	forward_error_correction_when_flush(at);
 	return NOPAL_CONTINUE;
 }
 
-static int forward_error_correction_open(struct nopal_session *session,
-					 const struct nopal_part *part)
+static int forward_error_correction_open(struct nopal_at at)
 {
-	const struct forward_error_correction_parameters *set = fec_set(part);
-	struct forward_error_correction *self = nopal_state(session, part);
+	const struct forward_error_correction_parameters *set = fec_set(at);
+	struct forward_error_correction *self = nopal_state(at);
 
 	self->number = FEC_FIRST_BLOCK;
-	self->room = nopal__symbol_room(session);
+	self->room = nopal__symbol_room(at.session);
 	nopal__erasure_init(&self->erasure, (int)set->code, (uint32_t)set->k,
 			    (uint32_t)(set->n - set->k), NULL);
-	nopal_share(session, part, FEC_BLOCK_SEGMENTS, set->k);
+	nopal_share(at, FEC_BLOCK_SEGMENTS, set->k);
 	return 0;
 }
 
-static void forward_error_correction_rest(struct nopal_session *session,
-					  const struct nopal_part *part)
+static void forward_error_correction_rest(struct nopal_at at)
 {
-	nopal__fec_sender_rest(session, part);
-	nopal__fec_receiver_rest(session, part);
+	nopal__fec_sender_rest(at);
+	nopal__fec_receiver_rest(at);
 }
 
 static void forward_error_correction_validate(const void *parameters,

@@ -13,26 +13,27 @@ static const int64_t FORWARD_POINT_LEAST_NS = NOPAL_MILLISECOND;
 
 /* The place in the order of the first message that is not settled; what is given up of a message is
  * given up of all of it. */
-static uint64_t forward_point_order(struct nopal_session *session, const struct nopal_part *part)
+static uint64_t forward_point_order(struct nopal_at at)
 {
-	const struct partial_reliability *self = nopal_state(session, part);
+	const struct partial_reliability *self = nopal_state(at);
 	const struct nopal_segment *segment = NULL;
 
 	if (self->open.base < self->open.end)
-		segment = nopal_segment_find(session, outstanding_at(&self->open, self->open.base));
+		segment = nopal_segment_find(at.session,
+					     outstanding_at(&self->open, self->open.base));
 	if (!segment)
 		return self->order_end;
-	return nopal_get(segment, part,
-			 nopal_has(part, PARTIAL_RELIABILITY_MESSAGE) ? PARTIAL_RELIABILITY_MESSAGE
-								      : PARTIAL_RELIABILITY_FIRST);
+	return nopal_get(at, segment,
+			 nopal_has(at, PARTIAL_RELIABILITY_MESSAGE) ? PARTIAL_RELIABILITY_MESSAGE
+								    : PARTIAL_RELIABILITY_FIRST);
 }
 
 /* Until when the peer's floor should have moved. */
-static int64_t forward_point_wait(struct nopal_session *session, const struct nopal_part *part)
+static int64_t forward_point_wait(struct nopal_at at)
 {
-	const struct partial_reliability *self = nopal_state(session, part);
-	int64_t rtt_ns = nopal_shared(session, part, PARTIAL_RELIABILITY_RTT);
-	int64_t wait_ns = nopal_shared(session, part, PARTIAL_RELIABILITY_TIMEOUT);
+	const struct partial_reliability *self = nopal_state(at);
+	int64_t rtt_ns = nopal_shared(at, PARTIAL_RELIABILITY_RTT);
+	int64_t wait_ns = nopal_shared(at, PARTIAL_RELIABILITY_TIMEOUT);
 
 	if (rtt_ns)
 		wait_ns = rtt_ns + rtt_ns / PARTIAL_RELIABILITY_MARGIN;
@@ -41,57 +42,53 @@ static int64_t forward_point_wait(struct nopal_session *session, const struct no
 	return wait_ns << self->repeats;
 }
 
-static void forward_point_tell(struct nopal_session *session, const struct nopal_part *part)
+static void forward_point_tell(struct nopal_at at)
 {
-	struct partial_reliability *self = nopal_state(session, part);
-	int64_t wait_ns = forward_point_wait(session, part);
+	struct partial_reliability *self = nopal_state(at);
+	int64_t wait_ns = forward_point_wait(at);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(
-		session, part, PARTIAL_RELIABILITY_FORWARD, PARTIAL_RELIABILITY_BYTES, &writer);
+	struct nopal_segment *segment = nopal_control_begin(at, PARTIAL_RELIABILITY_FORWARD,
+							    PARTIAL_RELIABILITY_BYTES, &writer);
 
 	self->told = self->open.base;
-	nopal_share(session, part, PARTIAL_RELIABILITY_FORWARD_POINT, (int64_t)self->told);
-	nopal_timer_start(session, part, PARTIAL_RELIABILITY_AGAIN, session->now_ns + wait_ns);
+	nopal_share(at, PARTIAL_RELIABILITY_FORWARD_POINT, (int64_t)self->told);
+	nopal_timer_start(at, PARTIAL_RELIABILITY_AGAIN, at.session->now_ns + wait_ns);
 	if (!segment)
 		return;
 	nopal_write(&writer, (uint32_t)self->told, PARTIAL_RELIABILITY_NUMBER_BYTES);
-	nopal_write(&writer, (uint32_t)forward_point_order(session, part),
-		    PARTIAL_RELIABILITY_NUMBER_BYTES);
-	nopal_control_send(session, segment, PARTIAL_RELIABILITY_BYTES);
+	nopal_write(&writer, (uint32_t)forward_point_order(at), PARTIAL_RELIABILITY_NUMBER_BYTES);
+	nopal_control_send(at.session, segment, PARTIAL_RELIABILITY_BYTES);
 }
 
 /* What is settled up to beyond the peer's floor was given up in part: the peer moves its floor over
  * all that arrived. */
-enum nopal_verdict nopal__forward_point_on_turn_end(struct nopal_session *session,
-						    const struct nopal_part *part,
+enum nopal_verdict nopal__forward_point_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {
-	struct partial_reliability *self = nopal_state(session, part);
+	struct partial_reliability *self = nopal_state(at);
 
 	(void)subject;
 	if (self->open.base <= self->floor || self->open.base == self->told)
 		return NOPAL_CONTINUE;
 	self->repeats = 0;
-	forward_point_tell(session, part);
+	forward_point_tell(at);
 	return NOPAL_CONTINUE;
 }
 
-void nopal__forward_point_when_again(struct nopal_session *session, const struct nopal_part *part)
+void nopal__forward_point_when_again(struct nopal_at at)
 {
-	struct partial_reliability *self = nopal_state(session, part);
+	struct partial_reliability *self = nopal_state(at);
 
 	if (self->told <= self->floor)
 		return;
 	if (self->repeats < PARTIAL_RELIABILITY_BACKOFF)
 		self->repeats++;
-	forward_point_tell(session, part);
+	forward_point_tell(at);
 }
 
-enum nopal_verdict nopal__forward_point_on_processed(struct nopal_session *session,
-						     const struct nopal_part *part,
-						     struct nopal_ack *ack)
+enum nopal_verdict nopal__forward_point_on_processed(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct partial_reliability *self = nopal_state(session, part);
+	struct partial_reliability *self = nopal_state(at);
 
 	if (ack->floor > self->floor)
 		self->floor = ack->floor;
@@ -113,12 +110,11 @@ static uint64_t forward_point_expand(uint64_t wire, uint64_t near)
 
 /* A point moves on, and not further than the peer can have numbered.  An old one that comes again
  * was not acknowledged. */
-enum nopal_verdict nopal__forward_point_on_forward(struct nopal_session *session,
-						   const struct nopal_part *part,
+enum nopal_verdict nopal__forward_point_on_forward(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	struct partial_reliability *self = nopal_state(session, part);
-	bool numbered = nopal_has(part, PARTIAL_RELIABILITY_MESSAGE);
+	struct partial_reliability *self = nopal_state(at);
+	bool numbered = nopal_has(at, PARTIAL_RELIABILITY_MESSAGE);
 	uint64_t near = numbered ? self->highest_message : self->highest;
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t point = forward_point_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES),
@@ -137,17 +133,16 @@ enum nopal_verdict nopal__forward_point_on_forward(struct nopal_session *session
 	if (order > self->order)
 		self->order = order;
 	forward = (struct nopal_forward){ .segment = self->point, .order = self->order };
-	nopal_raise_PEER_GAVE_UP(session, &forward);
+	nopal_raise_PEER_GAVE_UP(at.session, &forward);
 	return NOPAL_STOP;
 }
 
-enum nopal_verdict nopal__forward_point_on_verified(struct nopal_session *session,
-						    const struct nopal_part *part,
+enum nopal_verdict nopal__forward_point_on_verified(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct partial_reliability *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, PARTIAL_RELIABILITY_NUMBER);
-	uint64_t message = nopal_get(segment, part, PARTIAL_RELIABILITY_MESSAGE);
+	struct partial_reliability *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, PARTIAL_RELIABILITY_NUMBER);
+	uint64_t message = nopal_get(at, segment, PARTIAL_RELIABILITY_MESSAGE);
 
 	if (number >= self->highest)
 		self->highest = number + 1;

@@ -58,105 +58,91 @@
 /* --------------------------------------------------------------- the receiver */
 
 /* One message is always taken, however large. */
-static bool go_back_n_has_room(const struct nopal_part *part, const struct go_back_n *self)
+static bool go_back_n_has_room(struct nopal_at at, const struct go_back_n *self)
 {
-	const struct go_back_n_parameters *set = nopal_parameters(part);
+	const struct go_back_n_parameters *set = nopal_parameters(at);
 
 	return !self->held_bytes || self->held_bytes < set->buffer;
 }
 
-static enum nopal_verdict go_back_n_on_from_net(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict go_back_n_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct go_back_n_parameters *set = nopal_parameters(part);
-	struct go_back_n *self = nopal_state(session, part);
+	const struct go_back_n_parameters *set = nopal_parameters(at);
+	struct go_back_n *self = nopal_state(at);
 
 	if (set->piggyback)
-		nopal__go_back_sender_take_floor(session, part,
-						 nopal_get(segment, part, GO_BACK_N_FLOOR));
-	if (nopal_get(segment, part, GO_BACK_N_NUMBER) == self->next &&
-	    go_back_n_has_room(part, self))
+		nopal__go_back_sender_take_floor(at, nopal_get(at, segment, GO_BACK_N_FLOOR));
+	if (nopal_get(at, segment, GO_BACK_N_NUMBER) == self->next && go_back_n_has_room(at, self))
 		return NOPAL_CONTINUE;
 	self->owed = true;
 	return NOPAL_STOP;
 }
 
 /* Only what passed the filters is ever acknowledged. */
-static enum nopal_verdict go_back_n_on_verified(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict go_back_n_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 
-	self->next = nopal_get(segment, part, GO_BACK_N_NUMBER) + 1;
+	self->next = nopal_get(at, segment, GO_BACK_N_NUMBER) + 1;
 	self->owed = true;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict go_back_n_on_message(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_message *message)
+static enum nopal_verdict go_back_n_on_message(struct nopal_at at, struct nopal_message *message)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 
-	nopal_set(message, part, GO_BACK_N_CHARGE, message->length);
+	nopal_set(at, message, GO_BACK_N_CHARGE, message->length);
 	self->held_bytes += (int64_t)message->length;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict go_back_n_on_consumed(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_message *message)
+static enum nopal_verdict go_back_n_on_consumed(struct nopal_at at, struct nopal_message *message)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 
-	self->held_bytes -= (int64_t)nopal_get(message, part, GO_BACK_N_CHARGE);
-	nopal_set(message, part, GO_BACK_N_CHARGE, 0);
+	self->held_bytes -= (int64_t)nopal_get(at, message, GO_BACK_N_CHARGE);
+	nopal_set(at, message, GO_BACK_N_CHARGE, 0);
 	return NOPAL_CONTINUE;
 }
 
 /* Once a turn, after data that it could ride on. */
-static enum nopal_verdict go_back_n_on_told(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_session *subject)
+static enum nopal_verdict go_back_n_on_told(struct nopal_at at, struct nopal_session *subject)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 	struct nopal_segment *ack;
 
 	(void)subject;
 	if (!self->owed)
 		return NOPAL_CONTINUE;
-	ack = nopal_control_bare(session, part, GO_BACK_N_ACK);
+	ack = nopal_control_bare(at, GO_BACK_N_ACK);
 	if (!ack)
 		return NOPAL_CONTINUE;
-	nopal_set(ack, part, GO_BACK_N_FLOOR_ALONE, self->next);
-	nopal_control_send(session, ack, 0);
+	nopal_set(at, ack, GO_BACK_N_FLOOR_ALONE, self->next);
+	nopal_control_send(at.session, ack, 0);
 	self->owed = false;
 	return NOPAL_CONTINUE;
 }
 
 /* -------------------------------------------------------------------- session */
 
-static enum nopal_verdict go_back_n_on_opened(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_session *subject)
+static enum nopal_verdict go_back_n_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 
 	(void)subject;
-	self->floor = (uint64_t)nopal_shared(session, part, GO_BACK_N_LOCAL);
-	self->next = (uint64_t)nopal_shared(session, part, GO_BACK_N_PEER);
+	self->floor = (uint64_t)nopal_shared(at, GO_BACK_N_LOCAL);
+	self->next = (uint64_t)nopal_shared(at, GO_BACK_N_PEER);
 	outstanding_begin(&self->sent, self->floor);
 	return NOPAL_CONTINUE;
 }
 
-static void go_back_n_rest(struct nopal_session *session, const struct nopal_part *part)
+static void go_back_n_rest(struct nopal_at at)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 
-	outstanding_rest(session, &self->sent);
-	nopal_queue_rest(session, &self->waiting);
+	outstanding_rest(at.session, &self->sent);
+	nopal_queue_rest(at.session, &self->waiting);
 }
 
 #define PARAMETER(field) offsetof(struct go_back_n_parameters, field)

@@ -54,7 +54,6 @@ nopal_SEGMENT_LOST_handler nopal__go_back_sender_on_lost;
 nopal_TURN_END_handler nopal__go_back_sender_on_turn_end;
 nopal_timer_handler nopal__go_back_sender_when_overdue;
 /* What the peer waits for, modulo 2^32. */
-void nopal__go_back_sender_take_floor(struct nopal_session *session, const struct nopal_part *part,
-				      uint64_t wire);
+void nopal__go_back_sender_take_floor(struct nopal_at at, uint64_t wire);
 
 #endif

@@ -11,72 +11,69 @@
 
 /* ------------------------------------------------------------------ departing */
 
-static bool go_back_sender_in_window(const struct nopal_part *part, const struct go_back_n *self,
+static bool go_back_sender_in_window(struct nopal_at at, const struct go_back_n *self,
 				     const struct nopal_segment *segment)
 {
-	const struct go_back_n_parameters *set = nopal_parameters(part);
+	const struct go_back_n_parameters *set = nopal_parameters(at);
 
-	return nopal_get(segment, part, GO_BACK_N_NUMBER) < self->floor + (uint64_t)set->window;
+	return nopal_get(at, segment, GO_BACK_N_NUMBER) < self->floor + (uint64_t)set->window;
 }
 
 /* Nothing is urgent: what overtakes is discarded. */
-enum nopal_verdict nopal__go_back_sender_on_to_net(struct nopal_session *session,
-						   const struct nopal_part *part,
+enum nopal_verdict nopal__go_back_sender_on_to_net(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 
 	segment->urgent = false;
-	if (!self->waiting.count && go_back_sender_in_window(part, self, segment))
-		nopal_release(session, part, segment, NOPAL_SEND);
-	else if (nopal_queue_push(session, &self->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room for a segment that waits");
+	if (!self->waiting.count && go_back_sender_in_window(at, self, segment))
+		nopal_release(at, segment, NOPAL_SEND);
+	else if (nopal_queue_push(at.session, &self->waiting, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE, "no room for a segment that waits");
 	return NOPAL_CONTINUE;
 }
 
-static void go_back_sender_fill_window(struct nopal_session *session, const struct nopal_part *part)
+static void go_back_sender_fill_window(struct nopal_at at)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 	struct nopal_segment *segment;
 
-	while (self->waiting.count && (segment = nopal_queue_first(session, &self->waiting)) &&
-	       go_back_sender_in_window(part, self, segment)) {
+	while (self->waiting.count && (segment = nopal_queue_first(at.session, &self->waiting)) &&
+	       go_back_sender_in_window(at, self, segment)) {
 		nopal_queue_pop(&self->waiting);
-		nopal_release(session, part, segment, NOPAL_SEND);
+		nopal_release(at, segment, NOPAL_SEND);
 	}
 }
 
 /* What another asks for leaves, too: it is in the window. */
-enum nopal_verdict nopal__go_back_sender_on_resend(struct nopal_session *session,
-						   const struct nopal_part *part,
+enum nopal_verdict nopal__go_back_sender_on_resend(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	const struct go_back_n *self = nopal_state(session, part);
+	const struct go_back_n *self = nopal_state(at);
 
 	if (!self->asking)
-		nopal_release(session, part, segment, NOPAL_SEND);
+		nopal_release(at, segment, NOPAL_SEND);
 	return NOPAL_CONTINUE;
 }
 
 /* -------------------------------------------------------------------- waiting */
 
-static int64_t go_back_sender_wait(struct nopal_session *session, const struct nopal_part *part)
+static int64_t go_back_sender_wait(struct nopal_at at)
 {
-	const struct go_back_n_parameters *set = nopal_parameters(part);
-	const struct go_back_n *self = nopal_state(session, part);
-	int64_t measured_ns = nopal_shared(session, part, GO_BACK_N_TIMEOUT);
+	const struct go_back_n_parameters *set = nopal_parameters(at);
+	const struct go_back_n *self = nopal_state(at);
+	int64_t measured_ns = nopal_shared(at, GO_BACK_N_TIMEOUT);
 	int64_t doublings = self->vain < set->backoff ? self->vain : set->backoff;
 
 	return (measured_ns ? measured_ns : set->timeout_ns) << doublings;
 }
 
-static void go_back_sender_watch(struct nopal_session *session, const struct nopal_part *part,
-				 int64_t due_ns)
+static void go_back_sender_watch(struct nopal_at at, int64_t due_ns)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 
 	self->due_ns = due_ns;
-	nopal_timer_start(session, part, GO_BACK_N_OVERDUE, due_ns);
+	nopal_timer_start(at, GO_BACK_N_OVERDUE, due_ns);
 }
 
 /* NULL: it is not outstanding. */
@@ -90,38 +87,37 @@ static struct nopal_segment *go_back_sender_find(struct nopal_session *session,
 
 /* When the oldest will have waited too long; NOPAL_NEVER: nothing is outstanding. One that waits to
  * leave has not begun to. */
-static int64_t go_back_sender_deadline(struct nopal_session *session, const struct nopal_part *part)
+static int64_t go_back_sender_deadline(struct nopal_at at)
 {
-	const struct go_back_n *self = nopal_state(session, part);
-	const struct nopal_segment *oldest = go_back_sender_find(session, self, self->sent.base);
+	const struct go_back_n *self = nopal_state(at);
+	const struct nopal_segment *oldest = go_back_sender_find(at.session, self, self->sent.base);
 	int64_t since_ns;
 
 	if (!oldest)
 		return NOPAL_NEVER;
-	since_ns = oldest->wanted ? session->now_ns : oldest->departed_ns;
+	since_ns = oldest->wanted ? at.session->now_ns : oldest->departed_ns;
 	if (since_ns < self->moved_ns)
 		since_ns = self->moved_ns;
-	return since_ns + go_back_sender_wait(session, part);
+	return since_ns + go_back_sender_wait(at);
 }
 
-enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct go_back_n_parameters *set = nopal_parameters(part);
-	struct go_back_n *self = nopal_state(session, part);
-	int64_t due_ns = session->now_ns + go_back_sender_wait(session, part);
+	const struct go_back_n_parameters *set = nopal_parameters(at);
+	struct go_back_n *self = nopal_state(at);
+	int64_t due_ns = at.session->now_ns + go_back_sender_wait(at);
 
 	if (segment->departures == 1 &&
-	    outstanding_add(session, &self->sent, nopal_get(segment, part, GO_BACK_N_NUMBER),
+	    outstanding_add(at.session, &self->sent, nopal_get(at, segment, GO_BACK_N_NUMBER),
 			    segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
 	if (set->piggyback) {
-		nopal_set(segment, part, GO_BACK_N_FLOOR, self->next);
+		nopal_set(at, segment, GO_BACK_N_FLOOR, self->next);
 		self->owed = false;
 	}
-	if (!nopal_timer_running(session, part, GO_BACK_N_OVERDUE) || due_ns < self->due_ns)
-		go_back_sender_watch(session, part, due_ns);
+	if (!nopal_timer_running(at, GO_BACK_N_OVERDUE) || due_ns < self->due_ns)
+		go_back_sender_watch(at, due_ns);
 	return NOPAL_CONTINUE;
 }
 
@@ -145,55 +141,51 @@ static void go_back_sender_tell(struct nopal_session *session, struct nopal_segm
 }
 
 /* All are told before the first asks to leave: gates count what is on its way. */
-static void go_back_sender_back(struct nopal_session *session, const struct nopal_part *part,
-				uint64_t from, bool overdue)
+static void go_back_sender_back(struct nopal_at at, uint64_t from, bool overdue)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	for (uint64_t number = from; number < self->sent.end; number++) {
-		segment = go_back_sender_find(session, self, number);
+		segment = go_back_sender_find(at.session, self, number);
 		if (segment)
-			go_back_sender_tell(session, segment, overdue);
+			go_back_sender_tell(at.session, segment, overdue);
 	}
 	self->asking = true;
 	for (uint64_t number = from; number < self->sent.end; number++) {
-		segment = go_back_sender_find(session, self, number);
+		segment = go_back_sender_find(at.session, self, number);
 		if (segment)
-			nopal_segment_resend(session, part, segment);
+			nopal_segment_resend(at, segment);
 	}
 	self->asking = false;
 	self->lost = false;
-	self->moved_ns = session->now_ns;
+	self->moved_ns = at.session->now_ns;
 }
 
 /* The timer is not moved with every departure; it looks when it fires. */
-void nopal__go_back_sender_when_overdue(struct nopal_session *session,
-					const struct nopal_part *part)
+void nopal__go_back_sender_when_overdue(struct nopal_at at)
 {
-	const struct go_back_n_parameters *set = nopal_parameters(part);
-	struct go_back_n *self = nopal_state(session, part);
-	int64_t deadline_ns = go_back_sender_deadline(session, part);
+	const struct go_back_n_parameters *set = nopal_parameters(at);
+	struct go_back_n *self = nopal_state(at);
+	int64_t deadline_ns = go_back_sender_deadline(at);
 
-	if (deadline_ns <= session->now_ns) {
+	if (deadline_ns <= at.session->now_ns) {
 		if (++self->vain >= set->attempts) {
-			nopal_session_break(session, NOPAL_GAVE_UP,
+			nopal_session_break(at.session, NOPAL_GAVE_UP,
 					    "the peer fell silent: a segment used up its attempts");
 			return;
 		}
-		go_back_sender_back(session, part, self->sent.base, true);
-		deadline_ns = go_back_sender_deadline(session, part);
+		go_back_sender_back(at, self->sent.base, true);
+		deadline_ns = go_back_sender_deadline(at);
 	}
 	if (deadline_ns != NOPAL_NEVER)
-		go_back_sender_watch(session, part, deadline_ns);
+		go_back_sender_watch(at, deadline_ns);
 }
 
-enum nopal_verdict nopal__go_back_sender_on_lost(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+enum nopal_verdict nopal__go_back_sender_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct go_back_n *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, GO_BACK_N_NUMBER);
+	struct go_back_n *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, GO_BACK_N_NUMBER);
 
 	if (!self->lost || number < self->back)
 		self->back = number;
@@ -202,27 +194,25 @@ enum nopal_verdict nopal__go_back_sender_on_lost(struct nopal_session *session,
 }
 
 /* A turn's end, so that gates look at what leaves again here. */
-enum nopal_verdict nopal__go_back_sender_on_turn_end(struct nopal_session *session,
-						     const struct nopal_part *part,
+enum nopal_verdict nopal__go_back_sender_on_turn_end(struct nopal_at at,
 						     struct nopal_session *subject)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 
 	(void)subject;
 	if (self->lost)
-		go_back_sender_back(session, part, self->back, false);
-	go_back_sender_fill_window(session, part);
+		go_back_sender_back(at, self->back, false);
+	go_back_sender_fill_window(at);
 	return NOPAL_CONTINUE;
 }
 
 /* -------------------------------------------------------------- acknowledged */
 
-enum nopal_verdict nopal__go_back_sender_on_settled(struct nopal_session *session,
-						    const struct nopal_part *part,
+enum nopal_verdict nopal__go_back_sender_on_settled(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_FINISH);
-	nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+	nopal_release(at, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
 
@@ -256,52 +246,47 @@ static void go_back_sender_infer(struct nopal_session *session, struct go_back_n
 }
 
 /* The order of raises is part of the contract of the role acknowledgement. */
-static void go_back_sender_process(struct nopal_session *session, const struct nopal_part *part,
-				   uint64_t floor)
+static void go_back_sender_process(struct nopal_at at, uint64_t floor)
 {
-	struct go_back_n *self = nopal_state(session, part);
+	struct go_back_n *self = nopal_state(at);
 	struct nopal_ack ack = { .floor = floor };
 
-	go_back_sender_infer(session, self, &ack);
-	nopal_raise_ACK_FROM_NET(session, &ack);
+	go_back_sender_infer(at.session, self, &ack);
+	nopal_raise_ACK_FROM_NET(at.session, &ack);
 	while (self->sent.base < floor) {
 		uint64_t number = self->sent.base;
-		struct nopal_segment *segment = go_back_sender_find(session, self, number);
+		struct nopal_segment *segment = go_back_sender_find(at.session, self, number);
 
 		outstanding_take(&self->sent, number);
 		if (segment)
-			go_back_sender_arrived(session, segment, &ack);
+			go_back_sender_arrived(at.session, segment, &ack);
 	}
 	self->floor = floor;
 	self->vain = 0;
-	self->moved_ns = session->now_ns;
+	self->moved_ns = at.session->now_ns;
 	if (outstanding_is_open(&self->sent, floor))
 		ack.floor_segment = outstanding_at(&self->sent, floor);
-	nopal_raise_ACK_PROCESSED(session, &ack);
+	nopal_raise_ACK_PROCESSED(at.session, &ack);
 }
 
 /* From one past the floor to one past what has left: everything else is outside of the window, late
  * or forged, and ignored. */
-void nopal__go_back_sender_take_floor(struct nopal_session *session, const struct nopal_part *part,
-				      uint64_t wire)
+void nopal__go_back_sender_take_floor(struct nopal_at at, uint64_t wire)
 {
-	const struct go_back_n *self = nopal_state(session, part);
+	const struct go_back_n *self = nopal_state(at);
 	uint32_t ahead = (uint32_t)wire - (uint32_t)self->floor;
 	int64_t deadline_ns;
 
 	if (!ahead || ahead > self->sent.end - self->floor)
 		return;
-	go_back_sender_process(session, part, self->floor + ahead);
-	deadline_ns = go_back_sender_deadline(session, part);
+	go_back_sender_process(at, self->floor + ahead);
+	deadline_ns = go_back_sender_deadline(at);
 	if (deadline_ns < self->due_ns)
-		go_back_sender_watch(session, part, deadline_ns);
+		go_back_sender_watch(at, deadline_ns);
 }
 
-enum nopal_verdict nopal__go_back_sender_on_ack(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+enum nopal_verdict nopal__go_back_sender_on_ack(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal__go_back_sender_take_floor(session, part,
-					 nopal_get(segment, part, GO_BACK_N_FLOOR_ALONE));
+	nopal__go_back_sender_take_floor(at, nopal_get(at, segment, GO_BACK_N_FLOOR_ALONE));
 	return NOPAL_STOP;
 }

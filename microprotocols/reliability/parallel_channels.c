@@ -57,17 +57,17 @@ struct parallel_channels {
 	struct parallel_channels_proof proof[NOPAL_PATHS_MOST]; /* by path */
 };
 
-static void parallel_channels_send(struct nopal_session *session, const struct nopal_part *part,
-				   unsigned kind, unsigned path, const uint8_t *proof)
+static void parallel_channels_send(struct nopal_at at, unsigned kind, unsigned path,
+				   const uint8_t *proof)
 {
 	uint8_t *bytes;
 	struct nopal_segment *segment =
-		nopal_control_new(session, part, kind, PARALLEL_CHANNELS_BYTES, &bytes);
+		nopal_control_new(at, kind, PARALLEL_CHANNELS_BYTES, &bytes);
 
 	if (!segment)
 		return;
 	memcpy(bytes, proof, PARALLEL_CHANNELS_BYTES);
-	nopal_control_send_by(session, segment, PARALLEL_CHANNELS_BYTES, path);
+	nopal_control_send_by(at.session, segment, PARALLEL_CHANNELS_BYTES, path);
 }
 
 static bool parallel_channels_is_good(const struct nopal_session *session,
@@ -76,65 +76,60 @@ static bool parallel_channels_is_good(const struct nopal_session *session,
 	return it->asked && session->now_ns - it->made_ns < NOPAL_PATH_SILENCE_NS;
 }
 
-static void parallel_channels_ask(struct nopal_session *session, const struct nopal_part *part,
-				  unsigned path)
+static void parallel_channels_ask(struct nopal_at at, unsigned path)
 {
-	struct parallel_channels *self = nopal_state(session, part);
+	struct parallel_channels *self = nopal_state(at);
 	struct parallel_channels_proof *proof = &self->proof[path];
-	int64_t every_ns = nopal_shared(session, part, PARALLEL_CHANNELS_SMOOTHED);
+	int64_t every_ns = nopal_shared(at, PARALLEL_CHANNELS_SMOOTHED);
 
 	if (every_ns == 0)
 		every_ns = PARALLEL_CHANNELS_ASK_NS;
-	if (proof->asked && session->now_ns - proof->asked_ns < every_ns)
+	if (proof->asked && at.session->now_ns - proof->asked_ns < every_ns)
 		return;
-	if (!parallel_channels_is_good(session, proof)) {
-		nopal_random_bytes(session, proof->bytes, sizeof(proof->bytes));
-		proof->made_ns = session->now_ns;
+	if (!parallel_channels_is_good(at.session, proof)) {
+		nopal_random_bytes(at.session, proof->bytes, sizeof(proof->bytes));
+		proof->made_ns = at.session->now_ns;
 	}
 	proof->asked = true;
-	proof->asked_ns = session->now_ns;
-	parallel_channels_send(session, part, PARALLEL_CHANNELS_CHALLENGE, path, proof->bytes);
+	proof->asked_ns = at.session->now_ns;
+	parallel_channels_send(at, PARALLEL_CHANNELS_CHALLENGE, path, proof->bytes);
 }
 
-static enum nopal_verdict parallel_channels_on_any(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict parallel_channels_on_any(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
 	if (segment->path == 0)
 		return NOPAL_CONTINUE;
-	nopal_share(session, part, PARALLEL_CHANNELS_BESIDE,
-		    nopal_shared(session, part, PARALLEL_CHANNELS_BESIDE) + 1);
+	nopal_share(at, PARALLEL_CHANNELS_BESIDE, nopal_shared(at, PARALLEL_CHANNELS_BESIDE) + 1);
 	if (segment->path != NOPAL_PATH_NONE &&
-	    segment->kind != part->kind[PARALLEL_CHANNELS_RESPONSE] &&
-	    !nopal_path_is_open(session, segment->path))
-		parallel_channels_ask(session, part, segment->path);
+	    segment->kind != nopal_kind(at, PARALLEL_CHANNELS_RESPONSE) &&
+	    !nopal_path_is_open(at.session, segment->path))
+		parallel_channels_ask(at, segment->path);
 	return NOPAL_CONTINUE;
 }
 
 /* The answer goes where the question came from, and is no longer. */
-static enum nopal_verdict parallel_channels_on_challenge(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict parallel_channels_on_challenge(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
 	if (segment->body.length == PARALLEL_CHANNELS_BYTES)
-		parallel_channels_send(session, part, PARALLEL_CHANNELS_RESPONSE, segment->path,
+		parallel_channels_send(at, PARALLEL_CHANNELS_RESPONSE, segment->path,
 				       segment->body.bytes);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict parallel_channels_on_response(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict parallel_channels_on_response(struct nopal_at at,
 							struct nopal_segment *segment)
 {
-	struct parallel_channels *self = nopal_state(session, part);
+	struct parallel_channels *self = nopal_state(at);
 	const struct parallel_channels_proof *proof;
 
 	if (segment->path >= NOPAL_PATHS_MOST || segment->body.length != PARALLEL_CHANNELS_BYTES)
 		return NOPAL_STOP;
 	proof = &self->proof[segment->path];
-	if (parallel_channels_is_good(session, proof) &&
+	if (parallel_channels_is_good(at.session, proof) &&
 	    memcmp(proof->bytes, segment->body.bytes, sizeof(proof->bytes)) == 0)
-		nopal_path_open(session, segment->path);
+		nopal_path_open(at.session, segment->path);
 	return NOPAL_STOP;
 }
 

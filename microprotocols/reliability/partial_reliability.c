@@ -61,63 +61,59 @@ static bool partial_reliability_is_away(struct nopal_session *session,
 
 /* All segments of a message that are not settled; what is away is when its status is known.  Each
  * of them may end the message, and the application may send another one then. */
-static void partial_reliability_give_up(struct nopal_session *session,
-					const struct nopal_part *part,
-					const struct nopal_message *message)
+static void partial_reliability_give_up(struct nopal_at at, const struct nopal_message *message)
 {
-	struct partial_reliability *self = nopal_state(session, part);
-	uint64_t number = nopal_get(message, part, PARTIAL_RELIABILITY_FIRST);
-	uint64_t next = nopal_get(message, part, PARTIAL_RELIABILITY_NEXT);
+	struct partial_reliability *self = nopal_state(at);
+	uint64_t number = nopal_get(at, message, PARTIAL_RELIABILITY_FIRST);
+	uint64_t next = nopal_get(at, message, PARTIAL_RELIABILITY_NEXT);
 
 	for (; number < next; number++) {
 		struct nopal_segment *segment;
 
 		if (!outstanding_is_open(&self->open, number))
 			continue;
-		segment = nopal_segment_find(session, outstanding_at(&self->open, number));
+		segment = nopal_segment_find(at.session, outstanding_at(&self->open, number));
 		if (!segment)
 			continue;
 		segment->last = true;
-		if (partial_reliability_is_away(session, segment))
+		if (partial_reliability_is_away(at.session, segment))
 			continue;
 		outstanding_take(&self->open, number);
-		nopal_segment_abandon(session, segment);
+		nopal_segment_abandon(at.session, segment);
 	}
 }
 
-static void partial_reliability_watch(struct nopal_session *session, const struct nopal_part *part)
+static void partial_reliability_watch(struct nopal_at at)
 {
-	struct partial_reliability *self = nopal_state(session, part);
+	struct partial_reliability *self = nopal_state(at);
 	int64_t next_ns = expiry_next_ns(&self->expiry);
 
 	if (next_ns != NOPAL_NEVER)
-		nopal_timer_start(session, part, PARTIAL_RELIABILITY_EXPIRED, next_ns);
+		nopal_timer_start(at, PARTIAL_RELIABILITY_EXPIRED, next_ns);
 }
 
-static void partial_reliability_when_expired(struct nopal_session *session,
-					     const struct nopal_part *part)
+static void partial_reliability_when_expired(struct nopal_at at)
 {
-	struct partial_reliability *self = nopal_state(session, part);
+	struct partial_reliability *self = nopal_state(at);
 
-	while (expiry_next_ns(&self->expiry) <= session->now_ns) {
+	while (expiry_next_ns(&self->expiry) <= at.session->now_ns) {
 		const struct nopal_message *message =
-			nopal_message_find(session, expiry_take(&self->expiry));
+			nopal_message_find(at.session, expiry_take(&self->expiry));
 
 		if (message)
-			partial_reliability_give_up(session, part, message);
+			partial_reliability_give_up(at, message);
 	}
-	partial_reliability_watch(session, part);
+	partial_reliability_watch(at);
 }
 
 /* ------------------------------------------------------------- what is sent */
 
-static enum nopal_verdict partial_reliability_on_opened(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict partial_reliability_on_opened(struct nopal_at at,
 							struct nopal_session *subject)
 {
-	struct partial_reliability *self = nopal_state(session, part);
-	uint64_t local = (uint64_t)nopal_shared(session, part, PARTIAL_RELIABILITY_LOCAL);
-	uint64_t peer = (uint64_t)nopal_shared(session, part, PARTIAL_RELIABILITY_PEER);
+	struct partial_reliability *self = nopal_state(at);
+	uint64_t local = (uint64_t)nopal_shared(at, PARTIAL_RELIABILITY_LOCAL);
+	uint64_t peer = (uint64_t)nopal_shared(at, PARTIAL_RELIABILITY_PEER);
 
 	(void)subject;
 	outstanding_begin(&self->open, local);
@@ -129,11 +125,10 @@ static enum nopal_verdict partial_reliability_on_opened(struct nopal_session *se
 
 /* The application's own deadline, or the session's; a message that says NOPAL_NEVER has none in any
  * case. */
-static int64_t partial_reliability_expiry(const struct nopal_part *part,
-					  const struct nopal_message *message)
+static int64_t partial_reliability_expiry(struct nopal_at at, const struct nopal_message *message)
 {
-	const struct partial_reliability_parameters *set = nopal_parameters(part);
-	uint64_t lasts_ns = nopal_get(message, part, PARTIAL_RELIABILITY_DEADLINE);
+	const struct partial_reliability_parameters *set = nopal_parameters(at);
+	uint64_t lasts_ns = nopal_get(at, message, PARTIAL_RELIABILITY_DEADLINE);
 
 	if (!lasts_ns)
 		lasts_ns = (uint64_t)set->deadline_ns;
@@ -142,70 +137,66 @@ static int64_t partial_reliability_expiry(const struct nopal_part *part,
 	return message->created_ns + (int64_t)lasts_ns;
 }
 
-static enum nopal_verdict partial_reliability_on_from_user(struct nopal_session *session,
-							   const struct nopal_part *part,
+static enum nopal_verdict partial_reliability_on_from_user(struct nopal_at at,
 							   struct nopal_message *message)
 {
-	struct partial_reliability *self = nopal_state(session, part);
-	int64_t expires_ns = partial_reliability_expiry(part, message);
+	struct partial_reliability *self = nopal_state(at);
+	int64_t expires_ns = partial_reliability_expiry(at, message);
 
-	nopal_set(message, part, PARTIAL_RELIABILITY_EXPIRES, (uint64_t)expires_ns);
+	nopal_set(at, message, PARTIAL_RELIABILITY_EXPIRES, (uint64_t)expires_ns);
 	if (expires_ns == NOPAL_NEVER)
 		return NOPAL_CONTINUE;
-	if (expiry_add(session, &self->expiry, expires_ns, message->handle) < 0) {
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to remember a deadline");
+	if (expiry_add(at.session, &self->expiry, expires_ns, message->handle) < 0) {
+		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to remember a deadline");
 		return NOPAL_STOP;
 	}
-	partial_reliability_watch(session, part);
+	partial_reliability_watch(at);
 	return NOPAL_CONTINUE;
 }
 
 /* A segment starts with what its message knows of the segments before it. */
-static void partial_reliability_place(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal_segment *segment)
+static void partial_reliability_place(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct partial_reliability *self = nopal_state(session, part);
+	struct partial_reliability *self = nopal_state(at);
 	struct nopal_message *message = segment->message;
-	uint64_t number = nopal_get(segment, part, PARTIAL_RELIABILITY_NUMBER);
+	uint64_t number = nopal_get(at, segment, PARTIAL_RELIABILITY_NUMBER);
 
-	if (!nopal_get(segment, part, PARTIAL_RELIABILITY_NEXT)) {
-		nopal_set(segment, part, PARTIAL_RELIABILITY_FIRST, number);
-		nopal_set(message, part, PARTIAL_RELIABILITY_FIRST, number);
+	if (!nopal_get(at, segment, PARTIAL_RELIABILITY_NEXT)) {
+		nopal_set(at, segment, PARTIAL_RELIABILITY_FIRST, number);
+		nopal_set(at, message, PARTIAL_RELIABILITY_FIRST, number);
 	}
-	nopal_set(message, part, PARTIAL_RELIABILITY_NEXT, number + 1);
-	if (nopal_has(part, PARTIAL_RELIABILITY_MESSAGE))
-		number = nopal_get(segment, part, PARTIAL_RELIABILITY_MESSAGE);
+	nopal_set(at, message, PARTIAL_RELIABILITY_NEXT, number + 1);
+	if (nopal_has(at, PARTIAL_RELIABILITY_MESSAGE))
+		number = nopal_get(at, segment, PARTIAL_RELIABILITY_MESSAGE);
 	self->order_end = number + 1;
 }
 
 /* A message may have waited for the session to open, and be of no use now. */
-static enum nopal_verdict partial_reliability_on_cut(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict partial_reliability_on_cut(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct partial_reliability *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, PARTIAL_RELIABILITY_NUMBER);
+	struct partial_reliability *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, PARTIAL_RELIABILITY_NUMBER);
 
-	partial_reliability_place(session, part, segment);
-	if (outstanding_add(session, &self->open, number, segment->handle) < 0) {
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
+	partial_reliability_place(at, segment);
+	if (outstanding_add(at.session, &self->open, number, segment->handle) < 0) {
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
 		return NOPAL_STOP;
 	}
-	if ((int64_t)nopal_get(segment, part, PARTIAL_RELIABILITY_EXPIRES) > session->now_ns)
+	if ((int64_t)nopal_get(at, segment, PARTIAL_RELIABILITY_EXPIRES) > at.session->now_ns)
 		return NOPAL_CONTINUE;
 	outstanding_take(&self->open, number);
-	nopal_segment_abandon(session, segment);
+	nopal_segment_abandon(at.session, segment);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict partial_reliability_on_send(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict partial_reliability_on_send(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
-	const struct partial_reliability_parameters *set = nopal_parameters(part);
-	uint64_t most = nopal_get(segment, part, PARTIAL_RELIABILITY_ATTEMPTS);
+	const struct partial_reliability_parameters *set = nopal_parameters(at);
+	uint64_t most = nopal_get(at, segment, PARTIAL_RELIABILITY_ATTEMPTS);
 
-	(void)session;
 	if (!most)
 		most = (uint64_t)set->attempts;
 	if (most && segment->departures >= most)
@@ -214,33 +205,31 @@ static enum nopal_verdict partial_reliability_on_send(struct nopal_session *sess
 }
 
 /* Lost or overdue.  A message that lacks one segment is worth no other. */
-static enum nopal_verdict partial_reliability_on_missing(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict partial_reliability_on_missing(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
 	if (segment->last && !segment->done)
-		partial_reliability_give_up(session, part, segment->message);
+		partial_reliability_give_up(at, segment->message);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict partial_reliability_on_done(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict partial_reliability_on_done(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
-	struct partial_reliability *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, PARTIAL_RELIABILITY_NUMBER);
+	struct partial_reliability *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, PARTIAL_RELIABILITY_NUMBER);
 
 	if (outstanding_is_open(&self->open, number))
 		outstanding_take(&self->open, number);
 	return NOPAL_CONTINUE;
 }
 
-static void partial_reliability_rest(struct nopal_session *session, const struct nopal_part *part)
+static void partial_reliability_rest(struct nopal_at at)
 {
-	struct partial_reliability *self = nopal_state(session, part);
+	struct partial_reliability *self = nopal_state(at);
 
-	outstanding_rest(session, &self->open);
-	expiry_rest(session, &self->expiry);
+	outstanding_rest(at.session, &self->open);
+	expiry_rest(at.session, &self->expiry);
 }
 
 static const struct nopal_parameter partial_reliability_table[] = {

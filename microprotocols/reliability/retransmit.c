@@ -86,135 +86,116 @@ static const int64_t RETRANSMIT_APART_NS = NOPAL_MILLISECOND;
 /* No segment that is missing stands first in line for longer. */
 static const int64_t RETRANSMIT_UNSETTLED_NS = 3 * NOPAL_SECOND;
 
-static enum nopal_verdict retransmit_on_to_net(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict retransmit_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_release(at, segment, NOPAL_SEND);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict retransmit_on_send(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict retransmit_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct retransmit *self = nopal_state(session, part);
+	struct retransmit *self = nopal_state(at);
 
-	if (!nopal_shared(session, part, RETRANSMIT_APP_LIMITED) ||
-	    !nopal_get(segment, part, RETRANSMIT_COPIES))
+	if (!nopal_shared(at, RETRANSMIT_APP_LIMITED) || !nopal_get(at, segment, RETRANSMIT_COPIES))
 		return NOPAL_CONTINUE;
-	if (nopal_queue_push(session, &self->again, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
+	if (nopal_queue_push(at.session, &self->again, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a segment that leaves again");
-	else if (!nopal_timer_running(session, part, RETRANSMIT_COPY))
-		nopal_timer_start(session, part, RETRANSMIT_COPY,
-				  session->now_ns + RETRANSMIT_APART_NS);
+	else if (!nopal_timer_running(at, RETRANSMIT_COPY))
+		nopal_timer_start(at, RETRANSMIT_COPY, at.session->now_ns + RETRANSMIT_APART_NS);
 	return NOPAL_CONTINUE;
 }
 
-static void retransmit_again(struct nopal_session *session, const struct nopal_part *part,
-			     struct nopal_segment *segment)
+static void retransmit_again(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct retransmit *self = nopal_state(session, part);
+	struct retransmit *self = nopal_state(at);
 
 	self->asking = true;
-	nopal_segment_resend(session, part, segment);
+	nopal_segment_resend(at, segment);
 	self->asking = false;
 }
 
 /* What another asks for, as a probe, leaves, too. */
-static enum nopal_verdict retransmit_on_resend(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict retransmit_on_resend(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct retransmit *self = nopal_state(session, part);
+	const struct retransmit *self = nopal_state(at);
 
 	if (!self->asking)
-		nopal_release(session, part, segment, NOPAL_SEND);
+		nopal_release(at, segment, NOPAL_SEND);
 	return NOPAL_CONTINUE;
 }
 
-static void retransmit_ask(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_segment *segment)
+static void retransmit_ask(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct retransmit_parameters *set = nopal_parameters(part);
+	const struct retransmit_parameters *set = nopal_parameters(at);
 
-	nopal_set(segment, part, RETRANSMIT_COPIES, (uint64_t)set->copies);
-	retransmit_again(session, part, segment);
+	nopal_set(at, segment, RETRANSMIT_COPIES, (uint64_t)set->copies);
+	retransmit_again(at, segment);
 }
 
-static bool retransmit_may_be_repaired(struct nopal_session *session, const struct nopal_part *part,
-				       const struct nopal_segment *segment)
+static bool retransmit_may_be_repaired(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct retransmit_parameters *set = nopal_parameters(part);
-	const struct retransmit *self = nopal_state(session, part);
+	const struct retransmit_parameters *set = nopal_parameters(at);
+	const struct retransmit *self = nopal_state(at);
 
 	return set->arq == RETRANSMIT_UNREPAIRED && !self->floors && !segment->urgent &&
-	       nopal_get(segment, part, RETRANSMIT_GROUP) >
-		       (uint64_t)nopal_shared(session, part, RETRANSMIT_SETTLED);
+	       nopal_get(at, segment, RETRANSMIT_GROUP) >
+		       (uint64_t)nopal_shared(at, RETRANSMIT_SETTLED);
 }
 
-static void retransmit_missing(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static void retransmit_missing(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct retransmit *self = nopal_state(session, part);
+	struct retransmit *self = nopal_state(at);
 
-	if (!retransmit_may_be_repaired(session, part, segment))
-		retransmit_ask(session, part, segment);
-	else if (nopal_queue_insert(session, &self->missing, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
+	if (!retransmit_may_be_repaired(at, segment))
+		retransmit_ask(at, segment);
+	else if (nopal_queue_insert(at.session, &self->missing, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a segment that is missing");
-	else if (!nopal_timer_running(session, part, RETRANSMIT_UNSETTLED))
-		nopal_timer_start(session, part, RETRANSMIT_UNSETTLED,
-				  session->now_ns + RETRANSMIT_UNSETTLED_NS);
+	else if (!nopal_timer_running(at, RETRANSMIT_UNSETTLED))
+		nopal_timer_start(at, RETRANSMIT_UNSETTLED,
+				  at.session->now_ns + RETRANSMIT_UNSETTLED_NS);
 }
 
-static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict retransmit_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
 	if (!segment->last)
-		retransmit_missing(session, part, segment);
+		retransmit_missing(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* How often it was overdue since the peer was last seen to live. */
-static uint64_t retransmit_overdue(struct nopal_session *session, const struct nopal_part *part,
-				   struct nopal_segment *segment)
+static uint64_t retransmit_overdue(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct retransmit *self = nopal_state(session, part);
+	const struct retransmit *self = nopal_state(at);
 	uint64_t overdue = 1;
 
-	if (nopal_get(segment, part, RETRANSMIT_PROGRESS) == self->progress)
-		overdue += nopal_get(segment, part, RETRANSMIT_OVERDUE);
-	nopal_set(segment, part, RETRANSMIT_PROGRESS, self->progress);
-	nopal_set(segment, part, RETRANSMIT_OVERDUE, overdue);
+	if (nopal_get(at, segment, RETRANSMIT_PROGRESS) == self->progress)
+		overdue += nopal_get(at, segment, RETRANSMIT_OVERDUE);
+	nopal_set(at, segment, RETRANSMIT_PROGRESS, self->progress);
+	nopal_set(at, segment, RETRANSMIT_OVERDUE, overdue);
 	return overdue;
 }
 
-static enum nopal_verdict retransmit_on_timeout(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict retransmit_on_timeout(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct retransmit_parameters *set = nopal_parameters(part);
+	const struct retransmit_parameters *set = nopal_parameters(at);
 
 	if (segment->last)
 		return NOPAL_CONTINUE;
-	if (retransmit_overdue(session, part, segment) >= (uint64_t)set->attempts)
-		nopal_session_break(session, NOPAL_GAVE_UP,
+	if (retransmit_overdue(at, segment) >= (uint64_t)set->attempts)
+		nopal_session_break(at.session, NOPAL_GAVE_UP,
 				    "the peer fell silent: a segment used up its attempts");
 	else
-		retransmit_missing(session, part, segment);
+		retransmit_missing(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* What lies above the floor is overdue as well, though it may have arrived: behind each hole that
  * is filled, that is no sign of silence. */
-static enum nopal_verdict retransmit_on_processed(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_ack *ack)
+static enum nopal_verdict retransmit_on_processed(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct retransmit *self = nopal_state(session, part);
+	struct retransmit *self = nopal_state(at);
 
 	self->floors = !ack->selective;
 	if (self->floors && ack->newly_acked_segments)
@@ -223,92 +204,89 @@ static enum nopal_verdict retransmit_on_processed(struct nopal_session *session,
 }
 
 /* The peer has it, or need not have it. */
-static enum nopal_verdict retransmit_on_settled(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict retransmit_on_settled(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_FINISH);
-	nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+	nopal_release(at, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
 
 /* The first that is missing is asked for, and the next one is the first. */
-static void retransmit_ask_first(struct nopal_session *session, const struct nopal_part *part,
-				 struct nopal_segment *segment)
+static void retransmit_ask_first(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct retransmit *self = nopal_state(session, part);
+	struct retransmit *self = nopal_state(at);
 
 	nopal_queue_pop(&self->missing);
 	if (self->missing.count)
-		nopal_timer_start(session, part, RETRANSMIT_UNSETTLED,
-				  session->now_ns + RETRANSMIT_UNSETTLED_NS);
+		nopal_timer_start(at, RETRANSMIT_UNSETTLED,
+				  at.session->now_ns + RETRANSMIT_UNSETTLED_NS);
 	else
-		nopal_timer_stop(session, part, RETRANSMIT_UNSETTLED);
+		nopal_timer_stop(at, RETRANSMIT_UNSETTLED);
 	if (!segment->done)
-		retransmit_ask(session, part, segment);
+		retransmit_ask(at, segment);
 }
 
-static void retransmit_when_unsettled(struct nopal_session *session, const struct nopal_part *part)
+static void retransmit_when_unsettled(struct nopal_at at)
 {
-	struct retransmit *self = nopal_state(session, part);
+	struct retransmit *self = nopal_state(at);
 	struct nopal_segment *segment;
 
-	if (self->missing.count && (segment = nopal_queue_first(session, &self->missing)) != NULL)
-		retransmit_ask_first(session, part, segment);
+	if (self->missing.count &&
+	    (segment = nopal_queue_first(at.session, &self->missing)) != NULL)
+		retransmit_ask_first(at, segment);
 }
 
 /* Groups are settled in the order of their numbers, and older segments have lower ones: the first
  * that may be repaired yet ends the walk. */
-static enum nopal_verdict retransmit_on_turn_end(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_session *subject)
+static enum nopal_verdict retransmit_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct retransmit *self = nopal_state(session, part);
+	struct retransmit *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	(void)subject;
 	while (self->missing.count &&
-	       (segment = nopal_queue_first(session, &self->missing)) != NULL) {
-		if (!segment->done && retransmit_may_be_repaired(session, part, segment))
+	       (segment = nopal_queue_first(at.session, &self->missing)) != NULL) {
+		if (!segment->done && retransmit_may_be_repaired(at, segment))
 			break;
-		retransmit_ask_first(session, part, segment);
+		retransmit_ask_first(at, segment);
 	}
 	return NOPAL_CONTINUE;
 }
 
 /* A turn of its own, so that gates look at what is asked for here.  What waits to leave goes before
  * all copies, and takes their chance. */
-static void retransmit_when_copy(struct nopal_session *session, const struct nopal_part *part)
+static void retransmit_when_copy(struct nopal_at at)
 {
-	bool room = nopal_shared(session, part, RETRANSMIT_APP_LIMITED) != 0;
-	struct retransmit *self = nopal_state(session, part);
+	bool room = nopal_shared(at, RETRANSMIT_APP_LIMITED) != 0;
+	struct retransmit *self = nopal_state(at);
 	struct nopal_segment *segment;
 
-	while (self->again.count && (segment = nopal_queue_first(session, &self->again)) != NULL) {
-		uint64_t copies = nopal_get(segment, part, RETRANSMIT_COPIES);
+	while (self->again.count &&
+	       (segment = nopal_queue_first(at.session, &self->again)) != NULL) {
+		uint64_t copies = nopal_get(at, segment, RETRANSMIT_COPIES);
 
 		nopal_queue_pop(&self->again);
 		if (!room || segment->done || segment->wanted || segment->last || !copies)
 			continue;
-		nopal_set(segment, part, RETRANSMIT_COPIES, copies - 1);
-		retransmit_again(session, part, segment);
+		nopal_set(at, segment, RETRANSMIT_COPIES, copies - 1);
+		retransmit_again(at, segment);
 	}
 }
 
-static int retransmit_open(struct nopal_session *session, const struct nopal_part *part)
+static int retransmit_open(struct nopal_at at)
 {
-	const struct retransmit_parameters *set = nopal_parameters(part);
+	const struct retransmit_parameters *set = nopal_parameters(at);
 
-	nopal_share(session, part, RETRANSMIT_WAIT, set->arq == RETRANSMIT_UNREPAIRED);
+	nopal_share(at, RETRANSMIT_WAIT, set->arq == RETRANSMIT_UNREPAIRED);
 	return 0;
 }
 
-static void retransmit_rest(struct nopal_session *session, const struct nopal_part *part)
+static void retransmit_rest(struct nopal_at at)
 {
-	struct retransmit *self = nopal_state(session, part);
+	struct retransmit *self = nopal_state(at);
 
-	nopal_queue_rest(session, &self->again);
-	nopal_queue_rest(session, &self->missing);
+	nopal_queue_rest(at.session, &self->again);
+	nopal_queue_rest(at.session, &self->missing);
 }
 
 static void retransmit_validate(const void *parameters, struct nopal_problems *problems)

@@ -88,18 +88,16 @@ static inline bool nopal__sliding_has(const struct sliding_symbols *symbols, uin
 void nopal__sliding_forget(struct nopal_session *session, struct sliding_symbols *symbols);
 
 /* A segment leaves for the first time. */
-void nopal__sliding_join(struct nopal_session *session, const struct nopal_part *part,
-			 struct nopal_segment *segment);
+void nopal__sliding_join(struct nopal_at at, struct nopal_segment *segment);
 /* Makes the repairs that are due; they leave by `leave`. */
-void nopal__sliding_repair(struct nopal_session *session, const struct nopal_part *part,
-			   void (*leave)(struct nopal_session *session,
-					 struct nopal_segment *segment));
+void nopal__sliding_repair(struct nopal_at at, void (*leave)(struct nopal_session *session,
+							     struct nopal_segment *segment));
 /* Says up to which source no repair is on its way, to those who wait. */
-void nopal__sliding_settle(struct nopal_session *session, const struct nopal_part *part);
-void nopal__sliding_sender_rest(struct nopal_session *session, const struct nopal_part *part);
+void nopal__sliding_settle(struct nopal_at at);
+void nopal__sliding_sender_rest(struct nopal_at at);
 
 nopal_SEGMENT_FROM_NET_handler nopal__sliding_on_data;
 nopal_SEGMENT_FROM_NET_handler nopal__sliding_on_repair;
-void nopal__sliding_receiver_rest(struct nopal_session *session, const struct nopal_part *part);
+void nopal__sliding_receiver_rest(struct nopal_at at);
 
 #endif

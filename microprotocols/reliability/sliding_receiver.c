@@ -15,32 +15,30 @@ enum {
 };
 
 /* A repair is late by what overtakes it: symbols are kept for twice its window. */
-static uint32_t sliding_ring(const struct nopal_part *part)
+static uint32_t sliding_ring(struct nopal_at at)
 {
-	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
 
 	return 2 * (uint32_t)set->window;
 }
 
 /* The sender is at `number`, with all that follows. */
-static void sliding_advance(struct nopal_session *session, const struct nopal_part *part,
-			    uint64_t number)
+static void sliding_advance(struct nopal_at at, uint64_t number)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
-	uint64_t ring = sliding_ring(part);
+	struct sliding_window_fec *self = nopal_state(at);
+	uint64_t ring = sliding_ring(at);
 
 	self->latest = number;
-	nopal_serial_seen(session, part, SLIDING_SOURCE, number);
+	nopal_serial_seen(at, SLIDING_SOURCE, number);
 	if (number >= ring)
 		nopal__equations_forget(&self->equations, number - ring + 1);
 }
 
 /* Is the source one that is remembered, or comes next?  It may be the newest then, and others be
  * too old. */
-static bool sliding_is_near(struct nopal_session *session, const struct nopal_part *part,
-			    uint64_t number)
+static bool sliding_is_near(struct nopal_at at, uint64_t number)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
+	struct sliding_window_fec *self = nopal_state(at);
 	uint64_t apart = number > self->latest ? number - self->latest : self->latest - number;
 
 	self->strays = apart < SLIDING_FAR ? 0 : self->strays + 1;
@@ -49,29 +47,28 @@ static bool sliding_is_near(struct nopal_session *session, const struct nopal_pa
 	if (self->strays)
 		self->equations.count = 0;
 	if (self->strays || number > self->latest)
-		sliding_advance(session, part, number);
-	return self->latest - number < sliding_ring(part);
+		sliding_advance(at, number);
+	return self->latest - number < sliding_ring(at);
 }
 
 /* -------------------------------------------------------------------- what is known */
 
-static struct nopal_segment *sliding_unpack(struct nopal_session *session,
-					    const struct nopal_part *part, uint64_t number,
+static struct nopal_segment *sliding_unpack(struct nopal_at at, uint64_t number,
 					    const uint8_t *symbol, uint32_t length)
 {
-	struct nopal_segment *segment = nopal__symbol_unpack(session, symbol, length);
+	struct nopal_segment *segment = nopal__symbol_unpack(at.session, symbol, length);
 
-	if (!segment || nopal_get(segment, part, SLIDING_SOURCE) == number)
+	if (!segment || nopal_get(at, segment, SLIDING_SOURCE) == number)
 		return segment;
-	nopal_segment_drop(session, segment);
+	nopal_segment_drop(at.session, segment);
 	return NULL;
 }
 
 /* What is rebuilt arrives like others, and may settle more: the outermost goes on until nothing is
  * left. */
-static void sliding_solve(struct nopal_session *session, const struct nopal_part *part)
+static void sliding_solve(struct nopal_at at)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
+	struct sliding_window_fec *self = nopal_state(at);
 	uint64_t number;
 	uint32_t length;
 
@@ -80,40 +77,36 @@ static void sliding_solve(struct nopal_session *session, const struct nopal_part
 	self->solving = true;
 	while (self->equations.count &&
 	       (length = nopal__equations_solve(&self->equations, &number, self->solved)) != 0) {
-		struct nopal_segment *segment =
-			sliding_unpack(session, part, number, self->solved, length);
+		struct nopal_segment *segment = sliding_unpack(at, number, self->solved, length);
 
 		if (!segment)
 			continue;
-		nopal_raise_SEGMENT_FROM_NET(session, segment);
-		nopal_segment_drop(session, segment);
+		nopal_raise_SEGMENT_FROM_NET(at.session, segment);
+		nopal_segment_drop(at.session, segment);
 	}
 	self->solving = false;
 }
 
-enum nopal_verdict nopal__sliding_on_data(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+enum nopal_verdict nopal__sliding_on_data(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, SLIDING_SOURCE);
-	uint32_t ring = sliding_ring(part), used;
+	struct sliding_window_fec *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, SLIDING_SOURCE);
+	uint32_t ring = sliding_ring(at), used;
 	uint8_t *symbol;
 
-	if (!number || nopal__sliding_has(&self->there, number) ||
-	    !sliding_is_near(session, part, number))
+	if (!number || nopal__sliding_has(&self->there, number) || !sliding_is_near(at, number))
 		return NOPAL_CONTINUE;
-	symbol = nopal__sliding_place(session, &self->there, ring, self->room, number);
+	symbol = nopal__sliding_place(at.session, &self->there, ring, self->room, number);
 	if (!symbol)
 		return NOPAL_CONTINUE;
 	self->there.number[number % ring] = 0;
-	used = nopal__symbol_pack(session, part, segment, SLIDING_ACK_FLOOR, symbol, self->room);
+	used = nopal__symbol_pack(at, segment, SLIDING_ACK_FLOOR, symbol, self->room);
 	if (!used)
 		return NOPAL_CONTINUE;
 	self->there.number[number % ring] = number;
 	self->there.used[number % ring] = used;
 	nopal__equations_settle(&self->equations, number, symbol, used);
-	sliding_solve(session, part);
+	sliding_solve(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -125,17 +118,17 @@ struct sliding_repair {
 	const uint8_t *symbol;
 };
 
-static bool sliding_read(const struct nopal_part *part, const struct nopal_segment *segment,
+static bool sliding_read(struct nopal_at at, const struct nopal_segment *segment,
 			 const struct sliding_window_fec *self, struct sliding_repair *repair)
 {
-	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 
 	repair->number = (uint32_t)nopal_read(&reader, SLIDING_NUMBER_BYTES);
 	repair->count = (uint32_t)nopal_read(&reader, 1);
 	repair->length = (uint32_t)nopal_read(&reader, SLIDING_SYMBOL_BYTES);
 	repair->symbol = nopal_read_bytes(&reader, repair->length);
-	repair->last = nopal_get(segment, part, SLIDING_SOURCE);
+	repair->last = nopal_get(at, segment, SLIDING_SOURCE);
 	if (!nopal_read_complete(&reader) || !repair->count || repair->count > set->window ||
 	    repair->last < repair->count || repair->length <= NOPAL__SYMBOL_LENGTH_BYTES ||
 	    repair->length > self->room)
@@ -153,16 +146,16 @@ static bool sliding_has_all(const struct sliding_window_fec *self,
 	return true;
 }
 
-static bool sliding_prepare(struct nopal_session *session, const struct nopal_part *part)
+static bool sliding_prepare(struct nopal_at at)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
-	uint32_t ring = sliding_ring(part);
+	struct sliding_window_fec *self = nopal_state(at);
+	uint32_t ring = sliding_ring(at);
 	size_t bytes = nopal__equations_memory(ring, self->room);
 	uint8_t *memory;
 
 	if (self->solved)
 		return true;
-	memory = nopal_alloc(session, bytes + self->room);
+	memory = nopal_alloc(at.session, bytes + self->room);
 	if (!memory)
 		return false;
 	nopal__equations_init(&self->equations, ring, self->room, memory);
@@ -193,31 +186,29 @@ static bool sliding_equation(struct sliding_window_fec *self, const struct slidi
 	return true;
 }
 
-enum nopal_verdict nopal__sliding_on_repair(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+enum nopal_verdict nopal__sliding_on_repair(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
-	uint64_t ring = sliding_ring(part);
+	struct sliding_window_fec *self = nopal_state(at);
+	uint64_t ring = sliding_ring(at);
 	struct sliding_repair repair;
 
-	if (!sliding_read(part, segment, self, &repair) ||
-	    !sliding_is_near(session, part, repair.last) || self->latest - repair.first >= ring ||
-	    sliding_has_all(self, &repair) || !sliding_prepare(session, part))
+	if (!sliding_read(at, segment, self, &repair) || !sliding_is_near(at, repair.last) ||
+	    self->latest - repair.first >= ring || sliding_has_all(self, &repair) ||
+	    !sliding_prepare(at))
 		return NOPAL_CONTINUE;
 	if (sliding_equation(self, &repair)) {
 		nopal__equations_add(&self->equations, repair.first);
-		sliding_solve(session, part);
+		sliding_solve(at);
 	}
 	return NOPAL_CONTINUE;
 }
 
-void nopal__sliding_receiver_rest(struct nopal_session *session, const struct nopal_part *part)
+void nopal__sliding_receiver_rest(struct nopal_at at)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
+	struct sliding_window_fec *self = nopal_state(at);
 
-	nopal_free(session, self->equations.row); /* all memory begins there */
+	nopal_free(at.session, self->equations.row); /* all memory begins there */
 	self->equations = (struct nopal__equations){ 0 };
 	self->solved = NULL;
-	nopal__sliding_forget(session, &self->there);
+	nopal__sliding_forget(at.session, &self->there);
 }

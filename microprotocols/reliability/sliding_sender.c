@@ -61,22 +61,20 @@ static void sliding_combine(const struct sliding_window_fec *self, uint32_t numb
 	}
 }
 
-static struct nopal_segment *sliding_repair_new(struct nopal_session *session,
-						const struct nopal_part *part)
+static struct nopal_segment *sliding_repair_new(struct nopal_at at)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
+	struct sliding_window_fec *self = nopal_state(at);
 	uint32_t length = sliding_length(self);
 	struct nopal_writer head;
 	struct nopal_segment *segment;
 
-	if (SLIDING_HEAD_BYTES + length > nopal_control_limit(session, part, SLIDING_REPAIR))
+	if (SLIDING_HEAD_BYTES + length > nopal_control_limit(at, SLIDING_REPAIR))
 		return NULL;
-	segment = nopal_control_begin(session, part, SLIDING_REPAIR, SLIDING_HEAD_BYTES + length,
-				      &head);
+	segment = nopal_control_begin(at, SLIDING_REPAIR, SLIDING_HEAD_BYTES + length, &head);
 	if (!segment)
 		return NULL;
-	nopal_set(segment, part, SLIDING_SOURCE, self->newest);
-	nopal_set(segment, part, SLIDING_REPAIR_GROUP, self->newest - self->kept + 1);
+	nopal_set(at, segment, SLIDING_SOURCE, self->newest);
+	nopal_set(at, segment, SLIDING_REPAIR_GROUP, self->newest - self->kept + 1);
 	nopal_write(&head, self->number, SLIDING_NUMBER_BYTES);
 	nopal_write(&head, self->kept, 1);
 	nopal_write(&head, length, SLIDING_SYMBOL_BYTES);
@@ -87,97 +85,93 @@ static struct nopal_segment *sliding_repair_new(struct nopal_session *session,
 }
 
 /* What is let go may come back here: all is settled before. */
-void nopal__sliding_repair(struct nopal_session *session, const struct nopal_part *part,
-			   void (*leave)(struct nopal_session *session,
-					 struct nopal_segment *segment))
+void nopal__sliding_repair(struct nopal_at at, void (*leave)(struct nopal_session *session,
+							     struct nopal_segment *segment))
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
+	struct sliding_window_fec *self = nopal_state(at);
 	struct nopal_segment *repair[SLIDING_REPAIRS];
-	bool asked = nopal_shared(session, part, SLIDING_RESENDS_WAIT) != 0;
+	bool asked = nopal_shared(at, SLIDING_RESENDS_WAIT) != 0;
 	uint32_t count;
 
-	nopal_timer_stop(session, part, SLIDING_FLUSH);
+	nopal_timer_stop(at, SLIDING_FLUSH);
 	self->pending = 0;
 	for (count = 0; count < self->repairs; count++) {
-		repair[count] = sliding_repair_new(session, part);
+		repair[count] = sliding_repair_new(at);
 		if (!repair[count])
 			break;
 		if (asked)
-			nopal_queue_push(session, &self->unsettled, repair[count]);
+			nopal_queue_push(at.session, &self->unsettled, repair[count]);
 	}
 	if (asked)
-		nopal__sliding_settle(session, part);
+		nopal__sliding_settle(at);
 	for (uint32_t i = 0; i < count; i++)
-		leave(session, repair[i]);
+		leave(at.session, repair[i]);
 }
 
 /* The first repair that may still arrive repairs nothing before its own window, and the next one
  * that is made nothing before the window as it will be. */
-void nopal__sliding_settle(struct nopal_session *session, const struct nopal_part *part)
+void nopal__sliding_settle(struct nopal_at at)
 {
-	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
-	struct sliding_window_fec *self = nopal_state(session, part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
+	struct sliding_window_fec *self = nopal_state(at);
 	uint64_t window = (uint64_t)set->window;
 	uint64_t open = self->newest + 1;
 	const struct nopal_segment *first;
 
-	while ((first = nopal_queue_first(session, &self->unsettled)) != NULL && first->done)
+	while ((first = nopal_queue_first(at.session, &self->unsettled)) != NULL && first->done)
 		nopal_queue_pop(&self->unsettled);
 	if (first)
-		open = nopal_get(first, part, SLIDING_REPAIR_GROUP);
+		open = nopal_get(at, first, SLIDING_REPAIR_GROUP);
 	else if (self->pending)
 		open = self->newest < window ? 1 : self->newest - window + 1;
-	nopal_share(session, part, SLIDING_GROUPS_SETTLED, (int64_t)open - 1);
+	nopal_share(at, SLIDING_GROUPS_SETTLED, (int64_t)open - 1);
 }
 
 /* ----------------------------------------------------------------------- sources */
 
 /* How many repairs the next sources get: as many as the parameter allows, or as a policy says. */
-static uint32_t sliding_repairs(struct nopal_session *session, const struct nopal_part *part)
+static uint32_t sliding_repairs(struct nopal_at at)
 {
-	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
-	int64_t wanted = nopal_shared(session, part, SLIDING_PARITY_SEGMENTS);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
+	int64_t wanted = nopal_shared(at, SLIDING_PARITY_SEGMENTS);
 
 	if (wanted <= 0)
 		return 0;
 	return (uint32_t)(wanted < set->repairs ? wanted : set->repairs);
 }
 
-void nopal__sliding_join(struct nopal_session *session, const struct nopal_part *part,
-			 struct nopal_segment *segment)
+void nopal__sliding_join(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
-	struct sliding_window_fec *self = nopal_state(session, part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
+	struct sliding_window_fec *self = nopal_state(at);
 	uint32_t window = (uint32_t)set->window, used;
 	uint64_t number = self->newest + 1;
-	uint8_t *symbol = nopal__sliding_place(session, &self->sent, window, self->room, number);
+	uint8_t *symbol = nopal__sliding_place(at.session, &self->sent, window, self->room, number);
 
-	nopal_set(segment, part, SLIDING_SOURCE, number);
-	used = symbol ? nopal__symbol_pack(session, part, segment, SLIDING_ACK_FLOOR, symbol,
-					   self->room)
-		      : 0;
+	nopal_set(at, segment, SLIDING_SOURCE, number);
+	used = symbol ? nopal__symbol_pack(at, segment, SLIDING_ACK_FLOOR, symbol, self->room) : 0;
 	if (!used) { /* it goes without */
-		nopal_set(segment, part, SLIDING_SOURCE, 0);
+		nopal_set(at, segment, SLIDING_SOURCE, 0);
 		return;
 	}
-	nopal_set(segment, part, SLIDING_REPAIR_GROUP, number);
+	nopal_set(at, segment, SLIDING_REPAIR_GROUP, number);
 	self->sent.used[number % window] = used;
-	if (session->now_ns - self->newest_ns >= SLIDING_PAUSE_NS)
+	if (at.session->now_ns - self->newest_ns >= SLIDING_PAUSE_NS)
 		self->kept = 0;
 	self->kept = self->kept < window ? self->kept + 1 : window;
 	self->newest = number;
-	self->newest_ns = session->now_ns;
+	self->newest_ns = at.session->now_ns;
 	if (!self->pending++)
-		self->repairs = sliding_repairs(session, part);
+		self->repairs = sliding_repairs(at);
 }
 
-void nopal__sliding_sender_rest(struct nopal_session *session, const struct nopal_part *part)
+void nopal__sliding_sender_rest(struct nopal_at at)
 {
-	struct sliding_window_fec *self = nopal_state(session, part);
+	struct sliding_window_fec *self = nopal_state(at);
 
 	if (self->pending)
 		return;
 	self->kept = 0;
-	nopal__sliding_forget(session, &self->sent);
-	nopal_queue_rest(session, &self->unsettled);
+	nopal__sliding_forget(at.session, &self->sent);
+	nopal_queue_rest(at.session, &self->unsettled);
 }

@@ -42,76 +42,70 @@
 /* Of the playout delay, one half is for waiting, one for the way. */
 enum { SLIDING_PLAYOUT_PARTS = 2 };
 
-static void sliding_window_fec_when_flush(struct nopal_session *session,
-					  const struct nopal_part *part)
+static void sliding_window_fec_when_flush(struct nopal_at at)
 {
-	const struct sliding_window_fec *self = nopal_state(session, part);
+	const struct sliding_window_fec *self = nopal_state(at);
 
 	if (self->pending)
-		nopal__sliding_repair(session, part, nopal_raise_SEGMENT_TO_NET);
+		nopal__sliding_repair(at, nopal_raise_SEGMENT_TO_NET);
 }
 
-static int64_t sliding_window_fec_flush_ns(struct nopal_session *session,
-					   const struct nopal_part *part)
+static int64_t sliding_window_fec_flush_ns(struct nopal_at at)
 {
-	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
-	int64_t playout_ns =
-		nopal_shared(session, part, SLIDING_PLAYOUT_DELAY) / SLIDING_PLAYOUT_PARTS;
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
+	int64_t playout_ns = nopal_shared(at, SLIDING_PLAYOUT_DELAY) / SLIDING_PLAYOUT_PARTS;
 
 	return playout_ns && playout_ns < set->flush_ns ? playout_ns : set->flush_ns;
 }
 
-static enum nopal_verdict sliding_window_fec_on_send(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict sliding_window_fec_on_send(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
-	const struct sliding_window_fec *self = nopal_state(session, part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
+	const struct sliding_window_fec *self = nopal_state(at);
 
 	if (segment->departures != 1)
 		return NOPAL_CONTINUE;
-	nopal__sliding_join(session, part, segment);
+	nopal__sliding_join(at, segment);
 	if (self->pending >= set->sources)
-		nopal__sliding_repair(session, part, nopal_queue_SEGMENT_TO_NET);
+		nopal__sliding_repair(at, nopal_queue_SEGMENT_TO_NET);
 	else if (self->pending == 1)
-		nopal_timer_start(session, part, SLIDING_FLUSH,
-				  session->now_ns + sliding_window_fec_flush_ns(session, part));
+		nopal_timer_start(at, SLIDING_FLUSH,
+				  at.session->now_ns + sliding_window_fec_flush_ns(at));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict sliding_window_fec_on_settled(struct nopal_session *session,
-							const struct nopal_part *part,
+static enum nopal_verdict sliding_window_fec_on_settled(struct nopal_at at,
 							struct nopal_segment *segment)
 {
 	(void)segment;
-	if (nopal_shared(session, part, SLIDING_RESENDS_WAIT))
-		nopal__sliding_settle(session, part);
+	if (nopal_shared(at, SLIDING_RESENDS_WAIT))
+		nopal__sliding_settle(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict sliding_window_fec_on_close(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict sliding_window_fec_on_close(struct nopal_at at,
 						      struct nopal_session *subject)
 {
 	(void)subject;
-	sliding_window_fec_when_flush(session, part);
+	sliding_window_fec_when_flush(at);
 	return NOPAL_CONTINUE;
 }
 
-static int sliding_window_fec_open(struct nopal_session *session, const struct nopal_part *part)
+static int sliding_window_fec_open(struct nopal_at at)
 {
-	const struct sliding_window_fec_parameters *set = nopal_parameters(part);
-	struct sliding_window_fec *self = nopal_state(session, part);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
+	struct sliding_window_fec *self = nopal_state(at);
 
-	self->room = nopal__symbol_room(session);
-	nopal_share(session, part, SLIDING_BLOCK_SEGMENTS, set->sources);
+	self->room = nopal__symbol_room(at.session);
+	nopal_share(at, SLIDING_BLOCK_SEGMENTS, set->sources);
 	return 0;
 }
 
-static void sliding_window_fec_rest(struct nopal_session *session, const struct nopal_part *part)
+static void sliding_window_fec_rest(struct nopal_at at)
 {
-	nopal__sliding_sender_rest(session, part);
-	nopal__sliding_receiver_rest(session, part);
+	nopal__sliding_sender_rest(at);
+	nopal__sliding_receiver_rest(at);
 }
 
 static void sliding_window_fec_validate(const void *parameters, struct nopal_problems *problems)

@@ -20,21 +20,19 @@ static inline uint32_t nopal__symbol_room(const struct nopal_session *session)
 /* Returns the bytes that it takes, without zeros, or 0 where `room` is short.  The acknowledgement
  * `floor` (an attribute of the part) that rides on a departure is not part of the segment: another
  * departure has another, and the symbol must be the same. */
-static inline uint32_t nopal__symbol_pack(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment, unsigned floor,
-					  uint8_t *symbol, uint32_t room)
+static inline uint32_t nopal__symbol_pack(struct nopal_at at, struct nopal_segment *segment,
+					  unsigned floor, uint8_t *symbol, uint32_t room)
 {
 	struct nopal_writer head = nopal_writer_over(symbol, NOPAL__SYMBOL_LENGTH_BYTES);
-	uint64_t rides = nopal_get(segment, part, floor);
+	uint64_t rides = nopal_get(at, segment, floor);
 	uint32_t length;
 
-	if (nopal_has(part, floor))
-		nopal_set(segment, part, floor, 0);
-	length = nopal_segment_pack(session, segment, symbol + NOPAL__SYMBOL_LENGTH_BYTES,
+	if (nopal_has(at, floor))
+		nopal_set(at, segment, floor, 0);
+	length = nopal_segment_pack(at.session, segment, symbol + NOPAL__SYMBOL_LENGTH_BYTES,
 				    room - NOPAL__SYMBOL_LENGTH_BYTES);
-	if (nopal_has(part, floor))
-		nopal_set(segment, part, floor, rides);
+	if (nopal_has(at, floor))
+		nopal_set(at, segment, floor, rides);
 	nopal_write(&head, length, NOPAL__SYMBOL_LENGTH_BYTES);
 	return length ? length + NOPAL__SYMBOL_LENGTH_BYTES : 0;
 }

@@ -51,18 +51,16 @@ enum { AEAD_ID_BYTES = 4 };
 
 /* ------------------------------------------------------------------ agreeing */
 
-static void aead_write_offer(struct nopal_session *session, const struct nopal_part *part,
-			     uint8_t *bytes)
+static void aead_write_offer(struct nopal_at at, uint8_t *bytes)
 {
-	const struct aead *self = nopal_state(session, part);
+	const struct aead *self = nopal_state(at);
 
 	memcpy(bytes, self->secrets->public, NOPAL__AEAD_PUBLIC_BYTES);
 }
 
-static bool aead_read_offer(struct nopal_session *session, const struct nopal_part *part,
-			    const uint8_t *bytes)
+static bool aead_read_offer(struct nopal_at at, const uint8_t *bytes)
 {
-	const struct aead *self = nopal_state(session, part);
+	const struct aead *self = nopal_state(at);
 
 	if (self->agreed)
 		return nopal__aead_same(self->secrets->peer, bytes, NOPAL__AEAD_PUBLIC_BYTES);
@@ -133,59 +131,58 @@ static bool aead_secrets_of(struct nopal_session *session, struct aead_secrets *
 	return good;
 }
 
-static bool aead_agreed(struct nopal_session *session, const struct nopal_part *part,
-			const struct nopal_opening *opening)
+static bool aead_agreed(struct nopal_at at, const struct nopal_opening *opening)
 {
-	struct aead *self = nopal_state(session, part);
+	struct aead *self = nopal_state(at);
 	struct aead_secrets *secrets = self->secrets;
 
-	if (self->agreed || !aead_secrets_of(session, secrets, opening) ||
-	    !aead_answer_key(session, secrets))
+	if (self->agreed || !aead_secrets_of(at.session, secrets, opening) ||
+	    !aead_answer_key(at.session, secrets))
 		return false;
 	nopal__aead_forget(secrets->own, sizeof(secrets->own));
 	nopal__aead_forget(secrets->early, sizeof(secrets->early));
 	self->agreed = true;
-	self->confirmed = true;		    /* the peer can read this phase and the next */
-	nopal__aead_make_ready(part, self); /* else when it is needed */
+	self->confirmed = true;		  /* the peer can read this phase and the next */
+	nopal__aead_make_ready(at, self); /* else when it is needed */
 	return true;
 }
 
 /* ----------------------------------------------------------------------- life */
 
-static int aead_open(struct nopal_session *session, const struct nopal_part *part)
+static int aead_open(struct nopal_at at)
 {
-	struct aead *self = nopal_state(session, part);
-	struct aead_secrets *secrets = nopal_alloc(session, sizeof(*secrets));
+	struct aead *self = nopal_state(at);
+	struct aead_secrets *secrets = nopal_alloc(at.session, sizeof(*secrets));
 	struct nopal__aead_bytes psk;
 
 	if (!secrets)
 		return -1;
 	self->secrets = secrets;
-	self->answer_byte = nopal_answer_byte(session);
-	psk.at = nopal_file(session, part, AEAD_PSK_FILE, &psk.length);
-	nopal_random_bytes(session, secrets->own, sizeof(secrets->own));
+	self->answer_byte = nopal_answer_byte(at.session);
+	psk.at = nopal_file(at, AEAD_PSK_FILE, &psk.length);
+	nopal_random_bytes(at.session, secrets->own, sizeof(secrets->own));
 	if (nopal_numbers_init(&self->seen, 0, AEAD_WINDOW) < 0 ||
 	    !nopal__aead_public(secrets->own, secrets->public) ||
 	    !nopal__aead_early(psk, secrets->early) ||
-	    (nopal_session_is_opener(session) && !aead_answer_key(session, secrets)))
+	    (nopal_session_is_opener(at.session) && !aead_answer_key(at.session, secrets)))
 		return -1;
 	return 0;
 }
 
-static void aead_rest(struct nopal_session *session, const struct nopal_part *part)
+static void aead_rest(struct nopal_at at)
 {
-	struct aead *self = nopal_state(session, part);
+	struct aead *self = nopal_state(at);
 
 	nopal__aead_end_keys(self);
 	nopal_numbers_skip(&self->seen, self->seen.end);
-	nopal_numbers_rest(session, &self->seen);
+	nopal_numbers_rest(at.session, &self->seen);
 }
 
-static void aead_end(struct nopal_session *session, const struct nopal_part *part)
+static void aead_end(struct nopal_at at)
 {
-	struct aead *self = nopal_state(session, part);
+	struct aead *self = nopal_state(at);
 
-	aead_rest(session, part);
+	aead_rest(at);
 	nopal__aead_forget(self->secrets, sizeof(*self->secrets));
 	self->agreed = false;
 }

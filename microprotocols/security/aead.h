@@ -58,13 +58,11 @@ struct aead {
 };
 
 /* After the agreement, and after each rest: keys of the secrets. */
-bool nopal__aead_make_ready(const struct nopal_part *part, struct aead *self);
+bool nopal__aead_make_ready(struct nopal_at at, struct aead *self);
 /* Gives them back; the present secrets are enough to go on with. */
 void nopal__aead_end_keys(struct aead *self);
 /* struct nopal_seal */
-void nopal__aead_close_datagram(struct nopal_session *session, const struct nopal_part *part,
-				uint8_t *bytes, size_t length);
-bool nopal__aead_open_datagram(struct nopal_session *session, const struct nopal_part *part,
-			       uint8_t *bytes, size_t length);
+void nopal__aead_close_datagram(struct nopal_at at, uint8_t *bytes, size_t length);
+bool nopal__aead_open_datagram(struct nopal_at at, uint8_t *bytes, size_t length);
 
 #endif

@@ -17,9 +17,9 @@ static uint32_t aead_turn(uint32_t phase)
 /* -------------------------------------------------------------------- phases */
 
 /* The next one is made ready before it is needed: time tells nobody of it. */
-static bool aead_prepare(const struct nopal_part *part, struct aead *self)
+static bool aead_prepare(struct nopal_at at, struct aead *self)
 {
-	const struct aead_parameters *set = nopal_parameters(part);
+	const struct aead_parameters *set = nopal_parameters(at);
 	struct nopal__aead_phase *read = self->secrets->read;
 	struct nopal__aead_phase *next = &read[(self->reads + 1) % AEAD_PHASES];
 
@@ -28,16 +28,16 @@ static bool aead_prepare(const struct nopal_part *part, struct aead *self)
 	       nopal__aead_phase_begin(next, (int)set->cipher, false);
 }
 
-bool nopal__aead_make_ready(const struct nopal_part *part, struct aead *self)
+bool nopal__aead_make_ready(struct nopal_at at, struct aead *self)
 {
-	const struct aead_parameters *set = nopal_parameters(part);
+	const struct aead_parameters *set = nopal_parameters(at);
 	struct aead_secrets *secrets = self->secrets;
 
 	secrets->ready = self->agreed &&
 			 nopal__aead_phase_begin(&secrets->write, (int)set->cipher, true) &&
 			 nopal__aead_phase_begin(&secrets->read[self->reads % AEAD_PHASES],
 						 (int)set->cipher, false) &&
-			 aead_prepare(part, self);
+			 aead_prepare(at, self);
 	return secrets->ready;
 }
 
@@ -56,23 +56,21 @@ void nopal__aead_end_keys(struct aead *self)
 }
 
 /* The peer writes in its next phase. */
-static void aead_follow(struct nopal_session *session, const struct nopal_part *part,
-			struct aead *self)
+static void aead_follow(struct nopal_at at, struct aead *self)
 {
 	self->reads++;
-	self->old_until_ns = session->now_ns + AEAD_OLD_NS;
-	aead_prepare(part, self);
+	self->old_until_ns = at.session->now_ns + AEAD_OLD_NS;
+	aead_prepare(at, self);
 }
 
 /* Goes on to our next phase where it is time, and the peer can follow. */
-static void aead_update(struct nopal_session *session, const struct nopal_part *part,
-			struct aead *self)
+static void aead_update(struct nopal_at at, struct aead *self)
 {
-	const struct aead_parameters *set = nopal_parameters(part);
+	const struct aead_parameters *set = nopal_parameters(at);
 	struct nopal__aead_phase *write = &self->secrets->write, next;
 
 	if (self->since == AEAD_SEALED_MOST)
-		nopal_session_break(session, NOPAL_ABORTED,
+		nopal_session_break(at.session, NOPAL_ABORTED,
 				    "a key is used up, and the peer has not "
 				    "shown that it heard it");
 	if (self->since < (uint64_t)set->update || !self->confirmed)
@@ -104,16 +102,15 @@ static void aead_clear(const uint8_t *bytes, size_t length, uint8_t *ret_clear)
 	memcpy(ret_clear + NOPAL_CLEAR_BYTES, bytes + length, AEAD_WORD_BYTES);
 }
 
-static bool aead_seal(struct nopal_session *session, const struct nopal_part *part, uint8_t *bytes,
-		      size_t length)
+static bool aead_seal(struct nopal_at at, uint8_t *bytes, size_t length)
 {
-	struct aead *self = nopal_state(session, part);
+	struct aead *self = nopal_state(at);
 	const struct nopal__aead_phase *write = &self->secrets->write;
 	uint8_t *trailer = bytes + length;
 	struct nopal_writer word = nopal_writer_over(trailer, AEAD_WORD_BYTES);
 	uint8_t nonce[NOPAL__AEAD_NONCE_BYTES], clear[AEAD_CLEAR_BYTES];
 
-	if ((!self->secrets->ready && !nopal__aead_make_ready(part, self)) ||
+	if ((!self->secrets->ready && !nopal__aead_make_ready(at, self)) ||
 	    self->since >= AEAD_SEALED_MOST)
 		return false;
 	nopal_write(&word,
@@ -153,19 +150,17 @@ static bool aead_seal_answer(const struct aead *self, uint8_t *bytes, size_t len
 }
 
 /* What cannot be sealed leaves empty. */
-void nopal__aead_close_datagram(struct nopal_session *session, const struct nopal_part *part,
-				uint8_t *bytes, size_t length)
+void nopal__aead_close_datagram(struct nopal_at at, uint8_t *bytes, size_t length)
 {
-	struct aead *self = nopal_state(session, part);
-	bool answer = bytes[0] == self->answer_byte && !nopal_session_is_opener(session);
-	bool sealed = answer ? aead_seal_answer(self, bytes, length)
-			     : aead_seal(session, part, bytes, length);
+	struct aead *self = nopal_state(at);
+	bool answer = bytes[0] == self->answer_byte && !nopal_session_is_opener(at.session);
+	bool sealed = answer ? aead_seal_answer(self, bytes, length) : aead_seal(at, bytes, length);
 
 	if (!sealed)
 		memset(bytes + NOPAL_CLEAR_BYTES, 0,
 		       length - NOPAL_CLEAR_BYTES + AEAD_OVERHEAD_BYTES);
 	else if (!answer)
-		aead_update(session, part, self);
+		aead_update(at, self);
 }
 
 /* ------------------------------------------------------------------- opening */
@@ -194,46 +189,44 @@ static struct nopal__aead_phase *aead_phase_of(const struct nopal_session *sessi
 	return &read[(self->reads - 1) % AEAD_PHASES];
 }
 
-static bool aead_forged(struct nopal_session *session, const struct nopal_part *part)
+static bool aead_forged(struct nopal_at at)
 {
-	const struct aead_parameters *set = nopal_parameters(part);
-	const struct aead *self = nopal_state(session, part);
+	const struct aead_parameters *set = nopal_parameters(at);
+	const struct aead *self = nopal_state(at);
 
 	if (++self->secrets->forged == set->forgeries)
-		nopal_session_break(session, NOPAL_ABORTED, "too many datagrams were forged");
+		nopal_session_break(at.session, NOPAL_ABORTED, "too many datagrams were forged");
 	return false;
 }
 
 /* It is the peer's: the first time that anything changes.  False: it is here. */
-static bool aead_accept(struct nopal_session *session, const struct nopal_part *part, uint32_t word,
-			uint64_t counter)
+static bool aead_accept(struct nopal_at at, uint32_t word, uint64_t counter)
 {
-	struct aead *self = nopal_state(session, part);
+	struct aead *self = nopal_state(at);
 	uint32_t heard = word >> AEAD_HEARD_SHIFT & AEAD_PHASE_MASK;
 
 	if (counter >= self->seen.end)
 		self->confirmed |= heard == aead_turn(self->writes);
 	if (counter - self->seen.floor >= AEAD_WINDOW)
 		nopal_numbers_skip(&self->seen, counter - AEAD_WINDOW + 1);
-	if (nopal_numbers_mark(session, &self->seen, counter) != NOPAL_NUMBER_NEW)
+	if (nopal_numbers_mark(at.session, &self->seen, counter) != NOPAL_NUMBER_NEW)
 		return false;
 	if (word >> AEAD_PHASE_SHIFT == aead_turn(self->reads + 1))
-		aead_follow(session, part, self);
+		aead_follow(at, self);
 	return true;
 }
 
-static bool aead_open_sealed(struct nopal_session *session, const struct nopal_part *part,
-			     uint8_t *bytes, size_t length, uint32_t word)
+static bool aead_open_sealed(struct nopal_at at, uint8_t *bytes, size_t length, uint32_t word)
 {
-	struct aead *self = nopal_state(session, part);
+	struct aead *self = nopal_state(at);
 	uint64_t counter = aead_expand(self, word);
 	uint8_t nonce[NOPAL__AEAD_NONCE_BYTES], clear[AEAD_CLEAR_BYTES];
 	const struct nopal__aead_phase *read;
 
-	if ((!self->secrets->ready && !nopal__aead_make_ready(part, self)) ||
+	if ((!self->secrets->ready && !nopal__aead_make_ready(at, self)) ||
 	    nopal_numbers_test(&self->seen, counter) == NOPAL_NUMBER_SEEN)
 		return false;
-	read = aead_phase_of(session, self, word >> AEAD_PHASE_SHIFT);
+	read = aead_phase_of(at.session, self, word >> AEAD_PHASE_SHIFT);
 	if (!read || !read->key)
 		return false;
 	aead_clear(bytes, length, clear);
@@ -241,32 +234,30 @@ static bool aead_open_sealed(struct nopal_session *session, const struct nopal_p
 	if (!nopal__aead_open(read->key, nonce, (struct nopal__aead_bytes){ clear, sizeof(clear) },
 			      bytes + NOPAL_CLEAR_BYTES, length - NOPAL_CLEAR_BYTES,
 			      bytes + length + AEAD_WORD_BYTES))
-		return aead_forged(session, part);
-	return aead_accept(session, part, word, counter);
+		return aead_forged(at);
+	return aead_accept(at, word, counter);
 }
 
 /* Comes again until the opener has confirmed it. */
-static bool aead_open_answer(struct nopal_session *session, const struct nopal_part *part,
-			     const uint8_t *bytes, size_t length)
+static bool aead_open_answer(struct nopal_at at, const uint8_t *bytes, size_t length)
 {
-	const struct aead *self = nopal_state(session, part);
+	const struct aead *self = nopal_state(at);
 	uint8_t mac[NOPAL__AEAD_HASH_BYTES];
 
-	if (!nopal_session_is_opener(session) || bytes[0] != self->answer_byte)
+	if (!nopal_session_is_opener(at.session) || bytes[0] != self->answer_byte)
 		return false;
 	return (aead_answer_mac(self, bytes, length, mac) &&
 		nopal__aead_same(mac, bytes + length + AEAD_WORD_BYTES, NOPAL__AEAD_TAG_BYTES)) ||
-	       aead_forged(session, part);
+	       aead_forged(at);
 }
 
-bool nopal__aead_open_datagram(struct nopal_session *session, const struct nopal_part *part,
-			       uint8_t *bytes, size_t length)
+bool nopal__aead_open_datagram(struct nopal_at at, uint8_t *bytes, size_t length)
 {
 	struct nopal_reader reader = nopal_reader_over(bytes + length, AEAD_WORD_BYTES);
 	uint32_t word = (uint32_t)nopal_read(&reader, AEAD_WORD_BYTES);
 
 	if (word == AEAD_ANSWER_PHASE)
-		return aead_open_answer(session, part, bytes, length);
+		return aead_open_answer(at, bytes, length);
 	return word >> AEAD_PHASE_SHIFT != AEAD_ANSWER_PHASE &&
-	       aead_open_sealed(session, part, bytes, length, word);
+	       aead_open_sealed(at, bytes, length, word);
 }

@@ -41,31 +41,27 @@ struct checksum_parameters {
 	int64_t algorithm;
 };
 
-static uint32_t checksum_of(const struct nopal_part *part, const uint8_t *bytes, size_t length)
+static uint32_t checksum_of(struct nopal_at at, const uint8_t *bytes, size_t length)
 {
-	const struct checksum_parameters *set = nopal_parameters(part);
+	const struct checksum_parameters *set = nopal_parameters(at);
 
 	if (set->algorithm == CHECKSUM_ONES_COMPLEMENT)
 		return nopal__ones_complement(bytes, length);
 	return nopal__crc32c(bytes, length);
 }
 
-static void checksum_close(struct nopal_session *session, const struct nopal_part *part,
-			   uint8_t *bytes, size_t length)
+static void checksum_close(struct nopal_at at, uint8_t *bytes, size_t length)
 {
 	struct nopal_writer trailer = nopal_writer_over(bytes + length, CHECKSUM_BYTES);
 
-	(void)session;
-	nopal_write(&trailer, checksum_of(part, bytes, length), CHECKSUM_BYTES);
+	nopal_write(&trailer, checksum_of(at, bytes, length), CHECKSUM_BYTES);
 }
 
-static bool checksum_open(struct nopal_session *session, const struct nopal_part *part,
-			  uint8_t *bytes, size_t length)
+static bool checksum_open(struct nopal_at at, uint8_t *bytes, size_t length)
 {
 	struct nopal_reader trailer = nopal_reader_over(bytes + length, CHECKSUM_BYTES);
 
-	(void)session;
-	return nopal_read(&trailer, CHECKSUM_BYTES) == checksum_of(part, bytes, length);
+	return nopal_read(&trailer, CHECKSUM_BYTES) == checksum_of(at, bytes, length);
 }
 
 static const struct nopal_parameter checksum_table[] = {

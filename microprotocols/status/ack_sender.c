@@ -18,107 +18,98 @@ enum {
 
 /* ---------------------------------------------------------------- departing */
 
-static bool ack_sender_has_room(struct nopal_session *session, const struct nopal_part *part,
-				const struct nopal_segment *segment)
+static bool ack_sender_has_room(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
-	const struct positive_ack *self = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, POSITIVE_ACK_WINDOW);
+	const struct positive_ack_parameters *set = nopal_parameters(at);
+	const struct positive_ack *self = nopal_state(at);
+	int64_t window = nopal_shared(at, POSITIVE_ACK_WINDOW);
 
 	if (window > set->window)
 		window = set->window;
-	return nopal_get(segment, part, POSITIVE_ACK_NUMBER) < self->sent.base + (uint64_t)window;
+	return nopal_get(at, segment, POSITIVE_ACK_NUMBER) < self->sent.base + (uint64_t)window;
 }
 
-enum nopal_verdict nopal__ack_sender_on_to_net(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+enum nopal_verdict nopal__ack_sender_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
-	struct positive_ack *self = nopal_state(session, part);
+	const struct positive_ack_parameters *set = nopal_parameters(at);
+	struct positive_ack *self = nopal_state(at);
 
 	/* Where the peer says no more than how far all has arrived, what overtook is not known to
 	 * be there before its predecessors are: it would fill the window that they need. */
-	if (!set->selective && nopal_shared(session, part, POSITIVE_ACK_UNMET))
+	if (!set->selective && nopal_shared(at, POSITIVE_ACK_UNMET))
 		segment->urgent = false;
 	/* An urgent one has overtaken the numbers that it would wait for here. */
-	if (segment->urgent ||
-	    (!self->waiting.count && ack_sender_has_room(session, part, segment)))
-		nopal_release(session, part, segment, NOPAL_SEND);
-	else if (nopal_queue_push(session, &self->waiting, segment) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room for a segment that waits");
+	if (segment->urgent || (!self->waiting.count && ack_sender_has_room(at, segment)))
+		nopal_release(at, segment, NOPAL_SEND);
+	else if (nopal_queue_push(at.session, &self->waiting, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE, "no room for a segment that waits");
 	return NOPAL_CONTINUE;
 }
 
-enum nopal_verdict nopal__ack_sender_on_turn_end(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_session *subject)
+enum nopal_verdict nopal__ack_sender_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct positive_ack *self = nopal_state(session, part);
+	struct positive_ack *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	(void)subject;
-	while (self->waiting.count && (segment = nopal_queue_first(session, &self->waiting)) &&
-	       ack_sender_has_room(session, part, segment)) {
+	while (self->waiting.count && (segment = nopal_queue_first(at.session, &self->waiting)) &&
+	       ack_sender_has_room(at, segment)) {
 		nopal_queue_pop(&self->waiting);
-		nopal_release(session, part, segment, NOPAL_SEND);
+		nopal_release(at, segment, NOPAL_SEND);
 	}
 	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------------ waiting */
 
-static int64_t ack_sender_wait(struct nopal_session *session, const struct nopal_part *part)
+static int64_t ack_sender_wait(struct nopal_at at)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
-	int64_t wait_ns = nopal_shared(session, part, POSITIVE_ACK_TIMEOUT);
+	const struct positive_ack_parameters *set = nopal_parameters(at);
+	int64_t wait_ns = nopal_shared(at, POSITIVE_ACK_TIMEOUT);
 
 	if (wait_ns > set->timeout_max_ns)
 		return set->timeout_max_ns;
 	return wait_ns > set->timeout_min_ns ? wait_ns : set->timeout_min_ns;
 }
 
-static int64_t ack_sender_backed_off(struct nopal_session *session, const struct nopal_part *part)
+static int64_t ack_sender_backed_off(struct nopal_at at)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
-	const struct positive_ack *self = nopal_state(session, part);
-	int64_t wait_ns = ack_sender_wait(session, part);
+	const struct positive_ack_parameters *set = nopal_parameters(at);
+	const struct positive_ack *self = nopal_state(at);
+	int64_t wait_ns = ack_sender_wait(at);
 
 	for (uint32_t i = 0; i < self->backoff && wait_ns < set->timeout_max_ns; i++)
 		wait_ns *= 2;
 	return wait_ns < set->timeout_max_ns ? wait_ns : set->timeout_max_ns;
 }
 
-static void ack_sender_watch(struct nopal_session *session, const struct nopal_part *part,
-			     int64_t status_ns)
+static void ack_sender_watch(struct nopal_at at, int64_t status_ns)
 {
-	struct positive_ack *self = nopal_state(session, part);
+	struct positive_ack *self = nopal_state(at);
 
 	self->status_ns = status_ns;
-	nopal_timer_start(session, part, POSITIVE_ACK_STATUS, status_ns);
+	nopal_timer_start(at, POSITIVE_ACK_STATUS, status_ns);
 }
 
-enum nopal_verdict nopal__ack_sender_on_send(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+enum nopal_verdict nopal__ack_sender_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
-	struct positive_ack *self = nopal_state(session, part);
+	const struct positive_ack_parameters *set = nopal_parameters(at);
+	struct positive_ack *self = nopal_state(at);
 	int kept = 0;
 
 	if (segment->kind)
-		kept = nopal_queue_push(session, &self->passing, segment);
+		kept = nopal_queue_push(at.session, &self->passing, segment);
 	else if (segment->departures == 1)
-		kept = outstanding_add(session, &self->sent,
-				       nopal_get(segment, part, POSITIVE_ACK_NUMBER),
+		kept = outstanding_add(at.session, &self->sent,
+				       nopal_get(at, segment, POSITIVE_ACK_NUMBER),
 				       segment->handle);
 	if (kept < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
 	if (!segment->kind && segment->departures == 1 && set->piggyback)
-		nopal__ack_receiver_ride(session, part, segment);
-	if (!nopal_timer_running(session, part, POSITIVE_ACK_STATUS))
-		ack_sender_watch(session, part,
-				 session->now_ns + ack_sender_backed_off(session, part));
+		nopal__ack_receiver_ride(at, segment);
+	if (!nopal_timer_running(at, POSITIVE_ACK_STATUS))
+		ack_sender_watch(at, at.session->now_ns + ack_sender_backed_off(at));
 	return NOPAL_CONTINUE;
 }
 
@@ -138,11 +129,11 @@ static const struct nopal_departure *ack_sender_oldest(struct nopal_session *ses
 /* When the oldest departure will have waited too long; NOPAL_NEVER: none is open.  It is waited for
  * while others arrive, which whoever detects losses makes use of; but not for ever, for who has
  * asked for it may have given up. */
-static int64_t ack_sender_deadline(struct nopal_session *session, const struct nopal_part *part)
+static int64_t ack_sender_deadline(struct nopal_at at)
 {
-	const struct positive_ack *self = nopal_state(session, part);
-	const struct nopal_departure *oldest = ack_sender_oldest(session);
-	int64_t wait_ns = ack_sender_backed_off(session, part);
+	const struct positive_ack *self = nopal_state(at);
+	const struct nopal_departure *oldest = ack_sender_oldest(at.session);
+	int64_t wait_ns = ack_sender_backed_off(at);
 	int64_t deadline_ns = self->progress_ns + wait_ns;
 
 	if (!oldest)
@@ -174,128 +165,121 @@ static void ack_sender_overdue(struct nopal_session *session, int64_t left_ns)
 }
 
 /* The timer is not moved with every departure; it looks when it fires. */
-void nopal__ack_sender_when_status(struct nopal_session *session, const struct nopal_part *part)
+void nopal__ack_sender_when_status(struct nopal_at at)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
-	struct positive_ack *self = nopal_state(session, part);
-	int64_t wait_ns = ack_sender_wait(session, part);
-	int64_t deadline_ns = ack_sender_deadline(session, part);
+	const struct positive_ack_parameters *set = nopal_parameters(at);
+	struct positive_ack *self = nopal_state(at);
+	int64_t wait_ns = ack_sender_wait(at);
+	int64_t deadline_ns = ack_sender_deadline(at);
 
-	if (deadline_ns <= session->now_ns) {
+	if (deadline_ns <= at.session->now_ns) {
 		if (self->backoff < set->backoff)
 			self->backoff++;
-		ack_sender_overdue(session, session->now_ns - wait_ns);
-		deadline_ns = ack_sender_deadline(session, part);
+		ack_sender_overdue(at.session, at.session->now_ns - wait_ns);
+		deadline_ns = ack_sender_deadline(at);
 	}
 	if (deadline_ns != NOPAL_NEVER)
-		ack_sender_watch(session, part, deadline_ns);
+		ack_sender_watch(at, deadline_ns);
 }
 
-static void ack_sender_release(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static void ack_sender_release(struct nopal_at at, struct nopal_segment *segment)
 {
-	if (nopal_holds(part, segment, NOPAL_DEALLOCATE))
-		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
-	if (nopal_holds(part, segment, NOPAL_FINISH))
-		nopal_release(session, part, segment, NOPAL_FINISH);
+	if (nopal_holds(at, segment, NOPAL_DEALLOCATE))
+		nopal_release(at, segment, NOPAL_DEALLOCATE);
+	if (nopal_holds(at, segment, NOPAL_FINISH))
+		nopal_release(at, segment, NOPAL_FINISH);
 }
 
-enum nopal_verdict nopal__ack_sender_on_received(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+enum nopal_verdict nopal__ack_sender_on_received(struct nopal_at at, struct nopal_segment *segment)
 {
-	ack_sender_release(session, part, segment);
+	ack_sender_release(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* The peer passes its number: from now on it counts as one that has left. */
-enum nopal_verdict nopal__ack_sender_on_abandoned(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+enum nopal_verdict nopal__ack_sender_on_abandoned(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct positive_ack *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, POSITIVE_ACK_NUMBER);
+	struct positive_ack *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, POSITIVE_ACK_NUMBER);
 
 	if (!segment->departures &&
-	    outstanding_add(session, &self->sent, number, segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
+	    outstanding_add(at.session, &self->sent, number, segment->handle) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
 	if (outstanding_is_open(&self->sent, number))
 		outstanding_take(&self->sent, number);
-	ack_sender_release(session, part, segment);
+	ack_sender_release(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* Lost or overdue: where nobody sends it again, this is its end. */
-enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct positive_ack *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, POSITIVE_ACK_NUMBER);
+	struct positive_ack *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, POSITIVE_ACK_NUMBER);
 
 	if (segment->kind) {
-		ack_sender_release(session, part, segment);
+		ack_sender_release(at, segment);
 		return NOPAL_CONTINUE;
 	}
-	if (nopal_shared(session, part, POSITIVE_ACK_UNMET))
+	if (nopal_shared(at, POSITIVE_ACK_UNMET))
 		return NOPAL_CONTINUE;
 	if (outstanding_is_open(&self->sent, number)) {
 		outstanding_take(&self->sent, number);
 		if (segment->fate == NOPAL_UNKNOWN) /* below it may be known */
 			segment->fate = NOPAL_MISSING;
 	}
-	ack_sender_release(session, part, segment);
+	ack_sender_release(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static void ack_sender_arrived(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_ack *ack, uint64_t number, enum nopal_fate fate)
+static void ack_sender_arrived(struct nopal_at at, struct nopal_ack *ack, uint64_t number,
+			       enum nopal_fate fate)
 {
-	struct positive_ack *self = nopal_state(session, part);
+	struct positive_ack *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	if (!outstanding_is_open(&self->sent, number))
 		return;
-	segment = nopal_segment_find(session, outstanding_take(&self->sent, number));
+	segment = nopal_segment_find(at.session, outstanding_take(&self->sent, number));
 	if (!segment)
 		return;
 	if (fate != NOPAL_UNKNOWN) /* the layer below may know more */
 		segment->fate = (uint8_t)fate;
-	nopal_segment_settle(session, segment);
+	nopal_segment_settle(at.session, segment);
 	ack->newly_acked_segments++;
 	ack->newly_acked_bytes += segment->body.length;
-	nopal_raise_SEGMENT_RECEIVED(session, segment);
+	nopal_raise_SEGMENT_RECEIVED(at.session, segment);
 }
 
 /* ------------------------------------------------------ what an ack reports */
 
-static void ack_sender_below_floor(struct nopal_session *session, const struct nopal_part *part,
-				   const struct ack_report *report, struct nopal_ack *ack)
+static void ack_sender_below_floor(struct nopal_at at, const struct ack_report *report,
+				   struct nopal_ack *ack)
 {
-	struct positive_ack *self = nopal_state(session, part);
-	uint64_t reach = positive_ack_reach(session, part);
+	struct positive_ack *self = nopal_state(at);
+	uint64_t reach = positive_ack_reach(at);
 
 	while (self->sent.base < report->floor) {
 		uint64_t number = self->sent.base;
 		bool surely = !reach || number + reach > report->highest;
 
-		nopal_segment_prefetch(session, outstanding_at(&self->sent, number + ACK_AHEAD));
+		nopal_segment_prefetch(at.session, outstanding_at(&self->sent, number + ACK_AHEAD));
 		if (outstanding_is_open(&self->sent, number))
-			ack_sender_arrived(session, part, ack, number,
-					   surely ? NOPAL_ARRIVED : NOPAL_UNKNOWN);
+			ack_sender_arrived(at, ack, number, surely ? NOPAL_ARRIVED : NOPAL_UNKNOWN);
 		else
 			outstanding_advance(&self->sent);
 	}
 }
 
-static void ack_sender_above_floor(struct nopal_session *session, const struct nopal_part *part,
-				   const struct ack_report *report, struct nopal_ack *ack)
+static void ack_sender_above_floor(struct nopal_at at, const struct ack_report *report,
+				   struct nopal_ack *ack)
 {
-	struct positive_ack *self = nopal_state(session, part);
+	struct positive_ack *self = nopal_state(at);
 	uint64_t from = report->from;
 
-	for (size_t at = 0; at < report->bytes; at += sizeof(uint64_t)) {
-		uint64_t word = ack_report_word(report, at);
+	for (size_t place = 0; place < report->bytes; place += sizeof(uint64_t)) {
+		uint64_t word = ack_report_word(report, place);
 		uint64_t base = self->sent.base;
 		uint64_t skip = from < base ? base - from : 0;
 
@@ -304,60 +288,59 @@ static void ack_sender_above_floor(struct nopal_session *session, const struct n
 		else
 			word &= outstanding_open(&self->sent, from + skip) << skip;
 		for (; word; word &= word - 1)
-			ack_sender_arrived(session, part, ack,
-					   from + (unsigned)__builtin_ctzll(word), NOPAL_ARRIVED);
+			ack_sender_arrived(at, ack, from + (unsigned)__builtin_ctzll(word),
+					   NOPAL_ARRIVED);
 		from += ACK_REPORT_WORD;
 	}
 }
 
 /* What is not data is off the network when something later arrived. */
-static void ack_sender_pass(struct nopal_session *session, const struct nopal_part *part)
+static void ack_sender_pass(struct nopal_at at)
 {
-	struct positive_ack *self = nopal_state(session, part);
+	struct positive_ack *self = nopal_state(at);
 	struct nopal_segment *segment;
 
-	while (self->passing.count && (segment = nopal_queue_first(session, &self->passing)) &&
+	while (self->passing.count && (segment = nopal_queue_first(at.session, &self->passing)) &&
 	       segment->packet_number <= self->largest) {
 		nopal_queue_pop(&self->passing);
-		nopal_segment_settle(session, segment);
-		ack_sender_release(session, part, segment);
+		nopal_segment_settle(at.session, segment);
+		ack_sender_release(at, segment);
 	}
 }
 
-static void ack_sender_progress(struct nopal_session *session, const struct nopal_part *part,
-				const struct nopal_ack *ack)
+static void ack_sender_progress(struct nopal_at at, const struct nopal_ack *ack)
 {
-	struct positive_ack *self = nopal_state(session, part);
+	struct positive_ack *self = nopal_state(at);
 
 	if (ack->newly_acked_segments) {
-		self->progress_ns = session->now_ns;
+		self->progress_ns = at.session->now_ns;
 		self->backoff = 0;
 	}
 }
 
 /* The order of raises is part of the contract of the role acknowledgement:
  * samples first, then segments, then judgement. */
-static void ack_sender_process(struct nopal_session *session, const struct nopal_part *part,
-			       const struct ack_report *report, struct nopal_ack *ack)
+static void ack_sender_process(struct nopal_at at, const struct ack_report *report,
+			       struct nopal_ack *ack)
 {
-	struct positive_ack *self = nopal_state(session, part);
+	struct positive_ack *self = nopal_state(at);
 	int64_t deadline_ns;
 
 	ack->largest_is_new = !self->reported || ack->largest > self->largest;
 	if (ack->largest_is_new)
 		self->largest = ack->largest;
 	self->reported = true;
-	nopal_raise_ACK_FROM_NET(session, ack);
-	ack_sender_below_floor(session, part, report, ack);
-	ack_sender_above_floor(session, part, report, ack);
-	ack_sender_pass(session, part);
+	nopal_raise_ACK_FROM_NET(at.session, ack);
+	ack_sender_below_floor(at, report, ack);
+	ack_sender_above_floor(at, report, ack);
+	ack_sender_pass(at);
 	if (outstanding_is_open(&self->sent, ack->floor))
 		ack->floor_segment = outstanding_at(&self->sent, ack->floor);
-	ack_sender_progress(session, part, ack);
-	nopal_raise_ACK_PROCESSED(session, ack);
-	deadline_ns = ack_sender_deadline(session, part);
+	ack_sender_progress(at, ack);
+	nopal_raise_ACK_PROCESSED(at.session, ack);
+	deadline_ns = ack_sender_deadline(at);
 	if (deadline_ns < self->status_ns)
-		ack_sender_watch(session, part, deadline_ns);
+		ack_sender_watch(at, deadline_ns);
 }
 
 static int64_t ack_sender_sent_ns(struct nopal_session *session, uint64_t packet_number)
@@ -367,21 +350,19 @@ static int64_t ack_sender_sent_ns(struct nopal_session *session, uint64_t packet
 	return departure ? departure->time_ns : -1;
 }
 
-enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
-	const struct positive_ack *self = nopal_state(session, part);
+	const struct positive_ack_parameters *set = nopal_parameters(at);
+	const struct positive_ack *self = nopal_state(at);
 	const struct nopal_reader reader = nopal_body_reader(&segment->body);
 	struct ack_report report;
 	struct nopal_ack ack = { .largest_sent_ns = -1 };
 
-	if (!ack_report_read(reader, nopal_next_packet_number(session), self->sent.end,
+	if (!ack_report_read(reader, nopal_next_packet_number(at.session), self->sent.end,
 			     set->selective, &report))
 		return NOPAL_STOP;
 	ack.largest = report.largest;
-	ack.largest_sent_ns = ack_sender_sent_ns(session, report.largest);
+	ack.largest_sent_ns = ack_sender_sent_ns(at.session, report.largest);
 	ack.delay_ns = report.delay_ns;
 	ack.floor = report.floor;
 	ack.selective = set->selective;
@@ -389,20 +370,19 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_session *session,
 		ack.told_from = report.from;
 		ack.told_end = report.highest + 1;
 	}
-	ack_sender_process(session, part, &report, &ack);
+	ack_sender_process(at, &report, &ack);
 	return NOPAL_STOP;
 }
 
 /* The segment below the floor arrived last; where it left only once, so did its departure. */
-static void ack_sender_infer(struct nopal_session *session, const struct nopal_part *part,
-			     struct nopal_ack *ack)
+static void ack_sender_infer(struct nopal_at at, struct nopal_ack *ack)
 {
-	const struct positive_ack *self = nopal_state(session, part);
+	const struct positive_ack *self = nopal_state(at);
 	const struct nopal_segment *last = NULL;
 	uint64_t number = ack->floor - 1;
 
 	if (outstanding_is_open(&self->sent, number))
-		last = nopal_segment_find(session, outstanding_at(&self->sent, number));
+		last = nopal_segment_find(at.session, outstanding_at(&self->sent, number));
 	if (!last || last->departures != 1 ||
 	    (self->reported && last->packet_number <= self->largest))
 		return;
@@ -411,18 +391,16 @@ static void ack_sender_infer(struct nopal_session *session, const struct nopal_p
 	ack->inferred = true;
 }
 
-void nopal__ack_sender_take_floor(struct nopal_session *session, const struct nopal_part *part,
-				  uint64_t floor)
+void nopal__ack_sender_take_floor(struct nopal_at at, uint64_t floor)
 {
-	const struct positive_ack *self = nopal_state(session, part);
+	const struct positive_ack *self = nopal_state(at);
 	const struct ack_report report = { .floor = floor, .highest = floor - 1 };
 	struct nopal_ack ack = { .floor = floor, .largest = self->largest, .largest_sent_ns = -1 };
 
-	if (floor <= self->sent.base || floor > self->sent.end ||
-	    positive_ack_reach(session, part) > 1)
+	if (floor <= self->sent.base || floor > self->sent.end || positive_ack_reach(at) > 1)
 		return;
-	nopal_serial_seen(session, part, POSITIVE_ACK_FLOOR, floor);
-	ack_sender_infer(session, part, &ack);
+	nopal_serial_seen(at, POSITIVE_ACK_FLOOR, floor);
+	ack_sender_infer(at, &ack);
 	if (self->reported || ack.largest_sent_ns >= 0)
-		ack_sender_process(session, part, &report, &ack);
+		ack_sender_process(at, &report, &ack);
 }

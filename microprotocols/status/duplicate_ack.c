@@ -68,19 +68,19 @@ struct duplicate_ack {
 /* -------------------------------------------------------------- what arrived */
 
 /* Arrivals that must be newer than a departure that is lost. */
-static uint32_t duplicate_ack_votes(const struct nopal_part *part)
+static uint32_t duplicate_ack_votes(struct nopal_at at)
 {
-	const struct duplicate_ack_parameters *set = nopal_parameters(part);
+	const struct duplicate_ack_parameters *set = nopal_parameters(at);
 
 	return set->threshold < DUPLICATE_ACK_NEWEST ? (uint32_t)set->threshold
 						     : DUPLICATE_ACK_NEWEST;
 }
 
-static void duplicate_ack_set_patience(struct nopal_session *session, const struct nopal_part *part)
+static void duplicate_ack_set_patience(struct nopal_at at)
 {
-	const struct duplicate_ack_parameters *set = nopal_parameters(part);
-	struct duplicate_ack *self = nopal_state(session, part);
-	bool timed = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED) != 0;
+	const struct duplicate_ack_parameters *set = nopal_parameters(at);
+	struct duplicate_ack *self = nopal_state(at);
+	bool timed = nopal_shared(at, DUPLICATE_ACK_SMOOTHED) != 0;
 	int64_t late_ns =
 		self->late_ns > self->late_before_ns ? self->late_ns : self->late_before_ns;
 
@@ -90,23 +90,22 @@ static void duplicate_ack_set_patience(struct nopal_session *session, const stru
 }
 
 /* What was seen is forgotten by halves. */
-static void duplicate_ack_end_round(struct nopal_session *session, const struct nopal_part *part)
+static void duplicate_ack_end_round(struct nopal_at at)
 {
-	struct duplicate_ack *self = nopal_state(session, part);
+	struct duplicate_ack *self = nopal_state(at);
 
-	self->round_end = nopal_next_packet_number(session);
+	self->round_end = nopal_next_packet_number(at.session);
 	if (++self->rounds < DUPLICATE_ACK_MEMORY)
 		return;
 	self->rounds = 0;
 	self->late_before_ns = self->late_ns;
 	self->late_ns = 0;
-	duplicate_ack_set_patience(session, part);
+	duplicate_ack_set_patience(at);
 }
 
-static enum nopal_verdict duplicate_ack_on_ack(struct nopal_session *session,
-					       const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict duplicate_ack_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct duplicate_ack *self = nopal_state(session, part);
+	struct duplicate_ack *self = nopal_state(at);
 
 	self->before = self->largest;
 	self->before_ns = self->sent_ns;
@@ -115,7 +114,7 @@ static enum nopal_verdict duplicate_ack_on_ack(struct nopal_session *session,
 	self->largest = ack->largest;
 	self->sent_ns = ack->largest_sent_ns;
 	if (self->largest >= self->round_end)
-		duplicate_ack_end_round(session, part);
+		duplicate_ack_end_round(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -136,41 +135,37 @@ static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes, ui
 }
 
 /* It left at `left_ns` and came after what had left at `before_ns`. */
-static void duplicate_ack_late(struct nopal_session *session, const struct nopal_part *part,
-			       int64_t left_ns)
+static void duplicate_ack_late(struct nopal_at at, int64_t left_ns)
 {
-	struct duplicate_ack *self = nopal_state(session, part);
+	struct duplicate_ack *self = nopal_state(at);
 
 	if (self->before_ns - left_ns <= self->late_ns)
 		return;
 	self->late_ns = self->before_ns - left_ns;
-	duplicate_ack_set_patience(session, part);
+	duplicate_ack_set_patience(at);
 }
 
 /* Where nothing that left after the loss was found can be what arrived, the departure that was
  * given up did: too soon.  Else where the last departure cannot be what arrived, a copy before it
  * did. */
-static enum nopal_verdict duplicate_ack_on_received(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict duplicate_ack_on_received(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct duplicate_ack *self = nopal_state(session, part);
-	uint64_t again = nopal_get(segment, part, FOUND_LOST_AGAIN);
+	struct duplicate_ack *self = nopal_state(at);
+	uint64_t again = nopal_get(at, segment, FOUND_LOST_AGAIN);
 	uint64_t number = segment->packet_number;
 
 	if (segment->wanted || number > self->largest)
 		number = again;
 	if (again > self->largest) {
-		duplicate_ack_late(session, part,
-				   (int64_t)nopal_get(segment, part, FOUND_LOST_LEFT_NS));
+		duplicate_ack_late(at, (int64_t)nopal_get(at, segment, FOUND_LOST_LEFT_NS));
 		return NOPAL_CONTINUE;
 	}
-	nopal_set(segment, part, FOUND_LOST_LEFT_NS, 0);
+	nopal_set(at, segment, FOUND_LOST_LEFT_NS, 0);
 	if (segment->departures == 1 && self->complete && number < self->before)
-		duplicate_ack_late(session, part, segment->departed_ns);
+		duplicate_ack_late(at, segment->departed_ns);
 	if (number)
-		duplicate_ack_arrived(self, duplicate_ack_votes(part), number,
-				      segment->departed_ns);
+		duplicate_ack_arrived(self, duplicate_ack_votes(at), number, segment->departed_ns);
 	return NOPAL_CONTINUE;
 }
 
@@ -179,30 +174,28 @@ static enum nopal_verdict duplicate_ack_on_received(struct nopal_session *sessio
 /* Until when a departure may still come that enough arrivals have overtaken; now:
  * no longer.  A resend gets a round trip in any case: whoever gave up its first departure too soon
  * must not do the same to all that follow. */
-static int64_t duplicate_ack_until(struct nopal_session *session, const struct nopal_part *part,
-				   const struct nopal_segment *segment)
+static int64_t duplicate_ack_until(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct duplicate_ack *self = nopal_state(session, part);
-	int64_t rtt_ns = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED);
+	const struct duplicate_ack *self = nopal_state(at);
+	int64_t rtt_ns = nopal_shared(at, DUPLICATE_ACK_SMOOTHED);
 	int64_t left_ns = segment->departed_ns;
 
 	if (segment->departures == 1 &&
 	    (!self->patience_ns || self->newest_ns - left_ns >= self->patience_ns))
-		return session->now_ns;
+		return at.session->now_ns;
 	return left_ns + rtt_ns + self->patience_ns;
 }
 
 /* The same where fewer have: at the end of a train there are no more to come. Else there are, and
  * what is no end is not hurried: where many share a full queue, resends that leave sooner only fill
  * it more. */
-static int64_t duplicate_ack_until_few(struct nopal_session *session, const struct nopal_part *part,
-				       const struct nopal_segment *segment)
+static int64_t duplicate_ack_until_few(struct nopal_at at, const struct nopal_segment *segment)
 {
-	const struct duplicate_ack *self = nopal_state(session, part);
-	int64_t rtt_ns = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED);
+	const struct duplicate_ack *self = nopal_state(at);
+	int64_t rtt_ns = nopal_shared(at, DUPLICATE_ACK_SMOOTHED);
 	int64_t wait_ns = rtt_ns / DUPLICATE_ACK_FEW_PART;
 
-	if (!rtt_ns || !nopal_shared(session, part, DUPLICATE_ACK_LIMITED))
+	if (!rtt_ns || !nopal_shared(at, DUPLICATE_ACK_LIMITED))
 		return NOPAL_NEVER;
 	if (wait_ns < self->patience_ns)
 		wait_ns = self->patience_ns;
@@ -212,26 +205,25 @@ static int64_t duplicate_ack_until_few(struct nopal_session *session, const stru
 /* `enough`: what is up to here, enough arrivals have overtaken, and up to `end` some.  Departures
  * are settled once, and the walk ends where one that is no resend may still come, so it is
  * short. */
-static void duplicate_ack_all(struct nopal_session *session, const struct nopal_part *part,
-			      uint64_t enough, uint64_t end)
+static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 {
-	const struct duplicate_ack *self = nopal_state(session, part);
+	const struct duplicate_ack *self = nopal_state(at);
 	int64_t again_ns = NOPAL_NEVER;
 
-	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
-		const struct nopal_departure *departure = nopal_departure_find(session, at);
+	for (uint64_t place = nopal_oldest_departure(at.session); place < end; place++) {
+		const struct nopal_departure *departure = nopal_departure_find(at.session, place);
 		struct nopal_segment *segment;
 		int64_t until_ns;
 
 		if (!departure || !departure->open)
 			continue;
-		segment = nopal_segment_find(session, departure->segment);
-		if (!segment || !found_lost_is_told(part, &self->told, segment))
+		segment = nopal_segment_find(at.session, departure->segment);
+		if (!segment || !found_lost_is_told(at, &self->told, segment))
 			continue;
-		until_ns = at < enough ? duplicate_ack_until(session, part, segment)
-				       : duplicate_ack_until_few(session, part, segment);
-		if (until_ns <= session->now_ns) {
-			found_lost(session, part, segment);
+		until_ns = place < enough ? duplicate_ack_until(at, segment)
+					  : duplicate_ack_until_few(at, segment);
+		if (until_ns <= at.session->now_ns) {
+			found_lost(at, segment);
 			continue;
 		}
 		if (until_ns < again_ns)
@@ -240,32 +232,30 @@ static void duplicate_ack_all(struct nopal_session *session, const struct nopal_
 			break;
 	}
 	if (again_ns != NOPAL_NEVER)
-		nopal_timer_start(session, part, DUPLICATE_ACK_JUDGE, again_ns);
+		nopal_timer_start(at, DUPLICATE_ACK_JUDGE, again_ns);
 }
 
 /* Without a full report only the segment at the floor is known to be missing. */
-static void duplicate_ack_floor(struct nopal_session *session, const struct nopal_part *part,
-				const struct nopal_ack *ack, uint64_t end)
+static void duplicate_ack_floor(struct nopal_at at, const struct nopal_ack *ack, uint64_t end)
 {
 	const struct nopal_departure *departure;
 	struct nopal_segment *segment;
 
 	if (!ack->floor_segment.generation)
 		return;
-	segment = nopal_segment_find(session, ack->floor_segment);
+	segment = nopal_segment_find(at.session, ack->floor_segment);
 	if (!segment || segment->packet_number > end)
 		return;
-	departure = nopal_departure_find(session, segment->packet_number);
-	if (departure && departure->open &&
-	    duplicate_ack_until(session, part, segment) <= session->now_ns)
-		found_lost(session, part, segment);
+	departure = nopal_departure_find(at.session, segment->packet_number);
+	if (departure && departure->open && duplicate_ack_until(at, segment) <= at.session->now_ns)
+		found_lost(at, segment);
 }
 
-static void duplicate_ack_overtaken(struct nopal_session *session, const struct nopal_part *part)
+static void duplicate_ack_overtaken(struct nopal_at at)
 {
-	const struct duplicate_ack_parameters *set = nopal_parameters(part);
-	const struct duplicate_ack *self = nopal_state(session, part);
-	uint32_t votes = duplicate_ack_votes(part);
+	const struct duplicate_ack_parameters *set = nopal_parameters(at);
+	const struct duplicate_ack *self = nopal_state(at);
+	uint32_t votes = duplicate_ack_votes(at);
 	uint64_t enough = 0;
 
 	if (!self->count)
@@ -275,33 +265,31 @@ static void duplicate_ack_overtaken(struct nopal_session *session, const struct 
 		if (enough > self->newest[votes - 1])
 			enough = self->newest[votes - 1];
 	}
-	duplicate_ack_all(session, part, enough, self->newest[0]);
+	duplicate_ack_all(at, enough, self->newest[0]);
 }
 
-static enum nopal_verdict duplicate_ack_on_processed(struct nopal_session *session,
-						     const struct nopal_part *part,
-						     struct nopal_ack *ack)
+static enum nopal_verdict duplicate_ack_on_processed(struct nopal_at at, struct nopal_ack *ack)
 {
-	const struct duplicate_ack_parameters *set = nopal_parameters(part);
-	struct duplicate_ack *self = nopal_state(session, part);
+	const struct duplicate_ack_parameters *set = nopal_parameters(at);
+	struct duplicate_ack *self = nopal_state(at);
 
 	self->selective |= ack->selective;
 	self->complete = ack->selective && !ack->told_end;
 	self->told = found_lost_told(ack);
 	if (ack->selective)
-		duplicate_ack_overtaken(session, part);
+		duplicate_ack_overtaken(at);
 	else if (ack->largest >= (uint64_t)set->threshold)
-		duplicate_ack_floor(session, part, ack, ack->largest - (uint64_t)set->threshold);
+		duplicate_ack_floor(at, ack, ack->largest - (uint64_t)set->threshold);
 	return NOPAL_CONTINUE;
 }
 
 /* No ack came to judge by. */
-static void duplicate_ack_when_judge(struct nopal_session *session, const struct nopal_part *part)
+static void duplicate_ack_when_judge(struct nopal_at at)
 {
-	const struct duplicate_ack *self = nopal_state(session, part);
+	const struct duplicate_ack *self = nopal_state(at);
 
 	if (self->selective)
-		duplicate_ack_overtaken(session, part);
+		duplicate_ack_overtaken(at);
 }
 
 static const struct nopal_parameter duplicate_ack_table[] = {

@@ -46,26 +46,24 @@ static inline struct found_lost_told found_lost_told(const struct nopal_ack *ack
 	return told;
 }
 
-static inline bool found_lost_is_told(const struct nopal_part *part,
-				      const struct found_lost_told *told,
+static inline bool found_lost_is_told(struct nopal_at at, const struct found_lost_told *told,
 				      const struct nopal_segment *segment)
 {
 	uint64_t number;
 
 	if (!told->end)
 		return true;
-	number = nopal_get(segment, part, FOUND_LOST_NUMBER);
+	number = nopal_get(at, segment, FOUND_LOST_NUMBER);
 	return number <= told->floor || (number >= told->from && number < told->end);
 }
 
 /* Its last departure is lost: settles that, and raises SEGMENT_LOST. */
-static inline void found_lost(struct nopal_session *session, const struct nopal_part *part,
-			      struct nopal_segment *segment)
+static inline void found_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_set(segment, part, FOUND_LOST_AGAIN, nopal_next_packet_number(session));
-	nopal_set(segment, part, FOUND_LOST_LEFT_NS, (uint64_t)segment->departed_ns);
-	nopal_segment_settle(session, segment);
-	nopal_raise_SEGMENT_LOST(session, segment);
+	nopal_set(at, segment, FOUND_LOST_AGAIN, nopal_next_packet_number(at.session));
+	nopal_set(at, segment, FOUND_LOST_LEFT_NS, (uint64_t)segment->departed_ns);
+	nopal_segment_settle(at.session, segment);
+	nopal_raise_SEGMENT_LOST(at.session, segment);
 }
 
 #endif

@@ -69,15 +69,13 @@ struct negative_ack {
 	struct negative_ack_range hole[NEGATIVE_ACK_RANGES]; /* in order */
 };
 
-static enum nopal_verdict negative_ack_on_opened(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_session *subject)
+static enum nopal_verdict negative_ack_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	struct negative_ack *self = nopal_state(session, part);
+	struct negative_ack *self = nopal_state(at);
 
 	(void)subject;
-	outstanding_begin(&self->sent, (uint64_t)nopal_shared(session, part, NEGATIVE_ACK_LOCAL));
-	self->end = (uint64_t)nopal_shared(session, part, NEGATIVE_ACK_PEER);
+	outstanding_begin(&self->sent, (uint64_t)nopal_shared(at, NEGATIVE_ACK_LOCAL));
+	self->end = (uint64_t)nopal_shared(at, NEGATIVE_ACK_PEER);
 	return NOPAL_CONTINUE;
 }
 
@@ -127,12 +125,11 @@ static void negative_ack_fill(struct negative_ack *self, uint64_t number)
 	}
 }
 
-static enum nopal_verdict negative_ack_on_verified(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict negative_ack_on_verified(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	struct negative_ack *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, NEGATIVE_ACK_NUMBER);
+	struct negative_ack *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, NEGATIVE_ACK_NUMBER);
 
 	if (segment->packet_number > self->latest)
 		self->latest = segment->packet_number;
@@ -149,11 +146,9 @@ static enum nopal_verdict negative_ack_on_verified(struct nopal_session *session
 }
 
 /* Nothing below is asked for any more. */
-static enum nopal_verdict negative_ack_on_gave_up(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_forward *forward)
+static enum nopal_verdict negative_ack_on_gave_up(struct nopal_at at, struct nopal_forward *forward)
 {
-	struct negative_ack *self = nopal_state(session, part);
+	struct negative_ack *self = nopal_state(at);
 
 	for (uint32_t i = self->count; i-- > 0;) {
 		if (self->hole[i].end <= forward->segment)
@@ -177,20 +172,19 @@ static bool negative_ack_due(const struct nopal_session *session,
 }
 
 /* How long a resend may take before it is asked for again. */
-static int64_t negative_ack_wait(struct nopal_session *session, const struct nopal_part *part)
+static int64_t negative_ack_wait(struct nopal_at at)
 {
-	const struct negative_ack_parameters *set = nopal_parameters(part);
-	int64_t wait_ns = nopal_shared(session, part, NEGATIVE_ACK_RTT) * NEGATIVE_ACK_ROUND_TRIPS;
+	const struct negative_ack_parameters *set = nopal_parameters(at);
+	int64_t wait_ns = nopal_shared(at, NEGATIVE_ACK_RTT) * NEGATIVE_ACK_ROUND_TRIPS;
 
 	return wait_ns > set->repeat_ns ? wait_ns : set->repeat_ns;
 }
 
 /* Writes the holes that are due; returns how many. */
-static uint32_t negative_ack_write(struct nopal_session *session, const struct nopal_part *part,
-				   struct nopal_writer *writer)
+static uint32_t negative_ack_write(struct nopal_at at, struct nopal_writer *writer)
 {
-	const struct negative_ack_parameters *set = nopal_parameters(part);
-	struct negative_ack *self = nopal_state(session, part);
+	const struct negative_ack_parameters *set = nopal_parameters(at);
+	struct negative_ack *self = nopal_state(at);
 	uint64_t end = 0;
 	uint32_t told = 0;
 
@@ -199,7 +193,7 @@ static uint32_t negative_ack_write(struct nopal_session *session, const struct n
 		struct negative_ack_range *hole = &self->hole[i];
 		struct nopal_writer before = *writer;
 
-		if (!negative_ack_due(session, set, self, hole))
+		if (!negative_ack_due(at.session, set, self, hole))
 			continue;
 		if (told)
 			nopal_write_varint(writer, hole->first - end);
@@ -211,7 +205,7 @@ static uint32_t negative_ack_write(struct nopal_session *session, const struct n
 			break;
 		}
 		hole->asked++;
-		hole->again_ns = session->now_ns + negative_ack_wait(session, part);
+		hole->again_ns = at.session->now_ns + negative_ack_wait(at);
 		end = hole->end;
 		told++;
 	}
@@ -219,11 +213,11 @@ static uint32_t negative_ack_write(struct nopal_session *session, const struct n
 }
 
 /* Forgets what was asked for often enough, and wakes for the rest. */
-static void negative_ack_plan(struct nopal_session *session, const struct nopal_part *part)
+static void negative_ack_plan(struct nopal_at at)
 {
-	const struct negative_ack_parameters *set = nopal_parameters(part);
-	struct negative_ack *self = nopal_state(session, part);
-	int64_t most = nopal_shared(session, part, NEGATIVE_ACK_UNMET) ? set->attempts : 1;
+	const struct negative_ack_parameters *set = nopal_parameters(at);
+	struct negative_ack *self = nopal_state(at);
+	int64_t most = nopal_shared(at, NEGATIVE_ACK_UNMET) ? set->attempts : 1;
 	int64_t next_ns = NOPAL_NEVER;
 
 	for (uint32_t i = self->count; i-- > 0;) {
@@ -233,9 +227,9 @@ static void negative_ack_plan(struct nopal_session *session, const struct nopal_
 			next_ns = self->hole[i].again_ns;
 	}
 	if (next_ns == NOPAL_NEVER)
-		nopal_timer_stop(session, part, NEGATIVE_ACK_REPEAT);
+		nopal_timer_stop(at, NEGATIVE_ACK_REPEAT);
 	else
-		nopal_timer_start(session, part, NEGATIVE_ACK_REPEAT, next_ns);
+		nopal_timer_start(at, NEGATIVE_ACK_REPEAT, next_ns);
 }
 
 static bool negative_ack_any_due(const struct nopal_session *session,
@@ -248,63 +242,58 @@ static bool negative_ack_any_due(const struct nopal_session *session,
 	return false;
 }
 
-static void negative_ack_send(struct nopal_session *session, const struct nopal_part *part)
+static void negative_ack_send(struct nopal_at at)
 {
 	struct nopal_writer writer;
-	uint32_t length = nopal_control_limit(session, part, NEGATIVE_ACK_NAK);
+	uint32_t length = nopal_control_limit(at, NEGATIVE_ACK_NAK);
 	struct nopal_segment *segment;
 
 	if (length > NEGATIVE_ACK_BYTES)
 		length = NEGATIVE_ACK_BYTES;
-	segment = nopal_control_begin(session, part, NEGATIVE_ACK_NAK, length, &writer);
+	segment = nopal_control_begin(at, NEGATIVE_ACK_NAK, length, &writer);
 	if (!segment)
 		return;
-	negative_ack_write(session, part, &writer);
-	nopal_control_send(session, segment, nopal_written(&writer));
-	negative_ack_plan(session, part);
+	negative_ack_write(at, &writer);
+	nopal_control_send(at.session, segment, nopal_written(&writer));
+	negative_ack_plan(at);
 }
 
-static enum nopal_verdict negative_ack_on_turn_end(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict negative_ack_on_turn_end(struct nopal_at at,
 						   struct nopal_session *subject)
 {
-	const struct negative_ack_parameters *set = nopal_parameters(part);
-	struct negative_ack *self = nopal_state(session, part);
+	const struct negative_ack_parameters *set = nopal_parameters(at);
+	struct negative_ack *self = nopal_state(at);
 
 	(void)subject;
-	if (self->count && negative_ack_any_due(session, set, self))
-		negative_ack_send(session, part);
+	if (self->count && negative_ack_any_due(at.session, set, self))
+		negative_ack_send(at);
 	return NOPAL_CONTINUE;
 }
 
 /* The end of this turn asks again. */
-static void negative_ack_when_repeat(struct nopal_session *session, const struct nopal_part *part)
+static void negative_ack_when_repeat(struct nopal_at at)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 }
 
 /* ----------------------------------------------------------- missing at them */
 
-static enum nopal_verdict negative_ack_on_send(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict negative_ack_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct negative_ack *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, NEGATIVE_ACK_NUMBER);
+	struct negative_ack *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, NEGATIVE_ACK_NUMBER);
 
 	if (segment->departures == 1 &&
-	    outstanding_add(session, &self->sent, number, segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
+	    outstanding_add(at.session, &self->sent, number, segment->handle) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict negative_ack_on_done(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict negative_ack_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct negative_ack *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, NEGATIVE_ACK_NUMBER);
+	struct negative_ack *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, NEGATIVE_ACK_NUMBER);
 
 	if (outstanding_is_open(&self->sent, number))
 		outstanding_take(&self->sent, number);
@@ -313,38 +302,37 @@ static enum nopal_verdict negative_ack_on_done(struct nopal_session *session,
 
 /* The departure that the peer misses is the last one only when that is not later than what the peer
  * has seen, or when it has had time to arrive. */
-static bool negative_ack_misses(struct nopal_session *session, const struct nopal_part *part,
-				const struct nopal_segment *segment, uint64_t largest)
+static bool negative_ack_misses(struct nopal_at at, const struct nopal_segment *segment,
+				uint64_t largest)
 {
 	const struct nopal_departure *departure =
-		nopal_departure_find(session, segment->packet_number);
-	int64_t age_ns = session->now_ns - segment->departed_ns;
+		nopal_departure_find(at.session, segment->packet_number);
+	int64_t age_ns = at.session->now_ns - segment->departed_ns;
 
 	if (!departure || !departure->open)
 		return false;
 	return segment->packet_number <= largest ||
-	       age_ns * NEGATIVE_ACK_ROUND_TRIPS >= negative_ack_wait(session, part);
+	       age_ns * NEGATIVE_ACK_ROUND_TRIPS >= negative_ack_wait(at);
 }
 
-static void negative_ack_lost(struct nopal_session *session, const struct nopal_part *part,
-			      uint64_t number, uint64_t largest)
+static void negative_ack_lost(struct nopal_at at, uint64_t number, uint64_t largest)
 {
-	const struct negative_ack *self = nopal_state(session, part);
+	const struct negative_ack *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	if (!outstanding_is_open(&self->sent, number))
 		return;
-	segment = nopal_segment_find(session, outstanding_at(&self->sent, number));
-	if (!segment || !negative_ack_misses(session, part, segment, largest))
+	segment = nopal_segment_find(at.session, outstanding_at(&self->sent, number));
+	if (!segment || !negative_ack_misses(at, segment, largest))
 		return;
-	nopal_segment_settle(session, segment);
-	nopal_raise_SEGMENT_LOST(session, segment);
+	nopal_segment_settle(at.session, segment);
+	nopal_raise_SEGMENT_LOST(at.session, segment);
 }
 
-static void negative_ack_lost_range(struct nopal_session *session, const struct nopal_part *part,
-				    uint64_t first, uint64_t end, uint64_t largest)
+static void negative_ack_lost_range(struct nopal_at at, uint64_t first, uint64_t end,
+				    uint64_t largest)
 {
-	const struct negative_ack *self = nopal_state(session, part);
+	const struct negative_ack *self = nopal_state(at);
 
 	if (first < self->sent.base)
 		first = self->sent.base;
@@ -354,8 +342,7 @@ static void negative_ack_lost_range(struct nopal_session *session, const struct 
 		if (end - first < OUTSTANDING_WORD)
 			word &= (UINT64_C(1) << (end - first)) - 1;
 		for (; word; word &= word - 1)
-			negative_ack_lost(session, part, first + (unsigned)__builtin_ctzll(word),
-					  largest);
+			negative_ack_lost(at, first + (unsigned)__builtin_ctzll(word), largest);
 	}
 }
 
@@ -395,13 +382,11 @@ static bool negative_ack_is_good(struct nopal_reader reader, const struct negati
 	return nopal_read_complete(&reader) && !begins;
 }
 
-static enum nopal_verdict negative_ack_on_nak(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict negative_ack_on_nak(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct negative_ack *self = nopal_state(session, part);
+	const struct negative_ack *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint64_t next = nopal_next_packet_number(session);
+	uint64_t next = nopal_next_packet_number(at.session);
 	uint64_t largest = nopal_read(&reader, NEGATIVE_ACK_NUMBER_BYTES);
 	uint64_t first = nopal_read(&reader, NEGATIVE_ACK_NUMBER_BYTES);
 	uint64_t end;
@@ -413,15 +398,15 @@ static enum nopal_verdict negative_ack_on_nak(struct nopal_session *session,
 		return NOPAL_STOP;
 	end = first;
 	for (; negative_ack_next(&reader, self, begins, &first, &end); begins = false)
-		negative_ack_lost_range(session, part, first, end, largest);
+		negative_ack_lost_range(at, first, end, largest);
 	return NOPAL_STOP;
 }
 
-static void negative_ack_rest(struct nopal_session *session, const struct nopal_part *part)
+static void negative_ack_rest(struct nopal_at at)
 {
-	struct negative_ack *self = nopal_state(session, part);
+	struct negative_ack *self = nopal_state(at);
 
-	outstanding_rest(session, &self->sent);
+	outstanding_rest(at.session, &self->sent);
 }
 
 static const struct nopal_parameter negative_ack_table[] = {

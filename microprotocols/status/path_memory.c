@@ -73,26 +73,27 @@ struct path_memory {
 };
 
 /* What is known and not too old; 0: nothing. */
-static int64_t path_memory_recall(struct nopal_session *session, const struct nopal_part *part,
-				  enum nopal_path_fact fact, int64_t *ret_age_ns)
+static int64_t path_memory_recall(struct nopal_at at, enum nopal_path_fact fact,
+				  int64_t *ret_age_ns)
 {
-	const struct path_memory_parameters *set = nopal_parameters(part);
+	const struct path_memory_parameters *set = nopal_parameters(at);
 	int64_t value;
 
-	if (!nopal_path_recall(session, fact, &value, ret_age_ns) || *ret_age_ns > set->expire_ns)
+	if (!nopal_path_recall(at.session, fact, &value, ret_age_ns) ||
+	    *ret_age_ns > set->expire_ns)
 		return 0;
 	return value;
 }
 
 /* ------------------------------------------------------------- the bandwidth */
 
-static void path_memory_begin_round(struct nopal_session *session, const struct nopal_part *part)
+static void path_memory_begin_round(struct nopal_at at)
 {
-	struct path_memory *self = nopal_state(session, part);
+	struct path_memory *self = nopal_state(at);
 
-	self->began_ns = session->now_ns;
+	self->began_ns = at.session->now_ns;
 	self->bytes = 0;
-	self->limited = nopal_shared(session, part, PATH_MEMORY_APP_LIMITED);
+	self->limited = nopal_shared(at, PATH_MEMORY_APP_LIMITED);
 }
 
 static void path_memory_end_round(struct path_memory *self, int64_t elapsed_ns)
@@ -106,44 +107,39 @@ static void path_memory_end_round(struct path_memory *self, int64_t elapsed_ns)
 	self->busy |= !self->limited;
 }
 
-static enum nopal_verdict path_memory_on_ack(struct nopal_session *session,
-					     const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict path_memory_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct path_memory *self = nopal_state(session, part);
-	int64_t rtt_ns = nopal_shared(session, part, PATH_MEMORY_SMOOTHED);
-	int64_t elapsed_ns = session->now_ns - self->began_ns;
+	struct path_memory *self = nopal_state(at);
+	int64_t rtt_ns = nopal_shared(at, PATH_MEMORY_SMOOTHED);
+	int64_t elapsed_ns = at.session->now_ns - self->began_ns;
 
 	if (rtt_ns <= 0)
 		return NOPAL_CONTINUE;
 	if (!self->began_ns || elapsed_ns / PATH_MEMORY_SILENCE > rtt_ns) {
-		path_memory_begin_round(session, part);
+		path_memory_begin_round(at);
 		return NOPAL_CONTINUE;
 	}
 	self->bytes += ack->newly_acked_bytes;
-	self->limited |= nopal_shared(session, part, PATH_MEMORY_APP_LIMITED) != 0;
+	self->limited |= nopal_shared(at, PATH_MEMORY_APP_LIMITED) != 0;
 	if (elapsed_ns < rtt_ns)
 		return NOPAL_CONTINUE;
 	path_memory_end_round(self, elapsed_ns);
-	path_memory_begin_round(session, part);
+	path_memory_begin_round(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict path_memory_on_missing(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict path_memory_on_missing(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct path_memory *self = nopal_state(session, part);
+	struct path_memory *self = nopal_state(at);
 
 	(void)segment;
 	self->lost = true;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict path_memory_on_marked(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_session *subject)
+static enum nopal_verdict path_memory_on_marked(struct nopal_at at, struct nopal_session *subject)
 {
-	struct path_memory *self = nopal_state(session, part);
+	struct path_memory *self = nopal_state(at);
 
 	(void)subject;
 	self->lost = true;
@@ -161,87 +157,78 @@ static int64_t path_memory_aged(const struct path_memory_parameters *set, int64_
 	return halvings > PATH_MEMORY_SHIFT_MOST ? 0 : value >> halvings;
 }
 
-static void path_memory_remember_bandwidth(struct nopal_session *session,
-					   const struct nopal_part *part)
+static void path_memory_remember_bandwidth(struct nopal_at at)
 {
-	const struct path_memory_parameters *set = nopal_parameters(part);
-	const struct path_memory *self = nopal_state(session, part);
+	const struct path_memory_parameters *set = nopal_parameters(at);
+	const struct path_memory *self = nopal_state(at);
 	int64_t age_ns = 0;
-	int64_t before = path_memory_recall(session, part, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
+	int64_t before = path_memory_recall(at, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
 
 	if (self->bandwidth_bps > path_memory_aged(set, before, age_ns) ||
 	    (self->bandwidth_bps && self->busy && self->lost))
-		nopal_path_remember(session, NOPAL_PATH_BANDWIDTH_BPS, self->bandwidth_bps);
+		nopal_path_remember(at.session, NOPAL_PATH_BANDWIDTH_BPS, self->bandwidth_bps);
 }
 
 /* The rest; what was not measured leaves what is known as it was. */
-static void path_memory_remember(struct nopal_session *session, const struct nopal_part *part)
+static void path_memory_remember(struct nopal_at at)
 {
-	int64_t rtt_ns = nopal_shared(session, part, PATH_MEMORY_SMOOTHED);
-	int64_t limit = nopal_shared(session, part, PATH_MEMORY_FOUND);
+	int64_t rtt_ns = nopal_shared(at, PATH_MEMORY_SMOOTHED);
+	int64_t limit = nopal_shared(at, PATH_MEMORY_FOUND);
 
 	if (limit > 0)
-		nopal_path_remember(session, NOPAL_PATH_LIMIT_BYTES, limit);
+		nopal_path_remember(at.session, NOPAL_PATH_LIMIT_BYTES, limit);
 	if (rtt_ns <= 0)
 		return;
-	nopal_path_remember(session, NOPAL_PATH_RTT_NS, rtt_ns);
-	nopal_path_remember(session, NOPAL_PATH_RTT_VARIANCE_NS,
-			    nopal_shared(session, part, PATH_MEMORY_DEVIATION));
+	nopal_path_remember(at.session, NOPAL_PATH_RTT_NS, rtt_ns);
+	nopal_path_remember(at.session, NOPAL_PATH_RTT_VARIANCE_NS,
+			    nopal_shared(at, PATH_MEMORY_DEVIATION));
 }
 
-static enum nopal_verdict path_memory_on_closed(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_session *subject)
+static enum nopal_verdict path_memory_on_closed(struct nopal_at at, struct nopal_session *subject)
 {
 	(void)subject;
-	path_memory_remember(session, part);
-	path_memory_remember_bandwidth(session, part);
+	path_memory_remember(at);
+	path_memory_remember_bandwidth(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict path_memory_on_broken(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_failure *failure)
+static enum nopal_verdict path_memory_on_broken(struct nopal_at at, struct nopal_failure *failure)
 {
-	path_memory_remember(session, part);
+	path_memory_remember(at);
 	if (failure->end == NOPAL_PEER_LOST || failure->end == NOPAL_GAVE_UP)
-		nopal_path_remember(session, NOPAL_PATH_BANDWIDTH_BPS, 0);
+		nopal_path_remember(at.session, NOPAL_PATH_BANDWIDTH_BPS, 0);
 	else
-		path_memory_remember_bandwidth(session, part);
+		path_memory_remember_bandwidth(at);
 	return NOPAL_CONTINUE;
 }
 
 /* -------------------------------------------------------------- the opening */
 
-static void path_memory_offer_window(struct nopal_session *session, const struct nopal_part *part,
-				     int64_t rtt_ns)
+static void path_memory_offer_window(struct nopal_at at, int64_t rtt_ns)
 {
-	const struct path_memory_parameters *set = nopal_parameters(part);
+	const struct path_memory_parameters *set = nopal_parameters(at);
 	int64_t age_ns = 0, window;
-	int64_t bandwidth_bps =
-		path_memory_recall(session, part, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
+	int64_t bandwidth_bps = path_memory_recall(at, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
 
 	bandwidth_bps = path_memory_aged(set, bandwidth_bps / PATH_MEMORY_SHARE, age_ns);
 	window = (int64_t)nopal_rate_bytes((uint64_t)bandwidth_bps, rtt_ns);
 	if (window > set->window_most)
 		window = set->window_most;
-	nopal_share(session, part, PATH_MEMORY_WINDOW, window);
-	nopal_share(session, part, PATH_MEMORY_RATE,
-		    (int64_t)nopal_rate_of((uint64_t)window, rtt_ns));
+	nopal_share(at, PATH_MEMORY_WINDOW, window);
+	nopal_share(at, PATH_MEMORY_RATE, (int64_t)nopal_rate_of((uint64_t)window, rtt_ns));
 }
 
-static int path_memory_open(struct nopal_session *session, const struct nopal_part *part)
+static int path_memory_open(struct nopal_at at)
 {
 	int64_t age_ns, rtt_ns;
 
-	rtt_ns = path_memory_recall(session, part, NOPAL_PATH_RTT_NS, &age_ns);
-	nopal_share(session, part, PATH_MEMORY_RTT, rtt_ns);
-	nopal_share(session, part, PATH_MEMORY_VARIANCE,
-		    path_memory_recall(session, part, NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
-	nopal_share(session, part, PATH_MEMORY_LIMIT,
-		    path_memory_recall(session, part, NOPAL_PATH_LIMIT_BYTES, &age_ns));
+	rtt_ns = path_memory_recall(at, NOPAL_PATH_RTT_NS, &age_ns);
+	nopal_share(at, PATH_MEMORY_RTT, rtt_ns);
+	nopal_share(at, PATH_MEMORY_VARIANCE,
+		    path_memory_recall(at, NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
+	nopal_share(at, PATH_MEMORY_LIMIT, path_memory_recall(at, NOPAL_PATH_LIMIT_BYTES, &age_ns));
 	if (rtt_ns > 0)
-		path_memory_offer_window(session, part, rtt_ns);
+		path_memory_offer_window(at, rtt_ns);
 	return 0;
 }
 

@@ -54,28 +54,26 @@
  */
 #include "positive_ack.h"
 
-static enum nopal_verdict positive_ack_on_opened(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_session *subject)
+static enum nopal_verdict positive_ack_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	struct positive_ack *self = nopal_state(session, part);
-	uint64_t local = (uint64_t)nopal_shared(session, part, POSITIVE_ACK_LOCAL);
+	struct positive_ack *self = nopal_state(at);
+	uint64_t local = (uint64_t)nopal_shared(at, POSITIVE_ACK_LOCAL);
 
 	(void)subject;
 	outstanding_begin(&self->sent, local);
-	self->first = (uint64_t)nopal_shared(session, part, POSITIVE_ACK_PEER);
-	nopal_serial_seen(session, part, POSITIVE_ACK_FLOOR, local);
+	self->first = (uint64_t)nopal_shared(at, POSITIVE_ACK_PEER);
+	nopal_serial_seen(at, POSITIVE_ACK_FLOOR, local);
 	return NOPAL_CONTINUE;
 }
 
-static void positive_ack_rest(struct nopal_session *session, const struct nopal_part *part)
+static void positive_ack_rest(struct nopal_at at)
 {
-	struct positive_ack *self = nopal_state(session, part);
+	struct positive_ack *self = nopal_state(at);
 
-	outstanding_rest(session, &self->sent);
-	nopal_queue_rest(session, &self->waiting);
-	nopal_queue_rest(session, &self->passing);
-	nopal_numbers_rest(session, &self->seen);
+	outstanding_rest(at.session, &self->sent);
+	nopal_queue_rest(at.session, &self->waiting);
+	nopal_queue_rest(at.session, &self->passing);
+	nopal_numbers_rest(at.session, &self->seen);
 }
 
 static void positive_ack_validate(const void *parameters, struct nopal_problems *problems)

@@ -61,13 +61,12 @@ struct positive_ack {
 
 /* Numbers up to this far below the highest that is reported surely arrived where the floor has
  * passed them; 0: all.  Both sides know the same. */
-static inline uint64_t positive_ack_reach(struct nopal_session *session,
-					  const struct nopal_part *part)
+static inline uint64_t positive_ack_reach(struct nopal_at at)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
-	int64_t window = nopal_shared(session, part, POSITIVE_ACK_WINDOW);
+	const struct positive_ack_parameters *set = nopal_parameters(at);
+	int64_t window = nopal_shared(at, POSITIVE_ACK_WINDOW);
 
-	if (nopal_shared(session, part, POSITIVE_ACK_UNMET))
+	if (nopal_shared(at, POSITIVE_ACK_UNMET))
 		return 0;
 	if (!set->selective)
 		return 1;
@@ -83,8 +82,7 @@ nopal_SEGMENT_ABANDONED_handler nopal__ack_sender_on_abandoned;
 nopal_TURN_END_handler nopal__ack_sender_on_turn_end;
 nopal_timer_handler nopal__ack_sender_when_status;
 /* A floor that came with data. */
-void nopal__ack_sender_take_floor(struct nopal_session *session, const struct nopal_part *part,
-				  uint64_t floor);
+void nopal__ack_sender_take_floor(struct nopal_at at, uint64_t floor);
 
 nopal_SEGMENT_FROM_NET_handler nopal__ack_receiver_on_carried;
 nopal_SEGMENT_VERIFIED_handler nopal__ack_receiver_on_verified;
@@ -92,7 +90,6 @@ nopal_PEER_GAVE_UP_handler nopal__ack_receiver_on_gave_up;
 nopal_TURN_END_handler nopal__ack_receiver_on_turn_end;
 nopal_timer_handler nopal__ack_receiver_when_delayed;
 /* Puts the floor on a segment that leaves. */
-void nopal__ack_receiver_ride(struct nopal_session *session, const struct nopal_part *part,
-			      struct nopal_segment *segment);
+void nopal__ack_receiver_ride(struct nopal_at at, struct nopal_segment *segment);
 
 #endif

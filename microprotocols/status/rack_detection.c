@@ -69,18 +69,16 @@ struct rack_detection {
 
 /* -------------------------------------------------------------- what arrived */
 
-static enum nopal_verdict rack_detection_on_ack(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_ack *ack)
+static enum nopal_verdict rack_detection_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct rack_detection *self = nopal_state(session, part);
+	struct rack_detection *self = nopal_state(at);
 
 	self->before = self->newest;
 	self->before_rtt_ns = self->rtt_ns;
 	if (ack->largest <= self->newest || ack->largest_sent_ns < 0)
 		return NOPAL_CONTINUE;
 	self->newest = ack->largest;
-	self->rtt_ns = session->now_ns - ack->largest_sent_ns;
+	self->rtt_ns = at.session->now_ns - ack->largest_sent_ns;
 	return NOPAL_CONTINUE;
 }
 
@@ -98,34 +96,32 @@ static void rack_detection_late(struct nopal_session *session, struct rack_detec
 
 /* Where nothing that left after the loss was found can be what arrived, the departure that was
  * given up did. */
-static enum nopal_verdict rack_detection_on_received(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict rack_detection_on_received(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct rack_detection *self = nopal_state(session, part);
+	struct rack_detection *self = nopal_state(at);
 
-	if (nopal_get(segment, part, FOUND_LOST_AGAIN) > self->newest) {
-		rack_detection_late(session, self,
-				    (int64_t)nopal_get(segment, part, FOUND_LOST_LEFT_NS));
+	if (nopal_get(at, segment, FOUND_LOST_AGAIN) > self->newest) {
+		rack_detection_late(at.session, self,
+				    (int64_t)nopal_get(at, segment, FOUND_LOST_LEFT_NS));
 		return NOPAL_CONTINUE;
 	}
-	nopal_set(segment, part, FOUND_LOST_LEFT_NS, 0);
-	if (segment->packet_number > nopal_oldest_departure(session))
+	nopal_set(at, segment, FOUND_LOST_LEFT_NS, 0);
+	if (segment->packet_number > nopal_oldest_departure(at.session))
 		self->above++;
 	if (segment->departures == 1 && self->complete && segment->packet_number < self->before)
-		rack_detection_late(session, self, segment->departed_ns);
+		rack_detection_late(at.session, self, segment->departed_ns);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- judgement */
 
 /* From a departure until it is lost. */
-static int64_t rack_detection_wait(struct nopal_session *session, const struct nopal_part *part)
+static int64_t rack_detection_wait(struct nopal_at at)
 {
-	const struct rack_detection_parameters *set = nopal_parameters(part);
-	const struct rack_detection *self = nopal_state(session, part);
-	int64_t quarter_ns =
-		nopal_shared(session, part, RACK_DETECTION_MINIMUM) / RACK_DETECTION_WINDOW_PART;
+	const struct rack_detection_parameters *set = nopal_parameters(at);
+	const struct rack_detection *self = nopal_state(at);
+	int64_t quarter_ns = nopal_shared(at, RACK_DETECTION_MINIMUM) / RACK_DETECTION_WINDOW_PART;
 	int64_t late_ns = self->late_ns + self->late_ns / RACK_DETECTION_WINDOW_PART;
 
 	if (!self->reorders &&
@@ -144,95 +140,91 @@ static void rack_detection_note_loss(struct nopal_session *session, struct rack_
 		self->late_ns = 0;
 }
 
-static void rack_detection_lost(struct nopal_session *session, const struct nopal_part *part,
-				struct nopal_segment *segment)
+static void rack_detection_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	rack_detection_note_loss(session, nopal_state(session, part));
-	found_lost(session, part, segment);
+	rack_detection_note_loss(at.session, nopal_state(at));
+	found_lost(at, segment);
 }
 
 /* Departures are in the order of their times: the walk ends at the first that may still come, and
  * settled ones are not met again. */
-static void rack_detection_judge_all(struct nopal_session *session, const struct nopal_part *part)
+static void rack_detection_judge_all(struct nopal_at at)
 {
-	const struct rack_detection *self = nopal_state(session, part);
-	int64_t wait_ns = rack_detection_wait(session, part);
+	const struct rack_detection *self = nopal_state(at);
+	int64_t wait_ns = rack_detection_wait(at);
 
-	for (uint64_t at = nopal_oldest_departure(session); at < self->newest; at++) {
-		const struct nopal_departure *departure = nopal_departure_find(session, at);
+	for (uint64_t place = nopal_oldest_departure(at.session); place < self->newest; place++) {
+		const struct nopal_departure *departure = nopal_departure_find(at.session, place);
 		struct nopal_segment *segment;
 
 		if (!departure || !departure->open)
 			continue;
-		segment = nopal_segment_find(session, departure->segment);
-		if (!segment || !found_lost_is_told(part, &self->told, segment))
+		segment = nopal_segment_find(at.session, departure->segment);
+		if (!segment || !found_lost_is_told(at, &self->told, segment))
 			continue;
-		if (departure->time_ns + wait_ns > session->now_ns) {
-			nopal_timer_start(session, part, RACK_DETECTION_JUDGE,
-					  departure->time_ns + wait_ns);
+		if (departure->time_ns + wait_ns > at.session->now_ns) {
+			nopal_timer_start(at, RACK_DETECTION_JUDGE, departure->time_ns + wait_ns);
 			return;
 		}
-		rack_detection_lost(session, part, segment);
+		rack_detection_lost(at, segment);
 	}
-	nopal_timer_stop(session, part, RACK_DETECTION_JUDGE);
+	nopal_timer_stop(at, RACK_DETECTION_JUDGE);
 }
 
 /* Without a full report only the segment at the floor is known to be missing, and packet numbers
  * tell how many have overtaken it at most. */
-static void rack_detection_judge_floor(struct nopal_session *session, const struct nopal_part *part)
+static void rack_detection_judge_floor(struct nopal_at at)
 {
-	const struct rack_detection_parameters *set = nopal_parameters(part);
-	struct rack_detection *self = nopal_state(session, part);
+	const struct rack_detection_parameters *set = nopal_parameters(at);
+	struct rack_detection *self = nopal_state(at);
 	const struct nopal_departure *departure;
 	struct nopal_segment *segment;
 	int64_t until_ns;
 
 	if (!self->floor.generation)
 		return;
-	segment = nopal_segment_find(session, self->floor);
+	segment = nopal_segment_find(at.session, self->floor);
 	if (!segment || segment->packet_number >= self->newest)
 		return;
-	departure = nopal_departure_find(session, segment->packet_number);
+	departure = nopal_departure_find(at.session, segment->packet_number);
 	if (!departure || !departure->open)
 		return;
 	self->above = (uint32_t)set->threshold;
 	if (self->newest < segment->packet_number + self->above)
 		self->above = 0;
-	until_ns = departure->time_ns + rack_detection_wait(session, part);
-	if (until_ns <= session->now_ns)
-		rack_detection_lost(session, part, segment);
+	until_ns = departure->time_ns + rack_detection_wait(at);
+	if (until_ns <= at.session->now_ns)
+		rack_detection_lost(at, segment);
 	else
-		nopal_timer_start(session, part, RACK_DETECTION_JUDGE, until_ns);
+		nopal_timer_start(at, RACK_DETECTION_JUDGE, until_ns);
 }
 
-static enum nopal_verdict rack_detection_on_processed(struct nopal_session *session,
-						      const struct nopal_part *part,
-						      struct nopal_ack *ack)
+static enum nopal_verdict rack_detection_on_processed(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct rack_detection *self = nopal_state(session, part);
+	struct rack_detection *self = nopal_state(at);
 
 	self->selective |= ack->selective;
 	self->complete = ack->selective && !ack->told_end;
 	self->told = found_lost_told(ack);
 	self->floor = ack->floor_segment;
 	if (ack->selective)
-		rack_detection_judge_all(session, part);
+		rack_detection_judge_all(at);
 	else
-		rack_detection_judge_floor(session, part);
-	if (nopal_oldest_departure(session) > self->newest)
+		rack_detection_judge_floor(at);
+	if (nopal_oldest_departure(at.session) > self->newest)
 		self->above = 0;
 	return NOPAL_CONTINUE;
 }
 
 /* No ack came to judge by. */
-static void rack_detection_when_judge(struct nopal_session *session, const struct nopal_part *part)
+static void rack_detection_when_judge(struct nopal_at at)
 {
-	const struct rack_detection *self = nopal_state(session, part);
+	const struct rack_detection *self = nopal_state(at);
 
 	if (self->selective)
-		rack_detection_judge_all(session, part);
+		rack_detection_judge_all(at);
 	else
-		rack_detection_judge_floor(session, part);
+		rack_detection_judge_floor(at);
 }
 
 static const struct nopal_parameter rack_detection_table[] = {

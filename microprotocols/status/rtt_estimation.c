@@ -83,24 +83,21 @@ static int64_t rtt_estimation_clamp(int64_t value, int64_t least, int64_t most)
 	return value < most ? value : most;
 }
 
-static void rtt_estimation_share_timeout(struct nopal_session *session,
-					 const struct nopal_part *part, int64_t rtt_ns,
-					 int64_t variance_ns)
+static void rtt_estimation_share_timeout(struct nopal_at at, int64_t rtt_ns, int64_t variance_ns)
 {
-	const struct rtt_estimation_parameters *set = nopal_parameters(part);
+	const struct rtt_estimation_parameters *set = nopal_parameters(at);
 	int64_t spread_ns = variance_ns * RTT_ESTIMATION_VARIANCES;
 
 	if (spread_ns < RTT_ESTIMATION_GRANULARITY_NS)
 		spread_ns = RTT_ESTIMATION_GRANULARITY_NS;
-	nopal_share(session, part, RTT_ESTIMATION_TIMEOUT,
+	nopal_share(at, RTT_ESTIMATION_TIMEOUT,
 		    rtt_estimation_clamp(rtt_ns + spread_ns, set->minimum_ns, set->maximum_ns));
 }
 
-static void rtt_estimation_smooth(struct nopal_session *session, const struct nopal_part *part,
-				  int64_t rtt_ns)
+static void rtt_estimation_smooth(struct nopal_at at, int64_t rtt_ns)
 {
-	int64_t smoothed = nopal_shared(session, part, RTT_ESTIMATION_SMOOTHED);
-	int64_t variance = nopal_shared(session, part, RTT_ESTIMATION_VARIANCE);
+	int64_t smoothed = nopal_shared(at, RTT_ESTIMATION_SMOOTHED);
+	int64_t variance = nopal_shared(at, RTT_ESTIMATION_VARIANCE);
 	int64_t error = smoothed > rtt_ns ? smoothed - rtt_ns : rtt_ns - smoothed;
 
 	if (smoothed == 0) {
@@ -110,18 +107,16 @@ static void rtt_estimation_smooth(struct nopal_session *session, const struct no
 		variance += (error - variance) / (1 << RTT_ESTIMATION_BETA_SHIFT);
 		smoothed += (rtt_ns - smoothed) / (1 << RTT_ESTIMATION_ALPHA_SHIFT);
 	}
-	nopal_share(session, part, RTT_ESTIMATION_SMOOTHED, smoothed);
-	nopal_share(session, part, RTT_ESTIMATION_VARIANCE, variance);
+	nopal_share(at, RTT_ESTIMATION_SMOOTHED, smoothed);
+	nopal_share(at, RTT_ESTIMATION_VARIANCE, variance);
 }
 
-static void rtt_estimation_take(struct nopal_session *session, const struct nopal_part *part,
-				int64_t rtt_ns)
+static void rtt_estimation_take(struct nopal_at at, int64_t rtt_ns)
 {
-	nopal_share(session, part, RTT_ESTIMATION_LATEST, rtt_ns);
-	rtt_estimation_smooth(session, part, rtt_ns);
-	rtt_estimation_share_timeout(session, part,
-				     nopal_shared(session, part, RTT_ESTIMATION_SMOOTHED),
-				     nopal_shared(session, part, RTT_ESTIMATION_VARIANCE));
+	nopal_share(at, RTT_ESTIMATION_LATEST, rtt_ns);
+	rtt_estimation_smooth(at, rtt_ns);
+	rtt_estimation_share_timeout(at, nopal_shared(at, RTT_ESTIMATION_SMOOTHED),
+				     nopal_shared(at, RTT_ESTIMATION_VARIANCE));
 }
 
 /* The largest of the last few: a packet that overtakes others has a round trip that no other will
@@ -141,45 +136,42 @@ static int64_t rtt_estimation_steady(struct rtt_estimation *self, int64_t rtt_ns
 /* A sample of what earlier acks told: within one of them that overtook others, the oldest segment
  * has the usual round trip.  The minimum until it turned out that packets overtake was an
  * overtaker's. */
-static void rtt_estimation_end_batch(struct nopal_session *session, const struct nopal_part *part)
+static void rtt_estimation_end_batch(struct nopal_at at)
 {
-	int64_t minimum = nopal_shared(session, part, RTT_ESTIMATION_MINIMUM);
-	struct rtt_estimation *self = nopal_state(session, part);
+	int64_t minimum = nopal_shared(at, RTT_ESTIMATION_MINIMUM);
+	struct rtt_estimation *self = nopal_state(at);
 
 	if (self->batch < RTT_ESTIMATION_BATCH)
 		return;
 	if (!self->usual || self->batch_ns < minimum)
-		nopal_share(session, part, RTT_ESTIMATION_MINIMUM, self->batch_ns);
+		nopal_share(at, RTT_ESTIMATION_MINIMUM, self->batch_ns);
 	self->usual = true;
-	rtt_estimation_take(session, part, self->batch_ns);
+	rtt_estimation_take(at, self->batch_ns);
 	self->batch_ns = 0;
 	self->batch = 0;
 }
 
 /* What others measured waits for no less than the first sample would: the path may have changed
  * since. */
-static enum nopal_verdict rtt_estimation_on_open_session(struct nopal_session *session,
-							 const struct nopal_part *part,
+static enum nopal_verdict rtt_estimation_on_open_session(struct nopal_at at,
 							 struct nopal_session *subject)
 {
-	int64_t known = nopal_shared(session, part, RTT_ESTIMATION_KNOWN);
-	int64_t variance = nopal_shared(session, part, RTT_ESTIMATION_KNOWN_VARIANCE);
+	int64_t known = nopal_shared(at, RTT_ESTIMATION_KNOWN);
+	int64_t variance = nopal_shared(at, RTT_ESTIMATION_KNOWN_VARIANCE);
 
 	(void)subject;
 	if (known > 0)
-		rtt_estimation_share_timeout(session, part, known,
+		rtt_estimation_share_timeout(at, known,
 					     variance > known / 2 ? variance : known / 2);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_ack *ack)
+static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	const struct rtt_estimation_parameters *set = nopal_parameters(part);
-	int64_t minimum = nopal_shared(session, part, RTT_ESTIMATION_MINIMUM);
-	uint64_t forward = (uint64_t)nopal_shared(session, part, RTT_ESTIMATION_FORWARD);
-	struct rtt_estimation *self = nopal_state(session, part);
+	const struct rtt_estimation_parameters *set = nopal_parameters(at);
+	int64_t minimum = nopal_shared(at, RTT_ESTIMATION_MINIMUM);
+	uint64_t forward = (uint64_t)nopal_shared(at, RTT_ESTIMATION_FORWARD);
+	struct rtt_estimation *self = nopal_state(at);
 	int64_t rtt_ns, steady_ns;
 
 	self->overtakes |=
@@ -190,50 +182,50 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 	if (ack->largest > self->largest)
 		self->largest = ack->largest;
 	if (self->overtakes) {
-		rtt_estimation_end_batch(session, part);
+		rtt_estimation_end_batch(at);
 		return NOPAL_CONTINUE;
 	}
 	if (!ack->largest_is_new || ack->largest_sent_ns < 0 ||
-	    ack->largest_sent_ns > session->now_ns)
+	    ack->largest_sent_ns > at.session->now_ns)
 		return NOPAL_CONTINUE;
 	/* 0 says that there is no sample yet. */
-	rtt_ns = rtt_estimation_clamp(session->now_ns - ack->largest_sent_ns, 1, set->maximum_ns);
+	rtt_ns =
+		rtt_estimation_clamp(at.session->now_ns - ack->largest_sent_ns, 1, set->maximum_ns);
 	steady_ns = rtt_estimation_steady(self, rtt_ns);
 	if (minimum == 0 || steady_ns < minimum)
 		minimum = steady_ns;
 	if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
 		rtt_ns -= ack->delay_ns;
-	nopal_share(session, part, RTT_ESTIMATION_MINIMUM, minimum);
-	rtt_estimation_take(session, part, rtt_ns);
+	nopal_share(at, RTT_ESTIMATION_MINIMUM, minimum);
+	rtt_estimation_take(at, rtt_ns);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rtt_estimation_on_received(struct nopal_session *session,
-						     const struct nopal_part *part,
+static enum nopal_verdict rtt_estimation_on_received(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct rtt_estimation *self = nopal_state(session, part);
+	struct rtt_estimation *self = nopal_state(at);
 	int64_t left_ns = segment->departures == 1 ? segment->departed_ns : 0;
 	int64_t age_ns;
 
 	if (!self->overtakes)
 		return NOPAL_CONTINUE;
-	if (!left_ns && nopal_has(part, RTT_ESTIMATION_LATE))
-		left_ns = (int64_t)nopal_get(segment, part, RTT_ESTIMATION_LATE);
+	if (!left_ns && nopal_has(at, RTT_ESTIMATION_LATE))
+		left_ns = (int64_t)nopal_get(at, segment, RTT_ESTIMATION_LATE);
 	if (!left_ns)
 		return NOPAL_CONTINUE;
-	age_ns = session->now_ns - left_ns;
+	age_ns = at.session->now_ns - left_ns;
 	self->batch++;
 	if (age_ns > self->batch_ns)
 		self->batch_ns = age_ns;
 	return NOPAL_CONTINUE;
 }
 
-static int rtt_estimation_open(struct nopal_session *session, const struct nopal_part *part)
+static int rtt_estimation_open(struct nopal_at at)
 {
-	const struct rtt_estimation_parameters *set = nopal_parameters(part);
+	const struct rtt_estimation_parameters *set = nopal_parameters(at);
 
-	nopal_share(session, part, RTT_ESTIMATION_TIMEOUT, set->initial_ns);
+	nopal_share(at, RTT_ESTIMATION_TIMEOUT, set->initial_ns);
 	return 0;
 }
 

@@ -46,11 +46,9 @@ struct source_quench {
 /* ------------------------------------------------------------- the sender */
 
 /* One that comes twice or late was heeded already. */
-static enum nopal_verdict source_quench_on_quench(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict source_quench_on_quench(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct source_quench *self = nopal_state(session, part);
+	struct source_quench *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t number = (uint32_t)nopal_read(&reader, SOURCE_QUENCH_NUMBER_BYTES);
 
@@ -58,74 +56,70 @@ static enum nopal_verdict source_quench_on_quench(struct nopal_session *session,
 	    number - self->heard > INT32_MAX)
 		return NOPAL_CONTINUE;
 	self->heard = number;
-	nopal_raise_CONGESTION_MARKED(session, session);
+	nopal_raise_CONGESTION_MARKED(at.session, at.session);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------- the receiver */
 
-static enum nopal_verdict source_quench_on_verified(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict source_quench_on_verified(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct source_quench *self = nopal_state(session, part);
+	struct source_quench *self = nopal_state(at);
 
 	(void)segment;
 	self->arrived = true;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict source_quench_on_message(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict source_quench_on_message(struct nopal_at at,
 						   struct nopal_message *message)
 {
-	struct source_quench *self = nopal_state(session, part);
+	struct source_quench *self = nopal_state(at);
 
-	nopal_set(message, part, SOURCE_QUENCH_CHARGE, message->length);
+	nopal_set(at, message, SOURCE_QUENCH_CHARGE, message->length);
 	self->held_bytes += (int64_t)message->length;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict source_quench_on_consumed(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict source_quench_on_consumed(struct nopal_at at,
 						    struct nopal_message *message)
 {
-	struct source_quench *self = nopal_state(session, part);
+	struct source_quench *self = nopal_state(at);
 
-	self->held_bytes -= (int64_t)nopal_get(message, part, SOURCE_QUENCH_CHARGE);
-	nopal_set(message, part, SOURCE_QUENCH_CHARGE, 0);
+	self->held_bytes -= (int64_t)nopal_get(at, message, SOURCE_QUENCH_CHARGE);
+	nopal_set(at, message, SOURCE_QUENCH_CHARGE, 0);
 	return NOPAL_CONTINUE;
 }
 
-static void source_quench_send(struct nopal_session *session, const struct nopal_part *part)
+static void source_quench_send(struct nopal_at at)
 {
-	const struct source_quench_parameters *set = nopal_parameters(part);
-	struct source_quench *self = nopal_state(session, part);
-	int64_t rtt_ns = nopal_shared(session, part, SOURCE_QUENCH_SMOOTHED);
+	const struct source_quench_parameters *set = nopal_parameters(at);
+	struct source_quench *self = nopal_state(at);
+	int64_t rtt_ns = nopal_shared(at, SOURCE_QUENCH_SMOOTHED);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_begin(session, part, SOURCE_QUENCH_QUENCH,
-							    SOURCE_QUENCH_NUMBER_BYTES, &writer);
+	struct nopal_segment *segment =
+		nopal_control_begin(at, SOURCE_QUENCH_QUENCH, SOURCE_QUENCH_NUMBER_BYTES, &writer);
 
 	if (!segment)
 		return;
 	nopal_write(&writer, ++self->sent, SOURCE_QUENCH_NUMBER_BYTES);
-	nopal_control_send(session, segment, SOURCE_QUENCH_NUMBER_BYTES);
-	self->next_ns = session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
+	nopal_control_send(at.session, segment, SOURCE_QUENCH_NUMBER_BYTES);
+	self->next_ns = at.session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
 }
 
-static enum nopal_verdict source_quench_on_turn_end(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict source_quench_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {
-	const struct source_quench_parameters *set = nopal_parameters(part);
-	struct source_quench *self = nopal_state(session, part);
+	const struct source_quench_parameters *set = nopal_parameters(at);
+	struct source_quench *self = nopal_state(at);
 	bool arrived = self->arrived;
 
 	(void)subject;
 	self->arrived = false;
-	if (arrived && self->held_bytes > set->mark && session->now_ns >= self->next_ns &&
-	    nopal_session_is_open(session))
-		source_quench_send(session, part);
+	if (arrived && self->held_bytes > set->mark && at.session->now_ns >= self->next_ns &&
+	    nopal_session_is_open(at.session))
+		source_quench_send(at);
 	return NOPAL_CONTINUE;
 }
 

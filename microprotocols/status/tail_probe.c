@@ -67,89 +67,80 @@ static struct nopal_segment *tail_probe_newest(struct nopal_session *session)
 }
 
 /* When the probe is due, if the ack of what is out may not be delayed. */
-static int64_t tail_probe_due(struct nopal_session *session, const struct nopal_part *part)
+static int64_t tail_probe_due(struct nopal_at at)
 {
-	const struct tail_probe *self = nopal_state(session, part);
+	const struct tail_probe *self = nopal_state(at);
 
-	return self->since_ns +
-	       TAIL_PROBE_ROUND_TRIPS * nopal_shared(session, part, TAIL_PROBE_SMOOTHED);
+	return self->since_ns + TAIL_PROBE_ROUND_TRIPS * nopal_shared(at, TAIL_PROBE_SMOOTHED);
 }
 
 /* The timer is not moved with every departure; it looks when it fires. */
-static void tail_probe_watch(struct nopal_session *session, const struct nopal_part *part,
-			     int64_t due_ns)
+static void tail_probe_watch(struct nopal_at at, int64_t due_ns)
 {
-	if (nopal_shared(session, part, TAIL_PROBE_SMOOTHED) &&
-	    !nopal_timer_running(session, part, TAIL_PROBE_DUE))
-		nopal_timer_start(session, part, TAIL_PROBE_DUE, due_ns);
+	if (nopal_shared(at, TAIL_PROBE_SMOOTHED) && !nopal_timer_running(at, TAIL_PROBE_DUE))
+		nopal_timer_start(at, TAIL_PROBE_DUE, due_ns);
 }
 
-static enum nopal_verdict tail_probe_on_send(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict tail_probe_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct tail_probe *self = nopal_state(session, part);
+	struct tail_probe *self = nopal_state(at);
 
-	self->since_ns = session->now_ns;
+	self->since_ns = at.session->now_ns;
 	if (self->asked == segment->number) {
 		self->asked = 0;
 		self->probe = segment->packet_number;
 		return NOPAL_CONTINUE;
 	}
 	self->probe = 0;
-	tail_probe_watch(session, part, tail_probe_due(session, part));
+	tail_probe_watch(at, tail_probe_due(at));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict tail_probe_on_received(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict tail_probe_on_received(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct tail_probe *self = nopal_state(session, part);
+	struct tail_probe *self = nopal_state(at);
 
 	if (self->probe && segment->packet_number == self->probe)
 		self->filled = true;
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict tail_probe_on_processed(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_ack *ack)
+static enum nopal_verdict tail_probe_on_processed(struct nopal_at at, struct nopal_ack *ack)
 {
-	struct tail_probe *self = nopal_state(session, part);
+	struct tail_probe *self = nopal_state(at);
 	bool marked = self->filled && ack->largest >= self->probe;
 
 	if (!ack->newly_acked_segments)
 		return NOPAL_CONTINUE;
-	self->since_ns = session->now_ns;
+	self->since_ns = at.session->now_ns;
 	self->probe = 0;
 	self->filled = false;
-	if (nopal_oldest_departure(session) < nopal_next_packet_number(session))
-		tail_probe_watch(session, part, tail_probe_due(session, part));
+	if (nopal_oldest_departure(at.session) < nopal_next_packet_number(at.session))
+		tail_probe_watch(at, tail_probe_due(at));
 	else
-		nopal_timer_stop(session, part, TAIL_PROBE_DUE);
+		nopal_timer_stop(at, TAIL_PROBE_DUE);
 	if (marked)
-		nopal_raise_CONGESTION_MARKED(session, session);
+		nopal_raise_CONGESTION_MARKED(at.session, at.session);
 	return NOPAL_CONTINUE;
 }
 
-static void tail_probe_when_due(struct nopal_session *session, const struct nopal_part *part)
+static void tail_probe_when_due(struct nopal_at at)
 {
-	const struct tail_probe_parameters *set = nopal_parameters(part);
-	struct tail_probe *self = nopal_state(session, part);
-	struct nopal_segment *newest = tail_probe_newest(session);
-	int64_t due_ns = tail_probe_due(session, part);
+	const struct tail_probe_parameters *set = nopal_parameters(at);
+	struct tail_probe *self = nopal_state(at);
+	struct nopal_segment *newest = tail_probe_newest(at.session);
+	int64_t due_ns = tail_probe_due(at);
 
 	if (!newest || self->probe || newest->wanted)
 		return;
-	if (nopal_oldest_departure(session) + 1 >= nopal_next_packet_number(session))
+	if (nopal_oldest_departure(at.session) + 1 >= nopal_next_packet_number(at.session))
 		due_ns += set->delay_ns;
-	if (due_ns > session->now_ns) {
-		tail_probe_watch(session, part, due_ns);
+	if (due_ns > at.session->now_ns) {
+		tail_probe_watch(at, due_ns);
 		return;
 	}
 	self->asked = newest->number;
-	nopal_segment_resend(session, part, newest);
+	nopal_segment_resend(at, newest);
 }
 
 static const struct nopal_parameter tail_probe_table[] = {

@@ -103,40 +103,39 @@ static const struct nopal_part *part_with(struct nopal_core *core, const struct 
 	return copy;
 }
 
-int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
-	       const struct nopal_binding *binding)
+int nopal_bind(struct nopal_at at, const struct nopal_binding *binding)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_core *core = nopal__core(at.session);
 	struct nopal_own_calls *own = own_calls(core);
 	struct nopal_calls *calls = own ? own->calls[binding->event] : NULL;
 	struct nopal_call call = { .run = binding->run };
 
-	call.part = own ? part_with(core, part, binding->argument) : NULL;
+	call.part = own ? part_with(core, at.part, binding->argument) : NULL;
 	if (!call.part)
 		return -ENOMEM;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds, code) &&
+		if (nopal__kind_wanted(core->layer->plan, at.part, binding->kinds, code) &&
 		    calls_place(&calls[code], binding) < 0)
 			return -EINVAL;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds, code) &&
+		if (nopal__kind_wanted(core->layer->plan, at.part, binding->kinds, code) &&
 		    calls_insert(core, &calls[code], (uint32_t)calls_place(&calls[code], binding),
 				 call) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
-void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
-		  const struct nopal_binding *binding)
+void nopal_unbind(struct nopal_at at, const struct nopal_binding *binding)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_core *core = nopal__core(at.session);
 	struct nopal_own_calls *own = own_calls(core);
 
 	if (!own)
 		return;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds, code))
-			calls_remove(core, &own->calls[binding->event][code], part, &binding->run);
+		if (nopal__kind_wanted(core->layer->plan, at.part, binding->kinds, code))
+			calls_remove(core, &own->calls[binding->event][code], at.part,
+				     &binding->run);
 }
 
 /* ------------------------------------------------------------ custom events */
@@ -188,16 +187,16 @@ void nopal_event_delete(struct nopal_session *session, int event)
 	}
 }
 
-int nopal_bind_custom(struct nopal_session *session, const struct nopal_part *part, int event,
-		      nopal_custom_handler *handler, const void *argument)
+int nopal_bind_custom(struct nopal_at at, int event, nopal_custom_handler *handler,
+		      const void *argument)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_core *core = nopal__core(at.session);
 	struct nopal_call call = { .run.custom = handler };
 	struct nopal_calls *calls;
 
 	if (!nopal__custom_calls(core, event))
 		return -ENOENT;
-	call.part = part_with(core, part, argument);
+	call.part = part_with(core, at.part, argument);
 	if (!call.part)
 		return -ENOMEM;
 	calls = &core->awake->own->custom[event - NOPAL_CUSTOM];

@@ -196,7 +196,8 @@ static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
 		outer = core->running;                                                             \
 		for (uint32_t left = calls->count; left && !stopped; left--, call++) {             \
 			core->running = &call->part;                                               \
-			stopped = call->run.name(session, call->part, subject) == NOPAL_STOP;      \
+			stopped = call->run.name((struct nopal_at){ session, call->part },         \
+						 subject) == NOPAL_STOP;                           \
 		}                                                                                  \
 		core->running = outer;                                                             \
 		return stopped;                                                                    \
@@ -243,7 +244,8 @@ void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
 		const struct nopal_call *call = &calls->call[i];
 
 		core->running = &call->part;
-		if (call->run.custom(session, call->part, subject) == NOPAL_STOP)
+		if (call->run.custom((struct nopal_at){ session, call->part }, subject) ==
+		    NOPAL_STOP)
 			break;
 	}
 	core->running = outer;

@@ -316,20 +316,19 @@ static void message_place_free(struct nopal_core *core, struct nopal_message *me
 	nopal__message_unpin(core, message);
 }
 
-void nopal_message_release(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_message *message)
+void nopal_message_release(struct nopal_at at, struct nopal_message *message)
 {
-	struct nopal_core *core = nopal__core(session);
-	uint32_t bit = part->hold[NOPAL_DELIVER];
+	struct nopal_core *core = nopal__core(at.session);
+	uint32_t bit = at.part->hold[NOPAL_DELIVER];
 
 	if (!(message->waiting & bit)) {
 		core->awake->counters.misuses++;
-		nopal__record(core, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE,
+		nopal__record(core, NOPAL_TRACED_NOTE, at.part->index, NOPAL_NOTE_MISUSE,
 			      message->number, bit);
 		return;
 	}
 	message->waiting &= ~bit;
-	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, NOPAL_DELIVER, message->number,
+	nopal__record(core, NOPAL_TRACED_RELEASE, at.part->index, NOPAL_DELIVER, message->number,
 		      message->waiting);
 	if (message->waiting || core->life == NOPAL_LIFE_ENDED)
 		return;

@@ -197,8 +197,7 @@ int nopal_lanes_insert(struct nopal_session *session, struct nopal_lanes *lanes,
 	return nopal_queue_insert(session, &lanes->lane[lane_of(segment)], segment);
 }
 
-static struct nopal_segment *lane_first(struct nopal_session *session,
-					const struct nopal_part *part, struct nopal_lanes *lanes,
+static struct nopal_segment *lane_first(struct nopal_at at, struct nopal_lanes *lanes,
 					const struct nopal_lane_turn *turn, enum nopal_lane lane)
 {
 	struct nopal_queue *queue = &lanes->lane[lane];
@@ -206,22 +205,20 @@ static struct nopal_segment *lane_first(struct nopal_session *session,
 
 	if (turn->passed[lane])
 		return NULL;
-	while (queue->count && (segment = nopal_queue_first(session, queue)) != NULL) {
-		if (!segment->done && nopal_holds(part, segment, NOPAL_SEND))
+	while (queue->count && (segment = nopal_queue_first(at.session, queue)) != NULL) {
+		if (!segment->done && nopal_holds(at, segment, NOPAL_SEND))
 			return segment;
 		nopal_queue_pop(queue);
 	}
 	return NULL;
 }
 
-NOPAL_HOT struct nopal_segment *nopal_lanes_next(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_lanes *lanes,
+NOPAL_HOT struct nopal_segment *nopal_lanes_next(struct nopal_at at, struct nopal_lanes *lanes,
 						 struct nopal_lane_turn *turn)
 {
-	struct nopal_segment *again = lane_first(session, part, lanes, turn, NOPAL_LANE_AGAIN);
-	struct nopal_segment *urgent = lane_first(session, part, lanes, turn, NOPAL_LANE_URGENT);
-	struct nopal_segment *first = lane_first(session, part, lanes, turn, NOPAL_LANE_FIRST);
+	struct nopal_segment *again = lane_first(at, lanes, turn, NOPAL_LANE_AGAIN);
+	struct nopal_segment *urgent = lane_first(at, lanes, turn, NOPAL_LANE_URGENT);
+	struct nopal_segment *first = lane_first(at, lanes, turn, NOPAL_LANE_FIRST);
 	bool older = again && first && (int32_t)(first->number - again->number) < 0;
 
 	if (again && !older) {

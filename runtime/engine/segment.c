@@ -205,21 +205,21 @@ static __attribute__((noinline)) void release_last(struct nopal_core *core,
 
 /* Most releases leave other bits: each call here comes last, so that there is nothing to keep for
  * afterwards. */
-NOPAL_HOT void nopal_release(struct nopal_session *session, const struct nopal_part *part,
-			     struct nopal_segment *segment, enum nopal_barrier barrier)
+NOPAL_HOT void nopal_release(struct nopal_at at, struct nopal_segment *segment,
+			     enum nopal_barrier barrier)
 {
-	struct nopal_core *core = nopal__core(session);
-	uint32_t bit = part->hold[barrier];
+	struct nopal_core *core = nopal__core(at.session);
+	uint32_t bit = at.part->hold[barrier];
 
 	if (!(segment->waiting[barrier] & bit)) {
-		release_misuse(core, part, segment, bit);
+		release_misuse(core, at.part, segment, bit);
 		return;
 	}
 	segment->waiting[barrier] &= ~bit;
 	if (segment->waiting[barrier])
-		record_release(core, part, segment, barrier);
+		record_release(core, at.part, segment, barrier);
 	else
-		release_last(core, part, segment, barrier);
+		release_last(core, at.part, segment, barrier);
 }
 
 /* -------------------------------------------------------------- departures */
@@ -353,10 +353,9 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 	nopal__segment_settle(core, segment);
 }
 
-bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_segment *segment)
+bool nopal_segment_resend(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_core *core = nopal__core(at.session);
 
 	if (segment->done) {
 		refuse_send(core, segment);
@@ -365,12 +364,12 @@ bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part
 	if (segment->wanted || segment->last || segment->departures == 0)
 		return false;
 	segment->wanted = true;
-	segment->created_ns = session->now_ns;
+	segment->created_ns = at.session->now_ns;
 	nopal__watchdog_start(core);
 	segment->pins++;
-	nopal_raise_SEGMENT_RESEND(session, segment);
-	if (nopal_holds(part, segment, NOPAL_SEND))
-		nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_raise_SEGMENT_RESEND(at.session, segment);
+	if (nopal_holds(at, segment, NOPAL_SEND))
+		nopal_release(at, segment, NOPAL_SEND);
 	else if (!segment->waiting[NOPAL_SEND] && segment->wanted)
 		nopal__depart(core, segment);
 	segment->pins--;
@@ -449,12 +448,11 @@ struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t c
 	return control_buffer(nopal__core(session)->world, capacity);
 }
 
-struct nopal_segment *nopal_control_new(struct nopal_session *session,
-					const struct nopal_part *part, unsigned kind,
-					uint32_t length, uint8_t **ret_bytes)
+struct nopal_segment *nopal_control_new(struct nopal_at at, unsigned kind, uint32_t length,
+					uint8_t **ret_bytes)
 {
-	struct nopal_core *core = nopal__core(session);
-	uint8_t code = part->kind[kind];
+	struct nopal_core *core = nopal__core(at.session);
+	uint8_t code = at.part->kind[kind];
 	bool carried = nopal__plan(core)->kinds[code].class == NOPAL_KIND_CARRIED;
 	struct nopal_buffer *buffer = control_buffer(core->world, length);
 	struct nopal_segment *segment = NULL;

@@ -32,23 +32,22 @@ static void timer_set(struct nopal_core *core, uint32_t index, int64_t deadline_
 	nopal__wake_by(core, deadline_ns);
 }
 
-void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part, unsigned which,
-		       int64_t deadline_ns)
+void nopal_timer_start(struct nopal_at at, unsigned which, int64_t deadline_ns)
 {
-	timer_set(nopal__core(session), part->first_timer + which, deadline_ns);
+	timer_set(nopal__core(at.session), at.part->first_timer + which, deadline_ns);
 }
 
-void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part, unsigned which)
+void nopal_timer_stop(struct nopal_at at, unsigned which)
 {
-	nopal__core(session)->awake->timers[part->first_timer + which].deadline_ns = NOPAL_NEVER;
+	nopal__core(at.session)->awake->timers[at.part->first_timer + which].deadline_ns =
+		NOPAL_NEVER;
 }
 
-bool nopal_timer_running(struct nopal_session *session, const struct nopal_part *part,
-			 unsigned which)
+bool nopal_timer_running(struct nopal_at at, unsigned which)
 {
-	const struct nopal_timer_state *timers = nopal__core(session)->awake->timers;
+	const struct nopal_timer_state *timers = nopal__core(at.session)->awake->timers;
 
-	return timers[part->first_timer + which].deadline_ns != NOPAL_NEVER;
+	return timers[at.part->first_timer + which].deadline_ns != NOPAL_NEVER;
 }
 
 static void wake_for_rest(struct nopal_core *core);
@@ -161,7 +160,7 @@ static void timer_fire(struct nopal_core *core, uint32_t index)
 	timer = &core->layer->timers[index];
 	nopal__record(core, NOPAL_TRACED_TIMER, timer->part->index, (uint16_t)index, 0, 0);
 	core->running = &timer->part;
-	timer->timer->expired(&core->session, timer->part);
+	timer->timer->expired((struct nopal_at){ &core->session, timer->part });
 	core->running = outer;
 }
 

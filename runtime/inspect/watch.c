@@ -60,11 +60,10 @@ static struct nopal_watched_run *watch_top(struct nopal_watch *watch)
 }
 
 /* NULL: nobody watches, or runs are nested too deep. */
-static struct nopal_watch *run_begin(struct nopal_session *session, const struct nopal_part *part,
-				     enum nopal_event event, struct nopal_segment *segment,
-				     struct nopal_message *message)
+static struct nopal_watch *run_begin(struct nopal_at at, enum nopal_event event,
+				     struct nopal_segment *segment, struct nopal_message *message)
 {
-	struct nopal_watch *watch = watch_of(session);
+	struct nopal_watch *watch = watch_of(at.session);
 	struct nopal_watched_run *run;
 
 	if (!watch || watch->depth == NOPAL_WATCH_DEPTH)
@@ -72,9 +71,9 @@ static struct nopal_watch *run_begin(struct nopal_session *session, const struct
 	if (watch->depth)
 		nopal__watch_judge(watch, watch_top(watch));
 	run = &watch->run[watch->depth];
-	run->core = nopal__core(session);
-	run->part = part;
-	run->rights = &watch->rights[part->index];
+	run->core = nopal__core(at.session);
+	run->part = at.part;
+	run->rights = &watch->rights[at.part->index];
 	run->event = event;
 	run->segment = segment;
 	run->message = message;
@@ -101,13 +100,14 @@ static void run_end(struct nopal_watch *watch, bool stopped)
 #define AS_MESSAGE(subject) _Generic((subject), struct nopal_message * : (subject), default : NULL)
 
 #define EVENT(name, type, doc)                                                                     \
-	static enum nopal_verdict watched_##name(struct nopal_session *session,                    \
-						 const struct nopal_part *part, type *subject)     \
+	static enum nopal_verdict watched_##name(struct nopal_at at, type *subject)                \
 	{                                                                                          \
-		const struct nopal_call *behind = &((const struct watched_call *)part)->behind;    \
-		struct nopal_watch *watch = run_begin(session, behind->part, NOPAL_##name,         \
-						      AS_SEGMENT(subject), AS_MESSAGE(subject));   \
-		enum nopal_verdict verdict = behind->run.name(session, behind->part, subject);     \
+		const struct nopal_call *behind = &((const struct watched_call *)at.part)->behind; \
+		struct nopal_watch *watch =                                                        \
+			run_begin((struct nopal_at){ at.session, behind->part }, NOPAL_##name,     \
+				  AS_SEGMENT(subject), AS_MESSAGE(subject));                       \
+		enum nopal_verdict verdict =                                                       \
+			behind->run.name((struct nopal_at){ at.session, behind->part }, subject);  \
                                                                                                    \
 		if (watch)                                                                         \
 			run_end(watch, verdict == NOPAL_STOP);                                     \
@@ -116,12 +116,13 @@ static void run_end(struct nopal_watch *watch, bool stopped)
 #include <nopal/events.def>
 #undef EVENT
 
-static void watched_expired(struct nopal_session *session, const struct nopal_part *part)
+static void watched_expired(struct nopal_at at)
 {
-	const struct nopal_timer_plan *behind = &((const struct watched_timer *)part)->behind;
-	struct nopal_watch *watch = run_begin(session, behind->part, NOPAL_NO_EVENT, NULL, NULL);
+	const struct nopal_timer_plan *behind = &((const struct watched_timer *)at.part)->behind;
+	struct nopal_watch *watch = run_begin((struct nopal_at){ at.session, behind->part },
+					      NOPAL_NO_EVENT, NULL, NULL);
 
-	behind->timer->expired(session, behind->part);
+	behind->timer->expired((struct nopal_at){ at.session, behind->part });
 	if (watch)
 		run_end(watch, false);
 }

@@ -92,7 +92,7 @@ struct nopal_kind {
 		around; /* carried: its body is a packed data segment and this many bytes; 0: unrelated */
 };
 
-typedef void nopal_timer_handler(struct nopal_session *session, const struct nopal_part *part);
+typedef void nopal_timer_handler(struct nopal_at at);
 
 struct nopal_timer {
 	const char *name; /* NULL ends the table */
@@ -146,11 +146,9 @@ struct nopal_seal {
 	uint32_t overhead;
 	/* Fill the `overhead` bytes behind `bytes[0..length)`.  Datagrams are closed in the order
 	 * in which they leave, and some time after their SEND_SEGMENT. */
-	void (*close)(struct nopal_session *session, const struct nopal_part *part, uint8_t *bytes,
-		      size_t length);
+	void (*close)(struct nopal_at at, uint8_t *bytes, size_t length);
 	/* Is the trailer behind bytes[0..length) good? */
-	bool (*open)(struct nopal_session *session, const struct nopal_part *part, uint8_t *bytes,
-		     size_t length);
+	bool (*open)(struct nopal_at at, uint8_t *bytes, size_t length);
 };
 
 /* One field of a header. */
@@ -180,21 +178,21 @@ struct nopal_format {
 	/* (optional) Foreign: attributes that it carries, NULL-ended. */
 	const char *const *carries;
 	/* Writes the header of a segment that leaves. */
-	void (*pack)(struct nopal_session *session, const struct nopal_part *part,
-		     const struct nopal_segment *segment, struct nopal_writer *writer);
+	void (*pack)(struct nopal_at at, const struct nopal_segment *segment,
+		     struct nopal_writer *writer);
 	/* Reads the header of one that arrived; the rest is its body.  False: it is not of this
 	 * format, or not to be understood, and is dropped. */
-	bool (*unpack)(struct nopal_session *session, const struct nopal_part *part,
-		       struct nopal_segment *segment, struct nopal_reader *reader);
+	bool (*unpack)(struct nopal_at at, struct nopal_segment *segment,
+		       struct nopal_reader *reader);
 	/* (optional) Foreign: may this datagram open a session at a listener? Where the composition
 	 * has an admission, only one of a kind of class NOPAL_KIND_OPENING may, and the request's
 	 * body is the datagram; else only data may. */
-	bool (*opens)(const struct nopal_part *part, struct nopal_reader datagram);
+	bool (*opens)(struct nopal_at at, struct nopal_reader datagram);
 	/* (optional) Foreign: kinds that have its header, too, NULL-ended. */
 	const struct nopal_format_kind *kinds;
 	/* (with kinds) Which of them a datagram seems to be, negative: data; unpack judges it as
 	 * such. */
-	int (*kind_of)(const struct nopal_part *part, struct nopal_reader datagram);
+	int (*kind_of)(struct nopal_at at, struct nopal_reader datagram);
 };
 /* For pack and unpack: which of its format's kinds it is; negative: data. */
 int nopal_format_kind_of(const struct nopal_session *session, const struct nopal_segment *segment);
@@ -227,15 +225,12 @@ enum nopal_admission_verdict {
 
 /* (optional) Decides on requests without keeping state. */
 struct nopal_admission {
-	enum nopal_admission_verdict (*admit)(const struct nopal_part *part,
-					      struct nopal_request *request,
+	enum nopal_admission_verdict (*admit)(struct nopal_at at, struct nopal_request *request,
 					      struct nopal_writer *reply);
 	/* (optional) The peer of `session` asks for what the session asks of it:
 	 * one of the two gives way.  ACCEPT: ours is a listener's from now on, and sees the request
 	 * as one's first segment. */
-	enum nopal_admission_verdict (*meet)(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_request *request,
+	enum nopal_admission_verdict (*meet)(struct nopal_at at, struct nopal_request *request,
 					     struct nopal_writer *reply);
 };
 /* Keyed hash over the opener's address and id, `epoch` and `extra`: only this endpoint can make
@@ -252,14 +247,12 @@ struct nopal_opening { /* as both sides know it, proofs of address left out */
 struct nopal_offer {
 	uint32_t bytes; /* of each: 1 to NOPAL_OFFER_MOST */
 	/* Ours: the same however often. */
-	void (*write)(struct nopal_session *session, const struct nopal_part *part, uint8_t *bytes);
+	void (*write)(struct nopal_at at, uint8_t *bytes);
 	/* The peer's, and its repetitions.  False: it cannot be taken, and nothing has changed. */
-	bool (*read)(struct nopal_session *session, const struct nopal_part *part,
-		     const uint8_t *bytes);
+	bool (*read)(struct nopal_at at, const uint8_t *bytes);
 	/* (optional) Once, when both offers were read.  At the listener the answer leaves next, at
 	 * the opener the session opens; false: neither does. */
-	bool (*agreed)(struct nopal_session *session, const struct nopal_part *part,
-		       const struct nopal_opening *opening);
+	bool (*agreed)(struct nopal_at at, const struct nopal_opening *opening);
 };
 enum { NOPAL_OFFER_MOST = 64, NOPAL_OFFERS_MOST = 256 /* of all parts */ };
 /* For the role connection: all offers of its layer, in an order that both sides have; the read
@@ -308,13 +301,13 @@ struct nopal_microprotocol {
 	size_t state_size; /* zeroed before open */
 	/* (optional) Set up state; negative: the session does not open.  Other instances may not be
 	 * there yet: raise nothing here. */
-	int (*open)(struct nopal_session *session, const struct nopal_part *part);
+	int (*open)(struct nopal_at at);
 	/* (optional) Nothing is under way, and nothing happened for a while: give back by
 	 * nopal_free() what the next message can make again.  Raises and sends nothing.  Then state
 	 * may move: nothing may point into it. */
-	void (*rest)(struct nopal_session *session, const struct nopal_part *part);
+	void (*rest)(struct nopal_at at);
 	/* (optional) Release what nopal_alloc() did not give. */
-	void (*close)(struct nopal_session *session, const struct nopal_part *part);
+	void (*close)(struct nopal_at at);
 
 	const struct nopal_seal *seal;
 	const struct nopal_format *format;

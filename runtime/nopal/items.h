@@ -148,30 +148,27 @@ void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *m
 /* A segment of one of this part's kinds, with room for `length` bytes at `*ret_bytes`.  Control and
  * opening kinds leave by nopal_control_send (which takes the segment, and cuts it to `length`);
  * carried kinds by raising SEGMENT_TO_NET.  NULL when over budget. */
-struct nopal_segment *nopal_control_new(struct nopal_session *session,
-					const struct nopal_part *part, unsigned kind,
-					uint32_t length, uint8_t **ret_bytes);
+struct nopal_segment *nopal_control_new(struct nopal_at at, unsigned kind, uint32_t length,
+					uint8_t **ret_bytes);
 /* The same with a writer over these bytes, for nopal_written() to say how many have become of
  * them. */
-static inline struct nopal_segment *nopal_control_begin(struct nopal_session *session,
-							const struct nopal_part *part,
-							unsigned kind, uint32_t room,
+static inline struct nopal_segment *nopal_control_begin(struct nopal_at at, unsigned kind,
+							uint32_t room,
 							struct nopal_writer *ret_writer)
 {
 	uint8_t *bytes;
-	struct nopal_segment *segment = nopal_control_new(session, part, kind, room, &bytes);
+	struct nopal_segment *segment = nopal_control_new(at, kind, room, &bytes);
 
 	if (segment)
 		*ret_writer = nopal_writer_over(bytes, room);
 	return segment;
 }
 /* One that says all by its kind and its attributes. */
-static inline struct nopal_segment *nopal_control_bare(struct nopal_session *session,
-						       const struct nopal_part *part, unsigned kind)
+static inline struct nopal_segment *nopal_control_bare(struct nopal_at at, unsigned kind)
 {
 	uint8_t *nowhere;
 
-	return nopal_control_new(session, part, kind, 0, &nowhere);
+	return nopal_control_new(at, kind, 0, &nowhere);
 }
 void nopal_control_send(struct nopal_session *session, struct nopal_segment *segment,
 			uint32_t length);
@@ -181,17 +178,20 @@ void nopal_control_send_by(struct nopal_session *session, struct nopal_segment *
 
 /* Release this part's bit in a barrier of the segment.  Releasing a bit that is not held is a
  * counted mistake and does nothing. */
-void nopal_release(struct nopal_session *session, const struct nopal_part *part,
-		   struct nopal_segment *segment, enum nopal_barrier barrier);
-static inline bool nopal_holds(const struct nopal_part *part, const struct nopal_segment *segment,
+void nopal_release(struct nopal_at at, struct nopal_segment *segment, enum nopal_barrier barrier);
+/* The bit of this microprotocol in a barrier; 0: it holds nothing there. */
+static inline uint32_t nopal_hold_bit(struct nopal_at at, enum nopal_barrier barrier)
+{
+	return at.part->hold[barrier];
+}
+static inline bool nopal_holds(struct nopal_at at, const struct nopal_segment *segment,
 			       enum nopal_barrier barrier)
 {
-	return (segment->waiting[barrier] & part->hold[barrier]) != 0;
+	return (segment->waiting[barrier] & nopal_hold_bit(at, barrier)) != 0;
 }
 /* Ask that a segment leaves once more: releases the caller's send bit in the new epoch and raises
  * SEGMENT_RESEND.  False when it is done or `last`, or has not left since it last asked. */
-bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_segment *segment);
+bool nopal_segment_resend(struct nopal_at at, struct nopal_segment *segment);
 
 /* Nobody needs the segment any more, whether it has left or not: it is `last`, and done when all
  * have released their bits, for which SEGMENT_ABANDONED is raised. */
@@ -206,8 +206,7 @@ bool nopal_message_replace(struct nopal_session *session, struct nopal_message *
 			   struct nopal_body body);
 
 /* The deliver bit of an arriving message. */
-void nopal_message_release(struct nopal_session *session, const struct nopal_part *part,
-			   struct nopal_message *message);
+void nopal_message_release(struct nopal_at at, struct nopal_message *message);
 /* Deliver it now, whoever still holds it: its place in any order stays taken until they release
  * it. */
 void nopal_message_deliver(struct nopal_session *session, struct nopal_message *message);

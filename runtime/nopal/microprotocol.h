@@ -39,7 +39,7 @@
 #include "address.h"
 #include "structures.h"
 
-#define NOPAL_ABI 5u /* a plugin built for another is refused */
+#define NOPAL_ABI 6u /* a plugin built for another is refused */
 
 #define NOPAL_MICROSECOND INT64_C(1000)
 #define NOPAL_MILLISECOND INT64_C(1000000)
@@ -133,12 +133,10 @@ struct nopal_receive {
 };
 
 #define EVENT(name, type, doc)                                                                     \
-	typedef enum nopal_verdict nopal_##name##_handler(                                         \
-		struct nopal_session *session, const struct nopal_part *part, type *subject);
+	typedef enum nopal_verdict nopal_##name##_handler(struct nopal_at at, type *subject);
 #include "events.def"
 #undef EVENT
-typedef enum nopal_verdict nopal_custom_handler(struct nopal_session *session,
-						const struct nopal_part *part, void *subject);
+typedef enum nopal_verdict nopal_custom_handler(struct nopal_at at, void *subject);
 
 union nopal_handler {
 #define EVENT(name, type, doc) nopal_##name##_handler *name;
@@ -191,27 +189,28 @@ struct nopal_session {
 				   /* the runtime's part follows */
 };
 
-#define nopal_state(session, part) ((void *)((char *)(session)->awake + (part)->state))
-#define nopal_parameters(part)	   ((part)->parameters)
-/* What was in the file that parameter `which` of the microprotocol's table names, when the config
- * was read; NULL: it names none. */
-const uint8_t *nopal_file(const struct nopal_session *session, const struct nopal_part *part,
-			  unsigned which, size_t *ret_length);
+#define nopal_state(at)	     ((void *)((char *)(at).session->awake + (at).part->state))
+#define nopal_parameters(at) ((at).part->parameters)
+/* Static argument of the binding that runs; NULL: it has none. */
+#define nopal_argument(at) ((at).part->argument)
+/* Wire code of a kind; `which` is its index in the microprotocol's own table, here and below. */
+#define nopal_kind(at, which) ((at).part->kind[which])
+/* What was in the file that parameter `which` names, when the config was read; NULL: it names
+ * none. */
+const uint8_t *nopal_file(struct nopal_at at, unsigned which, size_t *ret_length);
 
-/* Shared variables: `which` is the index in the microprotocol's own table. */
-#define nopal_shared(session, part, which) ((session)->shared[(part)->shared[which]])
-#define nopal_share(session, part, which, value)                                                   \
-	((session)->shared[(part)->shared[which]] = (value))
+/* Shared variables. */
+#define nopal_shared(at, which)	      ((at).session->shared[(at).part->shared[which]])
+#define nopal_share(at, which, value) ((at).session->shared[(at).part->shared[which]] = (value))
 
-/* Attributes of a segment or message; `which` as above. */
-#define nopal_get(item, part, which)	    ((item)->attribute[(part)->attribute[which]])
-#define nopal_set(item, part, which, value) ((item)->attribute[(part)->attribute[which]] = (value))
-#define nopal_has(part, which)		    ((part)->attribute[which] != 0)
+/* Attributes of a segment or message. */
+#define nopal_get(at, item, which)	  ((item)->attribute[(at).part->attribute[which]])
+#define nopal_set(at, item, which, value) ((item)->attribute[(at).part->attribute[which]] = (value))
+#define nopal_has(at, which)		  ((at).part->attribute[which] != 0)
 
 /* A serial attribute's owner says which value it accepted last: truncated values on the wire are
  * decoded to the nearest number. */
-void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part, unsigned which,
-		       uint64_t value);
+void nopal_serial_seen(struct nopal_at at, unsigned which, uint64_t value);
 
 /* A 64-bit draw from the session's own stream: deterministic in `sim`.  Who has seen some of its
  * draws can tell the others: not for keys. */
@@ -226,21 +225,17 @@ void nopal_free(struct nopal_session *session, void *memory);
 
 /* Declared timers.  `which` is the index in the microprotocol's table.  A start replaces the
  * running one; ties fire in the order of their starts. */
-void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part, unsigned which,
-		       int64_t deadline_ns);
-void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part, unsigned which);
-bool nopal_timer_running(struct nopal_session *session, const struct nopal_part *part,
-			 unsigned which);
+void nopal_timer_start(struct nopal_at at, unsigned which, int64_t deadline_ns);
+void nopal_timer_stop(struct nopal_at at, unsigned which);
+bool nopal_timer_running(struct nopal_at at, unsigned which);
 
 /* Bind and unbind at run time.  A raise in progress keeps its handlers.  The handler runs after all
  * that were bound, or right before those that `before` names.
  * -EINVAL: one that `after` names runs later than that.  -ENOMEM. */
-int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
-	       const struct nopal_binding *binding);
-void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
-		  const struct nopal_binding *binding);
-int nopal_bind_custom(struct nopal_session *session, const struct nopal_part *part, int event,
-		      nopal_custom_handler *handler, const void *argument);
+int nopal_bind(struct nopal_at at, const struct nopal_binding *binding);
+void nopal_unbind(struct nopal_at at, const struct nopal_binding *binding);
+int nopal_bind_custom(struct nopal_at at, int event, nopal_custom_handler *handler,
+		      const void *argument);
 
 /* Session life, for the role `connection` and for those who detect its end. */
 bool nopal_session_is_opener(const struct nopal_session *session);
@@ -273,8 +268,7 @@ void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes);
  * role path_limit it changes with time. */
 uint32_t nopal_body_limit(const struct nopal_session *session);
 /* The same for a control kind of this part. */
-uint32_t nopal_control_limit(const struct nopal_session *session, const struct nopal_part *part,
-			     unsigned kind);
+uint32_t nopal_control_limit(struct nopal_at at, unsigned kind);
 /* The largest that nopal_body_limit may become, at either end. */
 uint32_t nopal_body_most(const struct nopal_session *session);
 /* Bytes of the longest datagram (UDP payload): on this path, and on the best one that the

@@ -12,8 +12,18 @@
 #include <stdint.h>
 
 struct nopal_session;
+struct nopal_part;
 struct nopal_segment;
 struct nopal_handle;
+
+/* Where a handler runs: a session, and the place of its microprotocol in the composition.  Handlers,
+ * hooks and helpers of a microprotocol take it first and hand it on by value; they name its session
+ * where a function is about the session alone (at.session), and its part never: the functions that
+ * need the part take the whole. */
+struct nopal_at {
+	struct nopal_session *session; /* NULL in hooks of a listener: admit, opens, kind_of */
+	const struct nopal_part *part;
+};
 
 /* Which numbers of a moving window were seen: a bitmap ring over [floor, end). */
 struct nopal_numbers {
@@ -82,8 +92,6 @@ void nopal_queue_remove(struct nopal_queue *queue, uint32_t place);
 /* Gives the memory of an empty queue back. */
 void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
 
-struct nopal_part;
-
 /* What waits at a gate that all departures pass.  One turn of it goes over them in
  * the order in which all gates grant (queue.c says which, and why):
  *
@@ -119,8 +127,8 @@ static inline bool nopal_lanes_wait(const struct nopal_lanes *lanes)
 }
 /* Who is next among those that the part holds at the send barrier; NULL: nobody. Drops all others
  * that come to the front. */
-struct nopal_segment *nopal_lanes_next(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_lanes *lanes, struct nopal_lane_turn *turn);
+struct nopal_segment *nopal_lanes_next(struct nopal_at at, struct nopal_lanes *lanes,
+				       struct nopal_lane_turn *turn);
 void nopal_lanes_take(struct nopal_lanes *lanes, const struct nopal_lane_turn *turn);
 void nopal_lanes_pass(struct nopal_lane_turn *turn);
 void nopal_lanes_rest(struct nopal_session *session, struct nopal_lanes *lanes);

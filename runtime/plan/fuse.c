@@ -221,8 +221,9 @@ static void write_calls(struct nopal_text *out, const struct nopal_plan *plan, u
 	nopal__append(out, "\t\treturn ");
 	for (uint32_t i = 0; i < calls->count; i++)
 		nopal__append(out,
-			      "%snopal_%s.bindings[%d].run.%s(session,\n"
-			      "\t\t\t&fused_part[%d], subject) == NOPAL_STOP",
+			      "%snopal_%s.bindings[%d].run.%s(\n"
+			      "\t\t\t(struct nopal_at){ session, &fused_part[%d] }, subject)"
+			      " == NOPAL_STOP",
 			      i ? " ||\n\t\t       " : "", calls->call[i].part->microprotocol->name,
 			      binding_place(&calls->call[i], event), nopal_event_name(event),
 			      (int)(calls->call[i].part - plan->parts));

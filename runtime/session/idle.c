@@ -194,7 +194,7 @@ static void give_back(struct nopal_core *core)
 
 	for (uint32_t i = 0; i < core->layer->part_count; i++)
 		if (part[i].microprotocol->rest)
-			part[i].microprotocol->rest(&core->session, &part[i]);
+			part[i].microprotocol->rest((struct nopal_at){ &core->session, &part[i] });
 	nopal_free(&core->session, core->awake->departures.ring);
 	core->awake->departures.ring = NULL;
 	core->awake->departures.room = 0;

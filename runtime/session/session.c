@@ -35,14 +35,13 @@ void nopal_random_bytes(struct nopal_session *session, void *bytes, size_t lengt
 	world->ops->random_bytes(world, bytes, length);
 }
 
-const uint8_t *nopal_file(const struct nopal_session *session, const struct nopal_part *part,
-			  unsigned which, size_t *ret_length)
+const uint8_t *nopal_file(struct nopal_at at, unsigned which, size_t *ret_length)
 {
-	const struct nopal_layer *layer = nopal__core(session)->layer;
+	const struct nopal_layer *layer = nopal__core(at.session)->layer;
 	const struct nopal_composed_layer *composed =
 		&layer->plan->composition->layers[layer->index];
 	const struct nopal_file_bytes *file =
-		&composed->members[part->index - layer->first_part].files[which];
+		&composed->members[at.part->index - layer->first_part].files[which];
 
 	*ret_length = file->length;
 	return file->bytes;
@@ -171,7 +170,7 @@ static int parts_open(struct nopal_core *core)
 		const struct nopal_part *part = part_at(core, i);
 
 		if (part->microprotocol->open &&
-		    part->microprotocol->open(&core->session, part) < 0)
+		    part->microprotocol->open((struct nopal_at){ &core->session, part }) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -278,7 +277,7 @@ static void parts_close(struct nopal_core *core)
 		const struct nopal_part *part = part_at(core, i);
 
 		if (part->microprotocol->close)
-			part->microprotocol->close(&core->session, part);
+			part->microprotocol->close((struct nopal_at){ &core->session, part });
 	}
 }
 

@@ -12,10 +12,11 @@ static bool foreign_opens(const struct nopal_plan *plan, struct nopal_reader dat
 	const struct nopal_format *format = plan->format->microprotocol->format;
 	uint8_t kind;
 
-	if (format->opens && !format->opens(plan->format, datagram))
+	if (format->opens && !format->opens((struct nopal_at){ .part = plan->format }, datagram))
 		return false;
 	if (!plan->admission)
-		return !format->kind_of || format->kind_of(plan->format, datagram) < 0;
+		return !format->kind_of ||
+		       format->kind_of((struct nopal_at){ .part = plan->format }, datagram) < 0;
 	kind = nopal__foreign_kind(plan, datagram.at, (uint32_t)nopal_read_left(&datagram));
 	return plan->kinds[kind].class == NOPAL_KIND_OPENING;
 }
@@ -27,7 +28,8 @@ static bool foreign_admits(const struct nopal_plan *plan, struct nopal_request *
 	struct nopal_writer nowhere = { 0 };
 
 	return !part ||
-	       part->microprotocol->admission->admit(part, request, &nowhere) == NOPAL_ADMIT_ACCEPT;
+	       part->microprotocol->admission->admit((struct nopal_at){ .part = part }, request,
+						     &nowhere) == NOPAL_ADMIT_ACCEPT;
 }
 
 struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,

@@ -273,7 +273,8 @@ static struct nopal_core *admit(struct nopal_endpoint *endpoint,
 
 	request->offer_bytes =
 		nopal__offers_bytes(&entry->plan->layers[entry->plan->layer_count - 1]);
-	verdict = part->microprotocol->admission->admit(part, request, &reply);
+	verdict = part->microprotocol->admission->admit((struct nopal_at){ .part = part }, request,
+							&reply);
 
 	if (verdict == NOPAL_ADMIT_ACCEPT)
 		return nopal__accept_at_once(endpoint, entry, request);
@@ -315,7 +316,8 @@ static struct nopal_core *meet(struct nopal_endpoint *endpoint, struct nopal_req
 	}
 	part = core->layer->plan->admission;
 	request->offer_bytes = nopal__offers_bytes(core->layer);
-	verdict = part->microprotocol->admission->meet(&core->session, part, request, &reply);
+	verdict = part->microprotocol->admission->meet((struct nopal_at){ &core->session, part },
+						       request, &reply);
 	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
 		reply_send(endpoint, request, bytes, &reply);
 	if (verdict != NOPAL_ADMIT_ACCEPT)

@@ -65,7 +65,7 @@ void nopal_offers_write(struct nopal_session *session, struct nopal_writer *writ
 		const struct nopal_offer *offer = part->microprotocol->offer;
 		uint8_t bytes[NOPAL_OFFER_MOST];
 
-		offer->write(session, part, bytes);
+		offer->write((struct nopal_at){ session, part }, bytes);
 		nopal_write_bytes(writer, bytes, offer->bytes);
 	}
 }
@@ -79,7 +79,7 @@ bool nopal_offers_read(struct nopal_session *session, struct nopal_reader *reade
 		const struct nopal_offer *offer = part->microprotocol->offer;
 		const uint8_t *bytes = nopal_read_bytes(reader, offer->bytes);
 
-		if (!bytes || !offer->read(session, part, bytes))
+		if (!bytes || !offer->read((struct nopal_at){ session, part }, bytes))
 			return false;
 	}
 	return true;
@@ -91,7 +91,7 @@ bool nopal_offers_agreed(struct nopal_session *session, const struct nopal_openi
 	{
 		const struct nopal_offer *offer = part->microprotocol->offer;
 
-		if (offer->agreed && !offer->agreed(session, part, opening))
+		if (offer->agreed && !offer->agreed((struct nopal_at){ session, part }, opening))
 			return false;
 	}
 	return true;

@@ -48,7 +48,7 @@ NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
 		return;
 	endpoint->unsealed = 0;
 	seal = core->layer->plan->seal;
-	seal->microprotocol->seal->close(&core->session, seal,
+	seal->microprotocol->seal->close((struct nopal_at){ &core->session, seal },
 					 endpoint->train + endpoint->train_length - bytes,
 					 bytes - core->layer->plan->trailer_bytes);
 }

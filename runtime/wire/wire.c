@@ -42,11 +42,10 @@ bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind)
 	return byte >> WIRE_KIND_BITS == WIRE_VERSION;
 }
 
-NOPAL_HOT void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part,
-				 unsigned which, uint64_t value)
+NOPAL_HOT void nopal_serial_seen(struct nopal_at at, unsigned which, uint64_t value)
 {
-	struct nopal_core *core = nopal__core(session);
-	uint8_t index = nopal__plan(core)->serial_of[part->attribute[which]];
+	struct nopal_core *core = nopal__core(at.session);
+	uint8_t index = nopal__plan(core)->serial_of[at.part->attribute[which]];
 
 	if (index)
 		core->awake->serial[index - 1] = value;
@@ -183,7 +182,8 @@ static void pack_formatted(struct nopal_core *core, struct nopal_way way,
 	uint32_t bytes;
 
 	writer.at = put_head(core, segment->kind, opening, header);
-	plan->format->microprotocol->format->pack(&core->session, plan->format, segment, &writer);
+	plan->format->microprotocol->format->pack((struct nopal_at){ &core->session, plan->format },
+						  segment, &writer);
 	bytes = nopal_written(&writer);
 	start = nopal__train_room(core, way, bytes + segment->body.length + plan->trailer_bytes);
 	if (!start)
@@ -268,7 +268,7 @@ uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes,
 
 	if (!format->kind_of)
 		return NOPAL_KIND_DATA;
-	which = format->kind_of(plan->format, datagram);
+	which = format->kind_of((struct nopal_at){ .part = plan->format }, datagram);
 	return which < 0 || which >= NOPAL_FORMAT_KINDS ? NOPAL_KIND_DATA
 							: plan->format_code[which];
 }
@@ -280,7 +280,8 @@ static inline bool get_format(struct nopal_core *core, struct nopal_segment *seg
 	const struct nopal_part *part = nopal__plan(core)->format;
 	struct nopal_reader reader = nopal_reader_over(bytes, length);
 
-	if (!part->microprotocol->format->unpack(&core->session, part, segment, &reader) ||
+	if (!part->microprotocol->format->unpack((struct nopal_at){ &core->session, part }, segment,
+						 &reader) ||
 	    reader.bad)
 		return false;
 	segment->body.bytes = reader.at;
@@ -302,8 +303,9 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t k
 		core->awake->counters.rx_malformed++;
 		return NULL;
 	}
-	if (plan->seal && !plan->seal->microprotocol->seal->open(&core->session, plan->seal, bytes,
-								 length - plan->trailer_bytes)) {
+	if (plan->seal &&
+	    !plan->seal->microprotocol->seal->open((struct nopal_at){ &core->session, plan->seal },
+						   bytes, length - plan->trailer_bytes)) {
 		core->awake->counters.rx_sealed_badly++;
 		return NULL;
 	}
@@ -418,16 +420,15 @@ uint32_t nopal_path_most(const struct nopal_session *session)
 	return nopal__plan(nopal__core(session))->datagram_bytes;
 }
 
-uint32_t nopal_control_limit(const struct nopal_session *session, const struct nopal_part *part,
-			     unsigned kind)
+uint32_t nopal_control_limit(struct nopal_at at, unsigned kind)
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_core *core = nopal__core(at.session);
 	const struct nopal_plan *plan = nopal__plan(core);
-	uint8_t code = part->kind[kind];
-	uint32_t path = nopal_path_limit(session);
+	uint8_t code = at.part->kind[kind];
+	uint32_t path = nopal_path_limit(at.session);
 
 	if (!nopal__is_lowest(core))
-		return nopal__layer(core)->below_takes - path_short(session);
+		return nopal__layer(core)->below_takes - path_short(at.session);
 	if (plan->kinds[code].formatted)
 		path -= plan->format->microprotocol->format->bytes;
 	else if (code == NOPAL_KIND_CONNECT)

@@ -59,7 +59,8 @@ static void repair_trailer(const struct nopal_plan *plan, uint8_t *bytes, size_t
 	if (seal->microprotocol->offer)
 		memset(bytes + length - NOPAL__AEAD_TAG_BYTES, FORGE_TAG, NOPAL__AEAD_TAG_BYTES);
 	else
-		seal->microprotocol->seal->close(NULL, seal, bytes, length - plan->trailer_bytes);
+		seal->microprotocol->seal->close((struct nopal_at){ .part = seal }, bytes,
+						 length - plan->trailer_bytes);
 }
 
 /* The one's complement of the sum of all, in words of four bytes. */

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "a_meddler.h"
 
-static enum nopal_verdict a_meddler_on_from_net(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict a_meddler_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	return meddle_from_net(session, part, segment);
+	return meddle_from_net(at, segment);
 }
 
-static enum nopal_verdict a_meddler_on_to_net(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict a_meddler_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	return meddle_to_net(session, part, segment);
+	return meddle_to_net(at, segment);
 }
 
 static const struct nopal_binding a_meddler_bindings[] = {

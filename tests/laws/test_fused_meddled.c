@@ -26,11 +26,10 @@ enum {
 
 /* What a test does at the N-th segment of a session, by way of a_meddler. */
 struct meddling {
-	enum nopal_verdict (*from_net)(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_segment *segment, uint32_t count);
-	void (*to_net)(struct nopal_session *session, const struct nopal_part *part,
-		       uint32_t count);
-	void (*outside)(struct nopal_session *session, const struct nopal_part *part);
+	enum nopal_verdict (*from_net)(struct nopal_at at, struct nopal_segment *segment,
+				       uint32_t count);
+	void (*to_net)(struct nopal_at at, uint32_t count);
+	void (*outside)(struct nopal_at at);
 };
 
 static const struct meddling *meddling;
@@ -43,21 +42,18 @@ static int side_of(const struct nopal_session *session)
 	return nopal__core(session)->opener ? PAIR_OPENER : PAIR_ACCEPTOR;
 }
 
-enum nopal_verdict meddle_from_net(struct nopal_session *session, const struct nopal_part *part,
-				   struct nopal_segment *segment)
+enum nopal_verdict meddle_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint32_t count = ++count_in[side_of(session)];
+	uint32_t count = ++count_in[side_of(at.session)];
 
-	return meddling->from_net ? meddling->from_net(session, part, segment, count)
-				  : NOPAL_CONTINUE;
+	return meddling->from_net ? meddling->from_net(at, segment, count) : NOPAL_CONTINUE;
 }
 
-enum nopal_verdict meddle_to_net(struct nopal_session *session, const struct nopal_part *part,
-				 struct nopal_segment *segment)
+enum nopal_verdict meddle_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
 	(void)segment;
 	if (meddling->to_net)
-		meddling->to_net(session, part, ++count_out[side_of(session)]);
+		meddling->to_net(at, ++count_out[side_of(at.session)]);
 	return NOPAL_CONTINUE;
 }
 
@@ -85,8 +81,7 @@ static void outside(struct pair *pair)
 {
 	for (int i = 0; i < PAIR_SIDES; i++)
 		if (pair->session[i])
-			meddling->outside(meddled(pair->session[i]),
-					  rig_part(pair->session[i], "a_meddler"));
+			meddling->outside(rig_at(pair->session[i], "a_meddler"));
 }
 
 static void run_one(struct nopal_plan *plan, const struct suite_network *network, uint64_t seed,
@@ -182,22 +177,19 @@ static void compare(const struct meddling *with)
 /* ------------------------------------------------------------------- binding */
 
 /* Seen in the trace: it raises something. */
-static enum nopal_verdict on_verified(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal_segment *segment)
+static enum nopal_verdict on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
 	(void)segment;
 	extra_calls++;
-	nopal_queue_TURN_END(session, session);
+	nopal_queue_TURN_END(at.session, at.session);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict on_from_net(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal_segment *segment)
+static enum nopal_verdict on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
 	(void)segment;
-	extra_calls += *(const uint32_t *)part->argument;
-	nopal_raise_TURN_END(session, session);
+	extra_calls += *(const uint32_t *)nopal_argument(at);
+	nopal_raise_TURN_END(at.session, at.session);
 	return NOPAL_CONTINUE;
 }
 
@@ -206,11 +198,11 @@ static const struct nopal_binding verified = NOPAL_ON(SEGMENT_VERIFIED, on_verif
 static const struct nopal_binding from_net =
 	NOPAL_ON(SEGMENT_FROM_NET, on_from_net, .argument = &one);
 
-static void bind_both(struct nopal_session *session, const struct nopal_part *part)
+static void bind_both(struct nopal_at at)
 {
-	assert_int_equal(nopal_bind(session, part, &verified), 0);
-	assert_int_equal(nopal_bind(session, part, &from_net), 0);
-	leave(session);
+	assert_int_equal(nopal_bind(at, &verified), 0);
+	assert_int_equal(nopal_bind(at, &from_net), 0);
+	leave(at.session);
 }
 
 TEST(test_bound_from_outside)
@@ -220,12 +212,12 @@ TEST(test_bound_from_outside)
 
 /* The raise in progress keeps its handlers; the one nested in it, and what follows, has the new
  * ones. */
-static enum nopal_verdict bind_within(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal_segment *segment, uint32_t count)
+static enum nopal_verdict bind_within(struct nopal_at at, struct nopal_segment *segment,
+				      uint32_t count)
 {
 	(void)segment;
 	if (count == AFTER)
-		bind_both(session, part);
+		bind_both(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -234,21 +226,20 @@ TEST(test_bound_within_a_raise)
 	compare(&(struct meddling){ .from_net = bind_within });
 }
 
-static enum nopal_verdict unbind_within(struct nopal_session *session,
-					const struct nopal_part *part,
-					struct nopal_segment *segment, uint32_t count)
+static enum nopal_verdict unbind_within(struct nopal_at at, struct nopal_segment *segment,
+					uint32_t count)
 {
 	const struct nopal_binding *own = nopal_a_meddler.bindings;
 
 	(void)segment;
 	if (count == AFTER)
-		bind_both(session, part);
+		bind_both(at);
 	if (count == 2 * AFTER) {
-		nopal_unbind(session, part, &from_net);
-		nopal_unbind(session, part, &own[MEDDLER_TO_NET]);
+		nopal_unbind(at, &from_net);
+		nopal_unbind(at, &own[MEDDLER_TO_NET]);
 	}
 	if (count == 3 * AFTER)
-		nopal_unbind(session, part, &own[MEDDLER_FROM_NET]);
+		nopal_unbind(at, &own[MEDDLER_FROM_NET]);
 	return NOPAL_CONTINUE;
 }
 
@@ -260,23 +251,21 @@ TEST(test_unbound_within_a_raise)
 }
 
 /* A declared handler goes first thing: nothing but the plan's own is left. */
-static void unbind_declared(struct nopal_session *session, const struct nopal_part *part)
+static void unbind_declared(struct nopal_at at)
 {
 	const struct nopal_binding *own = nopal_a_meddler.bindings;
 
-	nopal_unbind(session, part, &own[MEDDLER_FROM_NET]);
-	leave(session);
+	nopal_unbind(at, &own[MEDDLER_FROM_NET]);
+	leave(at.session);
 }
 
-static enum nopal_verdict ask_for_turn_end(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment, uint32_t count)
+static enum nopal_verdict ask_for_turn_end(struct nopal_at at, struct nopal_segment *segment,
+					   uint32_t count)
 {
-	(void)part;
 	(void)segment;
 	(void)count;
 	extra_calls++;
-	nopal_raise_TURN_END(session, session);
+	nopal_raise_TURN_END(at.session, at.session);
 	return NOPAL_CONTINUE;
 }
 
@@ -287,41 +276,36 @@ TEST(test_unbound_from_outside)
 
 /* ------------------------------------------------------------- custom events */
 
-static enum nopal_verdict on_moon(struct nopal_session *session, const struct nopal_part *part,
-				  void *subject)
+static enum nopal_verdict on_moon(struct nopal_at at, void *subject)
 {
-	(void)part;
 	(void)subject;
 	extra_calls++;
-	nopal_raise_TURN_END(session, session);
+	nopal_raise_TURN_END(at.session, at.session);
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict on_moon_again(struct nopal_session *session,
-					const struct nopal_part *part, void *subject)
+static enum nopal_verdict on_moon_again(struct nopal_at at, void *subject)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)subject;
 	fail_msg("the event was stopped");
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict moon(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_segment *segment, uint32_t count)
+static enum nopal_verdict moon(struct nopal_at at, struct nopal_segment *segment, uint32_t count)
 {
-	int event = nopal_event_find(session, "MOON");
+	int event = nopal_event_find(at.session, "MOON");
 
 	if (count == AFTER) {
-		event = nopal_event_create(session, "MOON");
-		nopal_bind_custom(session, part, event, on_moon, NULL);
-		nopal_bind_custom(session, part, event, on_moon_again, NULL);
-		leave(session);
+		event = nopal_event_create(at.session, "MOON");
+		nopal_bind_custom(at, event, on_moon, NULL);
+		nopal_bind_custom(at, event, on_moon_again, NULL);
+		leave(at.session);
 	}
 	if (count == 4 * AFTER)
-		nopal_event_delete(session, event);
+		nopal_event_delete(at.session, event);
 	if (event >= 0)
-		nopal_raise_custom(session, event, segment);
+		nopal_raise_custom(at.session, event, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -333,19 +317,17 @@ TEST(test_events_of_its_own)
 /* ----------------------------------------------------- raises that wait, stops */
 
 /* Some of these segments are gone when it is their time. */
-static enum nopal_verdict defer(struct nopal_session *session, const struct nopal_part *part,
-				struct nopal_segment *segment, uint32_t count)
+static enum nopal_verdict defer(struct nopal_at at, struct nopal_segment *segment, uint32_t count)
 {
 	nopal_token token;
 
-	(void)part;
 	extra_calls++;
-	nopal_queue_TURN_END(session, session);
-	nopal_queue_SEGMENT_VERIFIED(session, segment);
-	token = nopal_delay_TURN_END(session, session, SOON_NS);
+	nopal_queue_TURN_END(at.session, at.session);
+	nopal_queue_SEGMENT_VERIFIED(at.session, segment);
+	token = nopal_delay_TURN_END(at.session, at.session, SOON_NS);
 	if (count % OFTEN == 0)
-		nopal_cancel(session, token);
-	nopal_delay_SEGMENT_VERIFIED(session, segment, SOON_NS);
+		nopal_cancel(at.session, token);
+	nopal_delay_SEGMENT_VERIFIED(at.session, segment, SOON_NS);
 	return NOPAL_CONTINUE;
 }
 
@@ -355,11 +337,10 @@ TEST(test_raises_that_wait)
 }
 
 /* As if it had been lost; later handlers must not see it. */
-static enum nopal_verdict stop_often(struct nopal_session *session, const struct nopal_part *part,
-				     struct nopal_segment *segment, uint32_t count)
+static enum nopal_verdict stop_often(struct nopal_at at, struct nopal_segment *segment,
+				     uint32_t count)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)segment;
 	extra_calls++;
 	return count % OFTEN == 0 ? NOPAL_STOP : NOPAL_CONTINUE;
@@ -371,22 +352,20 @@ TEST(test_a_handler_that_stops)
 }
 
 /* One that stops, is joined by others and goes on. */
-static enum nopal_verdict stop_and_bind(struct nopal_session *session,
-					const struct nopal_part *part,
-					struct nopal_segment *segment, uint32_t count)
+static enum nopal_verdict stop_and_bind(struct nopal_at at, struct nopal_segment *segment,
+					uint32_t count)
 {
 	if (count == AFTER)
-		bind_both(session, part);
+		bind_both(at);
 	if (count % (2 * OFTEN) == 0)
-		defer(session, part, segment, count);
+		defer(at, segment, count);
 	return count % OFTEN == 0 ? NOPAL_STOP : NOPAL_CONTINUE;
 }
 
-static void bind_on_the_way_out(struct nopal_session *session, const struct nopal_part *part,
-				uint32_t count)
+static void bind_on_the_way_out(struct nopal_at at, uint32_t count)
 {
 	if (count == AFTER)
-		bind_both(session, part);
+		bind_both(at);
 }
 
 TEST(test_all_at_once)

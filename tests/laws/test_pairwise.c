@@ -341,23 +341,21 @@ struct a_saboteur {
 	uint32_t seen;
 };
 
-static int saboteur_open(struct nopal_session *session, const struct nopal_part *part)
+static int saboteur_open(struct nopal_at at)
 {
-	struct a_saboteur *self = nopal_state(session, part);
+	struct a_saboteur *self = nopal_state(at);
 
-	self->loses = strstr(nopal_session_composition(session), "keep_alive") != NULL;
+	self->loses = strstr(nopal_session_composition(at.session), "keep_alive") != NULL;
 	return 0;
 }
 
-static enum nopal_verdict saboteur_on_msg(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_message *message)
+static enum nopal_verdict saboteur_on_msg(struct nopal_at at, struct nopal_message *message)
 {
-	struct a_saboteur *self = nopal_state(session, part);
+	struct a_saboteur *self = nopal_state(at);
 
 	if (!self->loses || ++self->seen % 5)
 		return NOPAL_CONTINUE;
-	nopal_message_discard(session, message);
+	nopal_message_discard(at.session, message);
 	return NOPAL_STOP;
 }
 

@@ -20,12 +20,9 @@ static const struct nopal_microprotocol stub_ack = {
 };
 
 /* Hears of the segments that want to leave, and leaves them to the test. */
-static enum nopal_verdict stub_gate_on_to_net(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict stub_gate_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)segment;
 	return NOPAL_CONTINUE;
 }
@@ -101,7 +98,7 @@ static inline void stub_open_gate(struct rig *rig, struct nopal_segment *segment
 	bool outermost = nopal__turn_begin(core->world);
 
 	nopal__touch(core);
-	nopal_release(session, rig_part(session, "stub_gate"), segment, NOPAL_SEND);
+	nopal_release(rig_at(session, "stub_gate"), segment, NOPAL_SEND);
 	nopal__turn_end(core->world, outermost);
 }
 

@@ -483,9 +483,9 @@ TEST(test_it_rests_with_its_present_secrets_alone)
 static const struct aead_secrets *looked_at;
 static unsigned looks;
 
-static void look_close(struct nopal_session *session, const struct nopal_part *part)
+static void look_close(struct nopal_at at)
 {
-	(void)session, (void)part;
+	(void)at;
 	looks++;
 	assert_true(is_zero(looked_at, sizeof(*looked_at)));
 }

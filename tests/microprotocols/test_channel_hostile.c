@@ -55,13 +55,13 @@ static void add_varint(uint64_t value)
 /* Sent as the microprotocol would: sealed, and by the session or the channel. */
 static void say(struct nopal_session *session, const char *microprotocol, unsigned kind, bool cast)
 {
-	const struct nopal_part *part = rig_part(session, microprotocol);
+	struct nopal_at part = rig_at(session, microprotocol);
 	bool outermost = nopal__turn_begin(many.world);
 	struct nopal_segment *segment;
 	uint8_t *at;
 
 	nopal__touch(nopal__core(session));
-	segment = nopal_control_new(session, part, kind, body.length ? body.length : 1, &at);
+	segment = nopal_control_new(part, kind, body.length ? body.length : 1, &at);
 	assert_non_null(segment);
 	if (body.length)
 		memcpy(at, body.bytes, body.length);

@@ -26,11 +26,10 @@ static void all_have_all(void)
 
 static uint64_t told_missing, told_rows; /* by all reports */
 
-static enum nopal_verdict a_listener_on_report(struct nopal_session *session,
-					       const struct nopal_part *part,
+static enum nopal_verdict a_listener_on_report(struct nopal_at at,
 					       struct nopal_channel_report *report)
 {
-	(void)session, (void)part;
+	(void)at;
 	told_missing += report->missing;
 	told_rows += report->rows;
 	return NOPAL_CONTINUE;

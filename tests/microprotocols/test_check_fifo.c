@@ -6,12 +6,12 @@ static const char UNORDERED[] = "transport_driver {}\nfixed_size {}\n"
 				"sequenced_messages {}\ncheck_fifo {}\n";
 
 static struct rig rig;
-static const struct nopal_part *part;
+static struct nopal_at at;
 
 static void unordered_open(void)
 {
 	rig_open(&rig, UNORDERED, NULL);
-	part = rig_part(rig.opener.session, "check_fifo");
+	at = rig_at(rig.opener.session, "check_fifo");
 }
 
 static void assert_fired(const struct rig_side *side, const char *what)
@@ -25,10 +25,10 @@ static void assert_fired(const struct rig_side *side, const char *what)
 TEST(test_increasing_numbers_pass)
 {
 	unordered_open();
-	arrive_at(&rig.opener, part, 1, 2);
-	arrive_at(&rig.opener, part, 2, 7);
-	arrive_at(&rig.opener, part, 7, 8);
-	arrive_at(&rig.opener, part, 100, 101); /* gaps are no disorder */
+	arrive_at(at, 1, 2);
+	arrive_at(at, 2, 7);
+	arrive_at(at, 7, 8);
+	arrive_at(at, 100, 101); /* gaps are no disorder */
 	assert_int_equal(rig.opener.ended, 0);
 	rig_close(&rig);
 }
@@ -36,8 +36,8 @@ TEST(test_increasing_numbers_pass)
 TEST(test_disorder_is_seen)
 {
 	unordered_open();
-	arrive(&rig.opener, part, 2);
-	arrive(&rig.opener, part, 1);
+	arrive(at, 2);
+	arrive(at, 1);
 	assert_fired(&rig.opener, "out of order");
 	rig_close(&rig);
 }
@@ -45,8 +45,8 @@ TEST(test_disorder_is_seen)
 TEST(test_a_duplicate_is_seen)
 {
 	unordered_open();
-	arrive(&rig.opener, part, 2);
-	arrive(&rig.opener, part, 2);
+	arrive(at, 2);
+	arrive(at, 2);
 	assert_fired(&rig.opener, "twice");
 	rig_close(&rig);
 }
@@ -54,8 +54,8 @@ TEST(test_a_duplicate_is_seen)
 TEST(test_an_overlap_is_seen)
 {
 	unordered_open();
-	arrive_at(&rig.opener, part, 2, 5);
-	arrive_at(&rig.opener, part, 4, 6);
+	arrive_at(at, 2, 5);
+	arrive_at(at, 4, 6);
 	assert_fired(&rig.opener, "out of order");
 	rig_close(&rig);
 }
@@ -63,7 +63,7 @@ TEST(test_an_overlap_is_seen)
 TEST(test_a_message_without_a_number_is_seen)
 {
 	unordered_open();
-	arrive_at(&rig.opener, part, 0, 0);
+	arrive_at(at, 0, 0);
 	assert_fired(&rig.opener, "without a number");
 	rig_close(&rig);
 }

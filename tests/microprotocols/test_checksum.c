@@ -13,10 +13,12 @@ extern const struct nopal_microprotocol nopal_checksum;
 
 /* One part for each algorithm, by its place among the choices. */
 static const int64_t algorithms[] = { 0, 1 };
-static const struct nopal_part crc = { .microprotocol = &nopal_checksum,
-				       .parameters = &algorithms[0] };
-static const struct nopal_part sum = { .microprotocol = &nopal_checksum,
-				       .parameters = &algorithms[1] };
+static const struct nopal_part crc_part = { .microprotocol = &nopal_checksum,
+					    .parameters = &algorithms[0] };
+static const struct nopal_at crc = { .part = &crc_part };
+static const struct nopal_part sum_part = { .microprotocol = &nopal_checksum,
+					    .parameters = &algorithms[1] };
+static const struct nopal_at sum = { .part = &sum_part };
 
 TEST(test_the_trailer_is_crc32c_big_endian)
 {
@@ -25,9 +27,9 @@ TEST(test_the_trailer_is_crc32c_big_endian)
 	const struct nopal_seal *seal = nopal_checksum.seal;
 
 	assert_int_equal(seal->overhead, TRAILER);
-	seal->close(NULL, &crc, bytes, 9);
+	seal->close(crc, bytes, 9);
 	assert_memory_equal(bytes + 9, expected, TRAILER);
-	assert_true(seal->open(NULL, &crc, bytes, 9));
+	assert_true(seal->open(crc, bytes, 9));
 }
 
 /* Every flip of one bit, and of every two that are near each other. */
@@ -39,20 +41,20 @@ TEST(test_flips_are_detected)
 
 	for (size_t i = 0; i < BODY; i++)
 		bytes[i] = (uint8_t)(i * 5);
-	seal->close(NULL, &crc, bytes, BODY);
+	seal->close(crc, bytes, BODY);
 	for (size_t bit = 0; bit < bits; bit++) {
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		assert_false(seal->open(NULL, &crc, bytes, BODY));
+		assert_false(seal->open(crc, bytes, BODY));
 		if (bit + 31 < bits) {
 			size_t other = bit + 1 + bit % 31;
 
 			bytes[other / 8] ^= (uint8_t)(1u << other % 8);
-			assert_false(seal->open(NULL, &crc, bytes, BODY));
+			assert_false(seal->open(crc, bytes, BODY));
 			bytes[other / 8] ^= (uint8_t)(1u << other % 8);
 		}
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	assert_true(seal->open(NULL, &crc, bytes, BODY));
+	assert_true(seal->open(crc, bytes, BODY));
 }
 
 /* The example of RFC 1071, section 3: its sum is ddf2. */
@@ -64,10 +66,10 @@ TEST(test_the_sum_is_that_of_rfc_1071)
 	uint8_t bytes[sizeof(words) + TRAILER];
 
 	memcpy(bytes, words, sizeof(words));
-	nopal_checksum.seal->close(NULL, &sum, bytes, sizeof(words));
+	nopal_checksum.seal->close(sum, bytes, sizeof(words));
 	assert_memory_equal(bytes + sizeof(words), expected, TRAILER);
 	memcpy(bytes, words, sizeof(words));
-	nopal_checksum.seal->close(NULL, &sum, bytes, sizeof(words) - 1);
+	nopal_checksum.seal->close(sum, bytes, sizeof(words) - 1);
 	assert_memory_equal(bytes + sizeof(words) - 1, odd, TRAILER);
 }
 
@@ -79,19 +81,19 @@ TEST(test_what_the_sum_finds_and_what_not)
 
 	for (size_t i = 0; i < BODY; i++)
 		bytes[i] = (uint8_t)(i * i + 3);
-	seal->close(NULL, &sum, bytes, BODY);
-	assert_true(seal->open(NULL, &sum, bytes, BODY));
+	seal->close(sum, bytes, BODY);
+	assert_true(seal->open(sum, bytes, BODY));
 	for (size_t bit = 0; bit + 15 < sizeof(bytes) * 8; bit++)
 		for (size_t length = 1; length <= 15; length += 7) {
 			for (size_t i = 0; i < length; i++)
 				bytes[(bit + i) / 8] ^= (uint8_t)(0x80u >> (bit + i) % 8);
-			assert_false(seal->open(NULL, &sum, bytes, BODY));
+			assert_false(seal->open(sum, bytes, BODY));
 			for (size_t i = 0; i < length; i++)
 				bytes[(bit + i) / 8] ^= (uint8_t)(0x80u >> (bit + i) % 8);
 		}
 	memcpy(bytes, (const uint8_t[]){ bytes[2], bytes[3], bytes[0], bytes[1] }, 4);
-	assert_true(seal->open(NULL, &sum, bytes, BODY));
-	assert_false(seal->open(NULL, &crc, bytes, BODY));
+	assert_true(seal->open(sum, bytes, BODY));
+	assert_false(seal->open(crc, bytes, BODY));
 }
 
 static struct {

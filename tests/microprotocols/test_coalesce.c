@@ -175,13 +175,13 @@ static uint32_t given(struct rig *rig, const char *bytes, size_t length)
 {
 	struct rig_side *side = &rig->acceptor;
 	struct nopal_core *core = nopal__core(side->session);
-	const struct nopal_part *part = rig_part(side->session, "coalesce");
+	struct nopal_at at = rig_at(side->session, "coalesce");
 	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, bytes, length);
 	uint32_t before = side->delivered;
 	static uint64_t number = 100;
 
-	nopal_set(one.segment, part, 0, number);
-	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"), 0, number++);
+	nopal_set(at, one.segment, 0, number);
+	nopal_set(rig_at(side->session, "sequenced_segments"), one.segment, 0, number++);
 	arriving_end(&one);
 	assert_int_equal(core->awake->messages.alive, 0);
 	return side->delivered - before;

@@ -52,7 +52,7 @@ static bool arrives(const uint8_t *bytes, size_t length, uint64_t attribute)
 	uint32_t before = compressed_seen.count;
 	struct arriving one = arriving_begin(session, NOPAL_KIND_DATA, bytes, length);
 
-	nopal_set(one.segment, rig_part(session, "compression"), 0, attribute);
+	nopal_set(rig_at(session, "compression"), one.segment, 0, attribute);
 	arriving_end(&one);
 	assert_int_equal(rig_awake(session)->messages.alive, 0);
 	return compressed_seen.count != before;

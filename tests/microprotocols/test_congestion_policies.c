@@ -94,14 +94,13 @@ TEST(test_goes_on_after_an_outage)
 enum { MARKER_LATEST, MARKER_LEAST };
 #define MARKER_QUEUE_NS (12 * NOPAL_MILLISECOND)
 
-static enum nopal_verdict a_marker_on_ack(struct nopal_session *session,
-					  const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict a_marker_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	int64_t latest = nopal_shared(session, part, MARKER_LATEST);
-	int64_t least = nopal_shared(session, part, MARKER_LEAST);
+	int64_t latest = nopal_shared(at, MARKER_LATEST);
+	int64_t least = nopal_shared(at, MARKER_LEAST);
 
 	if (ack->largest_is_new && latest > least + MARKER_QUEUE_NS)
-		nopal_raise_CONGESTION_MARKED(session, session);
+		nopal_raise_CONGESTION_MARKED(at.session, at.session);
 	return NOPAL_CONTINUE;
 }
 

@@ -9,36 +9,29 @@ enum { MARKS = 0, ROOM = 64, WINDOW = 0, SEGMENT = 1460 };
 static uint32_t raises, losses;
 static int64_t raised_ns[ROOM];
 
-static enum nopal_verdict stub_policy_on_marked(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_session *subject)
+static enum nopal_verdict stub_policy_on_marked(struct nopal_at at, struct nopal_session *subject)
 {
-	int64_t window = nopal_shared(session, part, WINDOW) / 2;
+	int64_t window = nopal_shared(at, WINDOW) / 2;
 
-	assert_ptr_equal(session, subject);
+	assert_ptr_equal(at.session, subject);
 	if (raises < ROOM)
-		raised_ns[raises] = session->now_ns;
+		raised_ns[raises] = at.session->now_ns;
 	raises++;
-	nopal_share(session, part, WINDOW, window > 2 * SEGMENT ? window : 2 * SEGMENT);
+	nopal_share(at, WINDOW, window > 2 * SEGMENT ? window : 2 * SEGMENT);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict stub_policy_on_ack(struct nopal_session *session,
-					     const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict stub_policy_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	uint64_t window = (uint64_t)nopal_shared(session, part, WINDOW);
+	uint64_t window = (uint64_t)nopal_shared(at, WINDOW);
 
-	nopal_shared(session, part, WINDOW) +=
-		(int64_t)nopal_scale(ack->newly_acked_bytes, SEGMENT, window);
+	nopal_shared(at, WINDOW) += (int64_t)nopal_scale(ack->newly_acked_bytes, SEGMENT, window);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict stub_policy_on_lost(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict stub_policy_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)segment;
 	losses++;
 	return NOPAL_CONTINUE;
@@ -69,12 +62,9 @@ static const struct nopal_microprotocol stub_policy = {
 /* A path on which all segments arrive with `path_says`, where it says anything. */
 static int path_says = -1;
 
-static enum nopal_verdict a_path_on_any(struct nopal_session *session,
-					const struct nopal_part *part,
-					struct nopal_segment *segment)
+static enum nopal_verdict a_path_on_any(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	if (path_says >= 0)
 		segment->ecn = (uint8_t)path_says;
 	return NOPAL_CONTINUE;

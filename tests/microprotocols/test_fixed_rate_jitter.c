@@ -13,18 +13,18 @@ enum { TICK_NS = 1024, MESSAGES = 5 };
 static const char JITTER[] = BASE "fixed_rate_jitter { interval = 20ms delay = 60ms }\n";
 
 static struct rig rig;
-static const struct nopal_part *part;
+static struct nopal_at at;
 static int64_t zero_ns; /* when the message with the number 100 is due */
 
 static void jitter_open(const char *config)
 {
 	rig_open(&rig, config, NULL);
-	part = rig_part(rig.opener.session, "check_fifo");
+	at = rig_at(rig.opener.session, "check_fifo");
 }
 
 static void come(uint64_t number)
 {
-	arrive(&rig.opener, part, number);
+	arrive(at, number);
 }
 
 /* The schedule begins: 100 comes now, and is due 60 ms later. */

@@ -13,14 +13,12 @@ enum { MESSAGE, SEGMENT, FIRST, NEXT };
 
 static uint64_t first, next;
 
-static enum nopal_verdict look(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_message *message)
+static enum nopal_verdict look(struct nopal_at at, struct nopal_message *message)
 {
-	const struct nopal_part *fixed = rig_part(session, "fixed_size");
+	const struct nopal_at fixed = rig_at(at.session, "fixed_size");
 
-	(void)part;
-	first = nopal_get(message, fixed, FIRST);
-	next = nopal_get(message, fixed, NEXT);
+	first = nopal_get(fixed, message, FIRST);
+	next = nopal_get(fixed, message, NEXT);
 	return NOPAL_CONTINUE;
 }
 
@@ -28,20 +26,20 @@ static enum nopal_verdict look(struct nopal_session *session, const struct nopal
 static void cover(const char *config, uint64_t segment, uint64_t message)
 {
 	const struct nopal_binding binding = NOPAL_ON(MSG_FROM_NET, look);
-	const struct nopal_part *part;
+	struct nopal_at at;
 	struct arriving one;
 	struct rig rig;
 
 	rig_open(&rig, config, NULL);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
-	part = rig_part(rig.acceptor.session, "fixed_size");
-	assert_int_equal(nopal_bind(rig.acceptor.session, part, &binding), 0);
+	at = rig_at(rig.acceptor.session, "fixed_size");
+	assert_int_equal(nopal_bind(at, &binding), 0);
 	one = arriving_begin(rig.acceptor.session, NOPAL_KIND_DATA, "abc", 3);
-	if (nopal_has(part, SEGMENT))
-		nopal_set(one.segment, part, SEGMENT, segment);
-	if (nopal_has(part, MESSAGE))
-		nopal_set(one.segment, part, MESSAGE, message);
+	if (nopal_has(at, SEGMENT))
+		nopal_set(at, one.segment, SEGMENT, segment);
+	if (nopal_has(at, MESSAGE))
+		nopal_set(at, one.segment, MESSAGE, message);
 	arriving_end(&one);
 	assert_int_equal(rig.acceptor.delivered, 2);
 	assert_string_equal(rig.acceptor.text[1], "abc");

@@ -23,30 +23,26 @@ static struct {
 } left[LEFT];
 static uint32_t compared;
 
-static enum nopal_verdict a_witness_on_send(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict a_witness_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint64_t number = nopal_get(segment, part, 0) % LEFT;
+	uint64_t number = nopal_get(at, segment, 0) % LEFT;
 
-	if (nopal_session_is_opener(session) && segment->departures == 1) {
-		left[number].edge = nopal_get(segment, part, 1);
+	if (nopal_session_is_opener(at.session) && segment->departures == 1) {
+		left[number].edge = nopal_get(at, segment, 1);
 		left[number].left = true;
 	}
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict a_witness_on_arrival(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict a_witness_on_arrival(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint64_t number = nopal_get(segment, part, 0) % LEFT;
+	uint64_t number = nopal_get(at, segment, 0) % LEFT;
 
-	if (nopal_session_is_opener(session))
+	if (nopal_session_is_opener(at.session))
 		return NOPAL_CONTINUE;
 	compared++;
 	assert_true(left[number].left);
-	assert_int_equal(nopal_get(segment, part, 1), left[number].edge);
+	assert_int_equal(nopal_get(at, segment, 1), left[number].edge);
 	return NOPAL_CONTINUE;
 }
 

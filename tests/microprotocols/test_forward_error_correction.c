@@ -319,8 +319,7 @@ TEST(test_block_numbers_wrap)
 	receiver = rig_state(session, "forward_error_correction");
 	sender->number = UINT16_MAX - 2;
 	receiver->newest = UINT16_MAX - 3;
-	nopal_serial_seen(session, rig_part(session, "forward_error_correction"), FEC_BLOCK,
-			  receiver->newest);
+	nopal_serial_seen(rig_at(session, "forward_error_correction"), FEC_BLOCK, receiver->newest);
 	for (uint32_t block = 0; block < 8; block++) {
 		send_block(4);
 		pass_from(1, 5);

@@ -282,10 +282,10 @@ TEST(test_no_more_than_the_window_is_outstanding)
 static void ack_arrives(uint64_t floor)
 {
 	struct nopal_session *session = rig.opener.session;
-	const struct nopal_part *part = rig_part(session, "go_back_n");
-	struct arriving one = arriving_begin(session, part->kind[0], NULL, 0);
+	struct nopal_at at = rig_at(session, "go_back_n");
+	struct arriving one = arriving_begin(session, nopal_kind(at, 0), NULL, 0);
 
-	nopal_set(one.segment, part, 2, floor & UINT32_MAX);
+	nopal_set(at, one.segment, 2, floor & UINT32_MAX);
 	arriving_end(&one);
 }
 
@@ -477,10 +477,10 @@ TEST(test_acks_ride_on_data)
 enum { NUMBERS_LOCAL, NUMBERS_PEER };
 
 /* Numbers of both directions begin a little before 2^32. */
-static int near_the_end_open(struct nopal_session *session, const struct nopal_part *part)
+static int near_the_end_open(struct nopal_at at)
 {
-	nopal_share(session, part, NUMBERS_LOCAL, INT64_C(0xfffffff8));
-	nopal_share(session, part, NUMBERS_PEER, INT64_C(0xfffffff8));
+	nopal_share(at, NUMBERS_LOCAL, INT64_C(0xfffffff8));
+	nopal_share(at, NUMBERS_PEER, INT64_C(0xfffffff8));
 	return 0;
 }
 

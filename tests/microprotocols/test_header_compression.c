@@ -64,31 +64,26 @@ static uint64_t header_of(const struct nopal_session *session, const struct nopa
 	return nopal_hash_final(&hash);
 }
 
-static enum nopal_verdict note_on_send(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_segment *segment)
+static enum nopal_verdict note_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct sent *one = &sent[body_of(segment)];
 
-	(void)part;
-	if (!nopal_session_is_opener(session))
+	if (!nopal_session_is_opener(at.session))
 		return NOPAL_CONTINUE;
 	noted.departures++;
 	noted.body_bytes += segment->body.length;
-	one->header[one->count++ % HEADERS] = header_of(session, segment);
+	one->header[one->count++ % HEADERS] = header_of(at.session, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict note_on_arrival(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict note_on_arrival(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct sent *one = &sent[body_of(segment)];
-	uint64_t header = header_of(session, segment);
+	uint64_t header = header_of(at.session, segment);
 
-	(void)part;
-	if (nopal_session_is_opener(session))
+	if (nopal_session_is_opener(at.session))
 		return NOPAL_CONTINUE;
-	if (segment->packet_number == 0 && nopal_session_counters(session)->segments_rebuilt)
+	if (segment->packet_number == 0 && nopal_session_counters(at.session)->segments_rebuilt)
 		return NOPAL_CONTINUE; /* redundancy made it, it never left */
 	noted.decoded++;
 	for (unsigned i = 0; i < one->count && i < HEADERS; i++)
@@ -98,14 +93,11 @@ static enum nopal_verdict note_on_arrival(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict note_on_to_user(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_message *message)
+static enum nopal_verdict note_on_to_user(struct nopal_at at, struct nopal_message *message)
 {
 	uint64_t word = 0;
 
-	(void)part;
-	if (nopal_session_is_opener(session))
+	if (nopal_session_is_opener(at.session))
 		return NOPAL_CONTINUE;
 	nopal_message_copy(message, 0, &word, sizeof(word));
 	noted.delivered[noted.deliveries++ % SEEN] = word;

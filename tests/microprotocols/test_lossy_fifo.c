@@ -13,12 +13,12 @@ static const char ORDERED[] = "transport_driver {}\nfixed_size {}\n"
 			      "lossy_fifo { delay = 100ms }\n";
 
 static struct rig rig;
-static const struct nopal_part *part;
+static struct nopal_at at;
 
 static void ordered_open(const char *config)
 {
 	rig_open(&rig, config, NULL);
-	part = rig_part(rig.opener.session, "lossy_fifo");
+	at = rig_at(rig.opener.session, "lossy_fifo");
 }
 
 /* ---------------------------------------- what should happen, the plain way */
@@ -102,7 +102,7 @@ static void run_case(const unsigned *order, uint64_t base, unsigned lost, int64_
 			int64_t now_ns = nopal_world_now(rig.world);
 
 			model_arrive(base + order[i], now_ns);
-			arrive(&rig.opener, part, base + order[i]);
+			arrive(at, base + order[i]);
 		}
 		rig_run(&rig, gap_ns);
 	}
@@ -153,14 +153,14 @@ TEST(test_all_orders_and_all_losses)
 TEST(test_a_late_message_is_discarded)
 {
 	ordered_open(ORDERED);
-	arrive(&rig.opener, part, 2);
+	arrive(at, 2);
 	assert_int_equal(rig.opener.delivered, 0);
 	rig_run(&rig, DELAY_NS - NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.delivered, 0);
 	rig_run(&rig, 2 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.delivered, 1);
-	arrive(&rig.opener, part, 1);
-	arrive(&rig.opener, part, 2);
+	arrive(at, 1);
+	arrive(at, 2);
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 1);
@@ -171,11 +171,11 @@ TEST(test_a_late_message_is_discarded)
 TEST(test_a_duplicate_that_waits_is_discarded)
 {
 	ordered_open(ORDERED);
-	arrive(&rig.opener, part, 3);
-	arrive(&rig.opener, part, 2);
-	arrive(&rig.opener, part, 3);
-	arrive(&rig.opener, part, 2);
-	arrive(&rig.opener, part, 1);
+	arrive(at, 3);
+	arrive(at, 2);
+	arrive(at, 3);
+	arrive(at, 2);
+	arrive(at, 1);
 	assert_int_equal(rig.opener.delivered, 3);
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_close(&rig);
@@ -184,13 +184,13 @@ TEST(test_a_duplicate_that_waits_is_discarded)
 TEST(test_what_overlaps_is_discarded)
 {
 	ordered_open(ORDERED);
-	arrive_at(&rig.opener, part, 3, 6);
-	arrive_at(&rig.opener, part, 4, 5);
-	arrive_at(&rig.opener, part, 0, 0);
-	arrive_at(&rig.opener, part, 1, 3);
+	arrive_at(at, 3, 6);
+	arrive_at(at, 4, 5);
+	arrive_at(at, 0, 0);
+	arrive_at(at, 1, 3);
 	assert_int_equal(rig.opener.delivered, 2);
 	assert_delivered(&rig.opener, 1, 3);
-	arrive_at(&rig.opener, part, 6, 7);
+	arrive_at(at, 6, 7);
 	assert_int_equal(rig.opener.delivered, 3);
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_close(&rig);
@@ -200,15 +200,15 @@ TEST(test_when_full_the_first_gap_is_given_up)
 {
 	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
 		     "lossy_fifo { waiting = 3 }\n");
-	arrive(&rig.opener, part, 3);
-	arrive(&rig.opener, part, 4);
-	arrive(&rig.opener, part, 7);
+	arrive(at, 3);
+	arrive(at, 4);
+	arrive(at, 7);
 	assert_int_equal(rig.opener.delivered, 0);
-	arrive(&rig.opener, part, 9);
+	arrive(at, 9);
 	assert_int_equal(rig.opener.delivered, 2);
 	assert_delivered(&rig.opener, 1, 4);
-	arrive(&rig.opener, part, 5);
-	arrive(&rig.opener, part, 6);
+	arrive(at, 5);
+	arrive(at, 6);
 	assert_int_equal(rig.opener.delivered, 5);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 6);
@@ -218,8 +218,8 @@ TEST(test_when_full_the_first_gap_is_given_up)
 TEST(test_what_waits_goes_when_the_peer_closed)
 {
 	ordered_open(ORDERED);
-	arrive(&rig.opener, part, 5);
-	arrive(&rig.opener, part, 3);
+	arrive(at, 5);
+	arrive(at, 3);
 	nopal_raise_PEER_CLOSED(rig.opener.session, rig.opener.session);
 	assert_int_equal(rig.opener.delivered, 2);
 	assert_delivered(&rig.opener, 0, 3);

@@ -68,18 +68,18 @@ static void arrive_number(struct rig *rig, uint64_t number)
 	struct rig_side *side = &rig->acceptor;
 	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
 
-	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"), NUMBER, number);
+	nopal_set(rig_at(side->session, "sequenced_segments"), one.segment, NUMBER, number);
 	arriving_end(&one);
 }
 
 static uint64_t naks(struct rig *rig)
 {
-	const struct nopal_part *part = rig_part(rig->acceptor.session, "negative_ack");
+	struct nopal_at at = rig_at(rig->acceptor.session, "negative_ack");
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < rig->opener.events; i++)
 		count += rig->opener.event[i].event == NOPAL_SEGMENT_FROM_NET &&
-			 rig->opener.event[i].kind == part->kind[NAK];
+			 rig->opener.event[i].kind == nopal_kind(at, NAK);
 	return count;
 }
 

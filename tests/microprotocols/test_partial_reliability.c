@@ -29,17 +29,15 @@ static struct rig rig;
 
 static uint32_t watched;
 
-static enum nopal_verdict watch_on_send(struct nopal_session *session,
-					const struct nopal_part *part,
-					struct nopal_segment *segment)
+static enum nopal_verdict watch_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	int64_t expires_ns = (int64_t)nopal_get(segment, part, 0);
-	uint64_t most = nopal_get(segment, part, 1);
+	int64_t expires_ns = (int64_t)nopal_get(at, segment, 0);
+	uint64_t most = nopal_get(at, segment, 1);
 
 	if (expires_ns == NOPAL_NEVER && !most)
 		return NOPAL_CONTINUE;
 	watched++;
-	assert_true(expires_ns == NOPAL_NEVER || session->now_ns <= expires_ns + TICK_NS);
+	assert_true(expires_ns == NOPAL_NEVER || at.session->now_ns <= expires_ns + TICK_NS);
 	assert_true(!most || segment->departures <= most);
 	return NOPAL_CONTINUE;
 }

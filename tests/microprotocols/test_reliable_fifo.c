@@ -12,7 +12,7 @@ static const char ORDERED[] = "transport_driver {}\nfixed_size {}\n"
 
 struct ordered {
 	struct rig rig;
-	const struct nopal_part *part;
+	struct nopal_at at;
 };
 
 static struct ordered it;
@@ -20,7 +20,7 @@ static struct ordered it;
 static void ordered_open(const char *config)
 {
 	rig_open(&it.rig, config, NULL);
-	it.part = rig_part(it.rig.opener.session, "reliable_fifo");
+	it.at = rig_at(it.rig.opener.session, "reliable_fifo");
 }
 
 /* How many of the first numbers are among the first `count` of `order`. */
@@ -46,7 +46,7 @@ TEST(test_all_orders)
 	do {
 		it.rig.opener.delivered = 0;
 		for (unsigned i = 0; i < MESSAGES; i++) {
-			arrive(&it.rig.opener, it.part, base + order[i]);
+			arrive(it.at, base + order[i]);
 			assert_int_equal(it.rig.opener.delivered, prefix(order, i + 1));
 		}
 		for (uint32_t i = 0; i < MESSAGES; i++)
@@ -68,7 +68,7 @@ TEST(test_duplicates_are_discarded)
 		it.rig.opener.delivered = 0;
 		for (unsigned i = 0; i < MESSAGES; i++)
 			for (unsigned again = 0; again <= i; again++)
-				arrive(&it.rig.opener, it.part, base + order[i - again]);
+				arrive(it.at, base + order[i - again]);
 		assert_int_equal(it.rig.opener.delivered, MESSAGES);
 		base += MESSAGES;
 	} while (next_order(order, MESSAGES));
@@ -82,10 +82,10 @@ TEST(test_duplicates_are_discarded)
 TEST(test_ranges_follow_each_other)
 {
 	ordered_open(ORDERED);
-	arrive_at(&it.rig.opener, it.part, 8, 9);
-	arrive_at(&it.rig.opener, it.part, 4, 8);
+	arrive_at(it.at, 8, 9);
+	arrive_at(it.at, 4, 8);
 	assert_int_equal(it.rig.opener.delivered, 0);
-	arrive_at(&it.rig.opener, it.part, 1, 4);
+	arrive_at(it.at, 1, 4);
 	assert_int_equal(it.rig.opener.delivered, 3);
 	assert_delivered(&it.rig.opener, 2, 8);
 	rig_close(&it.rig);
@@ -94,12 +94,12 @@ TEST(test_ranges_follow_each_other)
 TEST(test_a_message_without_a_number_is_discarded)
 {
 	ordered_open(ORDERED);
-	arrive_at(&it.rig.opener, it.part, 0, 0);
-	arrive_at(&it.rig.opener, it.part, 1, 1);
-	arrive_at(&it.rig.opener, it.part, 3, 2);
+	arrive_at(it.at, 0, 0);
+	arrive_at(it.at, 1, 1);
+	arrive_at(it.at, 3, 2);
 	assert_int_equal(it.rig.opener.delivered, 0);
 	assert_int_equal(rig_awake(it.rig.opener.session)->messages.alive, 0);
-	arrive(&it.rig.opener, it.part, 1);
+	arrive(it.at, 1);
 	assert_int_equal(it.rig.opener.delivered, 1);
 	rig_close(&it.rig);
 }
@@ -109,9 +109,9 @@ TEST(test_what_waits_is_bounded)
 	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
 		     "reliable_fifo { waiting = 3 }\n");
 	for (uint64_t number = 2; number <= 4; number++)
-		arrive(&it.rig.opener, it.part, number);
+		arrive(it.at, number);
 	assert_int_equal(it.rig.opener.ended, 0);
-	arrive(&it.rig.opener, it.part, 5);
+	arrive(it.at, 5);
 	assert_int_equal(it.rig.opener.ended, 1);
 	assert_int_equal(it.rig.opener.end, NOPAL_RESOURCE);
 	assert_int_equal(it.rig.opener.delivered, 0);
@@ -134,13 +134,13 @@ static void check_given_up(unsigned mask, unsigned end)
 	ordered_open(ORDERED);
 	for (unsigned i = MESSAGES; i-- > 0;)
 		if (mask >> i & 1)
-			arrive(&it.rig.opener, it.part, 1 + i);
+			arrive(it.at, 1 + i);
 	give_up_below(1 + end);
 	for (; at < MESSAGES && (at < end || mask >> at & 1); at++)
 		if (mask >> at & 1)
 			assert_delivered(&it.rig.opener, count++, 1 + at);
 	assert_int_equal(it.rig.opener.delivered, count);
-	arrive(&it.rig.opener, it.part, 1 + at);
+	arrive(it.at, 1 + at);
 	assert_delivered(&it.rig.opener, count, 1 + at);
 	rig_close(&it.rig);
 }
@@ -160,7 +160,7 @@ TEST(test_nothing_is_waited_for_after_the_close)
 
 	ordered_open(ORDERED);
 	for (unsigned i = 0; i < MANY; i++)
-		arrive(&it.rig.opener, it.part, 2 + (uint64_t)APART * (i * STEP % MANY));
+		arrive(it.at, 2 + (uint64_t)APART * (i * STEP % MANY));
 	assert_int_equal(it.rig.opener.delivered, 0);
 	nopal_raise_PEER_CLOSED(it.rig.opener.session, it.rig.opener.session);
 	assert_int_equal(it.rig.opener.delivered, MANY);
@@ -180,11 +180,11 @@ TEST(test_what_was_discarded_is_not_waited_for)
 	struct nopal_message *message;
 
 	ordered_open(ORDERED);
-	arrive(&it.rig.opener, it.part, 2);
+	arrive(it.at, 2);
 	message = nopal__pool_oldest(&rig_awake(it.rig.opener.session)->messages);
-	arrive(&it.rig.opener, it.part, 3);
+	arrive(it.at, 3);
 	nopal_message_discard(it.rig.opener.session, message);
-	arrive(&it.rig.opener, it.part, 1);
+	arrive(it.at, 1);
 	assert_int_equal(it.rig.opener.delivered, 2);
 	assert_delivered(&it.rig.opener, 1, 3);
 	rig_close(&it.rig);

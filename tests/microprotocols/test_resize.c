@@ -23,12 +23,12 @@ static struct nopal_core *acceptor(struct rig *rig)
 static uint32_t fragment(struct rig *rig, uint64_t number, uint64_t value, const char *text)
 {
 	struct rig_side *side = &rig->acceptor;
-	const struct nopal_part *part = rig_part(side->session, "resize");
+	struct nopal_at at = rig_at(side->session, "resize");
 	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, text, strlen(text));
 	uint32_t before = side->delivered;
 
-	nopal_set(one.segment, part, SEGMENT, number);
-	nopal_set(one.segment, part, FRAGMENT, value);
+	nopal_set(at, one.segment, SEGMENT, number);
+	nopal_set(at, one.segment, FRAGMENT, value);
 	arriving_end(&one);
 	return side->delivered - before;
 }

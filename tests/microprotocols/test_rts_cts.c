@@ -36,14 +36,11 @@ static uint64_t total(const uint8_t *bytes)
 	return value;
 }
 
-static enum nopal_verdict an_auditor_on_from_net(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict an_auditor_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	const uint8_t *kind = rig_part(session, "rts_cts")->kind;
-	bool opener = nopal_session_is_opener(session);
+	const uint8_t *kind = rig_part(at.session, "rts_cts")->kind;
+	bool opener = nopal_session_is_opener(at.session);
 
-	(void)part;
 	if (segment->kind == kind[GRANT] && opener && segment->body.length == 8) {
 		audit.grants++;
 		if (total(segment->body.bytes) > audit.granted)
@@ -54,12 +51,9 @@ static enum nopal_verdict an_auditor_on_from_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict an_auditor_on_send(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict an_auditor_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
-	if (nopal_session_is_opener(session) && segment->departures == 1) {
+	if (nopal_session_is_opener(at.session) && segment->departures == 1) {
 		audit.left += segment->body.length;
 		assert_true(audit.left <= audit.granted);
 	}

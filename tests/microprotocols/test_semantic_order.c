@@ -15,12 +15,12 @@ enum { TICK_NS = 1024, AFTER = 4 };
 static const char ORDERED[] = BASE "semantic_order { " ALL " }\n";
 
 static struct rig rig;
-static const struct nopal_part *part;
+static struct nopal_at at;
 
 static void order_open(const char *config)
 {
 	rig_open(&rig, config, NULL);
-	part = rig_part(rig.opener.session, "semantic_order");
+	at = rig_at(rig.opener.session, "semantic_order");
 }
 
 /* A message with this label, after up to two others. */
@@ -28,7 +28,7 @@ static void come(uint64_t label, uint64_t after, uint64_t after_2)
 {
 	const uint64_t values[] = { label, after, after_2 };
 
-	arrive_with(&rig.opener, part, values, 3);
+	arrive_with(at, values, 3);
 }
 
 static uint32_t alive(void)
@@ -73,7 +73,7 @@ static void small_come(const unsigned *graph, uint64_t base, unsigned i)
 	for (unsigned j = 0; j < SMALL; j++)
 		if (graph[i] >> j & 1)
 			values[count++] = base + j;
-	arrive_with(&rig.opener, part, values, 1 + AFTER);
+	arrive_with(at, values, 1 + AFTER);
 }
 
 /* After each arrival, exactly those are delivered whose predecessors all were. */

@@ -16,17 +16,17 @@ static uint32_t arrive_number(struct rig_side *side, uint64_t number)
 	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
 	uint32_t before = side->delivered;
 
-	nopal_set(one.segment, rig_part(side->session, "sequenced_messages"), NUMBER, number);
+	nopal_set(rig_at(side->session, "sequenced_messages"), one.segment, NUMBER, number);
 	arriving_end(&one);
 	return side->delivered - before;
 }
 
 static uint64_t reference(struct rig_side *side)
 {
-	const struct nopal_part *part = rig_part(side->session, "sequenced_messages");
+	struct nopal_at at = rig_at(side->session, "sequenced_messages");
 	struct nopal_core *core = nopal__core(side->session);
 
-	return core->awake->serial[core->layer->plan->serial_of[part->attribute[NUMBER]] - 1];
+	return core->awake->serial[core->layer->plan->serial_of[at.part->attribute[NUMBER]] - 1];
 }
 
 TEST(test_numbers_begin_at_one_without_a_handshake)

@@ -17,7 +17,7 @@ static uint32_t arrive_number(struct rig *rig, uint64_t number)
 	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
 	uint32_t before = side->delivered;
 
-	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"), NUMBER, number);
+	nopal_set(rig_at(side->session, "sequenced_segments"), one.segment, NUMBER, number);
 	arriving_end(&one);
 	return side->delivered - before;
 }

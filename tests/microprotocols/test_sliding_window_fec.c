@@ -212,8 +212,7 @@ TEST(test_source_numbers_wrap)
 	sender = rig_state(net.rig.opener.session, "sliding_window_fec");
 	receiver = rig_state(session, "sliding_window_fec");
 	sender->newest = receiver->latest = (1u << 24) - 6;
-	nopal_serial_seen(session, rig_part(session, "sliding_window_fec"), SLIDING_SOURCE,
-			  receiver->latest);
+	nopal_serial_seen(rig_at(session, "sliding_window_fec"), SLIDING_SOURCE, receiver->latest);
 	for (uint32_t round = 0; round < 8; round++) {
 		send_block(4);
 		pass_from(1, 5);

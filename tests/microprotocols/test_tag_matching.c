@@ -25,18 +25,15 @@ static struct match {
 } matched[MOST];
 static uint32_t matches, again; /* again: receives to post when one is used */
 
-static enum nopal_verdict log_on_to_user(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 struct nopal_message *message)
+static enum nopal_verdict log_on_to_user(struct nopal_at at, struct nopal_message *message)
 {
 	char text[16] = { 0 };
 	unsigned which = nopal_property(rig.plan, "receive");
 
-	(void)part;
 	nopal_message_copy(message, 0, text, sizeof(text) - 1);
 	matched[matches++] = (struct match){ atoi(text), nopal_message_property(message, which) };
 	if (again && again--)
-		assert_int_equal(nopal_receive_post(session, ANY, 100 + again), 0);
+		assert_int_equal(nopal_receive_post(at.session, ANY, 100 + again), 0);
 	return NOPAL_CONTINUE;
 }
 
@@ -287,20 +284,20 @@ TEST(test_as_the_model_with_loss_and_reordering)
 /* lossy_fifo lets messages go by its timer, and discards what is late. */
 TEST(test_a_timer_of_the_order)
 {
-	const struct nopal_part *part;
+	struct nopal_at at;
 
 	open_with(BASE "sequenced_messages {}\nlossy_fifo { delay = 100ms }\n"
 		       "tag_matching {}\na_log {}\n",
 		  "delay 10ms", 1);
-	part = rig_part(rig.acceptor.session, "lossy_fifo");
+	at = rig_at(rig.acceptor.session, "lossy_fifo");
 	assert_int_equal(post(ANY, 1), 0);
-	arrive(&rig.acceptor, part, 4);
-	arrive(&rig.acceptor, part, 3);
+	arrive(at, 4);
+	arrive(at, 3);
 	rig_run(&rig, 50 * NOPAL_MILLISECOND);
 	assert_int_equal(matches, 0);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	assert_match(0, 3, 1);
-	arrive(&rig.acceptor, part, 2);
+	arrive(at, 2);
 	post(ANY, 2);
 	assert_match(1, 4, 2);
 	post(ANY, 3);

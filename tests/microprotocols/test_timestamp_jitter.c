@@ -11,19 +11,19 @@ enum { TICK_NS = 1024, MEDIA_HZ = 90000, MESSAGES = 5 };
 static const char MEDIA[] = BASE "timestamp_jitter { clock = 90000 delay = 60ms }\n";
 
 static struct rig rig;
-static const struct nopal_part *part;
+static struct nopal_at at;
 static int64_t zero_ns; /* when the timestamp `zero` is due */
 static uint64_t zero;
 
 static void come(uint64_t timestamp)
 {
-	arrive_with(&rig.opener, part, &timestamp, 1);
+	arrive_with(at, &timestamp, 1);
 }
 
 static void begin(const char *config, uint64_t timestamp)
 {
 	rig_open(&rig, config, NULL);
-	part = rig_part(rig.opener.session, "timestamp_jitter");
+	at = rig_at(rig.opener.session, "timestamp_jitter");
 	rig_pass(&rig, 7 * MS);
 	zero = timestamp;
 	zero_ns = nopal_world_now(rig.world) + 60 * MS;
@@ -174,7 +174,7 @@ static void come_as(uint64_t number, uint64_t timestamp)
 {
 	const uint64_t values[] = { timestamp, 0, number };
 
-	arrive_with(&rig.opener, part, values, 3);
+	arrive_with(at, values, 3);
 }
 
 /* What was sent before and waits goes first: the order may have let both go. */
@@ -186,7 +186,7 @@ TEST(test_timestamps_that_go_back_keep_the_order)
 		 BASE "sequenced_messages {}\n"
 		      "timestamp_jitter { clock = 90000 late = deliver }\n",
 		 NULL);
-	part = rig_part(rig.opener.session, "timestamp_jitter");
+	at = rig_at(rig.opener.session, "timestamp_jitter");
 	come_as(10, 90000);
 	come_as(12, 99000);
 	come_as(13, 91800);

@@ -23,7 +23,7 @@ TEST(test_its_bit_is_released_once_for_all)
 {
 	struct rig rig;
 	struct nopal_segment *segment = NULL;
-	const struct nopal_part *part;
+	struct nopal_at at;
 
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
@@ -32,12 +32,12 @@ TEST(test_its_bit_is_released_once_for_all)
 	rig_send(&rig, "x");
 	for (uint32_t i = 1; !segment && i < 8; i++)
 		segment = rig_segment(rig.opener.session, i);
-	part = rig_part(rig.opener.session, "transport_driver");
+	at = rig_at(rig.opener.session, "transport_driver");
 	assert_non_null(segment);
-	assert_false(nopal_holds(part, segment, NOPAL_SEND));
+	assert_false(nopal_holds(at, segment, NOPAL_SEND));
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_true(segment->departures > 1);
-	assert_false(nopal_holds(part, segment, NOPAL_SEND));
+	assert_false(nopal_holds(at, segment, NOPAL_SEND));
 	rig_close(&rig);
 }
 

@@ -35,13 +35,10 @@ static void order(struct rig_side *side, unsigned kind, uint32_t number)
 /* A filter that loses so many orders on their way to the opener. */
 static uint32_t lost_orders;
 
-static enum nopal_verdict a_loser_on_any(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 struct nopal_segment *segment)
+static enum nopal_verdict a_loser_on_any(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
-	if (!lost_orders || !nopal_session_is_opener(session) ||
-	    segment->kind != rig_part(session, "xon_xoff")->kind[XOFF])
+	if (!lost_orders || !nopal_session_is_opener(at.session) ||
+	    segment->kind != rig_part(at.session, "xon_xoff")->kind[XOFF])
 		return NOPAL_CONTINUE;
 	lost_orders--;
 	return NOPAL_STOP;

@@ -7,11 +7,9 @@
 #include "support/arrivals.h"
 #include "support/test.h"
 
-void arrive_with(struct rig_side *side, const struct nopal_part *part, const uint64_t *values,
-		 unsigned count)
+void arrive_with(struct nopal_at at, const uint64_t *values, unsigned count)
 {
-	struct nopal_session *session = side->session;
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_core *core = nopal__core(at.session);
 	bool outermost = nopal__turn_begin(core->world);
 	struct nopal_segment *segment;
 	struct nopal_message *message;
@@ -22,28 +20,28 @@ void arrive_with(struct rig_side *side, const struct nopal_part *part, const uin
 	nopal__touch(core);
 	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
 	segment->incoming = true;
-	message = nopal_message_arriving(session, segment);
+	message = nopal_message_arriving(at.session, segment);
 	nopal_message_put(
-		session, message, 0,
+		at.session, message, 0,
 		(struct nopal_body){ buffer, nopal_buffer_bytes(buffer), (uint32_t)length });
 	nopal_buffer_free(buffer);
 	for (unsigned i = 0; i < count; i++)
-		nopal_set(message, part, i, values[i]);
-	nopal_raise_MSG_FROM_NET(session, message);
+		nopal_set(at, message, i, values[i]);
+	nopal_raise_MSG_FROM_NET(at.session, message);
 	nopal__segment_free(core, segment);
 	nopal__turn_end(core->world, outermost);
 }
 
-void arrive_at(struct rig_side *side, const struct nopal_part *part, uint64_t first, uint64_t next)
+void arrive_at(struct nopal_at at, uint64_t first, uint64_t next)
 {
 	const uint64_t values[] = { first, next };
 
-	arrive_with(side, part, values, 2);
+	arrive_with(at, values, 2);
 }
 
-void arrive(struct rig_side *side, const struct nopal_part *part, uint64_t number)
+void arrive(struct nopal_at at, uint64_t number)
 {
-	arrive_at(side, part, number, number + 1);
+	arrive_at(at, number, number + 1);
 }
 
 static void swap_order(unsigned *a, unsigned *b)

@@ -9,14 +9,13 @@
 #include "support/rig.h"
 #include "support/test.h"
 
-/* A message with these values of the first attributes of `part`; the first of them is its text. */
-void arrive_with(struct rig_side *side, const struct nopal_part *part, const uint64_t *values,
-		 unsigned count);
+/* A message with these values of the first attributes of `at`; the first of them is its text. */
+void arrive_with(struct nopal_at at, const uint64_t *values, unsigned count);
 
-/* A message that covers [first, next) and has `first` as its text.  `part` is whose attributes 0
- * and 1 are order_first and order_next. */
-void arrive_at(struct rig_side *side, const struct nopal_part *part, uint64_t first, uint64_t next);
-void arrive(struct rig_side *side, const struct nopal_part *part, uint64_t number);
+/* A message that covers [first, next) and has `first` as its text.  Attributes 0 and 1 of `at`
+ * are order_first and order_next. */
+void arrive_at(struct nopal_at at, uint64_t first, uint64_t next);
+void arrive(struct nopal_at at, uint64_t number);
 
 /* The next permutation in lexical order; false after the last. */
 bool next_order(unsigned *order, unsigned count);

@@ -149,33 +149,30 @@ void nopal_segment_prefetch(struct nopal_session *session, struct nopal_handle h
 	(void)session, (void)handle;
 }
 
-void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part, unsigned which,
-		       int64_t deadline_ns)
+void nopal_timer_start(struct nopal_at at, unsigned which, int64_t deadline_ns)
 {
-	(void)session, (void)part;
+	(void)at;
 	bench.timer[which] = deadline_ns;
 }
 
-void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part, unsigned which)
+void nopal_timer_stop(struct nopal_at at, unsigned which)
 {
-	(void)session, (void)part;
+	(void)at;
 	bench.timer[which] = NOPAL_NEVER;
 }
 
-bool nopal_timer_running(struct nopal_session *session, const struct nopal_part *part,
-			 unsigned which)
+bool nopal_timer_running(struct nopal_at at, unsigned which)
 {
-	(void)session, (void)part;
+	(void)at;
 	return bench.timer[which] != NOPAL_NEVER;
 }
 
-struct nopal_segment *nopal_control_new(struct nopal_session *session,
-					const struct nopal_part *part, unsigned kind,
-					uint32_t length, uint8_t **ret_bytes)
+struct nopal_segment *nopal_control_new(struct nopal_at at, unsigned kind, uint32_t length,
+					uint8_t **ret_bytes)
 {
 	struct nopal_segment *segment;
 
-	(void)session, (void)part;
+	(void)at;
 	if (bench.no_memory)
 		return NULL;
 	segment = calloc(1, sizeof(*segment) + length);
@@ -198,6 +195,11 @@ void nopal_control_send(struct nopal_session *session, struct nopal_segment *seg
 	free(segment);
 }
 
+static inline struct nopal_at bench_at(void)
+{
+	return (struct nopal_at){ bench.session, &bench.part };
+}
+
 /* -------------------------------------------------------------- the events */
 
 static inline void bench_bind(const struct nopal_binding *binding, unsigned event, void *subject)
@@ -205,21 +207,21 @@ static inline void bench_bind(const struct nopal_binding *binding, unsigned even
 	struct nopal_session *session = bench.session;
 
 	if (event == NOPAL_TURN_END)
-		binding->run.TURN_END(session, &bench.part, session);
+		binding->run.TURN_END(bench_at(), session);
 	else if (event == NOPAL_CONGESTION_MARKED)
-		binding->run.CONGESTION_MARKED(session, &bench.part, session);
+		binding->run.CONGESTION_MARKED(bench_at(), session);
 	else if (event == NOPAL_OPEN_SESSION)
-		binding->run.OPEN_SESSION(session, &bench.part, session);
+		binding->run.OPEN_SESSION(bench_at(), session);
 	else if (event == NOPAL_MSG_FROM_USER)
-		binding->run.MSG_FROM_USER(session, &bench.part, subject);
+		binding->run.MSG_FROM_USER(bench_at(), subject);
 	else if (event == NOPAL_SESSION_OPENED)
-		binding->run.SESSION_OPENED(session, &bench.part, session);
+		binding->run.SESSION_OPENED(bench_at(), session);
 	else if (event == NOPAL_ACK_PROCESSED || event == NOPAL_ACK_FROM_NET)
-		binding->run.ACK_PROCESSED(session, &bench.part, subject);
+		binding->run.ACK_PROCESSED(bench_at(), subject);
 	else if (event == NOPAL_MSG_FROM_NET || event == NOPAL_MSG_CONSUMED)
-		binding->run.MSG_FROM_NET(session, &bench.part, subject);
+		binding->run.MSG_FROM_NET(bench_at(), subject);
 	else
-		binding->run.SEGMENT_TO_NET(session, &bench.part, subject);
+		binding->run.SEGMENT_TO_NET(bench_at(), subject);
 }
 
 /* Raises an event; for own kinds, `kinds` is NOPAL_OWN_KIND + i. */
@@ -261,13 +263,11 @@ static inline void bench_check_barrier(struct nopal_segment *segment)
 		bench.on_left(segment);
 }
 
-void nopal_release(struct nopal_session *session, const struct nopal_part *part,
-		   struct nopal_segment *segment, enum nopal_barrier barrier)
+void nopal_release(struct nopal_at at, struct nopal_segment *segment, enum nopal_barrier barrier)
 {
-	(void)session;
-	if (!nopal_holds(part, segment, barrier))
+	if (!nopal_holds(at, segment, barrier))
 		bench.misuses++;
-	segment->waiting[barrier] &= ~part->hold[barrier];
+	segment->waiting[barrier] &= ~nopal_hold_bit(at, barrier);
 	if (barrier == NOPAL_SEND)
 		bench_check_barrier(segment);
 }
@@ -395,12 +395,12 @@ static inline void bench_place(const struct nopal_microprotocol *microprotocol)
 static inline void bench_begin(void)
 {
 	if (bench.microprotocol->open)
-		assert_int_equal(bench.microprotocol->open(bench.session, &bench.part), 0);
+		assert_int_equal(bench.microprotocol->open(bench_at()), 0);
 }
 
 static inline void *bench_state(void)
 {
-	return nopal_state(bench.session, &bench.part);
+	return nopal_state(bench_at());
 }
 
 /* Time passes; timers fire that are due. */
@@ -421,7 +421,7 @@ static inline void bench_pass(int64_t duration_ns)
 		if (bench.timer[first] > bench.session->now_ns)
 			bench.session->now_ns = bench.timer[first];
 		bench.timer[first] = NOPAL_NEVER;
-		timers[first].expired(bench.session, &bench.part);
+		timers[first].expired(bench_at());
 		bench_turn_end();
 		fired = true;
 	}

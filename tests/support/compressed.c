@@ -29,13 +29,11 @@ const struct nopal__codec *codec_of(unsigned algorithm)
 
 struct compressed_seen compressed_seen;
 
-static enum nopal_verdict digest_on_to_user(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_message *message)
+static enum nopal_verdict digest_on_to_user(struct nopal_at at, struct nopal_message *message)
 {
 	struct nopal_hash hash;
 
-	(void)session, (void)part;
+	(void)at;
 	nopal_hash_init(&hash);
 	for (uint32_t i = 0; i < message->fragments; i++)
 		nopal_hash_update(&hash, message->fragment[i].bytes, message->fragment[i].length);

@@ -8,19 +8,17 @@
 
 #include <nopal/microprotocol.h>
 
-static inline enum nopal_verdict fake_on_segment(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static inline enum nopal_verdict fake_on_segment(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session, (void)part, (void)segment;
+	(void)at;
+	(void)segment;
 	return NOPAL_CONTINUE;
 }
 
-static inline enum nopal_verdict fake_on_message(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_message *message)
+static inline enum nopal_verdict fake_on_message(struct nopal_at at, struct nopal_message *message)
 {
-	(void)session, (void)part, (void)message;
+	(void)at;
+	(void)message;
 	return NOPAL_CONTINUE;
 }
 

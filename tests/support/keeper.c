@@ -5,12 +5,9 @@
 
 struct keeper keeper;
 
-static enum nopal_verdict keeper_on_to_user(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_message *message)
+static enum nopal_verdict keeper_on_to_user(struct nopal_at at, struct nopal_message *message)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	if (keeper.reads)
 		return NOPAL_CONTINUE;
 	nopal_message_keep(message);

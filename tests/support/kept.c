@@ -38,6 +38,7 @@ void settle(uint32_t number, enum nopal_fate fate)
 	assert_non_null(segment);
 	nopal__touch(core);
 	segment->fate = (uint8_t)fate;
-	nopal_release(session, rig_part(session, "m_keeper"), segment, NOPAL_FINISH);
+	nopal_release((struct nopal_at){ session, rig_part(session, "m_keeper") }, segment,
+		      NOPAL_FINISH);
 	nopal__turn_end(core->world, outermost);
 }

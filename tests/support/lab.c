@@ -14,55 +14,42 @@ void letter(char c)
 		seen[length] = c;
 }
 
-enum nopal_verdict lab_on_lost_a(struct nopal_session *session, const struct nopal_part *part,
-				 struct nopal_segment *segment)
+enum nopal_verdict lab_on_lost_a(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)segment;
 	letter('a');
 	return NOPAL_CONTINUE;
 }
 
-enum nopal_verdict lab_on_lost_b(struct nopal_session *session, const struct nopal_part *part,
-				 struct nopal_segment *segment)
+enum nopal_verdict lab_on_lost_b(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)segment;
 	letter('b');
 	return stop_at_b ? NOPAL_STOP : NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict lab_on_timeout(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 struct nopal_segment *segment)
+static enum nopal_verdict lab_on_timeout(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
 	letter('(');
-	nopal_queue_SEGMENT_LOST(session, segment);
-	nopal_raise_SEGMENT_LOST(session, segment);
+	nopal_queue_SEGMENT_LOST(at.session, segment);
+	nopal_raise_SEGMENT_LOST(at.session, segment);
 	letter(')');
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict lab_on_resend(struct nopal_session *session,
-					const struct nopal_part *part,
-					struct nopal_segment *segment)
+static enum nopal_verdict lab_on_resend(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
-	nopal_raise_SEGMENT_RESEND(session, segment);
+	nopal_raise_SEGMENT_RESEND(at.session, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* Writes the letter that its binding has for an argument. */
-static enum nopal_verdict lab_on_abandoned(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict lab_on_abandoned(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
 	(void)segment;
-	letter(*(const char *)part->argument);
+	letter(*(const char *)nopal_argument(at));
 	return NOPAL_CONTINUE;
 }
 

@@ -15,10 +15,8 @@ extern char seen[64];
 extern bool stop_at_b;
 
 void letter(char c);
-enum nopal_verdict lab_on_lost_a(struct nopal_session *session, const struct nopal_part *part,
-				 struct nopal_segment *segment);
-enum nopal_verdict lab_on_lost_b(struct nopal_session *session, const struct nopal_part *part,
-				 struct nopal_segment *segment);
+enum nopal_verdict lab_on_lost_a(struct nopal_at at, struct nopal_segment *segment);
+enum nopal_verdict lab_on_lost_b(struct nopal_at at, struct nopal_segment *segment);
 
 extern struct nopal_segment *segment;
 

@@ -151,7 +151,7 @@ struct virtual_circuit *meet_circuit(int who)
 	struct nopal_core *core = nopal__bottom(nopal__core(meet.side[who].session));
 
 	nopal__be_awake(core);
-	return nopal_state(&core->session, core->layer->plan->admission);
+	return nopal_state(((struct nopal_at){ &core->session, core->layer->plan->admission }));
 }
 
 int64_t meet_shared(int who, const char *name)

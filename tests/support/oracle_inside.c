@@ -38,18 +38,17 @@ static void check_budget(struct oracle *oracle, const struct nopal_core *core)
 		oracle_violated(oracle, "holds more objects than its budget");
 }
 
-static void check_window(struct oracle *oracle, const struct nopal_session *session,
-			 const struct nopal_part *part)
+static void check_window(struct oracle *oracle, struct nopal_at at)
 {
-	if (nopal_shared(session, part, ORACLE_IN_FLIGHT) < 0)
+	if (nopal_shared(at, ORACLE_IN_FLIGHT) < 0)
 		oracle_violated(oracle, "bytes in flight fell below zero");
 }
 
-static void check_departure(struct oracle *oracle, const struct nopal_session *session,
-			    const struct nopal_part *part, const struct nopal_segment *segment)
+static void check_departure(struct oracle *oracle, struct nopal_at at,
+			    const struct nopal_segment *segment)
 {
-	int64_t window = nopal_shared(session, part, ORACLE_WINDOW);
-	int64_t in_flight = nopal_shared(session, part, ORACLE_IN_FLIGHT);
+	int64_t window = nopal_shared(at, ORACLE_WINDOW);
+	int64_t in_flight = nopal_shared(at, ORACLE_IN_FLIGHT);
 
 	if (segment->done)
 		oracle_violated(oracle, "segment %u left after it was done", segment->number);
@@ -86,12 +85,11 @@ static void check_nothing_held(struct oracle *oracle, const struct nopal_core *c
 	}
 }
 
-static void look(struct nopal_session *session, const struct nopal_part *part,
-		 enum nopal_event event, void *subject)
+static void look(struct nopal_at at, enum nopal_event event, void *subject)
 {
-	struct oracle_side *side = nopal__top(nopal__core(session))->user;
-	struct nopal_core *core = nopal__core(session);
-	struct an_oracle *self = nopal_state(session, part);
+	struct oracle_side *side = nopal__top(nopal__core(at.session))->user;
+	struct nopal_core *core = nopal__core(at.session);
+	struct an_oracle *self = nopal_state(at);
 
 	if (!side)
 		return;
@@ -103,17 +101,16 @@ static void look(struct nopal_session *session, const struct nopal_part *part,
 	if (event == NOPAL_SESSION_CLOSED && !core->above && !nopal__is_flow(core))
 		check_nothing_held(side->oracle, core);
 	if (event == NOPAL_SEND_SEGMENT)
-		check_departure(side->oracle, session, part, subject);
+		check_departure(side->oracle, at, subject);
 	check_budget(side->oracle, core);
-	check_window(side->oracle, session, part);
+	check_window(side->oracle, at);
 	check_fates(side->oracle, core);
 }
 
 #define EVENT(name, type, doc)                                                                     \
-	static enum nopal_verdict oracle_on_##name(struct nopal_session *session,                  \
-						   const struct nopal_part *part, type *subject)   \
+	static enum nopal_verdict oracle_on_##name(struct nopal_at at, type *subject)              \
 	{                                                                                          \
-		look(session, part, NOPAL_##name, subject);                                        \
+		look(at, NOPAL_##name, subject);                                                   \
 		return NOPAL_CONTINUE;                                                             \
 	}
 #include <nopal/events.def>

@@ -58,11 +58,9 @@ static uint8_t kind_of_other(const void *subject)
 }
 
 #define EVENT(name, type, doc)                                                                     \
-	static enum nopal_verdict tap_on_##name(struct nopal_session *session,                     \
-						const struct nopal_part *part, type *subject)      \
+	static enum nopal_verdict tap_on_##name(struct nopal_at at, type *subject)                 \
 	{                                                                                          \
-		(void)part;                                                                        \
-		note(session, NOPAL_##name, NUMBER(subject), KIND(subject));                       \
+		note(at.session, NOPAL_##name, NUMBER(subject), KIND(subject));                    \
 		return NOPAL_CONTINUE;                                                             \
 	}
 #include <nopal/events.def>
@@ -374,11 +372,14 @@ const struct nopal_part *rig_part(const struct nopal_session *session, const cha
 	return NULL;
 }
 
+struct nopal_at rig_at(struct nopal_session *session, const char *name)
+{
+	return (struct nopal_at){ session, rig_part(session, name) };
+}
+
 void *rig_state(struct nopal_session *session, const char *name)
 {
-	const struct nopal_part *part = rig_part(session, name);
-
-	return nopal_state(session, part);
+	return nopal_state(rig_at(session, name));
 }
 
 struct nopal_segment *rig_segment(struct nopal_session *session, uint32_t number)

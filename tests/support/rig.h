@@ -94,6 +94,7 @@ static inline struct nopal_awake *rig_awake(const struct nopal_session *session)
 }
 /* A part of the session, which is awake then, by name; its state; the segment with a number. */
 const struct nopal_part *rig_part(const struct nopal_session *session, const char *name);
+struct nopal_at rig_at(struct nopal_session *session, const char *name);
 void *rig_state(struct nopal_session *session, const char *name);
 struct nopal_segment *rig_segment(struct nopal_session *session, uint32_t number);
 /* A shared variable; fails the test when there is none. */

@@ -7,19 +7,16 @@
 
 int64_t came_ns[SCOUT_ROOM]; /* by number, the first time; 0: never */
 
-static enum nopal_verdict scout_on_from_net(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_message *message)
+static enum nopal_verdict scout_on_from_net(struct nopal_at at, struct nopal_message *message)
 {
 	char text[8] = { 0 };
 	long number;
 
-	(void)part;
 	nopal_message_copy(message, 0, text, sizeof(text) - 1);
 	number = strtol(text, NULL, 10);
 	assert_in_range(number, 0, SCOUT_ROOM - 1);
 	if (!came_ns[number])
-		came_ns[number] = session->now_ns;
+		came_ns[number] = at.session->now_ns;
 	return NOPAL_CONTINUE;
 }
 

@@ -4,7 +4,7 @@
  * for tests of what handles them.
  *
  *     struct arriving one = arriving_begin(session, kind, bytes, length);
- *     nopal_set(one.segment, part, 0, 7);
+ *     nopal_set(at, one.segment, 0, 7);
  *     arriving_end(&one);
  *
  * A body lies in a buffer of exactly its length, so that a read beyond it is caught by the address

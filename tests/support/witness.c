@@ -94,20 +94,17 @@ void witness_check(uint32_t number)
 
 /* -------------------------------------------------------------- what it sees */
 
-static enum nopal_verdict witness_on_leave(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict witness_on_leave(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct nopal_message *message = segment->message;
 	uint32_t number = message ? (uint32_t)message->cookie : 0;
 	struct witness_message *of = &witness.message[number];
 	uint32_t settled;
 
-	(void)session;
 	if (!message)
 		return NOPAL_CONTINUE; /* parity: nobody waits for its fate */
-	nopal_set(segment, part, WITNESS_MESSAGE, number + 1);
-	of->named = nopal_get(segment, part, WITNESS_DESTINATION) != 0;
+	nopal_set(at, segment, WITNESS_MESSAGE, number + 1);
+	of->named = nopal_get(at, segment, WITNESS_DESTINATION) != 0;
 	settled = witness_count(of->arrived | of->unknown | of->missing | of->removed);
 	witness.copies += segment->copies + settled - of->given;
 	of->given = segment->copies + settled;
@@ -120,14 +117,11 @@ static enum nopal_verdict witness_on_leave(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict witness_on_left(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict witness_on_left(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	if (!nopal_get(segment, part, WITNESS_MESSAGE))
+	if (!nopal_get(at, segment, WITNESS_MESSAGE))
 		return NOPAL_CONTINUE;
-	witness_decide(&witness.message[nopal_get(segment, part, WITNESS_MESSAGE) - 1]);
+	witness_decide(&witness.message[nopal_get(at, segment, WITNESS_MESSAGE) - 1]);
 	return NOPAL_CONTINUE;
 }
 
@@ -146,15 +140,13 @@ static void witness_files(struct witness_message *of, const struct nopal_copy *c
 		of->missing |= bit;
 }
 
-static enum nopal_verdict witness_on_copy(struct nopal_session *session,
-					  const struct nopal_part *part, struct nopal_copy *copy)
+static enum nopal_verdict witness_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
-	uint32_t number = (uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1;
+	uint32_t number = (uint32_t)nopal_get(at, copy->segment, WITNESS_MESSAGE) - 1;
 	struct witness_message *of = &witness.message[number == WITNESS_NO_MESSAGE ? 0 : number];
 	const struct many_end *end = many_of(witness.many, copy->destination->id);
 	uint64_t told = of->arrived | of->unknown | of->missing | of->removed;
 
-	(void)session;
 	if (number == WITNESS_NO_MESSAGE)
 		return NOPAL_CONTINUE;
 	witness_wants(!(told >> copy->destination->id & 1), "a copy's second fate", number);
@@ -165,12 +157,10 @@ static enum nopal_verdict witness_on_copy(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict witness_on_counted(struct nopal_session *session,
-					     const struct nopal_part *part, struct nopal_copy *copy)
+static enum nopal_verdict witness_on_counted(struct nopal_at at, struct nopal_copy *copy)
 {
-	uint32_t number = (uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1;
+	uint32_t number = (uint32_t)nopal_get(at, copy->segment, WITNESS_MESSAGE) - 1;
 
-	(void)session;
 	if (number != WITNESS_NO_MESSAGE)
 		witness_check(number);
 	return NOPAL_CONTINUE;

@@ -31,26 +31,23 @@ __attribute__((no_sanitize("undefined"))) static void a_crasher_die(int64_t how)
 		*nowhere = 1;
 }
 
-static enum nopal_verdict a_crasher_on_from_net(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict a_crasher_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct a_crasher_parameters *set = part->parameters;
-	struct a_crasher *state = nopal_state(session, part);
+	const struct a_crasher_parameters *set = at.part->parameters;
+	struct a_crasher *state = nopal_state(at);
 
 	(void)segment;
 	if (++state->seen < set->after)
 		return NOPAL_CONTINUE;
 	if (set->how != HOW_TIMER)
 		a_crasher_die(set->how);
-	nopal_timer_start(session, part, A_CRASHER_SOON, session->now_ns);
+	nopal_timer_start(at, A_CRASHER_SOON, at.session->now_ns);
 	return NOPAL_CONTINUE;
 }
 
-static void a_crasher_when_soon(struct nopal_session *session, const struct nopal_part *part)
+static void a_crasher_when_soon(struct nopal_at at)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	a_crasher_die(HOW_WRITE);
 }
 

@@ -166,11 +166,10 @@ done
 		>fused 2>/dev/null
 	cmp interpreted fused || wrong "the plugin's unit does something else"
 	# a handler that unbinds is known by its address, which a unit has not
-	sed 's/^static enum nopal_verdict/static void gentle_gone(struct \
-nopal_session *session, const struct nopal_part *part,\
-	const struct nopal_binding *binding)\
+	sed 's/^static enum nopal_verdict/static void gentle_gone(struct nopal_at at, \
+const struct nopal_binding *binding)\
 {\
-	nopal_unbind(session, part, binding);\
+	nopal_unbind(at, binding);\
 }\
 &/;' gentle.c >unbinds.c
 	rm "$units"/gentle-*

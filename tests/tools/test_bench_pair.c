@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "plan/plan.h"
 #include "load/pair.h"
 #include "support/test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "plan/plan.h"
 #include "judge/judge.h"
 #include "support/rig.h"
 #include "support/test.h"

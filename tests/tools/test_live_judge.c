@@ -2,6 +2,7 @@
 /*
  * test_live_judge -- what one end can judge of what it sees itself.
  */
+#include "plan/plan.h"
 #include "ports/world.h"
 #include "peer/live_judge.h"
 #include "support/test.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
+#include "plan/plan.h"
 #include "frame/complete.h"
 #include "frame/tool.h"
 #include "support/test.h"

@@ -51,7 +51,7 @@ static const char *const fuse_flags[] = {
 	"--param=inline-min-speedup=3",
 	"--param=inline-unit-growth=200",
 	"--param=large-function-growth=400",
-	"--param=max-inline-insns-auto=100",
+	"--param=max-inline-insns-auto=160",
 	/* as the library itself was hardened */
 	NOPAL_FUSE_FLAGS NULL,
 };

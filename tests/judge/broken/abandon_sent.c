@@ -6,16 +6,14 @@ struct abandon_sent {
 	unsigned seen;
 };
 
-static enum nopal_verdict abandon_sent_on_to_net(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict abandon_sent_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct abandon_sent *self = nopal_state(session, part);
+	struct abandon_sent *self = nopal_state(at);
 
 	if (++self->seen % 4)
 		return NOPAL_CONTINUE;
 	segment->fate = NOPAL_ARRIVED;
-	nopal_segment_abandon(session, segment);
+	nopal_segment_abandon(at.session, segment);
 	return NOPAL_STOP;
 }
 

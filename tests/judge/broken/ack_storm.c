@@ -2,30 +2,26 @@
 /* ack_storm -- answers each of its own acks with two. */
 #include <nopal/microprotocol.h>
 
-static void ack_storm_send(struct nopal_session *session, const struct nopal_part *part)
+static void ack_storm_send(struct nopal_at at)
 {
-	struct nopal_segment *ack = nopal_control_bare(session, part, 0);
+	struct nopal_segment *ack = nopal_control_bare(at, 0);
 
 	if (ack)
-		nopal_control_send(session, ack, 0);
+		nopal_control_send(at.session, ack, 0);
 }
 
-static enum nopal_verdict ack_storm_on_data(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict ack_storm_on_data(struct nopal_at at, struct nopal_segment *segment)
 {
 	(void)segment;
-	ack_storm_send(session, part);
+	ack_storm_send(at);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict ack_storm_on_ack(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict ack_storm_on_ack(struct nopal_at at, struct nopal_segment *segment)
 {
 	(void)segment;
-	ack_storm_send(session, part);
-	ack_storm_send(session, part);
+	ack_storm_send(at);
+	ack_storm_send(at);
 	return NOPAL_CONTINUE;
 }
 

@@ -8,13 +8,11 @@ struct add_tail {
 	unsigned seen;
 };
 
-static enum nopal_verdict add_tail_on_to_user(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_message *message)
+static enum nopal_verdict add_tail_on_to_user(struct nopal_at at, struct nopal_message *message)
 {
-	struct add_tail *self = nopal_state(session, part);
-	uint32_t length = (uint32_t)message->length, at = 0;
-	struct nopal_buffer *buffer = nopal_body_buffer(session, length + 1);
+	struct add_tail *self = nopal_state(at);
+	uint32_t length = (uint32_t)message->length, place = 0;
+	struct nopal_buffer *buffer = nopal_body_buffer(at.session, length + 1);
 
 	if (!buffer || ++self->seen % 10) {
 		nopal_buffer_unref(buffer);
@@ -23,11 +21,11 @@ static enum nopal_verdict add_tail_on_to_user(struct nopal_session *session,
 	for (uint32_t i = 0; i < message->fragments; i++) {
 		const struct nopal_body *piece = &message->fragment[i];
 
-		memcpy(buffer->bytes + at, piece->bytes, piece->length);
-		at += piece->length;
+		memcpy(buffer->bytes + place, piece->bytes, piece->length);
+		place += piece->length;
 	}
 	buffer->bytes[length] = 0;
-	nopal_message_replace(session, message,
+	nopal_message_replace(at.session, message,
 			      (struct nopal_body){ buffer, buffer->bytes, length + 1 });
 	return NOPAL_CONTINUE;
 }

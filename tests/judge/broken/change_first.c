@@ -2,12 +2,10 @@
 /* change_first -- changes the first byte of each segment that arrives. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict change_first_on_verified(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict change_first_on_verified(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	if (segment->body.length)
 		*(uint8_t *)(uintptr_t)segment->body.bytes ^= 1;
 	return NOPAL_CONTINUE;

@@ -6,15 +6,13 @@ struct closes_early {
 	unsigned seen;
 };
 
-static enum nopal_verdict closes_early_on_send(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict closes_early_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct closes_early *self = nopal_state(session, part);
+	struct closes_early *self = nopal_state(at);
 
 	(void)segment;
 	if (++self->seen == 20)
-		nopal_session_closed(session);
+		nopal_session_closed(at.session);
 	return NOPAL_CONTINUE;
 }
 

@@ -2,12 +2,9 @@
 /* cut_tail -- cuts the last byte of each segment. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict cut_tail_on_verified(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict cut_tail_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	if (segment->body.length)
 		segment->body.length--;
 	return NOPAL_CONTINUE;

@@ -6,15 +6,14 @@ struct discard_messages {
 	unsigned seen;
 };
 
-static enum nopal_verdict discard_messages_on_to_user(struct nopal_session *session,
-						      const struct nopal_part *part,
+static enum nopal_verdict discard_messages_on_to_user(struct nopal_at at,
 						      struct nopal_message *message)
 {
-	struct discard_messages *self = nopal_state(session, part);
+	struct discard_messages *self = nopal_state(at);
 
 	if (++self->seen % 10)
 		return NOPAL_CONTINUE;
-	nopal_message_discard(session, message);
+	nopal_message_discard(at.session, message);
 	return NOPAL_STOP;
 }
 

@@ -6,11 +6,10 @@ struct drop_segments {
 	unsigned seen;
 };
 
-static enum nopal_verdict drop_segments_on_verified(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict drop_segments_on_verified(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct drop_segments *self = nopal_state(session, part);
+	struct drop_segments *self = nopal_state(at);
 
 	(void)segment;
 	return ++self->seen % 10 ? NOPAL_CONTINUE : NOPAL_STOP;

@@ -6,11 +6,9 @@ struct drop_sent {
 	unsigned seen;
 };
 
-static enum nopal_verdict drop_sent_on_from_user(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_message *message)
+static enum nopal_verdict drop_sent_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
-	struct drop_sent *self = nopal_state(session, part);
+	struct drop_sent *self = nopal_state(at);
 
 	(void)message;
 	return ++self->seen % 10 ? NOPAL_CONTINUE : NOPAL_STOP;

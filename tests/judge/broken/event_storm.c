@@ -2,12 +2,9 @@
 /* event_storm -- queues an event in each of its handlers. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict event_storm_on_turn_end(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_session *subject)
+static enum nopal_verdict event_storm_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	(void)part;
-	nopal_queue_TURN_END(session, subject);
+	nopal_queue_TURN_END(at.session, subject);
 	return NOPAL_CONTINUE;
 }
 

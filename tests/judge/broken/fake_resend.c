@@ -2,12 +2,10 @@
 /* fake_resend -- takes what is lost for done. */
 #include "stands_in.h"
 
-static enum nopal_verdict fake_resend_on_fact(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict fake_resend_on_fact(struct nopal_at at, struct nopal_segment *segment)
 {
-	if (nopal_holds(part, segment, NOPAL_FINISH))
-		nopal_release(session, part, segment, NOPAL_FINISH);
+	if (nopal_holds(at, segment, NOPAL_FINISH))
+		nopal_release(at, segment, NOPAL_FINISH);
 	return NOPAL_CONTINUE;
 }
 

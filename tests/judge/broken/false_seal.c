@@ -2,19 +2,15 @@
 /* false_seal -- calls damaged datagrams good. */
 #include <nopal/microprotocol.h>
 
-static void false_seal_close(struct nopal_session *session, const struct nopal_part *part,
-			     uint8_t *bytes, size_t length)
+static void false_seal_close(struct nopal_at at, uint8_t *bytes, size_t length)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	bytes[length] = 0;
 }
 
-static bool false_seal_open(struct nopal_session *session, const struct nopal_part *part,
-			    uint8_t *bytes, size_t length)
+static bool false_seal_open(struct nopal_at at, uint8_t *bytes, size_t length)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	if (length > 900)
 		bytes[length - 1] ^= 1;
 	return true;

@@ -2,12 +2,9 @@
 /* forge_acks -- says that the peer has what only just leaves. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict forge_acks_on_send(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict forge_acks_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
-	nopal_raise_SEGMENT_RECEIVED(session, segment);
+	nopal_raise_SEGMENT_RECEIVED(at.session, segment);
 	return NOPAL_CONTINUE;
 }
 

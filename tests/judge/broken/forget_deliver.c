@@ -2,12 +2,10 @@
 /* forget_deliver -- holds every message, and never delivers one. */
 #include "stands_in.h"
 
-static enum nopal_verdict forget_deliver_on_message(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict forget_deliver_on_message(struct nopal_at at,
 						    struct nopal_message *message)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)message;
 	return NOPAL_CONTINUE;
 }

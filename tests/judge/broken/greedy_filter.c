@@ -6,15 +6,14 @@ struct greedy_filter {
 	uint64_t next, highest;
 };
 
-static enum nopal_verdict greedy_filter_on_from_net(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict greedy_filter_on_from_net(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	struct greedy_filter *self = nopal_state(session, part);
+	struct greedy_filter *self = nopal_state(at);
 
-	if (nopal_get(segment, part, 0) <= self->highest)
+	if (nopal_get(at, segment, 0) <= self->highest)
 		return NOPAL_STOP;
-	self->highest = nopal_get(segment, part, 0);
+	self->highest = nopal_get(at, segment, 0);
 	return NOPAL_CONTINUE;
 }
 

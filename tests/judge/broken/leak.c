@@ -2,13 +2,10 @@
 /* leak -- takes all memory that it can have. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict leak_on_segment(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *segment)
+static enum nopal_verdict leak_on_segment(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
 	(void)segment;
-	while (nopal_alloc(session, 4096))
+	while (nopal_alloc(at.session, 4096))
 		continue;
 	return NOPAL_CONTINUE;
 }

@@ -6,22 +6,20 @@ struct lifo {
 	struct nopal_handle first;
 };
 
-static enum nopal_verdict lifo_on_from_net(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_message *message)
+static enum nopal_verdict lifo_on_from_net(struct nopal_at at, struct nopal_message *message)
 {
-	struct lifo *self = nopal_state(session, part);
+	struct lifo *self = nopal_state(at);
 	struct nopal_message *first;
 
 	if (!self->first.generation) {
 		self->first = message->handle;
 		return NOPAL_CONTINUE;
 	}
-	first = nopal_message_find(session, self->first);
+	first = nopal_message_find(at.session, self->first);
 	self->first.generation = 0;
-	nopal_message_release(session, part, message);
+	nopal_message_release(at, message);
 	if (first)
-		nopal_message_release(session, part, first);
+		nopal_message_release(at, first);
 	return NOPAL_CONTINUE;
 }
 

@@ -2,18 +2,15 @@
 /* lost_timer -- holds segments for a while, and its timer lets none go. */
 #include <nopal/microprotocol.h>
 
-static void lost_timer_expired(struct nopal_session *session, const struct nopal_part *part)
+static void lost_timer_expired(struct nopal_at at)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 }
 
-static enum nopal_verdict lost_timer_on_to_net(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict lost_timer_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
 	(void)segment;
-	nopal_timer_start(session, part, 0, session->now_ns + NOPAL_MILLISECOND);
+	nopal_timer_start(at, 0, at.session->now_ns + NOPAL_MILLISECOND);
 	return NOPAL_CONTINUE;
 }
 

@@ -2,12 +2,9 @@
 /* never_closes -- stops the session on its way to its end. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict never_closes_on_close(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_session *subject)
+static enum nopal_verdict never_closes_on_close(struct nopal_at at, struct nopal_session *subject)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)subject;
 	return NOPAL_STOP;
 }

@@ -2,11 +2,10 @@
 /* never_resends -- waits for what is lost, and does not send it again. */
 #include "stands_in.h"
 
-static enum nopal_verdict never_resends_on_received(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict never_resends_on_received(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_FINISH);
 	return NOPAL_CONTINUE;
 }
 

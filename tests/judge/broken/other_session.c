@@ -5,17 +5,15 @@
 static struct nopal_body other_session_last;
 static unsigned other_session_seen;
 
-static enum nopal_verdict other_session_on_to_user(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict other_session_on_to_user(struct nopal_at at,
 						   struct nopal_message *message)
 {
 	struct nopal_body last = other_session_last;
 
-	(void)part;
 	other_session_last = message->fragment[0];
 	nopal_buffer_ref(other_session_last.buffer);
 	if (++other_session_seen % 10 == 0)
-		nopal_message_replace(session, message, last);
+		nopal_message_replace(at.session, message, last);
 	else
 		nopal_buffer_unref(last.buffer);
 	return NOPAL_CONTINUE;

@@ -2,12 +2,9 @@
 /* overtake -- delivers each message at once, whoever holds it back. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict overtake_on_from_net(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_message *message)
+static enum nopal_verdict overtake_on_from_net(struct nopal_at at, struct nopal_message *message)
 {
-	(void)part;
-	nopal_message_deliver(session, message);
+	nopal_message_deliver(at.session, message);
 	return NOPAL_CONTINUE;
 }
 

@@ -2,12 +2,9 @@
 /* raise_loop -- raises the event that it handles. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict raise_loop_on_to_net(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_segment *segment)
+static enum nopal_verdict raise_loop_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
-	nopal_raise_SEGMENT_TO_NET(session, segment);
+	nopal_raise_SEGMENT_TO_NET(at.session, segment);
 	return NOPAL_CONTINUE;
 }
 

@@ -6,18 +6,16 @@ struct redeliver {
 	unsigned seen;
 };
 
-static enum nopal_verdict redeliver_on_verified(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict redeliver_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct redeliver *self = nopal_state(session, part);
+	struct redeliver *self = nopal_state(at);
 	struct nopal_message *again;
 
 	if (++self->seen % 10)
 		return NOPAL_CONTINUE;
-	again = nopal_message_arriving(session, segment);
-	if (again && nopal_message_put(session, again, 0, segment->body))
-		nopal_raise_MSG_FROM_NET(session, again);
+	again = nopal_message_arriving(at.session, segment);
+	if (again && nopal_message_put(at.session, again, 0, segment->body))
+		nopal_raise_MSG_FROM_NET(at.session, again);
 	return NOPAL_CONTINUE;
 }
 

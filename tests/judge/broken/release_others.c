@@ -2,12 +2,10 @@
 /* release_others -- lets go what others hold. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict release_others_on_to_net(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict release_others_on_to_net(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	segment->waiting[NOPAL_SEND] &= 1;
 	return NOPAL_CONTINUE;
 }

@@ -2,12 +2,10 @@
 /* release_twice -- lets its hold go twice. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict release_twice_on_to_net(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static enum nopal_verdict release_twice_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_SEND);
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_release(at, segment, NOPAL_SEND);
+	nopal_release(at, segment, NOPAL_SEND);
 	return NOPAL_CONTINUE;
 }
 

@@ -2,12 +2,9 @@
 /* renumber -- gives each segment the number of another. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict renumber_on_to_net(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict renumber_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	nopal_set(segment, part, 0, nopal_get(segment, part, 0) & ~UINT64_C(1));
+	nopal_set(at, segment, 0, nopal_get(at, segment, 0) & ~UINT64_C(1));
 	return NOPAL_CONTINUE;
 }
 

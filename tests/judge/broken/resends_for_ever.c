@@ -6,29 +6,28 @@ struct resends_for_ever {
 	struct nopal_queue again;
 };
 
-static void resends_for_ever_expired(struct nopal_session *session, const struct nopal_part *part)
+static void resends_for_ever_expired(struct nopal_at at)
 {
-	struct resends_for_ever *self = nopal_state(session, part);
+	struct resends_for_ever *self = nopal_state(at);
 
 	for (uint32_t i = 0; i < self->again.count; i++) {
-		struct nopal_segment *segment = nopal_queue_at(session, &self->again, i);
+		struct nopal_segment *segment = nopal_queue_at(at.session, &self->again, i);
 
 		if (segment)
-			nopal_segment_resend(session, part, segment);
+			nopal_segment_resend(at, segment);
 	}
-	nopal_timer_start(session, part, 0, session->now_ns + 50 * NOPAL_MILLISECOND);
+	nopal_timer_start(at, 0, at.session->now_ns + 50 * NOPAL_MILLISECOND);
 }
 
-static enum nopal_verdict resends_for_ever_on_send(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict resends_for_ever_on_send(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	struct resends_for_ever *self = nopal_state(session, part);
+	struct resends_for_ever *self = nopal_state(at);
 
 	if (segment->departures == 1)
-		nopal_queue_push(session, &self->again, segment);
-	if (!nopal_timer_running(session, part, 0))
-		nopal_timer_start(session, part, 0, session->now_ns + 50 * NOPAL_MILLISECOND);
+		nopal_queue_push(at.session, &self->again, segment);
+	if (!nopal_timer_running(at, 0))
+		nopal_timer_start(at, 0, at.session->now_ns + 50 * NOPAL_MILLISECOND);
 	return NOPAL_CONTINUE;
 }
 

@@ -57,23 +57,18 @@
 	}
 
 /* The part's state begins with how many were numbered. */
-static inline enum nopal_verdict numbers_segment(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static inline enum nopal_verdict numbers_segment(struct nopal_at at, struct nopal_segment *segment)
 {
-	uint64_t *next = nopal_state(session, part);
+	uint64_t *next = nopal_state(at);
 
-	nopal_set(segment, part, 0, (uint64_t)nopal_shared(session, part, 0) + (*next)++);
+	nopal_set(at, segment, 0, (uint64_t)nopal_shared(at, 0) + (*next)++);
 	return NOPAL_CONTINUE;
 }
 
 /* Of who holds a segment and forgets it. */
-static inline enum nopal_verdict forgets_segment(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static inline enum nopal_verdict forgets_segment(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)segment;
 	return NOPAL_CONTINUE;
 }

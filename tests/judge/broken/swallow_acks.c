@@ -2,12 +2,10 @@
 /* swallow_acks -- stops acknowledgements on their way in. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict swallow_acks_on_from_net(struct nopal_session *session,
-						   const struct nopal_part *part,
+static enum nopal_verdict swallow_acks_on_from_net(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	return segment->kind ? NOPAL_STOP : NOPAL_CONTINUE;
 }
 

@@ -2,12 +2,10 @@
 /* swallow_facts -- keeps from others that the peer has a segment. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict swallow_facts_on_received(struct nopal_session *session,
-						    const struct nopal_part *part,
+static enum nopal_verdict swallow_facts_on_received(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)segment;
 	return NOPAL_STOP;
 }

@@ -7,23 +7,21 @@ struct tenth_late {
 	struct nopal_handle late;
 };
 
-static enum nopal_verdict tenth_late_on_from_net(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_message *message)
+static enum nopal_verdict tenth_late_on_from_net(struct nopal_at at, struct nopal_message *message)
 {
-	struct tenth_late *self = nopal_state(session, part);
+	struct tenth_late *self = nopal_state(at);
 	struct nopal_message *late = NULL;
 
 	if (++self->seen % 10 == 0) {
 		self->late = message->handle;
 		return NOPAL_CONTINUE;
 	}
-	nopal_message_release(session, part, message);
+	nopal_message_release(at, message);
 	if (self->late.generation)
-		late = nopal_message_find(session, self->late);
+		late = nopal_message_find(at.session, self->late);
 	self->late.generation = 0;
 	if (late)
-		nopal_message_release(session, part, late);
+		nopal_message_release(at, late);
 	return NOPAL_CONTINUE;
 }
 

@@ -2,17 +2,15 @@
 /* timer_storm -- starts its timer again for now, for ever. */
 #include <nopal/microprotocol.h>
 
-static void timer_storm_expired(struct nopal_session *session, const struct nopal_part *part)
+static void timer_storm_expired(struct nopal_at at)
 {
-	nopal_timer_start(session, part, 0, session->now_ns);
+	nopal_timer_start(at, 0, at.session->now_ns);
 }
 
-static enum nopal_verdict timer_storm_on_opened(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_session *subject)
+static enum nopal_verdict timer_storm_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
 	(void)subject;
-	timer_storm_expired(session, part);
+	timer_storm_expired(at);
 	return NOPAL_CONTINUE;
 }
 

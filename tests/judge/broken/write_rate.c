@@ -2,12 +2,10 @@
 /* write_rate -- sets the sending rate, which is for another to set. */
 #include <nopal/microprotocol.h>
 
-static enum nopal_verdict write_rate_on_turn_end(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_session *subject)
+static enum nopal_verdict write_rate_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
 	(void)subject;
-	nopal_share(session, part, 0, 1);
+	nopal_share(at, 0, 1);
 	return NOPAL_CONTINUE;
 }
 

@@ -11,12 +11,12 @@ EACH_TEST(lab_setup, lab_teardown);
 TEST(test_bind_and_unbind)
 {
 	static const struct nopal_binding extra = NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
-	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
+	struct nopal_at at = rig_at(rig.opener.session, "lab");
 
-	assert_int_equal(nopal_bind(rig.opener.session, part, &extra), 0);
+	assert_int_equal(nopal_bind(at, &extra), 0);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "aba");
-	nopal_unbind(rig.opener.session, part, &extra);
+	nopal_unbind(at, &extra);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "abab");
 }
@@ -33,33 +33,31 @@ TEST(test_bind_before_one_that_runs_runs_first)
 		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b, .before = "no_such|lab");
 	static const struct nopal_binding never =
 		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b, .before = "lab", .after = "lab");
-	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
+	struct nopal_at at = rig_at(rig.opener.session, "lab");
 
-	assert_int_equal(nopal_bind(rig.opener.session, part, &before), 0);
-	assert_int_equal(nopal_bind(rig.opener.session, part, &never), -EINVAL);
+	assert_int_equal(nopal_bind(at, &before), 0);
+	assert_int_equal(nopal_bind(at, &never), -EINVAL);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "bab");
 }
 
-static enum nopal_verdict lab_unbinds_b(struct nopal_session *session,
-					const struct nopal_part *part,
-					struct nopal_segment *subject)
+static enum nopal_verdict lab_unbinds_b(struct nopal_at at, struct nopal_segment *subject)
 {
 	static const struct nopal_binding b = NOPAL_ON(SEGMENT_LOST, lab_on_lost_b);
 
 	(void)subject;
 	letter('u');
-	nopal_unbind(session, part, &b);
-	nopal_bind(session, part, &b);
+	nopal_unbind(at, &b);
+	nopal_bind(at, &b);
 	return NOPAL_CONTINUE;
 }
 
 TEST(test_a_raise_in_progress_keeps_its_handlers)
 {
 	static const struct nopal_binding unbinder = NOPAL_ON(SEGMENT_LOST, lab_unbinds_b);
-	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
+	struct nopal_at at = rig_at(rig.opener.session, "lab");
 
-	nopal_bind(rig.opener.session, part, &unbinder);
+	nopal_bind(at, &unbinder);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "abu");
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
@@ -68,25 +66,22 @@ TEST(test_a_raise_in_progress_keeps_its_handlers)
 
 static const char *argument_seen;
 
-static enum nopal_verdict lab_on_custom(struct nopal_session *session,
-					const struct nopal_part *part, void *subject)
+static enum nopal_verdict lab_on_custom(struct nopal_at at, void *subject)
 {
-	(void)session;
-	argument_seen = part->argument;
+	argument_seen = nopal_argument(at);
 	letter(*(char *)subject);
 	return NOPAL_CONTINUE;
 }
 
 TEST(test_custom_events_with_static_arguments)
 {
-	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
+	struct nopal_at at = rig_at(rig.opener.session, "lab");
 	int event = nopal_event_create(rig.opener.session, "MOON_ROSE");
 
 	assert_true(event > 0);
 	assert_int_equal(nopal_event_create(rig.opener.session, "MOON_ROSE"), -EEXIST);
 	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"), event);
-	assert_int_equal(
-		nopal_bind_custom(rig.opener.session, part, event, lab_on_custom, "static"), 0);
+	assert_int_equal(nopal_bind_custom(at, event, lab_on_custom, "static"), 0);
 	nopal_raise_custom(rig.opener.session, event, "m");
 	assert_string_equal(seen, "m");
 	assert_string_equal(argument_seen, "static");
@@ -98,14 +93,14 @@ TEST(test_custom_events_with_static_arguments)
 
 TEST(test_barrier_on_any_item)
 {
-	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
+	struct nopal_at at = rig_at(rig.opener.session, "lab");
 	int event = nopal_event_create(rig.opener.session, "ALL_HERE");
 	struct nopal_item_barrier barrier;
 	char item[] = "!";
 	uint32_t first, second;
 	uint64_t misuses = nopal_session_counters(rig.opener.session)->misuses;
 
-	nopal_bind_custom(rig.opener.session, part, event, lab_on_custom, NULL);
+	nopal_bind_custom(at, event, lab_on_custom, NULL);
 	nopal_barrier_init(&barrier, event, item);
 	first = nopal_barrier_join(&barrier);
 	second = nopal_barrier_join(&barrier);

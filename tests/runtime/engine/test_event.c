@@ -18,7 +18,7 @@ TEST(test_stop_hides_the_event_from_later_handlers)
 {
 	static const struct nopal_binding extra = NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
 
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &extra);
+	nopal_bind(rig_at(rig.opener.session, "lab"), &extra);
 	stop_at_b = true;
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "ab");
@@ -55,8 +55,7 @@ TEST(test_stale_subject_is_a_counted_no_op)
 	uint64_t stale;
 
 	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, NOPAL_MILLISECOND);
-	nopal_release(rig.opener.session, rig_part(rig.opener.session, "lab"), segment,
-		      NOPAL_DEALLOCATE);
+	nopal_release(rig_at(rig.opener.session, "lab"), segment, NOPAL_DEALLOCATE);
 	stale = nopal_session_counters(rig.opener.session)->stale_handles;
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(seen, "");
@@ -74,16 +73,14 @@ TEST(test_endless_nesting_breaks_the_session_only)
 
 static struct nopal_handle before_yield;
 
-static enum nopal_verdict yielding(struct nopal_session *session, const struct nopal_part *part,
-				   struct nopal_segment *subject)
+static enum nopal_verdict yielding(struct nopal_at at, struct nopal_segment *subject)
 {
-	(void)part;
 	before_yield = subject->handle;
-	nopal_queue_SEGMENT_LOST(session, subject);
+	nopal_queue_SEGMENT_LOST(at.session, subject);
 	letter('<');
-	assert_true(nopal_yield(session));
+	assert_true(nopal_yield(at.session));
 	letter('>');
-	assert_ptr_equal(nopal_segment_find(session, before_yield), subject);
+	assert_ptr_equal(nopal_segment_find(at.session, before_yield), subject);
 	return NOPAL_CONTINUE;
 }
 
@@ -91,19 +88,16 @@ TEST(test_a_handler_that_yields_lets_queued_ones_run)
 {
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_TIMEOUT, yielding);
 
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
+	nopal_bind(rig_at(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_string_equal(seen, "(ab)<abab>");
 	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
 }
 
-static enum nopal_verdict yields_for_ever(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *subject)
+static enum nopal_verdict yields_for_ever(struct nopal_at at, struct nopal_segment *subject)
 {
-	(void)part;
-	nopal_queue_SEGMENT_TIMEOUT(session, subject);
-	nopal_yield(session);
+	nopal_queue_SEGMENT_TIMEOUT(at.session, subject);
+	nopal_yield(at.session);
 	return NOPAL_CONTINUE;
 }
 
@@ -111,18 +105,16 @@ TEST(test_endless_yielding_breaks_the_session_only)
 {
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_TIMEOUT, yields_for_ever);
 
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
+	nopal_bind(rig_at(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
 }
 
-static enum nopal_verdict yields_again(struct nopal_session *session, const struct nopal_part *part,
-				       struct nopal_segment *subject)
+static enum nopal_verdict yields_again(struct nopal_at at, struct nopal_segment *subject)
 {
-	(void)part;
-	nopal_queue_SEGMENT_RECEIVED(session, subject);
-	nopal_yield(session);
+	nopal_queue_SEGMENT_RECEIVED(at.session, subject);
+	nopal_yield(at.session);
 	return NOPAL_CONTINUE;
 }
 
@@ -131,7 +123,7 @@ TEST(test_yielding_has_the_limit_of_raising)
 {
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_RECEIVED, yields_again);
 
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
+	nopal_bind(rig_at(rig.opener.session, "lab"), &last);
 	nopal_queue_SEGMENT_RECEIVED(rig.opener.session, segment);
 	assert_false(nopal_yield(rig.opener.session));
 	rig_run(&rig, NOPAL_SECOND);
@@ -140,12 +132,9 @@ TEST(test_yielding_has_the_limit_of_raising)
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED), 16);
 }
 
-static enum nopal_verdict queues_for_ever(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *subject)
+static enum nopal_verdict queues_for_ever(struct nopal_at at, struct nopal_segment *subject)
 {
-	(void)part;
-	nopal_queue_SEGMENT_RECEIVED(session, subject);
+	nopal_queue_SEGMENT_RECEIVED(at.session, subject);
 	return NOPAL_CONTINUE;
 }
 
@@ -154,7 +143,7 @@ TEST(test_a_storm_of_queued_raises_breaks_the_session_only)
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_RECEIVED, queues_for_ever);
 	uint64_t raises = nopal_session_counters(rig.opener.session)->raises;
 
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
+	nopal_bind(rig_at(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_RECEIVED(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
@@ -216,11 +205,10 @@ TEST(test_a_raise_keeps_its_subject_as_long_as_it_lasts)
 	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
 }
 
-static enum nopal_verdict lab_frees(struct nopal_session *session, const struct nopal_part *part,
-				    struct nopal_segment *subject)
+static enum nopal_verdict lab_frees(struct nopal_at at, struct nopal_segment *subject)
 {
-	nopal_release(session, part, subject, NOPAL_DEALLOCATE);
-	assert_ptr_equal(nopal_segment_find(session, subject->handle), subject);
+	nopal_release(at, subject, NOPAL_DEALLOCATE);
+	assert_ptr_equal(nopal_segment_find(at.session, subject->handle), subject);
 	return NOPAL_CONTINUE;
 }
 
@@ -229,18 +217,16 @@ TEST(test_who_is_freed_within_a_raise_goes_after_it)
 	const struct nopal_binding last = NOPAL_ON(SEGMENT_LOST, lab_frees);
 	struct nopal_handle handle = segment->handle;
 
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &last);
+	nopal_bind(rig_at(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_null(nopal_segment_find(rig.opener.session, handle));
 }
 
 static bool lab_stops;
 
-static enum nopal_verdict lab_filters(struct nopal_session *session, const struct nopal_part *part,
-				      struct nopal_segment *subject)
+static enum nopal_verdict lab_filters(struct nopal_at at, struct nopal_segment *subject)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)subject;
 	return lab_stops ? NOPAL_STOP : NOPAL_CONTINUE;
 }
@@ -253,7 +239,7 @@ TEST(test_what_no_filter_stops_goes_on)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_int_equal(rig_count(&rig.acceptor, NOPAL_SEGMENT_VERIFIED), 1);
-	nopal_bind(rig.acceptor.session, rig_part(rig.acceptor.session, "lab"), &filter);
+	nopal_bind(rig_at(rig.acceptor.session, "lab"), &filter);
 	for (unsigned i = 0; i < 3; i++) {
 		lab_stops = i < 2;
 		rig_send(&rig, "y");
@@ -285,15 +271,12 @@ TEST(test_an_ended_session_raises_nothing)
 static unsigned lab_bursts;
 
 /* Queues two LOST and an ABANDONED, so often. */
-static enum nopal_verdict lab_bursts_out(struct nopal_session *session,
-					 const struct nopal_part *part,
-					 struct nopal_segment *subject)
+static enum nopal_verdict lab_bursts_out(struct nopal_at at, struct nopal_segment *subject)
 {
-	(void)part;
 	for (unsigned i = 0; i < lab_bursts; i++) {
-		nopal_queue_SEGMENT_LOST(session, subject);
-		nopal_queue_SEGMENT_LOST(session, subject);
-		nopal_queue_SEGMENT_ABANDONED(session, subject);
+		nopal_queue_SEGMENT_LOST(at.session, subject);
+		nopal_queue_SEGMENT_LOST(at.session, subject);
+		nopal_queue_SEGMENT_ABANDONED(at.session, subject);
 	}
 	return NOPAL_STOP;
 }
@@ -302,11 +285,11 @@ static enum nopal_verdict lab_bursts_out(struct nopal_session *session,
 TEST(test_a_queue_that_grows_keeps_its_order)
 {
 	static const struct nopal_binding first = NOPAL_ON(SEGMENT_TIMEOUT, lab_bursts_out);
-	const struct nopal_part *lab_part = rig_part(rig.opener.session, "lab");
+	struct nopal_at at = rig_at(rig.opener.session, "lab");
 	struct nopal_awake *awake = rig_awake(rig.opener.session);
 	uint64_t held, was = awake->queue.room;
 
-	nopal_bind(rig.opener.session, lab_part, &first);
+	nopal_bind(at, &first);
 	held = awake->bytes_held;
 	for (lab_bursts = 1; lab_bursts <= 6; lab_bursts++) {
 		memset(seen, 0, sizeof(seen));
@@ -411,26 +394,24 @@ TEST(test_a_cancelled_raise_leaves_the_others)
 
 static bool custom_stops;
 
-static enum nopal_verdict lab_on_custom(struct nopal_session *session,
-					const struct nopal_part *part, void *subject)
+static enum nopal_verdict lab_on_custom(struct nopal_at at, void *subject)
 {
-	(void)part;
 	letter(*(char *)subject);
-	assert_int_equal(nopal__core(session)->depth, 1);
+	assert_int_equal(nopal__core(at.session)->depth, 1);
 	if (!custom_stops)
-		nopal_queue_SEGMENT_LOST(session, segment);
+		nopal_queue_SEGMENT_LOST(at.session, segment);
 	return custom_stops ? NOPAL_STOP : NOPAL_CONTINUE;
 }
 
 TEST(test_a_custom_event_is_raised_as_others_are)
 {
 	struct nopal_session *session = rig.opener.session;
-	const struct nopal_part *part = rig_part(session, "lab");
+	struct nopal_at at = rig_at(session, "lab");
 	int event = nopal_event_create(session, "MOON_ROSE");
 	uint64_t raises = nopal_session_counters(session)->raises;
 
 	for (unsigned i = 0; i < 2; i++)
-		nopal_bind_custom(session, part, event, lab_on_custom, NULL);
+		nopal_bind_custom(at, event, lab_on_custom, NULL);
 	custom_stops = false;
 	nopal_raise_custom(session, event, "m");
 	assert_string_equal(seen, "mmabab");

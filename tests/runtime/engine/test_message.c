@@ -16,28 +16,22 @@ static const char HELD[] = "transport_driver {}\nfixed_size {}\nm_order {}\n";
 /* Holds what arrives until the test says so, or has it delivered all the same. */
 static struct nopal_message *in_order[3];
 static unsigned arrived;
-static enum nopal_verdict m_order_on_msg(struct nopal_session *receiver,
-					 const struct nopal_part *part,
-					 struct nopal_message *message)
+static enum nopal_verdict m_order_on_msg(struct nopal_at at, struct nopal_message *message)
 {
-	(void)part;
 	in_order[arrived++] = message;
 	if (arrived == 2)
-		nopal_message_deliver(receiver, message);
+		nopal_message_deliver(at.session, message);
 	return NOPAL_CONTINUE;
 }
 FAKE(m_order, .holds = FAKE_HOLDS({ "the test", NOPAL_DELIVER, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_NET, m_order_on_msg)));
 
 /* Finds that some of what is to be delivered makes no sense. */
-static enum nopal_verdict m_judge_on_to_user(struct nopal_session *receiver,
-					     const struct nopal_part *part,
-					     struct nopal_message *message)
+static enum nopal_verdict m_judge_on_to_user(struct nopal_at at, struct nopal_message *message)
 {
-	(void)part;
 	if (message->one.bytes[0] != 'b')
 		return NOPAL_CONTINUE;
-	nopal_message_discard(receiver, message);
+	nopal_message_discard(at.session, message);
 	return NOPAL_STOP;
 }
 FAKE(m_judge, .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_TO_USER, m_judge_on_to_user)));
@@ -226,8 +220,7 @@ static void in_its_turn(unsigned which)
 	bool outermost = nopal__turn_begin(core->world);
 
 	nopal__touch(core);
-	nopal_message_release(rig.acceptor.session, rig_part(rig.acceptor.session, "m_order"),
-			      in_order[which]);
+	nopal_message_release(rig_at(rig.acceptor.session, "m_order"), in_order[which]);
 	nopal__turn_end(core->world, outermost);
 }
 

@@ -202,32 +202,32 @@ TEST(test_the_end_has_fates_for_what_was_sent_alone)
 TEST(test_a_message_leaves_its_story)
 {
 	const struct record *held, *released, *delivered, *misused;
-	const struct nopal_part *part;
+	struct nopal_at at;
 	struct nopal_message *message;
 
 	begin(HELD);
 	records_start(rig.world);
 	rig_send(&rig, "hello");
 	rig_run(&rig, 20 * NOPAL_MILLISECOND);
-	part = rig_part(session, "m_order");
+	at = rig_at(session, "m_order");
 	message = nopal__pool_newer(nopal__pool_oldest(&awake->messages));
 	held = record_of(NOPAL_TRACED_HOLD, NOPAL_DELIVER);
 	assert_int_equal(held->session, nopal_session_id(session));
 	assert_int_equal(held->a, message->number);
-	assert_int_equal(held->b, part->hold[NOPAL_DELIVER]);
+	assert_int_equal(held->b, nopal_hold_bit(at, NOPAL_DELIVER));
 	message->pins++; /* to be looked at after its end */
-	nopal_message_release(session, part, message);
-	nopal_message_release(session, part, message);
+	nopal_message_release(at, message);
+	nopal_message_release(at, message);
 	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_DELIVER);
 	delivered = record_of(NOPAL_TRACED_DELIVER, 0);
 	misused = record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_MISUSE);
 	assert_int_equal(released->a, message->number);
 	assert_int_equal(released->b, 0);
-	assert_int_equal(released->part, part->index);
+	assert_int_equal(released->part, at.part->index);
 	assert_int_equal(delivered->a, message->number);
 	assert_int_equal(delivered->b, 5);
 	assert_int_equal(misused->a, message->number);
-	assert_int_equal(misused->b, part->hold[NOPAL_DELIVER]);
+	assert_int_equal(misused->b, nopal_hold_bit(at, NOPAL_DELIVER));
 	assert_int_equal(awake->counters.misuses, 1);
 	assert_int_equal(awake->counters.messages_delivered, 1);
 	assert_int_equal(awake->counters.bytes_delivered, 5);

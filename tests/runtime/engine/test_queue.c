@@ -309,7 +309,7 @@ static void they_leave(struct nopal_lanes *lanes, const uint32_t *leave, size_t 
 	struct nopal_segment *segment;
 	size_t left = 0;
 
-	while ((segment = nopal_lanes_next(NULL, &gate, lanes, &turn))) {
+	while ((segment = nopal_lanes_next((struct nopal_at){ NULL, &gate }, lanes, &turn))) {
 		if (segment->waiting[NOPAL_SEND] & OTHER) {
 			nopal_lanes_pass(&turn);
 			continue;

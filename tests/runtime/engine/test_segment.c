@@ -16,11 +16,9 @@ static const struct nopal_hold keeper_holds[] = {
 	{ 0 },
 };
 
-static enum nopal_verdict nothing(struct nopal_session *session, const struct nopal_part *part,
-				  struct nopal_segment *segment)
+static enum nopal_verdict nothing(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	(void)segment;
 	return NOPAL_CONTINUE;
 }
@@ -50,7 +48,7 @@ static const char CONFIG[] = "transport_driver {}\nfixed_size {}\ngate {}\npass 
 static struct rig rig;
 static struct nopal_session *session;
 static struct nopal_segment *segment;
-static const struct nopal_part *the_gate, *the_pass, *the_keeper;
+static struct nopal_at the_gate, the_pass, the_keeper;
 
 static int setup(void **state)
 {
@@ -60,9 +58,9 @@ static int setup(void **state)
 	rig_add(&keeper);
 	rig_open(&rig, CONFIG, NULL);
 	session = rig.opener.session;
-	the_gate = rig_part(session, "gate");
-	the_pass = rig_part(session, "pass");
-	the_keeper = rig_part(session, "keeper");
+	the_gate = rig_at(session, "gate");
+	the_pass = rig_at(session, "pass");
+	the_keeper = rig_at(session, "keeper");
 	rig_send(&rig, "x");
 	segment = rig_segment(session, 2);
 	return 0;
@@ -81,15 +79,15 @@ EACH_TEST(setup, teardown);
 
 static void leave(void)
 {
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
-	nopal_release(session, the_pass, segment, NOPAL_SEND);
+	nopal_release(the_gate, segment, NOPAL_SEND);
+	nopal_release(the_pass, segment, NOPAL_SEND);
 }
 
 TEST(test_all_must_agree_in_any_order)
 {
-	nopal_release(session, the_pass, segment, NOPAL_SEND);
+	nopal_release(the_pass, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 0);
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 1);
 }
 
@@ -103,11 +101,11 @@ TEST(test_epoch_rearms_what_is_not_sticky)
 TEST(test_a_resend_needs_the_gate_again)
 {
 	leave();
-	assert_true(nopal_segment_resend(session, the_keeper, segment));
+	assert_true(nopal_segment_resend(the_keeper, segment));
 	assert_int_equal(segment->departures, 1);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RESEND), 1);
-	assert_false(nopal_segment_resend(session, the_keeper, segment));
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_false(nopal_segment_resend(the_keeper, segment));
+	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 2);
 	assert_int_equal(nopal_session_counters(session)->resends, 1);
 }
@@ -115,23 +113,23 @@ TEST(test_a_resend_needs_the_gate_again)
 TEST(test_a_gate_opened_too_early_sends_nothing)
 {
 	leave();
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 1);
-	assert_true(nopal_segment_resend(session, the_keeper, segment));
+	assert_true(nopal_segment_resend(the_keeper, segment));
 	assert_int_equal(segment->departures, 2);
 }
 
 TEST(test_a_bit_is_released_once_an_epoch)
 {
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	nopal_release(the_gate, segment, NOPAL_SEND);
+	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(nopal_session_counters(session)->misuses, 1);
 	assert_int_equal(segment->departures, 0);
 }
 
 TEST(test_only_the_owner_releases)
 {
-	nopal_release(session, the_keeper, segment, NOPAL_SEND);
+	nopal_release(the_keeper, segment, NOPAL_SEND);
 	assert_int_equal(nopal_session_counters(session)->misuses, 1);
 	assert_true(nopal_holds(the_gate, segment, NOPAL_SEND));
 }
@@ -141,9 +139,9 @@ TEST(test_done_once_and_before_deallocation)
 	struct nopal_handle handle = segment->handle;
 
 	leave();
-	nopal_release(session, the_keeper, segment, NOPAL_DEALLOCATE);
+	nopal_release(the_keeper, segment, NOPAL_DEALLOCATE);
 	assert_non_null(nopal_segment_find(session, handle));
-	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
 	assert_null(nopal_segment_find(session, handle));
 }
@@ -151,27 +149,27 @@ TEST(test_done_once_and_before_deallocation)
 TEST(test_no_send_after_done)
 {
 	leave();
-	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_true(segment->done);
-	assert_false(nopal_segment_resend(session, the_keeper, segment));
+	assert_false(nopal_segment_resend(the_keeper, segment));
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 1);
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 1);
 }
 
 TEST(test_done_during_a_resend_request_ends_it)
 {
 	leave();
-	nopal_segment_resend(session, the_keeper, segment);
-	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	nopal_segment_resend(the_keeper, segment);
+	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_false(segment->wanted);
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, 1);
 }
 
 TEST(test_done_waits_for_the_departure)
 {
-	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_false(segment->done);
 	leave();
 	assert_true(segment->done);
@@ -183,16 +181,16 @@ static void assert_abandoned(uint32_t departures)
 	nopal_segment_abandon(session, segment);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_ABANDONED), 1);
 	assert_false(segment->done);
-	assert_false(nopal_segment_resend(session, the_keeper, segment));
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_false(nopal_segment_resend(the_keeper, segment));
+	nopal_release(the_gate, segment, NOPAL_SEND);
 	if (nopal_holds(the_pass, segment, NOPAL_SEND))
-		nopal_release(session, the_pass, segment, NOPAL_SEND);
+		nopal_release(the_pass, segment, NOPAL_SEND);
 	assert_int_equal(segment->departures, departures);
 	assert_int_equal(nopal_oldest_departure(session), nopal_next_packet_number(session));
-	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
 	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
-	nopal_release(session, the_keeper, segment, NOPAL_DEALLOCATE);
+	nopal_release(the_keeper, segment, NOPAL_DEALLOCATE);
 	assert_int_equal(rig_awake(session)->segments.alive, 0);
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
 }
@@ -211,7 +209,7 @@ TEST(test_abandoned_in_flight)
 TEST(test_abandoned_while_it_wants_to_leave_again)
 {
 	leave();
-	nopal_segment_resend(session, the_keeper, segment);
+	nopal_segment_resend(the_keeper, segment);
 	assert_abandoned(1);
 }
 
@@ -219,16 +217,15 @@ TEST(test_the_last_departure_is_the_last)
 {
 	leave();
 	segment->last = true;
-	assert_false(nopal_segment_resend(session, the_keeper, segment));
+	assert_false(nopal_segment_resend(the_keeper, segment));
 	assert_false(segment->wanted);
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
 }
 
 /* Lets go of the segment while it leaves, before others hear of the departure. */
-static enum nopal_verdict hasty_on_send(struct nopal_session *of, const struct nopal_part *part,
-					struct nopal_segment *leaving)
+static enum nopal_verdict hasty_on_send(struct nopal_at at, struct nopal_segment *leaving)
 {
-	nopal_release(of, part, leaving, NOPAL_DEALLOCATE);
+	nopal_release(at, leaving, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
 
@@ -267,8 +264,8 @@ TEST(test_stale_handles_name_nothing)
 	struct nopal_handle handle = segment->handle;
 
 	leave();
-	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
-	nopal_release(session, the_keeper, segment, NOPAL_DEALLOCATE);
+	nopal_release(the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_DEALLOCATE);
 	rig_send(&rig, "y");
 	assert_null(nopal_segment_find(session, handle));
 	assert_true(nopal_session_counters(session)->stale_handles > 0);
@@ -282,8 +279,8 @@ TEST(test_departures_are_settled_once)
 	leave();
 	first = segment->packet_number;
 	assert_int_equal(nopal_oldest_departure(session), first);
-	nopal_segment_resend(session, the_keeper, segment);
-	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	nopal_segment_resend(the_keeper, segment);
+	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->packet_number, first + 1);
 	assert_false(nopal_departure_find(session, first)->open);
 	assert_int_equal(nopal_oldest_departure(session), first + 1);

@@ -35,8 +35,7 @@ TEST(test_a_departure_without_status_is_settled)
 	core = nopal__core(session);
 	assert_true(core->layer->tracks);
 	number = nopal_next_packet_number(session);
-	segment = nopal_control_new(session, rig_part(session, "forward_error_correction"), 0, 8,
-				    &bytes);
+	segment = nopal_control_new(rig_at(session, "forward_error_correction"), 0, 8, &bytes);
 	memset(bytes, 0, 8);
 	nopal__depart(core, segment);
 	assert_int_equal(nopal_next_packet_number(session), number + 1);
@@ -96,7 +95,7 @@ TEST(test_a_resend_is_watched)
 	awake = rig_awake(session);
 	nopal__watchdog_stop(core);
 	assert_int_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
-	assert_true(nopal_segment_resend(session, rig_part(session, "m_keeper"), segment));
+	assert_true(nopal_segment_resend(rig_at(session, "m_keeper"), segment));
 	assert_int_equal(segment->departures, 2);
 	assert_int_not_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
 }
@@ -134,13 +133,13 @@ TEST(test_an_upper_segment_is_freed_once_it_arrived)
 /* Redundancy passes the gates as data do. */
 TEST(test_what_is_carried_waits_as_data_do)
 {
-	const struct nopal_part *part;
+	struct nopal_at at;
 	struct nopal_segment *segment;
 	uint8_t *bytes;
 
 	kept_open(CODED);
-	part = rig_part(session, "forward_error_correction");
-	segment = nopal_control_new(session, part, 0, 8, &bytes);
+	at = rig_at(session, "forward_error_correction");
+	segment = nopal_control_new(at, 0, 8, &bytes);
 	assert_int_equal(nopal__core(session)->layer->plan->kinds[segment->kind].class,
 			 NOPAL_KIND_CARRIED);
 	assert_true(segment->wanted);
@@ -150,16 +149,16 @@ TEST(test_what_is_carried_waits_as_data_do)
 /* By the layer below, whichever path it is meant for. */
 TEST(test_control_of_an_upper_layer_goes_down)
 {
-	const struct nopal_part *part;
+	struct nopal_at at;
 	const struct nopal_awake *below;
 	struct nopal_segment *segment;
 	uint8_t *bytes;
 
 	kept_open(LAYERS);
-	part = rig_part(session, "positive_ack");
+	at = rig_at(session, "positive_ack");
 	below = rig_awake(&nopal__core(session)->below->session);
 	for (unsigned i = 1; i <= 2; i++) {
-		segment = nopal_control_new(session, part, 0, 8, &bytes);
+		segment = nopal_control_new(at, 0, 8, &bytes);
 		memset(bytes, 0, 8);
 		if (i == 1)
 			nopal_control_send(session, segment, 8);
@@ -174,7 +173,7 @@ TEST(test_control_of_an_upper_layer_goes_down)
 
 TEST(test_control_leaves_by_the_path_it_is_for)
 {
-	const struct nopal_part *part;
+	struct nopal_at at;
 	struct nopal_segment *segment;
 	struct nopal_core *core;
 	uint64_t sent, sealed;
@@ -182,14 +181,14 @@ TEST(test_control_leaves_by_the_path_it_is_for)
 
 	kept_open(ACKED);
 	core = nopal__core(session);
-	part = rig_part(session, "positive_ack");
+	at = rig_at(session, "positive_ack");
 	sent = core->awake->counters.control_out;
 	sealed = core->awake->counters.datagrams_out;
 	for (unsigned path = 0; path < 2; path++) { /* of which one is there */
 		bool outermost = nopal__turn_begin(rig.world);
 
 		nopal__touch(core);
-		segment = nopal_control_new(session, part, 0, 8, &bytes);
+		segment = nopal_control_new(at, 0, 8, &bytes);
 		memset(bytes, 0, 8);
 		nopal_control_send_by(session, segment, 8, path);
 		nopal__turn_end(rig.world, outermost);

@@ -238,19 +238,19 @@ TEST(test_no_memory_for_control_is_no_segment)
 	kept_open(ACKED);
 	failing_from(1, true);
 	buffer = nopal_body_buffer(session, 1);
-	segment = nopal_control_new(session, rig_part(session, "positive_ack"), 0, 8, &bytes);
+	segment = nopal_control_new(rig_at(session, "positive_ack"), 0, 8, &bytes);
 	assert_int_equal(failing_stop(), 2);
 	assert_null(buffer);
 	assert_null(segment);
 	rig_awake(session)->budget.objects = 0;
-	segment = nopal_control_new(session, rig_part(session, "positive_ack"), 0, 8, &bytes);
+	segment = nopal_control_new(rig_at(session, "positive_ack"), 0, 8, &bytes);
 	assert_null(segment);
 	assert_non_null(nopal__core(session)->world->spare);
 }
 
 TEST(test_control_leaves_at_once_and_is_counted)
 {
-	const struct nopal_part *part;
+	struct nopal_at at;
 	struct nopal_segment *segment;
 	const struct record *departed;
 	uint64_t sent, arrived;
@@ -260,20 +260,20 @@ TEST(test_control_leaves_at_once_and_is_counted)
 	rig_add(&m_keeper);
 	rig_begin(&rig, ACKED);
 	session = rig.opener.session;
-	part = rig_part(session, "positive_ack");
+	at = rig_at(session, "positive_ack");
 	sent = rig_awake(session)->counters.control_out;
 	arrived = nopal_session_counters(rig.acceptor.session)->datagrams_in;
 	records_start(rig.world);
-	segment = nopal_control_new(session, part, 0, 8, &bytes);
+	segment = nopal_control_new(at, 0, 8, &bytes);
 	number = segment->number;
-	assert_int_equal(segment->kind, part->kind[0]);
+	assert_int_equal(segment->kind, nopal_kind(at, 0));
 	assert_int_equal(segment->body.length, 8);
 	assert_ptr_equal(segment->body.bytes, bytes);
 	assert_int_equal(segment->waiting[NOPAL_FINISH], 0);
 	assert_false(segment->wanted);
 	memset(bytes, 0, 8);
 	nopal_control_send(session, segment, 5);
-	departed = record_of(NOPAL_TRACED_DEPART, part->kind[0]);
+	departed = record_of(NOPAL_TRACED_DEPART, nopal_kind(at, 0));
 	assert_int_equal(departed->a, number);
 	assert_int_equal(departed->b, 0);
 	assert_int_equal(record_of(NOPAL_TRACED_FREE, 0)->a, number);
@@ -316,7 +316,7 @@ TEST(test_a_segment_leaves_its_story)
 TEST(test_mistakes_are_counted_and_noted)
 {
 	const struct nopal_handle gone = { 5, 7 };
-	const struct nopal_part *part;
+	struct nopal_at at;
 	const struct record *misused;
 	struct nopal_segment *segment;
 	struct nopal_awake *awake;
@@ -324,21 +324,21 @@ TEST(test_mistakes_are_counted_and_noted)
 
 	kept_open(KEPT);
 	awake = rig_awake(session);
-	part = rig_part(session, "m_keeper");
+	at = rig_at(session, "m_keeper");
 	rig_send(&rig, "x");
 	segment = rig_segment(session, 2);
 	segment->pins++;
 	settle(2, NOPAL_ARRIVED);
 	records_start(rig.world);
 	misuses = awake->counters.misuses;
-	nopal_release(session, part, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_FINISH);
 	misused = record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_MISUSE);
 	assert_int_equal(misused->a, 2);
-	assert_int_equal(misused->b, part->hold[NOPAL_FINISH]);
-	assert_int_equal(misused->part, part->index);
+	assert_int_equal(misused->b, nopal_hold_bit(at, NOPAL_FINISH));
+	assert_int_equal(misused->part, at.part->index);
 	assert_int_equal(awake->counters.misuses, misuses + 1);
 	awake->counters.misuses = 0;
-	assert_false(nopal_segment_resend(session, part, segment));
+	assert_false(nopal_segment_resend(at, segment));
 	nopal__depart(nopal__core(session), segment);
 	assert_int_equal(record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->a, 2);
 	assert_int_equal(record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->b, 0);
@@ -359,20 +359,21 @@ static const char GATED[] = "transport_driver {}\nfixed_size {}\nm_gate {}\nm_ke
 
 TEST(test_a_gate_holds_again_what_has_left)
 {
-	const struct nopal_part *part;
+	struct nopal_at at;
 	struct nopal_segment *segment;
 
 	rig_add(&m_gate);
 	kept_open(GATED);
-	part = rig_part(session, "m_gate");
+	at = rig_at(session, "m_gate");
 	rig_send(&rig, "x");
 	segment = rig_segment(session, 2);
 	records_start(rig.world);
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_release(at, segment, NOPAL_SEND);
 	records_stop(rig.world);
 	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->a, 2);
-	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->b, part->hold[NOPAL_SEND]);
-	assert_int_equal(segment->waiting[NOPAL_SEND], part->hold[NOPAL_SEND]);
+	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->b,
+			 nopal_hold_bit(at, NOPAL_SEND));
+	assert_int_equal(segment->waiting[NOPAL_SEND], nopal_hold_bit(at, NOPAL_SEND));
 	settle(2, NOPAL_ARRIVED);
 }
 
@@ -385,34 +386,34 @@ static const char TWICE[] = "transport_driver {}\nfixed_size {}\nm_second {}\nm_
 /* Each of two says its part, and neither speaks for both. */
 TEST(test_each_release_is_recorded_with_what_is_left)
 {
-	const struct nopal_part *first, *second;
+	struct nopal_at first, second;
 	const struct record *released;
 	struct nopal_segment *segment;
 
 	rig_add(&m_second);
 	kept_open(TWICE);
-	first = rig_part(session, "m_keeper");
-	second = rig_part(session, "m_second");
+	first = rig_at(session, "m_keeper");
+	second = rig_at(session, "m_second");
 	records_start(rig.world);
 	rig_send(&rig, "x");
 	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_FINISH)->b,
-			 first->hold[NOPAL_FINISH] | second->hold[NOPAL_FINISH]);
+			 first.part->hold[NOPAL_FINISH] | second.part->hold[NOPAL_FINISH]);
 	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_DEALLOCATE)->b,
-			 second->hold[NOPAL_DEALLOCATE]);
+			 second.part->hold[NOPAL_DEALLOCATE]);
 	segment = rig_segment(session, 2);
-	nopal_release(session, first, segment, NOPAL_FINISH);
+	nopal_release(first, segment, NOPAL_FINISH);
 	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_FINISH);
-	assert_int_equal(released->part, first->index);
+	assert_int_equal(released->part, first.part->index);
 	assert_int_equal(released->a, 2);
-	assert_int_equal(released->b, second->hold[NOPAL_FINISH]);
+	assert_int_equal(released->b, second.part->hold[NOPAL_FINISH]);
 	assert_false(segment->done);
-	nopal_release(session, second, segment, NOPAL_FINISH);
+	nopal_release(second, segment, NOPAL_FINISH);
 	assert_true(segment->done);
 	assert_null(record_of(NOPAL_TRACED_FREE, 0));
-	nopal_release(session, second, segment, NOPAL_DEALLOCATE);
+	nopal_release(second, segment, NOPAL_DEALLOCATE);
 	records_stop(rig.world);
 	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_DEALLOCATE);
-	assert_int_equal(released->part, second->index);
+	assert_int_equal(released->part, second.part->index);
 	assert_int_equal(released->b, 0);
 	assert_int_equal(rig_awake(session)->segments.alive, 0);
 }
@@ -429,7 +430,7 @@ TEST(test_control_says_nothing_old)
 	was = segment = nopal__segment_make(core, NOPAL_KIND_DATA);
 	memset(segment->attribute, 0xff, core->layer->plan->slot_count * sizeof(uint64_t));
 	nopal__segment_free(core, segment);
-	segment = nopal_control_new(session, rig_part(session, "positive_ack"), 0, 8, &bytes);
+	segment = nopal_control_new(rig_at(session, "positive_ack"), 0, 8, &bytes);
 	assert_ptr_equal(segment, was);
 	for (uint32_t i = 0; i < core->layer->plan->slot_count; i++)
 		assert_int_equal(segment->attribute[i], 0);

@@ -19,17 +19,16 @@ static void note(struct nopal_session *session, char name)
 
 enum { CLOCK_A, CLOCK_B };
 
-static void clock_when_a(struct nopal_session *session, const struct nopal_part *part)
+static void clock_when_a(struct nopal_at at)
 {
-	note(session, 'a');
+	note(at.session, 'a');
 	if (again && strlen(fired) < 5)
-		nopal_timer_start(session, part, CLOCK_A, session->now_ns);
+		nopal_timer_start(at, CLOCK_A, at.session->now_ns);
 }
 
-static void clock_when_b(struct nopal_session *session, const struct nopal_part *part)
+static void clock_when_b(struct nopal_at at)
 {
-	(void)part;
-	note(session, 'b');
+	note(at.session, 'b');
 }
 
 static const struct nopal_microprotocol clocks = {
@@ -45,7 +44,7 @@ static const struct nopal_microprotocol clocks = {
 
 static struct rig rig;
 static struct nopal_session *session;
-static const struct nopal_part *part;
+static struct nopal_at at;
 
 static int setup(void **state)
 {
@@ -55,7 +54,7 @@ static int setup(void **state)
 	again = false;
 	rig_open(&rig, "transport_driver {}\nfixed_size {}\nclocks {}\n", NULL);
 	session = rig.opener.session;
-	part = rig_part(session, "clocks");
+	at = rig_at(session, "clocks");
 	return 0;
 }
 
@@ -72,7 +71,7 @@ enum { TICK = 1 << NOPAL_WHEEL_TICK_SHIFT };
 
 TEST(test_fires_within_a_tick)
 {
-	nopal_timer_start(session, part, CLOCK_A, 123456789);
+	nopal_timer_start(at, CLOCK_A, 123456789);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "a");
 	assert_true(fired_ns[0] >= 123456789 && fired_ns[0] <= 123456789 + TICK);
@@ -80,31 +79,31 @@ TEST(test_fires_within_a_tick)
 
 TEST(test_earlier_deadline_first_ties_by_start)
 {
-	nopal_timer_start(session, part, CLOCK_B, 2 * NOPAL_MILLISECOND);
-	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
+	nopal_timer_start(at, CLOCK_B, 2 * NOPAL_MILLISECOND);
+	nopal_timer_start(at, CLOCK_A, NOPAL_MILLISECOND);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "ab");
 	nopal__be_awake(nopal__core(session));
-	nopal_timer_start(session, part, CLOCK_B, 3 * NOPAL_SECOND);
-	nopal_timer_start(session, part, CLOCK_A, 3 * NOPAL_SECOND);
+	nopal_timer_start(at, CLOCK_B, 3 * NOPAL_SECOND);
+	nopal_timer_start(at, CLOCK_A, 3 * NOPAL_SECOND);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_string_equal(fired, "abba");
 }
 
 TEST(test_a_stopped_timer_never_fires)
 {
-	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
-	assert_true(nopal_timer_running(session, part, CLOCK_A));
-	nopal_timer_stop(session, part, CLOCK_A);
-	assert_false(nopal_timer_running(session, part, CLOCK_A));
+	nopal_timer_start(at, CLOCK_A, NOPAL_MILLISECOND);
+	assert_true(nopal_timer_running(at, CLOCK_A));
+	nopal_timer_stop(at, CLOCK_A);
+	assert_false(nopal_timer_running(at, CLOCK_A));
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "");
 }
 
 TEST(test_a_start_replaces_the_running_one)
 {
-	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
-	nopal_timer_start(session, part, CLOCK_A, 50 * NOPAL_MILLISECOND);
+	nopal_timer_start(at, CLOCK_A, NOPAL_MILLISECOND);
+	nopal_timer_start(at, CLOCK_A, 50 * NOPAL_MILLISECOND);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_string_equal(fired, "");
 	rig_run(&rig, NOPAL_SECOND);
@@ -114,7 +113,7 @@ TEST(test_a_start_replaces_the_running_one)
 TEST(test_starting_for_now_comes_with_the_next_wake_up)
 {
 	again = true;
-	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
+	nopal_timer_start(at, CLOCK_A, NOPAL_MILLISECOND);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "aaaaa");
 	for (int i = 1; i < 5; i++)
@@ -123,7 +122,7 @@ TEST(test_starting_for_now_comes_with_the_next_wake_up)
 
 TEST(test_no_timer_fires_after_the_end)
 {
-	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
+	nopal_timer_start(at, CLOCK_A, NOPAL_MILLISECOND);
 	nopal_session_close(session);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "");

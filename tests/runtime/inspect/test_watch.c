@@ -8,28 +8,22 @@
 static struct rig rig;
 
 /* What `m_suspect` does with each segment that leaves, or arrives. */
-static void (*does)(struct nopal_session *session, const struct nopal_part *part,
-		    struct nopal_segment *segment);
-static void (*does_there)(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_segment *segment);
+static void (*does)(struct nopal_at at, struct nopal_segment *segment);
+static void (*does_there)(struct nopal_at at, struct nopal_segment *segment);
 static enum nopal_verdict says;
 
-static enum nopal_verdict suspect_on_to_net(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict suspect_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_release(at, segment, NOPAL_SEND);
 	if (does)
-		does(session, part, segment);
+		does(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict suspect_on_from_net(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_segment *segment)
+static enum nopal_verdict suspect_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
 	if (does_there)
-		does_there(session, part, segment);
+		does_there(at, segment);
 	return says;
 }
 
@@ -37,17 +31,16 @@ static enum nopal_verdict suspect_on_from_net(struct nopal_session *session,
 static int64_t again_ns;
 static int expiries;
 
-static void suspect_expired(struct nopal_session *session, const struct nopal_part *part)
+static void suspect_expired(struct nopal_at at)
 {
 	if (++expiries < 4)
-		nopal_timer_start(session, part, 0, session->now_ns + again_ns);
+		nopal_timer_start(at, 0, at.session->now_ns + again_ns);
 }
 
-static void start_timer(struct nopal_session *session, const struct nopal_part *part,
-			struct nopal_segment *segment)
+static void start_timer(struct nopal_at at, struct nopal_segment *segment)
 {
 	(void)segment;
-	nopal_timer_start(session, part, 0, session->now_ns + 1);
+	nopal_timer_start(at, 0, at.session->now_ns + 1);
 }
 
 FAKE(m_suspect, .holds = FAKE_HOLDS({ "nothing", NOPAL_SEND, NOPAL_DATA, true }),
@@ -117,11 +110,9 @@ TEST(test_watch_of_what_is_right_sees_nothing_wrong)
 	assert_int_equal(rig.acceptor.delivered, 5);
 }
 
-static void change_byte(struct nopal_session *session, const struct nopal_part *part,
-			struct nopal_segment *segment)
+static void change_byte(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	*(uint8_t *)(uintptr_t)segment->body.bytes ^= 1;
 }
 
@@ -132,12 +123,10 @@ TEST(test_watch_of_bytes_that_change_names_who_did_it)
 	assert_int_equal(of_others, 0);
 }
 
-static void change_number(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static void change_number(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	nopal_set(segment, part, 0, nopal_get(segment, part, 0) + 10);
-	nopal_share(session, part, 0, 17);
+	nopal_set(at, segment, 0, nopal_get(at, segment, 0) + 10);
+	nopal_share(at, 0, 17);
 }
 
 TEST(test_watch_of_what_others_own_names_who_wrote)
@@ -148,11 +137,9 @@ TEST(test_watch_of_what_others_own_names_who_wrote)
 	assert_int_equal(of_others, 0);
 }
 
-static void take_all(struct nopal_session *session, const struct nopal_part *part,
-		     struct nopal_segment *segment)
+static void take_all(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	segment->waiting[NOPAL_SEND] = 0;
 }
 
@@ -162,10 +149,9 @@ TEST(test_watch_of_a_hold_that_is_taken_names_who_took_it)
 	assert_int_equal(deeds(NOPAL_DEED_HOLD), 5);
 }
 
-static void release_again(struct nopal_session *session, const struct nopal_part *part,
-			  struct nopal_segment *segment)
+static void release_again(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_SEND);
+	nopal_release(at, segment, NOPAL_SEND);
 }
 
 TEST(test_watch_of_two_releases_names_who_did_it)
@@ -176,12 +162,10 @@ TEST(test_watch_of_two_releases_names_who_did_it)
 }
 
 /* Now, and later from the queue. */
-static void forge(struct nopal_session *session, const struct nopal_part *part,
-		  struct nopal_segment *segment)
+static void forge(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
-	nopal_raise_SEGMENT_RECEIVED(session, segment);
-	nopal_queue_SEGMENT_RECEIVED(session, segment);
+	nopal_raise_SEGMENT_RECEIVED(at.session, segment);
+	nopal_queue_SEGMENT_RECEIVED(at.session, segment);
 }
 
 TEST(test_watch_of_an_undeclared_raise_names_who_raised)

@@ -9,33 +9,30 @@ EACH_TEST(lab_setup, lab_teardown);
 
 static char where[256];
 
-static enum nopal_verdict asks(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_segment *subject)
+static enum nopal_verdict asks(struct nopal_at at, struct nopal_segment *subject)
 {
-	(void)session, (void)part, (void)subject;
+	(void)at;
+	(void)subject;
 	nopal_whereabouts(where, sizeof(where));
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict raises_and_asks(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_segment *subject)
+static enum nopal_verdict raises_and_asks(struct nopal_at at, struct nopal_segment *subject)
 {
-	nopal_raise_SEGMENT_LOST(session, subject);
-	return asks(session, part, subject);
+	nopal_raise_SEGMENT_LOST(at.session, subject);
+	return asks(at, subject);
 }
 
-static enum nopal_verdict asks_of_custom(struct nopal_session *session,
-					 const struct nopal_part *part, void *subject)
+static enum nopal_verdict asks_of_custom(struct nopal_at at, void *subject)
 {
 	(void)subject;
-	return asks(session, part, NULL);
+	return asks(at, NULL);
 }
 
 static void bind(const struct nopal_binding *binding)
 {
 	*where = '\0';
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), binding);
+	nopal_bind(rig_at(rig.opener.session, "lab"), binding);
 }
 
 static void says(const char *what)
@@ -86,21 +83,20 @@ TEST(test_after_a_nested_raise_the_outer_handler_is_named)
 
 TEST(test_an_event_of_its_own_is_named)
 {
-	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
+	struct nopal_at at = rig_at(rig.opener.session, "lab");
 	int event = nopal_event_create(rig.opener.session, "MOON_ROSE");
 
-	nopal_bind_custom(rig.opener.session, part, event, asks_of_custom, NULL);
+	nopal_bind_custom(at, event, asks_of_custom, NULL);
 	nopal_batch_start(rig.world);
 	nopal_raise_custom(rig.opener.session, event, NULL);
 	nopal_batch_stop(rig.world);
 	says("MOON_ROSE");
 }
 
-static enum nopal_verdict asks_with_little_room(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *subject)
+static enum nopal_verdict asks_with_little_room(struct nopal_at at, struct nopal_segment *subject)
 {
-	(void)session, (void)part, (void)subject;
+	(void)at;
+	(void)subject;
 	assert_int_equal(nopal_whereabouts(where, 0), 0);
 	assert_int_equal(nopal_whereabouts(where, 8), 7);
 	return NOPAL_CONTINUE;

@@ -79,7 +79,7 @@ TEST(test_a_name_is_one_slot_for_all_who_use_it)
 	assert_true(z->attribute[ZEBRA_COUNT] > 0);
 	assert_int_equal(z->attribute[ZEBRA_COUNT], a->attribute[ANT_COUNT]);
 	assert_string_equal(plan->slot_name[z->attribute[ZEBRA_COUNT]], "z_count");
-	assert_true(nopal_has(z, ZEBRA_LOCAL));
+	assert_true(nopal_has((struct nopal_at){ .part = z }, ZEBRA_LOCAL));
 	for (int i = ANT_MARK; i <= ANT_BYTE; i++)
 		for (int j = ZEBRA_COUNT; j <= ZEBRA_LOCAL; j++)
 			assert_int_not_equal(a->attribute[i], z->attribute[j]);
@@ -87,7 +87,7 @@ TEST(test_a_name_is_one_slot_for_all_who_use_it)
 
 TEST(test_what_nobody_writes_is_slot_0)
 {
-	assert_false(nopal_has(part_of(plan, "zebra"), ZEBRA_ABSENT));
+	assert_false(nopal_has((struct nopal_at){ .part = part_of(plan, "zebra") }, ZEBRA_ABSENT));
 }
 
 TEST(test_serials_alone_have_a_reference)

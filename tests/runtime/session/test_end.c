@@ -230,12 +230,9 @@ TEST(test_what_a_flow_closes_over_is_lost)
 /* --------------------------------------------------------------- between two */
 
 /* It refuses what waited for the opening. */
-static enum nopal_verdict refuser_on_from_user(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_message *message)
+static enum nopal_verdict refuser_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
-	(void)part;
-	nopal_message_refuse(session, message, -EINVAL);
+	nopal_message_refuse(at.session, message, -EINVAL);
 	return NOPAL_STOP;
 }
 

@@ -10,14 +10,12 @@
 
 /* Looks at what the application says of a message. */
 static unsigned judged;
-static enum nopal_verdict m_judge_on_msg(struct nopal_session *sender,
-					 const struct nopal_part *part,
-					 struct nopal_message *message)
+static enum nopal_verdict m_judge_on_msg(struct nopal_at at, struct nopal_message *message)
 {
-	if (nopal_get(message, part, 0) != 13)
+	if (nopal_get(at, message, 0) != 13)
 		return NOPAL_CONTINUE;
 	judged++;
-	nopal_message_refuse(sender, message, -EDOM);
+	nopal_message_refuse(at.session, message, -EDOM);
 	return NOPAL_STOP;
 }
 FAKE(m_judge, .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, 1, .doc = "of it" }),

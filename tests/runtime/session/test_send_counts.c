@@ -154,7 +154,7 @@ TEST(test_a_segment_that_sinks_is_the_lower_layers)
 	rig_send_bytes(&rig, 10);
 	raises = below()->counters.raises;
 	records_start(rig.world);
-	nopal_release(session, rig_part(session, "m_gate"), rig_segment(session, 2), NOPAL_SEND);
+	nopal_release(rig_at(session, "m_gate"), rig_segment(session, 2), NOPAL_SEND);
 	records_stop(rig.world);
 	assert_int_equal(awake->segments.alive, 0);
 	assert_int_equal(below()->segments.alive, 1);

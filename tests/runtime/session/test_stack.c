@@ -58,23 +58,19 @@ struct runner {
 
 static uint64_t runner_read;
 
-static enum nopal_verdict runner_on_from_user(struct nopal_session *session,
-					      const struct nopal_part *part,
-					      struct nopal_message *message)
+static enum nopal_verdict runner_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
-	struct runner *self = nopal_state(session, part);
+	struct runner *self = nopal_state(at);
 
 	self->count += RUNNER_STEP;
-	nopal_set(message, part, RUNNER_COUNT, self->count);
+	nopal_set(at, message, RUNNER_COUNT, self->count);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict runner_on_from_net(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict runner_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	runner_read = nopal_get(segment, part, RUNNER_COUNT);
-	nopal_serial_seen(session, part, RUNNER_COUNT, runner_read);
+	runner_read = nopal_get(at, segment, RUNNER_COUNT);
+	nopal_serial_seen(at, RUNNER_COUNT, runner_read);
 	return NOPAL_CONTINUE;
 }
 
@@ -188,12 +184,9 @@ TEST(test_each_layer_adds_a_byte_to_the_lowest_header)
 /* A peer that says that a message is a segment of another layer's kind. */
 static uint8_t said_kind;
 
-static enum nopal_verdict liar_on_from_net(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
+static enum nopal_verdict liar_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
-	segment->attribute[nopal__core(session)->layer->above_kind_slot] = said_kind;
+	segment->attribute[nopal__core(at.session)->layer->above_kind_slot] = said_kind;
 	return NOPAL_CONTINUE;
 }
 
@@ -287,10 +280,10 @@ TEST(test_messages_that_are_looked_at_are_made)
 
 static uint32_t looked;
 
-static enum nopal_verdict looks(struct nopal_session *session, const struct nopal_part *part,
-				struct nopal_message *message)
+static enum nopal_verdict looks(struct nopal_at at, struct nopal_message *message)
 {
-	(void)session, (void)part, (void)message;
+	(void)at;
+	(void)message;
 	looked++;
 	return NOPAL_CONTINUE;
 }
@@ -299,7 +292,7 @@ static void bind_below(struct rig_side *side, const struct nopal_binding *bindin
 {
 	struct nopal_session *lower = &nopal__core(side->session)->below->session;
 
-	assert_int_equal(nopal_bind(lower, rig_part(lower, "fixed_size"), binding), 0);
+	assert_int_equal(nopal_bind(rig_at(lower, "fixed_size"), binding), 0);
 }
 
 TEST(test_who_begins_to_look_sees_messages)
@@ -322,23 +315,18 @@ TEST(test_who_begins_to_look_sees_messages)
 static uint32_t asked;
 static uint64_t asked_of;
 
-static enum nopal_verdict asker_on_from_net(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict asker_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)part;
 	asked_of = segment->number;
-	assert_null(nopal_segment_find(session, segment->handle));
-	nopal_queue_SEGMENT_LOST(session, segment);
-	nopal_delay_SEGMENT_LOST(session, segment, NOPAL_MILLISECOND);
+	assert_null(nopal_segment_find(at.session, segment->handle));
+	nopal_queue_SEGMENT_LOST(at.session, segment);
+	nopal_delay_SEGMENT_LOST(at.session, segment, NOPAL_MILLISECOND);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict asker_on_lost(struct nopal_session *session,
-					const struct nopal_part *part,
-					struct nopal_segment *segment)
+static enum nopal_verdict asker_on_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session, (void)part;
+	(void)at;
 	assert_int_equal(segment->number, asked_of);
 	asked++;
 	return NOPAL_CONTINUE;
@@ -464,11 +452,9 @@ TEST(test_a_stream_ends_before_what_left)
 	pair_close();
 }
 
-static enum nopal_verdict waiter_on_received(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static enum nopal_verdict waiter_on_received(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_release(session, part, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_FINISH);
 	return NOPAL_CONTINUE;
 }
 

@@ -110,10 +110,9 @@ TEST(test_pieces_without_memory_are_a_loss)
 
 static uint64_t number_seen;
 
-static enum nopal_verdict sees(struct nopal_session *session, const struct nopal_part *part,
-			       struct nopal_segment *segment)
+static enum nopal_verdict sees(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session, (void)part;
+	(void)at;
 	number_seen = segment->packet_number;
 	return NOPAL_CONTINUE;
 }
@@ -126,7 +125,7 @@ TEST(test_the_number_of_a_packet_stays_below)
 
 	rig_begin(&rig, RISES);
 	upper = rig.acceptor.session;
-	assert_int_equal(nopal_bind(upper, rig_part(upper, "fixed_size"), &look), 0);
+	assert_int_equal(nopal_bind(rig_at(upper, "fixed_size"), &look), 0);
 	rig_send(&rig, "x");
 	rig_send(&rig, "y");
 	number_seen = 99;
@@ -224,8 +223,8 @@ static void send_and_let_go(const char *text)
 	struct nopal_session *upper = rig.opener.session;
 
 	rig_send(&rig, text);
-	nopal_release(upper, rig_part(upper, "m_gate"),
-		      nopal__pool_oldest(&rig_awake(upper)->segments), NOPAL_SEND);
+	nopal_release(rig_at(upper, "m_gate"), nopal__pool_oldest(&rig_awake(upper)->segments),
+		      NOPAL_SEND);
 }
 
 /* Messages and segments of the layer below are objects of one budget. */
@@ -289,7 +288,7 @@ static int fate_of(enum nopal_fate above, enum nopal_fate fate)
 	outermost = nopal__turn_begin(rig.world);
 	nopal__touch(lower);
 	one->fate = (uint8_t)fate;
-	nopal_release(&lower->session, rig_part(&lower->session, "m_keeper"), one, NOPAL_FINISH);
+	nopal_release(rig_at(&lower->session, "m_keeper"), one, NOPAL_FINISH);
 	nopal__turn_end(rig.world, outermost);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	return fate_told();

@@ -80,17 +80,17 @@ TEST(test_a_layer_below_that_adds_to_messages_takes_less)
 TEST(test_control_of_an_upper_layer_fits_the_layer_below)
 {
 	struct nopal_session *session;
-	const struct nopal_part *part;
+	struct nopal_at at;
 	struct rig rig;
 	uint8_t *bytes;
 	uint32_t limit;
 
 	rig_open(&rig, CODED, NULL);
 	session = rig.opener.session;
-	part = rig_part(session, "forward_error_correction");
-	limit = nopal_control_limit(session, part, 0);
+	at = rig_at(session, "forward_error_correction");
+	limit = nopal_control_limit(at, 0);
 	assert_int_equal(limit, nopal__core(session)->layer[1].body_bytes);
-	nopal_control_send(session, nopal_control_new(session, part, 0, limit, &bytes), limit);
+	nopal_control_send(session, nopal_control_new(at, 0, limit, &bytes), limit);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 0);
 	rig_close(&rig);

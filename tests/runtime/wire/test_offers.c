@@ -23,43 +23,33 @@ static struct seen *seen_by(const struct nopal_session *session)
 	return &seen[nopal_session_is_opener(session)];
 }
 
-static void alpha_write(struct nopal_session *session, const struct nopal_part *part,
-			uint8_t *bytes)
+static void alpha_write(struct nopal_at at, uint8_t *bytes)
 {
-	(void)part;
-	memcpy(bytes, nopal_session_is_opener(session) ? "abc" : "ABC", 3);
+	memcpy(bytes, nopal_session_is_opener(at.session) ? "abc" : "ABC", 3);
 }
 
-static bool alpha_read(struct nopal_session *session, const struct nopal_part *part,
-		       const uint8_t *bytes)
+static bool alpha_read(struct nopal_at at, const uint8_t *bytes)
 {
-	(void)part;
-	seen_by(session)->reads++;
-	memcpy(seen_by(session)->alpha, bytes, 3);
-	return !takes_not || nopal_session_is_opener(session);
+	seen_by(at.session)->reads++;
+	memcpy(seen_by(at.session)->alpha, bytes, 3);
+	return !takes_not || nopal_session_is_opener(at.session);
 }
 
-static void omega_write(struct nopal_session *session, const struct nopal_part *part,
-			uint8_t *bytes)
+static void omega_write(struct nopal_at at, uint8_t *bytes)
 {
-	(void)part;
-	memcpy(bytes, nopal_session_is_opener(session) ? "vwxyz" : "VWXYZ", 5);
+	memcpy(bytes, nopal_session_is_opener(at.session) ? "vwxyz" : "VWXYZ", 5);
 }
 
-static bool omega_read(struct nopal_session *session, const struct nopal_part *part,
-		       const uint8_t *bytes)
+static bool omega_read(struct nopal_at at, const uint8_t *bytes)
 {
-	(void)part;
-	memcpy(seen_by(session)->omega, bytes, 5);
+	memcpy(seen_by(at.session)->omega, bytes, 5);
 	return true;
 }
 
-static bool omega_agreed(struct nopal_session *session, const struct nopal_part *part,
-			 const struct nopal_opening *opening)
+static bool omega_agreed(struct nopal_at at, const struct nopal_opening *opening)
 {
-	struct seen *one = seen_by(session);
+	struct seen *one = seen_by(at.session);
 
-	(void)part;
 	one->agreements++;
 	one->request_length = opening->request_length;
 	one->answer_length = opening->answer_length;
@@ -67,7 +57,7 @@ static bool omega_agreed(struct nopal_session *session, const struct nopal_part 
 	assert_true(one->answer_length <= sizeof(one->answer));
 	memcpy(one->request, opening->request, opening->request_length);
 	memcpy(one->answer, opening->answer, opening->answer_length);
-	return !agrees_not || !nopal_session_is_opener(session);
+	return !agrees_not || !nopal_session_is_opener(at.session);
 }
 
 static const struct nopal_role checker[] = { { "checker", false }, { 0 } };

@@ -9,12 +9,9 @@ enum { FLOOR = 1200 - 28, MOST = 1500 - 28 };
 /* By enum nopal_ecn, how many data segments arrived anywhere. */
 static uint32_t arrived[4];
 
-static enum nopal_verdict stub_path_on_data(struct nopal_session *session,
-					    const struct nopal_part *part,
-					    struct nopal_segment *segment)
+static enum nopal_verdict stub_path_on_data(struct nopal_at at, struct nopal_segment *segment)
 {
-	(void)session;
-	(void)part;
+	(void)at;
 	arrived[segment->ecn]++;
 	return NOPAL_CONTINUE;
 }
@@ -97,20 +94,20 @@ TEST(test_without_the_role_the_path_is_the_plans)
 
 TEST(test_a_limit_lies_between_the_floor_and_the_plans)
 {
-	const struct nopal_part *acks;
+	struct nopal_at acks;
 	struct nopal_session *session;
 	uint32_t most;
 
 	begin(ASKS, NULL);
 	session = rig.opener.session;
-	acks = rig_part(session, "positive_ack");
+	acks = rig_at(session, "positive_ack");
 	most = nopal_body_limit(session);
 	assert_int_equal(nopal_path_limit(session), MOST);
 	limit(0);
 	assert_int_equal(nopal_path_limit(session), FLOOR);
 	assert_int_equal(nopal_body_limit(session), most - (MOST - FLOOR));
 	assert_int_equal(nopal_body_most(session), most);
-	assert_int_equal(nopal_control_limit(session, acks, 0), FLOOR - 1 - NOPAL_ID_BYTES);
+	assert_int_equal(nopal_control_limit(acks, 0), FLOOR - 1 - NOPAL_ID_BYTES);
 	limit(1300);
 	assert_int_equal(nopal_path_limit(session), 1300);
 	assert_int_equal(nopal_body_limit(session), most - (MOST - 1300));
@@ -246,17 +243,17 @@ TEST(test_what_was_cut_longer_still_arrives)
 TEST(test_what_is_too_long_travels_alone)
 {
 	struct nopal_session *session;
-	const struct nopal_part *acks;
+	struct nopal_at acks;
 	uint8_t *bytes;
 	bool outermost;
 
 	begin(ASKS, "delay 10ms mtu 1300");
 	limit(1300 - 28);
 	session = rig.opener.session;
-	acks = rig_part(session, "positive_ack");
+	acks = rig_at(session, "positive_ack");
 	outermost = nopal__turn_begin(rig.world);
 	nopal__touch(nopal__core(session));
-	nopal_control_send(session, nopal_control_new(session, acks, 0, 1400, &bytes), 1400);
+	nopal_control_send(session, nopal_control_new(acks, 0, 1400, &bytes), 1400);
 	rig_send_bytes(&rig, 5000);
 	nopal__turn_end(rig.world, outermost);
 	rig_run(&rig, 15 * NOPAL_MILLISECOND);

@@ -114,7 +114,8 @@ TEST(test_control_introduces_where_it_fits)
 	most = plan->datagram_bytes - head - 1 - NOPAL_FINGERPRINT_BYTES;
 	for (uint32_t length = most; length <= most + 1; length++) {
 		uint8_t *bytes;
-		struct nopal_segment *segment = nopal_control_new(session, part, 0, length, &bytes);
+		struct nopal_segment *segment =
+			nopal_control_new((struct nopal_at){ session, part }, 0, length, &bytes);
 		bool outermost = nopal__turn_begin(&fake.world);
 
 		memset(bytes, 0, length);
@@ -280,11 +281,11 @@ TEST(test_limits_are_of_the_plan_and_the_path)
 	assert_int_equal(nopal_path_limit(session), plan->datagram_bytes - NOPAL_IPV6_MORE);
 	assert_int_equal(nopal_body_limit(session), body - NOPAL_IPV6_MORE);
 	core->by_ipv6 = false;
-	assert_int_equal(nopal_control_limit(session, rig_part(session, "virtual_circuit"), 0),
+	assert_int_equal(nopal_control_limit(rig_at(session, "virtual_circuit"), 0),
 			 plan->datagram_bytes - 1 - NOPAL_ID_BYTES - NOPAL_FINGERPRINT_BYTES -
 				 NOPAL_CHECK_BYTES);
 	assert_int_equal(
-		nopal_control_limit(session, rig_part(session, "virtual_circuit"), 1),
+		nopal_control_limit(rig_at(session, "virtual_circuit"), 1),
 		plan->datagram_bytes - head -
 			plan->kinds[rig_part(session, "virtual_circuit")->kind[1]].header.bytes);
 }
@@ -381,7 +382,7 @@ TEST(test_a_number_that_was_seen_is_noted)
 	index = plan->serial_of[part->attribute[0]];
 	assert_int_not_equal(index, 0);
 	core->awake->serial[index - 1] = 5;
-	nopal_serial_seen(session, part, 0, 77);
+	nopal_serial_seen((struct nopal_at){ session, part }, 0, 77);
 	assert_int_equal(core->awake->serial[index - 1], 77);
 }
 
@@ -390,16 +391,16 @@ enum { FORMAT_BYTES = 9, TOLD_BYTES = 4 };
 static int kind_told;
 static bool understood;
 
-static int tells_kind(const struct nopal_part *part, struct nopal_reader datagram)
+static int tells_kind(struct nopal_at at, struct nopal_reader datagram)
 {
-	(void)part, (void)datagram;
+	(void)at, (void)datagram;
 	return kind_told;
 }
 
-static bool reads(struct nopal_session *of, const struct nopal_part *part,
-		  struct nopal_segment *segment, struct nopal_reader *reader)
+static bool reads(struct nopal_at at, struct nopal_segment *segment, struct nopal_reader *reader)
 {
-	(void)of, (void)part, (void)segment;
+	(void)at;
+	(void)segment;
 	nopal_read(reader, TOLD_BYTES);
 	return understood;
 }
@@ -465,15 +466,15 @@ TEST(test_a_format_tells_its_kinds)
 
 TEST(test_control_leaves_room_for_its_format)
 {
-	const struct nopal_part *control;
+	struct nopal_at control;
 	struct nopal_part part;
 	uint32_t limit;
 
 	begin(CODED);
-	control = rig_part(session, "forward_error_correction");
-	limit = nopal_control_limit(session, control, 0);
+	control = rig_at(session, "forward_error_correction");
+	limit = nopal_control_limit(control, 0);
 	give_format(&part);
-	assert_int_equal(nopal_control_limit(session, control, 0), limit);
-	plan->kinds[control->kind[0]].formatted = 2;
-	assert_int_equal(nopal_control_limit(session, control, 0), limit - FORMAT_BYTES);
+	assert_int_equal(nopal_control_limit(control, 0), limit);
+	plan->kinds[control.part->kind[0]].formatted = 2;
+	assert_int_equal(nopal_control_limit(control, 0), limit - FORMAT_BYTES);
 }
