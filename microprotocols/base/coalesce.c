@@ -279,21 +279,12 @@ static uint64_t coalesce_message_limit(const void *parameters, uint32_t body_byt
 	return body_bytes > length_bytes ? body_bytes - length_bytes : 0;
 }
 
-static const struct nopal_parameter coalesce_table[] = {
-	{ .name = "mtu",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct coalesce_parameters, mtu_bytes),
-	  .initial = "1500B",
-	  .least = "576B", /* what every IPv4 host takes: RFC 791 */
-	  .most = "65535B",
-	  .doc = "longest datagram with its IP and UDP headers" },
-	{ .name = "delay",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct coalesce_parameters, delay_ns),
-	  .initial = "0ms",
-	  .least = "0ms",
-	  .most = "1s",
-	  .doc = "longest wait for more messages" },
+static const struct nopal_parameter coalesce_parameters[] = {
+	/* what every IPv4 host takes: RFC 791 */
+	NOPAL_NUMBER(coalesce, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
+		     "longest datagram with its IP and UDP headers"),
+	NOPAL_NUMBER(coalesce, delay_ns, "delay", TIME, "0ms", "0ms", "1s",
+		     "longest wait for more messages"),
 	{ 0 },
 };
 
@@ -304,45 +295,53 @@ static const struct nopal_binding coalesce_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation coalesce_needs[] = {
+	{ "message_numbers", "messages of one segment are told apart by their numbers" },
+	{ 0 },
+};
+
+static const struct nopal_promise coalesce_promises[] = {
+	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+	  "a message is no longer than a segment" },
+	{ NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+	  "messages share a segment, and so the attributes of the first of them" },
+	{ 0 },
+};
+
+static const struct nopal_attribute coalesce_attributes[] = {
+	[COALESCE_MESSAGE] = { "message_number", NOPAL_READ },
+	[COALESCE_FIRST] = { "order_first", NOPAL_WRITE, "first number that the message covers" },
+	[COALESCE_NEXT] = { "order_next", NOPAL_WRITE, "one past the last number that it covers" },
+	[COALESCE_COMPRESSED] = { "compressed", NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_shared coalesce_shared[] = {
+	[COALESCE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+			     "1: a message that cannot be kept breaks the session" },
+	{ 0 },
+};
+
+static const struct nopal_timer coalesce_timers[] = {
+	[COALESCE_FLUSH] = { "flush", coalesce_when_flush },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_coalesce = {
 	.abi = NOPAL_ABI,
 	.name = "coalesce",
 	.family = "base",
 	.summary = "several small messages in one segment",
-	.provides = (const struct nopal_role[]){ { "message_segments", true }, { 0 } },
-	.needs = (const struct nopal_relation[]){ { "message_numbers",
-						    "messages of one segment are told "
-						    "apart by their numbers" },
-						  { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-				     .because = "a message is no longer than a segment" },
-				   { NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-				     .because = "messages share a segment, and so the attributes "
-						"of the first of them" }),
+	.provides = NOPAL_ROLES({ "message_segments", true }),
+	.needs = coalesce_needs,
+	.promises = coalesce_promises,
 	.parameters_size = sizeof(struct coalesce_parameters),
-	.parameters = coalesce_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[COALESCE_MESSAGE] = { .name = "message_number", .access = NOPAL_READ },
-			[COALESCE_FIRST] = { .name = "order_first",
-					     .access = NOPAL_WRITE,
-					     .doc = "first number that the message covers" },
-			[COALESCE_NEXT] = { .name = "order_next",
-					    .access = NOPAL_WRITE,
-					    .doc = "one past the last number that it covers" },
-			[COALESCE_COMPRESSED] = { .name = "compressed",
-						  .access = NOPAL_READ_OPTIONAL },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[COALESCE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-					     "1: a message that cannot be kept breaks the session" },
-			{ 0 } },
-	.timers = (const struct nopal_timer[]){ [COALESCE_FLUSH] = { "flush", coalesce_when_flush },
-						{ 0 } },
+	.parameters = coalesce_parameters,
+	.attributes = coalesce_attributes,
+	.shared = coalesce_shared,
+	.timers = coalesce_timers,
 	.bindings = coalesce_bindings,
-	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN",
-					 NULL },
+	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.state_size = sizeof(struct coalesce),
 	.message_limit = coalesce_message_limit,
 	.close = coalesce_close,

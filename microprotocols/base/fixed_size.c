@@ -84,14 +84,10 @@ static enum nopal_verdict fixed_size_on_verified(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter fixed_size_table[] = {
-	{ .name = "mtu",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct fixed_size_parameters, mtu_bytes),
-	  .initial = "1500B",
-	  .least = "576B", /* what every IPv4 host takes: RFC 791 */
-	  .most = "65535B",
-	  .doc = "longest datagram with its IP and UDP headers" },
+static const struct nopal_parameter fixed_size_parameters[] = {
+	/* what every IPv4 host takes: RFC 791 */
+	NOPAL_NUMBER(fixed_size, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
+		     "longest datagram with its IP and UDP headers"),
 	{ 0 },
 };
 
@@ -101,36 +97,39 @@ static const struct nopal_binding fixed_size_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_promise fixed_size_promises[] = {
+	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+	  "a message is no longer than a segment" },
+	{ 0 },
+};
+
+static const struct nopal_attribute fixed_size_attributes[] = {
+	[FIXED_SIZE_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL },
+	[FIXED_SIZE_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL },
+	[FIXED_SIZE_FIRST] = { "order_first", NOPAL_WRITE, "first number that the message covers" },
+	[FIXED_SIZE_NEXT] = { "order_next", NOPAL_WRITE,
+			      "one past the last number that it covers" },
+	{ 0 },
+};
+
+static const struct nopal_shared fixed_size_shared[] = {
+	[FIXED_SIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+			       "1: a segment that cannot be kept breaks the session" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_fixed_size = {
 	.abi = NOPAL_ABI,
 	.name = "fixed_size",
 	.family = "base",
 	.whole = true,
 	.summary = "one segment for each message",
-	.provides = (const struct nopal_role[]){ { "message_segments", true }, { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-				     .because = "a message is no longer than a segment" }),
+	.provides = NOPAL_ROLES({ "message_segments", true }),
+	.promises = fixed_size_promises,
 	.parameters_size = sizeof(struct fixed_size_parameters),
-	.parameters = fixed_size_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[FIXED_SIZE_MESSAGE] = { .name = "message_number",
-						 .access = NOPAL_READ_OPTIONAL },
-			[FIXED_SIZE_SEGMENT] = { .name = "segment_number",
-						 .access = NOPAL_READ_OPTIONAL },
-			[FIXED_SIZE_FIRST] = { .name = "order_first",
-					       .access = NOPAL_WRITE,
-					       .doc = "first number that the message covers" },
-			[FIXED_SIZE_NEXT] = { .name = "order_next",
-					      .access = NOPAL_WRITE,
-					      .doc = "one past the last number that it covers" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[FIXED_SIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-					       "1: a segment that cannot be kept breaks the session" },
-			{ 0 } },
+	.parameters = fixed_size_parameters,
+	.attributes = fixed_size_attributes,
+	.shared = fixed_size_shared,
 	.bindings = fixed_size_bindings,
-	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN",
-					 NULL },
+	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 };

@@ -134,28 +134,12 @@ static void keep_alive_validate(const void *parameters, struct nopal_problems *p
 			      "make timeout longer than interval");
 }
 
-static const struct nopal_parameter keep_alive_table[] = {
-	{ .name = "interval",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct keep_alive_parameters, interval_ns),
-	  .initial = "15s",
-	  .least = "1ms",
-	  .most = "24h",
-	  .doc = "silence before the first probe" },
-	{ .name = "timeout",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct keep_alive_parameters, timeout_ns),
-	  .initial = "45s",
-	  .least = "2ms",
-	  .most = "48h",
-	  .doc = "silence before the session breaks" },
-	{ .name = "probes",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct keep_alive_parameters, probes),
-	  .initial = "10",
-	  .least = "1",
-	  .most = "100",
-	  .doc = "sent between the two" },
+static const struct nopal_parameter keep_alive_parameters[] = {
+	NOPAL_NUMBER(keep_alive, interval_ns, "interval", TIME, "15s", "1ms", "24h",
+		     "silence before the first probe"),
+	NOPAL_NUMBER(keep_alive, timeout_ns, "timeout", TIME, "45s", "2ms", "48h",
+		     "silence before the session breaks"),
+	NOPAL_NUMBER(keep_alive, probes, "probes", COUNT, "10", "1", "100", "sent between the two"),
 	{ 0 },
 };
 
@@ -170,27 +154,36 @@ static const struct nopal_binding keep_alive_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_promise keep_alive_promises[] = {
+	{ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED, "a silent peer is probed",
+	  .bound = "timeout" },
+	{ 0 },
+};
+
+static const struct nopal_kind keep_alive_kinds[] = {
+	[KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL, "asks for a sign of life" },
+	[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL, "a sign of life" },
+	{ 0 },
+};
+
+static const struct nopal_timer keep_alive_timers[] = {
+	[KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_keep_alive = {
 	.abi = NOPAL_ABI,
 	.name = "keep_alive",
 	.family = "base",
 	.summary = "find out that a silent peer is gone",
-	.provides = (const struct nopal_role[]){ { "liveness", false }, { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
-				     .bound = "timeout", .because = "a silent peer is probed" }),
+	.provides = NOPAL_ROLES({ "liveness" }),
+	.promises = keep_alive_promises,
 	.parameters_size = sizeof(struct keep_alive_parameters),
-	.parameters = keep_alive_table,
+	.parameters = keep_alive_parameters,
 	.validate = keep_alive_validate,
-	.kinds =
-		(const struct nopal_kind[]){
-			[KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL,
-					       "asks for a sign of life" },
-			[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL, "a sign of life" },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check }, { 0 } },
+	.kinds = keep_alive_kinds,
+	.timers = keep_alive_timers,
 	.bindings = keep_alive_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct keep_alive),
 };

@@ -161,37 +161,43 @@ static const struct nopal_binding migration_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation migration_needs[] = {
+	{ "network", "addresses are those of datagrams" },
+	{ "connection", "the secret that proves the peer is told while a session opens" },
+	{ 0 },
+};
+
+static const struct nopal_relation migration_excludes[] = {
+	{ "address_demux",
+	  "where the address tells whose a datagram is, another address is another session" },
+	{ "parallel_paths", "it opens paths beside the first" },
+	{ 0 },
+};
+
+static const struct nopal_shared migration_shared[] = {
+	[MIGRATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, NULL },
+	[MIGRATION_COUNT] = { "migrations", NOPAL_WRITE, 0,
+			      "how often the peer's address changed" },
+	{ 0 },
+};
+
+static const struct nopal_kind migration_kinds[] = {
+	[MIGRATION_ASK] = { "migration_ask", NOPAL_KIND_CONTROL, "asks an address for a proof" },
+	[MIGRATION_PROOF] = { "migration_proof", NOPAL_KIND_CONTROL, "of the peer's being there" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_migration = {
 	.abi = NOPAL_ABI,
 	.name = "migration",
 	.family = "base",
 	.summary = "follow a peer whose address changes",
-	.provides = (const struct nopal_role[]){ { "path_change", true }, { 0 } },
-	.needs = (const struct nopal_relation[]){ { "network", "addresses are those of datagrams" },
-						  { "connection",
-						    "the secret that proves the peer is "
-						    "told while a session opens" },
-						  { 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "address_demux", "where the address tells whose a datagram is, another "
-					   "address is another session" },
-			{ "parallel_paths", "it opens paths beside the first" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[MIGRATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, NULL },
-			[MIGRATION_COUNT] = { "migrations", NOPAL_WRITE, 0,
-					      "how often the peer's address changed" },
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[MIGRATION_ASK] = { "migration_ask", NOPAL_KIND_CONTROL,
-					    "asks an address for a proof" },
-			[MIGRATION_PROOF] = { "migration_proof", NOPAL_KIND_CONTROL,
-					      "of the peer's being there" },
-			{ 0 } },
-	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
+	.provides = NOPAL_ROLES({ "path_change", true }),
+	.needs = migration_needs,
+	.excludes = migration_excludes,
+	.shared = migration_shared,
+	.kinds = migration_kinds,
+	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct migration),
 	.bindings = migration_bindings,
 };

@@ -336,28 +336,15 @@ static int mtu_discovery_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter mtu_discovery_table[] = {
-	{ .name = "probes",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct mtu_discovery_parameters, probes),
-	  .initial = "3", /* RFC 8899, section 5.1.2: MAX_PROBES */
-	  .least = "1",
-	  .most = "100",
-	  .doc = "of one length, before it is given up" },
-	{ .name = "black_hole",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct mtu_discovery_parameters, black_hole),
-	  .initial = "6",
-	  .least = "1",
-	  .most = "1000",
-	  .doc = "long segments that are lost in a row before the path is taken for shorter" },
-	{ .name = "raise",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct mtu_discovery_parameters, raise_ns),
-	  .initial = "10min", /* RFC 8899, section 5.1.1: PMTU_RAISE_TIMER */
-	  .least = "1s",
-	  .most = "24h",
-	  .doc = "until a longer one is tried again" },
+static const struct nopal_parameter mtu_discovery_parameters[] = {
+	/* RFC 8899, section 5.1.2: MAX_PROBES */
+	NOPAL_NUMBER(mtu_discovery, probes, "probes", COUNT, "3", "1", "100",
+		     "of one length, before it is given up"),
+	NOPAL_NUMBER(mtu_discovery, black_hole, "black_hole", COUNT, "6", "1", "1000",
+		     "long segments that are lost in a row before the path is taken for shorter"),
+	/* RFC 8899, section 5.1.1: PMTU_RAISE_TIMER */
+	NOPAL_NUMBER(mtu_discovery, raise_ns, "raise", TIME, "10min", "1s", "24h",
+		     "until a longer one is tried again"),
 	{ 0 },
 };
 
@@ -375,36 +362,46 @@ static const struct nopal_binding mtu_discovery_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation mtu_discovery_needs[] = {
+	{ "network", "the longest datagram is that of a path" },
+	{ 0 },
+};
+
+static const struct nopal_kind mtu_discovery_kinds[] = {
+	[MTU_DISCOVERY_PROBE] = { "mtu_probe", NOPAL_KIND_CONTROL,
+				  "as long as the datagram that is tried" },
+	[MTU_DISCOVERY_ANSWER] = { "mtu_probe_ack", NOPAL_KIND_CONTROL,
+				   "a probe of this length arrived" },
+	{ 0 },
+};
+
+static const struct nopal_shared mtu_discovery_shared[] = {
+	[MTU_DISCOVERY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
+				    "how long a probe waits" },
+	[MTU_DISCOVERY_KNOWN] = { "known_limit_bytes", NOPAL_READ_OPTIONAL, 0,
+				  "of earlier sessions" },
+	[MTU_DISCOVERY_FOUND_LIMIT] = { "found_limit_bytes", NOPAL_WRITE, 0,
+					"the longest datagram that passed" },
+	{ 0 },
+};
+
+static const struct nopal_timer mtu_discovery_timers[] = {
+	[MTU_DISCOVERY_CLOCK] = { "clock", mtu_discovery_when_due },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_mtu_discovery = {
 	.abi = NOPAL_ABI,
 	.name = "mtu_discovery",
 	.family = "base",
 	.summary = "find the longest datagram that the path takes",
-	.provides = (const struct nopal_role[]){ { "path_limit", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "the longest datagram is that of a path" }, { 0 } },
+	.provides = NOPAL_ROLES({ "path_limit", true }),
+	.needs = mtu_discovery_needs,
 	.parameters_size = sizeof(struct mtu_discovery_parameters),
-	.parameters = mtu_discovery_table,
-	.kinds =
-		(const struct nopal_kind[]){
-			[MTU_DISCOVERY_PROBE] = { "mtu_probe", NOPAL_KIND_CONTROL,
-						  "as long as the datagram that is tried" },
-			[MTU_DISCOVERY_ANSWER] = { "mtu_probe_ack", NOPAL_KIND_CONTROL,
-						   "a probe of this length arrived" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[MTU_DISCOVERY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
-						    "how long a probe waits" },
-			[MTU_DISCOVERY_KNOWN] = { "known_limit_bytes", NOPAL_READ_OPTIONAL, 0,
-						  "of earlier sessions" },
-			[MTU_DISCOVERY_FOUND_LIMIT] = { "found_limit_bytes", NOPAL_WRITE, 0,
-							"the longest datagram that passed" },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[MTU_DISCOVERY_CLOCK] = { "clock", mtu_discovery_when_due }, { 0 } },
+	.parameters = mtu_discovery_parameters,
+	.kinds = mtu_discovery_kinds,
+	.shared = mtu_discovery_shared,
+	.timers = mtu_discovery_timers,
 	.bindings = mtu_discovery_bindings,
 	.state_size = sizeof(struct mtu_discovery),
 	.open = mtu_discovery_open,

@@ -366,28 +366,14 @@ static uint64_t resize_message_limit(const void *parameters, uint32_t body_bytes
 	return (uint64_t)body_bytes * RESIZE_FRAGMENTS;
 }
 
-static const struct nopal_parameter resize_table[] = {
-	{ .name = "mtu",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct resize_parameters, mtu_bytes),
-	  .initial = "1500B",
-	  .least = "576B", /* what every IPv4 host takes: RFC 791 */
-	  .most = "65535B",
-	  .doc = "longest datagram with its IP and UDP headers" },
-	{ .name = "partial",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct resize_parameters, partial),
-	  .initial = "65536",
-	  .least = "1",
-	  .most = "1048576",
-	  .doc = "messages that may be incomplete at once" },
-	{ .name = "reassembly_timeout",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct resize_parameters, reassembly_timeout_ns),
-	  .initial = "10s",
-	  .least = "1ms",
-	  .most = "10min",
-	  .doc = "how long a message may be incomplete where nobody resends" },
+static const struct nopal_parameter resize_parameters[] = {
+	/* what every IPv4 host takes: RFC 791 */
+	NOPAL_NUMBER(resize, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
+		     "longest datagram with its IP and UDP headers"),
+	NOPAL_NUMBER(resize, partial, "partial", COUNT, "65536", "1", "1048576",
+		     "messages that may be incomplete at once"),
+	NOPAL_NUMBER(resize, reassembly_timeout_ns, "reassembly_timeout", TIME, "10s", "1ms",
+		     "10min", "how long a message may be incomplete where nobody resends"),
 	{ 0 },
 };
 
@@ -398,67 +384,65 @@ static const struct nopal_binding resize_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation resize_needs[] = {
+	{ "message_numbers|segment_numbers", "numbers say which segments belong to one message" },
+	{ 0 },
+};
+
+static const struct nopal_promise resize_promises[] = {
+	{ NOPAL_MESSAGE_SIZE, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_ANY_SIZE,
+	  "a message for one alone is cut by the layer below", .with = "fan_out" },
+	{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
+	  "a message that stays incomplete for so long is dropped", .with = "fan_out",
+	  .without = "channel_repair", .bound = "reassembly_timeout" },
+	{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
+	  "what an incomplete message waits for so long may have been given up below",
+	  .without = "reliability|channel_repair", .amid_partial = true,
+	  .bound = "reassembly_timeout" },
+	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES, NOPAL_ANY_SIZE,
+	  "messages are cut into segments" },
+	{ 0 },
+};
+
+static const struct nopal_attribute resize_attributes[] = {
+	[RESIZE_FRAGMENT] = { "fragment", NOPAL_WRITE, "last of its message, and its place in it",
+			      .wire_bytes = RESIZE_WIRE_BYTES, .kinds = NOPAL_DATA },
+	[RESIZE_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL },
+	[RESIZE_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL },
+	[RESIZE_FIRST] = { "order_first", NOPAL_WRITE, "first number that the message covers" },
+	[RESIZE_NEXT] = { "order_next", NOPAL_WRITE, "one past the last number that it covers" },
+	[RESIZE_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_shared resize_shared[] = {
+	[RESIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+			   "1: what is missing is still to come" },
+	{ 0 },
+};
+
+static const struct nopal_timer resize_timers[] = {
+	[RESIZE_EXPIRE] = { "expire", resize_when_expired },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_resize = {
 	.abi = NOPAL_ABI,
 	.name = "resize",
 	.family = "base",
 	.many = true,
 	.summary = "cut messages into segments, and put them together again",
-	.provides = (const struct nopal_role[]){ { "message_segments", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "message_segments", true }),
 	.standard = "message_segments",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "message_numbers|segment_numbers",
-			  "numbers say which segments belong to one message" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_OPENING_STAGE, NOPAL_REQUIRES,
-				     NOPAL_ANY_SIZE, .with = "fan_out",
-				     .because = "a message for one alone is cut by the layer "
-						"below" },
-				   { NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
-				     .with = "fan_out", .without = "channel_repair",
-				     .bound = "reassembly_timeout",
-				     .because = "a message that stays incomplete for so long is "
-						"dropped" },
-				   { NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
-				     .without = "reliability|channel_repair", .amid_partial = true,
-				     .bound = "reassembly_timeout",
-				     .because = "what an incomplete message waits for so long may "
-						"have been given up below" },
-				   { NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES,
-				     NOPAL_ANY_SIZE, .because = "messages are cut into segments" }),
+	.needs = resize_needs,
+	.promises = resize_promises,
 	.parameters_size = sizeof(struct resize_parameters),
-	.parameters = resize_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[RESIZE_FRAGMENT] = { .name = "fragment",
-					      .access = NOPAL_WRITE,
-					      .wire_bytes = RESIZE_WIRE_BYTES,
-					      .kinds = NOPAL_DATA,
-					      .doc = "last of its message, and its place in it" },
-			[RESIZE_MESSAGE] = { .name = "message_number",
-					     .access = NOPAL_READ_OPTIONAL },
-			[RESIZE_SEGMENT] = { .name = "segment_number",
-					     .access = NOPAL_READ_OPTIONAL },
-			[RESIZE_FIRST] = { .name = "order_first",
-					   .access = NOPAL_WRITE,
-					   .doc = "first number that the message covers" },
-			[RESIZE_NEXT] = { .name = "order_next",
-					  .access = NOPAL_WRITE,
-					  .doc = "one past the last number that it covers" },
-			[RESIZE_DESTINATION] = { .name = "destination",
-						 .access = NOPAL_READ_OPTIONAL },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[RESIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-					   "1: what is missing is still to come" },
-			{ 0 } },
-	.timers = (const struct nopal_timer[]){ [RESIZE_EXPIRE] = { "expire", resize_when_expired },
-						{ 0 } },
+	.parameters = resize_parameters,
+	.attributes = resize_attributes,
+	.shared = resize_shared,
+	.timers = resize_timers,
 	.bindings = resize_bindings,
-	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN",
-					 NULL },
+	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.state_size = sizeof(struct resize),
 	.rest = resize_rest,
 	.message_limit = resize_message_limit,

@@ -83,32 +83,33 @@ static const struct nopal_binding sequenced_messages_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_attribute sequenced_messages_attributes[] = {
+	[SEQUENCED_MESSAGES_NUMBER] = { "message_number", NOPAL_WRITE,
+					"counts messages of a direction",
+					.wire_bytes = SEQUENCED_MESSAGES_WIRE_BYTES,
+					.kinds = NOPAL_DATA, .serial = true },
+	[SEQUENCED_MESSAGES_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_shared sequenced_messages_shared[] = {
+	[SEQUENCED_MESSAGES_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+				       "our first number" },
+	[SEQUENCED_MESSAGES_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+				      "the peer's first number" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_sequenced_messages = {
 	.abi = NOPAL_ABI,
 	.name = "sequenced_messages",
 	.family = "base",
-	.many = true, /* of what comes it keeps how far numbers are at all */
+	.many = true /* of what comes it keeps how far numbers are at all */,
 	.summary = "number every message",
-	.provides = (const struct nopal_role[]){ { "message_numbers", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "message_numbers", true }),
 	.standard = "message_numbers",
-	.attributes =
-		(const struct nopal_attribute[]){
-			[SEQUENCED_MESSAGES_NUMBER] = { .name = "message_number",
-							.access = NOPAL_WRITE,
-							.wire_bytes = SEQUENCED_MESSAGES_WIRE_BYTES,
-							.kinds = NOPAL_DATA,
-							.serial = true,
-							.doc = "counts messages of a direction" },
-			[SEQUENCED_MESSAGES_DESTINATION] = { .name = "destination",
-							     .access = NOPAL_READ_OPTIONAL },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[SEQUENCED_MESSAGES_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-						       "our first number" },
-			[SEQUENCED_MESSAGES_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-						      "the peer's first number" },
-			{ 0 } },
+	.attributes = sequenced_messages_attributes,
+	.shared = sequenced_messages_shared,
 	.bindings = sequenced_messages_bindings,
 	.state_size = sizeof(struct sequenced_messages),
 };

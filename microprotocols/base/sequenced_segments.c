@@ -163,15 +163,9 @@ static int sequenced_segments_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter sequenced_segments_table[] = {
-	{ .name = "window",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct sequenced_segments_parameters, window),
-	  .initial = "65536",
-	  .least = "64",
-	  .most = "1048576",
-	  .wire = true,
-	  .doc = "numbers that the filter remembers" },
+static const struct nopal_parameter sequenced_segments_parameters[] = {
+	NOPAL_NUMBER(sequenced_segments, window, "window", COUNT, "65536", "64", "1048576",
+		     "numbers that the filter remembers", .wire = true),
 	{ 0 },
 };
 
@@ -183,42 +177,42 @@ static const struct nopal_binding sequenced_segments_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_attribute sequenced_segments_attributes[] = {
+	[SEQUENCED_SEGMENTS_NUMBER] = { "segment_number", NOPAL_WRITE,
+					"counts segments of a direction",
+					.wire_bytes = SEQUENCED_SEGMENTS_WIRE_BYTES,
+					.kinds = NOPAL_DATA, .serial = true },
+	{ 0 },
+};
+
+static const struct nopal_shared sequenced_segments_shared[] = {
+	[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+				       "our first number" },
+	[SEQUENCED_SEGMENTS_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+				      "the peer's first number" },
+	[SEQUENCED_SEGMENTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				       "1: an unseen segment is still needed" },
+	[SEQUENCED_SEGMENTS_WINDOW] = { "segment_window", NOPAL_WRITE, 0,
+					"numbers that the filter remembers" },
+	[SEQUENCED_SEGMENTS_FLOOR] = { "segment_floor", NOPAL_WRITE, 0,
+				       "the peer's below it were seen or given up" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_sequenced_segments = {
 	.abi = NOPAL_ABI,
 	.name = "sequenced_segments",
 	.family = "base",
 	.summary = "number every segment, and let each number in once",
-	.provides = (const struct nopal_role[]){ { "segment_numbers", true },
-						 { "duplicate_filter", false },
-						 { 0 } },
+	.provides = NOPAL_ROLES({ "segment_numbers", true }, { "duplicate_filter" }),
 	.standard = "segment_numbers|duplicate_filter",
 	.promises = NOPAL_PROMISES(NOPAL_NUMBERS_ONCE),
 	.parameters_size = sizeof(struct sequenced_segments_parameters),
-	.parameters = sequenced_segments_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[SEQUENCED_SEGMENTS_NUMBER] = { .name = "segment_number",
-							.access = NOPAL_WRITE,
-							.wire_bytes = SEQUENCED_SEGMENTS_WIRE_BYTES,
-							.kinds = NOPAL_DATA,
-							.serial = true,
-							.doc = "counts segments of a direction" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-						       "our first number" },
-			[SEQUENCED_SEGMENTS_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-						      "the peer's first number" },
-			[SEQUENCED_SEGMENTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-						       "1: an unseen segment is still needed" },
-			[SEQUENCED_SEGMENTS_WINDOW] = { "segment_window", NOPAL_WRITE, 0,
-							"numbers that the filter remembers" },
-			[SEQUENCED_SEGMENTS_FLOOR] = { "segment_floor", NOPAL_WRITE, 0,
-						       "the peer's below it were seen or given up" },
-			{ 0 } },
+	.parameters = sequenced_segments_parameters,
+	.attributes = sequenced_segments_attributes,
+	.shared = sequenced_segments_shared,
 	.bindings = sequenced_segments_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct sequenced_segments),
 	.open = sequenced_segments_open,
 	.rest = sequenced_segments_rest,

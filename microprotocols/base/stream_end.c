@@ -133,34 +133,36 @@ static const struct nopal_binding stream_end_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation stream_end_needs[] = {
+	{ "layer_below", "the flow has had its handshake, and a stream has none" },
+	{ 0 },
+};
+
+static const struct nopal_promise stream_end_promises[] = {
+	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_PROVEN,
+	  "a flow without a handshake is gone with its last stream, acks or not" },
+	{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
+	  "where the word that a stream is at its end gets lost, its peer waits for ever" },
+	{ 0 },
+};
+
+static const struct nopal_kind stream_end_kinds[] = {
+	[STREAM_END_END] = { "end", NOPAL_KIND_CARRIED, "this side sends no more on the stream" },
+	[STREAM_END_RESET] = { "reset", NOPAL_KIND_CONTROL, "the stream broke on this side" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_stream_end = {
 	.abi = NOPAL_ABI,
 	.name = "stream_end",
 	.family = "base",
 	.summary = "a stream opens at once, and tells the peer when it ends",
 	.wire_version = 1,
-	.provides = (const struct nopal_role[]){ { "connection", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){ { .role = "layer_below",
-						   .because = "the flow has had its handshake, and "
-							      "a stream has none" },
-						 { 0 } },
-	.promises =
-		NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_PROVEN,
-				 .because = "where the flow has no handshake it is gone with the "
-					    "last stream, and who waits for an ack is left alone" },
-			       { NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
-				 .because = "where the word that a stream is at its end gets "
-					    "lost, its peer waits for ever" }),
-	.kinds =
-		(const struct nopal_kind[]){
-			[STREAM_END_END] = { "end", NOPAL_KIND_CARRIED,
-					     "this side sends no more on the stream" },
-			[STREAM_END_RESET] = { "reset", NOPAL_KIND_CONTROL,
-					       "the stream broke on this side" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "connection", true }),
+	.needs = stream_end_needs,
+	.promises = stream_end_promises,
+	.kinds = stream_end_kinds,
 	.state_size = sizeof(struct stream_end),
 	.bindings = stream_end_bindings,
-	.raises = (const char *const[]){ "SEGMENT_TO_NET", "SESSION_OPENED", "PEER_CLOSED",
-					 "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 };

@@ -318,32 +318,28 @@ static void three_way_validate(const void *parameters, struct nopal_problems *pr
 
 #define PARAMETER(field) offsetof(struct three_way_parameters, field)
 
-static const struct nopal_parameter three_way_table[] = {
-	{ "retry", NOPAL_TIME, PARAMETER(retry_ns), "250ms", "1ms", "10s", NULL, false,
-	  "wait for the first answer, doubled each time" },
-	{ "retry_most", NOPAL_TIME, PARAMETER(retry_most_ns), "2s", "1ms", "60s", NULL, false,
-	  "the longest wait for an answer" },
-	{ "attempts", NOPAL_COUNT, PARAMETER(attempts), "8", "1", "100", NULL, false,
-	  "requests without an answer before giving up" },
-	{ "linger", NOPAL_TIME, PARAMETER(linger_ns), "500ms", "0ms", "60s", NULL, false,
-	  "how long the side that acknowledged last still answers" },
-	{ "silence", NOPAL_TIME, PARAMETER(silence_ns), "15s", "10ms", "10min", NULL, false,
-	  "after so much the peer is asked whether it is there" },
-	{ "backlog", NOPAL_COUNT, PARAMETER(backlog), "128", "1", "65536", NULL, false,
-	  "sessions half open at a listener, at most" },
+static const struct nopal_parameter three_way_parameters[] = {
+	NOPAL_NUMBER(three_way, retry_ns, "retry", TIME, "250ms", "1ms", "10s",
+		     "wait for the first answer, doubled each time"),
+	NOPAL_NUMBER(three_way, retry_most_ns, "retry_most", TIME, "2s", "1ms", "60s",
+		     "the longest wait for an answer"),
+	NOPAL_NUMBER(three_way, attempts, "attempts", COUNT, "8", "1", "100",
+		     "requests without an answer before giving up"),
+	NOPAL_NUMBER(three_way, linger_ns, "linger", TIME, "500ms", "0ms", "60s",
+		     "how long the side that acknowledged last still answers"),
+	NOPAL_NUMBER(three_way, silence_ns, "silence", TIME, "15s", "10ms", "10min",
+		     "after so much the peer is asked whether it is there"),
+	NOPAL_NUMBER(three_way, backlog, "backlog", COUNT, "128", "1", "65536",
+		     "sessions half open at a listener, at most"),
 	{ 0 },
 };
 
 #undef PARAMETER
 
 static const struct nopal_attribute three_way_attributes[] = {
-	[THREE_WAY_NUMBER] = { .name = "handshake_number",
-			       .access = NOPAL_WRITE,
-			       .doc = "of what is no data" },
-	[THREE_WAY_FLOOR] = { .name = "handshake_floor",
-			      .access = NOPAL_WRITE,
-			      .doc = "the number that is waited for" },
-	[THREE_WAY_OF_DATA] = { .name = "segment_number", .access = NOPAL_READ },
+	[THREE_WAY_NUMBER] = { "handshake_number", NOPAL_WRITE, "of what is no data" },
+	[THREE_WAY_FLOOR] = { "handshake_floor", NOPAL_WRITE, "the number that is waited for" },
+	[THREE_WAY_OF_DATA] = { "segment_number", NOPAL_READ },
 	{ 0 },
 };
 
@@ -384,38 +380,43 @@ static const struct nopal_timer three_way_timers[] = {
 	{ 0 },
 };
 
+static const struct nopal_role three_way_provides[] = {
+	{ "connection", true },
+	{ "path_limit", true },
+	{ "liveness" },
+	{ "unchecked_connection" },
+	{ 0 },
+};
+
+static const struct nopal_relation three_way_needs[] = {
+	{ "one_to_many", "its packets exist in that header alone" },
+	{ 0 },
+};
+
+static const struct nopal_promise three_way_promises[] = {
+	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
+	  "a random number has come back from the address of the peer" },
+	{ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED, "a silent peer is asked" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_three_way = {
 	.abi = NOPAL_ABI,
 	.name = "three_way",
 	.family = "base",
 	.summary = "open and close a session as the one-to-many protocol does, in its header",
-	.provides =
-		(const struct nopal_role[]){
-			{ "connection", true },
-			{ "path_limit", true },
-			{ "liveness", false },
-			{ "unchecked_connection", false },
-			{ 0 },
-		},
-	.needs =
-		(const struct nopal_relation[]){
-			{ "one_to_many", "its packets exist in that header alone" },
-			{ 0 },
-		},
-	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
-				     .because = "a random number has come back from the address "
-						"of the peer" },
-				   { NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
-				     .because = "a silent peer is asked" }),
+	.provides = three_way_provides,
+	.needs = three_way_needs,
+	.promises = three_way_promises,
 	.parameters_size = sizeof(struct three_way_parameters),
-	.parameters = three_way_table,
+	.parameters = three_way_parameters,
 	.validate = three_way_validate,
 	.attributes = three_way_attributes,
 	.shared = three_way_shared,
 	.kinds = three_way_kinds,
 	.timers = three_way_timers,
 	.bindings = three_way_bindings,
-	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct three_way),
 	.admission = &(const struct nopal_admission){ three_way_admit },
 };

@@ -39,19 +39,27 @@ static const struct nopal_binding transport_driver_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_promise transport_driver_promises[] = {
+	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, "what is urgent leaves first",
+	  .of = "urgent" },
+	{ 0 },
+};
+
+static const struct nopal_hold transport_driver_holds[] = {
+	{ "it has been offered to the network", NOPAL_SEND, NOPAL_CARRIED, .sticky = true },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_transport_driver = {
 	.abi = NOPAL_ABI,
 	.name = "transport_driver",
 	.family = "base",
 	.many = true,
 	.summary = "carry every segment through, whatever else is there",
-	.provides = (const struct nopal_role[]){ { "driver", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "driver", true }),
 	.standard = "driver",
-	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, .of = "urgent",
-				     .because = "what is urgent leaves first" }),
-	.holds = (const struct nopal_hold[]){ { "it has been offered to the network", NOPAL_SEND,
-						NOPAL_CARRIED, true },
-					      { 0 } },
+	.promises = transport_driver_promises,
+	.holds = transport_driver_holds,
 	.bindings = transport_driver_bindings,
-	.raises = (const char *const[]){ "SEGMENT_TO_NET", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_TO_NET"),
 };

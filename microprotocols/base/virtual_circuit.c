@@ -378,42 +378,17 @@ static void virtual_circuit_validate(const void *parameters, struct nopal_proble
 			      "make retry_most at least retry");
 }
 
-static const struct nopal_parameter virtual_circuit_table[] = {
-	{ .name = "retry",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct virtual_circuit_parameters, retry_ns),
-	  .initial = "250ms",
-	  .least = "1ms",
-	  .most = "10s",
-	  .doc = "wait for the first answer, doubled each time" },
-	{ .name = "retry_most",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct virtual_circuit_parameters, retry_most_ns),
-	  .initial = "2s",
-	  .least = "1ms",
-	  .most = "60s",
-	  .doc = "the longest wait for an answer" },
-	{ .name = "attempts",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct virtual_circuit_parameters, attempts),
-	  .initial = "8",
-	  .least = "1",
-	  .most = "100",
-	  .doc = "requests without an answer before giving up" },
-	{ .name = "linger",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct virtual_circuit_parameters, linger_ns),
-	  .initial = "500ms",
-	  .least = "0ms",
-	  .most = "60s",
-	  .doc = "how long the side that acknowledged last still answers" },
-	{ .name = "rendezvous",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct virtual_circuit_parameters, rendezvous_ns),
-	  .initial = "30s",
-	  .least = "1ms",
-	  .most = "24h",
-	  .doc = "how long a session waits for a peer that is to open, too" },
+static const struct nopal_parameter virtual_circuit_parameters[] = {
+	NOPAL_NUMBER(virtual_circuit, retry_ns, "retry", TIME, "250ms", "1ms", "10s",
+		     "wait for the first answer, doubled each time"),
+	NOPAL_NUMBER(virtual_circuit, retry_most_ns, "retry_most", TIME, "2s", "1ms", "60s",
+		     "the longest wait for an answer"),
+	NOPAL_NUMBER(virtual_circuit, attempts, "attempts", COUNT, "8", "1", "100",
+		     "requests without an answer before giving up"),
+	NOPAL_NUMBER(virtual_circuit, linger_ns, "linger", TIME, "500ms", "0ms", "60s",
+		     "how long the side that acknowledged last still answers"),
+	NOPAL_NUMBER(virtual_circuit, rendezvous_ns, "rendezvous", TIME, "30s", "1ms", "24h",
+		     "how long a session waits for a peer that is to open, too"),
 	{ 0 },
 };
 
@@ -457,27 +432,34 @@ static const struct nopal_timer virtual_circuit_timers[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation virtual_circuit_needs[] = {
+	{ "network", "a listener meets who opens where datagrams arrive" },
+	{ 0 },
+};
+
+static const struct nopal_promise virtual_circuit_promises[] = {
+	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
+	  "a cookie has come back from the address of the peer" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_virtual_circuit = {
 	.abi = NOPAL_ABI,
 	.name = "virtual_circuit",
 	.family = "base",
 	.summary = "open and close a session by handshake",
-	.provides = (const struct nopal_role[]){ { "connection", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "connection", true }),
 	.standard = "connection",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "a listener meets who opens where datagrams arrive" }, { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
-				     .because = "a cookie has come back from "
-						"the address of the peer" }),
+	.needs = virtual_circuit_needs,
+	.promises = virtual_circuit_promises,
 	.parameters_size = sizeof(struct virtual_circuit_parameters),
-	.parameters = virtual_circuit_table,
+	.parameters = virtual_circuit_parameters,
 	.validate = virtual_circuit_validate,
 	.shared = virtual_circuit_shared,
 	.kinds = virtual_circuit_kinds,
 	.timers = virtual_circuit_timers,
 	.bindings = virtual_circuit_bindings,
-	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct virtual_circuit),
 	.admission = &(const struct nopal_admission){ handshake_admit, virtual_circuit_meet },
 };

@@ -64,20 +64,20 @@ static const struct nopal_binding whole_messages_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation whole_messages_needs[] = {
+	{ "layer_below", "a datagram does not hold every message" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_whole_messages = {
 	.abi = NOPAL_ABI,
 	.name = "whole_messages",
 	.family = "base",
 	.many = true,
 	.summary = "one segment for each message, which the layer below cuts",
-	.provides = (const struct nopal_role[]){ { "message_segments", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ .role = "layer_below",
-			  .because = "a datagram does not hold every message" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "message_segments", true }),
+	.needs = whole_messages_needs,
 	.bindings = whole_messages_bindings,
-	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN",
-					 NULL },
+	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.message_limit = whole_messages_limit,
 };

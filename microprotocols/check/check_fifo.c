@@ -51,7 +51,7 @@ static const struct nopal_binding check_fifo_bindings[] = {
 };
 
 static const struct nopal_role check_fifo_provides[] = {
-	{ "checker", false },
+	{ "checker" },
 	{ 0 },
 };
 
@@ -61,9 +61,9 @@ static const struct nopal_relation check_fifo_needs[] = {
 };
 
 static const struct nopal_attribute check_fifo_attributes[] = {
-	[CHECK_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
-	[CHECK_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
-	[CHECK_FIFO_OUT_OF_BAND] = { .name = "out_of_band", .access = NOPAL_READ_OPTIONAL },
+	[CHECK_FIFO_FIRST] = { "order_first", NOPAL_READ },
+	[CHECK_FIFO_NEXT] = { "order_next", NOPAL_READ },
+	[CHECK_FIFO_OUT_OF_BAND] = { "out_of_band", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -76,6 +76,6 @@ const struct nopal_microprotocol nopal_check_fifo = {
 	.needs = check_fifo_needs,
 	.attributes = check_fifo_attributes,
 	.bindings = check_fifo_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct check_fifo),
 };

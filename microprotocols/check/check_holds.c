@@ -140,14 +140,9 @@ static void check_holds_when_stalled(struct nopal_at at)
 		nopal_timer_start(at, CHECK_HOLDS_STALLED, deadline_ns);
 }
 
-static const struct nopal_parameter check_holds_table[] = {
-	{ .name = "stall",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct check_holds_parameters, stall_ns),
-	  .initial = "60s",
-	  .least = "1ms",
-	  .most = "24h",
-	  .doc = "how long segments may wait without any step" },
+static const struct nopal_parameter check_holds_parameters[] = {
+	NOPAL_NUMBER(check_holds, stall_ns, "stall", TIME, "60s", "1ms", "24h",
+		     "how long segments may wait without any step"),
 	{ 0 },
 };
 
@@ -161,15 +156,13 @@ static const struct nopal_binding check_holds_bindings[] = {
 };
 
 static const struct nopal_role check_holds_provides[] = {
-	{ "checker", false },
+	{ "checker" },
 	{ 0 },
 };
 
 static const struct nopal_attribute check_holds_attributes[] = {
-	[CHECK_HOLDS_MARKS] = { .name = "check_marks",
-				.access = NOPAL_WRITE,
-				.kinds = NOPAL_CARRIED,
-				.doc = "what check_holds saw of it" },
+	[CHECK_HOLDS_MARKS] = { "check_marks", NOPAL_WRITE, "what check_holds saw of it",
+				.kinds = NOPAL_CARRIED },
 	{ 0 },
 };
 
@@ -185,10 +178,10 @@ const struct nopal_microprotocol nopal_check_holds = {
 	.summary = "watch the rules of the barriers on every segment",
 	.provides = check_holds_provides,
 	.parameters_size = sizeof(struct check_holds_parameters),
-	.parameters = check_holds_table,
+	.parameters = check_holds_parameters,
 	.attributes = check_holds_attributes,
 	.timers = check_holds_timers,
 	.bindings = check_holds_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct check_holds),
 };

@@ -58,16 +58,13 @@ static const struct nopal_binding check_integrity_bindings[] = {
 };
 
 static const struct nopal_role check_integrity_provides[] = {
-	{ "checker", false },
+	{ "checker" },
 	{ 0 },
 };
 
 static const struct nopal_attribute check_integrity_attributes[] = {
-	[CHECK_INTEGRITY_HASH] = { .name = "check_hash",
-				   .access = NOPAL_WRITE,
-				   .wire_bytes = 4,
-				   .kinds = NOPAL_DATA,
-				   .doc = "FNV-1a of the body" },
+	[CHECK_INTEGRITY_HASH] = { "check_hash", NOPAL_WRITE, "FNV-1a of the body", .wire_bytes = 4,
+				   .kinds = NOPAL_DATA },
 	{ 0 },
 };
 
@@ -79,5 +76,5 @@ const struct nopal_microprotocol nopal_check_integrity = {
 	.provides = check_integrity_provides,
 	.attributes = check_integrity_attributes,
 	.bindings = check_integrity_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 };

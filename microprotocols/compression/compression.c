@@ -223,41 +223,17 @@ static void compression_validate(const void *parameters, struct nopal_problems *
 			      "at most 19 for zstd, 12 for lz4");
 }
 
-static const struct nopal_parameter compression_table[] = {
-	{ .name = "algorithm",
-	  .unit = NOPAL_WORD,
-	  .offset = offsetof(struct compression_parameters, algorithm),
-	  .initial = "zstd",
-	  .choices = "zstd|lz4",
-	  .wire = true,
-	  .doc = "how: zstd shortens more, lz4 works less" },
-	{ .name = "level",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct compression_parameters, level),
-	  .initial = "1",
-	  .least = "1",
-	  .most = "19",
-	  .doc = "of effort, to 19 for zstd, to 12 for lz4" },
-	{ .name = "least",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct compression_parameters, least),
-	  .initial = "64B",
-	  .least = "1B",
-	  .most = "1GiB",
-	  .doc = "shorter messages are left alone" },
-	{ .name = "most",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct compression_parameters, most),
-	  .initial = "16MiB",
-	  .least = "1B",
-	  .most = "1GiB",
-	  .wire = true,
-	  .doc = "longer messages are left alone, and refused" },
-	{ .name = "single_secret",
-	  .unit = NOPAL_SWITCH,
-	  .offset = offsetof(struct compression_parameters, single_secret),
-	  .initial = "off",
-	  .doc = "nobody can put text of his own beside a secret" },
+static const struct nopal_parameter compression_parameters[] = {
+	NOPAL_WORDS(compression, algorithm, "algorithm", "zstd", "zstd|lz4",
+		    "how: zstd shortens more, lz4 works less", .wire = true),
+	NOPAL_NUMBER(compression, level, "level", COUNT, "1", "1", "19",
+		     "of effort, to 19 for zstd, to 12 for lz4"),
+	NOPAL_NUMBER(compression, least, "least", SIZE, "64B", "1B", "1GiB",
+		     "shorter messages are left alone"),
+	NOPAL_NUMBER(compression, most, "most", SIZE, "16MiB", "1B", "1GiB",
+		     "longer messages are left alone, and refused", .wire = true),
+	NOPAL_ON_OFF(compression, single_secret, "single_secret", "off",
+		     "nobody can put text of his own beside a secret"),
 	{ 0 },
 };
 
@@ -267,35 +243,39 @@ static const struct nopal_binding compression_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation compression_excludes[] = {
+	{ "confidentiality", "how short a message became tells of its secrets",
+	  .unless = "single_secret" },
+	{ 0 },
+};
+
+static const struct nopal_attribute compression_attributes[] = {
+	[COMPRESSION_COMPRESSED] = { "compressed", NOPAL_WRITE,
+				     "1: a length and the compressed form", .wire_bytes = 1,
+				     .kinds = NOPAL_DATA },
+	{ 0 },
+};
+
+static const struct nopal_shared compression_shared[] = {
+	[COMPRESSION_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				"1: no memory for a message breaks the session" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_compression = {
 	.abi = NOPAL_ABI,
 	.name = "compression",
 	.family = "compression",
 	.summary = "messages travel shorter where they can",
-	.provides = (const struct nopal_role[]){ { "compression", true }, { 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "confidentiality", "how short a message became tells of its secrets",
-			  .unless = "single_secret" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "compression", true }),
+	.excludes = compression_excludes,
 	.parameters_size = sizeof(struct compression_parameters),
-	.parameters = compression_table,
+	.parameters = compression_parameters,
 	.validate = compression_validate,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[COMPRESSION_COMPRESSED] = { .name = "compressed",
-						     .access = NOPAL_WRITE,
-						     .wire_bytes = 1,
-						     .kinds = NOPAL_DATA,
-						     .doc = "1: a length and the compressed form" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[COMPRESSION_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-						"1: no memory for a message breaks the session" },
-			{ 0 } },
+	.attributes = compression_attributes,
+	.shared = compression_shared,
 	.bindings = compression_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct compression),
 	.rest = compression_rest,
 };

@@ -463,19 +463,11 @@ static enum nopal_verdict bbr_congestion_on_open_session(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter bbr_congestion_table[] = {
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct bbr_congestion_parameters, initial),
-	  .initial = "10seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "first window (RFC 6928: ten segments)" },
-	{ .name = "compensate",
-	  .unit = NOPAL_SWITCH,
-	  .offset = offsetof(struct bbr_congestion_parameters, compensate),
-	  .initial = "on",
-	  .doc = "count random loss as passed by the bottleneck" },
+static const struct nopal_parameter bbr_congestion_parameters[] = {
+	NOPAL_NUMBER(bbr_congestion, initial, "initial", SIZE, "10seg", "1seg", "1000seg",
+		     "first window (RFC 6928: ten segments)"),
+	NOPAL_ON_OFF(bbr_congestion, compensate, "compensate", "on",
+		     "count random loss as passed by the bottleneck"),
 	{ 0 },
 };
 
@@ -494,45 +486,43 @@ static const struct nopal_binding bbr_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation bbr_congestion_needs[] = {
+	{ "acknowledgement", "its model is made of what arrived when" },
+	{ "rtt", "the delay is half of its model" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ "rate_mechanism", "somebody has to keep the rate" },
+	{ 0 },
+};
+
+static const struct nopal_attribute bbr_congestion_attributes[] = {
+	DELIVERY_ATTRIBUTES,
+	[BBR_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_shared bbr_congestion_shared[] = {
+	[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },
+	[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second; 0: no limit" },
+	[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "samples of the least round trip" },
+	[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
+	[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0, "1: nothing more to send" },
+	[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_bbr_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "bbr_congestion",
 	.family = "congestion",
 	.summary = "send at the bottleneck's rate, whatever share gets lost",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { "window_policy", false },
-						 { "rate_policy", false },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "its model is made of what arrived when" },
-			{ "rtt", "the delay is half of its model" },
-			{ "window_mechanism", "somebody has to keep the window" },
-			{ "rate_mechanism", "somebody has to keep the rate" },
-			{ 0 } },
+	.provides =
+		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
+	.needs = bbr_congestion_needs,
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct bbr_congestion_parameters),
-	.parameters = bbr_congestion_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			DELIVERY_ATTRIBUTES,
-			[BBR_LATE] = { .name = "late_left_ns", .access = NOPAL_READ_OPTIONAL },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
-					 "room on the network" },
-			[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-				       "bits of bodies a second; 0: no limit" },
-			[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0,
-					     "samples of the least round trip" },
-			[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0,
-					    "bodies on the network" },
-			[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-					      "1: nothing more to send" },
-			[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-					"of earlier sessions" },
-			{ 0 } },
+	.parameters = bbr_congestion_parameters,
+	.attributes = bbr_congestion_attributes,
+	.shared = bbr_congestion_shared,
 	.bindings = bbr_congestion_bindings,
 	.state_size = sizeof(struct bbr_congestion),
 	.open = bbr_congestion_open,

@@ -110,7 +110,7 @@ static enum nopal_verdict bic_congestion_on_ack(struct nopal_at at, struct nopal
 	return window_policy_acked(at, ack, bic_congestion_grow);
 }
 
-static const struct nopal_parameter bic_congestion_table[] = {
+static const struct nopal_parameter bic_congestion_parameters[] = {
 	WINDOW_POLICY_PARAMETERS,
 	{ 0 },
 };
@@ -127,6 +127,11 @@ static const struct nopal_binding bic_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_shared bic_congestion_shared[] = {
+	WINDOW_POLICY_SHARED,
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_bic_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "bic_congestion",
@@ -136,8 +141,8 @@ const struct nopal_microprotocol nopal_bic_congestion = {
 	.needs = window_policy_needs,
 	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct window_policy_parameters),
-	.parameters = bic_congestion_table,
-	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },
+	.parameters = bic_congestion_parameters,
+	.shared = bic_congestion_shared,
 	.bindings = bic_congestion_bindings,
 	.state_size = sizeof(struct bic_congestion),
 	.open = window_policy_open,

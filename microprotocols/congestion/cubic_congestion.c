@@ -296,13 +296,10 @@ static int cubic_congestion_open(struct nopal_at at)
 	return window_policy_open(at);
 }
 
-static const struct nopal_parameter cubic_congestion_table[] = {
+static const struct nopal_parameter cubic_congestion_parameters[] = {
 	WINDOW_POLICY_PARAMETERS,
-	{ .name = "hystart",
-	  .unit = NOPAL_SWITCH,
-	  .offset = offsetof(struct cubic_congestion_parameters, hystart),
-	  .initial = "on",
-	  .doc = "leave slow start when the delay grows" },
+	NOPAL_ON_OFF(cubic_congestion, hystart, "hystart", "on",
+		     "leave slow start when the delay grows"),
 	{ 0 },
 };
 
@@ -318,6 +315,20 @@ static const struct nopal_binding cubic_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation cubic_congestion_needs[] = {
+	WINDOW_POLICY_NEEDS,
+	{ "rtt", "the cube looks a round trip ahead" },
+	{ 0 },
+};
+
+static const struct nopal_shared cubic_congestion_shared[] = {
+	WINDOW_POLICY_SHARED,
+	[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+				    "how far ahead the cube looks" },
+	[CUBIC_CONGESTION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "does a queue grow" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_cubic_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "cubic_congestion",
@@ -325,20 +336,11 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 	.summary = "a window that grows as the cube of time since its loss",
 	.provides = window_policy_provides,
 	.standard = "congestion_policy|window_policy",
-	.needs = (const struct nopal_relation[]){ WINDOW_POLICY_NEEDS,
-						  { "rtt", "the cube looks a round trip ahead" },
-						  { 0 } },
+	.needs = cubic_congestion_needs,
 	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct cubic_congestion_parameters),
-	.parameters = cubic_congestion_table,
-	.shared =
-		(const struct nopal_shared[]){
-			WINDOW_POLICY_SHARED,
-			[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-						    "how far ahead the cube looks" },
-			[CUBIC_CONGESTION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
-						      "does a queue grow" },
-			{ 0 } },
+	.parameters = cubic_congestion_parameters,
+	.shared = cubic_congestion_shared,
 	.bindings = cubic_congestion_bindings,
 	.state_size = sizeof(struct cubic_congestion),
 	.open = cubic_congestion_open,

@@ -30,24 +30,16 @@ enum {
 };
 
 #define DELIVERY_ATTRIBUTES                                                                        \
-	[DELIVERY_BEFORE] = { .name = "delivered_before",                                          \
-			      .access = NOPAL_WRITE,                                               \
-			      .kinds = NOPAL_CARRIED,                                              \
-			      .doc = "bytes delivered at the departure, "                          \
-				     "times 4, and flags" },                                       \
-	[DELIVERY_LOST] = { .name = "lost_before",                                                 \
-			    .access = NOPAL_WRITE,                                                 \
-			    .kinds = NOPAL_CARRIED,                                                \
-			    .doc = "bytes lost at the departure" },                                \
-	[DELIVERY_BEFORE_NS] = { .name = "delivered_before_ns",                                    \
-				 .access = NOPAL_WRITE,                                            \
-				 .kinds = NOPAL_CARRIED,                                           \
-				 .doc = "when they had been delivered" },                          \
-	[DELIVERY_FIRST_SENT_NS] = { .name = "first_sent_ns",                                      \
-				     .access = NOPAL_WRITE,                                        \
-				     .kinds = NOPAL_CARRIED,                                       \
-				     .doc = "departure that began the "                            \
-					    "sample's interval" }
+	[DELIVERY_BEFORE] = { "delivered_before", NOPAL_WRITE,                                     \
+			      "bytes delivered at the departure, times 4, and flags",              \
+			      .kinds = NOPAL_CARRIED },                                            \
+	[DELIVERY_LOST] = { "lost_before", NOPAL_WRITE, "bytes lost at the departure",             \
+			    .kinds = NOPAL_CARRIED },                                              \
+	[DELIVERY_BEFORE_NS] = { "delivered_before_ns", NOPAL_WRITE,                               \
+				 "when they had been delivered", .kinds = NOPAL_CARRIED },         \
+	[DELIVERY_FIRST_SENT_NS] = { "first_sent_ns", NOPAL_WRITE,                                 \
+				     "departure that began the sample's interval",                 \
+				     .kinds = NOPAL_CARRIED }
 
 struct delivery {
 	uint64_t delivered, lost; /* bytes, ever */

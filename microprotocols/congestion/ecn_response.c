@@ -236,22 +236,13 @@ static int ecn_response_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter ecn_response_table[] = {
-	{ .name = "pace",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct ecn_response_parameters, pace_ns),
-	  .initial = "1ms",
-	  .least = "0ms",
-	  .most = "1s",
-	  .doc = "least time between reports" },
-	{ .name = "vanished",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct ecn_response_parameters, vanished),
-	  .initial = "10", /* RFC 9000, appendix A.4: the testing phase */
-	  .least = "1",
-	  .most = "1000000",
-	  .doc = "segments that arrived as they did not leave, or that were overdue before any "
-		 "arrived, before the session goes on without marks" },
+static const struct nopal_parameter ecn_response_parameters[] = {
+	NOPAL_NUMBER(ecn_response, pace_ns, "pace", TIME, "1ms", "0ms", "1s",
+		     "least time between reports"),
+	/* RFC 9000, appendix A.4: the testing phase */
+	NOPAL_NUMBER(
+		ecn_response, vanished, "vanished", COUNT, "10", "1", "1000000",
+		"segments whose marks were changed, or timed out at first, before the session stops marking"),
 	{ 0 },
 };
 
@@ -268,40 +259,49 @@ static const struct nopal_binding ecn_response_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation ecn_response_needs[] = {
+	{ "network", "marks are on datagrams" },
+	{ "acknowledgement", "packets need their numbers, and a sign that any arrive" },
+	{ "congestion_policy", "who may be marked must give way to marks" },
+	{ 0 },
+};
+
+static const struct nopal_attribute ecn_response_attributes[] = {
+	[ECN_RESPONSE_NUMBER] = { "packet_number", NOPAL_READ },
+	{ 0 },
+};
+
+static const struct nopal_shared ecn_response_shared[] = {
+	[ECN_RESPONSE_MARKED] = { "marked_segments", NOPAL_WRITE, 0,
+				  "that arrived marked, as the peer told" },
+	{ 0 },
+};
+
+static const struct nopal_kind ecn_response_kinds[] = {
+	[ECN_RESPONSE_MARKS] = { "marks", NOPAL_KIND_CONTROL, "how many segments arrived marked" },
+	{ 0 },
+};
+
+static const struct nopal_timer ecn_response_timers[] = {
+	[ECN_RESPONSE_REPORT] = { "report", ecn_response_when_report },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_ecn_response = {
 	.abi = NOPAL_ABI,
 	.name = "ecn_response",
 	.family = "congestion",
 	.summary = "marks of congestion, from the network back to the sender",
-	.provides = (const struct nopal_role[]){ { "congestion_marks", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "marks are on datagrams" },
-			{ "acknowledgement", "packets need their numbers, and a sign that any "
-					     "arrive" },
-			{ "congestion_policy", "who may be marked must give way to marks" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "congestion_marks", true }),
+	.needs = ecn_response_needs,
 	.parameters_size = sizeof(struct ecn_response_parameters),
-	.parameters = ecn_response_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[ECN_RESPONSE_NUMBER] = { .name = "packet_number", .access = NOPAL_READ },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[ECN_RESPONSE_MARKED] = { "marked_segments", NOPAL_WRITE, 0,
-						  "that arrived marked, as the peer told" },
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[ECN_RESPONSE_MARKS] = { "marks", NOPAL_KIND_CONTROL,
-						 "how many segments arrived marked" },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[ECN_RESPONSE_REPORT] = { "report", ecn_response_when_report }, { 0 } },
+	.parameters = ecn_response_parameters,
+	.attributes = ecn_response_attributes,
+	.shared = ecn_response_shared,
+	.kinds = ecn_response_kinds,
+	.timers = ecn_response_timers,
 	.bindings = ecn_response_bindings,
-	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
+	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct ecn_response),
 	.open = ecn_response_open,
 };

@@ -113,15 +113,10 @@ static enum nopal_verdict fast_congestion_on_ack(struct nopal_at at, struct nopa
 	return window_policy_acked(at, ack, fast_congestion_grow);
 }
 
-static const struct nopal_parameter fast_congestion_table[] = {
+static const struct nopal_parameter fast_congestion_parameters[] = {
 	WINDOW_POLICY_PARAMETERS,
-	{ .name = "alpha",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct fast_congestion_parameters, alpha),
-	  .initial = "20seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "bytes that lie in queues" },
+	NOPAL_NUMBER(fast_congestion, alpha, "alpha", SIZE, "20seg", "1seg", "1000seg",
+		     "bytes that lie in queues"),
 	{ 0 },
 };
 
@@ -137,6 +132,20 @@ static const struct nopal_binding fast_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation fast_congestion_needs[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "rtt", "the round trip is what it goes by" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ 0 },
+};
+
+static const struct nopal_shared fast_congestion_shared[] = {
+	WINDOW_POLICY_SHARED,
+	[FAST_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "with what is queued" },
+	[FAST_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0, "without a queue" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_fast_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "fast_congestion",
@@ -144,22 +153,10 @@ const struct nopal_microprotocol nopal_fast_congestion = {
 	.summary = "a window that goes straight to where `alpha` bytes are queued",
 	.provides = window_policy_provides,
 	.promises = window_policy_promises,
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "it acts on what arrived and what did not" },
-			{ "rtt", "the round trip is what it goes by" },
-			{ "window_mechanism", "somebody has to keep the window" },
-			{ 0 } },
+	.needs = fast_congestion_needs,
 	.parameters_size = sizeof(struct fast_congestion_parameters),
-	.parameters = fast_congestion_table,
-	.shared =
-		(const struct nopal_shared[]){
-			WINDOW_POLICY_SHARED,
-			[FAST_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-						   "with what is queued" },
-			[FAST_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
-							"without a queue" },
-			{ 0 } },
+	.parameters = fast_congestion_parameters,
+	.shared = fast_congestion_shared,
 	.bindings = fast_congestion_bindings,
 	.state_size = sizeof(struct fast_congestion),
 	.open = window_policy_open,

@@ -154,7 +154,7 @@ static enum nopal_verdict highspeed_congestion_on_ack(struct nopal_at at, struct
 	return window_policy_acked(at, ack, highspeed_congestion_grow);
 }
 
-static const struct nopal_parameter highspeed_congestion_table[] = {
+static const struct nopal_parameter highspeed_congestion_parameters[] = {
 	WINDOW_POLICY_PARAMETERS,
 	{ 0 },
 };
@@ -171,6 +171,11 @@ static const struct nopal_binding highspeed_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_shared highspeed_congestion_shared[] = {
+	WINDOW_POLICY_SHARED,
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_highspeed_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "highspeed_congestion",
@@ -180,8 +185,8 @@ const struct nopal_microprotocol nopal_highspeed_congestion = {
 	.needs = window_policy_needs,
 	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct window_policy_parameters),
-	.parameters = highspeed_congestion_table,
-	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },
+	.parameters = highspeed_congestion_parameters,
+	.shared = highspeed_congestion_shared,
 	.bindings = highspeed_congestion_bindings,
 	.state_size = sizeof(struct highspeed_congestion),
 	.open = window_policy_open,

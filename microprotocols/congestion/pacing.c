@@ -76,21 +76,11 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_se
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter pacing_table[] = {
-	{ .name = "start",
-	  .unit = NOPAL_PERCENT,
-	  .offset = offsetof(struct pacing_parameters, start_ppm),
-	  .initial = "200%",
-	  .least = "100%",
-	  .most = "1000%",
-	  .doc = "gain in slow start" },
-	{ .name = "steady",
-	  .unit = NOPAL_PERCENT,
-	  .offset = offsetof(struct pacing_parameters, steady_ppm),
-	  .initial = "120%",
-	  .least = "100%",
-	  .most = "1000%",
-	  .doc = "gain after it" },
+static const struct nopal_parameter pacing_parameters[] = {
+	NOPAL_NUMBER(pacing, start_ppm, "start", PERCENT, "200%", "100%", "1000%",
+		     "gain in slow start"),
+	NOPAL_NUMBER(pacing, steady_ppm, "steady", PERCENT, "120%", "100%", "1000%",
+		     "gain after it"),
 	{ 0 },
 };
 
@@ -99,35 +89,35 @@ static const struct nopal_binding pacing_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation pacing_needs[] = {
+	{ "congestion_policy", "somebody has to set the window" },
+	{ "rtt", "a window is spread over a round trip" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ "rate_mechanism", "somebody has to keep the rate" },
+	{ 0 },
+};
+
+static const struct nopal_shared pacing_shared[] = {
+	[PACING_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+			  "bits of bodies a second; 0: no limit" },
+	[PACING_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0, "what is spread" },
+	[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "what it is spread over" },
+	[PACING_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_READ_OPTIONAL, 0,
+			       "slow start below it" },
+	[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_pacing = {
 	.abi = NOPAL_ABI,
 	.name = "pacing",
 	.family = "congestion",
 	.summary = "a window leaves spread over a round trip, not in bursts",
-	.provides =
-		(const struct nopal_role[]){ { "pacing", true }, { "rate_policy", false }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "congestion_policy", "somebody has to set the window" },
-			{ "rtt", "a window is spread over a round trip" },
-			{ "window_mechanism", "somebody has to keep the window" },
-			{ "rate_mechanism", "somebody has to keep the rate" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "pacing", true }, { "rate_policy" }),
+	.needs = pacing_needs,
 	.parameters_size = sizeof(struct pacing_parameters),
-	.parameters = pacing_table,
-	.shared =
-		(const struct nopal_shared[]){
-			[PACING_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-					  "bits of bodies a second; 0: no limit" },
-			[PACING_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0,
-					    "what is spread" },
-			[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-					  "what it is spread over" },
-			[PACING_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_READ_OPTIONAL, 0,
-					       "slow start below it" },
-			[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-					   "of earlier sessions" },
-			{ 0 } },
+	.parameters = pacing_parameters,
+	.shared = pacing_shared,
 	.bindings = pacing_bindings,
 	.state_size = sizeof(struct pacing),
 };

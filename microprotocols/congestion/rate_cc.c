@@ -286,14 +286,9 @@ static void rate_cc_rest(struct nopal_at at)
 	nopal_lanes_rest(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter rate_cc_table[] = {
-	{ .name = "quantum",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct rate_cc_parameters, quantum),
-	  .initial = "4seg",
-	  .least = "1seg",
-	  .most = "4MiB",
-	  .doc = "bytes that go at once; at least a millisecond of the rate" },
+static const struct nopal_parameter rate_cc_parameters[] = {
+	NOPAL_NUMBER(rate_cc, quantum, "quantum", SIZE, "4seg", "1seg", "4MiB",
+		     "bytes that go at once; at least a millisecond of the rate"),
 	{ 0 },
 };
 
@@ -309,44 +304,56 @@ static const struct nopal_binding rate_cc_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation rate_cc_needs[] = {
+	{ "rate_policy", "somebody has to set the rate" },
+	{ 0 },
+};
+
+static const struct nopal_attribute rate_cc_attributes[] = {
+	[RATE_CC_GRANTED] = { "rate_granted", NOPAL_WRITE,
+			      "bytes that the rate let go and that have not left",
+			      .kinds = NOPAL_CARRIED },
+	{ 0 },
+};
+
+static const struct nopal_shared rate_cc_shared[] = {
+	[RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
+			   "bits of bodies a second; 0: no limit" },
+	[RATE_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ_OPTIONAL, INT64_MAX,
+			     "what the window will let go" },
+	[RATE_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ_OPTIONAL, 0, "what it has let go" },
+	[RATE_CC_RECEIVER] = { "receiver_rate_bps", NOPAL_READ_OPTIONAL, 0,
+			       "what the receiver allows; 0: no limit" },
+	[RATE_CC_GRANTED_BYTES] = { "rate_granted_bytes", NOPAL_WRITE, 0,
+				    "let go here, not yet by the window" },
+	{ 0 },
+};
+
+static const struct nopal_hold rate_cc_holds[] = {
+	{ "the sending rate", NOPAL_SEND, NOPAL_CARRIED },
+	{ 0 },
+};
+
+static const struct nopal_timer rate_cc_timers[] = {
+	[RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_rate_cc = {
 	.abi = NOPAL_ABI,
 	.name = "rate_cc",
 	.family = "congestion",
 	.many = true,
 	.summary = "segments leave no faster than the sending rate",
-	.provides = (const struct nopal_role[]){ { "rate_mechanism", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "rate_mechanism", true }),
 	.standard = "rate_mechanism",
-	.needs = (const struct nopal_relation[]){ { "rate_policy", "somebody has to set the rate" },
-						  { 0 } },
+	.needs = rate_cc_needs,
 	.parameters_size = sizeof(struct rate_cc_parameters),
-	.parameters = rate_cc_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[RATE_CC_GRANTED] = { .name = "rate_granted",
-					      .access = NOPAL_WRITE,
-					      .kinds = NOPAL_CARRIED,
-					      .doc = "bytes that the rate let go and that have "
-						     "not left" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
-					   "bits of bodies a second; 0: no limit" },
-			[RATE_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ_OPTIONAL,
-					     INT64_MAX, "what the window will let go" },
-			[RATE_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ_OPTIONAL, 0,
-						"what it has let go" },
-			[RATE_CC_RECEIVER] = { "receiver_rate_bps", NOPAL_READ_OPTIONAL, 0,
-					       "what the receiver allows; 0: no limit" },
-			[RATE_CC_GRANTED_BYTES] = { "rate_granted_bytes", NOPAL_WRITE, 0,
-						    "let go here, not yet by the window" },
-			{ 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "the sending rate", NOPAL_SEND, NOPAL_CARRIED, false }, { 0 } },
-	.timers = (const struct nopal_timer[]){ [RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go },
-						{ 0 } },
+	.parameters = rate_cc_parameters,
+	.attributes = rate_cc_attributes,
+	.shared = rate_cc_shared,
+	.holds = rate_cc_holds,
+	.timers = rate_cc_timers,
 	.bindings = rate_cc_bindings,
 	.state_size = sizeof(struct rate_cc),
 	.rest = rate_cc_rest,

@@ -86,7 +86,7 @@ static enum nopal_verdict scalable_congestion_on_ack(struct nopal_at at, struct 
 	return window_policy_acked(at, ack, scalable_congestion_grow);
 }
 
-static const struct nopal_parameter scalable_congestion_table[] = {
+static const struct nopal_parameter scalable_congestion_parameters[] = {
 	WINDOW_POLICY_PARAMETERS,
 	{ 0 },
 };
@@ -103,6 +103,11 @@ static const struct nopal_binding scalable_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_shared scalable_congestion_shared[] = {
+	WINDOW_POLICY_SHARED,
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_scalable_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "scalable_congestion",
@@ -112,8 +117,8 @@ const struct nopal_microprotocol nopal_scalable_congestion = {
 	.needs = window_policy_needs,
 	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct window_policy_parameters),
-	.parameters = scalable_congestion_table,
-	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },
+	.parameters = scalable_congestion_parameters,
+	.shared = scalable_congestion_shared,
 	.bindings = scalable_congestion_bindings,
 	.state_size = sizeof(struct scalable_congestion),
 	.open = window_policy_open,

@@ -206,21 +206,11 @@ static enum nopal_verdict scp_congestion_on_open_session(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter scp_congestion_table[] = {
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct scp_congestion_parameters, initial),
-	  .initial = "4seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "first window" },
-	{ .name = "extra",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct scp_congestion_parameters, extra),
-	  .initial = "3seg",
-	  .least = "1seg",
-	  .most = "100seg",
-	  .doc = "bytes that may lie in queues, and growth a round" },
+static const struct nopal_parameter scp_congestion_parameters[] = {
+	NOPAL_NUMBER(scp_congestion, initial, "initial", SIZE, "4seg", "1seg", "1000seg",
+		     "first window"),
+	NOPAL_NUMBER(scp_congestion, extra, "extra", SIZE, "3seg", "1seg", "100seg",
+		     "bytes that may lie in queues, and growth a round"),
 	{ 0 },
 };
 
@@ -236,40 +226,42 @@ static const struct nopal_binding scp_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation scp_congestion_needs[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "rtt", "the round trip is what it watches" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ "rate_mechanism", "somebody has to keep the rate" },
+	{ 0 },
+};
+
+static const struct nopal_shared scp_congestion_shared[] = {
+	[SCP_CONGESTION_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
+				    "room on the network" },
+	[SCP_CONGESTION_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+				  "bits of bodies a second; 0: no limit" },
+	[SCP_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+				  "what the window is spread over" },
+	[SCP_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+				       "the round trip without a queue" },
+	[SCP_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+					 "1: the window was not what limited us" },
+	[SCP_CONGESTION_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
+				   "of earlier sessions" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_scp_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "scp_congestion",
 	.family = "congestion",
 	.summary = "keep a constant few bytes queued, for smooth streaming",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { "window_policy", false },
-						 { "rate_policy", false },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "it acts on what arrived and what did not" },
-			{ "rtt", "the round trip is what it watches" },
-			{ "window_mechanism", "somebody has to keep the window" },
-			{ "rate_mechanism", "somebody has to keep the rate" },
-			{ 0 } },
+	.provides =
+		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
+	.needs = scp_congestion_needs,
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct scp_congestion_parameters),
-	.parameters = scp_congestion_table,
-	.shared =
-		(const struct nopal_shared[]){
-			[SCP_CONGESTION_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
-						    "room on the network" },
-			[SCP_CONGESTION_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-						  "bits of bodies a second; 0: no limit" },
-			[SCP_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-						  "what the window is spread over" },
-			[SCP_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
-						       "the round trip without a queue" },
-			[SCP_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-							 "1: the window was not what limited us" },
-			[SCP_CONGESTION_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-						   "of earlier sessions" },
-			{ 0 } },
+	.parameters = scp_congestion_parameters,
+	.shared = scp_congestion_shared,
 	.bindings = scp_congestion_bindings,
 	.state_size = sizeof(struct scp_congestion),
 	.open = scp_congestion_open,

@@ -145,13 +145,9 @@ static enum nopal_verdict tcp_congestion_on_ack(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter tcp_congestion_table[] = {
-	{ .name = "variant",
-	  .unit = NOPAL_WORD,
-	  .offset = offsetof(struct tcp_congestion_parameters, variant),
-	  .initial = "newreno",
-	  .choices = "tahoe|reno|newreno",
-	  .doc = "what a loss does" },
+static const struct nopal_parameter tcp_congestion_parameters[] = {
+	NOPAL_WORDS(tcp_congestion, variant, "variant", "newreno", "tahoe|reno|newreno",
+		    "what a loss does"),
 	WINDOW_POLICY_PARAMETERS,
 	{ 0 },
 };
@@ -168,6 +164,11 @@ static const struct nopal_binding tcp_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_shared tcp_congestion_shared[] = {
+	WINDOW_POLICY_SHARED,
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_tcp_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "tcp_congestion",
@@ -177,8 +178,8 @@ const struct nopal_microprotocol nopal_tcp_congestion = {
 	.needs = window_policy_needs,
 	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
-	.parameters = tcp_congestion_table,
-	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },
+	.parameters = tcp_congestion_parameters,
+	.shared = tcp_congestion_shared,
 	.bindings = tcp_congestion_bindings,
 	.state_size = sizeof(struct tcp_congestion),
 	.open = window_policy_open,

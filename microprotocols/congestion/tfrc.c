@@ -435,19 +435,10 @@ static enum nopal_verdict tfrc_on_open_session(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter tfrc_table[] = {
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct tfrc_parameters, initial),
-	  .initial = "4380B",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "bytes of the first round trip (RFC 3390)" },
-	{ .name = "damping",
-	  .unit = NOPAL_SWITCH,
-	  .offset = offsetof(struct tfrc_parameters, damping),
-	  .initial = "on",
-	  .doc = "slow down a little while a queue grows" },
+static const struct nopal_parameter tfrc_parameters[] = {
+	NOPAL_NUMBER(tfrc, initial, "initial", SIZE, "4380B", "1seg", "1000seg",
+		     "bytes of the first round trip (RFC 3390)"),
+	NOPAL_ON_OFF(tfrc, damping, "damping", "on", "slow down a little while a queue grows"),
 	{ 0 },
 };
 
@@ -462,37 +453,41 @@ static const struct nopal_binding tfrc_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation tfrc_needs[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "loss_detection", "its rate is made of losses" },
+	{ "rtt", "the equation has a round trip in it" },
+	{ "rate_mechanism", "somebody has to keep the rate" },
+	{ 0 },
+};
+
+static const struct nopal_shared tfrc_shared[] = {
+	[TFRC_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+			"bits of bodies a second; 0: no limit" },
+	[TFRC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "the round trip of the equation" },
+	[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "does a queue grow" },
+	[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	{ 0 },
+};
+
+static const struct nopal_timer tfrc_timers[] = {
+	[TFRC_SILENCE] = { "silence", tfrc_when_silent },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_tfrc = {
 	.abi = NOPAL_ABI,
 	.name = "tfrc",
 	.family = "congestion",
 	.summary = "no faster than TCP would be on such a path, but smoothly",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { "rate_policy", false },
-						 { 0 } },
+	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),
 	.standard = "rate_policy",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "it acts on what arrived and what did not" },
-			{ "loss_detection", "its rate is made of losses" },
-			{ "rtt", "the equation has a round trip in it" },
-			{ "rate_mechanism", "somebody has to keep the rate" },
-			{ 0 } },
+	.needs = tfrc_needs,
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct tfrc_parameters),
-	.parameters = tfrc_table,
-	.shared =
-		(const struct nopal_shared[]){
-			[TFRC_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-					"bits of bodies a second; 0: no limit" },
-			[TFRC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-					"the round trip of the equation" },
-			[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "does a queue grow" },
-			[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL, 0,
-					 "of earlier sessions" },
-			{ 0 } },
-	.timers = (const struct nopal_timer[]){ [TFRC_SILENCE] = { "silence", tfrc_when_silent },
-						{ 0 } },
+	.parameters = tfrc_parameters,
+	.shared = tfrc_shared,
+	.timers = tfrc_timers,
 	.bindings = tfrc_bindings,
 	.state_size = sizeof(struct tfrc),
 	.open = tfrc_open,

@@ -406,21 +406,11 @@ static enum nopal_verdict udt_congestion_on_open_session(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter udt_congestion_table[] = {
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct udt_congestion_parameters, initial),
-	  .initial = "16seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "first window" },
-	{ .name = "interval",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct udt_congestion_parameters, interval_ns),
-	  .initial = "10ms",
-	  .least = "1ms",
-	  .most = "1s",
-	  .doc = "the rate grows once in it (SYN)" },
+static const struct nopal_parameter udt_congestion_parameters[] = {
+	NOPAL_NUMBER(udt_congestion, initial, "initial", SIZE, "16seg", "1seg", "1000seg",
+		     "first window"),
+	NOPAL_NUMBER(udt_congestion, interval_ns, "interval", TIME, "10ms", "1ms", "1s",
+		     "the rate grows once in it (SYN)"),
 	{ 0 },
 };
 
@@ -439,43 +429,48 @@ static const struct nopal_binding udt_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation udt_congestion_needs[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "rtt", "rate and round trip make a window" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ "rate_mechanism", "somebody has to keep the rate" },
+	{ 0 },
+};
+
+static const struct nopal_attribute udt_congestion_attributes[] = {
+	DELIVERY_ATTRIBUTES,
+	{ 0 },
+};
+
+static const struct nopal_shared udt_congestion_shared[] = {
+	[UDT_CONGESTION_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
+				    "room on the network" },
+	[UDT_CONGESTION_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+				  "bits of bodies a second; 0: no limit" },
+	[UDT_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "what a window is filled in" },
+	[UDT_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+				       "the round trip without a queue" },
+	[UDT_CONGESTION_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
+	[UDT_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+					 "1: the application had no more" },
+	[UDT_CONGESTION_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
+				   "of earlier sessions" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_udt_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "udt_congestion",
 	.family = "congestion",
 	.summary = "a rate that grows by what the link has left, and falls by a ninth",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { "window_policy", false },
-						 { "rate_policy", false },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "it acts on what arrived and what did not" },
-			{ "rtt", "rate and round trip make a window" },
-			{ "window_mechanism", "somebody has to keep the window" },
-			{ "rate_mechanism", "somebody has to keep the rate" },
-			{ 0 } },
+	.provides =
+		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
+	.needs = udt_congestion_needs,
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct udt_congestion_parameters),
-	.parameters = udt_congestion_table,
-	.attributes = (const struct nopal_attribute[]){ DELIVERY_ATTRIBUTES, { 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[UDT_CONGESTION_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
-						    "room on the network" },
-			[UDT_CONGESTION_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-						  "bits of bodies a second; 0: no limit" },
-			[UDT_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-						  "what a window is filled in" },
-			[UDT_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
-						       "the round trip without a queue" },
-			[UDT_CONGESTION_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0,
-						       "bodies on the network" },
-			[UDT_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-							 "1: the application had no more" },
-			[UDT_CONGESTION_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-						   "of earlier sessions" },
-			{ 0 } },
+	.parameters = udt_congestion_parameters,
+	.attributes = udt_congestion_attributes,
+	.shared = udt_congestion_shared,
 	.bindings = udt_congestion_bindings,
 	.state_size = sizeof(struct udt_congestion),
 	.open = udt_congestion_open,

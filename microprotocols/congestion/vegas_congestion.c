@@ -240,29 +240,14 @@ static void vegas_congestion_validate(const void *parameters, struct nopal_probl
 			      "make beta at least alpha");
 }
 
-static const struct nopal_parameter vegas_congestion_table[] = {
+static const struct nopal_parameter vegas_congestion_parameters[] = {
 	WINDOW_POLICY_PARAMETERS,
-	{ .name = "alpha",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct vegas_congestion_parameters, alpha),
-	  .initial = "2seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "less than this in queues is too little" },
-	{ .name = "beta",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct vegas_congestion_parameters, beta),
-	  .initial = "4seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "more than this in queues is too much" },
-	{ .name = "gamma",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct vegas_congestion_parameters, gamma),
-	  .initial = "1seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "more than this in queues ends slow start" },
+	NOPAL_NUMBER(vegas_congestion, alpha, "alpha", SIZE, "2seg", "1seg", "1000seg",
+		     "less than this in queues is too little"),
+	NOPAL_NUMBER(vegas_congestion, beta, "beta", SIZE, "4seg", "1seg", "1000seg",
+		     "more than this in queues is too much"),
+	NOPAL_NUMBER(vegas_congestion, gamma, "gamma", SIZE, "1seg", "1seg", "1000seg",
+		     "more than this in queues ends slow start"),
 	{ 0 },
 };
 
@@ -278,6 +263,21 @@ static const struct nopal_binding vegas_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation vegas_congestion_needs[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "rtt", "the round trip is what it watches" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ 0 },
+};
+
+static const struct nopal_shared vegas_congestion_shared[] = {
+	WINDOW_POLICY_SHARED,
+	[VEGAS_CONGESTION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "samples of a round" },
+	[VEGAS_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+					 "the round trip without a queue" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_vegas_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "vegas_congestion",
@@ -285,23 +285,11 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 	.summary = "a window that keeps a few segments queued, and no more",
 	.provides = window_policy_provides,
 	.promises = window_policy_promises,
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "it acts on what arrived and what did not" },
-			{ "rtt", "the round trip is what it watches" },
-			{ "window_mechanism", "somebody has to keep the window" },
-			{ 0 } },
+	.needs = vegas_congestion_needs,
 	.parameters_size = sizeof(struct vegas_congestion_parameters),
-	.parameters = vegas_congestion_table,
+	.parameters = vegas_congestion_parameters,
 	.validate = vegas_congestion_validate,
-	.shared =
-		(const struct nopal_shared[]){
-			WINDOW_POLICY_SHARED,
-			[VEGAS_CONGESTION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
-						      "samples of a round" },
-			[VEGAS_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
-							 "the round trip without a queue" },
-			{ 0 } },
+	.shared = vegas_congestion_shared,
 	.bindings = vegas_congestion_bindings,
 	.state_size = sizeof(struct vegas_congestion),
 	.open = vegas_congestion_open,

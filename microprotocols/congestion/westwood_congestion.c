@@ -175,7 +175,7 @@ static int westwood_congestion_open(struct nopal_at at)
 	return window_policy_open(at);
 }
 
-static const struct nopal_parameter westwood_congestion_table[] = {
+static const struct nopal_parameter westwood_congestion_parameters[] = {
 	WINDOW_POLICY_PARAMETERS,
 	{ 0 },
 };
@@ -192,6 +192,21 @@ static const struct nopal_binding westwood_congestion_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation westwood_congestion_needs[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "rtt", "bandwidth and round trip make a window" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ 0 },
+};
+
+static const struct nopal_shared westwood_congestion_shared[] = {
+	WINDOW_POLICY_SHARED,
+	[WESTWOOD_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "length of a sample" },
+	[WESTWOOD_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+					    "the round trip without a queue" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_westwood_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "westwood_congestion",
@@ -199,22 +214,10 @@ const struct nopal_microprotocol nopal_westwood_congestion = {
 	.summary = "after a loss, the window that the path was carrying",
 	.provides = window_policy_provides,
 	.promises = window_policy_promises,
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "it acts on what arrived and what did not" },
-			{ "rtt", "bandwidth and round trip make a window" },
-			{ "window_mechanism", "somebody has to keep the window" },
-			{ 0 } },
+	.needs = westwood_congestion_needs,
 	.parameters_size = sizeof(struct window_policy_parameters),
-	.parameters = westwood_congestion_table,
-	.shared =
-		(const struct nopal_shared[]){
-			WINDOW_POLICY_SHARED,
-			[WESTWOOD_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-						       "length of a sample" },
-			[WESTWOOD_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
-							    "the round trip without a queue" },
-			{ 0 } },
+	.parameters = westwood_congestion_parameters,
+	.shared = westwood_congestion_shared,
 	.bindings = westwood_congestion_bindings,
 	.state_size = sizeof(struct westwood_congestion),
 	.open = westwood_congestion_open,

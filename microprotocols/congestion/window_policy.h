@@ -35,8 +35,7 @@ enum window_policy_shared {
 	[WINDOW_POLICY_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_WRITE, INT64_MAX,        \
 				      "slow start below it" },                                     \
 	[WINDOW_POLICY_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,                     \
-					"1: the window was not what limited "                      \
-					"us" },                                                    \
+					"1: the window was not what limited us" },                 \
 	[WINDOW_POLICY_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,                    \
 				  "of earlier sessions" }
 
@@ -45,11 +44,8 @@ struct window_policy_parameters {
 };
 
 #define WINDOW_POLICY_PARAMETERS                                                                   \
-	{                                                                                          \
-		.name = "initial", .unit = NOPAL_SIZE,                                             \
-		.offset = offsetof(struct window_policy_parameters, initial), .initial = "10seg",  \
-		.least = "1seg", .most = "1000seg", .doc = "first window (RFC 6928: ten segments)" \
-	}
+	NOPAL_NUMBER(window_policy, initial, "initial", SIZE, "10seg", "1seg", "1000seg",          \
+		     "first window (RFC 6928: ten segments)")
 
 struct window_policy {
 	struct loss_epoch epoch;
@@ -62,7 +58,7 @@ typedef int64_t window_policy_kept(struct nopal_at at, int64_t window);
 
 static const struct nopal_role window_policy_provides[] = {
 	{ "congestion_policy", true },
-	{ "window_policy", false },
+	{ "window_policy" },
 	{ 0 },
 };
 

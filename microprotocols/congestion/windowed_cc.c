@@ -196,43 +196,47 @@ static const struct nopal_binding windowed_cc_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation windowed_cc_needs[] = {
+	{ "acknowledgement", "without status the window would never move" },
+	{ "window_policy", "somebody has to set the window" },
+	{ 0 },
+};
+
+static const struct nopal_attribute windowed_cc_attributes[] = {
+	[WINDOWED_CC_CHARGE] = { "window_charge", NOPAL_WRITE,
+				 "bytes of the congestion window that the segment takes now",
+				 .kinds = NOPAL_CARRIED },
+	{ 0 },
+};
+
+static const struct nopal_shared windowed_cc_shared[] = {
+	[WINDOWED_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0, "room on the network" },
+	[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_WRITE, 0, "bodies on the network" },
+	[WINDOWED_CC_APP_LIMITED] = { "app_limited", NOPAL_WRITE, 1,
+				      "1: the window has room and nothing waits for it" },
+	[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked", NOPAL_READ_OPTIONAL, 0,
+				       "segments that wait for the peer" },
+	[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes", NOPAL_READ_OPTIONAL, 0,
+				       "let go by the rate, not yet here" },
+	{ 0 },
+};
+
+static const struct nopal_hold windowed_cc_holds[] = {
+	{ "the congestion window", NOPAL_SEND, NOPAL_CARRIED },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_windowed_cc = {
 	.abi = NOPAL_ABI,
 	.name = "windowed_cc",
 	.family = "congestion",
 	.summary = "no more bytes on the network than the congestion window",
-	.provides = (const struct nopal_role[]){ { "window_mechanism", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "window_mechanism", true }),
 	.standard = "window_mechanism",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "without status the window would never move" },
-			{ "window_policy", "somebody has to set the window" },
-			{ 0 } },
-	.attributes =
-		(const struct nopal_attribute[]){
-			[WINDOWED_CC_CHARGE] = { .name = "window_charge",
-						 .access = NOPAL_WRITE,
-						 .kinds = NOPAL_CARRIED,
-						 .doc = "bytes of the congestion window that the "
-							"segment takes now" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[WINDOWED_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0,
-						 "room on the network" },
-			[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_WRITE, 0,
-						    "bodies on the network" },
-			[WINDOWED_CC_APP_LIMITED] = { "app_limited", NOPAL_WRITE, 1,
-						      "1: the window has room and nothing waits "
-						      "for it" },
-			[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked", NOPAL_READ_OPTIONAL, 0,
-						       "segments that wait for the peer" },
-			[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes", NOPAL_READ_OPTIONAL, 0,
-						       "let go by the rate, not yet here" },
-			{ 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "the congestion window", NOPAL_SEND, NOPAL_CARRIED, false }, { 0 } },
+	.needs = windowed_cc_needs,
+	.attributes = windowed_cc_attributes,
+	.shared = windowed_cc_shared,
+	.holds = windowed_cc_holds,
 	.bindings = windowed_cc_bindings,
 	.state_size = sizeof(struct windowed_cc),
 	.rest = windowed_cc_rest,

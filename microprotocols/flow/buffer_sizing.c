@@ -208,27 +208,13 @@ static void buffer_sizing_rest(struct nopal_at at)
 		*self = (struct buffer_sizing){ .growing = false };
 }
 
-static const struct nopal_parameter buffer_sizing_table[] = {
-	{ .name = "factor",
-	  .offset = offsetof(struct buffer_sizing_parameters, factor),
-	  .initial = "2",
-	  .least = "1",
-	  .most = "64",
-	  .doc = "times bandwidth x delay" },
-	{ .name = "least",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct buffer_sizing_parameters, least),
-	  .initial = "64KiB",
-	  .least = "1KiB",
-	  .most = "1GiB",
-	  .doc = "no limit is below it" },
-	{ .name = "idle",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct buffer_sizing_parameters, idle_ns),
-	  .initial = "1s",
-	  .least = "10ms",
-	  .most = "1h",
-	  .doc = "after so long it falls to what was needed, by half at most" },
+static const struct nopal_parameter buffer_sizing_parameters[] = {
+	NOPAL_NUMBER(buffer_sizing, factor, "factor", COUNT, "2", "1", "64",
+		     "times bandwidth x delay"),
+	NOPAL_NUMBER(buffer_sizing, least, "least", SIZE, "64KiB", "1KiB", "1GiB",
+		     "no limit is below it"),
+	NOPAL_NUMBER(buffer_sizing, idle_ns, "idle", TIME, "1s", "10ms", "1h",
+		     "after so long it falls to what was needed, by half at most"),
 	{ 0 },
 };
 
@@ -240,26 +226,34 @@ static const struct nopal_binding buffer_sizing_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation buffer_sizing_needs[] = {
+	{ "acknowledgement", "what the path takes is what is acknowledged" },
+	{ 0 },
+};
+
+static const struct nopal_shared buffer_sizing_shared[] = {
+	[BUFFER_SIZING_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+				     "how long to look at what is used" },
+	[BUFFER_SIZING_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
+				  "of earlier sessions" },
+	{ 0 },
+};
+
+static const struct nopal_timer buffer_sizing_timers[] = {
+	[BUFFER_SIZING_REVIEW] = { "review", buffer_sizing_when_review },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_buffer_sizing = {
 	.abi = NOPAL_ABI,
 	.name = "buffer_sizing",
 	.family = "flow",
 	.summary = "the application has as much under way as the path can use",
-	.needs = (const struct nopal_relation[]){ { "acknowledgement",
-						    "what the path takes is what is acknowledged" },
-						  { 0 } },
+	.needs = buffer_sizing_needs,
 	.parameters_size = sizeof(struct buffer_sizing_parameters),
-	.parameters = buffer_sizing_table,
-	.shared =
-		(const struct nopal_shared[]){
-			[BUFFER_SIZING_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-						     "how long to look at what is used" },
-			[BUFFER_SIZING_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-						  "of earlier sessions" },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[BUFFER_SIZING_REVIEW] = { "review", buffer_sizing_when_review }, { 0 } },
+	.parameters = buffer_sizing_parameters,
+	.shared = buffer_sizing_shared,
+	.timers = buffer_sizing_timers,
 	.bindings = buffer_sizing_bindings,
 	.state_size = sizeof(struct buffer_sizing),
 	.rest = buffer_sizing_rest,

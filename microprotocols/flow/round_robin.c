@@ -72,14 +72,9 @@ static void round_robin_rest(struct nopal_at at)
 	nopal_queue_rest(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter round_robin_table[] = {
-	{ .name = "block",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct round_robin_parameters, block),
-	  .initial = "32",
-	  .least = "1",
-	  .most = "65536",
-	  .doc = "segments that a stream sends in one turn" },
+static const struct nopal_parameter round_robin_parameters[] = {
+	NOPAL_NUMBER(round_robin, block, "block", COUNT, "32", "1", "65536",
+		     "segments that a stream sends in one turn"),
 	{ 0 },
 };
 
@@ -89,25 +84,28 @@ static const struct nopal_binding round_robin_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation round_robin_needs[] = {
+	{ "flow", "turns are taken by those that stand on one" },
+	{ 0 },
+};
+
+static const struct nopal_hold round_robin_holds[] = {
+	{ "it is the stream's turn", NOPAL_SEND, NOPAL_DATA, .sticky = true },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_round_robin = {
 	.abi = NOPAL_ABI,
 	.name = "round_robin",
 	.family = "flow",
 	.summary = "streams of one flow send in turns, so many segments each",
-	.provides = (const struct nopal_role[]){ { "stream_turns", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){ { .role = "flow",
-						   .because =
-							   "turns are taken by those that stand on "
-							   "one" },
-						 { 0 } },
+	.provides = NOPAL_ROLES({ "stream_turns", true }),
+	.needs = round_robin_needs,
 	.parameters_size = sizeof(struct round_robin_parameters),
-	.parameters = round_robin_table,
-	.holds =
-		(const struct nopal_hold[]){
-			{ "it is the stream's turn", NOPAL_SEND, NOPAL_DATA, true }, { 0 } },
+	.parameters = round_robin_parameters,
+	.holds = round_robin_holds,
 	.state_size = sizeof(struct round_robin),
 	.bindings = round_robin_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.rest = round_robin_rest,
 };

@@ -375,36 +375,15 @@ static void rts_cts_rest(struct nopal_at at)
 	nopal_queue_rest(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter rts_cts_table[] = {
-	{ .name = "buffer",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct rts_cts_parameters, buffer),
-	  .initial = "4MiB",
-	  .least = "1seg",
-	  .most = "1GiB",
-	  .doc = "bytes of messages that the receiver holds" },
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct rts_cts_parameters, initial),
-	  .initial = "16KiB",
-	  .least = "0B",
-	  .most = "1GiB",
-	  .wire = true,
-	  .doc = "granted before anybody asks" },
-	{ .name = "ahead",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct rts_cts_parameters, ahead),
-	  .initial = "64KiB",
-	  .least = "0B",
-	  .most = "1GiB",
-	  .doc = "asked for beyond what waits" },
-	{ .name = "repeat",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct rts_cts_parameters, repeat),
-	  .initial = "100ms",
-	  .least = "1ms",
-	  .most = "10s",
-	  .doc = "time until a request is repeated, at first" },
+static const struct nopal_parameter rts_cts_parameters[] = {
+	NOPAL_NUMBER(rts_cts, buffer, "buffer", SIZE, "4MiB", "1seg", "1GiB",
+		     "bytes of messages that the receiver holds"),
+	NOPAL_NUMBER(rts_cts, initial, "initial", SIZE, "16KiB", "0B", "1GiB",
+		     "granted before anybody asks", .wire = true),
+	NOPAL_NUMBER(rts_cts, ahead, "ahead", SIZE, "64KiB", "0B", "1GiB",
+		     "asked for beyond what waits"),
+	NOPAL_NUMBER(rts_cts, repeat, "repeat", TIME, "100ms", "1ms", "10s",
+		     "time until a request is repeated, at first"),
 	{ 0 },
 };
 
@@ -423,38 +402,50 @@ static const struct nopal_binding rts_cts_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_attribute rts_cts_attributes[] = {
+	[RTS_CTS_CHARGE] = { "flow_charge", NOPAL_WRITE,
+			     "bytes of the buffer that the message takes" },
+	{ 0 },
+};
+
+static const struct nopal_shared rts_cts_shared[] = {
+	[RTS_CTS_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
+			      "segments that wait for the peer's grant" },
+	[RTS_CTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+			    "1: an unseen segment is still needed" },
+	{ 0 },
+};
+
+static const struct nopal_kind rts_cts_kinds[] = {
+	[RTS_CTS_REQUEST] = { "request", NOPAL_KIND_CONTROL, "asks for the right to send" },
+	[RTS_CTS_GRANT] = { "grant", NOPAL_KIND_CONTROL, "what may be sent" },
+	{ 0 },
+};
+
+static const struct nopal_hold rts_cts_holds[] = {
+	{ "the peer's grant", NOPAL_SEND, NOPAL_DATA, .sticky = true },
+	{ 0 },
+};
+
+static const struct nopal_timer rts_cts_timers[] = {
+	[RTS_CTS_REPEAT] = { "repeat", rts_cts_when_repeat },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_rts_cts = {
 	.abi = NOPAL_ABI,
 	.name = "rts_cts",
 	.family = "flow",
 	.summary = "the sender asks for the right to send, the receiver grants it",
-	.provides = (const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct rts_cts_parameters),
-	.parameters = rts_cts_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[RTS_CTS_CHARGE] = { .name = "flow_charge",
-					     .access = NOPAL_WRITE,
-					     .doc = "bytes of the buffer that the message takes" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[RTS_CTS_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-					      "segments that wait for the peer's grant" },
-			[RTS_CTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-					    "1: an unseen segment is still needed" },
-			{ 0 } },
-	.kinds = (const struct nopal_kind[]){ [RTS_CTS_REQUEST] = { "request", NOPAL_KIND_CONTROL,
-								    "asks for the right to send" },
-					      [RTS_CTS_GRANT] = { "grant", NOPAL_KIND_CONTROL,
-								  "what may be sent" },
-					      { 0 } },
-	.holds = (const struct nopal_hold[]){ { "the peer's grant", NOPAL_SEND, NOPAL_DATA, true },
-					      { 0 } },
-	.timers =
-		(const struct nopal_timer[]){ [RTS_CTS_REPEAT] = { "repeat", rts_cts_when_repeat },
-					      { 0 } },
+	.parameters = rts_cts_parameters,
+	.attributes = rts_cts_attributes,
+	.shared = rts_cts_shared,
+	.kinds = rts_cts_kinds,
+	.holds = rts_cts_holds,
+	.timers = rts_cts_timers,
 	.bindings = rts_cts_bindings,
 	.state_size = sizeof(struct rts_cts),
 	.message_limit = rts_cts_message_limit,

@@ -412,56 +412,27 @@ static void windowed_flow_rest(struct nopal_at at)
 	nopal__right_size_rest(&self->size);
 }
 
-static const struct nopal_parameter windowed_flow_table[] = {
-	{ .name = "buffer",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct windowed_flow_parameters, buffer),
-	  .initial = "4MiB",
-	  .least = "16KiB",
-	  .most = "1GiB",
-	  .doc = "bytes of messages that the receiver holds" },
-	{ .name = "initial",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct windowed_flow_parameters, initial),
-	  .initial = "64",
-	  .least = "4",
-	  .most = "4096",
-	  .wire = true,
-	  .doc = "segments that may leave before the first window" },
-	{ .name = "probe",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct windowed_flow_parameters, probe),
-	  .initial = "100ms",
-	  .least = "1ms",
-	  .most = "10s",
-	  .doc = "time between probes of a blocked sender, at first" },
-	{ .name = "piggyback",
-	  .unit = NOPAL_SWITCH,
-	  .offset = offsetof(struct windowed_flow_parameters, piggyback),
-	  .initial = "off",
-	  .wire = true,
-	  .doc = "data carries the edge" },
-	{ .name = "automatic",
-	  .unit = NOPAL_SWITCH,
-	  .offset = offsetof(struct windowed_flow_parameters, automatic),
-	  .initial = "off",
-	  .doc = "the window is what is of use, up to `buffer`" },
+static const struct nopal_parameter windowed_flow_parameters[] = {
+	NOPAL_NUMBER(windowed_flow, buffer, "buffer", SIZE, "4MiB", "16KiB", "1GiB",
+		     "bytes of messages that the receiver holds"),
+	NOPAL_NUMBER(windowed_flow, initial, "initial", COUNT, "64", "4", "4096",
+		     "segments that may leave before the first window", .wire = true),
+	NOPAL_NUMBER(windowed_flow, probe, "probe", TIME, "100ms", "1ms", "10s",
+		     "time between probes of a blocked sender, at first"),
+	NOPAL_ON_OFF(windowed_flow, piggyback, "piggyback", "off", "data carries the edge",
+		     .wire = true),
+	NOPAL_ON_OFF(windowed_flow, automatic, "automatic", "off",
+		     "the window is what is of use, up to `buffer`"),
 	{ 0 },
 };
 
 static const struct nopal_attribute windowed_flow_attributes[] = {
-	[WINDOWED_FLOW_NUMBER] = { .name = "segment_number",
-				   .access = NOPAL_READ,
-				   .doc = "what the edge is about" },
-	[WINDOWED_FLOW_CHARGE] = { .name = "flow_charge",
-				   .access = NOPAL_WRITE,
-				   .doc = "1, and what it takes of the buffer" },
-	[WINDOWED_FLOW_RIDES] = { .name = "flow_edge",
-				  .access = NOPAL_WRITE,
-				  .wire_bytes = FLOW_NUMBER_BYTES,
-				  .kinds = NOPAL_DATA,
-				  .when = "piggyback",
-				  .doc = "numbers below may leave" },
+	[WINDOWED_FLOW_NUMBER] = { "segment_number", NOPAL_READ, "what the edge is about" },
+	[WINDOWED_FLOW_CHARGE] = { "flow_charge", NOPAL_WRITE,
+				   "1, and what it takes of the buffer" },
+	[WINDOWED_FLOW_RIDES] = { "flow_edge", NOPAL_WRITE, "numbers below may leave",
+				  .wire_bytes = FLOW_NUMBER_BYTES, .kinds = NOPAL_DATA,
+				  .when = "piggyback" },
 	{ 0 },
 };
 
@@ -502,28 +473,37 @@ static const struct nopal_binding windowed_flow_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation windowed_flow_needs[] = {
+	{ "segment_numbers", "grants are segment numbers" },
+	{ 0 },
+};
+
+static const struct nopal_hold windowed_flow_holds[] = {
+	{ "the peer's window", NOPAL_SEND, NOPAL_DATA, .sticky = true },
+	{ 0 },
+};
+
+static const struct nopal_timer windowed_flow_timers[] = {
+	[WINDOWED_FLOW_PROBE_DUE] = { "probe", windowed_flow_when_probe_due },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_windowed_flow = {
 	.abi = NOPAL_ABI,
 	.name = "windowed_flow",
 	.family = "flow",
 	.summary = "the receiver says how far the sender may go",
-	.provides = (const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.standard = "flow_control",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "segment_numbers", "grants are segment numbers" }, { 0 } },
+	.needs = windowed_flow_needs,
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct windowed_flow_parameters),
-	.parameters = windowed_flow_table,
+	.parameters = windowed_flow_parameters,
 	.attributes = windowed_flow_attributes,
 	.shared = windowed_flow_shared,
 	.kinds = windowed_flow_kinds,
-	.holds = (const struct nopal_hold[]){ { "the peer's window", NOPAL_SEND, NOPAL_DATA, true },
-					      { 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[WINDOWED_FLOW_PROBE_DUE] = { "probe", windowed_flow_when_probe_due },
-			{ 0 } },
+	.holds = windowed_flow_holds,
+	.timers = windowed_flow_timers,
 	.bindings = windowed_flow_bindings,
 	.state_size = sizeof(struct windowed_flow),
 	.rest = windowed_flow_rest,

@@ -294,35 +294,15 @@ static void xon_xoff_validate(const void *parameters, struct nopal_problems *pro
 			      "make low less than high");
 }
 
-static const struct nopal_parameter xon_xoff_table[] = {
-	{ .name = "high",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct xon_xoff_parameters, high),
-	  .initial = "4MiB",
-	  .least = "1KiB",
-	  .most = "1GiB",
-	  .doc = "bytes held, above which the peer is to stop" },
-	{ .name = "low",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct xon_xoff_parameters, low),
-	  .initial = "2MiB",
-	  .least = "0B",
-	  .most = "1GiB",
-	  .doc = "bytes held, at which it may go on" },
-	{ .name = "ahead",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct xon_xoff_parameters, ahead),
-	  .initial = "64KiB",
-	  .least = "1seg",
-	  .most = "1GiB",
-	  .doc = "bytes let go here that have not left" },
-	{ .name = "probe",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct xon_xoff_parameters, probe),
-	  .initial = "100ms",
-	  .least = "1ms",
-	  .most = "10s",
-	  .doc = "time between probes of a suspended sender, at first" },
+static const struct nopal_parameter xon_xoff_parameters[] = {
+	NOPAL_NUMBER(xon_xoff, high, "high", SIZE, "4MiB", "1KiB", "1GiB",
+		     "bytes held, above which the peer is to stop"),
+	NOPAL_NUMBER(xon_xoff, low, "low", SIZE, "2MiB", "0B", "1GiB",
+		     "bytes held, at which it may go on"),
+	NOPAL_NUMBER(xon_xoff, ahead, "ahead", SIZE, "64KiB", "1seg", "1GiB",
+		     "bytes let go here that have not left"),
+	NOPAL_NUMBER(xon_xoff, probe, "probe", TIME, "100ms", "1ms", "10s",
+		     "time between probes of a suspended sender, at first"),
 	{ 0 },
 };
 
@@ -341,44 +321,52 @@ static const struct nopal_binding xon_xoff_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_attribute xon_xoff_attributes[] = {
+	[XON_XOFF_CHARGE] = { "flow_charge", NOPAL_WRITE, "bytes that the message holds" },
+	[XON_XOFF_LET_GO] = { "flow_let_go", NOPAL_WRITE,
+			      "bytes that flow control let go and that have not left" },
+	{ 0 },
+};
+
+static const struct nopal_shared xon_xoff_shared[] = {
+	[XON_XOFF_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
+			       "segments that wait for the peer's xon" },
+	{ 0 },
+};
+
+static const struct nopal_kind xon_xoff_kinds[] = {
+	[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL, "stop first departures" },
+	[XON_XOFF_XON] = { "xon", NOPAL_KIND_CONTROL, "go on" },
+	[XON_XOFF_PROBE] = { "probe", NOPAL_KIND_CONTROL, "a suspended sender asks" },
+	{ 0 },
+};
+
+static const struct nopal_hold xon_xoff_holds[] = {
+	{ "the peer's xon", NOPAL_SEND, NOPAL_DATA, .sticky = true },
+	{ 0 },
+};
+
+static const struct nopal_timer xon_xoff_timers[] = {
+	[XON_XOFF_PROBE_DUE] = { "probe", xon_xoff_when_probe_due },
+	[XON_XOFF_MORE] = { "more", xon_xoff_drain },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_xon_xoff = {
 	.abi = NOPAL_ABI,
 	.name = "xon_xoff",
 	.family = "flow",
 	.summary = "the receiver tells the sender to suspend and to resume",
-	.provides = (const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct xon_xoff_parameters),
-	.parameters = xon_xoff_table,
+	.parameters = xon_xoff_parameters,
 	.validate = xon_xoff_validate,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[XON_XOFF_CHARGE] = { .name = "flow_charge",
-					      .access = NOPAL_WRITE,
-					      .doc = "bytes that the message holds" },
-			[XON_XOFF_LET_GO] = { .name = "flow_let_go",
-					      .access = NOPAL_WRITE,
-					      .doc = "bytes that flow control let go and that "
-						     "have not left" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[XON_XOFF_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-					       "segments that wait for the peer's xon" },
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL, "stop first departures" },
-			[XON_XOFF_XON] = { "xon", NOPAL_KIND_CONTROL, "go on" },
-			[XON_XOFF_PROBE] = { "probe", NOPAL_KIND_CONTROL,
-					     "a suspended sender asks" },
-			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "the peer's xon", NOPAL_SEND, NOPAL_DATA, true },
-					      { 0 } },
-	.timers = (const struct nopal_timer[]){ [XON_XOFF_PROBE_DUE] = { "probe",
-									 xon_xoff_when_probe_due },
-						[XON_XOFF_MORE] = { "more", xon_xoff_drain },
-						{ 0 } },
+	.attributes = xon_xoff_attributes,
+	.shared = xon_xoff_shared,
+	.kinds = xon_xoff_kinds,
+	.holds = xon_xoff_holds,
+	.timers = xon_xoff_timers,
 	.bindings = xon_xoff_bindings,
 	.state_size = sizeof(struct xon_xoff),
 	.rest = xon_xoff_rest,

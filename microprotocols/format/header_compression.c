@@ -220,29 +220,17 @@ static bool header_compression_unpack(struct nopal_at at, struct nopal_segment *
 	return nopal__header_read(at.session, self->ring, segment, reader);
 }
 
-static const struct nopal_parameter header_compression_table[] = {
-	{ .name = "repeat",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct header_compression_parameters, repeat),
-	  .initial = "8",
-	  .least = "1",
-	  .most = "255",
-	  .doc = "definitions after which a context is relied on where nobody tells what arrived" },
-	{ .name = "refresh",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct header_compression_parameters, refresh),
-	  .initial = "64",
-	  .least = "1",
-	  .most = "65535",
-	  .doc = "a datagram of so many defines" },
+static const struct nopal_parameter header_compression_parameters[] = {
+	NOPAL_NUMBER(header_compression, repeat, "repeat", COUNT, "8", "1", "255",
+		     "definitions that make a context known where no ack tells"),
+	NOPAL_NUMBER(header_compression, refresh, "refresh", COUNT, "64", "1", "65535",
+		     "a datagram of so many defines"),
 	{ 0 },
 };
 
 static const struct nopal_attribute header_compression_attributes[] = {
-	[HEADER_COMPRESSION_DEFINED] = { .name = "defining_departure",
-					 .access = NOPAL_WRITE,
-					 .doc = "packet number of its last departure that began a "
-						"context, and 1" },
+	[HEADER_COMPRESSION_DEFINED] = { "defining_departure", NOPAL_WRITE,
+					 "packet number of the last departure that began a context, and 1" },
 	{ 0 },
 };
 
@@ -254,21 +242,28 @@ static const struct nopal_shared header_compression_shared[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation header_compression_needs[] = {
+	{ "network", "it writes headers of datagrams" },
+	{ 0 },
+};
+
+static const struct nopal_binding header_compression_bindings[] = {
+	NOPAL_ON(ACK_FROM_NET, header_compression_on_ack),
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_header_compression = {
 	.abi = NOPAL_ABI,
 	.name = "header_compression",
 	.family = "format",
 	.summary = "what the peer can tell from earlier headers does not travel",
-	.provides = (const struct nopal_role[]){ { "data_format", true }, { 0 } },
-	.needs = (const struct nopal_relation[]){ { "network", "it writes headers of datagrams" },
-						  { 0 } },
+	.provides = NOPAL_ROLES({ "data_format", true }),
+	.needs = header_compression_needs,
 	.parameters_size = sizeof(struct header_compression_parameters),
-	.parameters = header_compression_table,
+	.parameters = header_compression_parameters,
 	.attributes = header_compression_attributes,
 	.shared = header_compression_shared,
-	.bindings =
-		(const struct nopal_binding[]){ NOPAL_ON(ACK_FROM_NET, header_compression_on_ack),
-						{ 0 } },
+	.bindings = header_compression_bindings,
 	.state_size = sizeof(struct header_compression),
 	.format = &(const struct nopal_format){ .bytes = HEADER_HEAD + HEADER_BEHIND,
 						.pack = header_compression_pack,

@@ -369,77 +369,73 @@ static enum nopal_verdict one_to_many_on_verified(struct nopal_at at, struct nop
 
 #define PARAMETER(field) offsetof(struct one_to_many_parameters, field)
 
-static const struct nopal_parameter one_to_many_table[] = {
-	{ "opener_stream", NOPAL_COUNT, PARAMETER(opener_stream), "0", "0", "255", NULL, true,
-	  "number of the stream at the opener" },
-	{ "listener_stream", NOPAL_COUNT, PARAMETER(listener_stream), "0", "0", "255", NULL, true,
-	  "and at the listener" },
-	{ "cover", NOPAL_WORD, PARAMETER(cover), "header", NULL, NULL, "header|packet", true,
-	  "of the checksum" },
+static const struct nopal_parameter one_to_many_parameters[] = {
+	NOPAL_NUMBER(one_to_many, opener_stream, "opener_stream", COUNT, "0", "0", "255",
+		     "number of the stream at the opener", .wire = true),
+	NOPAL_NUMBER(one_to_many, listener_stream, "listener_stream", COUNT, "0", "0", "255",
+		     "and at the listener", .wire = true),
+	NOPAL_WORDS(one_to_many, cover, "cover", "header", "header|packet", "of the checksum",
+		    .wire = true),
 	{ 0 },
 };
 
 #undef PARAMETER
+
+static const struct nopal_relation one_to_many_needs[] = {
+	{ "network", "it writes headers of datagrams" },
+	{ "segment_numbers", "packets have numbers there" },
+	{ "in_sequence", "packets say where a message starts, not which part of it they are" },
+	{ 0 },
+};
+
+static const struct nopal_relation one_to_many_excludes[] = {
+	{ "integrity", "its trailer would be part of the payload there" },
+	{ 0 },
+};
+
+static const struct nopal_promise one_to_many_promises[] = {
+	NOPAL_NAMELESS_FORMAT,
+	{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_ACCIDENTS,
+	  "the checksum covers the packet", .when = "cover=packet" },
+	{ 0 },
+};
+
+static const struct nopal_attribute one_to_many_attributes[] = {
+	[ONE_TO_MANY_NUMBER] = { "segment_number", NOPAL_READ },
+	[ONE_TO_MANY_FLOOR] = { "ack_floor", NOPAL_READ },
+	[ONE_TO_MANY_FRAGMENT] = { "fragment", NOPAL_READ_OPTIONAL },
+	[ONE_TO_MANY_FLAGS] = { "packet_flags", NOPAL_WRITE, "of the packet that it came in" },
+	[ONE_TO_MANY_SHAKEN_NUMBER] = { "handshake_number", NOPAL_READ_OPTIONAL },
+	[ONE_TO_MANY_SHAKEN_FLOOR] = { "handshake_floor", NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_shared one_to_many_shared[] = {
+	[ONE_TO_MANY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
+	[ONE_TO_MANY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
+	{ 0 },
+};
+
+static const struct nopal_binding one_to_many_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, one_to_many_on_opened),
+	NOPAL_ON(SEGMENT_VERIFIED, one_to_many_on_verified, .before = "message_segments"),
+	{ 0 },
+};
 
 const struct nopal_microprotocol nopal_one_to_many = {
 	.abi = NOPAL_ABI,
 	.name = "one_to_many",
 	.family = "format",
 	.summary = "the header of the one-to-many protocol: 20 bytes for all it sends",
-	.provides =
-		(const struct nopal_role[]){
-			{ "data_format", true },
-			{ 0 },
-		},
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "it writes headers of datagrams" },
-			{ "segment_numbers", "packets have numbers there" },
-			{ "in_sequence", "packets say where a message starts, "
-					 "not which part of it they are" },
-			{ 0 },
-		},
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "integrity", "its trailer would be part of the payload there" },
-			{ 0 },
-		},
-	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT,
-				   { NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
-				     NOPAL_ACCIDENTS, .when = "cover=packet",
-				     .because = "the checksum covers the packet" }),
+	.provides = NOPAL_ROLES({ "data_format", true }),
+	.needs = one_to_many_needs,
+	.excludes = one_to_many_excludes,
+	.promises = one_to_many_promises,
 	.parameters_size = sizeof(struct one_to_many_parameters),
-	.parameters = one_to_many_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[ONE_TO_MANY_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
-			[ONE_TO_MANY_FLOOR] = { .name = "ack_floor", .access = NOPAL_READ },
-			[ONE_TO_MANY_FRAGMENT] = { .name = "fragment",
-						   .access = NOPAL_READ_OPTIONAL },
-			[ONE_TO_MANY_FLAGS] = { .name = "packet_flags",
-						.access = NOPAL_WRITE,
-						.doc = "of the packet that it came in" },
-			[ONE_TO_MANY_SHAKEN_NUMBER] = { .name = "handshake_number",
-							.access = NOPAL_READ_OPTIONAL },
-			[ONE_TO_MANY_SHAKEN_FLOOR] = { .name = "handshake_floor",
-						       .access = NOPAL_READ_OPTIONAL },
-			{ 0 },
-		},
-	.shared =
-		(const struct nopal_shared[]){
-			[ONE_TO_MANY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-						"our first number" },
-			[ONE_TO_MANY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-					       "the peer's first number" },
-			{ 0 },
-		},
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(SESSION_OPENED, one_to_many_on_opened),
-			NOPAL_ON(SEGMENT_VERIFIED, one_to_many_on_verified,
-				 .before = "message_segments"),
-			{ 0 },
-		},
+	.parameters = one_to_many_parameters,
+	.attributes = one_to_many_attributes,
+	.shared = one_to_many_shared,
+	.bindings = one_to_many_bindings,
 	.state_size = sizeof(struct one_to_many),
 	.format =
 		&(const struct nopal_format){

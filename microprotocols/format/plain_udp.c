@@ -35,23 +35,24 @@ static bool plain_udp_unpack(struct nopal_at at, struct nopal_segment *segment,
 	return true;
 }
 
+static const struct nopal_relation plain_udp_needs[] = {
+	{ "network", "it writes headers of datagrams" },
+	{ 0 },
+};
+
+static const struct nopal_relation plain_udp_excludes[] = {
+	{ "integrity", "its trailer would be part of the message there" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_plain_udp = {
 	.abi = NOPAL_ABI,
 	.name = "plain_udp",
 	.family = "format",
 	.summary = "speak with programs that know UDP alone",
-	.provides =
-		(const struct nopal_role[]){
-			{ "data_format", true },
-			{ 0 },
-		},
-	.needs = (const struct nopal_relation[]){ { "network", "it writes headers of datagrams" },
-						  { 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "integrity", "its trailer would be part of the message there" },
-			{ 0 },
-		},
+	.provides = NOPAL_ROLES({ "data_format", true }),
+	.needs = plain_udp_needs,
+	.excludes = plain_udp_excludes,
 	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
 	.format = &(const struct nopal_format){ .foreign = true,
 						.pack = plain_udp_pack,

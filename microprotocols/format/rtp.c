@@ -199,21 +199,38 @@ static int rtp_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter rtp_table[] = {
-	{ .name = "payload_type",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct rtp_parameters, payload_type),
-	  .initial = "96",
-	  .least = "0",
-	  .most = "127",
-	  .doc = "of messages that say none" },
-	{ .name = "clock",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct rtp_parameters, clock),
-	  .initial = "90000",
-	  .least = "1",
-	  .most = "1000000000",
-	  .doc = "ticks of a timestamp in a second" },
+static const struct nopal_parameter rtp_parameters[] = {
+	NOPAL_NUMBER(rtp, payload_type, "payload_type", COUNT, "96", "0", "127",
+		     "of messages that say none"),
+	NOPAL_NUMBER(rtp, clock, "clock", COUNT, "90000", "1", "1000000000",
+		     "ticks of a timestamp in a second"),
+	{ 0 },
+};
+
+static const struct nopal_relation rtp_needs[] = {
+	{ "network", "it writes headers of datagrams" },
+	{ 0 },
+};
+
+static const struct nopal_relation rtp_excludes[] = {
+	{ "integrity", "its trailer would be part of the payload there" },
+	{ 0 },
+};
+
+static const struct nopal_attribute rtp_attributes[] = {
+	{ "message_number", NOPAL_WRITE, "of the message, from 1", .wire_bytes = 2,
+	  .kinds = NOPAL_DATA },
+	{ "timestamp", NOPAL_PROPERTY, "when it was sampled, in ticks of the clock",
+	  .wire_bytes = RTP_WORD_BYTES, .kinds = NOPAL_DATA },
+	{ "payload_type", NOPAL_PROPERTY, "what the payload is, 0 to 127", .wire_bytes = 1,
+	  .kinds = NOPAL_DATA },
+	{ "marker", NOPAL_PROPERTY, "1: a frame ends, or speech begins", .wire_bytes = 1,
+	  .kinds = NOPAL_DATA },
+	{ 0 },
+};
+
+static const struct nopal_binding rtp_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, rtp_on_from_user, .before = "message_segments"),
 	{ 0 },
 };
 
@@ -222,39 +239,14 @@ const struct nopal_microprotocol nopal_rtp = {
 	.name = "rtp",
 	.family = "format",
 	.summary = "speak with programs that know RTP",
-	.provides =
-		(const struct nopal_role[]){
-			{ "data_format", true },
-			{ "message_numbers", true },
-			{ 0 },
-		},
-	.needs = (const struct nopal_relation[]){ { "network", "it writes headers of datagrams" },
-						  { 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "integrity", "its trailer would be part of the payload there" },
-			{ 0 },
-		},
+	.provides = NOPAL_ROLES({ "data_format", true }, { "message_numbers", true }),
+	.needs = rtp_needs,
+	.excludes = rtp_excludes,
 	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
 	.parameters_size = sizeof(struct rtp_parameters),
-	.parameters = rtp_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			{ "message_number", NOPAL_WRITE, 2, NOPAL_DATA,
-			  .doc = "of the message, from 1" },
-			{ "timestamp", NOPAL_PROPERTY, RTP_WORD_BYTES, NOPAL_DATA,
-			  .doc = "when it was sampled, in ticks of the clock" },
-			{ "payload_type", NOPAL_PROPERTY, 1, NOPAL_DATA,
-			  .doc = "what the payload is, 0 to 127" },
-			{ "marker", NOPAL_PROPERTY, 1, NOPAL_DATA,
-			  .doc = "1: a frame ends, or speech begins" },
-			{ 0 },
-		},
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_USER, rtp_on_from_user, .before = "message_segments"),
-			{ 0 },
-		},
+	.parameters = rtp_parameters,
+	.attributes = rtp_attributes,
+	.bindings = rtp_bindings,
 	.state_size = sizeof(struct rtp),
 	.open = rtp_open,
 	.format =

@@ -307,28 +307,13 @@ static void balance_rest(struct nopal_at at)
 	*self = (struct balance){ 0 };
 }
 
-static const struct nopal_parameter balance_table[] = {
-	{ .name = "copies",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct balance_parameters, copies),
-	  .initial = "1",
-	  .least = "1",
-	  .most = "1000",
-	  .doc = "destinations that get a message" },
-	{ .name = "memory",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct balance_parameters, memory_ns),
-	  .initial = "10s",
-	  .least = "1ms",
-	  .most = "1000s",
-	  .doc = "in which what is known of one loses half of its weight" },
-	{ .name = "attempts",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct balance_parameters, attempts),
-	  .initial = "8",
-	  .least = "0",
-	  .most = "1000",
-	  .doc = "how often a message is given to others in place of those who did not get it" },
+static const struct nopal_parameter balance_parameters[] = {
+	NOPAL_NUMBER(balance, copies, "copies", COUNT, "1", "1", "1000",
+		     "destinations that get a message"),
+	NOPAL_NUMBER(balance, memory_ns, "memory", TIME, "10s", "1ms", "1000s",
+		     "in which what is known of one loses half of its weight"),
+	NOPAL_NUMBER(balance, attempts, "attempts", COUNT, "8", "0", "1000",
+		     "how often a message is given to others in place of those who did not get it"),
 	{ 0 },
 };
 
@@ -338,34 +323,41 @@ static const struct nopal_binding balance_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation balance_needs[] = {
+	{ "destinations", "it chooses among them" },
+	{ "fan_out", "those that have a message are counted" },
+	{ 0 },
+};
+
+static const struct nopal_promise balance_promises[] = {
+	{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
+	  "a message goes to the least loaded destinations", .bound = "copies" },
+	{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+	  "what one destination did not get goes to another one, after later messages",
+	  .when = "attempts" },
+	{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+	  "a copy that is taken for lost is sent again, and both may arrive",
+	  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL },
+	{ 0 },
+};
+
+static const struct nopal_attribute balance_attributes[] = {
+	[BALANCE_ATTEMPTS] = { "choice_attempts", NOPAL_WRITE, "times that it went to others" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_balance = {
 	.abi = NOPAL_ABI,
 	.name = "balance",
 	.family = "group",
 	.many = true,
 	.summary = "each message goes to the few least loaded destinations",
-	.provides = (const struct nopal_role[]){ { "destination_choice", true }, { 0 } },
-	.needs = (const struct nopal_relation[]){ { "destinations", "it chooses among them" },
-						  { "fan_out",
-						    "those that have a message are counted" },
-						  { 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY, .bound = "copies",
-		  .because = "a message goes to the least loaded destinations" },
-		{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0, .when = "attempts",
-		  .because = "what one destination did not get goes to another "
-			     "one, after later messages" },
-		{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0, .unless = NOPAL_DELIVERY,
-		  .unless_has = NOPAL_ALL,
-		  .because = "a copy that is taken for lost is sent again, and both may arrive" }),
+	.provides = NOPAL_ROLES({ "destination_choice", true }),
+	.needs = balance_needs,
+	.promises = balance_promises,
 	.parameters_size = sizeof(struct balance_parameters),
-	.parameters = balance_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[BALANCE_ATTEMPTS] = { .name = "choice_attempts",
-					       .access = NOPAL_WRITE,
-					       .doc = "times that it went to others" },
-			{ 0 } },
+	.parameters = balance_parameters,
+	.attributes = balance_attributes,
 	.state_size = sizeof(struct balance),
 	.bindings = balance_bindings,
 	.rest = balance_rest,

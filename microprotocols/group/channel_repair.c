@@ -157,44 +157,31 @@ static void channel_repair_rest(struct nopal_at at)
 	nopal_numbers_rest(at.session, &self->hearer.seen);
 }
 
-#define CHANNEL_REPAIR_PARAMETER(key, field, measure, first, low, high, text)                      \
-	{                                                                                          \
-		.name = key, .unit = measure,                                                      \
-		.offset = offsetof(struct channel_repair_parameters, field), .initial = first,     \
-		.least = low, .most = high, .doc = text                                            \
-	}
-
-static const struct nopal_parameter channel_repair_table[] = {
-	CHANNEL_REPAIR_PARAMETER("backoff", backoff_ns, NOPAL_TIME, "20ms", "0ms", "10s",
-				 "longest random time before asking"),
-	CHANNEL_REPAIR_PARAMETER("again", again_ns, NOPAL_TIME, "50ms", "1ms", "10s",
-				 "how long a repair may take before it is asked for again"),
-	CHANNEL_REPAIR_PARAMETER("report", report_ns, NOPAL_TIME, "20ms", "1ms", "10s",
-				 "most between an arrival and its report"),
-	CHANNEL_REPAIR_PARAMETER("every", every, NOPAL_COUNT, "256", "1", "65536",
-				 "numbers after which a report goes at once"),
-	CHANNEL_REPAIR_PARAMETER("patience", patience_ns, NOPAL_TIME, "3s", "10ms", "10min",
-				 "how long the floor of one that misses "
-				 "something may stay where it is"),
-	CHANNEL_REPAIR_PARAMETER("window", window, NOPAL_COUNT, "262144", "64", "1048576",
-				 "numbers that the filter remembers"),
+static const struct nopal_parameter channel_repair_parameters[] = {
+	NOPAL_NUMBER(channel_repair, backoff_ns, "backoff", TIME, "20ms", "0ms", "10s",
+		     "longest random time before asking"),
+	NOPAL_NUMBER(channel_repair, again_ns, "again", TIME, "50ms", "1ms", "10s",
+		     "how long a repair may take before it is asked for again"),
+	NOPAL_NUMBER(channel_repair, report_ns, "report", TIME, "20ms", "1ms", "10s",
+		     "most between an arrival and its report"),
+	NOPAL_NUMBER(channel_repair, every, "every", COUNT, "256", "1", "65536",
+		     "numbers after which a report goes at once"),
+	NOPAL_NUMBER(channel_repair, patience_ns, "patience", TIME, "3s", "10ms", "10min",
+		     "how long the floor of one that misses something may stay where it is"),
+	NOPAL_NUMBER(channel_repair, window, "window", COUNT, "262144", "64", "1048576",
+		     "numbers that the filter remembers"),
 	{ 0 },
 };
 
 static const struct nopal_attribute channel_repair_attributes[] = {
-	[CHANNEL_REPAIR_NUMBER] = { .name = "segment_number",
-				    .access = NOPAL_WRITE,
-				    .wire_bytes = 4,
-				    .kinds = NOPAL_DATA,
-				    .serial = true,
-				    .doc = "counts first departures; 0: for one alone" },
-	[CHANNEL_REPAIR_AGE] = { .name = "channel_age",
-				 .access = NOPAL_WRITE,
-				 .doc = "how often somebody had begun to hear when it left" },
-	[CHANNEL_REPAIR_DESTINATION] = { .name = "destination",
-					 .access = NOPAL_PROPERTY,
-					 .doc = "for this one alone; arriving: from whom" },
-	[CHANNEL_REPAIR_MESSAGE] = { .name = "message_number", .access = NOPAL_READ },
+	[CHANNEL_REPAIR_NUMBER] = { "segment_number", NOPAL_WRITE,
+				    "counts first departures; 0: for one alone", .wire_bytes = 4,
+				    .kinds = NOPAL_DATA, .serial = true },
+	[CHANNEL_REPAIR_AGE] = { "channel_age", NOPAL_WRITE,
+				 "how often somebody had begun to hear when it left" },
+	[CHANNEL_REPAIR_DESTINATION] = { "destination", NOPAL_PROPERTY,
+					 "for this one alone; arriving: from whom" },
+	[CHANNEL_REPAIR_MESSAGE] = { "message_number", NOPAL_READ },
 	{ 0 },
 };
 
@@ -209,12 +196,13 @@ static const struct nopal_shared channel_repair_shared[] = {
 
 static const struct nopal_kind channel_repair_kinds[] = {
 	[CHANNEL_REPAIR_POINT] = { "point", NOPAL_KIND_CONTROL,
-				   "the first number of who has opened", 0 },
-	[CHANNEL_REPAIR_NAK] = { "nak", NOPAL_KIND_CONTROL, "numbers that did not come", 0 },
+				   "the first number of who has opened", .around = 0 },
+	[CHANNEL_REPAIR_NAK] = { "nak", NOPAL_KIND_CONTROL, "numbers that did not come",
+				 .around = 0 },
 	[CHANNEL_REPAIR_REPORT] = { "report", NOPAL_KIND_CONTROL,
-				    "what came, and below what all did", 0 },
+				    "what came, and below what all did", .around = 0 },
 	[CHANNEL_REPAIR_TOP] = { "top", NOPAL_KIND_CONTROL, "what exists, and what comes again",
-				 0 },
+				 .around = 0 },
 	{ 0 },
 };
 
@@ -259,7 +247,21 @@ static const struct nopal_relation channel_repair_needs[] = {
 static const struct nopal_role channel_repair_provides[] = {
 	{ "channel_repair", true },
 	{ "segment_numbers", true },
-	{ "duplicate_filter", false },
+	{ "duplicate_filter" },
+	{ 0 },
+};
+
+static const struct nopal_promise channel_repair_promises[] = {
+	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+	  "what is missing is asked for, and cast again" },
+	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+	  "reports say what has arrived" },
+	{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
+	  "asks and reports travel by the session of each destination: lost there, they stay lost" },
+	{ NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
+	  "what the session of a destination gave up is asked for without end",
+	  .amid_partial = true },
+	NOPAL_NUMBERS_ONCE,
 	{ 0 },
 };
 
@@ -273,28 +275,16 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.provides = channel_repair_provides,
 	.standard = "channel_repair",
 	.needs = channel_repair_needs,
-	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-				     .because = "what is missing is asked for, and cast again" },
-				   { NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
-				     .because = "reports say what has arrived" },
-				   { NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
-				     .because = "asks and reports travel by the session that each "
-						"destination has: lost there, they are made up "
-						"for by nobody" },
-				   { NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
-				     .amid_partial = true,
-				     .because = "what the session of a destination gave up is "
-						"asked for without end" },
-				   NOPAL_NUMBERS_ONCE),
+	.promises = channel_repair_promises,
 	.parameters_size = sizeof(struct channel_repair_parameters),
-	.parameters = channel_repair_table,
+	.parameters = channel_repair_parameters,
 	.attributes = channel_repair_attributes,
 	.shared = channel_repair_shared,
 	.kinds = channel_repair_kinds,
 	.timers = channel_repair_timers,
 	.bindings = channel_repair_bindings,
-	.raises = (const char *const[]){ "SEGMENT_LOST", "CHANNEL_REPORT", "DESTINATION_HEARS",
-					 "PEER_GAVE_UP", "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_LOST", "CHANNEL_REPORT", "DESTINATION_HEARS",
+			       "PEER_GAVE_UP", "SESSION_BROKEN"),
 	.state_size = sizeof(struct channel_repair),
 	.open = channel_repair_open,
 	.rest = channel_repair_rest,

@@ -184,29 +184,13 @@ static enum nopal_verdict fan_out_on_counted(struct nopal_at at, struct nopal_co
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter fan_out_table[] = {
-	{ .name = "acks",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct fan_out_parameters, acks),
-	  .initial = "0",
-	  .least = "0",
-	  .most = "1000000",
-	  .doc = "destinations that must have a message; 0: all to whom it went" },
-	{ .name = "backlog",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct fan_out_parameters, backlog),
-	  .initial = "64MiB",
-	  .least = "1B",
-	  .most = "1024GiB",
-	  .doc = "messages without a fate that one destination may have more "
-		 "than the one that has the least" },
-	{ .name = "slow",
-	  .unit = NOPAL_WORD,
-	  .offset = offsetof(struct fan_out_parameters, slow),
-	  .initial = "leave",
-	  .choices = "leave|skip",
-	  .doc = "what becomes of one that has more: its session ends, or it "
-		 "gets no new ones until it has less" },
+static const struct nopal_parameter fan_out_parameters[] = {
+	NOPAL_NUMBER(fan_out, acks, "acks", COUNT, "0", "0", "1000000",
+		     "destinations that must have a message; 0: all to whom it went"),
+	NOPAL_NUMBER(fan_out, backlog, "backlog", SIZE, "64MiB", "1B", "1024GiB",
+		     "open messages that a destination may have beyond the one with fewest"),
+	NOPAL_WORDS(fan_out, slow, "slow", "leave", "leave|skip",
+		    "one that has more: its session ends, or new messages pass it by"),
 	{ 0 },
 };
 
@@ -218,58 +202,55 @@ static const struct nopal_binding fan_out_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation fan_out_needs[] = {
+	{ "destinations", "it counts those that have a message" },
+	{ "application", "who answers is told apart here alone, and not in a layer above" },
+	{ 0 },
+};
+
+static const struct nopal_promise fan_out_promises[] = {
+	{ NOPAL_PROGRESS, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+	  "a destination that was skipped waits for the messages that it was not given",
+	  .when = "slow=skip", .with = "reliable_order" },
+	{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
+	  "so many destinations must have a message", .when = "acks", .bound = "acks" },
+	{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_KEEPING_UP,
+	  "a destination that is too slow gets no new messages until it has caught up",
+	  .when = "slow=skip", .bound = "backlog" },
+	{ 0 },
+};
+
+static const struct nopal_attribute fan_out_attributes[] = {
+	[FAN_OUT_DESTINATION] = { "destination", NOPAL_PROPERTY,
+				  "for this one alone; arriving: from whom" },
+	[FAN_OUT_ARRIVED] = { "copies_arrived", NOPAL_WRITE, "destinations that have it" },
+	[FAN_OUT_UNKNOWN] = { "copies_unknown", NOPAL_WRITE,
+			      "destinations of which nobody can say" },
+	[FAN_OUT_NEEDED] = { "copies_needed", NOPAL_WRITE, "destinations that must have it" },
+	[FAN_OUT_EXPIRED] = { "copies_expired", NOPAL_WRITE,
+			      "destinations for whom it came to be too late" },
+	{ 0 },
+};
+
+static const struct nopal_hold fan_out_holds[] = {
+	{ "so many destinations have it", NOPAL_FINISH, NOPAL_DATA },
+	{ "copies of it are under way", NOPAL_DEALLOCATE, NOPAL_DATA },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_fan_out = {
 	.abi = NOPAL_ABI,
 	.name = "fan_out",
 	.family = "group",
 	.many = true,
 	.summary = "a message to many is done when all, or so many, have it",
-	.provides = (const struct nopal_role[]){ { "fan_out", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "fan_out", true }),
 	.standard = "fan_out",
-	.needs =
-		(const struct nopal_relation[]){
-			{ .role = "destinations",
-			  .because = "it counts those that have a message" },
-			{ .role = "application",
-			  .because = "who answers is told apart here alone, "
-				     "and not in a layer above" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_PROGRESS, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-				     .when = "slow=skip", .with = "reliable_order",
-				     .because = "a destination that was skipped waits for the "
-						"messages that it was not given" },
-				   { NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
-				     .when = "acks", .bound = "acks",
-				     .because = "so many destinations must have a message" },
-				   { NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_KEEPING_UP,
-				     .when = "slow=skip", .bound = "backlog",
-				     .because = "a destination that is too slow gets no new "
-						"messages until it has caught up" }),
+	.needs = fan_out_needs,
+	.promises = fan_out_promises,
 	.parameters_size = sizeof(struct fan_out_parameters),
-	.parameters = fan_out_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[FAN_OUT_DESTINATION] = { .name = "destination",
-						  .access = NOPAL_PROPERTY,
-						  .doc = "for this one alone; arriving: from whom" },
-			[FAN_OUT_ARRIVED] = { .name = "copies_arrived",
-					      .access = NOPAL_WRITE,
-					      .doc = "destinations that have it" },
-			[FAN_OUT_UNKNOWN] = { .name = "copies_unknown",
-					      .access = NOPAL_WRITE,
-					      .doc = "destinations of which nobody can say" },
-			[FAN_OUT_NEEDED] = { .name = "copies_needed",
-					     .access = NOPAL_WRITE,
-					     .doc = "destinations that must have it" },
-			[FAN_OUT_EXPIRED] = { .name = "copies_expired",
-					      .access = NOPAL_WRITE,
-					      .doc = "destinations for whom "
-						     "it came to be too late" },
-			{ 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "so many destinations have it", NOPAL_FINISH, NOPAL_DATA, false },
-			{ "copies of it are under way", NOPAL_DEALLOCATE, NOPAL_DATA, false },
-			{ 0 } },
+	.parameters = fan_out_parameters,
+	.attributes = fan_out_attributes,
+	.holds = fan_out_holds,
 	.bindings = fan_out_bindings,
 };

@@ -181,41 +181,27 @@ static void multicast_validate(const void *parameters, struct nopal_problems *pr
 			      "site, or ff0e or ff1e for everywhere");
 }
 
-static const struct nopal_parameter multicast_table[] = {
+static const struct nopal_parameter multicast_parameters[] = {
 	{ .name = "group",
 	  .unit = NOPAL_ADDRESS,
 	  .offset = offsetof(struct multicast_parameters, group),
 	  .initial = "239.77.0.1:9077",
 	  .wire = true,
 	  .doc = "the multicast address and port" },
-	{ .name = "hops",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct multicast_parameters, hops),
-	  .initial = "1",
-	  .least = "1",
-	  .most = "255",
-	  .doc = "routers that it may pass, one more than between" },
-	{ .name = "late",
-	  .unit = NOPAL_WORD,
-	  .offset = offsetof(struct multicast_parameters, late),
-	  .initial = "join",
-	  .choices = "join|refuse",
-	  .doc = "who opens when something has left: it gets what leaves from "
-		 "then on, or its session ends" },
-	{ .name = "probes",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct multicast_parameters, probes),
-	  .initial = "12",
-	  .least = "1",
-	  .most = "20",
-	  .doc = "how often to try whether somebody hears" },
+	NOPAL_NUMBER(multicast, hops, "hops", COUNT, "1", "1", "255",
+		     "routers that it may pass, one more than between"),
+	NOPAL_WORDS(multicast, late, "late", "join", "join|refuse",
+		    "one that opens after messages left: gets later ones, or its session ends"),
+	NOPAL_NUMBER(multicast, probes, "probes", COUNT, "12", "1", "20",
+		     "how often to try whether somebody hears"),
 	{ 0 },
 };
 
 static const struct nopal_kind multicast_kinds[] = {
-	[MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL, "which channel is the group's", 0 },
-	[MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL, "who hears this?", 0 },
-	[MULTICAST_HEARD] = { "heard", NOPAL_KIND_CONTROL, "I do", 0 },
+	[MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL, "which channel is the group's",
+				.around = 0 },
+	[MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL, "who hears this?", .around = 0 },
+	[MULTICAST_HEARD] = { "heard", NOPAL_KIND_CONTROL, "I do", .around = 0 },
 	{ 0 },
 };
 
@@ -238,8 +224,19 @@ static const struct nopal_relation multicast_needs[] = {
 };
 
 static const struct nopal_relation multicast_excludes[] = {
-	{ "whole_messages", "a datagram takes no more than its network does", NULL },
-	{ "destination_choice", "what is for all is not for a choice of them", NULL },
+	{ "whole_messages", "a datagram takes no more than its network does", .unless = NULL },
+	{ "destination_choice", "what is for all is not for a choice of them", .unless = NULL },
+	{ 0 },
+};
+
+static const struct nopal_attribute multicast_attributes[] = {
+	[MULTICAST_DESTINATION] = { "destination", NOPAL_PROPERTY,
+				    "for this one alone; arriving: from whom" },
+	{ 0 },
+};
+
+static const struct nopal_timer multicast_timers[] = {
+	[MULTICAST_TRY] = { "try", multicast_when_try },
 	{ 0 },
 };
 
@@ -249,24 +246,17 @@ const struct nopal_microprotocol nopal_multicast = {
 	.family = "group",
 	.summary = "what is for all leaves once, to a multicast address",
 	.many = true,
-	.provides = (const struct nopal_role[]){ { "channel", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "channel", true }),
 	.standard = "channel",
 	.needs = multicast_needs,
 	.excludes = multicast_excludes,
 	.parameters_size = sizeof(struct multicast_parameters),
-	.parameters = multicast_table,
+	.parameters = multicast_parameters,
 	.validate = multicast_validate,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[MULTICAST_DESTINATION] = { .name = "destination",
-						    .access = NOPAL_PROPERTY,
-						    .doc = "for this one alone; arriving: from "
-							   "whom" },
-			{ 0 } },
+	.attributes = multicast_attributes,
 	.kinds = multicast_kinds,
-	.timers = (const struct nopal_timer[]){ [MULTICAST_TRY] = { "try", multicast_when_try },
-						{ 0 } },
+	.timers = multicast_timers,
 	.bindings = multicast_bindings,
-	.raises = (const char *const[]){ "DESTINATION_HEARS", NULL },
+	.raises = NOPAL_RAISES("DESTINATION_HEARS"),
 	.state_size = sizeof(struct multicast),
 };

@@ -280,19 +280,14 @@ static int slowest_receiver_open(struct nopal_at at)
 	return 0;
 }
 
-#define SLOWEST_RECEIVER_PARAMETER(key, first, text)                                               \
-	{                                                                                          \
-		.name = #key, .unit = NOPAL_RATE,                                                  \
-		.offset = offsetof(struct slowest_receiver_parameters, key), .initial = first,     \
-		.least = "8kbit", .most = "1000Gbit", .doc = text                                  \
-	}
-
-static const struct nopal_parameter slowest_receiver_table[] = {
-	SLOWEST_RECEIVER_PARAMETER(initial, "10Mbit", "the rate at first"),
-	SLOWEST_RECEIVER_PARAMETER(least, "1Mbit",
-				   "not below this; who loses a tenth and more "
-				   "near this rate leaves the channel"),
-	SLOWEST_RECEIVER_PARAMETER(most, "10Gbit", "not above this"),
+static const struct nopal_parameter slowest_receiver_parameters[] = {
+	NOPAL_NUMBER(slowest_receiver, initial, "initial", RATE, "10Mbit", "8kbit", "1000Gbit",
+		     "the rate at first"),
+	NOPAL_NUMBER(
+		slowest_receiver, least, "least", RATE, "1Mbit", "8kbit", "1000Gbit",
+		"not below this; who loses a tenth and more near this rate leaves the channel"),
+	NOPAL_NUMBER(slowest_receiver, most, "most", RATE, "10Gbit", "8kbit", "1000Gbit",
+		     "not above this"),
 	{ 0 },
 };
 
@@ -309,26 +304,25 @@ static const struct nopal_relation slowest_receiver_needs[] = {
 	{ 0 },
 };
 
+static const struct nopal_shared slowest_receiver_shared[] = {
+	[SLOWEST_RECEIVER_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_slowest_receiver = {
 	.abi = NOPAL_ABI,
 	.name = "slowest_receiver",
 	.family = "group",
 	.summary = "one rate for all, which the slowest of them can take",
 	.many = true,
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { "rate_policy", false },
-						 { 0 } },
+	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),
 	.needs = slowest_receiver_needs,
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct slowest_receiver_parameters),
-	.parameters = slowest_receiver_table,
-	.shared =
-		(const struct nopal_shared[]){
-			[SLOWEST_RECEIVER_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-						    "bits of bodies a second" },
-			{ 0 } },
+	.parameters = slowest_receiver_parameters,
+	.shared = slowest_receiver_shared,
 	.bindings = slowest_receiver_bindings,
-	.raises = (const char *const[]){ "DESTINATION_HEARS", NULL },
+	.raises = NOPAL_RAISES("DESTINATION_HEARS"),
 	.state_size = sizeof(struct slowest_receiver),
 	.open = slowest_receiver_open,
 };

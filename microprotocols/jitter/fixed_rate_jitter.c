@@ -156,15 +156,10 @@ static void fixed_rate_jitter_rest(struct nopal_at at)
 	playout_rest(at.session, nopal_state(at));
 }
 
-static const struct nopal_parameter fixed_rate_jitter_table[] = {
-	{ .name = "interval",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct fixed_rate_jitter_parameters, interval_ns),
-	  .initial = "20ms",
-	  .least = "1us",
-	  .most = "10s",
-	  .doc = "between two messages" },
-	PLAYOUT_PARAMETERS(struct fixed_rate_jitter_parameters),
+static const struct nopal_parameter fixed_rate_jitter_parameters[] = {
+	NOPAL_NUMBER(fixed_rate_jitter, interval_ns, "interval", TIME, "20ms", "1us", "10s",
+		     "between two messages"),
+	PLAYOUT_PARAMETERS(fixed_rate_jitter),
 	{ 0 },
 };
 
@@ -176,10 +171,8 @@ static const struct nopal_binding fixed_rate_jitter_bindings[] = {
 };
 
 static const struct nopal_attribute fixed_rate_jitter_attributes[] = {
-	[FIXED_RATE_JITTER_FIRST] = { .name = "order_first", .access = NOPAL_READ },
-	[FIXED_RATE_JITTER_USELESS] = { .name = "jitter_useless",
-					.access = NOPAL_WRITE,
-					.doc = "1: it has no time" },
+	[FIXED_RATE_JITTER_FIRST] = { "order_first", NOPAL_READ },
+	[FIXED_RATE_JITTER_USELESS] = { "jitter_useless", NOPAL_WRITE, "1: it has no time" },
 	{ 0 },
 };
 
@@ -190,7 +183,7 @@ static const struct nopal_shared fixed_rate_jitter_shared[] = {
 };
 
 static const struct nopal_hold fixed_rate_jitter_holds[] = {
-	{ "its time has come", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ "its time has come", NOPAL_DELIVER, NOPAL_DATA },
 	{ 0 },
 };
 
@@ -199,24 +192,30 @@ static const struct nopal_timer fixed_rate_jitter_timers[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation fixed_rate_jitter_needs[] = {
+	{ "message_numbers", "numbers are places in time" },
+	{ "application", "what another layer sends again has lost its place" },
+	{ 0 },
+};
+
+static const struct nopal_promise fixed_rate_jitter_promises[] = {
+	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+	  "a message that comes after its time, or finds no room, is dropped", .bound = "delay" },
+	{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+	  "messages have a time of delivery", .bound = "delay" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.abi = NOPAL_ABI,
 	.name = "fixed_rate_jitter",
 	.family = "jitter",
 	.summary = "deliver messages a fixed time apart",
-	.provides = (const struct nopal_role[]){ { "jitter", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "message_numbers", "numbers are places in time" },
-			{ "application", "what another layer sends again has lost its place" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME, .bound = "delay",
-		  .because = "a message that comes after its time, or finds no room, is dropped" },
-		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED, .bound = "delay",
-		  .because = "messages have a time of delivery" }),
+	.provides = NOPAL_ROLES({ "jitter", true }),
+	.needs = fixed_rate_jitter_needs,
+	.promises = fixed_rate_jitter_promises,
 	.parameters_size = sizeof(struct fixed_rate_jitter_parameters),
-	.parameters = fixed_rate_jitter_table,
+	.parameters = fixed_rate_jitter_parameters,
 	.attributes = fixed_rate_jitter_attributes,
 	.shared = fixed_rate_jitter_shared,
 	.holds = fixed_rate_jitter_holds,

@@ -199,33 +199,14 @@ static inline void playout_rest(struct nopal_session *session, struct playout *p
 }
 
 /* The parameters that both have, in a struct with a member `limits`. */
-#define PLAYOUT_PARAMETERS(type)                                                                   \
-	{ .name = "delay",                                                                         \
-	  .unit = NOPAL_TIME,                                                                      \
-	  .offset = offsetof(type, limits.delay_ns),                                               \
-	  .initial = "60ms",                                                                       \
-	  .least = "0ms",                                                                          \
-	  .most = "5s",                                                                            \
-	  .doc = "from the first arrival to its delivery" },                                       \
-		{ .name = "waiting",                                                               \
-		  .unit = NOPAL_COUNT,                                                             \
-		  .offset = offsetof(type, limits.messages),                                       \
-		  .initial = "1024",                                                               \
-		  .least = "1",                                                                    \
-		  .most = "65536",                                                                 \
-		  .doc = "messages that may wait" },                                               \
-		{ .name = "buffer",                                                                \
-		  .unit = NOPAL_SIZE,                                                              \
-		  .offset = offsetof(type, limits.bytes),                                          \
-		  .initial = "1MiB",                                                               \
-		  .least = "1KiB",                                                                 \
-		  .most = "1GiB",                                                                  \
-		  .doc = "bytes of messages that may wait" },                                      \
-	{                                                                                          \
-		.name = "restart", .unit = NOPAL_COUNT, .offset = offsetof(type, limits.strays),   \
-		.initial = "8", .least = "1", .most = "65536",                                     \
-		.doc = "arrivals in a row without a place in the schedule "                        \
-		       "that begin a new one"                                                      \
-	}
+#define PLAYOUT_PARAMETERS(name)                                                                   \
+	NOPAL_NUMBER(name, limits.delay_ns, "delay", TIME, "60ms", "0ms", "5s",                    \
+		     "from the first arrival to its delivery"),                                    \
+		NOPAL_NUMBER(name, limits.messages, "waiting", COUNT, "1024", "1", "65536",        \
+			     "messages that may wait"),                                            \
+		NOPAL_NUMBER(name, limits.bytes, "buffer", SIZE, "1MiB", "1KiB", "1GiB",           \
+			     "bytes of messages that may wait"),                                   \
+		NOPAL_NUMBER(name, limits.strays, "restart", COUNT, "8", "1", "65536",             \
+			     "arrivals off the schedule in a row that begin a new one")
 
 #endif

@@ -195,22 +195,12 @@ static void timestamp_jitter_rest(struct nopal_at at)
 	playout_rest(at.session, nopal_state(at));
 }
 
-static const struct nopal_parameter timestamp_jitter_table[] = {
-	{ .name = "clock",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct timestamp_jitter_parameters, clock),
-	  .initial = "1000000",
-	  .least = "1",
-	  .most = "100000000",
-	  .wire = true,
-	  .doc = "ticks of a timestamp in a second" },
-	{ .name = "late",
-	  .unit = NOPAL_WORD,
-	  .offset = offsetof(struct timestamp_jitter_parameters, late),
-	  .initial = "drop",
-	  .choices = "drop|deliver",
-	  .doc = "what becomes of a message that comes after its time" },
-	PLAYOUT_PARAMETERS(struct timestamp_jitter_parameters),
+static const struct nopal_parameter timestamp_jitter_parameters[] = {
+	NOPAL_NUMBER(timestamp_jitter, clock, "clock", COUNT, "1000000", "1", "100000000",
+		     "ticks of a timestamp in a second", .wire = true),
+	NOPAL_WORDS(timestamp_jitter, late, "late", "drop", "drop|deliver",
+		    "what becomes of a message that comes after its time"),
+	PLAYOUT_PARAMETERS(timestamp_jitter),
 	{ 0 },
 };
 
@@ -223,16 +213,12 @@ static const struct nopal_binding timestamp_jitter_bindings[] = {
 };
 
 static const struct nopal_attribute timestamp_jitter_attributes[] = {
-	[TIMESTAMP_JITTER_TIMESTAMP] = { .name = "timestamp",
-					 .access = NOPAL_PROPERTY,
+	[TIMESTAMP_JITTER_TIMESTAMP] = { "timestamp", NOPAL_PROPERTY,
+					 "when it is of the medium, in ticks; 0: when it is sent",
 					 .wire_bytes = TIMESTAMP_JITTER_WIRE_BYTES,
-					 .kinds = NOPAL_DATA,
-					 .doc = "when it is of the medium, in "
-						"ticks; 0: when it is sent" },
-	[TIMESTAMP_JITTER_USELESS] = { .name = "jitter_useless",
-				       .access = NOPAL_WRITE,
-				       .doc = "1: it has no time" },
-	[TIMESTAMP_JITTER_FIRST] = { .name = "order_first", .access = NOPAL_READ_OPTIONAL },
+					 .kinds = NOPAL_DATA },
+	[TIMESTAMP_JITTER_USELESS] = { "jitter_useless", NOPAL_WRITE, "1: it has no time" },
+	[TIMESTAMP_JITTER_FIRST] = { "order_first", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -245,7 +231,7 @@ static const struct nopal_shared timestamp_jitter_shared[] = {
 };
 
 static const struct nopal_hold timestamp_jitter_holds[] = {
-	{ "its time has come", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ "its time has come", NOPAL_DELIVER, NOPAL_DATA },
 	{ 0 },
 };
 
@@ -254,32 +240,37 @@ static const struct nopal_timer timestamp_jitter_timers[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation timestamp_jitter_needs[] = {
+	{ "application", "what another layer sends again has lost its place" },
+	{ 0 },
+};
+
+static const struct nopal_relation timestamp_jitter_excludes[] = {
+	{ "coalesce", "a segment has the timestamp of its first message only" },
+	{ 0 },
+};
+
+static const struct nopal_promise timestamp_jitter_promises[] = {
+	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+	  "a message that comes after its time, or finds no room, is dropped", .bound = "delay" },
+	{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+	  "messages have a time of delivery", .when = "late=drop", .bound = "delay" },
+	{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, 0, "a timestamp that goes back goes first",
+	  .of = "timestamp", .without = "message_numbers" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_timestamp_jitter = {
 	.abi = NOPAL_ABI,
 	.name = "timestamp_jitter",
 	.family = "jitter",
 	.summary = "deliver messages with the intervals of their timestamps",
-	.provides = (const struct nopal_role[]){ { "jitter", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "application", "what another layer sends again has lost its place" },
-			{ 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "coalesce", "a segment has the timestamp of its first message only" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
-				     .bound = "delay",
-				     .because = "a message that comes after its time, or finds no "
-						"room, is dropped" },
-				   { NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
-				     .when = "late=drop", .bound = "delay",
-				     .because = "messages have a time of delivery" },
-				   { NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, 0, .of = "timestamp",
-				     .without = "message_numbers",
-				     .because = "a timestamp that goes back goes first" }),
+	.provides = NOPAL_ROLES({ "jitter", true }),
+	.needs = timestamp_jitter_needs,
+	.excludes = timestamp_jitter_excludes,
+	.promises = timestamp_jitter_promises,
 	.parameters_size = sizeof(struct timestamp_jitter_parameters),
-	.parameters = timestamp_jitter_table,
+	.parameters = timestamp_jitter_parameters,
 	.attributes = timestamp_jitter_attributes,
 	.shared = timestamp_jitter_shared,
 	.holds = timestamp_jitter_holds,

@@ -198,21 +198,11 @@ static void lossy_fifo_rest(struct nopal_at at)
 	self->ring = NULL;
 }
 
-static const struct nopal_parameter lossy_fifo_table[] = {
-	{ .name = "delay",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct lossy_fifo_parameters, delay_ns),
-	  .initial = "100ms",
-	  .least = "0ms",
-	  .most = "5s",
-	  .doc = "how long a message waits for its predecessors" },
-	{ .name = "waiting",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct lossy_fifo_parameters, waiting),
-	  .initial = "1024",
-	  .least = "1",
-	  .most = "65536",
-	  .doc = "messages that may wait" },
+static const struct nopal_parameter lossy_fifo_parameters[] = {
+	NOPAL_NUMBER(lossy_fifo, delay_ns, "delay", TIME, "100ms", "0ms", "5s",
+		     "how long a message waits for its predecessors"),
+	NOPAL_NUMBER(lossy_fifo, waiting, "waiting", COUNT, "1024", "1", "65536",
+		     "messages that may wait"),
 	{ 0 },
 };
 
@@ -225,7 +215,7 @@ static const struct nopal_binding lossy_fifo_bindings[] = {
 
 static const struct nopal_role lossy_fifo_provides[] = {
 	{ "order", true },
-	{ "lossy_order", false },
+	{ "lossy_order" },
 	{ 0 },
 };
 
@@ -240,8 +230,8 @@ static const struct nopal_relation lossy_fifo_excludes[] = {
 };
 
 static const struct nopal_attribute lossy_fifo_attributes[] = {
-	[LOSSY_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
-	[LOSSY_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
+	[LOSSY_FIFO_FIRST] = { "order_first", NOPAL_READ },
+	[LOSSY_FIFO_NEXT] = { "order_next", NOPAL_READ },
 	{ 0 },
 };
 
@@ -253,13 +243,22 @@ static const struct nopal_shared lossy_fifo_shared[] = {
 };
 
 static const struct nopal_hold lossy_fifo_holds[] = {
-	{ "predecessors were delivered, or the delay has passed", NOPAL_DELIVER, NOPAL_DATA,
-	  false },
+	{ "predecessors were delivered, or the delay has passed", NOPAL_DELIVER, NOPAL_DATA },
 	{ 0 },
 };
 
 static const struct nopal_timer lossy_fifo_timers[] = {
 	[LOSSY_FIFO_OVERDUE] = { "overdue", lossy_fifo_when_overdue },
+	{ 0 },
+};
+
+static const struct nopal_promise lossy_fifo_promises[] = {
+	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_FORWARD | NOPAL_BY_TAG,
+	  "what comes after its successors is dropped" },
+	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+	  "a message that comes after its successors is dropped", .bound = "delay" },
+	{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+	  "a gap is waited for so long", .bound = "delay" },
 	{ 0 },
 };
 
@@ -271,15 +270,9 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.provides = lossy_fifo_provides,
 	.needs = lossy_fifo_needs,
 	.excludes = lossy_fifo_excludes,
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_FORWARD | NOPAL_BY_TAG,
-		  .because = "what comes after its successors is dropped" },
-		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME, .bound = "delay",
-		  .because = "a message that comes after its successors is dropped" },
-		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED, .bound = "delay",
-		  .because = "a gap is waited for so long" }),
+	.promises = lossy_fifo_promises,
 	.parameters_size = sizeof(struct lossy_fifo_parameters),
-	.parameters = lossy_fifo_table,
+	.parameters = lossy_fifo_parameters,
 	.attributes = lossy_fifo_attributes,
 	.shared = lossy_fifo_shared,
 	.holds = lossy_fifo_holds,

@@ -36,26 +36,31 @@ static const struct nopal_binding out_of_band_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation out_of_band_excludes[] = {
+	{ "coalesce", "a segment has the properties of its first message only" },
+	{ 0 },
+};
+
+static const struct nopal_promise out_of_band_promises[] = {
+	{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0, "it is delivered as it arrives",
+	  .of = "out_of_band" },
+	{ 0 },
+};
+
+static const struct nopal_attribute out_of_band_attributes[] = {
+	[OUT_OF_BAND_MARK] = { "out_of_band", NOPAL_PROPERTY, "not 0: delivered as it arrives",
+			       .wire_bytes = 1, .kinds = NOPAL_DATA },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_out_of_band = {
 	.abi = NOPAL_ABI,
 	.name = "out_of_band",
 	.family = "ordering",
 	.summary = "what cannot wait is delivered as it arrives, past any order",
-	.provides = (const struct nopal_role[]){ { "out_of_band", true }, { 0 } },
-	.excludes = (const struct nopal_relation[]){ { "coalesce",
-						       "a segment has the properties of its "
-						       "first message only" },
-						     { 0 } },
-	.promises =
-		NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0, .of = "out_of_band",
-				 .because = "it is delivered as it arrives" }),
-	.attributes =
-		(const struct nopal_attribute[]){
-			[OUT_OF_BAND_MARK] = { .name = "out_of_band",
-					       .access = NOPAL_PROPERTY,
-					       .wire_bytes = 1,
-					       .kinds = NOPAL_DATA,
-					       .doc = "not 0: delivered as it arrives" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "out_of_band", true }),
+	.excludes = out_of_band_excludes,
+	.promises = out_of_band_promises,
+	.attributes = out_of_band_attributes,
 	.bindings = out_of_band_bindings,
 };

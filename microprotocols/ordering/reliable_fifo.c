@@ -208,14 +208,9 @@ static void reliable_fifo_rest(struct nopal_at at)
 	nopal_map_rest(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter reliable_fifo_table[] = {
-	{ .name = "waiting",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct reliable_fifo_parameters, waiting),
-	  .initial = "65536",
-	  .least = "1",
-	  .most = "1048576",
-	  .doc = "messages that may wait for predecessors" },
+static const struct nopal_parameter reliable_fifo_parameters[] = {
+	NOPAL_NUMBER(reliable_fifo, waiting, "waiting", COUNT, "65536", "1", "1048576",
+		     "messages that may wait for predecessors"),
 	{ 0 },
 };
 
@@ -229,7 +224,7 @@ static const struct nopal_binding reliable_fifo_bindings[] = {
 
 static const struct nopal_role reliable_fifo_provides[] = {
 	{ "order", true },
-	{ "reliable_order", false },
+	{ "reliable_order" },
 	{ 0 },
 };
 
@@ -239,9 +234,9 @@ static const struct nopal_relation reliable_fifo_needs[] = {
 };
 
 static const struct nopal_attribute reliable_fifo_attributes[] = {
-	[RELIABLE_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
-	[RELIABLE_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
-	[RELIABLE_FIFO_DESTINATION] = { .name = "destination", .access = NOPAL_READ_OPTIONAL },
+	[RELIABLE_FIFO_FIRST] = { "order_first", NOPAL_READ },
+	[RELIABLE_FIFO_NEXT] = { "order_next", NOPAL_READ },
+	[RELIABLE_FIFO_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -252,7 +247,22 @@ static const struct nopal_shared reliable_fifo_shared[] = {
 };
 
 static const struct nopal_hold reliable_fifo_holds[] = {
-	{ "all predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ "all predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA },
+	{ 0 },
+};
+
+static const struct nopal_promise reliable_fifo_promises[] = {
+	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+	  "a message waits for all its predecessors" },
+	{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+	  "a message waits for predecessors that nobody sends again", .unless = NOPAL_DELIVERY,
+	  .unless_has = NOPAL_ALL, .without = "partial_reliability" },
+	{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+	  "a message waits for predecessors that a layer below gave up", .without = "reliability",
+	  .amid_partial = true },
+	{ NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+	  "a message waits for predecessors that a layer below gave up", .without = "reliability",
+	  .amid_partial = true },
 	{ 0 },
 };
 
@@ -260,33 +270,19 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.abi = NOPAL_ABI,
 	.name = "reliable_fifo",
 	.family = "ordering",
-	.many = true, /* what comes from many is for one alone */
+	.many = true /* what comes from many is for one alone */,
 	.summary = "deliver every message in the order of sending",
 	.provides = reliable_fifo_provides,
 	.standard = "order",
 	.needs = reliable_fifo_needs,
-	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
-				     .because = "a message waits for all its predecessors" },
-				   { NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-				     .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
-				     .without = "partial_reliability",
-				     .because = "a message waits for predecessors that nobody "
-						"sends again" },
-				   { NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-				     .without = "reliability", .amid_partial = true,
-				     .because = "a message waits for predecessors that a layer "
-						"below gave up" },
-				   { NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-				     .without = "reliability", .amid_partial = true,
-				     .because = "a message waits for predecessors that a layer "
-						"below gave up" }),
+	.promises = reliable_fifo_promises,
 	.parameters_size = sizeof(struct reliable_fifo_parameters),
-	.parameters = reliable_fifo_table,
+	.parameters = reliable_fifo_parameters,
 	.attributes = reliable_fifo_attributes,
 	.shared = reliable_fifo_shared,
 	.holds = reliable_fifo_holds,
 	.bindings = reliable_fifo_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct reliable_fifo),
 	.rest = reliable_fifo_rest,
 };

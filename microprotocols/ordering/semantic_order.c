@@ -358,49 +358,37 @@ static void semantic_order_rest(struct nopal_at at)
 	label_waiters_rest(at.session, &self->arrived);
 }
 
-#define SEMANTIC_ORDER_PARAMETER(key, field, measure, first, low, high, text, ...)                 \
-	{                                                                                          \
-		.name = key, .unit = measure,                                                      \
-		.offset = offsetof(struct semantic_order_parameters, field), .initial = first,     \
-		.least = low, .most = high, .doc = text, __VA_ARGS__                               \
-	}
-
-static const struct nopal_parameter semantic_order_table[] = {
-	SEMANTIC_ORDER_PARAMETER("after_2", travels[1], NOPAL_SWITCH, "on", NULL, NULL,
-				 "a second predecessor travels", .wire = true),
-	SEMANTIC_ORDER_PARAMETER("after_3", travels[2], NOPAL_SWITCH, "off", NULL, NULL,
-				 "a third one", .wire = true),
-	SEMANTIC_ORDER_PARAMETER("after_4", travels[3], NOPAL_SWITCH, "off", NULL, NULL,
-				 "a fourth one", .wire = true),
-	SEMANTIC_ORDER_PARAMETER("labels", labels, NOPAL_COUNT, "1024", "16", "65536",
-				 "labels that are remembered", .wire = true),
-	SEMANTIC_ORDER_PARAMETER("delay", delay_ns, NOPAL_TIME, "100ms", "0ms", "5s",
-				 "how long a message waits where nobody resends"),
-	SEMANTIC_ORDER_PARAMETER("patience", patience_ns, NOPAL_TIME, "30s", "1ms", "1h",
-				 "the same where somebody does"),
-	SEMANTIC_ORDER_PARAMETER("waiting", waiting, NOPAL_COUNT, "1024", "1", "65536",
-				 "messages that may wait"),
+static const struct nopal_parameter semantic_order_parameters[] = {
+	NOPAL_ON_OFF(semantic_order, travels[1], "after_2", "on", "a second predecessor travels",
+		     .wire = true),
+	NOPAL_ON_OFF(semantic_order, travels[2], "after_3", "off", "a third one", .wire = true),
+	NOPAL_ON_OFF(semantic_order, travels[3], "after_4", "off", "a fourth one", .wire = true),
+	NOPAL_NUMBER(semantic_order, labels, "labels", COUNT, "1024", "16", "65536",
+		     "labels that are remembered", .wire = true),
+	NOPAL_NUMBER(semantic_order, delay_ns, "delay", TIME, "100ms", "0ms", "5s",
+		     "how long a message waits where nobody resends"),
+	NOPAL_NUMBER(semantic_order, patience_ns, "patience", TIME, "30s", "1ms", "1h",
+		     "the same where somebody does"),
+	NOPAL_NUMBER(semantic_order, waiting, "waiting", COUNT, "1024", "1", "65536",
+		     "messages that may wait"),
 	{ 0 },
 };
 
 #define SEMANTIC_ORDER_PREDECESSOR(key, ...)                                                       \
 	{                                                                                          \
-		.name = key, .access = NOPAL_PROPERTY, .wire_bytes = SEMANTIC_ORDER_WIRE_BYTES,    \
-		.kinds = NOPAL_DATA, .doc = "label of a message that goes before; 0: of none",     \
-		__VA_ARGS__                                                                        \
+		key, NOPAL_PROPERTY, "label of a message that goes before; 0: of none",            \
+			.wire_bytes = SEMANTIC_ORDER_WIRE_BYTES, .kinds = NOPAL_DATA, __VA_ARGS__  \
 	}
 
 static const struct nopal_attribute semantic_order_attributes[] = {
-	[SEMANTIC_ORDER_LABEL] = { .name = "label",
-				   .access = NOPAL_PROPERTY,
-				   .wire_bytes = SEMANTIC_ORDER_WIRE_BYTES,
-				   .kinds = NOPAL_DATA,
-				   .doc = "by which others name it, 32 bits; 0: nobody does" },
+	[SEMANTIC_ORDER_LABEL] = { "label", NOPAL_PROPERTY,
+				   "by which others name it, 32 bits; 0: nobody does",
+				   .wire_bytes = SEMANTIC_ORDER_WIRE_BYTES, .kinds = NOPAL_DATA },
 	[SEMANTIC_ORDER_AFTER] = SEMANTIC_ORDER_PREDECESSOR("after"),
 	[SEMANTIC_ORDER_AFTER_2] = SEMANTIC_ORDER_PREDECESSOR("after_2", .when = "after_2"),
 	[SEMANTIC_ORDER_AFTER_3] = SEMANTIC_ORDER_PREDECESSOR("after_3", .when = "after_3"),
 	[SEMANTIC_ORDER_AFTER_4] = SEMANTIC_ORDER_PREDECESSOR("after_4", .when = "after_4"),
-	[SEMANTIC_ORDER_SEGMENT] = { .name = "segment_number", .access = NOPAL_READ_OPTIONAL },
+	[SEMANTIC_ORDER_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -430,7 +418,7 @@ static const struct nopal_shared semantic_order_shared[] = {
 };
 
 static const struct nopal_hold semantic_order_holds[] = {
-	{ "the named predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ "the named predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA },
 	{ 0 },
 };
 
@@ -439,38 +427,40 @@ static const struct nopal_timer semantic_order_timers[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation semantic_order_needs[] = {
+	{ "application", "several segments of an upper layer have the label of one message" },
+	{ 0 },
+};
+
+static const struct nopal_promise semantic_order_promises[] = {
+	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AFTER_NAMED,
+	  "a message waits for those that it names, up to a bound", .bound = "patience",
+	  .where = NOPAL_DELIVERY, .where_has = NOPAL_ALL },
+	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+	  "what a message waits for may have been given up below", .without = "reliability",
+	  .amid_partial = true },
+	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
+	  "a message that waits is overtaken by those that do not" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_semantic_order = {
 	.abi = NOPAL_ABI,
 	.name = "semantic_order",
 	.family = "ordering",
 	.summary = "deliver a message after those that it says it follows",
-	.provides = (const struct nopal_role[]){ { "partial_order", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "application", "several segments of an upper layer have the label "
-					 "of one message" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "partial_order", true }),
+	.needs = semantic_order_needs,
 	.excludes = semantic_order_excludes,
-	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AFTER_NAMED,
-				     .bound = "patience", .where = NOPAL_DELIVERY,
-				     .where_has = NOPAL_ALL,
-				     .because = "a message waits for those that it names, up to a "
-						"bound" },
-				   { NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-				     .without = "reliability", .amid_partial = true,
-				     .because = "what a message waits for may have been given up "
-						"below" },
-				   { NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
-				     .because = "a message that waits is overtaken by those that "
-						"do not" }),
+	.promises = semantic_order_promises,
 	.parameters_size = sizeof(struct semantic_order_parameters),
-	.parameters = semantic_order_table,
+	.parameters = semantic_order_parameters,
 	.attributes = semantic_order_attributes,
 	.shared = semantic_order_shared,
 	.holds = semantic_order_holds,
 	.timers = semantic_order_timers,
 	.bindings = semantic_order_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct semantic_order),
 	.rest = semantic_order_rest,
 };

@@ -363,21 +363,11 @@ static void tag_matching_rest(struct nopal_at at)
 
 /* --------------------------------------------------------------- descriptor */
 
-static const struct nopal_parameter tag_matching_table[] = {
-	{ .name = "unexpected",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct tag_matching_parameters, unexpected),
-	  .initial = "4096",
-	  .least = "1",
-	  .most = "1048576",
-	  .doc = "messages that may wait for a receive" },
-	{ .name = "posted",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct tag_matching_parameters, posted),
-	  .initial = "4096",
-	  .least = "1",
-	  .most = "1048576",
-	  .doc = "receives that may wait for a message" },
+static const struct nopal_parameter tag_matching_parameters[] = {
+	NOPAL_NUMBER(tag_matching, unexpected, "unexpected", COUNT, "4096", "1", "1048576",
+		     "messages that may wait for a receive"),
+	NOPAL_NUMBER(tag_matching, posted, "posted", COUNT, "4096", "1", "1048576",
+		     "receives that may wait for a message"),
 	{ 0 },
 };
 
@@ -401,20 +391,28 @@ static const struct nopal_relation tag_matching_excludes[] = {
 };
 
 static const struct nopal_attribute tag_matching_attributes[] = {
-	[TAG_MATCHING_TAG] = { .name = "tag",
-			       .access = NOPAL_PROPERTY,
-			       .wire_bytes = TAG_MATCHING_WIRE_BYTES,
-			       .kinds = NOPAL_DATA,
-			       .doc = "what receives ask for" },
-	[TAG_MATCHING_RECEIVE] = { .name = "receive",
-				   .access = NOPAL_PROPERTY,
-				   .doc = "cookie of the receive that got it" },
-	[TAG_MATCHING_FIRST] = { .name = "order_first", .access = NOPAL_READ_OPTIONAL },
+	[TAG_MATCHING_TAG] = { "tag", NOPAL_PROPERTY, "what receives ask for",
+			       .wire_bytes = TAG_MATCHING_WIRE_BYTES, .kinds = NOPAL_DATA },
+	[TAG_MATCHING_RECEIVE] = { "receive", NOPAL_PROPERTY, "cookie of the receive that got it" },
+	[TAG_MATCHING_FIRST] = { "order_first", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
 static const struct nopal_hold tag_matching_holds[] = {
-	{ "a posted receive matches", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ "a posted receive matches", NOPAL_DELIVER, NOPAL_DATA },
+	{ 0 },
+};
+
+static const struct nopal_relation tag_matching_needs[] = {
+	{ "application", "nobody else posts receives" },
+	{ 0 },
+};
+
+static const struct nopal_promise tag_matching_promises[] = {
+	{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,
+	  "a message waits until its tag is asked for" },
+	{ NOPAL_PROGRESS, NOPAL_TIMING, NOPAL_LOWERS, 0,
+	  "a message whose tag nobody asks for waits", .of = "tag" },
 	{ 0 },
 };
 
@@ -423,20 +421,16 @@ const struct nopal_microprotocol nopal_tag_matching = {
 	.name = "tag_matching",
 	.family = "ordering",
 	.summary = "deliver the messages that the application asks for, by tag",
-	.provides = (const struct nopal_role[]){ { "tag_matching", true }, { 0 } },
-	.needs = (const struct nopal_relation[]){ { "application", "nobody else posts receives" },
-						  { 0 } },
+	.provides = NOPAL_ROLES({ "tag_matching", true }),
+	.needs = tag_matching_needs,
 	.excludes = tag_matching_excludes,
-	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,
-				     .because = "a message waits until its tag is asked for" },
-				   { NOPAL_PROGRESS, NOPAL_TIMING, NOPAL_LOWERS, 0, .of = "tag",
-				     .because = "a message whose tag nobody asks for waits" }),
+	.promises = tag_matching_promises,
 	.parameters_size = sizeof(struct tag_matching_parameters),
-	.parameters = tag_matching_table,
+	.parameters = tag_matching_parameters,
 	.attributes = tag_matching_attributes,
 	.holds = tag_matching_holds,
 	.bindings = tag_matching_bindings,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct tag_matching),
 	.rest = tag_matching_rest,
 };

@@ -274,19 +274,19 @@ static void adaptive_redundancy_validate(const void *parameters, struct nopal_pr
 
 #define ADAPTIVE_REDUNDANCY_FIELD(field) offsetof(struct adaptive_redundancy_parameters, field)
 
-static const struct nopal_parameter adaptive_redundancy_table[] = {
-	{ "target", NOPAL_PERCENT, ADAPTIVE_REDUNDANCY_FIELD(target_ppm), "0.1%", "0.001%", "50%",
-	  NULL, false, "share of segments that may stay missing" },
-	{ "least", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(least), "1", "0", "254", NULL, false,
-	  "parity of a block, whatever is lost" },
-	{ "most", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(most), "16", "0", "254", NULL, false,
-	  "parity of a block, whatever is lost" },
-	{ "every", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(every), "64", "1", "65535", NULL, false,
-	  "packets from report to report" },
-	{ "reorder", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(reorder), "16", "1", "63", NULL, false,
-	  "packets that may overtake one before it counts as lost" },
-	{ "memory", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(memory), "256", "1", "1000000", NULL,
-	  false, "packets after which the past is forgotten" },
+static const struct nopal_parameter adaptive_redundancy_parameters[] = {
+	NOPAL_NUMBER(adaptive_redundancy, target_ppm, "target", PERCENT, "0.1%", "0.001%", "50%",
+		     "share of segments that may stay missing"),
+	NOPAL_NUMBER(adaptive_redundancy, least, "least", COUNT, "1", "0", "254",
+		     "parity of a block, whatever is lost"),
+	NOPAL_NUMBER(adaptive_redundancy, most, "most", COUNT, "16", "0", "254",
+		     "parity of a block, whatever is lost"),
+	NOPAL_NUMBER(adaptive_redundancy, every, "every", COUNT, "64", "1", "65535",
+		     "packets from report to report"),
+	NOPAL_NUMBER(adaptive_redundancy, reorder, "reorder", COUNT, "16", "1", "63",
+		     "packets that may overtake one before it counts as lost"),
+	NOPAL_NUMBER(adaptive_redundancy, memory, "memory", COUNT, "256", "1", "1000000",
+		     "packets after which the past is forgotten"),
 	{ 0 },
 };
 
@@ -300,41 +300,46 @@ static const struct nopal_binding adaptive_redundancy_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation adaptive_redundancy_needs[] = {
+	{ "redundancy", "somebody has to make the parity" },
+	{ 0 },
+};
+
+static const struct nopal_attribute adaptive_redundancy_attributes[] = {
+	[ADAPTIVE_REDUNDANCY_PACKET] = { "packet_number", NOPAL_READ,
+					 .wire_bytes = ADAPTIVE_REDUNDANCY_NUMBER_BYTES,
+					 .kinds = NOPAL_CARRIED, .serial = true },
+	{ 0 },
+};
+
+static const struct nopal_shared adaptive_redundancy_shared[] = {
+	[ADAPTIVE_REDUNDANCY_SOURCES] = { "block_segments", NOPAL_READ, 0, "sources of a block" },
+	[ADAPTIVE_REDUNDANCY_PARITY] = { "parity_segments", NOPAL_WRITE, 255,
+					 "parity of blocks to come" },
+	[ADAPTIVE_REDUNDANCY_LOSS] = { "path_loss_ppm", NOPAL_WRITE, 0,
+				       "share of packets that the path loses" },
+	{ 0 },
+};
+
+static const struct nopal_kind adaptive_redundancy_kinds[] = {
+	[ADAPTIVE_REDUNDANCY_LOSS_REPORT] = { "loss_report", NOPAL_KIND_CONTROL,
+					      "what the path lost" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_adaptive_redundancy = {
 	.abi = NOPAL_ABI,
 	.name = "adaptive_redundancy",
 	.family = "reliability",
 	.summary = "as much redundancy as the losses that are measured ask for",
-	.provides = (const struct nopal_role[]){ { "redundancy_policy", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "redundancy", "somebody has to make the parity" }, { 0 } },
+	.provides = NOPAL_ROLES({ "redundancy_policy", true }),
+	.needs = adaptive_redundancy_needs,
 	.parameters_size = sizeof(struct adaptive_redundancy_parameters),
-	.parameters = adaptive_redundancy_table,
+	.parameters = adaptive_redundancy_parameters,
 	.validate = adaptive_redundancy_validate,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[ADAPTIVE_REDUNDANCY_PACKET] = { .name = "packet_number",
-							 .access = NOPAL_READ,
-							 .wire_bytes =
-								 ADAPTIVE_REDUNDANCY_NUMBER_BYTES,
-							 .kinds = NOPAL_CARRIED,
-							 .serial = true },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[ADAPTIVE_REDUNDANCY_SOURCES] = { "block_segments", NOPAL_READ, 0,
-							  "sources of a block" },
-			[ADAPTIVE_REDUNDANCY_PARITY] = { "parity_segments", NOPAL_WRITE, 255,
-							 "parity of blocks to come" },
-			[ADAPTIVE_REDUNDANCY_LOSS] = { "path_loss_ppm", NOPAL_WRITE, 0,
-						       "share of packets that the path loses" },
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[ADAPTIVE_REDUNDANCY_LOSS_REPORT] = { "loss_report", NOPAL_KIND_CONTROL,
-							      "what the path lost" },
-			{ 0 } },
+	.attributes = adaptive_redundancy_attributes,
+	.shared = adaptive_redundancy_shared,
+	.kinds = adaptive_redundancy_kinds,
 	.bindings = adaptive_redundancy_bindings,
 	.state_size = sizeof(struct adaptive_redundancy),
 };

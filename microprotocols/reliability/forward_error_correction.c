@@ -192,45 +192,29 @@ static void forward_error_correction_validate(const void *parameters,
 			      "build with ISA-L, or set code = xor and k = n - 1");
 }
 
-#define FEC_PARAMETER(key, field, measure, first, low, high, text, ...)                            \
-	{                                                                                          \
-		.name = key, .unit = measure,                                                      \
-		.offset = offsetof(struct forward_error_correction_parameters, field),             \
-		.initial = first, .least = low, .most = high, .doc = text, __VA_ARGS__             \
-	}
-
-static const struct nopal_parameter forward_error_correction_table[] = {
-	FEC_PARAMETER("n", n, NOPAL_COUNT, "5", "2", "255",
-		      "segments of a block, parity included, at most", .wire = true),
-	FEC_PARAMETER("k", k, NOPAL_COUNT, "4", "1", "254", "data segments of a block",
-		      .wire = true),
-	FEC_PARAMETER("code", code, NOPAL_WORD, "xor", NULL, NULL,
-		      "xor for one parity segment, or cauchy", .wire = true,
-		      .choices = "xor|cauchy"),
-	FEC_PARAMETER("flush", flush_ns, NOPAL_TIME, "20ms", "1ms", "10s",
-		      "age at which an incomplete block is closed"),
-	FEC_PARAMETER("blocks", blocks, NOPAL_COUNT, "64", "1", "1024",
-		      "blocks that the receiver keeps"),
+static const struct nopal_parameter forward_error_correction_parameters[] = {
+	NOPAL_NUMBER(forward_error_correction, n, "n", COUNT, "5", "2", "255",
+		     "segments of a block, parity included, at most", .wire = true),
+	NOPAL_NUMBER(forward_error_correction, k, "k", COUNT, "4", "1", "254",
+		     "data segments of a block", .wire = true),
+	NOPAL_WORDS(forward_error_correction, code, "code", "xor", "xor|cauchy",
+		    "xor for one parity segment, or cauchy", .wire = true),
+	NOPAL_NUMBER(forward_error_correction, flush_ns, "flush", TIME, "20ms", "1ms", "10s",
+		     "age at which an incomplete block is closed"),
+	NOPAL_NUMBER(forward_error_correction, blocks, "blocks", COUNT, "64", "1", "1024",
+		     "blocks that the receiver keeps"),
 	{ 0 },
 };
 
 static const struct nopal_attribute forward_error_correction_attributes[] = {
-	[FEC_BLOCK] = { .name = "fec_block",
-			.access = NOPAL_WRITE,
-			.wire_bytes = FEC_BLOCK_BYTES,
-			.kinds = NOPAL_CARRIED,
-			.serial = true,
-			.doc = "block that the segment belongs to" },
-	[FEC_INDEX] = { .name = "fec_index",
-			.access = NOPAL_WRITE,
-			.wire_bytes = 1,
-			.kinds = NOPAL_CARRIED,
-			.doc = "its place in the block; parity from k on" },
-	[FEC_ACK_FLOOR] = { .name = "ack_floor", .access = NOPAL_READ_OPTIONAL },
-	[FEC_REPAIR_GROUP] = { .name = "repair_group",
-			       .access = NOPAL_WRITE,
-			       .doc = "of what it is repaired with; 0: nothing" },
-	[FEC_DESTINATION] = { .name = "destination", .access = NOPAL_READ_OPTIONAL },
+	[FEC_BLOCK] = { "fec_block", NOPAL_WRITE, "block that the segment belongs to",
+			.wire_bytes = FEC_BLOCK_BYTES, .kinds = NOPAL_CARRIED, .serial = true },
+	[FEC_INDEX] = { "fec_index", NOPAL_WRITE, "its place in the block; parity from k on",
+			.wire_bytes = 1, .kinds = NOPAL_CARRIED },
+	[FEC_ACK_FLOOR] = { "ack_floor", NOPAL_READ_OPTIONAL },
+	[FEC_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
+			       "of what it is repaired with; 0: nothing" },
+	[FEC_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -267,12 +251,12 @@ static const struct nopal_shared forward_error_correction_shared[] = {
 
 static const struct nopal_kind forward_error_correction_kinds[] = {
 	[FEC_PARITY] = { "parity", NOPAL_KIND_CARRIED, "redundancy of a block of data segments",
-			 FEC_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
+			 .around = FEC_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
 	{ 0 },
 };
 
 static const struct nopal_hold forward_error_correction_holds[] = {
-	{ "parity is made of its block", NOPAL_DEALLOCATE, NOPAL_DATA, false },
+	{ "parity is made of its block", NOPAL_DEALLOCATE, NOPAL_DATA },
 	{ 0 },
 };
 
@@ -281,23 +265,27 @@ static const struct nopal_timer forward_error_correction_timers[] = {
 	{ 0 },
 };
 
+static const struct nopal_promise forward_error_correction_promises[] = {
+	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
+	  "parity repairs losses of a block", .bound = "flush" },
+	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, "a rebuilt segment comes after later ones",
+	  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_forward_error_correction = {
 	.abi = NOPAL_ABI,
 	.name = "forward_error_correction",
 	.family = "reliability",
-	.many = true, /* of those who are not many it has nothing */
+	.many = true /* of those who are not many it has nothing */,
 	.summary = "send parity so that losses need no resend",
-	.wire_version = 1, /* 0: every block had n - k parity segments */
-	.provides = (const struct nopal_role[]){ { "redundancy", true }, { 0 } },
+	.wire_version = 1 /* 0: every block had n - k parity segments */,
+	.provides = NOPAL_ROLES({ "redundancy", true }),
 	.standard = "redundancy",
 	.needs = forward_error_correction_needs,
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED, .bound = "flush",
-		  .because = "parity repairs losses of a block" },
-		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, .unless = NOPAL_DELIVERY,
-		  .unless_has = NOPAL_ALL, .because = "a rebuilt segment comes after later ones" }),
+	.promises = forward_error_correction_promises,
 	.parameters_size = sizeof(struct forward_error_correction_parameters),
-	.parameters = forward_error_correction_table,
+	.parameters = forward_error_correction_parameters,
 	.validate = forward_error_correction_validate,
 	.attributes = forward_error_correction_attributes,
 	.shared = forward_error_correction_shared,
@@ -305,7 +293,7 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.holds = forward_error_correction_holds,
 	.timers = forward_error_correction_timers,
 	.bindings = forward_error_correction_bindings,
-	.raises = (const char *const[]){ "SEGMENT_TO_NET", "SEGMENT_FROM_NET", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SEGMENT_FROM_NET"),
 	.state_size = sizeof(struct forward_error_correction),
 	.open = forward_error_correction_open,
 	.rest = forward_error_correction_rest,

@@ -147,41 +147,35 @@ static void go_back_n_rest(struct nopal_at at)
 
 #define PARAMETER(field) offsetof(struct go_back_n_parameters, field)
 
-static const struct nopal_parameter go_back_n_table[] = {
+static const struct nopal_parameter go_back_n_parameters[] = {
 	/* Twice as many, and numbers modulo 2^32 would not tell which. */
-	{ "window", NOPAL_COUNT, PARAMETER(window), "128", "1", "2147483648", NULL, false,
-	  "segments that may be outstanding" },
-	{ "timeout", NOPAL_TIME, PARAMETER(timeout_ns), "50ms", "1ms", "1min", NULL, false,
-	  "how long to wait where nobody measures" },
-	{ "backoff", NOPAL_COUNT, PARAMETER(backoff), "6", "0", "16", NULL, false,
-	  "doublings of the wait while nothing moves" },
-	{ "attempts", NOPAL_COUNT, PARAMETER(attempts), "16", "1", "1000", NULL, false,
-	  "waits in a row that may be in vain" },
-	{ "piggyback", NOPAL_SWITCH, PARAMETER(piggyback), "on", NULL, NULL, NULL, true,
-	  "data carries the acknowledgement" },
-	{ "buffer", NOPAL_SIZE, PARAMETER(buffer), "4MiB", "1B", "1GiB", NULL, false,
-	  "bytes of messages that the receiver holds" },
+	NOPAL_NUMBER(go_back_n, window, "window", COUNT, "128", "1", "2147483648",
+		     "segments that may be outstanding"),
+	NOPAL_NUMBER(go_back_n, timeout_ns, "timeout", TIME, "50ms", "1ms", "1min",
+		     "how long to wait where nobody measures"),
+	NOPAL_NUMBER(go_back_n, backoff, "backoff", COUNT, "6", "0", "16",
+		     "doublings of the wait while nothing moves"),
+	NOPAL_NUMBER(go_back_n, attempts, "attempts", COUNT, "16", "1", "1000",
+		     "waits in a row that may be in vain"),
+	NOPAL_ON_OFF(go_back_n, piggyback, "piggyback", "on", "data carries the acknowledgement",
+		     .wire = true),
+	NOPAL_NUMBER(go_back_n, buffer, "buffer", SIZE, "4MiB", "1B", "1GiB",
+		     "bytes of messages that the receiver holds"),
 	{ 0 },
 };
 
 #undef PARAMETER
 
 static const struct nopal_attribute go_back_n_attributes[] = {
-	[GO_BACK_N_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
-	[GO_BACK_N_FLOOR] = { .name = "ack_floor",
-			      .access = NOPAL_WRITE,
-			      .wire_bytes = GO_BACK_N_NUMBER_BYTES,
-			      .kinds = NOPAL_DATA,
-			      .when = "piggyback",
-			      .doc = "the number that is waited for" },
-	[GO_BACK_N_FLOOR_ALONE] = { .name = "ack_floor",
-				    .access = NOPAL_WRITE,
+	[GO_BACK_N_NUMBER] = { "segment_number", NOPAL_READ },
+	[GO_BACK_N_FLOOR] = { "ack_floor", NOPAL_WRITE, "the number that is waited for",
+			      .wire_bytes = GO_BACK_N_NUMBER_BYTES, .kinds = NOPAL_DATA,
+			      .when = "piggyback" },
+	[GO_BACK_N_FLOOR_ALONE] = { "ack_floor", NOPAL_WRITE, "the same",
 				    .wire_bytes = GO_BACK_N_NUMBER_BYTES,
-				    .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK,
-				    .doc = "the same" },
-	[GO_BACK_N_CHARGE] = { .name = "buffer_charge",
-			       .access = NOPAL_WRITE,
-			       .doc = "bytes of the buffer that the message takes" },
+				    .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK },
+	[GO_BACK_N_CHARGE] = { "buffer_charge", NOPAL_WRITE,
+			       "bytes of the buffer that the message takes" },
 	{ 0 },
 };
 
@@ -217,63 +211,82 @@ static const struct nopal_binding go_back_n_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_role go_back_n_provides[] = {
+	{ "reliability", true },
+	{ "acknowledgement", true },
+	{ "duplicate_filter" },
+	{ "in_sequence", true },
+	{ 0 },
+};
+
+static const struct nopal_relation go_back_n_needs[] = {
+	{ "segment_numbers", "the next one is known by its number" },
+	{ 0 },
+};
+
+static const struct nopal_relation go_back_n_excludes[] = {
+	{ "redundancy", "what it repairs was discarded with all behind it" },
+	{ "tfrc",
+	  "its rate rises by round trips, and resends, as all are after an outage, tell none" },
+	{ "partial_reliability",
+	  "the peer takes what is next, and nothing leads round what was given up" },
+	{ 0 },
+};
+
+static const struct nopal_promise go_back_n_promises[] = {
+	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+	  "what is not acknowledged is sent again, with all behind it" },
+	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+	  "the peer acknowledges what it took" },
+	{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING, "resends have an end",
+	  .bound = "attempts" },
+	{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,
+	  "a receiver without room takes nothing", .bound = "buffer" },
+	NOPAL_NUMBERS_ONCE,
+	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+	  "the peer takes only the next segment" },
+	{ 0 },
+};
+
+static const struct nopal_kind go_back_n_kinds[] = {
+	[GO_BACK_N_ACK] = { "ack", NOPAL_KIND_CONTROL, "the number that is waited for" },
+	{ 0 },
+};
+
+static const struct nopal_hold go_back_n_holds[] = {
+	{ "it is in the window", NOPAL_SEND, NOPAL_DATA },
+	{ "the peer has it", NOPAL_FINISH, NOPAL_DATA },
+	{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA },
+	{ 0 },
+};
+
+static const struct nopal_timer go_back_n_timers[] = {
+	[GO_BACK_N_OVERDUE] = { "overdue", nopal__go_back_sender_when_overdue },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_go_back_n = {
 	.abi = NOPAL_ABI,
 	.name = "go_back_n",
 	.family = "reliability",
-	.summary = "the peer takes only the next segment; what is overdue "
-		   "leaves again with all that left after it",
-	.provides = (const struct nopal_role[]){ { "reliability", true },
-						 { "acknowledgement", true },
-						 { "duplicate_filter", false },
-						 { "in_sequence", true },
-						 { 0 } },
+	.summary =
+		"the peer takes only the next segment; what is overdue leaves again with all that left after it",
+	.provides = go_back_n_provides,
 	.standard = "in_sequence",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "segment_numbers", "the next one is known by its number" }, { 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "redundancy", "what it repairs was discarded with all behind it" },
-			{ "tfrc", "its rate rises by round trips, and resends, "
-				  "as all are after an outage, tell none" },
-			{ "partial_reliability", "the peer takes what is next, and nothing leads "
-						 "round what was given up" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-				     .because = "what is not acknowledged is sent again, with all "
-						"behind it" },
-				   { NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
-				     .because = "the peer acknowledges what it took" },
-				   { NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
-				     .bound = "attempts", .because = "resends have an end" },
-				   { NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,
-				     .bound = "buffer",
-				     .because = "a receiver without room takes nothing" },
-				   NOPAL_NUMBERS_ONCE,
-				   { NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
-				     .because = "the peer takes only the next segment" }),
+	.needs = go_back_n_needs,
+	.excludes = go_back_n_excludes,
+	.promises = go_back_n_promises,
 	.parameters_size = sizeof(struct go_back_n_parameters),
-	.parameters = go_back_n_table,
+	.parameters = go_back_n_parameters,
 	.attributes = go_back_n_attributes,
 	.shared = go_back_n_shared,
-	.kinds = (const struct nopal_kind[]){ [GO_BACK_N_ACK] = { "ack", NOPAL_KIND_CONTROL,
-								  "the number that is waited for" },
-					      { 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "it is in the window", NOPAL_SEND, NOPAL_DATA, false },
-			{ "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
-			{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA, false },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[GO_BACK_N_OVERDUE] = { "overdue", nopal__go_back_sender_when_overdue },
-			{ 0 } },
+	.kinds = go_back_n_kinds,
+	.holds = go_back_n_holds,
+	.timers = go_back_n_timers,
 	.bindings = go_back_n_bindings,
-	.raises = (const char *const[]){ "ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED",
-					 "SEGMENT_TIMEOUT", "SEGMENT_LOST", "SEGMENT_RESEND",
-					 "SESSION_BROKEN", NULL },
+	.raises =
+		NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED", "SEGMENT_TIMEOUT",
+			     "SEGMENT_LOST", "SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct go_back_n),
 	.rest = go_back_n_rest,
 };

@@ -143,33 +143,42 @@ static const struct nopal_binding parallel_channels_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation parallel_channels_needs[] = {
+	{ "network", "paths are those of datagrams" },
+	{ "duplicate_filter", "each path brings a copy" },
+	{ 0 },
+};
+
+static const struct nopal_relation parallel_channels_excludes[] = {
+	{ "address_demux",
+	  "where the address tells whose a datagram is, another address is another session" },
+	{ 0 },
+};
+
+static const struct nopal_shared parallel_channels_shared[] = {
+	[PARALLEL_CHANNELS_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, NULL },
+	[PARALLEL_CHANNELS_BESIDE] = { "segments_beside", NOPAL_WRITE, 0,
+				       "arrived by other paths than the first" },
+	{ 0 },
+};
+
+static const struct nopal_kind parallel_channels_kinds[] = {
+	[PARALLEL_CHANNELS_CHALLENGE] = { "path_challenge", NOPAL_KIND_CONTROL,
+					  "asks a path for its bytes" },
+	[PARALLEL_CHANNELS_RESPONSE] = { "path_response", NOPAL_KIND_CONTROL, "brings them back" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_parallel_channels = {
 	.abi = NOPAL_ABI,
 	.name = "parallel_channels",
 	.family = "reliability",
 	.summary = "send everything by several paths at once",
-	.provides = (const struct nopal_role[]){ { "parallel_paths", true }, { 0 } },
-	.needs = (const struct nopal_relation[]){ { "network", "paths are those of datagrams" },
-						  { "duplicate_filter", "each path brings a copy" },
-						  { 0 } },
-	.excludes = (const struct nopal_relation[]){ { "address_demux",
-						       "where the address tells whose a datagram "
-						       "is, another address is another session" },
-						     { 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[PARALLEL_CHANNELS_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-							 NULL },
-			[PARALLEL_CHANNELS_BESIDE] = { "segments_beside", NOPAL_WRITE, 0,
-						       "arrived by other paths than the first" },
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[PARALLEL_CHANNELS_CHALLENGE] = { "path_challenge", NOPAL_KIND_CONTROL,
-							  "asks a path for its bytes" },
-			[PARALLEL_CHANNELS_RESPONSE] = { "path_response", NOPAL_KIND_CONTROL,
-							 "brings them back" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "parallel_paths", true }),
+	.needs = parallel_channels_needs,
+	.excludes = parallel_channels_excludes,
+	.shared = parallel_channels_shared,
+	.kinds = parallel_channels_kinds,
 	.bindings = parallel_channels_bindings,
 	.state_size = sizeof(struct parallel_channels),
 };

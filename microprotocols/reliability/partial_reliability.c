@@ -232,52 +232,32 @@ static void partial_reliability_rest(struct nopal_at at)
 	expiry_rest(at.session, &self->expiry);
 }
 
-static const struct nopal_parameter partial_reliability_table[] = {
-	{ .name = "deadline",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct partial_reliability_parameters, deadline_ns),
-	  .initial = "0ms",
-	  .least = "0ms",
-	  .most = "1h",
-	  .doc = "of messages that name none themselves; 0: they have none" },
-	{ .name = "attempts",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct partial_reliability_parameters, attempts),
-	  .initial = "0",
-	  .least = "0",
-	  .most = "1000",
-	  .doc = "how often a segment may leave of messages that do not say it; 0: as often as it "
-		 "takes" },
+static const struct nopal_parameter partial_reliability_parameters[] = {
+	NOPAL_NUMBER(partial_reliability, deadline_ns, "deadline", TIME, "0ms", "0ms", "1h",
+		     "of messages that name none themselves; 0: they have none"),
+	NOPAL_NUMBER(partial_reliability, attempts, "attempts", COUNT, "0", "0", "1000",
+		     "departures of a segment of messages that say none; 0: no limit"),
 	{ 0 },
 };
 
 static const struct nopal_attribute partial_reliability_attributes[] = {
-	[PARTIAL_RELIABILITY_DEADLINE] = { .name = "deadline",
-					   .access = NOPAL_PROPERTY,
-					   .doc = "ns from sending, after which it is of no use; "
-						  "NOPAL_NEVER: it always is" },
-	[PARTIAL_RELIABILITY_ATTEMPTS] = { .name = "attempts",
-					   .access = NOPAL_PROPERTY,
-					   .doc = "how often each of its segments may leave" },
-	[PARTIAL_RELIABILITY_EXPIRES] = { .name = "expires_ns",
-					  .access = NOPAL_WRITE,
-					  .doc = "when it is given up" },
-	[PARTIAL_RELIABILITY_FIRST] = { .name = "first_segment",
-					.access = NOPAL_WRITE,
-					.doc = "number of its message's first segment" },
-	[PARTIAL_RELIABILITY_NEXT] = { .name = "next_segment",
-				       .access = NOPAL_WRITE,
-				       .doc = "one past that of the last one "
-					      "cut so far; 0: none is" },
-	[PARTIAL_RELIABILITY_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
-	[PARTIAL_RELIABILITY_MESSAGE] = { .name = "message_number", .access = NOPAL_READ_OPTIONAL },
+	[PARTIAL_RELIABILITY_DEADLINE] = { "deadline", NOPAL_PROPERTY,
+					   "ns from sending, after which it is of no use; NOPAL_NEVER: it always is" },
+	[PARTIAL_RELIABILITY_ATTEMPTS] = { "attempts", NOPAL_PROPERTY,
+					   "how often each of its segments may leave" },
+	[PARTIAL_RELIABILITY_EXPIRES] = { "expires_ns", NOPAL_WRITE, "when it is given up" },
+	[PARTIAL_RELIABILITY_FIRST] = { "first_segment", NOPAL_WRITE,
+					"number of its message's first segment" },
+	[PARTIAL_RELIABILITY_NEXT] = { "next_segment", NOPAL_WRITE,
+				       "one past that of the last one cut so far; 0: none is" },
+	[PARTIAL_RELIABILITY_NUMBER] = { "segment_number", NOPAL_READ },
+	[PARTIAL_RELIABILITY_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
 static const struct nopal_shared partial_reliability_shared[] = {
 	[PARTIAL_RELIABILITY_FORWARD_POINT] = { "forward_point", NOPAL_WRITE, 0,
-						"the peer's floor moves up to there without an "
-						"arrival" },
+						"the peer's floor moves up to there without an arrival" },
 	[PARTIAL_RELIABILITY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 					"our first number" },
 	[PARTIAL_RELIABILITY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
@@ -307,48 +287,56 @@ static const struct nopal_binding partial_reliability_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation partial_reliability_needs[] = {
+	{ "reliability", "without it nothing arrives for sure anyway" },
+	{ "acknowledgement", "its floor says whether the point was heard" },
+	{ "segment_numbers", "numbers say what will not come" },
+	{ 0 },
+};
+
+static const struct nopal_relation partial_reliability_excludes[] = {
+	{ "coalesce", "messages in one segment may have different deadlines" },
+	{ 0 },
+};
+
+static const struct nopal_promise partial_reliability_promises[] = {
+	{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+	  "a message is given up after its deadline or its attempts", .of = "deadline|attempts" },
+	{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+	  "every message has a deadline", .when = "deadline", .bound = "deadline" },
+	{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+	  "every message has a number of attempts", .when = "attempts", .bound = "attempts" },
+	{ 0 },
+};
+
+static const struct nopal_kind partial_reliability_kinds[] = {
+	[PARTIAL_RELIABILITY_FORWARD] = { "forward", NOPAL_KIND_CONTROL, "what will not come" },
+	{ 0 },
+};
+
+static const struct nopal_timer partial_reliability_timers[] = {
+	[PARTIAL_RELIABILITY_EXPIRED] = { "expired", partial_reliability_when_expired },
+	[PARTIAL_RELIABILITY_AGAIN] = { "again", nopal__forward_point_when_again },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_partial_reliability = {
 	.abi = NOPAL_ABI,
 	.name = "partial_reliability",
 	.family = "reliability",
 	.summary = "some messages need not arrive, or not after their time",
-	.provides = (const struct nopal_role[]){ { "partial_reliability", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "reliability", "without it nothing arrives for sure anyway" },
-			{ "acknowledgement", "its floor says whether the point was heard" },
-			{ "segment_numbers", "numbers say what will not come" },
-			{ 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "coalesce", "messages in one segment may have different deadlines" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .of = "deadline|attempts",
-		  .because = "a message is given up after its deadline or its attempts" },
-		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME, .when = "deadline",
-		  .bound = "deadline", .because = "every message has a deadline" },
-		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME, .when = "attempts",
-		  .bound = "attempts", .because = "every message has a number of attempts" }),
+	.provides = NOPAL_ROLES({ "partial_reliability", true }),
+	.needs = partial_reliability_needs,
+	.excludes = partial_reliability_excludes,
+	.promises = partial_reliability_promises,
 	.parameters_size = sizeof(struct partial_reliability_parameters),
-	.parameters = partial_reliability_table,
+	.parameters = partial_reliability_parameters,
 	.attributes = partial_reliability_attributes,
 	.shared = partial_reliability_shared,
-	.kinds =
-		(const struct nopal_kind[]){
-			[PARTIAL_RELIABILITY_FORWARD] = { "forward", NOPAL_KIND_CONTROL,
-							  "what will not come" },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[PARTIAL_RELIABILITY_EXPIRED] = { "expired",
-							  partial_reliability_when_expired },
-			[PARTIAL_RELIABILITY_AGAIN] = { "again", nopal__forward_point_when_again },
-			{ 0 } },
+	.kinds = partial_reliability_kinds,
+	.timers = partial_reliability_timers,
 	.bindings = partial_reliability_bindings,
-	.raises = (const char *const[]){ "SEGMENT_ABANDONED", "PEER_GAVE_UP", "SESSION_BROKEN",
-					 NULL },
+	.raises = NOPAL_RAISES("SEGMENT_ABANDONED", "PEER_GAVE_UP", "SESSION_BROKEN"),
 	.state_size = sizeof(struct partial_reliability),
 	.rest = partial_reliability_rest,
 };

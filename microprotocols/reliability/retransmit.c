@@ -300,27 +300,13 @@ static void retransmit_validate(const void *parameters, struct nopal_problems *p
 			      "remove retransmit: redundancy alone repairs what it can");
 }
 
-static const struct nopal_parameter retransmit_table[] = {
-	{ .name = "attempts",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct retransmit_parameters, attempts),
-	  .initial = "16",
-	  .least = "1",
-	  .most = "1000",
-	  .doc = "how often one segment may be overdue before the session gives up" },
-	{ .name = "copies",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct retransmit_parameters, copies),
-	  .initial = "0",
-	  .least = "0",
-	  .most = "7",
-	  .doc = "copies of a resend, where nothing else waits to leave" },
-	{ .name = "arq",
-	  .unit = NOPAL_WORD,
-	  .offset = offsetof(struct retransmit_parameters, arq),
-	  .initial = "always",
-	  .choices = "always|unrepaired|never",
-	  .doc = "when to resend beside redundancy: always, or what it cannot repair" },
+static const struct nopal_parameter retransmit_parameters[] = {
+	NOPAL_NUMBER(retransmit, attempts, "attempts", COUNT, "16", "1", "1000",
+		     "how often one segment may be overdue before the session gives up"),
+	NOPAL_NUMBER(retransmit, copies, "copies", COUNT, "0", "0", "7",
+		     "copies of a resend, where nothing else waits to leave"),
+	NOPAL_WORDS(retransmit, arq, "arq", "always", "always|unrepaired|never",
+		    "when to resend beside redundancy: always, or what it cannot repair"),
 	{ 0 },
 };
 
@@ -338,73 +324,81 @@ static const struct nopal_binding retransmit_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation retransmit_needs[] = {
+	{ "acknowledgement", "without status nothing is known to be missing" },
+	{ "segment_numbers", "the peer must tell a resend from a new segment" },
+	{ 0 },
+};
+
+static const struct nopal_relation retransmit_excludes[] = {
+	{ "lossy_order", "what lossy ordering skips would be sent again for nothing" },
+	{ 0 },
+};
+
+static const struct nopal_promise retransmit_promises[] = {
+	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+	  "what is lost or timed out is sent again" },
+	{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING, "resends have an end",
+	  .bound = "attempts" },
+	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+	  "a resend leaves after segments that were sent later" },
+	{ 0 },
+};
+
+static const struct nopal_attribute retransmit_attributes[] = {
+	[RETRANSMIT_OVERDUE] = { "times_overdue", NOPAL_WRITE,
+				 "timeouts of the segment since the peer was seen to live" },
+	[RETRANSMIT_COPIES] = { "copies_left", NOPAL_WRITE, "copies of its resend that may leave" },
+	[RETRANSMIT_GROUP] = { "repair_group", NOPAL_READ_OPTIONAL },
+	[RETRANSMIT_PROGRESS] = { "overdue_progress", NOPAL_WRITE,
+				  "when it was overdue last: acks that had moved a floor" },
+	{ 0 },
+};
+
+static const struct nopal_shared retransmit_shared[] = {
+	[RETRANSMIT_UNMET] = { "reliability_unmet", NOPAL_WRITE, 1,
+			       "1: an unseen segment is still needed" },
+	[RETRANSMIT_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+				     "1: nothing else waits to leave" },
+	[RETRANSMIT_WAIT] = { "resends_wait", NOPAL_WRITE, 0,
+			      "1: what may be repaired is not resent" },
+	[RETRANSMIT_SETTLED] = { "repair_groups_settled", NOPAL_READ_OPTIONAL, INT64_MAX,
+				 "of groups up to this nothing more is repaired" },
+	{ 0 },
+};
+
+static const struct nopal_hold retransmit_holds[] = {
+	{ "is it asked to leave", NOPAL_SEND, NOPAL_DATA },
+	{ "the peer has it", NOPAL_FINISH, NOPAL_DATA },
+	{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA },
+	{ 0 },
+};
+
+static const struct nopal_timer retransmit_timers[] = {
+	[RETRANSMIT_COPY] = { "copy", retransmit_when_copy },
+	[RETRANSMIT_UNSETTLED] = { "unsettled", retransmit_when_unsettled },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_retransmit = {
 	.abi = NOPAL_ABI,
 	.name = "retransmit",
 	.family = "reliability",
 	.summary = "send a segment again when it is lost or overdue",
-	.provides = (const struct nopal_role[]){ { "reliability", false }, { 0 } },
+	.provides = NOPAL_ROLES({ "reliability" }),
 	.standard = "reliability",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "without status nothing is known to be missing" },
-			{ "segment_numbers", "the peer must tell a resend from a new segment" },
-			{ 0 } },
-	.excludes = (const struct nopal_relation[]){ { "lossy_order",
-						       "what lossy ordering skips would be "
-						       "sent again for nothing" },
-						     { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-				     .because = "what is lost or timed out is sent again" },
-				   { NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
-				     .bound = "attempts", .because = "resends have an end" },
-				   { NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
-				     .because = "a resend leaves after segments that were sent "
-						"later" }),
+	.needs = retransmit_needs,
+	.excludes = retransmit_excludes,
+	.promises = retransmit_promises,
 	.parameters_size = sizeof(struct retransmit_parameters),
-	.parameters = retransmit_table,
+	.parameters = retransmit_parameters,
 	.validate = retransmit_validate,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[RETRANSMIT_OVERDUE] = { .name = "times_overdue",
-						 .access = NOPAL_WRITE,
-						 .doc = "timeouts of the segment since the peer "
-							"was seen to live" },
-			[RETRANSMIT_COPIES] = { .name = "copies_left",
-						.access = NOPAL_WRITE,
-						.doc = "copies of its resend that may leave" },
-			[RETRANSMIT_GROUP] = { .name = "repair_group",
-					       .access = NOPAL_READ_OPTIONAL },
-			[RETRANSMIT_PROGRESS] = { .name = "overdue_progress",
-						  .access = NOPAL_WRITE,
-						  .doc = "when it was overdue last: acks that had "
-							 "moved a floor" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[RETRANSMIT_UNMET] = { "reliability_unmet", NOPAL_WRITE, 1,
-					       "1: an unseen segment is still needed" },
-			[RETRANSMIT_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-						     "1: nothing else waits to leave" },
-			[RETRANSMIT_WAIT] = { "resends_wait", NOPAL_WRITE, 0,
-					      "1: what may be repaired is not resent" },
-			[RETRANSMIT_SETTLED] = { "repair_groups_settled", NOPAL_READ_OPTIONAL,
-						 INT64_MAX,
-						 "of groups up to this nothing more is repaired" },
-			{ 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "is it asked to leave", NOPAL_SEND, NOPAL_DATA, false },
-			{ "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
-			{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA, false },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[RETRANSMIT_COPY] = { "copy", retransmit_when_copy },
-			[RETRANSMIT_UNSETTLED] = { "unsettled", retransmit_when_unsettled },
-			{ 0 } },
+	.attributes = retransmit_attributes,
+	.shared = retransmit_shared,
+	.holds = retransmit_holds,
+	.timers = retransmit_timers,
 	.bindings = retransmit_bindings,
-	.raises = (const char *const[]){ "SEGMENT_RESEND", "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct retransmit),
 	.open = retransmit_open,
 	.rest = retransmit_rest,

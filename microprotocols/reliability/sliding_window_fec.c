@@ -119,29 +119,25 @@ static void sliding_window_fec_validate(const void *parameters, struct nopal_pro
 
 #define SLIDING_PARAMETER(field) offsetof(struct sliding_window_fec_parameters, field)
 
-static const struct nopal_parameter sliding_window_fec_table[] = {
-	{ "sources", NOPAL_COUNT, SLIDING_PARAMETER(sources), "4", "1", "128", NULL, false,
-	  "segments between repairs" },
-	{ "repairs", NOPAL_COUNT, SLIDING_PARAMETER(repairs), "1", "1", "16", NULL, false,
-	  "repairs that are made at a time, at most" },
-	{ "window", NOPAL_COUNT, SLIDING_PARAMETER(window), "20", "1", "128", NULL, true,
-	  "segments that a repair is about" },
-	{ "flush", NOPAL_TIME, SLIDING_PARAMETER(flush_ns), "20ms", "1ms", "100ms", NULL, false,
-	  "age at which fewer than `sources` get repairs" },
+static const struct nopal_parameter sliding_window_fec_parameters[] = {
+	NOPAL_NUMBER(sliding_window_fec, sources, "sources", COUNT, "4", "1", "128",
+		     "segments between repairs"),
+	NOPAL_NUMBER(sliding_window_fec, repairs, "repairs", COUNT, "1", "1", "16",
+		     "repairs that are made at a time, at most"),
+	NOPAL_NUMBER(sliding_window_fec, window, "window", COUNT, "20", "1", "128",
+		     "segments that a repair is about", .wire = true),
+	NOPAL_NUMBER(sliding_window_fec, flush_ns, "flush", TIME, "20ms", "1ms", "100ms",
+		     "age at which fewer than `sources` get repairs"),
 	{ 0 },
 };
 
 static const struct nopal_attribute sliding_window_fec_attributes[] = {
-	[SLIDING_SOURCE] = { .name = "repair_source",
-			     .access = NOPAL_WRITE,
-			     .wire_bytes = SLIDING_SOURCE_BYTES,
-			     .kinds = NOPAL_CARRIED,
-			     .serial = true,
-			     .doc = "counts segments that repairs are about" },
-	[SLIDING_ACK_FLOOR] = { .name = "ack_floor", .access = NOPAL_READ_OPTIONAL },
-	[SLIDING_REPAIR_GROUP] = { .name = "repair_group",
-				   .access = NOPAL_WRITE,
-				   .doc = "of what it is repaired with; 0: nothing" },
+	[SLIDING_SOURCE] = { "repair_source", NOPAL_WRITE, "counts segments that repairs are about",
+			     .wire_bytes = SLIDING_SOURCE_BYTES, .kinds = NOPAL_CARRIED,
+			     .serial = true },
+	[SLIDING_ACK_FLOOR] = { "ack_floor", NOPAL_READ_OPTIONAL },
+	[SLIDING_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
+				   "of what it is repaired with; 0: nothing" },
 	{ 0 },
 };
 
@@ -170,38 +166,47 @@ static const struct nopal_binding sliding_window_fec_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation sliding_window_fec_needs[] = {
+	{ "segment_numbers", "a rebuilt segment and its late original must be known as one" },
+	{ 0 },
+};
+
+static const struct nopal_promise sliding_window_fec_promises[] = {
+	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
+	  "repair segments repair losses of a window", .bound = "flush" },
+	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, "a rebuilt segment comes after later ones",
+	  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL },
+	{ 0 },
+};
+
+static const struct nopal_kind sliding_window_fec_kinds[] = {
+	[SLIDING_REPAIR] = { "repair", NOPAL_KIND_CARRIED, "a sum of the last data segments",
+			     .around = SLIDING_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
+	{ 0 },
+};
+
+static const struct nopal_timer sliding_window_fec_timers[] = {
+	[SLIDING_FLUSH] = { "flush", sliding_window_fec_when_flush },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_sliding_window_fec = {
 	.abi = NOPAL_ABI,
 	.name = "sliding_window_fec",
 	.family = "reliability",
 	.summary = "repair segments over the last segments that left",
-	.provides = (const struct nopal_role[]){ { "redundancy", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "segment_numbers", "a rebuilt segment and its late original must be "
-					     "known as one" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES(
-		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED, .bound = "flush",
-		  .because = "repair segments repair losses of a window" },
-		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, .unless = NOPAL_DELIVERY,
-		  .unless_has = NOPAL_ALL, .because = "a rebuilt segment comes after later ones" }),
+	.provides = NOPAL_ROLES({ "redundancy", true }),
+	.needs = sliding_window_fec_needs,
+	.promises = sliding_window_fec_promises,
 	.parameters_size = sizeof(struct sliding_window_fec_parameters),
-	.parameters = sliding_window_fec_table,
+	.parameters = sliding_window_fec_parameters,
 	.validate = sliding_window_fec_validate,
 	.attributes = sliding_window_fec_attributes,
 	.shared = sliding_window_fec_shared,
-	.kinds =
-		(const struct nopal_kind[]){
-			[SLIDING_REPAIR] = { "repair", NOPAL_KIND_CARRIED,
-					     "a sum of the last data segments",
-					     SLIDING_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[SLIDING_FLUSH] = { "flush", sliding_window_fec_when_flush }, { 0 } },
+	.kinds = sliding_window_fec_kinds,
+	.timers = sliding_window_fec_timers,
 	.bindings = sliding_window_fec_bindings,
-	.raises = (const char *const[]){ "SEGMENT_TO_NET", "SEGMENT_FROM_NET", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SEGMENT_FROM_NET"),
 	.state_size = sizeof(struct sliding_window_fec),
 	.open = sliding_window_fec_open,
 	.rest = sliding_window_fec_rest,

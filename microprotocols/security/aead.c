@@ -197,30 +197,33 @@ static void aead_validate(const void *parameters, struct nopal_problems *problem
 }
 
 static const struct nopal_parameter aead_table[] = {
-	[AEAD_CIPHER] = { .name = "cipher",
-			  .unit = NOPAL_WORD,
-			  .offset = offsetof(struct aead_parameters, cipher),
-			  .initial = "aes_128_gcm",
-			  .choices = "chacha20_poly1305|aes_128_gcm",
-			  .wire = true,
-			  .doc = "what datagrams are sealed with" },
+	[AEAD_CIPHER] =
+		NOPAL_WORDS(aead, cipher, "cipher", "aes_128_gcm", "chacha20_poly1305|aes_128_gcm",
+			    "what datagrams are sealed with", .wire = true),
 	[AEAD_PSK_FILE] = { .name = "psk_file",
 			    .unit = NOPAL_FILE,
 			    .offset = offsetof(struct aead_parameters, psk_file),
 			    .initial = "",
 			    .doc = "holds a key that both sides had before" },
-	[AEAD_UPDATE] = { .name = "update",
-			  .offset = offsetof(struct aead_parameters, update),
-			  .initial = "4194304",
-			  .least = "2",
-			  .most = "8388607",
-			  .doc = "datagrams until the key changes" },
-	[AEAD_FORGERIES] = { .name = "forgeries",
-			     .offset = offsetof(struct aead_parameters, forgeries),
-			     .initial = "68719476736",
-			     .least = "1",
-			     .most = "68719476736",
-			     .doc = "datagrams that do not open, until the session ends" },
+	[AEAD_UPDATE] = NOPAL_NUMBER(aead, update, "update", COUNT, "4194304", "2", "8388607",
+				     "datagrams until the key changes"),
+	[AEAD_FORGERIES] =
+		NOPAL_NUMBER(aead, forgeries, "forgeries", COUNT, "68719476736", "1", "68719476736",
+			     "datagrams that do not open, until the session ends"),
+	{ 0 },
+};
+
+static const struct nopal_relation aead_needs[] = {
+	{ "network", "it seals datagrams, which leave from the lowest layer" },
+	{ "connection", "keys are agreed on while a session opens" },
+	{ 0 },
+};
+
+static const struct nopal_promise aead_promises[] = {
+	{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
+	  "every datagram is encrypted and authenticated" },
+	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_KNOWN_PEER,
+	  "the peer has the key of the file", .when = "psk_file" },
 	{ 0 },
 };
 
@@ -229,24 +232,13 @@ const struct nopal_microprotocol nopal_aead = {
 	.name = "aead",
 	.family = "security",
 	.summary = "nobody else reads, changes, repeats or turns back a datagram",
-	.provides = (const struct nopal_role[]){ { "integrity", true },
-						 { "confidentiality", true },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "network", "it seals datagrams, which leave from the "
-				     "lowest layer" },
-			{ "connection", "keys are agreed on while a session opens" },
-			{ 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
-				     .because = "every datagram is encrypted and authenticated" },
-				   { NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES,
-				     NOPAL_KNOWN_PEER, .when = "psk_file",
-				     .because = "the peer has the key of the file" }),
+	.provides = NOPAL_ROLES({ "integrity", true }, { "confidentiality", true }),
+	.needs = aead_needs,
+	.promises = aead_promises,
 	.parameters_size = sizeof(struct aead_parameters),
 	.parameters = aead_table,
 	.validate = aead_validate,
-	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct aead),
 	.open = aead_open,
 	.rest = aead_rest,

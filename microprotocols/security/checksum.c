@@ -64,14 +64,20 @@ static bool checksum_open(struct nopal_at at, uint8_t *bytes, size_t length)
 	return nopal_read(&trailer, CHECKSUM_BYTES) == checksum_of(at, bytes, length);
 }
 
-static const struct nopal_parameter checksum_table[] = {
-	{ .name = "algorithm",
-	  .unit = NOPAL_WORD,
-	  .offset = offsetof(struct checksum_parameters, algorithm),
-	  .initial = "crc32c",
-	  .choices = "crc32c|ones_complement",
-	  .wire = true,
-	  .doc = "how the checksum is made" },
+static const struct nopal_parameter checksum_parameters[] = {
+	NOPAL_WORDS(checksum, algorithm, "algorithm", "crc32c", "crc32c|ones_complement",
+		    "how the checksum is made", .wire = true),
+	{ 0 },
+};
+
+static const struct nopal_relation checksum_needs[] = {
+	{ "network", "it seals datagrams, which leave from the lowest layer" },
+	{ 0 },
+};
+
+static const struct nopal_promise checksum_promises[] = {
+	{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_ACCIDENTS,
+	  "every datagram has a checksum" },
 	{ 0 },
 };
 
@@ -80,20 +86,12 @@ const struct nopal_microprotocol nopal_checksum = {
 	.name = "checksum",
 	.family = "security",
 	.summary = "drop every datagram that was damaged on its way",
-	.provides =
-		(const struct nopal_role[]){
-			{ "integrity", true },
-			{ 0 },
-		},
+	.provides = NOPAL_ROLES({ "integrity", true }),
 	.standard = "integrity",
-	.needs = (const struct nopal_relation[]){ { "network",
-						    "it seals datagrams, which leave from the "
-						    "lowest layer" },
-						  { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
-				     NOPAL_ACCIDENTS, .because = "every datagram has a checksum" }),
+	.needs = checksum_needs,
+	.promises = checksum_promises,
 	.parameters_size = sizeof(struct checksum_parameters),
-	.parameters = checksum_table,
+	.parameters = checksum_parameters,
 	.seal = &(const struct nopal_seal){ .overhead = CHECKSUM_BYTES,
 					    .close = checksum_close,
 					    .open = checksum_open },

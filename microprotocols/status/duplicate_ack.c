@@ -292,19 +292,11 @@ static void duplicate_ack_when_judge(struct nopal_at at)
 		duplicate_ack_overtaken(at);
 }
 
-static const struct nopal_parameter duplicate_ack_table[] = {
-	{ .name = "threshold",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct duplicate_ack_parameters, threshold),
-	  .initial = "3", /* RFC 5681, section 3.2 */
-	  .least = "1",
-	  .most = "1000",
-	  .doc = "departures that overtook one before it counts as lost" },
-	{ .name = "adapt",
-	  .unit = NOPAL_SWITCH,
-	  .offset = offsetof(struct duplicate_ack_parameters, adapt),
-	  .initial = "on",
-	  .doc = "wait longer where the path reorders" },
+static const struct nopal_parameter duplicate_ack_parameters[] = {
+	/* RFC 5681, section 3.2 */
+	NOPAL_NUMBER(duplicate_ack, threshold, "threshold", COUNT, "3", "1", "1000",
+		     "departures that overtook one before it counts as lost"),
+	NOPAL_ON_OFF(duplicate_ack, adapt, "adapt", "on", "wait longer where the path reorders"),
 	{ 0 },
 };
 
@@ -315,30 +307,42 @@ static const struct nopal_binding duplicate_ack_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation duplicate_ack_needs[] = {
+	{ "acknowledgement", "it judges what was acknowledged" },
+	{ 0 },
+};
+
+static const struct nopal_attribute duplicate_ack_attributes[] = {
+	FOUND_LOST_ATTRIBUTES,
+	{ 0 },
+};
+
+static const struct nopal_shared duplicate_ack_shared[] = {
+	[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, "a round trip" },
+	[DUPLICATE_ACK_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+				    "1: nothing else waits to leave" },
+	{ 0 },
+};
+
+static const struct nopal_timer duplicate_ack_timers[] = {
+	[DUPLICATE_ACK_JUDGE] = { "judge", duplicate_ack_when_judge },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_duplicate_ack = {
 	.abi = NOPAL_ABI,
 	.name = "duplicate_ack",
 	.family = "status",
 	.summary = "later segments arrived, so an earlier one is lost",
-	.provides = (const struct nopal_role[]){ { "loss_detection", false }, { 0 } },
+	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.standard = "loss_detection",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "it judges what was acknowledged" }, { 0 } },
+	.needs = duplicate_ack_needs,
 	.parameters_size = sizeof(struct duplicate_ack_parameters),
-	.parameters = duplicate_ack_table,
-	.attributes = (const struct nopal_attribute[]){ FOUND_LOST_ATTRIBUTES, { 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-						     "a round trip" },
-			[DUPLICATE_ACK_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-						    "1: nothing else waits to leave" },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[DUPLICATE_ACK_JUDGE] = { "judge", duplicate_ack_when_judge }, { 0 } },
+	.parameters = duplicate_ack_parameters,
+	.attributes = duplicate_ack_attributes,
+	.shared = duplicate_ack_shared,
+	.timers = duplicate_ack_timers,
 	.bindings = duplicate_ack_bindings,
-	.raises = (const char *const[]){ "SEGMENT_LOST", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_LOST"),
 	.state_size = sizeof(struct duplicate_ack),
 };

@@ -17,20 +17,14 @@ enum {
 }; /* attributes */
 
 #define FOUND_LOST_ATTRIBUTES                                                                      \
-	[FOUND_LOST_AGAIN] = { .name = "found_lost_at",                                            \
-			       .access = NOPAL_WRITE,                                              \
-			       .kinds = NOPAL_CARRIED,                                             \
-			       .doc = "first packet number after its loss "                        \
-				      "was found" },                                               \
-	[FOUND_LOST_LEFT_NS] = { .name = "late_left_ns",                                           \
-				 .access = NOPAL_WRITE,                                            \
-				 .kinds = NOPAL_CARRIED,                                           \
-				 .doc = "when what was taken for lost had "                        \
-					"left; 0 at SEGMENT_RECEIVED: it "                         \
-					"was" },                                                   \
-	[FOUND_LOST_NUMBER] = { .name = "segment_number",                                          \
-				.access = NOPAL_READ_OPTIONAL,                                     \
-				.doc = "of which an ack may say nothing" }
+	[FOUND_LOST_AGAIN] = { "found_lost_at", NOPAL_WRITE,                                       \
+			       "first packet number after its loss was found",                     \
+			       .kinds = NOPAL_CARRIED },                                           \
+	[FOUND_LOST_LEFT_NS] = { "late_left_ns", NOPAL_WRITE,                                      \
+				 "departure of what was taken for lost; 0: it was lost",           \
+				 .kinds = NOPAL_CARRIED },                                         \
+	[FOUND_LOST_NUMBER] = { "segment_number", NOPAL_READ_OPTIONAL,                             \
+				"of which an ack may say nothing" }
 
 /* Numbers of which the last ack said whether they arrived. */
 struct found_lost_told {

@@ -409,28 +409,14 @@ static void negative_ack_rest(struct nopal_at at)
 	outstanding_rest(at.session, &self->sent);
 }
 
-static const struct nopal_parameter negative_ack_table[] = {
-	{ .name = "reorder",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct negative_ack_parameters, reorder),
-	  .initial = "3", /* as RFC 5681, section 3.2 */
-	  .least = "0",
-	  .most = "1000",
-	  .doc = "segments that may overtake one before it counts as missing" },
-	{ .name = "repeat",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct negative_ack_parameters, repeat_ns),
-	  .initial = "100ms",
-	  .least = "1ms",
-	  .most = "60s",
-	  .doc = "wait before asking again" },
-	{ .name = "attempts",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct negative_ack_parameters, attempts),
-	  .initial = "3",
-	  .least = "1",
-	  .most = "100",
-	  .doc = "how often to ask, where segments are resent" },
+static const struct nopal_parameter negative_ack_parameters[] = {
+	/* as RFC 5681, section 3.2 */
+	NOPAL_NUMBER(negative_ack, reorder, "reorder", COUNT, "3", "0", "1000",
+		     "segments that may overtake one before it counts as missing"),
+	NOPAL_NUMBER(negative_ack, repeat_ns, "repeat", TIME, "100ms", "1ms", "60s",
+		     "wait before asking again"),
+	NOPAL_NUMBER(negative_ack, attempts, "attempts", COUNT, "3", "1", "100",
+		     "how often to ask, where segments are resent"),
 	{ 0 },
 };
 
@@ -445,42 +431,51 @@ static const struct nopal_binding negative_ack_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation negative_ack_needs[] = {
+	{ "segment_numbers", "a gap in numbers is what is missing" },
+	{ "acknowledgement", "without status a segment is forgotten as it leaves" },
+	{ 0 },
+};
+
+static const struct nopal_attribute negative_ack_attributes[] = {
+	[NEGATIVE_ACK_NUMBER] = { "segment_number", NOPAL_READ },
+	{ 0 },
+};
+
+static const struct nopal_shared negative_ack_shared[] = {
+	[NEGATIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
+	[NEGATIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
+	[NEGATIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				 "1: what is missing will be sent again" },
+	[NEGATIVE_ACK_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, "a round trip" },
+	{ 0 },
+};
+
+static const struct nopal_kind negative_ack_kinds[] = {
+	[NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL, "what is missing" },
+	{ 0 },
+};
+
+static const struct nopal_timer negative_ack_timers[] = {
+	[NEGATIVE_ACK_REPEAT] = { "repeat", negative_ack_when_repeat },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_negative_ack = {
 	.abi = NOPAL_ABI,
 	.name = "negative_ack",
 	.family = "status",
 	.summary = "tell the sender at once what is missing",
-	.provides = (const struct nopal_role[]){ { "loss_detection", false }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "segment_numbers", "a gap in numbers is what is missing" },
-			{ "acknowledgement", "without status a segment is forgotten as it leaves" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "loss_detection" }),
+	.needs = negative_ack_needs,
 	.parameters_size = sizeof(struct negative_ack_parameters),
-	.parameters = negative_ack_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[NEGATIVE_ACK_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[NEGATIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-						 "our first number" },
-			[NEGATIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-						"the peer's first number" },
-			[NEGATIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-						 "1: what is missing will be sent again" },
-			[NEGATIVE_ACK_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-					       "a round trip" },
-			{ 0 } },
-	.kinds = (const struct nopal_kind[]){ [NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL,
-								     "what is missing" },
-					      { 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[NEGATIVE_ACK_REPEAT] = { "repeat", negative_ack_when_repeat }, { 0 } },
+	.parameters = negative_ack_parameters,
+	.attributes = negative_ack_attributes,
+	.shared = negative_ack_shared,
+	.kinds = negative_ack_kinds,
+	.timers = negative_ack_timers,
 	.bindings = negative_ack_bindings,
-	.raises = (const char *const[]){ "SEGMENT_LOST", "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_LOST", "SESSION_BROKEN"),
 	.state_size = sizeof(struct negative_ack),
 	.rest = negative_ack_rest,
 };

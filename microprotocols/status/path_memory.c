@@ -232,28 +232,13 @@ static int path_memory_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter path_memory_table[] = {
-	{ .name = "window_most",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct path_memory_parameters, window_most),
-	  .initial = "64seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "the largest first window" },
-	{ .name = "half_life",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct path_memory_parameters, half_life_ns),
-	  .initial = "10min",
-	  .least = "1s",
-	  .most = "24h",
-	  .doc = "what halves the first window once more" },
-	{ .name = "expire",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct path_memory_parameters, expire_ns),
-	  .initial = "1h",
-	  .least = "1s",
-	  .most = "24h",
-	  .doc = "what is older is not used" },
+static const struct nopal_parameter path_memory_parameters[] = {
+	NOPAL_NUMBER(path_memory, window_most, "window_most", SIZE, "64seg", "1seg", "1000seg",
+		     "the largest first window"),
+	NOPAL_NUMBER(path_memory, half_life_ns, "half_life", TIME, "10min", "1s", "24h",
+		     "what halves the first window once more"),
+	NOPAL_NUMBER(path_memory, expire_ns, "expire", TIME, "1h", "1s", "24h",
+		     "what is older is not used"),
 	{ 0 },
 };
 
@@ -287,16 +272,19 @@ static const struct nopal_shared path_memory_shared[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation path_memory_needs[] = {
+	{ "rtt|path_limit", "somebody has to measure what it keeps" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_path_memory = {
 	.abi = NOPAL_ABI,
 	.name = "path_memory",
 	.family = "status",
 	.summary = "begin with what earlier sessions measured of the path",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "rtt|path_limit", "somebody has to measure what it keeps" }, { 0 } },
+	.needs = path_memory_needs,
 	.parameters_size = sizeof(struct path_memory_parameters),
-	.parameters = path_memory_table,
+	.parameters = path_memory_parameters,
 	.shared = path_memory_shared,
 	.bindings = path_memory_bindings,
 	.state_size = sizeof(struct path_memory),

@@ -91,23 +91,23 @@ static void positive_ack_validate(const void *parameters, struct nopal_problems 
 
 #define PARAMETER(field) offsetof(struct positive_ack_parameters, field)
 
-static const struct nopal_parameter positive_ack_table[] = {
-	{ "every", NOPAL_COUNT, PARAMETER(every), "2", "0", "65536", NULL, false,
-	  "segments that are acknowledged at once; 0: by the clock" },
-	{ "delay", NOPAL_TIME, PARAMETER(delay_ns), "25ms", "0ms", "250ms", NULL, false,
-	  "longest wait for that many" },
-	{ "selective", NOPAL_SWITCH, PARAMETER(selective), "off", NULL, NULL, NULL, true,
-	  "report what lies above the floor" },
-	{ "piggyback", NOPAL_SWITCH, PARAMETER(piggyback), "off", NULL, NULL, NULL, true,
-	  "data carries the floor" },
-	{ "window", NOPAL_COUNT, PARAMETER(window), "65536", "1", "1048576", NULL, false,
-	  "segments that may be outstanding" },
-	{ "timeout_min", NOPAL_TIME, PARAMETER(timeout_min_ns), "1ms", "1us", "1h", NULL, false,
-	  "the shortest wait for a status" },
-	{ "timeout_max", NOPAL_TIME, PARAMETER(timeout_max_ns), "60s", "1ms", "1h", NULL, false,
-	  "the longest wait for a status, backed off" },
-	{ "backoff", NOPAL_COUNT, PARAMETER(backoff), "6", "0", "16", NULL, false,
-	  "doublings of the wait without progress" },
+static const struct nopal_parameter positive_ack_parameters[] = {
+	NOPAL_NUMBER(positive_ack, every, "every", COUNT, "2", "0", "65536",
+		     "segments that are acknowledged at once; 0: by the clock"),
+	NOPAL_NUMBER(positive_ack, delay_ns, "delay", TIME, "25ms", "0ms", "250ms",
+		     "longest wait for that many"),
+	NOPAL_ON_OFF(positive_ack, selective, "selective", "off",
+		     "report what lies above the floor", .wire = true),
+	NOPAL_ON_OFF(positive_ack, piggyback, "piggyback", "off", "data carries the floor",
+		     .wire = true),
+	NOPAL_NUMBER(positive_ack, window, "window", COUNT, "65536", "1", "1048576",
+		     "segments that may be outstanding"),
+	NOPAL_NUMBER(positive_ack, timeout_min_ns, "timeout_min", TIME, "1ms", "1us", "1h",
+		     "the shortest wait for a status"),
+	NOPAL_NUMBER(positive_ack, timeout_max_ns, "timeout_max", TIME, "60s", "1ms", "1h",
+		     "the longest wait for a status, backed off"),
+	NOPAL_NUMBER(positive_ack, backoff, "backoff", COUNT, "6", "0", "16",
+		     "doublings of the wait without progress"),
 	{ 0 },
 };
 
@@ -131,70 +131,81 @@ static const struct nopal_binding positive_ack_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation positive_ack_needs[] = {
+	{ "segment_numbers", "numbers are what it acknowledges" },
+	{ 0 },
+};
+
+static const struct nopal_promise positive_ack_promises[] = {
+	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+	  "the peer acknowledges what arrived" },
+	{ 0 },
+};
+
+static const struct nopal_attribute positive_ack_attributes[] = {
+	[POSITIVE_ACK_NUMBER] = { "segment_number", NOPAL_READ },
+	[POSITIVE_ACK_FLOOR] = { "ack_floor", NOPAL_WRITE, "no segment below this number is needed",
+				 .wire_bytes = ACK_REPORT_NUMBER_BYTES, .kinds = NOPAL_DATA,
+				 .serial = true, .when = "piggyback" },
+	[POSITIVE_ACK_PACKET] = { "packet_number", NOPAL_READ,
+				  .wire_bytes = ACK_REPORT_NUMBER_BYTES, .kinds = NOPAL_CARRIED,
+				  .serial = true },
+	{ 0 },
+};
+
+static const struct nopal_shared positive_ack_shared[] = {
+	[POSITIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
+	[POSITIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
+	[POSITIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				 "1: an unseen segment is still needed" },
+	[POSITIVE_ACK_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
+				   "how long to wait for a status" },
+	[POSITIVE_ACK_WINDOW] = { "segment_window", NOPAL_READ_OPTIONAL, 65536,
+				  "numbers that the peer's filter remembers" },
+	[POSITIVE_ACK_TOLD] = { "arrivals_told", NOPAL_WRITE, 1,
+				"1: acks name a packet number that arrived" },
+	{ 0 },
+};
+
+static const struct nopal_kind positive_ack_kinds[] = {
+	[POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL, "what arrived" },
+	{ 0 },
+};
+
+static const struct nopal_hold positive_ack_holds[] = {
+	{ "the peer can keep track of it", NOPAL_SEND, NOPAL_DATA, .sticky = true },
+	{ "its status is known", NOPAL_FINISH, NOPAL_CARRIED },
+	{ "its status is known", NOPAL_DEALLOCATE, NOPAL_DATA },
+	{ 0 },
+};
+
+static const struct nopal_timer positive_ack_timers[] = {
+	[POSITIVE_ACK_STATUS] = { "status", nopal__ack_sender_when_status },
+	[POSITIVE_ACK_DELAY] = { "delay", nopal__ack_receiver_when_delayed },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_positive_ack = {
 	.abi = NOPAL_ABI,
 	.name = "positive_ack",
-	.wire_version = 1, /* 0: a report that did not fit was cut */
+	.wire_version = 1 /* 0: a report that did not fit was cut */,
 	.family = "status",
 	.summary = "tell the sender what arrived, and the sender's side of that",
-	.provides = (const struct nopal_role[]){ { "acknowledgement", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "acknowledgement", true }),
 	.standard = "acknowledgement",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "segment_numbers", "numbers are what it acknowledges" }, { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
-				     .because = "the peer acknowledges what arrived" }),
+	.needs = positive_ack_needs,
+	.promises = positive_ack_promises,
 	.parameters_size = sizeof(struct positive_ack_parameters),
-	.parameters = positive_ack_table,
+	.parameters = positive_ack_parameters,
 	.validate = positive_ack_validate,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[POSITIVE_ACK_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
-			[POSITIVE_ACK_FLOOR] = { .name = "ack_floor",
-						 .access = NOPAL_WRITE,
-						 .wire_bytes = ACK_REPORT_NUMBER_BYTES,
-						 .kinds = NOPAL_DATA,
-						 .serial = true,
-						 .when = "piggyback",
-						 .doc = "no segment below this number is needed" },
-			[POSITIVE_ACK_PACKET] = { .name = "packet_number",
-						  .access = NOPAL_READ,
-						  .wire_bytes = ACK_REPORT_NUMBER_BYTES,
-						  .kinds = NOPAL_CARRIED,
-						  .serial = true },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[POSITIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-						 "our first number" },
-			[POSITIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-						"the peer's first number" },
-			[POSITIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-						 "1: an unseen segment is still needed" },
-			[POSITIVE_ACK_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
-						   "how long to wait for a status" },
-			[POSITIVE_ACK_WINDOW] = { "segment_window", NOPAL_READ_OPTIONAL, 65536,
-						  "numbers that the peer's filter remembers" },
-			[POSITIVE_ACK_TOLD] = { "arrivals_told", NOPAL_WRITE, 1,
-						"1: acks name a packet number that arrived" },
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL, "what arrived" }, { 0 } },
-	.holds =
-		(const struct nopal_hold[]){
-			{ "the peer can keep track of it", NOPAL_SEND, NOPAL_DATA, true },
-			{ "its status is known", NOPAL_FINISH, NOPAL_CARRIED, false },
-			{ "its status is known", NOPAL_DEALLOCATE, NOPAL_DATA, false },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[POSITIVE_ACK_STATUS] = { "status", nopal__ack_sender_when_status },
-			[POSITIVE_ACK_DELAY] = { "delay", nopal__ack_receiver_when_delayed },
-			{ 0 } },
+	.attributes = positive_ack_attributes,
+	.shared = positive_ack_shared,
+	.kinds = positive_ack_kinds,
+	.holds = positive_ack_holds,
+	.timers = positive_ack_timers,
 	.bindings = positive_ack_bindings,
-	.raises = (const char *const[]){ "ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED",
-					 "SEGMENT_TIMEOUT", "SESSION_BROKEN", NULL },
+	.raises = NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED",
+			       "SEGMENT_TIMEOUT", "SESSION_BROKEN"),
 	.state_size = sizeof(struct positive_ack),
 	.rest = positive_ack_rest,
 };

@@ -227,14 +227,10 @@ static void rack_detection_when_judge(struct nopal_at at)
 		rack_detection_judge_floor(at);
 }
 
-static const struct nopal_parameter rack_detection_table[] = {
-	{ .name = "threshold",
-	  .unit = NOPAL_COUNT,
-	  .offset = offsetof(struct rack_detection_parameters, threshold),
-	  .initial = "3", /* RFC 8985, section 6.2: DupThresh */
-	  .least = "1",
-	  .most = "1000",
-	  .doc = "departures that overtook one, at which no window is needed" },
+static const struct nopal_parameter rack_detection_parameters[] = {
+	/* RFC 8985, section 6.2: DupThresh */
+	NOPAL_NUMBER(rack_detection, threshold, "threshold", COUNT, "3", "1", "1000",
+		     "departures that overtook one, at which no window is needed"),
 	{ 0 },
 };
 
@@ -245,31 +241,46 @@ static const struct nopal_binding rack_detection_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation rack_detection_needs[] = {
+	{ "acknowledgement", "it judges what was acknowledged" },
+	{ "rtt", "its window is a part of the round trip" },
+	{ 0 },
+};
+
+static const struct nopal_relation rack_detection_excludes[] = {
+	{ "duplicate_ack", "one judge of losses is enough" },
+	{ 0 },
+};
+
+static const struct nopal_attribute rack_detection_attributes[] = {
+	FOUND_LOST_ATTRIBUTES,
+	{ 0 },
+};
+
+static const struct nopal_shared rack_detection_shared[] = {
+	[RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns", NOPAL_READ, 0, "the least one" },
+	{ 0 },
+};
+
+static const struct nopal_timer rack_detection_timers[] = {
+	[RACK_DETECTION_JUDGE] = { "judge", rack_detection_when_judge },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_rack_detection = {
 	.abi = NOPAL_ABI,
 	.name = "rack_detection",
 	.family = "status",
 	.summary = "what left before something that arrived is lost, in time",
-	.provides = (const struct nopal_role[]){ { "loss_detection", false }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "it judges what was acknowledged" },
-			{ "rtt", "its window is a part of the round trip" },
-			{ 0 } },
-	.excludes =
-		(const struct nopal_relation[]){
-			{ "duplicate_ack", "one judge of losses is enough" }, { 0 } },
+	.provides = NOPAL_ROLES({ "loss_detection" }),
+	.needs = rack_detection_needs,
+	.excludes = rack_detection_excludes,
 	.parameters_size = sizeof(struct rack_detection_parameters),
-	.parameters = rack_detection_table,
-	.attributes = (const struct nopal_attribute[]){ FOUND_LOST_ATTRIBUTES, { 0 } },
-	.shared = (const struct nopal_shared[]){ [RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns",
-									      NOPAL_READ, 0,
-									      "the least one" },
-						 { 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[RACK_DETECTION_JUDGE] = { "judge", rack_detection_when_judge }, { 0 } },
+	.parameters = rack_detection_parameters,
+	.attributes = rack_detection_attributes,
+	.shared = rack_detection_shared,
+	.timers = rack_detection_timers,
 	.bindings = rack_detection_bindings,
-	.raises = (const char *const[]){ "SEGMENT_LOST", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_LOST"),
 	.state_size = sizeof(struct rack_detection),
 };

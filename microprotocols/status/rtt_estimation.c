@@ -238,28 +238,13 @@ static void rtt_estimation_validate(const void *parameters, struct nopal_problem
 			      "make timeout_max at least timeout_min");
 }
 
-static const struct nopal_parameter rtt_estimation_table[] = {
-	{ .name = "initial_timeout",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct rtt_estimation_parameters, initial_ns),
-	  .initial = "1s",
-	  .least = "1ms",
-	  .most = "1h",
-	  .doc = "timeout before the first sample" },
-	{ .name = "timeout_min",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct rtt_estimation_parameters, minimum_ns),
-	  .initial = "200ms",
-	  .least = "1ms",
-	  .most = "1h",
-	  .doc = "the shortest timeout" },
-	{ .name = "timeout_max",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct rtt_estimation_parameters, maximum_ns),
-	  .initial = "60s",
-	  .least = "1ms",
-	  .most = "1h",
-	  .doc = "the longest timeout" },
+static const struct nopal_parameter rtt_estimation_parameters[] = {
+	NOPAL_NUMBER(rtt_estimation, initial_ns, "initial_timeout", TIME, "1s", "1ms", "1h",
+		     "timeout before the first sample"),
+	NOPAL_NUMBER(rtt_estimation, minimum_ns, "timeout_min", TIME, "200ms", "1ms", "1h",
+		     "the shortest timeout"),
+	NOPAL_NUMBER(rtt_estimation, maximum_ns, "timeout_max", TIME, "60s", "1ms", "1h",
+		     "the longest timeout"),
 	{ 0 },
 };
 
@@ -270,45 +255,46 @@ static const struct nopal_binding rtt_estimation_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation rtt_estimation_needs[] = {
+	{ "acknowledgement", "acknowledgements are its samples" },
+	{ 0 },
+};
+
+static const struct nopal_attribute rtt_estimation_attributes[] = {
+	[RTT_ESTIMATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_shared rtt_estimation_shared[] = {
+	[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0,
+				      "0 before the first sample" },
+	[RTT_ESTIMATION_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0,
+				      "mean deviation of samples" },
+	[RTT_ESTIMATION_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0, "the shortest seen" },
+	[RTT_ESTIMATION_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0, "the last sample" },
+	[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE, NOPAL_SECOND,
+				     "how long to wait for a status" },
+	[RTT_ESTIMATION_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
+				     "up to there the floor moves without an arrival" },
+	[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	[RTT_ESTIMATION_KNOWN_VARIANCE] = { "known_rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
+					    "of earlier sessions" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_rtt_estimation = {
 	.abi = NOPAL_ABI,
 	.name = "rtt_estimation",
 	.family = "status",
 	.summary = "how long a round trip takes, and how long to wait for one",
-	.provides = (const struct nopal_role[]){ { "rtt", true }, { 0 } },
+	.provides = NOPAL_ROLES({ "rtt", true }),
 	.standard = "rtt",
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "acknowledgements are its samples" }, { 0 } },
+	.needs = rtt_estimation_needs,
 	.parameters_size = sizeof(struct rtt_estimation_parameters),
-	.parameters = rtt_estimation_table,
+	.parameters = rtt_estimation_parameters,
 	.validate = rtt_estimation_validate,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[RTT_ESTIMATION_LATE] = { .name = "late_left_ns",
-						  .access = NOPAL_READ_OPTIONAL },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0,
-						      "0 before the first sample" },
-			[RTT_ESTIMATION_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0,
-						      "mean deviation of samples" },
-			[RTT_ESTIMATION_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0,
-						     "the shortest seen" },
-			[RTT_ESTIMATION_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0,
-						    "the last sample" },
-			[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE, NOPAL_SECOND,
-						     "how long to wait for a status" },
-			[RTT_ESTIMATION_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
-						     "up to there the floor moves without an "
-						     "arrival" },
-			[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-						   "of earlier sessions" },
-			[RTT_ESTIMATION_KNOWN_VARIANCE] = { "known_rtt_variance_ns",
-							    NOPAL_READ_OPTIONAL, 0,
-							    "of earlier sessions" },
-			{ 0 } },
+	.attributes = rtt_estimation_attributes,
+	.shared = rtt_estimation_shared,
 	.bindings = rtt_estimation_bindings,
 	.state_size = sizeof(struct rtt_estimation),
 	.open = rtt_estimation_open,

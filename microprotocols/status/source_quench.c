@@ -123,21 +123,11 @@ static enum nopal_verdict source_quench_on_turn_end(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter source_quench_table[] = {
-	{ .name = "mark",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct source_quench_parameters, mark),
-	  .initial = "1MiB",
-	  .least = "1KiB",
-	  .most = "1GiB",
-	  .doc = "bytes held, above which it quenches" },
-	{ .name = "interval",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct source_quench_parameters, interval_ns),
-	  .initial = "100ms",
-	  .least = "1ms",
-	  .most = "10s",
-	  .doc = "between quenches, where no round trip is known" },
+static const struct nopal_parameter source_quench_parameters[] = {
+	NOPAL_NUMBER(source_quench, mark, "mark", SIZE, "1MiB", "1KiB", "1GiB",
+		     "bytes held, above which it quenches"),
+	NOPAL_NUMBER(source_quench, interval_ns, "interval", TIME, "100ms", "1ms", "10s",
+		     "between quenches, where no round trip is known"),
 	{ 0 },
 };
 
@@ -152,32 +142,39 @@ static const struct nopal_binding source_quench_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation source_quench_needs[] = {
+	{ "congestion_policy", "somebody must send less" },
+	{ 0 },
+};
+
+static const struct nopal_attribute source_quench_attributes[] = {
+	[SOURCE_QUENCH_CHARGE] = { "quench_charge", NOPAL_WRITE, "bytes that the message holds" },
+	{ 0 },
+};
+
+static const struct nopal_shared source_quench_shared[] = {
+	[SOURCE_QUENCH_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, "a round trip" },
+	{ 0 },
+};
+
+static const struct nopal_kind source_quench_kinds[] = {
+	[SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL, "asks for less" },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_source_quench = {
 	.abi = NOPAL_ABI,
 	.name = "source_quench",
 	.family = "status",
 	.summary = "a receiver that holds too much asks the sender for less",
-	.provides = (const struct nopal_role[]){ { "congestion_marks", false }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){ { "congestion_policy", "somebody must send less" },
-						 { 0 } },
+	.provides = NOPAL_ROLES({ "congestion_marks" }),
+	.needs = source_quench_needs,
 	.parameters_size = sizeof(struct source_quench_parameters),
-	.parameters = source_quench_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[SOURCE_QUENCH_CHARGE] = { .name = "quench_charge",
-						   .access = NOPAL_WRITE,
-						   .doc = "bytes that the message holds" },
-			{ 0 } },
-	.shared = (const struct nopal_shared[]){ [SOURCE_QUENCH_SMOOTHED] = { "smoothed_rtt_ns",
-									      NOPAL_READ_OPTIONAL,
-									      0, "a round trip" },
-						 { 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL, "asks for less" },
-			{ 0 } },
+	.parameters = source_quench_parameters,
+	.attributes = source_quench_attributes,
+	.shared = source_quench_shared,
+	.kinds = source_quench_kinds,
 	.bindings = source_quench_bindings,
-	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
+	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct source_quench),
 };

@@ -143,14 +143,9 @@ static void tail_probe_when_due(struct nopal_at at)
 	nopal_segment_resend(at, newest);
 }
 
-static const struct nopal_parameter tail_probe_table[] = {
-	{ .name = "delay",
-	  .unit = NOPAL_TIME,
-	  .offset = offsetof(struct tail_probe_parameters, delay_ns),
-	  .initial = "25ms",
-	  .least = "0ms",
-	  .most = "1s",
-	  .doc = "how long the peer may sit on the ack of a single segment" },
+static const struct nopal_parameter tail_probe_parameters[] = {
+	NOPAL_NUMBER(tail_probe, delay_ns, "delay", TIME, "25ms", "0ms", "1s",
+		     "how long the peer may sit on the ack of a single segment"),
 	{ 0 },
 };
 
@@ -161,28 +156,36 @@ static const struct nopal_binding tail_probe_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_relation tail_probe_needs[] = {
+	{ "acknowledgement", "its ack is what a probe is for" },
+	{ "loss_detection", "what the ack of a probe shows must be judged" },
+	{ "rtt", "it waits two round trips" },
+	{ "retransmit", "it lets the probe leave" },
+	{ 0 },
+};
+
+static const struct nopal_shared tail_probe_shared[] = {
+	[TAIL_PROBE_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ, 0, "a round trip" },
+	{ 0 },
+};
+
+static const struct nopal_timer tail_probe_timers[] = {
+	[TAIL_PROBE_DUE] = { "due", tail_probe_when_due },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_tail_probe = {
 	.abi = NOPAL_ABI,
 	.name = "tail_probe",
 	.family = "status",
 	.summary = "what left last is sent once more when no ack tells of it",
-	.provides = (const struct nopal_role[]){ { "tail_probe", true }, { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement", "its ack is what a probe is for" },
-			{ "loss_detection", "what the ack of a probe shows must be judged" },
-			{ "rtt", "it waits two round trips" },
-			{ "retransmit", "it lets the probe leave" },
-			{ 0 } },
+	.provides = NOPAL_ROLES({ "tail_probe", true }),
+	.needs = tail_probe_needs,
 	.parameters_size = sizeof(struct tail_probe_parameters),
-	.parameters = tail_probe_table,
-	.shared = (const struct nopal_shared[]){ [TAIL_PROBE_SMOOTHED] = { "smoothed_rtt_ns",
-									   NOPAL_READ, 0,
-									   "a round trip" },
-						 { 0 } },
-	.timers = (const struct nopal_timer[]){ [TAIL_PROBE_DUE] = { "due", tail_probe_when_due },
-						{ 0 } },
+	.parameters = tail_probe_parameters,
+	.shared = tail_probe_shared,
+	.timers = tail_probe_timers,
 	.bindings = tail_probe_bindings,
-	.raises = (const char *const[]){ "SEGMENT_RESEND", "CONGESTION_MARKED", NULL },
+	.raises = NOPAL_RAISES("SEGMENT_RESEND", "CONGESTION_MARKED"),
 	.state_size = sizeof(struct tail_probe),
 };

@@ -2,6 +2,9 @@
 /*
  * descriptor.h -- what a microprotocol declares, all of it in its const descriptor, which is at the
  * end; and what it is in a plan.  Part of microprotocol.h, which includes it.
+ *
+ * A table of a descriptor is a named static array above it, which ends with { 0 }: a row an entry,
+ * its first members by position up to its doc, the others by name.
  */
 #ifndef NOPAL_DESCRIPTOR_H
 #define NOPAL_DESCRIPTOR_H
@@ -61,11 +64,11 @@ enum nopal_access {
 struct nopal_attribute {
 	const char *name; /* NULL ends the table */
 	enum nopal_access access;
+	const char *doc;    /* (optional) for a reader */
 	uint8_t wire_bytes; /* writer: 0 local, else 1..8 bytes of header */
 	unsigned kinds;	    /* on which kinds it travels */
 	bool serial;	    /* a counter, truncated on the wire; see nopal_serial_seen */
 	const char *when;   /* (optional) name of the on/off parameter that puts it on the wire */
-	const char *doc;
 };
 
 /* A session-wide int64_t with one writer.  Names carry their unit. */
@@ -126,6 +129,27 @@ struct nopal_parameter {
 	const char *doc;
 };
 
+/* Rows of a table of parameters.  `field` of `struct NAME_parameters` takes the value of the key;
+ * what else a row needs follows its doc: `.wire = true`. */
+#define NOPAL_NUMBER(name_, field, key, unit_, initial_, least_, most_, doc_, ...)                 \
+	{                                                                                          \
+		.name = (key), .unit = NOPAL_##unit_,                                              \
+		.offset = offsetof(struct name_##_parameters, field), .initial = (initial_),       \
+		.least = (least_), .most = (most_), .doc = (doc_), __VA_ARGS__                     \
+	}
+#define NOPAL_ON_OFF(name_, field, key, initial_, doc_, ...)                                       \
+	{                                                                                          \
+		.name = (key), .unit = NOPAL_SWITCH,                                               \
+		.offset = offsetof(struct name_##_parameters, field), .initial = (initial_),       \
+		.doc = (doc_), __VA_ARGS__                                                         \
+	}
+#define NOPAL_WORDS(name_, field, key, initial_, choices_, doc_, ...)                              \
+	{                                                                                          \
+		.name = (key), .unit = NOPAL_WORD,                                                 \
+		.offset = offsetof(struct name_##_parameters, field), .initial = (initial_),       \
+		.choices = (choices_), .doc = (doc_), __VA_ARGS__                                  \
+	}
+
 /* A role, or the name of a microprotocol; alternatives are joined by '|'. */
 struct nopal_relation {
 	const char *role;    /* NULL ends the table */
@@ -137,6 +161,10 @@ struct nopal_role {
 	const char *name; /* NULL ends the table */
 	bool exclusive;	  /* at most one provider in a layer */
 };
+
+/* Tables that fit in one row of a descriptor. */
+#define NOPAL_ROLES(...)  ((const struct nopal_role[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_RAISES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* A sealing stage: the last to touch a datagram that leaves, the first to touch one that arrives.
  * `overhead` trailing bytes belong to it.  It may change all bytes but the first NOPAL_CLEAR_BYTES,

@@ -119,12 +119,13 @@ enum nopal_act {
 };
 
 /* A row of a microprotocol's promises, about one quality.  Written as
- * { quality, stage, act, value, .because = "..." } and conditions between. */
+ * { quality, stage, act, value, "because" }, and conditions behind by name. */
 struct nopal_promise {
 	enum nopal_quality quality;
 	enum nopal_stage stage;
 	enum nopal_act act;
 	unsigned value;
+	const char *because; /* (required) for people; NULL ends the table */
 	/* (optional) The row acts where the service, as it stands at its stage, has this guarantee;
 	 * or, of `unless_`, where it has not. */
 	enum nopal_quality where, unless;
@@ -140,8 +141,7 @@ struct nopal_promise {
 	/* (optional) Acts only for messages with one of these properties, joined by '|'
 	 * (out_of_band, deadline, ...); NULL: for all messages. */
 	const char *of;
-	const char *bound;   /* (optional) own parameter that is T, or P */
-	const char *because; /* (required) for people; NULL ends the table */
+	const char *bound; /* (optional) own parameter that is T, or P */
 };
 
 /* A table of rows, for a descriptor. */
@@ -151,34 +151,28 @@ struct nopal_promise {
 #define NOPAL_CONGESTION_CONTROLLED                                                                \
 	{                                                                                          \
 		NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_NETWORK_PACE,                        \
-			.because = "losses, marks or delays of the network "                       \
-				   "set the rate"                                                  \
+			"losses, marks or delays of the network set the rate"                      \
 	}
 #define NOPAL_FLOW_CONTROLLED                                                                      \
 	{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,                                 \
-	  .because = "the receiver says how much may come" },                                      \
+	  "the receiver says how much may come" },                                                 \
 	{                                                                                          \
 		NOPAL_DEATH, NOPAL_SENDING, NOPAL_LOWERS, 0,                                       \
-			.unless = NOPAL_DEATH, .unless_has = NOPAL_NOTICED,                        \
-			.because = "a peer that is gone lets nothing go, and "                     \
-				   "a sender that "                                                \
-				   "waits for that sends nothing"                                  \
+			"a peer that is gone lets nothing go, and its sender stays silent",        \
+			.unless = NOPAL_DEATH, .unless_has = NOPAL_NOTICED                         \
 	}
 #define NOPAL_NUMBERS_ONCE                                                                         \
 	{ NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE_A_SESSION,                       \
-	  .because = "each number is let in once" },                                               \
+	  "each number is let in once" },                                                          \
 	{                                                                                          \
 		NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE,                           \
-			.where = NOPAL_OPENING, .where_has = NOPAL_PROVEN,                         \
-			.because = "each number is let in once, and nobody "                       \
-				   "opens an old "                                                 \
-				   "session again"                                                 \
+			"each number is let in once, and nobody opens an old session again",       \
+			.where = NOPAL_OPENING, .where_has = NOPAL_PROVEN                          \
 	}
 #define NOPAL_NAMELESS_FORMAT                                                                      \
 	{                                                                                          \
 		NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_LOWERS, NOPAL_PROVEN | NOPAL_KNOWN_PEER, \
-			.because = "the format has no place for the name of "                      \
-				   "a composition"                                                 \
+			"the format has no place for the name of a composition"                    \
 	}
 
 /* -------------------------------------------------------- what a plan promises */

@@ -10,8 +10,8 @@
 #include "support/test.h"
 
 FAKE(m_lucky,
-     .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, 1, .doc = "of it" },
-				   { "skill", NOPAL_PROPERTY, 1, .doc = "of it, too" }),
+     .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, "of it", .wire_bytes = 1 },
+				   { "skill", NOPAL_PROPERTY, "of it, too", .wire_bytes = 1 }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_DONE, fake_on_message)));
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\na_tap {}\n";

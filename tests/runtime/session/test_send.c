@@ -18,7 +18,7 @@ static enum nopal_verdict m_judge_on_msg(struct nopal_at at, struct nopal_messag
 	nopal_message_refuse(at.session, message, -EDOM);
 	return NOPAL_STOP;
 }
-FAKE(m_judge, .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, 1, .doc = "of it" }),
+FAKE(m_judge, .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, "of it", .wire_bytes = 1 }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_USER, m_judge_on_msg,
 					.before = "message_segments")));
 
