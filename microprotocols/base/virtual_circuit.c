@@ -4,7 +4,7 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
  * Differs:   a listener keeps no state before the opener's address is proven by
- *            a cookie (as RFC 9293's SYN cookies and RFC 4960, section 5.1);
+ *            a cookie (as SYN cookies, RFC 4987, and SCTP's, RFC 9260, section 5.1);
  *            every reply to an unproven address is smaller than its request.
  *            Both directions close, each is acknowledged.  Two that open towards
  *            each other meet (Gu and Grossman, UDTv4, section 3.3): CTP has no such

@@ -16,8 +16,8 @@
  * of what the application may add: nothing that is under way is touched.  It has no effect beyond
  * the plan's send_buffer, which is its maximum.
  *
- * Paper:     Gu and Grossman, UDTv4, section 3.5 (buffer auto-sizing: 2 x BDP), and
- *            its garbage collection, which halves what is half empty.
+ * Paper:     Gu and Grossman, UDTv4, section 3.4 (buffer auto-sizing: 2 x BDP), and
+ *            2.5 (garbage collection halves a buffer that is half empty).
  * Differs:   UDT's receiver estimates the bandwidth, and its sender never decreases
  *            the limit; here the sender measures both at once, and decreases it, in
  *            seconds instead of minutes: what waits in a buffer that is larger than

@@ -2,8 +2,8 @@
 /*
  * balance -- each message goes to the few least loaded destinations.
  *
- * Paper:     the one-to-many, multi-stream transport, section 3.3 (CBAL: response
- *            time over the last while, and losses); Mitzenmacher, The power of two
+ * Paper:     the one-to-many, multi-stream transport, sections 3.3 (response time
+ *            over the last while, and losses) and 4.2.3 (CBAL); Mitzenmacher, The power of two
  *            choices in randomized load balancing, IEEE TPDS 2001; Dahlin,
  *            Interpreting stale load information, IEEE TPDS 2000.
  * Differs:   the least loaded of all would draw everybody at once: of two that

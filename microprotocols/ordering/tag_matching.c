@@ -19,8 +19,8 @@
  * buffer.  Without flow control, `unexpected` is where the session breaks: what the peer was told
  * has arrived is not dropped.
  *
- * Paper:     Bridges et al., CTP, ToN 2007, section II.E: demultiplexing in the
- *            manner of MPI.
+ * Paper:     Bridges et al., CTP, ToN 2007, section VII: matching in the manner of
+ *            MPI, among the work that is to come.
  * Differs:   is a microprotocol, so that it goes with any order or none; one
  *            session is one source, so that a receive names no sender.
  * Needs:     application (the uppermost layer's place: nobody else posts receives).

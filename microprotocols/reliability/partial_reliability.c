@@ -21,8 +21,8 @@
  * told.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B, which makes room for
- *            this and does not have it; RFC 3758 (the forward point); Kohler et
- *            al., UDTCP (withdrawal of what has not left).
+ *            this and does not have it; RFC 3758 (the forward point); Wang,
+ *            UDTCP, 2003, section 4 (withdrawal of messages that have not left).
  * Differs:   says it of a message, not of a session or a stream; the point is
  *            two numbers, for segments and for the order.
  * Needs:     reliability, acknowledgement, segment_numbers.

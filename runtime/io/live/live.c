@@ -29,7 +29,7 @@ enum {
 	LIVE_BUSY_REFUSALS = 64, /* ENOBUFS in a row, then a train is dropped */
 	LIVE_PER_SECOND_US = 1000000,
 };
-#define LIVE_WAKE_BUDGET_NS   (2 * NOPAL_MILLISECOND) /* reliability.md, process 6 */
+#define LIVE_WAKE_BUDGET_NS   (2 * NOPAL_MILLISECOND) /* then timers and others have a turn */
 #define LIVE_RETRY_FIRST_NS   (500 * NOPAL_MICROSECOND)
 #define LIVE_RETRY_LONGEST_NS (20 * NOPAL_MILLISECOND)
 
