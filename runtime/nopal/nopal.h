@@ -7,9 +7,13 @@
  *                                     |                              ^
  *                                     +--nopal_endpoint_allow--------+ (accepted)
  *
- * Everything but plans belongs to one world and is used from its thread alone; the blocking calls
- * run a world in a thread of their own.  Errors: negative numbers are errno values, and pointers
- * are NULL where a problem was added to `problems`.  docs/use-from-c.md has whole examples.
+ * Threads: a world belongs to one thread, and so do its endpoints, sessions and messages; all calls
+ * about them are made there, and their callbacks run there.  Worlds of several threads share plans
+ * and the registry of microprotocols, which any thread may use.  A connection or listener of
+ * connections.h runs a world in a thread of its own; any one thread at a time may call it.
+ *
+ * Errors: negative numbers are errno values, and pointers are NULL where a problem was added to
+ * `problems`.  docs/use-from-c.md has whole examples.
  *
  * What is included here are its other pages, of which nobody has to include one:
  *
