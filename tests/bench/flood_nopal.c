@@ -24,7 +24,7 @@ enum {
 	QUIET_S = 2, /* whoever says no farewell is gone then */
 	FAREWELL_US = 10000,
 	FAREWELLS = 100, /* then it is over */
-	/* What all sessions together have unfinished, at most: one has its usual. */
+	/* Messages that all sessions together have unfinished, at most: one has its usual. */
 	UNFINISHED = 64 << 20,
 };
 
@@ -38,7 +38,7 @@ struct bulk_lane {
 	bool over; /* nothing is sent any more */
 };
 
-/* What both ends of the connections need. */
+/* State of both ends of the connections. */
 struct bulk {
 	struct flood *flood;
 	struct event_base *base;

@@ -96,7 +96,7 @@ static bool world_open(const char *config)
 	return true;
 }
 
-/* One that was refused would make a session look smaller than it is. */
+/* A refused session would make others look smaller than they are. */
 static void talk(struct nopal_session *session)
 {
 	int refused = 0;

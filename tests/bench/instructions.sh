@@ -34,7 +34,7 @@ command -v valgrind >/dev/null || skip 'there is no valgrind'
 grep -q '"name": "buildtype", "value": "release"' \
 	"$build/meson-info/intro-buildoptions.json" || skip 'this is no release build'
 
-# What the figures depend on, the code apart.
+# Causes of other figures, the code apart.
 tools() {
 	readelf -p .comment "$packets" | sed -n 's/^ *\[.*\] *//p' | sort -u
 	valgrind --version

@@ -75,7 +75,7 @@ simulated --core composed --to monolith --config "$folder/path.conf"
 simulated --core monolith --to composed --config "$folder/path.conf"
 grep -q '"resends":[1-9]' "$folder/sim.json" || fault "nothing was resent"
 
-# What is compared is the same work: as many datagrams, as many acks.
+# The same work is compared: as many datagrams, as many acks.
 link="rate 1gbit delay 1ms"
 simulated --core composed --config "$folder/fixed.conf"
 sed 's/.*"sender"//' "$folder/sim.json" >"$folder/composed.json"

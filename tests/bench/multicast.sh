@@ -47,7 +47,7 @@ star_open "$receivers" && star_lan && { [ "$family" != 6 ] || star_lan6; } || {
 }
 head -c $((megabytes * 1000000)) /dev/urandom >"$work/file"
 
-# What arrives at a receiver is lost with this chance in a thousand.
+# A datagram at a receiver is lost with this chance in a thousand.
 lose() {
 	rule=
 	[ "$1" = 0 ] || rule="meta l4proto udp numgen random mod 1000 < $1 drop"

@@ -255,7 +255,7 @@ static void udt_connect_many(struct flood *flood, int epoll,
 	}
 }
 
-/* What waits is sent first where sending blocks. */
+/* Waiting bytes are sent first where sending blocks. */
 static void udt_finish(int epoll, UDTSOCKET socket)
 {
 	bool wait = true;

@@ -146,7 +146,7 @@ TEST(test_connections_are_added_up)
 	assert_float_equal(fairness, 1, 0);
 }
 
-/* What was not taken of a piece is the next one's begin. */
+/* The rest of a piece is the next one's begin. */
 TEST(test_a_piece_may_be_taken_in_part)
 {
 	struct flood sender = { .place = FLOOD_WALK - 100 }, flood = sender;

@@ -18,7 +18,7 @@ enum { LEAST_CONFIGS = 44, LINE_ROOM = 256 };
 
 static const char folder[] = NOPAL_SOURCE_ROOT "/tests/configs/bad/";
 
-/* What the first line of a config says. */
+/* The first line of a config. */
 struct expected {
 	char text[LINE_ROOM];
 	const char *file, *words;

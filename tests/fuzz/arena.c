@@ -262,7 +262,7 @@ static void arrive_at_all(struct arena *arena, const struct arena_datagram *data
 	nopal_sim_step(arena->world);
 }
 
-/* Whom an endpoint does not know, it tells less than it was told. */
+/* An unknown sender is told less than it told the endpoint. */
 static void arrive(struct arena *arena, struct nopal_endpoint *endpoint,
 		   const struct arena_datagram *datagram)
 {

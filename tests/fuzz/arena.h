@@ -59,7 +59,7 @@ struct arena {
 	struct nopal_endpoint *opener[2], *acceptor[2], *other;
 	struct arena_slot slots[ARENA_SESSIONS];
 	bool keeps; /* messages, until it is told to give them back */
-	/* What is delivered is a message that was sent; else the run ends here. */
+	/* A delivered message is one that was sent; else the run ends here. */
 	bool verifies;
 	struct nopal_address nat; /* the opener's, for others; port 0: its own */
 	struct arena_datagram flying[ARENA_FLYING];

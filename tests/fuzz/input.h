@@ -49,7 +49,7 @@ static inline const uint8_t *input_take(struct input *input, size_t most, size_t
 	return at;
 }
 
-/* What libFuzzer calls, and replay.c: always 0. */
+/* The function that libFuzzer and replay.c call: always 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 #endif

@@ -227,7 +227,7 @@ enum {
 	TAKE_BLOCKS = 0x80,
 };
 
-/* What an earlier run left, or somebody else. */
+/* State of an earlier run, or of somebody else. */
 static void leave_files(int folder, const struct transfer_note *offer, uint8_t which,
 			struct input *input)
 {
@@ -311,7 +311,7 @@ static void judge_part(const struct part *part, int folder, uint64_t size)
 		abort();
 }
 
-/* Whose a part is stands in its state. */
+/* A part's state names its sender. */
 static void on_owned(void *user, const uint8_t owner[PART_OWNER_BYTES], uint64_t bytes)
 {
 	const struct part_folder *folder = user;

@@ -52,7 +52,7 @@ static void say(struct arena *arena, struct arena_slot *slot, struct input *inpu
 	arena_say(arena, slot, length, property, property ? input_number(input, 2) : 0);
 }
 
-/* What the network, or who feigns it, says of a datagram that left. */
+/* A report of the network, or of who feigns it, of a datagram that left. */
 static void hint(struct arena *arena, struct input *input)
 {
 	uint8_t how = input_byte(input);

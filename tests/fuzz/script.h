@@ -15,10 +15,10 @@
 
 enum { SCRIPT_ACTIONS = 48 }; /* of one execution, at most */
 
-/* What the applications do: say, close, open more, keep messages; and what befalls them: a restart,
- * another address, and hints of the network. */
+/* Deeds of the applications: say, close, open more, keep messages; and what befalls them: a
+ * restart, another address, and hints of the network. */
 void script_act(struct arena *arena, struct input *input);
-/* What only a forger does: an edited copy of a datagram that left, or one that never did, most
+/* Deeds of a forger alone: an edited copy of a datagram that left, or one that never did, most
  * often with its checks repaired. */
 void script_forge(struct arena *arena, struct input *input);
 /* Time steps, of 1 ms to 65 s. */

@@ -23,7 +23,7 @@ static void flip(struct arena_datagram *datagram, struct input *input)
 		datagram->bytes[bit / 8 % datagram->length] ^= (uint8_t)(1 << bit % 8);
 }
 
-/* What becomes of the datagram that has flown longest. */
+/* Fates of the datagram that has flown longest. */
 static void network(struct arena *arena, struct input *input, uint8_t fate)
 {
 	struct arena_datagram *next = arena_next(arena), datagram;

@@ -64,7 +64,7 @@ static unsigned long asked(const char *variable, unsigned long otherwise)
 
 /* ------------------------------------------------------------------------ cases */
 
-/* What the network under it has to be. */
+/* Needs of the network under it. */
 static struct weather_for weather_for(struct draw *from, const char *config)
 {
 	struct weather_for what = { 0 };

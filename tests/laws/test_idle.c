@@ -218,7 +218,7 @@ static void crowd_rest(void)
 	assert_true(live_bytes <= least + FEW * DIGITS);
 }
 
-/* What goes with all destinations; what they say by then goes nowhere. */
+/* The group goes with all destinations; their words by then go nowhere. */
 static int64_t crowd_leave(void)
 {
 	struct nopal_link link[ENDS];
@@ -249,7 +249,7 @@ TEST(test_a_member_of_a_group)
 	crowd_close();
 }
 
-/* What a crowd did together leaves nothing with its members. */
+/* Common deeds of a crowd leave nothing with its members. */
 TEST(test_a_busy_time_is_forgotten)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);

@@ -14,7 +14,7 @@ enum { SEEDS = 200, HOSTS = 6, STEPS = 150, ID_MOST = 63 };
 
 static struct many many;
 
-/* What the law knows of each host's present life as a member. */
+/* Knowledge of each host's present life as a member. */
 static struct life {
 	bool member; /* told to join, not told to go, and has not ended */
 	uint32_t from_message;
@@ -22,7 +22,7 @@ static struct life {
 
 static bool balanced; /* each message goes to three, and others take their place */
 
-/* What is for all leaves through a channel that some do not hear, with this beside; NULL: it does
+/* A message for all leaves through a channel that some do not hear, with this beside; NULL: it does
  * not. */
 static const char *channel;
 
@@ -172,7 +172,7 @@ static void check(void)
 	}
 }
 
-/* Who is a member at the end has all that was for it. */
+/* A member at the end has all that was for it. */
 static void check_members(void)
 {
 	members_note();

@@ -21,14 +21,14 @@
 #include <nopal/nopal.h>
 #include "support/test.h"
 
-/* What is read, and what it is without a failure. */
+/* A text that is read, and its result without a failure. */
 struct reading {
 	const char *file, *text; /* text NULL: the file, or name, is loaded */
 	const char *const *sets;
 	bool good;
 };
 
-/* What `nopal explain` asks of a plan: none of it may take memory. */
+/* Questions of `nopal explain` to a plan: none of it may take memory. */
 static void look(const struct nopal_plan *plan)
 {
 	const struct nopal_part *parts[64];

@@ -42,7 +42,7 @@ struct talk_end {
 	char text[128];
 };
 
-/* What a talk is about. */
+/* Topics of a talk. */
 struct talk_about {
 	const char *name, *config;
 	const char *link;

@@ -17,7 +17,7 @@ enum {
 	CAST_BYTES = 900 /* a segment, of which the witness sees the fate */
 };
 
-/* What becomes of a destination. */
+/* Fates of a destination. */
 enum state {
 	LIVES,
 	LIVES_ACKS_LOST, /* those of the first departures are */

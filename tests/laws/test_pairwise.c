@@ -390,7 +390,8 @@ static void saboteur_register(void)
 	nopal_problems_fini(&problems);
 }
 
-/* What two microprotocols break together is found where they are together, and nowhere else. */
+/* A promise that two microprotocols break together is found where they are together, and nowhere
+ * else. */
 TEST(test_what_breaks_a_pair_is_found)
 {
 	static struct covering covering;

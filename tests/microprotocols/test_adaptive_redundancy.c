@@ -289,7 +289,7 @@ TEST(test_redundancy_follows_the_loss)
 	check_phases("");
 }
 
-/* What was rebuilt is acknowledged; what was lost is seen all the same. */
+/* A rebuilt segment is acknowledged; its loss is seen all the same. */
 TEST(test_acks_do_not_hide_the_loss)
 {
 	if (!nopal__erasure_has_cauchy())

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What aead lets in: every datagram of the peer, once, as it was, and nothing else.
+ * Admission by aead: every datagram of the peer, once, as it was, and nothing else.
  * laws/test_malformed changes every byte of every kind, too; test_aead_opening has somebody between
  * the two while they open.
  */
@@ -229,7 +229,7 @@ TEST(test_only_the_datagram_itself_opens_and_once)
 	capture_close(&capture);
 }
 
-/* What we said ourselves does not come from the peer, whosever id is on it. */
+/* Our own datagram does not come from the peer, whosever id is on it. */
 TEST(test_nothing_is_turned_back)
 {
 	static struct capture capture;
@@ -357,7 +357,7 @@ TEST(test_nobody_runs_ahead_of_its_peer)
 	law_close(&rig);
 }
 
-/* What was overtaken by a change of keys opens for a while. */
+/* A datagram that was overtaken by a change of keys opens for a while. */
 TEST(test_the_phase_before_is_kept_for_a_while)
 {
 	static struct capture capture;

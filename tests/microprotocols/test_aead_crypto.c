@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What aead is made of gives what the standards say it gives. */
+/* The ciphers of aead give the results of the standards. */
 #include <stdio.h>
 #include <string.h>
 

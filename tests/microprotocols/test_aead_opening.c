@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who gets to talk through aead: who has the same key of before, and nobody who was led to another
- * composition, or to other keys, by somebody on the way.
+ * Peers that talk through aead: those with the same key of before, and nobody who was led to
+ * another composition, or to other keys, by somebody on the way.
  */
 #include <stdio.h>
 #include <stdlib.h>

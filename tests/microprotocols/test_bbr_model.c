@@ -66,7 +66,7 @@ TEST(test_a_queue_that_stands_a_round_trip)
 	assert_false(queue.stands);
 	standing_queue_note(&queue, 80 * MS, 80 * MS, 40 * MS);
 	assert_true(queue.stands);
-	/* One that met no queue, and it has to last again. */
+	/* A round trip without a queue, and it has to last again. */
 	standing_queue_note(&queue, 81 * MS, 55 * MS, 40 * MS);
 	assert_false(queue.stands);
 	standing_queue_note(&queue, 120 * MS, 56 * MS, 40 * MS);

@@ -22,7 +22,7 @@ static const char BULK[] = "extends = \"bulk\"\n";
 
 static struct rig rig;
 
-/* What the application has under way. */
+/* Messages that the application has under way. */
 static uint64_t under_way(void)
 {
 	return rig_awake(rig.opener.session)->unfinished_bytes;
@@ -165,7 +165,7 @@ TEST(test_a_slow_reader_keeps_little)
 	assert_true(follows < fixed / 4);
 }
 
-/* What is there when it shrinks arrives. */
+/* Messages that are there when it shrinks arrive. */
 TEST(test_a_path_that_becomes_slow)
 {
 	uint64_t before, after;

@@ -92,7 +92,7 @@ TEST(test_is_ahead_of_a_window_that_grows)
 	assert_int_equal(bench.send_limit, 2 * 64 * LEAST);
 }
 
-/* What was out as a round trip began, and what is as it ends. */
+/* Bytes out as a round trip began, and as it ends. */
 TEST(test_acks_in_bursts_are_twice_as_much_at_most)
 {
 	for (int i = 0; i < 10; i++)
@@ -103,7 +103,7 @@ TEST(test_acks_in_bursts_are_twice_as_much_at_most)
 	assert_in_range(bench.send_limit, 2 * TRIP, 2 * 2 * TRIP);
 }
 
-/* What is partly acknowledged counts whole. */
+/* A partly acknowledged message counts whole. */
 TEST(test_two_messages_more)
 {
 	trips(TRIP, 5);
@@ -115,7 +115,7 @@ TEST(test_two_messages_more)
 	assert_int_equal(bench.send_limit, 2 * TRIP + 2 * 70000);
 }
 
-/* What has arrived of messages that wait for something lost is not what the path takes more time
+/* Segments that arrived of messages that wait for a lost one are none that the path takes more time
  * for. */
 TEST(test_what_waits_for_a_loss_does_not_count)
 {

@@ -269,7 +269,7 @@ TEST(test_points_and_tops_and_probes)
 	many_close(&many);
 }
 
-/* Who is asked by its session whether it hears the channel has not heard it. */
+/* A destination that its session asks for the channel has not heard it. */
 TEST(test_probes_beside_the_channel)
 {
 	many_open(&many, MANY_CHANNEL("", "", "fan_out {}"), 3, "delay 2ms", 1);

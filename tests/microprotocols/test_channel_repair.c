@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the channel loses is repaired, by few naks, and every copy has one fate. */
+/* A loss of the channel is repaired, by few naks, and every copy has one fate. */
 #include "engine/composite.h"
 #include "support/many.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a channel's reports say is missing, and what is asked for, where repairs get lost and where
+/* Losses in a channel's reports, and requests for them, where repairs get lost and where
  * packets overtake each other. */
 #include "support/many.h"
 #include "support/rig.h"
@@ -172,7 +172,7 @@ TEST(test_a_path_that_reorders_needs_no_repairs)
 	check_reordering("delay 10ms 5ms", 20, 50);
 }
 
-/* What is lost there is repaired all the same. */
+/* A loss there is repaired all the same. */
 TEST(test_losses_where_packets_overtake)
 {
 	LISTEN("");

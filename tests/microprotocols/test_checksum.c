@@ -73,7 +73,7 @@ TEST(test_the_sum_is_that_of_rfc_1071)
 	assert_memory_equal(bytes + sizeof(words) - 1, odd, TRAILER);
 }
 
-/* What its head comment promises: one bit, and bursts of 15; words that change places pass. */
+/* Promises of its head comment: one bit, and bursts of 15; words that change places pass. */
 TEST(test_what_the_sum_finds_and_what_not)
 {
 	static uint8_t bytes[BODY + TRAILER];

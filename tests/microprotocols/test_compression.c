@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is delivered is what was sent, however it travelled, and accounts stay right. */
+/* Messages are delivered as they were sent, however they travelled, and accounts stay right. */
 #include "engine/turn.h"
 #include "support/compressed.h"
 #include "support/test.h"

@@ -55,7 +55,7 @@ TEST(test_fills_the_link)
 	}
 }
 
-/* What is lost at random is no reason to stop. */
+/* Random loss is no reason to stop. */
 TEST(test_goes_on_through_loss)
 {
 	for (size_t i = 0; i < POLICIES; i++) {
@@ -121,7 +121,7 @@ static const struct nopal_microprotocol a_marker = {
 			NOPAL_ON(ACK_FROM_NET, a_marker_on_ack, .after = "rtt"), { 0 } },
 };
 
-/* What they say comes before anything gets lost: the queue does not fill. */
+/* Their reports come before anything gets lost: the queue does not fill. */
 TEST(test_marks_keep_the_queue_short)
 {
 	rig_add(&a_marker);

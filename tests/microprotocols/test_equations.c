@@ -140,7 +140,7 @@ static void know(uint32_t i)
 	nopal__equations_settle(&history.all, i, history.symbol[i], history.length[i]);
 }
 
-/* What comes out is right, and nothing that could come out does not. */
+/* The solutions are right, and none is missing. */
 static void check_solved(void)
 {
 	uint8_t symbol[ROOM];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who must have a message, who cannot any more, and who is too slow for the others. */
+/* Destinations that must have a message, that cannot any more, and that are too slow for the
+ * others. */
 #include "support/many.h"
 #include "support/test.h"
 
@@ -63,7 +64,7 @@ TEST(test_all_any_and_so_many)
 	check_so_many(MANY_RELIABLE("fan_out { acks = 4 }"), 4);
 }
 
-/* What becomes of the others afterwards changes nothing. */
+/* Later fates of the others change nothing. */
 TEST(test_a_fate_is_for_good)
 {
 	begin(MANY_RELIABLE("fan_out { acks = 2 }"), 4);

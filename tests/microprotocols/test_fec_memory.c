@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What forward_error_correction holds, at work and at rest.
+ * Memory of forward_error_correction, at work and at rest.
  */
 #include "engine/composite.h"
 #include "support/blocks.h"
@@ -29,7 +29,7 @@ static bool is_at_rest(const struct nopal_session *session)
 	return !nopal__core(session)->awake;
 }
 
-/* What was made for blocks is made again for the next. */
+/* Buffers of a block are used again for the next. */
 static void check_rest(int n, int k)
 {
 	struct nopal_core *core;

@@ -91,7 +91,7 @@ TEST(test_all_losses)
 	}
 }
 
-/* What comes before the first number does has a place too, if it is in time. */
+/* A message that comes before the first number has a place too, if it is in time. */
 TEST(test_the_first_may_be_overtaken)
 {
 	begin(JITTER);
@@ -188,7 +188,7 @@ TEST(test_strays_begin_a_new_schedule)
 	rig_close(&rig);
 }
 
-/* What is older than something that came is no sign of a pause. */
+/* A message older than one that came is no sign of a pause. */
 TEST(test_what_was_overtaken_begins_nothing)
 {
 	begin(BASE "fixed_rate_jitter { restart = 3 }\n");

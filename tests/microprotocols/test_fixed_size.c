@@ -22,7 +22,7 @@ static enum nopal_verdict look(struct nopal_at at, struct nopal_message *message
 	return NOPAL_CONTINUE;
 }
 
-/* What a message that carries these numbers covers. */
+/* Messages that one with these numbers covers. */
 static void cover(const char *config, uint64_t segment, uint64_t message)
 {
 	const struct nopal_binding binding = NOPAL_ON(MSG_FROM_NET, look);

@@ -35,7 +35,7 @@ static void hear(void)
 	path.known[path.now_ms % TRIP_MOST] = path.edge;
 }
 
-/* What the sender was told a round trip ago is what comes now. */
+/* The window of a round trip ago is the arrival of now. */
 static uint64_t edge_of_the_sender(void)
 {
 	return path.now_ms < path.trip_ms ? FIRST + INITIAL
@@ -66,7 +66,7 @@ static uint64_t run(uint32_t milliseconds)
 	return path.next - before;
 }
 
-/* What the sender may have on the way, beyond what was read. */
+/* Bytes that the sender may have on the way, beyond those that were read. */
 static uint64_t promised(void)
 {
 	return path.edge - FIRST - path.held_first;
@@ -154,7 +154,7 @@ TEST(test_a_slow_reader_holds_little)
 	end();
 }
 
-/* What was promised stays; what comes next uses it up, and finds a small window. */
+/* A promised window stays; the next messages use it up, and finds a small window. */
 TEST(test_idle_it_halves)
 {
 	uint64_t edge;
@@ -178,7 +178,7 @@ TEST(test_idle_it_halves)
 	end();
 }
 
-/* What comes after a silence has not travelled all that time, as what follows it shows. */
+/* A segment after a silence has not travelled all that time, as what follows it shows. */
 TEST(test_silence_is_no_round_trip)
 {
 	begin(1, 100, 50);

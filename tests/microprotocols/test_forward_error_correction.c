@@ -118,7 +118,7 @@ TEST(test_longest_segments)
 
 /* -------------------------------------------------------------- hostile parity */
 
-/* What was forged concerns blocks to come, but not many. */
+/* A forged parity concerns blocks to come, but not many. */
 static void assert_repairs_still(void)
 {
 	for (uint32_t block = 0; block < 300; block++) {
@@ -209,7 +209,7 @@ static uint32_t shortest(void)
 	return found;
 }
 
-/* What is behind the segment in its symbol is padding, or nothing is believed. */
+/* The rest of a segment's symbol is padding, or nothing is believed. */
 TEST(test_parity_with_wrong_padding)
 {
 	uint32_t lost;

@@ -102,7 +102,7 @@ static void keep_first(void *user, int64_t now_ns, const struct nopal_address *f
 	first.from = *from;
 }
 
-/* What opens anew and is damaged was never there: the address stays whose it is. */
+/* A damaged segment that opens anew was never there: the address stays whose it is. */
 TEST(test_a_damaged_opening_takes_no_address)
 {
 	struct rig rig;

@@ -28,7 +28,7 @@ static struct rig rig;
 
 /* ------------------------------------------------------------------ the model */
 
-/* What left when: numbers from 1, times in ms. */
+/* Departures: numbers from 1, times in ms. */
 struct departures {
 	unsigned count;
 	struct departure {
@@ -105,7 +105,7 @@ static void model_ack(struct model *model, unsigned number)
 	model_fill(model);
 }
 
-/* What arrives at one instant is one turn, and has one ack. */
+/* Arrivals of one instant are one turn, and have one ack. */
 static void model_arrivals(struct model *model)
 {
 	bool owed = false;
@@ -400,7 +400,7 @@ TEST(test_what_is_found_lost_goes_back)
 
 /* ---------------------------------------------------------------- the receiver */
 
-/* What nobody reads is not taken, and acknowledged no further. */
+/* Unread messages are not taken, and acknowledged no further. */
 TEST(test_a_receiver_without_room_takes_nothing)
 {
 	keeper_open(&rig,
@@ -448,7 +448,7 @@ TEST(test_the_ack_of_what_is_not_next_is_repeated)
 	rig_close(&rig);
 }
 
-/* What arrives makes room for what leaves: no ack leaves alone but the first and the last. */
+/* An arrival makes room for a departure: no ack leaves alone but the first and the last. */
 TEST(test_acks_ride_on_data)
 {
 	static struct tapped tapped;

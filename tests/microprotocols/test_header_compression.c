@@ -40,7 +40,7 @@ static struct noted {
 	uint64_t delivered[SEEN], deliveries; /* first words of messages */
 } noted;
 
-/* What a body is: its first word, and how long it is. */
+/* A body: its first word, and its length. */
 static uint32_t body_of(const struct nopal_segment *segment)
 {
 	uint64_t words[2] = { 0, segment->body.length };
@@ -475,7 +475,7 @@ TEST(test_contexts_are_renewed_in_time)
 
 /* ------------------------------------------------------------- cut and flipped */
 
-/* What stands before it is not its own: a kind that ends a session would. */
+/* The field before it is not its own: a kind that ends a session would. */
 
 static void give_mutilated(struct capture *capture, uint32_t place)
 {

@@ -111,7 +111,7 @@ TEST(test_small_windows_are_those_of_tcp)
 	bench_close();
 }
 
-/* What was due at a large window is not, at a small one. */
+/* Growth that was due at a large window is not due at a small one. */
 TEST(test_a_reduction_counts_anew)
 {
 	avoid(80000 * SEG);

@@ -249,7 +249,7 @@ static uint8_t kind_of(unsigned kind)
 	return rig_part(rig.opener.session, "migration")->kind[kind];
 }
 
-/* Who knows the id has no data taken, ends nothing, and gets few, short questions. */
+/* A stranger who knows the id has no data taken, ends nothing, and gets few, short questions. */
 TEST(test_a_stranger_is_asked_and_no_more)
 {
 	uint8_t bytes[1500], body[100] = { 0 };
@@ -289,7 +289,7 @@ TEST(test_a_stranger_proves_nothing)
 	finish();
 }
 
-/* What the peer itself proved for its own address is not good at another. */
+/* The peer's proof for its own address is not good at another. */
 TEST(test_a_proof_is_of_one_address)
 {
 	struct nopal_address peer;

@@ -41,7 +41,7 @@ static uint32_t limit(void)
 	return nopal_path_limit(rig.opener.session);
 }
 
-/* What is sent from now on is cut long. */
+/* Messages from now on are cut long. */
 static void begin_long(const char *link)
 {
 	begin(ETHERNET, link);

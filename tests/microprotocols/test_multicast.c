@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who hears the channel, who is served without it, and who comes late. */
+/* Destinations that hear the channel, that are served without it, and that come late. */
 #include "engine/composite.h"
 #include "support/many.h"
 #include "support/test.h"
@@ -189,7 +189,7 @@ TEST(test_late_is_refused)
 	many_close(&many);
 }
 
-/* What is for one alone begins nothing. */
+/* A message for one alone begins nothing. */
 TEST(test_what_is_for_one_does_not_begin_the_group)
 {
 	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 2, "delay 10ms", 1);
@@ -253,7 +253,7 @@ TEST(test_an_urgent_message)
 	many_close(&many);
 }
 
-/* What it has overtaken leaves later, and so is for one that joined meanwhile. */
+/* A message that it has overtaken leaves later, and so is for one that joined meanwhile. */
 TEST(test_an_urgent_message_and_one_that_is_late)
 {
 	uint32_t from;
@@ -303,7 +303,7 @@ static void check_family(bool cast6, uint32_t count)
 	many_close(&many);
 }
 
-/* Who is spoken to by the other family is not asked whether it hears, and has copies; so have all,
+/* A destination of the other family is not asked whether it hears, and has copies; so have all,
  * where nobody is of the channel's. */
 TEST(test_members_of_both_families)
 {
@@ -318,7 +318,7 @@ TEST(test_members_of_both_families)
 	many_cast6 = cast6;
 }
 
-/* One that joins opens it for its family, whoever was there before. */
+/* A destination that joins opens it for its family, whoever was there before. */
 TEST(test_one_of_the_other_family_comes_later)
 {
 	const enum many_family family = many_family;

@@ -264,7 +264,7 @@ TEST(test_a_stranger_needs_the_first_packet)
 	"fan_out { acks = 0 }\n}\nlayer \"destination\" {\n"                                       \
 	"multiplicity = per_destination\n" PACKETS_OF("one_to_many {}\n") "}\n"
 
-/* What each destination of many gets has the header and nothing more. */
+/* Each destination of many gets the header and nothing more. */
 TEST(test_it_carries_a_layer_above)
 {
 	static struct many many;

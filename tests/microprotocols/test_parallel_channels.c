@@ -260,7 +260,7 @@ TEST(test_of_many_addresses_three_are_asked)
 	rig_close(&rig);
 }
 
-/* What aead saw already is nobody's, wherever it comes from. */
+/* A datagram that aead saw already is nobody's, wherever it comes from. */
 TEST(test_a_sealed_datagram_is_not_replayed)
 {
 	watch(RELIABLE "aead {}\n");

@@ -172,7 +172,7 @@ TEST(test_without_a_delay_it_is_not_told_without_end)
 	rig_close(&rig);
 }
 
-/* What nobody let leave is withdrawn, and the numbers that it had are passed:
+/* A message that nobody let leave is withdrawn, and the numbers that it had are passed:
  * here 64 segments in flight keep it back. */
 TEST(test_what_never_left_is_withdrawn)
 {
@@ -325,7 +325,7 @@ TEST(test_forwards_that_cannot_be)
 
 enum { MANY = 400, KINDS = 4 };
 
-/* What kind of message the i-th is: reliable, 60 ms, 150 ms, two attempts. */
+/* The kind of the i-th message: reliable, 60 ms, 150 ms, two attempts. */
 static int send_one(unsigned i)
 {
 	static const int64_t deadline_ns[KINDS] = { 0, 60 * MS, 150 * MS, 0 };
@@ -382,7 +382,7 @@ static void run_many(const char *config, const char *link, uint64_t seed, bool o
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED] + rig.opener.fates[NOPAL_MISSING],
 			 MANY + 1);
 	assert_true(rig.opener.fates[NOPAL_MISSING] > 0);
-	/* What is missing may have come all the same; what arrived did. */
+	/* A missing message may have come all the same; one that arrived did. */
 	assert_true(rig.acceptor.delivered >= rig.opener.fates[NOPAL_ARRIVED]);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);

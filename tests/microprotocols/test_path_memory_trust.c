@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What path_memory believes: nothing that the peer only says, a limit that is probed once more, and
+ * Beliefs of path_memory: nothing that the peer only says, a limit that is probed once more, and
  * a record only while the world has room for it.
  */
 #include "wire/path_cache.h"

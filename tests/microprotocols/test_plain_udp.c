@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What travels is the message and nothing else; what is more is refused. */
+/* The message travels and nothing else; a longer one is refused. */
 #include <errno.h>
 
 #include <string.h>

@@ -401,7 +401,7 @@ static void mark_all(struct nopal_numbers *seen, uint64_t first, const char *pat
 			nopal_numbers_mark(NULL, seen, first + i);
 }
 
-/* What is encoded is read back, at every place of the floor in its word. */
+/* An encoded ack is read back, at every place of the floor in its word. */
 TEST(test_bitmap_is_read_as_it_was_written)
 {
 	for (uint64_t first = 1; first < 200; first++) {

@@ -146,7 +146,7 @@ static bool found_soon(struct rig *rig)
 	return after != before;
 }
 
-/* One that came late makes it wait, until sixteen rounds with losses are over. */
+/* A late segment makes it wait, until sixteen rounds with losses are over. */
 TEST(test_what_was_seen_is_forgotten)
 {
 	struct rig rig;

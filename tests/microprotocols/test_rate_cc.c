@@ -235,7 +235,7 @@ TEST(test_done_behind_the_window_gives_credit_back)
 	assert_int_equal(let_go(), 5);
 }
 
-/* What was let go at a fast rate is no debt at a slow one. */
+/* Bytes let go at a fast rate are no debt at a slow one. */
 TEST(test_a_slower_rate_pays_no_debt)
 {
 	set_rate(800 * INT64_C(1000000)); /* 100 bodies a millisecond */

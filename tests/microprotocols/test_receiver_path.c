@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reports of one receiver say of its path: which losses are congestion. */
+/* Reports of one receiver about its path: which losses are congestion. */
 #include <string.h>
 
 #include "../../microprotocols/group/receiver_path.h"
@@ -132,7 +132,7 @@ TEST(test_a_row_counts_once)
 	assert_true(receiver_path_judge(&path, &row, now_ns, true));
 }
 
-/* What was learned where a queue was fades. */
+/* Knowledge from a time with a queue fades. */
 TEST(test_slow_ones_that_meet_a_queue_are_free_of_loss)
 {
 	begin();
@@ -207,7 +207,7 @@ TEST(test_the_least_round_trip_grows_old)
 	assert_false(receiver_path_is_queued(&path, now_ns));
 }
 
-/* What a peer says of itself may be anything. */
+/* A peer's report of itself may be anything. */
 TEST(test_what_no_honest_one_reports)
 {
 	begin();

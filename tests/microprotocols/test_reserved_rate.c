@@ -15,7 +15,7 @@ enum {
 	BURST_BYTES = 2 * 4 * 1500 /* goes at once at first */
 };
 
-/* What the application has to give, and what it was asked. */
+/* Messages that the application has, and those that it was asked for. */
 static struct authority {
 	int64_t grants_bps, asked_bps;
 	uint32_t asked;

@@ -170,7 +170,7 @@ TEST(test_the_oldest_makes_room_where_nobody_resends)
 	rig_close(&rig);
 }
 
-/* What was acknowledged cannot be dropped: the session ends, in the open. */
+/* An acknowledged segment cannot be dropped: the session ends, in the open. */
 TEST(test_too_many_partials_break_a_reliable_session)
 {
 	struct rig rig;

@@ -109,7 +109,7 @@ TEST(test_a_floor_that_moves_is_no_silence)
 	rig_close(&rig);
 }
 
-/* What is reported lost while it waits for a gate is asked for once. */
+/* A segment reported lost while it waits for a gate is asked for once. */
 TEST(test_a_gate_sees_each_resend)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit {}\nstub_gate {}\na_tap {}\n");
@@ -220,7 +220,7 @@ TEST(test_no_send_after_done)
 
 /* ----------------------------------------------------------- beside redundancy */
 
-/* What a block repairs with is unknown until the block is closed. */
+/* The repairs of a block are unknown until the block is closed. */
 TEST(test_what_may_be_repaired_is_not_resent)
 {
 	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"

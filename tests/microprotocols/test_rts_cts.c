@@ -22,7 +22,7 @@ static const char PLAIN[] = BASE FLOW;
 static const char RELIABLE[] = BASE FLOW RELIABLY;
 static const char PURE[] = BASE "rts_cts { buffer = 64KiB  initial = 0B  ahead = 0B }\n" RELIABLY;
 
-/* What the opener was granted, and what it let go. */
+/* Credit that the opener was granted, and segments that it let go. */
 static struct {
 	uint64_t granted, left, grants, requests;
 } audit;
@@ -263,7 +263,7 @@ TEST(test_losses_take_no_credit_where_they_stay)
 	lossy(PLAIN, "rate 20mbit delay 10ms loss 30%", 1000, 2000, 1200);
 }
 
-/* What is given up takes no credit with it, whether it left or not. */
+/* A message that is given up takes no credit with it, whether it left or not. */
 TEST(test_what_is_given_up_is_written_off)
 {
 	static const char config[] = BASE FLOW RELIABLY "partial_reliability { attempts = 1 }\n";

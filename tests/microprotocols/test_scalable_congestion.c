@@ -59,7 +59,7 @@ static int rounds_until_back(int64_t from)
 	return rounds;
 }
 
-/* What it is for: the way back does not grow with the window. */
+/* The policy's aim: the way back does not grow with the window. */
 TEST(test_the_way_back_is_as_long_for_all_windows)
 {
 	assert_in_range(rounds_until_back(400 * SEG), 13, 15);

@@ -27,7 +27,7 @@ static void pause_sending(void)
 
 enum { MOST_SOURCES = 12, MOST_REPAIRS = 8 };
 
-/* What the sender made: repairs by number, each over sources [first, last]. */
+/* The sender's repairs by number, each over sources [first, last]. */
 struct shape {
 	uint32_t sources, repairs;
 	uint32_t first[MOST_REPAIRS], last[MOST_REPAIRS];
@@ -226,7 +226,7 @@ TEST(test_source_numbers_wrap)
 
 enum { HEAD = 5, REPAIR_HEAD = HEAD + SLIDING_SOURCE_BYTES };
 
-/* What was forged concerns sources to come, but not many. */
+/* A forged repair concerns sources to come, but not many. */
 static void assert_repairs_still(void)
 {
 	for (uint32_t round = 0; round < 300; round++) {

@@ -374,7 +374,7 @@ static bool moves(uint32_t index)
 	return rate() != before;
 }
 
-/* Who goes is replaced if it stood for all, and no other changes that. */
+/* A destination that goes is replaced if it stood for all; no other changes that. */
 TEST(test_one_stands_for_all)
 {
 	begin(WITH("most = 1000Gbit"), 4, "delay 10ms");
@@ -391,7 +391,7 @@ TEST(test_one_stands_for_all)
 	many_close(&many);
 }
 
-/* What stands for all is the slowest by the losses that are congestion alone. */
+/* The destination that stands for all is the slowest by the losses that are congestion alone. */
 TEST(test_random_losses_make_nobody_the_slowest)
 {
 	int64_t before;
@@ -463,7 +463,7 @@ TEST(test_what_left_before_is_no_news)
 	many_close(&many);
 }
 
-/* Who sends little learns nothing of a greater rate. */
+/* A sender of little learns nothing of a greater rate. */
 TEST(test_it_does_not_outgrow_what_is_sent)
 {
 	begin(WITH("initial = 1Mbit"), 2, "delay 10ms");

@@ -15,7 +15,7 @@ static const char STREAMED[] =
 
 static struct rig rig;
 
-/* One that has said something, at both ends. */
+/* A stream that has said something, at both ends. */
 static void open_rig(const char *link)
 {
 	rig_open(&rig, STREAMED, &(struct rig_options){ .link = link });

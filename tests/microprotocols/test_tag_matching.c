@@ -325,7 +325,7 @@ TEST(test_out_of_band_takes_no_receive)
 	rig_close(&rig);
 }
 
-/* What nobody asks for is unread: the sender waits, and nothing breaks. */
+/* A message that nobody asks for is unread: the sender waits, and nothing breaks. */
 TEST(test_flow_control_holds_the_rest_back)
 {
 	open_with(RELIABLE "windowed_flow { buffer = 16KiB  initial = 8 }\n"

@@ -100,7 +100,7 @@ TEST(test_where_acks_come_nothing_is_probed)
 	rig_close(&rig);
 }
 
-/* What was probed for nothing had arrived: that is no mark. */
+/* A segment that was probed for nothing had arrived: that is no mark. */
 TEST(test_a_late_ack_is_no_mark)
 {
 	struct rig rig;

@@ -331,7 +331,7 @@ TEST(test_silence_halves)
 	bench_pass(2);
 	assert_int_equal(rate(), before / 2);
 	bench_pass(100 * NOPAL_SECOND);
-	/* What is not busy keeps what a beginning has. */
+	/* An idle session keeps the values of a beginning. */
 	assert_in_range(segments_a_round(), 2, INITIAL / SEG);
 	assert_int_equal(bench.timer[0], NOPAL_NEVER);
 	bench_close();

@@ -338,7 +338,7 @@ TEST(test_a_flood_of_strangers_is_bounded)
 	assert_int_equal(listener()->sessions, 0);
 	rig_start(&rig);
 	assert_int_equal(rig.opener.opened, 1);
-	/* Those that are open are not counted. */
+	/* Open sessions are not counted. */
 	flood();
 	assert_int_equal(listener()->sessions, 21);
 	nopal_sim_tap(rig.world, NULL, NULL);

@@ -177,7 +177,7 @@ static void come_as(uint64_t number, uint64_t timestamp)
 	arrive_with(at, values, 3);
 }
 
-/* What was sent before and waits goes first: the order may have let both go. */
+/* Messages that were sent before and wait go first: the order may have let both go. */
 TEST(test_timestamps_that_go_back_keep_the_order)
 {
 	static const uint64_t order[] = { 90000, 99000, 91800, 80000, 70000 };
@@ -263,7 +263,7 @@ TEST(test_the_senders_intervals)
 	      "delay 50ms 20ms loss 4%", 0, MANY * 97 / 100);
 }
 
-/* One that is resent comes after the time of those behind it: it is delivered late, and they are
+/* A resent message comes after the time of those behind it: it is delivered late, and they are
  * after it. */
 TEST(test_late_and_in_order)
 {

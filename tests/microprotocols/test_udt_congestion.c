@@ -193,7 +193,7 @@ TEST(test_what_one_turn_reports_is_one_report)
 	bench_close();
 }
 
-/* What the flood at the end of slow start reports is the same story. */
+/* Reports of the flood at the end of slow start are of the same loss. */
 TEST(test_the_end_of_slow_start_reduces_once)
 {
 	int64_t then;
@@ -310,7 +310,7 @@ TEST(test_caution_ends_an_eighth_above)
 	bench_close();
 }
 
-/* What slow start sent in vain is not what to come back to. */
+/* The window at which slow start sent in vain is none to come back to. */
 TEST(test_after_slow_start_caution_is_about_what_arrived)
 {
 	begin();
@@ -460,7 +460,7 @@ TEST(test_random_loss_hurts_less_than_newreno)
 	assert_true(udt > 2 * newreno);
 }
 
-/* What was learned of a path is forgotten where it is true no more. */
+/* Knowledge of a path is forgotten where it is true no more. */
 TEST(test_a_path_that_becomes_slower)
 {
 	percent_of_a_path(&nopal_udt_congestion, RATE_100, 0);

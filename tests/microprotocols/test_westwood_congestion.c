@@ -181,7 +181,7 @@ TEST(test_fills_a_path)
 	assert_in_range(percent_of_a_path(&nopal_westwood_congestion, 0), 97, 101);
 }
 
-/* What the paper is about: loss that is no sign of congestion. */
+/* The paper's subject: loss that is no sign of congestion. */
 TEST(test_random_loss_hurts_less_than_newreno)
 {
 	int64_t westwood, newreno;

@@ -64,7 +64,7 @@ TEST(test_the_longest_is_a_gibibyte_or_what_is_below)
 	nopal_plan_unref(plan);
 }
 
-/* What does not fit is refused at once, and what just fits arrives. */
+/* A message that does not fit is refused at once, and one that just fits arrives. */
 TEST(test_what_does_not_fit_below_is_refused)
 {
 	uint64_t limit;

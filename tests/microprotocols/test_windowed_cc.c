@@ -271,7 +271,7 @@ TEST(test_the_peers_window_is_not_ours)
 	bench_turn_end();
 }
 
-/* What waits for a rate is the application's all the same. */
+/* A message that waits for a rate is the application's all the same. */
 TEST(test_beside_the_peers_window_others_wait)
 {
 	struct nopal_segment *segment[2];

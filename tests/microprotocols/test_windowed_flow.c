@@ -48,7 +48,7 @@ static void hear(unsigned kind, uint64_t number)
 	hear_bytes(kind, bytes, sizeof(bytes));
 }
 
-/* What was said last, and of which kind. */
+/* The last report, and its kind. */
 static void assert_said(uint32_t count, unsigned kind, uint32_t number)
 {
 	assert_int_equal(bench.said_count, count);

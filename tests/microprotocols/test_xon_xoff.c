@@ -186,8 +186,8 @@ TEST(test_probes_get_one_answer_a_turn)
 	rig_close(&rig);
 }
 
-/* What the receiver says is lost for a while: xoff is said again for each quarter between the marks
- * that comes nevertheless. */
+/* The receiver's segments are lost for a while: xoff is said again for each quarter between the
+ * marks that comes nevertheless. */
 TEST(test_a_lost_xoff_is_said_again)
 {
 	struct rig rig;

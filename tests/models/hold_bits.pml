@@ -17,7 +17,7 @@
  * the second.  Loss and time-out are queued events, as acks are, so both may be
  * on their way for one departure.
  *
- * What must hold, always:
+ * Invariants:
  *   S1 a handler never looks at a segment that is gone
  *   S2 nothing departs after it is done         S3 it becomes done once
  *   S4 what is in flight fits the window        S5 only a segment that was never

@@ -308,7 +308,7 @@ static inline void bench_done(struct nopal_segment *segment)
 	bench_raise(NOPAL_SEGMENT_DONE, segment);
 }
 
-/* What leaves a policy cold but its number. */
+/* An event of which a policy reads the number alone. */
 static inline void bench_status(unsigned event, uint64_t packet_number)
 {
 	struct nopal_segment *segment =

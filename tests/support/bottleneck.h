@@ -9,7 +9,7 @@
  *     assert_in_range(bottleneck_percent(20000000), 95, 100);
  *     bottleneck_close();
  *
- * What is asked is asked of the last bottleneck_run().
+ * The questions are about the last bottleneck_run().
  */
 #ifndef NOPAL_TEST_BOTTLENECK_H
 #define NOPAL_TEST_BOTTLENECK_H

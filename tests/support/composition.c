@@ -45,7 +45,7 @@ static const struct shape {
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 
-/* What is often wanted of a layer, by its place: roles. */
+/* Roles that are often wanted of a layer, by its place. */
 static const struct wish {
 	const char *role;
 	unsigned lowest, upper; /* percent */
@@ -230,7 +230,7 @@ static bool take_role(struct maker *maker, int layer, const char *role)
 	return false;
 }
 
-/* What the place of a layer asks for. */
+/* Roles that the place of a layer asks for. */
 static bool take_base(struct maker *maker, int layer)
 {
 	if (!take_role(maker, layer, "driver"))
@@ -311,7 +311,7 @@ static bool fill(struct maker *maker, int layers)
 
 /* --------------------------------------------------------------------- as text */
 
-/* What lifts an exclusion is set in the selection; else the draws say. */
+/* A part that lifts an exclusion is set in the selection; else the draws say. */
 static void write_setting(struct maker *maker, const struct nopal_parameter *parameter, bool lifts,
 			  FILE *out)
 {

@@ -191,7 +191,7 @@ static void print_apart(FILE *out, const struct covering *covering, unsigned one
 	}
 }
 
-/* One that meets nobody has a row with the first reason. */
+/* A microprotocol that meets nobody has a row with the first reason. */
 static void print_alone(FILE *out, const struct covering *covering, unsigned one)
 {
 	fprintf(out, "| `%s` | any", name_at(covering, one));

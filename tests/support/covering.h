@@ -32,7 +32,7 @@ enum covering_why {
 };
 const char *covering_why_text(enum covering_why why);
 
-/* What the checker, or a need, said of some impossible pairs. */
+/* Reasons of the checker, or of a need, for some impossible pairs. */
 struct covering_reason {
 	char text[160];
 	size_t pairs;

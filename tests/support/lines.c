@@ -73,7 +73,7 @@ char *lines_with(const char *text, int line, const char *more)
 
 /* ------------------------------------------------------------------- settings */
 
-/* What is between the braces of a part. */
+/* The text between the braces of a part. */
 static const char *inside(const char *text, int line, size_t *ret_length)
 {
 	size_t length;

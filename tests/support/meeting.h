@@ -57,7 +57,7 @@ void meeting_open(int who);
 void meet_say(int who, const char *text);
 uint64_t meet_sessions(int who);
 
-/* What virtual_circuit knows, in the lowest layer. */
+/* State of virtual_circuit, in the lowest layer. */
 struct virtual_circuit *meet_circuit(int who);
 int64_t meet_shared(int who, const char *name);
 

@@ -109,7 +109,7 @@ struct nopal_world *__wrap_nopal_sim_new(uint64_t seed)
 	return __real_nopal_sim_new(seed);
 }
 
-/* What the key makes of nothing tells it from all others, whoever made it and wherever it lies. */
+/* The key's output for no input tells it from all others, whoever made it and wherever it lies. */
 static void name_of(void *key, uint64_t ret_name[2])
 {
 	static const uint8_t nonce[NOPAL__AEAD_NONCE_BYTES];

@@ -32,7 +32,7 @@ enum {
 	ORACLE_TAGS = 3,
 };
 
-/* What the sender says of a message, where somebody listens; a class has a bit for each. */
+/* The sender's attributes of a message, where somebody listens; a class has a bit for each. */
 enum {
 	ORACLE_URGENT_BIT,
 	ORACLE_OUT_OF_BAND_BIT,
@@ -78,7 +78,7 @@ struct oracle_traffic {
 	uint64_t datagrams, bytes;
 };
 
-/* What a side has heard of one that speaks to it. */
+/* Messages that a side has heard of one that speaks to it. */
 struct oracle_heard {
 	uint32_t delivered;
 	uint8_t seen[ORACLE_MESSAGES]; /* how often, by index */

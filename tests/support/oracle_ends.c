@@ -23,7 +23,7 @@ static void ask_for_next(struct nopal_session *session)
 	nopal_receive_post(session, 0, 0, 0);
 }
 
-/* Who sent what arrived: in a group the message says so. */
+/* The sender of a message: in a group the message says so. */
 static struct oracle_side *speaker(struct oracle_side *side, const struct nopal_message *message)
 {
 	struct oracle *oracle = side->oracle;
@@ -128,7 +128,7 @@ static void begin_anew(struct oracle_side *side)
 		side->message[i].fate = 0;
 }
 
-/* One that is asked for anew, by what was under way when the first one ended, is nobody's. */
+/* A session that is asked for anew, by what was under way when the first one ended, is nobody's. */
 static void *on_accepted(struct nopal_session *session, void *user)
 {
 	struct oracle_side *side = user; /* of this host, the first one */

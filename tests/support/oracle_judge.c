@@ -58,7 +58,7 @@ const struct oracle_promise *oracle_promise(struct oracle *oracle, unsigned clas
 	return promise;
 }
 
-/* What one of the many sends is for one alone. */
+/* A message of one of the many is for one alone. */
 static unsigned class_of(const struct oracle_side *from, int index)
 {
 	unsigned class = from->message[index].class;
@@ -417,7 +417,7 @@ static bool may_stand_still(struct oracle *oracle)
 	return !oracle_promised(oracle, 0, NOPAL_PROGRESS, NOPAL_GOES_ON);
 }
 
-/* Whom a cut, or a peer's end, leaves alone finds that out, where that is promised:
+/* A session that a cut, or a peer's end, leaves alone finds that out, where that is promised:
  * always, or while what has left waits for an ack. */
 static bool is_left_alone(const struct oracle_side *side)
 {

@@ -136,7 +136,7 @@ static bool one_in(struct oracle *oracle, uint64_t so_many)
 	return draw_below(&oracle->draw, so_many) == 0;
 }
 
-/* What the application says of a message, of what the composition listens to. */
+/* The application's attributes of a message, of what the composition listens to. */
 static void class_draw(struct oracle_side *side, uint32_t index)
 {
 	static const uint8_t chance[ORACLE_PROPERTIES] = { URGENT,     OUT_OF_BAND, EXPENDABLE,

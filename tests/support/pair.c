@@ -284,7 +284,7 @@ static bool counters_differ(const struct nopal_counters *a, const struct nopal_c
 	return false;
 }
 
-/* What a person understands first comes first, the hash of all comes last. */
+/* The difference that a person understands first comes first, the hash of all comes last. */
 const char *pair_difference(const struct pair_seen *a, const struct pair_seen *b)
 {
 	if (differs("opened", a->opened, b->opened) ||

@@ -159,7 +159,7 @@ static inline void path_send_all(void)
 	}
 }
 
-/* What limits is known when a turn ends: the next departures see it. */
+/* The limit is known when a turn ends: the next departures see it. */
 static inline void path_send(void)
 {
 	path_send_all();

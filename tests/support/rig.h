@@ -21,7 +21,7 @@
 enum { RIG_OPENER_PORT = 1000, RIG_ACCEPTOR_PORT = 2000 };
 enum { RIG_MESSAGES = 4096, RIG_EVENTS = 65536, RIG_TEXT = 64 };
 
-/* What one side saw. */
+/* Events as one side saw them. */
 struct rig_side {
 	struct rig *rig;
 	struct nopal_endpoint *endpoint;
@@ -86,7 +86,7 @@ void rig_begin(struct rig *rig, const char *config);
 /* Lets the registry have a microprotocol of the test; again does no harm. */
 void rig_add(const struct nopal_microprotocol *microprotocol);
 
-/* What the session has awake, as which it is left. */
+/* The awake part of the session, as which it is left. */
 static inline struct nopal_awake *rig_awake(const struct nopal_session *session)
 {
 	nopal__be_awake(nopal__core(session));

@@ -30,7 +30,7 @@ void arriving_end(struct arriving *one);
 void arrive_control(struct nopal_session *session, const char *name, unsigned kind,
 		    const void *bytes, size_t length);
 
-/* What the opener sent, by kind, taken at the tap. */
+/* Datagrams of the opener, by kind, taken at the tap. */
 enum { TAPPED_ROOM = 4096 };
 struct tapped {
 	uint32_t count;

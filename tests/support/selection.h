@@ -71,7 +71,7 @@ struct selection_search {
 	char text[160]; /* the need that nobody could meet, or the refusal */
 };
 
-/* What the registry has now, but for what tests have put into it, whose names begin with an
+/* The registry's present contents, but for what tests have put into it, whose names begin with an
  * article, unless `all`. */
 void kit_take_stock(struct kit *kit, bool all);
 /* The word of a value, as one would write it; into `text`. */

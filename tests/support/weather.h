@@ -40,7 +40,7 @@ bool weather_is_calm(const struct weather *weather);
  * it. */
 bool weather_is_cruel(const struct weather *weather);
 
-/* What the network has to be for a composition. */
+/* Needs of a composition of the network. */
 struct weather_for {
 	bool damages;  /* bytes may change on the way */
 	uint32_t mtu;  /* packets of so many bytes pass, but where a phase says less */

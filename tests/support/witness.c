@@ -48,7 +48,7 @@ uint32_t witness_needed(const struct witness_message *of)
 	return of->given - witness_count(of->removed);
 }
 
-/* What is to be told now, if anything. */
+/* The report that is due now, if any. */
 static int witness_judges(const struct witness_message *of)
 {
 	uint32_t arrived = witness_count(of->arrived);

@@ -56,7 +56,7 @@ static bool promises_less(const struct nopal_plan *with, const struct nopal_plan
 	return false;
 }
 
-/* One that an application may give a message, or read of it. */
+/* An attribute that an application may give a message, or read of it. */
 static bool has_property_less(const struct nopal_plan *with, const struct nopal_plan *without,
 			      struct worth_line *line)
 {

@@ -41,7 +41,7 @@ sent() {
 	echo "$share % of the file left, at most $most"
 	[ $share -le "$most" ] || fail "$share % of the file left"
 }
-# What arrives at a host and is this is lost.
+# Such datagrams are lost as they arrive at a host.
 lose() { # HOST WHAT
 	(star_on "$1" nft -f -) <<-RULES
 		table ip loss

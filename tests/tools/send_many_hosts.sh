@@ -19,7 +19,7 @@ star_open $many || {
 here=$star_here
 at() { address=10.9.$1.2:9000; }
 on() { star_on "$@"; }
-# What the table says, for people.
+# The table, for people.
 print() {
 	echo "---- $*"
 	cat "$work/send.log"

@@ -61,7 +61,7 @@ says 'bytes verified *yes' out
 expect 1 ctp_minimal --messages 100 --link "corrupt 100%"
 says 'bytes verified *NO' out
 
-# What was not sent, or did not come, is not called well.
+# A message that was not sent, or did not come, is not called well.
 expect 2 ctp_minimal --messages 0
 expect 0 bulk --duration 1ms
 says 'bytes verified *none came' out
@@ -77,14 +77,14 @@ says '"complete": false' out
 expect 0 one_to_many_all --messages 3 --json
 says '"complete": true' out
 
-# What was promised, and what came of it.
+# Promises, and whether they were kept.
 expect 0 bulk --messages 20 --json
 says '"judged": {' out
 says '"verdict": "held"' out
 grep -q '"verdict": "broken"' "$work/out" && bad "bulk breaks a promise"
 expect 0 bulk --messages 20 --watch
 [ -s "$work/err" ] && bad "said of a good run: $(cat "$work/err")"
-# Who is dead is not blamed for it, but who waits for it is named.
+# A dead microprotocol is not blamed for it, but one that waits for it is named.
 expect 1 bulk --bytes 2MB --link "rate 10mbit delay 10ms down 300ms 1000000s"
 says '^nopal: held: .* for retransmit: the peer has it' err
 grep -q 'broken:\|blamed:' "$work/err" && bad "$(cat "$work/err")"

@@ -137,7 +137,7 @@ TEST(test_each_is_damaged_elsewhere)
 	close_liars();
 }
 
-/* What came is the file's; the rest did not come. */
+/* The bytes that came are the file's; the rest did not come. */
 static void has_only_truth(void)
 {
 	static const uint8_t nothing[BLOCK];

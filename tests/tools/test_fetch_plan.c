@@ -277,7 +277,7 @@ TEST(test_a_slow_one_repeats_no_fast_one)
 	close_network();
 }
 
-/* What waits for a server is what it brings in a round trip and a little more. */
+/* A server's waiting blocks are those of a round trip and a little more. */
 TEST(test_each_holds_what_it_delivers)
 {
 	static const struct {
@@ -391,7 +391,7 @@ static void damage(unsigned index, uint64_t from, uint64_t end)
 		(*bad)[part] = HIDDEN;
 }
 
-/* Who brings one wrong is asked for no more while another is there. */
+/* A server of a wrong block is asked for no more while another is there. */
 TEST(test_a_liar_is_put_aside)
 {
 	open_network(200 * PART, 3);

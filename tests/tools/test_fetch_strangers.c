@@ -11,7 +11,7 @@ ALL_TESTS(tests, make_folders, remove_folders);
 
 enum { ROUNDS = 20, CLIENTS = 4 };
 
-/* What no server of ours says. */
+/* Notes that no server of ours says. */
 static struct stranger {
 	struct nopal_session *session;
 	void (*answer)(const struct transfer_note *note);

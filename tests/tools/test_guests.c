@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who opens sessions and asks for nothing keeps nobody else out of `nopal serve`, and who asks on
- * many has his own share of it; what an address has unfinished is counted for it alone.
+ * A guest who opens sessions and asks for nothing keeps nobody else out of `nopal serve`, and who
+ * asks on many has his own share of it; what an address has unfinished is counted for it alone.
  */
 #include "session/endpoint.h"
 #include "support/servers.h"

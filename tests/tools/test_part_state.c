@@ -104,7 +104,7 @@ TEST(test_whose_a_part_is_is_known)
 	assert_true(scene_has(scene, ".f.nopal-part"));
 }
 
-/* What a recv left that was killed. */
+/* The rest of a recv that was killed. */
 TEST(test_a_sweep_removes_what_never_grew)
 {
 	struct scene *scene = *state;

@@ -89,7 +89,7 @@ TEST(test_an_address_has_so_many_unfinished_bytes)
 	assert_int_equal(scene->heard.verdict, TRANSFER_YES);
 }
 
-/* What stays of a file whose sender has gone is its address's. */
+/* The rest of a file whose sender has gone is its address's. */
 TEST(test_what_stays_is_counted)
 {
 	static const struct step half[] = {

@@ -49,8 +49,8 @@ TEST(test_it_goes_on)
 	scene_takes(*state, HALF_BYTES, steps);
 }
 
-/* What is there is another file's: the sender begins at 0, which nobody can tell by what comes
- * first. */
+/* The part that is there is another file's: the sender begins at 0, which nobody can tell by what
+ * comes first. */
 TEST(test_it_begins_anew)
 {
 	static const struct step late[] = {
@@ -323,7 +323,7 @@ static struct transfer_note offer_so_long(uint64_t size)
 	return offer;
 }
 
-/* What no disk has is answered; what no file can be ends the session. */
+/* A size that no disk has is answered; one that no file can have ends the session. */
 TEST(test_sizes_beyond_all_disks_are_refused)
 {
 	static const uint64_t beyond[] = { (uint64_t)INT64_MAX + 1, UINT64_MAX };

@@ -78,7 +78,7 @@ static struct scene {
 	int talk, stderr_was; /* what the receiver says goes there */
 } scene;
 
-/* What recv_session.c takes for the loop's world. */
+/* A stand-in that recv_session.c takes for the loop's world. */
 struct nopal_world *__wrap_loop_world(struct loop *loop);
 struct nopal_world *__wrap_loop_world(struct loop *loop)
 {

@@ -90,7 +90,7 @@ TEST(test_hostile_offers_are_refused)
 	assert_false(transfer_decode(bytes, length, &decoded));
 }
 
-/* What a peer says to people steers no terminal, and makes no line of its own. */
+/* A peer's text for people steers no terminal, and makes no line of its own. */
 TEST(test_reasons_are_for_people)
 {
 	static const enum transfer_type with[] = { TRANSFER_ANSWER, TRANSFER_RESULT,

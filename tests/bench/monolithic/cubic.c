@@ -207,7 +207,7 @@ static int64_t cubic_target(const struct monolith_cubic *cubic, int64_t ticks,
 	return cubic->maximum_bytes > bytes ? cubic->maximum_bytes - bytes : 0;
 }
 
-/* What Reno would have by now. */
+/* The window of Reno by now. */
 static void cubic_befriend(struct monolith_cubic *cubic, uint64_t window, uint64_t acked,
 			   uint64_t segment_bytes)
 {

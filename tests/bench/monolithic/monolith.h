@@ -10,16 +10,16 @@
  *   program <---- received ---- receiver.c +
  *
  * It stands behind io.h where the runtime's core stands, in the same worlds, and speaks to composed
- * peers.  What is said in runtime/nopal/nopal.h of the callbacks holds here, but that an arriving message
- * is gone when `received` returns.  One world, one thread.
+ * peers.  What is said in runtime/nopal/nopal.h of the callbacks holds here, but that an arriving
+ * message is gone when `received` returns.  One world, one thread.
  */
 #ifndef NOPAL_MONOLITH_H
 #define NOPAL_MONOLITH_H
 
 #include "session/endpoint.h"
 
-/* What the config says, read once from its plan; runtime/nopal/nopal.h and the microprotocols' manuals
- * say what each means. */
+/* The config's values, read once from its plan; runtime/nopal/nopal.h and the microprotocols'
+ * manuals say what each means. */
 struct monolith_setup {
 	char *canonical;
 	uint64_t fingerprint, message_limit, send_bytes;
@@ -88,7 +88,7 @@ int monolith_send(struct monolith_connection *connection, struct nopal_buffer *b
 void monolith_close(struct monolith_connection *connection);
 const struct monolith_counters *monolith_counters(const struct monolith_connection *connection);
 
-/* What a world calls, as io.h has it. */
+/* Functions that a world calls, as io.h has it. */
 bool monolith__owns(const struct nopal_endpoint *endpoint);
 void monolith__receive(struct monolith_endpoint *endpoint, const struct nopal_arrival *arrivals,
 		       size_t count);

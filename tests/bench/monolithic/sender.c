@@ -174,7 +174,7 @@ static uint32_t datagram_bytes(const struct monolith_connection *connection, uin
 	return MONOLITH_DATA_HEAD + length + connection->setup->trailer_bytes;
 }
 
-/* What is packed next comes from memory while this one is packed. */
+/* The next segment comes from memory while this one is packed. */
 static inline void prefetch(const uint8_t *bytes, uint32_t length)
 {
 	for (uint32_t at = 0; at < length; at += SENDER_STRIDE) {

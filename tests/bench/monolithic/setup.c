@@ -11,7 +11,7 @@
 #include "ports/world.h"
 #include "connection.h"
 
-/* What the config must be made of.  Of congestion control the wire says nothing:
+/* Parts that the config must be made of.  Of congestion control the wire says nothing:
  * whichever the peer has, ours is CUBIC. */
 static const char *const setup_needed[] = {
 	"transport_driver",   "virtual_circuit", "keep_alive",	  "resize",

@@ -66,7 +66,7 @@ uint8_t *monolith__control_begin(struct monolith_connection *connection, uint32_
 	return monolith__train_at(connection) + MONOLITH_HEAD;
 }
 
-/* What is shorter than was asked for may begin its train: it sets the stride. */
+/* A datagram that is shorter than asked for may begin its train: it sets the stride. */
 void monolith__control_end(struct monolith_connection *connection, enum monolith_kind kind,
 			   uint32_t length)
 {

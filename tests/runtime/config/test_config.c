@@ -10,7 +10,7 @@
 #include "config/config.h"
 #include "support/test.h"
 
-/* What a test reads, and what was wrong with it. */
+/* The config that a test reads, and its problems. */
 struct reading {
 	struct nopal_config *config;
 	struct nopal_problems problems;

@@ -118,7 +118,7 @@ TEST(test_rooms_for_fragments_are_used_again)
 	assert_int_equal(awake->spare_count, 0);
 }
 
-/* One that is too short for it is left where it is. */
+/* A message that is too short for it is left where it is. */
 TEST(test_a_longer_message_has_a_room_of_its_own)
 {
 	struct nopal_message *message;
@@ -189,7 +189,7 @@ TEST(test_a_message_is_like_those_that_say_the_same)
 	nopal_message_discard(session, other);
 }
 
-/* What arrived and waits has no fate, and is none of those that were sent. */
+/* A message that arrived and waits has no fate, and is none of those that were sent. */
 TEST(test_the_end_has_fates_for_what_was_sent_alone)
 {
 	begin(HELD);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of messages that were sent: who is told, and what is counted. */
+/* Fates of sent messages: callbacks and counters. */
 #include <string.h>
 
 #include "engine/message.h"

@@ -179,7 +179,7 @@ TEST(memory_follows_the_holes)
 	nopal_free(NULL, numbers.bits);
 }
 
-/* What is next, at every place, wherever the window is and how full. */
+/* The next number, at every place, wherever the window is and how full. */
 TEST(finds_what_is_next)
 {
 	struct nopal_numbers numbers = { 0 };

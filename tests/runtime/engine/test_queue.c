@@ -302,7 +302,7 @@ static void release_all(void)
 	}
 }
 
-/* Those that another gate holds are passed; in the order of `leave`, and no more. */
+/* Segments that another gate holds are passed; in the order of `leave`, and no more. */
 static void they_leave(struct nopal_lanes *lanes, const uint32_t *leave, size_t count)
 {
 	struct nopal_lane_turn turn = { 0 };
@@ -345,7 +345,8 @@ TEST(lanes_have_one_order)
 	assert_null(lanes.lane[NOPAL_LANE_FIRST].ring);
 }
 
-/* What another holds stops its lane; what is done or let go is in nobody's way. */
+/* A segment that another gate holds stops its lane; one that is done or let go is in nobody's
+ * way. */
 TEST(lanes_stop_apart)
 {
 	static const uint32_t first[] = { 20 }, then[] = { 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a departure leaves behind it, what it waits for, and the ways of control. */
+/* Departures: their effects, their gates, and control segments. */
 #include <string.h>
 
 #include "engine/segment.h"
@@ -100,7 +100,7 @@ TEST(test_a_resend_is_watched)
 	assert_int_not_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
 }
 
-/* What the layer below has of it keeps it from being done. */
+/* Its segments in the layer below keep it from being done. */
 TEST(test_only_an_upper_segment_waits_for_below)
 {
 	struct nopal_core *core, *below;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a segment is when it is made, how its departures are numbered, and control. */
+/* A new segment: its fields, how its departures are numbered, and control. */
 #include <string.h>
 
 #include "engine/message.h"
@@ -19,7 +19,7 @@ static const char UNTRACKED[] = "transport_driver {}\nfixed_size {}\n";
 static const char ACKED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 			    "positive_ack {}\nretransmit {}\n";
 
-/* What was there before is not to be seen. */
+/* Old contents are not to be seen. */
 TEST(test_a_segment_is_made_of_nothing_old)
 {
 	struct nopal_segment *one;
@@ -312,7 +312,7 @@ TEST(test_a_segment_leaves_its_story)
 	records_stop(rig.world);
 }
 
-/* What was refused, asked for too late, or is not there any more. */
+/* Requests that are refused, or come too late. */
 TEST(test_mistakes_are_counted_and_noted)
 {
 	const struct nopal_handle gone = { 5, 7 };

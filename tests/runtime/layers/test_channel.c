@@ -48,7 +48,7 @@ static void all_have_all(void)
 
 /* --------------------------------------------------------- one datagram for all */
 
-/* What left for the group's address. */
+/* Datagrams for the group's address. */
 static struct casts {
 	uint64_t count, strange;
 	uint8_t last[2048];
@@ -236,7 +236,7 @@ static void say(struct nopal_session *group, char whose, uint32_t number)
 	assert_int_equal(nopal_send(group, text, (size_t)length, 0), 0);
 }
 
-/* What is for the others still comes to its door. */
+/* Segments for the others still come to its door. */
 static void one_ear_goes(struct nopal_world *world, struct nopal_session *const *groups,
 			 uint32_t count, uint32_t number)
 {

@@ -132,7 +132,7 @@ static enum nopal_transmitted note_length(struct nopal_world *world,
 	return real_ops->transmit(world, endpoint, train);
 }
 
-/* What waits was cut for IPv4 when the first by IPv6 opens the channel. */
+/* Waiting segments were cut for IPv4 when the first by IPv6 opens the channel. */
 TEST(test_what_was_cut_for_ipv4_leaves_in_fragments)
 {
 	const enum many_family family = many_family;

@@ -105,7 +105,7 @@ TEST(test_closed_in_every_order)
 	}
 }
 
-/* What comes by the channel is the last that its session does: the door goes while it is read. */
+/* A datagram of the channel is the last deed of its session: the door goes while it is read. */
 static void close_on_fate(struct many *all, uint32_t message)
 {
 	(void)message;

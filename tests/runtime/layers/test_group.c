@@ -24,7 +24,7 @@ TEST(test_all_have_what_was_sent)
 	many_close(&many);
 }
 
-/* What was sent before anybody was there goes to all that are members then. */
+/* Messages sent before anybody was there go to all that are members then. */
 TEST(test_what_is_sent_at_once_waits_for_the_opening)
 {
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
@@ -336,7 +336,7 @@ TEST(test_what_is_cut_fits_the_mtu_of_its_family)
 	assert_int_equal(departed.cut[0] + departed.cut[1], 0);
 }
 
-/* What nobody cuts leaves in fragments of IP where it is too long for IPv6. */
+/* Segments that nobody cuts leave in fragments of IP where it is too long for IPv6. */
 TEST(test_a_whole_message_too_long_for_ipv6)
 {
 	struct nopal_plan *plan = many_plan(MANY_PLAIN("fan_out {}"));

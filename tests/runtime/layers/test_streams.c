@@ -75,7 +75,7 @@ TEST(test_a_stream_ends_and_the_others_go_on)
 	pair_close();
 }
 
-/* Those that the peer opens at the opener hold on to its callbacks, each. */
+/* Streams that the peer opens at the opener hold on to its callbacks, each. */
 TEST(test_the_peer_opens_streams_of_its_own)
 {
 	struct end *back = &pair.here[1];
@@ -228,7 +228,7 @@ static void on_refused(struct nopal_session *session, int code, const char *text
 	refused += code == NOPAL_RESOURCE;
 }
 
-/* Whose messages are dropped is told. */
+/* A stream is told that its messages are dropped. */
 TEST(test_one_stream_too_many_is_refused)
 {
 	static const struct nopal_callbacks takes = { .received = on_taken };
@@ -439,7 +439,7 @@ TEST(test_from_rest_they_end)
 	pair_close();
 }
 
-/* What waits for its fate keeps its stream awake, and the flow; no other stream. */
+/* A message that waits for its fate keeps its stream awake, and the flow; no other stream. */
 TEST(test_what_is_under_way_keeps_the_flow_awake)
 {
 	pair_open(STREAMED, "delay 10ms");

@@ -65,7 +65,7 @@ static const struct told *fuse_as(const char *config, const char *output)
 		config, (const char *[]){ "flag", "-O0", "output", workshop_path(output), NULL });
 }
 
-/* What this runs is seen. */
+/* A run of this code is seen. */
 #define CONSTRUCTOR                                                                                \
 	"#include <stdlib.h>\n"                                                                    \
 	"__attribute__((constructor)) static void run(void)\n"                                     \
@@ -104,7 +104,7 @@ TEST(test_in_the_users_own_folder)
 	delivers(runs("mine.conf", other_mtu, "there is no mine.fused.so"), false);
 }
 
-/* Who can write there can have his code run. */
+/* Anybody who can write there can have his code run. */
 TEST(test_a_folder_that_others_may_write)
 {
 	static const mode_t shared[] = { 0770, 0707, 0777 };
@@ -212,7 +212,7 @@ TEST(test_a_file_that_is_not_executable)
 	unsetenv("NOPAL_FUSED");
 }
 
-/* What lies there when the session comes is not what was looked at. */
+/* The file changes between the check and the session. */
 TEST(test_a_file_that_has_changed)
 {
 	struct nopal_plan *plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What sealing makes of a config: slots, kinds, headers, masks, limits. */
+/* Sealing of a config: slots, kinds, headers, masks, limits. */
 #include <string.h>
 
 #include "plan/plan.h"

@@ -108,7 +108,7 @@ TEST(test_a_flow_tells_that_it_is_idle_where_somebody_knows)
 	"layer \"" name "\" {\n transport_driver {} sequenced_segments {} " parts "\n}\n"
 #define SENDS_AGAIN "virtual_circuit {} fixed_size {} positive_ack {} retransmit {}"
 
-/* What resize in the uppermost layer takes it for. */
+/* The uppermost layer's resize takes it for this. */
 static int64_t need_at_the_top(const char *config)
 {
 	struct nopal_plan *plan = rig_plan(config);

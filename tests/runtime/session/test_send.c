@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is sent: refused, waiting, on its way; and what is said of it. */
+/* Sent messages: refused, waiting, on their way; and their attributes. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is sent, in numbers: what is counted, what is held for it, and what is too much. */
+/* Sent messages in numbers: counters, memory that is held, and limits. */
 #include <errno.h>
 #include <string.h>
 

@@ -220,7 +220,7 @@ TEST(test_a_kind_of_another_layer_does_not_rise)
 
 /* ------------------------------------- where nobody below looks at messages */
 
-/* What the lower layer has of three messages of one, four and one segments, under way and then
+/* The lower layer's segments of three messages of one, four and one segments, under way and then
  * there. */
 static void send_three(struct rig *rig, bool messages)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What passes between two layers where it does not go smoothly: pieces, no memory on either side,
+/* Segments between two layers where something goes wrong: pieces, no memory on either side,
  * and fates that were told before. */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an upper layer sends fits the layer below it: data, what is wrapped around them, and
+/* Segments of an upper layer fit the layer below it: data, what is wrapped around them, and
  * control; and each segment is there once. */
 #include "engine/composite.h"
 #include "support/fakes.h"

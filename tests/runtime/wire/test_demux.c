@@ -266,8 +266,8 @@ TEST(test_who_opens_by_address_has_it_alone)
 	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), second);
 }
 
-/* Who opens to us has no address before it is accepted, and takes that of who had it; the one that
- * had it does not take it away then. */
+/* A peer that opens to us has no address before it is accepted, and takes that of who had it; the
+ * one that had it does not take it away then. */
 TEST(test_an_accepted_one_takes_its_address)
 {
 	struct nopal_core *core = core_of(0), *newer = core_of(1);

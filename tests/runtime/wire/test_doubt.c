@@ -67,7 +67,7 @@ TEST(test_without_the_key_it_takes_a_second)
 	}
 }
 
-/* One that waits for nothing hears of it when its keep-alive calls. */
+/* A session that waits for nothing hears of it when its keep-alive calls. */
 TEST(test_an_idle_one_hears_of_it_by_a_call)
 {
 	begin(CALLING);
@@ -197,7 +197,7 @@ TEST(test_from_elsewhere_it_is_nothing)
 	rig_close(&rig);
 }
 
-/* What was recorded is of no use in the next silence, nor once the peer is heard. */
+/* The record is of no use in the next silence, nor once the peer is heard. */
 TEST(test_it_is_of_one_silence)
 {
 	uint8_t old[ANSWER];

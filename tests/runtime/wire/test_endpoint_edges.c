@@ -168,7 +168,7 @@ TEST(test_sessions_are_listed_and_counted)
 	}
 }
 
-/* What it has in a train leaves before it goes, here and at a door. */
+/* Datagrams in its train leave before it goes, here and at a door. */
 TEST(test_no_train_is_of_a_session_that_is_gone)
 {
 	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);

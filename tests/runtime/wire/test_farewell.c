@@ -13,7 +13,7 @@ enum { ABORT_HEAD = 1 + NOPAL_ID_BYTES, SAID_MOST = 132, RESET = 21 };
 
 static struct rig rig;
 
-/* What left from one side, and how much of it was an abort or a reset. */
+/* Datagrams that left from one side, and how many were aborts or resets. */
 static struct {
 	struct nopal_address from;
 	uint32_t aborts, resets;

@@ -236,7 +236,7 @@ TEST(test_silence_ends_what_a_datagram_began)
 	rig_close(&rig);
 }
 
-/* What waits then was promised to somebody: that is no good end. */
+/* A message that waits then was promised to somebody: that is no good end. */
 TEST(test_silence_loses_what_waits)
 {
 	struct rig rig;

@@ -29,7 +29,7 @@ static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circu
 static struct rig rig;
 static const struct nopal_endpoint_counters *counters; /* the acceptor's */
 
-/* What left last, and from whom. */
+/* The last datagram that left, and its sender. */
 static uint8_t said[2048];
 static size_t said_length;
 static unsigned said_count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What parts say to each other while a session opens. */
+/* Offers of parts to each other while a session opens. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 /* Before the offers of parts is the proof of resets. */
 enum { REQUEST_TAIL = 3 + 5, PROOF = 16, ANSWER_HEAD = 8 + 4 + 4 + PROOF };
 
-/* What each side got, by opener (1) or not (0). */
+/* Offers that each side got, by opener (1) or not (0). */
 static struct seen {
 	uint8_t alpha[3], omega[5];
 	unsigned reads, agreements;

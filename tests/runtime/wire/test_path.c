@@ -220,7 +220,7 @@ TEST(test_gathered_messages_fill_what_there_is)
 	rig_close(&rig);
 }
 
-/* What was cut before cannot be cut again: it leaves in fragments of IP. */
+/* A segment that was cut before cannot be cut again: it leaves in fragments of IP. */
 TEST(test_what_was_cut_longer_still_arrives)
 {
 	struct nopal_link_counters counters;

@@ -58,7 +58,7 @@ static void visit(uint8_t peer, int64_t rtt_ns)
 	nopal__path_cache_release(cache, record);
 }
 
-/* What is known of the peer; -1: nothing.  Asking makes it the newest. */
+/* The path's value of the peer; -1: none.  Asking makes it the newest. */
 static int64_t known(uint8_t peer)
 {
 	uint32_t record = hold(peer);

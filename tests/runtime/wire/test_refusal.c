@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What peers say of compositions, and how they differ from ours. */
+/* Peers' compositions, and how they differ from ours. */
 #include <stdlib.h>
 #include <string.h>
 

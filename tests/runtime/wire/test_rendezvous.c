@@ -242,7 +242,7 @@ TEST(test_nobody_there_is_bounded)
 	meet_end();
 }
 
-/* Whose peer has answered in time has as long as any opener. */
+/* A session whose peer answered in time has as long as any opener. */
 TEST(test_the_last_moment_is_not_too_late)
 {
 	unsigned openers = 0;

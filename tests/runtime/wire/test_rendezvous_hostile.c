@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is not the peer: nothing that is forged, repeated or mirrored takes a session that waits for
+/* Strangers: nothing that is forged, repeated or mirrored takes a session that waits for
  * its peer, or makes it say more than it was told. */
 #include "support/meeting.h"
 #include "support/test.h"
@@ -61,7 +61,7 @@ TEST(test_a_forged_request_takes_nothing)
 	meet_end();
 }
 
-/* What made a session once makes no other one, however soon it comes again. */
+/* A request that made a session once makes no other one, however soon it comes again. */
 TEST(test_a_replay_takes_nothing)
 {
 	static struct meet_side first;
@@ -113,7 +113,7 @@ TEST(test_nothing_is_amplified)
 	meet_end();
 }
 
-/* Who hears of its peer asks at once, but no more often than by itself. */
+/* A session that hears of its peer asks at once, but no more often than by itself. */
 TEST(test_hearing_makes_nobody_talkative)
 {
 	uint32_t before;

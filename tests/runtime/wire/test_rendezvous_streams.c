@@ -16,7 +16,7 @@ static const char STREAMED[] =
 static const char SHARED[] =
 	"layer \"connection\" {\n" STREAM "}\nlayer \"flow\" { multiplicity = shared\n" FLOW "}\n";
 
-/* Those that the peer opened; and what came on them. */
+/* Streams that the peer opened, and the messages on them. */
 static struct meet_side taken[2][4];
 static uint32_t takes[2];
 
@@ -107,7 +107,7 @@ TEST(test_first_streams_are_one)
 	}
 }
 
-/* Who gave way listens to no more than who did not. */
+/* The side that gave way listens to no more than the other. */
 TEST(test_who_takes_no_streams_gets_none)
 {
 	for (uint64_t seed = 1; seed <= 8; seed++) {
@@ -149,7 +149,7 @@ TEST(test_a_first_stream_may_end_early)
 	}
 }
 
-/* What is on its way to a first stream that ended opens no other one. */
+/* A datagram on its way to a first stream that ended opens no other one. */
 TEST(test_a_first_stream_is_there_once)
 {
 	for (uint64_t seed = 1; seed <= 8; seed++) {

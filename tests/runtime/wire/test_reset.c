@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who knows nothing of a session says so, and nobody else can. */
+/* An endpoint that knows nothing of a session says so, and nobody else can. */
 #include <errno.h>
 
 #include "wire/reset.h"
@@ -54,7 +54,7 @@ static void begin(const char *config)
 	watch();
 }
 
-/* One that is to be told: it has lost its peer, and sends. */
+/* A session that is to be told: it has lost its peer, and sends. */
 static void begin_reset(const char *config)
 {
 	begin(config);
@@ -182,7 +182,7 @@ TEST(test_it_is_shorter_than_its_cause)
 	rig_close(&rig);
 }
 
-/* What is no datagram of a session is answered by none: a reset least of all. */
+/* A datagram of no session is answered by none: a reset least of all. */
 TEST(test_it_answers_sessions_alone)
 {
 	static const uint8_t others[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT,	NOPAL_KIND_CAST,
@@ -304,7 +304,7 @@ TEST(test_a_stranger_gets_no_token_of_others)
 	rig_close(&rig);
 }
 
-/* Who sees all of an opening knows what proves a token, and not the token. */
+/* An observer of the whole opening knows the proof of a token, and not the token. */
 TEST(test_what_is_told_is_not_the_token)
 {
 	uint64_t proof[2];

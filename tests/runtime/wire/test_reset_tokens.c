@@ -184,7 +184,7 @@ TEST(test_resets_are_so_many_a_second)
 	assert_false(ask(NOPAL_KIND_DATA, ID, RESET + 1));
 }
 
-/* What is no reset, or is of nobody here, is counted, and ends nothing. */
+/* A datagram that is no reset, or of nobody here, is counted, and ends nothing. */
 TEST(test_a_reset_is_believed_whole_and_from_the_peer)
 {
 	const struct nopal_endpoint_counters *counters;

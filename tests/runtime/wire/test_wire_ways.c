@@ -338,7 +338,7 @@ TEST(test_what_is_sealed_badly_is_counted)
 	assert_int_equal(core->awake->counters.rx_malformed, 0);
 }
 
-/* What redundancy codes over, and rebuilds. */
+/* Bytes that redundancy codes over, and rebuilds. */
 TEST(test_a_coded_segment_is_rebuilt)
 {
 	struct nopal_segment *segment, *again;
@@ -440,7 +440,7 @@ TEST(test_what_its_format_does_not_know_is_malformed)
 	assert_int_equal(core->awake->segments.alive, 0);
 }
 
-/* What is none of a format's kinds is data, which unpack judges. */
+/* A segment of none of a format's kinds is data, which unpack judges. */
 TEST(test_a_format_tells_its_kinds)
 {
 	static const uint8_t nothing[1];

@@ -116,7 +116,7 @@ static void hears(struct nopal_connection *connection, const char *text)
 	assert_memory_equal(bytes, text, (size_t)length);
 }
 
-/* Who is at this address. */
+/* The host at this address. */
 static struct nopal_destination_info info_at(const char *address)
 {
 	struct nopal_destination_info infos[8];
@@ -240,7 +240,7 @@ TEST(test_one_that_was_dialled_is_one_of_many)
 	assert_int_equal(nopal_connection_add(sender, receiver[1].address, patience_ns, &problems),
 			 2);
 	receiver_accept(&receiver[1]);
-	/* Who was dialled has no others, and sends none away. */
+	/* A peer that was dialled has no others, and sends none away. */
 	assert_int_equal(nopal_connection_add(receiver[0].connection, receiver[2].address,
 					      patience_ns, &problems),
 			 -EINVAL);

@@ -233,7 +233,7 @@ TEST(test_soft_errors_are_soft)
 	assert_int_equal(pair_take(pair, DATAGRAM), 1);
 }
 
-/* What the kernel says of one datagram fails the next call, whomever that is for:
+/* The kernel's error of one datagram fails the next call, whomever that is for:
  * it is heard, and the call is made again. */
 TEST(test_a_closed_port_is_heard_of)
 {
@@ -292,7 +292,7 @@ TEST(test_empty_datagrams_are_counted)
 	assert_int_equal(pair_take(pair, DATAGRAM), 1);
 }
 
-/* What is kept stays as it was, whatever comes after it. */
+/* Kept bytes stay as they were, whatever comes after them. */
 TEST(test_kept_bytes_stay)
 {
 	struct pair *pair = *state;

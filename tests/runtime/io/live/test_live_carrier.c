@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a link carries in real time: nothing comes out before its time, and what comes out does so
+ * A link in real time: nothing comes out before its time, and datagrams come out
  * in the order of time.
  */
 #include <event2/event.h>

@@ -22,7 +22,7 @@ static void start(struct nopal__link_engine *engine, const char *words)
 	assert_int_equal(nopal__link_init(engine, &link, NOPAL__UDP_HEADER_BYTES, 1), 0);
 }
 
-/* What becomes of a datagram; -1: it is lost. */
+/* The mark of a datagram that arrived; -1: it is lost. */
 static int marked(struct nopal__link_engine *engine, uint8_t ecn, int64_t now_ns)
 {
 	const struct nopal__link_packet packet = { .length = PAYLOAD, .ecn = ecn };
@@ -126,7 +126,7 @@ TEST(sockets_say_and_hear_marks)
 	nopal__live_socket_close(&b);
 }
 
-/* What came marked is not put together with what did not. */
+/* Marked datagrams are not put together with unmarked ones. */
 TEST(marks_are_kept_apart)
 {
 	static const uint8_t bytes[DATAGRAM];

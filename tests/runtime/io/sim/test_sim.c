@@ -228,7 +228,7 @@ TEST(an_overtaking_datagram_arrives_first)
 	end(world);
 }
 
-/* What arrives, when, and in what order, as one number. */
+/* All arrivals with their times and order, as one number. */
 static uint64_t noisy_run(uint64_t seed)
 {
 	struct nopal_endpoint *ends[2];
