@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/rig.h"
+#include "support/own_rig.h"
 #include "support/test.h"
 
 #define PLAIN                                                                                      \
@@ -31,8 +31,6 @@ static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
 	next->length = length;
 }
 
-static struct rig rig;
-
 static int setup(void **state)
 {
 	(void)state;
@@ -42,14 +40,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-EACH_TEST(setup, teardown);
+EACH_TEST(setup, own_rig_close);
 
 /* ------------------------------------------------------------- what we send */
 

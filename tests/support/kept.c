@@ -22,13 +22,6 @@ void kept_open(const char *config)
 	session = rig.opener.session;
 }
 
-int kept_teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
 void settle(uint32_t number, enum nopal_fate fate)
 {
 	struct nopal_segment *segment = rig_segment(session, number);

@@ -19,7 +19,6 @@ extern const struct nopal_microprotocol m_keeper;
 extern struct nopal_session *session;
 
 void kept_open(const char *config);
-int kept_teardown(void **state);
 
 /* As the role acknowledgement does it, in a turn. */
 void settle(uint32_t number, enum nopal_fate fate);

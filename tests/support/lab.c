@@ -87,10 +87,3 @@ int lab_setup(void **state)
 	segment = rig_segment(rig.opener.session, 2);
 	return segment ? 0 : -1;
 }
-
-int lab_teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}

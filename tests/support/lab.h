@@ -21,6 +21,5 @@ enum nopal_verdict lab_on_lost_b(struct nopal_at at, struct nopal_segment *segme
 extern struct nopal_segment *segment;
 
 int lab_setup(void **state);
-int lab_teardown(void **state);
 
 #endif

@@ -7,4 +7,7 @@
 
 extern struct rig rig;
 
+/* The teardown of a test: closes it. */
+int own_rig_close(void **state);
+
 #endif

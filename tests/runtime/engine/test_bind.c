@@ -6,7 +6,7 @@
 #include "support/lab.h"
 #include "support/test.h"
 
-EACH_TEST(lab_setup, lab_teardown);
+EACH_TEST(lab_setup, own_rig_close);
 
 TEST(test_bind_and_unbind)
 {

@@ -6,7 +6,7 @@
 #include "support/records.h"
 #include "support/test.h"
 
-EACH_TEST(lab_setup, lab_teardown);
+EACH_TEST(lab_setup, own_rig_close);
 
 TEST(test_handlers_run_in_order)
 {

@@ -5,10 +5,8 @@
 #include "engine/message.h"
 #include "engine/segment.h"
 #include "support/failing.h"
-#include "support/rig.h"
+#include "support/own_rig.h"
 #include "support/test.h"
-
-static struct rig rig;
 
 static int setup(void **state)
 {
@@ -17,14 +15,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-EACH_TEST(setup, teardown);
+EACH_TEST(setup, own_rig_close);
 
 TEST(test_memory_is_charged_and_credited)
 {

@@ -54,7 +54,7 @@ static int setup(void **state)
 
 /* -------------------------------------------------------------------- down */
 
-TEST_WITH(setup, kept_teardown, test_each_fate_is_told_once)
+TEST_WITH(setup, own_rig_close, test_each_fate_is_told_once)
 {
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(rig_send(&rig, "x"), 0);
@@ -127,7 +127,7 @@ static bool put(struct nopal_message *message, uint32_t index, const char *text)
 	return taken;
 }
 
-TEST_WITH(setup, kept_teardown, test_fragments_come_in_any_order)
+TEST_WITH(setup, own_rig_close, test_fragments_come_in_any_order)
 {
 	struct nopal_message *message = arriving();
 	char text[RIG_TEXT] = "";
@@ -150,7 +150,7 @@ TEST_WITH(setup, kept_teardown, test_fragments_come_in_any_order)
 	nopal_message_discard(session, message);
 }
 
-TEST_WITH(setup, kept_teardown, test_many_fragments_and_the_next_message_after_them)
+TEST_WITH(setup, own_rig_close, test_many_fragments_and_the_next_message_after_them)
 {
 	for (int round = 0; round < 3; round++) {
 		struct nopal_message *message = arriving();
@@ -172,7 +172,7 @@ TEST_WITH(setup, kept_teardown, test_many_fragments_and_the_next_message_after_t
 	assert_int_equal(nopal_session_counters(session)->messages_discarded, 3);
 }
 
-TEST_WITH(setup, kept_teardown, test_over_budget_changes_nothing)
+TEST_WITH(setup, own_rig_close, test_over_budget_changes_nothing)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_message *message = arriving();
@@ -224,7 +224,7 @@ static void in_its_turn(unsigned which)
 	nopal__turn_end(core->world, outermost);
 }
 
-TEST_WITH(setup_order, kept_teardown, test_delivered_at_once_and_only_once)
+TEST_WITH(setup_order, own_rig_close, test_delivered_at_once_and_only_once)
 {
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_string_equal(rig.acceptor.text[0], "now");
@@ -237,7 +237,7 @@ TEST_WITH(setup_order, kept_teardown, test_delivered_at_once_and_only_once)
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 }
 
-TEST_WITH(setup_order, kept_teardown, test_discarded_in_its_turn_it_stays_delivered)
+TEST_WITH(setup_order, own_rig_close, test_discarded_in_its_turn_it_stays_delivered)
 {
 	nopal_message_discard(rig.acceptor.session, in_order[1]);
 	assert_int_equal(nopal_session_counters(rig.acceptor.session)->messages_discarded, 0);
@@ -246,7 +246,7 @@ TEST_WITH(setup_order, kept_teardown, test_discarded_in_its_turn_it_stays_delive
 
 /* One out of its order and one in it: neither is given to the application, and the places of both
  * are free when their turn came. */
-TEST_WITH(NULL, kept_teardown, test_discarded_as_it_is_delivered_nobody_sees_it)
+TEST_WITH(NULL, own_rig_close, test_discarded_as_it_is_delivered_nobody_sees_it)
 {
 	static const char *const texts[] = { "bad", "bad", "good" };
 	const struct nopal_counters *counters;
@@ -267,7 +267,7 @@ TEST_WITH(NULL, kept_teardown, test_discarded_as_it_is_delivered_nobody_sees_it)
 
 /* ---------------------------------------------------------- other bytes for it */
 
-TEST_WITH(setup, kept_teardown, test_replaced_bytes_are_charged_in_place_of_the_old)
+TEST_WITH(setup, own_rig_close, test_replaced_bytes_are_charged_in_place_of_the_old)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_message *message = arriving();
@@ -351,7 +351,7 @@ static void send_three(void)
 	assert_int_equal(keep.count, 3);
 }
 
-TEST_WITH(setup_keep, kept_teardown, test_kept_messages_live_until_they_are_given_back)
+TEST_WITH(setup_keep, own_rig_close, test_kept_messages_live_until_they_are_given_back)
 {
 	struct nopal_core *core;
 	char byte;
@@ -369,7 +369,7 @@ TEST_WITH(setup_keep, kept_teardown, test_kept_messages_live_until_they_are_give
 	assert_int_equal(core->awake->messages.alive, 0);
 }
 
-TEST_WITH(setup_keep, kept_teardown, test_kept_messages_are_given_back_in_ended)
+TEST_WITH(setup_keep, own_rig_close, test_kept_messages_are_given_back_in_ended)
 {
 	send_three();
 	keep.give_back_at_end = true;
@@ -378,7 +378,7 @@ TEST_WITH(setup_keep, kept_teardown, test_kept_messages_are_given_back_in_ended)
 }
 
 /* Which a leak checker sees. */
-TEST_WITH(setup_keep, kept_teardown, test_what_is_never_given_back_is_freed)
+TEST_WITH(setup_keep, own_rig_close, test_what_is_never_given_back_is_freed)
 {
 	send_three();
 	nopal_session_abort(keep.session, "test");

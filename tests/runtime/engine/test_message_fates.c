@@ -24,7 +24,7 @@ static int setup(void **state)
 	return 0;
 }
 
-EACH_TEST(setup, kept_teardown);
+EACH_TEST(setup, own_rig_close);
 
 /* ------------------------------------------------------------------ of one */
 
@@ -200,7 +200,7 @@ TEST(test_replaced_bytes_are_those_that_wait)
 	assert_int_equal(awake->bytes_held, held);
 }
 
-TEST_WITH(NULL, kept_teardown, test_properties_tell_messages_apart)
+TEST_WITH(NULL, own_rig_close, test_properties_tell_messages_apart)
 {
 	struct nopal_message *one, *other;
 	unsigned slot[2];
@@ -222,7 +222,7 @@ TEST_WITH(NULL, kept_teardown, test_properties_tell_messages_apart)
 	nopal__message_free(nopal__core(session), other);
 }
 
-TEST_WITH(NULL, kept_teardown, test_what_arrives_has_its_segments_attributes)
+TEST_WITH(NULL, own_rig_close, test_what_arrives_has_its_segments_attributes)
 {
 	struct nopal_segment *first;
 	struct nopal_message *message;

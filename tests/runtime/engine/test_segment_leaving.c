@@ -9,7 +9,7 @@
 #include "support/kept.h"
 #include "support/test.h"
 
-EACH_TEST(NULL, kept_teardown);
+EACH_TEST(NULL, own_rig_close);
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";

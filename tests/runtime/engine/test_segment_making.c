@@ -10,7 +10,7 @@
 #include "support/records.h"
 #include "support/test.h"
 
-EACH_TEST(NULL, kept_teardown);
+EACH_TEST(NULL, own_rig_close);
 
 enum { RING_AT_FIRST = 64 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "engine/composite.h"
-#include "support/rig.h"
+#include "support/own_rig.h"
 #include "support/test.h"
 
 static char fired[64];
@@ -42,7 +42,6 @@ static const struct nopal_microprotocol clocks = {
 						{ 0 } },
 };
 
-static struct rig rig;
 static struct nopal_session *session;
 static struct nopal_at at;
 
@@ -58,14 +57,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-EACH_TEST(setup, teardown);
+EACH_TEST(setup, own_rig_close);
 
 enum { TICK = 1 << NOPAL_WHEEL_TICK_SHIFT };
 

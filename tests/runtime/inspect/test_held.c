@@ -31,7 +31,7 @@ static size_t look(const struct nopal_session *at)
 	return count;
 }
 
-TEST_WITH(NULL, kept_teardown, test_held_segments_are_counted_by_holder)
+TEST_WITH(NULL, own_rig_close, test_held_segments_are_counted_by_holder)
 {
 	kept_open("transport_driver {}\nfixed_size {}\nm_keeper {}\n");
 	assert_int_equal(look(session), 0);
@@ -64,7 +64,7 @@ static void on_ended(struct nopal_session *at, int end, const char *text, void *
 static const struct nopal_callbacks ending = { .ended = on_ended };
 
 /* In the callback `ended` all is there that was never delivered. */
-TEST_WITH(NULL, kept_teardown, test_held_messages_are_there_when_the_session_has_ended)
+TEST_WITH(NULL, own_rig_close, test_held_messages_are_there_when_the_session_has_ended)
 {
 	struct nopal_address peer;
 

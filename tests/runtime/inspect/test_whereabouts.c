@@ -5,7 +5,7 @@
 #include "support/lab.h"
 #include "support/test.h"
 
-EACH_TEST(lab_setup, lab_teardown);
+EACH_TEST(lab_setup, own_rig_close);
 
 static char where[256];
 

@@ -38,7 +38,7 @@ static int setup(void **state)
 	return 0;
 }
 
-EACH_TEST(setup, kept_teardown);
+EACH_TEST(setup, own_rig_close);
 
 TEST(test_a_full_send_buffer_says_when_there_is_room)
 {

@@ -10,7 +10,7 @@
 #include "support/records.h"
 #include "support/test.h"
 
-EACH_TEST(NULL, kept_teardown);
+EACH_TEST(NULL, own_rig_close);
 
 FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));

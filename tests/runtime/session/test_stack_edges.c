@@ -9,7 +9,7 @@
 #include "support/failing.h"
 #include "support/fakes.h"
 #include "support/records.h"
-#include "support/rig.h"
+#include "support/own_rig.h"
 #include "support/test.h"
 
 FAKE(m_keeper, .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
@@ -37,8 +37,6 @@ static const char KEEPS[] = UPPER LOWER "  fixed_size {}\n  m_keeper {}\n  a_tap
 static const char SINKS[] = "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
 			    "  m_gate {}\n}\n" LOWER "  fixed_size {}\n  m_keeper {}\n}\n";
 
-static struct rig rig;
-
 static struct nopal_core *below(const struct rig_side *side)
 {
 	struct nopal_core *core = nopal__core(side->session)->below;
@@ -47,14 +45,7 @@ static struct nopal_core *below(const struct rig_side *side)
 	return core;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-EACH_TEST(NULL, teardown);
+EACH_TEST(NULL, own_rig_close);
 
 /* ------------------------------------------------------------------ arriving */
 

@@ -6,23 +6,14 @@
 #include "wire/arrive.h"
 #include "wire/wire.h"
 #include "support/records.h"
-#include "support/rig.h"
+#include "support/own_rig.h"
 #include "support/test.h"
 
 static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 			       "positive_ack {}\nretransmit {}\na_tap {}\n";
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\na_tap {}\n";
 
-static struct rig rig;
-
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-EACH_TEST(NULL, teardown);
+EACH_TEST(NULL, own_rig_close);
 
 static uint64_t serial_of(const struct nopal_session *session)
 {

@@ -6,7 +6,7 @@
 
 #include "wire/wire.h"
 #include "support/failing.h"
-#include "support/rig.h"
+#include "support/own_rig.h"
 #include "support/test.h"
 
 enum { COUNT = 3, PORT = 4711, DATAGRAM = 30 };
@@ -14,7 +14,6 @@ enum { COUNT = 3, PORT = 4711, DATAGRAM = 30 };
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 
-static struct rig rig;
 static struct nopal_endpoint *endpoint; /* the acceptor's */
 static struct nopal_endpoint_counters *counters;
 
@@ -32,14 +31,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-EACH_TEST(setup, teardown);
+EACH_TEST(setup, own_rig_close);
 
 static struct nopal_address at(unsigned port)
 {

@@ -8,7 +8,7 @@
 #include "wire/paths.h"
 #include "support/failing.h"
 #include "support/fakes.h"
-#include "support/rig.h"
+#include "support/own_rig.h"
 #include "support/test.h"
 
 enum { PORT = 5000 };
@@ -23,7 +23,6 @@ FAKE(m_path, .provides = FAKE_ROLES({ "path_limit", true }),
 static const char ONE[] = CIRCUIT "m_path {}\na_tap {}\n";
 static const char MANY[] = CIRCUIT "parallel_channels {}\na_tap {}\n";
 
-static struct rig rig;
 static struct nopal_session *session;
 static struct nopal_core *core;
 static struct nopal_endpoint *door;
@@ -46,14 +45,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-EACH_TEST(setup, teardown);
+EACH_TEST(setup, own_rig_close);
 
 /* An address of the peer's host. */
 static struct nopal_address at(unsigned port)
@@ -194,7 +186,7 @@ TEST(test_what_was_learnt_may_be_given)
 	assert_int_equal(nopal_session_paths(session), 2);
 }
 
-TEST_WITH(NULL, teardown, test_without_the_role_there_is_one_path)
+TEST_WITH(NULL, own_rig_close, test_without_the_role_there_is_one_path)
 {
 	begin(ONE);
 	assert_int_equal(give(door, PORT), -ENOTSUP);
@@ -279,7 +271,7 @@ TEST(test_a_session_moves_to_a_path_of_its_endpoint)
 	assert_stays(2);
 }
 
-TEST_WITH(NULL, teardown, test_another_host_is_elsewhere)
+TEST_WITH(NULL, own_rig_close, test_another_host_is_elsewhere)
 {
 	struct nopal_address there;
 	bool elsewhere = false;
@@ -312,7 +304,7 @@ TEST(test_nobody_moves_between_families)
 
 /* -------------------------------------------------------------- what it takes */
 
-TEST_WITH(NULL, teardown, test_the_network_may_say_what_passes)
+TEST_WITH(NULL, own_rig_close, test_the_network_may_say_what_passes)
 {
 	begin(ONE);
 	assert_int_equal(nopal_path_hint(session), 0);
