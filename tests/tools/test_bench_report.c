@@ -49,7 +49,7 @@ static void add(const char *path, enum bench_class class, const char *what, int 
 						 .value = goodput });
 }
 
-static struct bench_spread ratio(const char *path, const char *what)
+static struct spread ratio(const char *path, const char *what)
 {
 	const struct bench_report_row *row = bench_report_row(report, path, what);
 

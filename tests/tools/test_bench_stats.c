@@ -10,7 +10,7 @@
 TEST(test_an_odd_count_has_its_middle)
 {
 	const double values[] = { 9, 1, 5, 3, 7 };
-	struct bench_spread spread = bench_spread_of(values, 5);
+	struct spread spread = spread_of(values, 5);
 
 	assert_int_equal(spread.count, 5);
 	assert_float_equal(spread.least, 1, EXACT);
@@ -24,7 +24,7 @@ TEST(test_an_odd_count_has_its_middle)
 TEST(test_an_even_count_interpolates)
 {
 	const double values[] = { 4, 1, 3, 2 };
-	struct bench_spread spread = bench_spread_of(values, 4);
+	struct spread spread = spread_of(values, 4);
 
 	assert_float_equal(spread.low, 1.75, EXACT);
 	assert_float_equal(spread.median, 2.5, EXACT);
@@ -34,7 +34,7 @@ TEST(test_an_even_count_interpolates)
 TEST(test_one_value_is_all_of_them)
 {
 	const double value = 2.5;
-	struct bench_spread spread = bench_spread_of(&value, 1);
+	struct spread spread = spread_of(&value, 1);
 
 	assert_int_equal(spread.count, 1);
 	assert_float_equal(spread.least, value, EXACT);
@@ -46,15 +46,15 @@ TEST(test_one_value_is_all_of_them)
 
 TEST(test_no_value_is_told_by_its_count)
 {
-	assert_int_equal(bench_spread_of(NULL, 0).count, 0);
-	assert_float_equal(bench_spread_of(NULL, 0).median, 0, EXACT);
+	assert_int_equal(spread_of(NULL, 0).count, 0);
+	assert_float_equal(spread_of(NULL, 0).median, 0, EXACT);
 }
 
 /* One run that was disturbed does not move the median. */
 TEST(test_an_outlier_does_not_count)
 {
 	const double values[] = { 10, 10, 10, 10, 0.1 };
-	struct bench_spread spread = bench_spread_of(values, 5);
+	struct spread spread = spread_of(values, 5);
 
 	assert_float_equal(spread.median, 10, EXACT);
 	assert_float_equal(spread.low, 10, EXACT);

@@ -84,11 +84,11 @@ TEST(test_a_note_is_said_once)
 
 	reproduce_note(report, "run %d", 1);
 	reproduce_note(report, "run %d", 1);
-	assert_int_equal(report->note_count, 1);
+	assert_int_equal(report->notes.count, 1);
 	assert_false(report->refused);
 	reproduce_refused(report, "no rows");
 	assert_true(report->refused);
-	assert_int_equal(report->note_count, 2);
+	assert_int_equal(report->notes.count, 2);
 	reproduce_report_free(report);
 }
 

@@ -73,7 +73,7 @@ static json_t *json_references(const struct bench_report *report)
 	return list;
 }
 
-static json_t *json_spread(struct bench_spread spread)
+static json_t *json_spread(struct spread spread)
 {
 	if (spread.count == 0)
 		return json_null();
@@ -82,24 +82,12 @@ static json_t *json_spread(struct bench_spread spread)
 			 spread.most, "rounds", spread.count);
 }
 
-static json_t *json_rounds(const struct bench_report_row *row, int measure)
-{
-	json_t *list = json_array();
-
-	for (int round = 0; round < row->rounds; round++) {
-		double value = row->values[round * BENCH_MEASURES + measure];
-
-		json_array_append_new(list, isnan(value) ? json_null() : json_real(value));
-	}
-	return list;
-}
-
 static json_t *json_row_measure(const struct bench_report *report,
 				const struct bench_report_row *row, int measure)
 {
-	json_t *one = json_pack("{s:o, s:o, s:o}", "values", json_rounds(row, measure), "spread",
-				json_spread(bench_report_values(report, row, measure)), "ratio",
-				json_spread(bench_report_ratios(report, row, measure)));
+	json_t *one = json_pack("{s:o, s:o, s:o}", "values", series_json(&row->values[measure]),
+				"spread", json_spread(bench_report_values(report, row, measure)),
+				"ratio", json_spread(bench_report_ratios(report, row, measure)));
 
 	if (report->beside)
 		json_object_set_new(
@@ -143,15 +131,6 @@ static json_t *json_facts(const struct bench_report *report)
 	return facts;
 }
 
-static json_t *json_notes(const struct bench_report *report)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < report->note_count; i++)
-		json_array_append_new(list, json_string(report->notes[i]));
-	return list;
-}
-
 bool bench_report_json(struct bench_report *report, const char *file)
 {
 	json_t *document;
@@ -168,7 +147,7 @@ bool bench_report_json(struct bench_report *report, const char *file)
 			     json_machine(), "options", json_options(&report->options), "facts",
 			     json_facts(report), "measures", json_measures(report), "references",
 			     json_references(report), "beside", report->beside, "rows",
-			     json_rows(report), "notes", json_notes(report));
+			     json_rows(report), "notes", notes_json(&report->notes));
 	written = json_dump_file(document, file, JSON_INDENT(2));
 	json_decref(document);
 	if (written < 0)

@@ -36,7 +36,7 @@ static int plot_data(const struct bench_report *report, int first, int panel, FI
 	fprintf(out, "$panel%d << EOD\n", panel);
 	for (; row < report->row_count && (row == first || !plot_begins_path(report, row)); row++) {
 		const struct bench_report_row *one = &report->rows[row];
-		struct bench_spread spread = bench_report_values(report, one, 0);
+		struct spread spread = bench_report_values(report, one, 0);
 
 		fprintf(out, "%d %g %g %g %d \"%s (%s)\"\n", row - first, spread.median, spread.low,
 			spread.high, (int)one->class + 1, one->what, bench_class_name(one->class));

@@ -25,34 +25,11 @@ const char *bench_class_name(enum bench_class class)
 	return class < BENCH_CLASSES ? names[class] : "?";
 }
 
-/* A report that cannot grow is no report. */
-static void *bench_report_grown(void *old, size_t bytes)
-{
-	return tool_need(realloc(old, bytes));
-}
-
-static char *bench_report_text(const char *text)
-{
-	size_t room = strlen(text) + 1;
-
-	return memcpy(bench_report_grown(NULL, room), text, room);
-}
-
-static char *bench_report_print(const char *format, va_list arguments)
-{
-	char *text = NULL;
-
-	if (vasprintf(&text, format, arguments) < 0)
-		return bench_report_text("");
-	return text;
-}
-
 struct bench_report *bench_report_new(const char *name, const struct bench_options *options)
 {
-	struct bench_report *report = bench_report_grown(NULL, sizeof(*report));
+	struct bench_report *report = tool_need(calloc(1, sizeof(*report)));
 
-	memset(report, 0, sizeof(*report));
-	report->name = bench_report_text(name);
+	report->name = tool_need(strdup(name));
 	report->options = *options;
 	return report;
 }
@@ -62,7 +39,8 @@ void bench_report_free(struct bench_report *report)
 	for (int i = 0; i < report->row_count; i++) {
 		free(report->rows[i].what);
 		free(report->rows[i].path);
-		free(report->rows[i].values);
+		for (int m = 0; m < BENCH_MEASURES; m++)
+			series_fini(&report->rows[i].values[m]);
 	}
 	free(report->rows);
 	for (int i = 0; i < report->measure_count; i++) {
@@ -75,10 +53,8 @@ void bench_report_free(struct bench_report *report)
 		free(report->facts[i].name);
 		free(report->facts[i].text);
 	}
-	for (int i = 0; i < report->note_count; i++)
-		free(report->notes[i]);
 	free(report->facts);
-	free(report->notes);
+	notes_fini(&report->notes);
 	free(report->beside);
 	free(report->control_of);
 	free(report->control);
@@ -99,7 +75,7 @@ void bench_measure(struct bench_report *report, const char *measure, const char 
 	if (report->measure_count == BENCH_MEASURES)
 		return;
 	report->measures[report->measure_count++] =
-		(struct bench_report_measure){ bench_report_text(measure), bench_report_text(unit),
+		(struct bench_report_measure){ tool_need(strdup(measure)), tool_need(strdup(unit)),
 					       better };
 }
 
@@ -108,22 +84,22 @@ void bench_reference(struct bench_report *report, enum bench_class class, const 
 	if (report->reference_count == BENCH_REFERENCES)
 		return;
 	report->references[report->reference_count].class = class;
-	report->references[report->reference_count].what = bench_report_text(what);
+	report->references[report->reference_count].what = tool_need(strdup(what));
 	report->reference_count++;
 }
 
 void bench_beside(struct bench_report *report, const char *what)
 {
 	free(report->beside);
-	report->beside = bench_report_text(what);
+	report->beside = tool_need(strdup(what));
 }
 
 void bench_control(struct bench_report *report, const char *what, const char *again)
 {
 	free(report->control_of);
 	free(report->control);
-	report->control_of = bench_report_text(what);
-	report->control = bench_report_text(again);
+	report->control_of = tool_need(strdup(what));
+	report->control = tool_need(strdup(again));
 }
 
 static int bench_report_measure(const struct bench_report *report, const char *name)
@@ -153,11 +129,14 @@ static struct bench_report_row *bench_report_row_for(struct bench_report *report
 
 	if (row)
 		return &report->rows[row - report->rows];
-	report->rows = bench_report_grown(report->rows,
-					  (size_t)(report->row_count + 1) * sizeof(*report->rows));
+	report->rows = tool_need(
+		reallocarray(report->rows, (size_t)report->row_count + 1, sizeof(*report->rows)));
 	fresh = &report->rows[report->row_count++];
-	*fresh = (struct bench_report_row){ bench_report_text(value->what), bench_report_text(path),
-					    value->class, NULL, 0 };
+	*fresh = (struct bench_report_row){
+		.what = tool_need(strdup(value->what)),
+		.path = tool_need(strdup(path)),
+		.class = value->class,
+	};
 	return fresh;
 }
 
@@ -165,20 +144,15 @@ void bench_add(struct bench_report *report, const struct bench_value *value)
 {
 	int measure = bench_report_measure(report, value->measure);
 	struct bench_report_row *row;
-	int rounds;
 
 	if (measure < 0 || value->round < 0)
 		return;
 	row = bench_report_row_for(report, value);
-	rounds = value->round + 1;
-	if (rounds > row->rounds) {
-		row->values = bench_report_grown(row->values,
-						 (size_t)rounds * BENCH_MEASURES * sizeof(double));
-		for (int i = row->rounds * BENCH_MEASURES; i < rounds * BENCH_MEASURES; i++)
-			row->values[i] = (double)NAN;
-		row->rounds = rounds;
-	}
-	row->values[value->round * BENCH_MEASURES + measure] = value->value;
+	/* a round has a place in every measure, also where it lacks a value */
+	for (int i = 0; i < report->measure_count; i++)
+		if (row->values[i].count <= value->round)
+			series_set(&row->values[i], value->round, (double)NAN);
+	series_set(&row->values[measure], value->round, value->value);
 	if (!report->options.quiet)
 		fprintf(stderr, "round %-3d %-4s %-16s %-12s %12.4g %s\n", value->round + 1,
 			row->path, row->what, value->measure, value->value,
@@ -198,12 +172,12 @@ void bench_fact(struct bench_report *report, const char *name, const char *forma
 	struct bench_report_pair *fact;
 	va_list arguments;
 
-	report->facts = bench_report_grown(report->facts, (size_t)(report->fact_count + 1) *
-								  sizeof(*report->facts));
+	report->facts = tool_need(reallocarray(report->facts, (size_t)report->fact_count + 1,
+					       sizeof(*report->facts)));
 	fact = &report->facts[report->fact_count++];
-	fact->name = bench_report_text(name);
+	fact->name = tool_need(strdup(name));
 	va_start(arguments, format);
-	fact->text = bench_report_print(format, arguments);
+	fact->text = notes_text(format, arguments);
 	va_end(arguments);
 }
 
@@ -211,21 +185,17 @@ void bench_note(struct bench_report *report, const char *format, ...)
 {
 	va_list arguments;
 
-	report->notes = bench_report_grown(report->notes, (size_t)(report->note_count + 1) *
-								  sizeof(*report->notes));
 	va_start(arguments, format);
-	report->notes[report->note_count++] = bench_report_print(format, arguments);
+	notes_add(&report->notes, format, arguments);
 	va_end(arguments);
 }
 
 /* ------------------------------------------------------------- what it makes */
 
-/* NAN where the row has no such value. */
+/* NAN: there is no row, or it has no such value. */
 static double bench_report_value(const struct bench_report_row *row, int round, int measure)
 {
-	if (!row || round >= row->rounds)
-		return (double)NAN;
-	return row->values[round * BENCH_MEASURES + measure];
+	return row ? series_at(&row->values[measure], round) : (double)NAN;
 }
 
 /* The best reference of a class and path in one round; NAN: there is none. */
@@ -269,16 +239,15 @@ static double bench_report_divisor(const struct bench_report *report,
 	return (double)NAN;
 }
 
-static struct bench_spread bench_report_spread(const struct bench_report *report,
-					       const struct bench_report_row *row,
-					       enum bench_report_by by, const char *what,
-					       int measure)
+static struct spread bench_report_spread(const struct bench_report *report,
+					 const struct bench_report_row *row,
+					 enum bench_report_by by, const char *what, int measure)
 {
-	double *values = bench_report_grown(NULL, (size_t)(row->rounds + 1) * sizeof(*values));
-	struct bench_spread spread;
-	int count = 0;
+	int rounds = row->values[measure].count, count = 0;
+	double *values = tool_need(calloc((size_t)rounds + 1, sizeof(*values)));
+	struct spread spread;
 
-	for (int round = 0; round < row->rounds; round++) {
+	for (int round = 0; round < rounds; round++) {
 		double value = bench_report_value(row, round, measure);
 		double divisor = bench_report_divisor(report, row, by, what, round, measure);
 
@@ -286,26 +255,25 @@ static struct bench_spread bench_report_spread(const struct bench_report *report
 			continue;
 		values[count++] = value / divisor;
 	}
-	spread = bench_spread_of(values, count);
+	spread = spread_of(values, count);
 	free(values);
 	return spread;
 }
 
-struct bench_spread bench_report_values(const struct bench_report *report,
-					const struct bench_report_row *row, int measure)
+struct spread bench_report_values(const struct bench_report *report,
+				  const struct bench_report_row *row, int measure)
 {
 	return bench_report_spread(report, row, BY_ONE, NULL, measure);
 }
 
-struct bench_spread bench_report_ratios(const struct bench_report *report,
-					const struct bench_report_row *row, int measure)
+struct spread bench_report_ratios(const struct bench_report *report,
+				  const struct bench_report_row *row, int measure)
 {
 	return bench_report_spread(report, row, BY_REFERENCE, NULL, measure);
 }
 
-struct bench_spread bench_report_versus(const struct bench_report *report,
-					const struct bench_report_row *row, const char *what,
-					int measure)
+struct spread bench_report_versus(const struct bench_report *report,
+				  const struct bench_report_row *row, const char *what, int measure)
 {
 	return bench_report_spread(report, row, BY_ROW, what, measure);
 }

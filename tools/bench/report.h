@@ -7,7 +7,14 @@
 #define NOPAL_BENCH_REPORT_H
 
 #include "bench/bench.h"
+#include "report/notes.h"
+#include "report/series.h"
 #include "report/stats.h"
+
+enum {
+	BENCH_MEASURES = 12,
+	BENCH_REFERENCES = 8,
+};
 
 struct bench_report_measure {
 	char *name, *unit;
@@ -18,17 +25,11 @@ struct bench_report_measure {
 struct bench_report_row {
 	char *what, *path;
 	enum bench_class class;
-	double *values; /* [round * measure_room + measure]; NAN: none */
-	int rounds;
+	struct series values[BENCH_MEASURES]; /* by measure; a round each */
 };
 
 struct bench_report_pair {
 	char *name, *text;
-};
-
-enum {
-	BENCH_MEASURES = 12,
-	BENCH_REFERENCES = 8,
 };
 
 struct bench_report {
@@ -47,8 +48,7 @@ struct bench_report {
 	int row_count;
 	struct bench_report_pair *facts;
 	int fact_count;
-	char **notes;
-	int note_count;
+	struct notes notes;
 };
 
 struct bench_report *bench_report_new(const char *name, const struct bench_options *options);
@@ -58,15 +58,15 @@ void bench_report_free(struct bench_report *report);
 void bench_report_sort(struct bench_report *report);
 const struct bench_report_row *bench_report_row(const struct bench_report *report, const char *path,
 						const char *what);
-struct bench_spread bench_report_values(const struct bench_report *report,
-					const struct bench_report_row *row, int measure);
+struct spread bench_report_values(const struct bench_report *report,
+				  const struct bench_report_row *row, int measure);
 /* Per-round ratios to the best reference of the row's class and path. */
-struct bench_spread bench_report_ratios(const struct bench_report *report,
-					const struct bench_report_row *row, int measure);
+struct spread bench_report_ratios(const struct bench_report *report,
+				  const struct bench_report_row *row, int measure);
 /* Per-round ratios to another row of the path. */
-struct bench_spread bench_report_versus(const struct bench_report *report,
-					const struct bench_report_row *row, const char *what,
-					int measure);
+struct spread bench_report_versus(const struct bench_report *report,
+				  const struct bench_report_row *row, const char *what,
+				  int measure);
 
 void bench_report_table(struct bench_report *report, FILE *out);
 /* One document.  False: it could not be written, which was said. */

@@ -62,7 +62,7 @@ static void table_head(const struct bench_report *report, const struct bench_rep
 	fprintf(out, "\n");
 }
 
-static void table_ratio(const struct bench_spread *ratio, int width, FILE *out)
+static void table_ratio(const struct spread *ratio, int width, FILE *out)
 {
 	char text[RATIO_TEXT];
 
@@ -80,7 +80,7 @@ static void table_row(const struct bench_report *report, const struct bench_repo
 		      FILE *out)
 {
 	char reference[REFERENCE_TEXT];
-	struct bench_spread spread;
+	struct spread spread;
 
 	fprintf(out, "  %-18s", row->what);
 	for (int i = 0; i < report->measure_count; i++) {
@@ -108,8 +108,7 @@ static void table_control_row(const struct bench_report *report, const struct be
 	fprintf(out, "control %s: %s against %s, the same program twice:", row->path, row->what,
 		report->control_of);
 	for (int i = 0; i < table_ratios(report); i++) {
-		struct bench_spread spread =
-			bench_report_versus(report, row, report->control_of, i);
+		struct spread spread = bench_report_versus(report, row, report->control_of, i);
 
 		fprintf(out, "%s %s %.3f (quartiles %.3f..%.3f)", i ? "," : "",
 			report->measures[i].name, spread.median, spread.low, spread.high);
@@ -139,6 +138,5 @@ void bench_report_table(struct bench_report *report, FILE *out)
 		for (int i = 0; i < report->row_count; i++)
 			if (strcmp(report->rows[i].what, report->control) == 0)
 				table_control_row(report, &report->rows[i], out);
-	for (int i = 0; i < report->note_count; i++)
-		fprintf(out, "note: %s\n", report->notes[i]);
+	notes_print(&report->notes, out);
 }

@@ -14,7 +14,7 @@
 #define MEDIAN	      0.5
 #define HIGH_QUARTILE 0.75
 
-static int bench_stats_compare(const void *a, const void *b)
+static int stats_compare(const void *a, const void *b)
 {
 	double left = *(const double *)a, right = *(const double *)b;
 
@@ -22,7 +22,7 @@ static int bench_stats_compare(const void *a, const void *b)
 }
 
 /* The value below which a share of the sorted ones lies. */
-static double bench_stats_quantile(const double *sorted, int count, double share)
+static double stats_quantile(const double *sorted, int count, double share)
 {
 	double place = share * (count - 1);
 	int below = (int)place;
@@ -32,22 +32,22 @@ static double bench_stats_quantile(const double *sorted, int count, double share
 	return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below]);
 }
 
-struct bench_spread bench_spread_of(const double *values, int count)
+struct spread spread_of(const double *values, int count)
 {
-	struct bench_spread spread = { .count = count };
+	struct spread spread = { .count = count };
 	double *sorted;
 
 	if (count <= 0)
-		return (struct bench_spread){ 0 };
+		return (struct spread){ 0 };
 	sorted = malloc((size_t)count * sizeof(*sorted));
 	if (!sorted)
-		return (struct bench_spread){ 0 };
+		return (struct spread){ 0 };
 	memcpy(sorted, values, (size_t)count * sizeof(*sorted));
-	qsort(sorted, (size_t)count, sizeof(*sorted), bench_stats_compare);
+	qsort(sorted, (size_t)count, sizeof(*sorted), stats_compare);
 	spread.least = sorted[0];
-	spread.low = bench_stats_quantile(sorted, count, LOW_QUARTILE);
-	spread.median = bench_stats_quantile(sorted, count, MEDIAN);
-	spread.high = bench_stats_quantile(sorted, count, HIGH_QUARTILE);
+	spread.low = stats_quantile(sorted, count, LOW_QUARTILE);
+	spread.median = stats_quantile(sorted, count, MEDIAN);
+	spread.high = stats_quantile(sorted, count, HIGH_QUARTILE);
 	spread.most = sorted[count - 1];
 	free(sorted);
 	return spread;

@@ -2,17 +2,17 @@
 /*
  * stats.h -- order statistics of a handful of values.
  */
-#ifndef NOPAL_BENCH_STATS_H
-#define NOPAL_BENCH_STATS_H
+#ifndef NOPAL_STATS_H
+#define NOPAL_STATS_H
 
 /* Quartiles by linear interpolation between neighbours: of one value they are that value.  `count`
  * 0: all are 0. */
-struct bench_spread {
+struct spread {
 	double least, low, median, high, most;
 	int count;
 };
 
 /* `values` are left as they are. */
-struct bench_spread bench_spread_of(const double *values, int count);
+struct spread spread_of(const double *values, int count);
 
 #endif

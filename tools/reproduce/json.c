@@ -12,32 +12,19 @@
 enum { REPRODUCE_JSON_VERSION = 1, REPRODUCE_JSON_INDENT = 1 };
 #define REPRODUCE_JSON_SCHEMA "nopal.reproduce"
 
-static json_t *json_number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *json_values(const struct reproduce_values *values)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < values->count; i++)
-		json_array_append_new(list, json_number(values->values[i]));
-	return list;
-}
-
 static json_t *json_cell(const struct reproduce_table *table, int row, int column,
 			 const struct reproduce_values *values)
 {
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "row", table->rows[row],
 			 "column", table->columns[column].name, "unit", table->columns[column].unit,
-			 "mean", json_number(reproduce_values_mean(values)), "deviation",
-			 json_number(reproduce_values_deviation(values)), "values",
-			 json_values(values), "paper_mean",
-			 json_number(values->paper ? values->paper_mean : NAN), "paper_deviation",
-			 json_number(values->paper && values->paper_deviation > 0
-					     ? values->paper_deviation
-					     : NAN));
+			 "mean", series_json_number(series_mean(&values->ours)), "deviation",
+			 series_json_number(series_deviation(&values->ours)), "values",
+			 series_json(&values->ours), "paper_mean",
+			 series_json_number(values->paper ? values->paper_mean : NAN),
+			 "paper_deviation",
+			 series_json_number(values->paper && values->paper_deviation > 0
+						    ? values->paper_deviation
+						    : NAN));
 }
 
 static json_t *json_table(const struct reproduce_table *table)
@@ -67,15 +54,6 @@ static json_t *json_claims(const struct reproduce_report *report)
 	return list;
 }
 
-static json_t *json_notes(const struct reproduce_report *report)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < report->note_count; i++)
-		json_array_append_new(list, json_string(report->notes[i]));
-	return list;
-}
-
 bool reproduce_json(const struct reproduce_report *report, const struct reproduce_options *options,
 		    FILE *out)
 {
@@ -84,11 +62,12 @@ bool reproduce_json(const struct reproduce_report *report, const struct reproduc
 
 	for (int i = 0; i < report->table_count; i++)
 		json_array_append_new(tables, json_table(&report->tables[i]));
-	document = json_pack("{s:s, s:i, s:s, s:s, s:i, s:I, s:b, s:o, s:o, s:o}", "schema",
-			     REPRODUCE_JSON_SCHEMA, "version", REPRODUCE_JSON_VERSION, "nopal",
-			     NOPAL_VERSION, "experiment", report->name, "runs", options->runs,
-			     "seed", (json_int_t)options->seed, "quick", options->quick, "tables",
-			     tables, "notes", json_notes(report), "claims", json_claims(report));
+	document =
+		json_pack("{s:s, s:i, s:s, s:s, s:i, s:I, s:b, s:o, s:o, s:o}", "schema",
+			  REPRODUCE_JSON_SCHEMA, "version", REPRODUCE_JSON_VERSION, "nopal",
+			  NOPAL_VERSION, "experiment", report->name, "runs", options->runs, "seed",
+			  (json_int_t)options->seed, "quick", options->quick, "tables", tables,
+			  "notes", notes_json(&report->notes), "claims", json_claims(report));
 	good = document && json_dumpf(document, out, JSON_INDENT(REPRODUCE_JSON_INDENT)) == 0 &&
 	       fputc('\n', out) != EOF;
 	json_decref(document);

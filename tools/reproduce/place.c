@@ -119,7 +119,7 @@ double reproduce_trips_median_us(const struct trips *trips)
 	for (int64_t i = 0; us && i < trips->count; i++)
 		us[i] = (double)trips->trips_ns[i] / NOPAL_MICROSECOND;
 	if (us && trips->done == trips->count)
-		median = bench_spread_of(us, (int)trips->count).median;
+		median = spread_of(us, (int)trips->count).median;
 	free(us);
 	return median;
 }

@@ -36,7 +36,7 @@ static bool plot_has(const struct reproduce_table *table, int column, bool paper
 	for (int row = 0; row < table->row_count; row++) {
 		const struct reproduce_values *values = reproduce_values_at(table, row, column);
 
-		if (values && (paper ? values->paper : values->count > 0))
+		if (values && (paper ? values->paper : values->ours.count > 0))
 			return true;
 	}
 	return false;
@@ -49,12 +49,11 @@ static void plot_data(const struct reproduce_table *table, int number, int colum
 	fprintf(out, "$t%dc%d << EOD\n", number, column);
 	for (int row = 0; row < table->row_count; row++) {
 		const struct reproduce_values *values = reproduce_values_at(table, row, column);
-		double deviation = reproduce_values_deviation(values);
 
-		if (!values || values->count == 0)
+		if (!values || values->ours.count == 0)
 			continue;
 		fprintf(out, curve ? "%s %g %g %g\n" : "\"%s\" %g %g %g\n", table->rows[row],
-			reproduce_values_mean(values), isnan(deviation) ? 0 : deviation,
+			series_mean(&values->ours), series_deviation(&values->ours),
 			values->paper ? values->paper_mean : NAN);
 	}
 	fprintf(out, "EOD\n");
@@ -72,8 +71,9 @@ static void plot_curves(const struct reproduce_table *table, int number, FILE *o
 	/* Do the values span so much that a linear axis hides the small ones? */
 	for (int row = 0; row < table->row_count; row++) {
 		for (int column = 0; column < table->column_count; column++) {
-			double mean =
-				reproduce_values_mean(reproduce_values_at(table, row, column));
+			const struct reproduce_values *values =
+				reproduce_values_at(table, row, column);
+			double mean = values ? series_mean(&values->ours) : 0;
 
 			if (!(mean > 0))
 				continue;
@@ -107,7 +107,7 @@ static int plot_rows(const struct reproduce_table *table, int column)
 	for (int row = 0; row < table->row_count; row++) {
 		const struct reproduce_values *values = reproduce_values_at(table, row, column);
 
-		rows += values && values->count > 0;
+		rows += values && values->ours.count > 0;
 	}
 	return rows;
 }

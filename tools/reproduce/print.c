@@ -34,9 +34,9 @@ static void print_cell_text(const struct reproduce_values *values, char *text, s
 	text[0] = '\0';
 	if (!values)
 		return;
-	if (values->count > 0)
-		used = print_pair(text, room, reproduce_values_mean(values),
-				  values->count > 1 ? reproduce_values_deviation(values) : NAN);
+	if (values->ours.count > 0)
+		used = print_pair(text, room, series_mean(&values->ours),
+				  values->ours.count > 1 ? series_deviation(&values->ours) : NAN);
 	if (!values->paper || used + CELL_LEAST >= room)
 		return;
 	used += (size_t)snprintf(text + used, room - used, "%s[", used ? " " : "");
@@ -114,20 +114,14 @@ static void print_table(const struct reproduce_table *table, FILE *out)
 	}
 }
 
-void reproduce_print_notes(const struct reproduce_report *report, FILE *out)
-{
-	for (int i = 0; i < report->note_count; i++)
-		fprintf(out, "note: %s\n", report->notes[i]);
-}
-
 void reproduce_print(const struct reproduce_report *report, FILE *out)
 {
 	fprintf(out, "%s: mean +- deviation of our runs [the paper's]\n", report->name);
 	for (int i = 0; i < report->table_count; i++)
 		print_table(&report->tables[i], out);
-	if (report->note_count > 0)
+	if (report->notes.count > 0)
 		fprintf(out, "\n");
-	reproduce_print_notes(report, out);
+	notes_print(&report->notes, out);
 	fprintf(out, "\nclaims\n");
 	for (int i = 0; i < report->line_count; i++)
 		fprintf(out, "  %-14s %s\n%17s%s\n",

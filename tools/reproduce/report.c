@@ -13,45 +13,25 @@
 #include "report/stats.h"
 #include "reproduce/report.h"
 
-enum {
-	REPORT_FIRST_VALUES = 16,
-	REPORT_LINE_BYTES = 512,
-	REPORT_NUMBER_BYTES = 48,
-};
+enum { REPORT_NUMBER_BYTES = 48 };
 
 static void *report_grown(void *array, size_t count, size_t size)
 {
-	return tool_need(realloc(array, count * size));
-}
-
-static char *report_text(const char *text)
-{
-	size_t bytes = strlen(text ? text : "") + 1;
-
-	return memcpy(report_grown(NULL, bytes, 1), text ? text : "", bytes);
-}
-
-static char *report_words(const char *format, va_list arguments)
-{
-	char text[REPORT_LINE_BYTES];
-
-	vsnprintf(text, sizeof(text), format, arguments);
-	return report_text(text);
+	return tool_need(reallocarray(array, count, size));
 }
 
 struct reproduce_report *reproduce_report_new(const char *name)
 {
-	struct reproduce_report *report = report_grown(NULL, 1, sizeof(*report));
+	struct reproduce_report *report = tool_need(calloc(1, sizeof(*report)));
 
-	memset(report, 0, sizeof(*report));
-	report->name = report_text(name);
+	report->name = tool_need(strdup(name));
 	return report;
 }
 
 static void report_free_cells(struct reproduce_values *cells, int count)
 {
 	for (int i = 0; i < count; i++)
-		free(cells[i].values);
+		series_fini(&cells[i].ours);
 	free(cells);
 }
 
@@ -79,11 +59,9 @@ void reproduce_report_free(struct reproduce_report *report)
 		free(report->lines[i].claim);
 		free(report->lines[i].why);
 	}
-	for (int i = 0; i < report->note_count; i++)
-		free(report->notes[i]);
 	free(report->tables);
 	free(report->lines);
-	free(report->notes);
+	notes_fini(&report->notes);
 	free(report->name);
 	free(report);
 }
@@ -124,7 +102,7 @@ static struct reproduce_table *report_table_make(struct reproduce_report *report
 	at = report->table_count++;
 	report->tables =
 		report_grown(report->tables, (size_t)report->table_count, sizeof(*report->tables));
-	report->tables[at] = (struct reproduce_table){ .name = report_text(name) };
+	report->tables[at] = (struct reproduce_table){ .name = tool_need(strdup(name)) };
 	return &report->tables[at];
 }
 
@@ -138,7 +116,7 @@ static int report_row_make(struct reproduce_table *table, const char *name)
 	table->rows = report_grown(table->rows, rows, sizeof(*table->rows));
 	table->cells = report_grown(table->cells, rows, sizeof(*table->cells));
 	at = table->row_count++;
-	table->rows[at] = report_text(name);
+	table->rows[at] = tool_need(strdup(name));
 	table->cells[at] = NULL;
 	if (columns == 0)
 		return at;
@@ -156,8 +134,8 @@ static int report_column_make(struct reproduce_table *table, const char *name, c
 		return at;
 	table->columns = report_grown(table->columns, columns, sizeof(*table->columns));
 	at = table->column_count++;
-	table->columns[at].name = report_text(name);
-	table->columns[at].unit = report_text(unit);
+	table->columns[at].name = tool_need(strdup(name));
+	table->columns[at].unit = tool_need(strdup(unit ? unit : ""));
 	for (int row = 0; row < table->row_count; row++) {
 		table->cells[row] =
 			report_grown(table->cells[row], columns, sizeof(**table->cells));
@@ -197,14 +175,7 @@ void reproduce_declare(struct reproduce_report *report, const struct reproduce_c
 
 void reproduce_add(struct reproduce_report *report, const struct reproduce_cell *cell, double value)
 {
-	struct reproduce_values *values = report_cell_make(report, cell);
-
-	if (values->count == values->room) {
-		values->room = values->room ? 2 * values->room : REPORT_FIRST_VALUES;
-		values->values =
-			report_grown(values->values, (size_t)values->room, sizeof(*values->values));
-	}
-	values->values[values->count++] = value;
+	series_add(&report_cell_make(report, cell)->ours, value);
 }
 
 void reproduce_paper(struct reproduce_report *report, const struct reproduce_cell *cell,
@@ -224,62 +195,44 @@ const struct reproduce_values *reproduce_values_at(const struct reproduce_table 
 {
 	const struct reproduce_values *values = &table->cells[row][column];
 
-	return values->count > 0 || values->paper ? values : NULL;
-}
-
-double reproduce_values_mean(const struct reproduce_values *values)
-{
-	double sum = 0;
-
-	if (!values || values->count == 0)
-		return NAN;
-	for (int i = 0; i < values->count; i++)
-		sum += values->values[i];
-	return sum / values->count;
-}
-
-double reproduce_values_deviation(const struct reproduce_values *values)
-{
-	double mean = reproduce_values_mean(values), sum = 0;
-
-	if (!values || values->count < 2)
-		return values && values->count == 1 ? 0 : NAN;
-	for (int i = 0; i < values->count; i++)
-		sum += (values->values[i] - mean) * (values->values[i] - mean);
-	return sqrt(sum / (values->count - 1));
+	return values->ours.count > 0 || values->paper ? values : NULL;
 }
 
 double reproduce_mean(const struct reproduce_report *report, const struct reproduce_cell *cell)
 {
-	return reproduce_values_mean(report_cell_find(report, cell));
+	const struct reproduce_values *values = report_cell_find(report, cell);
+
+	return values ? series_mean(&values->ours) : NAN;
 }
 
 double reproduce_deviation(const struct reproduce_report *report, const struct reproduce_cell *cell)
 {
-	return reproduce_values_deviation(report_cell_find(report, cell));
+	const struct reproduce_values *values = report_cell_find(report, cell);
+
+	return values ? series_deviation(&values->ours) : NAN;
 }
 
 double reproduce_median(const struct reproduce_report *report, const struct reproduce_cell *cell)
 {
 	const struct reproduce_values *values = report_cell_find(report, cell);
 
-	if (!values || values->count == 0)
+	if (!values || values->ours.count == 0)
 		return NAN;
-	return bench_spread_of(values->values, values->count).median;
+	return spread_of(values->ours.values, values->ours.count).median;
 }
 
 int reproduce_count(const struct reproduce_report *report, const struct reproduce_cell *cell)
 {
 	const struct reproduce_values *values = report_cell_find(report, cell);
 
-	return values ? values->count : 0;
+	return values ? values->ours.count : 0;
 }
 
 static bool report_table_has_values(const struct reproduce_table *table)
 {
 	for (int row = 0; row < table->row_count; row++)
 		for (int column = 0; column < table->column_count; column++)
-			if (table->cells[row][column].count > 0)
+			if (table->cells[row][column].ours.count > 0)
 				return true;
 	return false;
 }
@@ -303,25 +256,12 @@ const char *reproduce_number(char *text, size_t room, double value)
 
 /* --------------------------------------------------------- notes and claims */
 
-/* Takes over the text. */
-static void report_note(struct reproduce_report *report, char *text)
-{
-	for (int i = 0; i < report->note_count; i++)
-		if (strcmp(report->notes[i], text) == 0) {
-			free(text);
-			return;
-		}
-	report->notes =
-		report_grown(report->notes, (size_t)report->note_count + 1, sizeof(*report->notes));
-	report->notes[report->note_count++] = text;
-}
-
 void reproduce_note(struct reproduce_report *report, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	report_note(report, report_words(format, arguments));
+	notes_add(&report->notes, format, arguments);
 	va_end(arguments);
 }
 
@@ -331,7 +271,7 @@ void reproduce_refused(struct reproduce_report *report, const char *format, ...)
 
 	report->refused = true;
 	va_start(arguments, format);
-	report_note(report, report_words(format, arguments));
+	notes_add(&report->notes, format, arguments);
 	va_end(arguments);
 }
 
@@ -341,7 +281,7 @@ static void report_line(struct reproduce_report *report, const char *claim,
 	report->lines =
 		report_grown(report->lines, (size_t)report->line_count + 1, sizeof(*report->lines));
 	report->lines[report->line_count++] = (struct reproduce_line){
-		.claim = report_text(claim),
+		.claim = tool_need(strdup(claim)),
 		.why = why,
 		.verdict = verdict,
 	};
@@ -353,7 +293,7 @@ void reproduce_claim(struct reproduce_report *report, const char *claim,
 	va_list arguments;
 
 	va_start(arguments, why);
-	report_line(report, claim, verdict, report_words(why, arguments));
+	report_line(report, claim, verdict, notes_text(why, arguments));
 	va_end(arguments);
 }
 

@@ -6,12 +6,13 @@
 #ifndef NOPAL_REPRODUCE_REPORT_H
 #define NOPAL_REPRODUCE_REPORT_H
 
+#include "report/notes.h"
+#include "report/series.h"
 #include "reproduce/reproduce.h"
 
 /* All runs of one cell. */
 struct reproduce_values {
-	double *values;
-	int count, room;
+	struct series ours;
 	bool paper; /* the paper has it */
 	double paper_mean, paper_deviation;
 };
@@ -37,8 +38,8 @@ struct reproduce_report {
 	char *name;
 	struct reproduce_table *tables;
 	struct reproduce_line *lines;
-	char **notes;
-	int table_count, line_count, note_count;
+	struct notes notes;
+	int table_count, line_count;
 	bool refused; /* the machine refused something */
 };
 
@@ -48,8 +49,6 @@ void reproduce_report_free(struct reproduce_report *report);
 /* NULL: nothing was said of this cell. */
 const struct reproduce_values *reproduce_values_at(const struct reproduce_table *table, int row,
 						   int column);
-double reproduce_values_mean(const struct reproduce_values *values);
-double reproduce_values_deviation(const struct reproduce_values *values);
 /* Has any cell a value? */
 bool reproduce_report_has_values(const struct reproduce_report *report);
 const char *reproduce_verdict_name(enum reproduce_verdict verdict);
@@ -59,7 +58,6 @@ const char *reproduce_number(char *text, size_t room, double value);
 
 /* print.c */
 void reproduce_print(const struct reproduce_report *report, FILE *out);
-void reproduce_print_notes(const struct reproduce_report *report, FILE *out);
 /* json.c.  One object.  False: out of memory. */
 bool reproduce_json(const struct reproduce_report *report, const struct reproduce_options *options,
 		    FILE *out);

@@ -119,7 +119,7 @@ static bool reproduce_results(const struct tool_call *call, const struct reprodu
 /* No value at all: the machine's doing, or that of --rows and --paths. */
 static enum tool_exit reproduce_nothing(const struct reproduce_report *report)
 {
-	reproduce_print_notes(report, stderr);
+	notes_print(&report->notes, stderr);
 	fprintf(stderr, "nopal reproduce: nothing could be measured\n");
 	return report->refused ? TOOL_SKIPPED : TOOL_FAILED;
 }
