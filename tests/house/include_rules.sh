@@ -38,6 +38,11 @@ tools_rooms=$(sed -n "s/^  '\([a-z]*\)': \[\$/\1/p" tools/meson.build)
 [ "$(echo $tools_rooms | tr ' ' '\n' | sort)" = "$(cd tools && ls -d */ | tr -d / | sort)" ] ||
 	echo "tools/meson.build:" $tools_rooms | refuse "every folder of tools/ is a room of the list"
 
+# A room's README.md has a line for each of its files.
+for file in tools/*/*.c; do
+	grep -q "^- \`${file##*/}\`: " "${file%/*}/README.md" || echo "$file"
+done | refuse "README.md of the room has no line for this file"
+
 # lower ROOM: the room itself and all rooms below it.
 lower() {
 	echo $tools_rooms | sed "s/\(\b$1\b\).*/\1/"

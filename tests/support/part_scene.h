@@ -5,7 +5,7 @@
 #ifndef NOPAL_TEST_PART_SCENE_H
 #define NOPAL_TEST_PART_SCENE_H
 
-#include "file/part_inside.h"
+#include "file/part_state.h"
 
 enum {
 	FILE_BYTES = 300000,

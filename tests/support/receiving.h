@@ -13,7 +13,7 @@
 
 #include "file/file_hash.h"
 #include <nopal/microprotocol.h>
-#include "transfer/recv_incoming.h"
+#include "transfer/recv_session.h"
 #include "transfer/recv_loops.h"
 
 enum {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_report.c, bench_table.c, bench_json.c: ratios within rounds, and what is printed of them.
+ * bench/report.c, table.c, json.c: ratios within rounds, and what is printed of them.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <jansson.h>
 
+#include "bench/json.h"
+#include "bench/plot.h"
 #include "bench/report.h"
+#include "bench/table.h"
 #include "support/test.h"
 
 #define CLOSE 1e-9

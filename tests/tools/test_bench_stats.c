@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_stats.c: medians and quartiles.
+ * report/stats.c: medians and quartiles.
  */
 #include "report/stats.h"
 #include "support/test.h"

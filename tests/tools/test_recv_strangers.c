@@ -20,7 +20,7 @@
 #include "session/endpoint.h"
 #include "file/file_hash.h"
 #include <nopal/microprotocol.h>
-#include "transfer/recv_incoming.h"
+#include "transfer/recv_session.h"
 #include "support/talker.h"
 #include "support/test.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reproduce_report.c and reproduce_print.c: statistics, tables with the paper's figures beside
+ * reproduce/report.c and print.c: statistics, tables with the paper's figures beside
  * ours, notes, claims.
  */
 #include <math.h>
 #include <string.h>
 
+#include "reproduce/print.h"
 #include "reproduce/report.h"
 #include "support/test.h"
 

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "bench/report.h"
+#include "bench/json.h"
+#include "bench/plot.h"
+#include "bench/table.h"
 #include "frame/tool.h"
 #include "load/clock.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <nopal/nopal.h>
-#include "bench/report.h"
+#include "bench/json.h"
 
 enum { DOCUMENT_VERSION = 1, LINE_ROOM = 512 };
 #define DOCUMENT_SCHEMA "nopal.bench"

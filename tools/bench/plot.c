@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "bench/report.h"
+#include "bench/plot.h"
 #include "report/gnuplot.h"
 
 enum {

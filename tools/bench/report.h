@@ -68,10 +68,4 @@ struct spread bench_report_versus(const struct bench_report *report,
 				  const struct bench_report_row *row, const char *what,
 				  int measure);
 
-void bench_report_table(struct bench_report *report, FILE *out);
-/* One document.  False: it could not be written, which was said. */
-bool bench_report_json(struct bench_report *report, const char *file);
-/* By gnuplot; the file's suffix names the kind: png, svg or pdf. */
-bool bench_report_plot(struct bench_report *report, const char *file);
-
 #endif

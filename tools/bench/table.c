@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "bench/report.h"
+#include "bench/table.h"
 
 enum {
 	REFERENCE_TEXT = 64,

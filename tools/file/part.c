@@ -17,7 +17,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "file/part_inside.h"
+#include "file/part_state.h"
 #include "file/pieces.h"
 
 enum { PART_SAVE_BYTES = 4 << 20 }; /* progress that is worth a save */
@@ -207,7 +207,7 @@ static bool part_join_islands(struct part *part)
 	return true;
 }
 
-bool part_start_anew(struct part *part, char *why)
+static bool part_start_anew(struct part *part, char *why)
 {
 	if (part->existing) {
 		if (!part->folder.overwrite)
@@ -303,6 +303,24 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, 
 	return part_failed(why, part->name, errno);
 }
 
+enum { PART_PIECES = 1024 }; /* written at once */
+
+bool part_write_message(struct part *part, uint64_t offset, const struct nopal_message *message,
+			uint64_t skip, char *why)
+{
+	struct pieces pieces = { .message = message, .skip = skip };
+	struct iovec some[PART_PIECES];
+	uint64_t bytes;
+	size_t count;
+
+	while ((count = pieces_next(&pieces, some, PART_PIECES, &bytes)) > 0) {
+		if (!part_write(part, offset, some, count, why))
+			return false;
+		offset += bytes;
+	}
+	return true;
+}
+
 uint64_t part_done_bytes(const struct part *part)
 {
 	return part->here ? part->size : part->whole;
@@ -330,6 +348,74 @@ size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RA
 	ret_ranges[0] = (struct island){ .end = part_done_bytes(part) };
 	memcpy(ret_ranges + count, part->islands.list, part->islands.count * sizeof(*ret_ranges));
 	return count + part->islands.count;
+}
+
+/* -------------------------------------------------------------------- blocks */
+
+/* A block is here when its hash is the file's; no note of an earlier run is believed.  So a
+ * beginning of another version lends the blocks that both have. */
+
+bool part_block_hash(struct part *part, const struct island *block, uint64_t *ret_hash)
+{
+	uint64_t at = block->from;
+	struct file_hash hash;
+
+	file_hash_init(&hash);
+	while (at < block->end) {
+		uint64_t left = block->end - at;
+		size_t room = left < sizeof(part->bytes) ? (size_t)left : sizeof(part->bytes);
+		ssize_t got = pread(part->fd, part->bytes, room, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		file_hash_update(&hash, part->bytes, (size_t)got);
+		at += (uint64_t)got;
+	}
+	*ret_hash = file_hash_value(&hash);
+	return true;
+}
+
+bool part_is_existing(const struct part *part)
+{
+	return part->existing;
+}
+
+void part_take_existing(struct part *part)
+{
+	part->here = true;
+}
+
+bool part_leave_existing(struct part *part, char *why)
+{
+	return part_start_anew(part, why);
+}
+
+bool part_start_blocks(struct part *part, char *why)
+{
+	int error;
+	struct stat now;
+
+	/* What is longer than the file is cut; its blocks are none of the file's. */
+	if (fstat(part->fd, &now)) {
+		error = -errno;
+	} else if ((uint64_t)now.st_size > part->size && ftruncate(part->fd, (off_t)part->size)) {
+		error = -errno;
+	} else {
+		/* Room for all of it now, rather than none in the middle: it was asked for. */
+		if (part->size > 0 &&
+		    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
+		    errno != EOPNOTSUPP && errno != ENOSYS)
+			error = -errno;
+		else
+			error = 0;
+	}
+	if (error)
+		return part_failed(why, part->name, -error);
+	unlinkat(part->folder.fd, part->state_name, 0);
+	part->started = part->by_blocks = true;
+	return true;
 }
 
 /* ------------------------------------------------------------------- threads */

@@ -10,7 +10,7 @@
  *                 (hash of what        (go on, or      |                |
  *                  is there)            from 0)        +-- part_save ---+ threads
  *
- * Where the hashes of its blocks are known (part_blocks.c), there is no state file:
+ * Where the hashes of its blocks are known, there is no state file:
  *
  *   part_open --> part_block_hash... --> part_start_blocks --> part_write...
  *                 (each that is there)                           --> part_commit

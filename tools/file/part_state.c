@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "file/part_inside.h"
+#include "file/part_state.h"
 
 enum {
 	PART_HEX_DIGITS = 2 * PART_OWNER_BYTES,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
+#include "judge/blame.h"
 #include "judge/judge.h"
 
 enum {

@@ -3,13 +3,9 @@
  * judge.h -- what happened in a run, held against what its plan promises.
  *
  *   facts ----+
- *             +--> judge() --> a verdict for each quality --> judge_say(), judge_json()
+ *             +--> judge() --> a verdict for each quality --> say.h
  *   promises -+                     |
- *   who holds what, who did what ---+--> judge_blame(): one microprotocol
- *
- *   judge.c        verdicts
- *   blame.c  suspects
- *   say.c    words and JSON
+ *   who holds what, who did what ---+--> blame.h: one microprotocol
  *
  * Facts are counted by whoever sees them: `nopal sim` sees both ends, the live tools see one each.
  * What was not seen is not judged.
@@ -136,17 +132,5 @@ uint64_t judge_stranded(const struct nopal_session *session);
  * ever sent. */
 uint64_t judge_hoarded(const struct nopal_session *session);
 void judge_suspect_deeds(struct judge_suspects *suspects, struct nopal_world *world);
-/* Names who broke what is broken, or ended what ended badly: whom the holds or the deeds convict,
- * or else who gave the promise. */
-void judge_blame(struct judgement *judgement, const struct judge_suspects *suspects);
-
-/* A line for each promise that is broken, and one for who is blamed.  False: all was held, and
- * nothing was said. */
-bool judge_say(const struct judgement *judgement, FILE *out);
-/* A line of what this run could not judge of all that is promised; or none. */
-void judge_say_not(const struct judgement *judgement, FILE *out);
-/* Who holds what, a line a holder; nothing where nobody does. */
-void judge_say_held(const struct judge_suspects *suspects, FILE *out);
-json_t *judge_json(const struct judgement *judgement);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <nopal/microprotocol.h>
 #include "judge/judge.h"
+#include "judge/say.h"
 
 /* Who gave it; the network, where nobody did. */
 static const char *giver(const struct judgement *judgement, unsigned quality)

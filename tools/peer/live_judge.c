@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
+#include "judge/blame.h"
+#include "judge/say.h"
 #include "peer/live_judge.h"
 
 enum {

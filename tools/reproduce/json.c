@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include <nopal/nopal.h>
-#include "reproduce/report.h"
+#include "reproduce/json.h"
 
 enum { REPRODUCE_JSON_VERSION = 1, REPRODUCE_JSON_INDENT = 1 };
 #define REPRODUCE_JSON_SCHEMA "nopal.reproduce"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "report/gnuplot.h"
-#include "reproduce/report.h"
+#include "reproduce/plot.h"
 
 enum {
 	PLOT_WIDTH = 640, /* pixels, of a panel */

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "reproduce/report.h"
+#include "reproduce/print.h"
 
 enum { CELL_BYTES = 80, ROW_LEAST = 12, CELL_LEAST = 10, GAP = 2 };
 

@@ -56,13 +56,4 @@ const char *reproduce_verdict_name(enum reproduce_verdict verdict);
 /* Four significant digits, as tables have them; returns `text`. */
 const char *reproduce_number(char *text, size_t room, double value);
 
-/* print.c */
-void reproduce_print(const struct reproduce_report *report, FILE *out);
-/* json.c.  One object.  False: out of memory. */
-bool reproduce_json(const struct reproduce_report *report, const struct reproduce_options *options,
-		    FILE *out);
-/* plot.c.  By gnuplot: a panel for each table; the file's suffix names the kind: png, svg
- * or pdf.  False: it was said why. */
-bool reproduce_plot(const struct reproduce_report *report, const char *file);
-
 #endif

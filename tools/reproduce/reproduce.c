@@ -12,7 +12,9 @@
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "report/gnuplot.h"
-#include "reproduce/report.h"
+#include "reproduce/json.h"
+#include "reproduce/plot.h"
+#include "reproduce/print.h"
 
 extern const struct reproduction reproduce_congestion, reproduce_ctp_fig5, reproduce_ctp_packing,
 	reproduce_ctp_table1, reproduce_ctp_table2, reproduce_one_to_many_1,

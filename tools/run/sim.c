@@ -15,6 +15,9 @@
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "run/sim.h"
+#include "run/sim_judge.h"
+#include "run/sim_report.h"
+#include "run/sim_traffic.h"
 
 enum {
 	SIM_PORT = 9000,

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim.h -- what the files of `nopal sim` share.
- *
- *   sim.c          options, the network, the run
- *   sim_traffic.c  messages: sent, received, verified
- *   sim_judge.c    what came of it against what is promised; runs that stand still
- *   sim_report.c   results for people and for programs
+ * sim.h -- a simulated run: its options, its flows, its progress.
  */
 #ifndef NOPAL_TOOL_SIM_H
 #define NOPAL_TOOL_SIM_H
@@ -97,53 +92,8 @@ struct sim_run {
 	uint64_t trace_hash;
 };
 
-/* sim.c */
 /* The same run once more, up to its end, without a word; the caller frees the world and the
  * traffic.  False: out of memory. */
 bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
-
-/* sim_judge.c */
-/* From time to time while it runs; false: it stands still, and is cut. */
-bool sim_judge_goes_on(struct sim_run *run);
-/* Is it time for that?  After each step: so many have passed, or so much time. */
-enum { SIM_JUDGE_STEPS = 4096 };
-static inline bool sim_judge_is_due(struct sim_run *run)
-{
-	struct sim_progress *progress = &run->progress;
-
-	return ++progress->steps % SIM_JUDGE_STEPS == 0 ||
-	       nopal_world_now(run->world) >= progress->at_ns + progress->patience_ns;
-}
-/* Nothing is left to happen. */
-void sim_judge_idle(struct sim_run *run);
-/* What a session held when it ended, or holds when the run does. */
-void sim_judge_held(struct sim_run *run, struct sim_end *end, const struct nopal_session *session);
-/* One of the destinations of the flow's sender ended: the same. */
-void sim_judge_destination(struct sim_flow *flow, const struct nopal_destination_info *info);
-/* When all has ended: verdicts, and whom they blame. */
-void sim_judge(struct sim_run *run);
-
-/* sim_traffic.c */
-/* Bytes of a message that is long enough to tell its number. */
-enum { SIM_HEAD_BYTES = 16 };
-enum { SIM_SEEN_AT_ONCE = 8, SIM_SEEN_ALL = 0xff }; /* of a byte of bits */
-static inline bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
-{
-	return bits[number / SIM_SEEN_AT_ONCE] >> number % SIM_SEEN_AT_ONCE & 1;
-}
-bool sim_traffic_prepare(struct sim_run *run);
-bool sim_traffic_open(struct sim_run *run, unsigned flow, struct nopal_endpoint *from,
-		      struct nopal_endpoint *to);
-/* Notes the counters of sessions that have not ended, and says what they wait for where that was
- * asked. */
-void sim_traffic_finish(struct sim_run *run);
-void sim_traffic_free(struct sim_run *run);
-uint64_t sim_traffic_delivered(const struct sim_run *run);
-
-/* sim_report.c */
-/* One object of --jsonl; NULL-safe to call at any time of the run. */
-void sim_report_moment(struct sim_run *run);
-void sim_report_end(struct sim_run *run);
-bool sim_report_is_good(const struct sim_run *run);
 
 #endif

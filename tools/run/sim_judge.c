@@ -12,7 +12,10 @@
 #include <stdlib.h>
 
 #include <nopal/microprotocol.h>
+#include "judge/blame.h"
 #include "run/sim.h"
+#include "run/sim_judge.h"
+#include "run/sim_traffic.h"
 
 enum {
 	CHECK_STEPS = 4096,   /* between looks at the clock */

@@ -13,6 +13,8 @@
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "run/sim.h"
+#include "run/sim_judge.h"
+#include "run/sim_traffic.h"
 
 enum {
 	HEAD_NUMBER = 8, /* where the number is */

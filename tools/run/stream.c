@@ -17,7 +17,8 @@
 #include "peer/live_judge.h"
 #include "peer/meet.h"
 #include "peer/where.h"
-#include "run/stream.h"
+#include "run/stream_in.h"
+#include "run/stream_out.h"
 #include "run/stream_report.h"
 
 enum { STREAM_RELIABLE_BYTES = 64 << 10 };

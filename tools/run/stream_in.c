@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "peer/pace.h"
-#include "run/stream.h"
+#include "run/stream_in.h"
 #include "run/stream_udp.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "run/stream.h"
+#include "run/stream_out.h"
 #include "run/stream_udp.h"
 
 enum {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <jansson.h>
 
+#include "judge/say.h"
 #include "peer/progress.h"
 #include "run/stream_report.h"
 

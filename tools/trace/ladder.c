@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/ladder.h"
+#include "trace/names.h"
 #include "trace/view.h"
 
 enum {

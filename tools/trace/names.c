@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "trace/names.h"
 #include "trace/view.h"
 
 static const char *const trace_names_what[] = {

@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include "trace/ladder.h"
+#include "trace/names.h"
 #include "trace/view.h"
 
 /* "   0.025000000 s1 release  send, segment 5, by windowed_cc, left nobody" */

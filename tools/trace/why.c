@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/names.h"
 #include "trace/view.h"
 
 enum { BITS = 32, DECIMAL = 10, SPAN_TEXT = 32 };

@@ -3,7 +3,7 @@
  * fetch_choice.c -- one file from several servers: which file it is, of those that they announce,
  * and the list of its blocks' hashes.
  */
-#include "transfer/fetch_inside.h"
+#include "transfer/fetch_choice.h"
 
 #define CHOICE_WAIT_NS (1 * NOPAL_SECOND)  /* for others, since the first */
 #define CHOICE_LIST_NS (10 * NOPAL_SECOND) /* for some of the list */

@@ -9,7 +9,7 @@
 #include "file/file_hash.h"
 #include "file/pieces.h"
 #include "frame/tool.h"
-#include "transfer/fetch_inside.h"
+#include "transfer/fetch_choice.h"
 
 enum {
 	FETCH_FILE = 1,	    /* its number in every session */

@@ -113,4 +113,13 @@ void fetch_close(struct fetch *fetch);
 /* When the world has ended. */
 void fetch_fini(struct fetch *fetch);
 
+/* For the choice of the file (fetch_choice.c). */
+
+int64_t fetch_now(const struct fetch *fetch);
+void fetch_say(struct fetch_one *one, struct transfer_note *note);
+void fetch_leave_out(struct fetch *fetch, struct fetch_one *one, enum table_state state,
+		     const char *why, const char *fix);
+/* It has the file that is known. */
+void fetch_join(struct fetch *fetch, struct fetch_one *one);
+
 #endif

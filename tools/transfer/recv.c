@@ -16,6 +16,7 @@
 #include "peer/listen.h"
 #include "peer/meet.h"
 #include "peer/where.h"
+#include "transfer/recv_claim.h"
 #include "transfer/recv_loops.h"
 
 enum {

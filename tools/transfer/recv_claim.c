@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "transfer/recv_incoming.h"
+#include "transfer/recv_claim.h"
+#include "transfer/recv_session.h"
 
 enum { CLAIM_TENTHS = 9, CLAIM_OF = 10 }; /* of the disk, where nothing is said */
 

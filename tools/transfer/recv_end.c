@@ -4,8 +4,9 @@
  */
 #include <nopal/microprotocol.h>
 #include "peer/meet.h"
-#include "transfer/recv_incoming.h"
+#include "transfer/recv_end.h"
 #include "transfer/recv_loops.h"
+#include "transfer/recv_session.h"
 
 static bool recv_end_is_share(const struct incoming *incoming)
 {

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "transfer/recv_incoming.h"
+#include "transfer/recv_judge.h"
 #include "transfer/recv_loops.h"
+#include "transfer/recv_session.h"
 
 void recv_judge_begin(struct incoming *incoming)
 {

@@ -18,8 +18,11 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "transfer/recv_incoming.h"
+#include "transfer/recv_claim.h"
+#include "transfer/recv_end.h"
+#include "transfer/recv_judge.h"
 #include "transfer/recv_loops.h"
+#include "transfer/recv_session.h"
 
 #define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence, between files */
 #define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another may take its file */

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "file/part.h"
+#include "file/transfer.h"
 #include "frame/loop.h"
 #include "frame/tool.h"
 #include "peer/guests.h"
@@ -52,9 +53,38 @@ struct receiver {
 	pthread_t thread;
 };
 
-/* Removes parts that never grew, and counts the others for whose they are.  0: an address may have
- * nine tenths of the free disk unfinished. */
-void recv_claims_find(struct recv_group *group, uint64_t bytes_each);
+enum recv_state { RECV_IDLE, RECV_CHECKING, RECV_ANSWERED, RECV_TAKING, RECV_COMMITTING };
+
+/* Of a file of which others have the rest: it is synced, and then said. */
+enum recv_share { RECV_WHOLE, RECV_SHARE_ASKED, RECV_SHARE_SAVING, RECV_SHARED };
+
+/* One session. */
+struct incoming {
+	struct receiver *receiver;
+	struct incoming *next;
+	struct guest guest; /* without a session: it is in no list */
+	struct transfer_outbox out;
+	enum recv_state state;
+	struct part *part;
+	struct transfer_note offer;
+	enum recv_share share;
+	bool end_known;
+	uint64_t end_size, end_hash;
+	struct progress_file file;
+	struct live_judge judge;
+	bool noted;	       /* a note of the protocol has come */
+	bool chunk_known;      /* by a DATA that came; else as our plan has it */
+	uint64_t chunk_bytes;  /* of a DATA, all but the last */
+	uint64_t first_number; /* of the file, for the judge */
+	uint64_t started_at;   /* the offset of its START */
+	struct loop_event *step, *job;
+	uint64_t claimed; /* of its address, for the part */
+	int64_t heard_ns, saved_ns, answered_ns;
+	struct hush hush;
+	unsigned files_good, files_bad;
+	char error[TRANSFER_TEXT_ROOM];
+};
+
 /* For nopal_endpoint_allow; the receiver is the listener's user. */
 extern const struct nopal_callbacks recv_session_callbacks;
 /* Opens towards a sender that opens towards us.  False: it cannot. */

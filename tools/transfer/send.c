@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "transfer/send_inside.h"
+#include "transfer/send_end.h"
 #include "transfer/send_many.h"
 #include "transfer/send_words.h"
 

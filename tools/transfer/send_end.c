@@ -3,7 +3,7 @@
  * send_end.c -- what `nopal send` says and does when its session has ended, or stands still.
  */
 #include <nopal/microprotocol.h>
-#include "transfer/send_inside.h"
+#include "transfer/send_end.h"
 
 enum {
 	SEND_TEXT_ROOM = 4096, /* a diff of compositions is long */

@@ -9,7 +9,10 @@
 
 #include "inspect/show.h"
 #include "transfer/send_many.h"
+#include "transfer/send_many_answers.h"
+#include "transfer/send_many_check.h"
 #include "transfer/send_many_file.h"
+#include "transfer/send_many_shares.h"
 
 enum {
 	SEND_SPREAD_CHUNK_MOST = 4 << 20,

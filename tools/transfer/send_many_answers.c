@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
+#include "transfer/send_many_answers.h"
 #include "transfer/send_many_file.h"
+#include "transfer/send_many_shares.h"
 
 #define MANY_AGAIN	    "then the same command again: who has the file is left alone"
 #define MANY_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)

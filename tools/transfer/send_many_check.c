@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "transfer/send_many_check.h"
 #include "transfer/send_many_file.h"
 
 /* The shortest that goes beyond what was compared; 0: there is none. */

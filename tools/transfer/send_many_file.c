@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transfer/send_many_check.h"
 #include "transfer/send_many_file.h"
+#include "transfer/send_many_shares.h"
 
 enum { MANY_ROUNDS_MOST = 16 };
 

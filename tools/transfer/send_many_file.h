@@ -131,17 +131,4 @@ void many_measure(const struct many *many, struct many_one *one,
 		  const struct nopal_destination_info *info);
 void many_measure_all(struct many *many);
 
-/* send_many_check.c: all have answered; compares on the event `step`. */
-void many_gathered(struct many *many);
-void many_check(void *user);
-
-/* send_many_shares.c */
-void many_on_held(struct many *many, struct many_one *one, const struct nopal_message *message);
-void many_forget_held(struct many_one *one);
-/* What those that are left hold together; false: no memory. */
-bool many_unite(struct many *many);
-
-/* send_many_answers.c */
-extern const struct nopal_callbacks many_callbacks;
-
 #endif

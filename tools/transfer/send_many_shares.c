@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "transfer/send_many_file.h"
+#include "transfer/send_many_shares.h"
 
 void many_forget_held(struct many_one *one)
 {

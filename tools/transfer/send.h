@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_inside.h -- who sends files to one receiver: of send.c, and of send_end.c, which says how it
- * ended.
+ * send.h -- the sender of files to one receiver.
  */
-#ifndef NOPAL_SEND_INSIDE_H
-#define NOPAL_SEND_INSIDE_H
+#ifndef NOPAL_SEND_H
+#define NOPAL_SEND_H
 
 #include "file/feed.h"
 #include "file/transfer.h"
@@ -59,12 +58,5 @@ static inline int64_t send_now(const struct sender *sender)
 }
 
 void send_begin_file(struct sender *sender, const char *name);
-
-/* send_end.c */
-/* Nothing has moved for long: says who holds what, and aborts the session. */
-bool send_end_stuck(struct sender *sender);
-/* The session has ended: judges, and says what was not good. */
-void send_end(struct sender *sender, const struct nopal_session *session, int end,
-	      const char *text);
 
 #endif

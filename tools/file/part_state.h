@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * part_inside.h -- what part.c, part_blocks.c and part_state.c have of each other.
+ * part_state.h -- the state of a part, in memory and in the note beside it.
  */
-#ifndef NOPAL_PART_INSIDE_H
-#define NOPAL_PART_INSIDE_H
+#ifndef NOPAL_PART_STATE_H
+#define NOPAL_PART_STATE_H
 
 #include <pthread.h>
 
@@ -54,9 +54,6 @@ struct part {
 /* Both return false: `why` is written. */
 bool part_wrong(char *why, const char *name, const char *cause);
 bool part_failed(char *why, const char *name, int error);
-/* Nothing of what is there counts; a file that differs is replaced, where it may be. False:
- * `why`. */
-bool part_start_anew(struct part *part, char *why);
 /* 0, or a negative errno value. */
 int part_write_state(const struct part *part, uint64_t offset);
 /* How far an earlier transfer of the same file came; 0: not at all. */

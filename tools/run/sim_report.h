@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim_report.h -- results of a simulated run as text and as JSON.
+ */
+#ifndef NOPAL_SIM_REPORT_H
+#define NOPAL_SIM_REPORT_H
+
+#include "run/sim.h"
+
+/* One object of --jsonl; NULL-safe to call at any time of the run. */
+void sim_report_moment(struct sim_run *run);
+void sim_report_end(struct sim_run *run);
+bool sim_report_is_good(const struct sim_run *run);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fetch_choice.h -- the file that most servers announce, and the list of its hashes.
+ */
+#ifndef NOPAL_FETCH_CHOICE_H
+#define NOPAL_FETCH_CHOICE_H
+
+#include "transfer/fetch_talk.h"
+
+/* One that has offered it announces this file. */
+void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct transfer_note *end);
+void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal_message *message,
+		  const struct transfer_note *note);
+/* Somebody answered, left, or took his time: until it is known which file it is. */
+void fetch_choose(struct fetch *fetch);
+
+#endif

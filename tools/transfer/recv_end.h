@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recv_end.h -- the end of a session of `nopal recv`.
+ */
+#ifndef NOPAL_RECV_END_H
+#define NOPAL_RECV_END_H
+
+#include "transfer/recv_session.h"
+
+/* Where the composition tells no end, what is done has ended well. */
+int recv_end_of(const struct incoming *incoming, int end);
+void recv_end_say(struct incoming *incoming, int end, const char *text);
+/* It was the one that met its sender: nobody else comes. */
+void recv_end_meeting(const struct incoming *incoming, int end);
+
+#endif
