@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a row promises of its bytes. */
+/* The promise of a row about its bytes. */
 enum bench_class {
 	BENCH_NONE, /* nothing, or a sum that its path leaves out */
 	BENCH_CRC,  /* they are as they were sent, unless someone meant harm */

@@ -140,7 +140,7 @@ static void crowd_pass(struct crowd *crowd, int64_t duration_ns)
 	nopal_sim_run(crowd->world, nopal_world_now(crowd->world) + duration_ns);
 }
 
-/* What they say when they end goes nowhere. */
+/* Farewells of these sessions go nowhere. */
 static void crowd_cut(struct crowd *crowd)
 {
 	for (int host = 1; host <= crowd->hosts; host++)
@@ -148,7 +148,7 @@ static void crowd_cut(struct crowd *crowd)
 	crowd->over = true;
 }
 
-/* What goes with all of them, for each. */
+/* Memory freed with all of them, for each. */
 static double crowd_end(struct crowd *crowd)
 {
 	double before = crowd_allocated();
@@ -161,7 +161,7 @@ static double crowd_end(struct crowd *crowd)
 	return (before - crowd_allocated()) / (double)crowd->count;
 }
 
-/* What goes with the endpoint, for each. */
+/* Memory freed with the endpoint, for each. */
 static double crowd_close(struct crowd *crowd)
 {
 	double before = crowd_allocated();
@@ -280,7 +280,7 @@ static bool crowd_whole(struct crowd *crowd, struct nopal_buffer *buffer)
 	began_ns = clock_cpu_ns();
 	crowd_pass(crowd, CROWD_QUIET_S * NOPAL_SECOND);
 	crowd_add_time(crowd, "idle", began_ns, crowd->count * CROWD_QUIET_S);
-	/* Who says something now and then rests between: to a time when most do. */
+	/* A session that speaks now and then rests between: to a time when most do. */
 	now = crowd_allocated();
 	least = now;
 	most = now;

@@ -5,7 +5,7 @@
  *
  *     nopal bench fanout [HERE_NETNS THERE_NETNS THERE_ADDRESS]
  *
- * What is measured is the sender's processor time for a message to one peer. "raw" hands a train a
+ * The measure is the sender's processor time for a message to one peer. "raw" hands a train a
  * peer to sendmmsg, payload stored once, and gets a datagram of one byte for each; nothing is
  * resent.  A config stores the payload once, too.  Both keep a few messages under way.  Peers
  * (--count: so many only) are 1, 10, 100, 1000; messages have 14000 bytes (--size).

@@ -220,7 +220,7 @@ static double bench_report_best(const struct bench_report *report, enum bench_cl
 	return best;
 }
 
-/* What a value is divided by: a constant 1, a reference, or a named row. */
+/* The divisor of a value: a constant 1, a reference, or a named row. */
 enum bench_report_by { BY_ONE, BY_REFERENCE, BY_ROW };
 
 static double bench_report_divisor(const struct bench_report *report,

@@ -72,7 +72,7 @@ struct streams_source {
 	bool filling;
 };
 
-/* What a message says of itself. */
+/* The head of a message. */
 struct streams_head {
 	int64_t sent_ns;
 	uint32_t source, number;
@@ -177,7 +177,7 @@ static void streams_send(struct streams_source *source)
 	source->sent++;
 }
 
-/* What leaves within the call meets a link that loses all. */
+/* A segment that leaves within the call meets a link that loses all. */
 static void streams_send_into_loss(struct streams_source *source)
 {
 	struct streams *all = source->all;

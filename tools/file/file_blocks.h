@@ -3,9 +3,9 @@
  * file_blocks.h -- a file in blocks, each with its hash, and the hash of them all, by which the
  * file is known.
  *
- * Who has the list of hashes can tell any block of the file from any other bytes, and who has the
- * root can tell the list.  The length of a block follows from that of the file alone, so that all
- * who have the same file have the same list.
+ * A peer with the list of hashes can tell any block of the file from any other bytes, and a peer
+ * with the root can tell the list.  The length of a block follows from that of the file alone, so
+ * that all who have the same file have the same list.
  */
 #ifndef NOPAL_FILE_BLOCKS_H
 #define NOPAL_FILE_BLOCKS_H

@@ -7,7 +7,7 @@
 
 #include "file/islands.h"
 
-/* What was between this one and the next is there now? */
+/* Joins a range with the next where the gap between both has closed. */
 static void islands_join(struct islands *islands, size_t at)
 {
 	struct island *list = islands->list;

@@ -397,7 +397,7 @@ bool part_start_blocks(struct part *part, char *why)
 	int error;
 	struct stat now;
 
-	/* What is longer than the file is cut; its blocks are none of the file's. */
+	/* A part longer than the file is cut; its blocks are none of the file's. */
 	if (fstat(part->fd, &now)) {
 		error = -errno;
 	} else if ((uint64_t)now.st_size > part->size && ftruncate(part->fd, (off_t)part->size)) {

@@ -15,9 +15,10 @@
  *   part_open --> part_block_hash... --> part_start_blocks --> part_write...
  *                 (each that is there)                           --> part_commit
  *
- * What is there already is trusted only as far as its hash agrees with the sender's own.  A part is
- * locked while it is open: one transfer a name.  Where the disk refuses, or the bytes are wrong,
- * the part goes away; where the peer is lost, it stays for the next time, unless nothing came.
+ * A beginning that is there already is trusted only as far as its hash agrees with the sender's
+ * own.  A part is locked while it is open: one transfer a name.  Where the disk refuses, or the
+ * bytes are wrong, the part goes away; where the peer is lost, it stays for the next time, unless
+ * nothing came.
  *
  * Disk is reserved as data come: as much ahead as has come, and never the length that an offer
  * claims.
@@ -90,10 +91,10 @@ bool part_is_empty(const struct part *part);
  * disk of an unfinished one that stays. */
 uint64_t part_close(struct part *part, bool keep);
 
-/* Whose the unfinished part was that part_open found, and its bytes on disk; 0: there was none, or
- * it is nobody's. */
+/* The owner of the unfinished part that part_open found, and its bytes on disk; 0: there was none,
+ * or it is nobody's. */
 uint64_t part_found_bytes(const struct part *part, uint8_t ret_owner[PART_OWNER_BYTES]);
-/* Whose it is from now on. */
+/* The owner of the part from now on. */
 void part_set_owner(struct part *part, const uint8_t owner[PART_OWNER_BYTES]);
 
 /* Looks through a folder: parts that never grew are removed, `found` is told of those that have an

@@ -177,7 +177,7 @@ void part_reserve_ahead(struct part *part, uint64_t end)
 		part->reserved = part->size;
 }
 
-/* What was reserved behind the beginning goes back.  Where that fails, it stays. */
+/* Room reserved behind the beginning goes back.  Where that fails, it stays. */
 static int part_give_back(const struct part *part)
 {
 	const struct islands *islands = &part->islands;

@@ -76,7 +76,7 @@ enum reset_key reset_key_keep(int folder, const char *path, uint8_t ret_key[NOPA
 	}
 	if (file < 0)
 		return key_refused(path, strerror(errno));
-	/* What another could have written, or read, is no secret. */
+	/* A key that others could have written, or read, is no secret. */
 	if (fstat(file, &is))
 		fault = strerror(errno);
 	else if (!S_ISREG(is.st_mode) || is.st_size != NOPAL_RESET_KEY_BYTES)

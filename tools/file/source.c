@@ -2,10 +2,10 @@
 /*
  * source.c -- a file that is being sent.
  *
- * It is read into the buffers that leave, and hashed there while it is in the cache.  Mapping it
- * would save no time here (what the copy costs, page faults cost, too), and it would send whatever
- * another program writes into it meanwhile, resends included; and one that cuts it short would end
- * us by SIGBUS in the middle of a train.  A read that comes short is an error in words.
+ * The file is read into the buffers that leave, and hashed there while it is in the cache.  Mapping
+ * it would save no time here (what the copy costs, page faults cost, too), and it would send
+ * whatever another program writes into it meanwhile, resends included; and one that cuts it short
+ * would end us by SIGBUS in the middle of a train.  A read that comes short is an error in words.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -44,7 +44,7 @@
  * WANT is one of its blocks.  The name is a name, never a path.  The id is the hash of name, size
  * and time: it says whether a half-done file is the same one.
  *
- * Who asks in another version of ASK is answered: no, and which version is spoken.
+ * A peer that asks in another version of ASK is answered: no, and which version is spoken.
  */
 #ifndef NOPAL_TRANSFER_H
 #define NOPAL_TRANSFER_H
@@ -156,7 +156,7 @@ bool transfer_send_held(struct nopal_session *session, uint32_t file, const stru
 /* The ranges of a HELD message, of a file so long.  False: not canonical. */
 bool transfer_held(const struct nopal_message *message, uint64_t size,
 		   struct island ret_ranges[TRANSFER_RANGES_MOST], size_t *ret_count);
-/* What a LIST asked for, from the hash of its first on.  Not 0: as nopal_send. */
+/* The hashes that a LIST asked for, from the hash of its first on.  Not 0: as nopal_send. */
 int transfer_send_hashes(struct nopal_session *session, const struct transfer_note *list,
 			 const uint64_t *hashes);
 /* Hashes of a HASHES message, from this one of them on; how many there were. */

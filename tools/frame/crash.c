@@ -60,7 +60,7 @@ static void crash_say(const char *name)
 	}
 }
 
-/* What was to happen, happens: a fault comes again on return, what was sent is sent again. */
+/* The signal takes its course: a fault comes again on return, what was sent is sent again. */
 static void crash_handle(int signal, siginfo_t *info, void *context)
 {
 	int i = 0;

@@ -73,7 +73,7 @@ bool tool_quantity(const struct tool_call *call, const char *option, int unit, i
 		   int64_t *ret_value);
 /* Length of a text less the newlines at its end. */
 int tool_text_length(const char *text);
-/* What to do where a session ended so (enum nopal_ended); NULL: not known. */
+/* The fix where a session ended so (enum nopal_ended); NULL: not known. */
 const char *tool_ended_fix(int end);
 /* An address that datagrams can go to.  False: a problem was printed. */
 bool tool_destination(const char *text, struct nopal_address *ret_address);
@@ -84,7 +84,7 @@ bool tool_problems(struct nopal_problems *problems);
 /* Something that was to be said or done is missing, for memory was out: the program goes on, says
  * so at its end, and fails. */
 void tool_lacks_memory(void);
-/* What was allocated; the program ends where it is NULL. */
+/* Returns `memory`; the program ends where it is NULL. */
 void *tool_need(void *memory) __attribute__((returns_nonnull));
 
 #define TOOL_SET_OPTION                                                                            \

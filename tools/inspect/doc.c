@@ -2,7 +2,7 @@
 /*
  * doc.c -- nopal doc: a microprotocol or an event, from its declaration.
  *
- * What is printed is the descriptor that checks and runs the composition, so it cannot be out of
+ * The output is the descriptor that checks and runs the composition, so it cannot be out of
  * date.
  */
 #include <stdlib.h>

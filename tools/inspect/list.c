@@ -53,7 +53,7 @@ static void list_events(const struct list_out *out)
 	}
 }
 
-/* Who deals with the name, and how many bytes or which access. */
+/* The microprotocols that use the name, and how many bytes or which access. */
 static const char *list_attribute_is(const struct nopal_attribute *attribute)
 {
 	if (attribute->access == NOPAL_PROPERTY)

@@ -131,7 +131,7 @@ void judge_suspect_deeds(struct judge_suspects *suspects, struct nopal_world *wo
 
 /* ------------------------------------------------------------------ evidence */
 
-/* What may convict: deeds, holds, and what there is besides. */
+/* Evidence that may convict: deeds, holds, and what there is besides. */
 enum {
 	BY_HOLD = NOPAL_DEED_COUNT, /* and the barrier */
 	BY_DELIVER = BY_HOLD + NOPAL_DELIVER,
@@ -148,16 +148,16 @@ static const int always[] = {
 	NOPAL_DEED_HOLD,  NOPAL_DEED_RAISE,	BY_END,
 };
 static const int of_misuse[] = { NOPAL_DEED_MISUSE, BY_END };
-/* What had arrived was lost there. */
+/* A message that had arrived was lost there. */
 static const int of_arrived[] = {
 	NOPAL_DEED_LOST,   NOPAL_DEED_FORGED,	BY_DELIVER, NOPAL_DEED_STOPPED,
 	NOPAL_DEED_CLOSED, NOPAL_DEED_REPLACED, BY_GIVER,   BY_END,
 };
-/* What is missing was given up here. */
+/* A missing message was given up here. */
 static const int of_given_up[] = {
 	NOPAL_DEED_LOST, NOPAL_DEED_FORGED, NOPAL_DEED_STOPPED, NOPAL_DEED_CLOSED, BY_GIVER, BY_END,
 };
-/* What is missing was never heard of. */
+/* A missing message was never heard of. */
 static const int of_missing[] = {
 	NOPAL_DEED_LOST,   NOPAL_DEED_FORGED, BY_UNCUT,	       NOPAL_DEED_STOPPED,
 	NOPAL_DEED_CLOSED, BY_SENDER,	      NOPAL_DEED_IDLE, BY_RESENDER,
@@ -171,10 +171,10 @@ static const int of_wakes[] = { NOPAL_DEED_SPUN, NOPAL_DEED_WOKEN, BY_END };
 static const int of_memory[] = { NOPAL_DEED_MEMORY, BY_END };
 static const int of_hoard[] = { BY_HOLD + NOPAL_DEALLOCATE, BY_END };
 static const int of_limit[] = { NOPAL_DEED_NESTED, BY_END };
-/* It says itself that something is not known to have arrived. */
+/* The sender says itself that something is not known to have arrived. */
 static const int of_undelivered[] = { NOPAL_DEED_LOST,	 NOPAL_DEED_FORGED, NOPAL_DEED_STOPPED,
 				      NOPAL_DEED_CLOSED, NOPAL_DEED_MISUSE, BY_END };
-/* It ended badly and said so: that is kept, and may be due to these. */
+/* The session ended badly and said so: that is kept, and may be due to these. */
 static const int of_bad_end[] = { NOPAL_DEED_LOST, NOPAL_DEED_STOPPED, NOPAL_DEED_MISUSE, BY_END };
 
 static uint64_t weight(const struct judge_suspect *one, int by)
@@ -261,7 +261,7 @@ static void blame_hold(struct judgement *judgement, const struct judge_suspect *
 		 what, count == 1 ? " waits" : "s wait", one->why);
 }
 
-/* Who gave what is broken. */
+/* The giver of a broken promise. */
 static bool blame_giver(struct judgement *judgement, unsigned quality)
 {
 	const struct nopal_part *part;
@@ -334,8 +334,8 @@ static const unsigned gravest[] = {
 	NOPAL_DELIVERY,	 NOPAL_OUTCOME,	   NOPAL_ORDER,
 };
 
-/* Who has so much that others want for it: they stand still, and do not always say why.  Or who
- * raises so much that nobody else has a turn. */
+/* A microprotocol with so much that others want for it: they stand still, and do not always say
+ * why.  Or who raises so much that nobody else has a turn. */
 static void blame_most(struct judgement *judgement, const struct judge_suspects *suspects,
 		       enum nopal_deed deed, uint64_t least)
 {
@@ -345,7 +345,7 @@ static void blame_most(struct judgement *judgement, const struct judge_suspects 
 		blame_one(judgement, one, (int)deed);
 }
 
-/* Who nests or storms may do so with the holds of others. */
+/* A microprotocol that nests or storms may do so with the holds of others. */
 static void blame_rules(struct judgement *judgement, const struct judge_suspects *suspects)
 {
 	static const int *const lists[] = {

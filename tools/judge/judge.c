@@ -147,7 +147,7 @@ static void judge_integrity(const struct judge_facts *facts, unsigned promised,
 	held_if(one, facts->bytes_seen && !facts->wrong.times && !facts->garbled);
 }
 
-/* What waits for ever is no matter where some may be dropped. */
+/* A message that waits for ever is no matter where some may be dropped. */
 static void judge_progress(const struct judge_facts *facts, const struct nopal_service *promised,
 			   struct judge_case *one)
 {
@@ -191,7 +191,7 @@ bool judge_storms(const struct judge_facts *facts)
 	return facts->control > control_most(facts) || wakes_too_often(facts);
 }
 
-/* What no microprotocol may do, whatever is promised. */
+/* Rules of the runtime: forbidden to each microprotocol, whatever is promised. */
 static void judge_rules(const struct judge_facts *facts, struct judgement *judgement)
 {
 	struct judge_case *one = &judgement->of[JUDGE_RULES];

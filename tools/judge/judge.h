@@ -8,7 +8,7 @@
  *   who holds what, who did what ---+--> blame.h: one microprotocol
  *
  * Facts are counted by whoever sees them: `nopal sim` sees both ends, the live tools see one each.
- * What was not seen is not judged.
+ * Facts that were not seen are not judged.
  */
 #ifndef NOPAL_JUDGE_H
 #define NOPAL_JUDGE_H
@@ -56,7 +56,7 @@ struct judge_facts {
 	struct judge_count lies;      /* told to have arrived, and never came */
 	struct judge_count given_up;  /* told not to have, and it never came */
 	uint64_t dropped;	      /* known to the parts as given up, discarded or late */
-	/* What stood still, in words; NULL: nothing did. */
+	/* The standstill, in words; NULL: nothing did. */
 	const char *stuck;
 	bool unclosed; /* but all had been done */
 	bool garbled;  /* as a whole, what came is not what was sent */
@@ -79,7 +79,7 @@ struct judge_case {
 	char evidence[JUDGE_TEXT]; /* where it is broken */
 };
 
-/* What the parts of the plan hold and did. */
+/* Holds and deeds of the plan's parts. */
 struct judge_suspect {
 	const char *layer, *microprotocol;
 	const char *why; /* it holds what it holds */

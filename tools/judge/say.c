@@ -8,7 +8,7 @@
 #include "judge/judge.h"
 #include "judge/say.h"
 
-/* Who gave it; the network, where nobody did. */
+/* The giver of a promise; the network, where no microprotocol gave it. */
 static const char *giver(const struct judgement *judgement, unsigned quality)
 {
 	int part = judgement->promised.quality[quality].part;
@@ -40,7 +40,7 @@ bool judge_say(const struct judgement *judgement, FILE *out)
 	return said || judgement->blamed;
 }
 
-/* What is promised by the network alone is no promise. */
+/* A quality of the network alone is no promise. */
 void judge_say_not(const struct judgement *judgement, FILE *out)
 {
 	static const unsigned judged[] = { NOPAL_DELIVERY,  NOPAL_ORDER,   NOPAL_DUPLICATES,

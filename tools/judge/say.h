@@ -14,7 +14,7 @@
 bool judge_say(const struct judgement *judgement, FILE *out);
 /* A line of what this run could not judge of all that is promised; or none. */
 void judge_say_not(const struct judgement *judgement, FILE *out);
-/* Who holds what, a line a holder; nothing where nobody does. */
+/* Holders and their holds, a line a holder; nothing where nobody does. */
 void judge_say_held(const struct judge_suspects *suspects, FILE *out);
 json_t *judge_json(const struct judgement *judgement);
 

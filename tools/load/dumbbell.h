@@ -41,7 +41,7 @@ struct dumbbell {
 bool dumbbell_run(struct dumbbell *bell);
 /* Jain's index of the flows' bytes: 1 is fair. */
 double dumbbell_fairness(const struct dumbbell *bell);
-/* What flow 0 has of all. */
+/* The share of flow 0 in all bytes. */
 double dumbbell_share(const struct dumbbell *bell);
 
 #endif

@@ -60,7 +60,7 @@ static void socket_at_once(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* What can be done now; false: nothing can, or the other side is gone. */
+/* Sends and receives as much as can be now; false: nothing can, or the other side is gone. */
 static bool socket_move(int fd, struct echo_file *file, bool *gone)
 {
 	uint8_t bytes[ECHO_MOST_BYTES];

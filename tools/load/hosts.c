@@ -30,7 +30,7 @@ enum { HOSTS_SIDES = 2 };
 static const char *const hosts_address[] = { "10.9.0.1", "10.9.0.2" };
 static const char *const hosts_device[] = { "nopal0", "nopal1" };
 
-/* What the emulator says when it is ready, or cannot be. */
+/* The emulator's report when it is ready, or cannot be. */
 struct hosts_ready {
 	int spaces[HOSTS_SIDES]; /* descriptors in the emulator */
 	char why[HOSTS_WHY_BYTES];

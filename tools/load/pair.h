@@ -29,7 +29,7 @@ struct bench_partner {
 	uint16_t port; /* where it listens */
 };
 
-/* What the partner runs: `tell` takes its port, once; it is killed in the end. */
+/* The function that the partner runs: `tell` takes its port, once; it is killed in the end. */
 typedef void bench_partner_runs(void *user, const struct bench_place *place, int tell);
 /* Forks the partner onto the other core, and waits for its port.  False: the machine refused. */
 bool bench_partner_start(struct bench_partner *partner, const struct bench_place *place,

@@ -228,7 +228,7 @@ static const struct nopal_callbacks side_callbacks = {
 	.ended = side_on_ended,
 };
 
-/* What is lost is lost with some configs: then it ends. */
+/* Some configs do not send a lost message again: then the run ends. */
 static void side_on_tick(void *user)
 {
 	struct trips_side *side = user;

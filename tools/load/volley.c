@@ -18,7 +18,7 @@
 
 enum { VOLLEY_NS_PER_US = 1000 };
 
-/* What the receiver has of a volley. */
+/* Arrivals of a volley at the receiver. */
 struct volley_arrivals {
 	int64_t number; /* of the volley */
 	uint32_t count;

@@ -27,7 +27,7 @@ enum {
 	GUESTS_WHY_ROOM = 160,
 };
 
-/* What tells one address from another here. */
+/* The key that tells one address from another here. */
 struct guests_key {
 	uint8_t bytes[GUESTS_KEY_BYTES];
 };
@@ -52,7 +52,7 @@ struct guest {
 	bool seated, sent_away;
 };
 
-/* Those of one loop. */
+/* The sessions of one loop. */
 struct guests {
 	struct guests_house *house;
 	struct guest *newest, *oldest;
@@ -62,8 +62,8 @@ struct guests {
 void guests_house_init(struct guests_house *house, unsigned seats_each, uint64_t bytes_each);
 void guests_house_fini(struct guests_house *house);
 
-/* It waits from now on.  Where too many wait, the one that has waited longest is aborted, of its
- * address, or of all. */
+/* The session waits from now on.  Where too many wait, the one that has waited longest is aborted,
+ * of its address, or of all. */
 void guests_enter(struct guests *guests, struct guest *guest, struct nopal_session *session);
 /* False, and `why`: too many sessions of its address, or in all, have a seat. */
 bool guests_seat(struct guests *guests, struct guest *guest, char ret_why[GUESTS_WHY_ROOM]);

@@ -257,7 +257,7 @@ void live_judge_cut_sender(struct live_judge *one, struct nopal_session *session
 								: "nothing moves any more");
 }
 
-/* What an abort cuts off was just under way. */
+/* Messages that an abort cuts off were just under way. */
 void live_judge_destination_ended(struct live_judge *one, const struct nopal_destination_info *info)
 {
 	if (!one->plan)

@@ -67,7 +67,8 @@ void live_judge_missing(struct live_judge *one, uint64_t first, uint64_t end);
 void live_judge_moved(struct live_judge *one);
 /* Has nothing moved for so long? */
 bool live_judge_stands(const struct live_judge *one);
-/* It has, and the session (NULL: there is none just now) is about to be aborted. */
+/* The session stands still (live_judge_stands), and (unless NULL: there is none just now) is about
+ * to be aborted. */
 void live_judge_stuck(struct live_judge *one, const struct nopal_session *session, const char *how);
 /* Then: nothing of ours is on its way, so that it is the peer who keeps it. */
 bool live_judge_keeps_none(const struct live_judge *one);

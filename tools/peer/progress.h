@@ -51,8 +51,8 @@ void progress_say(struct progress *progress, const char *format, ...)
 const char *progress_rate(double bps, char *text);
 const char *progress_size(double bytes, char *text);
 
-/* What is printed where JSON is asked for, to be added to: of a while, in which so many bytes came,
- * or of a file that has ended. */
+/* The object printed where JSON is asked for, to be added to: of a while, in which so many bytes
+ * came, or of a file that has ended. */
 json_t *progress_object(const struct progress *progress, const struct progress_file *file,
 			const char *type, int64_t duration_ns, uint64_t bytes);
 json_t *progress_result(const struct progress *progress, const struct progress_file *file,

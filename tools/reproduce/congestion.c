@@ -22,7 +22,7 @@
 enum {
 	CONGESTION_TEXT = 512,
 	CONGESTION_PERCENT = 100,
-	/* What claims hold against. */
+	/* Bounds of the claims. */
 	CONGESTION_FULL = 90,	/* percent of the link */
 	CONGESTION_SHORT = 4,	/* a queue is short against one so much longer */
 	CONGESTION_HALF = 50,	/* percent */

@@ -8,7 +8,7 @@
  * the first arrival to the last, which its figures for the wide area must be: a round trip of 413
  * ms alone bounds the former at 24 Mbit/s.  Its UDP figure there, with 28 bytes of headers, is a
  * path of about 63 Mbit/s.  Both come after exchanges that are not counted.
- * What a composition adds to UDP is the difference of a run's median round trips.
+ * The cost that a composition adds to UDP is the difference of a run's median round trips.
  */
 #include <math.h>
 #include <string.h>

@@ -330,7 +330,7 @@ static void many_claim_linear(const struct many *many)
 			     "s a MB, simulated, largest file against 1 MB");
 }
 
-/* What the paper says of pieces of 8096 bytes against those of 1024. */
+/* The paper's claims about pieces of 8096 bytes against those of 1024. */
 static void many_claims_tweaked(const struct many *many)
 {
 	int last = many_last(many, MANY_LOSSY);

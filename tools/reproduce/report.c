@@ -2,7 +2,7 @@
 /*
  * report.c -- the report of an experiment: cells, notes and claims.
  *
- * Who is out of memory here ends: a report with holes would be a lie.
+ * A program without memory ends here: a report with holes would be a lie.
  */
 #include <math.h>
 #include <stdarg.h>

@@ -68,7 +68,7 @@ void reproduce_declare(struct reproduce_report *report, const struct reproduce_c
 /* One run's value. */
 void reproduce_add(struct reproduce_report *report, const struct reproduce_cell *cell,
 		   double value);
-/* What the paper has there; `deviation` 0: it says none. */
+/* The paper's figure of the cell; `deviation` 0: it says none. */
 void reproduce_paper(struct reproduce_report *report, const struct reproduce_cell *cell,
 		     double mean, double deviation);
 /* Of the runs; NAN where there is none.  The deviation is the sample's. */

@@ -25,7 +25,7 @@ enum {
 	FLOWS_ROW_BYTES = 16,
 	FLOWS_CLAIM = 160,
 	FLOWS_JOIN_ASKED = 1, /* round trips, at most */
-	/* What claims hold against. */
+	/* Bounds of the claims. */
 	FLOWS_HALF = 50, /* per cent */
 	FLOWS_NEAR = 10, /* ... and what is near it */
 	FLOWS_TIMES = 2, /* parts of one of many, at most */

@@ -90,7 +90,7 @@ int reproduce_veth(const struct reproduce_veth *veth)
 			veth_append(paths, sizeof(paths), veth->paths[i]);
 	if (!*rows || !*paths)
 		return TOOL_GOOD;
-	/* What this machine refuses leaves the rows out, and is told of. */
+	/* A refusal of this machine leaves the rows out, and is reported. */
 	exit = veth_run(&run);
 	if (exit == TOOL_SKIPPED)
 		reproduce_refused(veth->options->report, "no rows between network namespaces: they "

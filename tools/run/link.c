@@ -34,7 +34,7 @@ struct link_way {
 	void (*close)(struct link *link);
 };
 
-/* What a run needs. */
+/* The state of a run. */
 struct link {
 	const struct link_way *way;
 	struct loop *loop;
@@ -128,7 +128,7 @@ static bool link_relay_read(struct link *link, const struct tool_call *call)
 	nopal_address_parse(call->words[1], &link->listen, &problems);
 	if (tool_problems(&problems) || !tool_destination(call->words[2], &link->target))
 		return false;
-	/* What is sent to itself goes round for ever. */
+	/* A datagram sent to LISTEN itself goes round for ever. */
 	if (memcmp(link->listen.ip, link->target.ip, sizeof(link->listen.ip)) != 0 ||
 	    link->listen.port != link->target.port)
 		return true;

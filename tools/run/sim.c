@@ -87,8 +87,8 @@ static uint64_t longest_message(const struct nopal_plan *plan)
 	return limit < SIM_MOST_MESSAGE ? limit : SIM_MOST_MESSAGE;
 }
 
-/* What one message is where nobody says: a reliable config is for bulk where it cuts messages; of
- * others each message is a datagram. */
+/* The size of a message where no option says: a reliable config is for bulk where it cuts messages;
+ * of others each message is a datagram. */
 static uint64_t natural_size(const struct nopal_plan *plan)
 {
 	uint64_t limit = longest_message(plan);

@@ -27,7 +27,7 @@ struct sim_options {
 	bool json, jsonl, holds, watch;
 };
 
-/* What one session did. */
+/* The history of one session. */
 struct sim_end {
 	struct nopal_session *session; /* NULL: not open, or ended */
 	bool existed, ended;

@@ -219,7 +219,7 @@ static int end_of(const struct sim_end *end)
 	return end->ended ? end->how : JUDGE_OPEN;
 }
 
-/* What never came, and what was told of it. */
+/* Messages that never came, and their outcomes as told. */
 static void facts_missing(const struct sim_flow *flow, struct judge_facts *facts)
 {
 	for (uint64_t i = 0; i < flow->next; i++) {

@@ -20,7 +20,7 @@ static inline bool sim_judge_is_due(struct sim_run *run)
 }
 /* Nothing is left to happen. */
 void sim_judge_idle(struct sim_run *run);
-/* What a session held when it ended, or holds when the run does. */
+/* The holds of a session when it ended, or holds when the run does. */
 void sim_judge_held(struct sim_run *run, struct sim_end *end, const struct nopal_session *session);
 /* One of the destinations of the flow's sender ended: the same. */
 void sim_judge_destination(struct sim_flow *flow, const struct nopal_destination_info *info);

@@ -485,7 +485,7 @@ void sim_report_end(struct sim_run *run)
 	} else {
 		table_end(run, &totals);
 	}
-	/* What stood still is told, whether it was promised to go on or not. */
+	/* A standstill is reported, whether it was promised to go on or not. */
 	judgement = &run->judgement;
 	broken = judge_is_broken(judgement);
 	fflush(stdout);

@@ -51,7 +51,7 @@ static uint64_t message_length(const struct sim_run *run, uint64_t number)
 					      : options->bytes - number * options->size;
 }
 
-/* What a message's bytes are, but for its head.  Short ones do not tell their number, and are all
+/* The bytes of a message behind its head.  Short ones do not tell their number, and are all
  * alike. */
 static const uint8_t *message_pattern(const struct sim_flow *flow, uint64_t number, uint64_t length)
 {
@@ -119,7 +119,7 @@ static void pump(struct sim_flow *flow)
 		struct sim_run *run = flow->run;
 		int64_t due_ns = message_due(flow, flow->next);
 
-		/* What comes after all that is due was sent: the end, or a later message. Where the
+		/* After all that is due was sent, the end follows, or a later message. Where the
 		 * send buffer is full, `writable` follows by itself. */
 		if (flow->next == run->options.messages) {
 			flow->closed = true;
@@ -157,7 +157,7 @@ static void sender_opened(struct nopal_session *session, void *user)
 {
 	struct sim_flow *flow = user;
 
-	/* It may open before nopal_session_open() returns. */
+	/* The session may open before nopal_session_open() returns. */
 	flow->sender.session = session;
 	flow->start_ns = nopal_world_now(flow->run->world);
 	advance(flow);

@@ -213,7 +213,7 @@ static void stream_look(struct stream *stream)
 	uint64_t moves;
 	const struct nopal_counters *counters = nopal_session_counters(stream->session);
 
-	/* What grows while a stream goes on, in either direction. */
+	/* Counters that grow while a stream goes on, in either direction. */
 	moves = counters->departures - counters->resends + counters->messages_arrived +
 		counters->messages_delivered;
 	if (moves != stream->moves)
@@ -241,7 +241,8 @@ static void stream_on_tick(void *user)
 		const struct nopal_endpoint_counters *counters =
 			nopal_endpoint_counters(stream->endpoint);
 
-		/* Who goes before the flow has closed cuts off what the peer has not heard yet. */
+		/* A side that goes before the flow has closed cuts off what the peer has not heard
+		 * yet. */
 		if (!counters->sessions || stream_now(stream) - stream->over_ns > STREAM_LINGER_NS)
 			loop_stop(stream->loop);
 		else

@@ -10,7 +10,7 @@
 
 struct stream_in;
 
-/* What an input calls. */
+/* Functions that an input calls. */
 struct stream_in_calls {
 	/* A message; false: no room now, it is offered again at resume. */
 	bool (*got)(void *user, const uint8_t *bytes, size_t length);

@@ -32,7 +32,7 @@ void stream_report_begin(struct stream_report *report, const struct nopal_sessio
 	report->last = *nopal_session_counters(session);
 }
 
-/* What grew since `last`, over `ns`. */
+/* The growth since `last`, over `ns`. */
 struct stream_growth {
 	const struct nopal_counters *now, *last;
 	int64_t ns, at_ns;

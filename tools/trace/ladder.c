@@ -276,7 +276,7 @@ static void ladder_arrow(const struct ladder_row *row, char *arrow)
 		arrow[ladder_rightwards(row) ? ARROW - 1 : 0] = ladder_rightwards(row) ? '>' : '<';
 		return;
 	}
-	/* It stops half way. */
+	/* A segment that is lost stops half way. */
 	memset(row->left ? arrow + ARROW / 2 : arrow, ' ', ARROW / 2);
 	arrow[ARROW / 2 - !row->left] = 'x';
 }

@@ -102,7 +102,7 @@ const char *trace_view_during(const struct trace_view *view, const struct trace_
 
 	if (record->b >> 32)
 		return trace_view_event(view, (unsigned)(record->b >> 32), text);
-	/* What was raised last may be over: most surely so where it is about another segment. */
+	/* The event raised last may be over: most surely so where it is about another segment. */
 	while (depth && session->raise[depth - 1].subject &&
 	       session->raise[depth - 1].subject != record->a)
 		depth--;
@@ -128,7 +128,7 @@ static void trace_names_number(struct trace_fields *fields, const char *key, uin
 	fields->field[fields->count++] = (struct trace_field){ .key = key, .number = number };
 }
 
-/* What the subject of an event is, by the event's name. */
+/* The kind of an event's subject, by the event's name. */
 static const char *trace_names_subject(const char *event)
 {
 	if (strstr(event, "SEGMENT"))

@@ -30,7 +30,7 @@ struct why {
 	struct trace_view *view;
 	struct trace_session *session;
 	uint64_t number;
-	/* What the first reading finds. */
+	/* Results of the first reading. */
 	uint64_t below, above; /* nearest numbers; 0: none */
 	bool events;	       /* the trace has more than packets */
 	/* The life. */
@@ -262,7 +262,7 @@ static void why_on_record(struct why *why, const struct nopal_trace_record *reco
 
 /* ----------------------------------------------------------------- summary */
 
-/* What was never released held until the end. */
+/* A hold that was never released held until the end. */
 static void why_finish(struct why *why)
 {
 	if (why->freed)

@@ -7,7 +7,7 @@
 
 #include "transfer/fetch_talk.h"
 
-/* One that has offered it announces this file. */
+/* A server that has offered it announces this file. */
 void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct transfer_note *end);
 void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal_message *message,
 		  const struct transfer_note *note);

@@ -98,7 +98,7 @@ static unsigned plan_window(const struct fetch_plan *plan, const struct fetch_se
 	return parts < plan->window_most ? (unsigned)parts : plan->window_most;
 }
 
-/* It owes us something, and has brought nothing since. */
+/* The server owes a part, and has brought nothing since. */
 static int64_t plan_waited_ns(const struct fetch_server *server, int64_t now_ns)
 {
 	return now_ns - plan_later(server->brought_ns, server->asked[0].asked_ns);
@@ -255,7 +255,7 @@ static const struct fetch_asked *plan_last_of(const struct fetch_plan *plan,
 	return NULL;
 }
 
-/* What another would bring last of all, where this one brings it sooner. */
+/* A part that another would bring last of all, where this one brings it sooner. */
 static bool plan_part_again(const struct fetch_plan *plan, const struct fetch_server *me,
 			    int64_t now_ns, uint64_t *ret_part)
 {
@@ -293,7 +293,7 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 		return false;
 	if (me->wrong.count && plan_has_better(plan))
 		return false;
-	/* What it has under way is no more than keeps it busy until the next comes. */
+	/* Parts under way from the server are no more than keeps it busy until the next comes. */
 	if (!plan_free_part(plan, me, &part) &&
 	    !(me->asked_count < plan_window(plan, me, me->round_ns) &&
 	      plan_part_again(plan, me, now_ns, &part)))

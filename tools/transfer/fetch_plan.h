@@ -30,7 +30,7 @@ enum {
 	FETCH_WRONG_MOST = 8,	 /* parts that one may bring wrong */
 };
 
-/* What one server was asked for, and where it stood then. */
+/* A part that one server was asked for, and its counters then. */
 struct fetch_asked {
 	uint64_t part;
 	int64_t asked_ns, brought_ns;
@@ -76,7 +76,7 @@ void fetch_plan_fini(struct fetch_plan *plan);
 /* Before anybody is asked: this part is here, from an earlier run. */
 void fetch_plan_have(struct fetch_plan *plan, uint64_t part);
 void fetch_plan_join(struct fetch_plan *plan, unsigned server);
-/* What it was asked for is free again. */
+/* Parts that the server was asked for are free again. */
 void fetch_plan_leave(struct fetch_plan *plan, unsigned server);
 /* The next part to ask it for; false: none now. */
 bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
@@ -86,7 +86,7 @@ enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64
 /* The same of one that came wrong: it is free again, and its server is put aside. False: it was not
  * asked for, or this was one too many. */
 bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t offset, uint64_t length);
-/* One that owes nothing, and brought wrong all that is missing. */
+/* Does the server owe nothing, and has it brought wrong all that is missing? */
 bool fetch_plan_is_useless(const struct fetch_plan *plan, unsigned server);
 /* Now and then: what was asked of those that are silent is free again. */
 void fetch_plan_look(struct fetch_plan *plan, int64_t now_ns);

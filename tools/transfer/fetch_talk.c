@@ -46,7 +46,7 @@ static bool fetch_is_there(const struct fetch_one *one)
 
 /* ------------------------------------------------------------------ it goes away */
 
-/* What one gave wrong is said of it to the end. */
+/* A server's wrong block is reported to the end. */
 static void fetch_row(const struct fetch *fetch, struct fetch_one *one, enum table_state state,
 		      const char *why, const char *fix)
 {
@@ -102,7 +102,7 @@ static void fetch_ask_one(struct fetch *fetch, struct fetch_one *one)
 	}
 }
 
-/* What one brought or left may be for another to ask, and whom it is chosen from. */
+/* A part that one brought or left may be for another to ask, and whom it is chosen from. */
 static void fetch_ask_all(struct fetch *fetch)
 {
 	fetch_choose(fetch);
@@ -151,7 +151,7 @@ static uint64_t fetch_hash(const struct nopal_message *message)
 	return file_hash_value(&hash);
 }
 
-/* It is put aside; or left out, where this was one too many. */
+/* The server is put aside; or left out, where this was one too many. */
 static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one, uint64_t offset,
 			   uint64_t length)
 {
@@ -168,7 +168,8 @@ static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one, uint64_t 
 		fetch_leave_out(fetch, one, TABLE_FAILED, why, fix);
 }
 
-/* What it was asked for is a block, and compared with its hash before anything is done with it. */
+/* The answer to a request is a block, and compared with its hash before anything is done with
+ * it. */
 static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
 			   const struct nopal_message *message, uint64_t offset)
 {
@@ -262,7 +263,7 @@ static bool fetch_aborts_always(struct fetch_one *one, int end)
 	return one->aborts == FETCH_ABORTS_MOST;
 }
 
-/* Who refuses the composition, or what it is asked, will do so the next time, too. */
+/* A server that refuses the composition, or the request, will do so the next time, too. */
 static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 			  const struct nopal_destination_info *info)
 {

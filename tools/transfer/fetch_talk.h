@@ -61,9 +61,9 @@ struct fetch_one {
 	int64_t again_ns, heard_ns;
 };
 
-/* What who fetches is told. */
+/* Calls to the user of a fetch. */
 struct fetch_hooks {
-	/* It is known which file it is: fetch->offer, fetch->hash, fetch->blocks. What of it is
+	/* The file is known: fetch->offer, fetch->hash, fetch->blocks. What of it is
 	 * here is told by fetch_have(); fetch_begin() then asks for the rest, now or later. */
 	void (*found)(void *user);
 	/* A block that was not here before; it is the file's. */
@@ -119,7 +119,7 @@ int64_t fetch_now(const struct fetch *fetch);
 void fetch_say(struct fetch_one *one, struct transfer_note *note);
 void fetch_leave_out(struct fetch *fetch, struct fetch_one *one, enum table_state state,
 		     const char *why, const char *fix);
-/* It has the file that is known. */
+/* The server has the file that is known. */
 void fetch_join(struct fetch *fetch, struct fetch_one *one);
 
 #endif

@@ -55,7 +55,7 @@ const char *fetch_words_last(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What is said of one file. */
+/* Options for one file only. */
 static bool words_are_of_one(const struct tool_call *call)
 {
 	static const char *const of_one[] = { "output", "hash", "trace" };

@@ -11,7 +11,7 @@
 
 /* Where the file goes: a folder, which is open then, and a name in it, of TRANSFER_TEXT_ROOM. */
 bool fetch_words_output(const char *path, struct part_folder *ret_folder, char *ret_name);
-/* What follows the last slash. */
+/* The text behind the last slash. */
 const char *fetch_words_last(const char *path);
 /* How many words are names: at the end stand addresses, one at least, which have a colon; the first
  * is a name whatever it has.  0: one of them is wrong, or does not go with several. */

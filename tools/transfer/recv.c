@@ -101,7 +101,7 @@ static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 	return true;
 }
 
-/* What is opened, wherever that is. */
+/* The words and loops of a receiver to be opened. */
 struct recv_opening {
 	struct recv_group *group;
 	unsigned loops;
@@ -143,7 +143,7 @@ static enum tool_exit recv_with(const struct tool_call *call, struct recv_group 
 	return group->exit;
 }
 
-/* What one address may have here. */
+/* Bounds of one address. */
 struct recv_limits {
 	unsigned sessions;
 	int64_t bytes;

@@ -10,7 +10,7 @@
 /* Where the composition tells no end, what is done has ended well. */
 int recv_end_of(const struct incoming *incoming, int end);
 void recv_end_say(struct incoming *incoming, int end, const char *text);
-/* It was the one that met its sender: nobody else comes. */
+/* The session was the one that met its sender: nobody else comes. */
 void recv_end_meeting(const struct incoming *incoming, int end);
 
 #endif

@@ -10,8 +10,8 @@
  *
  * Where the composition does not order them, DATA, END and SHARE may overtake START.
  *
- * The file on disk is file/part.c's work; here is the talk with the peer.  The composition notices a
- * silent peer, as pings ask for its answer.
+ * The file on disk is file/part.c's work; here is the talk with the peer.  The composition notices
+ * a silent peer, as pings ask for its answer.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -292,7 +292,7 @@ static void recv_on_data(struct incoming *incoming, const struct nopal_message *
 
 	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
 		return;
-	/* What is here already is passed over: the sender began where others are. */
+	/* Bytes that are here already are passed over: the sender began where others are. */
 	offset = note->offset;
 	whole = incoming->state == RECV_TAKING ? part_done_bytes(incoming->part) : 0;
 	skip = offset < whole ? whole - offset : 0;

@@ -196,7 +196,7 @@ static void send_pump(struct sender *sender)
 		sender->state = SEND_ENDED;
 		transfer_say(&sender->out, &note);
 	} else if (stop == FEED_PACED) {
-		/* It is we who wait, and not for the receiver. */
+		/* We wait, and not for the receiver. */
 		loop_event_start(sender->paced, wait_ns);
 		sender->judge.moved_ns = send_now(sender) + wait_ns;
 	} else if (stop == FEED_FAILED) {

@@ -60,7 +60,7 @@ bool send_end_stuck(struct sender *sender)
 		return false;
 	if (live_judge_cuts_storm(&sender->judge, session))
 		return true;
-	/* What left is on its way, or the receiver has all of it and lives. */
+	/* The data are on their way, or the receiver has all of it and lives. */
 	counters = nopal_session_counters(session);
 	told = counters->messages_arrived + counters->messages_missing;
 	moves = (int64_t)(counters->departures - counters->resends + counters->messages_arrived) -

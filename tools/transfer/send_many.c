@@ -139,7 +139,7 @@ static void send_many_begin(struct many *many)
 	many_go_on(many);
 }
 
-/* It has ended for all of them. */
+/* The file has ended for all receivers. */
 static void send_many_next(void *user)
 {
 	struct many *many = user;
@@ -213,7 +213,7 @@ static void send_many_tick(void *user)
 
 		/* Nothing has moved for long, or too much leaves for what is sent: that is the
 		 * end. */
-		/* What grows while data go to anybody. */
+		/* A counter that grows while data go to any receiver. */
 		moves = many->fates + many->feed.chunks;
 		many_measure_all(many);
 		for (unsigned i = 0; i < many->count; i++)
@@ -318,7 +318,7 @@ static bool send_many_channel(const struct nopal_plan *plan, struct nopal_addres
 	return false;
 }
 
-/* Who is reached by the other family than the channel's gets copies: where that is everybody,
+/* A receiver reached by the other family than the channel's gets copies: where that is everybody,
  * somebody meant something else. */
 static void send_many_note_family(const struct many *many, const struct nopal_address *peers)
 {

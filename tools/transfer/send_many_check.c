@@ -36,7 +36,7 @@ static void check_anew(struct many *many)
 			many->ones[i].has = 0;
 }
 
-/* Who has all of it is told so, and answers for good. */
+/* A receiver with all of it is told so, and answers for good. */
 static void check_settle(struct many *many)
 {
 	struct transfer_note end;

@@ -59,7 +59,7 @@ void many_over(struct many *many, struct many_one *one, enum table_state state, 
 	one->row->why = why ? strdup(why) : NULL;
 }
 
-/* What it was told arrives there, and its session ends: or the other way round, where it has all
+/* A receiver's last note arrives, and its session ends: or the other way round, where it has all
  * and only that tells it. */
 void many_leave(struct many *many, struct many_one *one, enum table_state state, const char *why)
 {
@@ -176,8 +176,8 @@ void many_start(struct many *many)
 	many_pump(many);
 }
 
-/* What follows DATA to one by its own session comes after them; not so where they left through a
- * channel, or to somebody else. */
+/* A note that follows DATA to one receiver by its own session comes after them; not so where they
+ * left through a channel, or to somebody else. */
 static bool many_is_drained(const struct many *many)
 {
 	return many->fates == many->feed.chunks ||
@@ -258,7 +258,7 @@ void many_pump(struct many *many)
 		return;
 	stop = feed_pump(&many->feed, &many->group, MANY_DATA, &wait_ns);
 	if (stop == FEED_PACED) {
-		/* It is we who wait, and not for the receivers. */
+		/* We wait, and not for the receivers. */
 		loop_event_start(many->paced, wait_ns);
 		many->judge.moved_ns = many_now(many) + wait_ns;
 	} else if (stop == FEED_FAILED) {

@@ -104,12 +104,12 @@ struct many {
 };
 
 int64_t many_now(const struct many *many);
-/* It has this id in the group from now on. */
+/* The receiver has this id in the group from now on. */
 void many_name(const struct many *many, struct many_one *one, uint32_t id);
 /* By its id in the group; NULL: none. */
 struct many_one *many_find(const struct many *many, uint64_t id);
 bool many_any(const struct many *many, enum many_state state);
-/* It is over for this one. */
+/* The file is over for this receiver. */
 void many_over(struct many *many, struct many_one *one, enum table_state state, const char *why);
 /* And what it was told arrives there, and its session ends. */
 void many_leave(struct many *many, struct many_one *one, enum table_state state, const char *why);

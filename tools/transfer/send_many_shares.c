@@ -43,7 +43,7 @@ void many_on_held(struct many *many, struct many_one *one, const struct nopal_me
 		one->state = MANY_TAKING;
 }
 
-/* What those that are left hold together, in order. */
+/* The ranges that remaining receivers hold together, in order. */
 bool many_unite(struct many *many)
 {
 	size_t count = 0;

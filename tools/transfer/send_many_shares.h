@@ -9,7 +9,7 @@
 
 void many_on_held(struct many *many, struct many_one *one, const struct nopal_message *message);
 void many_forget_held(struct many_one *one);
-/* What those that are left hold together; false: no memory. */
+/* The ranges that remaining receivers hold together; false: no memory. */
 bool many_unite(struct many *many);
 
 #endif

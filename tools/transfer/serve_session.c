@@ -335,7 +335,7 @@ const struct nopal_callbacks serve_callbacks = {
 	.ended = serve_on_ended,
 };
 
-/* It waits for us, who look at all of a file: a long one takes long. */
+/* The peer waits for us, as we read all of a file: a long one takes long. */
 static bool serve_owes(const struct serve_session *to)
 {
 	return to->file && to->file->state == SERVE_FILE_NEW;
