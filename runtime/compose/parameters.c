@@ -101,6 +101,17 @@ static void parameters_defaults(struct nopal_member *member)
 	}
 }
 
+/* How a config says now what this key said in an earlier version; NULL: it never was a key. */
+static const char *parameters_moved(const struct nopal_microprotocol *one, const char *name)
+{
+	const struct nopal_moved *table = one->moved;
+
+	for (; table && table->name; table++)
+		if (strcmp(table->name, name) == 0)
+			return table->fix;
+	return NULL;
+}
+
 static void parameters_say_unknown(struct nopal_arena *arena, const struct nopal_member *member,
 				   const struct nopal_config_key *key,
 				   struct nopal_problems *problems)
@@ -108,7 +119,13 @@ static void parameters_say_unknown(struct nopal_arena *arena, const struct nopal
 	const struct nopal_microprotocol *one = member->microprotocol;
 	size_t count = parameters_count(one);
 	const char **names = nopal__zeroed(arena, count + 1, sizeof(*names));
+	const char *moved = parameters_moved(one, key->name);
 
+	if (moved) {
+		nopal_problems_add(problems, key->place.file, key->place.line, moved,
+				   "%s has no key `%s` any more", one->name, key->name);
+		return;
+	}
 	if (!names)
 		return;
 	for (size_t i = 0; i < count; i++)

@@ -150,6 +150,12 @@ struct nopal_parameter {
 		.choices = (choices_), .doc = (doc_), __VA_ARGS__                                  \
 	}
 
+/* A key that the section had in an earlier version of the microprotocol. */
+struct nopal_moved {
+	const char *name; /* NULL ends the table */
+	const char *fix;  /* shown to the user: how a config says it now */
+};
+
 /* A role, or the name of a microprotocol; alternatives are joined by '|'. */
 struct nopal_relation {
 	const char *role;    /* NULL ends the table */
@@ -315,6 +321,8 @@ struct nopal_microprotocol {
 
 	size_t parameters_size;
 	const struct nopal_parameter *parameters;
+	/* (optional) Keys that are another microprotocol's now. */
+	const struct nopal_moved *moved;
 	/* (optional) Cross-check parameters; add problems, change nothing. */
 	void (*validate)(const void *parameters, struct nopal_problems *problems);
 
