@@ -368,9 +368,10 @@ bool nopal_segment_resend(struct nopal_at at, struct nopal_segment *segment)
 	nopal__watchdog_start(core);
 	segment->pins++;
 	nopal_raise_SEGMENT_RESEND(at.session, segment);
-	if (nopal_holds(at, segment, NOPAL_SEND))
+	/* A handler may have let it leave: then the bits are those of the next epoch. */
+	if (segment->wanted && nopal_holds(at, segment, NOPAL_SEND))
 		nopal_release(at, segment, NOPAL_SEND);
-	else if (!segment->waiting[NOPAL_SEND] && segment->wanted)
+	else if (segment->wanted && !segment->waiting[NOPAL_SEND])
 		nopal__depart(core, segment);
 	segment->pins--;
 	nopal__segment_settle(core, segment);
