@@ -12,8 +12,9 @@
  *            without a policy, all.  A block's shape may not change.
  *            Among many, what is for one alone is in no block.
  *            Any k of a block's segments give all its k, whoever else resends:
- *            what was rebuilt is acknowledged like what arrived.  That and when
- *            a loss is resent is the contract of retransmit, parameter `arq`.
+ *            a rebuilt segment is acknowledged like one that arrived.  A loss is
+ *            resent at once beside it, or where repair_first is there, only once
+ *            no repair can come.
  * Needs:     segment_numbers.
  * Provides:  redundancy (exclusive).
  * Excludes:  nothing.

@@ -15,8 +15,8 @@
  *            equations that do not depend on each other: one pair in 255 does.
  *            After a pause of 200 ms a new window begins.
  *            As in forward_error_correction a rebuilt segment is the segment, a
- *            policy may set how many repairs are made, and when a loss is resent
- *            is the contract of retransmit, parameter `arq`.
+ *            policy may set how many repairs are made, and with repair_first a
+ *            loss is resent only once no repair can come.
  * Needs:     segment_numbers.
  * Provides:  redundancy (exclusive).
  * Excludes:  nothing.

@@ -51,7 +51,12 @@ static const struct nopal_microprotocol stub_room = {
 	.name = "stub_room",
 	.family = "congestion",
 	.summary = "room on the network, as a test says",
-	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+	.provides =
+		(const struct nopal_role[]){
+			{ "checker", false },
+			{ "window_mechanism", false },
+			{ 0 },
+		},
 	.shared =
 		(const struct nopal_shared[]){
 			{ "app_limited", NOPAL_WRITE, 1, "1: there is room" },
@@ -89,6 +94,14 @@ static inline struct nopal_segment *stub_segment(struct rig *rig)
 	assert_int_equal(segments->alive, 1);
 	assert_non_null(segment);
 	return segment;
+}
+
+/* Opens a pair and sends one message; its segment. */
+static inline struct nopal_segment *stub_one_sent(struct rig *rig, const char *config)
+{
+	rig_open(rig, config, NULL);
+	assert_int_equal(rig_send(rig, "once"), 0);
+	return stub_segment(rig);
 }
 
 static inline void stub_open_gate(struct rig *rig, struct nopal_segment *segment)

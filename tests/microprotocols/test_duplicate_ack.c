@@ -165,7 +165,7 @@ TEST(test_few_overtakers_wait_for_more)
 TEST(test_copies_are_no_reordering)
 {
 	static const char config[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-				     "retransmit { copies = 2 }\nduplicate_ack {}\na_tap {}\n"
+				     "retransmit {}\nresend_copies {}\nduplicate_ack {}\na_tap {}\n"
 				     "positive_ack { selective = on }\nrtt_estimation {}\n"
 				     "stub_room {}\n";
 	struct rig rig;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Redundancy and resends in one composition, as the parameter `arq` of retransmit has them: all
- * arrives, in order, either way.
+ * Redundancy and resends in one composition, with repair_first and without: all messages arrive, in
+ * order, either way.
  */
 #include "support/blocks.h"
 #include "erasure.h"
@@ -9,16 +9,16 @@
 
 /* Reports of losses do not wait: where they do, they learn to wait for repairs, which look like a
  * path that reorders. */
-static const char *arq_config(const char *arq, int n, int k)
+static const char *arq_config(const char *waits, int n, int k)
 {
 	static char more[512];
 
 	snprintf(more, sizeof(more),
 		 "rtt_estimation {}\npositive_ack { selective = on }\n"
-		 "duplicate_ack { adapt = off }\nretransmit { arq = %s }\n"
+		 "duplicate_ack { adapt = off }\nretransmit {}\n%s"
 		 "reliable_fifo {}\ncheck_fifo {}\ncheck_integrity {}\n"
 		 "check_holds {}\n",
-		 arq);
+		 waits);
 	return fec_config(n, k, more);
 }
 
@@ -51,7 +51,7 @@ TEST(test_what_redundancy_never_sends_is_not_waited_for)
 	rig_open(&net.rig,
 		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
 		 "positive_ack { window = 1 }\nrtt_estimation {}\n"
-		 "retransmit { arq = unrepaired }\nwindowed_cc {}\n"
+		 "retransmit {}\nrepair_first {}\nwindowed_cc {}\n"
 		 "rate_cc {}\nbbr_congestion {}\nsliding_window_fec {}\n",
 		 &losing);
 	for (int i = 0; i < 8; i++)
@@ -71,8 +71,8 @@ TEST(test_fewer_resends_where_they_wait)
 	uint64_t at_once, waited;
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
-		at_once = resends_of(arq_config("always", 16, 15), links[i], 3, 2000);
-		waited = resends_of(arq_config("unrepaired", 16, 15), links[i], 3, 2000);
+		at_once = resends_of(arq_config("", 16, 15), links[i], 3, 2000);
+		waited = resends_of(arq_config("repair_first {}\n", 16, 15), links[i], 3, 2000);
 		assert_true(waited < at_once);
 	}
 }
@@ -83,19 +83,19 @@ TEST(test_nothing_waits_for_ever)
 {
 	for (uint32_t count = 1; count <= 10; count++)
 		for (uint64_t seed = 1; seed <= 12; seed++)
-			resends_of(arq_config("unrepaired", 5, 4), "delay 3ms 2ms loss 30%", seed,
-				   count);
+			resends_of(arq_config("repair_first {}\n", 5, 4), "delay 3ms 2ms loss 30%",
+				   seed, count);
 	if (!nopal__erasure_has_cauchy())
 		return;
 	for (uint32_t count = 1; count <= 10; count++)
 		for (uint64_t seed = 1; seed <= 12; seed++)
-			resends_of(arq_config("unrepaired", 8, 5), "delay 30ms 2ms loss 30%", seed,
-				   count);
+			resends_of(arq_config("repair_first {}\n", 8, 5), "delay 30ms 2ms loss 30%",
+				   seed, count);
 }
 
 #define REST                                                                                       \
 	"virtual_circuit {}\nrtt_estimation {}\npositive_ack {}\n"                                 \
-	"duplicate_ack {}\nretransmit { arq = unrepaired }\n"                                      \
+	"duplicate_ack {}\nretransmit {}\nrepair_first {}\n"                                       \
 	"reliable_fifo {}\nwindowed_flow {}\nwindowed_cc {}\n"                                     \
 	"tcp_congestion {}\nadaptive_redundancy { every = 16 }\n"                                  \
 	"checksum {}\ncheck_fifo {}\ncheck_integrity {}\ncheck_holds {}\n"

@@ -11,17 +11,7 @@ ALL_TESTS(tests, stubs_register, NULL);
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\nstub_ack "                     \
 	"{}\n"
 
-#define COPIES BASE "retransmit { copies = 2 }\nstub_room {}\n"
-
 static struct rig rig;
-
-/* Opens a pair and sends one message; its segment. */
-static struct nopal_segment *one_sent(const char *config)
-{
-	rig_open(&rig, config, NULL);
-	assert_int_equal(rig_send(&rig, "once"), 0);
-	return stub_segment(&rig);
-}
 
 static const struct nopal_counters *counters(void)
 {
@@ -30,7 +20,7 @@ static const struct nopal_counters *counters(void)
 
 TEST(test_it_leaves_and_is_kept)
 {
-	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
+	struct nopal_segment *segment = stub_one_sent(&rig, BASE "retransmit {}\n");
 
 	assert_int_equal(segment->departures, 1);
 	assert_false(segment->done);
@@ -43,7 +33,7 @@ TEST(test_it_leaves_and_is_kept)
 
 TEST(test_lost_and_overdue_leave_again)
 {
-	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
+	struct nopal_segment *segment = stub_one_sent(&rig, BASE "retransmit {}\n");
 	uint64_t first = segment->packet_number;
 
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
@@ -59,7 +49,7 @@ TEST(test_lost_and_overdue_leave_again)
 
 TEST(test_received_lets_it_go)
 {
-	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
+	struct nopal_segment *segment = stub_one_sent(&rig, BASE "retransmit {}\n");
 
 	segment->fate = NOPAL_ARRIVED;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
@@ -70,7 +60,7 @@ TEST(test_received_lets_it_go)
 
 TEST(test_it_gives_up_after_attempts)
 {
-	struct nopal_segment *segment = one_sent(BASE "retransmit { attempts = 3 }\n");
+	struct nopal_segment *segment = stub_one_sent(&rig, BASE "retransmit { attempts = 3 }\n");
 
 	for (int i = 0; i < 9; i++)
 		STUB_RAISE(&rig, SEGMENT_LOST, segment);
@@ -88,7 +78,7 @@ TEST(test_it_gives_up_after_attempts)
  * that reports all, and not this segment, does not. */
 TEST(test_a_floor_that_moves_is_no_silence)
 {
-	struct nopal_segment *segment = one_sent(BASE "retransmit { attempts = 3 }\n");
+	struct nopal_segment *segment = stub_one_sent(&rig, BASE "retransmit { attempts = 3 }\n");
 	struct nopal_ack floor = { .newly_acked_segments = 1 };
 	struct nopal_ack same = { .newly_acked_segments = 0 };
 	struct nopal_ack all = { .newly_acked_segments = 1, .selective = true };
@@ -109,10 +99,11 @@ TEST(test_a_floor_that_moves_is_no_silence)
 	rig_close(&rig);
 }
 
-/* A segment reported lost while it waits for a gate is asked for once. */
+/* What is reported lost while it waits for a gate is asked for once. */
 TEST(test_a_gate_sees_each_resend)
 {
-	struct nopal_segment *segment = one_sent(BASE "retransmit {}\nstub_gate {}\na_tap {}\n");
+	struct nopal_segment *segment =
+		stub_one_sent(&rig, BASE "retransmit {}\nstub_gate {}\na_tap {}\n");
 
 	assert_int_equal(segment->departures, 0);
 	stub_open_gate(&rig, segment);
@@ -129,86 +120,11 @@ TEST(test_a_gate_sees_each_resend)
 	rig_close(&rig);
 }
 
-/* Each resend leaves with two copies; what was not lost has none. */
-TEST(test_copies_leave_where_there_is_room)
-{
-	struct nopal_segment *segment = one_sent(COPIES);
-
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 1);
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 2);
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 4);
-	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 7);
-	rig_close(&rig);
-}
-
-TEST(test_no_copy_takes_the_room_of_others)
-{
-	struct nopal_segment *segment = one_sent(COPIES);
-	struct nopal_session *session = rig.opener.session;
-
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	nopal_share(rig_at(session, "stub_room"), 0, 0);
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 2);
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	nopal_share(rig_at(session, "stub_room"), 0, 1);
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 3);
-	rig_close(&rig);
-}
-
-/* Nor does what arrived in the meantime leave again, or what waits for a gate. */
-TEST(test_no_copy_of_what_arrived_or_waits)
-{
-	struct nopal_segment *segment = one_sent(COPIES);
-
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	segment->fate = NOPAL_ARRIVED;
-	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(counters()->resends, 1);
-	assert_int_equal(counters()->refused_sends, 0);
-	rig_close(&rig);
-	segment = one_sent(COPIES "stub_gate {}\n");
-	stub_open_gate(&rig, segment);
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	stub_open_gate(&rig, segment);
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 2);
-	rig_close(&rig);
-}
-
-/* Lost again before its copy was due, it waits for the gate with both copies. */
-TEST(test_what_waits_keeps_its_copies)
-{
-	struct nopal_segment *segment = one_sent(COPIES "stub_gate {}\n");
-
-	stub_open_gate(&rig, segment);
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	stub_open_gate(&rig, segment);
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	for (uint32_t departures = 2; departures <= 5; departures++) {
-		rig_run(&rig, 10 * NOPAL_MILLISECOND);
-		assert_int_equal(segment->departures, departures);
-		assert_int_equal(segment->wanted, departures < 5);
-		stub_open_gate(&rig, segment);
-	}
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 5);
-	rig_close(&rig);
-}
-
 /* Redundancy keeps a segment beyond its end: it does not leave again. */
 TEST(test_no_send_after_done)
 {
 	struct nopal_segment *segment =
-		one_sent(BASE "retransmit {}\nforward_error_correction {}\n");
+		stub_one_sent(&rig, BASE "retransmit {}\nforward_error_correction {}\n");
 
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	assert_true(segment->done);
@@ -218,98 +134,15 @@ TEST(test_no_send_after_done)
 	rig_close(&rig);
 }
 
-/* ----------------------------------------------------------- beside redundancy */
-
-/* The repairs of a block are unknown until the block is closed. */
-TEST(test_what_may_be_repaired_is_not_resent)
-{
-	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
-						      "forward_error_correction {}\n");
-
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 1);
-	rig_run(&rig, 20 * NOPAL_MILLISECOND); /* now it is, and parity away */
-	assert_int_equal(segment->departures, 2);
-	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	assert_int_equal(segment->departures, 3);
-	rig_close(&rig);
-}
-
-TEST(test_what_is_overdue_waits_likewise)
-{
-	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
-						      "forward_error_correction {}\n");
-
-	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 1);
-	rig_run(&rig, 20 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 2);
-	rig_close(&rig);
-}
-
-TEST(test_what_is_urgent_does_not_wait)
-{
-	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
-						      "forward_error_correction {}\n");
-
-	segment->urgent = true;
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 2);
-	rig_close(&rig);
-}
-
-/* It is `always`: what is above the floor may all be there. */
-TEST(test_behind_a_floor_alone_nothing_waits)
-{
-	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
-						      "forward_error_correction {}\n");
-	struct nopal_ack ack = { .selective = true };
-
-	STUB_RAISE(&rig, ACK_PROCESSED, &ack);
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 1);
-	ack.selective = false;
-	STUB_RAISE(&rig, ACK_PROCESSED, &ack);
-	rig_run(&rig, NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 2);
-	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	assert_int_equal(segment->departures, 3);
-	rig_close(&rig);
-}
-
-TEST(test_what_was_repaired_is_never_resent)
-{
-	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n"
-						      "forward_error_correction {}\n");
-
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	segment->fate = NOPAL_ARRIVED;
-	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
-	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(counters()->resends, 0);
-	assert_int_equal(counters()->refused_sends, 0);
-	rig_close(&rig);
-}
-
-TEST(test_without_redundancy_nothing_waits)
-{
-	struct nopal_segment *segment = one_sent(BASE "retransmit { arq = unrepaired }\n");
-
-	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 2);
-	rig_close(&rig);
-}
-
-TEST(test_never_is_refused)
+/* Keys of earlier versions: the message names the microprotocol that has each of them now. */
+TEST(test_moved_keys_are_refused_and_named)
 {
 	char text[4096];
 
-	assert_true(rig_refused(BASE "retransmit { arq = never }\n"
-				     "forward_error_correction {}\n",
-				text, sizeof(text)));
-	assert_non_null(strstr(text, "remove retransmit"));
+	assert_true(rig_refused(BASE "retransmit { copies = 2 }\n", text, sizeof(text)));
+	assert_non_null(strstr(text, "resend_copies { copies = N }"));
+	assert_true(rig_refused(BASE "retransmit { arq = unrepaired }\n", text, sizeof(text)));
+	assert_non_null(strstr(text, "repair_first {}"));
 }
 
 TEST(test_what_is_unseen_is_needed)

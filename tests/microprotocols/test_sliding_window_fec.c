@@ -403,17 +403,17 @@ TEST(test_bursts_beside_blocks)
 
 TEST(test_with_resends)
 {
-	static const char *const arqs[] = { "always", "unrepaired" };
+	static const char *const waits[] = { "", "repair_first {}\n" };
 	char more[512];
 
 	for (int i = 0; i < 2; i++) {
 		snprintf(more, sizeof(more),
 			 "virtual_circuit {}\nrtt_estimation {}\n"
 			 "positive_ack { selective = on }\nduplicate_ack {}\n"
-			 "retransmit { arq = %s }\nreliable_fifo {}\n"
+			 "retransmit {}\n%sreliable_fifo {}\n"
 			 "check_fifo {}\nwindowed_cc {}\ntcp_congestion {}\n"
 			 "checksum {}\n" CHECKS,
-			 arqs[i]);
+			 waits[i]);
 		for (uint64_t seed = 1; seed <= 3; seed++) {
 			struct crossing one = cross(sliding_config(4, 1, 20, more),
 						    "delay 10ms 2ms loss 10% duplicate 2% "

@@ -20,6 +20,9 @@ static const struct load transfer = { .messages = 100, .longest = 3000, .pairs =
 static const struct load heavy = { .messages = 120, .longest = 9000, .pairs = 1 };
 static const struct load uneven = { .messages = 120, .longest = 9000, .pairs = 4, .uneven = true };
 static const struct load talk = { .messages = 100, .answers = 30, .longest = 200, .pairs = 4 };
+static const struct load long_talk = {
+	.messages = 120, .answers = 100, .longest = 200, .pairs = 4
+};
 #define TALK_NS (5 * NOPAL_SECOND) /* in which messages of a talk are sent */
 
 /* Networks that few microprotocols are made for come first: most differences are found there, and
@@ -40,6 +43,8 @@ static const struct network {
 	{ "short messages, overtaken", "delay 20ms 6ms", &talk },
 	{ "short messages, 5 % lost", "rate 20mbit delay 20ms loss 5%", &talk },
 	{ "short messages, far away, 5 % lost", "rate 20mbit delay 100ms loss 5%", &talk },
+	{ "short messages, far away, 10 % lost", "rate 20mbit delay 100ms loss 10%", &talk },
+	{ "short messages, far away, 20 % lost", "rate 20mbit delay 100ms loss 20%", &long_talk },
 	{ "a short queue", "rate 4mbit delay 30ms limit 12", &transfer },
 	{ "a short queue, for long", "rate 4mbit delay 30ms limit 12", &heavy },
 	{ "a long queue", "rate 20mbit delay 20ms limit 60", &transfer },

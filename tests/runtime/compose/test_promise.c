@@ -271,7 +271,7 @@ TEST(test_shipped_parts_promise_no_more_than_they_keep)
 		  NOPAL_IN_TIME },
 		{ "extends = \"bulk\"\nwithout = { bbr_congestion }\n"
 		  "constant_rate { rate = 1Mbit }\n"
-		  "without = { windowed_cc }",
+		  "without = { windowed_cc, resend_copies }",
 		  NOPAL_PACE, NOPAL_FIXED_RATE },
 		{ "extends = \"one_to_many_any\"", NOPAL_RECEIVERS, NOPAL_SO_MANY },
 		{ "extends = \"one_to_many_balance\"", NOPAL_RECEIVERS, NOPAL_SO_MANY },

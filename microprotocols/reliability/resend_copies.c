@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resend_copies -- a resend leaves with copies while nothing else waits to leave.
+ *
+ * At the end of a transfer, each further loss of the same segment costs a round trip or a timeout,
+ * and no other segment waits for the room that a copy takes.  So a segment that was lost or timed
+ * out leaves `copies` times more, a millisecond apart, as long as nothing else waits to leave.
+ *
+ *   lost -> resend -- 1 ms -> copy -- 1 ms -> copy
+ *                     (another segment waits, or this one arrived: no copy)
+ *
+ * Paper:     Flach et al., Reducing web latency: the virtue of gentle aggression, SIGCOMM 2013.
+ * Differs:   copies resends alone, and only where the sender has nothing else to send.
+ * Needs:     retransmit, window_mechanism.
+ * Provides:  nothing.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, SEND_SEGMENT.
+ * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    reads app_limited: 1, nothing else waits to leave.
+ * Parameters: copies (default 2): of each resend.
+ */
+#include <nopal/microprotocol.h>
+
+struct resend_copies_parameters {
+	int64_t copies;
+};
+
+struct resend_copies {
+	struct nopal_queue away; /* segments that left, and of which a copy may follow */
+};
+
+enum { RESEND_COPIES_LEFT };	    /* attributes */
+enum { RESEND_COPIES_APP_LIMITED }; /* shared variables */
+enum { RESEND_COPIES_DUE };	    /* timers */
+
+/* Between a resend and its copy: one burst of losses does not take both, and where a round trip is
+ * shorter the answer comes before the copy. */
+static const int64_t RESEND_COPIES_APART_NS = NOPAL_MILLISECOND;
+
+static enum nopal_verdict resend_copies_on_missing(struct nopal_at at,
+						   struct nopal_segment *segment)
+{
+	const struct resend_copies_parameters *set = nopal_parameters(at);
+
+	nopal_set(at, segment, RESEND_COPIES_LEFT, (uint64_t)set->copies);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict resend_copies_on_send(struct nopal_at at, struct nopal_segment *segment)
+{
+	struct resend_copies *self = nopal_state(at);
+
+	if (!nopal_get(at, segment, RESEND_COPIES_LEFT) ||
+	    !nopal_shared(at, RESEND_COPIES_APP_LIMITED))
+		return NOPAL_CONTINUE;
+	if (nopal_queue_push(at.session, &self->away, segment) < 0)
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room for a segment that leaves again");
+	else if (!nopal_timer_running(at, RESEND_COPIES_DUE))
+		nopal_timer_start(at, RESEND_COPIES_DUE,
+				  at.session->now_ns + RESEND_COPIES_APART_NS);
+	return NOPAL_CONTINUE;
+}
+
+/* Segments that wait to leave go before all copies: then no copy is made. */
+static void resend_copies_when_due(struct nopal_at at)
+{
+	bool room = nopal_shared(at, RESEND_COPIES_APP_LIMITED) != 0;
+	struct resend_copies *self = nopal_state(at);
+	struct nopal_segment *segment;
+
+	while (self->away.count && (segment = nopal_queue_first(at.session, &self->away)) != NULL) {
+		uint64_t left = nopal_get(at, segment, RESEND_COPIES_LEFT);
+
+		nopal_queue_pop(&self->away);
+		if (!room || segment->done || segment->wanted || segment->last || !left)
+			continue;
+		nopal_set(at, segment, RESEND_COPIES_LEFT, left - 1);
+		nopal_segment_resend(at, segment);
+	}
+}
+
+static void resend_copies_rest(struct nopal_at at)
+{
+	struct resend_copies *self = nopal_state(at);
+
+	nopal_queue_rest(at.session, &self->away);
+}
+
+static const struct nopal_parameter resend_copies_parameters[] = {
+	NOPAL_NUMBER(resend_copies, copies, "copies", COUNT, "2", "1", "7",
+		     "copies of each resend, where nothing else waits to leave"),
+	{ 0 },
+};
+
+/* Before the resend that may leave at once. */
+static const struct nopal_binding resend_copies_bindings[] = {
+	NOPAL_ON(SEGMENT_LOST, resend_copies_on_missing, .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, resend_copies_on_missing, .before = "reliability"),
+	NOPAL_ON(SEND_SEGMENT, resend_copies_on_send),
+	{ 0 },
+};
+
+static const struct nopal_relation resend_copies_needs[] = {
+	{ "retransmit", "it lets the copy leave" },
+	{ "window_mechanism", "it says whether anything else waits to leave" },
+	{ 0 },
+};
+
+static const struct nopal_attribute resend_copies_attributes[] = {
+	[RESEND_COPIES_LEFT] = { "copies_left", NOPAL_WRITE,
+				 "copies of its resend that may leave" },
+	{ 0 },
+};
+
+static const struct nopal_shared resend_copies_shared[] = {
+	[RESEND_COPIES_APP_LIMITED] = { "app_limited", NOPAL_READ, 0,
+					"1: nothing else waits to leave" },
+	{ 0 },
+};
+
+static const struct nopal_timer resend_copies_timers[] = {
+	[RESEND_COPIES_DUE] = { "due", resend_copies_when_due },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_resend_copies = {
+	.abi = NOPAL_ABI,
+	.name = "resend_copies",
+	.family = "reliability",
+	.summary = "a resend leaves with copies while nothing else waits to leave",
+	.needs = resend_copies_needs,
+	.parameters_size = sizeof(struct resend_copies_parameters),
+	.parameters = resend_copies_parameters,
+	.attributes = resend_copies_attributes,
+	.shared = resend_copies_shared,
+	.timers = resend_copies_timers,
+	.bindings = resend_copies_bindings,
+	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
+	.state_size = sizeof(struct resend_copies),
+	.rest = resend_copies_rest,
+};
