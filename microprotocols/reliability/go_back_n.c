@@ -27,7 +27,7 @@
  *            where the paper's is silent: neither moves the sender.
  * Needs:     segment_numbers.
  * Provides:  reliability (exclusive), acknowledgement (exclusive),
- *            duplicate_filter, in_sequence.
+ *            retransmission_timer (exclusive), duplicate_filter, in_sequence.
  * Excludes:  redundancy (what it repairs was discarded with all behind it), tfrc (a
  *            resend is no sample, and after an outage there are only resends),
  *            partial_reliability (there is no way round what is given up).
@@ -212,11 +212,8 @@ static const struct nopal_binding go_back_n_bindings[] = {
 };
 
 static const struct nopal_role go_back_n_provides[] = {
-	{ "reliability", true },
-	{ "acknowledgement", true },
-	{ "duplicate_filter" },
-	{ "in_sequence", true },
-	{ 0 },
+	{ "reliability", true }, { "acknowledgement", true }, { "retransmission_timer", true },
+	{ "duplicate_filter" },	 { "in_sequence", true },     { 0 },
 };
 
 static const struct nopal_relation go_back_n_needs[] = {

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ack_sender.c -- positive_ack where it sends data: which segments may leave, what an ack says of
- * them, and how long to wait for one.
+ * ack_sender.c -- positive_ack where it sends data: which segments may leave, and what an ack says
+ * of them.
  *
- *   first departure -> open -- reported ----------------------> SEGMENT_RECEIVED
+ *   first departure -> open -- reported ------------------------> SEGMENT_RECEIVED
  *                       |  ^
  *                       |  +-- resend, where somebody resends
- *                       +----- lost or overdue, nobody resends -> missing
+ *                       +----- lost or timed out, nobody resends -> missing
  */
 #include "positive_ack.h"
 
-enum {
-	ACK_AHEAD = 3, /* segments fetched before their turn */
-	/* Waits for a status, while others arrive: then it will not come. */
-	ACK_PATIENCE = 4,
-};
+enum { ACK_AHEAD = 3 /* segments fetched before their turn */ };
 
 /* ---------------------------------------------------------------- departing */
 
@@ -60,37 +56,6 @@ enum nopal_verdict nopal__ack_sender_on_turn_end(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-/* ------------------------------------------------------------------ waiting */
-
-static int64_t ack_sender_wait(struct nopal_at at)
-{
-	const struct positive_ack_parameters *set = nopal_parameters(at);
-	int64_t wait_ns = nopal_shared(at, POSITIVE_ACK_TIMEOUT);
-
-	if (wait_ns > set->timeout_max_ns)
-		return set->timeout_max_ns;
-	return wait_ns > set->timeout_min_ns ? wait_ns : set->timeout_min_ns;
-}
-
-static int64_t ack_sender_backed_off(struct nopal_at at)
-{
-	const struct positive_ack_parameters *set = nopal_parameters(at);
-	const struct positive_ack *self = nopal_state(at);
-	int64_t wait_ns = ack_sender_wait(at);
-
-	for (uint32_t i = 0; i < self->backoff && wait_ns < set->timeout_max_ns; i++)
-		wait_ns *= 2;
-	return wait_ns < set->timeout_max_ns ? wait_ns : set->timeout_max_ns;
-}
-
-static void ack_sender_watch(struct nopal_at at, int64_t status_ns)
-{
-	struct positive_ack *self = nopal_state(at);
-
-	self->status_ns = status_ns;
-	nopal_timer_start(at, POSITIVE_ACK_STATUS, status_ns);
-}
-
 enum nopal_verdict nopal__ack_sender_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);
@@ -108,79 +73,10 @@ enum nopal_verdict nopal__ack_sender_on_send(struct nopal_at at, struct nopal_se
 				    "no room to keep track of a segment");
 	if (!segment->kind && segment->departures == 1 && set->piggyback)
 		nopal__ack_receiver_ride(at, segment);
-	if (!nopal_timer_running(at, POSITIVE_ACK_STATUS))
-		ack_sender_watch(at, at.session->now_ns + ack_sender_backed_off(at));
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_departure *ack_sender_oldest(struct nopal_session *session)
-{
-	uint64_t end = nopal_next_packet_number(session);
-
-	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
-		const struct nopal_departure *departure = nopal_departure_find(session, at);
-
-		if (departure && departure->open)
-			return departure;
-	}
-	return NULL;
-}
-
-/* When the oldest departure will have waited too long; NOPAL_NEVER: none is open.  It is waited for
- * while others arrive, which whoever detects losses makes use of; but not for ever, for who has
- * asked for it may have given up. */
-static int64_t ack_sender_deadline(struct nopal_at at)
-{
-	const struct positive_ack *self = nopal_state(at);
-	const struct nopal_departure *oldest = ack_sender_oldest(at.session);
-	int64_t wait_ns = ack_sender_backed_off(at);
-	int64_t deadline_ns = self->progress_ns + wait_ns;
-
-	if (!oldest)
-		return NOPAL_NEVER;
-	if (deadline_ns > oldest->time_ns + ACK_PATIENCE * wait_ns)
-		deadline_ns = oldest->time_ns + ACK_PATIENCE * wait_ns;
-	if (deadline_ns < oldest->time_ns + wait_ns)
-		deadline_ns = oldest->time_ns + wait_ns;
-	return deadline_ns;
-}
-
-static void ack_sender_overdue(struct nopal_session *session, int64_t left_ns)
-{
-	uint64_t end = nopal_next_packet_number(session);
-
-	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
-		const struct nopal_departure *departure = nopal_departure_find(session, at);
-		struct nopal_segment *segment;
-
-		if (!departure || !departure->open)
-			continue;
-		if (departure->time_ns > left_ns)
-			return;
-		segment = nopal_segment_find(session, departure->segment);
-		nopal_departure_settle(session, at);
-		if (segment)
-			nopal_raise_SEGMENT_TIMEOUT(session, segment);
-	}
-}
-
-/* The timer is not moved with every departure; it looks when it fires. */
-void nopal__ack_sender_when_status(struct nopal_at at)
-{
-	const struct positive_ack_parameters *set = nopal_parameters(at);
-	struct positive_ack *self = nopal_state(at);
-	int64_t wait_ns = ack_sender_wait(at);
-	int64_t deadline_ns = ack_sender_deadline(at);
-
-	if (deadline_ns <= at.session->now_ns) {
-		if (self->backoff < set->backoff)
-			self->backoff++;
-		ack_sender_overdue(at.session, at.session->now_ns - wait_ns);
-		deadline_ns = ack_sender_deadline(at);
-	}
-	if (deadline_ns != NOPAL_NEVER)
-		ack_sender_watch(at, deadline_ns);
-}
+/* ----------------------------------------------------- the end of a segment */
 
 static void ack_sender_release(struct nopal_at at, struct nopal_segment *segment)
 {
@@ -212,7 +108,7 @@ enum nopal_verdict nopal__ack_sender_on_abandoned(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-/* Lost or overdue: where nobody sends it again, this is its end. */
+/* Lost or timed out: where nobody sends the segment again, this is its end. */
 enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct positive_ack *self = nopal_state(at);
@@ -308,23 +204,12 @@ static void ack_sender_pass(struct nopal_at at)
 	}
 }
 
-static void ack_sender_progress(struct nopal_at at, const struct nopal_ack *ack)
-{
-	struct positive_ack *self = nopal_state(at);
-
-	if (ack->newly_acked_segments) {
-		self->progress_ns = at.session->now_ns;
-		self->backoff = 0;
-	}
-}
-
 /* The order of raises is part of the contract of the role acknowledgement:
  * samples first, then segments, then judgement. */
 static void ack_sender_process(struct nopal_at at, const struct ack_report *report,
 			       struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(at);
-	int64_t deadline_ns;
 
 	ack->largest_is_new = !self->reported || ack->largest > self->largest;
 	if (ack->largest_is_new)
@@ -336,11 +221,7 @@ static void ack_sender_process(struct nopal_at at, const struct ack_report *repo
 	ack_sender_pass(at);
 	if (outstanding_is_open(&self->sent, ack->floor))
 		ack->floor_segment = outstanding_at(&self->sent, ack->floor);
-	ack_sender_progress(at, ack);
 	nopal_raise_ACK_PROCESSED(at.session, ack);
-	deadline_ns = ack_sender_deadline(at);
-	if (deadline_ns < self->status_ns)
-		ack_sender_watch(at, deadline_ns);
 }
 
 static int64_t ack_sender_sent_ns(struct nopal_session *session, uint64_t packet_number)

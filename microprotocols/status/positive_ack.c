@@ -3,21 +3,19 @@
  * positive_ack -- tell the sender what arrived, and the sender's side of that.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B and figure 3; RFC 2018
- *            (selective reports), RFC 6298, section 5 (timeouts).
+ *            (selective reports).
  * Differs:   an acknowledgement also names the packet number that came last, so
  *            every one is a clean sample of the round trip.  It is decided once
  *            a turn, not for each segment.  Where an unseen segment is no longer
  *            needed, the floor passes it, and its fate is told as unknown.
  *            Without `selective`, and where all must arrive, nothing is urgent.
- *            What has waited for four timeouts is overdue, whatever else arrived.
- * Needs:     segment_numbers.
+ * Needs:     segment_numbers, retransmission_timer.
  * Provides:  acknowledgement (exclusive).
  * Excludes:  nothing.
  * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_FROM_NET,
  *            SEGMENT_VERIFIED, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
  *            SEGMENT_ABANDONED, PEER_GAVE_UP, TURN_END.
- * Raises:    ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED, SEGMENT_TIMEOUT,
- *            SESSION_BROKEN.
+ * Raises:    ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED, SESSION_BROKEN.
  * Holds:     send: until the peer can keep track of the segment; done,
  *            deallocate: until the segment's status is known.
  * Wire:      ack (control): largest packet number 4, floor 4, whether the bitmap
@@ -29,8 +27,7 @@
  *            ack_floor, 4 bytes, on data, where `piggyback` is on.
  * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers;
  *            reads reliability_unmet (optional, 0): 1, an unseen segment is
- *            still needed; reads timeout_ns (optional, 1 s): how long to wait
- *            for a status; reads segment_window (optional, 65536): numbers that
+ *            still needed; reads segment_window (optional, 65536): numbers that
  *            the peer's filter remembers; writes arrivals_told: 1, acks name a
  *            packet number that arrived.
  * Parameters: every (default 2): segments that are acknowledged at once; 0:
@@ -39,11 +36,7 @@
  *            delay (default 25ms): longest wait for that many;
  *            selective (default off): report what lies above the floor;
  *            piggyback (default off): data carries the floor;
- *            window (default 65536): segments that may be outstanding;
- *            timeout_min (default 1ms): the shortest wait for a status,
- *            whatever the estimate;
- *            timeout_max (default 60s): the longest, backed off;
- *            backoff (default 6): doublings of the wait without progress.
+ *            window (default 65536): segments that may be outstanding.
  *
  *   sender                                  receiver
  *   data 7 ------------------------------>  7 is marked
@@ -80,10 +73,6 @@ static void positive_ack_validate(const void *parameters, struct nopal_problems 
 {
 	const struct positive_ack_parameters *set = parameters;
 
-	if (set->timeout_max_ns < set->timeout_min_ns)
-		nopal_problem(problems, "timeout_max",
-			      "the longest wait is shorter than the shortest",
-			      "make timeout_max at least timeout_min");
 	if (!set->every && !set->delay_ns)
 		nopal_problem(problems, "delay", "the clock that paces acks has no period",
 			      "set delay, or make every at least 1");
@@ -102,12 +91,13 @@ static const struct nopal_parameter positive_ack_parameters[] = {
 		     .wire = true),
 	NOPAL_NUMBER(positive_ack, window, "window", COUNT, "65536", "1", "1048576",
 		     "segments that may be outstanding"),
-	NOPAL_NUMBER(positive_ack, timeout_min_ns, "timeout_min", TIME, "1ms", "1us", "1h",
-		     "the shortest wait for a status"),
-	NOPAL_NUMBER(positive_ack, timeout_max_ns, "timeout_max", TIME, "60s", "1ms", "1h",
-		     "the longest wait for a status, backed off"),
-	NOPAL_NUMBER(positive_ack, backoff, "backoff", COUNT, "6", "0", "16",
-		     "doublings of the wait without progress"),
+	{ 0 },
+};
+
+static const struct nopal_moved positive_ack_moved[] = {
+	{ "timeout_min", "write it into retransmission_timer { timeout_min = TIME }" },
+	{ "timeout_max", "write it into retransmission_timer { timeout_max = TIME }" },
+	{ "backoff", "write it into retransmission_timer { backoff = N }" },
 	{ 0 },
 };
 
@@ -133,6 +123,8 @@ static const struct nopal_binding positive_ack_bindings[] = {
 
 static const struct nopal_relation positive_ack_needs[] = {
 	{ "segment_numbers", "numbers are what it acknowledges" },
+	{ "retransmission_timer",
+	  "acks can get lost: without a timeout the last segments would be waited for without end" },
 	{ 0 },
 };
 
@@ -158,8 +150,6 @@ static const struct nopal_shared positive_ack_shared[] = {
 	[POSITIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
 	[POSITIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
 				 "1: an unseen segment is still needed" },
-	[POSITIVE_ACK_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
-				   "how long to wait for a status" },
 	[POSITIVE_ACK_WINDOW] = { "segment_window", NOPAL_READ_OPTIONAL, 65536,
 				  "numbers that the peer's filter remembers" },
 	[POSITIVE_ACK_TOLD] = { "arrivals_told", NOPAL_WRITE, 1,
@@ -180,7 +170,6 @@ static const struct nopal_hold positive_ack_holds[] = {
 };
 
 static const struct nopal_timer positive_ack_timers[] = {
-	[POSITIVE_ACK_STATUS] = { "status", nopal__ack_sender_when_status },
 	[POSITIVE_ACK_DELAY] = { "delay", nopal__ack_receiver_when_delayed },
 	{ 0 },
 };
@@ -197,6 +186,7 @@ const struct nopal_microprotocol nopal_positive_ack = {
 	.promises = positive_ack_promises,
 	.parameters_size = sizeof(struct positive_ack_parameters),
 	.parameters = positive_ack_parameters,
+	.moved = positive_ack_moved,
 	.validate = positive_ack_validate,
 	.attributes = positive_ack_attributes,
 	.shared = positive_ack_shared,
@@ -204,8 +194,8 @@ const struct nopal_microprotocol nopal_positive_ack = {
 	.holds = positive_ack_holds,
 	.timers = positive_ack_timers,
 	.bindings = positive_ack_bindings,
-	.raises = NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED",
-			       "SEGMENT_TIMEOUT", "SESSION_BROKEN"),
+	.raises =
+		NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct positive_ack),
 	.rest = positive_ack_rest,
 };

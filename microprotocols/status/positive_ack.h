@@ -11,7 +11,6 @@
 
 struct positive_ack_parameters {
 	int64_t every, delay_ns, selective, piggyback, window;
-	int64_t timeout_min_ns, timeout_max_ns, backoff;
 };
 
 /* attributes */
@@ -21,12 +20,11 @@ enum {
 	POSITIVE_ACK_LOCAL,
 	POSITIVE_ACK_PEER,
 	POSITIVE_ACK_UNMET,
-	POSITIVE_ACK_TIMEOUT,
 	POSITIVE_ACK_WINDOW,
 	POSITIVE_ACK_TOLD,
 };
-enum { POSITIVE_ACK_ACK };			  /* kinds */
-enum { POSITIVE_ACK_STATUS, POSITIVE_ACK_DELAY }; /* timers */
+enum { POSITIVE_ACK_ACK };   /* kinds */
+enum { POSITIVE_ACK_DELAY }; /* timers */
 
 enum {
 	/* How far the floor stays behind the highest number at a hole that nobody will fill: time
@@ -41,9 +39,6 @@ struct positive_ack {
 	struct nopal_queue passing; /* away, and not data */
 	uint64_t largest;	    /* packet number that the peer reported */
 	bool reported;		    /* there is one */
-	uint32_t backoff;
-	int64_t progress_ns; /* when something was reported last */
-	int64_t status_ns;   /* when the status timer fires */
 
 	/* of what the peer sends */
 	struct nopal_numbers seen; /* made with the first arrival */
@@ -80,7 +75,6 @@ nopal_SEGMENT_RECEIVED_handler nopal__ack_sender_on_received;
 nopal_SEGMENT_LOST_handler nopal__ack_sender_on_missing;
 nopal_SEGMENT_ABANDONED_handler nopal__ack_sender_on_abandoned;
 nopal_TURN_END_handler nopal__ack_sender_on_turn_end;
-nopal_timer_handler nopal__ack_sender_when_status;
 /* A floor that came with data. */
 void nopal__ack_sender_take_floor(struct nopal_at at, uint64_t floor);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define RELIABLY                                                                                   \
-	"positive_ack { selective = on }\nduplicate_ack {}\n"                                      \
+	"positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"              \
 	"rtt_estimation {}\nretransmit {}\n"
 #define WINDOWED  "windowed_cc {}\necn_response {}\n"
 #define DATAGRAMS "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
@@ -66,7 +66,7 @@ static const struct family families[] = {
 	  1, true },
 	{ "rates",
 	  DATAGRAMS "virtual_circuit {}\nkeep_alive {}\nmtu_discovery {}\n"
-		    "positive_ack {}\nrtt_estimation {}\nduplicate_ack {}\n"
+		    "positive_ack {} retransmission_timer {}\nrtt_estimation {}\nduplicate_ack {}\n"
 		    "rate_cc {}\ntfrc {}\nrate_feedback {}\n"
 		    "source_quench { mark = 2KiB }\nlossy_fifo {}\nchecksum {}\n",
 	  1, false },
@@ -74,7 +74,7 @@ static const struct family families[] = {
 	{ "plain_udp", "extends = plain_udp\n", 1, false },
 	{ "losses",
 	  DATAGRAMS "virtual_circuit {}\n"
-		    "positive_ack { selective = on  piggyback = on }\n"
+		    "positive_ack { selective = on  piggyback = on } retransmission_timer {}\n"
 		    "rtt_estimation {}\nretransmit {}\nrack_detection {}\n"
 		    "tail_probe {}\npath_memory {}\necn_response {}\n"
 		    "windowed_cc {}\ncubic_congestion {}\nreliable_fifo {}\n"

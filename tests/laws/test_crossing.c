@@ -12,9 +12,9 @@
 #include "support/meeting.h"
 #include "support/test.h"
 
-#define RELIABLE                                                                                   \
-	"resize {}\nsequenced_segments {}\npositive_ack { selective = on }\n"                      \
-	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
+#define RELIABLE                                                                                      \
+	"resize {}\nsequenced_segments {}\npositive_ack { selective = on } retransmission_timer {}\n" \
+	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                        \
 	"reliable_fifo {}\nkeep_alive {}\n"
 
 static const char CIRCUIT[] = "transport_driver {}\nvirtual_circuit {}\nchecksum {}\n" RELIABLE;

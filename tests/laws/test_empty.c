@@ -148,7 +148,7 @@ TEST(test_through_what_is_shipped)
 /* Every other way in which messages become segments. */
 #define OPENED "transport_driver {}\nvirtual_circuit {}\n"
 #define SURE                                                                                       \
-	OPENED "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"                               \
+	OPENED "positive_ack {} retransmission_timer {}\nrtt_estimation {}\nretransmit {}\n"       \
 	       "sequenced_segments {}\n"
 #define LOWER "layer \"lower\" {\n" SURE "fixed_size {}\n}\n"
 static const char *const composed[] = {

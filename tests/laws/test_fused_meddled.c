@@ -133,7 +133,7 @@ static struct unit {
 		  "layer \"lower\" {\n"
 		  "  transport_driver {}\n  virtual_circuit {}\n"
 		  "  fixed_size {}\n  sequenced_segments {}\n"
-		  "  positive_ack { selective = on }\n  duplicate_ack {}\n"
+		  "  positive_ack { selective = on } retransmission_timer {}\n  duplicate_ack {}\n"
 		  "  rtt_estimation {}\n  retransmit {}\n  checksum {}\n"
 		  "  a_meddler {}\n}\n" },
 };

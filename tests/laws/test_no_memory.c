@@ -133,9 +133,10 @@ TEST(test_every_word_of_a_config)
 
 TEST(test_what_is_needed_is_added)
 {
-	static const char text[] = "requires = auto\ntransport_driver {}\nsequenced_segments {}\n"
-				   "positive_ack {}\nretransmit {}\nwindowed_cc {}\n"
-				   "reliable_fifo {}\n";
+	static const char text[] =
+		"requires = auto\ntransport_driver {}\nsequenced_segments {}\n"
+		"positive_ack {} retransmission_timer {}\nretransmit {}\nwindowed_cc {}\n"
+		"reliable_fifo {}\n";
 
 	sweep(&(struct reading){ .file = "auto.conf", .text = text, .good = true },
 	      "requires = auto");

@@ -5,15 +5,17 @@
 #include "../../microprotocols/status/positive_ack.h"
 #include "support/test.h"
 
-static const char SHORT[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap {}\n"
-			    "positive_ack { selective = on }\nretransmit {}\n";
+static const char SHORT[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap {}\n"
+	"positive_ack { selective = on } retransmission_timer {}\nretransmit {}\n";
 /* An ack of 576 bytes tells of 4200 numbers; a round trip has 4300. */
-static const char LONG[] = "send_buffer = 64MiB\ntransport_driver {}\nresize { mtu = 576B }\n"
-			   "virtual_circuit {}\nsequenced_segments {}\n"
-			   "positive_ack { selective = on }\nduplicate_ack {}\n"
-			   "rtt_estimation {}\nretransmit {}\nwindowed_flow { buffer = 64MiB }\n"
-			   "windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"
-			   "reliable_fifo {}\n";
+static const char LONG[] =
+	"send_buffer = 64MiB\ntransport_driver {}\nresize { mtu = 576B }\n"
+	"virtual_circuit {}\nsequenced_segments {}\n"
+	"positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"
+	"rtt_estimation {}\nretransmit {}\nwindowed_flow { buffer = 64MiB }\n"
+	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"
+	"reliable_fifo {}\n";
 
 /* Open, with nothing outstanding. */
 static void begin(struct rig *rig, const char *config, const char *link)

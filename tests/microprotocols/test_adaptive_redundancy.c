@@ -294,7 +294,7 @@ TEST(test_acks_do_not_hide_the_loss)
 {
 	if (!nopal__erasure_has_cauchy())
 		skip();
-	check_phases("positive_ack { selective = on }\nrtt_estimation {}\n"
+	check_phases("positive_ack { selective = on } retransmission_timer {}\nrtt_estimation {}\n"
 		     "duplicate_ack {}\n");
 }
 

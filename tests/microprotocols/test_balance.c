@@ -262,10 +262,11 @@ TEST(test_who_is_named_gets_it_whatever_its_load)
 /* Taken for lost, it has nobody else to go to. */
 TEST(test_an_answer_goes_once)
 {
-	static const char config[] = "layer \"group\" { transport_driver {} whole_messages {} "
-				     "fan_out {} balance {} }\nlayer \"destination\" {\n"
-				     " multiplicity = per_destination\n transport_driver {} "
-				     "fixed_size {}\n sequenced_segments {} positive_ack {}\n}\n";
+	static const char config[] =
+		"layer \"group\" { transport_driver {} whole_messages {} "
+		"fan_out {} balance {} }\nlayer \"destination\" {\n"
+		" multiplicity = per_destination\n transport_driver {} "
+		"fixed_size {}\n sequenced_segments {} positive_ack {} retransmission_timer {}\n}\n";
 
 	begin(config, 2);
 	many_link(&many, 1, "delay 3s");

@@ -9,7 +9,7 @@ enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
 #define RELIABLE                                                                                   \
 	"send_buffer = 64MiB\n"                                                                    \
 	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                                     \
-	"sequenced_segments {}\npositive_ack { selective = on }\n"                                 \
+	"sequenced_segments {}\npositive_ack { selective = on } retransmission_timer {}\n"         \
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
 	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"                         \
 	"reliable_fifo {}\n"

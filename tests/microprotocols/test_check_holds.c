@@ -123,9 +123,9 @@ TEST(test_sound_compositions_pass)
 		BASE "check_holds {}\n",
 		"check_holds {}\n" BASE,
 		BASE "check_holds {}\nforward_error_correction {}\n",
-		BASE "check_holds {}\nrtt_estimation {}\npositive_ack {}\n"
+		BASE "check_holds {}\nrtt_estimation {}\npositive_ack {} retransmission_timer {}\n"
 		     "duplicate_ack {}\nretransmit {}\nreliable_fifo {}\n",
-		BASE "check_holds {}\nrtt_estimation {}\npositive_ack {}\n"
+		BASE "check_holds {}\nrtt_estimation {}\npositive_ack {} retransmission_timer {}\n"
 		     "duplicate_ack {}\nretransmit {}\nreliable_fifo {}\n"
 		     "windowed_cc {}\ntcp_congestion {}\nforward_error_correction {}\n",
 	};

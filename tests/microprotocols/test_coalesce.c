@@ -8,8 +8,8 @@
 	"a_tap {}\n"
 static const char PACKED[] = OTHERS "coalesce {}\n";
 static const char PATIENT[] = OTHERS "coalesce { delay = 20ms }\n";
-static const char RELIABLE[] =
-	OTHERS "coalesce {}\npositive_ack {}\nretransmit {}\nreliable_fifo {}\n";
+static const char RELIABLE[] = OTHERS
+	"coalesce {}\npositive_ack {} retransmission_timer {}\nretransmit {}\nreliable_fifo {}\n";
 
 /* All of it in one turn, as an application does in one callback. */
 static void send_in_one_turn(struct rig *rig, unsigned count, size_t length)

@@ -8,10 +8,11 @@ ALL_TESTS(tests, stubs_register, NULL);
 #define OTHERS                                                                                     \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"retransmit {}\nduplicate_ack {}\na_tap {}\n"
-static const char CUMULATIVE[] = OTHERS "positive_ack {}\n";
-static const char SELECTIVE[] = OTHERS "positive_ack { selective = on }\n";
-static const char UNRELIABLE[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-				 "duplicate_ack {}\npositive_ack { selective = on }\na_tap {}\n";
+static const char CUMULATIVE[] = OTHERS "positive_ack {} retransmission_timer {}\n";
+static const char SELECTIVE[] = OTHERS "positive_ack { selective = on } retransmission_timer {}\n";
+static const char UNRELIABLE[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"duplicate_ack {}\npositive_ack { selective = on } retransmission_timer {}\na_tap {}\n";
 
 static void lose(struct rig *rig, const char *config, const char *mask, unsigned count)
 {
@@ -124,8 +125,9 @@ static void burst(struct rig *rig, const char *words)
  * lost a round trip and a quarter after it left, not before. */
 TEST(test_the_end_of_a_train_needs_no_timeout)
 {
-	static const char config[] = OTHERS "positive_ack { selective = on }\n"
-					    "rtt_estimation {}\nstub_room {}\n";
+	static const char config[] =
+		OTHERS "positive_ack { selective = on } retransmission_timer {}\n"
+		       "rtt_estimation {}\nstub_room {}\n";
 	struct rig rig;
 
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms" });
@@ -144,8 +146,9 @@ TEST(test_the_end_of_a_train_needs_no_timeout)
 /* Where more waits to leave, more will overtake it: nothing is hurried. */
 TEST(test_few_overtakers_wait_for_more)
 {
-	static const char config[] = OTHERS "positive_ack { selective = on }\n"
-					    "rtt_estimation {}\nstub_room {}\n";
+	static const char config[] =
+		OTHERS "positive_ack { selective = on } retransmission_timer {}\n"
+		       "rtt_estimation {}\nstub_room {}\n";
 	struct nopal_session *session;
 	struct rig rig;
 
@@ -164,10 +167,11 @@ TEST(test_few_overtakers_wait_for_more)
  * path reorders: the next loss is found as soon. */
 TEST(test_copies_are_no_reordering)
 {
-	static const char config[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-				     "retransmit {}\nresend_copies {}\nduplicate_ack {}\na_tap {}\n"
-				     "positive_ack { selective = on }\nrtt_estimation {}\n"
-				     "stub_room {}\n";
+	static const char config[] =
+		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+		"retransmit {}\nresend_copies {}\nduplicate_ack {}\na_tap {}\n"
+		"positive_ack { selective = on } retransmission_timer {}\nrtt_estimation {}\n"
+		"stub_room {}\n";
 	struct rig rig;
 
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms" });
@@ -185,8 +189,9 @@ TEST(test_copies_are_no_reordering)
  * reorders further, few resends are for nothing. */
 TEST(test_a_path_that_reorders_is_learned)
 {
-	static const char config[] = OTHERS "positive_ack { selective = on }\n"
-					    "rtt_estimation {}\n";
+	static const char config[] =
+		OTHERS "positive_ack { selective = on } retransmission_timer {}\n"
+		       "rtt_estimation {}\n";
 	struct rig rig;
 
 	rig_open(&rig, config, &(struct rig_options){ .link = "delay 20ms 4ms" });
@@ -205,8 +210,9 @@ TEST(test_a_path_that_reorders_is_learned)
  * overtakers.  After the first round trips few are resent. */
 TEST(test_far_overtakers_are_learned_at_once)
 {
-	static const char config[] = OTHERS "positive_ack { selective = on }\n"
-					    "rtt_estimation {}\n";
+	static const char config[] =
+		OTHERS "positive_ack { selective = on } retransmission_timer {}\n"
+		       "rtt_estimation {}\n";
 	struct rig rig;
 	uint32_t first;
 
@@ -231,8 +237,9 @@ TEST(test_far_overtakers_are_learned_at_once)
  * path that never did. */
 TEST(test_what_was_learned_is_forgotten)
 {
-	static const char config[] = OTHERS "positive_ack { selective = on }\n"
-					    "rtt_estimation {}\n";
+	static const char config[] =
+		OTHERS "positive_ack { selective = on } retransmission_timer {}\n"
+		       "rtt_estimation {}\n";
 	struct rig rig;
 	uint32_t lost;
 

@@ -83,10 +83,11 @@ static const struct nopal_microprotocol a_path = {
 	.bindings = a_path_bindings,
 };
 
-static const char MARKED[] = "transport_driver {}\nresize {}\nvirtual_circuit {}\n"
-			     "sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"
-			     "rtt_estimation {}\nretransmit {}\nwindowed_cc {}\nstub_policy {}\n"
-			     "ecn_response {}\na_path {}\na_tap {}\n";
+static const char MARKED[] =
+	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"
+	"sequenced_segments {}\npositive_ack {} retransmission_timer {}\nduplicate_ack {}\n"
+	"rtt_estimation {}\nretransmit {}\nwindowed_cc {}\nstub_policy {}\n"
+	"ecn_response {}\na_path {}\na_tap {}\n";
 
 static struct rig rig;
 static struct tapped tapped;
@@ -332,7 +333,7 @@ TEST(test_who_is_marked_must_give_way)
 	char text[1024];
 
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
-				"sequenced_segments {}\npositive_ack {}\n"
+				"sequenced_segments {}\npositive_ack {} retransmission_timer {}\n"
 				"ecn_response {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "congestion_policy"));

@@ -14,7 +14,7 @@ static const char *arq_config(const char *waits, int n, int k)
 	static char more[512];
 
 	snprintf(more, sizeof(more),
-		 "rtt_estimation {}\npositive_ack { selective = on }\n"
+		 "rtt_estimation {}\npositive_ack { selective = on } retransmission_timer {}\n"
 		 "duplicate_ack { adapt = off }\nretransmit {}\n%s"
 		 "reliable_fifo {}\ncheck_fifo {}\ncheck_integrity {}\n"
 		 "check_holds {}\n",
@@ -50,7 +50,7 @@ TEST(test_what_redundancy_never_sends_is_not_waited_for)
 
 	rig_open(&net.rig,
 		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
-		 "positive_ack { window = 1 }\nrtt_estimation {}\n"
+		 "positive_ack { window = 1 } retransmission_timer {}\nrtt_estimation {}\n"
 		 "retransmit {}\nrepair_first {}\nwindowed_cc {}\n"
 		 "rate_cc {}\nbbr_congestion {}\nsliding_window_fec {}\n",
 		 &losing);
@@ -94,7 +94,7 @@ TEST(test_nothing_waits_for_ever)
 }
 
 #define REST                                                                                       \
-	"virtual_circuit {}\nrtt_estimation {}\npositive_ack {}\n"                                 \
+	"virtual_circuit {}\nrtt_estimation {}\npositive_ack {} retransmission_timer {}\n"         \
 	"duplicate_ack {}\nretransmit {}\nrepair_first {}\n"                                       \
 	"reliable_fifo {}\nwindowed_flow {}\nwindowed_cc {}\n"                                     \
 	"tcp_congestion {}\nadaptive_redundancy { every = 16 }\n"                                  \

@@ -303,9 +303,10 @@ TEST(test_with_order_and_parity)
 		   "forward_error_correction { n = 4 k = 3 flush = 100ms }\n"
 		   "fixed_rate_jitter { interval = 20ms delay = 150ms }\n",
 	      "delay 30ms 15ms loss 3%", MANY * 97 / 100);
-	cross(BASE "sequenced_segments {}\npositive_ack { selective = on }\n"
-		   "duplicate_ack {}\nretransmit {}\nreliable_fifo {}\n"
-		   "fixed_rate_jitter { interval = 20ms delay = 400ms }\n",
+	cross(BASE
+	      "sequenced_segments {}\npositive_ack { selective = on } retransmission_timer {}\n"
+	      "duplicate_ack {}\nretransmit {}\nreliable_fifo {}\n"
+	      "fixed_rate_jitter { interval = 20ms delay = 400ms }\n",
 	      "delay 30ms loss 5%", MANY * 95 / 100);
 }
 

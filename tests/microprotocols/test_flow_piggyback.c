@@ -12,7 +12,7 @@
 /* Nobody is ever blocked: then there would be no data to ride on. */
 #define WIDE "windowed_flow { buffer = 128KiB  initial = 64  piggyback = "
 #define RELIABLY                                                                                   \
-	"positive_ack { selective = on  piggyback = off }\n"                                       \
+	"positive_ack { selective = on  piggyback = off } retransmission_timer {}\n"               \
 	"rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n"
 
 /* The number and the edge of what left the opener. */

@@ -380,17 +380,19 @@ TEST(test_without_resends)
 
 TEST(test_with_resends)
 {
-	cross(fec_config(5, 4,
-			 "rtt_estimation {}\n positive_ack {}\n duplicate_ack {}\n"
-			 "retransmit {}\n reliable_fifo {}\n check_fifo {}\n"
-			 "check_integrity {}\n check_holds {}\n"),
+	cross(fec_config(
+		      5, 4,
+		      "rtt_estimation {}\n positive_ack {} retransmission_timer {}\n duplicate_ack {}\n"
+		      "retransmit {}\n reliable_fifo {}\n check_fifo {}\n"
+		      "check_integrity {}\n check_holds {}\n"),
 	      "delay 20ms 5ms loss 10% duplicate 2%", 1000);
-	cross(fec_config(5, 4,
-			 "virtual_circuit {}\n rtt_estimation {}\n"
-			 "positive_ack {}\n duplicate_ack {}\n retransmit {}\n"
-			 "reliable_fifo {}\n check_fifo {}\n check_integrity {}\n"
-			 "windowed_cc {}\n tcp_congestion {}\n check_holds {}\n"
-			 "checksum {}\n"),
+	cross(fec_config(
+		      5, 4,
+		      "virtual_circuit {}\n rtt_estimation {}\n"
+		      "positive_ack {} retransmission_timer {}\n duplicate_ack {}\n retransmit {}\n"
+		      "reliable_fifo {}\n check_fifo {}\n check_integrity {}\n"
+		      "windowed_cc {}\n tcp_congestion {}\n check_holds {}\n"
+		      "checksum {}\n"),
 	      "delay 20ms 5ms loss 5% corrupt 2%", 1000);
 }
 

@@ -9,7 +9,7 @@
 #define DATAGRAMS "transport_driver {}\nfixed_size {}\n"
 #define CIRCUIT                                                                                    \
 	DATAGRAMS "virtual_circuit {}\nsequenced_segments {}\n"                                    \
-		  "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"                            \
+		  "positive_ack {} retransmission_timer {}\nrtt_estimation {}\nretransmit {}\n"    \
 		  "checksum {}\n"
 
 TEST(test_every_datagram_is_four_bytes_shorter)

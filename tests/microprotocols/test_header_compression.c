@@ -15,7 +15,7 @@
 #define BULK "extends = \"bulk\"\n"
 #define AUDIO                                                                                      \
 	"transport_driver {}\nresize {}\nsequenced_messages {}\n"                                  \
-	"sequenced_segments {}\npositive_ack {}\nlossy_fifo {}\nchecksum {}\n"
+	"sequenced_segments {}\npositive_ack {} retransmission_timer {}\nlossy_fifo {}\nchecksum {}\n"
 /* Nobody says what arrived. */
 #define MUTE                                                                                       \
 	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"                              \
@@ -341,7 +341,7 @@ TEST(test_a_peer_that_forgot_learns_again)
 #define ACKED  OPENED "sequenced_segments {}\nlossy_fifo {}\nchecksum {}\n"
 #define RESENT                                                                                     \
 	OPENED "sequenced_segments {}\nreliable_fifo {}\nchecksum {}\n"                            \
-	       "positive_ack { every = 1 }\nretransmit {}\n"
+	       "positive_ack { every = 1 } retransmission_timer {}\nretransmit {}\n"
 
 static uint64_t acceptor_malformed(void)
 {
@@ -368,7 +368,7 @@ static void lose(uint64_t first, unsigned count)
 /* Definitions count for nothing where acks would tell of them, and do not. */
 TEST(test_nothing_is_relied_on_before_an_ack)
 {
-	begin_opened(ACKED "positive_ack {}\n");
+	begin_opened(ACKED "positive_ack {} retransmission_timer {}\n");
 	lose(0, 20);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	send_sound(50);
@@ -401,11 +401,11 @@ static void rebuilt(const char *config, bool rides)
 
 TEST(test_what_redundancy_made_defined_nothing)
 {
-	rebuilt(ACKED "positive_ack { every = 1 }\n"
+	rebuilt(ACKED "positive_ack { every = 1 } retransmission_timer {}\n"
 		      "forward_error_correction {}\n",
 		false);
 	rebuilt(ACKED "positive_ack { every = 9  delay = 250ms  "
-		      "piggyback = on }\nforward_error_correction {}\n",
+		      "piggyback = on } retransmission_timer {}\nforward_error_correction {}\n",
 		true);
 }
 

@@ -101,7 +101,7 @@ TEST(test_messages_on_their_way_do_not_hide_silence)
 
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
-		 "sequenced_segments {}\npositive_ack {}\n"
+		 "sequenced_segments {}\npositive_ack {} retransmission_timer {}\n"
 		 "retransmit { attempts = 1000 }\n"
 		 "keep_alive { interval = 10s  timeout = 30s }\na_tap {}\n",
 		 NULL);

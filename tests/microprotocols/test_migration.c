@@ -10,7 +10,7 @@
 
 #define CIRCUIT                                                                                    \
 	"transport_driver {}\nresize {}\nvirtual_circuit {}\nmigration {}\n"                       \
-	"sequenced_segments {}\npositive_ack { selective = on }\n"                                 \
+	"sequenced_segments {}\npositive_ack { selective = on } retransmission_timer {}\n"         \
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
 	"windowed_cc {}\ntcp_congestion {}\nreliable_fifo {}\n"
 #define SUMMED CIRCUIT "checksum {}\n"

@@ -8,7 +8,7 @@
 enum { UDP = 28, FLOOR = 1200 - UDP, PART = 64, PROBE = 0, ANSWER = 1 };
 
 #define RELIABLE                                                                                   \
-	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {}\n"                             \
+	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {} retransmission_timer {}\n"     \
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
 	"windowed_flow {}\nwindowed_cc {}\ntcp_congestion {}\n"
 

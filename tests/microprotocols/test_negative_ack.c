@@ -5,7 +5,7 @@
 
 #define OTHERS                                                                                     \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
-	"positive_ack {}\na_tap {}\n"
+	"positive_ack {} retransmission_timer {}\na_tap {}\n"
 static const char RELIABLE[] = OTHERS "retransmit {}\nnegative_ack {}\n";
 static const char UNRELIABLE[] = OTHERS "negative_ack { reorder = 0 }\n";
 

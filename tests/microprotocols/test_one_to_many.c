@@ -304,7 +304,7 @@ TEST(test_what_would_not_travel_is_refused)
 		assert_non_null(strstr(text, others[i].said));
 	}
 	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
-				"sequenced_segments {}\npositive_ack {}\n"
+				"sequenced_segments {}\npositive_ack {} retransmission_timer {}\n"
 				"retransmit {}\none_to_many {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "in_sequence"));

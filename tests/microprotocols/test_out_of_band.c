@@ -123,9 +123,10 @@ TEST(test_with_lossy_fifo)
 TEST(test_with_reliable_fifo)
 {
 	compare(BASE "reliable_fifo {}\ncheck_fifo {}\n", "delay 30ms 25ms", 1);
-	compare_all(BASE "sequenced_segments {}\nretransmit {}\n"
-			 "positive_ack { selective = on }\nduplicate_ack {}\n"
-			 "reliable_fifo {}\ncheck_fifo {}\n");
+	compare_all(BASE
+		    "sequenced_segments {}\nretransmit {}\n"
+		    "positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"
+		    "reliable_fifo {}\ncheck_fifo {}\n");
 }
 
 TEST(test_with_jitter)
@@ -150,7 +151,7 @@ TEST(test_with_no_order)
 TEST(test_with_flow_control)
 {
 	compare(BASE "sequenced_segments {}\nretransmit {}\n"
-		     "positive_ack { selective = on }\nduplicate_ack {}\n"
+		     "positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"
 		     "windowed_flow { buffer = 16KiB }\nreliable_fifo {}\n",
 		"delay 30ms", 1);
 }

@@ -16,7 +16,7 @@ enum { MESSAGES = 2000, FIRST_PORT = 2000, SECOND_PORT = 3000 };
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"                                 \
 	"sequenced_segments {}\nparallel_channels {}\na_tap {}\n"
 #define RELIABLE                                                                                   \
-	BASE "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"                                 \
+	BASE "positive_ack {} retransmission_timer {}\nrtt_estimation {}\nretransmit {}\n"         \
 	     "duplicate_ack {}\n"
 
 static struct rig rig;

@@ -12,16 +12,17 @@ enum { TICK_NS = 2000 };
 
 #define RELIABLE                                                                                   \
 	"transport_driver {}\nresize {}\nsequenced_segments {}\n"                                  \
-	"positive_ack { selective = on }\nduplicate_ack {}\n"                                      \
+	"positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"              \
 	"rtt_estimation { timeout_min = 50ms }\nretransmit {}\n"                                   \
 	"partial_reliability {}\ncheck_holds {}\na_tap {}\na_watch {}\n"
 static const char UNORDERED[] = RELIABLE;
 static const char ORDERED[] = RELIABLE "reliable_fifo {}\ncheck_fifo {}\n";
 /* Where acks tell the floor alone. */
-static const char CUMULATIVE[] = "transport_driver {}\nresize {}\nsequenced_segments {}\n"
-				 "positive_ack {}\nduplicate_ack {}\nretransmit {}\n"
-				 "partial_reliability {}\na_tap {}\na_watch {}\nreliable_fifo {}\n"
-				 "virtual_circuit {}\nrtt_estimation {}\n";
+static const char CUMULATIVE[] =
+	"transport_driver {}\nresize {}\nsequenced_segments {}\n"
+	"positive_ack {} retransmission_timer {}\nduplicate_ack {}\nretransmit {}\n"
+	"partial_reliability {}\na_tap {}\na_watch {}\nreliable_fifo {}\n"
+	"virtual_circuit {}\nrtt_estimation {}\n";
 
 static struct rig rig;
 
@@ -176,10 +177,11 @@ TEST(test_without_a_delay_it_is_not_told_without_end)
  * here 64 segments in flight keep it back. */
 TEST(test_what_never_left_is_withdrawn)
 {
-	static const char kept[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-				   "positive_ack { selective = on window = 4 }\nretransmit {}\n"
-				   "partial_reliability {}\nreliable_fifo {}\na_tap {}\n"
-				   "check_holds {}\n";
+	static const char kept[] =
+		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+		"positive_ack { selective = on window = 4 } retransmission_timer {}\nretransmit {}\n"
+		"partial_reliability {}\nreliable_fifo {}\na_tap {}\n"
+		"check_holds {}\n";
 	char text[16];
 
 	rig_open(&rig, kept, &(struct rig_options){ .link = "delay 50ms" });
@@ -437,7 +439,7 @@ TEST(test_refuses_company)
 
 	assert_true(rig_refused("transport_driver {}\ncoalesce {}\n"
 				"sequenced_messages {}\nsequenced_segments {}\n"
-				"positive_ack {}\nretransmit {}\n"
+				"positive_ack {} retransmission_timer {}\nretransmit {}\n"
 				"partial_reliability {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "different deadlines"));

@@ -118,10 +118,11 @@ TEST(test_policies_begin_with_it)
 
 TEST(test_a_rate_begins_with_it)
 {
-	static const char config[] = "transport_driver {}\nresize {}\nvirtual_circuit {}\n"
-				     "sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"
-				     "rtt_estimation {}\nretransmit {}\nwindowed_flow {}\n"
-				     "reliable_fifo {}\nrate_cc {}\ntfrc {}\npath_memory {}\n";
+	static const char config[] =
+		"transport_driver {}\nresize {}\nvirtual_circuit {}\n"
+		"sequenced_segments {}\npositive_ack {} retransmission_timer {}\nduplicate_ack {}\n"
+		"rtt_estimation {}\nretransmit {}\nwindowed_flow {}\n"
+		"reliable_fifo {}\nrate_cc {}\ntfrc {}\npath_memory {}\n";
 	int64_t first, rate;
 
 	remembered_begin(config, LINK);

@@ -7,11 +7,14 @@
 #define BASE                                                                                       \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap "                        \
 	"{}\n"
-static const char CUMULATIVE[] = BASE "positive_ack {}\nretransmit {}\n";
-static const char SELECTIVE[] = BASE "positive_ack { selective = on }\nretransmit {}\n";
-static const char UNRELIABLE[] = BASE "positive_ack {}\n";
-static const char UNRELIABLE_SELECTIVE[] = BASE "positive_ack { selective = on }\n";
-static const char PIGGYBACK[] = BASE "positive_ack { piggyback = on }\nretransmit {}\n";
+static const char CUMULATIVE[] = BASE "positive_ack {} retransmission_timer {}\nretransmit {}\n";
+static const char SELECTIVE[] =
+	BASE "positive_ack { selective = on } retransmission_timer {}\nretransmit {}\n";
+static const char UNRELIABLE[] = BASE "positive_ack {} retransmission_timer {}\n";
+static const char UNRELIABLE_SELECTIVE[] =
+	BASE "positive_ack { selective = on } retransmission_timer {}\n";
+static const char PIGGYBACK[] =
+	BASE "positive_ack { piggyback = on } retransmission_timer {}\nretransmit {}\n";
 static struct positive_ack *state_of(struct rig_side *side)
 {
 	return rig_state(side->session, "positive_ack");
@@ -109,8 +112,9 @@ TEST(test_acks_by_the_clock)
 	uint64_t quiet;
 
 	begin(&rig,
-	      BASE "positive_ack { selective = on  every = 0  delay = 10ms }\n"
-		   "duplicate_ack {}\nretransmit {}\n",
+	      BASE
+	      "positive_ack { selective = on  every = 0  delay = 10ms } retransmission_timer {}\n"
+	      "duplicate_ack {}\nretransmit {}\n",
 	      "delay 5ms");
 	assert_in_range(acks_of_a_second(&rig), 90, 101);
 	assert_int_equal(rig.acceptor.delivered, 1001);
@@ -130,8 +134,9 @@ TEST(test_a_clock_needs_a_period)
 {
 	char text[1024];
 
-	assert_true(
-		rig_refused(BASE "positive_ack { every = 0  delay = 0ms }\n", text, sizeof(text)));
+	assert_true(rig_refused(BASE
+				"positive_ack { every = 0  delay = 0ms } retransmission_timer {}\n",
+				text, sizeof(text)));
 	assert_non_null(strstr(text, "delay"));
 }
 
@@ -170,58 +175,6 @@ TEST(test_hole_is_told_at_once_and_selectively)
 	assert_int_equal(state_of(&rig.opener)->sent.base + 3, state_of(&rig.opener)->sent.end);
 	rig_run(&rig, 3 * NOPAL_SECOND); /* the timeout resends it */
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 5);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 1);
-	rig_close(&rig);
-}
-
-TEST(test_timeouts_back_off_and_recover)
-{
-	struct rig rig;
-
-	begin(&rig, CUMULATIVE, "delay 10ms");
-	change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
-	rig_run(&rig, 8 * NOPAL_SECOND); /* at 1, 3 and 7 s */
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 3);
-	assert_int_equal(state_of(&rig.opener)->backoff, 3);
-	change(&rig, "delay 10ms");
-	rig_run(&rig, 8 * NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
-	assert_int_equal(state_of(&rig.opener)->backoff, 0);
-	rig_close(&rig);
-}
-
-/* As often as it may, and then it is the same wait again and again. */
-TEST(test_a_back_off_has_a_limit)
-{
-	struct rig rig;
-
-	begin(&rig, BASE "positive_ack { backoff = 2 }\nretransmit {}\n", "delay 10ms");
-	change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
-	rig_run(&rig, 16 * NOPAL_SECOND); /* at 1, 3, 7, 11 and 15 s */
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 5);
-	assert_int_equal(state_of(&rig.opener)->backoff, 2);
-	rig_close(&rig);
-}
-
-/* Nobody detects losses, or whoever did has given up, and others arrive all the time:
- * what is missing is waited for longer, and not for ever. */
-TEST(test_arrivals_do_not_hide_a_hole)
-{
-	struct rig rig;
-
-	begin(&rig, SELECTIVE, "delay 10ms");
-	change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
-	change(&rig, "delay 10ms");
-	for (unsigned i = 0; i < 50; i++) { /* the wait is 1 s, four of them */
-		send_many(&rig, 1);
-		assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), i > 40);
-		rig_run(&rig, 100 * NOPAL_MILLISECOND);
-	}
-	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 52);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 1);
 	rig_close(&rig);
 }
@@ -304,7 +257,8 @@ TEST(test_no_more_than_the_window_is_outstanding)
 {
 	struct rig rig;
 
-	begin(&rig, BASE "positive_ack { window = 8 }\nretransmit {}\n", "delay 10ms");
+	begin(&rig, BASE "positive_ack { window = 8 } retransmission_timer {}\nretransmit {}\n",
+	      "delay 10ms");
 	send_many(&rig, 20);
 	assert_int_equal(nopal_next_packet_number(rig.opener.session), 1 + 8);
 	assert_int_equal(state_of(&rig.opener)->waiting.count, 12);
@@ -477,8 +431,10 @@ static void check_urgent(const char *config, bool overtakes)
 
 TEST(test_what_is_urgent_waits_for_no_number)
 {
-	check_urgent(WITH_WINDOW "positive_ack { window = 2  selective = on }\n", true);
-	check_urgent(WITH_WINDOW "positive_ack { selective = on }\n"
+	check_urgent(WITH_WINDOW
+		     "positive_ack { window = 2  selective = on } retransmission_timer {}\n",
+		     true);
+	check_urgent(WITH_WINDOW "positive_ack { selective = on } retransmission_timer {}\n"
 				 "windowed_flow { initial = 4 }\n",
 		     true);
 }
@@ -486,5 +442,5 @@ TEST(test_what_is_urgent_waits_for_no_number)
 /* It would not be acknowledged before those that it overtook. */
 TEST(test_nothing_is_urgent_where_a_floor_is_all_that_is_told)
 {
-	check_urgent(WITH_WINDOW "positive_ack {}\n", false);
+	check_urgent(WITH_WINDOW "positive_ack {} retransmission_timer {}\n", false);
 }

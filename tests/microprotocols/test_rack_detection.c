@@ -11,11 +11,12 @@ enum { MEASURED = 4 }; /* messages before any is lost */
 #define OTHERS                                                                                     \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
 	"retransmit {}\nrack_detection {}\nrtt_estimation {}\na_tap {}\n"
-static const char CUMULATIVE[] = OTHERS "positive_ack {}\n";
-static const char SELECTIVE[] = OTHERS "positive_ack { selective = on }\n";
-static const char UNRELIABLE[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-				 "rack_detection {}\nrtt_estimation {}\n"
-				 "positive_ack { selective = on }\na_tap {}\n";
+static const char CUMULATIVE[] = OTHERS "positive_ack {} retransmission_timer {}\n";
+static const char SELECTIVE[] = OTHERS "positive_ack { selective = on } retransmission_timer {}\n";
+static const char UNRELIABLE[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"rack_detection {}\nrtt_estimation {}\n"
+	"positive_ack { selective = on } retransmission_timer {}\na_tap {}\n";
 
 static void lose(struct rig *rig, const char *config, const char *mask, unsigned count)
 {
@@ -209,6 +210,8 @@ TEST(test_one_judge_is_enough)
 {
 	char text[1024];
 
-	assert_true(rig_refused(OTHERS "positive_ack {}\nduplicate_ack {}\n", text, sizeof(text)));
+	assert_true(rig_refused(OTHERS
+				"positive_ack {} retransmission_timer {}\nduplicate_ack {}\n",
+				text, sizeof(text)));
 	assert_non_null(strstr(text, "duplicate_ack"));
 }

@@ -6,7 +6,8 @@
 #define OTHERS "transport_driver {}\nsequenced_segments {}\na_tap {}\n"
 static const char BY_SEGMENT[] = OTHERS "resize {}\n";
 static const char BY_MESSAGE[] = OTHERS "resize {}\nsequenced_messages {}\n";
-static const char RELIABLE[] = OTHERS "resize { partial = 2 }\npositive_ack {}\nretransmit {}\n";
+static const char RELIABLE[] =
+	OTHERS "resize { partial = 2 }\npositive_ack {} retransmission_timer {}\nretransmit {}\n";
 static const char UNRELIABLE[] = OTHERS "resize { partial = 2  reassembly_timeout = 1s }\n";
 
 /* attributes of resize */
@@ -110,7 +111,7 @@ TEST(test_loss_and_disorder_are_put_right)
 	struct rig rig;
 
 	rig_open(&rig,
-		 OTHERS "resize {}\npositive_ack { selective = on }\n"
+		 OTHERS "resize {}\npositive_ack { selective = on } retransmission_timer {}\n"
 			"retransmit { attempts = 100 }\n",
 		 &(struct rig_options){ .link = "delay 10ms 5ms loss 10% duplicate 5%" });
 	for (int i = 0; i < 30; i++)

@@ -174,7 +174,7 @@ TEST(test_across_a_link_that_loses)
 
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-		 "rtt_estimation {}\npositive_ack {}\nduplicate_ack {}\n"
+		 "rtt_estimation {}\npositive_ack {} retransmission_timer {}\nduplicate_ack {}\n"
 		 "retransmit {}\ncheck_holds {}\n",
 		 &options);
 	for (int i = 0; i < 500; i++) {

@@ -159,12 +159,13 @@ TEST(test_a_stream_that_breaks_gives_up_its_turn)
 /* Below is nobody who says whether something waits to leave. */
 TEST(test_a_flow_without_a_window_gives_turns_at_once)
 {
-	pair_open("layer \"stream\" { multiplicity = per_stream\n" STREAM
-		  " round_robin {}\n}\nlayer \"flow\" {\n"
-		  " transport_driver {} virtual_circuit {} resize {}\n"
-		  " sequenced_segments {} positive_ack {} rtt_estimation {}\n"
-		  " retransmit {} checksum {}\n}\n",
-		  "rate 20mbit delay 10ms loss 5%");
+	pair_open(
+		"layer \"stream\" { multiplicity = per_stream\n" STREAM
+		" round_robin {}\n}\nlayer \"flow\" {\n"
+		" transport_driver {} virtual_circuit {} resize {}\n"
+		" sequenced_segments {} positive_ack {} retransmission_timer {} rtt_estimation {}\n"
+		" retransmit {} checksum {}\n}\n",
+		"rate 20mbit delay 10ms loss 5%");
 	for (uint32_t i = 0; i < 3; i++)
 		open_stream(i);
 	for (uint32_t i = 0; i < 3; i++)

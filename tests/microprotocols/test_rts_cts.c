@@ -17,7 +17,7 @@ enum { BUFFER = 64 << 10, INITIAL = 4 << 10, AHEAD = 16 << 10, MESSAGE = 1000 };
 /* Nothing lost is sent again. */
 static const char PLAIN[] = BASE FLOW;
 #define RELIABLY                                                                                   \
-	"positive_ack { selective = on }\nduplicate_ack {}\n"                                      \
+	"positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"              \
 	"rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n"
 static const char RELIABLE[] = BASE FLOW RELIABLY;
 static const char PURE[] = BASE "rts_cts { buffer = 64KiB  initial = 0B  ahead = 0B }\n" RELIABLY;
@@ -323,10 +323,11 @@ TEST(test_what_is_urgent_takes_no_room_of_what_is_before_it)
 /* Granted, kept back by another gate, and given up: who comes next goes. */
 TEST(test_a_right_that_nobody_used_is_the_next_ones)
 {
-	static const char config[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-				     "virtual_circuit {}\npositive_ack { window = 2 }\n"
-				     "rtt_estimation {}\nretransmit {}\npartial_reliability {}\n"
-				     "rts_cts { buffer = 1seg  initial = 4000B  ahead = 0B }\n";
+	static const char config[] =
+		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+		"virtual_circuit {}\npositive_ack { window = 2 } retransmission_timer {}\n"
+		"rtt_estimation {}\nretransmit {}\npartial_reliability {}\n"
+		"rts_cts { buffer = 1seg  initial = 4000B  ahead = 0B }\n";
 	struct nopal_property deadline = { 0, 150 * NOPAL_MILLISECOND };
 	const struct rig_options far = { .link = "delay 300ms" };
 	static const char bytes[MESSAGE];

@@ -2,8 +2,9 @@
 #include "support/segments.h"
 #include "support/test.h"
 
-static const char ESTIMATING[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-				 "positive_ack {}\nrtt_estimation {}\na_tap {}\n";
+static const char ESTIMATING[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"positive_ack {} retransmission_timer {}\nrtt_estimation {}\na_tap {}\n";
 
 /* An acknowledgement of a departure that left this long ago. */
 static void sample(struct rig *rig, int64_t ago_ns, int64_t delay_ns)

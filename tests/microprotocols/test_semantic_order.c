@@ -241,8 +241,9 @@ TEST(test_what_was_given_up_is_not_waited_for)
 	unsigned which[3];
 
 	rig_open(&rig,
-		 BASE "sequenced_segments {}\npositive_ack {}\nretransmit {}\n"
-		      "partial_reliability {}\nsemantic_order {}\n",
+		 BASE
+		 "sequenced_segments {}\npositive_ack {} retransmission_timer {}\nretransmit {}\n"
+		 "partial_reliability {}\nsemantic_order {}\n",
 		 NULL);
 	which[0] = nopal_property(rig.plan, "label");
 	which[1] = nopal_property(rig.plan, "after");
@@ -460,7 +461,7 @@ TEST(test_across_a_network_reliably)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		cross("transport_driver {}\nresize {}\nsequenced_segments {}\n"
-		      "positive_ack { selective = on }\nduplicate_ack {}\n"
+		      "positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"
 		      "rtt_estimation {}\nretransmit {}\nsemantic_order {}\n"
 		      "a_scout {}\n",
 		      "delay 40ms 35ms loss 20%", seed, true, 0);

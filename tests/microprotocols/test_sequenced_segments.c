@@ -5,9 +5,10 @@
 
 static const char FILTER[] = "transport_driver {}\nfixed_size {}\n"
 			     "sequenced_segments { window = 64 }\na_tap {}\n";
-static const char NEEDED[] = "transport_driver {}\nfixed_size {}\n"
-			     "sequenced_segments { window = 64 }\npositive_ack {}\nretransmit {}\n"
-			     "a_tap {}\n";
+static const char NEEDED[] =
+	"transport_driver {}\nfixed_size {}\n"
+	"sequenced_segments { window = 64 }\npositive_ack {} retransmission_timer {}\nretransmit {}\n"
+	"a_tap {}\n";
 
 enum { WINDOW = 64, NUMBER = 0 };
 

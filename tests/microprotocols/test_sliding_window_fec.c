@@ -407,13 +407,14 @@ TEST(test_with_resends)
 	char more[512];
 
 	for (int i = 0; i < 2; i++) {
-		snprintf(more, sizeof(more),
-			 "virtual_circuit {}\nrtt_estimation {}\n"
-			 "positive_ack { selective = on }\nduplicate_ack {}\n"
-			 "retransmit {}\n%sreliable_fifo {}\n"
-			 "check_fifo {}\nwindowed_cc {}\ntcp_congestion {}\n"
-			 "checksum {}\n" CHECKS,
-			 waits[i]);
+		snprintf(
+			more, sizeof(more),
+			"virtual_circuit {}\nrtt_estimation {}\n"
+			"positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"
+			"retransmit {}\n%sreliable_fifo {}\n"
+			"check_fifo {}\nwindowed_cc {}\ntcp_congestion {}\n"
+			"checksum {}\n" CHECKS,
+			waits[i]);
 		for (uint64_t seed = 1; seed <= 3; seed++) {
 			struct crossing one = cross(sliding_config(4, 1, 20, more),
 						    "delay 10ms 2ms loss 10% duplicate 2% "

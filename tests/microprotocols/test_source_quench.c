@@ -9,7 +9,7 @@ enum { MESSAGE = 1000, MARK = 16 << 10 };
 
 #define BASE                                                                                       \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
-	"positive_ack {}\nwindowed_cc {}\ntcp_congestion {}\n"                                     \
+	"positive_ack {} retransmission_timer {}\nwindowed_cc {}\ntcp_congestion {}\n"             \
 	"virtual_circuit {}\nkeeper {}\na_tap {}\n"                                                \
 	"source_quench { mark = 16KiB  interval = 200ms }\n"
 static const char TIMED[] = BASE;

@@ -9,7 +9,7 @@ static const char STREAMED[] =
 	" reliable_fifo {} a_tap {}\n}\n"
 	"layer \"flow\" {\n"
 	" transport_driver {} virtual_circuit {} fixed_size {}\n"
-	" sequenced_segments {} positive_ack { selective = on }\n"
+	" sequenced_segments {} positive_ack { selective = on } retransmission_timer {}\n"
 	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"
 	" retransmit {} checksum {}\n}\n";
 

@@ -9,7 +9,7 @@
 #define MATCHED BASE "tag_matching {}\na_log {}\n"
 #define RELIABLE                                                                                   \
 	BASE "sequenced_messages {}\nsequenced_segments {}\nretransmit {}\n"                       \
-	     "positive_ack { selective = on }\nduplicate_ack {}\n"                                 \
+	     "positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"         \
 	     "reliable_fifo {}\na_log {}\n"
 #define ANY 0, 0 /* tag and mask of a receive */
 

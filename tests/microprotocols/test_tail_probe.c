@@ -6,9 +6,9 @@
 #include "support/segments.h"
 #include "support/test.h"
 
-#define OTHERS                                                                                     \
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                              \
-	"positive_ack { selective = on }\nrtt_estimation {}\nretransmit {}\n"                      \
+#define OTHERS                                                                                        \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"                                 \
+	"positive_ack { selective = on } retransmission_timer {}\nrtt_estimation {}\nretransmit {}\n" \
 	"a_tap {}\n"
 static const char RACK[] = OTHERS "rack_detection {}\ntail_probe {}\n";
 static const char DUPLICATES[] = OTHERS "duplicate_ack {}\ntail_probe {}\n";

@@ -269,7 +269,7 @@ TEST(test_late_and_in_order)
 {
 	rig_open(&rig,
 		 BASE "sequenced_messages {}\nsequenced_segments {}\n"
-		      "retransmit {}\npositive_ack { selective = on }\n"
+		      "retransmit {}\npositive_ack { selective = on } retransmission_timer {}\n"
 		      "duplicate_ack {}\nrtt_estimation {}\nreliable_fifo {}\n"
 		      "timestamp_jitter { delay = 20ms late = deliver }\n"
 		      "check_fifo {}\n",

@@ -27,7 +27,7 @@ TEST(test_its_bit_is_released_once_for_all)
 
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-		 "positive_ack {}\nretransmit {}\na_tap {}\n",
+		 "positive_ack {} retransmission_timer {}\nretransmit {}\na_tap {}\n",
 		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
 	rig_send(&rig, "x");
 	for (uint32_t i = 1; !segment && i < 8; i++)

@@ -11,7 +11,7 @@ enum {
 	LOW = 32 << 10,
 	AHEAD = 16 << 10,
 	MESSAGE = 1000,
-	ON_ITS_WAY = 32 * MESSAGE, /* positive_ack { window } */
+	ON_ITS_WAY = 32 * MESSAGE, /* positive_ack { window } retransmission_timer {} */
 };
 
 #define FLOW "xon_xoff { high = 64KiB  low = 32KiB  ahead = 16KiB }\n"
@@ -20,9 +20,10 @@ enum {
 	"virtual_circuit {}\nkeeper {}\na_loser {}\na_tap {}\n" FLOW
 /* Nothing lost is sent again. */
 static const char PLAIN[] = BASE;
-static const char RELIABLE[] = BASE "positive_ack { selective = on  window = 32 }\n"
-				    "duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"
-				    "reliable_fifo {}\n";
+static const char RELIABLE[] =
+	BASE "positive_ack { selective = on  window = 32 } retransmission_timer {}\n"
+	     "duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"
+	     "reliable_fifo {}\n";
 
 static void order(struct rig_side *side, unsigned kind, uint32_t number)
 {
@@ -245,8 +246,9 @@ TEST(test_a_window_is_filled_in_one_go)
 	uint64_t before;
 
 	keeper_open(&rig,
-		    BASE "positive_ack {}\nduplicate_ack {}\nwindowed_cc {}\n"
-			 "tcp_congestion {}\n",
+		    BASE
+		    "positive_ack {} retransmission_timer {}\nduplicate_ack {}\nwindowed_cc {}\n"
+		    "tcp_congestion {}\n",
 		    NULL);
 	keeper.reads = true;
 	keeper_push(&rig, 1000, MESSAGE, 0, 60 * NOPAL_SECOND);

@@ -17,11 +17,12 @@ void bottleneck_open(const char *policy, const char *link)
 {
 	char config[BOTTLENECK_TEXT];
 
-	snprintf(config, sizeof(config),
-		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
-		 "positive_ack { every = 2  delay = 25ms  selective = on }\nduplicate_ack {}\n"
-		 "rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n%s\n",
-		 policy);
+	snprintf(
+		config, sizeof(config),
+		"transport_driver {}\nresize {}\nsequenced_segments {}\n"
+		"positive_ack { every = 2  delay = 25ms  selective = on } retransmission_timer {}\nduplicate_ack {}\n"
+		"rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n%s\n",
+		policy);
 	memset(&bottleneck, 0, sizeof(bottleneck));
 	rig_open(&bottleneck.rig, config, &(struct rig_options){ .link = link });
 }

@@ -9,7 +9,7 @@
 #define DRIVER "transport_driver {}\nb_digest {}\na_tap {}\n"
 #define CUT    DRIVER "resize {}\nsequenced_segments {}\n"
 #define ORDERED                                                                                    \
-	"positive_ack {}\nretransmit {}\nduplicate_ack {}\n"                                       \
+	"positive_ack {} retransmission_timer {}\nretransmit {}\nduplicate_ack {}\n"               \
 	"rtt_estimation {}\nreliable_fifo {}\n"
 
 const char FIXED[] = DRIVER "fixed_size {}\n";

@@ -31,7 +31,7 @@ enum {
 	"layer \"group\" { transport_driver {} whole_messages {} " group                           \
 	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"                           \
 	" transport_driver {} virtual_circuit {} keep_alive {} resize {}\n"                        \
-	" sequenced_segments {} positive_ack { selective = on }\n"                                 \
+	" sequenced_segments {} positive_ack { selective = on } retransmission_timer {}\n"         \
 	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"                                \
 	" retransmit { attempts = 6 } reliable_fifo {} checksum {}\n}\n"
 
@@ -50,7 +50,7 @@ enum {
 	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"                           \
 	" transport_driver {} virtual_circuit {} keep_alive { interval = 1s "                      \
 	" timeout = 5s } resize {}\n"                                                              \
-	" sequenced_segments {} positive_ack { selective = on }\n"                                 \
+	" sequenced_segments {} positive_ack { selective = on } retransmission_timer {}\n"         \
 	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"                                \
 	" retransmit {} windowed_cc {} tcp_congestion {} reliable_fifo {} "                        \
 	"checksum {}\n}\n"

@@ -23,7 +23,7 @@ enum { STREAMS = 100, PORT = 9000, TEXT = 64 };
 #define FLOW                                                                                       \
 	" transport_driver {} virtual_circuit {} keep_alive {} fixed_size "                        \
 	"{}\n"                                                                                     \
-	" sequenced_segments {} positive_ack { selective = on }\n"                                 \
+	" sequenced_segments {} positive_ack { selective = on } retransmission_timer {}\n"         \
 	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"                                \
 	" retransmit {} windowed_cc {} tcp_congestion {} checksum {}\n"
 #define STREAM                                                                                     \

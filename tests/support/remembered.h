@@ -18,7 +18,7 @@ enum {
 
 #define RELIABLE                                                                                   \
 	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                                     \
-	"sequenced_segments {}\npositive_ack {}\nduplicate_ack {}\n"                               \
+	"sequenced_segments {}\npositive_ack {} retransmission_timer {}\nduplicate_ack {}\n"       \
 	"rtt_estimation {}\nretransmit {}\nwindowed_flow {}\nreliable_fifo "                       \
 	"{}\n"                                                                                     \
 	"windowed_cc {}\n"

@@ -23,6 +23,7 @@ layer "destination" {
   resize             {}
   sequenced_segments {}
   positive_ack       { selective = on }
+  retransmission_timer {}
   duplicate_ack      {}
   rtt_estimation     { timeout_min = 50ms }
   retransmit         {}

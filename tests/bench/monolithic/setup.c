@@ -92,15 +92,15 @@ static void read_session(struct monolith_setup *setup, const struct nopal_plan *
 static void read_status(struct monolith_setup *setup, const struct nopal_plan *plan)
 {
 	static const char ack[] = "positive_ack", rtt[] = "rtt_estimation",
-			  loss[] = "duplicate_ack";
+			  loss[] = "duplicate_ack", timer[] = "retransmission_timer";
 
 	setup->filter_window = value_of(plan, "sequenced_segments", "window", 0);
 	setup->ack_window = value_of(plan, ack, "window", 0);
 	setup->ack_every = value_of(plan, ack, "every", 0);
 	setup->ack_delay_ns = value_of(plan, ack, "delay", 0);
-	setup->status_least_ns = value_of(plan, ack, "timeout_min", 0);
-	setup->status_most_ns = value_of(plan, ack, "timeout_max", 0);
-	setup->backoff_most = value_of(plan, ack, "backoff", 0);
+	setup->status_least_ns = value_of(plan, timer, "timeout_min", 0);
+	setup->status_most_ns = value_of(plan, timer, "timeout_max", 0);
+	setup->backoff_most = value_of(plan, timer, "backoff", 0);
 	setup->loss_threshold = value_of(plan, loss, "threshold", 0);
 	setup->loss_adapts = value_of(plan, loss, "adapt", 0);
 	setup->rtt_first_ns = value_of(plan, rtt, "initial_timeout", 0);

@@ -14,12 +14,13 @@ EACH_TEST(NULL, own_rig_close);
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
 static const char ACKED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-			    "positive_ack {}\nretransmit {}\n";
+			    "positive_ack {} retransmission_timer {}\nretransmit {}\n";
 static const char CODED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 			    "forward_error_correction {}\nm_keeper {}\n";
-static const char LAYERS[] = "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
-			     "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n}\n"
-			     "layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n";
+static const char LAYERS[] =
+	"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+	"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n  retransmit {}\n}\n"
+	"layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n";
 
 /* ----------------------------------------------------------------- departures */
 

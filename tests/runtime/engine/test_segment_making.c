@@ -17,7 +17,7 @@ enum { RING_AT_FIRST = 64 };
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
 static const char UNTRACKED[] = "transport_driver {}\nfixed_size {}\n";
 static const char ACKED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-			    "positive_ack {}\nretransmit {}\n";
+			    "positive_ack {} retransmission_timer {}\nretransmit {}\n";
 
 /* Old contents are not to be seen. */
 TEST(test_a_segment_is_made_of_nothing_old)

@@ -411,7 +411,7 @@ TEST(test_what_is_forged_is_dropped_and_counted)
 	"code = cauchy } }\nlayer \"destination\" {\n multiplicity = "                             \
 	"per_destination\n"                                                                        \
 	" transport_driver {} virtual_circuit {} keep_alive {} resize {}\n"                        \
-	" sequenced_segments {} positive_ack { selective = on }\n"                                 \
+	" sequenced_segments {} positive_ack { selective = on } retransmission_timer {}\n"         \
 	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"                                \
 	" retransmit {} reliable_fifo {}\n}\n"
 

@@ -85,7 +85,7 @@ TEST(test_a_variable_is_found_where_it_is_written)
 	" transport_driver {} stream_end {} fixed_size {} round_robin {}\n}\n"                     \
 	"layer \"flow\" {\n"                                                                       \
 	" transport_driver {} virtual_circuit {} fixed_size {}\n"                                  \
-	" sequenced_segments {} positive_ack {} rtt_estimation {}\n"                               \
+	" sequenced_segments {} positive_ack {} retransmission_timer {} rtt_estimation {}\n"       \
 	" retransmit {} " flow "\n}\n"
 
 TEST(test_a_flow_tells_that_it_is_idle_where_somebody_knows)
@@ -106,7 +106,8 @@ TEST(test_a_flow_tells_that_it_is_idle_where_somebody_knows)
 
 #define LAYER(name, parts)                                                                         \
 	"layer \"" name "\" {\n transport_driver {} sequenced_segments {} " parts "\n}\n"
-#define SENDS_AGAIN "virtual_circuit {} fixed_size {} positive_ack {} retransmit {}"
+#define SENDS_AGAIN                                                                                \
+	"virtual_circuit {} fixed_size {} positive_ack {} retransmission_timer {} retransmit {}"
 
 /* The uppermost layer's resize takes it for this. */
 static int64_t need_at_the_top(const char *config)

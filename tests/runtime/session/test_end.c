@@ -105,7 +105,7 @@ TEST(test_whom_the_application_removed_nobody_misses)
 
 #define FRESH                                                                                      \
 	" transport_driver {} virtual_circuit {} resize {}\n"                                      \
-	" sequenced_segments {} positive_ack {} rtt_estimation {}\n"                               \
+	" sequenced_segments {} positive_ack {} retransmission_timer {} rtt_estimation {}\n"       \
 	" retransmit {} partial_reliability { deadline = 50ms }\n"
 
 static const char MANY_EXPIRING[] =
@@ -153,11 +153,11 @@ TEST(test_what_expired_below_is_nobodys_loss)
 
 	rig_open(&rig,
 		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
-		 "  sequenced_segments {}\n  positive_ack {}\n"
+		 "  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n"
 		 "  rtt_estimation { initial_timeout = 3s }\n}\n"
 		 "layer \"lower\" {\n  transport_driver {}\n"
 		 "  virtual_circuit {}\n  fixed_size {}\n"
-		 "  sequenced_segments {}\n  positive_ack {}\n"
+		 "  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n"
 		 "  retransmit {}\n  partial_reliability {}\n}\n",
 		 &options);
 	attempts.which = nopal_property(rig.plan, "attempts");
@@ -250,7 +250,7 @@ TEST(test_what_is_refused_late_is_missing_at_the_end)
 {
 	rig_add(&refuser);
 	pair_open(" transport_driver {} virtual_circuit {} fixed_size {}\n"
-		  " sequenced_segments {} positive_ack {} retransmit {}\n"
+		  " sequenced_segments {} positive_ack {} retransmission_timer {} retransmit {}\n"
 		  " refuser {}\n",
 		  "delay 10ms");
 	open_stream(0); /* a session */

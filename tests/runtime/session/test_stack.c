@@ -131,7 +131,7 @@ TEST(test_the_stack_closes_from_the_top)
 #define LOWER                                                                                      \
 	"layer \"lower\" {\n"                                                                      \
 	"  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"                           \
-	"  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
+	"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n  retransmit {}\n"
 static const char SHORT_WAY[] = UPPER LOWER "}\n";
 static const char LONG_WAY[] = UPPER LOWER "  a_tap {}\n}\n"; /* it looks */
 
@@ -143,16 +143,17 @@ static struct nopal_awake *below(const struct rig_side *side)
 /* ------------------------------------------ what one layer tells the next */
 
 /* Bytes wait for the right to be sent, two layers above the one that sends. */
-static const char THREE[] = "layer \"top\" {\n"
-			    "  transport_driver {}\n  fixed_size {}\n"
-			    "  rts_cts { buffer = 16KiB  initial = 1KiB  ahead = 1KiB }\n}\n"
-			    "layer \"middle\" {\n"
-			    "  transport_driver {}\n  resize {}\n"
-			    "  sequenced_segments {}\n  rts_cts { initial = 1KiB }\n}\n"
-			    "layer \"lowest\" {\n"
-			    "  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"
-			    "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
-			    "  reliable_fifo {}\n}\n";
+static const char THREE[] =
+	"layer \"top\" {\n"
+	"  transport_driver {}\n  fixed_size {}\n"
+	"  rts_cts { buffer = 16KiB  initial = 1KiB  ahead = 1KiB }\n}\n"
+	"layer \"middle\" {\n"
+	"  transport_driver {}\n  resize {}\n"
+	"  sequenced_segments {}\n  rts_cts { initial = 1KiB }\n}\n"
+	"layer \"lowest\" {\n"
+	"  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"
+	"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n  retransmit {}\n"
+	"  reliable_fifo {}\n}\n";
 
 TEST(test_each_of_three_layers_hears_its_own_control)
 {

@@ -22,9 +22,10 @@ FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
 FAKE(m_path, .provides = FAKE_ROLES({ "path_limit", true }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
-#define UPPER	 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n}\n"
-#define LOWER	 "layer \"lower\" {\n  transport_driver {}\n"
-#define RELIABLE "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
+#define UPPER "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n}\n"
+#define LOWER "layer \"lower\" {\n  transport_driver {}\n"
+#define RELIABLE                                                                                   \
+	"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n  retransmit {}\n"
 
 static const char CUTS[] = UPPER LOWER "  resize {}\n  sequenced_messages {}\n "
 				       " lossy_fifo {}\n  m_path {}\n}\n";

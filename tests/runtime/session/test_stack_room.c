@@ -12,7 +12,7 @@ static const char CODED[] = "layer \"upper\" {\n"
 			    "  forward_error_correction {}\n}\n"
 			    "layer \"lower\" {\n"
 			    "  transport_driver {}\n  fixed_size {}\n  sequenced_segments {}\n"
-			    "  positive_ack {}\n  checksum {}\n}\n";
+			    "  positive_ack {} retransmission_timer {}\n  checksum {}\n}\n";
 
 TEST(test_an_upper_layer_codes_over_its_own_fields)
 {
@@ -105,15 +105,16 @@ TEST(test_nothing_stands_in_line_behind_itself)
 	const struct nopal_awake *below;
 	struct rig rig;
 
-	rig_open(&rig,
-		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
-		 "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
-		 "  rtt_estimation {}\n}\n"
-		 "layer \"lower\" {\n  transport_driver {}\n"
-		 "  virtual_circuit {}\n  fixed_size {}\n"
-		 "  sequenced_segments {}\n  positive_ack {}\n"
-		 "  retransmit { attempts = 100 }\n}\n",
-		 &options);
+	rig_open(
+		&rig,
+		"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+		"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n  retransmit {}\n"
+		"  rtt_estimation {}\n}\n"
+		"layer \"lower\" {\n  transport_driver {}\n"
+		"  virtual_circuit {}\n  fixed_size {}\n"
+		"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n"
+		"  retransmit { attempts = 100 }\n}\n",
+		&options);
 	rig_change(&rig, "loss 100%");
 	for (uint32_t i = 0; i < COUNT; i++)
 		rig_send_bytes(&rig, 100);
@@ -134,12 +135,13 @@ TEST(test_what_left_for_good_is_sent_again)
 	const struct rig_options losing = { .link = "delay 10ms loss mask 0111" };
 	struct rig rig;
 
-	rig_open(&rig,
-		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
-		 "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
-		 "  rtt_estimation {}\n}\n"
-		 "layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n",
-		 &losing);
+	rig_open(
+		&rig,
+		"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+		"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n  retransmit {}\n"
+		"  rtt_estimation {}\n}\n"
+		"layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n",
+		&losing);
 	rig_send_bytes(&rig, 100);
 	rig_send_bytes(&rig, 100);
 	rig_run(&rig, 20 * NOPAL_SECOND);

@@ -10,7 +10,7 @@
 #include "support/test.h"
 
 static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-			       "positive_ack {}\nretransmit {}\na_tap {}\n";
+			       "positive_ack {} retransmission_timer {}\nretransmit {}\na_tap {}\n";
 static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\na_tap {}\n";
 
 EACH_TEST(NULL, own_rig_close);

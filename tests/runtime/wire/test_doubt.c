@@ -9,7 +9,7 @@
 
 #define CIRCUIT                                                                                    \
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"                                 \
-	"sequenced_segments {}\npositive_ack {}\nretransmit {}\n"
+	"sequenced_segments {}\npositive_ack {} retransmission_timer {}\nretransmit {}\n"
 #define CALLING CIRCUIT "keep_alive {}\n"
 
 enum { ASK = 25, ANSWER = 20 };

@@ -13,8 +13,9 @@
 #include "support/rig.h"
 #include "support/test.h"
 
-static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
-			      "sequenced_segments {}\npositive_ack {}\nretransmit {}\na_tap {}\n";
+static const char CIRCUIT[] =
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+	"sequenced_segments {}\npositive_ack {} retransmission_timer {}\nretransmit {}\na_tap {}\n";
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
 
 static struct rig rig;

@@ -243,7 +243,7 @@ TEST(test_silence_loses_what_waits)
 
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\n"
-		 "sequenced_segments {}\npositive_ack {}\n"
+		 "sequenced_segments {}\npositive_ack {} retransmission_timer {}\n"
 		 "retransmit { attempts = 1000 }\n",
 		 NULL);
 	rig_send(&rig, "x");

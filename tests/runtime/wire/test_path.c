@@ -32,7 +32,7 @@ static const struct nopal_microprotocol stub_path = {
 };
 
 #define RELIABLE                                                                                   \
-	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {}\n"                             \
+	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {} retransmission_timer {}\n"     \
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\na_tap {}\n"
 
 static const char PLAIN[] = "transport_driver {}\nresize {}\n" RELIABLE;
@@ -42,7 +42,7 @@ static const char PROTECTED[] = "transport_driver {}\nresize {}\nstub_path {}\n"
 				"forward_error_correction {}\nchecksum {}\n" RELIABLE;
 static const char GATHERED[] =
 	"transport_driver {}\ncoalesce {}\nstub_path {}\nvirtual_circuit {}\n"
-	"sequenced_messages {}\nsequenced_segments {}\npositive_ack {}\n"
+	"sequenced_messages {}\nsequenced_segments {}\npositive_ack {} retransmission_timer {}\n"
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n";
 static const char STACK[] = "layer \"upper\" {\n"
 			    "  transport_driver {}\n  resize {}\n"

@@ -9,7 +9,7 @@
 	"sequenced_messages {}\nreliable_fifo {}\n"
 #define FLOW                                                                                       \
 	"transport_driver {}\nvirtual_circuit {}\nfixed_size {}\n"                                 \
-	"sequenced_segments {}\npositive_ack { selective = on }\n"                                 \
+	"sequenced_segments {}\npositive_ack { selective = on } retransmission_timer {}\n"         \
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\nchecksum {}\n"
 static const char STREAMED[] =
 	"layer \"stream\" { multiplicity = per_stream\n" STREAM "}\nlayer \"flow\" {\n" FLOW "}\n";

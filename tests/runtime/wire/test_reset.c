@@ -10,7 +10,7 @@
 
 #define CIRCUIT                                                                                    \
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"                                 \
-	"sequenced_segments {}\npositive_ack {}\nretransmit {}\n"
+	"sequenced_segments {}\npositive_ack {} retransmission_timer {}\nretransmit {}\n"
 
 enum { RESET = 1 + NOPAL_ID_BYTES + 16, BURST = 64 };
 

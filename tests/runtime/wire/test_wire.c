@@ -121,7 +121,7 @@ TEST(test_golden_datagrams_of_the_page)
 	golden_count = 0;
 	rig_open(&rig,
 		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
-		 "positive_ack { selective = on }\nduplicate_ack {}\n"
+		 "positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"
 		 "rtt_estimation {}\nretransmit {}\nchecksum {}\n",
 		 &options);
 	nopal_sim_tap(rig.world, golden_tap, NULL);
