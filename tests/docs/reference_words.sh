@@ -7,7 +7,7 @@
 # stand on its page in backquotes.  Each file of a page is checked; one that is called refused_*
 # must be refused.  Each command of a page (`$ nopal ...`) must end well.
 set -eu
-source=$1 program=$2
+source=$1 program=$(realpath "$2")
 docs=$source/docs
 export NOPAL_FUSED=off NOPAL_CONFIGS="$source/configs"
 folder=$(mktemp -d)
