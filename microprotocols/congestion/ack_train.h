@@ -14,7 +14,6 @@
 
 enum {
 	ACK_TRAIN_FEW = 8,    /* fewer acks are no train */
-	ACK_TRAIN_GROWTH = 3, /* of a window below it, for each byte acked */
 	ACK_TRAIN_GAIN = 150, /* percent: steps beyond it */
 	ACK_TRAIN_UNITY = 100,
 };
@@ -38,25 +37,13 @@ static inline void ack_train_note(struct ack_train *train, int64_t now_ns, uint6
 	}
 }
 
-/* What is known of the bottleneck: it carried this much. */
-static inline uint64_t ack_train_known(const struct ack_train *train, uint64_t seen_bps)
+/* The rate that a startup which has seen `seen_bps` delivered does not exceed: half as much again as
+ * is known.  0: the train is not known. */
+static inline uint64_t ack_train_most(const struct ack_train *train, uint64_t seen_bps)
 {
-	return train->rate_bps > seen_bps ? train->rate_bps : seen_bps;
-}
+	uint64_t known_bps = train->rate_bps > seen_bps ? train->rate_bps : seen_bps;
 
-/* The pace of a startup that would send at `wanted_bps` and has seen `seen_bps` delivered: the
- * train's rate at once, and beyond it in smaller steps. */
-static inline uint64_t ack_train_pace(const struct ack_train *train, uint64_t seen_bps,
-				      uint64_t wanted_bps)
-{
-	uint64_t most =
-		nopal_scale(ack_train_known(train, seen_bps), ACK_TRAIN_GAIN, ACK_TRAIN_UNITY);
-
-	if (!train->rate_bps)
-		return wanted_bps;
-	if (wanted_bps < train->rate_bps)
-		return train->rate_bps;
-	return wanted_bps < most ? wanted_bps : most;
+	return train->rate_bps ? nopal_scale(known_bps, ACK_TRAIN_GAIN, ACK_TRAIN_UNITY) : 0;
 }
 
 #endif

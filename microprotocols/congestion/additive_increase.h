@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * additive_increase.h -- how a window grows by what is acknowledged: by all of it below a
- * threshold, and beyond by one segment for each window of it.
+ * additive_increase.h -- a window grows by one segment for each window of acknowledged bytes.
  *
  * RFC 5681, section 3.1, with the byte counting of RFC 3465: what is left of a window counts on, so
  * that no acknowledgement is rounded away.
@@ -12,19 +11,10 @@
 #include <nopal/microprotocol.h>
 
 /* The window after `acked` more bytes; `*counted`: acked since the last step. */
-static inline int64_t additive_increase(int64_t *counted, int64_t window, int64_t threshold,
-					int64_t acked, uint32_t segment_bytes)
+static inline int64_t additive_increase(int64_t *counted, int64_t window, int64_t acked,
+					uint32_t segment_bytes)
 {
-	int64_t step = threshold - window;
-
-	if (step > acked)
-		step = acked;
-	if (step > 0) {
-		window += step;
-		acked -= step;
-	}
-	if (window >= threshold)
-		*counted += acked;
+	*counted += acked;
 	while (*counted >= window) {
 		*counted -= window;
 		window += segment_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bbr_congestion -- send at the bottleneck's rate, whatever share gets lost.
+ * bbr_congestion -- BBR congestion control, version 1.
  *
  *   startup --pipe is full--> drain --queue is gone--> probe bandwidth
  *                                                         |   ^
@@ -9,63 +9,48 @@
  * The rate follows the largest delivery rate of the last ten rounds, the window is twice the
  * bandwidth-delay product.
  *
- * Paper:     Cardwell, Cheng, Gunn, Yeganeh, Jacobson, BBR, ACM Queue 2016.  As
- *            a policy: Bridges et al., CTP, ToN 2007, section III.D (b).
- * Differs:   (1) Loss behind the bottleneck.  BBR sends at the rate of delivery;
- *            where a share p is lost behind the bottleneck, that is (1 - p) of
- *            what the bottleneck passed, and the link is left idle in part.
- *            Here what was lost within a sample counts as passed, up to the
- *            share that is random.  The random share is measured on departures
- *            in slow phases alone (drain, gain 0.75, probe rtt): loss that our
- *            own sending causes is absent there.  A slow phase that still sees
- *            a queue counts as free of loss, so that a share that was taken too
- *            large fades; it is never above one third.
- *            (2) Loss does not end startup; a round trip in which every sample
- *            met a queue does, or three rounds without growth.  Where the first
- *            window told the bottleneck's rate (ack_train.h), startup grows
- *            fourfold a round up to that and by half beyond it, and ends with
- *            less than a product in the queue.  Up to that rate it is slow as
- *            said in (1): loss there is random.  Beyond it, a round that loses far
- *            more ends startup, too: so does a queue too short to be seen.
- *            (3) The slow phase lasts until the queue is gone, or four round
- *            trips: an estimate that is a little too large would else build a
- *            queue over many phases.  probe rtt keeps half a bandwidth-delay
- *            product, for a round or 200 ms.
- *            (4) A timeout during which nothing at all was delivered closes the
- *            window to four segments, which then opens as acks arrive.
- *            (5) The window allows for the largest ack burst of late.
- *            (6) The least round trip is one that most packets have, not that of
- *            one that jumped the queue (least_rtt.h).  Where packets or acks
- *            overtake, startup begins again, for what it was told is void; what
- *            an ack tells early is no bandwidth, and a loss that was none is
- *            taken back.
- *            (7) A mark of congestion ends startup, or begins the slow phase,
- *            once a round trip; BBR ignores it.
+ * Parts of role path_model_modifier change single steps of it by shared variables (bbr_model.h):
+ * loss_compensation, ack_train, standing_queue, queue_drain, ack_aggregation, usual_rtt,
+ * marked_drain.  Without them this is the paper's BBR.
+ *
+ * Paper:     Cardwell, Cheng, Gunn, Yeganeh, Jacobson, BBR, ACM Queue 2016;
+ *            draft-cardwell-iccrg-bbr-congestion-control-00 and
+ *            draft-cheng-iccrg-delivery-rate-estimation-00.  As a policy: Bridges
+ *            et al., CTP, ToN 2007, section III.D (b).
+ * Differs:   the gain of startup is 4 ln 2 (BBR's own derivation of 2018), and a
+ *            slow phase is never the first.  The first round of a recovery does not
+ *            conserve packets.  A timeout during which nothing at all was delivered
+ *            closes the window to four segments, not to one, and others leave it as
+ *            it is.  The window is twice the product in startup, too, for who sends has
+ *            no more than that unfinished; it has room for four segments on top where
+ *            the draft has three send quanta.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
- * Provides:  congestion_policy, window_policy, rate_policy.
+ * Provides:  congestion_policy, window_policy, rate_policy, path_model.
  * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST,
- *            SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
+ * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_TIMEOUT,
+ *            ACK_PROCESSED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, sending_rate_bps; reads
- *            latest_rtt_ns, bytes_in_flight, app_limited, known_window_bytes
- *            (optional, 0): a larger first window.
- * Parameters: initial (default 10seg): first window; compensate (default on):
- *            count random loss as passed by the bottleneck.
+ * Shares:    writes congestion_window_bytes, sending_rate_bps, bottleneck_bps,
+ *            path_rtt_ns, delivery_round, sends_slowly, in_startup,
+ *            rate_sample_packet, rate_sample_limited; reads latest_rtt_ns, bytes_in_flight, app_limited,
+ *            known_window_bytes (optional, 0): a larger first window; and, each
+ *            optional, usual_rtt_ns, overtaken_rtt_ns, early_rtt_ns, early_most_bytes,
+ *            passed_bytes, startup_least_bps, startup_most_bps, startup_overflows,
+ *            queue_stands, ack_burst_bytes, drain_requests, drain_round_trips,
+ *            probe_rtt_percent.
+ * Parameters: initial (default 10seg): first window.
  */
-#include "ack_burst.h"
-#include "ack_train.h"
 #include "bbr_gain.h"
+#include "bbr_model.h"
 #include "delivery_rate.h"
 #include "full_pipe.h"
 #include "known_window.h"
 #include "largest_rate.h"
 #include "least_rtt.h"
-#include "random_loss.h"
 
-enum { BBR_LATE = DELIVERY_NEXT }; /* attributes */
+/* Shared variables: of all policies, of the model, of its modifiers. */
 enum {
 	BBR_WINDOW,
 	BBR_RATE,
@@ -73,33 +58,47 @@ enum {
 	BBR_IN_FLIGHT,
 	BBR_APP_LIMITED,
 	BBR_KNOWN,
+
+	BBR_BANDWIDTH,
+	BBR_PATH_RTT,
+	BBR_ROUND,
+	BBR_SLOW,
+	BBR_STARTING,
+	BBR_SAMPLE,
+	BBR_LIMITED,
+
+	BBR_USUAL,
+	BBR_OVERTOOK,
+	BBR_EARLY,
+	BBR_EARLY_LIMIT,
+	BBR_ALSO_PASSED,
+	BBR_LEAST_BPS,
+	BBR_MOST_BPS,
+	BBR_OVERFLOWS,
+	BBR_STANDS,
+	BBR_BURST_BYTES,
+	BBR_REQUESTS,
+	BBR_SLOW_MOST,
+	BBR_LOW_PERCENT,
 };
 /* Lengths in rounds are those of the paper. */
 enum {
 	BBR_WINDOW_GAIN = 200,
-	BBR_PROBE_RTT_SHARE = 50,
-	BBR_BURST_ROUNDS = 5,
-	BBR_SLOW_MOST = 4, /* least round trips */
 	BBR_LEAST_SEGMENTS = 4,
+	BBR_JUMP = 3, /* bytes for each that is acked, below a rate that is known */
 };
 #define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
 
 struct bbr_congestion_parameters {
 	int64_t initial;
-	int64_t compensate;
 };
 
 struct bbr_congestion {
 	struct delivery delivery;
-
 	struct delivery_round round;
-	uint64_t marks_until; /* packets below were out at the last mark */
 	struct largest_rate rates;
 	uint64_t bandwidth_bps; /* the largest of them */
 	struct least_rtt least;
-	struct random_loss loss; /* of slow phases */
-	struct ack_train train;	 /* the first window */
-	struct ack_burst burst;
 	struct full_pipe pipe;
 
 	enum bbr_mode mode;
@@ -107,6 +106,9 @@ struct bbr_congestion {
 	int64_t phase_began_ns;
 	int64_t low_since_ns; /* probe rtt: the window is reached; or -1 */
 	uint64_t low_round_end;
+	int64_t prior_window; /* before probe rtt */
+	int64_t drains;	      /* drain requests that were met */
+	bool overtakes;	      /* packets overtake: what the first ones told is void */
 };
 
 static uint32_t bbr_gain(const struct bbr_congestion *bbr)
@@ -131,15 +133,33 @@ static uint64_t bbr_in_flight(struct nopal_at at)
 	return (uint64_t)nopal_shared(at, BBR_IN_FLIGHT);
 }
 
+/* The rate of `which`, as a modifier has it. */
+static uint64_t bbr_startup_bps(struct nopal_at at, unsigned which)
+{
+	return (uint64_t)nopal_shared(at, which);
+}
+
 /* Is what leaves now surely no more than the bottleneck takes? */
 static bool bbr_is_slow(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
+	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
 
 	if (bbr->mode == BBR_STARTUP)
-		return nopal_shared(at, BBR_WINDOW) <
-		       (int64_t)bbr_carried(bbr, bbr->train.rate_bps);
+		return nopal_shared(at, BBR_WINDOW) < (int64_t)bbr_carried(bbr, least_bps);
 	return bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
+}
+
+/* The model, for those who modify it. */
+static void bbr_publish(struct nopal_at at)
+{
+	const struct bbr_congestion *bbr = nopal_state(at);
+
+	nopal_share(at, BBR_BANDWIDTH, (int64_t)bbr->bandwidth_bps);
+	nopal_share(at, BBR_PATH_RTT, bbr->least.ns);
+	nopal_share(at, BBR_ROUND, (int64_t)bbr->round.count);
+	nopal_share(at, BBR_SLOW, bbr_is_slow(at));
+	nopal_share(at, BBR_STARTING, bbr->mode == BBR_STARTUP);
 }
 
 /* ------------------------------------------------------- what segments tell */
@@ -148,49 +168,41 @@ static enum nopal_verdict bbr_congestion_on_send(struct nopal_at at, struct nopa
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t in_flight = bbr_in_flight(at);
-	bool slow = bbr_is_slow(at);
 
 	if (nopal_shared(at, BBR_APP_LIMITED))
 		bbr->delivery.limited_until = bbr->delivery.delivered + in_flight;
-	delivery_stamp(at, &bbr->delivery, segment, in_flight, slow);
+	delivery_stamp(at, &bbr->delivery, segment, in_flight);
 	return NOPAL_CONTINUE;
 }
 
-/* It turned out that packets overtake: what the first ones told is void. */
-static void bbr_begin_again(struct bbr_congestion *bbr)
+/* It turned out that packets overtake: startup begins again. */
+static void bbr_heed_overtaking(struct nopal_at at)
 {
-	bbr->train.rate_bps = 0;
+	struct bbr_congestion *bbr = nopal_state(at);
+	int64_t rtt_ns = nopal_shared(at, BBR_OVERTOOK);
+
+	if (!rtt_ns || bbr->overtakes)
+		return;
+	bbr->overtakes = true;
+	bbr->least.old = true;
+	if (rtt_ns > bbr->least.ns)
+		bbr->least.ns = rtt_ns;
 	full_pipe_begin(&bbr->pipe);
 	bbr->mode = BBR_STARTUP;
+	bbr_publish(at);
 }
 
 static enum nopal_verdict bbr_congestion_on_received(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
-	int64_t late_ns = nopal_has(at, BBR_LATE) ? (int64_t)nopal_get(at, segment, BBR_LATE) : 0;
+	int64_t early_ns = nopal_shared(at, BBR_EARLY);
 
-	if (late_ns)
-		delivery_undo_loss(&bbr->delivery, segment);
-	else if (segment->departures == 1)
-		late_ns = segment->departed_ns;
-	if (late_ns &&
-	    least_rtt_segment(&bbr->least, at.session->now_ns - late_ns, segment->packet_number))
-		bbr_begin_again(bbr);
+	bbr_heed_overtaking(at);
 	delivery_take(at, &bbr->delivery, segment,
-		      least_rtt_age(&bbr->least, nopal_shared(at, BBR_LATEST_RTT)));
-	if (delivery_is_marked(at, segment))
-		random_loss_count(&bbr->loss, segment, false);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict bbr_congestion_on_lost(struct nopal_at at, struct nopal_segment *segment)
-{
-	struct bbr_congestion *bbr = nopal_state(at);
-
-	bbr->delivery.lost += segment->body.length;
-	if (delivery_is_marked(at, segment))
-		random_loss_count(&bbr->loss, segment, true);
+		      early_ns > bbr->least.ns ? early_ns : bbr->least.ns);
+	if (bbr->delivery.sample.any)
+		nopal_share(at, BBR_SAMPLE, (int64_t)bbr->delivery.sample.packet_number);
 	return NOPAL_CONTINUE;
 }
 
@@ -199,37 +211,23 @@ static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_at at,
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 
-	if (delivery_is_silent(at, &bbr->delivery, segment))
-		nopal_share(at, BBR_WINDOW,
-			    BBR_LEAST_SEGMENTS * (int64_t)nopal_body_limit(at.session));
-	return bbr_congestion_on_lost(at, segment);
+	if (!delivery_is_silent(at, &bbr->delivery, segment))
+		return NOPAL_CONTINUE;
+	nopal_share(at, BBR_WINDOW, BBR_LEAST_SEGMENTS * (int64_t)nopal_body_limit(at.session));
+	bbr_publish(at);
+	return NOPAL_CONTINUE;
 }
 
 /* --------------------------------------------------------- what an ack tells */
 
-static void bbr_note_round(struct nopal_at at)
-{
-	struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t delivered, lost;
-
-	if (delivery_round_ends(&bbr->round, &bbr->delivery, &delivered, &lost) &&
-	    bbr->mode == BBR_STARTUP && bbr->train.rate_bps && !bbr_is_slow(at))
-		bbr->pipe.full |= random_loss_exceeded(at.session, &bbr->loss, delivered, lost);
-}
-
 /* What the bottleneck passed in the interval of the sample. */
 static uint64_t bbr_passed(struct nopal_at at)
 {
-	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t delivered = delivery_amount(
-		&bbr->delivery, least_rtt_early(&bbr->least, bbr_product(bbr, BBR_UNITY),
-						nopal_body_limit(at.session)));
-	uint64_t lost = delivery_lost(&bbr->delivery);
+	uint64_t early_most = (uint64_t)nopal_shared(at, BBR_EARLY_LIMIT);
 
-	if (!set->compensate)
-		return delivered;
-	return random_loss_passed(at.session, &bbr->loss, delivered, lost);
+	return delivery_amount(&bbr->delivery, early_most) +
+	       (uint64_t)nopal_shared(at, BBR_ALSO_PASSED);
 }
 
 static void bbr_note_rate(struct nopal_at at)
@@ -277,49 +275,93 @@ static void bbr_check_phase(struct nopal_at at)
 		over = over && (in_flight >= bbr_product(bbr, gain) || elapsed > 2 * bbr->least.ns);
 	else if (gain < BBR_UNITY)
 		over = in_flight <= bbr_product(bbr, BBR_UNITY) ||
-		       elapsed > BBR_SLOW_MOST * bbr->least.ns;
+		       elapsed > nopal_shared(at, BBR_SLOW_MOST) * bbr->least.ns;
 	if (over)
 		bbr_enter_phase(at.session, bbr, bbr->phase + 1);
 }
 
-static void bbr_leave_probe_rtt(struct nopal_session *session, struct bbr_congestion *bbr)
+/* What was four segments becomes what it was; a larger share grows back. */
+static void bbr_leave_probe_rtt(struct nopal_at at)
 {
-	bbr->least.found_ns = session->now_ns;
+	struct bbr_congestion *bbr = nopal_state(at);
+
+	bbr->least.found_ns = at.session->now_ns;
+	if (!nopal_shared(at, BBR_LOW_PERCENT))
+		nopal_share(at, BBR_WINDOW, bbr->prior_window);
 	if (bbr->pipe.full)
-		bbr_enter_probe_bandwidth(session, bbr);
+		bbr_enter_probe_bandwidth(at.session, bbr);
 	else
 		bbr->mode = BBR_STARTUP;
 }
 
-static uint64_t bbr_low_window(struct nopal_session *session, const struct bbr_congestion *bbr)
+static uint64_t bbr_low_window(struct nopal_at at)
 {
-	uint64_t low = bbr_product(bbr, BBR_PROBE_RTT_SHARE);
-	uint64_t least = BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session);
+	const struct bbr_congestion *bbr = nopal_state(at);
+	uint32_t percent = (uint32_t)nopal_shared(at, BBR_LOW_PERCENT);
+	uint64_t low = bbr_product(bbr, percent);
+	uint64_t least = BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
 
 	return low > least ? low : least;
+}
+
+/* For a round and 200 ms; where the window stays larger, the shorter of both will do. */
+static bool bbr_was_low(struct nopal_at at)
+{
+	const struct bbr_congestion *bbr = nopal_state(at);
+	bool round = bbr->delivery.sample.delivered >= bbr->low_round_end;
+	bool lasted = at.session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS;
+
+	if (nopal_shared(at, BBR_LOW_PERCENT))
+		return round || lasted;
+	return round && lasted;
 }
 
 static void bbr_check_probe_rtt(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 
+	/* What four segments deliver says nothing of the bandwidth. */
+	if (!nopal_shared(at, BBR_LOW_PERCENT))
+		bbr->delivery.limited_until = bbr->delivery.delivered + bbr_in_flight(at);
 	if (bbr->low_since_ns < 0) {
-		if (bbr_in_flight(at) > bbr_low_window(at.session, bbr))
+		if (bbr_in_flight(at) > bbr_low_window(at))
 			return;
 		bbr->low_since_ns = at.session->now_ns;
 		bbr->low_round_end = bbr->delivery.delivered;
-	} else if (bbr->delivery.sample.delivered >= bbr->low_round_end ||
-		   at.session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS) {
-		bbr_leave_probe_rtt(at.session, bbr);
+	} else if (bbr_was_low(at)) {
+		bbr_leave_probe_rtt(at);
 	}
+}
+
+static void bbr_check_pipe(struct nopal_at at)
+{
+	struct bbr_congestion *bbr = nopal_state(at);
+
+	if (nopal_shared(at, BBR_STANDS) || nopal_shared(at, BBR_OVERFLOWS))
+		bbr->pipe.full = true;
+	full_pipe_note(&bbr->pipe, bbr->round.began && !bbr->delivery.sample.limited,
+		       bbr->bandwidth_bps);
+}
+
+/* A queue has to go: startup is over, or the slow phase begins. */
+static void bbr_heed_drain(struct nopal_at at)
+{
+	struct bbr_congestion *bbr = nopal_state(at);
+	int64_t requests = nopal_shared(at, BBR_REQUESTS);
+
+	if (requests == bbr->drains)
+		return;
+	bbr->drains = requests;
+	bbr->pipe.full = true;
+	if (bbr->mode == BBR_PROBE_BANDWIDTH)
+		bbr_enter_phase(at.session, bbr, BBR_SLOW_PHASE);
 }
 
 static void bbr_check_mode(struct nopal_at at, bool rtt_is_old)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 
-	full_pipe_note(&bbr->pipe, bbr->round.began && !bbr->delivery.sample.limited,
-		       bbr->bandwidth_bps);
+	bbr_check_pipe(at);
 	if (bbr->mode == BBR_STARTUP && bbr->pipe.full)
 		bbr->mode = BBR_DRAIN;
 	if (bbr->mode == BBR_DRAIN && bbr_in_flight(at) <= bbr_product(bbr, BBR_UNITY))
@@ -329,30 +371,13 @@ static void bbr_check_mode(struct nopal_at at, bool rtt_is_old)
 	if (rtt_is_old && bbr->mode != BBR_PROBE_RTT) {
 		bbr->mode = BBR_PROBE_RTT;
 		bbr->low_since_ns = -1;
+		bbr->prior_window = nopal_shared(at, BBR_WINDOW);
 	}
 	if (bbr->mode == BBR_PROBE_RTT)
 		bbr_check_probe_rtt(at);
 }
 
-/* A queue stands: what made it is over, and it goes. */
-static enum nopal_verdict bbr_congestion_on_marked(struct nopal_at at,
-						   struct nopal_session *subject)
-{
-	struct bbr_congestion *bbr = nopal_state(at);
-
-	(void)subject;
-	if (!bbr->bandwidth_bps || nopal_oldest_departure(at.session) < bbr->marks_until)
-		return NOPAL_CONTINUE;
-	bbr->marks_until = nopal_next_packet_number(at.session);
-	bbr->pipe.full = true;
-	if (bbr->mode == BBR_STARTUP)
-		bbr->mode = BBR_DRAIN;
-	else if (bbr->mode == BBR_PROBE_BANDWIDTH)
-		bbr_enter_phase(at.session, bbr, BBR_SLOW_PHASE);
-	return NOPAL_CONTINUE;
-}
-
-/* ------------------------------------------------------------ what is shared */
+/* ----------------------------------------------------------- rate and window */
 
 /* Before the pipe is full the rate only rises: early samples are small. */
 static void bbr_set_rate(struct nopal_at at)
@@ -360,87 +385,82 @@ static void bbr_set_rate(struct nopal_at at)
 	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t before = (uint64_t)nopal_shared(at, BBR_RATE);
+	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
+	uint64_t most_bps = bbr_startup_bps(at, BBR_MOST_BPS);
 	uint64_t base = bbr->bandwidth_bps;
 	uint64_t rate;
 
 	if (!before && bbr->least.ns)
 		base = nopal_rate_of((uint64_t)set->initial, bbr->least.ns);
 	rate = nopal_scale(base, bbr_gain(bbr), BBR_UNITY);
-	if (!bbr->pipe.full)
-		rate = ack_train_pace(&bbr->train, base, rate);
+	if (!bbr->pipe.full && most_bps && rate > most_bps)
+		rate = most_bps;
+	if (!bbr->pipe.full && rate < least_bps)
+		rate = least_bps;
 	if (rate && (bbr->pipe.full || rate > before))
 		nopal_share(at, BBR_RATE, (int64_t)rate);
 }
 
-/* While the bandwidth grows, acks run ahead of it in any case: no bursts. */
-static uint64_t bbr_target(const struct bbr_congestion *bbr)
+static uint64_t bbr_target(struct nopal_at at)
 {
-	if (bbr->mode == BBR_STARTUP && bbr->train.rate_bps)
-		return nopal_scale(
-			bbr_carried(bbr, ack_train_known(&bbr->train, bbr->bandwidth_bps)),
-			ACK_TRAIN_GAIN, BBR_UNITY);
-	if (bbr->mode == BBR_STARTUP && bbr->least.overtakes)
-		return bbr_product(bbr, BBR_STARTUP_GAIN);
-	return bbr_product(bbr, BBR_WINDOW_GAIN) + ack_burst_largest(&bbr->burst);
+	const struct bbr_congestion *bbr = nopal_state(at);
+	uint64_t most_bps = bbr_startup_bps(at, BBR_MOST_BPS);
+
+	if (bbr->mode == BBR_STARTUP && most_bps)
+		return bbr_carried(bbr, most_bps);
+	return bbr_product(bbr, BBR_WINDOW_GAIN) + (uint64_t)nopal_shared(at, BBR_BURST_BYTES);
 }
 
 static void bbr_set_window(struct nopal_at at, uint64_t acked)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint32_t segment = nopal_body_limit(at.session);
+	uint64_t least = BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
 	uint64_t window = (uint64_t)nopal_shared(at, BBR_WINDOW);
-	uint64_t target = bbr_target(bbr) + BBR_LEAST_SEGMENTS * (uint64_t)segment;
+	uint64_t target = bbr_target(at) + least;
+	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
 
 	if (bbr->pipe.full)
 		window = window + acked < target ? window + acked : target;
-	else if (window < bbr_carried(bbr, bbr->train.rate_bps))
-		window += ACK_TRAIN_GROWTH * acked;
+	else if (window < bbr_carried(bbr, least_bps))
+		window += BBR_JUMP * acked;
 	else if (window < target || bbr->delivery.delivered < (uint64_t)set->initial)
 		window += acked;
-	if (bbr->mode == BBR_PROBE_RTT && window > bbr_low_window(at.session, bbr))
-		window = bbr_low_window(at.session, bbr);
-	if (window < BBR_LEAST_SEGMENTS * (uint64_t)segment)
-		window = BBR_LEAST_SEGMENTS * (uint64_t)segment;
-	nopal_share(at, BBR_WINDOW, (int64_t)window);
+	if (bbr->mode == BBR_PROBE_RTT && window > bbr_low_window(at))
+		window = bbr_low_window(at);
+	nopal_share(at, BBR_WINDOW, (int64_t)(window > least ? window : least));
 }
 
-/* From the sample of an ack; `rtt_ns`: its round trip, or 0. */
-static void bbr_learn(struct nopal_at at, int64_t rtt_ns, bool old)
+/* The round trip that this ack tells of; 0: none. */
+static int64_t bbr_rtt(struct nopal_at at, const struct nopal_ack *ack)
 {
-	struct bbr_congestion *bbr = nopal_state(at);
+	int64_t usual_ns = nopal_shared(at, BBR_USUAL);
 
-	bbr_note_round(at);
-	full_pipe_meet(&bbr->pipe, at.session->now_ns, rtt_ns, bbr->least.ns,
-		       bbr->delivery.sample.limited);
-	random_loss_end_ack(at.session, &bbr->loss,
-			    !standing_queue_is_small(rtt_ns, bbr->least.ns));
-	bbr_note_rate(at);
-	if (bbr->round.began && bbr->round.count % BBR_BURST_ROUNDS == 0)
-		ack_burst_turn(&bbr->burst);
-	ack_burst_note(&bbr->burst, at.session->now_ns, bbr->delivery.delivered, bbr->bandwidth_bps,
-		       bbr_product(bbr, BBR_UNITY));
-	/* What left before anything arrived left in the first window. */
-	if (!bbr->delivery.sample.delivered && !bbr->least.overtakes)
-		ack_train_note(&bbr->train, at.session->now_ns, bbr->delivery.delivered);
-	bbr_check_mode(at, old);
-	bbr_set_rate(at);
+	if (usual_ns >= 0)
+		return usual_ns;
+	if (!ack->largest_is_new || ack->largest_sent_ns < 0)
+		return 0;
+	return nopal_shared(at, BBR_LATEST_RTT);
 }
 
 static enum nopal_verdict bbr_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
-	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
-	int64_t rtt = timed ? nopal_shared(at, BBR_LATEST_RTT) : 0;
 	bool old;
 
-	if (least_rtt_ack(&bbr->least, ack))
-		bbr_begin_again(bbr);
-	old = least_rtt_take(&bbr->least, at.session->now_ns, rtt);
-	if (bbr->delivery.sample.any)
-		bbr_learn(at, rtt, old);
+	bbr_heed_overtaking(at);
+	bbr_heed_drain(at);
+	old = least_rtt_take(&bbr->least, at.session->now_ns, bbr_rtt(at, ack));
+	if (bbr->delivery.sample.any) {
+		delivery_round_note(&bbr->round, &bbr->delivery);
+		bbr_note_rate(at);
+		bbr_check_mode(at, old);
+		bbr_set_rate(at);
+	}
 	bbr_set_window(at, ack->newly_acked_bytes);
 	delivery_end_ack(&bbr->delivery);
+	nopal_share(at, BBR_SAMPLE, -1);
+	bbr_publish(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -466,8 +486,6 @@ static enum nopal_verdict bbr_congestion_on_open_session(struct nopal_at at,
 static const struct nopal_parameter bbr_congestion_parameters[] = {
 	NOPAL_NUMBER(bbr_congestion, initial, "initial", SIZE, "10seg", "1seg", "1000seg",
 		     "first window (RFC 6928: ten segments)"),
-	NOPAL_ON_OFF(bbr_congestion, compensate, "compensate", "on",
-		     "count random loss as passed by the bottleneck"),
 	{ 0 },
 };
 
@@ -477,12 +495,48 @@ static const struct nopal_binding bbr_congestion_bindings[] = {
 	NOPAL_ON(SEGMENT_RECEIVED, bbr_congestion_on_received, .kinds = NOPAL_CARRIED,
 		 .after = "loss_detection"),
 	/* Before what is lost leaves again and is stamped anew. */
-	NOPAL_ON(SEGMENT_LOST, bbr_congestion_on_lost, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
 	NOPAL_ON(SEGMENT_TIMEOUT, bbr_congestion_on_timeout, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, bbr_congestion_on_ack, .after = "loss_detection"),
-	NOPAL_ON(CONGESTION_MARKED, bbr_congestion_on_marked),
+	NOPAL_ON(ACK_PROCESSED, bbr_congestion_on_ack,
+		 .after = "loss_detection|path_model_modifier"),
+	{ 0 },
+};
+
+static const struct nopal_shared bbr_congestion_shared[] = {
+	[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },
+	[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second; 0: no limit" },
+	[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "samples of the least round trip" },
+	[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
+	[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0, "1: nothing more to send" },
+	[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	[BBR_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_WRITE),
+	[BBR_PATH_RTT] = BBR_MODEL_LEAST_RTT(NOPAL_WRITE),
+	[BBR_ROUND] = BBR_MODEL_ROUND(NOPAL_WRITE),
+	[BBR_SLOW] = BBR_MODEL_SLOW(NOPAL_WRITE),
+	[BBR_STARTING] = BBR_MODEL_STARTING(NOPAL_WRITE),
+	[BBR_SAMPLE] = BBR_MODEL_SAMPLE(NOPAL_WRITE),
+	[BBR_LIMITED] = BBR_MODEL_LIMITED(NOPAL_WRITE),
+	[BBR_USUAL] = BBR_USUAL_RTT(NOPAL_READ_OPTIONAL),
+	[BBR_OVERTOOK] = BBR_OVERTAKEN(NOPAL_READ_OPTIONAL),
+	[BBR_EARLY] = BBR_EARLY_RTT(NOPAL_READ_OPTIONAL),
+	[BBR_EARLY_LIMIT] = BBR_EARLY_MOST(NOPAL_READ_OPTIONAL),
+	[BBR_ALSO_PASSED] = BBR_PASSED(NOPAL_READ_OPTIONAL),
+	[BBR_LEAST_BPS] = BBR_STARTUP_LEAST(NOPAL_READ_OPTIONAL),
+	[BBR_MOST_BPS] = BBR_STARTUP_MOST(NOPAL_READ_OPTIONAL),
+	[BBR_OVERFLOWS] = BBR_LOSES(NOPAL_READ_OPTIONAL),
+	[BBR_STANDS] = BBR_QUEUE_STANDS(NOPAL_READ_OPTIONAL),
+	[BBR_BURST_BYTES] = BBR_BURST(NOPAL_READ_OPTIONAL),
+	[BBR_REQUESTS] = BBR_DRAINS(NOPAL_READ_OPTIONAL),
+	[BBR_SLOW_MOST] = BBR_SLOW_ROUNDS(NOPAL_READ_OPTIONAL),
+	[BBR_LOW_PERCENT] = BBR_PROBE_RTT_PERCENT(NOPAL_READ_OPTIONAL),
+	{ 0 },
+};
+
+static const struct nopal_role bbr_congestion_provides[] = {
+	{ "congestion_policy", true },
+	{ "window_policy" },
+	{ "rate_policy" },
+	{ "path_model", true },
 	{ 0 },
 };
 
@@ -496,17 +550,6 @@ static const struct nopal_relation bbr_congestion_needs[] = {
 
 static const struct nopal_attribute bbr_congestion_attributes[] = {
 	DELIVERY_ATTRIBUTES,
-	[BBR_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_shared bbr_congestion_shared[] = {
-	[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },
-	[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second; 0: no limit" },
-	[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "samples of the least round trip" },
-	[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
-	[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0, "1: nothing more to send" },
-	[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
 	{ 0 },
 };
 
@@ -514,9 +557,9 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "bbr_congestion",
 	.family = "congestion",
-	.summary = "send at the bottleneck's rate, whatever share gets lost",
-	.provides =
-		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
+	.summary = "BBR congestion control, version 1",
+	.provides = bbr_congestion_provides,
+	.standard = "path_model",
 	.needs = bbr_congestion_needs,
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct bbr_congestion_parameters),

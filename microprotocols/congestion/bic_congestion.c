@@ -28,42 +28,41 @@
  *            it is larger.
  * Parameters: initial (default 10seg): first window.
  */
-#include "window_policy.h"
+#include "window_rules.h"
 
 /* The paper's own: section IV. */
 enum {
-	BIC_CONGESTION_MOST = 32,	/* segments in a round trip: S_max */
-	BIC_CONGESTION_LEAST_PER = 100, /* S_min = 0.01 */
-	BIC_CONGESTION_PART = 8,	/* beta = 0.125 */
-	BIC_CONGESTION_LEGACY = 14,	/* segments: low_window */
+	BIC_MOST = 32,	     /* segments in a round trip: S_max */
+	BIC_LEAST_PER = 100, /* S_min = 0.01 */
+	BIC_PART = 8,	     /* beta = 0.125 */
+	BIC_LEGACY = 14,     /* segments: low_window */
 };
 
 struct bic_congestion {
-	struct window_policy policy;
+	struct loss_epoch epoch;
 	int64_t target_bytes; /* W_max: where the last loss was */
 	uint64_t growth_rest; /* of its last division */
 };
 
 /* How far the window goes in a round trip. */
-static int64_t bic_congestion_step(const struct bic_congestion *bic, int64_t window,
-				   int64_t segment)
+static int64_t bic_step(const struct bic_congestion *bic, int64_t window, int64_t segment)
 {
 	int64_t away = bic->target_bytes - window;
 	int64_t step = away > 0 ? away / 2 : -away;
 
-	if (window < BIC_CONGESTION_LEGACY * segment)
+	if (window < BIC_LEGACY * segment)
 		return segment;
-	if (step > BIC_CONGESTION_MOST * segment)
-		return BIC_CONGESTION_MOST * segment;
-	if (step < segment / BIC_CONGESTION_LEAST_PER)
-		return segment / BIC_CONGESTION_LEAST_PER;
+	if (step > BIC_MOST * segment)
+		return BIC_MOST * segment;
+	if (step < segment / BIC_LEAST_PER)
+		return segment / BIC_LEAST_PER;
 	return step;
 }
 
-static int64_t bic_congestion_grow(struct nopal_at at, int64_t window, int64_t acked)
+static int64_t bic_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
 	struct bic_congestion *bic = nopal_state(at);
-	int64_t step = bic_congestion_step(bic, window, nopal_body_limit(at.session));
+	int64_t step = bic_step(bic, window, nopal_body_limit(at.session));
 	uint64_t sum = (uint64_t)step * (uint64_t)acked + bic->growth_rest;
 
 	bic->growth_rest = sum % (uint64_t)window;
@@ -72,78 +71,31 @@ static int64_t bic_congestion_grow(struct nopal_at at, int64_t window, int64_t a
 
 /* With fast convergence: a flow whose window shrinks from loss to loss searches lower, and leaves
  * room for others. */
-static int64_t bic_congestion_kept(struct nopal_at at, int64_t window)
+static int64_t bic_keep(struct nopal_at at, int64_t window)
 {
 	struct bic_congestion *bic = nopal_state(at);
-	int64_t left = window - window / BIC_CONGESTION_PART;
+	int64_t left = window - window / BIC_PART;
 
 	if (window < bic->target_bytes)
 		bic->target_bytes = (window + left) / 2;
 	else
 		bic->target_bytes = window;
-	if (window < BIC_CONGESTION_LEGACY * (int64_t)nopal_body_limit(at.session))
+	if (window < BIC_LEGACY * (int64_t)nopal_body_limit(at.session))
 		return window / 2;
 	return left;
 }
 
-static enum nopal_verdict bic_congestion_on_lost(struct nopal_at at, struct nopal_segment *segment)
-{
-	return window_policy_lost(at, segment, bic_congestion_kept);
-}
-
-static enum nopal_verdict bic_congestion_on_timeout(struct nopal_at at,
-						    struct nopal_segment *segment)
-{
-	window_policy_timed_out(at, segment, bic_congestion_kept);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict bic_congestion_on_marked(struct nopal_at at,
-						   struct nopal_session *subject)
-{
-	(void)subject;
-	return window_policy_marked(at, bic_congestion_kept);
-}
-
-static enum nopal_verdict bic_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
-{
-	return window_policy_acked(at, ack, bic_congestion_grow);
-}
-
-static const struct nopal_parameter bic_congestion_parameters[] = {
-	WINDOW_POLICY_PARAMETERS,
-	{ 0 },
-};
-
-static const struct nopal_binding bic_congestion_bindings[] = {
-	WINDOW_POLICY_BEGINS,
-	/* Before what is lost is asked to leave again. */
-	NOPAL_ON(SEGMENT_LOST, bic_congestion_on_lost, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, bic_congestion_on_timeout, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, bic_congestion_on_ack, .after = "loss_detection"),
-	NOPAL_ON(CONGESTION_MARKED, bic_congestion_on_marked),
-	{ 0 },
-};
-
-static const struct nopal_shared bic_congestion_shared[] = {
-	WINDOW_POLICY_SHARED,
-	{ 0 },
+static const struct window_rules bic_congestion_rules = {
+	.grow = bic_grow,
+	.keep = bic_keep,
 };
 
 const struct nopal_microprotocol nopal_bic_congestion = {
-	.abi = NOPAL_ABI,
+	WINDOW_RULES(bic_congestion, window_rules_needs),
 	.name = "bic_congestion",
 	.family = "congestion",
 	.summary = "a window that searches for the largest one without loss",
-	.provides = window_policy_provides,
-	.needs = window_policy_needs,
-	.promises = window_policy_promises,
-	.parameters_size = sizeof(struct window_policy_parameters),
-	.parameters = bic_congestion_parameters,
-	.shared = bic_congestion_shared,
-	.bindings = bic_congestion_bindings,
-	.state_size = sizeof(struct bic_congestion),
-	.open = window_policy_open,
+	.parameters_size = sizeof(struct window_parameters),
+	.parameters = window_rules_table,
+	.shared = window_rules_shared,
 };

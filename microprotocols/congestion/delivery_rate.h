@@ -17,7 +17,6 @@
 /* First in the policy's own table of attributes. */
 enum delivery_attribute {
 	DELIVERY_BEFORE,	/* bytes delivered at the departure, and flags */
-	DELIVERY_LOST,		/* bytes lost at the departure */
 	DELIVERY_BEFORE_NS,	/* when the last of them were delivered */
 	DELIVERY_FIRST_SENT_NS, /* departure that begins the interval */
 	DELIVERY_NEXT,		/* the policy's own begin here */
@@ -25,24 +24,25 @@ enum delivery_attribute {
 /* Low bits of DELIVERY_BEFORE. */
 enum {
 	DELIVERY_LIMITED = 1, /* the application had no more to send */
-	DELIVERY_MARKED = 2,  /* as the policy pleases */
-	DELIVERY_FLAG_BITS = 2,
+	DELIVERY_FLAG_BITS = 1,
 };
 
 #define DELIVERY_ATTRIBUTES                                                                        \
-	[DELIVERY_BEFORE] = { "delivered_before", NOPAL_WRITE,                                     \
-			      "bytes delivered at the departure, times 4, and flags",              \
-			      .kinds = NOPAL_CARRIED },                                            \
-	[DELIVERY_LOST] = { "lost_before", NOPAL_WRITE, "bytes lost at the departure",             \
-			    .kinds = NOPAL_CARRIED },                                              \
-	[DELIVERY_BEFORE_NS] = { "delivered_before_ns", NOPAL_WRITE,                               \
-				 "when they had been delivered", .kinds = NOPAL_CARRIED },         \
-	[DELIVERY_FIRST_SENT_NS] = { "first_sent_ns", NOPAL_WRITE,                                 \
-				     "departure that began the sample's interval",                 \
-				     .kinds = NOPAL_CARRIED }
+	[DELIVERY_BEFORE] = { .name = "delivered_before",                                          \
+			      .access = NOPAL_WRITE,                                               \
+			      .kinds = NOPAL_CARRIED,                                              \
+			      .doc = "bytes delivered at the departure, times 2, and a flag" },    \
+	[DELIVERY_BEFORE_NS] = { .name = "delivered_before_ns",                                    \
+				 .access = NOPAL_WRITE,                                            \
+				 .kinds = NOPAL_CARRIED,                                           \
+				 .doc = "when they had been delivered" },                          \
+	[DELIVERY_FIRST_SENT_NS] = { .name = "first_sent_ns",                                      \
+				     .access = NOPAL_WRITE,                                        \
+				     .kinds = NOPAL_CARRIED,                                       \
+				     .doc = "departure that began the sample's interval" }
 
 struct delivery {
-	uint64_t delivered, lost; /* bytes, ever */
+	uint64_t delivered; /* bytes, ever */
 	int64_t delivered_ns;
 	int64_t first_sent_ns;	/* begins the next sample's interval */
 	uint64_t limited_until; /* below this much delivered, samples are
@@ -51,8 +51,8 @@ struct delivery {
 	struct delivery_sample {
 		bool any, limited;
 		uint64_t packet_number;
-		uint64_t delivered, lost; /* before it left */
-		uint64_t early;		  /* bytes of the ack */
+		uint64_t delivered; /* before it left */
+		uint64_t early;	    /* bytes of the ack */
 		int64_t delivered_ns, first_sent_ns, sent_ns;
 	} sample;
 };
@@ -60,48 +60,33 @@ struct delivery {
 /* A round trip of what is delivered. */
 struct delivery_round {
 	uint64_t count;
-	uint64_t end;  /* bytes delivered that end it */
-	uint64_t lost; /* bytes, as it began */
-	bool began;    /* with this ack */
+	uint64_t end; /* bytes delivered that end it */
+	bool began;   /* with this ack */
 };
 
-/* With the sample of each ack.  True: one has ended, in which so many bytes were delivered and
- * lost. */
-static inline bool delivery_round_ends(struct delivery_round *round,
-				       const struct delivery *delivery, uint64_t *ret_delivered,
-				       uint64_t *ret_lost)
+/* With the sample of each ack. */
+static inline void delivery_round_note(struct delivery_round *round,
+				       const struct delivery *delivery)
 {
 	round->began = delivery->sample.delivered >= round->end;
 	if (!round->began)
-		return false;
-	*ret_delivered = delivery->delivered - round->end;
-	*ret_lost = delivery->lost > round->lost ? delivery->lost - round->lost : 0;
+		return;
 	round->count++;
 	round->end = delivery->delivered;
-	round->lost = delivery->lost;
-	return true;
 }
 
 static inline void delivery_stamp(struct nopal_at at, struct delivery *delivery,
-				  struct nopal_segment *segment, uint64_t in_flight, bool marked)
+				  struct nopal_segment *segment, uint64_t in_flight)
 {
-	uint64_t flags = marked ? DELIVERY_MARKED : 0;
+	uint64_t flags = delivery->limited_until > delivery->delivered ? DELIVERY_LIMITED : 0;
 
 	if (in_flight <= segment->body.length) {
 		delivery->delivered_ns = at.session->now_ns;
 		delivery->first_sent_ns = at.session->now_ns;
 	}
-	if (delivery->limited_until > delivery->delivered)
-		flags |= DELIVERY_LIMITED;
 	nopal_set(at, segment, DELIVERY_BEFORE, delivery->delivered << DELIVERY_FLAG_BITS | flags);
-	nopal_set(at, segment, DELIVERY_LOST, delivery->lost);
 	nopal_set(at, segment, DELIVERY_BEFORE_NS, (uint64_t)delivery->delivered_ns);
 	nopal_set(at, segment, DELIVERY_FIRST_SENT_NS, (uint64_t)delivery->first_sent_ns);
-}
-
-static inline bool delivery_is_marked(struct nopal_at at, const struct nopal_segment *segment)
-{
-	return nopal_get(at, segment, DELIVERY_BEFORE) & DELIVERY_MARKED;
 }
 
 /* A segment that left less than `least_rtt_ns` ago is acknowledged for an earlier departure: it
@@ -123,18 +108,9 @@ static inline void delivery_take(struct nopal_at at, struct delivery *delivery,
 	sample->limited = before & DELIVERY_LIMITED;
 	sample->packet_number = segment->packet_number;
 	sample->delivered = before >> DELIVERY_FLAG_BITS;
-	sample->lost = nopal_get(at, segment, DELIVERY_LOST);
 	sample->delivered_ns = (int64_t)nopal_get(at, segment, DELIVERY_BEFORE_NS);
 	sample->first_sent_ns = (int64_t)nopal_get(at, segment, DELIVERY_FIRST_SENT_NS);
 	sample->sent_ns = segment->departed_ns;
-}
-
-/* What was counted as lost has arrived. */
-static inline void delivery_undo_loss(struct delivery *delivery,
-				      const struct nopal_segment *segment)
-{
-	if (delivery->lost >= segment->body.length)
-		delivery->lost -= segment->body.length;
 }
 
 /* Was nothing at all delivered since the segment left? */
@@ -161,11 +137,6 @@ static inline uint64_t delivery_amount(const struct delivery *delivery, uint64_t
 	if (early <= burst)
 		return bytes;
 	return bytes > early ? bytes - early : 0;
-}
-
-static inline uint64_t delivery_lost(const struct delivery *delivery)
-{
-	return delivery->lost > delivery->sample.lost ? delivery->lost - delivery->sample.lost : 0;
 }
 
 /* The interval of the sample; its departure begins the next one. */

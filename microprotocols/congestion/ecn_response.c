@@ -242,7 +242,7 @@ static const struct nopal_parameter ecn_response_parameters[] = {
 	/* RFC 9000, appendix A.4: the testing phase */
 	NOPAL_NUMBER(
 		ecn_response, vanished, "vanished", COUNT, "10", "1", "1000000",
-		"segments whose marks were changed, or timed out at first, before the session stops marking"),
+		"segments that arrived as they did not leave, or that were overdue before any arrived, before the session goes on without marks"),
 	{ 0 },
 };
 

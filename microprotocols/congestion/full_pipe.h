@@ -2,13 +2,13 @@
 /*
  * full_pipe.h -- has a startup filled the pipe?
  *
- * It has when a queue stands, or when for three rounds the bandwidth did not grow by a quarter:
- * more in flight brings no more (Cardwell et al., BBR, 2016).
+ * The pipe is full when for three rounds the bandwidth did not grow by a quarter: more in flight
+ * brings no more (Cardwell et al., BBR, 2016).
  */
 #ifndef NOPAL_FULL_PIPE_H
 #define NOPAL_FULL_PIPE_H
 
-#include "standing_queue.h"
+#include <nopal/microprotocol.h>
 
 enum {
 	FULL_PIPE_ROUNDS = 3,
@@ -17,7 +17,6 @@ enum {
 };
 
 struct full_pipe {
-	struct standing_queue queue;
 	uint64_t grown_bps; /* growth is against it */
 	uint32_t rounds;    /* without growth */
 	bool full;
@@ -26,21 +25,11 @@ struct full_pipe {
 static inline void full_pipe_begin(struct full_pipe *pipe)
 {
 	*pipe = (struct full_pipe){ .full = false };
-	standing_queue_begin(&pipe->queue);
-}
-
-/* A round trip; 0 is none.  `limited`: of who had no more to send, and so made no queue.  A late
- * ack of a single segment waited for another one to come. */
-static inline void full_pipe_meet(struct full_pipe *pipe, int64_t now_ns, int64_t rtt_ns,
-				  int64_t least_ns, bool limited)
-{
-	standing_queue_note(&pipe->queue, now_ns, rtt_ns && limited ? least_ns : rtt_ns, least_ns);
 }
 
 /* With each ack; `round`: one ended that tells of the bandwidth. */
 static inline void full_pipe_note(struct full_pipe *pipe, bool round, uint64_t bandwidth_bps)
 {
-	pipe->full |= pipe->queue.stands;
 	if (pipe->full || !round)
 		return;
 	if (bandwidth_bps >= nopal_scale(pipe->grown_bps, FULL_PIPE_GROWTH, FULL_PIPE_UNITY)) {

@@ -12,7 +12,7 @@ enum { GIVEN_RATE_BPS }; /* shared variables */
 
 static const struct nopal_role given_rate_provides[] = {
 	{ "congestion_policy", true },
-	{ "rate_policy" },
+	{ "rate_policy", false },
 	{ 0 },
 };
 

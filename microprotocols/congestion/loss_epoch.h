@@ -26,11 +26,18 @@ static inline void loss_epoch_begin(struct nopal_session *session, struct loss_e
 	epoch->recovering = true;
 }
 
+/* Was the segment not yet out when the window was reduced? */
+static inline bool loss_epoch_is_new(const struct loss_epoch *epoch,
+				     const struct nopal_segment *segment)
+{
+	return segment->packet_number >= epoch->reduced_at;
+}
+
 /* True: the loss begins an epoch, and the window has to be reduced. */
 static inline bool loss_epoch_lost(struct nopal_session *session, struct loss_epoch *epoch,
 				   const struct nopal_segment *segment)
 {
-	if (segment->packet_number < epoch->reduced_at)
+	if (!loss_epoch_is_new(epoch, segment))
 		return false;
 	loss_epoch_begin(session, epoch);
 	return true;
@@ -61,10 +68,16 @@ static inline bool loss_epoch_timed_out(struct nopal_session *session, struct lo
 	return true;
 }
 
+static inline bool loss_epoch_is_resolved(struct nopal_session *session,
+					  const struct loss_epoch *epoch)
+{
+	return nopal_oldest_departure(session) >= epoch->reduced_at;
+}
+
 /* With each ack.  True: the recovery is over. */
 static inline bool loss_epoch_ends(struct nopal_session *session, struct loss_epoch *epoch)
 {
-	if (!epoch->recovering || nopal_oldest_departure(session) < epoch->reduced_at)
+	if (!epoch->recovering || !loss_epoch_is_resolved(session, epoch))
 		return false;
 	epoch->recovering = false;
 	return true;

@@ -77,15 +77,11 @@ static inline uint64_t random_loss_passed(struct nopal_session *session,
 	return delivered + (lost < most ? lost : most);
 }
 
-/* Was far more lost than is random?  What runs over when half as much again is sent as the
- * bottleneck passes is a third. */
-static inline bool random_loss_exceeded(struct nopal_session *session,
-					const struct random_loss *loss, uint64_t delivered,
-					uint64_t lost)
+/* Was far more lost than the random share, in parts per million?  What runs over when half as much
+ * again is sent as the bottleneck passes is a third. */
+static inline bool random_loss_exceeded(uint64_t share, uint64_t delivered, uint64_t lost)
 {
-	uint64_t most = random_loss_share(session, loss) + RANDOM_LOSS_FAR;
-
-	return lost > nopal_scale(delivered + lost, most, RANDOM_LOSS_MILLION);
+	return lost > nopal_scale(delivered + lost, share + RANDOM_LOSS_FAR, RANDOM_LOSS_MILLION);
 }
 
 #endif

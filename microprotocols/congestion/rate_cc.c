@@ -67,7 +67,7 @@ enum rate_cc_verdict {
 	RATE_CC_NO_CREDIT,
 };
 
-static int64_t rate_cc_quantum(struct nopal_at at, const struct rate_cc *gate)
+static int64_t rate_cc_quantum(const struct rate_cc *gate, struct nopal_at at)
 {
 	const struct rate_cc_parameters *set = nopal_parameters(at);
 	int64_t quantum = set->quantum * RATE_CC_BYTE;
@@ -95,7 +95,7 @@ static int64_t rate_cc_full(struct nopal_at at)
 	const struct rate_cc *gate = nopal_state(at);
 	int64_t least =
 		(nopal_shared(at, RATE_CC_GRANTED_BYTES) + gate->starved_bytes) * RATE_CC_BYTE;
-	int64_t full = 2 * rate_cc_quantum(at, gate);
+	int64_t full = 2 * rate_cc_quantum(gate, at);
 
 	return full > least ? full : least;
 }
@@ -193,7 +193,7 @@ static void rate_cc_arm(struct nopal_at at)
 {
 	const struct rate_cc *gate = nopal_state(at);
 	int64_t granted = nopal_shared(at, RATE_CC_GRANTED_BYTES);
-	int64_t wanted = rate_cc_quantum(at, gate);
+	int64_t wanted = rate_cc_quantum(gate, at);
 	int64_t missing;
 
 	if (wanted > gate->rate_bps * RATE_CC_PATIENCE_NS)

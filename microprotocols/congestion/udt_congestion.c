@@ -225,7 +225,7 @@ static enum nopal_verdict udt_congestion_on_send(struct nopal_at at, struct nopa
 
 	if (nopal_shared(at, UDT_CONGESTION_APP_LIMITED))
 		udt->delivery.limited_until = udt->delivery.delivered + in_flight;
-	delivery_stamp(at, &udt->delivery, segment, in_flight, false);
+	delivery_stamp(at, &udt->delivery, segment, in_flight);
 	return NOPAL_CONTINUE;
 }
 

@@ -332,6 +332,10 @@ struct nopal_microprotocol {
 	const struct nopal_hold *holds;
 	const struct nopal_timer *timers;
 	const struct nopal_binding *bindings;
+	/* (optional) Where the handlers of `bindings` are a family's, in its header: the
+	 * microprotocol's own functions and constants that they call, of the type that the header
+	 * gives. */
+	const void *rules;
 	const char *const *raises; /* events that its handlers raise; NULL ends */
 
 	size_t state_size; /* zeroed before open */
@@ -364,7 +368,7 @@ void nopal_problem(struct nopal_problems *problems, const char *parameter, const
 enum {
 	NOPAL_MAX_KINDS = 4,	  /* of one microprotocol */
 	NOPAL_MAX_ATTRIBUTES = 8, /* used by one microprotocol */
-	NOPAL_MAX_SHARED = 12,	  /* used by one microprotocol */
+	NOPAL_MAX_SHARED = 28,	  /* used by one microprotocol */
 };
 
 /* A microprotocol as placed in a sealed composition: const, one for all sessions of the plan. */

@@ -15,6 +15,8 @@ static const char LONG[] =
 	"positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"
 	"rtt_estimation {}\nretransmit {}\nwindowed_flow { buffer = 64MiB }\n"
 	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"
+	"usual_rtt {} loss_compensation {} ack_train {} standing_queue {}\n"
+	"ack_aggregation {} queue_drain {} marked_drain {}\n"
 	"reliable_fifo {}\n";
 
 /* Open, with nothing outstanding. */

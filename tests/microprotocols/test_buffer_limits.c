@@ -12,6 +12,8 @@ enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
 	"sequenced_segments {}\npositive_ack { selective = on } retransmission_timer {}\n"         \
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                                     \
 	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"                         \
+	"usual_rtt {} loss_compensation {} ack_train {} standing_queue {}\n"                       \
+	"ack_aggregation {} queue_drain {} marked_drain {}\n"                                      \
 	"reliable_fifo {}\n"
 #define FIXED RELIABLE "windowed_flow { buffer = 64MiB }\n"
 #define FOLLOWS                                                                                    \

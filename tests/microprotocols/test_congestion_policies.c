@@ -5,6 +5,9 @@
 
 #define WINDOWED "windowed_cc {}\n"
 #define RATED	 "windowed_cc {}\nrate_cc {}\n"
+#define BBR_PARTS                                                                                  \
+	"usual_rtt {} loss_compensation {} ack_train {} standing_queue {} ack_aggregation {} "     \
+	"queue_drain {} marked_drain {}"
 /* One bandwidth-delay product of queue. */
 #define LINK	  "rate 20mbit delay 30ms limit 100"
 #define LINK_LOSS "fwd: rate 20mbit delay 30ms limit 100 loss 0.2% rev: delay 30ms"
@@ -29,7 +32,7 @@ static const struct policy {
 	/* Twenty segments. */
 	{ WINDOWED "fast_congestion {}", 90, 20 },
 	{ RATED "scp_congestion {}", 90, 6 },
-	{ RATED "bbr_congestion {}", 90, 30 },
+	{ RATED "bbr_congestion {}\n" BBR_PARTS, 90, 30 },
 	{ RATED "udt_congestion {}", 80, 60 },
 	{ RATED "cubic_congestion {}\npacing {}", 85, 60 },
 	{ "rate_cc {}\ntfrc {}", 80, 60 },

@@ -115,9 +115,9 @@ static int64_t urge(bool loaded)
 		assert_int_equal(nopal_send_with(pair.here[0].session, bytes, 100, 0, &urgent, 1),
 				 0);
 		if (loaded)
-			load(50 * NOPAL_MILLISECOND);
+			load(60 * NOPAL_MILLISECOND);
 		else
-			flow_pair_run(50 * NOPAL_MILLISECOND);
+			flow_pair_run(60 * NOPAL_MILLISECOND);
 		assert_int_equal(pair.there[0].delivered, n + 1 + loaded);
 		took_ns = pair.there[0].last_ns - sent_ns;
 		if (took_ns > most_ns)
@@ -147,7 +147,7 @@ TEST(test_a_stream_that_breaks_gives_up_its_turn)
 	flow_pair_run(NOPAL_SECOND);
 	for (uint32_t i = 0; i < 4; i++)
 		nopal_send(pair.here[i].session, bytes, BYTES, 0);
-	flow_pair_run(50 * NOPAL_MILLISECOND);
+	flow_pair_run(60 * NOPAL_MILLISECOND);
 	nopal_session_abort(pair.here[1].session, "enough");
 	nopal_session_abort(pair.here[3].session, "enough");
 	flow_pair_run(20 * NOPAL_SECOND);

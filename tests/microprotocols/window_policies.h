@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window_policies.h -- what every policy does that window_policy.h carries.
+ * window_policies.h -- what every policy does that window_rules.h carries.
  *
  * The test gives, before it includes this,
  *     POLICY                        the descriptor

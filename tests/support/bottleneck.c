@@ -6,6 +6,7 @@
 #include "support/test.h"
 
 struct bottleneck bottleneck;
+const char *bottleneck_acks = "every = 2  delay = 25ms  selective = on";
 
 void bottleneck_look(struct nopal_link_counters *ret_counters, uint64_t *ret_bytes)
 {
@@ -17,12 +18,11 @@ void bottleneck_open(const char *policy, const char *link)
 {
 	char config[BOTTLENECK_TEXT];
 
-	snprintf(
-		config, sizeof(config),
-		"transport_driver {}\nresize {}\nsequenced_segments {}\n"
-		"positive_ack { every = 2  delay = 25ms  selective = on } retransmission_timer {}\nduplicate_ack {}\n"
-		"rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n%s\n",
-		policy);
+	snprintf(config, sizeof(config),
+		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
+		 "positive_ack { %s }\nretransmission_timer {}\nduplicate_ack {}\n"
+		 "rtt_estimation {}\nretransmit {}\nreliable_fifo {}\n%s\n",
+		 bottleneck_acks, policy);
 	memset(&bottleneck, 0, sizeof(bottleneck));
 	rig_open(&bottleneck.rig, config, &(struct rig_options){ .link = link });
 }

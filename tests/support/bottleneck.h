@@ -26,6 +26,8 @@ struct bottleneck {
 	int64_t duration_ns;
 };
 extern struct bottleneck bottleneck;
+/* Keys of the peer's positive_ack; a test may say others before it opens one. */
+extern const char *bottleneck_acks;
 
 void bottleneck_look(struct nopal_link_counters *ret_counters, uint64_t *ret_bytes);
 void bottleneck_open(const char *policy, const char *link);

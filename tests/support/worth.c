@@ -11,10 +11,8 @@
 #include "support/test.h"
 
 const char *const worth_words[WORTHS] = {
-	[WORTH_REFUSED] = "refused without it",
-	[WORTH_PROMISE] = "promise",
-	[WORTH_COST] = "cost",
-	[WORTH_NOTHING] = "nothing",
+	[WORTH_REFUSED] = "refused without it", [WORTH_PROMISE] = "promise", [WORTH_COST] = "cost",
+	[WORTH_OWN_TEST] = "its own test",	[WORTH_NOTHING] = "nothing",
 };
 
 /* --------------------------------------------------------------------- promises */
@@ -99,6 +97,16 @@ static bool costs_less(struct costs *with, const char *text, struct worth_line *
 	return less;
 }
 
+static bool is_modifier(const struct nopal_microprotocol *microprotocol)
+{
+	const struct nopal_role *role = microprotocol->provides;
+
+	for (; role && role->name; role++)
+		if (strcmp(role->name, "path_model_modifier") == 0)
+			return true;
+	return false;
+}
+
 static enum worth worth_of(struct costs *with, const char *text, const struct nopal_plan *plan,
 			   struct worth_line *line)
 {
@@ -144,8 +152,15 @@ static void judge_layer(struct costs *costs, const struct nopal_plan *plan,
 			.layer = layer->name,
 			.name = layer->members[i].microprotocol->name,
 		};
-		char *without = text_without(costs->config, plan->composition, &line);
+		char *without;
 
+		if (is_modifier(layer->members[i].microprotocol)) {
+			line.worth = WORTH_OWN_TEST;
+			snprintf(line.loss, sizeof(line.loss), "see the test of %s", line.name);
+			told(&line, user);
+			continue;
+		}
+		without = text_without(costs->config, plan->composition, &line);
 		worth_judge(costs, without, &line);
 		told(&line, user);
 		free(without);

@@ -4,14 +4,15 @@
  *
  * The checker refuses the rest; or the rest promises less, or has a property less that an
  * application may give a message; or, on some network, it costs more.  The first of these that
- * holds is the line's worth.
+ * holds is the line's worth.  A part that modifies a congestion policy is for paths that the
+ * networks here are not: each such part has a test of its own, with it and without it.
  */
 #ifndef NOPAL_TEST_WORTH_H
 #define NOPAL_TEST_WORTH_H
 
 #include "support/costs.h"
 
-enum worth { WORTH_REFUSED, WORTH_PROMISE, WORTH_COST, WORTH_NOTHING, WORTHS };
+enum worth { WORTH_REFUSED, WORTH_PROMISE, WORTH_COST, WORTH_OWN_TEST, WORTH_NOTHING, WORTHS };
 extern const char *const worth_words[WORTHS];
 
 struct worth_line {

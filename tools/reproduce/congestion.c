@@ -53,7 +53,10 @@ static const struct congestion_policy {
 	{ "vegas", CONGESTION_WINDOW "vegas_congestion {}" },
 	{ "fast", CONGESTION_WINDOW "fast_congestion {}" },
 	{ "scp", CONGESTION_BOTH "scp_congestion {}" },
-	{ "bbr", CONGESTION_BOTH "bbr_congestion {}" },
+	{ "bbr", CONGESTION_BOTH "bbr_congestion {}\n"
+				 "usual_rtt {}\nloss_compensation {}\nack_train {}\n"
+				 "standing_queue {}\nack_aggregation {}\nqueue_drain {}\n"
+				 "marked_drain {}" },
 	{ "tfrc", "rate_cc {}\ntfrc {}" },
 	{ "udt", CONGESTION_BOTH "udt_congestion {}" },
 };
@@ -98,7 +101,9 @@ static bool congestion_compose(struct nopal_plan **ret_plans)
 
 		snprintf(text, sizeof(text),
 			 "extends = \"bulk\"\n"
-			 "without = { windowed_cc, rate_cc, bbr_congestion }\n%s\n",
+			 "without = { windowed_cc, rate_cc, bbr_congestion,\n"
+			 "usual_rtt, loss_compensation, ack_train, standing_queue,\n"
+			 "ack_aggregation, queue_drain, marked_drain }\n%s\n",
 			 congestion_policies[i].section);
 		nopal_problems_init(&problems);
 		plan = nopal_plan_parse(text, congestion_policies[i].name, NULL, &problems);

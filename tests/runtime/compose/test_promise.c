@@ -269,7 +269,9 @@ TEST(test_shipped_parts_promise_no_more_than_they_keep)
 	} cases[] = {
 		{ "extends = \"bulk\"\nfixed_rate_jitter {} sequenced_messages {}", NOPAL_DELIVERY,
 		  NOPAL_IN_TIME },
-		{ "extends = \"bulk\"\nwithout = { bbr_congestion }\n"
+		{ "extends = \"bulk\"\n"
+		  "without = { bbr_congestion, usual_rtt, loss_compensation, ack_train }\n"
+		  "without = { standing_queue, ack_aggregation, queue_drain, marked_drain }\n"
 		  "constant_rate { rate = 1Mbit }\n"
 		  "without = { windowed_cc, resend_copies }",
 		  NOPAL_PACE, NOPAL_FIXED_RATE },

@@ -171,11 +171,14 @@ FAKE(fake_when,
 FAKE(fake_kindless, .attributes = FAKE_ATTRIBUTES({ .name = "number",
 						    .access = NOPAL_WRITE,
 						    .kinds = NOPAL_OWN_KIND + 1 }));
+#define FOUR_VARIABLES                                                                             \
+	{ .name = "a" }, { .name = "b" }, { .name = "c" },                                         \
+	{                                                                                          \
+		.name = "d"                                                                        \
+	}
 FAKE(fake_greedy,
-     .shared = FAKE_SHARED({ .name = "a" }, { .name = "b" }, { .name = "c" }, { .name = "d" },
-			   { .name = "e" }, { .name = "f" }, { .name = "g" }, { .name = "h" },
-			   { .name = "i" }, { .name = "j" }, { .name = "k" }, { .name = "l" },
-			   { .name = "m" }));
+     .shared = FAKE_SHARED(FOUR_VARIABLES, FOUR_VARIABLES, FOUR_VARIABLES, FOUR_VARIABLES,
+			   FOUR_VARIABLES, FOUR_VARIABLES, FOUR_VARIABLES, { .name = "one more" }));
 
 TEST(test_tables)
 {

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ack_train -- the first window tells the rate that BBR starts with
+ *
+ * The first window leaves in one burst, so what spaces its acks is the bottleneck.  Startup goes to
+ * that rate at once, and beyond it in steps of half, so that it ends with less than a product in
+ * the queue.  Beyond that rate, a round that loses far more than is random ends startup: so does a
+ * queue too short to be seen.
+ *
+ * Paper:     none; a modification of BBR (bbr_congestion).
+ * Differs:   nothing.
+ * Needs:     path_model.
+ * Provides:  path_model_modifier.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes startup_least_bps, startup_most_bps, startup_overflows; reads
+ *            bottleneck_bps, delivery_round, sends_slowly, in_startup,
+ *            rate_sample_packet, overtaken_rtt_ns, random_loss_ppm (optional, 0).
+ * Parameters: nothing.
+ */
+#include "ack_train.h"
+#include "bbr_model.h"
+#include "random_loss.h"
+
+enum {
+	ACK_TRAIN_LEAST_BPS,
+	ACK_TRAIN_MOST_BPS,
+	ACK_TRAIN_OVERFLOWS,
+	ACK_TRAIN_BANDWIDTH,
+	ACK_TRAIN_ROUND,
+	ACK_TRAIN_SLOW,
+	ACK_TRAIN_STARTING,
+	ACK_TRAIN_SAMPLE,
+	ACK_TRAIN_OVERTAKEN,
+	ACK_TRAIN_RANDOM,
+};
+
+struct ack_train_part {
+	struct ack_train train;
+	uint64_t first_end;	  /* packets below left before anything arrived */
+	uint64_t delivered, lost; /* bytes, ever */
+	int64_t round;
+	uint64_t round_delivered, round_lost; /* as it began */
+};
+
+static enum nopal_verdict ack_train_on_lost(struct nopal_at at, struct nopal_segment *segment)
+{
+	struct ack_train_part *self = nopal_state(at);
+
+	self->lost += segment->body.length;
+	return NOPAL_CONTINUE;
+}
+
+static void ack_train_end_round(struct nopal_at at)
+{
+	struct ack_train_part *self = nopal_state(at);
+	uint64_t share = (uint64_t)nopal_shared(at, ACK_TRAIN_RANDOM);
+
+	if (nopal_shared(at, ACK_TRAIN_STARTING) && self->train.rate_bps &&
+	    !nopal_shared(at, ACK_TRAIN_SLOW) &&
+	    random_loss_exceeded(share, self->delivered - self->round_delivered,
+				 self->lost - self->round_lost))
+		nopal_share(at, ACK_TRAIN_OVERFLOWS, 1);
+	self->round = nopal_shared(at, ACK_TRAIN_ROUND);
+	self->round_delivered = self->delivered;
+	self->round_lost = self->lost;
+}
+
+/* Where packets overtake, what the first ones told is void. */
+static void ack_train_tell(struct nopal_at at)
+{
+	struct ack_train_part *self = nopal_state(at);
+	uint64_t seen_bps = (uint64_t)nopal_shared(at, ACK_TRAIN_BANDWIDTH);
+
+	if (nopal_shared(at, ACK_TRAIN_OVERTAKEN)) {
+		self->train.rate_bps = 0;
+		nopal_share(at, ACK_TRAIN_OVERFLOWS, 0);
+	}
+	nopal_share(at, ACK_TRAIN_LEAST_BPS, (int64_t)self->train.rate_bps);
+	nopal_share(at, ACK_TRAIN_MOST_BPS, (int64_t)ack_train_most(&self->train, seen_bps));
+}
+
+static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack *ack)
+{
+	struct ack_train_part *self = nopal_state(at);
+	int64_t sample = nopal_shared(at, ACK_TRAIN_SAMPLE);
+
+	if (!self->delivered)
+		self->first_end = nopal_next_packet_number(at.session);
+	self->delivered += ack->newly_acked_bytes;
+	if (sample < 0 || !nopal_shared(at, ACK_TRAIN_STARTING))
+		return NOPAL_CONTINUE;
+	if (nopal_shared(at, ACK_TRAIN_ROUND) != self->round)
+		ack_train_end_round(at);
+	if (sample < (int64_t)self->first_end)
+		ack_train_note(&self->train, at.session->now_ns, self->delivered);
+	ack_train_tell(at);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding ack_train_bindings[] = {
+	NOPAL_ON(SEGMENT_LOST, ack_train_on_lost, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_TIMEOUT, ack_train_on_lost, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(ACK_PROCESSED, ack_train_on_ack, .after = "loss_detection|usual_rtt"),
+	{ 0 },
+};
+
+static const struct nopal_shared ack_train_shared[] = {
+	[ACK_TRAIN_LEAST_BPS] = BBR_STARTUP_LEAST(NOPAL_WRITE),
+	[ACK_TRAIN_MOST_BPS] = BBR_STARTUP_MOST(NOPAL_WRITE),
+	[ACK_TRAIN_OVERFLOWS] = BBR_LOSES(NOPAL_WRITE),
+	[ACK_TRAIN_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_READ),
+	[ACK_TRAIN_ROUND] = BBR_MODEL_ROUND(NOPAL_READ),
+	[ACK_TRAIN_SLOW] = BBR_MODEL_SLOW(NOPAL_READ),
+	[ACK_TRAIN_STARTING] = BBR_MODEL_STARTING(NOPAL_READ),
+	[ACK_TRAIN_SAMPLE] = BBR_MODEL_SAMPLE(NOPAL_READ),
+	[ACK_TRAIN_OVERTAKEN] = BBR_OVERTAKEN(NOPAL_READ_OPTIONAL),
+	[ACK_TRAIN_RANDOM] = BBR_RANDOM_LOSS(NOPAL_READ_OPTIONAL),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_ack_train = {
+	.abi = NOPAL_ABI,
+	.name = "ack_train",
+	.family = "congestion",
+	.summary = "the first window tells the rate that BBR starts with",
+	.provides = bbr_modifier_provides,
+	.needs = bbr_modifier_needs,
+	.shared = ack_train_shared,
+	.bindings = ack_train_bindings,
+	.state_size = sizeof(struct ack_train_part),
+};

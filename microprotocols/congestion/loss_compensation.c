@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loss_compensation -- random loss counts as passed by the bottleneck, for BBR
+ *
+ * BBR sends at the rate of delivery.  Where a share p is lost behind the bottleneck, that is (1 - p)
+ * of what the bottleneck passed, and the link is left idle in part.  Here what was lost within a
+ * sample counts as passed, up to the share that is random.
+ *
+ * The random share is measured on departures in slow phases alone: loss that our own sending causes
+ * is absent there.  A slow phase that still sees a queue counts as free of loss, so that a share
+ * that was taken too large fades (random_loss.h); a loss that was none is taken back.
+ *
+ * Paper:     none; a modification of BBR (bbr_congestion).
+ * Differs:   nothing.
+ * Needs:     path_model.
+ * Provides:  path_model_modifier.
+ * Excludes:  nothing.
+ * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
+ *            ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes passed_bytes, random_loss_ppm; reads sends_slowly,
+ *            rate_sample_packet, path_rtt_ns, latest_rtt_ns.
+ * Parameters: nothing.
+ */
+#include "bbr_model.h"
+#include "random_loss.h"
+#include "standing_queue.h"
+
+/* Attributes. */
+enum { LOSS_COMPENSATION_LOST, LOSS_COMPENSATION_DELIVERED, LOSS_COMPENSATION_LATE };
+enum {
+	LOSS_COMPENSATION_PASSED,
+	LOSS_COMPENSATION_SHARE,
+	LOSS_COMPENSATION_SLOW,
+	LOSS_COMPENSATION_SAMPLE,
+	LOSS_COMPENSATION_PATH_RTT,
+	LOSS_COMPENSATION_LATEST,
+};
+/* The low bit of an attribute is a flag: ours says that the segment left in a slow phase. */
+enum { LOSS_COMPENSATION_MARK = 1, LOSS_COMPENSATION_FLAG_BITS = 1 };
+
+struct loss_compensation {
+	struct random_loss random;
+	uint64_t delivered, lost;		/* bytes, ever */
+	uint64_t delivered_before, lost_before; /* ... before the segment of the sample left */
+};
+
+static bool loss_compensation_is_marked(struct nopal_at at, const struct nopal_segment *segment)
+{
+	return nopal_get(at, segment, LOSS_COMPENSATION_LOST) & LOSS_COMPENSATION_MARK;
+}
+
+static enum nopal_verdict loss_compensation_on_send(struct nopal_at at,
+						    struct nopal_segment *segment)
+{
+	const struct loss_compensation *self = nopal_state(at);
+	bool slow = nopal_shared(at, LOSS_COMPENSATION_SLOW);
+
+	nopal_set(at, segment, LOSS_COMPENSATION_LOST,
+		  self->lost << LOSS_COMPENSATION_FLAG_BITS | slow);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict loss_compensation_on_received(struct nopal_at at,
+							struct nopal_segment *segment)
+{
+	struct loss_compensation *self = nopal_state(at);
+	int64_t sample = nopal_shared(at, LOSS_COMPENSATION_SAMPLE);
+	uint64_t bytes = segment->body.length;
+
+	self->delivered += bytes;
+	/* What was counted as lost has arrived. */
+	if (nopal_has(at, LOSS_COMPENSATION_LATE) &&
+	    nopal_get(at, segment, LOSS_COMPENSATION_LATE) && self->lost >= bytes)
+		self->lost -= bytes;
+	if (loss_compensation_is_marked(at, segment))
+		random_loss_count(&self->random, segment, false);
+	if (sample == (int64_t)segment->packet_number) {
+		self->delivered_before = nopal_get(at, segment, LOSS_COMPENSATION_DELIVERED) >>
+					 LOSS_COMPENSATION_FLAG_BITS;
+		self->lost_before = nopal_get(at, segment, LOSS_COMPENSATION_LOST) >>
+				    LOSS_COMPENSATION_FLAG_BITS;
+	}
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict loss_compensation_on_lost(struct nopal_at at,
+						    struct nopal_segment *segment)
+{
+	struct loss_compensation *self = nopal_state(at);
+
+	self->lost += segment->body.length;
+	if (loss_compensation_is_marked(at, segment))
+		random_loss_count(&self->random, segment, true);
+	return NOPAL_CONTINUE;
+}
+
+/* Of the sample of an ack, beyond what was delivered. */
+static uint64_t loss_compensation_passed(struct nopal_session *session,
+					 const struct loss_compensation *self)
+{
+	uint64_t delivered = self->delivered - self->delivered_before;
+	uint64_t lost = self->lost > self->lost_before ? self->lost - self->lost_before : 0;
+
+	return random_loss_passed(session, &self->random, delivered, lost) - delivered;
+}
+
+static enum nopal_verdict loss_compensation_on_ack(struct nopal_at at, struct nopal_ack *ack)
+{
+	struct loss_compensation *self = nopal_state(at);
+	int64_t path_ns = nopal_shared(at, LOSS_COMPENSATION_PATH_RTT);
+	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
+	int64_t rtt_ns = timed ? nopal_shared(at, LOSS_COMPENSATION_LATEST) : 0;
+
+	if (nopal_shared(at, LOSS_COMPENSATION_SAMPLE) < 0)
+		return NOPAL_CONTINUE;
+	random_loss_end_ack(at.session, &self->random, !standing_queue_is_small(rtt_ns, path_ns));
+	nopal_share(at, LOSS_COMPENSATION_PASSED,
+		    (int64_t)loss_compensation_passed(at.session, self));
+	nopal_share(at, LOSS_COMPENSATION_SHARE,
+		    (int64_t)random_loss_share(at.session, &self->random));
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding loss_compensation_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, loss_compensation_on_send, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_RECEIVED, loss_compensation_on_received, .kinds = NOPAL_CARRIED,
+		 .after = "path_model"),
+	/* Before what is lost leaves again and is stamped anew. */
+	NOPAL_ON(SEGMENT_LOST, loss_compensation_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, loss_compensation_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, loss_compensation_on_ack, .after = "loss_detection"),
+	{ 0 },
+};
+
+static const struct nopal_attribute loss_compensation_attributes[] = {
+	[LOSS_COMPENSATION_LOST] = { "lost_before", NOPAL_WRITE,
+				     "bytes lost at the departure, times 2, and a flag",
+				     .kinds = NOPAL_CARRIED },
+	[LOSS_COMPENSATION_DELIVERED] = { "delivered_before", NOPAL_READ },
+	[LOSS_COMPENSATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_shared loss_compensation_shared[] = {
+	[LOSS_COMPENSATION_PASSED] = BBR_PASSED(NOPAL_WRITE),
+	[LOSS_COMPENSATION_SHARE] = BBR_RANDOM_LOSS(NOPAL_WRITE),
+	[LOSS_COMPENSATION_SLOW] = BBR_MODEL_SLOW(NOPAL_READ),
+	[LOSS_COMPENSATION_SAMPLE] = BBR_MODEL_SAMPLE(NOPAL_READ),
+	[LOSS_COMPENSATION_PATH_RTT] = BBR_MODEL_LEAST_RTT(NOPAL_READ),
+	[LOSS_COMPENSATION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "did it meet a queue" },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_loss_compensation = {
+	.abi = NOPAL_ABI,
+	.name = "loss_compensation",
+	.family = "congestion",
+	.summary = "random loss counts as passed by the bottleneck, for BBR",
+	.provides = bbr_modifier_provides,
+	.needs = bbr_modifier_needs,
+	.attributes = loss_compensation_attributes,
+	.shared = loss_compensation_shared,
+	.bindings = loss_compensation_bindings,
+	.state_size = sizeof(struct loss_compensation),
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * marked_drain -- a mark of congestion takes the queue of BBR away
+ *
+ * BBR ignores marks.  Here one says that a queue stands: it ends startup, or begins the slow phase,
+ * once a round trip (RFC 3168, section 6.1.2).
+ *
+ * Paper:     none; a modification of BBR (bbr_congestion).
+ * Differs:   nothing.
+ * Needs:     path_model.
+ * Provides:  path_model_modifier.
+ * Excludes:  nothing.
+ * Handles:   CONGESTION_MARKED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes drain_requests; reads bottleneck_bps.
+ * Parameters: nothing.
+ */
+#include "bbr_model.h"
+
+enum { MARKED_DRAIN_REQUESTS, MARKED_DRAIN_BANDWIDTH };
+
+struct marked_drain {
+	uint64_t until; /* packets below were out at the last mark */
+};
+
+static enum nopal_verdict marked_drain_on_marked(struct nopal_at at, struct nopal_session *subject)
+{
+	struct marked_drain *self = nopal_state(at);
+
+	(void)subject;
+	if (!nopal_shared(at, MARKED_DRAIN_BANDWIDTH) ||
+	    nopal_oldest_departure(at.session) < self->until)
+		return NOPAL_CONTINUE;
+	self->until = nopal_next_packet_number(at.session);
+	nopal_shared(at, MARKED_DRAIN_REQUESTS)++;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding marked_drain_bindings[] = {
+	NOPAL_ON(CONGESTION_MARKED, marked_drain_on_marked),
+	{ 0 },
+};
+
+static const struct nopal_shared marked_drain_shared[] = {
+	[MARKED_DRAIN_REQUESTS] = BBR_DRAINS(NOPAL_WRITE),
+	[MARKED_DRAIN_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_READ),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_marked_drain = {
+	.abi = NOPAL_ABI,
+	.name = "marked_drain",
+	.family = "congestion",
+	.summary = "a mark of congestion takes the queue of BBR away",
+	.provides = bbr_modifier_provides,
+	.needs = bbr_modifier_needs,
+	.shared = marked_drain_shared,
+	.bindings = marked_drain_bindings,
+	.state_size = sizeof(struct marked_drain),
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue_drain -- slow phases of BBR that last until the queue is gone
+ *
+ * An estimate of the bandwidth that is a little too large would build a queue over many phases: the
+ * slow phase lasts until the queue is gone, or `most` round trips.  And a look for the least round
+ * trip needs no empty pipe: it keeps the share `probe` of a product, for a round or 200 ms.
+ *
+ * Paper:     none; a modification of BBR (bbr_congestion).
+ * Differs:   nothing.
+ * Needs:     path_model.
+ * Provides:  path_model_modifier.
+ * Excludes:  nothing.
+ * Handles:   nothing.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes drain_round_trips, probe_rtt_percent.
+ * Parameters: most (default 4): round trips of a slow phase; probe (default 50%):
+ *            of a bandwidth-delay product, kept in probe rtt.
+ */
+#include "bbr_model.h"
+
+enum { QUEUE_DRAIN_MOST, QUEUE_DRAIN_PROBE };
+enum { QUEUE_DRAIN_PER_PERCENT = 10000 }; /* parts per million */
+
+struct queue_drain_parameters {
+	int64_t most, probe_ppm;
+};
+
+static int queue_drain_open(struct nopal_at at)
+{
+	const struct queue_drain_parameters *set = nopal_parameters(at);
+
+	nopal_share(at, QUEUE_DRAIN_MOST, set->most);
+	nopal_share(at, QUEUE_DRAIN_PROBE, set->probe_ppm / QUEUE_DRAIN_PER_PERCENT);
+	return 0;
+}
+
+static const struct nopal_parameter queue_drain_parameters[] = {
+	NOPAL_NUMBER(queue_drain, most, "most", COUNT, "4", "1", "100",
+		     "round trips of a slow phase"),
+	NOPAL_NUMBER(queue_drain, probe_ppm, "probe", PERCENT, "50%", "0%", "100%",
+		     "of a bandwidth-delay product, kept in probe rtt; 0%: four segments"),
+	{ 0 },
+};
+
+static const struct nopal_shared queue_drain_shared[] = {
+	[QUEUE_DRAIN_MOST] = BBR_SLOW_ROUNDS(NOPAL_WRITE),
+	[QUEUE_DRAIN_PROBE] = BBR_PROBE_RTT_PERCENT(NOPAL_WRITE),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_queue_drain = {
+	.abi = NOPAL_ABI,
+	.name = "queue_drain",
+	.family = "congestion",
+	.summary = "slow phases of BBR that last until the queue is gone",
+	.provides = bbr_modifier_provides,
+	.needs = bbr_modifier_needs,
+	.parameters_size = sizeof(struct queue_drain_parameters),
+	.parameters = queue_drain_parameters,
+	.shared = queue_drain_shared,
+	.open = queue_drain_open,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usual_rtt -- the round trip that most packets have, for BBR
+ *
+ * The round trip of a packet that jumped the queue is true, but no other has it: a sample is the
+ * largest of four in a row.
+ *
+ * Where packets overtake, the newest of an ack is the one that did, and an ack may have overtaken
+ * others itself.  Once that shows, all that was learned is void, startup begins again, and a sample
+ * is the largest of 64 segments, each from the departure that is known to have arrived.  What an
+ * ack that overtook tells early is then no bandwidth.
+ *
+ * Paper:     none; a modification of BBR (bbr_congestion).
+ * Differs:   nothing.
+ * Needs:     path_model.
+ * Provides:  path_model_modifier.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_RECEIVED, ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes usual_rtt_ns, overtaken_rtt_ns, early_rtt_ns, early_most_bytes; reads
+ *            latest_rtt_ns, path_rtt_ns, bottleneck_bps.
+ * Parameters: nothing.
+ */
+#include "bbr_model.h"
+
+enum { USUAL_RTT_LATE }; /* attributes */
+enum {
+	USUAL_RTT_USUAL,
+	USUAL_RTT_OVERTAKEN,
+	USUAL_RTT_EARLY,
+	USUAL_RTT_EARLY_MOST,
+	USUAL_RTT_LATEST,
+	USUAL_RTT_PATH,
+	USUAL_RTT_BANDWIDTH,
+};
+enum {
+	USUAL_RTT_SAMPLES = 4,
+	USUAL_RTT_BATCH = 64,	  /* segments, where packets overtake */
+	USUAL_RTT_PART = 32,	  /* of a round trip: less is no overtaking */
+	USUAL_RTT_EARLY_PART = 8, /* of what is out */
+	USUAL_RTT_EARLY_SEGMENTS = 16,
+};
+
+struct usual_rtt {
+	bool overtakes;	  /* a later packet or ack came before an earlier */
+	uint64_t largest; /* packet number that earlier acks reported */
+	int64_t recent_ns[USUAL_RTT_SAMPLES];
+	uint32_t newest;
+	uint32_t batch;	  /* segments in it */
+	int64_t batch_ns; /* their largest */
+	int64_t whole_ns; /* of a whole batch, to be taken; or 0 */
+};
+
+/* What was overtaken has a better round trip than what was thought until then; `rtt_ns` is 0 where
+ * an ack was. */
+static void usual_rtt_overtaken(struct nopal_at at, int64_t rtt_ns)
+{
+	struct usual_rtt *usual = nopal_state(at);
+
+	usual->overtakes = true;
+	usual->batch = 0;
+	usual->batch_ns = 0;
+	usual->whole_ns = 0;
+	nopal_share(at, USUAL_RTT_OVERTAKEN, rtt_ns > 0 ? rtt_ns : 1);
+}
+
+/* A segment arrived that left, as its number or before, `rtt_ns` ago. */
+static void usual_rtt_batch(struct usual_rtt *usual, int64_t rtt_ns)
+{
+	if (rtt_ns > usual->batch_ns)
+		usual->batch_ns = rtt_ns;
+	if (++usual->batch < USUAL_RTT_BATCH)
+		return;
+	usual->whole_ns = usual->batch_ns;
+	usual->batch_ns = 0;
+	usual->batch = 0;
+}
+
+static enum nopal_verdict usual_rtt_on_received(struct nopal_at at, struct nopal_segment *segment)
+{
+	struct usual_rtt *usual = nopal_state(at);
+	int64_t latest_ns = nopal_shared(at, USUAL_RTT_LATEST);
+	int64_t left_ns =
+		nopal_has(at, USUAL_RTT_LATE) ? (int64_t)nopal_get(at, segment, USUAL_RTT_LATE) : 0;
+
+	if (!left_ns && segment->departures == 1)
+		left_ns = segment->departed_ns;
+	if (left_ns) {
+		usual_rtt_batch(usual, at.session->now_ns - left_ns);
+		if (!usual->overtakes && segment->packet_number < usual->largest)
+			usual_rtt_overtaken(at, at.session->now_ns - left_ns);
+	}
+	/* What arrives sooner after its departure than is usual now came with an ack that
+	 * overtook. */
+	if (usual->overtakes)
+		nopal_share(at, USUAL_RTT_EARLY, latest_ns - latest_ns / USUAL_RTT_PART);
+	return NOPAL_CONTINUE;
+}
+
+/* An ack that knows less than one that was here already: acks overtake.  What came with the largest
+ * and is not in a part of a report, a later one tells. */
+static void usual_rtt_look(struct nopal_at at, const struct nopal_ack *ack)
+{
+	struct usual_rtt *usual = nopal_state(at);
+
+	if (ack->largest < usual->largest) {
+		if (!usual->overtakes)
+			usual_rtt_overtaken(at, 0);
+	} else if (!ack->told_end) {
+		usual->largest = ack->largest;
+	}
+}
+
+/* A round trip that others will have too; 0: not known now. */
+static int64_t usual_rtt_sample(struct usual_rtt *usual, int64_t rtt_ns)
+{
+	int64_t whole_ns = usual->whole_ns;
+
+	usual->whole_ns = 0;
+	if (usual->overtakes)
+		return whole_ns;
+	if (rtt_ns <= 0)
+		return 0;
+	usual->newest = (usual->newest + 1) % USUAL_RTT_SAMPLES;
+	usual->recent_ns[usual->newest] = rtt_ns;
+	for (unsigned i = 0; i < USUAL_RTT_SAMPLES; i++)
+		if (usual->recent_ns[i] > rtt_ns)
+			rtt_ns = usual->recent_ns[i];
+	return rtt_ns;
+}
+
+/* How many bytes of an ack may come early: others would have told of them in the same time. */
+static int64_t usual_rtt_early_most(struct nopal_at at)
+{
+	uint64_t product = nopal_rate_bytes((uint64_t)nopal_shared(at, USUAL_RTT_BANDWIDTH),
+					    nopal_shared(at, USUAL_RTT_PATH));
+
+	return (int64_t)(product / USUAL_RTT_EARLY_PART) +
+	       USUAL_RTT_EARLY_SEGMENTS * (int64_t)nopal_body_limit(at.session);
+}
+
+static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack *ack)
+{
+	struct usual_rtt *usual = nopal_state(at);
+	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
+	int64_t rtt_ns = timed ? nopal_shared(at, USUAL_RTT_LATEST) : 0;
+
+	usual_rtt_look(at, ack);
+	nopal_share(at, USUAL_RTT_USUAL, usual_rtt_sample(usual, rtt_ns));
+	if (usual->overtakes)
+		nopal_share(at, USUAL_RTT_EARLY_MOST, usual_rtt_early_most(at));
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding usual_rtt_bindings[] = {
+	NOPAL_ON(SEGMENT_RECEIVED, usual_rtt_on_received, .kinds = NOPAL_CARRIED,
+		 .after = "loss_detection", .before = "path_model"),
+	NOPAL_ON(ACK_PROCESSED, usual_rtt_on_ack, .after = "loss_detection"),
+	{ 0 },
+};
+
+static const struct nopal_shared usual_rtt_shared[] = {
+	[USUAL_RTT_USUAL] = BBR_USUAL_RTT(NOPAL_WRITE),
+	[USUAL_RTT_OVERTAKEN] = BBR_OVERTAKEN(NOPAL_WRITE),
+	[USUAL_RTT_EARLY] = BBR_EARLY_RTT(NOPAL_WRITE),
+	[USUAL_RTT_EARLY_MOST] = BBR_EARLY_MOST(NOPAL_WRITE),
+	[USUAL_RTT_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "samples" },
+	[USUAL_RTT_PATH] = BBR_MODEL_LEAST_RTT(NOPAL_READ),
+	[USUAL_RTT_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_READ),
+	{ 0 },
+};
+
+static const struct nopal_attribute usual_rtt_attributes[] = {
+	[USUAL_RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_usual_rtt = {
+	.abi = NOPAL_ABI,
+	.name = "usual_rtt",
+	.family = "congestion",
+	.summary = "the round trip that most packets have, for BBR",
+	.provides = bbr_modifier_provides,
+	.needs = bbr_modifier_needs,
+	.attributes = usual_rtt_attributes,
+	.shared = usual_rtt_shared,
+	.bindings = usual_rtt_bindings,
+	.state_size = sizeof(struct usual_rtt),
+};

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * window_rules.h -- the rules that the windows of TCP's family have in common, for a policy that
+ * fills in its own increase and decrease.
+ *
+ *   slow start --threshold--> avoidance --lost, marked--> recovery --resolved--> avoidance
+ *        ^                                                                       |
+ *        +------------------------------- timeout -------------------------------+
+ *
+ * Below the threshold the window grows by all bytes that are acknowledged, beyond it by the
+ * policy's `grow`.  The policy's `keep` reduces it once for all that was out (loss_epoch.h), for a
+ * mark of congestion as for a loss; a timeout leaves one segment, and slow start up to `keep`.  The
+ * window does not grow while losses are unresolved, nor where the application limits, and no loss
+ * leaves less than two segments.
+ *
+ * A policy has a const struct window_rules NAME_rules, starts its state with struct loss_epoch, its
+ * parameters with struct window_parameters, its shared variables with WINDOW_SHARED, and its
+ * descriptor with WINDOW_RULES(NAME, roles that it needs).
+ */
+#ifndef NOPAL_WINDOW_RULES_H
+#define NOPAL_WINDOW_RULES_H
+
+#include "known_window.h"
+#include "loss_epoch.h"
+
+/* First in the policy's own table of shared variables. */
+enum {
+	WINDOW_BYTES,
+	WINDOW_THRESHOLD,
+	WINDOW_APP_LIMITED,
+	WINDOW_KNOWN,
+	WINDOW_NEXT, /* the policy's own begin here */
+};
+
+#define WINDOW_SHARED                                                                              \
+	[WINDOW_BYTES] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },     \
+	[WINDOW_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_WRITE, INT64_MAX,               \
+			       "slow start below it" },                                            \
+	[WINDOW_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,                            \
+				 "1: the window was not what limited us" },                        \
+	[WINDOW_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" }
+
+/* A policy's own round trips, behind WINDOW_SHARED: as is, smoothed or latest, and the least. */
+enum { WINDOW_RTT = WINDOW_NEXT, WINDOW_LEAST_RTT };
+#define WINDOW_SHARED_RTT(name)                                                                    \
+	[WINDOW_RTT] = { name, NOPAL_READ, 0, "with the time in queues" }, [WINDOW_LEAST_RTT] = {  \
+		"minimum_rtt_ns", NOPAL_READ, 0, "without queues"                                  \
+	}
+
+static const struct nopal_shared window_rules_shared[] = {
+	WINDOW_SHARED,
+	{ 0 },
+};
+
+static const struct nopal_shared window_rules_shared_smoothed[] = {
+	WINDOW_SHARED,
+	WINDOW_SHARED_RTT("smoothed_rtt_ns"),
+	{ 0 },
+};
+
+static const struct nopal_shared window_rules_shared_latest[] = {
+	WINDOW_SHARED,
+	WINDOW_SHARED_RTT("latest_rtt_ns"),
+	{ 0 },
+};
+
+struct window_parameters {
+	int64_t initial;
+};
+
+/* Bytes that are given in segments; `member` of the policy's parameters. */
+#define WINDOW_SEGMENTS(parameters, member, value, text)                                           \
+	{                                                                                          \
+		.name = #member, .unit = NOPAL_SIZE,                                               \
+		.offset = offsetof(struct parameters, member), .initial = value, .least = "1seg",  \
+		.most = "1000seg", .doc = text                                                     \
+	}
+#define WINDOW_INITIAL                                                                             \
+	WINDOW_SEGMENTS(window_parameters, initial, "10seg",                                       \
+			"first window (RFC 6928: ten segments)")
+
+/* The window after `acked` more bytes. */
+typedef int64_t window_grow(struct nopal_at at, int64_t window, int64_t acked);
+/* The window after this ack, in slow start. */
+typedef int64_t window_start(struct nopal_at at, int64_t window, const struct nopal_ack *ack);
+/* What a loss leaves of the window; more than there is becomes the threshold alone. */
+typedef int64_t window_keep(struct nopal_at at, int64_t window);
+typedef bool window_begins(struct nopal_at at, const struct nopal_segment *segment);
+typedef bool window_resolves(struct nopal_at at, const struct nopal_ack *ack);
+typedef void window_sees(struct nopal_at at, const struct nopal_ack *ack);
+typedef void window_told(struct nopal_at at);
+
+struct window_rules {
+	/* (optional) Beyond slow start; `see` may do it instead, once a round trip. */
+	window_grow *grow;
+	window_keep *keep;
+	/* (optional) Slow start of one's own. */
+	window_start *start;
+	/* (optional) Before the window moves with an ack that acknowledged something. */
+	window_sees *see;
+	/* (optional) Does the loss begin a recovery?  Where it was not out at the reduction. */
+	window_begins *begins;
+	/* (optional) Does the ack end it?  Where all that was out is resolved. */
+	window_resolves *resolves;
+	/* (optional) After the reduction for a loss, and after a timeout. */
+	window_told *reduced, *timed_out;
+	/* (optional) The first window is set: as the session is made, and where earlier sessions
+	 * know a larger one. */
+	window_told *opened;
+};
+
+static inline const struct window_rules *window_rules_of(struct nopal_at at)
+{
+	return at.part->microprotocol->rules;
+}
+
+static inline bool window_rules_is_slow_start(struct nopal_at at)
+{
+	return nopal_shared(at, WINDOW_BYTES) < nopal_shared(at, WINDOW_THRESHOLD);
+}
+
+/* In slow start: up to the threshold. */
+static inline int64_t window_rules_start(struct nopal_at at, int64_t window, int64_t acked)
+{
+	int64_t room = nopal_shared(at, WINDOW_THRESHOLD) - window;
+
+	return window + (acked < room ? acked : room);
+}
+
+static inline void window_rules_reduce(struct nopal_at at)
+{
+	int64_t window = nopal_shared(at, WINDOW_BYTES);
+	int64_t kept = window_rules_of(at)->keep(at, window);
+
+	nopal_share(at, WINDOW_THRESHOLD, loss_epoch_least(at.session, kept));
+	if (kept <= window)
+		nopal_share(at, WINDOW_BYTES, loss_epoch_least(at.session, kept));
+}
+
+static inline enum nopal_verdict window_rules_on_lost(struct nopal_at at,
+						      struct nopal_segment *segment)
+{
+	const struct window_rules *rules = window_rules_of(at);
+	struct loss_epoch *epoch = nopal_state(at);
+
+	if (!(rules->begins ? rules->begins(at, segment) : loss_epoch_is_new(epoch, segment)))
+		return NOPAL_CONTINUE;
+	loss_epoch_begin(at.session, epoch);
+	window_rules_reduce(at);
+	if (rules->reduced)
+		rules->reduced(at);
+	return NOPAL_CONTINUE;
+}
+
+static inline enum nopal_verdict window_rules_on_marked(struct nopal_at at,
+							struct nopal_session *subject)
+{
+	struct loss_epoch *epoch = nopal_state(at);
+
+	(void)subject;
+	if (loss_epoch_marked(at.session, epoch, nopal_shared(at, WINDOW_BYTES)))
+		window_rules_reduce(at);
+	return NOPAL_CONTINUE;
+}
+
+/* One timeout raises the event for all that is overdue; only the first counts. */
+static inline enum nopal_verdict window_rules_on_timeout(struct nopal_at at,
+							 struct nopal_segment *segment)
+{
+	const struct window_rules *rules = window_rules_of(at);
+	int64_t least = nopal_body_limit(at.session);
+
+	if (!loss_epoch_timed_out(at.session, nopal_state(at), segment))
+		return NOPAL_CONTINUE;
+	/* A second timeout in a row has no window left to learn from (RFC 5681, section 3.1). */
+	if (nopal_shared(at, WINDOW_BYTES) > least)
+		window_rules_reduce(at);
+	nopal_share(at, WINDOW_BYTES, least);
+	if (rules->timed_out)
+		rules->timed_out(at);
+	return NOPAL_CONTINUE;
+}
+
+static inline void window_rules_grow(struct nopal_at at, const struct nopal_ack *ack)
+{
+	const struct window_rules *rules = window_rules_of(at);
+	int64_t window = nopal_shared(at, WINDOW_BYTES);
+	int64_t acked = (int64_t)ack->newly_acked_bytes;
+	int64_t before = window;
+
+	if (window_rules_is_slow_start(at) && rules->start) {
+		window = rules->start(at, window, ack);
+		acked = 0;
+	} else if (window_rules_is_slow_start(at)) {
+		window = window_rules_start(at, window, acked);
+		acked -= window - before;
+	}
+	if (acked > 0 && rules->grow)
+		window = rules->grow(at, window, acked);
+	nopal_share(at, WINDOW_BYTES, window);
+}
+
+static inline enum nopal_verdict window_rules_on_ack(struct nopal_at at, struct nopal_ack *ack)
+{
+	const struct window_rules *rules = window_rules_of(at);
+	struct loss_epoch *epoch = nopal_state(at);
+
+	if (!ack->newly_acked_bytes)
+		return NOPAL_CONTINUE;
+	if (rules->see)
+		rules->see(at, ack);
+	if (epoch->recovering)
+		epoch->recovering = rules->resolves ? !rules->resolves(at, ack)
+						    : !loss_epoch_is_resolved(at.session, epoch);
+	else if (!nopal_shared(at, WINDOW_APP_LIMITED))
+		window_rules_grow(at, ack);
+	return NOPAL_CONTINUE;
+}
+
+static inline void window_rules_begin(struct nopal_at at)
+{
+	const struct window_rules *rules = window_rules_of(at);
+
+	if (rules->opened)
+		rules->opened(at);
+}
+
+static inline int window_rules_open(struct nopal_at at)
+{
+	const struct window_parameters *set = nopal_parameters(at);
+
+	nopal_share(at, WINDOW_BYTES, set->initial);
+	window_rules_begin(at);
+	return 0;
+}
+
+/* Before the first segment wants to leave. */
+static inline enum nopal_verdict window_rules_on_open_session(struct nopal_at at,
+							      struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(at, WINDOW_BYTES, WINDOW_KNOWN);
+	window_rules_begin(at);
+	return NOPAL_CONTINUE;
+}
+
+/* What would fill the path without a queue, of bytes that took `rtt_ns`. */
+static inline int64_t window_rules_held(int64_t bytes, int64_t least_ns, int64_t rtt_ns)
+{
+	if (rtt_ns <= least_ns)
+		return bytes;
+	return (int64_t)nopal_scale((uint64_t)bytes, (uint64_t)least_ns, (uint64_t)rtt_ns);
+}
+
+static inline int64_t window_rules_half(struct nopal_at at, int64_t window)
+{
+	(void)at;
+	return window / 2;
+}
+
+/* Losses before what is lost is asked to leave again. */
+#define WINDOW_REACTIONS                                                                           \
+	NOPAL_ON(OPEN_SESSION, window_rules_on_open_session, .before = "connection"),              \
+		NOPAL_ON(SEGMENT_LOST, window_rules_on_lost, .kinds = NOPAL_CARRIED,               \
+			 .before = "reliability"),                                                 \
+		NOPAL_ON(SEGMENT_TIMEOUT, window_rules_on_timeout, .kinds = NOPAL_CARRIED,         \
+			 .before = "reliability"),                                                 \
+		NOPAL_ON(CONGESTION_MARKED, window_rules_on_marked)
+
+static const struct nopal_binding window_rules_bindings[] = {
+	WINDOW_REACTIONS,
+	NOPAL_ON(ACK_PROCESSED, window_rules_on_ack, .after = "loss_detection"),
+	{ 0 },
+};
+
+static const struct nopal_role window_rules_provides[] = {
+	{ "congestion_policy", true },
+	{ "window_policy", false },
+	{ 0 },
+};
+
+static const struct nopal_promise window_rules_promises[] = {
+	NOPAL_CONGESTION_CONTROLLED,
+	{ 0 },
+};
+
+static const struct nopal_relation window_rules_needs[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ 0 },
+};
+
+static const struct nopal_relation window_rules_needs_rtt[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ "rtt", "the round trip tells when, or how far, it grows" },
+	{ 0 },
+};
+
+static const struct nopal_parameter window_rules_table[] = {
+	WINDOW_INITIAL,
+	{ 0 },
+};
+
+/* What the descriptors of all these policies have in common. */
+#define WINDOW_RULES(policy, roles)                                                                \
+	.abi = NOPAL_ABI, .provides = window_rules_provides, .needs = roles,                       \
+	.promises = window_rules_promises, .bindings = window_rules_bindings,                      \
+	.rules = &policy##_rules, .open = window_rules_open, .state_size = sizeof(struct policy)
+
+#endif
