@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: MIT
-# page.awk -- the head comment of a microprotocol as its manual page.
-# usage: awk -f page.awk microprotocols/FAMILY/NAME.c >NAME.md
+# page.awk -- the head comment of a microprotocol as the first part of its manual page; page.sh
+# adds the other one.
+# usage: awk -f page.awk microprotocols/FAMILY/NAME.c
+function fence(wanted)
+{
+	if (wanted != fenced)
+		print "```"
+	fenced = wanted
+}
 /^\/\*$/ && !inside {
 	inside = 1
 	next
@@ -21,13 +28,26 @@ inside && /\*\// {
 	next
 }
 /^[A-Z][a-z]+: / {
+	fence(0)
 	heading = $0
 	sub(/:.*/, "", heading)
 	sub(/^[A-Za-z]+: */, "")
 	printf "\n**%s:** %s\n", heading, $0
 	next
 }
-{
-	sub(/^ +/, "")
+/^$/ {
+	heading = ""
 	print
+	next
+}
+# drawings and formulas are indented
+!heading {
+	fence(/^  /)
+}
+{
+	sub(heading ? "^ +" : "^  ", "")
+	print
+}
+END {
+	fence(0)
 }

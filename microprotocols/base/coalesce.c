@@ -10,19 +10,8 @@
  *            that tells them apart is the segment's; nor do messages of which
  *            the application says different things, as that one is urgent or has
  *            a deadline, for they would share that.
- * Needs:     message_numbers.
- * Provides:  message_segments (exclusive).
- * Excludes:  nothing.
- * Handles:   MSG_FROM_USER, TURN_END, SEGMENT_VERIFIED.
- * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
- * Holds:     nothing.
  * Wire:      body of data: for each message its length (varint) and its bytes.
  *            The segment's message_number is that of the first.
- * Shares:    reads reliability_unmet (optional, 0): 1, a message that cannot be
- *            kept breaks the session.
- * Parameters: mtu (default 1500B): longest datagram with its IP and UDP
- *            headers;
- *            delay (default 0ms): longest wait for more messages.
  */
 #include <nopal/microprotocol.h>
 

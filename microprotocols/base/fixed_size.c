@@ -5,17 +5,6 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
  * Differs:   a message that one datagram cannot carry is refused when it is
  *            sent, not cut.
- * Needs:     nothing.
- * Provides:  message_segments (exclusive).
- * Excludes:  nothing.
- * Handles:   MSG_FROM_USER, SEGMENT_VERIFIED.
- * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    reads reliability_unmet (optional, 0): 1, a segment that cannot be
- *            kept breaks the session.
- * Parameters: mtu (default 1500B): longest datagram with its IP and UDP
- *            headers.
  */
 #include <nopal/microprotocol.h>
 

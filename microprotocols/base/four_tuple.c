@@ -7,15 +7,7 @@
  * Differs:   the runtime looks up the sender's address, the local one being the
  *            endpoint's; ids remain in what opens a session, so that two in a
  *            row from one address are not taken for one.
- * Needs:     network.
- * Provides:  address_demux (exclusive).
- * Excludes:  nothing.
- * Handles:   nothing.
- * Raises:    nothing.
- * Holds:     nothing.
  * Wire:      4 bytes less in every datagram: no session id.
- * Shares:    nothing.
- * Parameters: nothing.
  */
 #include <nopal/microprotocol.h>
 

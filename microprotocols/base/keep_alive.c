@@ -7,17 +7,6 @@
  *            into silence; many probes in one turn get one answer.  With each the
  *            peer's endpoint is asked whether it knows the session still: one that
  *            was restarted says so at once.
- * Needs:     nothing.
- * Provides:  liveness.
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, SEGMENT_FROM_NET, TURN_END.
- * Raises:    SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      probe and probe_ack, control, empty.
- * Shares:    nothing.
- * Parameters: interval (default 15s): silence before the first probe;
- *            timeout (default 45s): silence before the session breaks;
- *            probes (default 10): sent between the two.
  */
 #include <nopal/microprotocol.h>
 

@@ -11,16 +11,7 @@
  *            padded.  Nothing but the answer is taken from an address that has not
  *            proved itself, so a session without keys is stolen by nobody who has
  *            not seen it open.
- * Needs:     network, connection.
- * Provides:  path_change (exclusive).
- * Excludes:  address_demux, parallel_paths.
- * Handles:   SEGMENT_FROM_NET, SEGMENT_FROM_ELSEWHERE.
- * Raises:    CONGESTION_MARKED.
- * Holds:     nothing.
- * Wire:      migration_ask and migration_proof, control, 8 bytes.
- * Shares:    reads smoothed_rtt_ns (optional, 0): how often an address may be asked;
- *            writes migrations: how often the peer's address changed.
- * Parameters: nothing.
+ * Wire:      migration_ask, migration_proof: 8 bytes.
  *
  *   another address --a segment--> asked --its proof comes back--> the peer's
  *
@@ -175,7 +166,8 @@ static const struct nopal_relation migration_excludes[] = {
 };
 
 static const struct nopal_shared migration_shared[] = {
-	[MIGRATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, NULL },
+	[MIGRATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+				 "how often an address may be asked" },
 	[MIGRATION_COUNT] = { "migrations", NOPAL_WRITE, 0,
 			      "how often the peer's address changed" },
 	{ 0 },

@@ -21,22 +21,7 @@
  * Differs:   a probe waits for the timeout of the round trip, where it is known,
  *            and not for a second at least.  There is no state of errors: what
  *            is longer than the path takes in the end leaves in fragments of IP.
- * Needs:     network.
- * Provides:  path_limit (exclusive).
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_RECEIVED, SEGMENT_TIMEOUT,
- *            SEGMENT_LOST, PATH_NARROWED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      control kind mtu_probe: zeros; control kind mtu_probe_ack: the
- *            length of the probe's body, 2 bytes.
- * Shares:    writes found_limit_bytes: what passed here, 0 before any did; reads
- *            timeout_ns (optional, 1s): how long a probe waits; reads
- *            known_limit_bytes (optional, 0: nothing is known).
- * Parameters: probes (default 3): of one length, before it is given up;
- *            black_hole (default 6): long segments that are lost in a row before
- *            the path is taken for shorter;
- *            raise (default 10min): until a longer one is tried again.
+ * Wire:      mtu_probe: zeros; mtu_probe_ack: the length of the probe's body, 2.
  */
 #include <string.h>
 
@@ -381,7 +366,7 @@ static const struct nopal_shared mtu_discovery_shared[] = {
 	[MTU_DISCOVERY_KNOWN] = { "known_limit_bytes", NOPAL_READ_OPTIONAL, 0,
 				  "of earlier sessions" },
 	[MTU_DISCOVERY_FOUND_LIMIT] = { "found_limit_bytes", NOPAL_WRITE, 0,
-					"the longest datagram that passed" },
+					"the longest datagram that passed; 0: none did yet" },
 	{ 0 },
 };
 

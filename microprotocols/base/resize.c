@@ -6,21 +6,7 @@
  * Differs:   the size of a segment is a parameter, not discovered.  Partial
  *            messages are bounded in number and, where nobody resends, in age.
  *            Above many destinations it cuts what is for all, and nothing else.
- * Needs:     message_numbers|segment_numbers.
- * Provides:  message_segments (exclusive).
- * Excludes:  nothing.
- * Handles:   MSG_FROM_USER, SEGMENT_VERIFIED, PEER_GAVE_UP.
- * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      fragment, 2 bytes, on data: bit 15, last of its message; bits 0 to
- *            14, its place in the message.
- * Shares:    reads reliability_unmet (optional, 0): 1, what is missing is still
- *            to come.
- * Parameters: mtu (default 1500B): longest datagram with its IP and UDP
- *            headers;
- *            partial (default 65536): messages that may be incomplete at once;
- *            reassembly_timeout (default 10s): how long a message may be
- *            incomplete where nobody resends.
+ * Wire:      fragment: bit 15, last of its message; bits 0 to 14, its place in the message.
  */
 #include <nopal/microprotocol.h>
 

@@ -6,16 +6,6 @@
  * Differs:   numbers are 64 bits inside and 32 on the wire; a number before the
  *            first that the peer can have used is dropped.  Among many, what is
  *            for one alone has the number 0, and numbers end with 32 bits.
- * Needs:     nothing.
- * Provides:  message_numbers (exclusive).
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, MSG_FROM_USER, SEGMENT_VERIFIED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      message_number, 4 bytes, on data.
- * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers
- *            of each direction.
- * Parameters: nothing.
  */
 #include <nopal/microprotocol.h>
 

@@ -8,19 +8,6 @@
  *            resends, the window follows the highest number, and two arrivals
  *            from far ahead that belong together move it there (as RFC 3550,
  *            appendix A.1), so that a long outage does not end the stream.
- * Needs:     nothing.
- * Provides:  segment_numbers (exclusive), duplicate_filter.
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, SEGMENT_FROM_USER, SEGMENT_FROM_NET, PEER_GAVE_UP.
- * Raises:    SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      segment_number, 4 bytes, on data.
- * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers
- *            of each direction; reads reliability_unmet (optional, 0): 1, an
- *            unseen segment is still needed; writes segment_window: numbers
- *            that the filter remembers; writes segment_floor: every segment of
- *            the peer below this number was seen or given up.
- * Parameters: window (default 65536): numbers that the filter remembers.
  */
 #include <nopal/microprotocol.h>
 

@@ -7,18 +7,9 @@
  *            its flow).
  * Differs:   the flow below has had its handshake: the first message of a stream
  *            opens it at the peer, and joining takes no round trip.
- * Needs:     layer_below.
- * Provides:  connection (exclusive).
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, CLOSE_SESSION, SESSION_BROKEN, SEGMENT_FROM_NET,
- *            SEGMENT_DONE.
- * Raises:    SEGMENT_TO_NET, SESSION_OPENED, PEER_CLOSED, SESSION_BROKEN.
- * Holds:     nothing.
  * Wire:      a segment `end` when all that was sent has its fate; a segment `reset`
  *            when the stream broke: why, 1, and text; without memory for that the
  *            flow ends.
- * Shares:    nothing.
- * Parameters: nothing.
  *
  * The end of one direction waits for nothing of the other one.  A stream has ended when both sides
  * have said so, and the peer has our word.

@@ -34,27 +34,8 @@
  *            asked whether it is there, and at the listener, too, where a SYN with
  *            another number comes from its address: if it is not, that is free for a
  *            new one.
- * Needs:     one_to_many.
- * Provides:  connection (exclusive), path_limit (exclusive), liveness,
- *            unchecked_connection.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_VERIFIED,
- *            CLOSE_SESSION.
- * Raises:    SESSION_OPENED, PEER_CLOSED, SESSION_BROKEN.
- * Holds:     nothing.
  * Wire:      syn (opening), syn_ack, ack, fin (control): all in the header of
  *            one_to_many; syn, syn_ack: bytes of a body at most, 4.
- * Shares:    writes initial_local, initial_peer: random first numbers of each
- *            direction, before SESSION_OPENED.
- * Parameters: retry (default 250ms): wait for the first answer, doubled each
- *            time;
- *            retry_most (default 2s): the longest wait for an answer;
- *            attempts (default 8): requests without an answer before giving up;
- *            linger (default 500ms): how long the side that acknowledged last
- *            still answers;
- *            silence (default 15s): after so much of it the peer is asked whether it
- *            is there, `attempts` times, `retry` apart;
- *            backlog (default 128): sessions half open at a listener, at most.
  */
 #include "three_way.h"
 
@@ -328,7 +309,7 @@ static const struct nopal_parameter three_way_parameters[] = {
 	NOPAL_NUMBER(three_way, linger_ns, "linger", TIME, "500ms", "0ms", "60s",
 		     "how long the side that acknowledged last still answers"),
 	NOPAL_NUMBER(three_way, silence_ns, "silence", TIME, "15s", "10ms", "10min",
-		     "after so much the peer is asked whether it is there"),
+		     "after so much the peer is asked, `attempts` times, `retry` apart"),
 	NOPAL_NUMBER(three_way, backlog, "backlog", COUNT, "128", "1", "65536",
 		     "sessions half open at a listener, at most"),
 	{ 0 },
@@ -359,8 +340,10 @@ static const struct nopal_binding three_way_bindings[] = {
 };
 
 static const struct nopal_shared three_way_shared[] = {
-	[THREE_WAY_LOCAL] = { "initial_local", NOPAL_WRITE, 1, "our first number" },
-	[THREE_WAY_PEER] = { "initial_peer", NOPAL_WRITE, 1, "the peer's first number" },
+	[THREE_WAY_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
+			      "our first number, random, before SESSION_OPENED" },
+	[THREE_WAY_PEER] = { "initial_peer", NOPAL_WRITE, 1,
+			     "the peer's first number, random, before SESSION_OPENED" },
 	{ 0 },
 };
 

@@ -6,15 +6,6 @@
  * Differs:   adds no port identifiers: UDP ports and session ids are the
  *            runtime's.  Its send bit is sticky: who asks for a resend need not
  *            ask the driver again.
- * Needs:     nothing.
- * Provides:  driver (exclusive).
- * Excludes:  nothing.
- * Handles:   SEGMENT_FROM_USER, SEGMENT_TO_NET.
- * Raises:    SEGMENT_TO_NET.
- * Holds:     send: until the segment has been offered to the network.
- * Wire:      nothing.
- * Shares:    nothing.
- * Parameters: nothing.
  */
 #include <nopal/microprotocol.h>
 

@@ -9,28 +9,11 @@
  *            Both directions close, each is acknowledged.  Two that open towards
  *            each other meet (Gu and Grossman, UDTv4, section 3.3): CTP has no such
  *            opening.
- * Needs:     network (the lowest layer's place: a listener meets who opens where
- *            datagrams arrive).
- * Provides:  connection (exclusive).
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_FROM_NET, CLOSE_SESSION.
- * Raises:    SESSION_OPENED, PEER_CLOSED, SESSION_BROKEN.
- * Holds:     nothing.
  * Wire:      connect (opening): the composition's text, a zero byte, nonce 8, initial
  *            number 4, offers, cookie given 1, cookie epoch 1, cookie 8, zeros;
  *            cookie (reply): type 1, nonce 8, cookie 8, cookie epoch 1;
  *            accept (answer): nonce 8, session id 4, initial number 4, offers;
  *            close, close_ack (control): nonce 8, flags 1.
- * Shares:    writes initial_local, initial_peer: random first numbers of each
- *            direction, before SESSION_OPENED.
- * Parameters: retry (default 250ms): wait for the first answer, doubled each
- *            time;
- *            retry_most (default 2s): the longest wait for an answer;
- *            attempts (default 8): requests without an answer before giving up;
- *            linger (default 500ms): how long the side that acknowledged last
- *            still answers;
- *            rendezvous (default 30s): how long a session waits for a peer that
- *            is to open, too.
  *
  *   opener                                        listener
  *   ASKING   connect ---------------------------> (no state)
@@ -412,8 +395,10 @@ static const struct nopal_binding virtual_circuit_bindings[] = {
 };
 
 static const struct nopal_shared virtual_circuit_shared[] = {
-	[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1, "our first number" },
-	[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE, 1, "the peer's first number" },
+	[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
+				    "our first number, random, before SESSION_OPENED" },
+	[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE, 1,
+				   "the peer's first number, random, before SESSION_OPENED" },
 	{ 0 },
 };
 

@@ -5,15 +5,6 @@
  * Paper:     none; a message that goes to many is kept once, and cut where each
  *            path says how.
  * Differs:   not applicable.
- * Needs:     layer_below.
- * Provides:  message_segments (exclusive).
- * Excludes:  nothing.
- * Handles:   MSG_FROM_USER, SEGMENT_VERIFIED.
- * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    nothing.
- * Parameters: nothing.
  */
 #include <nopal/microprotocol.h>
 

@@ -6,15 +6,6 @@
  * Differs:   a checker here takes no part: it holds nothing and stops nothing;
  *            a violation breaks the session and says what was seen.  What is out of
  *            band has no place in the order.
- * Needs:     message_numbers|segment_numbers.
- * Provides:  checker.
- * Excludes:  nothing.
- * Handles:   MSG_TO_USER.
- * Raises:    SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    nothing.
- * Parameters: nothing.
  */
 #include <nopal/microprotocol.h>
 

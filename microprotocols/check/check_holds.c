@@ -9,16 +9,6 @@
  *            once, and received once, and not before it left; and while there
  *            are segments that are not done, something happens to one of them
  *            within `stall`.
- * Needs:     nothing.
- * Provides:  checker.
- * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEND_SEGMENT, SEGMENT_RECEIVED,
- *            SEGMENT_DONE.
- * Raises:    SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    nothing.
- * Parameters: stall (default 60s): how long segments may wait without any step.
  */
 #include <nopal/microprotocol.h>
 

@@ -6,15 +6,6 @@
  * Differs:   a hash of its own (FNV-1a, 32 bits) travels with each data segment,
  *            past and independent of checksums and erasure codes: what they let
  *            through damaged breaks the session.
- * Needs:     nothing.
- * Provides:  checker.
- * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, SEGMENT_VERIFIED.
- * Raises:    SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      check_hash, 4 bytes on data.
- * Shares:    nothing.
- * Parameters: nothing.
  */
 #include <nopal/microprotocol.h>
 

@@ -11,24 +11,7 @@
  *
  * Paper:     none: in Cactus a service of its own, data compression.
  * Differs:   no dictionary, and no memory of earlier messages.
- * Needs:     nothing.
- * Provides:  compression (exclusive).
- * Excludes:  confidentiality: how short a secret became tells what stands beside
- *            it (CRIME), unless `single_secret` says that nobody but the owner of
- *            the secret writes there.
- * Handles:   MSG_FROM_USER, MSG_TO_USER.
- * Raises:    SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      compressed, 1 byte, on data: 1, the message is its length (varint)
- *            and its compressed form; 0, it is as it was sent.
- * Shares:    reads reliability_unmet (optional, 0): 1, no memory for a message
- *            breaks the session.
- * Parameters: algorithm (default zstd): or lz4: less work, less shortened;
- *            level (default 1): of effort, to 19 for zstd, to 12 for lz4;
- *            least (default 64B): shorter messages are left alone;
- *            most (default 16MiB): longer ones are left alone, and refused;
- *            single_secret (default off): nobody can put text of his own beside
- *            a secret, and see how long the message became.
+ * Wire:      where `compressed` is 1, the message is its length (varint) and its compressed form.
  *
  * Whoever counts what the receiver holds counts the compressed form.
  */
@@ -233,7 +216,7 @@ static const struct nopal_parameter compression_parameters[] = {
 	NOPAL_NUMBER(compression, most, "most", SIZE, "16MiB", "1B", "1GiB",
 		     "longer messages are left alone, and refused", .wire = true),
 	NOPAL_ON_OFF(compression, single_secret, "single_secret", "off",
-		     "nobody can put text of his own beside a secret"),
+		     "nobody can put text beside a secret and see how long the message became"),
 	{ 0 },
 };
 

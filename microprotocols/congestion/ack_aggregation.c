@@ -7,16 +7,6 @@
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
- * Needs:     path_model.
- * Provides:  path_model_modifier.
- * Excludes:  nothing.
- * Handles:   ACK_PROCESSED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes ack_burst_bytes; reads bottleneck_bps, path_rtt_ns, delivery_round,
- *            rate_sample_packet.
- * Parameters: nothing.
  */
 #include "ack_burst.h"
 #include "bbr_model.h"

@@ -9,17 +9,6 @@
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
- * Needs:     path_model.
- * Provides:  path_model_modifier.
- * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes startup_least_bps, startup_most_bps, startup_overflows; reads
- *            bottleneck_bps, delivery_round, sends_slowly, in_startup,
- *            rate_sample_packet, overtaken_rtt_ns, random_loss_ppm (optional, 0).
- * Parameters: nothing.
  */
 #include "ack_train.h"
 #include "bbr_model.h"

@@ -24,23 +24,6 @@
  *            it is.  The window is twice the product in startup, too, for who sends has
  *            no more than that unfinished; it has room for four segments on top where
  *            the draft has three send quanta.
- * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
- * Provides:  congestion_policy, window_policy, rate_policy, path_model.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_TIMEOUT,
- *            ACK_PROCESSED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, sending_rate_bps, bottleneck_bps,
- *            path_rtt_ns, delivery_round, sends_slowly, in_startup,
- *            rate_sample_packet, rate_sample_limited; reads latest_rtt_ns, bytes_in_flight, app_limited,
- *            known_window_bytes (optional, 0): a larger first window; and, each
- *            optional, usual_rtt_ns, overtaken_rtt_ns, early_rtt_ns, early_most_bytes,
- *            passed_bytes, startup_least_bps, startup_most_bps, startup_overflows,
- *            queue_stands, ack_burst_bytes, drain_requests, drain_round_trips,
- *            probe_rtt_percent.
- * Parameters: initial (default 10seg): first window.
  */
 #include "bbr_gain.h"
 #include "bbr_model.h"
@@ -508,7 +491,8 @@ static const struct nopal_shared bbr_congestion_shared[] = {
 	[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "samples of the least round trip" },
 	[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
 	[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0, "1: nothing more to send" },
-	[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
+			"first window of earlier sessions, where it is larger" },
 	[BBR_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_WRITE),
 	[BBR_PATH_RTT] = BBR_MODEL_LEAST_RTT(NOPAL_WRITE),
 	[BBR_ROUND] = BBR_MODEL_ROUND(NOPAL_WRITE),

@@ -7,15 +7,6 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b): the shared
  *            variable of Rate-based Congestion Control.
  * Differs:   it reacts to nothing.
- * Needs:     rate_mechanism.
- * Provides:  congestion_policy, rate_policy (exclusive).
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes sending_rate_bps.
- * Parameters: rate (default 0bit): bits of bodies a second; 0: no limit.
  */
 #include "given_rate.h"
 

@@ -14,19 +14,6 @@
  *            pass.  An epoch of loss ends when every packet number that was out
  *            at the reduction is resolved.  Slow start that saw delay grow ends
  *            at once, without the conservative rounds of RFC 9406.
- * Needs:     acknowledgement, window_mechanism, rtt.
- * Provides:  congestion_policy, window_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            smoothed_rtt_ns, latest_rtt_ns, app_limited, known_window_bytes
- *            (optional, 0): the first window, where it is larger.
- * Parameters: initial (default 10seg): first window; hystart (default on): leave
- *            slow start when the delay grows.
  */
 #include "cubic_curve.h"
 #include "hystart.h"

@@ -17,21 +17,8 @@
  * Paper:     RFC 3168; RFC 9000, section 13.4 and appendix A.4.
  * Differs:   the receiver says that marks vanish, for it knows what the peer
  *            sends; the sender need not count.
- * Needs:     network, acknowledgement, congestion_policy.
- * Provides:  congestion_marks (exclusive).
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, TURN_END, SEGMENT_FROM_NET, SEGMENT_RECEIVED,
- *            SEGMENT_TIMEOUT.
- * Raises:    CONGESTION_MARKED.
- * Holds:     nothing.
- * Wire:      control kind marks: packet number of the last marked segment, 4
- *            bytes; segments that arrived marked, and those that arrived as they
- *            did not leave, varints.
- * Shares:    writes marked_segments: that arrived marked, as the peer told.
- * Parameters: pace (default 1ms): least time between reports;
- *            vanished (default 10): segments that arrived as they did not leave,
- *            or that were overdue before any arrived, before the session goes on
- *            without marks.
+ * Wire:      marks: packet number of the last marked segment, 4; segments that arrived marked, and
+ *            those that arrived as they did not leave, varints.
  */
 #include <nopal/microprotocol.h>
 
@@ -240,9 +227,8 @@ static const struct nopal_parameter ecn_response_parameters[] = {
 	NOPAL_NUMBER(ecn_response, pace_ns, "pace", TIME, "1ms", "0ms", "1s",
 		     "least time between reports"),
 	/* RFC 9000, appendix A.4: the testing phase */
-	NOPAL_NUMBER(
-		ecn_response, vanished, "vanished", COUNT, "10", "1", "1000000",
-		"segments that arrived as they did not leave, or that were overdue before any arrived, before the session goes on without marks"),
+	NOPAL_NUMBER(ecn_response, vanished, "vanished", COUNT, "10", "1", "1000000",
+		     "segments with changed marks, or timed out at first, until marking stops"),
 	{ 0 },
 };
 

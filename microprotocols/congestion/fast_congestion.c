@@ -14,19 +14,6 @@
  *            round of updates is a window of acknowledgements; slow start ends
  *            where `alpha` is queued already.  A loss halves the window, as does a
  *            mark of congestion.
- * Needs:     acknowledgement, rtt, window_mechanism.
- * Provides:  congestion_policy, window_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            smoothed_rtt_ns, minimum_rtt_ns, app_limited, known_window_bytes
- *            (optional, 0): the first window, where it is larger.
- * Parameters: initial (default 10seg): first window; alpha (default 20seg): bytes
- *            that lie in queues.
  */
 #include "window_rules.h"
 

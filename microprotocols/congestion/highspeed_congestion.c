@@ -13,18 +13,6 @@
  * Differs:   computes what the RFC has a table for (appendix B), in integers; a and
  *            b stay as they are beyond 83000 segments.  Slow start is not limited
  *            (RFC 3742).  A mark of congestion counts as a loss.
- * Needs:     acknowledgement, window_mechanism.
- * Provides:  congestion_policy, window_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            app_limited, known_window_bytes (optional, 0): the first window, where
- *            it is larger.
- * Parameters: initial (default 10seg): first window.
  */
 #include "binary_log.h"
 #include "window_rules.h"

@@ -12,17 +12,6 @@
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
- * Needs:     path_model.
- * Provides:  path_model_modifier.
- * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            ACK_PROCESSED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes passed_bytes, random_loss_ppm; reads sends_slowly,
- *            rate_sample_packet, path_rtt_ns, latest_rtt_ns.
- * Parameters: nothing.
  */
 #include "bbr_model.h"
 #include "random_loss.h"

@@ -7,15 +7,6 @@
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
- * Needs:     path_model.
- * Provides:  path_model_modifier.
- * Excludes:  nothing.
- * Handles:   CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes drain_requests; reads bottleneck_bps.
- * Parameters: nothing.
  */
 #include "bbr_model.h"
 

@@ -14,19 +14,6 @@
  * Differs:   the gains are those of Linux's fq pacing (2 below half of the slow
  *            start threshold, 1.2 beyond), for a rate of exactly one window a
  *            round trip falls behind the window that grows.
- * Needs:     congestion_policy, rtt, window_mechanism, rate_mechanism.
- * Provides:  pacing, rate_policy (exclusive).
- * Excludes:  nothing.
- * Handles:   TURN_END.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes sending_rate_bps; reads congestion_window_bytes,
- *            smoothed_rtt_ns, slow_start_threshold_bytes (optional, 0: without it
- *            there is no slow start), known_rtt_ns (optional, 0): before the first
- *            sample.
- * Parameters: start (default 200%): gain in slow start; steady (default 120%): gain
- *            after it.
  */
 #include <nopal/microprotocol.h>
 
@@ -104,7 +91,8 @@ static const struct nopal_shared pacing_shared[] = {
 	[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "what it is spread over" },
 	[PACING_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_READ_OPTIONAL, 0,
 			       "slow start below it" },
-	[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+			   "of earlier sessions: the round trip before the first sample" },
 	{ 0 },
 };
 

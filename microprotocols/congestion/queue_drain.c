@@ -8,16 +8,6 @@
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
- * Needs:     path_model.
- * Provides:  path_model_modifier.
- * Excludes:  nothing.
- * Handles:   nothing.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes drain_round_trips, probe_rtt_percent.
- * Parameters: most (default 4): round trips of a slow phase; probe (default 50%):
- *            of a bandwidth-delay product, kept in probe rtt.
  */
 #include "bbr_model.h"
 

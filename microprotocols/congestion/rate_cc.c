@@ -12,21 +12,9 @@
  * segments took.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b).
- * Differs:   limits every interval t to rate x t + two quanta, not the average;
- *            counts in billionths of a bit, so that nothing is rounded away.
- * Needs:     rate_policy.
- * Provides:  rate_mechanism.
- * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEND_SEGMENT, SEGMENT_DONE,
- *            TURN_END.
- * Raises:    nothing.
- * Holds:     send: until there is credit; resends go first, then what is urgent.
- * Wire:      nothing.
- * Shares:    reads sending_rate_bps, receiver_rate_bps, congestion_window_bytes,
- *            bytes_in_flight; writes rate_granted_bytes.
- * Parameters: quantum (default 4seg): bytes that go at once; at least what one
- *            millisecond of the rate is, and no segment waits longer than
- *            10 ms for it.
+ * Differs:   limits every interval t to rate x t + two quanta, not the average; counts in
+ *            billionths of a bit, so that nothing is rounded away.  Resends go first, then urgent
+ *            segments.
  */
 #include <nopal/microprotocol.h>
 
@@ -288,7 +276,7 @@ static void rate_cc_rest(struct nopal_at at)
 
 static const struct nopal_parameter rate_cc_parameters[] = {
 	NOPAL_NUMBER(rate_cc, quantum, "quantum", SIZE, "4seg", "1seg", "4MiB",
-		     "bytes that go at once; at least a millisecond of the rate"),
+		     "bytes that go at once: at least 1 ms of the rate, and no wait beyond 10 ms"),
 	{ 0 },
 };
 

@@ -10,16 +10,6 @@
  *            by RSVP.
  * Differs:   the protocol of reservation is the application's; a reservation is
  *            neither renewed nor given back here.
- * Needs:     rate_mechanism.
- * Provides:  congestion_policy, rate_policy (exclusive).
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SESSION_OPENED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes sending_rate_bps.
- * Parameters: rate (default 1Mbit): bits of bodies a second to ask for;
- *            otherwise (default 64kbit): the rate where it is refused.
  */
 #include "given_rate.h"
 

@@ -14,18 +14,6 @@
  *            the paper's 16 segments, below which TCP's rules hold, and 100.  Where
  *            several segments are lost at once that is one loss; a mark of
  *            congestion counts as a loss.
- * Needs:     acknowledgement, window_mechanism.
- * Provides:  congestion_policy, window_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            app_limited, known_window_bytes (optional, 0): the first window, where
- *            it is larger.
- * Parameters: initial (default 10seg): first window.
  */
 #include "window_rules.h"
 

@@ -20,19 +20,6 @@
  *            (the paper's paused state); a mark of congestion counts as a loss;
  *            the rate has a quarter of slack, so
  *            that the window, not the rate, sets the pace.
- * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
- * Provides:  congestion_policy, window_policy, rate_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes,
- *            sending_rate_bps; reads smoothed_rtt_ns, minimum_rtt_ns, app_limited,
- *            known_window_bytes (optional, 0): the first window, where it is larger.
- * Parameters: initial (default 4seg): first window; extra (default 3seg): bytes
- *            that may lie in queues.
  */
 #include "window_rules.h"
 

@@ -8,16 +8,6 @@
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
- * Needs:     path_model.
- * Provides:  path_model_modifier.
- * Excludes:  nothing.
- * Handles:   ACK_PROCESSED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes queue_stands; reads latest_rtt_ns, path_rtt_ns, rate_sample_packet,
- *            rate_sample_limited, overtaken_rtt_ns (optional, 0).
- * Parameters: nothing.
  */
 #include "bbr_model.h"
 #include "standing_queue.h"

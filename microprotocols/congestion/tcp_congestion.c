@@ -16,18 +16,6 @@
  *            bytes of an ack, because one ack answers a batch.  A mark of
  *            congestion halves the window once a round trip, whatever the
  *            variant (RFC 3168, section 6.1.2).
- * Needs:     acknowledgement, window_mechanism.
- * Provides:  congestion_policy, window_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            app_limited, known_window_bytes (optional, 0): the first window, where
- *            it is larger.
- * Parameters: variant (default newreno), initial (default 10seg): first window.
  */
 #include "additive_increase.h"
 #include "window_rules.h"

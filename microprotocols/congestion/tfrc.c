@@ -13,31 +13,17 @@
  *            5; Floyd, Handley, Padhye, Widmer, Equation-based congestion control
  *            for unicast applications, SIGCOMM 2000.  As a policy: Bridges et al.,
  *            CTP, ToN 2007, section III.D (b).
- * Differs:   all is computed at the sender: acknowledgements tell which segments
- *            arrived, so loss events are made of departures that are known to be
- *            lost or overdue, by their own times of departure, and the receive rate
- *            is what was acknowledged in a round trip.  A segment is a full one, also
- *            where they are short: these get the bytes of full ones, as RFC 4828
- *            has it, but for headers.  The round trip is smoothed by the role
- *            rtt.  What is overdue while nothing that left later is acknowledged
- *            is silence, as it is for a receiver, and one event when that ends.
- *            While what leaves is acknowledged, a segment a round trip may
- *            leave, as with the least window of TCP, whatever was lost before:
- *            the sender comes back from a storm as soon as that is over, not
- *            after many times t_mbi.  Before the first round trip one bucket of the rate mechanism may
- *            leave, not one packet.  Integers only.
- * Needs:     acknowledgement, loss_detection, rtt, rate_mechanism.
- * Provides:  congestion_policy, rate_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            ACK_PROCESSED, CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes sending_rate_bps; reads smoothed_rtt_ns, latest_rtt_ns,
- *            known_rate_bps (optional, 0): the rate before the first feedback.
- * Parameters: initial (default 4380B): bytes of the first round trip; damping
- *            (default on): slow down a little while a queue grows.
+ * Differs:   all is computed at the sender: acknowledgements tell which segments arrived, so loss
+ *            events are made of departures that are known to be lost or overdue, by their own times
+ *            of departure, and the receive rate is what was acknowledged in a round trip.  A
+ *            segment is a full one, also where they are short: these get the bytes of full ones, as
+ *            RFC 4828 has it, but for headers.  The round trip is smoothed by the role rtt.  What
+ *            is overdue while nothing that left later is acknowledged is silence, as it is for a
+ *            receiver, and one event when that ends.  While what leaves is acknowledged, a segment
+ *            a round trip may leave, as with the least window of TCP, whatever was lost before: the
+ *            sender comes back from a storm as soon as that is over, not after many times t_mbi.
+ *            Before the first round trip one bucket of the rate mechanism may leave, not one
+ *            packet.  Integers only.
  */
 #include "loss_intervals.h"
 #include "response_equation.h"
@@ -466,7 +452,8 @@ static const struct nopal_shared tfrc_shared[] = {
 			"bits of bodies a second; 0: no limit" },
 	[TFRC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "the round trip of the equation" },
 	[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "does a queue grow" },
-	[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL, 0,
+			 "of earlier sessions: the rate before the first feedback" },
 	{ 0 },
 };
 

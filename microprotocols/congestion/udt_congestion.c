@@ -31,19 +31,6 @@
  *            segments until something arrives.  A mark of congestion begins an
  *            event, and is no report of one.  The rate does not grow where the
  *            application limits, and never falls below two segments a round trip.
- * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
- * Provides:  congestion_policy, window_policy, rate_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST,
- *            SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, sending_rate_bps; reads
- *            smoothed_rtt_ns, minimum_rtt_ns, bytes_in_flight, app_limited,
- *            known_window_bytes (optional, 0): the first window, where it is larger.
- * Parameters: initial (default 16seg): first window; interval (default 10ms): the
- *            rate grows once in it (SYN).
  */
 #include "delivery_rate.h"
 #include "known_window.h"
@@ -454,7 +441,7 @@ static const struct nopal_shared udt_congestion_shared[] = {
 	[UDT_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
 					 "1: the application had no more" },
 	[UDT_CONGESTION_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-				   "of earlier sessions" },
+				   "first window of earlier sessions, where it is larger" },
 	{ 0 },
 };
 

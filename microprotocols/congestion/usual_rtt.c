@@ -12,16 +12,6 @@
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
- * Needs:     path_model.
- * Provides:  path_model_modifier.
- * Excludes:  nothing.
- * Handles:   SEGMENT_RECEIVED, ACK_PROCESSED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes usual_rtt_ns, overtaken_rtt_ns, early_rtt_ns, early_most_bytes; reads
- *            latest_rtt_ns, path_rtt_ns, bottleneck_bps.
- * Parameters: nothing.
  */
 #include "bbr_model.h"
 

@@ -18,20 +18,6 @@
  *            of congestion, halves the window once for all that was out.  When to
  *            send again is not decided here (section III.A of the paper is the
  *            detection's business).
- * Needs:     acknowledgement, rtt, window_mechanism.
- * Provides:  congestion_policy, window_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            latest_rtt_ns, minimum_rtt_ns, app_limited, known_window_bytes
- *            (optional, 0): the first window, where it is larger.
- * Parameters: initial (default 10seg): first window; alpha (default 2seg): less
- *            queued is too little; beta (default 4seg): more is too much; gamma
- *            (default 1seg): so much ends slow start.
  */
 #include "rtt_round.h"
 #include "window_rules.h"

@@ -17,18 +17,6 @@
  *            application limits counts only where it is above the estimate;
  *            before the first sample a loss halves; a mark of congestion counts as
  *            a loss.
- * Needs:     acknowledgement, rtt, window_mechanism.
- * Provides:  congestion_policy, window_policy.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            smoothed_rtt_ns, minimum_rtt_ns, app_limited, known_window_bytes
- *            (optional, 0): the first window, where it is larger.
- * Parameters: initial (default 10seg): first window.
  */
 #include "additive_increase.h"
 #include "window_rules.h"

@@ -38,7 +38,8 @@ enum {
 			       "slow start below it" },                                            \
 	[WINDOW_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,                            \
 				 "1: the window was not what limited us" },                        \
-	[WINDOW_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" }
+	[WINDOW_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,                           \
+			   "first window of earlier sessions, where it is larger" }
 
 /* A policy's own round trips, behind WINDOW_SHARED: as is, smoothed or latest, and the least. */
 enum { WINDOW_RTT = WINDOW_NEXT, WINDOW_LEAST_RTT };

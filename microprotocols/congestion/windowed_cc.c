@@ -9,22 +9,9 @@
  * a local attribute remembers how much.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b) and footnote 2.
- * Differs:   counts bytes, not packets; a resend needs a new grant (its bit is
- *            not sticky); what is lost or overdue leaves the network at once,
- *            the rest at SEGMENT_DONE; one segment may fly alone however small
- *            the window is.
- * Needs:     acknowledgement, window_policy.
- * Provides:  window_mechanism.
- * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            SEGMENT_DONE, TURN_END.
- * Raises:    nothing.
- * Holds:     send: until the window has room; resends go first, then what is
- *            urgent.
- * Wire:      nothing.
- * Shares:    reads congestion_window_bytes, flow_blocked, rate_granted_bytes;
- *            writes bytes_in_flight, app_limited.
- * Parameters: nothing.
+ * Differs:   counts bytes, not packets; a resend needs a new grant (its bit is not sticky); what is
+ *            lost or overdue leaves the network at once, the rest at SEGMENT_DONE; one segment may
+ *            fly alone however small the window is.  Resends go first, then urgent segments.
  */
 #include <nopal/microprotocol.h>
 

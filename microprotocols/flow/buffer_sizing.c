@@ -22,18 +22,6 @@
  *            the limit; here the sender measures both at once, and decreases it, in
  *            seconds instead of minutes: what waits in a buffer that is larger than
  *            the path can use is late.
- * Needs:     acknowledgement.
- * Provides:  nothing.
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, MSG_FROM_USER, MSG_DONE, ACK_PROCESSED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    reads smoothed_rtt_ns (optional, 0): an interval is four of them at
- *            least; reads known_window_bytes (optional, 0): of earlier sessions, as
- *            if it had been acknowledged.
- * Parameters: factor (default 2): times bandwidth x delay; least (default 64KiB): no
- *            limit is below it; idle (default 1s): the interval.
  */
 #include <nopal/microprotocol.h>
 
@@ -233,9 +221,9 @@ static const struct nopal_relation buffer_sizing_needs[] = {
 
 static const struct nopal_shared buffer_sizing_shared[] = {
 	[BUFFER_SIZING_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-				     "how long to look at what is used" },
+				     "an interval of use is four of them at least" },
 	[BUFFER_SIZING_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-				  "of earlier sessions" },
+				  "of earlier sessions, as if it had been acknowledged" },
 	{ 0 },
 };
 

@@ -19,15 +19,7 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a): policies on traffic
  *            rates of higher levels, told by feedback messages.
  * Differs:   nothing.
- * Needs:     rate_mechanism.
- * Provides:  receiver_rate (exclusive).
- * Excludes:  nothing.
- * Handles:   RATE_FROM_USER, SEGMENT_FROM_NET, TURN_END.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      kinds rate and rate_echo (number 4, bits a second 8; 0: no limit).
- * Shares:    writes receiver_rate_bps.
- * Parameters: repeat (default 100ms): time until a rate is repeated, at first.
+ * Wire:      rate, rate_echo: number 4, bits a second 8; 0: no limit.
  */
 #include <nopal/microprotocol.h>
 

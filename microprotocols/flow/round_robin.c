@@ -8,15 +8,6 @@
  *            what is in line there is one block, whoever has how much.  Urgent
  *            segments wait for no turn, nor does what a stream sends again: it goes
  *            first at every gate.
- * Needs:     flow.
- * Provides:  stream_turns (exclusive).
- * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, FLOW_TURN.
- * Raises:    SESSION_BROKEN.
- * Holds:     send (sticky): until it is the stream's turn.
- * Wire:      nothing.
- * Shares:    nothing.
- * Parameters: block (default 32): segments that a stream sends in one turn.
  */
 #include <nopal/microprotocol.h>
 

@@ -29,22 +29,8 @@
  *            asks for `ahead` more than it has, so that it need not stop for a
  *            round trip; grants are totals, and follow by themselves when the
  *            application makes room for what was asked for.
- * Needs:     nothing.
- * Provides:  flow_control (exclusive).
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_DONE,
- *            SEGMENT_FROM_NET, SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED,
- *            TURN_END.
- * Raises:    nothing.
- * Holds:     send (sticky): until the right to send it is granted.
- * Wire:      kinds request (bytes wanted 8, bytes that left and have landed or
- *            are lost 8) and grant (bytes 8).
- * Shares:    writes flow_blocked; reads reliability_unmet.
- * Parameters: buffer (default 4MiB): bytes of messages that the receiver holds;
- *            where messages are not cut, none is longer;
- *            initial (default 16KiB): granted before anybody asks;
- *            ahead (default 64KiB): asked for beyond what waits;
- *            repeat (default 100ms): time until a request is repeated, at first.
+ * Wire:      request: bytes wanted 8, bytes that left and have landed or are lost 8; grant: bytes
+ *            8.
  */
 #include <nopal/microprotocol.h>
 
@@ -377,7 +363,7 @@ static void rts_cts_rest(struct nopal_at at)
 
 static const struct nopal_parameter rts_cts_parameters[] = {
 	NOPAL_NUMBER(rts_cts, buffer, "buffer", SIZE, "4MiB", "1seg", "1GiB",
-		     "bytes of messages that the receiver holds"),
+		     "bytes of messages that the receiver holds; of an uncut message at most"),
 	NOPAL_NUMBER(rts_cts, initial, "initial", SIZE, "16KiB", "0B", "1GiB",
 		     "granted before anybody asks", .wire = true),
 	NOPAL_NUMBER(rts_cts, ahead, "ahead", SIZE, "64KiB", "0B", "1GiB",

@@ -27,23 +27,7 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), windowed.
  * Differs:   grants an edge, not an amount, so that a repeated or late grant
  *            does no harm; a sender that is blocked probes.
- * Needs:     segment_numbers.
- * Provides:  flow_control.
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_FROM_NET,
- *            SEGMENT_VERIFIED, PEER_GAVE_UP, MSG_FROM_NET, MSG_TO_USER,
- *            MSG_CONSUMED, TURN_END.
- * Raises:    nothing.
- * Holds:     send (sticky): until the number is below the peer's edge.
- * Wire:      kinds window (edge, 4) and probe (next number to be used, 4);
- *            flow_edge, 4 bytes, on data, where `piggyback` is on.
- * Shares:    writes flow_blocked; reads initial_local, initial_peer,
- *            reliability_unmet.
- * Parameters: buffer (default 4MiB): bytes of messages that the receiver holds;
- *            initial (default 64): segments that may leave before the first
- *            window; probe (default 100ms): time between probes, at first;
- *            piggyback (default off): data carries the edge; automatic (default
- *            off): the window is what is of use, up to `buffer`.
+ * Wire:      window: edge 4; probe: next number to be used 4.
  */
 #include "flow_number.h"
 #include "right_size.h"

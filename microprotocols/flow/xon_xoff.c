@@ -29,20 +29,7 @@
  * Differs:   orders have numbers, xoff is repeated and the sender probes, so
  *            that loss and reordering can neither stop it for ever nor keep it
  *            going.
- * Needs:     nothing.
- * Provides:  flow_control (exclusive).
- * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_DONE, SEGMENT_FROM_NET,
- *            SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED, TURN_END.
- * Raises:    nothing.
- * Holds:     send (sticky): until the peer lets go.
- * Wire:      kinds xoff, xon (number of the order, 4) and probe (number of the
- *            order that is obeyed, 4).
- * Shares:    writes flow_blocked.
- * Parameters: high (default 4MiB): bytes held, above which the peer is to stop;
- *            low (default 2MiB): bytes held, at which it may go on;
- *            ahead (default 64KiB): bytes let go here that have not left;
- *            probe (default 100ms): time between probes, at first.
+ * Wire:      xoff, xon: number of the order 4; probe: number of the order that is obeyed 4.
  */
 #include "flow_number.h"
 

@@ -27,19 +27,6 @@
  *
  * Paper:     none: in the manner of RFC 5795 (ROHC), with contexts of its own.
  * Differs:   no modes, no feedback of its own, no table of headers known before.
- * Needs:     network.
- * Provides:  data_format (exclusive).
- * Excludes:  nothing.
- * Handles:   ACK_FROM_NET.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      the fields of data as above; nothing of its own.
- * Shares:    reads arrivals_told (optional, 0): 1, acks name a packet number that
- *            arrived; reads block_segments (optional, 0): not 0, redundancy may
- *            make segments.
- * Parameters: repeat (default 8): definitions after which a context is relied
- *            on where nobody tells what arrived;
- *            refresh (default 64): in the end a datagram of so many defines.
  */
 #include <nopal/microprotocol.h>
 
@@ -230,7 +217,7 @@ static const struct nopal_parameter header_compression_parameters[] = {
 
 static const struct nopal_attribute header_compression_attributes[] = {
 	[HEADER_COMPRESSION_DEFINED] = { "defining_departure", NOPAL_WRITE,
-					 "packet number of the last departure that began a context, and 1" },
+					 "number of the last departure that began one, and 1" },
 	{ 0 },
 };
 

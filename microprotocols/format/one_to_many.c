@@ -33,17 +33,6 @@
  *            sequence numbers count packets (3.2, 4.4.3), not bytes (3.4, 3.5); the
  *            field named a cyclic redundancy check is the one's complement sum that
  *            its text describes, of the header, or with `cover` of all there is.
- * Needs:     network, segment_numbers, in_sequence.
- * Provides:  data_format (exclusive).
- * Excludes:  integrity (its trailer would be part of the payload there).
- * Handles:   SESSION_OPENED, SEGMENT_VERIFIED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      the header above.
- * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers.
- * Parameters: opener_stream (default 0): number of the stream at the opener;
- *            listener_stream (default 0): and at the listener;
- *            cover (default header): of the checksum: header, or packet.
  */
 #include <nopal/microprotocol.h>
 

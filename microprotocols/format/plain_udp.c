@@ -8,15 +8,7 @@
  * Differs:   nothing is added, so nothing can be promised: whoever needs a field
  *            of its own cannot be in the composition, and `check` says who.  An
  *            empty message is refused: it would be a datagram of no bytes.
- * Needs:     network.
- * Provides:  data_format (exclusive).
- * Excludes:  integrity (a trailer would be part of the message there).
- * Handles:   nothing.
- * Raises:    nothing.
- * Holds:     nothing.
  * Wire:      nothing: no first byte, no session id, no field.
- * Shares:    nothing.
- * Parameters: nothing.
  */
 #include <nopal/microprotocol.h>
 

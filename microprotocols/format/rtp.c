@@ -15,18 +15,7 @@
  * Paper:     Bridges et al., CTP, ToN 2007, sections II.B (pack and unpack
  *            routines) and V.E; the format is that of RFC 3550, section 5.1.
  * Differs:   sends no RTCP: its reports would be a microprotocol of their own.
- * Needs:     network.
- * Provides:  data_format (exclusive), message_numbers (exclusive).
- * Excludes:  integrity (a trailer would be part of the payload there).
- * Handles:   MSG_FROM_USER.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      message_number, 2 bytes; timestamp, 4 bytes; payload_type and
- *            marker, 1 byte together; 5 bytes more are RTP's.
- * Shares:    nothing.
- * Parameters: payload_type (default 96): of messages that say none;
- *            clock (default 90000): ticks of a timestamp in a second, for
- *            messages that have none.
+ * Wire:      payload_type and marker are 1 byte together; 5 bytes more are RTP's.
  */
 #include <nopal/microprotocol.h>
 
@@ -203,7 +192,7 @@ static const struct nopal_parameter rtp_parameters[] = {
 	NOPAL_NUMBER(rtp, payload_type, "payload_type", COUNT, "96", "0", "127",
 		     "of messages that say none"),
 	NOPAL_NUMBER(rtp, clock, "clock", COUNT, "90000", "1", "1000000000",
-		     "ticks of a timestamp in a second"),
+		     "ticks of a timestamp in a second, for messages without one"),
 	{ 0 },
 };
 

@@ -11,19 +11,6 @@
  *            halves with every `memory`, so that who was slow is tried again.
  *            What a destination did not get goes to another one, and never to one
  *            that has it, or may have it.
- * Needs:     destinations, fan_out.
- * Provides:  destination_choice (exclusive).
- * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, COPY_DONE.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    nothing.
- * Parameters: copies (default 1): destinations that get a message;
- *            memory (default 10s): in which what is known of one loses half of its
- *            weight;
- *            attempts (default 8): how often a message is given to others in place
- *            of those who did not get it.
  *
  * Load is the smoothed time from departure to arrival of a copy, once for each that is under way,
  * doubled for each loss of late.  What the application sends to one by name goes there, whatever

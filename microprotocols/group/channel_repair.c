@@ -12,38 +12,12 @@
  *            no report moves for `patience` is thought to hear no more, and what it
  *            misses comes by its own session from then on.  Nothing is urgent that
  *            is for all, but for parity.
- * Needs:     channel, fan_out, message_numbers.
- * Provides:  channel_repair (exclusive), segment_numbers (exclusive),
- *            duplicate_filter.
- * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, COPY_DONE, SEGMENT_DONE, DESTINATION_ADDED,
- *            DESTINATION_OPENED, DESTINATION_HEARS, DESTINATION_ENDED,
- *            SEGMENT_FROM_NET.
- * Raises:    SEGMENT_LOST, CHANNEL_REPORT, DESTINATION_HEARS, PEER_GAVE_UP,
- *            SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      segment_number, 4 bytes, on data: counts first departures; 0: it is for
- *            one alone.  point (control): the first number 8, and the first message
- *            8, of who has opened.
- *            nak (control): first missing number 8, how many (varint), and for each
- *            range more the gap to it (varint) and its length (varint).  report
- *            (control): floor 8, the number that came last or 0 8, microseconds since
- *            then 4, segments that came 4, that were found missing 4, and in how many
- *            rows 4, since the last report.  top (control, through the channel): one past the highest
- *            number 8, and, where it answers a nak, what is in that.
- * Shares:    writes channel_naks, channel_naks_suppressed: how often this end
- *            asked, and did not because others had; writes reliability_unmet: 1,
- *            what is missing will come.
- * Parameters: backoff (default 20ms): longest random time before asking; of many
- *            that miss the same, those whose time is a round trip longer stay
- *            silent;
- *            again (default 50ms): how long a repair may take before it is asked
- *            for again;
- *            report (default 20ms): most between an arrival and its report;
- *            every (default 256): numbers after which one goes at once;
- *            patience (default 3s): how long the floor of one that misses something
- *            may stay where it is;
- *            window (default 262144): numbers that the filter remembers.
+ * Wire:      point: the first number 8, and the first message 8, of a destination that has opened;
+ *            nak: first missing number 8, how many (varint), and for each range more the gap to it
+ *            (varint) and its length (varint); report: floor 8, the number that came last or 0 8,
+ *            microseconds since then 4, segments that came 4, that were found missing 4, and in how
+ *            many rows 4, since the last report; top (through the channel): one past the highest
+ *            number 8, and, where it answers a nak, the ranges of that nak.
  */
 #include "channel_repair.h"
 
@@ -159,7 +133,7 @@ static void channel_repair_rest(struct nopal_at at)
 
 static const struct nopal_parameter channel_repair_parameters[] = {
 	NOPAL_NUMBER(channel_repair, backoff_ns, "backoff", TIME, "20ms", "0ms", "10s",
-		     "longest random time before asking"),
+		     "longest random time before asking; another's ask silences later ones"),
 	NOPAL_NUMBER(channel_repair, again_ns, "again", TIME, "50ms", "1ms", "10s",
 		     "how long a repair may take before it is asked for again"),
 	NOPAL_NUMBER(channel_repair, report_ns, "report", TIME, "20ms", "1ms", "10s",
@@ -257,7 +231,7 @@ static const struct nopal_promise channel_repair_promises[] = {
 	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
 	  "reports say what has arrived" },
 	{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
-	  "asks and reports travel by the session of each destination: lost there, they stay lost" },
+	  "asks and reports travel by each destination's session: lost there, they stay so" },
 	{ NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
 	  "what the session of a destination gave up is asked for without end",
 	  .amid_partial = true },

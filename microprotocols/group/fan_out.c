@@ -11,22 +11,6 @@
  *            application removes, nobody waits for.
  *            One that is far behind does not hold up the others: it leaves the
  *            group, or misses what it is too slow for.
- * Needs:     destinations, application (the uppermost layer's place: a layer above
- *            would not tell apart who answers).
- * Provides:  fan_out (exclusive).
- * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, COPIES_LEAVE, COPY_DONE.
- * Raises:    nothing.
- * Holds:     done: until so many have it, or cannot have it any more; deallocate:
- *            while there are copies under way.
- * Wire:      nothing.
- * Shares:    nothing.
- * Parameters: acks (default 0): destinations that must have a message; 0: all to
- *            whom it went;
- *            backlog (default 64MiB): of messages without a fate that one
- *            destination may have more than the one that has the least;
- *            slow (default leave): what becomes of one that has more: leave, its
- *            session ends; skip, it gets no new messages until it has less.
  *
  * The fate of a message is `arrived` when enough have it, at once and for good; it is `missing` as
  * soon as so many cannot come together any more.  Where the layer below cannot tell, it is unknown.
@@ -190,7 +174,7 @@ static const struct nopal_parameter fan_out_parameters[] = {
 	NOPAL_NUMBER(fan_out, backlog, "backlog", SIZE, "64MiB", "1B", "1024GiB",
 		     "open messages that a destination may have beyond the one with fewest"),
 	NOPAL_WORDS(fan_out, slow, "slow", "leave", "leave|skip",
-		    "one that has more: its session ends, or new messages pass it by"),
+		    "one that has more: leave, its session ends; skip, it gets no new messages"),
 	{ 0 },
 };
 

@@ -8,24 +8,8 @@
  *            joins, asks and answers, and by that it gets everything until it has
  *            been seen to hear the channel.  So a network without multicast, or
  *            one that has it in parts, costs copies and nothing else.
- * Needs:     destinations, fan_out, message_segments, channel_repair.
- * Provides:  channel (exclusive).
- * Excludes:  whole_messages, destination_choice.
- * Handles:   DESTINATION_OPENED, SEND_SEGMENT, SEGMENT_FROM_NET.
- * Raises:    DESTINATION_HEARS.
- * Holds:     nothing.
- * Wire:      channel (control): id of the channel 4, to who has opened; probe
- *            (control): nothing, through the channel; heard (control): nothing, the
- *            answer to a probe, by the session.
- * Shares:    nothing.
- * Parameters: group (default 239.77.0.1:9077): the multicast address and port, of IPv4
- *            or of IPv6, as [ff15::4d:1]:9077; %eth0 behind an address of IPv6 names
- *            this host's interface, else it is the one on the way to the other end;
- *            hops (default 1): routers that it may pass, one more than between;
- *            late (default join): who opens when something has left: join, it gets
- *            what leaves from then on; refuse, its session ends;
- *            probes (default 12): how often to try whether somebody hears, first
- *            after 5 ms and then after twice as long each time.
+ * Wire:      channel: id of the channel 4, to a destination that has opened; probe (through the
+ *            channel) and heard, its answer: nothing.
  *
  * Both ends need the same address.  The id is random, so groups may share it.  A destination that
  * is spoken to by the other family gets copies.
@@ -187,13 +171,13 @@ static const struct nopal_parameter multicast_parameters[] = {
 	  .offset = offsetof(struct multicast_parameters, group),
 	  .initial = "239.77.0.1:9077",
 	  .wire = true,
-	  .doc = "the multicast address and port" },
+	  .doc = "address and port, as [ff15::4d:1]:9077; %eth0 behind it: the interface" },
 	NOPAL_NUMBER(multicast, hops, "hops", COUNT, "1", "1", "255",
 		     "routers that it may pass, one more than between"),
 	NOPAL_WORDS(multicast, late, "late", "join", "join|refuse",
-		    "one that opens after messages left: gets later ones, or its session ends"),
+		    "a late opener: join, it gets later messages; refuse, its session ends"),
 	NOPAL_NUMBER(multicast, probes, "probes", COUNT, "12", "1", "20",
-		     "how often to try whether somebody hears"),
+		     "tries whether a destination hears: after 5 ms, then twice as long each time"),
 	{ 0 },
 };
 

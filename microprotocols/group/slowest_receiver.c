@@ -19,18 +19,6 @@
  *            slower than one.
  *            Whom the least rate is too fast for hears the channel no more: its
  *            own session, with its own congestion control, serves it.
- * Needs:     rate_mechanism, channel_repair.
- * Provides:  congestion_policy, rate_policy (exclusive).
- * Excludes:  nothing.
- * Handles:   CHANNEL_REPORT, DESTINATION_HEARS, DESTINATION_ENDED.
- * Raises:    DESTINATION_HEARS.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes sending_rate_bps.
- * Parameters: initial (default 10Mbit): the rate at first;
- *            least (default 1Mbit): not below this; who loses a tenth and more
- *            near this rate leaves the channel;
- *            most (default 10Gbit): not above this.
  */
 #include "receiver_path.h"
 

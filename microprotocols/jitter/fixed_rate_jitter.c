@@ -11,22 +11,6 @@
  *            waits is bounded; a sender that paused gets a new schedule, behind
  *            what waits in the old one; what was overtaken is no sign of a pause;
  *            when the peer closes, what waits goes at once.
- * Needs:     message_numbers, application (the uppermost layer's place: what another
- *            layer sends again has lost its place in time).
- * Provides:  jitter (exclusive).
- * Excludes:  nothing.
- * Handles:   MSG_FROM_NET, PEER_CLOSED.
- * Raises:    nothing.
- * Holds:     deliver: until the message's time has come.
- * Wire:      nothing.
- * Shares:    writes jitter_dropped: messages that came too late, or that found no
- *            room.
- * Parameters: interval (default 20ms): between two messages;
- *            delay (default 60ms): from the first arrival to its delivery;
- *            waiting (default 1024): messages that may wait;
- *            buffer (default 1MiB): bytes of messages that may wait;
- *            restart (default 8): arrivals in a row without a place in the
- *            schedule that begin a new one.
  */
 #include "playout.h"
 

@@ -12,24 +12,7 @@
  *            (a timestamp of 32 bits in units of the medium).
  * Differs:   what waits is bounded; a sender whose clock jumped gets a new
  *            schedule; when the peer closes, what waits goes at once.
- * Needs:     application (the uppermost layer's place: what another layer sends again
- *            has lost its place in time).
- * Provides:  jitter (exclusive).
- * Excludes:  coalesce (a segment has the timestamp of its first message only).
- * Handles:   MSG_FROM_USER, MSG_FROM_NET, PEER_CLOSED.
- * Raises:    nothing.
- * Holds:     deliver: until the message's time has come.
- * Wire:      timestamp, 4 bytes, on data: its lower 32 bits.
- * Shares:    writes jitter_dropped: messages that came too late, or that found no
- *            room; writes jitter_late: messages that were delivered late.
- * Parameters: clock (default 1000000): ticks of a timestamp in a second;
- *            late (default drop): what becomes of a message that comes after its
- *            time: drop, or deliver at once;
- *            delay (default 60ms): from the first arrival to its delivery;
- *            waiting (default 1024): messages that may wait;
- *            buffer (default 1MiB): bytes of messages that may wait;
- *            restart (default 8): arrivals in a row without a place in the
- *            schedule that begin a new one.
+ * Wire:      timestamp: its lower 32 bits.
  */
 #include "playout.h"
 

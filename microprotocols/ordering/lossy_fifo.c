@@ -5,17 +5,6 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   a gap costs at most `delay` from the arrival of the first message
  *            behind it; what waits is bounded, and goes when the peer closes.
- * Needs:     message_numbers|segment_numbers.
- * Provides:  order (exclusive), lossy_order.
- * Excludes:  reliability (what is sent again would be skipped anyway).
- * Handles:   SESSION_OPENED, MSG_FROM_NET, PEER_CLOSED.
- * Raises:    nothing.
- * Holds:     deliver: until predecessors were delivered or `delay` passed.
- * Wire:      nothing.
- * Shares:    writes playout_delay_ns: the parameter `delay`;
- *            reads initial_peer (optional, 1): number of the first message.
- * Parameters: delay (default 100ms): how long a message waits for predecessors;
- *            waiting (default 1024): messages that may wait.
  */
 #include <nopal/microprotocol.h>
 

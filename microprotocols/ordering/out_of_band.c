@@ -8,15 +8,6 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   overrides the holds of all orders and jitter buffers, not of one.
- * Needs:     nothing.
- * Provides:  out_of_band.
- * Excludes:  coalesce (a segment has the properties of its first message only).
- * Handles:   MSG_FROM_NET.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      out_of_band, 1 byte, on data: not 0, it is.
- * Shares:    nothing.
- * Parameters: nothing.
  */
 #include <nopal/microprotocol.h>
 

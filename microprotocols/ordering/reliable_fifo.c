@@ -8,15 +8,6 @@
  *            drop a message that the peer was told has arrived.  What the peer
  *            gave up is skipped, and nothing is waited for once it has closed.
  *            Among many, what is for one alone has no place among what is for all.
- * Needs:     message_numbers|segment_numbers.
- * Provides:  order (exclusive), reliable_order.
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, MSG_FROM_NET, PEER_GAVE_UP, PEER_CLOSED.
- * Raises:    SESSION_BROKEN.
- * Holds:     deliver: until all predecessors were delivered.
- * Wire:      nothing.
- * Shares:    reads initial_peer (optional, 1): number of the first message.
- * Parameters: waiting (default 65536): messages that may wait for predecessors.
  */
 #include <nopal/microprotocol.h>
 

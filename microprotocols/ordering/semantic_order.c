@@ -20,28 +20,6 @@
  * Differs:   names at most four predecessors; refuses a label that is in use
  *            (EEXIST), and predecessors that would wait for the message itself
  *            (ELOOP); every wait is bounded, and ends when the peer closes.
- * Needs:     application (the uppermost layer's place: below, several segments have
- *            the label of one message).
- * Provides:  partial_order (exclusive).
- * Excludes:  order (it relates all messages already); coalesce (a segment has
- *            the labels of its first message only).
- * Handles:   MSG_FROM_USER, MSG_FROM_NET, MSG_TO_USER, PEER_GAVE_UP, PEER_CLOSED,
- *            TURN_END.
- * Raises:    SESSION_BROKEN.
- * Holds:     deliver: until the named predecessors were delivered.
- * Wire:      label, 4 bytes, and after, 4 bytes, on data; after_2, after_3,
- *            after_4, 4 bytes each, where they are on: 8 to 20 bytes, in every
- *            segment.
- * Shares:    reads reliability_unmet (optional, 0): 1, what is missing will come;
- *            reads segment_floor (optional, 0): what was sent before is settled.
- * Parameters: after_2 (default on): a second predecessor travels;
- *            after_3 (default off): a third one;
- *            after_4 (default off): a fourth one;
- *            labels (default 1024): of sent messages and their predecessors that
- *            are remembered; a message may name none that is older;
- *            delay (default 100ms): how long a message waits where nobody resends;
- *            patience (default 30s): where somebody does;
- *            waiting (default 1024): messages that may wait.
  */
 #include "label_graph.h"
 #include "label_waiters.h"
@@ -364,7 +342,8 @@ static const struct nopal_parameter semantic_order_parameters[] = {
 	NOPAL_ON_OFF(semantic_order, travels[2], "after_3", "off", "a third one", .wire = true),
 	NOPAL_ON_OFF(semantic_order, travels[3], "after_4", "off", "a fourth one", .wire = true),
 	NOPAL_NUMBER(semantic_order, labels, "labels", COUNT, "1024", "16", "65536",
-		     "labels that are remembered", .wire = true),
+		     "sent labels that are remembered; a message may name none that is older",
+		     .wire = true),
 	NOPAL_NUMBER(semantic_order, delay_ns, "delay", TIME, "100ms", "0ms", "5s",
 		     "how long a message waits where nobody resends"),
 	NOPAL_NUMBER(semantic_order, patience_ns, "patience", TIME, "30s", "1ms", "1h",

@@ -23,19 +23,6 @@
  *            MPI, among the work that is to come.
  * Differs:   is a microprotocol, so that it goes with any order or none; one
  *            session is one source, so that a receive names no sender.
- * Needs:     application (the uppermost layer's place: nobody else posts receives).
- * Provides:  tag_matching (exclusive).
- * Excludes:  coalesce (a segment has the tag of its first message only);
- *            partial_order (it waits for deliveries, which wait for receives);
- *            jitter (a message has one time: its own, or that of its receive).
- * Handles:   MSG_FROM_USER, MSG_FROM_NET, PEER_GAVE_UP, PEER_CLOSED, TURN_END,
- *            RECEIVE_POSTED.
- * Raises:    SESSION_BROKEN.
- * Holds:     deliver: until a posted receive matches.
- * Wire:      tag, 4 bytes, on data.
- * Shares:    nothing.
- * Parameters: unexpected (default 4096): messages that may wait for a receive;
- *            posted (default 4096): receives that may wait for a message.
  */
 #include <errno.h>
 #include <string.h>

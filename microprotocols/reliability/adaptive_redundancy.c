@@ -11,32 +11,13 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section IV.B (policies apart from
  *            mechanisms); Bolot, Fosse-Parisis, Towsley, Adaptive FEC-based Error
  *            Control for Internet Telephony, INFOCOM 1999.
- * Differs:   the receiver reports, with acknowledgements or without: what was
- *            rebuilt is acknowledged like what arrived, so that acks tell what
- *            redundancy left over and not what the path lost.  The estimate rises
- *            twice as fast as it falls, and its standard error is added.  Bursts longer than chance makes them are
- *            not foreseen: set `target` lower, or `least` higher, for these.
- *            Redundancy is never exempt from congestion control.
- * Needs:     redundancy.
- * Provides:  redundancy_policy (exclusive).
- * Excludes:  nothing.
- * Handles:   SEGMENT_FROM_NET, TURN_END.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      loss_report (control): a packet number 4, packets up to it that came
- *            so far 4, both modulo 2^32;
- *            packet_number, 4 bytes, on data and redundancy.
- * Shares:    reads block_segments: sources of a block;
- *            writes parity_segments: parity of blocks to come; 255, which is all
- *            that the code has, until the first report;
- *            writes path_loss_ppm: the share that is lost.
- * Parameters: target (default 0.1%): of segments, that may stay missing;
- *            least (default 1): parity of a block, whatever is lost;
- *            most (default 16): parity of a block, whatever is lost;
- *            every (default 64): packets from report to report;
- *            reorder (default 16): packets that may overtake one before it counts
- *            as lost;
- *            memory (default 256): packets after which the past is forgotten.
+ * Differs:   the receiver reports, with acknowledgements or without: what was rebuilt is
+ *            acknowledged like what arrived, so that acks tell what redundancy left over and not
+ *            what the path lost.  The estimate rises twice as fast as it falls, and its standard
+ *            error is added.  Bursts longer than chance makes them are not foreseen: set `target`
+ *            lower, or `least` higher, for these.  Redundancy is never exempt from congestion
+ *            control.
+ * Wire:      loss_report: a packet number 4, packets up to it that came so far 4, both modulo 2^32.
  */
 #include <nopal/microprotocol.h>
 

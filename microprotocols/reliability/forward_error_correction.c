@@ -15,27 +15,8 @@
  *            a rebuilt segment is acknowledged like one that arrived.  A loss is
  *            resent at once beside it, or where repair_first is there, only once
  *            no repair can come.
- * Needs:     segment_numbers.
- * Provides:  redundancy (exclusive).
- * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_ABANDONED, SEGMENT_FROM_NET, SEGMENT_DONE,
- *            CLOSE_SESSION.
- * Raises:    SEGMENT_TO_NET, SEGMENT_FROM_NET.
- * Holds:     deallocate: keeps a segment until parity is made of its block.
- * Wire:      fec_block, 2 bytes, and fec_index, 1 byte, on data and parity; kind
- *            parity: sources of the block (1), symbols of the block (1), length
- *            of a symbol (2), a symbol.
- * Shares:    reads playout_delay_ns (optional, 0): bounds `flush`;
- *            reads parity_segments (optional, 255): parity of blocks to come;
- *            reads resends_wait (optional, 0): 1, somebody asks for
- *            repair_groups_settled; writes block_segments: k; writes
- *            repair_groups_settled: of blocks up to this one all parity arrived
- *            or never will.
- * Parameters: n (default 5): segments of a block, parity included, at most;
- *            k (default 4): data segments of a block;
- *            code (default xor): xor for one parity segment, or cauchy;
- *            flush (default 20ms): age at which an incomplete block is closed;
- *            blocks (default 64): blocks that the receiver keeps.
+ * Wire:      parity: sources of the block 1, symbols of the block 1, length of a symbol 2, a
+ *            symbol.
  */
 #include <nopal/microprotocol.h>
 

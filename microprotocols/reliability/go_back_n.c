@@ -25,33 +25,7 @@
  *            stands still after each loss.  What a loss detector finds lost goes
  *            back at once.  A receiver without room repeats its acknowledgement
  *            where the paper's is silent: neither moves the sender.
- * Needs:     segment_numbers.
- * Provides:  reliability (exclusive), acknowledgement (exclusive),
- *            retransmission_timer (exclusive), duplicate_filter, in_sequence.
- * Excludes:  redundancy (what it repairs was discarded with all behind it), tfrc (a
- *            resend is no sample, and after an outage there are only resends),
- *            partial_reliability (there is no way round what is given up).
- * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_RESEND,
- *            SEGMENT_FROM_NET, SEGMENT_VERIFIED, SEGMENT_RECEIVED, SEGMENT_LOST,
- *            MSG_FROM_NET, MSG_CONSUMED, TURN_END.
- * Raises:    ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED, SEGMENT_TIMEOUT,
- *            SEGMENT_LOST, SEGMENT_RESEND, SESSION_BROKEN.
- * Holds:     send: until the segment is in the window, and for each departure
- *            anew; done, deallocate: until the peer has it.
- * Wire:      ack (control): ack_floor, 4 bytes, and no body;
- *            ack_floor, 4 bytes, on data, where `piggyback` is on: the number that
- *            the peer waits for, modulo 2^32.
- * Shares:    writes reliability_unmet: 1, an unseen segment is still needed;
- *            reads initial_local, initial_peer (optional, 1): the first numbers;
- *            reads timeout_ns (optional, 0): how long to wait for an
- *            acknowledgement; 0: nobody measures.
- * Parameters: window (default 128): segments that may be outstanding;
- *            timeout (default 50ms): how long to wait where nobody measures;
- *            backoff (default 6): doublings of the wait while nothing moves;
- *            attempts (default 16): waits in a row that may be in vain;
- *            piggyback (default on): data carries the acknowledgement;
- *            buffer (default 4MiB): bytes of messages that the receiver holds;
- *            while it does it takes no segment.
+ * Wire:      ack: no body; ack_floor is the number that the peer waits for, modulo 2^32.
  */
 #include "go_back_n.h"
 
@@ -160,7 +134,7 @@ static const struct nopal_parameter go_back_n_parameters[] = {
 	NOPAL_ON_OFF(go_back_n, piggyback, "piggyback", "on", "data carries the acknowledgement",
 		     .wire = true),
 	NOPAL_NUMBER(go_back_n, buffer, "buffer", SIZE, "4MiB", "1B", "1GiB",
-		     "bytes of messages that the receiver holds"),
+		     "bytes of messages that the receiver holds; beyond it takes no segment"),
 	{ 0 },
 };
 

@@ -7,16 +7,7 @@
  * Differs:   the paper names it and no more.  RFC 9000 validates a path before a
  *            session moves to it; here it is used beside the others.  Challenges
  *            are not padded: whether a path takes long datagrams is not asked.
- * Needs:     network, duplicate_filter.
- * Provides:  parallel_paths (exclusive).
- * Excludes:  address_demux.
- * Handles:   SEGMENT_FROM_NET.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      path_challenge and path_response, control, 8 bytes.
- * Shares:    reads smoothed_rtt_ns (optional, 0): how often a challenge may leave;
- *            writes segments_beside: arrived by other paths than the first.
- * Parameters: nothing.
+ * Wire:      path_challenge, path_response: 8 bytes.
  *
  * One side's application gives paths (nopal_session_add_path); its datagrams leave by each of them
  * from then on, data, acknowledgements and resends alike.  The other side takes what comes from
@@ -156,7 +147,8 @@ static const struct nopal_relation parallel_channels_excludes[] = {
 };
 
 static const struct nopal_shared parallel_channels_shared[] = {
-	[PARALLEL_CHANNELS_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, NULL },
+	[PARALLEL_CHANNELS_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+					 "how often a challenge may leave" },
 	[PARALLEL_CHANNELS_BESIDE] = { "segments_beside", NOPAL_WRITE, 0,
 				       "arrived by other paths than the first" },
 	{ 0 },

@@ -25,25 +25,8 @@
  *            UDTCP, 2003, section 4 (withdrawal of messages that have not left).
  * Differs:   says it of a message, not of a session or a stream; the point is
  *            two numbers, for segments and for the order.
- * Needs:     reliability, acknowledgement, segment_numbers.
- * Provides:  partial_reliability (exclusive).
- * Excludes:  coalesce (messages in one segment may have different deadlines).
- * Handles:   SESSION_OPENED, MSG_FROM_USER, SEGMENT_FROM_USER, SEND_SEGMENT,
- *            SEGMENT_LOST, SEGMENT_TIMEOUT, SEGMENT_DONE, ACK_PROCESSED,
- *            TURN_END, SEGMENT_FROM_NET, SEGMENT_VERIFIED.
- * Raises:    SEGMENT_ABANDONED, PEER_GAVE_UP, SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      forward (control): no new segment below this number will come, 4;
- *            nor a message whose place in the order is below this, 4.
- * Shares:    writes forward_point: the peer's floor moves up to there without an
- *            arrival;
- *            reads initial_local, initial_peer (optional, 1): the first numbers;
- *            reads smoothed_rtt_ns (optional, 0), and timeout_ns (optional, 1 s)
- *            where that is not known yet: when to tell the point again.
- * Parameters: deadline (default 0ms): of messages that name none themselves; 0,
- *            they have none;
- *            attempts (default 0): how often a segment may leave of messages
- *            that do not say it themselves; 0, as often as it takes.
+ * Wire:      forward: no new segment below this number will come, 4; nor a message whose place in
+ *            the order is below this, 4.
  */
 #include "partial_reliability.h"
 
@@ -242,7 +225,7 @@ static const struct nopal_parameter partial_reliability_parameters[] = {
 
 static const struct nopal_attribute partial_reliability_attributes[] = {
 	[PARTIAL_RELIABILITY_DEADLINE] = { "deadline", NOPAL_PROPERTY,
-					   "ns from sending, after which it is of no use; NOPAL_NEVER: it always is" },
+					   "ns from sending until it is useless; NOPAL_NEVER: none" },
 	[PARTIAL_RELIABILITY_ATTEMPTS] = { "attempts", NOPAL_PROPERTY,
 					   "how often each of its segments may leave" },
 	[PARTIAL_RELIABILITY_EXPIRES] = { "expires_ns", NOPAL_WRITE, "when it is given up" },
@@ -257,7 +240,7 @@ static const struct nopal_attribute partial_reliability_attributes[] = {
 
 static const struct nopal_shared partial_reliability_shared[] = {
 	[PARTIAL_RELIABILITY_FORWARD_POINT] = { "forward_point", NOPAL_WRITE, 0,
-						"the peer's floor moves up to there without an arrival" },
+						"the peer's floor goes there without arrivals" },
 	[PARTIAL_RELIABILITY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 					"our first number" },
 	[PARTIAL_RELIABILITY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
@@ -265,7 +248,7 @@ static const struct nopal_shared partial_reliability_shared[] = {
 	[PARTIAL_RELIABILITY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
 					  "when to tell the point again" },
 	[PARTIAL_RELIABILITY_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-				      "a round trip; 0: not known" },
+				      "when to tell the point again; 0: not known" },
 	{ 0 },
 };
 

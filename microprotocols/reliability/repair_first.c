@@ -16,17 +16,8 @@
  * not know, and timeouts would double until it does.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.C (FEC beside retransmission).
- * Differs:   no message asks for a resend: the sender knows which redundancy has left, and its fate.
- * Needs:     retransmit, redundancy.
- * Provides:  nothing.
- * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED, TURN_END.
- * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes resends_wait: 1, a segment that may be repaired is not resent; reads
- *            repair_groups_settled: of groups up to this one nothing more can be repaired.
- * Parameters: nothing.
+ * Differs:   no message asks for a resend: the sender knows which redundancy has left, and its
+ *            fate.
  */
 #include <nopal/microprotocol.h>
 

@@ -11,15 +11,6 @@
  *
  * Paper:     Flach et al., Reducing web latency: the virtue of gentle aggression, SIGCOMM 2013.
  * Differs:   copies resends alone, and only where the sender has nothing else to send.
- * Needs:     retransmit, window_mechanism.
- * Provides:  nothing.
- * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, SEND_SEGMENT.
- * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    reads app_limited: 1, nothing else waits to leave.
- * Parameters: copies (default 2): of each resend.
  */
 #include <nopal/microprotocol.h>
 

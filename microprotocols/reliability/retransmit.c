@@ -15,16 +15,6 @@
  *            `attempts` times.  A reported loss shows that the peer lives and is not counted; where
  *            acks say nothing of segments above the floor, so does any ack that moves the floor,
  *            and the count begins anew.
- * Needs:     acknowledgement, segment_numbers.
- * Provides:  reliability.
- * Excludes:  lossy_order (what it skips would be sent again for nothing).
- * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEGMENT_LOST, SEGMENT_TIMEOUT, SEGMENT_RECEIVED,
- *            SEGMENT_ABANDONED, ACK_PROCESSED.
- * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
- * Holds:     send, done, deallocate: keeps the segment until the peer has it.
- * Wire:      nothing.
- * Shares:    writes reliability_unmet: 1, an unseen segment is still needed.
- * Parameters: attempts (default 16): how often one segment may time out.
  */
 #include <nopal/microprotocol.h>
 

@@ -17,25 +17,8 @@
  *            As in forward_error_correction a rebuilt segment is the segment, a
  *            policy may set how many repairs are made, and with repair_first a
  *            loss is resent only once no repair can come.
- * Needs:     segment_numbers.
- * Provides:  redundancy (exclusive).
- * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_DONE, CLOSE_SESSION.
- * Raises:    SEGMENT_TO_NET, SEGMENT_FROM_NET.
- * Holds:     nothing.
- * Wire:      repair_source, 3 bytes, on data (its number) and repairs (the last
- *            one); kind repair: number of the repair (4), sources in it (1), length
- *            of the symbol (2), the symbol.
- * Shares:    reads playout_delay_ns (optional, 0): bounds `flush`;
- *            reads parity_segments (optional, 255): repairs from now on, no more
- *            than `repairs`; reads resends_wait (optional, 0): 1, somebody asks
- *            for repair_groups_settled; writes block_segments: `sources`;
- *            writes repair_groups_settled: up to this source no repair is on its
- *            way.
- * Parameters: sources (default 4): segments between repairs;
- *            repairs (default 1): that are made at a time, at most;
- *            window (default 20): segments that a repair is about;
- *            flush (default 20ms): age at which fewer than `sources` get repairs.
+ * Wire:      repair_source is the number of a data segment, and the last one of a repair; repair:
+ *            its number 4, sources in it 1, length of the symbol 2, the symbol.
  */
 #include "sliding.h"
 
@@ -145,7 +128,7 @@ static const struct nopal_shared sliding_window_fec_shared[] = {
 	[SLIDING_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0, "bounds flush" },
 	[SLIDING_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1, "sources between repairs" },
 	[SLIDING_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, 255,
-				      "repairs from now on" },
+				      "repairs from now on, at most `repairs`" },
 	[SLIDING_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
 				   "1: what may be repaired is not resent" },
 	[SLIDING_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,

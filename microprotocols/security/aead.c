@@ -9,23 +9,9 @@
  *            both had before (psk_file).  A counter of its own makes the nonce, so
  *            that control is sealed like data; each direction changes its key
  *            alone.
- * Needs:     network, connection.
- * Provides:  integrity (exclusive), confidentiality (exclusive).
- * Excludes:  nothing.
- * Handles:   nothing.
- * Raises:    SESSION_BROKEN.
- * Holds:     nothing.
  * Wire:      20 bytes behind every datagram: phase 2 bits, phase that was heard 2
  *            bits, counter 28 bits; tag 16.  32 bytes in request and answer each: a
  *            public key of X25519.
- * Shares:    nothing.
- * Parameters: cipher (default aes_128_gcm): or chacha20_poly1305, where the
- *            processor has no AES;
- *            psk_file (default none): holds a key that both sides had before, of
- *            at least 16 bytes, which others may not read;
- *            update (default 4194304): datagrams until the key changes;
- *            forgeries (default 68719476736): datagrams that do not open, until
- *            the session ends.
  *
  * What is in clear is the first byte and the receiver's session id.  They and the first four bytes
  * of the trailer are authenticated, all else is encrypted.
@@ -199,12 +185,13 @@ static void aead_validate(const void *parameters, struct nopal_problems *problem
 static const struct nopal_parameter aead_table[] = {
 	[AEAD_CIPHER] =
 		NOPAL_WORDS(aead, cipher, "cipher", "aes_128_gcm", "chacha20_poly1305|aes_128_gcm",
-			    "what datagrams are sealed with", .wire = true),
+			    "cipher of datagrams; chacha20_poly1305 where the processor has no AES",
+			    .wire = true),
 	[AEAD_PSK_FILE] = { .name = "psk_file",
 			    .unit = NOPAL_FILE,
 			    .offset = offsetof(struct aead_parameters, psk_file),
 			    .initial = "",
-			    .doc = "holds a key that both sides had before" },
+			    .doc = "a key that both sides had before, of 16 bytes at least" },
 	[AEAD_UPDATE] = NOPAL_NUMBER(aead, update, "update", COUNT, "4194304", "2", "8388607",
 				     "datagrams until the key changes"),
 	[AEAD_FORGERIES] =

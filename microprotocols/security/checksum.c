@@ -8,17 +8,8 @@
  * Differs:   a stage of the datagram and not a handler, so that header and body
  *            are covered and no microprotocol sees what is damaged.  Finds
  *            accidents: who wants to change a datagram can make its checksum.
- * Needs:     network.
- * Provides:  integrity (exclusive).
- * Excludes:  nothing.
- * Handles:   nothing.
- * Raises:    nothing.
- * Holds:     nothing.
  * Wire:      4 bytes behind every datagram, of all before, big endian: CRC-32C,
  *            or two zeros and the one's complement sum.
- * Shares:    nothing.
- * Parameters: algorithm (default crc32c): how the checksum is made; or
- *            ones_complement.
  *
  *                    finds every                            lets pass
  *   crc32c           flip of up to 3 bits, burst of 32      1 of 2^32 others

@@ -15,19 +15,6 @@
  *            reorders is measured, not tried out by resends that were for
  *            nothing (DSACK in RFC 8985), and forgotten when it was not seen
  *            for 32 to 64 round trips.
- * Needs:     acknowledgement.
- * Provides:  loss_detection.
- * Excludes:  nothing.
- * Handles:   ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED.
- * Raises:    SEGMENT_LOST.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    reads smoothed_rtt_ns (optional, 0): without it there is no
- *            adapting, and fewer than `threshold` never make a loss; reads
- *            app_limited (optional, 0): 1, nothing else waits to leave.
- * Parameters: threshold (default 3): departures that overtook one before it
- *            counts as lost;
- *            adapt (default on): wait longer where the path reorders.
  */
 #include "found_lost.h"
 
@@ -318,7 +305,8 @@ static const struct nopal_attribute duplicate_ack_attributes[] = {
 };
 
 static const struct nopal_shared duplicate_ack_shared[] = {
-	[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, "a round trip" },
+	[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+				     "a round trip; unknown: fewer than `threshold` are no loss" },
 	[DUPLICATE_ACK_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
 				    "1: nothing else waits to leave" },
 	{ 0 },

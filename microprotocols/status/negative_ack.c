@@ -7,24 +7,8 @@
  *            what stays missing; names the packet number that came last, so
  *            that a resend on its way is not taken for lost until it has had
  *            time to arrive.
- * Needs:     segment_numbers, acknowledgement.
- * Provides:  loss_detection.
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_VERIFIED,
- *            SEGMENT_DONE, PEER_GAVE_UP, TURN_END.
- * Raises:    SEGMENT_LOST, SESSION_BROKEN.
- * Holds:     nothing.
- * Wire:      nak (control): largest packet number 4, first missing number 4, and
- *            then its length (varint) and, for each range more, the gap to it
- *            (varint) and its length (varint).
- * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers;
- *            reads reliability_unmet (optional, 0): 1, what is missing will be
- *            sent again; reads smoothed_rtt_ns (optional, 0): a round trip.
- * Parameters: reorder (default 3): segments that may overtake one before it
- *            counts as missing;
- *            repeat (default 100ms): wait before asking again, and at least two
- *            round trips;
- *            attempts (default 3): how often to ask, where segments are resent.
+ * Wire:      nak: largest packet number 4, first missing number 4, and then its length (varint)
+ *            and, for each range more, the gap to it (varint) and its length (varint).
  */
 #include "ack_report.h"
 #include "outstanding.h"
@@ -414,7 +398,7 @@ static const struct nopal_parameter negative_ack_parameters[] = {
 	NOPAL_NUMBER(negative_ack, reorder, "reorder", COUNT, "3", "0", "1000",
 		     "segments that may overtake one before it counts as missing"),
 	NOPAL_NUMBER(negative_ack, repeat_ns, "repeat", TIME, "100ms", "1ms", "60s",
-		     "wait before asking again"),
+		     "wait before asking again, and two round trips at least"),
 	NOPAL_NUMBER(negative_ack, attempts, "attempts", COUNT, "3", "1", "100",
 		     "how often to ask, where segments are resent"),
 	{ 0 },

@@ -15,27 +15,11 @@
  * Paper:     Gu and Grossman, UDTv4, section 2.4 (connection record index); Touch,
  *            Welzl, Islam, TCP control block interdependence, RFC 9040 (temporal
  *            sharing).
- * Differs:   of UDT: what a peer remembers is not taken from it.  The first window
- *            is half of what the path took in a round trip, halved again for every
- *            `half_life` since, and never above `window_most`; the rate is that
- *            window in that round trip.  After a peer that vanished, nothing is
- *            known of the bandwidth.
- * Needs:     rtt or path_limit.
- * Provides:  nothing.
- * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, CONGESTION_MARKED, ACK_PROCESSED,
- *            SESSION_CLOSED, SESSION_BROKEN.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes known_rtt_ns, known_rtt_variance_ns, known_window_bytes,
- *            known_rate_bps, known_limit_bytes: before OPEN_SESSION, and never
- *            after; reads smoothed_rtt_ns, rtt_variance_ns (optional, 0: not
- *            measured), found_limit_bytes (optional, 0: nobody looked for it),
- *            app_limited (optional, 0: the application always has more).
- * Parameters: window_most (default 64seg): the largest first window;
- *            half_life (default 10min): what halves the first window once more;
- *            expire (default 1h): what is older is not used.
+ * Differs:   of UDT: what a peer remembers is not taken from it.  The first window is half of what
+ *            the path took in a round trip, halved again for every `half_life` since, and never
+ *            above `window_most`; the rate is that window in that round trip.  After a peer that
+ *            vanished, nothing is known of the bandwidth.  Its variables are written before
+ *            OPEN_SESSION, and never after.
  */
 #include <nopal/microprotocol.h>
 

@@ -4,39 +4,16 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B and figure 3; RFC 2018
  *            (selective reports).
- * Differs:   an acknowledgement also names the packet number that came last, so
- *            every one is a clean sample of the round trip.  It is decided once
- *            a turn, not for each segment.  Where an unseen segment is no longer
- *            needed, the floor passes it, and its fate is told as unknown.
- *            Without `selective`, and where all must arrive, nothing is urgent.
- * Needs:     segment_numbers, retransmission_timer.
- * Provides:  acknowledgement (exclusive).
- * Excludes:  nothing.
- * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_FROM_NET,
- *            SEGMENT_VERIFIED, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            SEGMENT_ABANDONED, PEER_GAVE_UP, TURN_END.
- * Raises:    ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED, SESSION_BROKEN.
- * Holds:     send: until the peer can keep track of the segment; done,
- *            deallocate: until the segment's status is known.
- * Wire:      ack (control): largest packet number 4, floor 4, whether the bitmap
- *            is a part 1 bit, delay in 8 us 15 bits; where `selective` is on, a
- *            bitmap of what arrived above the floor, bit 0 of its first byte is
- *            floor + 1, its last byte is not 0; before a part of it, that does not
- *            fit as a whole, the number of that bit, 4;
- *            packet_number, 4 bytes, on data and redundancy;
- *            ack_floor, 4 bytes, on data, where `piggyback` is on.
- * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers;
- *            reads reliability_unmet (optional, 0): 1, an unseen segment is
- *            still needed; reads segment_window (optional, 65536): numbers that
- *            the peer's filter remembers; writes arrivals_told: 1, acks name a
- *            packet number that arrived.
- * Parameters: every (default 2): segments that are acknowledged at once; 0:
- *            nothing is, not even a hole: a clock of `delay` paces all acks
- *            while data flow, as UDT's does, and loss detection goes by it;
- *            delay (default 25ms): longest wait for that many;
- *            selective (default off): report what lies above the floor;
- *            piggyback (default off): data carries the floor;
- *            window (default 65536): segments that may be outstanding.
+ * Differs:   an acknowledgement also names the packet number that came last, so every one is a
+ *            clean sample of the round trip.  It is decided once a turn, not for each segment.
+ *            Where an unseen segment is no longer needed, the floor passes it, and its fate is told
+ *            as unknown.  Without `selective`, and where all must arrive, nothing is urgent.  Where
+ *            `every` is 0, not even a hole is told at once: a clock of `delay` paces all acks while
+ *            data flow, as UDT's does, and loss detection goes by it.
+ * Wire:      ack: largest packet number 4, floor 4, whether the bitmap is a part 1 bit, delay in 8
+ *            us 15 bits; where `selective` is on, a bitmap of the arrivals above the floor, bit 0
+ *            of its first byte is floor + 1, its last byte is not 0; before a part of it, that does
+ *            not fit as a whole, the number of that bit, 4.
  *
  *   sender                                  receiver
  *   data 7 ------------------------------>  7 is marked
@@ -82,7 +59,7 @@ static void positive_ack_validate(const void *parameters, struct nopal_problems 
 
 static const struct nopal_parameter positive_ack_parameters[] = {
 	NOPAL_NUMBER(positive_ack, every, "every", COUNT, "2", "0", "65536",
-		     "segments that are acknowledged at once; 0: by the clock"),
+		     "segments that are acknowledged at once; 0: none, acks go by the clock"),
 	NOPAL_NUMBER(positive_ack, delay_ns, "delay", TIME, "25ms", "0ms", "250ms",
 		     "longest wait for that many"),
 	NOPAL_ON_OFF(positive_ack, selective, "selective", "off",

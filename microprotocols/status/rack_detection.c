@@ -22,16 +22,6 @@
  *            other; the window grows to what was seen, not by trial, and without
  *            DSACK: what was given up too soon is known when what arrives is
  *            older than the resend; probes at the tail are tail_probe's.
- * Needs:     acknowledgement, rtt.
- * Provides:  loss_detection.
- * Excludes:  duplicate_ack (one judge is enough).
- * Handles:   ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED.
- * Raises:    SEGMENT_LOST.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    reads minimum_rtt_ns.
- * Parameters: threshold (default 3): departures that overtook one, at which no
- *            window is needed where nothing reorders.
  */
 #include "found_lost.h"
 
@@ -230,7 +220,7 @@ static void rack_detection_when_judge(struct nopal_at at)
 static const struct nopal_parameter rack_detection_parameters[] = {
 	/* RFC 8985, section 6.2: DupThresh */
 	NOPAL_NUMBER(rack_detection, threshold, "threshold", COUNT, "3", "1", "1000",
-		     "departures that overtook one, at which no window is needed"),
+		     "departures that overtook one, at which no window is needed in order"),
 	{ 0 },
 };
 

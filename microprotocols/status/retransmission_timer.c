@@ -14,17 +14,6 @@
  * Differs:   the timer is not restarted with each departure and ack: it looks when it fires.  A
  *            departure that has waited for four timeouts times out whatever other acks brought.
  *            Its segment need not be resent: without a part that does, it is missing.
- * Needs:     acknowledgement.
- * Provides:  retransmission_timer (exclusive).
- * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, ACK_PROCESSED.
- * Raises:    SEGMENT_TIMEOUT.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    reads timeout_ns (optional, 1 s): the estimate of how long to wait.
- * Parameters: timeout_min (default 1ms): the shortest wait, whatever the estimate;
- *            timeout_max (default 60s): the longest, doubled or not;
- *            backoff (default 6): doublings of the wait without news.
  */
 #include <nopal/microprotocol.h>
 
@@ -181,7 +170,7 @@ static void retransmission_timer_validate(const void *parameters, struct nopal_p
 
 static const struct nopal_parameter retransmission_timer_parameters[] = {
 	NOPAL_NUMBER(retransmission_timer, timeout_min_ns, "timeout_min", TIME, "1ms", "1us", "1h",
-		     "the shortest wait for a status"),
+		     "the shortest wait, whatever the estimate"),
 	NOPAL_NUMBER(retransmission_timer, timeout_max_ns, "timeout_max", TIME, "60s", "1ms", "1h",
 		     "the longest wait for a status, doubled or not"),
 	NOPAL_NUMBER(retransmission_timer, backoff, "backoff", COUNT, "6", "0", "16",

@@ -4,32 +4,13 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B; Jacobson, Congestion
  *            avoidance and control, SIGCOMM 1988; RFC 6298, section 2.
- * Differs:   every departure has a number of its own, so a resend gives as good
- *            a sample as a first departure (no rule of Karn's is needed); what
- *            the peer says that it waited is deducted, as in RFC 9002, section
- *            5.3, but never below the shortest round trip seen; that one
- *            takes four samples in a row, so that a packet that overtook others
- *            does not make it too short.  Where packets overtake, what comes
- *            first is not what most packets take: there, each segment counts,
- *            a sample is the largest of eight, and nothing is deducted.
- * Needs:     acknowledgement.
- * Provides:  rtt (exclusive).
- * Excludes:  nothing.
- * Handles:   OPEN_SESSION, ACK_FROM_NET, SEGMENT_RECEIVED.
- * Raises:    nothing.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    writes smoothed_rtt_ns, rtt_variance_ns, minimum_rtt_ns and
- *            latest_rtt_ns: 0 before the first sample; writes timeout_ns;
- *            reads forward_point (optional, 0): up to there the floor moves
- *            without an arrival; reads known_rtt_ns, known_rtt_variance_ns
- *            (optional, 0: nothing is known): the timeout before the first sample
- *            is as if that had been one.
- * Parameters: initial_timeout (default 1s): timeout before the first sample, where
- *            nothing is known;
- *            timeout_min (default 200ms): the shortest; longer than the peer
- *            may delay an acknowledgement;
- *            timeout_max (default 60s): the longest.
+ * Differs:   every departure has a number of its own, so a resend gives as good a sample as a first
+ *            departure (no rule of Karn's is needed); what the peer says that it waited is
+ *            deducted, as in RFC 9002, section 5.3, but never below the shortest round trip seen;
+ *            that one takes four samples in a row, so that a packet that overtook others does not
+ *            make it too short.  Where packets overtake, what comes first is not what most packets
+ *            take: there, each segment counts, a sample is the largest of eight, and nothing is
+ *            deducted.  Its variables are 0 before the first sample.
  */
 #include <nopal/microprotocol.h>
 
@@ -242,7 +223,7 @@ static const struct nopal_parameter rtt_estimation_parameters[] = {
 	NOPAL_NUMBER(rtt_estimation, initial_ns, "initial_timeout", TIME, "1s", "1ms", "1h",
 		     "timeout before the first sample"),
 	NOPAL_NUMBER(rtt_estimation, minimum_ns, "timeout_min", TIME, "200ms", "1ms", "1h",
-		     "the shortest timeout"),
+		     "the shortest timeout; longer than the peer may delay an ack"),
 	NOPAL_NUMBER(rtt_estimation, maximum_ns, "timeout_max", TIME, "60s", "1ms", "1h",
 		     "the longest timeout"),
 	{ 0 },
@@ -276,7 +257,8 @@ static const struct nopal_shared rtt_estimation_shared[] = {
 				     "how long to wait for a status" },
 	[RTT_ESTIMATION_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
 				     "up to there the floor moves without an arrival" },
-	[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0, "of earlier sessions" },
+	[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+				   "of earlier sessions: a first sample for the timeout" },
 	[RTT_ESTIMATION_KNOWN_VARIANCE] = { "known_rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
 					    "of earlier sessions" },
 	{ 0 },

@@ -11,18 +11,7 @@
  *            source quench; RFC 792, source quench.
  * Differs:   comes from the receiver, before anything is dropped; no gateway can
  *            say it (RFC 6633).
- * Needs:     congestion_policy.
- * Provides:  congestion_marks.
- * Excludes:  nothing.
- * Handles:   SEGMENT_FROM_NET, SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED,
- *            TURN_END.
- * Raises:    CONGESTION_MARKED.
- * Holds:     nothing.
- * Wire:      kind quench (its number, 4).
- * Shares:    reads smoothed_rtt_ns (optional, 0).
- * Parameters: mark (default 1MiB): bytes held, above which it quenches;
- *            interval (default 100ms): between quenches, where no round trip is
- *            known.
+ * Wire:      quench: its number, 4.
  */
 #include <nopal/microprotocol.h>
 

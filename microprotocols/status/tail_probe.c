@@ -19,16 +19,6 @@
  * Paper:     RFC 8985, section 7; Flach et al., Reducing web latency: the virtue
  *            of gentle aggression, SIGCOMM 2013.
  * Differs:   resends always, and never new data, which would have left by itself.
- * Needs:     acknowledgement, loss_detection, rtt, retransmit.
- * Provides:  tail_probe (exclusive).
- * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, ACK_PROCESSED.
- * Raises:    SEGMENT_RESEND, CONGESTION_MARKED.
- * Holds:     nothing.
- * Wire:      nothing.
- * Shares:    reads smoothed_rtt_ns.
- * Parameters: delay (default 25ms): how long the peer may sit on the ack of a
- *            single segment.
  */
 #include <nopal/microprotocol.h>
 

@@ -11,8 +11,8 @@
  *   items.h	     what its handlers handle: segments and messages
  *   destinations.h  one to many
  *
- * A microprotocol is one file: a head comment (its manual page), a state struct, handlers, and a
- * const descriptor `nopal_NAME` that declares all it does.  A composition is checked, explained and
+ * A microprotocol is one file: a head comment (its purpose, its papers), a state struct, handlers,
+ * and a const descriptor `nopal_NAME` that declares all it does; `nopal doc` prints it.  A composition is checked, explained and
  * drawn from descriptors alone; handlers run only in a sealed one.  Start from
  * docs/write-a-microprotocol.md.
  *

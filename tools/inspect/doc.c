@@ -5,6 +5,7 @@
  * The output is the descriptor that checks and runs the composition, so it cannot be out of
  * date.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,17 @@ static void doc_attributes(const struct doc_style *style, const struct nopal_mic
 	}
 }
 
+/* The value that an optional reader sees where the variable has no writer. */
+static const char *doc_otherwise(int64_t value)
+{
+	static char text[32];
+
+	if (value == INT64_MAX)
+		return ", else the largest number";
+	snprintf(text, sizeof(text), ", else %" PRId64, value);
+	return text;
+}
+
 static void doc_shared(const struct doc_style *style, const struct nopal_microprotocol *one)
 {
 	const struct nopal_shared *entry = one->shared;
@@ -106,7 +118,8 @@ static void doc_shared(const struct doc_style *style, const struct nopal_micropr
 	for (; entry && entry->name; entry++) {
 		char text[DOC_LINE_ROOM];
 
-		snprintf(text, sizeof(text), "%s%s%s", show_access(entry->access),
+		snprintf(text, sizeof(text), "%s%s%s%s", show_access(entry->access),
+			 entry->access == NOPAL_READ_OPTIONAL ? doc_otherwise(entry->initial) : "",
 			 entry->doc ? ": " : "", entry->doc ? entry->doc : "");
 		doc_entry(style, entry->name, text);
 	}
@@ -132,6 +145,28 @@ static void doc_kinds(const struct doc_style *style, const struct nopal_micropro
 	if (one->seal)
 		printf("%sIt seals each datagram with %u bytes.\n", style->markdown ? "\n" : "  ",
 		       one->seal->overhead);
+}
+
+static void doc_promises(const struct doc_style *style, const struct nopal_microprotocol *one)
+{
+	static const char *const acts[] = {
+		[NOPAL_GIVES] = "gives",
+		[NOPAL_LOWERS] = "leaves no more than",
+		[NOPAL_REQUIRES] = "requires",
+	};
+	const struct nopal_promise *row = one->promises;
+
+	doc_heading(style, "Promises");
+	if (!row || !row->because)
+		doc_nothing(style);
+	for (; row && row->because; row++) {
+		char text[DOC_LINE_ROOM];
+
+		snprintf(text, sizeof(text), "%s `%s`%s%s: %s", acts[row->act],
+			 nopal_quality_word(row->quality, row->value), row->bound ? ", bound " : "",
+			 row->bound ? row->bound : "", row->because);
+		doc_entry(style, nopal_quality_name(row->quality), text);
+	}
 }
 
 static void doc_parameters(const struct doc_style *style, const struct nopal_microprotocol *one)
@@ -172,6 +207,7 @@ static void doc_microprotocol(const struct doc_style *style, const struct nopal_
 	for (; role && role->name; role++)
 		doc_entry(style, role->name, role->exclusive ? "one in a layer" : "");
 	doc_relations(style, "Excludes", one->excludes);
+	doc_promises(style, one);
 	doc_bindings(style, one);
 	raised = one->raises;
 	doc_heading(style, "Raises");
