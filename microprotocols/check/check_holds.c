@@ -21,7 +21,7 @@ enum { CHECK_HOLDS_STALLED }; /* timers */
 
 /* What was seen of a segment: bits of the attribute check_marks.  Whether this microprotocol hears
  * that a segment is asked to leave before or after those who then let it go is not declared: a
- * departure may run ahead of the asking by one. */
+ * transmission may run ahead of the asking by one. */
 enum {
 	CHECK_HOLDS_ASKED = 1, /* to leave, and has not left since */
 	CHECK_HOLDS_AHEAD = 2, /* left, and the asking is still to be heard */

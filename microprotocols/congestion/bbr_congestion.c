@@ -219,7 +219,7 @@ static void bbr_note_rate(struct nopal_at at)
 	int64_t interval = delivery_interval(at.session, &bbr->delivery);
 	uint64_t rate;
 
-	/* Shorter than any round trip: it was an earlier departure's ack. */
+	/* Shorter than any round trip: it was an earlier transmission's ack. */
 	if (interval <= 0 || interval < bbr->least.ns)
 		return;
 	rate = nopal_rate_of(bbr_passed(at), interval);

@@ -68,7 +68,7 @@
 	}
 #define BBR_RANDOM_LOSS(access)                                                                    \
 	{                                                                                          \
-		"random_loss_ppm", access, 0, "share of departures lost without congestion"        \
+		"random_loss_ppm", access, 0, "share of transmissions lost without congestion"     \
 	}
 #define BBR_STARTUP_LEAST(access)                                                                  \
 	{                                                                                          \

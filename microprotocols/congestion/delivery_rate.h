@@ -3,7 +3,7 @@
  * delivery_rate.h -- samples of the rate at which a path delivers.
  *
  * After Cheng, Cardwell, Yeganeh, Jacobson, Delivery Rate Estimation (IETF draft, 2017).  A
- * departure takes along what had been delivered and lost until then; when it is acknowledged, what
+ * transmission takes along what had been delivered and lost until then; when it is acknowledged, what
  * came on top, over the time that it took, is a sample.  The interval is the longer one of sending
  * and acknowledging, so that a burst of acks is no burst of bandwidth.  For policies of this
  * family:
@@ -16,9 +16,9 @@
 
 /* First in the policy's own table of attributes. */
 enum delivery_attribute {
-	DELIVERY_BEFORE,	/* bytes delivered at the departure, and flags */
+	DELIVERY_BEFORE,	/* bytes delivered at the transmission, and flags */
 	DELIVERY_BEFORE_NS,	/* when the last of them were delivered */
-	DELIVERY_FIRST_SENT_NS, /* departure that begins the interval */
+	DELIVERY_FIRST_SENT_NS, /* transmission that begins the interval */
 	DELIVERY_NEXT,		/* the policy's own begin here */
 };
 /* Low bits of DELIVERY_BEFORE. */
@@ -31,7 +31,7 @@ enum {
 	[DELIVERY_BEFORE] = { .name = "delivered_before",                                          \
 			      .access = NOPAL_WRITE,                                               \
 			      .kinds = NOPAL_CARRIED,                                              \
-			      .doc = "bytes delivered at the departure, times 2, and a flag" },    \
+			      .doc = "bytes delivered at the transmission, times 2, and a flag" }, \
 	[DELIVERY_BEFORE_NS] = { .name = "delivered_before_ns",                                    \
 				 .access = NOPAL_WRITE,                                            \
 				 .kinds = NOPAL_CARRIED,                                           \
@@ -39,7 +39,7 @@ enum {
 	[DELIVERY_FIRST_SENT_NS] = { .name = "first_sent_ns",                                      \
 				     .access = NOPAL_WRITE,                                        \
 				     .kinds = NOPAL_CARRIED,                                       \
-				     .doc = "departure that began the sample's interval" }
+				     .doc = "transmission that began the sample's interval" }
 
 struct delivery {
 	uint64_t delivered; /* bytes, ever */
@@ -89,14 +89,14 @@ static inline void delivery_stamp(struct nopal_at at, struct delivery *delivery,
 	nopal_set(at, segment, DELIVERY_FIRST_SENT_NS, (uint64_t)delivery->first_sent_ns);
 }
 
-/* A segment that left less than `least_rtt_ns` ago is acknowledged for an earlier departure: it
+/* A segment that left less than `least_rtt_ns` ago is acknowledged for an earlier transmission: it
  * counts, but its stamps say nothing. */
 static inline void delivery_take(struct nopal_at at, struct delivery *delivery,
 				 const struct nopal_segment *segment, int64_t least_rtt_ns)
 {
 	uint64_t before = nopal_get(at, segment, DELIVERY_BEFORE);
 	struct delivery_sample *sample = &delivery->sample;
-	int64_t age = at.session->now_ns - segment->departed_ns;
+	int64_t age = at.session->now_ns - segment->transmitted_ns;
 
 	delivery->delivered += segment->body.length;
 	delivery->delivered_ns = at.session->now_ns;
@@ -110,7 +110,7 @@ static inline void delivery_take(struct nopal_at at, struct delivery *delivery,
 	sample->delivered = before >> DELIVERY_FLAG_BITS;
 	sample->delivered_ns = (int64_t)nopal_get(at, segment, DELIVERY_BEFORE_NS);
 	sample->first_sent_ns = (int64_t)nopal_get(at, segment, DELIVERY_FIRST_SENT_NS);
-	sample->sent_ns = segment->departed_ns;
+	sample->sent_ns = segment->transmitted_ns;
 }
 
 /* Was nothing at all delivered since the segment left? */
@@ -139,7 +139,7 @@ static inline uint64_t delivery_amount(const struct delivery *delivery, uint64_t
 	return bytes > early ? bytes - early : 0;
 }
 
-/* The interval of the sample; its departure begins the next one. */
+/* The interval of the sample; its transmission begins the next one. */
 static inline int64_t delivery_interval(struct nopal_session *session, struct delivery *delivery)
 {
 	const struct delivery_sample *sample = &delivery->sample;

@@ -6,7 +6,7 @@
  * of what the bottleneck passed, and the link is left idle in part.  Here what was lost within a
  * sample counts as passed, up to the share that is random.
  *
- * The random share is measured on departures in slow phases alone: loss that our own sending causes
+ * The random share is measured on transmissions in slow phases alone: loss that our own sending causes
  * is absent there.  A slow phase that still sees a queue counts as free of loss, so that a share
  * that was taken too large fades (random_loss.h); a loss that was none is taken back.
  *
@@ -128,7 +128,7 @@ static const struct nopal_binding loss_compensation_bindings[] = {
 
 static const struct nopal_attribute loss_compensation_attributes[] = {
 	[LOSS_COMPENSATION_LOST] = { "lost_before", NOPAL_WRITE,
-				     "bytes lost at the departure, times 2, and a flag",
+				     "bytes lost at the transmission, times 2, and a flag",
 				     .kinds = NOPAL_CARRIED },
 	[LOSS_COMPENSATION_DELIVERED] = { "delivered_before", NOPAL_READ },
 	[LOSS_COMPENSATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },

@@ -48,7 +48,7 @@ static inline bool loss_epoch_lost(struct nopal_session *session, struct loss_ep
 static inline bool loss_epoch_marked(struct nopal_session *session, struct loss_epoch *epoch,
 				     int64_t window_bytes)
 {
-	if (nopal_oldest_departure(session) < epoch->reduced_at ||
+	if (nopal_oldest_transmission(session) < epoch->reduced_at ||
 	    window_bytes < LOSS_EPOCH_LEAST_SEGMENTS * (int64_t)nopal_body_limit(session))
 		return false;
 	loss_epoch_begin(session, epoch);
@@ -71,7 +71,7 @@ static inline bool loss_epoch_timed_out(struct nopal_session *session, struct lo
 static inline bool loss_epoch_is_resolved(struct nopal_session *session,
 					  const struct loss_epoch *epoch)
 {
-	return nopal_oldest_departure(session) >= epoch->reduced_at;
+	return nopal_oldest_transmission(session) >= epoch->reduced_at;
 }
 
 /* With each ack.  True: the recovery is over. */

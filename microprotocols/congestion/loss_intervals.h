@@ -28,7 +28,7 @@ struct loss_intervals {
 	uint32_t count;
 	bool any;	       /* there was a loss event */
 	uint64_t event_packet; /* the first that got lost in the newest */
-	int64_t event_ns;      /* its departure */
+	int64_t event_ns;      /* its transmission */
 };
 
 /* The sum of the intervals, times their weights, and of the weights. */
@@ -86,16 +86,16 @@ static inline void loss_intervals_close(struct loss_intervals *intervals, uint64
 /* A packet that left then is lost.  True: it begins an event.  The caller closes the interval
  * before the first event: nothing in here knows how long it was. */
 static inline bool loss_intervals_lost(struct loss_intervals *intervals, uint64_t packet,
-				       int64_t departed_ns, int64_t rtt_ns)
+				       int64_t transmitted_ns, int64_t rtt_ns)
 {
 	if (intervals->any &&
-	    (packet <= intervals->event_packet || departed_ns <= intervals->event_ns + rtt_ns))
+	    (packet <= intervals->event_packet || transmitted_ns <= intervals->event_ns + rtt_ns))
 		return false;
 	if (intervals->any)
 		loss_intervals_close(intervals, packet - intervals->event_packet);
 	intervals->any = true;
 	intervals->event_packet = packet;
-	intervals->event_ns = departed_ns;
+	intervals->event_ns = transmitted_ns;
 	return true;
 }
 

@@ -22,7 +22,7 @@ static enum nopal_verdict marked_drain_on_marked(struct nopal_at at, struct nopa
 
 	(void)subject;
 	if (!nopal_shared(at, MARKED_DRAIN_BANDWIDTH) ||
-	    nopal_oldest_departure(at.session) < self->until)
+	    nopal_oldest_transmission(at.session) < self->until)
 		return NOPAL_CONTINUE;
 	self->until = nopal_next_packet_number(at.session);
 	nopal_shared(at, MARKED_DRAIN_REQUESTS)++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_loss.h -- the share of departures that gets lost without congestion.
+ * random_loss.h -- the share of transmissions that gets lost without congestion.
  *
  * A policy that probes sends slower than its estimate of the bottleneck from time to time.  Of what
  * it sent in such slow phases, whatever got lost did not get lost for its own sending: that share

@@ -14,8 +14,8 @@
  *            for unicast applications, SIGCOMM 2000.  As a policy: Bridges et al.,
  *            CTP, ToN 2007, section III.D (b).
  * Differs:   all is computed at the sender: acknowledgements tell which segments arrived, so loss
- *            events are made of departures that are known to be lost or overdue, by their own times
- *            of departure, and the receive rate is what was acknowledged in a round trip.  A
+ *            events are made of transmissions that are known to be lost or overdue, by their own times
+ *            of transmission, and the receive rate is what was acknowledged in a round trip.  A
  *            segment is a full one, also where they are short: these get the bytes of full ones, as
  *            RFC 4828 has it, but for headers.  The round trip is smoothed by the role rtt.  What
  *            is overdue while nothing that left later is acknowledged is silence, as it is for a
@@ -263,7 +263,7 @@ static enum nopal_verdict tfrc_on_missing(struct nopal_at at, struct nopal_segme
 	struct tfrc *tfrc = nopal_state(at);
 
 	tfrc->answered = false;
-	if (loss_intervals_lost(&tfrc->intervals, segment->packet_number, segment->departed_ns,
+	if (loss_intervals_lost(&tfrc->intervals, segment->packet_number, segment->transmitted_ns,
 				nopal_shared(at, TFRC_SRTT)))
 		tfrc_suffer(at);
 	return NOPAL_CONTINUE;
@@ -281,7 +281,7 @@ static enum nopal_verdict tfrc_on_timeout(struct nopal_at at, struct nopal_segme
 		return NOPAL_CONTINUE;
 	tfrc->any_overdue = true;
 	tfrc->overdue = segment->packet_number;
-	tfrc->overdue_left_ns = segment->departed_ns;
+	tfrc->overdue_left_ns = segment->transmitted_ns;
 	return NOPAL_CONTINUE;
 }
 
@@ -431,7 +431,7 @@ static const struct nopal_parameter tfrc_parameters[] = {
 static const struct nopal_binding tfrc_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, tfrc_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, tfrc_on_send, .kinds = NOPAL_CARRIED),
-	/* Before what is lost leaves again, as another departure. */
+	/* Before what is lost leaves again, as another transmission. */
 	NOPAL_ON(SEGMENT_LOST, tfrc_on_missing, .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_timeout, .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, tfrc_on_ack, .after = "loss_detection"),

@@ -278,7 +278,7 @@ static void udt_congestion_learn(struct nopal_at at)
 	uint64_t rate;
 
 	udt_congestion_fade(at);
-	/* Shorter than any round trip: it was an earlier departure's ack. */
+	/* Shorter than any round trip: it was an earlier transmission's ack. */
 	if (interval <= 0 || interval < nopal_shared(at, UDT_CONGESTION_LEAST_RTT))
 		return;
 	rate = nopal_rate_of(delivery_amount(&udt->delivery, 0), interval);

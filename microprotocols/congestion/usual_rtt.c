@@ -7,7 +7,7 @@
  *
  * Where packets overtake, the newest of an ack is the one that did, and an ack may have overtaken
  * others itself.  Once that shows, all that was learned is void, startup begins again, and a sample
- * is the largest of 64 segments, each from the departure that is known to have arrived.  What an
+ * is the largest of 64 segments, each from the transmission that is known to have arrived.  What an
  * ack that overtook tells early is then no bandwidth.
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
@@ -75,14 +75,14 @@ static enum nopal_verdict usual_rtt_on_received(struct nopal_at at, struct nopal
 	int64_t left_ns =
 		nopal_has(at, USUAL_RTT_LATE) ? (int64_t)nopal_get(at, segment, USUAL_RTT_LATE) : 0;
 
-	if (!left_ns && segment->departures == 1)
-		left_ns = segment->departed_ns;
+	if (!left_ns && segment->transmissions == 1)
+		left_ns = segment->transmitted_ns;
 	if (left_ns) {
 		usual_rtt_batch(usual, at.session->now_ns - left_ns);
 		if (!usual->overtakes && segment->packet_number < usual->largest)
 			usual_rtt_overtaken(at, at.session->now_ns - left_ns);
 	}
-	/* What arrives sooner after its departure than is usual now came with an ack that
+	/* What arrives sooner after its transmission than is usual now came with an ack that
 	 * overtook. */
 	if (usual->overtakes)
 		nopal_share(at, USUAL_RTT_EARLY, latest_ns - latest_ns / USUAL_RTT_PART);

@@ -3,7 +3,7 @@
  * windowed_cc -- no more bytes on the network than the congestion window.
  *
  * The window mechanism; a policy sets the window.  It is the last gate: it lets a segment go only
- * when its own bit is the only one left, so that the window holds at the departure itself and
+ * when its own bit is the only one left, so that the window holds at the transmission itself and
  * nothing that another gate keeps back takes room.  Room is charged as a segment is let go and
  * given back once:
  * a local attribute remembers how much.

@@ -168,7 +168,7 @@ static enum nopal_verdict rts_cts_on_send(struct nopal_at at, struct nopal_segme
 {
 	struct rts_cts *self = nopal_state(at);
 
-	if (segment->departures == 1)
+	if (segment->transmissions == 1)
 		self->left += segment->body.length;
 	return NOPAL_CONTINUE;
 }
@@ -180,7 +180,7 @@ static enum nopal_verdict rts_cts_on_done(struct nopal_at at, struct nopal_segme
 	struct rts_cts *self = nopal_state(at);
 	uint32_t length = segment->body.length;
 
-	if (segment->departures) {
+	if (segment->transmissions) {
 		if (nopal_shared(at, RTS_CTS_UNMET))
 			self->settled += length;
 		return NOPAL_CONTINUE;

@@ -257,14 +257,14 @@ static void windowed_flow_wait(struct nopal_at at, uint64_t left, uint64_t windo
 		flow->due_arrived = flow->arrived + WINDOWED_FLOW_MOST_SEGMENTS;
 }
 
-/* A resend carries the edge of the first departure: redundancy codes over it. */
+/* A resend carries the edge of the first transmission: redundancy codes over it. */
 static enum nopal_verdict windowed_flow_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(at);
 	struct windowed_flow *flow = nopal_state(at);
 	uint64_t left;
 
-	if (!set->piggyback || segment->departures != 1)
+	if (!set->piggyback || segment->transmissions != 1)
 		return NOPAL_CONTINUE;
 	left = windowed_flow_left(at);
 	windowed_flow_told(at, windowed_flow_edge(flow, left, windowed_flow_size(at, left)));

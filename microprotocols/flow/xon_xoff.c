@@ -5,7 +5,7 @@
  * With H the bytes of whole messages that arrived and were not consumed (those that wait for their
  * place in an order, unread and kept ones), the receiver says xoff when H exceeds `high`, and xon
  * when it is down to `low`.  A message in the making is not counted: only more segments can
- * complete it.  Suspended are first departures; what is sent again was counted on already.
+ * complete it.  Suspended are first transmissions; what is sent again was counted on already.
  *
  *   sender                                     receiver
  *     ------------- data ------------------->  H > high
@@ -322,7 +322,7 @@ static const struct nopal_shared xon_xoff_shared[] = {
 };
 
 static const struct nopal_kind xon_xoff_kinds[] = {
-	[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL, "stop first departures" },
+	[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL, "stop first transmissions" },
 	[XON_XOFF_XON] = { "xon", NOPAL_KIND_CONTROL, "go on" },
 	[XON_XOFF_PROBE] = { "probe", NOPAL_KIND_CONTROL, "a suspended sender asks" },
 	{ 0 },

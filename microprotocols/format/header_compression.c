@@ -17,7 +17,7 @@
  *
  * Each definition has its context's state at its own anchor, so any of them will do, and what was
  * lost, late, or came twice does no harm.  The sender relies on a context when an ack names the
- * packet number of a departure that defined it: that its segment is not needed any more, or that
+ * packet number of a transmission that defined it: that its segment is not needed any more, or that
  * the peer has it, says less, as others may have replaced it, and redundancy may have made it.
  * Where nobody tells what arrived, it does when `repeat` have left.  What leaves again defines, and
  * so does one of four, then one of eight, up to one of `refresh`: a peer that lost its contexts, or
@@ -54,7 +54,7 @@ struct header_compression {
 	uint32_t debt;
 	uint64_t began; /* first packet number that may define `next` */
 	uint32_t told;	/* definitions of `next` */
-	uint32_t since; /* departures since the last definition */
+	uint32_t since; /* transmissions since the last definition */
 	uint32_t often; /* one of so many defines `known` anew */
 };
 
@@ -100,7 +100,7 @@ static void header_compression_review(struct header_compression *self,
 		header_compression_begin(self, all, segment);
 		return;
 	}
-	if (segment->departures > 1)
+	if (segment->transmissions > 1)
 		return; /* it is out of its place, which says nothing */
 	strays = nopal__header_strays(all, newest, segment);
 	if (strays)
@@ -135,8 +135,8 @@ static void header_compression_tell(struct nopal_at at, const struct nopal_segme
 		header_compression_promote(self);
 }
 
-/* After how many departures `next` is defined again: after 4, 4, and 3.  Where acks name each
- * second departure, or each fifth, they name a definition in time, as 11 has no divisor in common
+/* After how many transmissions `next` is defined again: after 4, 4, and 3.  Where acks name each
+ * second transmission, or each fifth, they name a definition in time, as 11 has no divisor in common
  * with such numbers. */
 static uint32_t header_compression_share(const struct header_compression *self)
 {
@@ -148,7 +148,7 @@ static bool header_compression_may_define(struct nopal_at at, const struct nopal
 	struct header_compression *self = nopal_state(at);
 	uint32_t often = self->next.live ? header_compression_share(self) : self->often;
 
-	return !self->known.live || segment->departures > 1 || ++self->since >= often;
+	return !self->known.live || segment->transmissions > 1 || ++self->since >= often;
 }
 
 static void header_compression_pack(struct nopal_at at, const struct nopal_segment *segment,
@@ -176,19 +176,20 @@ static void header_compression_pack(struct nopal_at at, const struct nopal_segme
 		self->last[f] = nopal__header_value(&all, segment, f);
 }
 
-/* Did this departure define the next context? */
+/* Did this transmission define the next context? */
 static bool header_compression_defined(struct nopal_at at, uint64_t packet_number)
 {
 	const struct header_compression *self = nopal_state(at);
-	const struct nopal_departure *departure = nopal_departure_find(at.session, packet_number);
+	const struct nopal_transmission *transmission =
+		nopal_transmission_find(at.session, packet_number);
 	const struct nopal_segment *segment = NULL;
 
-	if (packet_number >= self->began && departure)
-		segment = nopal_segment_find(at.session, departure->segment);
+	if (packet_number >= self->began && transmission)
+		segment = nopal_segment_find(at.session, transmission->segment);
 	return segment && nopal_get(at, segment, HEADER_COMPRESSION_DEFINED) == packet_number + 1;
 }
 
-/* What redundancy made did not bring the definition that its departure had. */
+/* What redundancy made did not bring the definition that its transmission had. */
 static enum nopal_verdict header_compression_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct header_compression *self = nopal_state(at);
@@ -216,8 +217,8 @@ static const struct nopal_parameter header_compression_parameters[] = {
 };
 
 static const struct nopal_attribute header_compression_attributes[] = {
-	[HEADER_COMPRESSION_DEFINED] = { "defining_departure", NOPAL_WRITE,
-					 "number of the last departure that began one, and 1" },
+	[HEADER_COMPRESSION_DEFINED] = { "defining_transmission", NOPAL_WRITE,
+					 "number of the last transmission that began one, and 1" },
 	{ 0 },
 };
 

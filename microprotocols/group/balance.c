@@ -12,7 +12,7 @@
  *            What a destination did not get goes to another one, and never to one
  *            that has it, or may have it.
  *
- * Load is the smoothed time from departure to arrival of a copy, once for each that is under way,
+ * Load is the smoothed time from transmission to arrival of a copy, once for each that is under way,
  * doubled for each loss of late.  What the application sends to one by name goes there, whatever
  * its load; what a destination answers has one way.
  */
@@ -112,7 +112,7 @@ static uint32_t *balance_row(const struct balance_parameters *set, const struct 
 static bool balance_row_begin(struct nopal_session *session, const struct balance_parameters *set,
 			      struct balance *self, const struct nopal_segment *segment)
 {
-	if (segment->departures > 1)
+	if (segment->transmissions > 1)
 		return true;
 	if (segment->handle.index >= self->rows &&
 	    !balance_grow(session, set, self, segment->handle.index))
@@ -201,7 +201,7 @@ static void balance_choose(struct nopal_session *session, const struct balance_p
 			   struct balance *self, const struct nopal_segment *segment)
 {
 	uint32_t *row = balance_row(set, self, segment), *wanted = row;
-	uint32_t count = balance_candidates(session, set, self, row, segment->departures > 1);
+	uint32_t count = balance_candidates(session, set, self, row, segment->transmissions > 1);
 	uint32_t left = count;
 
 	for (; left && (wanted = balance_find(set, row, 0)); left--)
@@ -250,7 +250,7 @@ static void balance_learn(const struct nopal_session *session, const struct bala
 			note[BALANCE_LOSSES] += BALANCE_ONE;
 		return;
 	}
-	if (copy->segment->departures > 1)
+	if (copy->segment->transmissions > 1)
 		return;
 	if (note[BALANCE_TIME_NS] == 0)
 		note[BALANCE_TIME_NS] = took_ns;

@@ -149,7 +149,7 @@ static const struct nopal_parameter channel_repair_parameters[] = {
 
 static const struct nopal_attribute channel_repair_attributes[] = {
 	[CHANNEL_REPAIR_NUMBER] = { "segment_number", NOPAL_WRITE,
-				    "counts first departures; 0: for one alone", .wire_bytes = 4,
+				    "counts first transmissions; 0: for one alone", .wire_bytes = 4,
 				    .kinds = NOPAL_DATA, .serial = true },
 	[CHANNEL_REPAIR_AGE] = { "channel_age", NOPAL_WRITE,
 				 "how often somebody had begun to hear when it left" },
@@ -214,7 +214,7 @@ static const struct nopal_binding channel_repair_bindings[] = {
 static const struct nopal_relation channel_repair_needs[] = {
 	{ "channel", "there must be something to repair" },
 	{ "fan_out", "somebody must count those that have a message" },
-	{ "message_numbers", "its numbers count departures, and say nothing of messages" },
+	{ "message_numbers", "its numbers count transmissions, and say nothing of messages" },
 	{ 0 },
 };
 

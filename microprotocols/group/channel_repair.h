@@ -66,7 +66,7 @@ struct channel_speaker {
 	uint64_t next;		 /* number; 0: nothing has left */
 	uint64_t order;		 /* one past the last message of which a part left */
 	uint64_t age;
-	int64_t left_ns;   /* the last first departure */
+	int64_t left_ns;   /* the last first transmission */
 	int64_t remind_ns; /* how long to wait for the next reminder */
 	uint32_t lost;	   /* repairs, as the nak says that is read now */
 };

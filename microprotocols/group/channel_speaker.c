@@ -28,14 +28,14 @@ static struct channel_speaker *speaker_of(struct nopal_at at)
 	return &self->speaker;
 }
 
-/* ---------------------------------------------------------------- departures */
+/* ---------------------------------------------------------------- transmissions */
 
-/* Numbers count first departures: who opens meanwhile begins with the next. */
+/* Numbers count first transmissions: who opens meanwhile begins with the next. */
 void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct channel_speaker *self = speaker_of(at);
 
-	if (segment->departures != 1 || nopal_is_for_one(at.session, segment))
+	if (segment->transmissions != 1 || nopal_is_for_one(at.session, segment))
 		return;
 	if (self->next > UINT32_MAX) {
 		nopal_session_break(at.session, NOPAL_RESOURCE,
@@ -216,13 +216,13 @@ static void speaker_sample(struct nopal_at at, struct nopal_channel_report *repo
 	int64_t rtt_ns;
 
 	report->rtt_ns = (int64_t)*known;
-	if (!segment || segment->departures != 1)
+	if (!segment || segment->transmissions != 1)
 		return;
-	rtt_ns = at.session->now_ns - segment->departed_ns - delay_ns;
+	rtt_ns = at.session->now_ns - segment->transmitted_ns - delay_ns;
 	if (rtt_ns <= 0)
 		return;
 	report->sample_ns = rtt_ns;
-	report->left_ns = segment->departed_ns;
+	report->left_ns = segment->transmitted_ns;
 	if (*known)
 		rtt_ns = report->rtt_ns + (rtt_ns - report->rtt_ns) / SPEAKER_SMOOTH;
 	report->rtt_ns = rtt_ns;
@@ -293,10 +293,10 @@ static enum speaker_repair speaker_repair(struct nopal_at at, struct nopal_desti
 		return SPEAKER_TOO_LATE;
 	if (rtt_ns < SPEAKER_LEAST_RTT_NS)
 		rtt_ns = SPEAKER_LEAST_RTT_NS;
-	if (segment->departures > 1)
+	if (segment->transmissions > 1)
 		rtt_ns += rtt_ns / SPEAKER_REPAIR_PART;
-	if (leave && !segment->wanted && at.session->now_ns - segment->departed_ns >= rtt_ns) {
-		self->lost += segment->departures > 1;
+	if (leave && !segment->wanted && at.session->now_ns - segment->transmitted_ns >= rtt_ns) {
+		self->lost += segment->transmissions > 1;
 		nopal_raise_SEGMENT_LOST(at.session, segment);
 		nopal_segment_resend(at, segment);
 	}

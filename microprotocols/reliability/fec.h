@@ -40,7 +40,7 @@ struct forward_error_correction {
 	uint32_t room; /* bytes of a symbol, at most */
 	struct nopal__erasure erasure;
 
-	/* the block that departures join */
+	/* the block that transmissions join */
 	uint64_t number;
 	uint32_t members;	      /* that it has */
 	uint32_t parities;	      /* that will be made of it */

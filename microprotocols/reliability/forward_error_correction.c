@@ -52,7 +52,7 @@ static enum nopal_verdict forward_error_correction_on_send(struct nopal_at at,
 {
 	struct forward_error_correction *self = nopal_state(at);
 
-	if (segment->departures != 1)
+	if (segment->transmissions != 1)
 		return NOPAL_CONTINUE;
 	if (nopal_has(at, FEC_DESTINATION) && nopal_is_for_one(at.session, segment)) {
 		nopal_set(at, segment, FEC_INDEX, FEC_IN_NO_BLOCK);
@@ -72,7 +72,7 @@ static enum nopal_verdict forward_error_correction_on_send(struct nopal_at at,
 static enum nopal_verdict forward_error_correction_on_abandoned(struct nopal_at at,
 								struct nopal_segment *segment)
 {
-	if (!segment->departures)
+	if (!segment->transmissions)
 		nopal_release(at, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }

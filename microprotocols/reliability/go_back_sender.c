@@ -9,7 +9,7 @@
  */
 #include "go_back_n.h"
 
-/* ------------------------------------------------------------------ departing */
+/* ------------------------------------------------------------------ leaving */
 
 static bool go_back_sender_in_window(struct nopal_at at, const struct go_back_n *self,
 				     const struct nopal_segment *segment)
@@ -95,7 +95,7 @@ static int64_t go_back_sender_deadline(struct nopal_at at)
 
 	if (!oldest)
 		return NOPAL_NEVER;
-	since_ns = oldest->wanted ? at.session->now_ns : oldest->departed_ns;
+	since_ns = oldest->wanted ? at.session->now_ns : oldest->transmitted_ns;
 	if (since_ns < self->moved_ns)
 		since_ns = self->moved_ns;
 	return since_ns + go_back_sender_wait(at);
@@ -107,7 +107,7 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopa
 	struct go_back_n *self = nopal_state(at);
 	int64_t due_ns = at.session->now_ns + go_back_sender_wait(at);
 
-	if (segment->departures == 1 &&
+	if (segment->transmissions == 1 &&
 	    outstanding_add(at.session, &self->sent, nopal_get(at, segment, GO_BACK_N_NUMBER),
 			    segment->handle) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
@@ -123,15 +123,15 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopa
 
 /* ----------------------------------------------------------------- going back */
 
-/* Departures that nobody has told of yet are off the network: the one that is overdue or lost, and
+/* Transmissions that nobody has told of yet are off the network: the one that is overdue or lost, and
  * all after it, which the peer discards. */
 static void go_back_sender_tell(struct nopal_session *session, struct nopal_segment *segment,
 				bool overdue)
 {
-	const struct nopal_departure *departure =
-		nopal_departure_find(session, segment->packet_number);
+	const struct nopal_transmission *transmission =
+		nopal_transmission_find(session, segment->packet_number);
 
-	if (!departure || !departure->open)
+	if (!transmission || !transmission->open)
 		return;
 	nopal_segment_settle(session, segment);
 	if (overdue)
@@ -162,7 +162,7 @@ static void go_back_sender_back(struct nopal_at at, uint64_t from, bool overdue)
 	self->moved_ns = at.session->now_ns;
 }
 
-/* The timer is not moved with every departure; it looks when it fires. */
+/* The timer is not moved with every transmission; it looks when it fires. */
 void nopal__go_back_sender_when_overdue(struct nopal_at at)
 {
 	const struct go_back_n_parameters *set = nopal_parameters(at);
@@ -226,7 +226,7 @@ static void go_back_sender_arrived(struct nopal_session *session, struct nopal_s
 	nopal_raise_SEGMENT_RECEIVED(session, segment);
 }
 
-/* The segment below the floor came last.  Which of its departures it was shows only where there was
+/* The segment below the floor came last.  Which of its transmissions it was shows only where there was
  * one. */
 static void go_back_sender_infer(struct nopal_session *session, struct go_back_n *self,
 				 struct nopal_ack *ack)
@@ -237,8 +237,8 @@ static void go_back_sender_infer(struct nopal_session *session, struct go_back_n
 	ack->largest_sent_ns = -1;
 	if (!last || (self->reported && last->packet_number <= self->largest))
 		return;
-	if (last->departures == 1)
-		ack->largest_sent_ns = last->departed_ns;
+	if (last->transmissions == 1)
+		ack->largest_sent_ns = last->transmitted_ns;
 	ack->largest = last->packet_number;
 	ack->largest_is_new = true;
 	self->largest = ack->largest;

@@ -2,7 +2,7 @@
 /*
  * partial_reliability -- some messages need not arrive, or not after their time.
  *
- * A message may have a deadline, after which it is of no use, and a number of departures that its
+ * A message may have a deadline, after which it is of no use, and a number of transmissions that its
  * segments are worth.  What has reached its end does not leave again, and what never left is
  * withdrawn.  The peer is told a point below which nothing new will come, and waits for nothing
  * there.
@@ -35,11 +35,11 @@
 static bool partial_reliability_is_away(struct nopal_session *session,
 					const struct nopal_segment *segment)
 {
-	const struct nopal_departure *departure = NULL;
+	const struct nopal_transmission *transmission = NULL;
 
-	if (segment->departures && !segment->wanted)
-		departure = nopal_departure_find(session, segment->packet_number);
-	return departure && departure->open;
+	if (segment->transmissions && !segment->wanted)
+		transmission = nopal_transmission_find(session, segment->packet_number);
+	return transmission && transmission->open;
 }
 
 /* All segments of a message that are not settled; what is away is when its status is known.  Each
@@ -182,7 +182,7 @@ static enum nopal_verdict partial_reliability_on_send(struct nopal_at at,
 
 	if (!most)
 		most = (uint64_t)set->attempts;
-	if (most && segment->departures >= most)
+	if (most && segment->transmissions >= most)
 		segment->last = true;
 	return NOPAL_CONTINUE;
 }
@@ -219,7 +219,7 @@ static const struct nopal_parameter partial_reliability_parameters[] = {
 	NOPAL_NUMBER(partial_reliability, deadline_ns, "deadline", TIME, "0ms", "0ms", "1h",
 		     "of messages that name none themselves; 0: they have none"),
 	NOPAL_NUMBER(partial_reliability, attempts, "attempts", COUNT, "0", "0", "1000",
-		     "departures of a segment of messages that say none; 0: no limit"),
+		     "transmissions of a segment of messages that say none; 0: no limit"),
 	{ 0 },
 };
 

@@ -3,14 +3,14 @@
  * retransmit -- send a segment again when it is lost or timed out.
  *
  * A segment is kept until the peer has it or it is abandoned.  Each loss and each timeout asks for
- * one more departure of the segment, and windows and rates must agree to that as to the first.
+ * one more transmission of the segment, and windows and rates must agree to that as to the first.
  *
  *   SEGMENT_TO_NET -> away -- SEGMENT_RECEIVED, SEGMENT_ABANDONED -> freed
  *                     ^  |
  *                     +--+ SEGMENT_LOST, SEGMENT_TIMEOUT, or another part asks
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.C and figure 4.
- * Differs:   asks the runtime for a new departure instead of clearing and setting its send bit, so
+ * Differs:   asks the runtime for a new transmission instead of clearing and setting its send bit, so
  *            that windows and rates must agree to each resend; gives up on a segment that timed out
  *            `attempts` times.  A reported loss shows that the peer lives and is not counted; where
  *            acks say nothing of segments above the floor, so does any ack that moves the floor,
@@ -156,7 +156,7 @@ static const struct nopal_shared retransmit_shared[] = {
 };
 
 static const struct nopal_hold retransmit_holds[] = {
-	{ "a departure of the segment is asked for", NOPAL_SEND, NOPAL_DATA },
+	{ "a transmission of the segment is asked for", NOPAL_SEND, NOPAL_DATA },
 	{ "the peer has it", NOPAL_FINISH, NOPAL_DATA },
 	{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA },
 	{ 0 },

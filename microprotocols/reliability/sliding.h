@@ -49,7 +49,7 @@ struct sliding_window_fec {
 
 	/* sources that leave */
 	uint64_t newest;
-	int64_t newest_ns; /* its departure */
+	int64_t newest_ns; /* its transmission */
 	uint32_t kept;	   /* of the last sources: what repairs are made of */
 	uint32_t pending;  /* of these, since the last repair */
 	uint32_t repairs;  /* to be made of them */

@@ -47,7 +47,7 @@ static enum nopal_verdict sliding_window_fec_on_send(struct nopal_at at,
 	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
 	const struct sliding_window_fec *self = nopal_state(at);
 
-	if (segment->departures != 1)
+	if (segment->transmissions != 1)
 		return NOPAL_CONTINUE;
 	nopal__sliding_join(at, segment);
 	if (self->pending >= set->sources)

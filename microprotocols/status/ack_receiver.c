@@ -24,7 +24,7 @@ static uint64_t ack_receiver_floor(const struct positive_ack *self)
 	return self->seen.window ? self->seen.floor : self->first;
 }
 
-/* A resend carries the floor of the first departure: redundancy codes over it. Where the floor is
+/* A resend carries the floor of the first transmission: redundancy codes over it. Where the floor is
  * all there is to say, no ack of its own is owed. */
 void nopal__ack_receiver_ride(struct nopal_at at, struct nopal_segment *segment)
 {
@@ -52,7 +52,7 @@ enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_at at, struct nop
 
 	if (!self->arrived || segment->packet_number > self->latest) {
 		self->latest = segment->packet_number;
-		self->latest_ns = segment->departed_ns;
+		self->latest_ns = segment->transmitted_ns;
 		self->arrived = true;
 	}
 	self->unacked++;

@@ -3,7 +3,7 @@
  * ack_sender.c -- positive_ack where it sends data: which segments may leave, and what an ack says
  * of them.
  *
- *   first departure -> open -- reported ------------------------> SEGMENT_RECEIVED
+ *   first transmission -> open -- reported ------------------------> SEGMENT_RECEIVED
  *                       |  ^
  *                       |  +-- resend, where somebody resends
  *                       +----- lost or timed out, nobody resends -> missing
@@ -12,7 +12,7 @@
 
 enum { ACK_AHEAD = 3 /* segments fetched before their turn */ };
 
-/* ---------------------------------------------------------------- departing */
+/* ---------------------------------------------------------------- leaving */
 
 static bool ack_sender_has_room(struct nopal_at at, const struct nopal_segment *segment)
 {
@@ -64,14 +64,14 @@ enum nopal_verdict nopal__ack_sender_on_send(struct nopal_at at, struct nopal_se
 
 	if (segment->kind)
 		kept = nopal_queue_push(at.session, &self->passing, segment);
-	else if (segment->departures == 1)
+	else if (segment->transmissions == 1)
 		kept = outstanding_add(at.session, &self->sent,
 				       nopal_get(at, segment, POSITIVE_ACK_NUMBER),
 				       segment->handle);
 	if (kept < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to keep track of a segment");
-	if (!segment->kind && segment->departures == 1 && set->piggyback)
+	if (!segment->kind && segment->transmissions == 1 && set->piggyback)
 		nopal__ack_receiver_ride(at, segment);
 	return NOPAL_CONTINUE;
 }
@@ -98,7 +98,7 @@ enum nopal_verdict nopal__ack_sender_on_abandoned(struct nopal_at at, struct nop
 	struct positive_ack *self = nopal_state(at);
 	uint64_t number = nopal_get(at, segment, POSITIVE_ACK_NUMBER);
 
-	if (!segment->departures &&
+	if (!segment->transmissions &&
 	    outstanding_add(at.session, &self->sent, number, segment->handle) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to keep track of a segment");
@@ -226,9 +226,10 @@ static void ack_sender_process(struct nopal_at at, const struct ack_report *repo
 
 static int64_t ack_sender_sent_ns(struct nopal_session *session, uint64_t packet_number)
 {
-	const struct nopal_departure *departure = nopal_departure_find(session, packet_number);
+	const struct nopal_transmission *transmission =
+		nopal_transmission_find(session, packet_number);
 
-	return departure ? departure->time_ns : -1;
+	return transmission ? transmission->time_ns : -1;
 }
 
 enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_segment *segment)
@@ -255,7 +256,7 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_seg
 	return NOPAL_STOP;
 }
 
-/* The segment below the floor arrived last; where it left only once, so did its departure. */
+/* The segment below the floor arrived last; where it left only once, so did its transmission. */
 static void ack_sender_infer(struct nopal_at at, struct nopal_ack *ack)
 {
 	const struct positive_ack *self = nopal_state(at);
@@ -264,11 +265,11 @@ static void ack_sender_infer(struct nopal_at at, struct nopal_ack *ack)
 
 	if (outstanding_is_open(&self->sent, number))
 		last = nopal_segment_find(at.session, outstanding_at(&self->sent, number));
-	if (!last || last->departures != 1 ||
+	if (!last || last->transmissions != 1 ||
 	    (self->reported && last->packet_number <= self->largest))
 		return;
 	ack->largest = last->packet_number;
-	ack->largest_sent_ns = last->departed_ns;
+	ack->largest_sent_ns = last->transmitted_ns;
 	ack->inferred = true;
 }
 

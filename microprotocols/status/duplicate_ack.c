@@ -4,12 +4,12 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B and figure 3; RFC
  *            5681, section 3.2; RFC 6675, section 4; RFC 8985, section 6.
- * Differs:   counts departures that overtook one instead of acknowledgements:
+ * Differs:   counts transmissions that overtook one instead of acknowledgements:
  *            what the peer acknowledges in one stroke is not undercounted, a
  *            resend can be found lost too, after a round trip, and one that
  *            jumped far ahead makes no others lost; what fewer have overtaken
  *            is lost a round trip and a quarter after it left, where nothing
- *            waits to leave that could overtake it.  Where a departure arrives
+ *            waits to leave that could overtake it.  Where a transmission arrives
  *            after later ones had, the path reorders: from then on an overtaken
  *            one gets that much time and a quarter more.  How far the path
  *            reorders is measured, not tried out by resends that were for
@@ -35,7 +35,7 @@ enum {
 
 struct duplicate_ack {
 	uint64_t largest;  /* packet number that the peer reported */
-	int64_t sent_ns;   /* its departure */
+	int64_t sent_ns;   /* its transmission */
 	uint64_t before;   /* `largest` until this ack */
 	int64_t before_ns; /* `sent_ns` until then */
 	bool complete;	   /* that ack told of all arrivals */
@@ -45,16 +45,16 @@ struct duplicate_ack {
 	int64_t late_ns, late_before_ns; /* most of late, and before that */
 	uint64_t round_end;		 /* packet that ends the round trip */
 	uint32_t rounds;
-	int64_t patience_ns; /* with departures that were overtaken */
+	int64_t patience_ns; /* with transmissions that were overtaken */
 
-	int64_t newest_ns; /* departure of the newest arrival */
+	int64_t newest_ns; /* transmission of the newest arrival */
 	uint32_t count;
 	uint64_t newest[DUPLICATE_ACK_NEWEST]; /* that arrived, largest first */
 };
 
 /* -------------------------------------------------------------- what arrived */
 
-/* Arrivals that must be newer than a departure that is lost. */
+/* Arrivals that must be newer than a transmission that is lost. */
 static uint32_t duplicate_ack_votes(struct nopal_at at)
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(at);
@@ -106,7 +106,7 @@ static enum nopal_verdict duplicate_ack_on_ack(struct nopal_at at, struct nopal_
 }
 
 static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes, uint64_t number,
-				  int64_t departed_ns)
+				  int64_t transmitted_ns)
 {
 	uint32_t at = self->count;
 
@@ -116,7 +116,7 @@ static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes, ui
 		self->newest[at] = self->newest[at - 1];
 	self->newest[at] = number;
 	if (at == 0)
-		self->newest_ns = departed_ns;
+		self->newest_ns = transmitted_ns;
 	if (self->count < votes)
 		self->count++;
 }
@@ -132,8 +132,8 @@ static void duplicate_ack_late(struct nopal_at at, int64_t left_ns)
 	duplicate_ack_set_patience(at);
 }
 
-/* Where nothing that left after the loss was found can be what arrived, the departure that was
- * given up did: too soon.  Else where the last departure cannot be what arrived, a copy before it
+/* Where nothing that left after the loss was found can be what arrived, the transmission that was
+ * given up did: too soon.  Else where the last transmission cannot be what arrived, a copy before it
  * did. */
 static enum nopal_verdict duplicate_ack_on_received(struct nopal_at at,
 						    struct nopal_segment *segment)
@@ -149,25 +149,26 @@ static enum nopal_verdict duplicate_ack_on_received(struct nopal_at at,
 		return NOPAL_CONTINUE;
 	}
 	nopal_set(at, segment, FOUND_LOST_LEFT_NS, 0);
-	if (segment->departures == 1 && self->complete && number < self->before)
-		duplicate_ack_late(at, segment->departed_ns);
+	if (segment->transmissions == 1 && self->complete && number < self->before)
+		duplicate_ack_late(at, segment->transmitted_ns);
 	if (number)
-		duplicate_ack_arrived(self, duplicate_ack_votes(at), number, segment->departed_ns);
+		duplicate_ack_arrived(self, duplicate_ack_votes(at), number,
+				      segment->transmitted_ns);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- judgement */
 
-/* Until when a departure may still come that enough arrivals have overtaken; now:
- * no longer.  A resend gets a round trip in any case: whoever gave up its first departure too soon
+/* Until when a transmission may still come that enough arrivals have overtaken; now:
+ * no longer.  A resend gets a round trip in any case: whoever gave up its first transmission too soon
  * must not do the same to all that follow. */
 static int64_t duplicate_ack_until(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(at);
 	int64_t rtt_ns = nopal_shared(at, DUPLICATE_ACK_SMOOTHED);
-	int64_t left_ns = segment->departed_ns;
+	int64_t left_ns = segment->transmitted_ns;
 
-	if (segment->departures == 1 &&
+	if (segment->transmissions == 1 &&
 	    (!self->patience_ns || self->newest_ns - left_ns >= self->patience_ns))
 		return at.session->now_ns;
 	return left_ns + rtt_ns + self->patience_ns;
@@ -186,10 +187,10 @@ static int64_t duplicate_ack_until_few(struct nopal_at at, const struct nopal_se
 		return NOPAL_NEVER;
 	if (wait_ns < self->patience_ns)
 		wait_ns = self->patience_ns;
-	return segment->departed_ns + rtt_ns + wait_ns;
+	return segment->transmitted_ns + rtt_ns + wait_ns;
 }
 
-/* `enough`: what is up to here, enough arrivals have overtaken, and up to `end` some.  Departures
+/* `enough`: what is up to here, enough arrivals have overtaken, and up to `end` some.  Transmissions
  * are settled once, and the walk ends where one that is no resend may still come, so it is
  * short. */
 static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
@@ -197,14 +198,15 @@ static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 	const struct duplicate_ack *self = nopal_state(at);
 	int64_t again_ns = NOPAL_NEVER;
 
-	for (uint64_t place = nopal_oldest_departure(at.session); place < end; place++) {
-		const struct nopal_departure *departure = nopal_departure_find(at.session, place);
+	for (uint64_t place = nopal_oldest_transmission(at.session); place < end; place++) {
+		const struct nopal_transmission *transmission =
+			nopal_transmission_find(at.session, place);
 		struct nopal_segment *segment;
 		int64_t until_ns;
 
-		if (!departure || !departure->open)
+		if (!transmission || !transmission->open)
 			continue;
-		segment = nopal_segment_find(at.session, departure->segment);
+		segment = nopal_segment_find(at.session, transmission->segment);
 		if (!segment || !found_lost_is_told(at, &self->told, segment))
 			continue;
 		until_ns = place < enough ? duplicate_ack_until(at, segment)
@@ -215,7 +217,7 @@ static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 		}
 		if (until_ns < again_ns)
 			again_ns = until_ns;
-		if (segment->departures == 1)
+		if (segment->transmissions == 1)
 			break;
 	}
 	if (again_ns != NOPAL_NEVER)
@@ -225,7 +227,7 @@ static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 /* Without a full report only the segment at the floor is known to be missing. */
 static void duplicate_ack_floor(struct nopal_at at, const struct nopal_ack *ack, uint64_t end)
 {
-	const struct nopal_departure *departure;
+	const struct nopal_transmission *transmission;
 	struct nopal_segment *segment;
 
 	if (!ack->floor_segment.generation)
@@ -233,8 +235,9 @@ static void duplicate_ack_floor(struct nopal_at at, const struct nopal_ack *ack,
 	segment = nopal_segment_find(at.session, ack->floor_segment);
 	if (!segment || segment->packet_number > end)
 		return;
-	departure = nopal_departure_find(at.session, segment->packet_number);
-	if (departure && departure->open && duplicate_ack_until(at, segment) <= at.session->now_ns)
+	transmission = nopal_transmission_find(at.session, segment->packet_number);
+	if (transmission && transmission->open &&
+	    duplicate_ack_until(at, segment) <= at.session->now_ns)
 		found_lost(at, segment);
 }
 
@@ -282,7 +285,7 @@ static void duplicate_ack_when_judge(struct nopal_at at)
 static const struct nopal_parameter duplicate_ack_parameters[] = {
 	/* RFC 5681, section 3.2 */
 	NOPAL_NUMBER(duplicate_ack, threshold, "threshold", COUNT, "3", "1", "1000",
-		     "departures that overtook one before it counts as lost"),
+		     "transmissions that overtook one before it counts as lost"),
 	NOPAL_ON_OFF(duplicate_ack, adapt, "adapt", "on", "wait longer where the path reorders"),
 	{ 0 },
 };

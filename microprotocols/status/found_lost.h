@@ -21,7 +21,7 @@ enum {
 			       "first packet number after its loss was found",                     \
 			       .kinds = NOPAL_CARRIED },                                           \
 	[FOUND_LOST_LEFT_NS] = { "late_left_ns", NOPAL_WRITE,                                      \
-				 "departure of what was taken for lost; 0: it was lost",           \
+				 "transmission of what was taken for lost; 0: it was lost",        \
 				 .kinds = NOPAL_CARRIED },                                         \
 	[FOUND_LOST_NUMBER] = { "segment_number", NOPAL_READ_OPTIONAL,                             \
 				"of which an ack may say nothing" }
@@ -51,11 +51,11 @@ static inline bool found_lost_is_told(struct nopal_at at, const struct found_los
 	return number <= told->floor || (number >= told->from && number < told->end);
 }
 
-/* Its last departure is lost: settles that, and raises SEGMENT_LOST. */
+/* Its last transmission is lost: settles that, and raises SEGMENT_LOST. */
 static inline void found_lost(struct nopal_at at, struct nopal_segment *segment)
 {
 	nopal_set(at, segment, FOUND_LOST_AGAIN, nopal_next_packet_number(at.session));
-	nopal_set(at, segment, FOUND_LOST_LEFT_NS, (uint64_t)segment->departed_ns);
+	nopal_set(at, segment, FOUND_LOST_LEFT_NS, (uint64_t)segment->transmitted_ns);
 	nopal_segment_settle(at.session, segment);
 	nopal_raise_SEGMENT_LOST(at.session, segment);
 }

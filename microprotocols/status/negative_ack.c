@@ -267,7 +267,7 @@ static enum nopal_verdict negative_ack_on_send(struct nopal_at at, struct nopal_
 	struct negative_ack *self = nopal_state(at);
 	uint64_t number = nopal_get(at, segment, NEGATIVE_ACK_NUMBER);
 
-	if (segment->departures == 1 &&
+	if (segment->transmissions == 1 &&
 	    outstanding_add(at.session, &self->sent, number, segment->handle) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to keep track of a segment");
@@ -284,16 +284,16 @@ static enum nopal_verdict negative_ack_on_done(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-/* The departure that the peer misses is the last one only when that is not later than what the peer
+/* The transmission that the peer misses is the last one only when that is not later than what the peer
  * has seen, or when it has had time to arrive. */
 static bool negative_ack_misses(struct nopal_at at, const struct nopal_segment *segment,
 				uint64_t largest)
 {
-	const struct nopal_departure *departure =
-		nopal_departure_find(at.session, segment->packet_number);
-	int64_t age_ns = at.session->now_ns - segment->departed_ns;
+	const struct nopal_transmission *transmission =
+		nopal_transmission_find(at.session, segment->packet_number);
+	int64_t age_ns = at.session->now_ns - segment->transmitted_ns;
 
-	if (!departure || !departure->open)
+	if (!transmission || !transmission->open)
 		return false;
 	return segment->packet_number <= largest ||
 	       age_ns * NEGATIVE_ACK_ROUND_TRIPS >= negative_ack_wait(at);

@@ -4,7 +4,7 @@
  *
  * A ring of handles and a bitmap over [base, end): finding, adding and taking cost a load each, and
  * a stretch of numbers is asked for 64 at a time.  The ring grows in the session's memory; it is
- * made with a departure, and given back when the session rests.
+ * made with a transmission, and given back when the session rests.
  *
  *        base                        end
  *   ......|1 1 0 1 0 0 1 1 1 1 0 1 1|......      1: open

@@ -2,7 +2,7 @@
 /*
  * rack_detection -- what left before something that arrived is lost, in time.
  *
- * With the newest of the departures that arrived, N, one that left before it is lost when so much
+ * With the newest of the transmissions that arrived, N, one that left before it is lost when so much
  * has passed since it left as N took to be acknowledged, and the window for reordering more:
  *
  *   left            N left       N acknowledged
@@ -18,7 +18,7 @@
  *
  * Paper:     RFC 8985, sections 5 and 6; Bridges et al., CTP, ToN 2007, section
  *            III.B.
- * Differs:   each departure has a number of its own, so a resend is judged as any
+ * Differs:   each transmission has a number of its own, so a resend is judged as any
  *            other; the window grows to what was seen, not by trial, and without
  *            DSACK: what was given up too soon is known when what arrives is
  *            older than the resend; probes at the tail are tail_probe's.
@@ -39,7 +39,7 @@ enum {
 };
 
 struct rack_detection {
-	/* the newest departure that arrived */
+	/* the newest transmission that arrived */
 	uint64_t newest;
 	int64_t rtt_ns; /* until its acknowledgement */
 
@@ -84,7 +84,7 @@ static void rack_detection_late(struct nopal_session *session, struct rack_detec
 		self->late_ns = late_ns;
 }
 
-/* Where nothing that left after the loss was found can be what arrived, the departure that was
+/* Where nothing that left after the loss was found can be what arrived, the transmission that was
  * given up did. */
 static enum nopal_verdict rack_detection_on_received(struct nopal_at at,
 						     struct nopal_segment *segment)
@@ -97,16 +97,16 @@ static enum nopal_verdict rack_detection_on_received(struct nopal_at at,
 		return NOPAL_CONTINUE;
 	}
 	nopal_set(at, segment, FOUND_LOST_LEFT_NS, 0);
-	if (segment->packet_number > nopal_oldest_departure(at.session))
+	if (segment->packet_number > nopal_oldest_transmission(at.session))
 		self->above++;
-	if (segment->departures == 1 && self->complete && segment->packet_number < self->before)
-		rack_detection_late(at.session, self, segment->departed_ns);
+	if (segment->transmissions == 1 && self->complete && segment->packet_number < self->before)
+		rack_detection_late(at.session, self, segment->transmitted_ns);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- judgement */
 
-/* From a departure until it is lost. */
+/* From a transmission until it is lost. */
 static int64_t rack_detection_wait(struct nopal_at at)
 {
 	const struct rack_detection_parameters *set = nopal_parameters(at);
@@ -136,24 +136,27 @@ static void rack_detection_lost(struct nopal_at at, struct nopal_segment *segmen
 	found_lost(at, segment);
 }
 
-/* Departures are in the order of their times: the walk ends at the first that may still come, and
+/* Transmissions are in the order of their times: the walk ends at the first that may still come, and
  * settled ones are not met again. */
 static void rack_detection_judge_all(struct nopal_at at)
 {
 	const struct rack_detection *self = nopal_state(at);
 	int64_t wait_ns = rack_detection_wait(at);
 
-	for (uint64_t place = nopal_oldest_departure(at.session); place < self->newest; place++) {
-		const struct nopal_departure *departure = nopal_departure_find(at.session, place);
+	for (uint64_t place = nopal_oldest_transmission(at.session); place < self->newest;
+	     place++) {
+		const struct nopal_transmission *transmission =
+			nopal_transmission_find(at.session, place);
 		struct nopal_segment *segment;
 
-		if (!departure || !departure->open)
+		if (!transmission || !transmission->open)
 			continue;
-		segment = nopal_segment_find(at.session, departure->segment);
+		segment = nopal_segment_find(at.session, transmission->segment);
 		if (!segment || !found_lost_is_told(at, &self->told, segment))
 			continue;
-		if (departure->time_ns + wait_ns > at.session->now_ns) {
-			nopal_timer_start(at, RACK_DETECTION_JUDGE, departure->time_ns + wait_ns);
+		if (transmission->time_ns + wait_ns > at.session->now_ns) {
+			nopal_timer_start(at, RACK_DETECTION_JUDGE,
+					  transmission->time_ns + wait_ns);
 			return;
 		}
 		rack_detection_lost(at, segment);
@@ -167,7 +170,7 @@ static void rack_detection_judge_floor(struct nopal_at at)
 {
 	const struct rack_detection_parameters *set = nopal_parameters(at);
 	struct rack_detection *self = nopal_state(at);
-	const struct nopal_departure *departure;
+	const struct nopal_transmission *transmission;
 	struct nopal_segment *segment;
 	int64_t until_ns;
 
@@ -176,13 +179,13 @@ static void rack_detection_judge_floor(struct nopal_at at)
 	segment = nopal_segment_find(at.session, self->floor);
 	if (!segment || segment->packet_number >= self->newest)
 		return;
-	departure = nopal_departure_find(at.session, segment->packet_number);
-	if (!departure || !departure->open)
+	transmission = nopal_transmission_find(at.session, segment->packet_number);
+	if (!transmission || !transmission->open)
 		return;
 	self->above = (uint32_t)set->threshold;
 	if (self->newest < segment->packet_number + self->above)
 		self->above = 0;
-	until_ns = departure->time_ns + rack_detection_wait(at);
+	until_ns = transmission->time_ns + rack_detection_wait(at);
 	if (until_ns <= at.session->now_ns)
 		rack_detection_lost(at, segment);
 	else
@@ -201,7 +204,7 @@ static enum nopal_verdict rack_detection_on_processed(struct nopal_at at, struct
 		rack_detection_judge_all(at);
 	else
 		rack_detection_judge_floor(at);
-	if (nopal_oldest_departure(at.session) > self->newest)
+	if (nopal_oldest_transmission(at.session) > self->newest)
 		self->above = 0;
 	return NOPAL_CONTINUE;
 }
@@ -220,7 +223,7 @@ static void rack_detection_when_judge(struct nopal_at at)
 static const struct nopal_parameter rack_detection_parameters[] = {
 	/* RFC 8985, section 6.2: DupThresh */
 	NOPAL_NUMBER(rack_detection, threshold, "threshold", COUNT, "3", "1", "1000",
-		     "departures that overtook one, at which no window is needed in order"),
+		     "transmissions that overtook one, at which no window is needed in order"),
 	{ 0 },
 };
 

@@ -2,17 +2,17 @@
 /*
  * retransmission_timer -- a segment times out when no ack tells of it for too long.
  *
- * One timer watches the oldest departure whose fate is open.  When it has waited for the timeout,
- * counted from its departure or from the last ack that brought news, whichever is later, then
- * all departures time out that left at least one timeout ago.  Each expiry without news in between
+ * One timer watches the oldest transmission whose fate is open.  When it has waited for the timeout,
+ * counted from its transmission or from the last ack that brought news, whichever is later, then
+ * all transmissions time out that left at least one timeout ago.  Each expiry without news in between
  * doubles the wait.
  *
- *   departure ----- timeout -----> SEGMENT_TIMEOUT ---- 2 x timeout ----> SEGMENT_TIMEOUT ...
+ *   transmission ----- timeout -----> SEGMENT_TIMEOUT ---- 2 x timeout ----> SEGMENT_TIMEOUT ...
  *        |  ack with news: the wait begins anew, and is not doubled
  *
  * Paper:     RFC 6298, section 5.
- * Differs:   the timer is not restarted with each departure and ack: it looks when it fires.  A
- *            departure that has waited for four timeouts times out whatever other acks brought.
+ * Differs:   the timer is not restarted with each transmission and ack: it looks when it fires.  A
+ *            transmission that has waited for four timeouts times out whatever other acks brought.
  *            Its segment need not be resent: without a part that does, it is missing.
  */
 #include <nopal/microprotocol.h>
@@ -71,26 +71,27 @@ static enum nopal_verdict retransmission_timer_on_send(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_departure *retransmission_timer_oldest(struct nopal_session *session)
+static const struct nopal_transmission *retransmission_timer_oldest(struct nopal_session *session)
 {
 	uint64_t end = nopal_next_packet_number(session);
 
-	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
-		const struct nopal_departure *departure = nopal_departure_find(session, at);
+	for (uint64_t at = nopal_oldest_transmission(session); at < end; at++) {
+		const struct nopal_transmission *transmission =
+			nopal_transmission_find(session, at);
 
-		if (departure && departure->open)
-			return departure;
+		if (transmission && transmission->open)
+			return transmission;
 	}
 	return NULL;
 }
 
-/* When the oldest departure will have waited too long; NOPAL_NEVER: none is open.  The part that
+/* When the oldest transmission will have waited too long; NOPAL_NEVER: none is open.  The part that
  * detects losses makes use of acks that tell of others, so each of them prolongs the wait; but not
  * for ever, for that part may have given up. */
 static int64_t retransmission_timer_deadline(struct nopal_at at)
 {
 	const struct retransmission_timer *self = nopal_state(at);
-	const struct nopal_departure *oldest = retransmission_timer_oldest(at.session);
+	const struct nopal_transmission *oldest = retransmission_timer_oldest(at.session);
 	int64_t wait_ns = retransmission_timer_backed_off(at);
 	int64_t deadline_ns = self->progress_ns + wait_ns;
 
@@ -119,21 +120,22 @@ static enum nopal_verdict retransmission_timer_on_processed(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* All departures up to that time have no fate, and will have none. */
+/* All transmissions up to that time have no fate, and will have none. */
 static void retransmission_timer_expire(struct nopal_session *session, int64_t left_ns)
 {
 	uint64_t end = nopal_next_packet_number(session);
 
-	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
-		const struct nopal_departure *departure = nopal_departure_find(session, at);
+	for (uint64_t at = nopal_oldest_transmission(session); at < end; at++) {
+		const struct nopal_transmission *transmission =
+			nopal_transmission_find(session, at);
 		struct nopal_segment *segment;
 
-		if (!departure || !departure->open)
+		if (!transmission || !transmission->open)
 			continue;
-		if (departure->time_ns > left_ns)
+		if (transmission->time_ns > left_ns)
 			return;
-		segment = nopal_segment_find(session, departure->segment);
-		nopal_departure_settle(session, at);
+		segment = nopal_segment_find(session, transmission->segment);
+		nopal_transmission_settle(session, at);
 		if (segment)
 			nopal_raise_SEGMENT_TIMEOUT(session, segment);
 	}
@@ -178,7 +180,7 @@ static const struct nopal_parameter retransmission_timer_parameters[] = {
 	{ 0 },
 };
 
-/* After losses are detected: those departures have their fate. */
+/* After losses are detected: those transmissions have their fate. */
 static const struct nopal_binding retransmission_timer_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, retransmission_timer_on_send, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(ACK_PROCESSED, retransmission_timer_on_processed, .after = "loss_detection"),

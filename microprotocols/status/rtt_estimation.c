@@ -4,8 +4,8 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B; Jacobson, Congestion
  *            avoidance and control, SIGCOMM 1988; RFC 6298, section 2.
- * Differs:   every departure has a number of its own, so a resend gives as good a sample as a first
- *            departure (no rule of Karn's is needed); what the peer says that it waited is
+ * Differs:   every transmission has a number of its own, so a resend gives as good a sample as a first
+ *            transmission (no rule of Karn's is needed); what the peer says that it waited is
  *            deducted, as in RFC 9002, section 5.3, but never below the shortest round trip seen;
  *            that one takes four samples in a row, so that a packet that overtook others does not
  *            make it too short.  Where packets overtake, what comes first is not what most packets
@@ -186,7 +186,7 @@ static enum nopal_verdict rtt_estimation_on_received(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
 	struct rtt_estimation *self = nopal_state(at);
-	int64_t left_ns = segment->departures == 1 ? segment->departed_ns : 0;
+	int64_t left_ns = segment->transmissions == 1 ? segment->transmitted_ns : 0;
 	int64_t age_ns;
 
 	if (!self->overtakes)

@@ -4,7 +4,7 @@
  *
  * Behind the last segments of a train nothing comes that could overtake them: the peer has no
  * reason to report, and their loss would wait for a timeout.  So after two round trips without
- * progress and departures the newest that is outstanding leaves again.  Its ack says what is
+ * progress and transmissions the newest that is outstanding leaves again.  Its ack says what is
  * missing, and loss detection does the rest.  One probe: then the timeout.
  *
  *   7 ------>   8 --- x   9 --- x
@@ -40,16 +40,17 @@ struct tail_probe {
 /* The newest data that is outstanding; NULL: none is. */
 static struct nopal_segment *tail_probe_newest(struct nopal_session *session)
 {
-	uint64_t oldest = nopal_oldest_departure(session);
+	uint64_t oldest = nopal_oldest_transmission(session);
 	uint64_t at = nopal_next_packet_number(session);
 
 	while (at-- > oldest) {
-		const struct nopal_departure *departure = nopal_departure_find(session, at);
+		const struct nopal_transmission *transmission =
+			nopal_transmission_find(session, at);
 		struct nopal_segment *segment;
 
-		if (!departure || !departure->open)
+		if (!transmission || !transmission->open)
 			continue;
-		segment = nopal_segment_find(session, departure->segment);
+		segment = nopal_segment_find(session, transmission->segment);
 		if (segment && !segment->kind)
 			return segment;
 	}
@@ -64,7 +65,7 @@ static int64_t tail_probe_due(struct nopal_at at)
 	return self->since_ns + TAIL_PROBE_ROUND_TRIPS * nopal_shared(at, TAIL_PROBE_SMOOTHED);
 }
 
-/* The timer is not moved with every departure; it looks when it fires. */
+/* The timer is not moved with every transmission; it looks when it fires. */
 static void tail_probe_watch(struct nopal_at at, int64_t due_ns)
 {
 	if (nopal_shared(at, TAIL_PROBE_SMOOTHED) && !nopal_timer_running(at, TAIL_PROBE_DUE))
@@ -105,7 +106,7 @@ static enum nopal_verdict tail_probe_on_processed(struct nopal_at at, struct nop
 	self->since_ns = at.session->now_ns;
 	self->probe = 0;
 	self->filled = false;
-	if (nopal_oldest_departure(at.session) < nopal_next_packet_number(at.session))
+	if (nopal_oldest_transmission(at.session) < nopal_next_packet_number(at.session))
 		tail_probe_watch(at, tail_probe_due(at));
 	else
 		nopal_timer_stop(at, TAIL_PROBE_DUE);
@@ -123,7 +124,7 @@ static void tail_probe_when_due(struct nopal_at at)
 
 	if (!newest || self->probe || newest->wanted)
 		return;
-	if (nopal_oldest_departure(at.session) + 1 >= nopal_next_packet_number(at.session))
+	if (nopal_oldest_transmission(at.session) + 1 >= nopal_next_packet_number(at.session))
 		due_ns += set->delay_ns;
 	if (due_ns > at.session->now_ns) {
 		tail_probe_watch(at, due_ns);

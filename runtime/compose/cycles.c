@@ -7,8 +7,8 @@
  * truth about compositions that were built well:
  *
  *   1. Only events count that a handler may raise as often as it likes.  A
- *      segment is received once, a departure is lost or overdue once, a resend
- *      waits for a departure, and what the runtime raises behind a barrier waits
+ *      segment is received once, a transmission is lost or overdue once, a resend
+ *      waits for a transmission, and what the runtime raises behind a barrier waits
  *      for its holders: none of these can run without end in one turn.
  *   2. Where a microprotocol handles an event that naturally comes before what
  *      it raises (cycles_before, the life of a message in events.def), the raise

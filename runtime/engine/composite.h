@@ -58,8 +58,8 @@ struct nopal_timer_state {
 	uint64_t order;
 };
 
-struct nopal_departures {
-	struct nopal_departure *ring;
+struct nopal_transmissions {
+	struct nopal_transmission *ring;
 	uint32_t room;
 	uint64_t oldest, next;
 };
@@ -91,7 +91,7 @@ struct nopal_awake {
 	const struct nopal_calls (*calls)[NOPAL_KIND_ROOM];
 	const struct nopal_fused *fused; /* NULL: interpreted */
 	struct nopal_objects segments, messages;
-	struct nopal_departures departures;
+	struct nopal_transmissions transmissions;
 	struct nopal_deferred_list queue, delayed;
 	uint64_t *serial;		  /* last values seen of serial attributes */
 	struct nopal_timer_state *timers; /* the layer's, then our own */

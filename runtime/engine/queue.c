@@ -7,14 +7,14 @@
  * A ring of handles with a power of two of places: what was freed while it waited is found out when
  * it comes to the front.
  *
- * Gates that all departures pass have three such queues, lanes, and one rule.  A segment asks all
+ * Gates that all transmissions pass have three such queues, lanes, and one rule.  A segment asks all
  * gates at once, and each has to let it go.  A gate that gave what it has (window, credit, the
  * peer's room) to a segment has it again when that left and arrived; so what was let go must never
  * wait behind what was not:
  *   - the oldest first, for it is what the peer waits for: resends by age before
- *     first departures;
+ *     first transmissions;
  *   - but for what is urgent, the first time that it leaves.  Its resends go by
- *     age, and behind first departures that are older: where acks tell no more than
+ *     age, and behind first transmissions that are older: where acks tell no more than
  *     how far all has arrived, it is not known to be there before those are, and
  *     first in each resend it would keep them from leaving for ever;
  *   - what another gate keeps back stops its own lane alone: flow control lets go
@@ -62,7 +62,7 @@ static int queue_grow(struct nopal_session *session, struct nopal_queue *queue)
  * before its predecessors are: first in each resend, too, it would keep them from leaving. */
 static bool queue_is_urgent(const struct nopal_segment *segment)
 {
-	return segment->urgent && segment->departures == 0;
+	return segment->urgent && segment->transmissions == 0;
 }
 
 /* Urgent ones are few and at the front: they move up by one place, and it comes behind them. */
@@ -186,7 +186,7 @@ void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue)
 
 static enum nopal_lane lane_of(const struct nopal_segment *segment)
 {
-	if (segment->departures)
+	if (segment->transmissions)
 		return NOPAL_LANE_AGAIN;
 	return segment->urgent ? NOPAL_LANE_URGENT : NOPAL_LANE_FIRST;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment.c -- segments: their making, their three barriers, their departures.
+ * segment.c -- segments: their making, their three barriers, their transmissions.
  *
  * The four rules live here.  Epoch: nopal__depart re-arms the send bits that are not sticky.
  * Generation: nopal_segment_find.  No send after done: nopal__depart refuses.  Owner: nopal_release
@@ -51,7 +51,7 @@ NOPAL_HOT static inline struct nopal_segment *segment_make(struct nopal_core *co
 	segment->kind = kind;
 	segment->number = ++core->awake->numbered;
 	segment->created_ns = core->session.now_ns;
-	segment->departed_ns = -1;
+	segment->transmitted_ns = -1;
 	return segment;
 }
 
@@ -98,7 +98,7 @@ NOPAL_HOT void nopal__segment_hold(struct nopal_core *core, struct nopal_segment
 	segment->waiting[NOPAL_DEALLOCATE] = layer->hold[NOPAL_DEALLOCATE][kind];
 	if (core->world->tracer)
 		record_holds(core, segment);
-	if (!nopal__down(core)->departs)
+	if (!nopal__down(core)->leaves)
 		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
 	nopal__watchdog_start(core);
 }
@@ -222,13 +222,13 @@ NOPAL_HOT void nopal_release(struct nopal_at at, struct nopal_segment *segment,
 		release_last(core, at.part, segment, barrier);
 }
 
-/* -------------------------------------------------------------- departures */
+/* -------------------------------------------------------------- transmissions */
 
-static bool departures_grow(struct nopal_core *core)
+static bool transmissions_grow(struct nopal_core *core)
 {
-	struct nopal_departures *all = &core->awake->departures;
+	struct nopal_transmissions *all = &core->awake->transmissions;
 	uint32_t room = all->room ? all->room * 2 : 64;
-	struct nopal_departure *ring = nopal_alloc(&core->session, room * sizeof(*ring));
+	struct nopal_transmission *ring = nopal_alloc(&core->session, room * sizeof(*ring));
 
 	if (!ring)
 		return false;
@@ -240,49 +240,50 @@ static bool departures_grow(struct nopal_core *core)
 	return true;
 }
 
-NOPAL_HOT int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment)
+NOPAL_HOT int nopal__transmission_note(struct nopal_core *core, struct nopal_segment *segment)
 {
-	struct nopal_departures *all = &core->awake->departures;
+	struct nopal_transmissions *all = &core->awake->transmissions;
 
 	if (!nopal__layer(core)->tracks) {
 		segment->packet_number = all->next++;
 		all->oldest = all->next;
 		return 0;
 	}
-	if (all->next - all->oldest == all->room && !departures_grow(core))
+	if (all->next - all->oldest == all->room && !transmissions_grow(core))
 		return -ENOMEM;
-	if (segment->departures)
+	if (segment->transmissions)
 		nopal_segment_settle(&core->session, segment);
 	segment->packet_number = all->next++;
 	all->ring[segment->packet_number & (all->room - 1)] =
-		(struct nopal_departure){ segment->handle, core->session.now_ns, true };
+		(struct nopal_transmission){ segment->handle, core->session.now_ns, true };
 	return 0;
 }
 
-uint64_t nopal_oldest_departure(const struct nopal_session *session)
+uint64_t nopal_oldest_transmission(const struct nopal_session *session)
 {
-	return nopal__core(session)->awake->departures.oldest;
+	return nopal__core(session)->awake->transmissions.oldest;
 }
 
 uint64_t nopal_next_packet_number(const struct nopal_session *session)
 {
-	return nopal__core(session)->awake->departures.next;
+	return nopal__core(session)->awake->transmissions.next;
 }
 
-/* Settled departures stay readable until their place in the ring is needed:
+/* Settled transmissions stay readable until their place in the ring is needed:
  * the round trip of a late ack is still a true one. */
-struct nopal_departure *nopal_departure_find(struct nopal_session *session, uint64_t packet_number)
+struct nopal_transmission *nopal_transmission_find(struct nopal_session *session,
+						   uint64_t packet_number)
 {
-	struct nopal_departures *all = &nopal__core(session)->awake->departures;
+	struct nopal_transmissions *all = &nopal__core(session)->awake->transmissions;
 
 	if (packet_number >= all->next || all->next - packet_number > all->room)
 		return NULL;
 	return &all->ring[packet_number & (all->room - 1)];
 }
 
-NOPAL_HOT void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number)
+NOPAL_HOT void nopal_transmission_settle(struct nopal_session *session, uint64_t packet_number)
 {
-	struct nopal_departures *all = &nopal__core(session)->awake->departures;
+	struct nopal_transmissions *all = &nopal__core(session)->awake->transmissions;
 
 	if (packet_number < all->oldest || packet_number >= all->next)
 		return;
@@ -294,11 +295,11 @@ NOPAL_HOT void nopal_departure_settle(struct nopal_session *session, uint64_t pa
 NOPAL_HOT void nopal_segment_settle(struct nopal_session *session,
 				    const struct nopal_segment *segment)
 {
-	if (segment->departures)
-		nopal_departure_settle(session, segment->packet_number);
+	if (segment->transmissions)
+		nopal_transmission_settle(session, segment->packet_number);
 }
 
-/* Nobody waits for the status of a departure whose kind has no done bits. */
+/* Nobody waits for the status of a transmission whose kind has no done bits. */
 static bool is_tracked(const struct nopal_core *core, const struct nopal_segment *segment)
 {
 	return (nopal__layer(core)->hold[NOPAL_FINISH][segment->kind]) != 0;
@@ -322,23 +323,23 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		nopal__endpoint_ops.wait(core, segment);
 		return;
 	}
-	if (nopal__departure_note(core, segment) < 0) {
-		nopal__break(core, NOPAL_RESOURCE, "no room to note a departure");
+	if (nopal__transmission_note(core, segment) < 0) {
+		nopal__break(core, NOPAL_RESOURCE, "no room to note a transmission");
 		return;
 	}
-	core->awake->counters.departures++;
-	if (segment->departures++)
+	core->awake->counters.transmissions++;
+	if (segment->transmissions++)
 		core->awake->counters.resends++;
-	segment->departed_ns = core->session.now_ns;
+	segment->transmitted_ns = core->session.now_ns;
 	segment->wanted = false;
 	segment->waiting[NOPAL_SEND] |= nopal__layer(core)->rearm[segment->kind];
 	if (nopal__layer(core)->packet_number_slot)
 		segment->attribute[nopal__layer(core)->packet_number_slot] = segment->packet_number;
-	if (down->departs) /* not done before it has left */
+	if (down->leaves) /* not done before it has left */
 		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
 	segment->pins++;
 	nopal_raise_SEND_SEGMENT(&core->session, segment);
-	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind, segment->number,
+	nopal__record(core, NOPAL_TRACED_TRANSMIT, UINT8_MAX, segment->kind, segment->number,
 		      segment->packet_number);
 	if (segment->waiting[NOPAL_SEND])
 		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND, segment->number,
@@ -347,7 +348,7 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		nopal_segment_settle(&core->session, segment);
 	if (down->push(core, segment))
 		return;
-	if (down->departs)
+	if (down->leaves)
 		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	segment->pins--;
 	nopal__segment_settle(core, segment);
@@ -361,7 +362,7 @@ bool nopal_segment_resend(struct nopal_at at, struct nopal_segment *segment)
 		refuse_send(core, segment);
 		return false;
 	}
-	if (segment->wanted || segment->last || segment->departures == 0)
+	if (segment->wanted || segment->last || segment->transmissions == 0)
 		return false;
 	segment->wanted = true;
 	segment->created_ns = at.session->now_ns;
@@ -380,7 +381,7 @@ bool nopal_segment_resend(struct nopal_at at, struct nopal_segment *segment)
 
 void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *segment)
 {
-	if (!segment->departures) /* the layer below will never have it */
+	if (!segment->transmissions) /* the layer below will never have it */
 		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	/* What only the layer below still waits for, its own has no more to do with. */
 	if (segment->done || segment->waiting[NOPAL_FINISH] == NOPAL_HOLD_BELOW)
@@ -474,9 +475,9 @@ struct nopal_segment *nopal_control_new(struct nopal_at at, unsigned kind, uint3
 void nopal__control_note(struct nopal_core *core, struct nopal_segment *segment, uint32_t length)
 {
 	segment->body.length = length;
-	segment->departed_ns = core->session.now_ns;
+	segment->transmitted_ns = core->session.now_ns;
 	core->awake->counters.control_out++;
-	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind, segment->number, 0);
+	nopal__record(core, NOPAL_TRACED_TRANSMIT, UINT8_MAX, segment->kind, segment->number, 0);
 }
 
 /* Control is not kept for a busy kernel: whoever needs it repeats it. */

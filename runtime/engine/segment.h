@@ -17,14 +17,14 @@ void nopal__segment_settle_now(struct nopal_core *core, struct nopal_segment *se
 static inline void nopal__segment_settle(struct nopal_core *core, struct nopal_segment *segment)
 {
 	bool due = segment->done ? !segment->waiting[NOPAL_DEALLOCATE] && !segment->pins
-				 : (segment->departures || segment->last) &&
+				 : (segment->transmissions || segment->last) &&
 					   !segment->waiting[NOPAL_FINISH];
 
-	if (due) /* what arrives never departs */
+	if (due) /* what arrives never leaves */
 		nopal__segment_settle_now(core, segment);
 }
 void nopal__depart(struct nopal_core *core, struct nopal_segment *segment);
-int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment);
+int nopal__transmission_note(struct nopal_core *core, struct nopal_segment *segment);
 
 void nopal__segment_enter(struct nopal_core *core, struct nopal_segment *segment);
 /* The same, and that was all of it. */

@@ -56,7 +56,7 @@ static void holdings_segment(struct holdings *all, const struct nopal_segment *s
 		return;
 	if (segment->wanted)
 		holdings_at(all, segment, NOPAL_SEND);
-	if (segment->departures && !segment->done)
+	if (segment->transmissions && !segment->done)
 		holdings_at(all, segment, NOPAL_FINISH);
 	if (segment->done)
 		holdings_at(all, segment, NOPAL_DEALLOCATE);

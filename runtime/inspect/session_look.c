@@ -110,9 +110,9 @@ size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
 	     segment; segment = nopal__pool_newer(segment)) {
 		if (segment->incoming)
 			continue;
-		fprintf(out, "segment %u %s since %lld ns, departures %u, held by", segment->number,
-			segment->wanted ? "waits" : "away", (long long)segment->created_ns,
-			segment->departures);
+		fprintf(out, "segment %u %s since %lld ns, transmissions %u, held by",
+			segment->number, segment->wanted ? "waits" : "away",
+			(long long)segment->created_ns, segment->transmissions);
 		dump_bits(core, segment, out);
 		fputc('\n', out);
 		lines++;

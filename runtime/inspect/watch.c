@@ -4,7 +4,7 @@
  *
  *   calls of the plan --> watched_EVENT() --> the handler
  *                              |  before and after: watch_deeds.c
- *   records of the trace ------+  meanwhile: raises, releases, departures
+ *   records of the trace ------+  meanwhile: raises, releases, transmissions
  *
  * The tables of the plan are changed once, before its first session, so that events, timers and
  * sessions know nothing of it.  Each call has a part of its own, which looks like the part that it
@@ -257,7 +257,7 @@ static void record_release(struct nopal_watch *watch, struct nopal_watched_run *
 		run->waiting[barrier] = left;
 }
 
-static void record_departure(struct nopal_watch *watch, unsigned kind)
+static void record_transmission(struct nopal_watch *watch, unsigned kind)
 {
 	const struct nopal_kind_plan *plan = &watch->plan->kinds[kind];
 
@@ -296,8 +296,8 @@ static void watch_record(struct nopal_trace_listener *listener, enum nopal_trace
 	watch->acts++;
 	if (what == NOPAL_TRACED_RAISE)
 		record_raise(watch, (enum nopal_event)number, b);
-	else if (what == NOPAL_TRACED_DEPART)
-		record_departure(watch, number);
+	else if (what == NOPAL_TRACED_TRANSMIT)
+		record_transmission(watch, number);
 	else if (what == NOPAL_TRACED_NOTE)
 		record_note(watch, run, part, number);
 	else if (run && what == NOPAL_TRACED_RELEASE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.c -- one departure for many: the channel of a group.
+ * channel.c -- one transmission for many: the channel of a group.
  *
  *          group  ---- cast ---->  239.77.0.1 ....            one datagram,
  *        /   |   \                  :     :    :              as many arrivals

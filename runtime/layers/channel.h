@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.h -- one departure for many, to a multicast address: channel.c.
+ * channel.h -- one transmission for many, to a multicast address: channel.c.
  */
 #ifndef NOPAL_CHANNEL_H
 #define NOPAL_CHANNEL_H

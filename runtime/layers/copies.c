@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copies.c -- what departs from a group is given to its destinations: to whom, and what becomes of
+ * copies.c -- what leaves from a group is given to its destinations: to whom, and what becomes of
  * each copy.
  *
  * A copy is a message of the destination's session with the same bytes, or what it hears of the one
@@ -151,7 +151,7 @@ void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segm
 		.segment = segment,
 		.destination = destination,
 		.fate = (int)fate,
-		.took_ns = session->now_ns - segment->departed_ns,
+		.took_ns = session->now_ns - segment->transmitted_ns,
 	};
 
 	if (fate == NOPAL_ARRIVED)
@@ -212,7 +212,7 @@ static void channel_leave(struct nopal_core *core, struct nopal_segment *segment
 {
 	uint32_t hear = 0, count;
 
-	if (segment->departures > 1) {
+	if (segment->transmissions > 1) {
 		nopal__cast(core, segment);
 		return;
 	}
@@ -229,7 +229,7 @@ static void channel_leave(struct nopal_core *core, struct nopal_segment *segment
 /* Nobody joins or leaves meanwhile: those that end are freed with the turn. */
 void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 {
-	bool counted = segment->departures != 0; /* control is not */
+	bool counted = segment->transmissions != 0; /* control is not */
 	uint32_t count;
 
 	if (counted && nopal__has_channel(core) && !core->group->chosen &&

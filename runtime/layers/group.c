@@ -6,7 +6,7 @@
  *        /   |   \                                      one a destination,
  *     dest dest dest             a session each         below the group
  *
- * What departs from the group is given to several of them: copies.c.
+ * What leaves from the group is given to several of them: copies.c.
  *
  * A listener's session of the same plan is one stack: its only destination is the layer below.  So
  * both ends run the same microprotocols.
@@ -468,7 +468,7 @@ static bool group_push(struct nopal_core *core, struct nopal_segment *segment)
 static const struct nopal_down group_down = {
 	.name = "destinations",
 	.many = true,
-	.departs = true,
+	.leaves = true,
 	.attach = group_attach,
 	.detach = group_detach,
 	.may_leave = group_may_leave,
@@ -483,7 +483,7 @@ static const struct nopal_down group_down = {
 static const struct nopal_down destinations_whole_down = {
 	.name = "the only destination",
 	.same_stack = true,
-	.departs = true,
+	.leaves = true,
 	.detach = nopal__channel_leave,
 	.push = group_push,
 	.closed = nopal__layer_closed,

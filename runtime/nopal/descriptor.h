@@ -49,7 +49,7 @@ struct nopal_hold {
 	const char *why; /* what is waited for; NULL ends the table */
 	enum nopal_barrier barrier;
 	unsigned kinds; /* enum nopal_kinds: NOPAL_DATA, NOPAL_CARRIED, own */
-	bool sticky;	/* send bits: one release serves all departures */
+	bool sticky;	/* send bits: one release serves all transmissions */
 };
 
 enum nopal_access {

@@ -44,7 +44,7 @@ struct nopal_copy {
 	struct nopal_segment *segment;
 	struct nopal_destination *destination;
 	int fate;	 /* enum nopal_fate: has it all of it? */
-	int64_t took_ns; /* since the segment's last departure */
+	int64_t took_ns; /* since the segment's last transmission */
 };
 
 /* Argument of CHANNEL_REPORT: what came since the one before. */

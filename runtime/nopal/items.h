@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * items.h -- what handlers handle: bodies, segments and messages, their barriers, and departures,
+ * items.h -- what handlers handle: bodies, segments and messages, their barriers, and transmissions,
  * of which each has a packet number.  Part of microprotocol.h, which draws the states of a segment
  * and includes it.
  */
@@ -64,7 +64,7 @@ struct nopal_segment {
 		uint8_t ecn;  /* arriving: enum nopal_ecn of its datagram */
 	};
 	uint8_t pins; /* raises in progress: freed after the last */
-	uint16_t departures;
+	uint16_t transmissions;
 	uint8_t path; /* arriving: the one it came by, or NOPAL_PATH_NONE */
 	/* `above` is its message there, and all that waits for it */
 	bool taken : 1;
@@ -76,8 +76,8 @@ struct nopal_segment {
 	/* the segment of the layer above that it is here, where no message is made of that */
 	struct nopal_handle above;
 	int64_t created_ns;
-	uint64_t packet_number;	       /* of the last departure; arriving: the sender's */
-	int64_t departed_ns;	       /* last departure; arriving: arrival */
+	uint64_t packet_number;	       /* of the last transmission; arriving: the sender's */
+	int64_t transmitted_ns;	       /* last transmission; arriving: arrival */
 	struct nopal_message *message; /* outgoing data: the message it is cut
 					* from; NULL where it has `above` */
 	struct nopal_body body;
@@ -236,24 +236,25 @@ void nopal_segment_drop(struct nopal_session *session, struct nopal_segment *seg
 /* Bytes that nopal_segment_pack needs for the longest segment of this path. */
 uint32_t nopal_pack_limit(const struct nopal_session *session);
 
-/* -------------------------------------------------------------- departures */
+/* -------------------------------------------------------------- transmissions */
 
-/* Every departure of a carried segment has a packet number of its own.  The runtime keeps the
- * departures whose status is open, oldest first. */
-struct nopal_departure {
+/* Every transmission of a carried segment has a packet number of its own.  The runtime keeps the
+ * transmissions whose status is open, oldest first. */
+struct nopal_transmission {
 	struct nopal_handle segment;
 	int64_t time_ns;
 	bool open; /* not yet received, lost, timed out or superseded */
 };
 
 /* First packet number that may be open; next_packet_number when none is. */
-uint64_t nopal_oldest_departure(const struct nopal_session *session);
+uint64_t nopal_oldest_transmission(const struct nopal_session *session);
 uint64_t nopal_next_packet_number(const struct nopal_session *session);
 /* NULL when the number was never used or is forgotten. */
-struct nopal_departure *nopal_departure_find(struct nopal_session *session, uint64_t packet_number);
-/* The status of the departure is known. */
-void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number);
-/* Settles the last departure of the segment. */
+struct nopal_transmission *nopal_transmission_find(struct nopal_session *session,
+						   uint64_t packet_number);
+/* The status of the transmission is known. */
+void nopal_transmission_settle(struct nopal_session *session, uint64_t packet_number);
+/* Settles the last transmission of the segment. */
 void nopal_segment_settle(struct nopal_session *session, const struct nopal_segment *segment);
 
 /* ------------------------------------------------------ barriers, any item */

@@ -25,7 +25,7 @@
  *             ^                       |                      |
  *             +---- resend (epoch+1) -+      deallocate barrier, then freed
  *
- * Four rules guard the barriers (docs/architecture.md):  a departure re-arms
+ * Four rules guard the barriers (docs/architecture.md):  a transmission re-arms
  * every send bit that is not sticky (epoch); stale handles name nothing (generation); no send after
  * done; only its owner releases a bit, once an epoch (owner).
  */
@@ -112,7 +112,7 @@ struct nopal_handle {
  * ACK_PROCESSED. */
 struct nopal_ack {
 	uint64_t largest;		   /* packet number that the peer saw last */
-	int64_t largest_sent_ns;	   /* departure of `largest`; -1: not known */
+	int64_t largest_sent_ns;	   /* transmission of `largest`; -1: not known */
 	int64_t delay_ns;		   /* how long the peer sat on it */
 	uint64_t floor;			   /* the peer needs no segment below this number */
 	bool selective;			   /* what lies above the floor was reported too: */

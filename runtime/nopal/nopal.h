@@ -455,8 +455,8 @@ void nopal_session_set_budget(struct nopal_session *session, const struct nopal_
 	COUNTER(datagrams_in, "datagrams that arrived here")                                       \
 	COUNTER(datagram_bytes_out, "their UDP payload")                                           \
 	COUNTER(datagram_bytes_in, "their UDP payload")                                            \
-	COUNTER(departures, "departures of carried segments")                                      \
-	COUNTER(resends, "departures that were not the first")                                     \
+	COUNTER(transmissions, "transmissions of carried segments")                                \
+	COUNTER(resends, "transmissions that were not the first")                                  \
 	COUNTER(control_out, "control segments that left")                                         \
 	COUNTER(segments_lost, "raises of SEGMENT_LOST")                                           \
 	COUNTER(segments_timeout, "raises of SEGMENT_TIMEOUT")                                     \

@@ -92,7 +92,7 @@ void nopal_queue_remove(struct nopal_queue *queue, uint32_t place);
 /* Gives the memory of an empty queue back. */
 void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
 
-/* What waits at a gate that all departures pass.  One turn of it goes over them in
+/* What waits at a gate that all transmissions pass.  One turn of it goes over them in
  * the order in which all gates grant (queue.c says which, and why):
  *
  *	struct nopal_lane_turn turn = { 0 };
@@ -107,7 +107,7 @@ void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
  */
 enum nopal_lane {
 	NOPAL_LANE_AGAIN,  /* resends */
-	NOPAL_LANE_URGENT, /* first departures of what is urgent */
+	NOPAL_LANE_URGENT, /* first transmissions of what is urgent */
 	NOPAL_LANE_FIRST,  /* all others */
 	NOPAL_LANES,
 };

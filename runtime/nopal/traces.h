@@ -9,7 +9,7 @@
 /* A trace of all sessions of a world.  Hash and file may be used together. */
 enum nopal_trace_detail {
 	NOPAL_TRACE_OFF,
-	NOPAL_TRACE_PACKETS, /* departures, arrivals, deliveries, session life */
+	NOPAL_TRACE_PACKETS, /* transmissions, arrivals, deliveries, session life */
 	NOPAL_TRACE_EVENTS,  /* and every raise, hold, release and timer */
 };
 /* Starts a trace into `path` (NULL: hash only).  Negative: errno value. */
@@ -22,7 +22,7 @@ uint64_t nopal_trace_hash(const struct nopal_world *world);
 enum nopal_trace_what {
 	NOPAL_TRACED_SESSION = 1, /* a: local id, b: role (1 opener), number: plan */
 	NOPAL_TRACED_RAISE,	  /* number: event, a: subject, b: detail */
-	NOPAL_TRACED_DEPART,	  /* number: kind, a: subject, b: packet number */
+	NOPAL_TRACED_TRANSMIT,	  /* number: kind, a: subject, b: packet number */
 	NOPAL_TRACED_ARRIVE,	  /* number: kind, a: subject, b: packet number */
 	NOPAL_TRACED_HOLD,	  /* number: barrier, a: subject, b: bits waiting */
 	NOPAL_TRACED_RELEASE,	  /* number: barrier, a: subject, b: bits left, part: who */

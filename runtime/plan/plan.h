@@ -110,9 +110,9 @@ struct nopal_layer {
 	struct nopal_calls calls[NOPAL_EVENT_COUNT][NOPAL_KIND_ROOM];
 	struct nopal_call *call_store;
 	uint32_t hold[3][NOPAL_KIND_ROOM]; /* bits held when a segment is made */
-	uint32_t rearm[NOPAL_KIND_ROOM];   /* send bits held again after a departure */
+	uint32_t rearm[NOPAL_KIND_ROOM];   /* send bits held again after a transmission */
 	uint32_t deliver;		   /* bits held when a message arrives */
-	bool tracks;			   /* somebody waits for the status of what departs */
+	bool tracks;			   /* somebody waits for the status of what leaves */
 	/* Above it is a layer, and nobody here looks at messages on their way up; down, where each
 	 * is one segment. */
 	bool rises, sinks;

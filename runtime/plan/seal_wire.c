@@ -276,7 +276,7 @@ static void header_of_cast(struct nopal_plan *plan)
 	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_CAST);
 }
 
-/* What differs from departure to departure is no part of what is coded, and fields of a layer below
+/* What differs from transmission to transmission is no part of what is coded, and fields of a layer below
  * have no values yet where it is. */
 static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 {

@@ -29,7 +29,7 @@ struct nopal_down {
 	const char *name;
 	bool same_stack; /* the composite below opens, ends and is freed with this one */
 	bool many;	 /* several stacks are below: it opens with the first of them */
-	bool departs;	 /* a segment that was pushed has left: no outcome follows from below */
+	bool leaves;	 /* a segment that was pushed has left: no outcome follows from below */
 	/* State of this place, made with the composite.  Negative: errno value. */
 	int (*attach)(struct nopal_core *core);
 	void (*detach)(struct nopal_core *core);

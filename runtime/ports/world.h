@@ -7,9 +7,9 @@
  * calls the core.
  *
  *   world                               core
- *     nopal__endpoint_receive  ------>    demux, sessions, acks, departures
+ *     nopal__endpoint_receive  ------>    demux, sessions, acks, transmissions
  *     nopal__world_wake        ------>    timers that are due
- *     nopal__endpoint_writable ------>    departures that waited
+ *     nopal__endpoint_writable ------>    transmissions that waited
  *     nopal__endpoint_hint     ------>    what the network says of one
  *     ops->transmit            <------    one train: equal datagrams, last may be shorter
  *     ops->wake_at             <------    the next wake-up moved earlier

@@ -71,7 +71,7 @@ struct nopal_endpoint {
 	void (*channel_receive)(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
 				uint8_t *bytes, uint32_t length);
 	struct nopal_farewells *farewells; /* farewell.c; NULL: none yet */
-	struct nopal_ready *ready;	   /* departures that wait for the kernel */
+	struct nopal_ready *ready;	   /* transmissions that wait for the kernel */
 	uint32_t ready_head, ready_count, ready_room;
 	uint8_t train[NOPAL_TRAIN_BYTES + 600];
 };

@@ -169,7 +169,7 @@ static bool nothing_under_way(const struct nopal_core *core)
 	return core->life == NOPAL_LIFE_OPEN && !core->touched && core->depth == 0 &&
 	       core->awake->segments.alive == 0 && core->awake->messages.alive == 0 &&
 	       awake->unfinished == 0 && awake->queue.count == 0 && awake->delayed.count == 0 &&
-	       awake->departures.oldest == awake->departures.next;
+	       awake->transmissions.oldest == awake->transmissions.next;
 }
 
 static bool may_rest(const struct nopal_core *bottom, int64_t now_ns)
@@ -195,9 +195,9 @@ static void give_back(struct nopal_core *core)
 	for (uint32_t i = 0; i < core->layer->part_count; i++)
 		if (part[i].microprotocol->rest)
 			part[i].microprotocol->rest((struct nopal_at){ &core->session, &part[i] });
-	nopal_free(&core->session, core->awake->departures.ring);
-	core->awake->departures.ring = NULL;
-	core->awake->departures.room = 0;
+	nopal_free(&core->session, core->awake->transmissions.ring);
+	core->awake->transmissions.ring = NULL;
+	core->awake->transmissions.room = 0;
 	list_give_back(core, &core->awake->queue);
 	list_give_back(core, &core->awake->delayed);
 	nopal__watchdog_stop(core);

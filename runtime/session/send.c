@@ -271,8 +271,8 @@ void nopal__segment_take(struct nopal_core *core, struct nopal_core *above,
 	segment->number = ++core->awake->numbered;
 	segment->created_ns = core->session.now_ns;
 	segment->packet_number = 0;
-	segment->departed_ns = -1;
-	segment->departures = 0;
+	segment->transmitted_ns = -1;
+	segment->transmissions = 0;
 	segment->pins = 0;
 	segment->attribute[nopal__layer(core)->above_kind_slot] = segment->kind;
 	nopal__segment_hold(core, segment);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack.c -- the narrow interface between layers: a departing segment of one is a message pushed
+ * stack.c -- the narrow interface between layers: a leaving segment of one is a message pushed
  * into the layer below; a message that the lower layer delivers pops up as an arriving segment; a
  * lower message's fate is the upper segment's, or, above destinations, that of one copy of it
  * (group.c).
@@ -9,7 +9,7 @@
  * no body is copied on the way down.
  *
  * Where nobody in the lower layer looks at messages, one that is one segment is not made: the
- * segment that departs is a segment there, too, and the one that arrived goes up itself.
+ * segment that leaves is a segment there, too, and the one that arrived goes up itself.
  */
 #include <errno.h>
 #include <string.h>
@@ -175,7 +175,7 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 		return;
 	}
 	segment->incoming = true;
-	segment->departed_ns = above->session.now_ns;
+	segment->transmitted_ns = above->session.now_ns;
 	memcpy(segment->attribute, message->attribute,
 	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	enter(core, above, segment);

@@ -125,7 +125,7 @@ static bool trace_is_wanted(const struct nopal_tracer *tracer, enum nopal_trace_
 {
 	switch (what) {
 	case NOPAL_TRACED_SESSION:
-	case NOPAL_TRACED_DEPART:
+	case NOPAL_TRACED_TRANSMIT:
 	case NOPAL_TRACED_ARRIVE:
 	case NOPAL_TRACED_DELIVER:
 	case NOPAL_TRACED_NOTE:

@@ -16,12 +16,12 @@
  *   RAISE   E before the first handler runs, where nobody handles it too.
  *             number: event; a: number of its segment or message, 0 for other
  *             events; b: depth, 0 for an event that no handler raised.
- *   DEPART    a segment that leaves, right after SEND_SEGMENT; control too.
+ *   TRANSMIT    a segment that leaves, right after SEND_SEGMENT; control too.
  *             number: wire kind; a: its number; b: packet number (0: has none).
- *   ARRIVE    a segment, before SEGMENT_FROM_NET: as DEPART, but a is the number
+ *   ARRIVE    a segment, before SEGMENT_FROM_NET: as TRANSMIT, but a is the number
  *             of the arriving segment here, 0 where it got none.
  *   HOLD    E when a barrier is armed: each of a new segment, the send barrier
- *             again after a departure, DELIVER of an arriving message.  number:
+ *             again after a transmission, DELIVER of an arriving message.  number:
  *             barrier; a: number; b: all bits that are held now.  Barriers
  *             without bits may be left out.
  *   RELEASE E part: whose bit; number, a: as HOLD; b: nopal__trace_left(): the

@@ -53,9 +53,9 @@ static int64_t silence_of(const struct nopal_core *bottom)
 /* Does the peer have to say something of what left? */
 static bool is_owed(const struct nopal_core *bottom)
 {
-	const struct nopal_departures *departures = &bottom->awake->departures;
+	const struct nopal_transmissions *transmissions = &bottom->awake->transmissions;
 
-	return departures->oldest != departures->next;
+	return transmissions->oldest != transmissions->next;
 }
 
 int64_t nopal_session_silence(const struct nopal_session *session)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.c -- one UDP port: what arrives, listeners, departures that wait for the kernel.
+ * endpoint.c -- one UDP port: what arrives, listeners, transmissions that wait for the kernel.
  */
 #include <errno.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static void endpoint_forget(struct nopal_core *bottom)
 	endpoint->port.counters.sessions--;
 }
 
-/* ---------------------------------------------------- departures that wait */
+/* ---------------------------------------------------- transmissions that wait */
 
 static void ready_push(struct nopal_core *core, const struct nopal_segment *segment)
 {
@@ -102,7 +102,7 @@ static void ready_push(struct nopal_core *core, const struct nopal_segment *segm
 
 		if (!ready) {
 			nopal_session_break(&core->session, NOPAL_RESOURCE,
-					    "no room for a departure that waits");
+					    "no room for a transmission that waits");
 			return;
 		}
 		for (uint32_t i = 0; i < endpoint->ready_count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.h -- arrivals, listeners and departures that wait: endpoint.c.
+ * endpoint.h -- arrivals, listeners and transmissions that wait: endpoint.c.
  */
 #ifndef NOPAL_ENDPOINT_H
 #define NOPAL_ENDPOINT_H

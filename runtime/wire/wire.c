@@ -317,7 +317,7 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t k
 	segment->incoming = true;
 	segment->ecn = core->endpoint->arrived_ecn;
 	segment->path = plan->many_paths ? nopal__path_of_arrival(core) : 0;
-	segment->departed_ns = core->session.now_ns;
+	segment->transmitted_ns = core->session.now_ns;
 	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), bytes + skip + fields,
 					     length - least };
 	if (!formatted) {
@@ -367,7 +367,7 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session, const 
 	segment->incoming = true;
 	segment->ecn = core->endpoint->arrived_ecn;
 	segment->path = 0;
-	segment->departed_ns = session->now_ns;
+	segment->transmitted_ns = session->now_ns;
 	nopal__fields_get(core, header, segment, bytes);
 	memcpy(buffer->bytes, bytes + header->bytes, length - header->bytes);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes, length - header->bytes };
@@ -476,7 +476,7 @@ static void endpoint_closed(struct nopal_core *core)
 
 const struct nopal_down nopal__endpoint_down = {
 	.name = "endpoint",
-	.departs = true,
+	.leaves = true,
 	.may_leave = endpoint_may_leave,
 	.push = endpoint_push,
 	.control = endpoint_control,

@@ -60,7 +60,7 @@ flow() {
 }
 
 packets() { # of the last flow
-	sed 's/.*"departures":\([0-9]*\),.*"receiver".*/\1/' "$folder/json"
+	sed 's/.*"transmissions":\([0-9]*\),.*"receiver".*/\1/' "$folder/json"
 }
 
 # Instructions by function and object, and data packets.

@@ -199,8 +199,8 @@ void arena_rebind(struct arena *arena, uint16_t port, bool host)
 		address_of(host ? nat_host(arena) : 0, (uint16_t)(NAT_PORT + port % NAT_PORTS));
 }
 
-static void on_departure(void *user, int64_t now_ns, const struct nopal_address *from,
-			 const struct nopal_address *to, const uint8_t *bytes, size_t length)
+static void on_transmission(void *user, int64_t now_ns, const struct nopal_address *from,
+			    const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct arena *arena = user;
 	struct arena_datagram *datagram = &arena->seen[arena->seen_count % ARENA_SEEN];
@@ -398,7 +398,7 @@ static void connect_hosts(struct arena *arena)
 	nopal_sim_host(arena->world);
 	for (int i = 1; i <= nat_host(arena); i++)
 		nopal_sim_connect(arena->world, 0, nopal_sim_host(arena->world), &down, &down);
-	nopal_sim_tap(arena->world, on_departure, arena);
+	nopal_sim_tap(arena->world, on_transmission, arena);
 }
 
 /* Each end has a second address, which its sessions may use. */

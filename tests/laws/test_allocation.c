@@ -57,16 +57,16 @@ static void quiet_path(const char *config)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(MESSAGE_BYTES);
 	struct rig *rig = calloc(1, sizeof(*rig));
-	uint64_t departures, before;
+	uint64_t transmissions, before;
 
 	rig_open(rig, config, &(struct rig_options){ .link = "rate 20mbit delay 10ms limit 60" });
 	keep_busy(rig, buffer, WARM_UP_MS);
-	departures = nopal_session_counters(rig->opener.session)->departures;
+	transmissions = nopal_session_counters(rig->opener.session)->transmissions;
 	before = allocations;
 	keep_busy(rig, buffer, COUNTED_MS);
 	assert_int_equal(allocations, before);
-	assert_true(nopal_session_counters(rig->opener.session)->departures >
-		    departures + SEGMENTS_LEAST);
+	assert_true(nopal_session_counters(rig->opener.session)->transmissions >
+		    transmissions + SEGMENTS_LEAST);
 	rig_close(rig);
 	nopal_buffer_free(buffer);
 	free(rig);

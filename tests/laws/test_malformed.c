@@ -69,12 +69,12 @@ static uint64_t core_hash(const struct nopal_session *session)
 		core->awake->unfinished,
 		core->awake->segments.alive,
 		core->awake->messages.alive,
-		core->awake->departures.oldest,
-		core->awake->departures.next,
+		core->awake->transmissions.oldest,
+		core->awake->transmissions.next,
 		core->awake->bytes_held,
 		core->awake->counters.messages_delivered,
 		core->awake->counters.control_out,
-		core->awake->counters.departures,
+		core->awake->counters.transmissions,
 	};
 
 	nopal_hash_init(&hash);

@@ -20,7 +20,7 @@ enum {
 /* Fates of a destination. */
 enum state {
 	LIVES,
-	LIVES_ACKS_LOST, /* those of the first departures are */
+	LIVES_ACKS_LOST, /* those of the first transmissions are */
 	DEAD,		 /* from the start */
 	DIES,		 /* in the middle, without the message */
 	DIES_HAVING_IT,	 /* and nobody hears of it: in groups of four at most */

@@ -219,7 +219,7 @@ struct phase {
 static struct phase cross(const char *link, uint32_t count, uint32_t settling)
 {
 	const struct nopal_counters *counters;
-	uint64_t departures = 0;
+	uint64_t transmissions = 0;
 	uint32_t delivered = 0;
 	struct phase phase = { .sent = count - settling };
 
@@ -229,7 +229,7 @@ static struct phase cross(const char *link, uint32_t count, uint32_t settling)
 		if (i == settling) {
 			rig_run(&net.rig, NOPAL_SECOND);
 			delivered = net.rig.acceptor.delivered;
-			departures = packets_sent();
+			transmissions = packets_sent();
 		}
 		assert_int_equal(rig_send(&net.rig, "x"), 0);
 		rig_run(&net.rig, NOPAL_MILLISECOND);
@@ -238,7 +238,7 @@ static struct phase cross(const char *link, uint32_t count, uint32_t settling)
 	counters = nopal_session_counters(net.rig.opener.session);
 	assert_int_equal(counters->resends, 0);
 	phase.missing = phase.sent - (net.rig.acceptor.delivered - delivered);
-	phase.parity = (uint32_t)(packets_sent() - departures) - phase.sent;
+	phase.parity = (uint32_t)(packets_sent() - transmissions) - phase.sent;
 	return phase;
 }
 

@@ -32,7 +32,7 @@ static void forget_queue(void)
 {
 	path.queue_sum_ns = 0;
 	path.queue_most_ns = 0;
-	path.departures = 0;
+	path.transmissions = 0;
 }
 
 /* ------------------------------------------------------- a whole bottleneck */
@@ -73,9 +73,9 @@ TEST(test_congestive_loss_is_not_made_up_for)
 	begin_path(100 * MBIT, 25 * MS, 30, 0);
 	path_run(2 * NOPAL_SECOND);
 	path.overflowed = 0;
-	path.departures = 0;
+	path.transmissions = 0;
 	assert_in_range(path_percent(10 * NOPAL_SECOND), 95, 101);
-	assert_true(path.overflowed * 100 < path.departures * 8);
+	assert_true(path.overflowed * 100 < path.transmissions * 8);
 	path_end();
 }
 
@@ -208,13 +208,13 @@ TEST(test_an_ack_without_segments_says_nothing)
 	bench_close();
 }
 
-static struct nopal_segment *depart(void)
+static struct nopal_segment *leave(void)
 {
 	struct nopal_segment *segment = bench_segment(SEG);
 
-	segment->departed_ns = bench.session->now_ns;
+	segment->transmitted_ns = bench.session->now_ns;
 	segment->packet_number = bench.next_packet++;
-	segment->departures = 1;
+	segment->transmissions = 1;
 	*bench_shared("bytes_in_flight") += SEG;
 	bench_raise(NOPAL_SEND_SEGMENT, segment);
 	return segment;
@@ -224,7 +224,7 @@ static void receive(struct nopal_segment *segment)
 {
 	*bench_shared("bytes_in_flight") -= SEG;
 	bench_raise(NOPAL_SEGMENT_RECEIVED, segment);
-	*bench_shared("latest_rtt_ns") = bench.session->now_ns - segment->departed_ns;
+	*bench_shared("latest_rtt_ns") = bench.session->now_ns - segment->transmitted_ns;
 	bench_ack(segment->packet_number, SEG);
 }
 
@@ -233,7 +233,7 @@ TEST(test_the_first_sample_sets_the_pace)
 	struct nopal_segment *segment;
 
 	begin();
-	segment = depart();
+	segment = leave();
 	bench.session->now_ns += 10 * MS;
 	receive(segment);
 	/* Ten segments a round trip, times 2.77. */
@@ -248,14 +248,14 @@ TEST(test_too_short_an_interval_is_no_sample)
 
 	begin();
 	for (int i = 0; i < 20; i++) {
-		segment = depart();
+		segment = leave();
 		bench.session->now_ns += 10 * MS;
 		receive(segment);
 	}
 	before = rate();
-	/* A resend whose first departure is acknowledged a moment later. */
-	segment = depart();
-	depart();
+	/* A resend whose first transmission is acknowledged a moment later. */
+	segment = leave();
+	leave();
 	bench.session->now_ns += 10 * NOPAL_MICROSECOND;
 	*bench_shared("bytes_in_flight") -= SEG;
 	bench_raise(NOPAL_SEGMENT_RECEIVED, segment);
@@ -270,7 +270,7 @@ TEST(test_window_is_never_below_four)
 	begin();
 	*bench_parameter("initial") = SEG;
 	for (int i = 0; i < 50; i++) {
-		struct nopal_segment *segment = depart();
+		struct nopal_segment *segment = leave();
 
 		bench.session->now_ns += NOPAL_SECOND;
 		receive(segment);
@@ -329,7 +329,7 @@ TEST(test_a_standing_queue_and_losses_end_startup)
 static void exchange(int times)
 {
 	for (int i = 0; i < times; i++) {
-		struct nopal_segment *segment = depart();
+		struct nopal_segment *segment = leave();
 
 		bench.session->now_ns += 10 * MS;
 		receive(segment);

@@ -208,8 +208,8 @@ static void arrive(uint64_t number, int64_t rtt_ns)
 	struct nopal_segment *segment = bench_segment(SEG);
 
 	segment->packet_number = number;
-	segment->departures = 1;
-	segment->departed_ns = bench.session->now_ns - rtt_ns;
+	segment->transmissions = 1;
+	segment->transmitted_ns = bench.session->now_ns - rtt_ns;
 	bench_raise(NOPAL_SEGMENT_RECEIVED, segment);
 }
 
@@ -221,7 +221,7 @@ static int64_t usual_after(uint64_t largest, int64_t rtt_ns)
 	return *bench_shared("usual_rtt_ns");
 }
 
-/* Of two departures the later one takes half the time, over and over. */
+/* Of two transmissions the later one takes half the time, over and over. */
 TEST(test_overtakers_do_not_make_the_round_trip)
 {
 	int samples = 0;

@@ -91,9 +91,9 @@ static void others_are_well(void)
 	many_close(&many);
 }
 
-static uint64_t departures(void)
+static uint64_t transmissions(void)
 {
-	return nopal_session_counters(many.group)->departures;
+	return nopal_session_counters(many.group)->transmissions;
 }
 
 /* While some numbers are out that it says it misses. */
@@ -114,7 +114,7 @@ TEST(test_naks_of_everything)
 
 	begin();
 	send_and_let_miss(50);
-	before = departures();
+	before = transmissions();
 	for (int i = 0; i < 20; i++) {
 		clear();
 		add(0, 8);
@@ -130,7 +130,7 @@ TEST(test_naks_of_everything)
 		answer("channel_repair", NAK);
 	}
 	many_run(&many, 3 * NOPAL_MILLISECOND);
-	assert_in_range(departures() - before, 1, 50); /* each once a round */
+	assert_in_range(transmissions() - before, 1, 50); /* each once a round */
 	others_are_well();
 }
 

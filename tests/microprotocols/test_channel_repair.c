@@ -94,7 +94,7 @@ TEST(test_nobody_asks_for_what_is_there)
 	talk(100, 100);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(nopal_session_counters(many.group)->departures, 100);
+	assert_int_equal(nopal_session_counters(many.group)->transmissions, 100);
 	assert_int_equal(many_sum(&many, "channel_naks"), 0);
 	many_close(&many);
 }
@@ -112,7 +112,7 @@ TEST(test_one_repair_for_all)
 	talk(10, 100);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(nopal_session_counters(many.group)->departures, 22);
+	assert_int_equal(nopal_session_counters(many.group)->transmissions, 22);
 	many_close(&many);
 }
 

@@ -59,9 +59,9 @@ static void listen_to_reports(const char *config)
 	told_rows = 0;
 }
 
-static uint64_t departures(void)
+static uint64_t transmissions(void)
 {
-	return nopal_session_counters(many.group)->departures;
+	return nopal_session_counters(many.group)->transmissions;
 }
 
 /* Neither come by what left once nor by what left again: each that is lost counts. */
@@ -78,16 +78,16 @@ TEST(test_lost_repairs_are_told)
 	for (int64_t asked = 1; asked <= 3; asked++) {
 		while (many_shared(&many, 1, "channel_naks") < asked)
 			many_run(&many, NOPAL_MILLISECOND / 4);
-		before = departures();
+		before = transmissions();
 		many_deafen(&many, 1, asked < 3);
-		while (departures() == before)
+		while (transmissions() == before)
 			many_run(&many, NOPAL_MILLISECOND / 4);
 		many_run(&many, NOPAL_MILLISECOND);
 		many_deafen(&many, 1, false);
 	}
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(departures(), 7 + 3);
+	assert_int_equal(transmissions(), 7 + 3);
 	assert_int_equal(told_missing, 1 + 2);
 	many_close(&many);
 }
@@ -106,7 +106,7 @@ TEST(test_a_repair_has_its_time)
 	many_link(&many, 1, "delay 6ms");
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(departures(), 23);
+	assert_int_equal(transmissions(), 23);
 	assert_int_equal(told_missing, 1);
 	many_close(&many);
 }
@@ -158,9 +158,9 @@ static void check_reordering(const char *link, uint64_t most_repairs, uint64_t m
 	many_run(&many, 2 * NOPAL_SECOND);
 	all_have_all();
 	print_message("%s: 1000 numbers, %d repairs, %d naks, %d missing\n", link,
-		      (int)(departures() - 1000), (int)many_sum(&many, "channel_naks"),
+		      (int)(transmissions() - 1000), (int)many_sum(&many, "channel_naks"),
 		      (int)told_missing);
-	assert_in_range(departures() - 1000, 0, most_repairs);
+	assert_in_range(transmissions() - 1000, 0, most_repairs);
 	assert_in_range(told_missing, 0, most_missing);
 	many_close(&many);
 }
@@ -182,8 +182,8 @@ TEST(test_losses_where_packets_overtake)
 	many_run(&many, 5 * NOPAL_SECOND);
 	all_have_all();
 	print_message("reordered, and 2 %% lost at each of two: %d repairs\n",
-		      (int)(departures() - 1000));
-	assert_in_range(departures() - 1000, 20, 120);
+		      (int)(transmissions() - 1000));
+	assert_in_range(transmissions() - 1000, 20, 120);
 	assert_in_range(told_missing, 20, 150);
 	many_close(&many);
 }

@@ -37,7 +37,7 @@ static void assert_fired(const char *what)
 	rig_close(&rig);
 }
 
-TEST(test_a_departure_after_done_is_seen)
+TEST(test_a_transmission_after_done_is_seen)
 {
 	struct nopal_segment *segment = one_done();
 
@@ -71,7 +71,7 @@ TEST(test_received_twice_is_seen)
 	assert_fired("received twice");
 }
 
-TEST(test_departures_that_nobody_asked_for_are_seen)
+TEST(test_transmissions_that_nobody_asked_for_are_seen)
 {
 	struct nopal_segment *segment = one_away();
 

@@ -8,7 +8,7 @@
 
 struct carried {
 	struct compressed_seen seen;
-	uint64_t bytes; /* of bodies, that departed */
+	uint64_t bytes; /* of bodies, that transmitted */
 };
 
 static struct carried carry(const char *config, const char *section, const char *link,

@@ -101,7 +101,7 @@ TEST(test_each_loss_is_raised_once)
 	for (uint64_t number = 7; number < 10; number++) {
 		segment = nopal_segment_find(
 			rig.opener.session,
-			nopal_departure_find(rig.opener.session, number)->segment);
+			nopal_transmission_find(rig.opener.session, number)->segment);
 		nopal_segment_settle(rig.opener.session, segment);
 		nopal_raise_SEGMENT_RECEIVED(rig.opener.session, segment);
 	}

@@ -96,7 +96,7 @@ TEST(test_keeps_alpha_in_the_queue_of_a_path)
 	path_begin(20 * MBIT, 30 * NOPAL_MILLISECOND, 150, 0);
 	path_run(10 * NOPAL_SECOND);
 	path.queue_sum_ns = 0;
-	path.departures = 0;
+	path.transmissions = 0;
 	assert_in_range(path_percent(30 * NOPAL_SECOND), 98, 101);
 	assert_in_range(path_mean_queue_ns(), 15 * each_ns, 25 * each_ns);
 	assert_int_equal(path.overflowed, 0);

@@ -77,7 +77,7 @@ TEST(test_fewer_resends_where_they_wait)
 	}
 }
 
-/* Ends of every length, at which all kinds of departures get lost: nothing waits for what waits for
+/* Ends of every length, at which all kinds of transmissions get lost: nothing waits for what waits for
  * it. */
 TEST(test_nothing_waits_for_ever)
 {

@@ -27,7 +27,7 @@ static enum nopal_verdict a_witness_on_send(struct nopal_at at, struct nopal_seg
 {
 	uint64_t number = nopal_get(at, segment, 0) % LEFT;
 
-	if (nopal_session_is_opener(at.session) && segment->departures == 1) {
+	if (nopal_session_is_opener(at.session) && segment->transmissions == 1) {
 		left[number].edge = nopal_get(at, segment, 1);
 		left[number].left = true;
 	}

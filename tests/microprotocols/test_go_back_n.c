@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Departures against a model of Go-Back-N written anew here, for windows 1, 32 and 128 and every
+ * Transmissions against a model of Go-Back-N written anew here, for windows 1, 32 and 128 and every
  * way to lose the first ten packets; and what neither moves: acks from outside of the window, a
  * receiver without room, gates, numbers that go round.
  */
@@ -28,17 +28,17 @@ static struct rig rig;
 
 /* ------------------------------------------------------------------ the model */
 
-/* Departures: numbers from 1, times in ms. */
-struct departures {
+/* Transmissions: numbers from 1, times in ms. */
+struct transmissions {
 	unsigned count;
-	struct departure {
+	struct transmission {
 		unsigned number;
 		int64_t at_ms;
-	} departure[DEPARTURES];
+	} transmission[DEPARTURES];
 };
 
 struct model {
-	struct departures *seen;
+	struct transmissions *seen;
 	unsigned window, messages, mask;
 	unsigned floor, next, expected; /* acked, to leave, taken */
 	unsigned vain;
@@ -59,11 +59,11 @@ static void model_put(struct model *model, bool ack, unsigned number)
 	model->way[model->end++].number = number;
 }
 
-static void model_depart(struct model *model, unsigned number)
+static void model_transmit(struct model *model, unsigned number)
 {
 	unsigned place = model->seen->count++;
 
-	model->seen->departure[place] = (struct departure){ number, model->now_ms };
+	model->seen->transmission[place] = (struct transmission){ number, model->now_ms };
 	model->left_ms[number] = model->now_ms;
 	if (place >= MASKED || !(model->mask >> place & 1))
 		model_put(model, false, number);
@@ -72,7 +72,7 @@ static void model_depart(struct model *model, unsigned number)
 static void model_fill(struct model *model)
 {
 	while (model->next <= model->messages && model->next < model->floor + model->window)
-		model_depart(model, model->next++);
+		model_transmit(model, model->next++);
 }
 
 static int64_t model_deadline(const struct model *model)
@@ -92,7 +92,7 @@ static void model_overdue(struct model *model)
 	model->vain++;
 	model->moved_ms = model->now_ms;
 	for (unsigned n = model->floor; n < model->next; n++)
-		model_depart(model, n);
+		model_transmit(model, n);
 }
 
 static void model_ack(struct model *model, unsigned number)
@@ -140,7 +140,7 @@ static void model_run(struct model *model)
 	}
 }
 
-static void expect(struct departures *seen, unsigned window, unsigned messages, unsigned mask)
+static void expect(struct transmissions *seen, unsigned window, unsigned messages, unsigned mask)
 {
 	static struct model model;
 
@@ -158,32 +158,32 @@ static void expect(struct departures *seen, unsigned window, unsigned messages, 
 /* ----------------------------------------------------------- against the model */
 
 /* Message and segment take a number each, the message first. */
-static void collect(struct departures *seen, const struct rig_side *side)
+static void collect(struct transmissions *seen, const struct rig_side *side)
 {
 	seen->count = 0;
 	for (uint32_t i = 0; i < side->events; i++)
 		if (side->event[i].event == NOPAL_SEND_SEGMENT && side->event[i].kind == 0)
-			seen->departure[seen->count++] = (struct departure){
+			seen->transmission[seen->count++] = (struct transmission){
 				side->event[i].number,
 				side->event[i].time_ns / NOPAL_MILLISECOND,
 			};
 }
 
-/* Numbers of segments, in the order of their first departures, to 1, 2, 3... */
-static void renumber(struct departures *seen)
+/* Numbers of segments, in the order of their first transmissions, to 1, 2, 3... */
+static void renumber(struct transmissions *seen)
 {
 	uint32_t numbers[MESSAGES + 1] = { 0 };
 	unsigned known = 0, at;
 
 	for (unsigned i = 0; i < seen->count; i++) {
 		for (at = 0; at < known; at++)
-			if (numbers[at] == seen->departure[i].number)
+			if (numbers[at] == seen->transmission[i].number)
 				break;
 		if (at == known) {
 			assert_true(known < MESSAGES);
-			numbers[known++] = seen->departure[i].number;
+			numbers[known++] = seen->transmission[i].number;
 		}
-		seen->departure[i].number = at + 1;
+		seen->transmission[i].number = at + 1;
 	}
 }
 
@@ -207,7 +207,7 @@ static void run_masked(unsigned window, unsigned messages, unsigned mask)
 
 static void compare(unsigned window, unsigned messages, unsigned mask)
 {
-	static struct departures expected, seen;
+	static struct transmissions expected, seen;
 
 	expect(&expected, window, messages, mask);
 	run_masked(window, messages, mask);
@@ -217,8 +217,8 @@ static void compare(unsigned window, unsigned messages, unsigned mask)
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], messages);
 	assert_int_equal(seen.count, expected.count);
 	for (unsigned i = 0; i < seen.count; i++) {
-		assert_int_equal(seen.departure[i].number, expected.departure[i].number);
-		assert_int_equal(seen.departure[i].at_ms, expected.departure[i].at_ms);
+		assert_int_equal(seen.transmission[i].number, expected.transmission[i].number);
+		assert_int_equal(seen.transmission[i].at_ms, expected.transmission[i].at_ms);
 	}
 	rig_close(&rig);
 }
@@ -237,16 +237,16 @@ TEST(test_every_loss_of_the_first_ten_packets)
 TEST(test_what_left_after_the_oldest_leaves_again)
 {
 	static const unsigned expected[] = { 1, 2, 3, 4, 5, 6, 3, 4, 5, 6 };
-	static struct departures seen;
+	static struct transmissions seen;
 
 	run_masked(4, 6, 1 << 2);
 	collect(&seen, &rig.opener);
 	renumber(&seen);
 	assert_int_equal(seen.count, sizeof(expected) / sizeof(expected[0]));
 	for (unsigned i = 0; i < seen.count; i++)
-		assert_int_equal(seen.departure[i].number, expected[i]);
-	assert_int_equal(seen.departure[5].at_ms, 2 * DELAY_MS);
-	assert_int_equal(seen.departure[6].at_ms, 2 * DELAY_MS + WAIT_MS);
+		assert_int_equal(seen.transmission[i].number, expected[i]);
+	assert_int_equal(seen.transmission[5].at_ms, 2 * DELAY_MS);
+	assert_int_equal(seen.transmission[6].at_ms, 2 * DELAY_MS + WAIT_MS);
 	rig_close(&rig);
 }
 
@@ -367,15 +367,15 @@ TEST(test_a_gate_sees_each_resend)
 		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
 	rig_send(&rig, "x");
 	segment = stub_segment(&rig);
-	assert_int_equal(segment->departures, 0);
+	assert_int_equal(segment->transmissions, 0);
 	stub_open_gate(&rig, segment);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 1);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RESEND), 1);
 	stub_open_gate(&rig, segment);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	rig_close(&rig);
 }
 
@@ -383,7 +383,7 @@ TEST(test_a_gate_sees_each_resend)
 TEST(test_what_is_found_lost_goes_back)
 {
 	static const unsigned expected[] = { 1, 2, 3, 4, 3, 4 };
-	static struct departures seen;
+	static struct transmissions seen;
 
 	rig_open(&rig, TAPPED "go_back_n {}\n",
 		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
@@ -394,7 +394,7 @@ TEST(test_what_is_found_lost_goes_back)
 	renumber(&seen);
 	assert_int_equal(seen.count, 6);
 	for (unsigned i = 0; i < seen.count; i++)
-		assert_int_equal(seen.departure[i].number, expected[i]);
+		assert_int_equal(seen.transmission[i].number, expected[i]);
 	rig_close(&rig);
 }
 
@@ -448,7 +448,7 @@ TEST(test_the_ack_of_what_is_not_next_is_repeated)
 	rig_close(&rig);
 }
 
-/* An arrival makes room for a departure: no ack leaves alone but the first and the last. */
+/* An arrival makes room for a transmission: no ack leaves alone but the first and the last. */
 TEST(test_acks_ride_on_data)
 {
 	static struct tapped tapped;

@@ -28,12 +28,12 @@
 enum { BODIES = 4096, HEADERS = 64, SEEN = 8192 };
 
 static struct sent {
-	uint64_t header[HEADERS]; /* of one body: hashes, one a departure */
+	uint64_t header[HEADERS]; /* of one body: hashes, one a transmission */
 	unsigned count;
 } sent[BODIES];
 
 static struct noted {
-	uint64_t departures, body_bytes;      /* of data */
+	uint64_t transmissions, body_bytes;   /* of data */
 	uint64_t datagrams, datagram_bytes;   /* of data, to the acceptor */
 	uint64_t forms[4];		      /* of their headers */
 	uint64_t decoded, wrong;	      /* headers that arrived */
@@ -70,7 +70,7 @@ static enum nopal_verdict note_on_send(struct nopal_at at, struct nopal_segment 
 
 	if (!nopal_session_is_opener(at.session))
 		return NOPAL_CONTINUE;
-	noted.departures++;
+	noted.transmissions++;
 	noted.body_bytes += segment->body.length;
 	one->header[one->count++ % HEADERS] = header_of(at.session, segment);
 	return NOPAL_CONTINUE;
@@ -217,7 +217,7 @@ static struct noted run(const char *config, const char *more, const char *link, 
 static uint64_t mean_header(const struct noted *seen)
 {
 	return (seen->datagram_bytes * 100 -
-		seen->body_bytes * 100 * seen->datagrams / seen->departures) /
+		seen->body_bytes * 100 * seen->datagrams / seen->transmissions) /
 	       seen->datagrams;
 }
 

@@ -32,7 +32,7 @@ static void all_have(uint32_t from, uint32_t end)
 
 /* ------------------------------------------------------------ who hears it */
 
-static void check_departures(uint32_t count)
+static void check_transmissions(uint32_t count)
 {
 	begin(MANY_CHANNEL("", "report = 1ms", ALL), count, "delay 1ms");
 	assert_int_equal(many_hearing(&many), count);
@@ -45,11 +45,11 @@ static void check_departures(uint32_t count)
 	many_close(&many);
 }
 
-TEST(test_one_departure_however_many_hear)
+TEST(test_one_transmission_however_many_hear)
 {
-	check_departures(1);
-	check_departures(7);
-	check_departures(40);
+	check_transmissions(1);
+	check_transmissions(7);
+	check_transmissions(40);
 }
 
 /* Sent before anybody was open, when nobody is known to hear, and when all are. */

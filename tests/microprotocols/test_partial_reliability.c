@@ -39,7 +39,7 @@ static enum nopal_verdict watch_on_send(struct nopal_at at, struct nopal_segment
 		return NOPAL_CONTINUE;
 	watched++;
 	assert_true(expires_ns == NOPAL_NEVER || at.session->now_ns <= expires_ns + TICK_NS);
-	assert_true(!most || segment->departures <= most);
+	assert_true(!most || segment->transmissions <= most);
 	return NOPAL_CONTINUE;
 }
 
@@ -89,7 +89,7 @@ static void begin(const char *config, const char *link)
 	rig_change(&rig, link);
 }
 
-static uint32_t departures(void)
+static uint32_t transmissions(void)
 {
 	return rig_count(&rig.opener, NOPAL_SEND_SEGMENT);
 }
@@ -103,7 +103,7 @@ TEST(test_in_time_it_is_sent_again)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
-	assert_int_equal(departures(), 3);
+	assert_int_equal(transmissions(), 3);
 	rig_close(&rig);
 }
 
@@ -112,7 +112,7 @@ TEST(test_after_its_time_it_is_not)
 	begin(ORDERED, "delay 10ms loss 100%");
 	assert_int_equal(send_for("1", 40 * MS), 0);
 	rig_run(&rig, 5 * NOPAL_SECOND);
-	assert_int_equal(departures(), 2);
+	assert_int_equal(transmissions(), 2);
 	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_change(&rig, "delay 10ms");
@@ -192,26 +192,26 @@ TEST(test_what_never_left_is_withdrawn)
 		assert_int_equal(send_for(text, 20 * MS), 0);
 	}
 	assert_int_equal(rig_send(&rig, "last"), 0);
-	assert_int_equal(departures(), 4);
+	assert_int_equal(transmissions(), 4);
 	rig_run(&rig, 30 * MS);
 	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 10);
 	rig_run(&rig, 2 * NOPAL_SECOND);
-	assert_int_equal(departures(), 5);
+	assert_int_equal(transmissions(), 5);
 	assert_int_equal(rig.acceptor.delivered, 5);
 	assert_string_equal(rig.acceptor.text[4], "last");
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
 }
 
-TEST(test_attempts_are_departures)
+TEST(test_attempts_are_transmissions)
 {
 	begin(ORDERED, "delay 10ms loss 100%");
 	for (uint64_t most = 1; most <= 3; most++) {
-		uint32_t before = departures();
+		uint32_t before = transmissions();
 
 		assert_int_equal(send_with("x", 1, "attempts", most), 0);
 		rig_run(&rig, 20 * NOPAL_SECOND);
-		assert_int_equal(departures() - before, most);
+		assert_int_equal(transmissions() - before, most);
 		assert_int_equal(rig.opener.fates[NOPAL_MISSING], most);
 	}
 	rig_close(&rig);
@@ -271,7 +271,7 @@ TEST(test_of_no_use_when_the_session_opens)
 	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_string_equal(rig.acceptor.text[0], "2");
-	assert_int_equal(departures(), 1);
+	assert_int_equal(transmissions(), 1);
 	rig_finish(&rig);
 	rig_close(&rig);
 }

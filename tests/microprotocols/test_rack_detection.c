@@ -70,7 +70,7 @@ TEST(test_in_recovery_one_overtaker_is_enough)
 	rig_close(&rig);
 }
 
-/* A resend that is lost is found as any departure is. */
+/* A resend that is lost is found as any transmission is. */
 TEST(test_a_lost_resend_is_found)
 {
 	struct rig rig;

@@ -35,7 +35,7 @@ TEST(test_no_rate_is_no_limit)
 {
 	set_rate(0);
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
+		assert_int_equal(bench_want(BENCH_BODY)->transmissions, 1);
 	bench_turn_end();
 	assert_int_equal(bench.timer[0], NOPAL_NEVER);
 }
@@ -203,7 +203,7 @@ TEST(test_what_another_gate_holds_takes_no_credit)
 	kept->waiting[NOPAL_SEND] = BENCH_OWN;
 	*bench_shared("congestion_window_bytes") = INT64_MAX;
 	bench_turn_end();
-	assert_int_equal(kept->departures, 1);
+	assert_int_equal(kept->transmissions, 1);
 }
 
 TEST(test_a_resend_passes_what_is_kept_back)
@@ -216,10 +216,10 @@ TEST(test_a_resend_passes_what_is_kept_back)
 	bench_raise(NOPAL_SEGMENT_TO_NET, kept);
 	bench_lose(bench.segment[0]);
 	bench_turn_end();
-	assert_int_equal(bench.segment[0]->departures, 2);
+	assert_int_equal(bench.segment[0]->transmissions, 2);
 	bench_release_others(kept);
 	bench_turn_end();
-	assert_int_equal(kept->departures, 1);
+	assert_int_equal(kept->transmissions, 1);
 }
 
 TEST(test_done_behind_the_window_gives_credit_back)
@@ -267,10 +267,10 @@ TEST(test_what_is_urgent_and_kept_back_stops_nobody)
 	bench_raise(NOPAL_SEGMENT_TO_NET, urgent);
 	later = bench_want(BENCH_BODY);
 	bench_turn_end();
-	assert_int_equal(later->departures, 1);
+	assert_int_equal(later->transmissions, 1);
 	bench_release_others(urgent);
 	bench_turn_end();
-	assert_int_equal(urgent->departures, 1);
+	assert_int_equal(urgent->transmissions, 1);
 }
 
 /* A quantum would take two seconds. */
@@ -329,7 +329,7 @@ TEST(test_absurd_rates)
 		set_rate(rates[i]);
 		bench_turn_end();
 		for (int j = 0; j < 100; j++)
-			assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
+			assert_int_equal(bench_want(BENCH_BODY)->transmissions, 1);
 	}
 	set_rate(1000 * NOPAL_SECOND);
 	for (int j = 0; j < 100; j++)
@@ -341,14 +341,14 @@ TEST(test_absurd_rates)
 
 /* --------------------------------------------------------------- at random */
 
-static int64_t departed_ns[BENCH_SEGMENTS * 4];
-static uint32_t departed_bytes[BENCH_SEGMENTS * 4];
-static uint32_t departed;
+static int64_t transmitted_ns[BENCH_SEGMENTS * 4];
+static uint32_t transmitted_bytes[BENCH_SEGMENTS * 4];
+static uint32_t transmitted;
 
-static void note_departure(struct nopal_segment *segment)
+static void note_transmission(struct nopal_segment *segment)
 {
-	departed_ns[departed] = bench.session->now_ns;
-	departed_bytes[departed++] = segment->body.length;
+	transmitted_ns[transmitted] = bench.session->now_ns;
+	transmitted_bytes[transmitted++] = segment->body.length;
 }
 
 static void random_step(void)
@@ -363,7 +363,7 @@ static void random_step(void)
 		break;
 	case 2:
 		segment = bench.segments ? bench.segment[bench_draw() % bench.segments] : NULL;
-		if (segment && !segment->done && !segment->wanted && departed < BENCH_SEGMENTS)
+		if (segment && !segment->done && !segment->wanted && transmitted < BENCH_SEGMENTS)
 			bench_lose(segment);
 		break;
 	case 3:
@@ -381,18 +381,19 @@ static void random_step(void)
 
 TEST(test_every_interval_keeps_the_rate)
 {
-	departed = 0;
-	bench.on_left = note_departure;
+	transmitted = 0;
+	bench.on_left = note_transmission;
 	for (int i = 0; i < STEPS; i++)
 		random_step();
-	for (uint32_t i = 0; i < departed; i++) {
+	for (uint32_t i = 0; i < transmitted; i++) {
 		int64_t bytes = 0;
 
-		for (uint32_t j = i; j < departed; j++) {
-			bytes += departed_bytes[j];
+		for (uint32_t j = i; j < transmitted; j++) {
+			bytes += transmitted_bytes[j];
 			assert_true(bytes * BODY_NS / BENCH_BODY <=
-				    departed_ns[j] - departed_ns[i] + BURST * BODY_NS / BENCH_BODY);
+				    transmitted_ns[j] - transmitted_ns[i] +
+					    BURST * BODY_NS / BENCH_BODY);
 		}
 	}
-	assert_true(departed > STEPS / 8);
+	assert_true(transmitted > STEPS / 8);
 }

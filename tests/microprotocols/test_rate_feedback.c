@@ -19,7 +19,7 @@ static const char LIMITED[] = BASE "constant_rate { rate = 800kbit }\nrate_feedb
 /* Sends a hundred messages every 10 ms while few wait; bytes that left. */
 static uint64_t left_in(struct rig *rig, int64_t duration_ns)
 {
-	uint64_t before = nopal_session_counters(rig->opener.session)->departures;
+	uint64_t before = nopal_session_counters(rig->opener.session)->transmissions;
 
 	for (int64_t at = 0; at < duration_ns; at += 10 * NOPAL_MILLISECOND) {
 		for (int i = 0; i < 100; i++)
@@ -28,7 +28,7 @@ static uint64_t left_in(struct rig *rig, int64_t duration_ns)
 				rig_send_bytes(rig, MESSAGE);
 		rig_run(rig, 10 * NOPAL_MILLISECOND);
 	}
-	return MESSAGE * (nopal_session_counters(rig->opener.session)->departures - before);
+	return MESSAGE * (nopal_session_counters(rig->opener.session)->transmissions - before);
 }
 
 static void hear(struct rig_side *side, unsigned kind, uint32_t number, uint64_t bps)

@@ -29,11 +29,11 @@ TEST(test_a_loss_that_may_be_repaired_is_not_resent)
 
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	rig_run(&rig, 20 * NOPAL_MILLISECOND); /* now it is, and parity away */
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	assert_int_equal(segment->departures, 3);
+	assert_int_equal(segment->transmissions, 3);
 	rig_close(&rig);
 }
 
@@ -43,9 +43,9 @@ TEST(test_a_timeout_waits_likewise)
 
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	rig_run(&rig, 20 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	rig_close(&rig);
 }
 
@@ -55,7 +55,7 @@ TEST(test_an_urgent_segment_does_not_wait)
 
 	segment->urgent = true;
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	rig_close(&rig);
 }
 
@@ -67,13 +67,13 @@ TEST(test_behind_a_floor_alone_nothing_waits)
 
 	STUB_RAISE(&rig, ACK_PROCESSED, &ack);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	ack.selective = false;
 	STUB_RAISE(&rig, ACK_PROCESSED, &ack);
 	rig_run(&rig, NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	assert_int_equal(segment->departures, 3);
+	assert_int_equal(segment->transmissions, 3);
 	rig_close(&rig);
 }
 

@@ -26,14 +26,14 @@ TEST(test_copies_leave_where_there_is_room)
 	struct nopal_segment *segment = stub_one_sent(&rig, COPIES);
 
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 4);
+	assert_int_equal(segment->transmissions, 4);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 7);
+	assert_int_equal(segment->transmissions, 7);
 	rig_close(&rig);
 }
 
@@ -45,11 +45,11 @@ TEST(test_no_copy_takes_the_room_of_others)
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	nopal_share(rig_at(session, "stub_room"), 0, 0);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	nopal_share(rig_at(session, "stub_room"), 0, 1);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 3);
+	assert_int_equal(segment->transmissions, 3);
 	rig_close(&rig);
 }
 
@@ -71,7 +71,7 @@ TEST(test_no_copy_of_a_segment_that_arrived_or_waits)
 	stub_open_gate(&rig, segment);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	rig_close(&rig);
 }
 
@@ -84,14 +84,14 @@ TEST(test_a_segment_that_waits_keeps_its_copies)
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	stub_open_gate(&rig, segment);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	for (uint32_t departures = 2; departures <= 5; departures++) {
+	for (uint32_t transmissions = 2; transmissions <= 5; transmissions++) {
 		rig_run(&rig, 10 * NOPAL_MILLISECOND);
-		assert_int_equal(segment->departures, departures);
-		assert_int_equal(segment->wanted, departures < 5);
+		assert_int_equal(segment->transmissions, transmissions);
+		assert_int_equal(segment->wanted, transmissions < 5);
 		stub_open_gate(&rig, segment);
 	}
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
-	assert_int_equal(segment->departures, 5);
+	assert_int_equal(segment->transmissions, 5);
 	rig_close(&rig);
 }
 

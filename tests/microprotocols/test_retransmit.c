@@ -22,10 +22,10 @@ TEST(test_it_leaves_and_is_kept)
 {
 	struct nopal_segment *segment = stub_one_sent(&rig, BASE "retransmit {}\n");
 
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_false(segment->done);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 0);
 	rig_close(&rig);
@@ -37,9 +37,9 @@ TEST(test_lost_and_overdue_leave_again)
 	uint64_t first = segment->packet_number;
 
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	assert_int_equal(segment->departures, 3);
+	assert_int_equal(segment->transmissions, 3);
 	assert_int_equal(segment->packet_number, first + 2);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1); /* a resend is no new segment */
@@ -66,7 +66,7 @@ TEST(test_it_gives_up_after_attempts)
 		STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	assert_int_equal(segment->departures, 12);
+	assert_int_equal(segment->transmissions, 12);
 	assert_int_equal(rig.opener.ended, 0);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 	assert_int_equal(rig.opener.ended, 1);
@@ -88,7 +88,7 @@ TEST(test_a_floor_that_moves_is_no_silence)
 		STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 		STUB_RAISE(&rig, ACK_PROCESSED, &floor);
 	}
-	assert_int_equal(segment->departures, 11);
+	assert_int_equal(segment->transmissions, 11);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
 	STUB_RAISE(&rig, ACK_PROCESSED, &same);
@@ -105,18 +105,18 @@ TEST(test_a_gate_sees_each_resend)
 	struct nopal_segment *segment =
 		stub_one_sent(&rig, BASE "retransmit {}\nstub_gate {}\na_tap {}\n");
 
-	assert_int_equal(segment->departures, 0);
+	assert_int_equal(segment->transmissions, 0);
 	stub_open_gate(&rig, segment);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RESEND), 1);
 	stub_open_gate(&rig, segment);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
 	stub_open_gate(&rig, segment);
-	assert_int_equal(segment->departures, 3);
+	assert_int_equal(segment->transmissions, 3);
 	rig_close(&rig);
 }
 
@@ -129,7 +129,7 @@ TEST(test_no_send_after_done)
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	assert_true(segment->done);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_int_equal(counters()->refused_sends, 1);
 	rig_close(&rig);
 }

@@ -53,7 +53,7 @@ static enum nopal_verdict an_auditor_on_from_net(struct nopal_at at, struct nopa
 
 static enum nopal_verdict an_auditor_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	if (nopal_session_is_opener(at.session) && segment->departures == 1) {
+	if (nopal_session_is_opener(at.session) && segment->transmissions == 1) {
 		audit.left += segment->body.length;
 		assert_true(audit.left <= audit.granted);
 	}

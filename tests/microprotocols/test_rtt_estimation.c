@@ -6,7 +6,7 @@ static const char ESTIMATING[] =
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 	"positive_ack {} retransmission_timer {}\nrtt_estimation {}\na_tap {}\n";
 
-/* An acknowledgement of a departure that left this long ago. */
+/* An acknowledgement of a transmission that left this long ago. */
 static void sample(struct rig *rig, int64_t ago_ns, int64_t delay_ns)
 {
 	struct nopal_session *session = rig->opener.session;
@@ -173,9 +173,10 @@ TEST(test_where_acks_overtake_each_segment_counts)
 	nopal_raise_ACK_FROM_NET(session, &(struct nopal_ack){ .largest = 6 });
 	for (uint64_t i = 0; i < 8; i++) {
 		struct nopal_segment *segment =
-			nopal_segment_find(session, nopal_departure_find(session, i)->segment);
+			nopal_segment_find(session, nopal_transmission_find(session, i)->segment);
 
-		segment->departed_ns = session->now_ns - (int64_t)(i + 1) * 10 * NOPAL_MILLISECOND;
+		segment->transmitted_ns =
+			session->now_ns - (int64_t)(i + 1) * 10 * NOPAL_MILLISECOND;
 		nopal_raise_SEGMENT_RECEIVED(session, segment);
 		assert_int_equal(shared(&rig, "latest_rtt_ns"), 10 * NOPAL_MILLISECOND);
 	}

@@ -139,7 +139,7 @@ TEST(test_fills_a_path_with_a_short_queue)
 	path_run(2 * NOPAL_SECOND);
 	path.queue_sum_ns = 0;
 	path.queue_most_ns = 0;
-	path.departures = 0;
+	path.transmissions = 0;
 	assert_in_range(path_percent(10 * NOPAL_SECOND), 98, 101);
 	/* Three segments are 0.6 ms. */
 	assert_in_range(path_mean_queue_ns(), 0, NOPAL_MILLISECOND);

@@ -208,8 +208,8 @@ static void missing(unsigned event, uint64_t packet)
 		calloc(1, sizeof(*segment) + BENCH_SLOTS * sizeof(uint64_t));
 
 	segment->packet_number = packet;
-	segment->departed_ns = bench.session->now_ns;
-	segment->departures = 1;
+	segment->transmitted_ns = bench.session->now_ns;
+	segment->transmissions = 1;
 	segment->body.length = SEG;
 	bench_raise(event, segment);
 	free(segment);
@@ -467,9 +467,9 @@ TEST(test_the_equation_at_random_loss)
 
 		begin_path(&nopal_tfrc, 1000 * MBIT, 1000, (uint32_t)(losses[i] * PATH_MILLION));
 		path_run(30 * NOPAL_SECOND);
-		before = path.departures;
+		before = path.transmissions;
 		path_run(200 * NOPAL_SECOND);
-		bps = (double)(path.departures - before) * 8 * SEG / 200;
+		bps = (double)(path.transmissions - before) * 8 * SEG / 200;
 		print_message("%g %% loss: %.0f kbit/s, equation %.0f\n", 100 * losses[i],
 			      bps / 1e3, expected / 1e3);
 		assert_true(is_near(bps, expected, 0.2));

@@ -36,7 +36,7 @@ TEST(test_its_bit_is_released_once_for_all)
 	assert_non_null(segment);
 	assert_false(nopal_holds(at, segment, NOPAL_SEND));
 	rig_run(&rig, 5 * NOPAL_SECOND);
-	assert_true(segment->departures > 1);
+	assert_true(segment->transmissions > 1);
 	assert_false(nopal_holds(at, segment, NOPAL_SEND));
 	rig_close(&rig);
 }

@@ -34,14 +34,14 @@ static void begin(void)
 	*bench_shared("minimum_rtt_ns") = RTT;
 }
 
-static struct nopal_segment *depart(void)
+static struct nopal_segment *leave(void)
 {
 	struct nopal_segment *segment = calloc(1, sizeof(*segment) + BENCH_SLOTS * 8);
 
 	segment->body.length = SEG;
 	segment->packet_number = bench.next_packet++;
-	segment->departed_ns = bench.session->now_ns;
-	segment->departures = 1;
+	segment->transmitted_ns = bench.session->now_ns;
+	segment->transmissions = 1;
 	*bench_shared("bytes_in_flight") += SEG;
 	bench_raise(NOPAL_SEND_SEGMENT, segment);
 	return segment;
@@ -69,7 +69,7 @@ static void deliver(int64_t bps)
 		if (i >= count)
 			arrive(sent[i - count], i % 8 == 7);
 		if (i < ROUNDS * count)
-			sent[i] = depart();
+			sent[i] = leave();
 	}
 	free(sent);
 	bench.oldest_packet = bench.next_packet;
@@ -467,10 +467,10 @@ TEST(test_a_path_that_becomes_slower)
 	path.rate_bps = 10 * MBIT;
 	path_run(10 * NOPAL_SECOND);
 	path.overflowed = 0;
-	path.departures = 0;
+	path.transmissions = 0;
 	assert_in_range(path_percent(30 * NOPAL_SECOND), 80, 101);
 	/* Not one in fifty is sent in vain. */
-	assert_true(path.overflowed * 50 < path.departures);
+	assert_true(path.overflowed * 50 < path.transmissions);
 	path.rate_bps = RATE_100;
 	path_run(20 * NOPAL_SECOND);
 	assert_in_range(path_percent(20 * NOPAL_SECOND), 80, 101);

@@ -155,7 +155,7 @@ TEST(test_fills_a_path_with_a_small_standing_queue)
 	path_run(4 * NOPAL_SECOND);
 	path.queue_sum_ns = 0;
 	path.queue_most_ns = 0;
-	path.departures = 0;
+	path.transmissions = 0;
 	path.overflowed = 0;
 	assert_in_range(path_percent(10 * NOPAL_SECOND), 98, 101);
 	/* A segment is 0.2 ms; bursts of our own come on top of four. */

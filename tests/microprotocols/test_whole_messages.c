@@ -22,7 +22,7 @@ TEST(test_each_message_is_one_segment)
 		assert_int_equal(many_send_bytes(&many, length[i], 0), 0);
 	many_run(&many, 5 * NOPAL_SECOND);
 	counters = nopal_session_counters(many.group);
-	assert_int_equal(counters->departures, count);
+	assert_int_equal(counters->transmissions, count);
 	assert_int_equal(counters->resends, 0);
 	assert_int_equal(many.fates[NOPAL_ARRIVED], count);
 	for (uint32_t i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_windowed_cc -- the window at every departure, alone on the bench. */
+/* test_windowed_cc -- the window at every transmission, alone on the bench. */
 #include "support/bench.h"
 #include "support/test.h"
 
@@ -31,9 +31,9 @@ EACH_TEST(set_up, bench_tear_down);
 TEST(test_leaves_at_once_where_there_is_room)
 {
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
+		assert_int_equal(bench_want(BENCH_BODY)->transmissions, 1);
 	assert_int_equal(in_flight(), 3 * BENCH_BODY);
-	assert_int_equal(bench_want(1)->departures, 0);
+	assert_int_equal(bench_want(1)->transmissions, 0);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 3);
 }
@@ -42,7 +42,7 @@ TEST(test_the_last_byte_counts)
 {
 	set_window(2 * BENCH_BODY - 1);
 	bench_want(BENCH_BODY);
-	assert_int_equal(bench_want(BENCH_BODY)->departures, 0);
+	assert_int_equal(bench_want(BENCH_BODY)->transmissions, 0);
 	set_window(2 * BENCH_BODY);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 2);
@@ -51,8 +51,8 @@ TEST(test_the_last_byte_counts)
 TEST(test_one_may_always_fly)
 {
 	set_window(0);
-	assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
-	assert_int_equal(bench_want(BENCH_BODY)->departures, 0);
+	assert_int_equal(bench_want(BENCH_BODY)->transmissions, 1);
+	assert_int_equal(bench_want(BENCH_BODY)->transmissions, 0);
 	bench_done(bench.segment[0]);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 2);
@@ -64,7 +64,7 @@ TEST(test_order_is_kept_and_nobody_overtakes)
 	bench_want(BENCH_BODY);
 	bench_want(BENCH_BODY);
 	/* It would fit, but it is not its turn. */
-	assert_int_equal(bench_want(10)->departures, 0);
+	assert_int_equal(bench_want(10)->transmissions, 0);
 	bench_done(bench.segment[0]);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 3);
@@ -84,14 +84,14 @@ TEST(test_resends_go_first)
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 4);
 	assert_ptr_equal(bench.left[3], bench.segment[0]);
-	assert_int_equal(bench.segment[3]->departures, 0);
+	assert_int_equal(bench.segment[3]->transmissions, 0);
 }
 
 TEST(test_a_resend_leaves_at_once_where_there_is_room)
 {
 	bench_want(BENCH_BODY);
 	bench_lose(bench.segment[0]);
-	assert_int_equal(bench.segment[0]->departures, 2);
+	assert_int_equal(bench.segment[0]->transmissions, 2);
 	assert_int_equal(in_flight(), BENCH_BODY);
 }
 
@@ -114,8 +114,8 @@ TEST(test_a_segment_done_in_the_queue_never_leaves)
 	bench_done(bench.segment[1]);
 	bench_done(bench.segment[0]);
 	bench_turn_end();
-	assert_int_equal(bench.segment[1]->departures, 0);
-	assert_int_equal(bench.segment[2]->departures, 1);
+	assert_int_equal(bench.segment[1]->transmissions, 0);
+	assert_int_equal(bench.segment[2]->transmissions, 1);
 	assert_int_equal(in_flight(), BENCH_BODY);
 }
 
@@ -128,7 +128,7 @@ TEST(test_a_stale_handle_is_skipped)
 	bench.segment[1]->handle.generation += 2;
 	bench_done(bench.segment[0]);
 	bench_turn_end();
-	assert_int_equal(bench.segment[2]->departures, 1);
+	assert_int_equal(bench.segment[2]->transmissions, 1);
 }
 
 TEST(test_what_another_gate_holds_takes_no_window)
@@ -141,9 +141,9 @@ TEST(test_what_another_gate_holds_takes_no_window)
 	assert_int_equal(in_flight(), 0);
 	set_window(0);
 	bench_release_others(segment);
-	assert_int_equal(segment->departures, 0);
+	assert_int_equal(segment->transmissions, 0);
 	bench_turn_end();
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_int_equal(in_flight(), BENCH_BODY);
 }
 
@@ -159,12 +159,12 @@ TEST(test_a_kept_back_resend_does_not_stop_the_rest)
 	segment->wanted = true;
 	bench_raise(NOPAL_SEGMENT_RESEND, segment);
 	bench_turn_end();
-	assert_int_equal(segment->departures, 1);
-	assert_int_equal(bench.segment[3]->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
+	assert_int_equal(bench.segment[3]->transmissions, 1);
 	bench_done(bench.segment[1]);
 	bench_release_others(segment);
 	bench_turn_end();
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 }
 
 static struct nopal_segment *want_with(uint32_t number, uint32_t others)
@@ -188,15 +188,15 @@ TEST(test_what_the_rate_let_go_leaves_behind_one_that_waits)
 	older = want_with(2, BENCH_OTHERS);
 	bench_done(bench.segment[0]);
 	bench_turn_end();
-	assert_int_equal(younger->departures, 0);
+	assert_int_equal(younger->transmissions, 0);
 	*bench_shared("rate_granted_bytes") = BENCH_BODY;
 	bench_turn_end();
-	assert_int_equal(younger->departures, 1);
+	assert_int_equal(younger->transmissions, 1);
 	*bench_shared("rate_granted_bytes") = 0;
 	bench_done(younger);
 	bench_release_others(older);
 	bench_turn_end();
-	assert_int_equal(older->departures, 1);
+	assert_int_equal(older->transmissions, 1);
 }
 
 TEST(test_what_is_urgent_and_kept_back_stops_nobody)
@@ -209,10 +209,10 @@ TEST(test_what_is_urgent_and_kept_back_stops_nobody)
 	bench_raise(NOPAL_SEGMENT_TO_NET, urgent);
 	later = want_with(2, 0);
 	bench_turn_end();
-	assert_int_equal(later->departures, 1);
+	assert_int_equal(later->transmissions, 1);
 	bench_release_others(urgent);
 	bench_turn_end();
-	assert_int_equal(urgent->departures, 1);
+	assert_int_equal(urgent->transmissions, 1);
 }
 
 /* Acks that tell a floor alone tell nothing of it before the older one is there. */
@@ -226,16 +226,16 @@ TEST(test_an_urgent_resend_waits_for_older_ones)
 	urgent->number = 2;
 	bench_raise(NOPAL_SEGMENT_TO_NET, urgent);
 	older = want_with(1, 0);
-	assert_int_equal(older->departures, 0);
+	assert_int_equal(older->transmissions, 0);
 	urgent->wanted = true;
 	bench_raise(NOPAL_SEGMENT_RESEND, urgent);
 	bench_raise(NOPAL_SEGMENT_TIMEOUT, urgent);
 	bench_turn_end();
-	assert_int_equal(older->departures, 1);
-	assert_int_equal(urgent->departures, 1);
+	assert_int_equal(older->transmissions, 1);
+	assert_int_equal(urgent->transmissions, 1);
 	bench_done(older);
 	bench_turn_end();
-	assert_int_equal(urgent->departures, 2);
+	assert_int_equal(urgent->transmissions, 2);
 }
 
 TEST(test_app_limited)
@@ -306,7 +306,7 @@ TEST(test_no_memory_ends_the_session)
 static int64_t flying; /* by the test's own count */
 static int64_t *charged;
 
-static void check_departure(struct nopal_segment *segment)
+static void check_transmission(struct nopal_segment *segment)
 {
 	int64_t others = flying - charged[segment->handle.index];
 
@@ -385,10 +385,10 @@ TEST(test_random_events_keep_the_window)
 
 	charged = counts;
 	flying = 0;
-	bench.on_left = check_departure;
+	bench.on_left = check_transmission;
 	for (int i = 0; i < STEPS; i++)
 		random_step(bench.segments > ALIVE ? bench.segments - ALIVE : 0);
-	/* Resends first: the order of departure is not that of birth, but with a wide window
+	/* Resends first: the order of transmission is not that of birth, but with a wide window
 	 * everything leaves, and the network is empty. */
 	set_window(INT64_C(1) << 40);
 	bench_turn_end();

@@ -62,8 +62,8 @@ static void assert_said(uint32_t count, unsigned kind, uint32_t number)
 TEST(test_begins_with_the_initial_grant)
 {
 	for (uint64_t i = FIRST; i < FIRST + INITIAL; i++)
-		assert_int_equal(want(i)->departures, 1);
-	assert_int_equal(want(FIRST + INITIAL)->departures, 0);
+		assert_int_equal(want(i)->transmissions, 1);
+	assert_int_equal(want(FIRST + INITIAL)->transmissions, 0);
 	assert_int_equal(*bench_shared("flow_blocked"), 1);
 }
 
@@ -87,8 +87,8 @@ TEST(test_an_edge_never_retreats)
 	hear(KIND_WINDOW, FIRST + 20);
 	hear(KIND_WINDOW, 0);
 	for (uint64_t i = FIRST; i < FIRST + 50; i++)
-		assert_int_equal(want(i)->departures, 1);
-	assert_int_equal(want(FIRST + 50)->departures, 0);
+		assert_int_equal(want(i)->transmissions, 1);
+	assert_int_equal(want(FIRST + 50)->transmissions, 0);
 }
 
 TEST(test_hostile_windows_change_nothing)
@@ -103,7 +103,7 @@ TEST(test_hostile_windows_change_nothing)
 	hear(KIND_WINDOW, UINT32_MAX / 2);
 	for (uint64_t i = FIRST; i < FIRST + INITIAL; i++)
 		want(i);
-	assert_int_equal(want(FIRST + INITIAL)->departures, 0);
+	assert_int_equal(want(FIRST + INITIAL)->transmissions, 0);
 }
 
 TEST(test_edges_wrap)
@@ -113,12 +113,12 @@ TEST(test_edges_wrap)
 	*bench_shared("initial_local") = (int64_t)base;
 	bench_raise(NOPAL_SESSION_OPENED, NULL);
 	for (uint64_t i = base; i < base + INITIAL; i++)
-		assert_int_equal(want(i)->departures, 1);
+		assert_int_equal(want(i)->transmissions, 1);
 	want(base + INITIAL);
 	hear(KIND_WINDOW, base + INITIAL + 1);
 	assert_int_equal(bench.left_count, INITIAL + 1);
 	hear(KIND_WINDOW, base); /* an old one, from before the wrap */
-	assert_int_equal(want(base + INITIAL + 1)->departures, 0);
+	assert_int_equal(want(base + INITIAL + 1)->transmissions, 0);
 }
 
 TEST(test_a_blocked_sender_probes_less_and_less)
@@ -387,7 +387,7 @@ static bool passes(uint32_t loss_percent)
 }
 
 /* FC1: never beyond what was told. */
-static void check_departure(struct nopal_segment *segment)
+static void check_transmission(struct nopal_segment *segment)
 {
 	assert_true(*bench_attribute(segment, NUMBER) < loop.told);
 }
@@ -439,7 +439,7 @@ static void run_loop(bool reliable, uint32_t data_loss, uint32_t control_loss, u
 	loop.data_loss = data_loss;
 	loop.control_loss = control_loss;
 	loop.told = FIRST + INITIAL;
-	bench.on_left = check_departure;
+	bench.on_left = check_transmission;
 	*bench_shared("reliability_unmet") = reliable;
 	for (int i = 0; i < STEPS && loop.arrived < MESSAGES; i++) {
 		if (number < FIRST + MESSAGES && bench_draw() % 4)

@@ -67,10 +67,10 @@ static bool blocked(struct rig *rig)
 /* Did a segment leave that is sent now? */
 static bool leaves(struct rig *rig)
 {
-	uint64_t before = nopal_session_counters(rig->opener.session)->departures;
+	uint64_t before = nopal_session_counters(rig->opener.session)->transmissions;
 
 	assert_int_equal(rig_send(rig, "x"), 0);
-	return nopal_session_counters(rig->opener.session)->departures > before;
+	return nopal_session_counters(rig->opener.session)->transmissions > before;
 }
 
 TEST(test_a_reader_that_stops_stops_the_sender)
@@ -252,11 +252,11 @@ TEST(test_a_window_is_filled_in_one_go)
 		    NULL);
 	keeper.reads = true;
 	keeper_push(&rig, 1000, MESSAGE, 0, 60 * NOPAL_SECOND);
-	before = nopal_session_counters(rig.opener.session)->departures;
+	before = nopal_session_counters(rig.opener.session)->transmissions;
 	for (int i = 0; i < 60; i++) /* three times what may be ahead */
 		rig_send_bytes(&rig, MESSAGE);
 	rig_run(&rig, 10 * NOPAL_MICROSECOND);
-	assert_int_equal(nopal_session_counters(rig.opener.session)->departures - before, 60);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->transmissions - before, 60);
 	rig_close(&rig);
 }
 

@@ -3,7 +3,7 @@
  * hold_bits.pml -- the send, done and deallocate barriers of a segment, with
  * the four rules of docs/architecture.md as switches:
  *
- *   EPOCH       a departure re-arms every send bit that is not sticky
+ *   EPOCH       a transmission re-arms every send bit that is not sticky
  *   GENERATION  an event that names a segment which is gone does nothing
  *   DONE        a segment that is done is never sent again
  *   OWNER       a bit is released only while it is held: once an epoch
@@ -15,13 +15,13 @@
  * that a segment lives on after it is done.  Memory is reused: a slot carries
  * USES segments, one after the other, and a late event of the first may meet
  * the second.  Loss and time-out are queued events, as acks are, so both may be
- * on their way for one departure.
+ * on their way for one transmission.
  *
  * Invariants:
  *   S1 a handler never looks at a segment that is gone
- *   S2 nothing departs after it is done         S3 it becomes done once
+ *   S2 nothing leaves after it is done         S3 it becomes done once
  *   S4 what is in flight fits the window        S5 only a segment that was never
- *   sent, or that is asked for again, departs   S6 done means: this very segment
+ *   sent, or that is asked for again, leaves   S6 done means: this very segment
  *   reached the peer                            S7 every segment is freed in the end
  * tests/models/run proves them with all rules, and shows that each rule is
  * needed.
@@ -68,7 +68,7 @@ chan queue = [ROOM] of { mtype, byte, byte };	/* what, slot, generation */
 #endif
 #define ready(segment) (segment.alive && segment.held == WINDOW && !refused(segment))
 
-inline depart(slot)
+inline leave(slot)
 {
 	assert(it.alive && !it.done);		/* S2 */
 	assert(!it.sent || it.asked);		/* S5 */
@@ -104,7 +104,7 @@ inline release(slot, which)
 		:: else
 		fi;
 		if
-		:: it.waiting == 0 -> depart(slot)
+		:: it.waiting == 0 -> leave(slot)
 		:: else
 		fi
 	fi

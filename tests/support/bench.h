@@ -7,7 +7,7 @@
  *     *bench_shared("congestion_window_bytes") = 3000;
  *     segment = bench_segment(1000);
  *     bench_raise(NOPAL_SEGMENT_TO_NET, segment);
- *     assert_int_equal(segment->departures, 1);
+ *     assert_int_equal(segment->transmissions, 1);
  *     bench_close();
  *
  * Other gates are the bits BENCH_OTHERS, which the test sets and releases.
@@ -54,7 +54,7 @@ static struct bench {
 		uint8_t bytes[8];
 	} said[BENCH_SAID];
 	uint32_t said_count;
-	/* departures, in order */
+	/* transmissions, in order */
 	struct nopal_segment *left[BENCH_SEGMENTS];
 	uint32_t left_count;
 	void (*on_left)(struct nopal_segment *segment);
@@ -92,7 +92,7 @@ uint64_t nopal_next_packet_number(const struct nopal_session *session)
 	return bench.next_packet;
 }
 
-uint64_t nopal_oldest_departure(const struct nopal_session *session)
+uint64_t nopal_oldest_transmission(const struct nopal_session *session)
 {
 	(void)session;
 	return bench.oldest_packet;
@@ -252,8 +252,8 @@ static inline void bench_check_barrier(struct nopal_segment *segment)
 	if (segment->waiting[NOPAL_SEND] || !segment->wanted || segment->done)
 		return;
 	segment->wanted = false;
-	segment->departures++;
-	segment->departed_ns = bench.session->now_ns;
+	segment->transmissions++;
+	segment->transmitted_ns = bench.session->now_ns;
 	segment->packet_number = bench.next_packet++;
 	bench.left[bench.left_count++ % BENCH_SEGMENTS] = segment;
 	if (!bench.microprotocol->holds[0].sticky)
@@ -315,7 +315,7 @@ static inline void bench_status(unsigned event, uint64_t packet_number)
 		calloc(1, sizeof(*segment) + BENCH_SLOTS * sizeof(uint64_t));
 
 	segment->packet_number = packet_number;
-	segment->departures = 1;
+	segment->transmissions = 1;
 	segment->body.length = BENCH_BODY;
 	bench_raise(event, segment);
 	free(segment);

@@ -14,7 +14,7 @@ enum {
 	REBOUND_PORT = 40000,
 	UNEVEN = 10,	      /* messages of the first opener for one of another */
 	STEPS_MOST = 1000000, /* without any progress */
-	BUSY = 100,	      /* departures in the second half of them */
+	BUSY = 100,	      /* transmissions in the second half of them */
 };
 /* Without progress, until sessions are closed where no handshake says when; until timeouts are so
  * long that nobody waits for them; and until the run counts as stuck. */
@@ -366,7 +366,7 @@ static void change(struct oracle *oracle)
 static void settle(struct oracle *oracle)
 {
 	uint32_t moves = oracle->moves, steps = 0;
-	uint64_t departures = 0;
+	uint64_t transmissions = 0;
 
 	oracle->moved_ns = nopal_world_now(oracle->world);
 	while (!all_ended(oracle) && !oracle->violation[0] && nopal_sim_step(oracle->world)) {
@@ -375,14 +375,14 @@ static void settle(struct oracle *oracle)
 			steps = 0;
 		}
 		if (++steps == STEPS_MOST / 2)
-			departures = oracle_departures(oracle);
+			transmissions = oracle_transmissions(oracle);
 		if (steps > STEPS_MOST ||
 		    nopal_world_now(oracle->world) > oracle->moved_ns + STILL_NS)
 			break;
 	}
 	oracle->tired = steps > STEPS_MOST;
 	oracle->busy =
-		oracle->tired && (oracle_departures(oracle) > departures + BUSY ||
+		oracle->tired && (oracle_transmissions(oracle) > transmissions + BUSY ||
 				  nopal_world_now(oracle->world) > oracle->moved_ns + SLOW_NS);
 }
 

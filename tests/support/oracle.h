@@ -199,7 +199,7 @@ bool oracle_waits_for_ack(const struct oracle_side *side, int part);
 /* Wait messages that arrived for an order, or for their time? */
 bool oracle_keeps_messages(const struct oracle_side *side);
 /* Of data, in all layers of all sides that live. */
-uint64_t oracle_departures(const struct oracle *oracle);
+uint64_t oracle_transmissions(const struct oracle *oracle);
 /* For people: where each side is, and what it holds. */
 void oracle_dump(const struct oracle *oracle);
 

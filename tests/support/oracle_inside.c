@@ -44,8 +44,8 @@ static void check_window(struct oracle *oracle, struct nopal_at at)
 		oracle_violated(oracle, "bytes in flight fell below zero");
 }
 
-static void check_departure(struct oracle *oracle, struct nopal_at at,
-			    const struct nopal_segment *segment)
+static void check_transmission(struct oracle *oracle, struct nopal_at at,
+			       const struct nopal_segment *segment)
 {
 	int64_t window = nopal_shared(at, ORACLE_WINDOW);
 	int64_t in_flight = nopal_shared(at, ORACLE_IN_FLIGHT);
@@ -101,7 +101,7 @@ static void look(struct nopal_at at, enum nopal_event event, void *subject)
 	if (event == NOPAL_SESSION_CLOSED && !core->above && !nopal__is_flow(core))
 		check_nothing_held(side->oracle, core);
 	if (event == NOPAL_SEND_SEGMENT)
-		check_departure(side->oracle, at, subject);
+		check_transmission(side->oracle, at, subject);
 	check_budget(side->oracle, core);
 	check_window(side->oracle, at);
 	check_fates(side->oracle, core);
@@ -123,13 +123,13 @@ static bool is_of_layer(const struct nopal_layer *layer, int part)
 	return part >= layer->first_part && part < layer->first_part + layer->part_count;
 }
 
-static bool has_departed(const struct nopal_core *core)
+static bool has_transmitted(const struct nopal_core *core)
 {
 	const struct nopal_segment *segment =
 		core->awake ? nopal__pool_oldest(&core->awake->segments) : NULL;
 
 	for (; segment; segment = nopal__pool_newer(segment))
-		if (segment->departures && !segment->done)
+		if (segment->transmissions && !segment->done)
 			return true;
 	return false;
 }
@@ -137,7 +137,7 @@ static bool has_departed(const struct nopal_core *core)
 static bool stack_waits(const struct nopal_core *core, int part)
 {
 	for (; core; core = core->below) {
-		if (is_of_layer(core->layer, part) && has_departed(core))
+		if (is_of_layer(core->layer, part) && has_transmitted(core))
 			return true;
 		for (uint32_t i = 0; nopal__is_group(core) && i < nopal__member_count(core); i++)
 			if (stack_waits(nopal__member_at(core, i), part))
@@ -166,26 +166,26 @@ bool oracle_keeps_messages(const struct oracle_side *side)
 	return keeps;
 }
 
-static uint64_t stack_departures(const struct nopal_core *core)
+static uint64_t stack_transmissions(const struct nopal_core *core)
 {
 	uint64_t sum = 0;
 
 	for (; core; core = core->below) {
 		if (core->awake)
-			sum += core->awake->counters.departures;
+			sum += core->awake->counters.transmissions;
 		for (uint32_t i = 0; nopal__is_group(core) && i < nopal__member_count(core); i++)
-			sum += stack_departures(nopal__member_at(core, i));
+			sum += stack_transmissions(nopal__member_at(core, i));
 	}
 	return sum;
 }
 
-uint64_t oracle_departures(const struct oracle *oracle)
+uint64_t oracle_transmissions(const struct oracle *oracle)
 {
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < oracle->sides; i++)
 		if (oracle->side[i].session)
-			sum += stack_departures(nopal__core(oracle->side[i].session));
+			sum += stack_transmissions(nopal__core(oracle->side[i].session));
 	return sum;
 }
 

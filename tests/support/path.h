@@ -32,7 +32,7 @@ static struct path {
 	/* what came of it */
 	uint64_t delivered_bytes, lost, overflowed, timeouts;
 	int64_t queue_sum_ns, queue_most_ns;
-	uint64_t departures;
+	uint64_t transmissions;
 
 	/* how it works */
 	int64_t in_flight, free_at_ns, credit_at_ns, heard_ns, srtt_ns, now_ns;
@@ -106,7 +106,7 @@ static inline void path_transmit(uint64_t number)
 		(struct path_flying){ path.free_at_ns + path.delay_ns, number, 0 };
 }
 
-static inline void path_depart(void)
+static inline void path_packet_leave(void)
 {
 	struct path_packet *packet = path_packet(bench.next_packet);
 
@@ -116,12 +116,12 @@ static inline void path_depart(void)
 	packet->state = PATH_OPEN;
 	packet->segment->body.length = BENCH_BODY;
 	packet->segment->packet_number = bench.next_packet++;
-	packet->segment->departed_ns = path.now_ns;
-	packet->segment->departures = 1;
+	packet->segment->transmitted_ns = path.now_ns;
+	packet->segment->transmissions = 1;
 	if (!path.in_flight)
 		path.heard_ns = path.now_ns;
 	path_set_in_flight(path.in_flight + BENCH_BODY);
-	path.departures++;
+	path.transmissions++;
 	bench_raise(NOPAL_SEND_SEGMENT, packet->segment);
 	path_transmit(packet->segment->packet_number);
 }
@@ -155,11 +155,11 @@ static inline void path_send_all(void)
 				path.credit_at_ns = path.now_ns - bucket;
 			path.credit_at_ns += BENCH_BODY * 8 * NOPAL_SECOND / rate;
 		}
-		path_depart();
+		path_packet_leave();
 	}
 }
 
-/* The limit is known when a turn ends: the next departures see it. */
+/* The limit is known when a turn ends: the next transmissions see it. */
 static inline void path_send(void)
 {
 	path_send_all();
@@ -183,7 +183,7 @@ static inline void path_close(uint64_t number, unsigned event)
 
 static inline void path_sample(const struct path_flying *flying)
 {
-	int64_t rtt = path.now_ns - path_packet(flying->packet)->segment->departed_ns;
+	int64_t rtt = path.now_ns - path_packet(flying->packet)->segment->transmitted_ns;
 
 	path.srtt_ns = path.srtt_ns ? (7 * path.srtt_ns + rtt) / 8 : rtt;
 	if (!path.least_rtt_ns || rtt < path.least_rtt_ns)
@@ -199,7 +199,7 @@ static inline void path_hear(struct path_flying flying)
 	uint64_t before = path.acked;
 
 	ack.largest_is_new = !path.any || flying.packet > path.largest;
-	ack.largest_sent_ns = path_packet(flying.packet)->segment->departed_ns;
+	ack.largest_sent_ns = path_packet(flying.packet)->segment->transmitted_ns;
 	if (ack.largest_is_new) {
 		path_sample(&flying);
 		path.largest = flying.packet;
@@ -309,7 +309,7 @@ static inline int64_t path_percent(int64_t duration_ns)
 
 static inline int64_t path_mean_queue_ns(void)
 {
-	return path.queue_sum_ns / (int64_t)(path.departures + 1);
+	return path.queue_sum_ns / (int64_t)(path.transmissions + 1);
 }
 
 static inline void path_end(void)

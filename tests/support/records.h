@@ -6,7 +6,7 @@
  *     records_start(rig.world);
  *     rig_send(&rig, "x");
  *     records_stop(rig.world);
- *     assert_non_null(record_of(NOPAL_TRACED_DEPART, NOPAL_KIND_DATA));
+ *     assert_non_null(record_of(NOPAL_TRACED_TRANSMIT, NOPAL_KIND_DATA));
  *
  * Sessions are there before it starts.
  */

@@ -34,7 +34,7 @@ struct arriving arriving_begin(struct nopal_session *session, uint8_t kind, cons
 	nopal__touch(one.core);
 	one.segment = nopal__segment_make(one.core, kind);
 	one.segment->incoming = true;
-	one.segment->departed_ns = session->now_ns;
+	one.segment->transmitted_ns = session->now_ns;
 	one.segment->body = (struct nopal_body){ buffer, buffer->bytes, (uint32_t)length };
 	return one;
 }

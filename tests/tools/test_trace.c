@@ -46,18 +46,18 @@ static void write_connection(void)
 	put(1, OPENER, NOPAL_TRACED_HOLD, NOPAL_SEND, 1, 5);
 	put(2, OPENER, NOPAL_TRACED_RELEASE, NOPAL_SEND, 1,
 	    nopal__trace_left(4, NOPAL_SEGMENT_TO_NET));
-	put(2, OPENER, NOPAL_TRACED_DEPART, 0, 1, 101);
-	put(3, OPENER, NOPAL_TRACED_DEPART, 0, 2, 102);
-	put(4, OPENER, NOPAL_TRACED_DEPART, 0, 3, 103);
+	put(2, OPENER, NOPAL_TRACED_TRANSMIT, 0, 1, 101);
+	put(3, OPENER, NOPAL_TRACED_TRANSMIT, 0, 2, 102);
+	put(4, OPENER, NOPAL_TRACED_TRANSMIT, 0, 3, 103);
 	put(12, LISTENER, NOPAL_TRACED_SESSION, 9, LISTENER, nopal__trace_role(false, OPENER));
 	put(12, LISTENER, NOPAL_TRACED_ARRIVE, 0, 50, 101);
 	put(13, LISTENER, NOPAL_TRACED_DELIVER, 0, 51, 1000);
 	put(14, LISTENER, NOPAL_TRACED_ARRIVE, 0, 52, 103);
 	put(14, LISTENER, NOPAL_TRACED_ARRIVE, 0, 53, 103);
-	put(14, LISTENER, NOPAL_TRACED_DEPART, 4, 54, 0);
+	put(14, LISTENER, NOPAL_TRACED_TRANSMIT, 4, 54, 0);
 	put(24, OPENER, NOPAL_TRACED_ARRIVE, 4, 8, 0);
 	put(24, OPENER, NOPAL_TRACED_RAISE, NOPAL_SEGMENT_LOST, 2, 1);
-	put(24, OPENER, NOPAL_TRACED_DEPART, 0, 2, 104);
+	put(24, OPENER, NOPAL_TRACED_TRANSMIT, 0, 2, 104);
 	put(34, LISTENER, NOPAL_TRACED_ARRIVE, 0, 55, 104);
 	put(35, LONE, NOPAL_TRACED_SESSION, 9, LONE, nopal__trace_role(true, 0));
 	put(36, LONE, NOPAL_TRACED_NOTE, NOPAL_NOTE_STALE, 3, 0);
@@ -97,7 +97,7 @@ TEST(text_is_a_line_a_record)
 	expect("0.001000000 s1   raise    MSG_FROM_USER, message 7, depth 0\n");
 	expect("s1   hold     send, segment 1, waits bit 0; bit 2\n");
 	expect("s1   release  send, segment 1, by runtime, left bit 2, in SEGMENT_TO_NET\n");
-	expect("s1   depart   data, segment 2, packet 104\n");
+	expect("s1   leave   data, segment 2, packet 104\n");
 	expect("s2   deliver  message 51, bytes 1000\n");
 	expect("s3   note     stale handle, by runtime, number 3\n");
 }
@@ -115,7 +115,7 @@ TEST(filters_leave_out)
 	assert_int_equal(told.code, TOOL_BAD_INPUT);
 }
 
-TEST(the_ladder_matches_departures_and_arrivals)
+TEST(the_ladder_matches_transmissions_and_arrivals)
 {
 	write_connection();
 	run((const char *[]){ "to", "seq", NULL });
@@ -158,7 +158,7 @@ TEST(json_is_an_object_a_line)
 	run((const char *[]){ "to", "json", NULL });
 	assert_int_equal(told.code, TOOL_GOOD);
 	assert_int_equal(lines_of(told.out), 20);
-	expect("{\"time_ns\":3000000,\"session\":1,\"what\":\"depart\",\"kind\":\"data\",\"segment\":2,\"packet\":102}\n");
+	expect("{\"time_ns\":3000000,\"session\":1,\"what\":\"leave\",\"kind\":\"data\",\"segment\":2,\"packet\":102}\n");
 	run((const char *[]){ "to", "xml", NULL });
 	assert_int_equal(told.code, TOOL_BAD_INPUT);
 }

@@ -56,12 +56,12 @@ static void write_life(bool with_end)
 	release(1, RESEND, NOPAL_SEND, 1, NOPAL_SEGMENT_TO_NET);
 	put_of(SESSION, 5, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_RAISE, NOPAL_TURN_END, 0, 0);
 	release(5, WINDOW, NOPAL_SEND, 0, NOPAL_NO_EVENT);
-	put(5, NOPAL_TRACED_DEPART, 0, 77);
+	put(5, NOPAL_TRACED_TRANSMIT, 0, 77);
 	put(5, NOPAL_TRACED_HOLD, NOPAL_SEND, 3);
 	put(30, NOPAL_TRACED_RAISE, NOPAL_SEGMENT_LOST, 1);
 	release(30, RESEND, NOPAL_SEND, 1, NOPAL_SEGMENT_LOST);
 	release(31, WINDOW, NOPAL_SEND, 0, NOPAL_TURN_END);
-	put(31, NOPAL_TRACED_DEPART, 0, 90);
+	put(31, NOPAL_TRACED_TRANSMIT, 0, 90);
 	put_of(OTHER, 32, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_ARRIVE, 0, 4, 90);
 	if (with_end) {
 		put(61, NOPAL_TRACED_RAISE, NOPAL_SEGMENT_RECEIVED, 1);
@@ -93,9 +93,9 @@ TEST(a_life_is_told)
 	/* Without its event, the last raise of the session stands for it. */
 	expect("0.005000000     4.000 ms  send released by part 2 after 4.000 ms, in TURN_END; "
 	       "left: nobody\n");
-	expect("data departs, packet 77\n");
+	expect("data leaves, packet 77\n");
 	expect("SEGMENT_LOST\n");
-	expect("data departs again, packet 90\n");
+	expect("data leaves again, packet 90\n");
 	expect("SEGMENT_RECEIVED\n");
 	expect("60.000 ms  freed\n");
 }
@@ -142,7 +142,7 @@ TEST(an_unknown_number_has_near_ones)
 TEST(packets_alone_are_said_to_lack_holds)
 {
 	begin(NOPAL_TRACE_PACKETS);
-	put(1, NOPAL_TRACED_DEPART, 0, 3);
+	put(1, NOPAL_TRACED_TRANSMIT, 0, 3);
 	assert_int_equal(nopal_trace_stop(&world), 0);
 	ask("10", NULL);
 	assert_int_equal(told.code, TOOL_GOOD);

@@ -93,7 +93,7 @@ void *tool_need(void *memory) __attribute__((returns_nonnull));
 	}
 #define TOOL_TRACE_OPTION                                                                          \
 	{                                                                                          \
-		"trace", 0, "FILE", "write a trace of departures, arrivals and deliveries"         \
+		"trace", 0, "FILE", "write a trace of transmissions, arrivals and deliveries"      \
 	}
 #define TOOL_JSON_OPTION                                                                           \
 	{                                                                                          \

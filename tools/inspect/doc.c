@@ -223,7 +223,7 @@ static void doc_microprotocol(const struct doc_style *style, const struct nopal_
 		char text[DOC_LINE_ROOM];
 
 		snprintf(text, sizeof(text), "%s (%s%s)", hold->why, show_kinds(one, hold->kinds),
-			 hold->sticky ? ", one release serves all departures" : "");
+			 hold->sticky ? ", one release serves all transmissions" : "");
 		doc_entry(style, show_barrier(hold->barrier), text);
 	}
 	doc_attributes(style, one);

@@ -113,7 +113,8 @@ uint64_t judge_hoarded(const struct nopal_session *session)
 	uint64_t most = 0;
 
 	nopal_session_held(session, hoard_visit, &most);
-	return most >= HOARD_LEAST && most >= counters->departures - counters->resends ? most : 0;
+	return most >= HOARD_LEAST && most >= counters->transmissions - counters->resends ? most
+											  : 0;
 }
 
 static void suspect_deeds(const struct nopal_conduct *conduct, void *user)

@@ -12,10 +12,10 @@
 #include "judge/judge.h"
 
 enum {
-	STORM_RATIO = 16, /* control segments for each departure of data */
+	STORM_RATIO = 16, /* control segments for each transmission of data */
 	STORM_FREE = 1000,
 	STORM_PER_SECOND = 500, /* keep-alives, probes and clocked reports */
-	STEPS_RATIO = 8,	/* instants of virtual time for each departure */
+	STEPS_RATIO = 8,	/* instants of virtual time for each transmission */
 	EXPIRIES_RATIO = 2,	/* and of timers */
 	SPINS_FREE = 100,
 	WAKES_FREE = 1000,

@@ -63,7 +63,7 @@ struct judge_facts {
 	bool arrived;  /* what stands still has come where it is to be delivered */
 	/* Of both ends, as far as they were seen. */
 	uint64_t misuses;	/* releases of what was not held */
-	uint64_t data, control; /* departures, resends among them */
+	uint64_t data, control; /* transmissions, resends among them */
 	int64_t open_ns;	/* how long they were open */
 	uint64_t steps;		/* of virtual time; 0: not known */
 	uint64_t expiries;	/* of timers; 0: not known */

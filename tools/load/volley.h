@@ -18,7 +18,7 @@ struct volley {
 	int warm;		 /* volleys before the one that counts */
 	int64_t patience_ns;	 /* no answer for so long: it ends */
 	bool done;		 /* out: the answer came */
-	int64_t sender_ns;	 /* out: from the first departure to the answer */
+	int64_t sender_ns;	 /* out: from the first transmission to the answer */
 	int64_t receiver_ns;	 /* out: from the first arrival to the last */
 };
 

@@ -164,7 +164,7 @@ static void facts_add(const struct live_judge *one, const struct nopal_session *
 	const struct nopal_counters *counters = nopal_session_counters(session);
 
 	facts->misuses += counters->misuses;
-	facts->data += counters->departures + counters->messages_delivered +
+	facts->data += counters->transmissions + counters->messages_delivered +
 		       counters->bytes_delivered / LIVE_LEAST_SEGMENT;
 	facts->control += counters->control_out;
 	facts->open_ns += nopal_world_now(one->world) - one->began_ns;

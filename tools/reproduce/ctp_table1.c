@@ -4,7 +4,7 @@
  * beside UDP and TCP.  Bridges et al., CTP, ToN 2007, section V.B and Table I.
  *
  * Latency: the mean of 10 round trips of one byte.  Bandwidth: 1000 messages of 1250 bytes and an
- * answer when all are there; from the first departure to the answer, as the paper says, and from
+ * answer when all are there; from the first transmission to the answer, as the paper says, and from
  * the first arrival to the last, which its figures for the wide area must be: a round trip of 413
  * ms alone bounds the former at 24 Mbit/s.  Its UDP figure there, with 28 bytes of headers, is a
  * path of about 63 Mbit/s.  Both come after exchanges that are not counted.
@@ -404,7 +404,7 @@ static int table1_run(const struct reproduce_options *options)
 	table1_claims_wide(options, TABLE1_LIVE_WAN, "Mb/s, live");
 	reproduce_claim(options->report,
 			"in the wide area UDP has 61.54 Mb/s between the first "
-			"departure and the answer",
+			"transmission and the answer",
 			REPRODUCE_UNTESTABLE,
 			"10 Mbit cannot be sent and answered in less than a "
 			"round trip of 413 ms: at most 24.2 Mb/s; the figure "

@@ -65,7 +65,7 @@ struct sim_progress {
 	uint64_t count;	 /* of such things, up to now */
 	uint64_t marked; /* of these, when the rest was noted: */
 	int64_t at_ns;
-	uint64_t marked_steps, departures;
+	uint64_t marked_steps, transmissions;
 	struct nopal_link_counters link;
 	int64_t patience_ns; /* 0: the run has not begun */
 	uint64_t steps;	     /* all of the run */

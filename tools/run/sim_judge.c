@@ -35,7 +35,7 @@ static const struct nopal_counters *end_counters(const struct sim_end *end)
 static void facts_add(struct judge_facts *facts, const struct nopal_counters *counters)
 {
 	facts->misuses += counters->misuses;
-	facts->data += counters->departures;
+	facts->data += counters->transmissions;
 	facts->control += counters->control_out;
 }
 
@@ -71,8 +71,8 @@ static int64_t patience_ns(const struct sim_options *options)
 	return STUCK_SECONDS * NOPAL_SECOND + STUCK_TRIPS * trip_ns + options->interval_ns;
 }
 
-/* First departures are something new, too: a long message takes many. */
-static uint64_t departures(const struct sim_run *run)
+/* First transmissions are something new, too: a long message takes many. */
+static uint64_t transmissions(const struct sim_run *run)
 {
 	uint64_t count = 0;
 
@@ -83,7 +83,7 @@ static uint64_t departures(const struct sim_run *run)
 		if (!session)
 			continue;
 		counters = nopal_session_counters(session);
-		count += counters->departures - counters->resends;
+		count += counters->transmissions - counters->resends;
 	}
 	return count;
 }
@@ -104,7 +104,7 @@ static void progress_mark(struct sim_run *run)
 	progress->at_ns = nopal_world_now(run->world);
 	progress->patience_ns = patience_ns(&run->options);
 	progress->marked_steps = progress->steps;
-	progress->departures = departures(run);
+	progress->transmissions = transmissions(run);
 	progress->link = link_of(run);
 }
 
@@ -143,7 +143,7 @@ static bool is_excused(const struct sim_run *run)
 	const struct sim_progress *progress = &run->progress;
 	struct nopal_link_counters link = link_of(run);
 
-	return departures(run) != progress->departures ||
+	return transmissions(run) != progress->transmissions ||
 	       (link.entered != progress->link.entered &&
 		link.delivered == progress->link.delivered);
 }

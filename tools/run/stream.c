@@ -214,7 +214,7 @@ static void stream_look(struct stream *stream)
 	const struct nopal_counters *counters = nopal_session_counters(stream->session);
 
 	/* Counters that grow while a stream goes on, in either direction. */
-	moves = counters->departures - counters->resends + counters->messages_arrived +
+	moves = counters->transmissions - counters->resends + counters->messages_arrived +
 		counters->messages_delivered;
 	if (moves != stream->moves)
 		live_judge_moved(&stream->judge);

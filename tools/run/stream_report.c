@@ -2,7 +2,7 @@
 /*
  * stream_report.c -- how a stream fares, an interval a line.
  *
- * Out and in are message bytes.  `lost` is what the composition itself knows of departures that
+ * Out and in are message bytes.  `lost` is what the composition itself knows of transmissions that
  * were lost; clocks of two machines are not compared, so the delay shown is the round trip, where a
  * microprotocol measures one.
  */

@@ -7,7 +7,7 @@
  *                                               0.025100 ----------------> data 5
  *          data 6 (resend) ----------x          0.030000
  *
- * A segment is a line where it departs and a line where it arrives.  The two are known to belong
+ * A segment is a line where it leaves and a line where it arrives.  The two are known to belong
  * together by packet number; arriving segments are shown under the number that the sender gave
  * them.  Compositions without packet numbers on the wire, and control segments, show arrows alone:
  * nothing says which one arrived.
@@ -31,9 +31,9 @@ struct ladder_row {
 	size_t place; /* in the file */
 	bool left;    /* at the opener */
 	bool data;
-	bool numbered;	 /* departs or arrives, and may have a packet number */
-	bool again;	 /* departs, and not for the first time */
-	bool gone;	 /* departs, and does not arrive in this trace */
+	bool numbered;	 /* leaves or arrives, and may have a packet number */
+	bool again;	 /* leaves, and not for the first time */
+	bool gone;	 /* leaves, and does not arrive in this trace */
 	bool duplicate;	 /* arrives, and not for the first time */
 	uint64_t number; /* to show; 0: none */
 };
@@ -76,7 +76,7 @@ static bool ladder_takes(const struct ladder *ladder, const struct trace_session
 		return false;
 	if (record->what == NOPAL_TRACED_RAISE)
 		return ladder_raised(ladder->view, record) != NULL;
-	return record->what == NOPAL_TRACED_DEPART || record->what == NOPAL_TRACED_ARRIVE ||
+	return record->what == NOPAL_TRACED_TRANSMIT || record->what == NOPAL_TRACED_ARRIVE ||
 	       record->what == NOPAL_TRACED_DELIVER;
 }
 
@@ -87,7 +87,7 @@ static bool ladder_is_data(const struct trace_view *view, const struct trace_ses
 	char text[TRACE_NAME];
 	const char *name = trace_view_kind(view, session->plan, record->number, text);
 
-	if (record->what != NOPAL_TRACED_DEPART && record->what != NOPAL_TRACED_ARRIVE)
+	if (record->what != NOPAL_TRACED_TRANSMIT && record->what != NOPAL_TRACED_ARRIVE)
 		return false;
 	return strcmp(name, "data") == 0 || strcmp(name, "opening data") == 0;
 }
@@ -107,7 +107,7 @@ static bool ladder_add(struct ladder *ladder, const struct trace_session *sessio
 		ladder->room = room;
 	}
 	data = ladder_is_data(ladder->view, session, record);
-	moves = record->what == NOPAL_TRACED_DEPART || record->what == NOPAL_TRACED_ARRIVE;
+	moves = record->what == NOPAL_TRACED_TRANSMIT || record->what == NOPAL_TRACED_ARRIVE;
 	ladder->rows[ladder->count] = (struct ladder_row){
 		.record = *record,
 		.place = ladder->count,
@@ -125,7 +125,7 @@ static bool ladder_add(struct ladder *ladder, const struct trace_session *sessio
 /* Did it leave from the left? */
 static bool ladder_rightwards(const struct ladder_row *row)
 {
-	return row->left == (row->record.what == NOPAL_TRACED_DEPART);
+	return row->left == (row->record.what == NOPAL_TRACED_TRANSMIT);
 }
 
 static int ladder_order(uint64_t a, uint64_t b)
@@ -133,7 +133,7 @@ static int ladder_order(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By direction and packet number: a departure, then its arrivals. */
+/* By direction and packet number: a transmission, then its arrivals. */
 static int ladder_by_packet(const void *left, const void *right)
 {
 	const struct ladder_row *a = *(const struct ladder_row *const *)left;
@@ -147,7 +147,7 @@ static int ladder_by_packet(const void *left, const void *right)
 	return order ? order : ladder_order(a->place, b->place);
 }
 
-/* By side and segment: its departures in their order. */
+/* By side and segment: its transmissions in their order. */
 static int ladder_by_segment(const void *left, const void *right)
 {
 	const struct ladder_row *a = *(const struct ladder_row *const *)left;
@@ -172,7 +172,7 @@ static void ladder_match(struct ladder_row **rows, size_t count)
 
 	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_packet);
 	for (size_t i = 0; i < count; before = rows[i++]) {
-		if (rows[i]->record.what == NOPAL_TRACED_DEPART) {
+		if (rows[i]->record.what == NOPAL_TRACED_TRANSMIT) {
 			sent = rows[i];
 			sent->gone = true;
 			continue;
@@ -249,7 +249,7 @@ static void ladder_label(const struct ladder *ladder, const struct ladder_row *r
 	char name[TRACE_NAME], number[TRACE_NAME] = "";
 	const char *what, *mark = "";
 
-	if (record->what == NOPAL_TRACED_DEPART)
+	if (record->what == NOPAL_TRACED_TRANSMIT)
 		mark = row->again ? " (resend)" : "";
 	else if (record->what == NOPAL_TRACED_ARRIVE)
 		mark = row->duplicate ? " (again)" : "";
@@ -269,7 +269,7 @@ static void ladder_arrow(const struct ladder_row *row, char *arrow)
 {
 	memset(arrow, ' ', ARROW);
 	arrow[ARROW] = 0;
-	if (row->record.what != NOPAL_TRACED_DEPART && row->record.what != NOPAL_TRACED_ARRIVE)
+	if (row->record.what != NOPAL_TRACED_TRANSMIT && row->record.what != NOPAL_TRACED_ARRIVE)
 		return;
 	memset(arrow, '-', ARROW);
 	if (!row->gone) {

@@ -11,7 +11,7 @@
 
 static const char *const trace_names_what[] = {
 	[NOPAL_TRACED_SESSION] = "session", [NOPAL_TRACED_RAISE] = "raise",
-	[NOPAL_TRACED_DEPART] = "depart",   [NOPAL_TRACED_ARRIVE] = "arrive",
+	[NOPAL_TRACED_TRANSMIT] = "leave",  [NOPAL_TRACED_ARRIVE] = "arrive",
 	[NOPAL_TRACED_HOLD] = "hold",	    [NOPAL_TRACED_RELEASE] = "release",
 	[NOPAL_TRACED_FREE] = "free",	    [NOPAL_TRACED_DELIVER] = "deliver",
 	[NOPAL_TRACED_TIMER] = "timer",	    [NOPAL_TRACED_NOTE] = "note",
@@ -211,7 +211,7 @@ void trace_view_fields(const struct trace_view *view, const struct trace_session
 	case NOPAL_TRACED_RAISE:
 		trace_names_raise(view, record, fields);
 		break;
-	case NOPAL_TRACED_DEPART:
+	case NOPAL_TRACED_TRANSMIT:
 	case NOPAL_TRACED_ARRIVE:
 		trace_names_text(fields, "kind",
 				 trace_view_kind(view, plan, record->number, fields->name[0]));

@@ -114,7 +114,7 @@ const struct tool tool_trace = {
 		"file; x: it did not arrive\n"
 		"  json   an object a line, with the same names\n\n"
 		"  nopal trace run.trace --to seq --until 200ms\n"
-		"  nopal trace run.trace --to json | jq 'select(.what==\"depart\")'\n",
+		"  nopal trace run.trace --to json | jq 'select(.what==\"leave\")'\n",
 	.least_words = 1,
 	.most_words = 1,
 	.options =

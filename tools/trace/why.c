@@ -38,8 +38,8 @@ struct why {
 	struct why_bit bit[NOPAL_BARRIERS][BITS];
 	struct why_longest longest, sending; /* sending: of the send barrier */
 	bool begun, freed;
-	int64_t first_ns, last_ns, departed_ns;
-	unsigned departures;
+	int64_t first_ns, last_ns, transmitted_ns;
+	unsigned transmissions;
 };
 
 /* ------------------------------------------------------------ first reading */
@@ -184,10 +184,10 @@ static void why_on_release(struct why *why, const struct nopal_trace_record *rec
 
 	name = trace_view_during(why->view, why->session, record, event);
 	freed = why->held[barrier] & ~left;
-	if (!freed) /* armed by its departure, without a record */
+	if (!freed) /* armed by its transmission, without a record */
 		freed = why_bit_of(why, barrier, who);
 	why_arm(why, barrier, why->held[barrier] | left | freed,
-		why->departures ? why->departed_ns : record->time_ns);
+		why->transmissions ? why->transmitted_ns : record->time_ns);
 	why->held[barrier] = left;
 	*span = 0;
 	for (unsigned i = 0; i < BITS; i++)
@@ -202,16 +202,16 @@ static void why_on_release(struct why *why, const struct nopal_trace_record *rec
 
 /* -------------------------------------------------------------------- life */
 
-static void why_on_depart(struct why *why, const struct nopal_trace_record *record)
+static void why_on_transmit(struct why *why, const struct nopal_trace_record *record)
 {
 	char name[TRACE_NAME];
 
 	why_time(why, record->time_ns);
-	printf("%s departs%s, packet %llu\n",
+	printf("%s leaves%s, packet %llu\n",
 	       trace_view_kind(why->view, why->session->plan, record->number, name),
-	       why->departures ? " again" : "", (unsigned long long)record->b);
-	why->departures++;
-	why->departed_ns = record->time_ns;
+	       why->transmissions ? " again" : "", (unsigned long long)record->b);
+	why->transmissions++;
+	why->transmitted_ns = record->time_ns;
 }
 
 static void why_on_other(struct why *why, const struct nopal_trace_record *record)
@@ -252,8 +252,8 @@ static void why_on_record(struct why *why, const struct nopal_trace_record *reco
 					(uint32_t)record->b, bits));
 	} else if (record->what == NOPAL_TRACED_RELEASE && barrier) {
 		why_on_release(why, record);
-	} else if (record->what == NOPAL_TRACED_DEPART) {
-		why_on_depart(why, record);
+	} else if (record->what == NOPAL_TRACED_TRANSMIT) {
+		why_on_transmit(why, record);
 	} else {
 		why_on_other(why, record);
 	}

@@ -63,7 +63,8 @@ bool send_end_stuck(struct sender *sender)
 	/* The data are on their way, or the receiver has all of it and lives. */
 	counters = nopal_session_counters(session);
 	told = counters->messages_arrived + counters->messages_missing;
-	moves = (int64_t)(counters->departures - counters->resends + counters->messages_arrived) -
+	moves = (int64_t)(counters->transmissions - counters->resends +
+			  counters->messages_arrived) -
 		2 * sender->pings;
 	if (moves > sender->moves || (counters->messages_sent - told <= SEND_PINGS_AWAY &&
 				      send_now(sender) - sender->heard_ns < 2 * HUSH_LOOK_NS))

@@ -3,7 +3,7 @@
  * live_carrier.c -- what a link carries waits in a heap by the time at which it comes out; a
  * timerfd says when that is.
  *
- * How late each departure is, is counted: where the largest lateness comes near the link's own
+ * How late each transmission is, is counted: where the largest lateness comes near the link's own
  * delay, the figures speak of this machine and not of the link.
  */
 #include <errno.h>
@@ -19,12 +19,12 @@
 #include "io/sim/random.h"
 
 enum {
-	CARRIER_FIRST_ROOM = 1024, /* departures of the heap at first */
+	CARRIER_FIRST_ROOM = 1024, /* transmissions of the heap at first */
 	CARRIER_BATCH = 64,	   /* deliveries, then arrivals get a turn */
 	CARRIER_BITS_A_BYTE = 8,
 };
 
-struct live_departure {
+struct live_transmission {
 	int64_t at_ns;
 	uint64_t order; /* among those of one time */
 	struct live_packet *packet;
@@ -40,7 +40,7 @@ int64_t nopal__live_carrier_now(const struct live_carrier *carrier)
 
 /* -------------------------------------------------------------------- heap */
 
-static bool carrier_earlier(const struct live_departure *a, const struct live_departure *b)
+static bool carrier_earlier(const struct live_transmission *a, const struct live_transmission *b)
 {
 	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
@@ -58,24 +58,24 @@ static bool carrier_grow(struct live_carrier *carrier)
 }
 
 /* The heap has room. */
-static void carrier_put(struct live_carrier *carrier, struct live_departure departure)
+static void carrier_put(struct live_carrier *carrier, struct live_transmission transmission)
 {
-	struct live_departure *heap = carrier->heap;
+	struct live_transmission *heap = carrier->heap;
 	uint32_t at = carrier->count++;
 
 	for (uint32_t parent; at > 0; at = parent) {
 		parent = (at - 1) / 2;
-		if (!carrier_earlier(&departure, &heap[parent]))
+		if (!carrier_earlier(&transmission, &heap[parent]))
 			break;
 		heap[at] = heap[parent];
 	}
-	heap[at] = departure;
+	heap[at] = transmission;
 }
 
-static struct live_departure carrier_take(struct live_carrier *carrier)
+static struct live_transmission carrier_take(struct live_carrier *carrier)
 {
-	struct live_departure *heap = carrier->heap, first = heap[0];
-	struct live_departure last = heap[--carrier->count];
+	struct live_transmission *heap = carrier->heap, first = heap[0];
+	struct live_transmission last = heap[--carrier->count];
 	uint32_t at = 0, child;
 
 	for (; (child = 2 * at + 1) < carrier->count; at = child) {
@@ -105,12 +105,12 @@ static void carrier_arm(struct live_carrier *carrier)
 	timerfd_settime(carrier->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static void carrier_depart(struct live_carrier *carrier, const struct live_departure *departure,
-			   int64_t now_ns)
+static void carrier_transmit(struct live_carrier *carrier,
+			     const struct live_transmission *transmission, int64_t now_ns)
 {
-	struct live_packet *packet = departure->packet;
+	struct live_packet *packet = transmission->packet;
 	struct nopal_link_counters *counters = &carrier->engine[packet->direction].counters;
-	int64_t late_ns = now_ns - departure->at_ns;
+	int64_t late_ns = now_ns - transmission->at_ns;
 
 	if (late_ns > counters->late_peak_ns)
 		counters->late_peak_ns = late_ns;
@@ -124,12 +124,12 @@ void nopal__live_carrier_turn(struct live_carrier *carrier)
 {
 	for (int i = 0; i < CARRIER_BATCH && carrier->count > 0; i++) {
 		int64_t now_ns = nopal__live_carrier_now(carrier);
-		struct live_departure first;
+		struct live_transmission first;
 
 		if (carrier->heap[0].at_ns > now_ns)
 			break;
 		first = carrier_take(carrier);
-		carrier_depart(carrier, &first, now_ns);
+		carrier_transmit(carrier, &first, now_ns);
 	}
 	carrier_arm(carrier);
 }
@@ -179,7 +179,7 @@ void nopal__live_carrier_enter(struct live_carrier *carrier, enum live_direction
 			return;
 		packet->direction = direction;
 		packet->path = path;
-		carrier_put(carrier, (struct live_departure){
+		carrier_put(carrier, (struct live_transmission){
 					     .at_ns = copies[i].at_ns,
 					     .order = carrier->ordered++,
 					     .packet = packet,

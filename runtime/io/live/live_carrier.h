@@ -33,7 +33,7 @@ struct live_packet {
 /* False: the kernel does not take it now; it is lost, as on any busy host. */
 typedef bool live_deliver(void *user, struct live_packet *packet);
 
-struct live_departure; /* when which packet comes out */
+struct live_transmission; /* when which packet comes out */
 
 struct live_carrier {
 	struct nopal__link_engine engine[LIVE_DIRECTIONS];
@@ -42,7 +42,7 @@ struct live_carrier {
 	int64_t began_ns;
 	int timer;
 	struct event *due;
-	struct live_departure *heap;
+	struct live_transmission *heap;
 	uint32_t count, room;
 	uint64_t ordered;
 };

@@ -335,8 +335,8 @@ static struct nopal_address sim_from(const struct sim_port *port, const struct n
 	return from;
 }
 
-static bool sim_depart(struct sim *sim, uint32_t link, const struct sim_port *port,
-		       const struct nopal_train *train, uint32_t at, uint32_t length)
+static bool sim_datagram_leave(struct sim *sim, uint32_t link, const struct sim_port *port,
+			       const struct nopal_train *train, uint32_t at, uint32_t length)
 {
 	const struct nopal_address from = sim_from(port, train->to);
 	struct sim_packet *packet;
@@ -386,7 +386,7 @@ static enum nopal_transmitted sim_transmit(struct nopal_world *world,
 		uint32_t left = train->length - at;
 		uint32_t length = left < stride ? left : stride;
 
-		if (!sim_depart(sim, link, port, train, at, length))
+		if (!sim_datagram_leave(sim, link, port, train, at, length))
 			return NOPAL_UNSENT;
 		at += length;
 	} while (at < train->length);

@@ -33,7 +33,7 @@ static void adapt(struct monolith_connection *connection)
 }
 
 /* The newest arrivals, largest packet number first. */
-static void vote(struct monolith_sender *sender, uint64_t packet, int64_t departed_ns)
+static void vote(struct monolith_sender *sender, uint64_t packet, int64_t transmitted_ns)
 {
 	uint32_t at = sender->newest_count;
 
@@ -45,7 +45,7 @@ static void vote(struct monolith_sender *sender, uint64_t packet, int64_t depart
 		sender->newest[at] = sender->newest[at - 1];
 	sender->newest[at] = packet;
 	if (at == 0)
-		sender->newest_ns = departed_ns;
+		sender->newest_ns = transmitted_ns;
 	if (sender->newest_count == sender->votes)
 		sender->vote_from = sender->newest[sender->votes - 1] + 1;
 }
@@ -56,9 +56,9 @@ static void arrived(struct monolith_connection *connection, struct monolith_ack 
 {
 	struct monolith_sender *sender = &connection->sender;
 	struct monolith_segment *const segments = sender->segments;
-	struct monolith_departure *const departures = sender->departures;
+	struct monolith_transmission *const transmissions = sender->transmissions;
 	const uint32_t mask = sender->segment_mask;
-	const uint32_t departure_mask = sender->departure_mask;
+	const uint32_t transmission_mask = sender->transmission_mask;
 	const uint64_t largest = sender->largest;
 	uint64_t bytes = 0, flown = 0, count = 0, vote_from = sender->vote_from;
 
@@ -74,12 +74,12 @@ static void arrived(struct monolith_connection *connection, struct monolith_ack 
 		count++;
 		if (fate == MONOLITH_FLYING) {
 			flown += segment->length;
-			departures[packet & departure_mask].number = 0;
+			transmissions[packet & transmission_mask].number = 0;
 		}
 		if (fate == MONOLITH_LOST || packet > largest) {
 			adapt(connection);
 		} else if (packet >= vote_from) {
-			vote(sender, packet, segment->departed_ns);
+			vote(sender, packet, segment->transmitted_ns);
 			vote_from = sender->vote_from;
 		}
 	}
@@ -204,27 +204,27 @@ static void lost(struct monolith_connection *connection, struct monolith_segment
 	monolith__lose(connection, segment, number);
 }
 
-/* Until when an overtaken departure may still come; a resend gets a round trip in any case. */
+/* Until when an overtaken transmission may still come; a resend gets a round trip in any case. */
 static int64_t until(const struct monolith_connection *connection,
 		     const struct monolith_segment *segment)
 {
 	const struct monolith_sender *sender = &connection->sender;
 
-	if (segment->departures == 1 &&
+	if (segment->transmissions == 1 &&
 	    (!sender->patience_ns ||
-	     sender->newest_ns - segment->departed_ns >= sender->patience_ns))
+	     sender->newest_ns - segment->transmitted_ns >= sender->patience_ns))
 		return connection->now_ns;
-	return segment->departed_ns + connection->rtt.smoothed_ns + sender->patience_ns;
+	return segment->transmitted_ns + connection->rtt.smoothed_ns + sender->patience_ns;
 }
 
-/* All departures up to `last` were overtaken by enough others. */
+/* All transmissions up to `last` were overtaken by enough others. */
 static void judge_all(struct monolith_connection *connection, uint64_t last)
 {
 	struct monolith_sender *sender = &connection->sender;
 	int64_t again_ns = NOPAL_NEVER;
 
 	for (uint64_t at = sender->packet_oldest; at <= last; at++) {
-		uint64_t number = sender->departures[at & sender->departure_mask].number;
+		uint64_t number = sender->transmissions[at & sender->transmission_mask].number;
 		struct monolith_segment *segment = &sender->segments[number & sender->segment_mask];
 		int64_t until_ns;
 
@@ -237,7 +237,7 @@ static void judge_all(struct monolith_connection *connection, uint64_t last)
 		}
 		if (until_ns < again_ns)
 			again_ns = until_ns;
-		if (segment->departures == 1)
+		if (segment->transmissions == 1)
 			break;
 	}
 	monolith__oldest(sender);
@@ -348,8 +348,8 @@ void monolith__ack_receive(struct monolith_connection *connection, const uint8_t
 	if (!ack_read(sender, body, length, &ack))
 		return;
 	ack.delay_ns = (delay & ~ACK_PART) * ACK_DELAY_UNIT_NS;
-	if (sender->packet_next - ack.largest <= sender->departure_mask)
+	if (sender->packet_next - ack.largest <= sender->transmission_mask)
 		ack.largest_sent_ns =
-			sender->departures[ack.largest & sender->departure_mask].time_ns;
+			sender->transmissions[ack.largest & sender->transmission_mask].time_ns;
 	ack_process(connection, &ack, body + ACK_HEAD, length - ACK_HEAD, (delay & ACK_PART) != 0);
 }

@@ -77,17 +77,17 @@ enum monolith_fate { MONOLITH_FLYING, MONOLITH_LOST, MONOLITH_ARRIVED };
 /* A segment that has left, by its number. */
 struct monolith_segment {
 	const uint8_t *bytes;
-	int64_t departed_ns;
-	uint64_t packet; /* number of the last departure */
+	int64_t transmitted_ns;
+	uint64_t packet; /* number of the last transmission */
 	uint16_t length;
 	uint16_t fragment;
-	uint16_t departures; /* stays at the most */
+	uint16_t transmissions; /* stays at the most */
 	uint8_t overdue;
 	uint8_t fate;
 };
 
-/* A departure, by its packet number; number 0: settled. */
-struct monolith_departure {
+/* A transmission, by its packet number; number 0: settled. */
+struct monolith_transmission {
 	int64_t time_ns;
 	uint64_t number;
 };
@@ -108,8 +108,8 @@ struct monolith_sender {
 	uint64_t packet_next, packet_oldest;
 	int64_t in_flight, window; /* bytes */
 	struct monolith_segment *segments;
-	struct monolith_departure *departures;
-	uint32_t segment_mask, departure_mask;
+	struct monolith_transmission *transmissions;
+	uint32_t segment_mask, transmission_mask;
 
 	struct monolith_outgoing *messages; /* ring: [head, tail) */
 	uint64_t message_head, message_cut, message_tail;
@@ -362,7 +362,7 @@ void monolith__sender_probe(struct monolith_connection *connection);
 static inline void monolith__oldest(struct monolith_sender *sender)
 {
 	while (sender->packet_oldest < sender->packet_next &&
-	       !sender->departures[sender->packet_oldest & sender->departure_mask].number)
+	       !sender->transmissions[sender->packet_oldest & sender->transmission_mask].number)
 		sender->packet_oldest++;
 }
 int64_t monolith__deadline(const struct monolith_connection *connection);

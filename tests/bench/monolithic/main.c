@@ -142,10 +142,10 @@ static struct traffic traffic_of(const struct run *run, bool sends, bool compose
 
 static void counters_print(const char *name, const struct monolith_counters *counters)
 {
-	printf(",\"%s\":{\"datagrams_out\":%" PRIu64 ",\"departures\":%" PRIu64
+	printf(",\"%s\":{\"datagrams_out\":%" PRIu64 ",\"transmissions\":%" PRIu64
 	       ",\"resends\":%" PRIu64 ",\"control_out\":%" PRIu64 ",\"lost\":%" PRIu64
 	       ",\"timeouts\":%" PRIu64 "}",
-	       name, counters->datagrams_out, counters->departures, counters->resends,
+	       name, counters->datagrams_out, counters->transmissions, counters->resends,
 	       counters->control_out, counters->segments_lost, counters->segments_timeout);
 }
 
@@ -234,9 +234,9 @@ static int live_report(const struct traffic *traffic)
 		       seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime));
 	if (getenv("FLOOD_COUNTERS"))
 		fprintf(stderr,
-			"departures %" PRIu64 " resends %" PRIu64 " control_out %" PRIu64
+			"transmissions %" PRIu64 " resends %" PRIu64 " control_out %" PRIu64
 			" lost %" PRIu64 "\n",
-			traffic->counters.departures, traffic->counters.resends,
+			traffic->counters.transmissions, traffic->counters.resends,
 			traffic->counters.control_out, traffic->counters.segments_lost);
 	if (!traffic->sends && traffic->bytes && traffic->received != traffic->bytes)
 		return 1;

@@ -65,7 +65,7 @@ struct monolith_callbacks {
 };
 
 struct monolith_counters {
-	uint64_t datagrams_out, datagrams_in, departures, resends, control_out;
+	uint64_t datagrams_out, datagrams_in, transmissions, resends, control_out;
 	uint64_t segments_lost, segments_timeout, bytes_delivered, malformed, sealed_badly;
 };
 

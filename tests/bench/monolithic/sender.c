@@ -63,20 +63,20 @@ static bool bits_double(struct monolith_sender *sender)
 	return true;
 }
 
-/* Settled departures stay readable: a late ack is a true sample. */
-static void *departures_double(struct monolith_sender *sender)
+/* Settled transmissions stay readable: a late ack is a true sample. */
+static void *transmissions_double(struct monolith_sender *sender)
 {
 	uint64_t to = sender->packet_next;
-	uint64_t room = (uint64_t)sender->departure_mask + 1;
-	void *grown = ring_double(sender->departures, &sender->departure_mask,
-				  sizeof(*sender->departures), to > room ? to - room : 0, to);
+	uint64_t room = (uint64_t)sender->transmission_mask + 1;
+	void *grown = ring_double(sender->transmissions, &sender->transmission_mask,
+				  sizeof(*sender->transmissions), to > room ? to - room : 0, to);
 
 	if (grown)
-		sender->departures = grown;
+		sender->transmissions = grown;
 	return grown;
 }
 
-/* Room to note `count` departures more, of new segments. */
+/* Room to note `count` transmissions more, of new segments. */
 static bool rings_make_room(struct monolith_connection *connection, uint32_t count)
 {
 	struct monolith_sender *sender = &connection->sender;
@@ -93,8 +93,8 @@ static bool rings_make_room(struct monolith_connection *connection, uint32_t cou
 			sender->segments = grown;
 	}
 	while (grown &&
-	       sender->packet_next + count - sender->packet_oldest > sender->departure_mask)
-		grown = departures_double(sender);
+	       sender->packet_next + count - sender->packet_oldest > sender->transmission_mask)
+		grown = transmissions_double(sender);
 	if (!grown)
 		no_memory(connection);
 	return grown != NULL;
@@ -110,14 +110,14 @@ void monolith__sender_begin(struct monolith_connection *connection, uint64_t fir
 	sender->app_limited = true;
 	sender->votes = setup->loss_threshold < MONOLITH_VOTES ? (uint32_t)setup->loss_threshold
 							       : MONOLITH_VOTES;
-	sender->segment_mask = sender->departure_mask = SENDER_AT_FIRST - 1;
+	sender->segment_mask = sender->transmission_mask = SENDER_AT_FIRST - 1;
 	sender->again_mask = SENDER_AT_FIRST - 1;
 	sender->segments = calloc(SENDER_AT_FIRST, sizeof(*sender->segments));
-	sender->departures = calloc(SENDER_AT_FIRST, sizeof(*sender->departures));
+	sender->transmissions = calloc(SENDER_AT_FIRST, sizeof(*sender->transmissions));
 	sender->again = calloc(SENDER_AT_FIRST, sizeof(*sender->again));
 	sender->reported_bits =
 		calloc(SENDER_AT_FIRST / MONOLITH_WORD, sizeof(*sender->reported_bits));
-	if (!sender->segments || !sender->departures || !sender->again || !sender->reported_bits)
+	if (!sender->segments || !sender->transmissions || !sender->again || !sender->reported_bits)
 		no_memory(connection);
 }
 
@@ -130,12 +130,12 @@ void monolith__sender_free(struct monolith_connection *connection)
 			sender->messages[sender->message_head & sender->message_mask].buffer);
 	free(sender->messages);
 	free(sender->segments);
-	free(sender->departures);
+	free(sender->transmissions);
 	free(sender->again);
 	free(sender->reported_bits);
 }
 
-/* ----------------------------------------------------------------- departures */
+/* ----------------------------------------------------------------- transmissions */
 
 static int64_t status_wait(const struct monolith_connection *connection)
 {
@@ -185,9 +185,9 @@ static inline void prefetch(const uint8_t *bytes, uint32_t length)
 	}
 }
 
-/* First departures of `run` segments of `length` bytes; the train has room. */
-static void depart_run(struct monolith_connection *connection, struct monolith_outgoing *message,
-		       uint32_t run, uint32_t length)
+/* First transmissions of `run` segments of `length` bytes; the train has room. */
+static void transmit_run(struct monolith_connection *connection, struct monolith_outgoing *message,
+			 uint32_t run, uint32_t length)
 {
 	struct monolith_sender *sender = &connection->sender;
 	uint32_t bytes = datagram_bytes(connection, length);
@@ -203,16 +203,16 @@ static void depart_run(struct monolith_connection *connection, struct monolith_o
 
 		*segment = (struct monolith_segment){
 			.bytes = body,
-			.departed_ns = connection->now_ns,
+			.transmitted_ns = connection->now_ns,
 			.packet = packet,
 			.length = (uint16_t)length,
 			.fragment = fragment++,
-			.departures = 1,
+			.transmissions = 1,
 		};
 		if (whole && number + 1 == end)
 			segment->fragment |= MONOLITH_LAST;
-		sender->departures[packet & sender->departure_mask] =
-			(struct monolith_departure){ connection->now_ns, number };
+		sender->transmissions[packet & sender->transmission_mask] =
+			(struct monolith_transmission){ connection->now_ns, number };
 		prefetch(body + length, length);
 		datagram_write(connection, segment, number, at);
 		body += length;
@@ -225,7 +225,7 @@ static void depart_run(struct monolith_connection *connection, struct monolith_o
 	sender->packet_next = packet;
 	sender->in_flight += (int64_t)run * length;
 	sender->message_cut += whole;
-	connection->counters.departures += run;
+	connection->counters.transmissions += run;
 	monolith__train_add(connection, run, bytes);
 }
 
@@ -241,8 +241,8 @@ static int64_t window_room(const struct monolith_sender *sender, uint32_t length
 	return left > 0 ? left / length : 0;
 }
 
-/* The next run of first departures; false: it is not their time. */
-static bool depart_next(struct monolith_connection *connection)
+/* The next run of first transmissions; false: it is not their time. */
+static bool transmit_next(struct monolith_connection *connection)
 {
 	const struct monolith_setup *setup = connection->setup;
 	struct monolith_sender *sender = &connection->sender;
@@ -272,24 +272,24 @@ static bool depart_next(struct monolith_connection *connection)
 		run = room;
 	if (run <= 0 || !rings_make_room(connection, (uint32_t)run))
 		return false;
-	depart_run(connection, message, (uint32_t)run, length);
+	transmit_run(connection, message, (uint32_t)run, length);
 	return true;
 }
 
-static void depart_again(struct monolith_connection *connection, struct monolith_segment *segment,
-			 uint64_t number)
+static void transmit_again(struct monolith_connection *connection, struct monolith_segment *segment,
+			   uint64_t number)
 {
 	struct monolith_sender *sender = &connection->sender;
 
 	segment->packet = sender->packet_next++;
-	segment->departed_ns = connection->now_ns;
-	if (segment->departures < UINT16_MAX)
-		segment->departures++;
+	segment->transmitted_ns = connection->now_ns;
+	if (segment->transmissions < UINT16_MAX)
+		segment->transmissions++;
 	segment->fate = MONOLITH_FLYING;
-	sender->departures[segment->packet & sender->departure_mask] =
-		(struct monolith_departure){ connection->now_ns, number };
+	sender->transmissions[segment->packet & sender->transmission_mask] =
+		(struct monolith_transmission){ connection->now_ns, number };
 	sender->in_flight += segment->length;
-	connection->counters.departures++;
+	connection->counters.transmissions++;
 	connection->counters.resends++;
 	datagram_write(connection, segment, number, monolith__train_at(connection));
 	monolith__train_add(connection, 1, datagram_bytes(connection, segment->length));
@@ -313,7 +313,7 @@ static bool pump_again(struct monolith_connection *connection)
 			return false;
 		/* The ring may have moved. */
 		segment = &sender->segments[number & sender->segment_mask];
-		depart_again(connection, segment, number);
+		transmit_again(connection, segment, number);
 	}
 	return true;
 }
@@ -337,7 +337,7 @@ void monolith__sender_pump(struct monolith_connection *connection)
 	bool more;
 
 	if (pump_again(connection))
-		while (sender->message_cut < sender->message_tail && depart_next(connection))
+		while (sender->message_cut < sender->message_tail && transmit_next(connection))
 			;
 	if (connection->life == MONOLITH_LIFE_ENDED)
 		return;
@@ -360,7 +360,7 @@ void monolith__lose(struct monolith_connection *connection, struct monolith_segm
 	struct monolith_sender *sender = &connection->sender;
 	uint64_t *grown;
 
-	sender->departures[segment->packet & sender->departure_mask].number = 0;
+	sender->transmissions[segment->packet & sender->transmission_mask].number = 0;
 	sender->in_flight -= segment->length;
 	segment->fate = MONOLITH_LOST;
 	if (sender->again_tail - sender->again_head > sender->again_mask) {
@@ -375,7 +375,7 @@ void monolith__lose(struct monolith_connection *connection, struct monolith_segm
 	sender->again[sender->again_tail++ & sender->again_mask] = number;
 }
 
-/* When the oldest departure will have waited too long. */
+/* When the oldest transmission will have waited too long. */
 int64_t monolith__deadline(const struct monolith_connection *connection)
 {
 	const struct monolith_sender *sender = &connection->sender;
@@ -383,7 +383,7 @@ int64_t monolith__deadline(const struct monolith_connection *connection)
 
 	if (sender->packet_oldest == sender->packet_next)
 		return NOPAL_NEVER;
-	since_ns = sender->departures[sender->packet_oldest & sender->departure_mask].time_ns;
+	since_ns = sender->transmissions[sender->packet_oldest & sender->transmission_mask].time_ns;
 	if (since_ns < sender->progress_ns)
 		since_ns = sender->progress_ns;
 	return since_ns + status_backed_off(connection);
@@ -394,14 +394,14 @@ static void overdue(struct monolith_connection *connection, int64_t left_ns)
 	struct monolith_sender *sender = &connection->sender;
 
 	for (uint64_t at = sender->packet_oldest; at < sender->packet_next; at++) {
-		const struct monolith_departure *departure =
-			&sender->departures[at & sender->departure_mask];
-		uint64_t number = departure->number;
+		const struct monolith_transmission *transmission =
+			&sender->transmissions[at & sender->transmission_mask];
+		uint64_t number = transmission->number;
 		struct monolith_segment *segment = &sender->segments[number & sender->segment_mask];
 
 		if (!number)
 			continue;
-		if (departure->time_ns > left_ns)
+		if (transmission->time_ns > left_ns)
 			return;
 		connection->counters.segments_timeout++;
 		monolith__cubic_timeout(connection, segment->packet);

@@ -166,7 +166,7 @@ static void composed_ended(struct nopal_session *session, int end, const char *t
 	traffic->counters = (struct monolith_counters){
 		.datagrams_out = counters->datagrams_out,
 		.datagrams_in = counters->datagrams_in,
-		.departures = counters->departures,
+		.transmissions = counters->transmissions,
 		.resends = counters->resends,
 		.control_out = counters->control_out,
 		.segments_lost = counters->segments_lost,

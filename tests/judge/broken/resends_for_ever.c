@@ -24,7 +24,7 @@ static enum nopal_verdict resends_for_ever_on_send(struct nopal_at at,
 {
 	struct resends_for_ever *self = nopal_state(at);
 
-	if (segment->departures == 1)
+	if (segment->transmissions == 1)
 		nopal_queue_push(at.session, &self->again, segment);
 	if (!nopal_timer_running(at, 0))
 		nopal_timer_start(at, 0, at.session->now_ns + 50 * NOPAL_MILLISECOND);

@@ -234,12 +234,12 @@ TEST(urgent_once)
 	struct nopal_queue queue = { 0 };
 
 	segments[7]->urgent = true;
-	segments[7]->departures = 1;
+	segments[7]->transmissions = 1;
 	assert_int_equal(nopal_queue_push(NULL, &queue, segments[5]), 0);
 	assert_int_equal(nopal_queue_insert(NULL, &queue, segments[7]), 0);
 	assert_ptr_equal(nopal_queue_first(NULL, &queue), segments[5]);
 	segments[7]->urgent = false;
-	segments[7]->departures = 0;
+	segments[7]->transmissions = 0;
 	nopal_free(NULL, queue.ring);
 }
 
@@ -285,10 +285,10 @@ TEST(appended_and_removed)
 enum { GATE = 1, OTHER = 2 };
 static const struct nopal_part gate = { .hold[NOPAL_SEND] = GATE };
 
-static void wait_in(struct nopal_lanes *lanes, uint32_t which, bool urgent, uint16_t departures)
+static void wait_in(struct nopal_lanes *lanes, uint32_t which, bool urgent, uint16_t transmissions)
 {
 	segments[which]->urgent = urgent;
-	segments[which]->departures = departures;
+	segments[which]->transmissions = transmissions;
 	segments[which]->waiting[NOPAL_SEND] = GATE;
 	assert_int_equal(nopal_lanes_insert(NULL, lanes, segments[which]), 0);
 }
@@ -297,7 +297,7 @@ static void release_all(void)
 {
 	for (uint32_t i = 0; i < SEGMENTS; i++) {
 		segments[i]->urgent = false;
-		segments[i]->departures = 0;
+		segments[i]->transmissions = 0;
 		segments[i]->waiting[NOPAL_SEND] = 0;
 	}
 }
@@ -322,7 +322,7 @@ static void they_leave(struct nopal_lanes *lanes, const uint32_t *leave, size_t 
 }
 
 /* Resends by age, what is urgent, the rest; but the resend of an urgent one goes behind first
- * departures that are older. */
+ * transmissions that are older. */
 TEST(lanes_have_one_order)
 {
 	static const uint32_t leave[] = { 3, 5, 30, 31, 8, 9, 20, 25 };

@@ -4,7 +4,7 @@
 #include "support/rig.h"
 #include "support/test.h"
 
-/* `gate` must let each departure go; `pass` once is enough; `keeper` holds done and deallocate.
+/* `gate` must let each transmission go; `pass` once is enough; `keeper` holds done and deallocate.
  * None releases anything by itself. */
 static const struct nopal_hold gate_holds[] = { { "the gate", NOPAL_SEND, NOPAL_DATA, false },
 						{ 0 } };
@@ -86,9 +86,9 @@ static void leave(void)
 TEST(test_all_must_agree_in_any_order)
 {
 	nopal_release(the_pass, segment, NOPAL_SEND);
-	assert_int_equal(segment->departures, 0);
+	assert_int_equal(segment->transmissions, 0);
 	nopal_release(the_gate, segment, NOPAL_SEND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 }
 
 TEST(test_epoch_rearms_what_is_not_sticky)
@@ -102,11 +102,11 @@ TEST(test_a_resend_needs_the_gate_again)
 {
 	leave();
 	assert_true(nopal_segment_resend(the_keeper, segment));
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RESEND), 1);
 	assert_false(nopal_segment_resend(the_keeper, segment));
 	nopal_release(the_gate, segment, NOPAL_SEND);
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	assert_int_equal(nopal_session_counters(session)->resends, 1);
 }
 
@@ -114,9 +114,9 @@ TEST(test_a_gate_opened_too_early_sends_nothing)
 {
 	leave();
 	nopal_release(the_gate, segment, NOPAL_SEND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_true(nopal_segment_resend(the_keeper, segment));
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 }
 
 TEST(test_a_bit_is_released_once_an_epoch)
@@ -124,7 +124,7 @@ TEST(test_a_bit_is_released_once_an_epoch)
 	nopal_release(the_gate, segment, NOPAL_SEND);
 	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(nopal_session_counters(session)->misuses, 1);
-	assert_int_equal(segment->departures, 0);
+	assert_int_equal(segment->transmissions, 0);
 }
 
 TEST(test_only_the_owner_releases)
@@ -154,7 +154,7 @@ TEST(test_no_send_after_done)
 	assert_false(nopal_segment_resend(the_keeper, segment));
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 1);
 	nopal_release(the_gate, segment, NOPAL_SEND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 }
 
 TEST(test_done_during_a_resend_request_ends_it)
@@ -164,10 +164,10 @@ TEST(test_done_during_a_resend_request_ends_it)
 	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_false(segment->wanted);
 	nopal_release(the_gate, segment, NOPAL_SEND);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 }
 
-TEST(test_done_waits_for_the_departure)
+TEST(test_done_waits_for_the_transmission)
 {
 	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_false(segment->done);
@@ -176,7 +176,7 @@ TEST(test_done_waits_for_the_departure)
 }
 
 /* The keeper must still agree; the gates need not. */
-static void assert_abandoned(uint32_t departures)
+static void assert_abandoned(uint32_t transmissions)
 {
 	nopal_segment_abandon(session, segment);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_ABANDONED), 1);
@@ -185,8 +185,8 @@ static void assert_abandoned(uint32_t departures)
 	nopal_release(the_gate, segment, NOPAL_SEND);
 	if (nopal_holds(the_pass, segment, NOPAL_SEND))
 		nopal_release(the_pass, segment, NOPAL_SEND);
-	assert_int_equal(segment->departures, departures);
-	assert_int_equal(nopal_oldest_departure(session), nopal_next_packet_number(session));
+	assert_int_equal(segment->transmissions, transmissions);
+	assert_int_equal(nopal_oldest_transmission(session), nopal_next_packet_number(session));
 	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
 	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
@@ -213,7 +213,7 @@ TEST(test_abandoned_while_it_wants_to_leave_again)
 	assert_abandoned(1);
 }
 
-TEST(test_the_last_departure_is_the_last)
+TEST(test_the_last_transmission_is_the_last)
 {
 	leave();
 	segment->last = true;
@@ -222,14 +222,14 @@ TEST(test_the_last_departure_is_the_last)
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
 }
 
-/* Lets go of the segment while it leaves, before others hear of the departure. */
+/* Lets go of the segment while it leaves, before others hear of the transmission. */
 static enum nopal_verdict hasty_on_send(struct nopal_at at, struct nopal_segment *leaving)
 {
 	nopal_release(at, leaving, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
 
-TEST(test_done_waits_for_all_who_hear_of_the_departure)
+TEST(test_done_waits_for_all_who_hear_of_the_transmission)
 {
 	static const struct nopal_hold holds[] = {
 		{ "the hasty", NOPAL_DEALLOCATE, NOPAL_DATA, false }, { 0 }
@@ -272,21 +272,21 @@ TEST(test_stale_handles_name_nothing)
 	assert_null(nopal_segment_find(session, (struct nopal_handle){ 1u << 30, 1 }));
 }
 
-TEST(test_departures_are_settled_once)
+TEST(test_transmissions_are_settled_once)
 {
 	uint64_t first;
 
 	leave();
 	first = segment->packet_number;
-	assert_int_equal(nopal_oldest_departure(session), first);
+	assert_int_equal(nopal_oldest_transmission(session), first);
 	nopal_segment_resend(the_keeper, segment);
 	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->packet_number, first + 1);
-	assert_false(nopal_departure_find(session, first)->open);
-	assert_int_equal(nopal_oldest_departure(session), first + 1);
+	assert_false(nopal_transmission_find(session, first)->open);
+	assert_int_equal(nopal_oldest_transmission(session), first + 1);
 	nopal_segment_settle(session, segment);
-	assert_int_equal(nopal_oldest_departure(session), nopal_next_packet_number(session));
-	assert_null(nopal_departure_find(session, first + 99));
+	assert_int_equal(nopal_oldest_transmission(session), nopal_next_packet_number(session));
+	assert_null(nopal_transmission_find(session, first + 99));
 }
 
 TEST(test_the_watchdog_counts_what_waits_too_long)

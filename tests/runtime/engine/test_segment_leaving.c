@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Departures: their effects, their gates, and control segments. */
+/* Transmissions: their effects, their gates, and control segments. */
 #include <string.h>
 
 #include "engine/segment.h"
@@ -22,10 +22,10 @@ static const char LAYERS[] =
 	"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n  retransmit {}\n}\n"
 	"layer \"lower\" {\n  transport_driver {}\n  fixed_size {}\n}\n";
 
-/* ----------------------------------------------------------------- departures */
+/* ----------------------------------------------------------------- transmissions */
 
 /* Nobody tells the status of redundancy: it is not waited for. */
-TEST(test_a_departure_without_status_is_settled)
+TEST(test_a_transmission_without_status_is_settled)
 {
 	struct nopal_segment *segment;
 	struct nopal_core *core;
@@ -40,11 +40,11 @@ TEST(test_a_departure_without_status_is_settled)
 	memset(bytes, 0, 8);
 	nopal__depart(core, segment);
 	assert_int_equal(nopal_next_packet_number(session), number + 1);
-	assert_int_equal(nopal_oldest_departure(session), number + 1);
-	assert_false(nopal_departure_find(session, number)->open);
+	assert_int_equal(nopal_oldest_transmission(session), number + 1);
+	assert_false(nopal_transmission_find(session, number)->open);
 }
 
-TEST(test_a_departure_says_its_number)
+TEST(test_a_transmission_says_its_number)
 {
 	uint8_t slot;
 
@@ -74,10 +74,10 @@ TEST(test_nothing_departs_to_a_busy_kernel)
 	rig_send(&rig, "x");
 	assert_int_equal(endpoint->ready_count, 1);
 	assert_true(rig_segment(session, 2)->wanted);
-	assert_int_equal(rig_segment(session, 2)->departures, 0);
+	assert_int_equal(rig_segment(session, 2)->transmissions, 0);
 	endpoint->busy = false;
 	rig_send(&rig, "y");
-	assert_int_equal(rig_segment(session, 4)->departures, 1);
+	assert_int_equal(rig_segment(session, 4)->transmissions, 1);
 }
 
 /* Whoever holds back what is to leave again is named, as for the first time. */
@@ -97,7 +97,7 @@ TEST(test_a_resend_is_watched)
 	nopal__watchdog_stop(core);
 	assert_int_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
 	assert_true(nopal_segment_resend(rig_at(session, "m_keeper"), segment));
-	assert_int_equal(segment->departures, 2);
+	assert_int_equal(segment->transmissions, 2);
 	assert_int_not_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A new segment: its fields, how its departures are numbered, and control. */
+/* A new segment: its fields, how its transmissions are numbered, and control. */
 #include <string.h>
 
 #include "engine/message.h"
@@ -40,11 +40,11 @@ TEST(test_a_segment_is_made_of_nothing_old)
 	assert_ptr_equal(one, was);
 	assert_int_equal(one->number, number + 1);
 	assert_int_equal(one->kind, NOPAL_KIND_ABORT);
-	assert_int_equal(one->departed_ns, -1);
+	assert_int_equal(one->transmitted_ns, -1);
 	assert_int_equal(one->created_ns, session->now_ns);
 	assert_null(one->message);
 	assert_int_equal(one->above.generation, 0);
-	assert_int_equal(one->pins + one->departures + one->fate, 0);
+	assert_int_equal(one->pins + one->transmissions + one->fate, 0);
 	for (int barrier = 0; barrier < 3; barrier++)
 		assert_int_equal(one->waiting[barrier], 0);
 	assert_false(one->done || one->wanted || one->last || one->below || one->incoming ||
@@ -120,19 +120,19 @@ TEST(test_a_piece_is_some_of_its_message)
 	nopal__segment_free(nopal__core(session), piece);
 }
 
-/* ----------------------------------------------------------------- departures */
+/* ----------------------------------------------------------------- transmissions */
 
-TEST(test_untracked_departures_are_numbered_alone)
+TEST(test_untracked_transmissions_are_numbered_alone)
 {
 	kept_open(UNTRACKED);
 	for (uint64_t i = 0; i < 3; i++) {
 		assert_int_equal(nopal_next_packet_number(session), i);
-		assert_int_equal(nopal_oldest_departure(session), i);
+		assert_int_equal(nopal_oldest_transmission(session), i);
 		rig_send(&rig, "x");
 	}
-	assert_int_equal(nopal_session_counters(session)->departures, 3);
+	assert_int_equal(nopal_session_counters(session)->transmissions, 3);
 	assert_int_equal(nopal_session_counters(session)->resends, 0);
-	assert_int_equal(rig_awake(session)->departures.room, 0);
+	assert_int_equal(rig_awake(session)->transmissions.room, 0);
 }
 
 static void send_many(unsigned count)
@@ -143,7 +143,7 @@ static void send_many(unsigned count)
 
 /* The ring grows by what is open, and those that are settled out of turn are passed over when the
  * oldest is. */
-TEST(test_departures_are_found_while_there_is_room)
+TEST(test_transmissions_are_found_while_there_is_room)
 {
 	enum { MANY = 3 * RING_AT_FIRST };
 	uint64_t first, next, held;
@@ -154,39 +154,39 @@ TEST(test_departures_are_found_while_there_is_room)
 	held = rig_awake(session)->bytes_held;
 	assert_true(nopal__core(session)->layer->tracks);
 	send_many(RING_AT_FIRST);
-	assert_int_equal(rig_awake(session)->departures.room, RING_AT_FIRST);
+	assert_int_equal(rig_awake(session)->transmissions.room, RING_AT_FIRST);
 	send_many(MANY - RING_AT_FIRST);
 	next = nopal_next_packet_number(session);
 	assert_int_equal(next - first, MANY);
-	assert_int_equal(rig_awake(session)->departures.room, 4 * RING_AT_FIRST);
+	assert_int_equal(rig_awake(session)->transmissions.room, 4 * RING_AT_FIRST);
 	assert_in_range(rig_awake(session)->bytes_held - held,
-			3 * RING_AT_FIRST * sizeof(struct nopal_departure),
-			6 * RING_AT_FIRST * sizeof(struct nopal_departure));
+			3 * RING_AT_FIRST * sizeof(struct nopal_transmission),
+			6 * RING_AT_FIRST * sizeof(struct nopal_transmission));
 	for (uint64_t i = first; i < next; i++) {
-		struct nopal_departure *one = nopal_departure_find(session, i);
+		struct nopal_transmission *one = nopal_transmission_find(session, i);
 
 		assert_true(one->open);
 		assert_int_equal(nopal_segment_find(session, one->segment)->packet_number, i);
 	}
-	assert_null(nopal_departure_find(session, next));
-	nopal_departure_settle(session, first + 1);
-	nopal_departure_settle(session, first + 2);
-	nopal_departure_settle(session, next);
-	assert_int_equal(nopal_oldest_departure(session), first);
-	nopal_departure_settle(session, first);
-	assert_int_equal(nopal_oldest_departure(session), first + 3);
-	nopal_departure_settle(session, first);
-	assert_int_equal(nopal_oldest_departure(session), first + 3);
-	assert_false(nopal_departure_find(session, first)->open);
-	assert_true(nopal_departure_find(session, first + 3)->open);
+	assert_null(nopal_transmission_find(session, next));
+	nopal_transmission_settle(session, first + 1);
+	nopal_transmission_settle(session, first + 2);
+	nopal_transmission_settle(session, next);
+	assert_int_equal(nopal_oldest_transmission(session), first);
+	nopal_transmission_settle(session, first);
+	assert_int_equal(nopal_oldest_transmission(session), first + 3);
+	nopal_transmission_settle(session, first);
+	assert_int_equal(nopal_oldest_transmission(session), first + 3);
+	assert_false(nopal_transmission_find(session, first)->open);
+	assert_true(nopal_transmission_find(session, first + 3)->open);
 	send_many(RING_AT_FIRST);
-	assert_non_null(nopal_departure_find(session, first));
+	assert_non_null(nopal_transmission_find(session, first));
 	send_many(1);
-	assert_null(nopal_departure_find(session, first));
-	assert_non_null(nopal_departure_find(session, first + 1));
+	assert_null(nopal_transmission_find(session, first));
+	assert_non_null(nopal_transmission_find(session, first + 1));
 }
 
-TEST(test_no_room_for_departures_ends_the_session)
+TEST(test_no_room_for_transmissions_ends_the_session)
 {
 	struct nopal_awake *awake;
 
@@ -194,11 +194,11 @@ TEST(test_no_room_for_departures_ends_the_session)
 	rig_change(&rig, "delay 10ms loss 100%");
 	send_many(RING_AT_FIRST);
 	awake = rig_awake(session);
-	awake->budget.bytes = awake->bytes_held + RING_AT_FIRST * sizeof(struct nopal_departure);
+	awake->budget.bytes = awake->bytes_held + RING_AT_FIRST * sizeof(struct nopal_transmission);
 	rig_send(&rig, "x");
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
-	assert_non_null(strstr(rig.opener.end_text, "note a departure"));
+	assert_non_null(strstr(rig.opener.end_text, "note a transmission"));
 }
 
 /* -------------------------------------------------------------------- control */
@@ -252,7 +252,7 @@ TEST(test_control_leaves_at_once_and_is_counted)
 {
 	struct nopal_at at;
 	struct nopal_segment *segment;
-	const struct record *departed;
+	const struct record *transmitted;
 	uint64_t sent, arrived;
 	uint8_t *bytes;
 	uint32_t number;
@@ -273,9 +273,9 @@ TEST(test_control_leaves_at_once_and_is_counted)
 	assert_false(segment->wanted);
 	memset(bytes, 0, 8);
 	nopal_control_send(session, segment, 5);
-	departed = record_of(NOPAL_TRACED_DEPART, nopal_kind(at, 0));
-	assert_int_equal(departed->a, number);
-	assert_int_equal(departed->b, 0);
+	transmitted = record_of(NOPAL_TRACED_TRANSMIT, nopal_kind(at, 0));
+	assert_int_equal(transmitted->a, number);
+	assert_int_equal(transmitted->b, 0);
 	assert_int_equal(record_of(NOPAL_TRACED_FREE, 0)->a, number);
 	records_stop(rig.world);
 	assert_int_equal(rig_awake(session)->counters.control_out, sent + 1);
@@ -288,7 +288,7 @@ TEST(test_control_leaves_at_once_and_is_counted)
 
 TEST(test_a_segment_leaves_its_story)
 {
-	const struct record *held, *departed, *released, *freed;
+	const struct record *held, *transmitted, *released, *freed;
 	uint32_t bit;
 
 	kept_open(KEPT);
@@ -296,11 +296,11 @@ TEST(test_a_segment_leaves_its_story)
 	records_start(rig.world);
 	rig_send(&rig, "x");
 	held = record_of(NOPAL_TRACED_HOLD, NOPAL_FINISH);
-	departed = record_of(NOPAL_TRACED_DEPART, NOPAL_KIND_DATA);
+	transmitted = record_of(NOPAL_TRACED_TRANSMIT, NOPAL_KIND_DATA);
 	assert_int_equal(held->a, 2);
 	assert_int_equal(held->b, bit);
-	assert_int_equal(departed->a, 2);
-	assert_int_equal(departed->b, 0);
+	assert_int_equal(transmitted->a, 2);
+	assert_int_equal(transmitted->b, 0);
 	assert_null(record_of(NOPAL_TRACED_HOLD, NOPAL_DEALLOCATE));
 	settle(2, NOPAL_ARRIVED);
 	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_FINISH);

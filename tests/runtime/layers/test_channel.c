@@ -78,12 +78,12 @@ TEST(test_one_datagram_a_segment)
 	begin(PLAIN, 6, "delay 1ms");
 	memset(&casts, 0, sizeof(casts));
 	nopal_sim_tap(many.world, note_cast, NULL);
-	before = nopal_session_counters(many.group)->departures;
+	before = nopal_session_counters(many.group)->transmissions;
 	for (size_t bytes = 1; bytes < 20000; bytes += 777)
 		send_some(1, bytes);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(casts.count, nopal_session_counters(many.group)->departures - before);
+	assert_int_equal(casts.count, nopal_session_counters(many.group)->transmissions - before);
 	assert_int_equal(casts.strange, 0);
 	many_close(&many);
 }
@@ -150,7 +150,7 @@ static void prepare_with(uint32_t count)
 	many.world->ops = &ops;
 }
 
-static void check_hearing(uint32_t count, uint32_t hearing, uint64_t departures)
+static void check_hearing(uint32_t count, uint32_t hearing, uint64_t transmissions)
 {
 	many_watch(&many);
 	for (uint32_t i = 0; i < count; i++)
@@ -161,7 +161,7 @@ static void check_hearing(uint32_t count, uint32_t hearing, uint64_t departures)
 	send_some(10, 1000);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(many.casts, departures);
+	assert_int_equal(many.casts, transmissions);
 	many_close(&many);
 }
 

@@ -276,37 +276,37 @@ TEST(test_a_session_with_one_peer_is_a_group_of_one)
 enum { UDP_IPV4 = 1472, UDP_IPV6 = 1452 }; /* of 1500 bytes of IP */
 
 /* The longest datagram that left whole, by family, and how many could be cut. */
-static struct departed {
+static struct transmitted {
 	uint32_t longest[2], cut[2];
-} departed;
+} transmitted;
 static const struct nopal_world_ops *real_ops;
 
-static enum nopal_transmitted note_departure(struct nopal_world *world,
-					     struct nopal_endpoint *endpoint,
-					     const struct nopal_train *train)
+static enum nopal_transmitted note_transmission(struct nopal_world *world,
+						struct nopal_endpoint *endpoint,
+						const struct nopal_train *train)
 {
 	bool ipv6 = !nopal_address_is_v4(train->to);
 	uint32_t length =
 		train->stride && train->stride < train->length ? train->stride : train->length;
 
-	departed.cut[ipv6] += train->fragments;
-	if (!train->fragments && length > departed.longest[ipv6])
-		departed.longest[ipv6] = length;
+	transmitted.cut[ipv6] += train->fragments;
+	if (!train->fragments && length > transmitted.longest[ipv6])
+		transmitted.longest[ipv6] = length;
 	return real_ops->transmit(world, endpoint, train);
 }
 
-static void depart_from(const char *config, enum many_family family, const size_t *lengths,
-			uint32_t count)
+static void transmit_from(const char *config, enum many_family family, const size_t *lengths,
+			  uint32_t count)
 {
 	struct nopal_world_ops ops;
 
-	memset(&departed, 0, sizeof(departed));
+	memset(&transmitted, 0, sizeof(transmitted));
 	many_family = family;
 	many_open(&many, config, 2, "delay 10ms", 1);
 	many_family = MANY_V4;
 	real_ops = many.world->ops;
 	ops = *real_ops;
-	ops.transmit = note_departure;
+	ops.transmit = note_transmission;
 	many.world->ops = &ops;
 	many_run(&many, NOPAL_SECOND);
 	for (uint32_t i = 0; i < count; i++)
@@ -325,15 +325,15 @@ TEST(test_what_is_cut_fits_the_mtu_of_its_family)
 	enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
 	const char *config = MANY_RELIABLE("fan_out {}");
 
-	depart_from(config, MANY_V4, lengths, LENGTHS);
-	assert_int_equal(departed.longest[0], UDP_IPV4);
-	depart_from(config, MANY_V6, lengths, LENGTHS);
-	assert_int_equal(departed.longest[0], 0);
-	assert_int_equal(departed.longest[1], UDP_IPV6);
-	depart_from(config, MANY_MIXED, lengths, LENGTHS);
-	assert_int_equal(departed.longest[0], UDP_IPV4);
-	assert_int_equal(departed.longest[1], UDP_IPV6);
-	assert_int_equal(departed.cut[0] + departed.cut[1], 0);
+	transmit_from(config, MANY_V4, lengths, LENGTHS);
+	assert_int_equal(transmitted.longest[0], UDP_IPV4);
+	transmit_from(config, MANY_V6, lengths, LENGTHS);
+	assert_int_equal(transmitted.longest[0], 0);
+	assert_int_equal(transmitted.longest[1], UDP_IPV6);
+	transmit_from(config, MANY_MIXED, lengths, LENGTHS);
+	assert_int_equal(transmitted.longest[0], UDP_IPV4);
+	assert_int_equal(transmitted.longest[1], UDP_IPV6);
+	assert_int_equal(transmitted.cut[0] + transmitted.cut[1], 0);
 }
 
 /* Segments that nobody cuts leave in fragments of IP where it is too long for IPv6. */
@@ -344,9 +344,9 @@ TEST(test_a_whole_message_too_long_for_ipv6)
 
 	nopal_plan_unref(plan);
 	assert_true(most > UDP_IPV6 - 100);
-	depart_from(MANY_PLAIN("fan_out {}"), MANY_MIXED, &most, 1);
-	assert_in_range(departed.longest[0], UDP_IPV6 + 1, UDP_IPV4);
-	assert_int_equal(departed.cut[0], 0);
-	assert_int_equal(departed.cut[1], 1);
-	assert_true(departed.longest[1] <= UDP_IPV6);
+	transmit_from(MANY_PLAIN("fan_out {}"), MANY_MIXED, &most, 1);
+	assert_in_range(transmitted.longest[0], UDP_IPV6 + 1, UDP_IPV4);
+	assert_int_equal(transmitted.cut[0], 0);
+	assert_int_equal(transmitted.cut[1], 1);
+	assert_true(transmitted.longest[1] <= UDP_IPV6);
 }

@@ -171,7 +171,7 @@ TEST_WITH(NULL, NULL, test_what_is_sent_while_opening_waits_in_order)
 	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	for (char c = 'a'; c < 'a' + 20; c++)
 		assert_int_equal(nopal_send(opening, &c, 1, 0), 0);
-	assert_int_equal(nopal_session_counters(opening)->departures, 0);
+	assert_int_equal(nopal_session_counters(opening)->transmissions, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 20);
 	for (int i = 0; i < 20; i++)

@@ -165,7 +165,7 @@ TEST(test_a_segment_that_sinks_is_the_lower_layers)
 	assert_null(segment->message);
 	assert_int_equal(segment->number, below()->numbered);
 	assert_int_equal(segment->packet_number, 0);
-	assert_int_equal(segment->departures, 1);
+	assert_int_equal(segment->transmissions, 1);
 	assert_int_equal(segment->pins, 0);
 	assert_int_equal(segment->body.length, 10);
 	assert_int_equal(below()->counters.messages_sent, 1);

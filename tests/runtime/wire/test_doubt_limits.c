@@ -121,7 +121,7 @@ TEST(test_a_look_asks_after_a_second_where_something_is_owed)
 	pass(NOPAL_SECOND);
 	doubt(true);
 	assert_int_equal(asks, 0); /* nothing is owed */
-	core->awake->departures.next++;
+	core->awake->transmissions.next++;
 	core->awake->heard_ns = rig.world->now_ns;
 	core->awake->doubt.nonce = 5;
 	pass(NOPAL_SECOND - 1);
@@ -131,7 +131,7 @@ TEST(test_a_look_asks_after_a_second_where_something_is_owed)
 	pass(1);
 	doubt(true);
 	assert_int_equal(asks, 1);
-	core->awake->departures.next--;
+	core->awake->transmissions.next--;
 }
 
 TEST(test_only_who_can_be_reset_asks)
@@ -165,9 +165,9 @@ TEST(test_silence_is_of_who_is_owed_something)
 	pass(NOPAL_SECOND);
 	silence_ns = rig.world->now_ns - core->awake->heard_ns;
 	assert_int_equal(nopal_session_silence(&core->session), 0);
-	core->awake->departures.next++;
+	core->awake->transmissions.next++;
 	assert_int_equal(nopal_session_silence(&core->session), silence_ns);
-	core->awake->departures.next--;
+	core->awake->transmissions.next--;
 	core->awake->doubt.nonce = 5;
 	assert_int_equal(nopal_session_silence(&core->session), silence_ns);
 	stand_above(core);

@@ -323,7 +323,7 @@ TEST(test_a_soft_error_is_counted_and_forgotten)
 
 /* ----------------------------------------------------------- a busy kernel */
 
-TEST(test_departures_wait_in_order_for_a_busy_kernel)
+TEST(test_transmissions_wait_in_order_for_a_busy_kernel)
 {
 	struct nopal_session *a = session_to(7, NULL), *b = session_to(8, NULL);
 
@@ -334,13 +334,13 @@ TEST(test_departures_wait_in_order_for_a_busy_kernel)
 	send_bytes(a, 4, 100);
 	assert_int_equal(fake.trains, 0);
 	assert_int_equal(nopal_endpoint_counters(endpoint)->busy, 1);
-	assert_int_equal(nopal_session_counters(a)->departures, 1);
+	assert_int_equal(nopal_session_counters(a)->transmissions, 1);
 	fake.answer = NOPAL_TRANSMITTED;
 	nopal__endpoint_writable(endpoint);
 	assert_int_equal(fake.trains, 4);
 	for (uint8_t i = 0; i < 4; i++)
 		assert_int_equal(fake.train[i].first, i + 1);
-	assert_int_equal(nopal_session_counters(a)->departures, 3);
+	assert_int_equal(nopal_session_counters(a)->transmissions, 3);
 }
 
 TEST(test_busy_again_keeps_the_rest)

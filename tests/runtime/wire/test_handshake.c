@@ -85,7 +85,7 @@ TEST(test_control_introduces_too)
 
 	rig_open(&rig, asked_first, NULL);
 	rig_send(&rig, "x");
-	assert_int_equal(nopal_session_counters(rig.opener.session)->departures, 0);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->transmissions, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(nopal__core(rig.opener.session)->peer_known);
 	assert_int_equal(rig.acceptor.delivered, 1);
