@@ -50,7 +50,7 @@ static enum nopal_verdict coalesce_break(struct nopal_session *session)
 	return NOPAL_STOP;
 }
 
-/* A segment whose fate is that of all messages in it. */
+/* A segment whose outcome is that of all messages in it. */
 static struct nopal_segment *coalesce_segment(struct nopal_session *session, struct coalesce *self)
 {
 	struct nopal_writer *writer = &self->writer;

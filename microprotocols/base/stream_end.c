@@ -7,7 +7,7 @@
  *            its flow).
  * Differs:   the flow below has had its handshake: the first message of a stream
  *            opens it at the peer, and joining takes no round trip.
- * Wire:      a segment `end` when all that was sent has its fate; a segment `reset`
+ * Wire:      a segment `end` when all that was sent has its outcome; a segment `reset`
  *            when the stream broke: why, 1, and text; without memory for that the
  *            flow ends.
  *

@@ -7,7 +7,7 @@
  *            <--------- SYN-ACK  B, A+1, the MSS   |  SYN-ACK until confirmed
  *   OPEN     ACK  B+1 --------------------------> OPEN
  *
- *   either side, when its application has closed and its messages have fates:
+ *   either side, when its application has closed and its messages have outcomes:
  *
  *            FIN  F, what it waits for, until acknowledged ----> PEER_CLOSED, once
  *            <--------------------------------------- ACK  F+1

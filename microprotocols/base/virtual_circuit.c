@@ -26,7 +26,7 @@
  *   the one with the smaller nonce has seen a cookie of its own: then it is TELLING.
  *   The other one asks at once when it hears of its peer.
  *
- *   either side, when its application has closed and its messages have fates:
+ *   either side, when its application has closed and its messages have outcomes:
  *
  *            close until acknowledged ----------> PEER_CLOSED, once
  *            <-------------------- close_ack

@@ -99,7 +99,7 @@ static inline bool loss_intervals_lost(struct loss_intervals *intervals, uint64_
 	return true;
 }
 
-/* Loss events in `unity` packets; `largest` is the newest whose fate is known. An interval was
+/* Loss events in `unity` packets; `largest` is the newest whose outcome is known. An interval was
  * closed. */
 static inline uint64_t loss_intervals_events(const struct loss_intervals *intervals,
 					     uint64_t largest, uint64_t unity)

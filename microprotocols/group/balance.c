@@ -223,14 +223,14 @@ static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segme
 	return NOPAL_CONTINUE;
 }
 
-/* -------------------------------------------------------------------- fates */
+/* -------------------------------------------------------------------- outcomes */
 
 /* Of whom nobody can say, it may have it. */
 static bool balance_lacks(const struct nopal_copy *copy)
 {
-	if (copy->fate == NOPAL_UNKNOWN)
+	if (copy->outcome == NOPAL_OUTCOME_UNKNOWN)
 		return copy->destination->removed || copy->destination->ended;
-	return copy->fate == NOPAL_MISSING || copy->fate == NOPAL_EXPIRED;
+	return copy->outcome == NOPAL_OUTCOME_LOST || copy->outcome == NOPAL_OUTCOME_EXPIRED;
 }
 
 /* How long it took to fail says nothing of how quick it is: who refuses at once would draw all.  Of

@@ -8,7 +8,7 @@
  * Differs:   asks and reports travel by the session that each destination has: so
  *            they do not get lost, and hearers need not hear each other.  A report
  *            says below which number nothing is missing; by that each copy gets its
- *            fate, and who counts them (fan_out) knows nothing of channels.  Of whom
+ *            outcome, and who counts them (fan_out) knows nothing of channels.  Of whom
  *            no report moves for `patience` is thought to hear no more, and what it
  *            misses comes by its own session from then on.  Nothing is urgent that
  *            is for all, but for parity.

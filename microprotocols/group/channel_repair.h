@@ -53,7 +53,7 @@ enum {
 
 /* What the speaker notes of a destination. */
 enum {
-	CHANNEL_REPAIR_FLOOR, /* below it all has its fate, as far as it was cast */
+	CHANNEL_REPAIR_FLOOR, /* below it all has its outcome, as far as it was cast */
 	CHANNEL_REPAIR_SINCE, /* the age with which it began to hear */
 	CHANNEL_REPAIR_RTT,   /* smoothed, ns */
 	CHANNEL_REPAIR_STAYS, /* since when its floor does, below the end; 0: no */
@@ -62,7 +62,7 @@ enum {
 };
 
 struct channel_speaker {
-	struct outstanding cast; /* numbers with copies whose fate is open */
+	struct outstanding cast; /* numbers with copies whose outcome is open */
 	uint64_t next;		 /* number; 0: nothing has left */
 	uint64_t order;		 /* one past the last message of which a part left */
 	uint64_t age;

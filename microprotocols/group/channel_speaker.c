@@ -4,7 +4,7 @@
  * more.
  *
  * Of each number that was cast the segment is kept until everybody has it.  A destination has a
- * floor; what a report lifts it over has its fate.  Which numbers it had by the channel, and which
+ * floor; what a report lifts it over has its outcome.  Which numbers it had by the channel, and which
  * by its own session, follows from ages: the age counts how often somebody began to hear, and is
  * noted of a segment as it leaves.
  */
@@ -60,7 +60,7 @@ void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 		nopal_timer_start(at, CHANNEL_REPAIR_REMIND, at.session->now_ns + self->remind_ns);
 }
 
-/* A copy of it has its fate, or it is done without any. */
+/* A copy of it has its outcome, or it is done without any. */
 void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segment)
 {
 	struct channel_speaker *self = speaker_of(at);
@@ -109,7 +109,7 @@ void nopal__channel_opened(struct nopal_at at, struct nopal_destination *destina
 	nopal_control_send(at.session, point, CHANNEL_REPAIR_POINT_BYTES);
 }
 
-/* The segment of a number that the destination had by the channel and whose fate is open; NULL:
+/* The segment of a number that the destination had by the channel and whose outcome is open; NULL:
  * there is none. */
 static struct nopal_segment *speaker_copy(struct nopal_at at, struct nopal_destination *destination,
 					  uint64_t number)
@@ -134,9 +134,9 @@ static uint64_t speaker_from(const struct channel_speaker *self,
 	return floor > self->cast.base ? floor : self->cast.base;
 }
 
-/* All that it had by the channel, up to before a number, has its fate. */
+/* All that it had by the channel, up to before a number, has its outcome. */
 static void speaker_settle(struct nopal_at at, struct nopal_destination *destination, uint64_t end,
-			   enum nopal_fate fate)
+			   enum nopal_outcome outcome)
 {
 	struct channel_speaker *self = speaker_of(at);
 	uint64_t number = speaker_from(self, destination);
@@ -148,7 +148,7 @@ static void speaker_settle(struct nopal_at at, struct nopal_destination *destina
 
 		nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = number + 1;
 		if (segment)
-			nopal_copy_settle(at.session, segment, destination, fate);
+			nopal_copy_settle(at.session, segment, destination, outcome);
 	}
 }
 
@@ -187,7 +187,7 @@ void nopal__channel_ended(struct nopal_at at, struct nopal_destination *destinat
 	struct channel_speaker *self = speaker_of(at);
 
 	if (destination->hears)
-		speaker_settle(at, destination, self->cast.end, NOPAL_UNKNOWN);
+		speaker_settle(at, destination, self->cast.end, NOPAL_OUTCOME_UNKNOWN);
 }
 
 /* Whose message it is; NULL: of one that does not hear the channel. */
@@ -248,7 +248,7 @@ void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segme
 	speaker_sample(at, &report, latest, (int64_t)delay_us * NOPAL_MICROSECOND);
 	if (floor > nopal_repair(destination)[CHANNEL_REPAIR_FLOOR])
 		nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
-	speaker_settle(at, destination, floor, NOPAL_ARRIVED);
+	speaker_settle(at, destination, floor, NOPAL_OUTCOME_DELIVERED);
 	nopal_raise_CHANNEL_REPORT(at.session, &report);
 }
 

@@ -12,7 +12,7 @@
  *            One that is far behind does not hold up the others: it leaves the
  *            group, or misses what it is too slow for.
  *
- * The fate of a message is `arrived` when enough have it, at once and for good; it is `missing` as
+ * The outcome of a message is `arrived` when enough have it, at once and for good; it is `missing` as
  * soon as so many cannot come together any more.  Where the layer below cannot tell, it is unknown.
  * Where what is missing has expired on the way to one of them, so has the message; and where all
  * whom it was for were removed, nobody waits for it.
@@ -82,17 +82,18 @@ static void fan_out_add(struct nopal_at at, struct nopal_segment *segment, unsig
 	nopal_set(at, segment, attribute, nopal_get(at, segment, attribute) + more);
 }
 
-static void fan_out_done(struct nopal_at at, struct nopal_segment *segment, enum nopal_fate fate)
+static void fan_out_done(struct nopal_at at, struct nopal_segment *segment,
+			 enum nopal_outcome outcome)
 {
-	segment->fate = (uint8_t)fate;
+	segment->outcome = (uint8_t)outcome;
 	nopal_segment_settle(at.session, segment);
 	nopal_release(at, segment, NOPAL_FINISH);
 }
 
 /* So many cannot have it any more. */
-static enum nopal_fate fan_out_missing(struct nopal_at at, const struct nopal_segment *segment)
+static enum nopal_outcome fan_out_missing(struct nopal_at at, const struct nopal_segment *segment)
 {
-	return nopal_get(at, segment, FAN_OUT_EXPIRED) ? NOPAL_EXPIRED : NOPAL_MISSING;
+	return nopal_get(at, segment, FAN_OUT_EXPIRED) ? NOPAL_OUTCOME_EXPIRED : NOPAL_OUTCOME_LOST;
 }
 
 static void fan_out_judge(struct nopal_at at, struct nopal_segment *segment)
@@ -103,9 +104,10 @@ static void fan_out_judge(struct nopal_at at, struct nopal_segment *segment)
 
 	if (nopal_holds(at, segment, NOPAL_FINISH)) {
 		if (needed && arrived >= needed)
-			fan_out_done(at, segment, NOPAL_ARRIVED);
+			fan_out_done(at, segment, NOPAL_OUTCOME_DELIVERED);
 		else if (!segment->copies && arrived + unknown && arrived + unknown >= needed)
-			fan_out_done(at, segment, needed ? NOPAL_UNKNOWN : NOPAL_WAIVED);
+			fan_out_done(at, segment,
+				     needed ? NOPAL_OUTCOME_UNKNOWN : NOPAL_OUTCOME_WAIVED);
 		else if (!segment->copies || arrived + unknown + segment->copies < needed)
 			fan_out_done(at, segment, fan_out_missing(at, segment));
 	}
@@ -141,7 +143,7 @@ static void fan_out_removed(struct nopal_at at, struct nopal_segment *segment)
 /* What never opened has got nothing, unless it was removed in good order: it may open yet. */
 static bool fan_out_may_have_it(const struct nopal_copy *copy)
 {
-	return copy->fate == NOPAL_UNKNOWN &&
+	return copy->outcome == NOPAL_OUTCOME_UNKNOWN &&
 	       (copy->destination->open || copy->destination->removed);
 }
 
@@ -151,13 +153,13 @@ static enum nopal_verdict fan_out_on_copy(struct nopal_at at, struct nopal_copy 
 	const struct fan_out_parameters *set = nopal_parameters(at);
 	struct nopal_segment *segment = copy->segment;
 
-	if (copy->fate == NOPAL_ARRIVED)
+	if (copy->outcome == NOPAL_OUTCOME_DELIVERED)
 		fan_out_add(at, segment, FAN_OUT_ARRIVED, 1);
 	else if (copy->destination->removed && !set->acks)
 		fan_out_removed(at, segment);
 	else if (fan_out_may_have_it(copy))
 		fan_out_add(at, segment, FAN_OUT_UNKNOWN, 1);
-	else if (copy->fate == NOPAL_EXPIRED)
+	else if (copy->outcome == NOPAL_OUTCOME_EXPIRED)
 		fan_out_add(at, segment, FAN_OUT_EXPIRED, 1);
 	return NOPAL_CONTINUE;
 }

@@ -219,7 +219,7 @@ enum nopal_verdict nopal__go_back_sender_on_settled(struct nopal_at at,
 static void go_back_sender_arrived(struct nopal_session *session, struct nopal_segment *segment,
 				   struct nopal_ack *ack)
 {
-	segment->fate = NOPAL_ARRIVED;
+	segment->outcome = NOPAL_OUTCOME_DELIVERED;
 	nopal_segment_settle(session, segment);
 	ack->newly_acked_segments++;
 	ack->newly_acked_bytes += segment->body.length;

@@ -17,7 +17,7 @@
  *        <-------------------- ack, floor 4
  *
  * What is in flight when its time ends may still arrive, and its loss is news for congestion
- * control: it is given up when it is known to be lost, and its message has the fate that the peer
+ * control: it is given up when it is known to be lost, and its message has the outcome that the peer
  * told.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B, which makes room for

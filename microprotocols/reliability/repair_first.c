@@ -2,7 +2,7 @@
 /*
  * repair_first -- a loss that redundancy may still repair is not resent.
  *
- * A missing segment waits until its fate is certain: until the redundancy that covers the segment
+ * A missing segment waits until its outcome is certain: until the redundancy that covers the segment
  * has left and none of it can still arrive.  If the segment is missing then, it is resent.  All
  * segments arrive with fewer resends; one that redundancy cannot repair comes later by the time
  * that took to know.
@@ -17,7 +17,7 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.C (FEC beside retransmission).
  * Differs:   no message asks for a resend: the sender knows which redundancy has left, and its
- *            fate.
+ *            outcome.
  */
 #include <nopal/microprotocol.h>
 

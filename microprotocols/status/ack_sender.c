@@ -122,15 +122,15 @@ enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_at at, struct nopal
 		return NOPAL_CONTINUE;
 	if (outstanding_is_open(&self->sent, number)) {
 		outstanding_take(&self->sent, number);
-		if (segment->fate == NOPAL_UNKNOWN) /* below it may be known */
-			segment->fate = NOPAL_MISSING;
+		if (segment->outcome == NOPAL_OUTCOME_UNKNOWN) /* below it may be known */
+			segment->outcome = NOPAL_OUTCOME_LOST;
 	}
 	ack_sender_release(at, segment);
 	return NOPAL_CONTINUE;
 }
 
 static void ack_sender_arrived(struct nopal_at at, struct nopal_ack *ack, uint64_t number,
-			       enum nopal_fate fate)
+			       enum nopal_outcome outcome)
 {
 	struct positive_ack *self = nopal_state(at);
 	struct nopal_segment *segment;
@@ -140,8 +140,8 @@ static void ack_sender_arrived(struct nopal_at at, struct nopal_ack *ack, uint64
 	segment = nopal_segment_find(at.session, outstanding_take(&self->sent, number));
 	if (!segment)
 		return;
-	if (fate != NOPAL_UNKNOWN) /* the layer below may know more */
-		segment->fate = (uint8_t)fate;
+	if (outcome != NOPAL_OUTCOME_UNKNOWN) /* the layer below may know more */
+		segment->outcome = (uint8_t)outcome;
 	nopal_segment_settle(at.session, segment);
 	ack->newly_acked_segments++;
 	ack->newly_acked_bytes += segment->body.length;
@@ -162,7 +162,9 @@ static void ack_sender_below_floor(struct nopal_at at, const struct ack_report *
 
 		nopal_segment_prefetch(at.session, outstanding_at(&self->sent, number + ACK_AHEAD));
 		if (outstanding_is_open(&self->sent, number))
-			ack_sender_arrived(at, ack, number, surely ? NOPAL_ARRIVED : NOPAL_UNKNOWN);
+			ack_sender_arrived(at, ack, number,
+					   surely ? NOPAL_OUTCOME_DELIVERED
+						  : NOPAL_OUTCOME_UNKNOWN);
 		else
 			outstanding_advance(&self->sent);
 	}
@@ -185,7 +187,7 @@ static void ack_sender_above_floor(struct nopal_at at, const struct ack_report *
 			word &= outstanding_open(&self->sent, from + skip) << skip;
 		for (; word; word &= word - 1)
 			ack_sender_arrived(at, ack, from + (unsigned)__builtin_ctzll(word),
-					   NOPAL_ARRIVED);
+					   NOPAL_OUTCOME_DELIVERED);
 		from += ACK_REPORT_WORD;
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outstanding.h -- segments that have left and whose fate is open, by number.
+ * outstanding.h -- segments that have left and whose outcome is open, by number.
  *
  * A ring of handles and a bitmap over [base, end): finding, adding and taking cost a load each, and
  * a stretch of numbers is asked for 64 at a time.  The ring grows in the session's memory; it is

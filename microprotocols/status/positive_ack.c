@@ -6,7 +6,7 @@
  *            (selective reports).
  * Differs:   an acknowledgement also names the packet number that came last, so every one is a
  *            clean sample of the round trip.  It is decided once a turn, not for each segment.
- *            Where an unseen segment is no longer needed, the floor passes it, and its fate is told
+ *            Where an unseen segment is no longer needed, the floor passes it, and its outcome is told
  *            as unknown.  Without `selective`, and where all must arrive, nothing is urgent.  Where
  *            `every` is 0, not even a hole is told at once: a clock of `delay` paces all acks while
  *            data flow, as UDT's does, and loss detection goes by it.

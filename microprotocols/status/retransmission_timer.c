@@ -2,7 +2,7 @@
 /*
  * retransmission_timer -- a segment times out when no ack tells of it for too long.
  *
- * One timer watches the oldest transmission whose fate is open.  When it has waited for the timeout,
+ * One timer watches the oldest transmission whose outcome is open.  When it has waited for the timeout,
  * counted from its transmission or from the last ack that brought news, whichever is later, then
  * all transmissions time out that left at least one timeout ago.  Each expiry without news in between
  * doubles the wait.
@@ -120,7 +120,7 @@ static enum nopal_verdict retransmission_timer_on_processed(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* All transmissions up to that time have no fate, and will have none. */
+/* All transmissions up to that time have no outcome, and will have none. */
 static void retransmission_timer_expire(struct nopal_session *session, int64_t left_ns)
 {
 	uint64_t end = nopal_next_packet_number(session);
@@ -180,7 +180,7 @@ static const struct nopal_parameter retransmission_timer_parameters[] = {
 	{ 0 },
 };
 
-/* After losses are detected: those transmissions have their fate. */
+/* After losses are detected: those transmissions have their outcome. */
 static const struct nopal_binding retransmission_timer_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, retransmission_timer_on_send, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(ACK_PROCESSED, retransmission_timer_on_processed, .after = "loss_detection"),

@@ -6,7 +6,7 @@
  * begins with the part of it that microprotocols see.  The top one is the application's handle, the
  * bottom one stands on the endpoint.
  *
- *   OPENING --opened--> OPEN --close--> DRAINING --fates known--> CLOSING
+ *   OPENING --opened--> OPEN --close--> DRAINING --outcomes known--> CLOSING
  *      |                  |                 |                        |
  *      +------------------+----- break -----+------------------------+--> ENDED
  */
@@ -26,7 +26,7 @@
 enum nopal_life {
 	NOPAL_LIFE_OPENING,
 	NOPAL_LIFE_OPEN,
-	NOPAL_LIFE_DRAINING, /* closed by the application; fates are open */
+	NOPAL_LIFE_DRAINING, /* closed by the application; outcomes are open */
 	NOPAL_LIFE_CLOSING,  /* CLOSE_SESSION was raised */
 	NOPAL_LIFE_ENDED,
 };
@@ -99,7 +99,7 @@ struct nopal_awake {
 	uint64_t bytes_held;
 	struct nopal_budget budget;
 	uint32_t numbered;    /* segments and messages made */
-	uint32_t unfinished;  /* outgoing messages whose fate is open */
+	uint32_t unfinished;  /* outgoing messages whose outcome is open */
 	uint32_t undelivered; /* those of the application that did not arrive */
 	uint64_t unfinished_bytes;
 	uint64_t send_limit;		    /* of these: budget.send_bytes, or fewer */

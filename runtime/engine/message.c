@@ -129,45 +129,45 @@ void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message
 /* -------------------------------------------------------------------- down */
 
 /* It has arrived when all of it has. */
-enum nopal_fate nopal__message_fate(const struct nopal_message *message)
+enum nopal_outcome nopal__message_outcome(const struct nopal_message *message)
 {
 	if (message->segments_missing)
-		return message->expired ? NOPAL_EXPIRED : NOPAL_MISSING;
+		return message->expired ? NOPAL_OUTCOME_EXPIRED : NOPAL_OUTCOME_LOST;
 	if (message->segments_unknown)
-		return message->uncertain ? NOPAL_UNKNOWN : NOPAL_WAIVED;
-	return message->segments_arrived ? NOPAL_ARRIVED : NOPAL_UNKNOWN;
+		return message->uncertain ? NOPAL_OUTCOME_UNKNOWN : NOPAL_OUTCOME_WAIVED;
+	return message->segments_arrived ? NOPAL_OUTCOME_DELIVERED : NOPAL_OUTCOME_UNKNOWN;
 }
 
 /* As applications are told it. */
-static enum nopal_fate plain(enum nopal_fate fate)
+static enum nopal_outcome plain(enum nopal_outcome outcome)
 {
-	if (fate == NOPAL_EXPIRED)
-		return NOPAL_MISSING;
-	return fate == NOPAL_WAIVED ? NOPAL_UNKNOWN : fate;
+	if (outcome == NOPAL_OUTCOME_EXPIRED)
+		return NOPAL_OUTCOME_LOST;
+	return outcome == NOPAL_OUTCOME_WAIVED ? NOPAL_OUTCOME_UNKNOWN : outcome;
 }
 
-static void count_fate(struct nopal_core *core, enum nopal_fate fate, uint64_t length)
+static void count_outcome(struct nopal_core *core, enum nopal_outcome outcome, uint64_t length)
 {
-	if (fate == NOPAL_ARRIVED)
+	if (outcome == NOPAL_OUTCOME_DELIVERED)
 		core->awake->counters.messages_arrived++;
-	else if (plain(fate) == NOPAL_MISSING)
+	else if (plain(outcome) == NOPAL_OUTCOME_LOST)
 		core->awake->counters.messages_missing++;
 	core->awake->unfinished--;
 	core->awake->unfinished_bytes -= length;
 }
 
-void nopal__message_tell_fate(struct nopal_core *core, struct nopal_message *message,
-			      enum nopal_fate fate)
+void nopal__message_tell_outcome(struct nopal_core *core, struct nopal_message *message,
+				 enum nopal_outcome outcome)
 {
-	count_fate(core, fate, message->length);
-	nopal__up(core)->outcome(core, message, fate);
+	count_outcome(core, outcome, message->length);
+	nopal__up(core)->outcome(core, message, outcome);
 	if (core->life == NOPAL_LIFE_DRAINING)
 		nopal__session_ops.drained(core);
 }
 
-void nopal__segment_tell_fate(struct nopal_core *core, const struct nopal_segment *segment)
+void nopal__segment_tell_outcome(struct nopal_core *core, const struct nopal_segment *segment)
 {
-	count_fate(core, segment->fate, segment->body.length);
+	count_outcome(core, segment->outcome, segment->body.length);
 	nopal__up(core)->segment_outcome(core, segment);
 	if (core->life == NOPAL_LIFE_DRAINING)
 		nopal__session_ops.drained(core);
@@ -180,38 +180,38 @@ static void message_settle(struct nopal_core *core, struct nopal_message *messag
 	message->settled = true;
 	message->pins++;
 	nopal_raise_MSG_DONE(&core->session, message);
-	nopal__message_tell_fate(core, message, nopal__message_fate(message));
+	nopal__message_tell_outcome(core, message, nopal__message_outcome(message));
 	nopal__message_unpin(core, message);
 }
 
-static void count_failure(struct nopal_message *message, enum nopal_fate fate)
+static void count_failure(struct nopal_message *message, enum nopal_outcome outcome)
 {
-	if (plain(fate) == NOPAL_MISSING)
+	if (plain(outcome) == NOPAL_OUTCOME_LOST)
 		message->segments_missing++;
 	else
 		message->segments_unknown++;
-	message->expired |= fate == NOPAL_EXPIRED;
-	message->uncertain |= fate == NOPAL_UNKNOWN;
+	message->expired |= outcome == NOPAL_OUTCOME_EXPIRED;
+	message->uncertain |= outcome == NOPAL_OUTCOME_UNKNOWN;
 }
 
 static void message_segment_done(struct nopal_core *core, struct nopal_message *message,
-				 enum nopal_fate fate)
+				 enum nopal_outcome outcome)
 {
 	message->segments_open--;
-	if (fate == NOPAL_ARRIVED)
+	if (outcome == NOPAL_OUTCOME_DELIVERED)
 		message->segments_arrived++;
 	else
-		count_failure(message, fate);
+		count_failure(message, outcome);
 	message_settle(core, message);
 }
 
 void nopal__messages_segment_done(struct nopal_core *core, struct nopal_message *message,
-				  enum nopal_fate fate)
+				  enum nopal_outcome outcome)
 {
 	while (message) {
 		struct nopal_message *also = message->also;
 
-		message_segment_done(core, message, fate);
+		message_segment_done(core, message, outcome);
 		message = also;
 	}
 }
@@ -455,7 +455,7 @@ size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, vo
 	return copied;
 }
 
-/* The session is over: what has no fate yet gets the only true one.  All stay to be looked at until
+/* The session is over: what has no outcome yet gets the only true one.  All stay to be looked at until
  * the application has heard of the end. */
 void nopal__messages_end(struct nopal_core *core)
 {
@@ -463,7 +463,7 @@ void nopal__messages_end(struct nopal_core *core)
 
 	for (; message; message = nopal__pool_newer(message))
 		if (!message->incoming && !message->settled)
-			nopal__message_tell_fate(core, message, NOPAL_UNKNOWN);
+			nopal__message_tell_outcome(core, message, NOPAL_OUTCOME_UNKNOWN);
 }
 
 void nopal__messages_free(struct nopal_core *core)

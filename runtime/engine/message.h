@@ -9,12 +9,12 @@
 
 /* NULL: over budget. */
 struct nopal_message *nopal__message_make(struct nopal_core *core, uint64_t length);
-void nopal__message_tell_fate(struct nopal_core *core, struct nopal_message *message,
-			      enum nopal_fate fate);
-enum nopal_fate nopal__message_fate(const struct nopal_message *message);
+void nopal__message_tell_outcome(struct nopal_core *core, struct nopal_message *message,
+				 enum nopal_outcome outcome);
+enum nopal_outcome nopal__message_outcome(const struct nopal_message *message);
 /* Of all that rode in a segment which is done. */
 void nopal__messages_segment_done(struct nopal_core *core, struct nopal_message *message,
-				  enum nopal_fate fate);
+				  enum nopal_outcome outcome);
 void nopal__message_free(struct nopal_core *core, struct nopal_message *message);
 void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message);
 void nopal__messages_end(struct nopal_core *core);
@@ -24,6 +24,6 @@ void nopal__messages_free(struct nopal_core *core);
 void nopal__message_deliver(struct nopal_core *core, struct nopal_message *message);
 
 /* The outcome of a segment that came from above without a message. */
-void nopal__segment_tell_fate(struct nopal_core *core, const struct nopal_segment *segment);
+void nopal__segment_tell_outcome(struct nopal_core *core, const struct nopal_segment *segment);
 
 #endif

@@ -160,9 +160,9 @@ static void segment_finish(struct nopal_core *core, struct nopal_segment *segmen
 	nopal_raise_SEGMENT_DONE(&core->session, segment);
 	segment->message = NULL;
 	if (segment->above.generation)
-		nopal__segment_tell_fate(core, segment);
+		nopal__segment_tell_outcome(core, segment);
 	else
-		nopal__messages_segment_done(core, message, segment->fate);
+		nopal__messages_segment_done(core, message, segment->outcome);
 	segment->pins--;
 }
 
@@ -389,8 +389,8 @@ void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *
 	nopal_segment_settle(session, segment);
 	segment->wanted = false;
 	segment->last = true;
-	if (segment->fate == NOPAL_UNKNOWN || segment->fate == NOPAL_MISSING)
-		segment->fate = NOPAL_EXPIRED; /* lost before, it would go again */
+	if (segment->outcome == NOPAL_OUTCOME_UNKNOWN || segment->outcome == NOPAL_OUTCOME_LOST)
+		segment->outcome = NOPAL_OUTCOME_EXPIRED; /* lost before, it would go again */
 	segment->pins++;
 	nopal_raise_SEGMENT_ABANDONED(session, segment);
 	segment->pins--;

@@ -4,7 +4,7 @@
  * each copy.
  *
  * A copy is a message of the destination's session with the same bytes, or what it hears of the one
- * datagram that left through the group's channel.  Each gets a fate, once; whoever has the role
+ * datagram that left through the group's channel.  Each gets an outcome, once; whoever has the role
  * fan_out counts them and says when the segment is done.  So all, any and P of K are one rule, and
  * nothing here knows it.
  */
@@ -104,7 +104,7 @@ static void count_given(struct nopal_destination *destination, const struct nopa
 
 /* Those that take what is for all.  Where it leaves through the channel, too, those that hear it
  * there are given it by that, and counted apart, whatever else waits for them: what they hear has
- * its fate by what they report, or with their end. */
+ * its outcome by what they report, or with their end. */
 static void choose_all(struct nopal_group *group, const struct nopal_segment *segment,
 		       uint32_t *choice, uint32_t *ret_hear)
 {
@@ -144,17 +144,17 @@ static uint32_t choose(struct nopal_core *core, const struct nopal_segment *segm
 }
 
 void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segment,
-		       struct nopal_destination *destination, enum nopal_fate fate)
+		       struct nopal_destination *destination, enum nopal_outcome outcome)
 {
 	struct nopal_core *group = nopal__core(session);
 	struct nopal_copy copy = {
 		.segment = segment,
 		.destination = destination,
-		.fate = (int)fate,
+		.outcome = (int)outcome,
 		.took_ns = session->now_ns - segment->transmitted_ns,
 	};
 
-	if (fate == NOPAL_ARRIVED)
+	if (outcome == NOPAL_OUTCOME_DELIVERED)
 		destination->arrived_bytes += segment->body.length;
 	segment->copies--;
 	segment->pins++;
@@ -164,10 +164,10 @@ void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segm
 }
 
 void nopal__copy_settle(struct nopal_core *member, struct nopal_segment *segment,
-			enum nopal_fate fate)
+			enum nopal_outcome outcome)
 {
 	nopal__touch(member->above);
-	nopal_copy_settle(&member->above->session, segment, member->destination, fate);
+	nopal_copy_settle(&member->above->session, segment, member->destination, outcome);
 }
 
 static void copy_give(struct nopal_core *member, struct nopal_segment *segment, bool counted)
@@ -181,7 +181,7 @@ static void copy_give(struct nopal_core *member, struct nopal_segment *segment, 
 	if (refusal == -ENOBUFS && nopal__is_reliable(member))
 		member_break(member, NOPAL_RESOURCE, "no room for a message to it");
 	if (refusal && counted)
-		nopal__copy_settle(member, segment, NOPAL_MISSING);
+		nopal__copy_settle(member, segment, NOPAL_OUTCOME_LOST);
 }
 
 static void copies_give(struct nopal_core *core, struct nopal_segment *segment, uint32_t count,
@@ -248,7 +248,8 @@ void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 		copy_give(core->below, segment, counted);
 }
 
-void nopal__copy_done(struct nopal_core *member, struct nopal_handle above, enum nopal_fate fate)
+void nopal__copy_done(struct nopal_core *member, struct nopal_handle above,
+		      enum nopal_outcome outcome)
 {
 	struct nopal_core *group = member->above;
 	struct nopal_segment *segment = NULL;
@@ -256,5 +257,5 @@ void nopal__copy_done(struct nopal_core *member, struct nopal_handle above, enum
 	if (group && group->life != NOPAL_LIFE_ENDED && group->awake)
 		segment = nopal__pool_find(&group->awake->segments, above);
 	if (segment && segment->copies)
-		nopal__copy_settle(member, segment, fate);
+		nopal__copy_settle(member, segment, outcome);
 }

@@ -346,7 +346,7 @@ static void copies_forget(struct nopal_core *member)
 
 		message->above = (struct nopal_handle){ 0, 0 };
 		if (segment && segment->copies)
-			nopal__copy_settle(member, segment, NOPAL_UNKNOWN);
+			nopal__copy_settle(member, segment, NOPAL_OUTCOME_UNKNOWN);
 	}
 }
 
@@ -523,14 +523,14 @@ static void member_arrives(struct nopal_core *core, struct nopal_segment *segmen
 }
 
 static void member_outcome(struct nopal_core *core, const struct nopal_message *message,
-			   enum nopal_fate fate)
+			   enum nopal_outcome outcome)
 {
-	nopal__copy_done(core, message->above, fate);
+	nopal__copy_done(core, message->above, outcome);
 }
 
 static void member_segment_outcome(struct nopal_core *core, const struct nopal_segment *segment)
 {
-	nopal__copy_done(core, segment->above, segment->fate);
+	nopal__copy_done(core, segment->above, segment->outcome);
 }
 
 static void member_end(struct nopal_core *core, enum nopal_end end, const char *text)

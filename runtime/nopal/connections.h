@@ -28,17 +28,17 @@ struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t t
 int nopal_connection_send(struct nopal_connection *connection, const void *bytes, size_t length,
 			  int64_t timeout_ns);
 /* The same, to one destination alone where `destination` is its id (0: to all). `ret_ticket` (or
- * NULL) gets a number for nopal_connection_wait(): of the last NOPAL_TICKETS tickets the fates are
- * remembered, and while the fate of one is open the ticket that would take its place waits, as it
+ * NULL) gets a number for nopal_connection_wait(): of the last NOPAL_TICKETS tickets the outcomes are
+ * remembered, and while the outcome of one is open the ticket that would take its place waits, as it
  * does for room.  -ENOENT: there is no such destination any more. */
 enum { NOPAL_TICKETS = 4096 };
 int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
 			     const void *bytes, size_t length, int64_t timeout_ns,
 			     uint64_t *ret_ticket);
-/* Waits for the fate of what was sent: 0 unknown (it left), 1 arrived, 2 missing. To many it is
+/* Waits for the outcome of what was sent: 0 unknown (it left), 1 arrived, 2 missing. To many it is
  * that of the group's rule: arrived where as many have it as must. Ticket 0 is all that was sent: 1
  * where all of it has arrived since it was last asked so, 2 where any is missing.  -ETIMEDOUT;
- * -ENOENT: no ticket, or forgotten.  Fates that nobody waits for are not lost: the connection's
+ * -ENOENT: no ticket, or forgotten.  Outcomes that nobody waits for are not lost: the connection's
  * close tells them, too. */
 int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns);
 /* Length of the message (which may exceed `room`: the rest is dropped, and may be 0),

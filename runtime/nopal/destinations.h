@@ -43,7 +43,7 @@ static inline bool nopal_destination_takes(const struct nopal_destination *desti
 struct nopal_copy {
 	struct nopal_segment *segment;
 	struct nopal_destination *destination;
-	int fate;	 /* enum nopal_fate: has it all of it? */
+	int outcome;	 /* enum nopal_outcome: has it all of it? */
 	int64_t took_ns; /* since the segment's last transmission */
 };
 
@@ -62,7 +62,7 @@ struct nopal_channel_report {
 
 /* Above a layer of destinations: who they are now, by their age, and which of them have the segment
  * that leaves, in SEND_SEGMENT: the one that the application has named; those that were chosen;
- * else all that are not removed, paused or ended.  What a destination was given and has no fate of
+ * else all that are not removed, paused or ended.  What a destination was given and has no outcome of
  * is its backlog. */
 uint32_t nopal_destination_count(const struct nopal_session *session);
 struct nopal_destination *nopal_destination_at(const struct nopal_session *session, uint32_t index);
@@ -99,10 +99,10 @@ void nopal_destination_hears(struct nopal_session *session, uint32_t index, bool
 void nopal_control_cast(struct nopal_session *session, struct nopal_segment *segment,
 			uint32_t length);
 
-/* For the role channel_repair: the copy that went through the channel has its fate; and this
- * destination gets one of its own, whose fate counts instead. */
+/* For the role channel_repair: the copy that went through the channel has its outcome; and this
+ * destination gets one of its own, whose outcome counts instead. */
 void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segment,
-		       struct nopal_destination *destination, enum nopal_fate fate);
+		       struct nopal_destination *destination, enum nopal_outcome outcome);
 void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segment, uint32_t index);
 
 #endif

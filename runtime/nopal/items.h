@@ -40,14 +40,14 @@ static inline struct nopal_reader nopal_body_reader(const struct nopal_body *bod
 	return nopal_reader_over(body->bytes, body->length);
 }
 
-enum nopal_fate {
-	NOPAL_UNKNOWN, /* left, and nobody can say */
-	NOPAL_ARRIVED, /* the peer has it */
-	NOPAL_MISSING, /* lost, and not sent again */
+enum nopal_outcome {
+	NOPAL_OUTCOME_UNKNOWN,	 /* left, and nobody can say */
+	NOPAL_OUTCOME_DELIVERED, /* the peer has it */
+	NOPAL_OUTCOME_LOST,	 /* lost, and not sent again */
 	/* The last two are no loss of the session's, and applications are told the plain ones
 	 * instead: */
-	NOPAL_EXPIRED, /* missing: its own deadline or attempts ended it */
-	NOPAL_WAIVED,  /* unknown: whom it was for was removed, or it may have expired */
+	NOPAL_OUTCOME_EXPIRED, /* missing: its own deadline or attempts ended it */
+	NOPAL_OUTCOME_WAIVED,  /* unknown: whom it was for was removed, or it may have expired */
 };
 
 struct nopal_segment {
@@ -60,18 +60,18 @@ struct nopal_segment {
 	bool wanted; /* asked to leave and has not yet: first time or resend */
 	bool last;   /* it never leaves again: nopal_segment_resend() says no */
 	union {
-		uint8_t fate; /* enum nopal_fate, of the role acknowledgement */
-		uint8_t ecn;  /* arriving: enum nopal_ecn of its datagram */
+		uint8_t outcome; /* enum nopal_outcome, of the role acknowledgement */
+		uint8_t ecn;	 /* arriving: enum nopal_ecn of its datagram */
 	};
 	uint8_t pins; /* raises in progress: freed after the last */
 	uint16_t transmissions;
 	uint8_t path; /* arriving: the one it came by, or NOPAL_PATH_NONE */
 	/* `above` is its message there, and all that waits for it */
 	bool taken : 1;
-	/* The layer below has not told its fate: that one brings what leaves here again meanwhile,
+	/* The layer below has not told its outcome: that one brings what leaves here again meanwhile,
 	 * too. */
 	bool below : 1;
-	uint32_t copies; /* with destinations whose fate is open */
+	uint32_t copies; /* with destinations whose outcome is open */
 	uint32_t number; /* counts from 1 in its session: its name in traces */
 	/* the segment of the layer above that it is here, where no message is made of that */
 	struct nopal_handle above;
@@ -104,7 +104,7 @@ struct nopal_message {
 	bool delivered;
 	bool unread;  /* within MSG_TO_USER: it may still be discarded */
 	bool kept;    /* the application holds it beyond `received` */
-	bool settled; /* its fate was told, or it was discarded */
+	bool settled; /* its outcome was told, or it was discarded */
 	/* Outgoing: a segment has expired; a segment is unknown, and not waived. */
 	bool expired, uncertain;
 	bool urgent; /* its segments go first among those that wait */
@@ -135,14 +135,14 @@ struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
  * the reference to `body.buffer`. */
 struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 					struct nopal_message *message, struct nopal_body body);
-/* One message more whose fate follows `segment`, which was made with another one.  A message rides
+/* One message more whose outcome follows `segment`, which was made with another one.  A message rides
  * in one such segment only. */
 void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
 			struct nopal_message *message);
 /* A buffer for the body of a segment, from a pool; one reference is the caller's.  NULL: out of
  * memory. */
 struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity);
-/* Says that all segments of `message` exist now: its fate may be settled. */
+/* Says that all segments of `message` exist now: its outcome may be settled. */
 void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *message);
 
 /* A segment of one of this part's kinds, with room for `length` bytes at `*ret_bytes`.  Control and

@@ -272,9 +272,9 @@ struct nopal_callbacks {
 	void (*opened)(struct nopal_session *session, void *user);
 	/* A message arrived; it is given back on return unless it is kept. */
 	void (*received)(struct nopal_session *session, struct nopal_message *message, void *user);
-	/* The fate of message `cookie` is known: see nopal_fate in microprotocol.h: 0 unknown (it
+	/* The outcome of message `cookie` is known: see nopal_outcome in microprotocol.h: 0 unknown (it
 	 * left), 1 arrived, 2 missing. */
-	void (*sent)(struct nopal_session *session, uint64_t cookie, int fate, void *user);
+	void (*sent)(struct nopal_session *session, uint64_t cookie, int outcome, void *user);
 	/* nopal_send said EAGAIN before; what it refused last has room now. */
 	void (*writable)(struct nopal_session *session, void *user);
 	/* A part of the composition wants a rate kept free for it, in bits of messages a second:
@@ -348,7 +348,7 @@ int nopal_destination_remove(struct nopal_session *group, uint32_t id, bool at_o
 /* Those that are there; writes at most `room`, returns how many. */
 size_t nopal_destinations(const struct nopal_session *group,
 			  struct nopal_destination_info *ret_infos, size_t room);
-/* Close in good order: what was sent gets its fate first; then `ended`, as NOPAL_UNDELIVERED where
+/* Close in good order: what was sent gets its outcome first; then `ended`, as NOPAL_UNDELIVERED where
  * some of it is missing that the composition was to bring. */
 void nopal_session_close(struct nopal_session *session);
 /* One path more: from the session's own endpoint, or from one that was shared with it, to another

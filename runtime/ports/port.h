@@ -70,7 +70,7 @@ struct nopal_up {
 	/* A message arrived whole, and is delivered. */
 	void (*pop)(struct nopal_core *core, struct nopal_message *message);
 	void (*outcome)(struct nopal_core *core, const struct nopal_message *message,
-			enum nopal_fate fate);
+			enum nopal_outcome outcome);
 	/* The same of a segment that was pushed from above without a message. */
 	void (*segment_outcome)(struct nopal_core *core, const struct nopal_segment *segment);
 	void (*peer_closed)(struct nopal_core *core);

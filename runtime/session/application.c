@@ -21,16 +21,16 @@ static void application_received(struct nopal_core *core, struct nopal_message *
 
 /* Applications are told neither of expiry nor of what was waived. */
 static void application_outcome(struct nopal_core *core, const struct nopal_message *message,
-				enum nopal_fate fate)
+				enum nopal_outcome outcome)
 {
-	if (fate == NOPAL_MISSING || fate == NOPAL_UNKNOWN)
+	if (outcome == NOPAL_OUTCOME_LOST || outcome == NOPAL_OUTCOME_UNKNOWN)
 		core->awake->undelivered++;
-	if (fate == NOPAL_EXPIRED)
-		fate = NOPAL_MISSING;
-	if (fate == NOPAL_WAIVED)
-		fate = NOPAL_UNKNOWN;
+	if (outcome == NOPAL_OUTCOME_EXPIRED)
+		outcome = NOPAL_OUTCOME_LOST;
+	if (outcome == NOPAL_OUTCOME_WAIVED)
+		outcome = NOPAL_OUTCOME_UNKNOWN;
 	if (core->callbacks && core->callbacks->sent)
-		core->callbacks->sent(&core->session, message->cookie, (int)fate, core->user);
+		core->callbacks->sent(&core->session, message->cookie, (int)outcome, core->user);
 }
 
 static void application_peer_closed(struct nopal_core *core)

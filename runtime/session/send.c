@@ -31,7 +31,7 @@ static void send_undo(struct nopal_core *core, const struct nopal_message *messa
 }
 
 /* MSG_FROM_USER, where a handler may refuse the message.  `late`: whoever sent it was told that all
- * is well, and learns otherwise by its fate. */
+ * is well, and learns otherwise by its outcome. */
 static int send_from_user(struct nopal_core *core, struct nopal_message *message, bool late)
 {
 	int refused;
@@ -42,7 +42,7 @@ static int send_from_user(struct nopal_core *core, struct nopal_message *message
 	if (refused)
 		message->settled = true;
 	if (refused && late)
-		nopal__message_tell_fate(core, message, NOPAL_MISSING);
+		nopal__message_tell_outcome(core, message, NOPAL_OUTCOME_LOST);
 	else if (refused)
 		send_undo(core, message);
 	nopal__message_unpin(core, message);

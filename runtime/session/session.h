@@ -18,7 +18,7 @@ void nopal__session_close(struct nopal_core *core);
 /* Of which nobody has heard: not started, without callbacks. */
 void nopal__session_unmake(struct nopal_core *bottom);
 void nopal__session_start(struct nopal_core *bottom); /* raises OPEN_SESSION */
-void nopal__session_drained(struct nopal_core *core); /* a fate was settled */
+void nopal__session_drained(struct nopal_core *core); /* an outcome was settled */
 void nopal__session_free_stack(struct nopal_core *bottom);
 void nopal__session_received(struct nopal_core *core, struct nopal_message *message);
 /* The layers from `first` to before `end`; the uppermost stands below `above`, where there is one.

@@ -2,7 +2,7 @@
 /*
  * stack.c -- the narrow interface between layers: a leaving segment of one is a message pushed
  * into the layer below; a message that the lower layer delivers pops up as an arriving segment; a
- * lower message's fate is the upper segment's, or, above destinations, that of one copy of it
+ * lower message's outcome is the upper segment's, or, above destinations, that of one copy of it
  * (group.c).
  *
  * Attributes are inherited on each step, so the header of the whole stack stays one flat plan and
@@ -28,7 +28,7 @@ static bool sinks(const struct nopal_core *core, const struct nopal_segment *seg
 	       segment->body.length <= nopal__layer(core)->body_bytes;
 }
 
-/* Does its layer want nothing more of it than its message's fate?  Then it need not be there twice.
+/* Does its layer want nothing more of it than its message's outcome?  Then it need not be there twice.
  * Whoever raises it still looks at it. */
 static bool lets_go(const struct nopal_core *core, const struct nopal_segment *segment)
 {
@@ -79,7 +79,7 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 		if (refusal == 0)
 			return false;
 	}
-	segment->fate = NOPAL_MISSING;
+	segment->outcome = NOPAL_OUTCOME_LOST;
 	segment->below = false;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	if (refusal == -ENOBUFS)
@@ -230,11 +230,11 @@ static void message_done(struct nopal_core *core, const struct nopal_segment *se
 	if (!message)
 		return;
 	nopal__touch(above);
-	nopal__messages_segment_done(above, message, segment->fate);
+	nopal__messages_segment_done(above, message, segment->outcome);
 }
 
 static void segment_done(struct nopal_core *core, const uint64_t *attribute,
-			 struct nopal_handle handle, enum nopal_fate fate)
+			 struct nopal_handle handle, enum nopal_outcome outcome)
 {
 	struct nopal_core *above = waits_above(core, attribute);
 	struct nopal_segment *segment;
@@ -247,17 +247,17 @@ static void segment_done(struct nopal_core *core, const uint64_t *attribute,
 	segment->below = false;
 	if (!(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
 		return;
-	if (fate != NOPAL_UNKNOWN && segment->fate != NOPAL_ARRIVED)
-		segment->fate = (uint8_t)fate;
+	if (outcome != NOPAL_OUTCOME_UNKNOWN && segment->outcome != NOPAL_OUTCOME_DELIVERED)
+		segment->outcome = (uint8_t)outcome;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	nopal__touch(above);
 	nopal__segment_settle(above, segment);
 }
 
 void nopal__stack_outcome(struct nopal_core *core, const struct nopal_message *message,
-			  enum nopal_fate fate)
+			  enum nopal_outcome outcome)
 {
-	segment_done(core, message->attribute, message->above, fate);
+	segment_done(core, message->attribute, message->above, outcome);
 }
 
 void nopal__stack_segment_outcome(struct nopal_core *core, const struct nopal_segment *segment)
@@ -265,7 +265,7 @@ void nopal__stack_segment_outcome(struct nopal_core *core, const struct nopal_se
 	if (segment->taken)
 		message_done(core, segment);
 	else
-		segment_done(core, segment->attribute, segment->above, segment->fate);
+		segment_done(core, segment->attribute, segment->above, segment->outcome);
 }
 
 /* ------------------------------------------------- two layers of one stack */

@@ -19,7 +19,7 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
 bool nopal__is_reliable(const struct nopal_core *core);
 /* The outcome of a message here is that of its segment, or message, above. */
 void nopal__stack_outcome(struct nopal_core *core, const struct nopal_message *message,
-			  enum nopal_fate fate);
+			  enum nopal_outcome outcome);
 void nopal__stack_segment_outcome(struct nopal_core *core, const struct nopal_segment *segment);
 /* It has closed in good order, and the layer below closes, too. */
 void nopal__layer_closed(struct nopal_core *core);

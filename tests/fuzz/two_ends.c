@@ -23,15 +23,15 @@ static void flip(struct arena_datagram *datagram, struct input *input)
 		datagram->bytes[bit / 8 % datagram->length] ^= (uint8_t)(1 << bit % 8);
 }
 
-/* Fates of the datagram that has flown longest. */
-static void network(struct arena *arena, struct input *input, uint8_t fate)
+/* Outcomes of the datagram that has flown longest. */
+static void network(struct arena *arena, struct input *input, uint8_t outcome)
 {
 	struct arena_datagram *next = arena_next(arena), datagram;
 
 	if (!next)
 		return;
 	datagram = *next;
-	switch (fate & 3) {
+	switch (outcome & 3) {
 	case 0:
 		return; /* lost */
 	case 1:

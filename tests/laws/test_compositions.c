@@ -49,7 +49,7 @@ struct tally {
 	struct composition_tally configs;
 	uint64_t sessions, again, different, violations;
 	uint64_t broken, unheard, told, cut, damaged, busy;
-	uint64_t events, deliveries, fates, good;
+	uint64_t events, deliveries, outcomes, good;
 	uint64_t layers[4];
 	uint64_t with[KIT_PARTS]; /* configs with this microprotocol */
 	uint8_t pair[KIT_PARTS][KIT_PARTS];
@@ -147,7 +147,7 @@ static void note_run(struct tally *tally, const struct oracle *oracle)
 		const struct oracle_side *side = &oracle->side[i];
 
 		tally->deliveries += side->delivered;
-		tally->fates += side->fates;
+		tally->outcomes += side->outcomes;
 		good &= side->ended && side->end == NOPAL_ENDED_WELL;
 	}
 	tally->good += good;
@@ -326,7 +326,7 @@ static void conclude(const struct tally *tally, double took)
 	       100 * (double)tally->configs.at_once / (double)tally->configs.accepted);
 	tell(tally->events, "events");
 	tell(tally->deliveries, "deliveries");
-	tell(tally->fates, "fates");
+	tell(tally->outcomes, "outcomes");
 	tell(tally->good, "sessions whose ends were all good");
 	tell(tally->broken, "that silence ended, as it may");
 	tell(tally->busy, "that sent on without any progress, as their "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A message of no bytes is a message: through every shipped config, and through whatever else makes
- * segments of messages, it arrives as any, in its place, and its fate is told; or it is refused
+ * segments of messages, it arrives as any, in its place, and its outcome is told; or it is refused
  * when it is sent.
  */
 #include <errno.h>
@@ -24,7 +24,7 @@ static const size_t lengths[MESSAGES] = { 0, 3, 0, 0, 5, 900, 0 };
 
 struct crossing {
 	size_t arrived[MESSAGES];
-	uint32_t count, fates[3], refused, ended;
+	uint32_t count, outcomes[3], refused, ended;
 	int end;
 };
 
@@ -64,12 +64,12 @@ static void on_opened(struct nopal_session *session, void *user)
 	nopal_session_close(session);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct crossing *crossing = user;
 
 	(void)session, (void)cookie;
-	crossing->fates[fate]++;
+	crossing->outcomes[outcome]++;
 }
 
 static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
@@ -109,7 +109,7 @@ static void cross(struct nopal_plan *plan, struct crossing *crossing)
 	nopal_problems_fini(&problems);
 }
 
-/* All that were not refused came, each in its place, and each fate was told. */
+/* All that were not refused came, each in its place, and each outcome was told. */
 static void crosses(struct nopal_plan *plan, uint32_t refused)
 {
 	struct crossing crossing = { 0 };
@@ -121,12 +121,12 @@ static void crosses(struct nopal_plan *plan, uint32_t refused)
 	for (unsigned i = 0; i < MESSAGES; i++)
 		if (!refused || lengths[i])
 			assert_int_equal(crossing.arrived[at++], lengths[i]);
-	assert_int_equal(crossing.fates[0] + crossing.fates[1] + crossing.fates[2],
+	assert_int_equal(crossing.outcomes[0] + crossing.outcomes[1] + crossing.outcomes[2],
 			 MESSAGES - refused);
 	assert_int_equal(crossing.ended, 1);
 	/* where two must have them, one who has them is not enough */
-	assert_int_equal(crossing.end,
-			 crossing.fates[NOPAL_MISSING] ? NOPAL_UNDELIVERED : NOPAL_ENDED_WELL);
+	assert_int_equal(crossing.end, crossing.outcomes[NOPAL_OUTCOME_LOST] ? NOPAL_UNDELIVERED
+									     : NOPAL_ENDED_WELL);
 }
 
 TEST(test_through_what_is_shipped)

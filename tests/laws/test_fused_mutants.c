@@ -155,7 +155,7 @@ static int judged(const char *config)
 
 /* ------------------------------------------------------------------- tests */
 
-static const char *fate_of(size_t which)
+static const char *outcome_of(size_t which)
 {
 	char file[64];
 	int status;
@@ -228,17 +228,17 @@ TEST(test_every_mutant_is_seen)
 	workshop_open();
 	for (size_t i = 0; i < sizeof(mutants) / sizeof(*mutants); i++) {
 		const struct mutant *mutant = &mutants[i];
-		const char *fate;
+		const char *outcome;
 
 		if (wanted && !strstr(mutant->mutation.what, wanted))
 			continue;
 		is_made(i);
-		fate = fate_of(i);
-		seen += fate != NULL;
-		equivalent += !fate && mutant->equivalent;
-		survived += !fate && !mutant->equivalent;
+		outcome = outcome_of(i);
+		seen += outcome != NULL;
+		equivalent += !outcome && mutant->equivalent;
+		survived += !outcome && !mutant->equivalent;
 		printf("%s: %s: %s\n", mutant->config, mutant->mutation.what,
-		       fate		    ? fate
+		       outcome		    ? outcome
 		       : mutant->equivalent ? mutant->equivalent
 					    : "SURVIVED");
 	}

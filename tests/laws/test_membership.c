@@ -2,7 +2,7 @@
 /*
  * Destinations come and go, in good order and at once, while messages are under way through loss,
  * duplicates, reordering and cuts.  A message is for those that are members when it leaves; its
- * fate is told once, with the copy that decides it; who stays to the end has all that was sent
+ * outcome is told once, with the copy that decides it; who stays to the end has all that was sent
  * while it was there.  The same seed does the same.  Prints how many messages, joins and leaves,
  * and violations.
  */
@@ -27,7 +27,7 @@ static bool balanced; /* each message goes to three, and others take their place
 static const char *channel;
 
 static struct tally {
-	uint64_t messages, joins, leaves, fates[3];
+	uint64_t messages, joins, leaves, outcomes[3];
 	unsigned violations;
 } tally;
 
@@ -160,8 +160,8 @@ static void begin(struct nopal_plan *plan, uint32_t acks, uint64_t seed)
 static void check(void)
 {
 	for (uint32_t m = 0; m < many.sent; m++) {
-		witness_wants(many.fate_count[m] == 1, "one fate", m);
-		tally.fates[many.fate[m]]++;
+		witness_wants(many.outcome_count[m] == 1, "one outcome", m);
+		tally.outcomes[many.outcome[m]]++;
 	}
 	for (uint32_t i = 0; i < HOSTS; i++) {
 		witness_wants(many.end[i].wrong == 0, "other bytes", i);
@@ -240,9 +240,9 @@ static void tell(void)
 	       "%llu arrived, %llu missing, %llu unknown; %u violations\n",
 	       (unsigned long long)tally.messages, (unsigned long long)tally.joins,
 	       (unsigned long long)tally.leaves, (unsigned long long)witness.copies,
-	       (unsigned long long)tally.fates[NOPAL_ARRIVED],
-	       (unsigned long long)tally.fates[NOPAL_MISSING],
-	       (unsigned long long)tally.fates[NOPAL_UNKNOWN], tally.violations);
+	       (unsigned long long)tally.outcomes[NOPAL_OUTCOME_DELIVERED],
+	       (unsigned long long)tally.outcomes[NOPAL_OUTCOME_LOST],
+	       (unsigned long long)tally.outcomes[NOPAL_OUTCOME_UNKNOWN], tally.violations);
 	assert_int_equal(tally.violations, 0);
 }
 

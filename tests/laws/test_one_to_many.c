@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One to many, exhaustively for up to five destinations: every number that must have a message,
- * with every destination in every state.  The fate of each message is told once, with the copy that
+ * with every destination in every state.  The outcome of each message is told once, with the copy that
  * decides it, and is true; who lives has all messages, whole, in order, once; the group ends well
  * where all have arrived.  The same where what is for all leaves through a channel, for up to
  * three.  Prints sessions, messages and violations.
@@ -14,10 +14,10 @@ enum {
 	K_MOST = 5,
 	K_MOST_OF_CHANNEL = 3,
 	MESSAGE_BYTES = 2500,
-	CAST_BYTES = 900 /* a segment, of which the witness sees the fate */
+	CAST_BYTES = 900 /* a segment, of which the witness sees the outcome */
 };
 
-/* Fates of a destination. */
+/* Outcomes of a destination. */
 enum state {
 	LIVES,
 	LIVES_ACKS_LOST, /* those of the first transmissions are */
@@ -30,7 +30,7 @@ enum state {
 static struct many many;
 
 static struct tally {
-	uint64_t sessions, messages, fates[3];
+	uint64_t sessions, messages, outcomes[3];
 	unsigned violations;
 } tally;
 
@@ -120,15 +120,16 @@ static void check_message(uint32_t number)
 
 	for (uint32_t i = 0; i < run.k; i++)
 		have += many.end[i].seen[number];
-	witness_wants(many.fate_count[number] == 1, "one fate", number);
+	witness_wants(many.outcome_count[number] == 1, "one outcome", number);
 	witness_wants(of->left || !many.opened, "it never left", number);
-	if (many.fate[number] == NOPAL_ARRIVED)
+	if (many.outcome[number] == NOPAL_OUTCOME_DELIVERED)
 		witness_wants(have >= needed, "too few have it", number);
-	if (many.fate[number] == NOPAL_MISSING)
+	if (many.outcome[number] == NOPAL_OUTCOME_LOST)
 		witness_wants(have < needed, "enough have it", number);
-	witness_wants(living() < needed || needed == 0 || many.fate[number] == NOPAL_ARRIVED,
+	witness_wants(living() < needed || needed == 0 ||
+			      many.outcome[number] == NOPAL_OUTCOME_DELIVERED,
 		      "enough live, and it has not arrived", number);
-	tally.fates[many.fate[number]]++;
+	tally.outcomes[many.outcome[number]]++;
 }
 
 static void check_end(uint32_t i)
@@ -150,7 +151,7 @@ static void check_end(uint32_t i)
 static bool all_arrived(void)
 {
 	for (uint32_t m = 0; m < many.sent; m++)
-		if (many.fate[m] != NOPAL_ARRIVED)
+		if (many.outcome[m] != NOPAL_OUTCOME_DELIVERED)
 			return false;
 	return true;
 }
@@ -233,18 +234,19 @@ static void run_up_to(uint32_t most, bool channel)
 	printf("%llu sessions, %llu messages, %llu copies: %llu arrived, "
 	       "%llu missing, %llu unknown; %u violations\n",
 	       (unsigned long long)tally.sessions, (unsigned long long)tally.messages,
-	       (unsigned long long)witness.copies, (unsigned long long)tally.fates[NOPAL_ARRIVED],
-	       (unsigned long long)tally.fates[NOPAL_MISSING],
-	       (unsigned long long)tally.fates[NOPAL_UNKNOWN], tally.violations);
+	       (unsigned long long)witness.copies,
+	       (unsigned long long)tally.outcomes[NOPAL_OUTCOME_DELIVERED],
+	       (unsigned long long)tally.outcomes[NOPAL_OUTCOME_LOST],
+	       (unsigned long long)tally.outcomes[NOPAL_OUTCOME_UNKNOWN], tally.violations);
 	assert_int_equal(tally.violations, 0);
 }
 
-TEST(test_fates_keep_the_rule)
+TEST(test_outcomes_keep_the_rule)
 {
 	run_up_to(K_MOST, false);
 }
 
-TEST(test_fates_keep_the_rule_by_a_channel)
+TEST(test_outcomes_keep_the_rule_by_a_channel)
 {
 	run_up_to(K_MOST_OF_CHANNEL, true);
 }

@@ -58,7 +58,7 @@ static inline void check_recovery(unsigned before, const char *config, const cha
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), losses);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
 	assert_int_equal(rig.acceptor.delivered, before + 20);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], before + 20);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], before + 20);
 	rig_close(&rig);
 }
 
@@ -80,8 +80,8 @@ static inline void check_missing(unsigned before, const char *config)
 	lose_after(before, &rig, config, "0x5", 20);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 2);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], before + 18);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 2);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], before + 18);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
 }

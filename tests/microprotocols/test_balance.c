@@ -13,7 +13,7 @@ static void begin(const char *config, uint32_t count)
 	many_run(&many, NOPAL_SECOND);
 }
 
-/* A message each `space_ns`, then as long until all have their fates. */
+/* A message each `space_ns`, then as long until all have their outcomes. */
 static void flow(uint32_t messages, int64_t space_ns)
 {
 	for (uint32_t i = 0; i < messages; i++) {
@@ -60,7 +60,7 @@ TEST(test_the_nearest_gets_most)
 	assert_in_range(many.end[0].delivered, MESSAGES * 55 / 100, MESSAGES * 80 / 100);
 	assert_in_range(many.end[1].delivered, MESSAGES * 20 / 100, MESSAGES * 45 / 100);
 	assert_true(many.end[2].delivered < MESSAGES * 5 / 100);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], MESSAGES);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], MESSAGES);
 	check_havers(0, 1);
 	many_close(&many);
 }
@@ -110,7 +110,7 @@ static uint32_t after_it_came_near(const char *config)
 	assert_true(had < MESSAGES * 15 / 100);
 	many_link(&many, 2, "delay 1ms");
 	flow(MESSAGES, 50 * NOPAL_MILLISECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 2 * MESSAGES);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 2 * MESSAGES);
 	had = many.end[2].delivered - had;
 	many_close(&many);
 	return had;
@@ -138,7 +138,7 @@ TEST(test_nothing_is_lost_with_one_that_died)
 	many_run(&many, 200 * NOPAL_SECOND);
 	flow(30, 5 * NOPAL_MILLISECOND);
 	assert_int_equal(many.end[1].ended, 1);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 90);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 90);
 	check_havers(0, 1);
 	many_close(&many);
 }
@@ -153,7 +153,7 @@ TEST(test_what_one_refuses_goes_to_another)
 	assert_int_equal(nopal_destinations(many.group, infos, 4), 4);
 	nopal_session_set_budget((struct nopal_session *)(uintptr_t)infos[1].session, &nothing);
 	flow(60, 5 * NOPAL_MILLISECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 60);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 60);
 	assert_int_equal(many.end[1].delivered, 0);
 	check_havers(0, 2);
 	many_close(&many);
@@ -164,10 +164,10 @@ TEST(test_nobody_is_there)
 	begin(MANY_RELIABLE("fan_out {} balance {}"), 1);
 	nopal_destination_remove(many.group, 1, false);
 	many_send(&many);
-	assert_int_equal(many.fate[0], NOPAL_MISSING);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_LOST);
 	many_run(&many, NOPAL_SECOND);
 	many_send(&many);
-	assert_int_equal(many.fates[NOPAL_MISSING], 2);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_LOST], 2);
 	many_close(&many);
 }
 
@@ -177,10 +177,11 @@ TEST(test_attempts_end)
 	many_cut(&many, 0);
 	flow(60, NOPAL_MILLISECOND);
 	many_run(&many, 200 * NOPAL_SECOND);
-	assert_true(many.fates[NOPAL_UNKNOWN] > 5);
-	assert_int_equal(many.fates[NOPAL_ARRIVED] + many.fates[NOPAL_UNKNOWN], 60);
+	assert_true(many.outcomes[NOPAL_OUTCOME_UNKNOWN] > 5);
+	assert_int_equal(
+		many.outcomes[NOPAL_OUTCOME_DELIVERED] + many.outcomes[NOPAL_OUTCOME_UNKNOWN], 60);
 	for (uint32_t i = 0; i < 60; i++)
-		assert_int_equal(havers(i), many.fate[i] == NOPAL_ARRIVED);
+		assert_int_equal(havers(i), many.outcome[i] == NOPAL_OUTCOME_DELIVERED);
 	many_close(&many);
 }
 
@@ -193,7 +194,7 @@ TEST(test_what_the_removed_had_goes_to_others)
 	many_run(&many, 15 * NOPAL_MILLISECOND);
 	nopal_destination_remove(many.group, 1, true);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 30);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 30);
 	assert_int_equal(many.end[1].delivered + many.end[2].delivered, 30);
 	many_close(&many);
 }
@@ -203,7 +204,7 @@ TEST(test_the_unknown_is_not_repeated)
 {
 	begin(MANY_PLAIN("fan_out {} balance { copies = 2 }"), 4);
 	flow(50, NOPAL_MILLISECOND);
-	assert_int_equal(many.fates[NOPAL_UNKNOWN], 50);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_UNKNOWN], 50);
 	check_havers(0, 2);
 	many_close(&many);
 }
@@ -221,9 +222,9 @@ static void note_who_has_it(struct many *all, uint32_t message)
 TEST(test_so_many_of_those_that_were_chosen)
 {
 	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 3 }"), 5);
-	many.on_fate = note_who_has_it;
+	many.on_outcome = note_who_has_it;
 	flow(100, 5 * NOPAL_MILLISECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 100);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 100);
 	check_havers(0, 3);
 	for (int i = 0; i < 100; i++)
 		assert_in_range(had_it[i], 2, 3);
@@ -235,12 +236,12 @@ TEST(test_so_many_of_those_that_were_chosen)
 TEST(test_no_one_is_counted_twice)
 {
 	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 2 }"), 4);
-	many.on_fate = note_who_has_it;
+	many.on_outcome = note_who_has_it;
 	many_cut(&many, 1);
 	many_cut(&many, 3);
 	flow(60, 5 * NOPAL_MILLISECOND);
 	many_run(&many, 200 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 60);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 60);
 	for (int i = 0; i < 60; i++)
 		assert_int_equal(had_it[i], 2);
 	assert_int_equal(many.end[0].delivered, 60);
@@ -255,7 +256,7 @@ TEST(test_who_is_named_gets_it_whatever_its_load)
 		many_send_bytes(&many, 0, 3);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[2].delivered, 20);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 20);
 	many_close(&many);
 }
 

@@ -132,7 +132,7 @@ TEST(test_idle_it_goes_back)
 	assert_true(used > 1000000);
 	rig_run(&rig, 2 * NOPAL_SECOND);
 	assert_int_equal(under_way(), 0);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], rig.acceptor.delivered);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], rig.acceptor.delivered);
 	assert_true(nopal_session_send_room(rig.opener.session) > 2 * LEAST);
 	rig_run(&rig, 30 * NOPAL_SECOND);
 	assert_int_equal(nopal_session_send_room(rig.opener.session), LEAST);
@@ -153,7 +153,7 @@ static uint64_t kept(const char *config)
 	keeper.reads = true;
 	keeper_read(&rig, UINT32_MAX);
 	rig_finish(&rig);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], rig.acceptor.delivered);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], rig.acceptor.delivered);
 	rig_close(&rig);
 	return most;
 }
@@ -180,8 +180,10 @@ TEST(test_a_path_that_becomes_slow)
 	print_message("%d bytes, then %d\n", (int)before, (int)after);
 	assert_true(after < before / 2);
 	rig_finish(&rig);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], rig.acceptor.delivered);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING] + rig.opener.fates[NOPAL_UNKNOWN], 0);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], rig.acceptor.delivered);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST] +
+				 rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN],
+			 0);
 	rig_close(&rig);
 }
 

@@ -180,7 +180,7 @@ static void report(uint64_t floor, uint64_t latest, uint32_t delay_us, uint32_t 
 	answer("channel_repair", REPORT);
 }
 
-/* What it says to have has its fate, once; the others' copies are not touched. */
+/* What it says to have has its outcome, once; the others' copies are not touched. */
 TEST(test_reports_of_what_never_was)
 {
 	begin();
@@ -190,9 +190,9 @@ TEST(test_reports_of_what_never_was)
 	report(INT64_MAX, 5, 0, UINT32_MAX, 0);
 	report(1, UINT64_MAX, UINT32_MAX, 0, UINT32_MAX);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 20);
 	for (uint32_t m = 0; m < 20; m++)
-		assert_int_equal(many.fate_count[m], 1);
+		assert_int_equal(many.outcome_count[m], 1);
 	others_are_well();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loss of the channel is repaired, by few naks, and every copy has one fate. */
+/* A loss of the channel is repaired, by few naks, and every copy has one outcome. */
 #include "engine/composite.h"
 #include "support/many.h"
 #include "support/test.h"
@@ -52,7 +52,7 @@ static void check_losses(const char *link, uint64_t seed)
 	talk(200, 5000);
 	many_run(&many, 20 * NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 200);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 200);
 	assert_int_equal(many_hearing(&many), 5);
 	assert_true(many_sum(&many, "channel_naks") > 0);
 	many_close(&many);
@@ -143,7 +143,7 @@ TEST(test_of_fifty_few_ask)
 		      (int)naks, (int)suppressed);
 	assert_in_range(naks, LOSSES, 3 * LOSSES);
 	assert_int_equal(naks + suppressed, LOSSES * HEARERS);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
 }
 
@@ -186,7 +186,7 @@ static void check_blocks(uint32_t lost, bool asks)
 	many_run(&many, 5 * NOPAL_SECOND);
 	all_have_all();
 	assert_int_equal(many_sum(&many, "channel_naks") > 0, asks);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
 }
 
@@ -230,7 +230,7 @@ TEST(test_whose_channel_is_cut_gets_the_rest_by_its_session)
 	many_run(&many, 10 * NOPAL_SECOND);
 	all_have_all();
 	assert_int_equal(many_hearing(&many), 3);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
 }
 
@@ -246,7 +246,7 @@ TEST(test_an_outage_of_the_channel)
 	many_run(&many, 10 * NOPAL_SECOND);
 	all_have_all();
 	assert_int_equal(many_hearing(&many), 4);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
 }
 
@@ -267,7 +267,7 @@ TEST(test_back_to_the_channel)
 	assert_int_equal(many_hearing(&many), 3);
 	assert_true(many_has(&many, 0, 0, many.sent));
 	assert_true(many_has(&many, 1, 0, many.sent));
-	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
 }
 
@@ -276,7 +276,7 @@ TEST(test_one_that_dies)
 	begin(MANY_CHANNEL("", "", ALL), 4, "delay 5ms loss 1%");
 	talk(50, 5000);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 50);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 50);
 	many_cut(&many, 3);
 	talk(50, 5000);
 	many_run(&many, 100 * NOPAL_SECOND);
@@ -285,8 +285,8 @@ TEST(test_one_that_dies)
 	many_run(&many, 5 * NOPAL_SECOND);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_true(many_has(&many, i, 0, 150));
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 100);
-	assert_int_equal(many.fates[NOPAL_UNKNOWN], 50);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 100);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_UNKNOWN], 50);
 	many_close(&many);
 }
 
@@ -298,10 +298,10 @@ TEST(test_one_that_aborts)
 	nopal_session_abort(many.end[2].session, "enough");
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[2].ended, 1);
-	assert_int_equal(many.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	talk(5, 100);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 5);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 5);
 	many_close(&many);
 }
 
@@ -312,13 +312,13 @@ static void check_removed(bool at_once)
 	many_link(&many, 3, "fwd: delay 5ms rev: loss 100%");
 	talk(20, 5000);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 0);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 0);
 	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[3].id, at_once),
 			 0);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 20);
 	talk(20, 5000);
 	many_run(&many, 100 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 40);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 40);
 	assert_int_equal(many.end[3].ended, 1);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_true(many_has(&many, i, 0, 40));
@@ -346,23 +346,23 @@ TEST(test_removed_in_good_order_it_gets_what_was_for_it)
 	assert_int_equal(many.end[2].ended, 1);
 	assert_true(many_has(&many, 2, 0, 20));
 	assert_true(many_has(&many, 0, 0, 40));
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 40);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 40);
 	many_close(&many);
 }
 
 /* So much waits for one at its own session that it gets no copies: what it hears it has all the
- * same, and its fate counts. */
+ * same, and its outcome counts. */
 TEST(test_one_that_is_paused_hears)
 {
 	begin(MANY_CHANNEL("", "", "fan_out { backlog = 20kB slow = skip }"), 3, "delay 5ms");
 	many_link(&many, 1, "rate 200kbit delay 5ms");
-	many.on_fate = note_who_has_it;
+	many.on_outcome = note_who_has_it;
 	many_send_bytes(&many, 100000, (uint64_t)many.end[1].id);
 	many_run(&many, 100 * NOPAL_MILLISECOND);
 	talk(20, 100);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 21);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 21);
 	assert_true(many_has(&many, 0, 1, 21) && many_has(&many, 2, 1, 21));
 	for (uint32_t m = 1; m < 21; m++)
 		assert_int_equal(had_it[m], 3);
@@ -380,13 +380,13 @@ TEST(test_one_that_is_removed_says_that_it_hears)
 	talk(100, 100);
 	many_run(&many, 20 * NOPAL_SECOND);
 	assert_true(many_has(&many, 0, 0, 100) && many_has(&many, 2, 0, 100));
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 100);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 100);
 	many_close(&many);
 }
 
 /* ---------------------------------------------------------------- so many */
 
-/* The fate is told when so many have it; the others get it all the same. */
+/* The outcome is told when so many have it; the others get it all the same. */
 static void check_so_many(const char *config, uint32_t needed, const char *losses)
 {
 	static const char *const rays[] = { "delay 5ms", "delay 100ms", "delay 400ms",
@@ -394,7 +394,7 @@ static void check_so_many(const char *config, uint32_t needed, const char *losse
 	char ray[64];
 
 	many_prepare(&many, config, 4, rays[0], 1);
-	many.on_fate = note_who_has_it;
+	many.on_outcome = note_who_has_it;
 	for (uint32_t i = 0; i < 4; i++) {
 		many_link(&many, i, rays[i]);
 		assert_true(many_add(&many, i) > 0);
@@ -411,7 +411,7 @@ static void check_so_many(const char *config, uint32_t needed, const char *losse
 	}
 	many_run(&many, 60 * NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 20);
 	for (int i = 0; i < 20; i++)
 		if (*losses)
 			assert_true(had_it[i] >= needed);

@@ -29,7 +29,7 @@ TEST(test_a_turn_is_one_segment)
 	rig_open(&rig, PACKED, NULL);
 	send_in_one_turn(&rig, 10, 20);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEND_SEGMENT), 1);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 10);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 10);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 10);
 	for (int i = 0; i < 10; i++) {
@@ -148,21 +148,21 @@ TEST(test_close_sends_what_waits)
 	rig_open(&rig, PATIENT, NULL);
 	rig_send(&rig, "a");
 	nopal_session_abort(rig.opener.session, "enough");
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	rig_close(&rig);
 }
 
-TEST(test_all_messages_share_the_fate_of_their_segment)
+TEST(test_all_messages_share_the_outcome_of_their_segment)
 {
 	struct rig rig;
 
 	rig_open(&rig, RELIABLE, &(struct rig_options){ .link = "delay 10ms loss 20%" });
 	for (int i = 0; i < 20; i++)
 		send_in_one_turn(&rig, 5, 10);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 0);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 0);
 	rig_run(&rig, 100 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 100);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 100);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 100);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(rig.acceptor.text[i][0], i);
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);

@@ -152,7 +152,7 @@ TEST(test_flow_control_keeps_its_accounts)
 			send_filled(i % 3 ? fill_text : fill_random, 9000);
 		rig_run(&rig, 60 * NOPAL_SECOND);
 		assert_int_equal(compressed_seen.count, 400);
-		assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 400);
+		assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 400);
 		assert_int_equal(rig_awake(rig.opener.session)->unfinished_bytes, 0);
 		rig_close(&rig);
 	}

@@ -6,7 +6,7 @@
 
 static struct many many;
 
-static uint32_t had_it[MANY_MESSAGES]; /* destinations, when its fate was told */
+static uint32_t had_it[MANY_MESSAGES]; /* destinations, when its outcome was told */
 
 static void note_who_has_it(struct many *all, uint32_t message)
 {
@@ -22,7 +22,7 @@ static void begin_staggered(const char *config, uint32_t count)
 					   "delay 1600ms" };
 
 	many_prepare(&many, config, count, ray[0], 1);
-	many.on_fate = note_who_has_it;
+	many.on_outcome = note_who_has_it;
 	for (uint32_t i = 0; i < count; i++) {
 		many_link(&many, i, ray[i]);
 		assert_true(many_add(&many, i) > 0);
@@ -33,13 +33,13 @@ static void begin_staggered(const char *config, uint32_t count)
 static void begin(const char *config, uint32_t count)
 {
 	many_open(&many, config, count, "delay 10ms", 1);
-	many.on_fate = note_who_has_it;
+	many.on_outcome = note_who_has_it;
 	many_run(&many, NOPAL_SECOND);
 }
 
 /* ------------------------------------------------------------------- so many */
 
-/* Each message's fate comes with the ack of the last one that is needed. */
+/* Each message's outcome comes with the ack of the last one that is needed. */
 static void check_so_many(const char *config, uint32_t needed)
 {
 	begin_staggered(config, 4);
@@ -47,7 +47,7 @@ static void check_so_many(const char *config, uint32_t needed)
 		many_send_bytes(&many, 3000, 0);
 		many_run(&many, 20 * NOPAL_SECOND);
 	}
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 3);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 3);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(had_it[i], needed);
 	for (uint32_t i = 0; i < 4; i++)
@@ -64,21 +64,21 @@ TEST(test_all_any_and_so_many)
 	check_so_many(MANY_RELIABLE("fan_out { acks = 4 }"), 4);
 }
 
-/* Later fates of the others change nothing. */
-TEST(test_a_fate_is_for_good)
+/* Later outcomes of the others change nothing. */
+TEST(test_a_outcome_is_for_good)
 {
 	begin(MANY_RELIABLE("fan_out { acks = 2 }"), 4);
 	many_cut(&many, 2);
 	many_cut(&many, 3);
 	many_send(&many);
 	many_run(&many, 200 * NOPAL_MILLISECOND);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
 	nopal_destination_remove(many.group, 1, true);
 	many_run(&many, 200 * NOPAL_SECOND); /* the silent ones end */
 	assert_int_equal(many.end[2].ended + many.end[3].ended, 2);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
 	many_close(&many);
 }
 
@@ -88,11 +88,11 @@ TEST(test_more_than_there_are_is_missing_at_once)
 {
 	begin(MANY_RELIABLE("fan_out { acks = 4 }"), 3);
 	many_send(&many);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_equal(many.fate[0], NOPAL_MISSING);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_LOST);
 	many_run(&many, NOPAL_SECOND); /* it went there all the same */
 	assert_int_equal(many.end[0].delivered, 1);
-	assert_int_equal(many.fate_count[0], 1);
+	assert_int_equal(many.outcome_count[0], 1);
 	many_close(&many);
 }
 
@@ -117,10 +117,10 @@ TEST(test_missing_as_soon_as_so_many_cannot)
 	for (uint32_t i = 0; i < 3; i++)
 		many_add(&many, i);
 	many_send(&many);
-	while (!many.fate_count[0] && nopal_sim_step(many.world))
-		if (!many.fate_count[0])
+	while (!many.outcome_count[0] && nopal_sim_step(many.world))
+		if (!many.outcome_count[0])
 			before = ended_ones();
-	assert_int_equal(many.fate[0], NOPAL_MISSING);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_LOST);
 	assert_true(before < 2);
 	assert_int_equal(ended_ones(), 2);
 	assert_int_equal(many.end[0].delivered, 1);
@@ -135,21 +135,21 @@ TEST(test_of_who_died_nobody_can_say)
 	many_cut(&many, 2);
 	many_send(&many);
 	many_run(&many, 200 * NOPAL_SECOND);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_equal(many.fate[0], NOPAL_UNKNOWN);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_UNKNOWN);
 	assert_int_equal(many.end[1].delivered, 1);
 	assert_int_equal(many.end[2].delivered, 0);
 	assert_int_equal(ended_ones(), 2);
 	many_close(&many);
 }
 
-static void check_plain(const char *config, int fate)
+static void check_plain(const char *config, int outcome)
 {
 	begin(config, 3);
 	many_send(&many);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_equal(many.fate[0], fate);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_equal(many.outcome[0], outcome);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(many.end[i].delivered, 1);
 	many_close(&many);
@@ -157,9 +157,9 @@ static void check_plain(const char *config, int fate)
 
 TEST(test_without_acks_nobody_can_say)
 {
-	check_plain(MANY_PLAIN("fan_out {}"), NOPAL_UNKNOWN);
-	check_plain(MANY_PLAIN("fan_out { acks = 2 }"), NOPAL_UNKNOWN);
-	check_plain(MANY_PLAIN("fan_out { acks = 4 }"), NOPAL_MISSING);
+	check_plain(MANY_PLAIN("fan_out {}"), NOPAL_OUTCOME_UNKNOWN);
+	check_plain(MANY_PLAIN("fan_out { acks = 2 }"), NOPAL_OUTCOME_UNKNOWN);
+	check_plain(MANY_PLAIN("fan_out { acks = 4 }"), NOPAL_OUTCOME_LOST);
 }
 
 /* ----------------------------------------------------- one alone, and removed */
@@ -169,40 +169,40 @@ TEST(test_one_alone_is_enough_where_it_is_named)
 	begin(MANY_RELIABLE("fan_out { acks = 2 }"), 3);
 	many_send_bytes(&many, 0, 2);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(had_it[0], 1);
 	assert_int_equal(many.end[1].delivered, 1);
 	many_cut(&many, 1);
 	many_send_bytes(&many, 0, 2);
 	many_run(&many, 200 * NOPAL_SECOND);
-	assert_int_equal(many.fate_count[1], 1);
-	assert_int_equal(many.fate[1], NOPAL_UNKNOWN);
+	assert_int_equal(many.outcome_count[1], 1);
+	assert_int_equal(many.outcome[1], NOPAL_OUTCOME_UNKNOWN);
 	many_send_bytes(&many, 0, 2); /* it has ended */
-	assert_int_equal(many.fate[2], NOPAL_MISSING);
+	assert_int_equal(many.outcome[2], NOPAL_OUTCOME_LOST);
 	many_close(&many);
 }
 
 /* All: those that stay.  So many: who leaves in good order may get it still. */
-static void check_removed(const char *config, int fate)
+static void check_removed(const char *config, int outcome)
 {
 	begin(config, 3);
 	many_cut(&many, 2);
 	many_send(&many);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fate_count[0], 0);
+	assert_int_equal(many.outcome_count[0], 0);
 	nopal_destination_remove(many.group, 3, false);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_equal(many.fate[0], fate);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_equal(many.outcome[0], outcome);
 	assert_int_equal(had_it[0], 2);
 	many_run(&many, 200 * NOPAL_SECOND);
-	assert_int_equal(many.fate_count[0], 1);
+	assert_int_equal(many.outcome_count[0], 1);
 	many_close(&many);
 }
 
 TEST(test_who_was_removed_is_not_waited_for)
 {
-	check_removed(MANY_RELIABLE("fan_out {}"), NOPAL_ARRIVED);
-	check_removed(MANY_RELIABLE("fan_out { acks = 3 }"), NOPAL_UNKNOWN);
+	check_removed(MANY_RELIABLE("fan_out {}"), NOPAL_OUTCOME_DELIVERED);
+	check_removed(MANY_RELIABLE("fan_out { acks = 3 }"), NOPAL_OUTCOME_UNKNOWN);
 }
 
 /* It was removed in good order before it opened, and gets the message all the same. */
@@ -217,11 +217,11 @@ TEST(test_who_was_removed_early_may_get_it)
 	many_run(&many, 100 * NOPAL_MILLISECOND);
 	nopal_destination_remove(many.group, 2, false);
 	assert_int_equal(many.end[1].opened, 0);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_equal(many.fate[0], NOPAL_UNKNOWN);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_UNKNOWN);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.end[1].delivered, 1);
-	assert_int_equal(many.fate_count[0], 1);
+	assert_int_equal(many.outcome_count[0], 1);
 	many_close(&many);
 }
 
@@ -231,10 +231,10 @@ TEST(test_of_all_removed_nobody_can_say)
 	many_cut(&many, 0);
 	many_send(&many);
 	nopal_destination_remove(many.group, 1, true);
-	assert_int_equal(many.fate_count[0], 0);
+	assert_int_equal(many.outcome_count[0], 0);
 	nopal_destination_remove(many.group, 2, false);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_equal(many.fate[0], NOPAL_UNKNOWN);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_UNKNOWN);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[1].delivered, 1);
 	assert_int_equal(many.ended, 0);
@@ -264,20 +264,20 @@ TEST(test_a_group_without_destinations)
 	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
 	many_send(&many);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fate_count[0], 0); /* it is not open */
+	assert_int_equal(many.outcome_count[0], 0); /* it is not open */
 	many_add(&many, 0);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
 	nopal_destination_remove(many.group, 1, false);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[0].ended, 1);
 	many_send(&many);
-	assert_int_equal(many.fate_count[1], 1);
-	assert_int_equal(many.fate[1], NOPAL_MISSING);
+	assert_int_equal(many.outcome_count[1], 1);
+	assert_int_equal(many.outcome[1], NOPAL_OUTCOME_LOST);
 	many_add(&many, 1);
 	many_send(&many);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fate[2], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome[2], NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(many.end[1].delivered, 1);
 	nopal_session_close(many.group);
 	many_run(&many, NOPAL_SECOND);
@@ -309,7 +309,7 @@ static void flow_without_a_slow_one(const char *config)
 	for (int end = 0; end < 2; end++)
 		for (int i = 0; i < FLOW; i++)
 			undisturbed[end][i] = many.end[end].came_ns[i];
-	assert_int_equal(many.fates[NOPAL_ARRIVED], FLOW - 4);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], FLOW - 4);
 	assert_int_equal(ended_ones(), 0);
 	many_close(&many);
 }
@@ -331,9 +331,9 @@ TEST(test_a_slow_one_leaves)
 	assert_int_equal(many.end[SLOW].end, NOPAL_RESOURCE);
 	assert_true(many.end[SLOW].delivered < FLOW / 4);
 	check_undisturbed();
-	assert_int_equal(many.fates[NOPAL_ARRIVED], FLOW - 4);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], FLOW - 4);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], FLOW);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], FLOW);
 	many_close(&many);
 }
 
@@ -349,7 +349,7 @@ TEST(test_a_slow_one_misses_what_it_is_too_slow_for)
 	assert_in_range(had, 10, FLOW / 4);
 	check_undisturbed();
 	many_run(&many, 30 * NOPAL_SECOND); /* it catches up, and is in again */
-	assert_int_equal(many.fates[NOPAL_ARRIVED], FLOW);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], FLOW);
 	had = many.end[SLOW].delivered;
 	many_send(&many);
 	many_run(&many, NOPAL_SECOND);
@@ -368,7 +368,7 @@ TEST(test_a_burst_is_nobodys_fault)
 		assert_int_equal(many_send_bytes(&many, FLOW_BYTES, 0), 0);
 	many_run(&many, 5 * NOPAL_SECOND);
 	assert_int_equal(ended_ones(), 0);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 50);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 50);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(many.end[i].delivered, 50);
 	many_close(&many);

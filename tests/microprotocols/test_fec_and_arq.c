@@ -35,7 +35,7 @@ static uint64_t resends_of(const char *config, const char *link, uint64_t seed, 
 	}
 	rig_run(&net.rig, 300 * NOPAL_SECOND);
 	assert_int_equal(net.rig.acceptor.delivered, count);
-	assert_int_equal(net.rig.opener.fates[NOPAL_ARRIVED], count);
+	assert_int_equal(net.rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], count);
 	resends = nopal_session_counters(net.rig.opener.session)->resends;
 	rig_finish(&net.rig);
 	assert_int_equal(net.rig.opener.end, NOPAL_ENDED_WELL);
@@ -58,7 +58,7 @@ TEST(test_what_redundancy_never_sends_is_not_waited_for)
 		assert_int_equal(rig_send_bytes(&net.rig, 1000), 0);
 	rig_run(&net.rig, 300 * NOPAL_SECOND);
 	assert_int_equal(net.rig.acceptor.delivered, 8);
-	assert_int_equal(net.rig.opener.fates[NOPAL_ARRIVED], 8);
+	assert_int_equal(net.rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 8);
 	rig_close(&net.rig);
 }
 

@@ -214,7 +214,7 @@ static void compare(unsigned window, unsigned messages, unsigned mask)
 	collect(&seen, &rig.opener);
 	renumber(&seen);
 	assert_int_equal(rig.acceptor.delivered, messages);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], messages);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], messages);
 	assert_int_equal(seen.count, expected.count);
 	for (unsigned i = 0; i < seen.count; i++) {
 		assert_int_equal(seen.transmission[i].number, expected.transmission[i].number);
@@ -304,13 +304,13 @@ TEST(test_acks_outside_of_the_window_are_ignored)
 	assert_int_equal(counters()->datagrams_out, 4);
 	ack_arrives(3);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_ACK_FROM_NET), 1);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	assert_int_equal(counters()->datagrams_out, 6);
 	ack_arrives(2); /* late */
 	ack_arrives(3); /* twice */
 	assert_int_equal(rig_count(&rig.opener, NOPAL_ACK_FROM_NET), 1);
 	ack_arrives(7); /* all that left */
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 6);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 6);
 	rig_close(&rig);
 }
 
@@ -411,7 +411,7 @@ TEST(test_a_receiver_without_room_takes_nothing)
 		rig_send(&rig, "four");
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	keeper_read(&rig, 1);
 	rig_run(&rig, 10 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 3);
@@ -419,7 +419,7 @@ TEST(test_a_receiver_without_room_takes_nothing)
 		keeper_read(&rig, 2);
 		rig_run(&rig, 10 * NOPAL_SECOND);
 	}
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 6);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 6);
 	keeper_read(&rig, KEEPER_ROOM);
 	rig_close(&rig);
 }

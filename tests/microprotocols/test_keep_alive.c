@@ -110,7 +110,7 @@ TEST(test_messages_on_their_way_do_not_hide_silence)
 	rig_run(&rig, 31 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	rig_close(&rig);
 }
 

@@ -154,7 +154,7 @@ static void follows(const char *config, int host)
 	}
 	rig_pass(&rig, 10 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 200);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 200);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 200);
 	assert_int_equal(migrations(), 4);
 	assert_in_range(nat.asks, 4, 8);
 	assert_int_equal(nopal_send(rig.acceptor.session, "back", 4, 0), 0);

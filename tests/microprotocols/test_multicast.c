@@ -40,7 +40,7 @@ static void check_transmissions(uint32_t count)
 	send_some(10, 5000); /* four segments each */
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.casts, 40);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	all_have(0, 10);
 	many_close(&many);
 }
@@ -62,7 +62,7 @@ TEST(test_nothing_gets_lost_as_they_begin_to_hear)
 	}
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 5);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 60);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 60);
 	all_have(0, 60);
 	many_close(&many);
 }
@@ -77,7 +77,7 @@ TEST(test_who_does_not_hear_gets_copies)
 	send_some(10, 5000);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.casts, 40);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	all_have(0, 10);
 	many_close(&many);
 }
@@ -119,7 +119,7 @@ TEST(test_who_can_hear_later_does)
 	}
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 100);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 100);
 	all_have(0, 100);
 	many_close(&many);
 }
@@ -163,7 +163,7 @@ TEST(test_late_is_from_then_on)
 	from = 40 - many.end[2].delivered;
 	assert_in_range(from, 12, 14);
 	assert_true(many_has(&many, 2, from, 40));
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 40);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 40);
 	many_close(&many);
 }
 
@@ -183,7 +183,7 @@ TEST(test_late_is_refused)
 	assert_null(many.end[2].session);
 	send_some(4, 5000);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 5);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 5);
 	assert_true(many_has(&many, 0, 0, 5) && many_has(&many, 1, 0, 5));
 	assert_int_equal(many.end[2].delivered, 0);
 	many_close(&many);
@@ -223,7 +223,7 @@ TEST(test_to_one_alone_and_back)
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.answers, 40);
 	assert_int_equal(many.answers_wrong, 0);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 20);
 	assert_true(many_has(&many, 1, 0, 20));
 	assert_true(many_has(&many, 0, 10, 20));
 	many_close(&many);
@@ -248,7 +248,7 @@ TEST(test_an_urgent_message)
 	many_run(&many, 200 * NOPAL_MILLISECOND);
 	assert_int_equal(send_urgent(5000), 0);
 	many_run(&many, 20 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 11);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 11);
 	all_have(0, 11);
 	many_close(&many);
 }
@@ -298,7 +298,7 @@ static void check_family(bool cast6, uint32_t count)
 	send_some(10, 5000);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.casts, hearing ? 40 : 0);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	all_have(0, 10);
 	many_close(&many);
 }
@@ -338,7 +338,7 @@ TEST(test_one_of_the_other_family_comes_later)
 	many_run(&many, NOPAL_SECOND);
 	assert_true(many_has(&many, first, 0, 10));
 	assert_true(many_has(&many, then, 5, 10));
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	many_close(&many);
 	many_family = family;
 }

@@ -28,7 +28,7 @@ TEST(test_a_hole_is_asked_for_and_mended)
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 3);
 	assert_int_equal(rig.acceptor.delivered, 13);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 13);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 13);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
 	rig_close(&rig);
 }
@@ -204,6 +204,6 @@ TEST(test_close_in_the_middle)
 	nopal_session_close(rig.opener.session);
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 51);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 51);
 	rig_close(&rig);
 }

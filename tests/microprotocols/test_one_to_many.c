@@ -61,7 +61,7 @@ TEST(test_data_and_acks_are_as_the_paper_has_them)
 	assert_int_equal(packet[1].length, sizeof(ack));
 	assert_memory_equal(packet[1].bytes, ack, sizeof(ack));
 	assert_string_equal(rig.acceptor.text[0], "hello");
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	/* And back: the other way round, with what it waits for. */
 	nopal_send(rig.acceptor.session, "you", 3, 0);
 	rig_run(&rig, NOPAL_SECOND);
@@ -279,7 +279,7 @@ TEST(test_it_carries_a_layer_above)
 	for (int i = 0; i < 50; i++)
 		assert_int_equal(many_send_bytes(&many, 2000, 0), 0);
 	many_run(&many, 30 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 50);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 50);
 	assert_int_equal(many.answers, 150);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(many.end[i].delivered, 50);

@@ -129,7 +129,7 @@ static void one_dies(const char *config, int from, int to)
 		assert_int_equal(rig.acceptor.delivered_ns[101 + i],
 				 sent_ns + (int64_t)i * 2 * NOPAL_MILLISECOND +
 					 10 * NOPAL_MILLISECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 201);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 201);
 	assert_int_equal(nopal_session_counters(rig.opener.session)->resends, 0);
 	rig_finish(&rig);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);

@@ -102,7 +102,7 @@ TEST(test_in_time_it_is_sent_again)
 	assert_int_equal(send_for("1", 500 * MS), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	assert_int_equal(transmissions(), 3);
 	rig_close(&rig);
 }
@@ -113,7 +113,7 @@ TEST(test_after_its_time_it_is_not)
 	assert_int_equal(send_for("1", 40 * MS), 0);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_int_equal(transmissions(), 2);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_change(&rig, "delay 10ms");
 	assert_int_equal(rig_send(&rig, "2"), 0);
@@ -140,7 +140,7 @@ TEST(test_the_order_goes_on_at_the_deadline)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(rig.acceptor.text[rig.acceptor.delivered - 1], "4");
 	assert_true(rig.acceptor.delivered_ns[rig.acceptor.delivered - 1] < sent_ns + 300 * MS);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING] + rig.acceptor.delivered, 5);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST] + rig.acceptor.delivered, 5);
 	rig_close(&rig);
 }
 
@@ -194,7 +194,7 @@ TEST(test_what_never_left_is_withdrawn)
 	assert_int_equal(rig_send(&rig, "last"), 0);
 	assert_int_equal(transmissions(), 4);
 	rig_run(&rig, 30 * MS);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 10);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 10);
 	rig_run(&rig, 2 * NOPAL_SECOND);
 	assert_int_equal(transmissions(), 5);
 	assert_int_equal(rig.acceptor.delivered, 5);
@@ -212,7 +212,7 @@ TEST(test_attempts_are_transmissions)
 		assert_int_equal(send_with("x", 1, "attempts", most), 0);
 		rig_run(&rig, 20 * NOPAL_SECOND);
 		assert_int_equal(transmissions() - before, most);
-		assert_int_equal(rig.opener.fates[NOPAL_MISSING], most);
+		assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], most);
 	}
 	rig_close(&rig);
 }
@@ -224,7 +224,7 @@ TEST(test_a_message_is_given_up_whole)
 	assert_int_equal(send_with("long", 4500, "attempts", 1), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 	assert_int_equal(rig_send(&rig, "next"), 0);
 	rig_run(&rig, NOPAL_SECOND);
@@ -245,7 +245,7 @@ TEST(test_the_default_and_never)
 	assert_int_equal(rig_send(&rig, "1"), 0);
 	assert_int_equal(send_for("2", NOPAL_NEVER), 0);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	rig_change(&rig, "delay 10ms");
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
@@ -268,7 +268,7 @@ TEST(test_of_no_use_when_the_session_opens)
 	rig_change_both(&rig, "delay 10ms");
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.opened, 1);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_string_equal(rig.acceptor.text[0], "2");
 	assert_int_equal(transmissions(), 1);
@@ -381,11 +381,12 @@ static void run_many(const char *config, const char *link, uint64_t seed, bool o
 	rig_run(&rig, 50 * NOPAL_SECOND);
 	assert_true(watched > MANY / 16);
 	check_many(ordered, late_ns);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED] + rig.opener.fates[NOPAL_MISSING],
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED] +
+				 rig.opener.outcomes[NOPAL_OUTCOME_LOST],
 			 MANY + 1);
-	assert_true(rig.opener.fates[NOPAL_MISSING] > 0);
+	assert_true(rig.opener.outcomes[NOPAL_OUTCOME_LOST] > 0);
 	/* A missing message may have come all the same; one that arrived did. */
-	assert_true(rig.acceptor.delivered >= rig.opener.fates[NOPAL_ARRIVED]);
+	assert_true(rig.acceptor.delivered >= rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED]);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 	rig_close(&rig);

@@ -62,14 +62,14 @@ static size_t ack_body(uint8_t *bytes, uint64_t largest, uint64_t floor, const u
 	return nopal_written(&writer);
 }
 
-TEST(test_messages_get_their_fate)
+TEST(test_messages_get_their_outcome)
 {
 	struct rig rig;
 
 	begin(&rig, CUMULATIVE, NULL);
 	send_many(&rig, 100);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 101);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 101);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
 	rig_close(&rig);
@@ -122,7 +122,7 @@ TEST(test_acks_by_the_clock)
 	change(&rig, "delay 5ms loss 10% duplicate 10%");
 	assert_in_range(acks_of_a_second(&rig), 90, 110);
 	assert_int_equal(rig.acceptor.delivered, 2001);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2001);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2001);
 	/* no data, no acks */
 	quiet = nopal_session_counters(rig.acceptor.session)->control_out;
 	rig_run(&rig, 10 * NOPAL_SECOND);
@@ -171,17 +171,17 @@ TEST(test_hole_is_told_at_once_and_selectively)
 	change(&rig, "delay 10ms loss mask 0x2"); /* counts from now */
 	send_many(&rig, 4);
 	rig_run(&rig, 25 * NOPAL_MILLISECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 4);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 4);
 	assert_int_equal(state_of(&rig.opener)->sent.base + 3, state_of(&rig.opener)->sent.end);
 	rig_run(&rig, 3 * NOPAL_SECOND); /* the timeout resends it */
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 5);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 5);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 1);
 	rig_close(&rig);
 }
 
 /* Nobody resends: a lost message is missing, one that the floor passed unseen is unknown, and
  * nothing is waited for. */
-TEST(test_unreliable_fates_are_true)
+TEST(test_unreliable_outcomes_are_true)
 {
 	struct rig rig;
 
@@ -190,12 +190,12 @@ TEST(test_unreliable_fates_are_true)
 	send_many(&rig, 2);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 1);
 	rig_run(&rig, 5 * NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
 }
@@ -208,15 +208,16 @@ TEST(test_unreliable_selective_reports_the_hole)
 	change(&rig, "delay 10ms loss mask 0x1");
 	send_many(&rig, 10);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 10);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	assert_int_equal(state_of(&rig.acceptor)->seen.floor, 2);
 	for (int i = 0; i < 4; i++) {
 		send_many(&rig, POSITIVE_ACK_HINDSIGHT / 2);
 		rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	}
 	assert_int_equal(state_of(&rig.acceptor)->seen.floor, 12 + 2 * POSITIVE_ACK_HINDSIGHT);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 10 + 2 * POSITIVE_ACK_HINDSIGHT);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED],
+			 10 + 2 * POSITIVE_ACK_HINDSIGHT);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	rig_close(&rig);
 }
 
@@ -231,10 +232,10 @@ TEST(test_floor_rides_on_data)
 	rig_run(&rig, 15 * NOPAL_MILLISECOND);
 	assert_int_equal(nopal_send(rig.acceptor.session, "y", 1, 0), 0);
 	rig_run(&rig, 15 * NOPAL_MILLISECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.acceptor.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig.acceptor.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	rig_close(&rig);
 }
 
@@ -264,7 +265,7 @@ TEST(test_no_more_than_the_window_is_outstanding)
 	assert_int_equal(state_of(&rig.opener)->waiting.count, 12);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 21);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 21);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 21);
 	rig_close(&rig);
 }
 
@@ -314,7 +315,7 @@ TEST(test_late_ack_takes_nothing_back)
 	change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 3);
 	ack(&rig, bytes, ack_body(bytes, 3, 5, NULL, 0));
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 4);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 4);
 	ack(&rig, bytes, ack_body(bytes, 1, 3, NULL, 0));
 	assert_int_equal(state_of(&rig.opener)->largest, 3);
 	assert_int_equal(state_of(&rig.opener)->sent.base, 5);
@@ -398,7 +399,7 @@ TEST(test_close_in_the_middle)
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 51);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 51);
 	rig_close(&rig);
 	begin(&rig, CUMULATIVE, "delay 10ms");
 	send_many(&rig, 50);

@@ -82,7 +82,7 @@ TEST(test_a_repaired_segment_is_never_resent)
 	struct nopal_segment *segment = stub_one_sent(&rig, FIRST);
 
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	segment->fate = NOPAL_ARRIVED;
+	segment->outcome = NOPAL_OUTCOME_DELIVERED;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(counters()->resends, 0);

@@ -59,7 +59,7 @@ TEST(test_no_copy_of_a_segment_that_arrived_or_waits)
 	struct nopal_segment *segment = stub_one_sent(&rig, COPIES);
 
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	segment->fate = NOPAL_ARRIVED;
+	segment->outcome = NOPAL_OUTCOME_DELIVERED;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(counters()->resends, 1);

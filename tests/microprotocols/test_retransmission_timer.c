@@ -37,7 +37,7 @@ TEST(test_timeouts_back_off_and_recover)
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 3);
 	rig_change(&rig, "delay 10ms");
 	rig_run(&rig, 8 * NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	/* the news of the first wait: the next one is as long as the first */
 	rig_change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 1);
@@ -76,7 +76,7 @@ TEST(test_arrivals_do_not_hide_a_hole)
 		rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	}
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 52);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 52);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 1);
 	rig_close(&rig);
 }
@@ -91,9 +91,9 @@ TEST(test_without_resends_a_timeout_is_the_end)
 	rig_change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 1);
 	rig_run(&rig, 2900 * NOPAL_MILLISECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 0);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 0);
 	rig_run(&rig, 200 * NOPAL_MILLISECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	rig_close(&rig);
 }
 

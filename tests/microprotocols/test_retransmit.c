@@ -27,7 +27,7 @@ TEST(test_it_leaves_and_is_kept)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(segment->transmissions, 1);
 	assert_int_equal(rig.acceptor.delivered, 1);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 0);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 0);
 	rig_close(&rig);
 }
 
@@ -51,10 +51,10 @@ TEST(test_received_lets_it_go)
 {
 	struct nopal_segment *segment = stub_one_sent(&rig, BASE "retransmit {}\n");
 
-	segment->fate = NOPAL_ARRIVED;
+	segment->outcome = NOPAL_OUTCOME_DELIVERED;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	rig_close(&rig);
 }
 
@@ -184,7 +184,7 @@ TEST(test_across_a_link_that_loses)
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 0);
 	assert_int_equal(rig.acceptor.delivered, 500);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 500);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 500);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
 }

@@ -294,7 +294,7 @@ TEST(test_what_was_asked_for_once_may_be_granted)
 		rig_send_bytes(&rig, MESSAGE);
 	rig_run(&rig, 20 * NOPAL_SECOND);
 	/* four had left before their time, and came */
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 4 + 8);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 4 + 8);
 	rig_close(&rig);
 }
 
@@ -341,8 +341,10 @@ TEST(test_a_right_that_nobody_used_is_the_next_ones)
 	for (int i = 0; i < 4; i++)
 		rig_send_bytes(&rig, MESSAGE);
 	rig_run(&rig, 60 * NOPAL_SECOND);
-	assert_true(rig.opener.fates[NOPAL_ARRIVED] >= 4);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED] + rig.opener.fates[NOPAL_MISSING], 8);
+	assert_true(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED] >= 4);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED] +
+				 rig.opener.outcomes[NOPAL_OUTCOME_LOST],
+			 8);
 	rig_close(&rig);
 }
 

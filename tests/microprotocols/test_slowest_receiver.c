@@ -25,7 +25,7 @@ static void keep_busy(int64_t duration_ns)
 	int64_t end_ns = nopal_world_now(many.world) + duration_ns;
 
 	while (nopal_world_now(many.world) < end_ns) {
-		while (many.sent - many.fates[NOPAL_ARRIVED] < 20)
+		while (many.sent - many.outcomes[NOPAL_OUTCOME_DELIVERED] < 20)
 			assert_int_equal(many_send_bytes(&many, BYTES, 0), 0);
 		many_run(&many, 10 * NOPAL_MILLISECOND);
 	}
@@ -39,13 +39,13 @@ static int64_t rate(void)
 	return bps;
 }
 
-/* Mbit/s of messages whose fate was told, over so long. */
+/* Mbit/s of messages whose outcome was told, over so long. */
 static uint64_t goodput_kbps(int64_t duration_ns)
 {
-	uint32_t before = many.fates[NOPAL_ARRIVED];
+	uint32_t before = many.outcomes[NOPAL_OUTCOME_DELIVERED];
 
 	keep_busy(duration_ns);
-	return (many.fates[NOPAL_ARRIVED] - before) * UINT64_C(8) * BYTES * MS /
+	return (many.outcomes[NOPAL_OUTCOME_DELIVERED] - before) * UINT64_C(8) * BYTES * MS /
 	       (uint64_t)(duration_ns / NOPAL_MILLISECOND) / MS;
 }
 
@@ -61,7 +61,7 @@ static void begin(const char *config, uint32_t count, const char *link)
 static void finish(void)
 {
 	many_run(&many, 20 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	for (uint32_t i = 0; i < many.count; i++)
 		assert_true(many_has(&many, i, 0, many.sent));
 	many_close(&many);
@@ -313,10 +313,10 @@ static uint64_t foreign_share(const char *config, const char *bottleneck)
 	assert_int_equal(many_hearing(&many), 3);
 	foreign_begin(config);
 	keep_busy(5 * NOPAL_SECOND);
-	ours = many.fates[NOPAL_ARRIVED];
+	ours = many.outcomes[NOPAL_OUTCOME_DELIVERED];
 	its = foreign_bytes;
 	keep_busy(25 * NOPAL_SECOND);
-	ours = (many.fates[NOPAL_ARRIVED] - ours) * BYTES;
+	ours = (many.outcomes[NOPAL_OUTCOME_DELIVERED] - ours) * BYTES;
 	its = foreign_bytes - its;
 	assert_int_equal(many_hearing(&many), 3);
 	many_close(&many);

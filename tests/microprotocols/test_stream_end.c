@@ -49,7 +49,7 @@ TEST(test_it_ends_behind_everything)
 	assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.acceptor.ended, 1);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 51);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 51);
 	rig_close(&rig);
 }
 

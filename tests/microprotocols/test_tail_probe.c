@@ -48,7 +48,7 @@ static void mend(const char *config, const char *mask, int64_t within_ms, uint32
 	assert_int_equal(rig.acceptor.delivered, FIRST + 8);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], FIRST + 8);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], FIRST + 8);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_CONGESTION_MARKED), marks);
 	rig_close(&rig);
 }

@@ -147,7 +147,7 @@ static void live_through(unsigned there, unsigned back)
 	assert_int_equal(rig.acceptor.opened, 1);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_int_equal(rig.acceptor.length[0], 2000);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	both_ended_well();
 	assert_int_equal(listener()->sessions, 0);
 	assert_int_equal(listener()->accepted, 1);

@@ -170,7 +170,7 @@ TEST(test_much_crosses_to_many)
 	for (int i = 0; i < 50; i++)
 		assert_int_equal(many_send_bytes(&many, 4000, 0), 0);
 	many_run(&many, 30 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 50);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 50);
 	assert_int_equal(many.answers, 150);
 	many_cut(&many, 1);
 	many_run(&many, 60 * NOPAL_SECOND);

@@ -24,7 +24,7 @@ TEST(test_each_message_is_one_segment)
 	counters = nopal_session_counters(many.group);
 	assert_int_equal(counters->transmissions, count);
 	assert_int_equal(counters->resends, 0);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], count);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], count);
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(many.end[i].delivered, count);
 		assert_int_equal(many.end[i].wrong + many.end[i].late, 0);
@@ -42,7 +42,7 @@ TEST(test_what_was_lost_on_the_way_comes_whole)
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(many_send_bytes(&many, 20000, 0), 0);
 	many_run(&many, 60 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 21);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 21);
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(many.end[i].delivered, 20);
 		assert_int_equal(many.end[i].wrong, 1); /* it has no number */
@@ -94,7 +94,7 @@ TEST(test_no_room_for_what_arrived)
 	assert_int_equal(many.end[0].delivered, 2);
 	assert_int_equal(many.end[1].delivered, 1);
 	assert_null(many.end[1].session);
-	assert_int_equal(many.fate_count[1], 1);
-	assert_int_not_equal(many.fate[1], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome_count[1], 1);
+	assert_int_not_equal(many.outcome[1], NOPAL_OUTCOME_DELIVERED);
 	many_close(&many);
 }

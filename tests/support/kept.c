@@ -22,7 +22,7 @@ void kept_open(const char *config)
 	session = rig.opener.session;
 }
 
-void settle(uint32_t number, enum nopal_fate fate)
+void settle(uint32_t number, enum nopal_outcome outcome)
 {
 	struct nopal_segment *segment = rig_segment(session, number);
 	struct nopal_core *core = nopal__core(session);
@@ -30,7 +30,7 @@ void settle(uint32_t number, enum nopal_fate fate)
 
 	assert_non_null(segment);
 	nopal__touch(core);
-	segment->fate = (uint8_t)fate;
+	segment->outcome = (uint8_t)outcome;
 	nopal_release((struct nopal_at){ session, rig_part(session, "m_keeper") }, segment,
 		      NOPAL_FINISH);
 	nopal__turn_end(core->world, outermost);

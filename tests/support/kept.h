@@ -5,7 +5,7 @@
  *
  *     kept_open("transport_driver {}\nfixed_size {}\nm_keeper {}\n");
  *     rig_send(&rig, "x");
- *     settle(2, NOPAL_ARRIVED);
+ *     settle(2, NOPAL_OUTCOME_DELIVERED);
  *
  * `session` is the opener's.
  */
@@ -21,6 +21,6 @@ extern struct nopal_session *session;
 void kept_open(const char *config);
 
 /* As the role acknowledgement does it, in a turn. */
-void settle(uint32_t number, enum nopal_fate fate);
+void settle(uint32_t number, enum nopal_outcome outcome);
 
 #endif

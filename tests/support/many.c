@@ -114,17 +114,17 @@ static void many_on_answer(struct nopal_session *session, struct nopal_message *
 		nopal_message_property(message, nopal_property(many->plan, "destination"));
 }
 
-static void many_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void many_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct many *many = user;
 
 	(void)session;
-	many->fates[fate]++;
-	many->fate_count[cookie]++;
-	many->fate[cookie] = fate;
-	many->fate_ns[cookie] = nopal_world_now(many->world);
-	if (many->on_fate)
-		many->on_fate(many, (uint32_t)cookie);
+	many->outcomes[outcome]++;
+	many->outcome_count[cookie]++;
+	many->outcome[cookie] = outcome;
+	many->outcome_ns[cookie] = nopal_world_now(many->world);
+	if (many->on_outcome)
+		many->on_outcome(many, (uint32_t)cookie);
 }
 
 struct many_end *many_of(struct many *many, uint32_t id)

@@ -7,7 +7,7 @@
  *     many_open(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms", 1);
  *     many_send(&many, "hello");
  *     many_run(&many, NOPAL_SECOND);
- *     assert_int_equal(many.fates[NOPAL_ARRIVED], 1);
+ *     assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
  *     many_close(&many);
  */
 #ifndef NOPAL_TEST_MANY_H
@@ -94,18 +94,18 @@ struct many {
 	char end_text[256];
 	int64_t sent_ns[MANY_MESSAGES];
 	size_t length[MANY_MESSAGES];
-	uint32_t fates[3];
-	uint8_t fate_count[MANY_MESSAGES]; /* how often, by message */
-	int64_t fate_ns[MANY_MESSAGES];
-	int fate[MANY_MESSAGES];
+	uint32_t outcomes[3];
+	uint8_t outcome_count[MANY_MESSAGES]; /* how often, by message */
+	int64_t outcome_ns[MANY_MESSAGES];
+	int outcome[MANY_MESSAGES];
 	uint32_t answers;	/* messages that came back */
 	uint64_t answer_from;	/* the last one: whose */
 	uint32_t answers_wrong; /* that were no message of ours */
 	bool echo;		/* destinations send back what they get */
 	bool dumbbell;		/* else a star */
 	uint64_t casts;		/* datagrams to multicast addresses, see many_watch() */
-	/* (optional) a fate was told */
-	void (*on_fate)(struct many *many, uint32_t message);
+	/* (optional) an outcome was told */
+	void (*on_outcome)(struct many *many, uint32_t message);
 	struct many_end end[MANY_MOST]; /* last: only those in use are cleared */
 };
 

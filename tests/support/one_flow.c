@@ -38,10 +38,10 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 		nopal_send(session, end->text, length, 0);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	(void)session, (void)cookie;
-	((struct end *)user)->arrived += fate == NOPAL_ARRIVED;
+	((struct end *)user)->arrived += outcome == NOPAL_OUTCOME_DELIVERED;
 }
 
 static void on_ended(struct nopal_session *session, int code, const char *text, void *user)

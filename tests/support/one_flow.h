@@ -36,7 +36,7 @@ struct end {
 	char text[TEXT];
 	int64_t first_ns, last_ns;
 	int code;
-	uint32_t arrived; /* fates of what it sent */
+	uint32_t arrived; /* outcomes of what it sent */
 };
 
 struct pair {

@@ -19,7 +19,7 @@ enum {
 /* Without progress, until sessions are closed where no handshake says when; until timeouts are so
  * long that nobody waits for them; and until the run counts as stuck. */
 #define QUIET_NS    (35 * NOPAL_SECOND)
-#define PATIENCE_NS (200 * NOPAL_SECOND) /* for fates and for orders */
+#define PATIENCE_NS (200 * NOPAL_SECOND) /* for outcomes and for orders */
 #define LOOK_NS	    (5 * NOPAL_SECOND)
 #define SLOW_NS	    (50000 * NOPAL_SECOND)
 #define STILL_NS    (100000000 * NOPAL_SECOND)
@@ -311,7 +311,7 @@ static void close_when_quiet(void *user)
 		const struct oracle_side *side = &oracle->side[i];
 
 		quiet &= !side->session ||
-			 (side->fates == side->messages && !oracle_keeps_messages(side)) ||
+			 (side->outcomes == side->messages && !oracle_keeps_messages(side)) ||
 			 oracle->moved_ns + PATIENCE_NS <= now_ns;
 	}
 	if (!quiet) {

@@ -66,9 +66,9 @@ struct oracle_message {
 	uint32_t length;
 	uint8_t class;
 	uint8_t tag;
-	uint8_t only;  /* 1 + the side that it is for; 0: for all that hear */
-	uint8_t fate;  /* 1 + enum nopal_fate; 0: not known yet */
-	int16_t after; /* the message that goes before, or -1 */
+	uint8_t only;	 /* 1 + the side that it is for; 0: for all that hear */
+	uint8_t outcome; /* 1 + enum nopal_outcome; 0: not known yet */
+	int16_t after;	 /* the message that goes before, or -1 */
 };
 
 struct oracle;
@@ -95,7 +95,7 @@ struct oracle_side {
 	int64_t destination; /* its id in the group */
 	struct oracle_message message[ORACLE_MESSAGES];
 	uint32_t messages, pushed; /* that it sends */
-	uint32_t fates, delivered;
+	uint32_t outcomes, delivered;
 	/* Of its messages, by side that they are for: those that arrived, a duplicate not counted;
 	 * of these, those that came after a later one; sums of their delays, in seconds, and of the
 	 * squares. */
@@ -144,7 +144,7 @@ struct oracle {
 	struct oracle_side side[ORACLE_SIDES];
 	struct nopal_endpoint *endpoint[1 + ORACLE_PAIRS]; /* by host */
 	uint32_t longest;
-	uint32_t moves; /* deliveries, fates, ends: what is progress */
+	uint32_t moves; /* deliveries, outcomes, ends: what is progress */
 	int64_t moved_ns;
 	const char *kind;    /* of the violation: its text before it was filled in */
 	char violation[256]; /* empty: none */
@@ -229,7 +229,7 @@ bool oracle_is_for(const struct oracle_side *from, const struct oracle_message *
 		   const struct oracle_side *to);
 void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 		  const struct nopal_message *message);
-void oracle_fate(struct oracle_side *side, uint64_t cookie, int fate);
+void oracle_outcome(struct oracle_side *side, uint64_t cookie, int outcome);
 void oracle_judge(struct oracle *oracle);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_ends.c -- what the applications of the oracle are told: openings, messages, fates, ends;
+ * oracle_ends.c -- what the applications of the oracle are told: openings, messages, outcomes, ends;
  * and which ends are allowed.
  */
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 	side->hash = side->hash * UINT64_C(1099511628211) + (uint64_t)index + length;
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct oracle_side *side = user;
 
@@ -73,7 +73,7 @@ static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, vo
 	if (!side)
 		return;
 	moved(side->oracle);
-	oracle_fate(side, cookie, fate);
+	oracle_outcome(side, cookie, outcome);
 }
 
 static void on_opened(struct nopal_session *session, void *user)
@@ -123,9 +123,9 @@ static struct oracle_side *accepted_side(struct oracle *oracle, const struct nop
 static void begin_anew(struct oracle_side *side)
 {
 	side->orphan = side->begun = side->ended = false;
-	side->pushed = side->fates = 0;
+	side->pushed = side->outcomes = 0;
 	for (uint32_t i = 0; i < side->messages; i++)
-		side->message[i].fate = 0;
+		side->message[i].outcome = 0;
 }
 
 /* A session that is asked for anew, by what was under way when the first one ended, is nobody's. */

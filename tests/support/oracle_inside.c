@@ -57,13 +57,13 @@ static void check_transmission(struct oracle *oracle, struct nopal_at at,
 				(long long)window);
 }
 
-static void check_fates(struct oracle *oracle, const struct nopal_core *core)
+static void check_outcomes(struct oracle *oracle, const struct nopal_core *core)
 {
 	const struct nopal_counters *counters = &core->awake->counters;
 
 	if (counters->messages_sent <
 	    counters->messages_arrived + counters->messages_missing + core->awake->unfinished)
-		oracle_violated(oracle, "more fates than messages");
+		oracle_violated(oracle, "more outcomes than messages");
 	if (counters->misuses)
 		oracle_violated(oracle, "a bit was released that was not held");
 	if (counters->refused_sends)
@@ -104,7 +104,7 @@ static void look(struct nopal_at at, enum nopal_event event, void *subject)
 		check_transmission(side->oracle, at, subject);
 	check_budget(side->oracle, core);
 	check_window(side->oracle, at);
-	check_fates(side->oracle, core);
+	check_outcomes(side->oracle, core);
 }
 
 #define EVENT(name, type, doc)                                                                     \
@@ -209,9 +209,9 @@ void oracle_dump(const struct oracle *oracle)
 	for (unsigned i = 0; i < oracle->sides; i++) {
 		const struct oracle_side *side = &oracle->side[i];
 
-		printf("side %u: %s%s, pushed %u of %u, %u fates, %u heard, end %d %s at %.3f s\n",
+		printf("side %u: %s%s, pushed %u of %u, %u outcomes, %u heard, end %d %s at %.3f s\n",
 		       i, side->begun ? "begun" : "not there", side->ended ? ", ended" : "",
-		       side->pushed, side->messages, side->fates, side->delivered, side->end,
+		       side->pushed, side->messages, side->outcomes, side->delivered, side->end,
 		       side->end_text, (double)side->end_ns / (double)NOPAL_SECOND);
 		if (side->session)
 			dump_stack(nopal__core(side->session));

@@ -231,7 +231,7 @@ void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 		heard->seen[index]++;
 }
 
-/* ------------------------------------------------------------------------ fates */
+/* ------------------------------------------------------------------------ outcomes */
 
 /* How many have it, of how many that should. */
 static unsigned have(const struct oracle_side *from, int index, unsigned *ret_should)
@@ -264,19 +264,19 @@ static bool is_arrived(const struct oracle_side *from, int index)
 	return count >= 1 || !should;
 }
 
-void oracle_fate(struct oracle_side *side, uint64_t cookie, int fate)
+void oracle_outcome(struct oracle_side *side, uint64_t cookie, int outcome)
 {
 	struct oracle *oracle = side->oracle;
 
-	side->fates++;
+	side->outcomes++;
 	if (cookie >= side->pushed) {
-		oracle_violated(oracle, "the fate of a message nobody sent");
+		oracle_violated(oracle, "the outcome of a message nobody sent");
 		return;
 	}
-	if (side->message[cookie].fate)
-		oracle_violated(oracle, "a message has two fates");
-	side->message[cookie].fate = (uint8_t)(1 + fate);
-	if (fate == NOPAL_ARRIVED &&
+	if (side->message[cookie].outcome)
+		oracle_violated(oracle, "a message has two outcomes");
+	side->message[cookie].outcome = (uint8_t)(1 + outcome);
+	if (outcome == NOPAL_OUTCOME_DELIVERED &&
 	    promised(side, (int)cookie, NOPAL_OUTCOME, NOPAL_AT_APPLICATION) &&
 	    !is_arrived(side, (int)cookie))
 		oracle_violated(oracle,
@@ -356,14 +356,14 @@ static void check_delivered(struct oracle_side *from, const struct oracle_side *
 }
 
 /* A good end says that what must arrive has arrived. */
-static void check_fates(struct oracle_side *side)
+static void check_outcomes(struct oracle_side *side)
 {
 	for (uint32_t i = 0; i < side->pushed; i++) {
-		int fate = side->message[i].fate - 1;
+		int outcome = side->message[i].outcome - 1;
 
 		if (promised(side, (int)i, NOPAL_DELIVERY, NOPAL_ALL) &&
 		    promised(side, (int)i, NOPAL_OUTCOME, NOPAL_AT_TRANSPORT) &&
-		    fate != NOPAL_ARRIVED)
+		    outcome != NOPAL_OUTCOME_DELIVERED)
 			oracle_violated(side->oracle,
 					"outcome: the %s ended well, and "
 					"message %u is not said to have "
@@ -378,14 +378,14 @@ static void check_side(struct oracle_side *side)
 	struct oracle *oracle = side->oracle;
 	bool all_good = is_good(side);
 
-	if (side->fates != side->pushed)
-		oracle_violated(oracle, "%s: %u messages, %u fates", called(side), side->pushed,
-				side->fates);
+	if (side->outcomes != side->pushed)
+		oracle_violated(oracle, "%s: %u messages, %u outcomes", called(side), side->pushed,
+				side->outcomes);
 	if (is_good(side) && !oracle->broken) {
 		if (side->pushed != side->messages)
 			oracle_violated(oracle, "the %s sent %u of %u messages", called(side),
 					side->pushed, side->messages);
-		check_fates(side);
+		check_outcomes(side);
 	}
 	for (unsigned i = 0; i < oracle->sides; i++) {
 		struct oracle_side *to = &oracle->side[i];
@@ -457,8 +457,8 @@ static void check_ended(struct oracle_side *side)
 	else
 		oracle_violated(oracle,
 				"progress: the %s has not ended: %u of %u "
-				"pushed, %u fates, %u heard",
-				called(side), side->pushed, side->messages, side->fates,
+				"pushed, %u outcomes, %u heard",
+				called(side), side->pushed, side->messages, side->outcomes,
 				side->delivered);
 }
 

@@ -119,13 +119,13 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 		nopal_send(session, bytes, length < ANSWER_BYTES ? length : ANSWER_BYTES, 0);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct pair *pair = user;
 
 	(void)session;
 	mix(&pair->seen->deliveries, &cookie, sizeof(cookie));
-	pair->seen->fates[fate]++;
+	pair->seen->outcomes[outcome]++;
 }
 
 static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
@@ -297,7 +297,7 @@ const char *pair_difference(const struct pair_seen *a, const struct pair_seen *b
 		if (differs("end", a->ended[i], b->ended[i]))
 			return text;
 	for (int i = 0; i < 3; i++)
-		if (differs("fates", a->fates[i], b->fates[i]))
+		if (differs("outcomes", a->outcomes[i], b->outcomes[i]))
 			return text;
 	if (differs("datagrams", a->datagrams, b->datagrams) ||
 	    differs("hash of deliveries", a->deliveries, b->deliveries) ||

@@ -44,7 +44,7 @@ struct pair_run {
 struct pair_seen {
 	uint64_t trace, wire, deliveries; /* hashes */
 	uint64_t datagrams, delivered, delivered_bytes;
-	uint32_t opened, fates[3];
+	uint32_t opened, outcomes[3];
 	uint32_t ended[PAIR_SIDES]; /* 1 + enum nopal_end */
 	struct nopal_counters counters[PAIR_SIDES];
 };

@@ -125,13 +125,13 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 	side->delivered_bytes += nopal_message_length(message);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct rig_side *side = user;
 
 	(void)session;
 	(void)cookie;
-	side->fates[fate]++;
+	side->outcomes[outcome]++;
 }
 
 static void on_writable(struct nopal_session *session, void *user)

@@ -34,7 +34,7 @@ struct rig_side {
 	char text[RIG_MESSAGES][RIG_TEXT]; /* their first bytes, as strings */
 	uint64_t length[RIG_MESSAGES];
 	int64_t delivered_ns[RIG_MESSAGES];
-	uint32_t fates[3];		/* `sent` callbacks, by enum nopal_fate */
+	uint32_t outcomes[3];		/* `sent` callbacks, by enum nopal_outcome */
 	struct nopal_counters counters; /* as of the session's end */
 	/* raises that a_tap saw, in order */
 	uint32_t events;

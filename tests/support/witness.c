@@ -59,13 +59,13 @@ static int witness_judges(const struct witness_message *of)
 	if (!witness.acks && !of->named)
 		maybe -= witness_count(of->removed);
 	if (needed && arrived >= needed)
-		return NOPAL_ARRIVED;
+		return NOPAL_OUTCOME_DELIVERED;
 	if (!open && of->given && !needed)
-		return NOPAL_UNKNOWN; /* all were removed */
+		return NOPAL_OUTCOME_UNKNOWN; /* all were removed */
 	if (!open && needed && maybe >= needed)
-		return NOPAL_UNKNOWN;
+		return NOPAL_OUTCOME_UNKNOWN;
 	if (!open || maybe + open < needed)
-		return NOPAL_MISSING;
+		return NOPAL_OUTCOME_LOST;
 	return WITNESS_UNDECIDED;
 }
 
@@ -83,12 +83,12 @@ void witness_check(uint32_t number)
 	if (!of->left)
 		return;
 	witness_decide(of);
-	witness_wants(many->fate_count[number] == (of->verdict != WITNESS_UNDECIDED),
+	witness_wants(many->outcome_count[number] == (of->verdict != WITNESS_UNDECIDED),
 		      of->verdict == WITNESS_UNDECIDED ? "told before it was decided, or twice"
 						       : "decided and not told, or told twice",
 		      number);
-	if (many->fate_count[number])
-		witness_wants(many->fate[number] == of->verdict, "not the fate by the rule",
+	if (many->outcome_count[number])
+		witness_wants(many->outcome[number] == of->verdict, "not the outcome by the rule",
 			      number);
 }
 
@@ -102,7 +102,7 @@ static enum nopal_verdict witness_on_leave(struct nopal_at at, struct nopal_segm
 	uint32_t settled;
 
 	if (!message)
-		return NOPAL_CONTINUE; /* parity: nobody waits for its fate */
+		return NOPAL_CONTINUE; /* parity: nobody waits for its outcome */
 	nopal_set(at, segment, WITNESS_MESSAGE, number + 1);
 	of->named = nopal_get(at, segment, WITNESS_DESTINATION) != 0;
 	settled = witness_count(of->arrived | of->unknown | of->missing | of->removed);
@@ -130,11 +130,11 @@ static void witness_files(struct witness_message *of, const struct nopal_copy *c
 {
 	uint64_t bit = UINT64_C(1) << copy->destination->id;
 
-	if (copy->fate == NOPAL_ARRIVED)
+	if (copy->outcome == NOPAL_OUTCOME_DELIVERED)
 		of->arrived |= bit;
 	else if (copy->destination->removed)
 		of->removed |= bit;
-	else if (copy->fate == NOPAL_UNKNOWN && end && end->opened)
+	else if (copy->outcome == NOPAL_OUTCOME_UNKNOWN && end && end->opened)
 		of->unknown |= bit;
 	else
 		of->missing |= bit;
@@ -149,8 +149,8 @@ static enum nopal_verdict witness_on_copy(struct nopal_at at, struct nopal_copy 
 
 	if (number == WITNESS_NO_MESSAGE)
 		return NOPAL_CONTINUE;
-	witness_wants(!(told >> copy->destination->id & 1), "a copy's second fate", number);
-	if (copy->fate == NOPAL_ARRIVED && !witness.may_wait)
+	witness_wants(!(told >> copy->destination->id & 1), "a copy's second outcome", number);
+	if (copy->outcome == NOPAL_OUTCOME_DELIVERED && !witness.may_wait)
 		witness_wants(end && end->seen[number] == 1, "it is said to have what it has not",
 			      number);
 	witness_files(of, copy, end);
@@ -179,7 +179,7 @@ static const struct nopal_microprotocol a_witness = {
 	.name = "a_witness",
 	.family = "check",
 	.many = true,
-	.summary = "sees the fate of every copy for a test",
+	.summary = "sees the outcome of every copy for a test",
 	.bindings = witness_bindings,
 	.attributes =
 		(const struct nopal_attribute[]){

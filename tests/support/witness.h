@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * witness.h -- a microprotocol above destinations that sees every copy's fate before fan_out does,
+ * witness.h -- a microprotocol above destinations that sees every copy's outcome before fan_out does,
  * and after it whether fan_out kept the rule:
  *
- *   once:    a copy has one fate, a message has one fate, and it stays
- *   at once: the fate is told with the very copy that decides it, not before
+ *   once:    a copy has one outcome, a message has one outcome, and it stays
+ *   at once: the outcome is told with the very copy that decides it, not before
  *   true:    a destination that is said to have a message has delivered it
  *
  * A config for it holds `a_witness {}` in the group's layer.  Destinations that take part have ids
@@ -20,7 +20,7 @@ struct witness_message {
 	uint64_t arrived, unknown, missing; /* destinations, by id */
 	uint64_t removed;		    /* those that were given up with their removal */
 	bool named, left;
-	int verdict; /* NOPAL_UNKNOWN ... once it is decided; else UNDECIDED */
+	int verdict; /* NOPAL_OUTCOME_UNKNOWN ... once it is decided; else UNDECIDED */
 };
 
 struct witness {
@@ -41,7 +41,7 @@ void witness_begin(struct many *many, uint32_t acks);
 void witness_wants(bool kept, const char *rule, uint32_t message);
 uint32_t witness_needed(const struct witness_message *of);
 
-/* After a copy's fate, and after it was sent. */
+/* After a copy's outcome, and after it was sent. */
 void witness_check(uint32_t number);
 void witness_enter(void);
 

@@ -58,8 +58,8 @@ struct crowd {
 	struct nopal_endpoint *here;
 	struct nopal_session *group, **session; /* one of both */
 	int hosts;				/* beside the first */
-	int64_t count, opened, arrived, fates, delivered;
-	int64_t last_fate_ns;
+	int64_t count, opened, arrived, outcomes, delivered;
+	int64_t last_outcome_ns;
 	bool over, broken;
 };
 
@@ -97,14 +97,14 @@ static void crowd_on_destination(struct nopal_session *session,
 	crowd->opened += info->open && !info->ended;
 }
 
-static void crowd_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void crowd_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct crowd *crowd = user;
 
 	(void)session, (void)cookie;
-	crowd->fates++;
-	crowd->arrived += fate != NOPAL_MISSING;
-	crowd->last_fate_ns = nopal_world_now(crowd->world);
+	crowd->outcomes++;
+	crowd->arrived += outcome != NOPAL_OUTCOME_LOST;
+	crowd->last_outcome_ns = nopal_world_now(crowd->world);
 }
 
 static void crowd_on_ended(struct nopal_session *session, int end, const char *text, void *user)
@@ -248,10 +248,10 @@ static bool crowd_send(struct crowd *crowd, struct nopal_buffer *buffer)
 
 static void crowd_wait(struct crowd *crowd)
 {
-	int64_t fates = crowd->group ? 1 : crowd->count;
+	int64_t outcomes = crowd->group ? 1 : crowd->count;
 	int64_t until_ns = nopal_world_now(crowd->world) + CROWD_LATE_NS;
 
-	while (crowd->fates < fates && nopal_world_now(crowd->world) < until_ns &&
+	while (crowd->outcomes < outcomes && nopal_world_now(crowd->world) < until_ns &&
 	       nopal_sim_step(crowd->world))
 		;
 }
@@ -260,7 +260,7 @@ static void crowd_wait(struct crowd *crowd)
 static bool crowd_whole(struct crowd *crowd, struct nopal_buffer *buffer)
 {
 	int64_t began_ns = clock_cpu_ns(), sent_ns;
-	int64_t fates = crowd->group ? 1 : crowd->count;
+	int64_t outcomes = crowd->group ? 1 : crowd->count;
 	double now, least, most;
 
 	if (!crowd_open(crowd))
@@ -273,9 +273,9 @@ static bool crowd_whole(struct crowd *crowd, struct nopal_buffer *buffer)
 		return false;
 	crowd_wait(crowd);
 	crowd_add_time(crowd, "send", began_ns, crowd->count);
-	if (crowd->broken || crowd->arrived < fates)
+	if (crowd->broken || crowd->arrived < outcomes)
 		return false;
-	crowd_add(crowd, "done", (double)(crowd->last_fate_ns - sent_ns) / NOPAL_MILLISECOND);
+	crowd_add(crowd, "done", (double)(crowd->last_outcome_ns - sent_ns) / NOPAL_MILLISECOND);
 	crowd_pass(crowd, NOPAL_SECOND);
 	began_ns = clock_cpu_ns();
 	crowd_pass(crowd, CROWD_QUIET_S * NOPAL_SECOND);

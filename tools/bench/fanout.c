@@ -170,7 +170,7 @@ static void fanout_stop(void *user)
 	loop_stop(side->loop);
 }
 
-/* To everyone, as often as those under way allow.  Some configs know a message's fate before the
+/* To everyone, as often as those under way allow.  Some configs know a message's outcome before the
  * call returns: they never leave this loop. */
 static void fanout_fill(struct fanout_side *side)
 {
@@ -194,13 +194,13 @@ static void fanout_fill(struct fanout_side *side)
 	side->filling = false;
 }
 
-static void fanout_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void fanout_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct fanout_side *side = user;
 
 	(void)session;
 	(void)cookie;
-	(void)fate;
+	(void)outcome;
 	if (!side->fanout || side->over)
 		return;
 	side->under_way--;

@@ -47,7 +47,7 @@ struct sim_flow {
 	int64_t left_bytes; /* negative: without end */
 	uint64_t arrived_bytes;
 	int64_t due_ns, every_ns; /* of a flow that nothing paces */
-	int under_way;		  /* messages without a fate */
+	int under_way;		  /* messages without an outcome */
 	bool ended;
 };
 
@@ -79,12 +79,12 @@ static void sim_fill(struct nopal_session *session, void *user)
 		nopal_session_close(flow->session);
 }
 
-static void sim_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void sim_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct sim_flow *flow = user;
 
 	(void)cookie;
-	(void)fate;
+	(void)outcome;
 	if (flow->every_ns > 0 || flow->ended)
 		return;
 	flow->under_way--;
@@ -196,7 +196,7 @@ static uint64_t sim_crossed(const struct nopal_world *world, int from, int to)
 }
 
 /* One transfer over one link; the packets that crossed it, 0 where it hung.  The flow, here as
- * below, outlives the world: at its end sessions tell of fates. */
+ * below, outlives the world: at its end sessions tell of outcomes. */
 static uint64_t sim_transfer(struct nopal_world *world, struct nopal_plan *plan,
 			     struct nopal_buffer *payload, int64_t bytes, struct sim_flow *flow)
 {

@@ -68,7 +68,7 @@ struct streams_source {
 	struct streams *all;
 	struct nopal_session *session;
 	uint32_t index, sent;
-	uint32_t ahead; /* messages without a fate */
+	uint32_t ahead; /* messages without an outcome */
 	bool filling;
 };
 
@@ -121,7 +121,7 @@ static const struct nopal_callbacks streams_there = {
 
 /* ------------------------------------------------------------------- sending */
 
-/* Two messages without a fate: then there is always something that waits. */
+/* Two messages without an outcome: then there is always something that waits. */
 static void streams_fill(struct streams_source *source)
 {
 	struct streams *all = source->all;
@@ -135,11 +135,11 @@ static void streams_fill(struct streams_source *source)
 	source->filling = false;
 }
 
-static void streams_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void streams_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct streams_source *source = user;
 
-	(void)session, (void)cookie, (void)fate;
+	(void)session, (void)cookie, (void)outcome;
 	if (!source->ahead)
 		return;
 	source->ahead--;

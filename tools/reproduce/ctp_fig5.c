@@ -59,8 +59,8 @@ enum {
 
 /* --------------------------------------------------------------------- cells */
 
-enum fig5_fate { FIG5_ON_TIME, FIG5_LATE, FIG5_LOST, FIG5_FATES };
-static const char *const fig5_fates[FIG5_FATES] = { "on time", "late", "lost" };
+enum fig5_outcome { FIG5_ON_TIME, FIG5_LATE, FIG5_LOST, FIG5_OUTCOMES };
+static const char *const fig5_outcomes[FIG5_OUTCOMES] = { "on time", "late", "lost" };
 
 /* On time, of all three: 5(a), and of the two that do not wait: 5(b). */
 static struct reproduce_cell fig5_cell(char text[FIG5_TEXT], const char *panel, int place,
@@ -78,18 +78,19 @@ static const char *fig5_panel(int place, bool all)
 	return all ? "5(a) " : "5(b) ";
 }
 
-/* All fates of one protocol's packets: 5(c). */
-static void fig5_add_fates(const struct reproduce_options *options, int place, int protocol,
-			   int loss, const double shares[FIG5_FATES])
+/* All outcomes of one protocol's packets: 5(c). */
+static void fig5_add_outcomes(const struct reproduce_options *options, int place, int protocol,
+			      int loss, const double shares[FIG5_OUTCOMES])
 {
 	char text[FIG5_TEXT];
 
 	snprintf(text, FIG5_TEXT, "%s%s: %s, by loss %%", protocol == FIG5_BULK ? "5(c) " : "",
 		 fig5_places[place].area, fig5_protocols[protocol].name);
-	for (int fate = 0; fate < FIG5_FATES; fate++) {
-		struct reproduce_cell cell = { text, fig5_losses[loss], fig5_fates[fate], "%" };
+	for (int outcome = 0; outcome < FIG5_OUTCOMES; outcome++) {
+		struct reproduce_cell cell = { text, fig5_losses[loss], fig5_outcomes[outcome],
+					       "%" };
 
-		reproduce_add(options->report, &cell, shares[fate]);
+		reproduce_add(options->report, &cell, shares[outcome]);
 	}
 }
 
@@ -121,8 +122,8 @@ static void fig5_note(const struct reproduce_options *options, int place, int pr
 		      const struct playout *playout)
 {
 	double whole = (double)playout->count / FIG5_PERCENT;
-	double shares[FIG5_FATES] = { playout->on_time / whole, playout->late / whole,
-				      playout->lost / whole };
+	double shares[FIG5_OUTCOMES] = { playout->on_time / whole, playout->late / whole,
+					 playout->lost / whole };
 	char text[FIG5_TEXT];
 	struct reproduce_cell cell =
 		fig5_cell(text, fig5_panel(place, true), place, protocol, loss);
@@ -130,7 +131,7 @@ static void fig5_note(const struct reproduce_options *options, int place, int pr
 	reproduce_add(options->report, &cell, shares[FIG5_ON_TIME]);
 	if (!fig5_places[place].wide)
 		return;
-	fig5_add_fates(options, place, protocol, loss, shares);
+	fig5_add_outcomes(options, place, protocol, loss, shares);
 	if (protocol == FIG5_BULK)
 		return;
 	cell = fig5_cell(text, fig5_panel(place, false), place, protocol, loss);

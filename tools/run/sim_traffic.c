@@ -179,12 +179,12 @@ static bool seen_mark(uint8_t *bits, uint64_t number)
 	return seen;
 }
 
-static void sender_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void sender_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct sim_flow *flow = user;
 
 	flow->run->progress.count++;
-	if (fate == NOPAL_ARRIVED)
+	if (outcome == NOPAL_OUTCOME_DELIVERED)
 		seen_mark(flow->told, cookie);
 	else if (nopal_session_is_open(session))
 		seen_mark(flow->given_up, cookie);

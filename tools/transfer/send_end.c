@@ -7,7 +7,7 @@
 
 enum {
 	SEND_TEXT_ROOM = 4096, /* a diff of compositions is long */
-	SEND_PINGS_AWAY = 2,   /* of ours, whose fate is open */
+	SEND_PINGS_AWAY = 2,   /* of ours, whose outcome is open */
 };
 
 /* The session broke, and with it the file that was on its way. */

@@ -78,7 +78,7 @@ static void send_many_add(struct many *many, struct many_one *one)
 static void send_many_forget(struct many *many)
 {
 	many->stage = MANY_GATHERING;
-	many->fates = 0;
+	many->outcomes = 0;
 	many->rounds = 0;
 	many->from = 0;
 	many->table.union_bytes = 0;
@@ -214,7 +214,7 @@ static void send_many_tick(void *user)
 		/* Nothing has moved for long, or too much leaves for what is sent: that is the
 		 * end. */
 		/* A counter that grows while data go to any receiver. */
-		moves = many->fates + many->feed.chunks;
+		moves = many->outcomes + many->feed.chunks;
 		many_measure_all(many);
 		for (unsigned i = 0; i < many->count; i++)
 			moves += many->ones[i].row->bytes;

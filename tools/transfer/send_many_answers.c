@@ -163,15 +163,15 @@ static void many_on_destination(struct nopal_session *session,
 		many_lose(many, one, info);
 }
 
-static void many_on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void many_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
 {
 	struct many *many = user;
 
 	(void)session;
-	(void)fate;
+	(void)outcome;
 	if (cookie != MANY_DATA)
 		return;
-	many->fates++;
+	many->outcomes++;
 	if (many->stage == MANY_DRAINING)
 		many_go_on(many);
 }

@@ -180,7 +180,7 @@ void many_start(struct many *many)
  * left through a channel, or to somebody else. */
 static bool many_is_drained(const struct many *many)
 {
-	return many->fates == many->feed.chunks ||
+	return many->outcomes == many->feed.chunks ||
 	       !(many->table.spread || nopal_plan_provides(many->plan, "channel"));
 }
 

@@ -9,7 +9,7 @@
  *   SENDING   DATA to the group <-----------+
  *      |  \                                 |
  *      |  DRAINING   where it is spread:    |  what was lost
- *      v  /          a fate for each        |  with who had it
+ *      v  /          an outcome for each        |  with who had it
  *   ENDING   results; or who holds what ----+
  *      |
  *      v
@@ -34,7 +34,7 @@
 #include "peer/live_judge.h"
 #include "transfer/send_table.h"
 
-enum { MANY_DATA = 1 }; /* cookie of DATA notes, whose fates are counted */
+enum { MANY_DATA = 1 }; /* cookie of DATA notes, whose outcomes are counted */
 
 enum many_stage {
 	MANY_GATHERING,
@@ -90,7 +90,7 @@ struct many {
 	enum many_stage stage;
 	uint64_t from; /* where all go on who have a beginning; its hash */
 	struct file_hash from_hash;
-	uint64_t fates;		  /* of DATA */
+	uint64_t outcomes;	  /* of DATA */
 	struct transfer_note end; /* what follows them */
 	unsigned rounds;
 	struct island *held; /* by all, in order */

@@ -220,36 +220,37 @@ static int out_refusal(const struct nopal_connection *connection, uint32_t desti
 	return 0;
 }
 
-/* A place for one fate more; false: out of memory. */
-static bool ticket_give(struct blocking_fates *fates, uint64_t *ret_ticket)
+/* A place for one outcome more; false: out of memory. */
+static bool ticket_give(struct blocking_outcomes *outcomes, uint64_t *ret_ticket)
 {
-	if (!fates->of_ticket)
-		fates->of_ticket = calloc(NOPAL_TICKETS, 1);
-	if (!fates->of_ticket)
+	if (!outcomes->of_ticket)
+		outcomes->of_ticket = calloc(NOPAL_TICKETS, 1);
+	if (!outcomes->of_ticket)
 		return false;
-	*ret_ticket = ++fates->tickets;
-	fates->of_ticket[*ret_ticket % NOPAL_TICKETS] = BLOCKING_FATE_OPEN;
+	*ret_ticket = ++outcomes->tickets;
+	outcomes->of_ticket[*ret_ticket % NOPAL_TICKETS] = BLOCKING_OUTCOME_OPEN;
 	return true;
 }
 
-static bool tickets_are_full(const struct blocking_fates *fates)
+static bool tickets_are_full(const struct blocking_outcomes *outcomes)
 {
-	return fates->of_ticket &&
-	       fates->of_ticket[(fates->tickets + 1) % NOPAL_TICKETS] == BLOCKING_FATE_OPEN;
+	return outcomes->of_ticket &&
+	       outcomes->of_ticket[(outcomes->tickets + 1) % NOPAL_TICKETS] ==
+		       BLOCKING_OUTCOME_OPEN;
 }
 
 /* The lock is held. */
 static int out_push(struct nopal_connection *connection, struct blocking_item item,
 		    uint64_t *ret_ticket)
 {
-	if (ret_ticket && !ticket_give(&connection->fates, &item.ticket))
+	if (ret_ticket && !ticket_give(&connection->outcomes, &item.ticket))
 		return -ENOMEM;
 	if (!nopal__blocking_push(&connection->out, item)) {
 		if (item.ticket)
-			connection->fates.tickets--;
+			connection->outcomes.tickets--;
 		return -ENOMEM;
 	}
-	connection->fates.open++;
+	connection->outcomes.open++;
 	if (ret_ticket)
 		*ret_ticket = item.ticket;
 	return 0;
@@ -265,8 +266,8 @@ static int connection_put(struct nopal_connection *connection, struct blocking_i
 
 	pthread_mutex_lock(&hub->lock);
 	error = out_refusal(connection, item.destination);
-	while (!error &&
-	       (out_is_full(connection) || (ret_ticket && tickets_are_full(&connection->fates)))) {
+	while (!error && (out_is_full(connection) ||
+			  (ret_ticket && tickets_are_full(&connection->outcomes)))) {
 		if (!nopal__blocking_wait(hub, timeout_ns, &deadline))
 			error = -ETIMEDOUT;
 		else
@@ -311,64 +312,65 @@ int nopal_connection_send(struct nopal_connection *connection, const void *bytes
 
 /* ----------------------------------------------------------- wait for a send */
 
-void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int fate)
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int outcome)
 {
-	struct blocking_fates *fates = &connection->fates;
+	struct blocking_outcomes *outcomes = &connection->outcomes;
 
-	fates->open--;
-	fates->missing += fate == NOPAL_MISSING;
-	fates->unknown += fate == NOPAL_UNKNOWN;
+	outcomes->open--;
+	outcomes->missing += outcome == NOPAL_OUTCOME_LOST;
+	outcomes->unknown += outcome == NOPAL_OUTCOME_UNKNOWN;
 	if (ticket)
-		fates->of_ticket[ticket % NOPAL_TICKETS] = (uint8_t)fate;
+		outcomes->of_ticket[ticket % NOPAL_TICKETS] = (uint8_t)outcome;
 }
 
-static bool ticket_is_known(const struct blocking_fates *fates, uint64_t ticket)
+static bool ticket_is_known(const struct blocking_outcomes *outcomes, uint64_t ticket)
 {
-	return ticket <= fates->tickets && fates->tickets - ticket < NOPAL_TICKETS;
+	return ticket <= outcomes->tickets && outcomes->tickets - ticket < NOPAL_TICKETS;
 }
 
 /* The worst of all, from now on anew. */
-static int fate_of_all(struct blocking_fates *fates)
+static int outcome_of_all(struct blocking_outcomes *outcomes)
 {
-	int fate = NOPAL_ARRIVED;
+	int outcome = NOPAL_OUTCOME_DELIVERED;
 
-	if (fates->unknown)
-		fate = NOPAL_UNKNOWN;
-	if (fates->missing || fates->open)
-		fate = NOPAL_MISSING;
-	fates->unknown = fates->missing = fates->open = 0;
-	return fate;
+	if (outcomes->unknown)
+		outcome = NOPAL_OUTCOME_UNKNOWN;
+	if (outcomes->missing || outcomes->open)
+		outcome = NOPAL_OUTCOME_LOST;
+	outcomes->unknown = outcomes->missing = outcomes->open = 0;
+	return outcome;
 }
 
-static bool fate_is_open(const struct blocking_fates *fates, uint64_t ticket)
+static bool outcome_is_open(const struct blocking_outcomes *outcomes, uint64_t ticket)
 {
-	return ticket ? fates->of_ticket[ticket % NOPAL_TICKETS] == BLOCKING_FATE_OPEN
-		      : fates->open > 0;
+	return ticket ? outcomes->of_ticket[ticket % NOPAL_TICKETS] == BLOCKING_OUTCOME_OPEN
+		      : outcomes->open > 0;
 }
 
-/* What has no fate when the session has ended, it never had.  A ticket may be forgotten while
+/* What has no outcome when the session has ended, it never had.  A ticket may be forgotten while
  * somebody waits for it. */
 int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
-	struct blocking_fates *fates = &connection->fates;
+	struct blocking_outcomes *outcomes = &connection->outcomes;
 	bool waiting = true;
-	int fate = -ENOENT;
+	int outcome = -ENOENT;
 
 	pthread_mutex_lock(&hub->lock);
-	while (waiting && (!ticket || ticket_is_known(fates, ticket)) &&
-	       fate_is_open(fates, ticket) && connection->life != BLOCKING_ENDED)
+	while (waiting && (!ticket || ticket_is_known(outcomes, ticket)) &&
+	       outcome_is_open(outcomes, ticket) && connection->life != BLOCKING_ENDED)
 		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
 	if (!waiting)
-		fate = -ETIMEDOUT;
+		outcome = -ETIMEDOUT;
 	else if (!ticket)
-		fate = fate_of_all(fates);
-	else if (ticket_is_known(fates, ticket))
-		fate = fate_is_open(fates, ticket) ? NOPAL_MISSING
-						   : fates->of_ticket[ticket % NOPAL_TICKETS];
+		outcome = outcome_of_all(outcomes);
+	else if (ticket_is_known(outcomes, ticket))
+		outcome = outcome_is_open(outcomes, ticket)
+				  ? NOPAL_OUTCOME_LOST
+				  : outcomes->of_ticket[ticket % NOPAL_TICKETS];
 	pthread_mutex_unlock(&hub->lock);
-	return fate;
+	return outcome;
 }
 
 /* ------------------------------------------------------------------- receive */
@@ -429,7 +431,7 @@ int64_t nopal_connection_receive(struct nopal_connection *connection, void *byte
 static uint64_t never_sent(const struct nopal_connection *connection)
 {
 	const struct blocking_ring *out = &connection->out;
-	uint64_t count = connection->fates.unsent;
+	uint64_t count = connection->outcomes.unsent;
 
 	for (uint32_t i = 0; i < out->count; i++)
 		count += out->items[(out->head + i) % out->room].buffer != NULL;

@@ -17,7 +17,7 @@
 enum {
 	BLOCKING_OUT_BYTES = 4 << 20, /* as the core's send buffer */
 	BLOCKING_OUT_MESSAGES = 4096,
-	BLOCKING_FATE_OPEN = UINT8_MAX, /* among the fates of tickets */
+	BLOCKING_OUTCOME_OPEN = UINT8_MAX, /* among the outcomes of tickets */
 };
 
 /* Something on its way: a buffer out, or a message (or a copy of one) in.  Neither:
@@ -27,7 +27,7 @@ struct blocking_item {
 	struct nopal_message *message;
 	uint8_t *copy;
 	uint64_t length;
-	uint64_t ticket;      /* out; 0: nobody asks for its fate */
+	uint64_t ticket;      /* out; 0: nobody asks for its outcome */
 	uint32_t destination; /* out: for whom, 0: for all; in: from whom */
 	struct blocking_destination *joins;
 };
@@ -41,8 +41,8 @@ struct blocking_ring {
 enum blocking_life { BLOCKING_OPENING, BLOCKING_OPEN, BLOCKING_ENDED };
 
 /* What became of what was sent. */
-struct blocking_fates {
-	uint64_t open;		   /* messages whose fate is not known */
+struct blocking_outcomes {
+	uint64_t open;		   /* messages whose outcome is not known */
 	uint64_t unknown, missing; /* since somebody waited for all */
 	uint64_t unsent;	   /* of these, what no session took */
 	uint64_t tickets;	   /* given so far */
@@ -83,7 +83,7 @@ struct nopal_connection {
 	enum nopal_end end;
 	char *end_text;
 	struct blocking_ring out, in, back; /* back: to be given back */
-	struct blocking_fates fates;
+	struct blocking_outcomes outcomes;
 	struct blocking_destination *destinations; /* by their age */
 	struct blocking_destination *adding;	   /* of the loop's thread */
 	bool many;				   /* there may be others */
@@ -102,8 +102,8 @@ extern const struct nopal_callbacks nopal__blocking_accepted;
 bool nopal__blocking_push(struct blocking_ring *ring, struct blocking_item item);
 struct blocking_item nopal__blocking_pop(struct blocking_ring *ring);
 
-/* The fate of one message is known. */
-void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int fate);
+/* The outcome of one message is known. */
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int outcome);
 
 struct timespec nopal__blocking_deadline(int64_t timeout_ns);
 /* Waits for any change; false: the deadline has passed. */

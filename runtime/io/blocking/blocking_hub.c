@@ -115,7 +115,7 @@ static void connection_free(struct nopal_connection *connection)
 	ring_free(&connection->in);
 	ring_free(&connection->back);
 	nopal__blocking_destinations_free(connection);
-	free(connection->fates.of_ticket);
+	free(connection->outcomes.of_ticket);
 	free(connection->end_text);
 	free(connection);
 }
@@ -270,7 +270,8 @@ static void blocking_on_ended(struct nopal_session *session, int end, const char
 
 /* ---------------------------------------------------- the loop's own thread */
 
-static void blocking_on_sent(struct nopal_session *session, uint64_t ticket, int fate, void *user)
+static void blocking_on_sent(struct nopal_session *session, uint64_t ticket, int outcome,
+			     void *user)
 {
 	struct nopal_connection *connection = user;
 
@@ -278,7 +279,7 @@ static void blocking_on_sent(struct nopal_session *session, uint64_t ticket, int
 	if (!connection)
 		return;
 	pthread_mutex_lock(&connection->hub->lock);
-	nopal__blocking_tell(connection, ticket, fate);
+	nopal__blocking_tell(connection, ticket, outcome);
 	pthread_cond_broadcast(&connection->hub->changed);
 	pthread_mutex_unlock(&connection->hub->lock);
 }
@@ -319,8 +320,8 @@ static void connection_pump_out(struct nopal_connection *connection)
 		pthread_mutex_lock(&hub->lock);
 		nopal__blocking_pop(&connection->out);
 		if (refusal) {
-			connection->fates.unsent++;
-			nopal__blocking_tell(connection, item.ticket, NOPAL_MISSING);
+			connection->outcomes.unsent++;
+			nopal__blocking_tell(connection, item.ticket, NOPAL_OUTCOME_LOST);
 		}
 		pthread_cond_broadcast(&hub->changed);
 		pthread_mutex_unlock(&hub->lock);

@@ -65,18 +65,18 @@ static void arrived(struct monolith_connection *connection, struct monolith_ack 
 	while (to-- > from) {
 		struct monolith_segment *segment = &segments[to & mask];
 		uint64_t packet = segment->packet;
-		uint8_t fate = segment->fate;
+		uint8_t outcome = segment->outcome;
 
-		if (fate == MONOLITH_ARRIVED)
+		if (outcome == MONOLITH_ARRIVED)
 			continue;
-		segment->fate = MONOLITH_ARRIVED;
+		segment->outcome = MONOLITH_ARRIVED;
 		bytes += segment->length;
 		count++;
-		if (fate == MONOLITH_FLYING) {
+		if (outcome == MONOLITH_FLYING) {
 			flown += segment->length;
 			transmissions[packet & transmission_mask].number = 0;
 		}
-		if (fate == MONOLITH_LOST || packet > largest) {
+		if (outcome == MONOLITH_LOST || packet > largest) {
 			adapt(connection);
 		} else if (packet >= vote_from) {
 			vote(sender, packet, segment->transmitted_ns);
@@ -267,7 +267,7 @@ static void judge_floor(struct monolith_connection *connection, uint64_t floor)
 	const struct monolith_sender *sender = &connection->sender;
 	struct monolith_segment *segment = &sender->segments[floor & sender->segment_mask];
 
-	if (floor < sender->base || floor >= sender->next || segment->fate != MONOLITH_FLYING ||
+	if (floor < sender->base || floor >= sender->next || segment->outcome != MONOLITH_FLYING ||
 	    segment->packet + (uint64_t)connection->setup->loss_threshold > sender->largest ||
 	    until(connection, segment) > connection->now_ns)
 		return;

@@ -72,7 +72,7 @@ enum monolith_state { /* of the handshake */
 		      MONOLITH_CONFIRMED,
 };
 
-enum monolith_fate { MONOLITH_FLYING, MONOLITH_LOST, MONOLITH_ARRIVED };
+enum monolith_outcome { MONOLITH_FLYING, MONOLITH_LOST, MONOLITH_ARRIVED };
 
 /* A segment that has left, by its number. */
 struct monolith_segment {
@@ -83,7 +83,7 @@ struct monolith_segment {
 	uint16_t fragment;
 	uint16_t transmissions; /* stays at the most */
 	uint8_t overdue;
-	uint8_t fate;
+	uint8_t outcome;
 };
 
 /* A transmission, by its packet number; number 0: settled. */

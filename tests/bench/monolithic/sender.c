@@ -285,7 +285,7 @@ static void transmit_again(struct monolith_connection *connection, struct monoli
 	segment->transmitted_ns = connection->now_ns;
 	if (segment->transmissions < UINT16_MAX)
 		segment->transmissions++;
-	segment->fate = MONOLITH_FLYING;
+	segment->outcome = MONOLITH_FLYING;
 	sender->transmissions[segment->packet & sender->transmission_mask] =
 		(struct monolith_transmission){ connection->now_ns, number };
 	sender->in_flight += segment->length;
@@ -304,7 +304,7 @@ static bool pump_again(struct monolith_connection *connection)
 		uint64_t number = sender->again[sender->again_head & sender->again_mask];
 		struct monolith_segment *segment = &sender->segments[number & sender->segment_mask];
 
-		if (number < sender->base || segment->fate != MONOLITH_LOST)
+		if (number < sender->base || segment->outcome != MONOLITH_LOST)
 			continue;
 		if (!window_room(sender, segment->length) ||
 		    !monolith__train_room(connection,
@@ -362,7 +362,7 @@ void monolith__lose(struct monolith_connection *connection, struct monolith_segm
 
 	sender->transmissions[segment->packet & sender->transmission_mask].number = 0;
 	sender->in_flight -= segment->length;
-	segment->fate = MONOLITH_LOST;
+	segment->outcome = MONOLITH_LOST;
 	if (sender->again_tail - sender->again_head > sender->again_mask) {
 		grown = ring_double(sender->again, &sender->again_mask, sizeof(*grown),
 				    sender->again_head, sender->again_tail);

@@ -12,7 +12,7 @@ static enum nopal_verdict abandon_sent_on_to_net(struct nopal_at at, struct nopa
 
 	if (++self->seen % 4)
 		return NOPAL_CONTINUE;
-	segment->fate = NOPAL_ARRIVED;
+	segment->outcome = NOPAL_OUTCOME_DELIVERED;
 	nopal_segment_abandon(at.session, segment);
 	return NOPAL_STOP;
 }

@@ -195,7 +195,7 @@ TEST(test_raises_are_recorded_with_subject_and_depth)
 	assert_int_equal(record_of(NOPAL_TRACED_NOTE, 7)->b, 9);
 }
 
-/* A segment has what it sent of them, a message its fate, and nothing is pinned. */
+/* A segment has what it sent of them, a message its outcome, and nothing is pinned. */
 TEST(test_a_raise_keeps_its_subject_as_long_as_it_lasts)
 {
 	uint32_t pins = segment->pins;

@@ -54,16 +54,16 @@ static int setup(void **state)
 
 /* -------------------------------------------------------------------- down */
 
-TEST_WITH(setup, own_rig_close, test_each_fate_is_told_once)
+TEST_WITH(setup, own_rig_close, test_each_outcome_is_told_once)
 {
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(rig_send(&rig, "x"), 0);
-	settle(2, NOPAL_ARRIVED);
-	settle(4, NOPAL_MISSING);
-	settle(6, NOPAL_UNKNOWN);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
+	settle(4, NOPAL_OUTCOME_LOST);
+	settle(6, NOPAL_OUTCOME_UNKNOWN);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	assert_int_equal(nopal_session_counters(session)->messages_arrived, 1);
 	assert_int_equal(nopal_session_counters(session)->messages_missing, 1);
 	assert_int_equal(nopal__core(session)->awake->unfinished_bytes, 0);
@@ -75,13 +75,13 @@ TEST(test_one_missing_segment_is_a_missing_message)
 		  "m_keeper {}\n");
 	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
 	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
-	settle(2, NOPAL_MISSING);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 0);
-	settle(3, NOPAL_ARRIVED);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
-	settle(5, NOPAL_ARRIVED);
-	settle(6, NOPAL_ARRIVED);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	settle(2, NOPAL_OUTCOME_LOST);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 0);
+	settle(3, NOPAL_OUTCOME_DELIVERED);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
+	settle(5, NOPAL_OUTCOME_DELIVERED);
+	settle(6, NOPAL_OUTCOME_DELIVERED);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	rig_close(&rig);
 }
 
@@ -91,13 +91,13 @@ TEST(test_one_unknown_segment_is_an_unknown_message)
 		  "m_keeper {}\n");
 	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
 	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
-	settle(2, NOPAL_UNKNOWN);
-	settle(3, NOPAL_ARRIVED);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
-	settle(5, NOPAL_UNKNOWN);
-	settle(6, NOPAL_MISSING);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 0);
+	settle(2, NOPAL_OUTCOME_UNKNOWN);
+	settle(3, NOPAL_OUTCOME_DELIVERED);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
+	settle(5, NOPAL_OUTCOME_UNKNOWN);
+	settle(6, NOPAL_OUTCOME_LOST);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 0);
 	rig_close(&rig);
 }
 

@@ -189,14 +189,14 @@ TEST(test_a_message_is_like_those_that_say_the_same)
 	nopal_message_discard(session, other);
 }
 
-/* A message that arrived and waits has no fate, and is none of those that were sent. */
-TEST(test_the_end_has_fates_for_what_was_sent_alone)
+/* A message that arrived and waits has no outcome, and is none of those that were sent. */
+TEST(test_the_end_has_outcomes_for_what_was_sent_alone)
 {
 	begin(HELD);
 	assert_int_equal(rig.acceptor.delivered, 0);
 	nopal_session_abort(session, "test");
-	for (int fate = 0; fate < 3; fate++)
-		assert_int_equal(rig.acceptor.fates[fate], 0);
+	for (int outcome = 0; outcome < 3; outcome++)
+		assert_int_equal(rig.acceptor.outcomes[outcome], 0);
 }
 
 TEST(test_a_message_leaves_its_story)

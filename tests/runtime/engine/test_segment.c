@@ -189,7 +189,7 @@ static void assert_abandoned(uint32_t transmissions)
 	assert_int_equal(nopal_oldest_transmission(session), nopal_next_packet_number(session));
 	nopal_release(the_keeper, segment, NOPAL_FINISH);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	nopal_release(the_keeper, segment, NOPAL_DEALLOCATE);
 	assert_int_equal(rig_awake(session)->segments.alive, 0);
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
@@ -295,9 +295,9 @@ TEST(test_the_watchdog_counts_what_waits_too_long)
 	assert_true(nopal_session_counters(session)->long_holds >= 1);
 }
 
-TEST(test_the_end_gives_every_message_a_fate)
+TEST(test_the_end_gives_every_message_a_outcome)
 {
 	nopal_session_abort(session, "test");
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	assert_int_equal(rig.opener.ended, 1);
 }

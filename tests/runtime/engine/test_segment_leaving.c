@@ -125,7 +125,7 @@ TEST(test_an_upper_segment_is_freed_once_it_arrived)
 	rig_send(&rig, "x");
 	assert_int_equal(rig_awake(session)->segments.alive, 1);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	assert_int_equal(rig_awake(session)->segments.alive, 0);
 }
 

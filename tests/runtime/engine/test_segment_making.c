@@ -44,7 +44,7 @@ TEST(test_a_segment_is_made_of_nothing_old)
 	assert_int_equal(one->created_ns, session->now_ns);
 	assert_null(one->message);
 	assert_int_equal(one->above.generation, 0);
-	assert_int_equal(one->pins + one->transmissions + one->fate, 0);
+	assert_int_equal(one->pins + one->transmissions + one->outcome, 0);
 	for (int barrier = 0; barrier < 3; barrier++)
 		assert_int_equal(one->waiting[barrier], 0);
 	assert_false(one->done || one->wanted || one->last || one->below || one->incoming ||
@@ -302,7 +302,7 @@ TEST(test_a_segment_leaves_its_story)
 	assert_int_equal(transmitted->a, 2);
 	assert_int_equal(transmitted->b, 0);
 	assert_null(record_of(NOPAL_TRACED_HOLD, NOPAL_DEALLOCATE));
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_FINISH);
 	freed = record_of(NOPAL_TRACED_FREE, 0);
 	assert_int_equal(released->a, 2);
@@ -328,7 +328,7 @@ TEST(test_mistakes_are_counted_and_noted)
 	rig_send(&rig, "x");
 	segment = rig_segment(session, 2);
 	segment->pins++;
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	records_start(rig.world);
 	misuses = awake->counters.misuses;
 	nopal_release(at, segment, NOPAL_FINISH);
@@ -374,7 +374,7 @@ TEST(test_a_gate_holds_again_what_has_left)
 	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->b,
 			 nopal_hold_bit(at, NOPAL_SEND));
 	assert_int_equal(segment->waiting[NOPAL_SEND], nopal_hold_bit(at, NOPAL_SEND));
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 }
 
 FAKE(m_second,

@@ -45,7 +45,7 @@ TEST_WITH(NULL, own_rig_close, test_held_segments_are_counted_by_holder)
 	assert_int_equal(seen->items, 3);
 	assert_int_equal(seen->alone, 3);
 	assert_int_equal(seen->oldest, 2); /* 1 is its message */
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(look(session), 1);
 	assert_int_equal(seen->items, 2);
 	assert_int_equal(nopal_session_held(session, NULL, NULL), 1);

@@ -43,7 +43,7 @@ static void all_have_all(void)
 {
 	for (uint32_t i = 0; i < many.count; i++)
 		assert_true(many_has(&many, i, 0, many.sent));
-	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 }
 
 /* --------------------------------------------------------- one datagram for all */

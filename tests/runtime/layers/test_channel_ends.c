@@ -106,7 +106,7 @@ TEST(test_closed_in_every_order)
 }
 
 /* A datagram of the channel is the last deed of its session: the door goes while it is read. */
-static void close_on_fate(struct many *all, uint32_t message)
+static void close_on_outcome(struct many *all, uint32_t message)
 {
 	(void)message;
 	if (all->group)
@@ -148,7 +148,7 @@ TEST(test_closed_by_what_came)
 	many_close(&many);
 
 	begin(PLAIN, 3, "delay 1ms");
-	many.on_fate = close_on_fate;
+	many.on_outcome = close_on_outcome;
 	send_some(10, 100);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.ended, 1);

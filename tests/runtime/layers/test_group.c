@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One to many: destinations come and go, and each copy has one fate. */
+/* One to many: destinations come and go, and each copy has one outcome. */
 #include <errno.h>
 
 #include "session/endpoint.h"
@@ -16,7 +16,7 @@ TEST(test_all_have_what_was_sent)
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(many_send_bytes(&many, 5000, 0), 0);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 20);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(many.end[i].opened, 1);
 		assert_int_equal(many.end[i].delivered, 20);
@@ -30,7 +30,7 @@ TEST(test_what_is_sent_at_once_waits_for_the_opening)
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
 	assert_int_equal(many_send(&many), 0);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(many.end[i].delivered, 1);
 	many_close(&many);
@@ -48,7 +48,7 @@ TEST(test_payload_is_stored_once)
 	/* ours, the group's, and one a destination or more: no copy was made */
 	assert_true(buffer->references >= 8);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	assert_int_equal(buffer->references, 1);
 	nopal_buffer_unref(buffer);
 	many_close(&many);
@@ -70,7 +70,7 @@ TEST(test_a_thousand_destinations)
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(buffer->references, 1);
 	nopal_buffer_unref(buffer);
-	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
 	for (uint32_t i = 0; i < THOUSAND; i++) {
 		assert_int_equal(many.end[i].delivered, 1);
 		assert_int_equal(many.end[i].wrong, 0);
@@ -90,8 +90,8 @@ TEST(test_one_alone_is_spoken_to)
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[0].delivered + many.end[2].delivered, 0);
 	assert_int_equal(many.end[1].delivered, 1);
-	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
-	assert_int_equal(many.fate[1], NOPAL_MISSING);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
+	assert_int_equal(many.outcome[1], NOPAL_OUTCOME_LOST);
 	many_close(&many);
 }
 
@@ -122,7 +122,7 @@ TEST(test_who_comes_later_gets_what_is_sent_later)
 	assert_int_equal(many_add(&many, 2), 3);
 	many_send(&many);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	assert_int_equal(many.end[0].delivered, 2);
 	assert_int_equal(many.end[2].delivered, 1);
 	assert_int_equal(many.end[2].newest, 1);
@@ -138,9 +138,9 @@ TEST(test_nobody_waits_for_who_was_removed)
 	many_cut(&many, 1);
 	many_send(&many);
 	many_run(&many, 100 * NOPAL_MILLISECOND);
-	assert_int_equal(many.fate_count[0], 0);
+	assert_int_equal(many.outcome_count[0], 0);
 	assert_int_equal(nopal_destination_remove(many.group, 2, false), 0);
-	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_destinations(many.group, infos, 4), 3);
 	many_run(&many, 120 * NOPAL_SECOND); /* it is silent, and ends */
 	assert_int_equal(many.end[1].ended, 1);
@@ -167,7 +167,7 @@ TEST(test_removed_in_good_order_or_at_once)
 	assert_int_equal(many.end[1].seen[1], 0);
 	assert_int_equal(many.end[1].end, NOPAL_ABORTED);
 	assert_int_equal(many.end[2].delivered, 2);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	many_close(&many);
 }
 
@@ -179,14 +179,14 @@ TEST(test_who_is_leaving_is_not_spoken_to)
 	many_send_bytes(&many, 50000, 0);
 	assert_int_equal(nopal_destination_remove(many.group, 2, false), 0);
 	many_send_bytes(&many, 0, 2);
-	assert_int_equal(many.fate_count[1], 1);
-	assert_int_equal(many.fate[1], NOPAL_MISSING);
+	assert_int_equal(many.outcome_count[1], 1);
+	assert_int_equal(many.outcome[1], NOPAL_OUTCOME_LOST);
 	many_send(&many);
 	many_run(&many, 2 * NOPAL_SECOND);
 	assert_int_equal(many.end[1].delivered, 1);
 	assert_int_equal(many.end[1].end, NOPAL_ENDED_WELL);
-	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
-	assert_int_equal(many.fate[2], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
+	assert_int_equal(many.outcome[2], NOPAL_OUTCOME_DELIVERED);
 	many_close(&many);
 }
 
@@ -199,7 +199,7 @@ TEST(test_it_closes_in_good_order)
 		many_send_bytes(&many, 20000, 0);
 	nopal_session_close(many.group);
 	many_run(&many, 30 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	assert_int_equal(many.ended, 1);
 	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -218,8 +218,8 @@ TEST(test_it_breaks_with_the_last_destination)
 	many_cut(&many, 1);
 	many_send(&many);
 	many_run(&many, 120 * NOPAL_SECOND);
-	assert_int_equal(many.fate_count[0], 1);
-	assert_int_not_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.outcome_count[0], 1);
+	assert_int_not_equal(many.outcome[0], NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(many.ended, 1);
 	assert_int_not_equal(many.end_code, NOPAL_ENDED_WELL);
 	many_close(&many);
@@ -233,7 +233,7 @@ TEST(test_an_abort_ends_all)
 	nopal_session_abort(many.group, "enough");
 	assert_int_equal(many.ended, 1);
 	assert_int_equal(many.end_code, NOPAL_ABORTED);
-	assert_int_equal(many.fate_count[0], 1);
+	assert_int_equal(many.outcome_count[0], 1);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(many.end[i].ended, 1);
 	many_run(&many, NOPAL_SECOND);

@@ -439,7 +439,7 @@ TEST(test_from_rest_they_end)
 	pair_close();
 }
 
-/* A message that waits for its fate keeps its stream awake, and the flow; no other stream. */
+/* A message that waits for its outcome keeps its stream awake, and the flow; no other stream. */
 TEST(test_what_is_under_way_keeps_the_flow_awake)
 {
 	pair_open(STREAMED, "delay 10ms");

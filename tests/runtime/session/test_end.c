@@ -96,7 +96,7 @@ TEST(test_whom_the_application_removed_nobody_misses)
 	assert_int_equal(nopal_destination_remove(many.group, 1, true), 0);
 	nopal_session_close(many.group);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
 	many_close(&many);
 }
@@ -122,7 +122,7 @@ TEST(test_a_deadline_is_no_loss)
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	rig_change(&rig, "delay 10ms");
 	rig_run(&rig, 10 * NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	rig_finish(&rig);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	rig_close(&rig);
@@ -137,7 +137,7 @@ TEST(test_a_deadline_is_no_loss_of_a_groups)
 	many_run(&many, 100 * NOPAL_MILLISECOND);
 	many_link(&many, 0, "delay 10ms");
 	many_run(&many, 10 * NOPAL_SECOND);
-	assert_int_equal(many.fates[NOPAL_MISSING], 1);
+	assert_int_equal(many.outcomes[NOPAL_OUTCOME_LOST], 1);
 	nopal_session_close(many.group);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
@@ -166,7 +166,7 @@ TEST(test_what_expired_below_is_nobodys_loss)
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	rig_change(&rig, "delay 10ms");
 	rig_finish(&rig);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	rig_close(&rig);
 }

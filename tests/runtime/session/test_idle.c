@@ -47,7 +47,7 @@ TEST(test_what_is_idle_rests_and_goes_on_as_it_was)
 	assert_int_equal(rig_send(&rig, "again"), 0);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	assert_string_equal(rig.acceptor.text[20], "again");
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 21);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 21);
 	rig_close(&rig);
 }
 
@@ -79,7 +79,7 @@ TEST(test_who_talks_now_and_then_stays_awake)
 	rig_close(&rig);
 }
 
-/* A lost peer: what waits for its fate keeps the session awake. */
+/* A lost peer: what waits for its outcome keeps the session awake. */
 TEST(test_what_is_under_way_keeps_it_awake)
 {
 	talk(BULK);

@@ -49,9 +49,9 @@ TEST(test_a_full_send_buffer_says_when_there_is_room)
 	assert_int_equal(rig_send_bytes(&rig, 2), 0);
 	assert_int_equal(nopal_session_send_room(session), 0);
 	assert_int_equal(rig.opener.writable, 0);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig.opener.writable, 1);
-	settle(4, NOPAL_ARRIVED);
+	settle(4, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig.opener.writable, 1);
 }
 
@@ -113,13 +113,13 @@ TEST(test_a_limit_that_shrinks_loses_nothing)
 	limit(10);
 	assert_int_equal(nopal_session_send_room(session), 0);
 	assert_int_equal(rig_send_bytes(&rig, 3), -EAGAIN);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig.opener.writable, 0);
-	settle(4, NOPAL_ARRIVED);
+	settle(4, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig.opener.writable, 0);
-	settle(6, NOPAL_ARRIVED);
+	settle(6, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig.opener.writable, 1);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 3);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 3);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 3);
 }
@@ -130,9 +130,9 @@ TEST(test_nothing_is_sent_after_close)
 	nopal_session_close(session);
 	assert_int_equal(rig_send(&rig, "y"), -EPIPE);
 	assert_int_equal(rig.opener.ended, 0);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig.opener.ended, 1);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 }
 
 TEST(test_over_its_objects_a_send_is_refused_whole)
@@ -141,7 +141,7 @@ TEST(test_over_its_objects_a_send_is_refused_whole)
 	nopal_session_set_budget(session, &(struct nopal_budget){ .objects = 2 });
 	assert_int_equal(rig_send(&rig, "y"), -ENOBUFS);
 	assert_int_equal(nopal__core(session)->awake->unfinished, 1);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig_send(&rig, "z"), 0);
 }
 
@@ -153,7 +153,7 @@ TEST(test_a_buffer_is_looked_at_until_all_is_done)
 	assert_int_equal(nopal_send_buffer(session, buffer, 1, 3, 0), 0);
 	assert_true(buffer->references > 1);
 	assert_ptr_equal(rig_segment(session, 2)->body.bytes, nopal_buffer_bytes(buffer) + 1);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(buffer->references, 1);
 	nopal_buffer_free(buffer);
 	rig_run(&rig, NOPAL_SECOND);
@@ -227,18 +227,18 @@ TEST(test_a_refused_message_was_never_sent)
 	assert_int_equal(awake->messages.alive, 0);
 	assert_int_equal(awake->unfinished + awake->unfinished_bytes, 0);
 	assert_int_equal(nopal_session_counters(session)->messages_sent, 0);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 0);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 0);
 	assert_int_equal(send_lucky(session, 12), 0);
 	assert_int_equal(nopal_session_counters(session)->messages_sent, 1);
-	settle(3, NOPAL_ARRIVED);
+	settle(3, NOPAL_OUTCOME_DELIVERED);
 }
 
-static int late_fate;
-static void late_sent(struct nopal_session *sender, uint64_t cookie, int fate, void *user)
+static int late_outcome;
+static void late_sent(struct nopal_session *sender, uint64_t cookie, int outcome, void *user)
 {
 	(void)sender, (void)user;
 	assert_int_equal(cookie, 5);
-	late_fate = fate;
+	late_outcome = outcome;
 }
 
 TEST(test_refused_when_it_opens_it_is_missing)
@@ -258,7 +258,7 @@ TEST(test_refused_when_it_opens_it_is_missing)
 	assert_int_equal(judged, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(judged, 1);
-	assert_int_equal(late_fate, NOPAL_MISSING);
+	assert_int_equal(late_outcome, NOPAL_OUTCOME_LOST);
 	assert_int_equal(rig_awake(opening)->unfinished, 0);
 }
 
@@ -269,5 +269,5 @@ TEST(test_urgent_is_known_everywhere)
 	assert_int_equal(nopal_property(rig.plan, "no such property"), 0);
 	assert_int_equal(nopal_send_with(session, "x", 1, 0, &urgent, 1), 0);
 	assert_true(rig_segment(session, 2)->urgent);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 }

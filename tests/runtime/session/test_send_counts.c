@@ -49,7 +49,7 @@ TEST(test_what_is_sent_is_counted)
 	assert_int_equal(awake->unfinished, 2);
 	assert_int_equal(awake->unfinished_bytes, 15);
 	assert_int_equal(nopal_session_send_room(session), awake->send_limit - 15);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(awake->unfinished_bytes, 5);
 	assert_int_equal(awake->counters.bytes_sent, 15);
 }
@@ -78,7 +78,7 @@ TEST(test_a_message_that_was_not_sent_holds_nothing)
 
 	begin(KEPT);
 	rig_send(&rig, "x");
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	held = awake->bytes_held;
 	failing_from(1, false);
 	error = nopal_send(session, "x", 1, 0);
@@ -192,9 +192,9 @@ TEST(test_a_message_below_is_the_segment_above)
 	assert_int_equal(message->length, 10);
 	assert_int_equal(message->cookie, 0);
 	assert_ptr_equal(message->one.buffer, segment->body.buffer);
-	assert_int_equal(segment->fate, NOPAL_UNKNOWN);
+	assert_int_equal(segment->outcome, NOPAL_OUTCOME_UNKNOWN);
 	assert_true(segment->below);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 0);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 0);
 }
 
 /* ----------------------------------------------------------------- properties */

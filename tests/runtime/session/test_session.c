@@ -18,7 +18,7 @@ TEST(test_message_crosses)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	assert_string_equal(rig.acceptor.text[0], "hello");
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	rig_close(&rig);
 }
 

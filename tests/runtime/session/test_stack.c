@@ -26,13 +26,13 @@ TEST(test_a_message_goes_down_and_up_the_stack)
 	rig_close(&rig);
 }
 
-TEST(test_fates_travel_up)
+TEST(test_outcomes_travel_up)
 {
 	struct rig rig;
 
 	rig_open(&rig, STACK, NULL);
 	rig_send(&rig, "x");
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	assert_int_equal(nopal__core(rig.opener.session)->below->awake->messages.alive, 0);
 	rig_close(&rig);
@@ -166,7 +166,7 @@ TEST(test_each_of_three_layers_hears_its_own_control)
 	rig_finish(&rig);
 	assert_int_equal(rig.acceptor.delivered, COUNT);
 	assert_int_equal(rig.acceptor.delivered_bytes, COUNT * BYTES);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], COUNT);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], COUNT);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
 	rig_close(&rig);
@@ -245,7 +245,7 @@ static void see_counted(const struct rig *rig)
 {
 	const struct nopal_awake *there = below(&rig->acceptor), *here = below(&rig->opener);
 
-	assert_int_equal(rig->opener.fates[NOPAL_ARRIVED], 3);
+	assert_int_equal(rig->opener.outcomes[NOPAL_OUTCOME_DELIVERED], 3);
 	assert_int_equal(here->segments.alive, 0);
 	assert_int_equal(here->unfinished, 0);
 	assert_int_equal(here->unfinished_bytes, 0);
@@ -375,7 +375,7 @@ TEST(test_the_short_way_is_lossless_too)
 	assert_int_equal(below(&rig.opener)->messages.alive, 0);
 	rig_finish(&rig);
 	assert_int_equal(rig.acceptor.delivered, 51);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 51);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 51);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	rig_close(&rig);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments between two layers where something goes wrong: pieces, no memory on either side,
- * and fates that were told before. */
+ * and outcomes that were told before. */
 #include <string.h>
 
 #include "engine/message.h"
@@ -203,7 +203,7 @@ TEST(test_no_room_below_is_a_missing_message)
 	rig_begin(&rig, HOPES);
 	below(&rig.opener)->awake->budget.objects = 0;
 	rig_send(&rig, "x");
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 0);
@@ -238,33 +238,33 @@ TEST(test_a_segment_that_sinks_needs_room_below)
 	lower->awake->budget.objects = 2;
 	send_and_let_go("y");
 	assert_int_equal(lower->awake->segments.alive, 1);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	lower->awake->budget.objects = 3;
 	send_and_let_go("z");
 	assert_int_equal(lower->awake->segments.alive, 2);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	assert_int_equal(above->alive, 0);
 	nopal__message_free(lower, message);
 }
 
-/* -------------------------------------------------------------------- fates */
+/* -------------------------------------------------------------------- outcomes */
 
-/* Which fate of a message has one, and only one; -1: none has. */
-static int fate_told(void)
+/* Which outcome of a message has one, and only one; -1: none has. */
+static int outcome_told(void)
 {
 	int told = -1;
 
-	for (int fate = 0; fate < 3; fate++)
-		if (rig.opener.fates[fate]) {
-			assert_int_equal(rig.opener.fates[fate], 1);
+	for (int outcome = 0; outcome < 3; outcome++)
+		if (rig.opener.outcomes[outcome]) {
+			assert_int_equal(rig.opener.outcomes[outcome], 1);
 			assert_int_equal(told, -1);
-			told = fate;
+			told = outcome;
 		}
 	return told;
 }
 
-/* The segment above has a fate, and then the one below comes to its own. */
-static int fate_of(enum nopal_fate above, enum nopal_fate fate)
+/* The segment above has an outcome, and then the one below comes to its own. */
+static int outcome_of(enum nopal_outcome above, enum nopal_outcome outcome)
 {
 	struct nopal_core *lower;
 	struct nopal_segment *one;
@@ -273,33 +273,37 @@ static int fate_of(enum nopal_fate above, enum nopal_fate fate)
 	rig_add(&m_keeper);
 	rig_open(&rig, KEEPS, NULL);
 	rig_send(&rig, "x");
-	assert_int_equal(fate_told(), -1);
+	assert_int_equal(outcome_told(), -1);
 	lower = below(&rig.opener);
-	rig_segment(rig.opener.session, 2)->fate = (uint8_t)above;
+	rig_segment(rig.opener.session, 2)->outcome = (uint8_t)above;
 	one = nopal__pool_oldest(&lower->awake->segments);
 	outermost = nopal__turn_begin(rig.world);
 	nopal__touch(lower);
-	one->fate = (uint8_t)fate;
+	one->outcome = (uint8_t)outcome;
 	nopal_release(rig_at(&lower->session, "m_keeper"), one, NOPAL_FINISH);
 	nopal__turn_end(rig.world, outermost);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
-	return fate_told();
+	return outcome_told();
 }
 
-TEST(test_the_fate_below_is_the_one_above)
+TEST(test_the_outcome_below_is_the_one_above)
 {
-	assert_int_equal(fate_of(NOPAL_UNKNOWN, NOPAL_ARRIVED), NOPAL_ARRIVED);
+	assert_int_equal(outcome_of(NOPAL_OUTCOME_UNKNOWN, NOPAL_OUTCOME_DELIVERED),
+			 NOPAL_OUTCOME_DELIVERED);
 	rig_close(&rig);
-	assert_int_equal(fate_of(NOPAL_UNKNOWN, NOPAL_UNKNOWN), NOPAL_UNKNOWN);
+	assert_int_equal(outcome_of(NOPAL_OUTCOME_UNKNOWN, NOPAL_OUTCOME_UNKNOWN),
+			 NOPAL_OUTCOME_UNKNOWN);
 	rig_close(&rig);
-	assert_int_equal(fate_of(NOPAL_UNKNOWN, NOPAL_MISSING), NOPAL_MISSING);
+	assert_int_equal(outcome_of(NOPAL_OUTCOME_UNKNOWN, NOPAL_OUTCOME_LOST), NOPAL_OUTCOME_LOST);
 }
 
 TEST(test_who_knows_better_above_is_not_told)
 {
-	assert_int_equal(fate_of(NOPAL_MISSING, NOPAL_UNKNOWN), NOPAL_MISSING);
+	assert_int_equal(outcome_of(NOPAL_OUTCOME_LOST, NOPAL_OUTCOME_UNKNOWN), NOPAL_OUTCOME_LOST);
 	rig_close(&rig);
-	assert_int_equal(fate_of(NOPAL_ARRIVED, NOPAL_MISSING), NOPAL_ARRIVED);
+	assert_int_equal(outcome_of(NOPAL_OUTCOME_DELIVERED, NOPAL_OUTCOME_LOST),
+			 NOPAL_OUTCOME_DELIVERED);
 	rig_close(&rig);
-	assert_int_equal(fate_of(NOPAL_MISSING, NOPAL_ARRIVED), NOPAL_ARRIVED);
+	assert_int_equal(outcome_of(NOPAL_OUTCOME_LOST, NOPAL_OUTCOME_DELIVERED),
+			 NOPAL_OUTCOME_DELIVERED);
 }

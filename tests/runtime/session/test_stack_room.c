@@ -125,7 +125,7 @@ TEST(test_nothing_stands_in_line_behind_itself)
 	rig_change(&rig, "delay 10ms");
 	rig_finish(&rig);
 	assert_int_equal(rig.acceptor.delivered, COUNT);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], COUNT);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], COUNT);
 	rig_close(&rig);
 }
 
@@ -146,6 +146,6 @@ TEST(test_what_left_for_good_is_sent_again)
 	rig_send_bytes(&rig, 100);
 	rig_run(&rig, 20 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	rig_close(&rig);
 }

@@ -91,7 +91,7 @@ TEST(test_a_network_that_is_away_is_no_restart)
 	assert_in_range(seen.asks, 15, 20); /* two a second */
 	rig_change_both(&rig, "delay 10ms");
 	rig_pass(&rig, 30 * NOPAL_SECOND);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	assert_int_equal(rig.opener.ended + rig.acceptor.ended, 0);
 	rig_close(&rig);
 }
@@ -104,7 +104,7 @@ TEST(test_one_that_is_slow_is_asked_and_believed)
 		rig_send_bytes(&rig, 100);
 	rig_pass(&rig, 20 * NOPAL_SECOND);
 	assert_true(seen.answers > 0);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 5);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 5);
 	assert_int_equal(rig.opener.ended, 0);
 	rig_close(&rig);
 }

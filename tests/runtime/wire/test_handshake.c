@@ -255,7 +255,7 @@ TEST(test_silence_loses_what_waits)
 	rig_run(&rig, 20 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.ended, 1);
 	assert_int_equal(rig.acceptor.end, NOPAL_PEER_LOST);
-	assert_int_equal(rig.acceptor.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.acceptor.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	rig_close(&rig);
 }
 

@@ -155,7 +155,7 @@ static void swing(const char *config, uint64_t message_bytes)
 	rig_run(&rig, 20 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 50);
 	assert_int_equal(rig.acceptor.delivered_bytes, 50 * message_bytes);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 50);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 50);
 }
 
 TEST(test_segments_are_cut_by_the_limit_of_their_time)

@@ -165,8 +165,9 @@ TEST(test_all_get_it_and_answer)
 		}
 	for (int i = 0; i < MANY; i++)
 		hears(receiver[i].connection, "over");
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
+			 NOPAL_OUTCOME_DELIVERED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_DELIVERED);
 	/* Each says its own address, and the id must be the one's that is there. */
 	for (int i = 0; i < MANY; i++)
 		nopal_connection_send(receiver[i].connection, receiver[i].address,
@@ -197,7 +198,8 @@ TEST(test_one_alone_gets_it)
 	hears(receiver[1].connection, "for you");
 	for (int i = 0; i < MANY; i++)
 		hears(receiver[i].connection, "for all");
-	assert_int_equal(nopal_connection_wait(sender, alone, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, alone, patience_ns),
+			 NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_connection_send_to(sender, 4711, "nobody", 6, patience_ns, NULL),
 			 -ENOENT);
 	/* An accepted one has one destination: whoever has dialled. */
@@ -245,7 +247,8 @@ TEST(test_one_that_was_dialled_is_one_of_many)
 					      patience_ns, &problems),
 			 -EINVAL);
 	assert_int_equal(nopal_connection_remove(receiver[0].connection, 1, true), -EINVAL);
-	assert_int_equal(nopal_connection_wait(sender, say(0, "both"), patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, say(0, "both"), patience_ns),
+			 NOPAL_OUTCOME_DELIVERED);
 	hears(receiver[0].connection, "both");
 	hears(receiver[1].connection, "both");
 }
@@ -290,7 +293,7 @@ TEST(test_one_is_removed_at_once)
 	wait_for_count(1);
 	assert_int_equal(nopal_connection_remove(sender, id, true), -ENOENT);
 	assert_int_equal(nopal_connection_wait(sender, say(0, "still"), patience_ns),
-			 NOPAL_ARRIVED);
+			 NOPAL_OUTCOME_DELIVERED);
 	hears(receiver[0].connection, "still");
 }
 
@@ -347,7 +350,7 @@ TEST(test_who_does_not_answer_is_not_added)
 	assert_int_equal(problems.errors, 2);
 	wait_for_count(1);
 	assert_int_equal(nopal_connection_wait(sender, say(0, "alone"), patience_ns),
-			 NOPAL_ARRIVED);
+			 NOPAL_OUTCOME_DELIVERED);
 	hears(receiver[0].connection, "alone");
 }
 
@@ -412,7 +415,7 @@ TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_what_is_not_known_yet_is_
 	uint64_t ticket;
 
 	dial_the_mortal();
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(kill(mortal, SIGSTOP), 0);
 	ticket = say(0, "are you there?");
 	assert_int_equal(nopal_connection_wait(sender, ticket, moment_ns), -ETIMEDOUT);
@@ -423,10 +426,11 @@ TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_what_is_not_known_yet_is_
 	assert_int_equal(nopal_connection_send_to(sender, 0, "x", 1, moment_ns, &ticket),
 			 -ETIMEDOUT);
 	assert_int_equal(kill(mortal, SIGCONT), 0);
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
+			 NOPAL_OUTCOME_DELIVERED);
 	hears(receiver[0].connection, "are you there?");
 	hears(receiver[1].connection, "are you there?");
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_DELIVERED);
 }
 
 static void close_with_one_missing(void)
@@ -448,8 +452,8 @@ TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_a_receiver_dies)
 	dial_the_mortal();
 	assert_int_equal(kill(mortal, SIGKILL), 0);
 	ticket = say(0, "to three");
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_UNKNOWN);
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_UNKNOWN);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_OUTCOME_UNKNOWN);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_UNKNOWN);
 	while (!info_at(receiver[2].address).ended)
 		nap();
 	dead = info_at(receiver[2].address);
@@ -457,8 +461,9 @@ TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_a_receiver_dies)
 	assert_int_equal(nopal_connection_send_to(sender, dead.id, "x", 1, patience_ns, NULL),
 			 -ENOENT);
 	ticket = say(0, "to two");
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
+			 NOPAL_OUTCOME_DELIVERED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_DELIVERED);
 	for (int i = 0; i < 2; i++) {
 		hears(receiver[i].connection, "to three");
 		hears(receiver[i].connection, "to two");
@@ -478,7 +483,7 @@ TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_the_last_one_dies)
 	assert_non_null(sender);
 	assert_int_equal(kill(mortal, SIGKILL), 0);
 	ticket = say(0, "hello?");
-	assert_true(nopal_connection_wait(sender, ticket, patience_ns) != NOPAL_ARRIVED);
+	assert_true(nopal_connection_wait(sender, ticket, patience_ns) != NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_connection_receive(sender, bytes, MESSAGE, patience_ns),
 			 -ECONNRESET);
 	assert_int_equal(nopal_connection_send(sender, "x", 1, patience_ns), -EPIPE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_blocking_tickets -- the calls for many on a connection to one, and the fates of what was
+ * test_blocking_tickets -- the calls for many on a connection to one, and the outcomes of what was
  * sent by it.
  */
 #include <errno.h>
@@ -90,7 +90,7 @@ static uint64_t say(const char *text)
 }
 
 /* More tickets than are remembered: none is given before the one whose place it takes has its
- * fate. */
+ * outcome. */
 TEST(test_tickets_are_bounded)
 {
 	uint64_t ticket = 0;
@@ -99,13 +99,14 @@ TEST(test_tickets_are_bounded)
 	for (int i = 0; i < 3 * NOPAL_TICKETS; i++)
 		ticket = say("x");
 	assert_int_equal(ticket, 3 * NOPAL_TICKETS);
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
+			 NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_connection_wait(sender, ticket - NOPAL_TICKETS + 1, patience_ns),
-			 NOPAL_ARRIVED);
+			 NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_connection_wait(sender, ticket - NOPAL_TICKETS, patience_ns),
 			 -ENOENT);
 	assert_int_equal(nopal_connection_wait(sender, ticket + 1, patience_ns), -ENOENT);
-	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_DELIVERED);
 }
 
 TEST(test_tickets_outlive_the_session)
@@ -114,12 +115,14 @@ TEST(test_tickets_outlive_the_session)
 	int64_t length;
 
 	ticket = say("before");
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
+			 NOPAL_OUTCOME_DELIVERED);
 	nopal_connection_close(receiver, 0, &problems); /* well, or at once */
 	receiver = NULL;
 	length = nopal_connection_receive(sender, bytes, sizeof(bytes), patience_ns);
 	assert_true(length == -EPIPE || length == -ECONNRESET);
-	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns), NOPAL_ARRIVED);
+	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
+			 NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_connection_send_to(sender, 0, "x", 1, patience_ns, &ticket), -EPIPE);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fates of sent messages: callbacks and counters. */
+/* Outcomes of sent messages: callbacks and counters. */
 #include <string.h>
 
 #include "engine/message.h"
@@ -29,35 +29,35 @@ EACH_TEST(setup, own_rig_close);
 /* ------------------------------------------------------------------ of one */
 
 struct told {
-	enum nopal_fate fate, plain;
+	enum nopal_outcome outcome, plain;
 	unsigned arrived, missing, undelivered;
 };
 
-TEST(test_each_fate_is_counted_and_told)
+TEST(test_each_outcome_is_counted_and_told)
 {
 	static const struct told all[] = {
-		{ NOPAL_ARRIVED, NOPAL_ARRIVED, 1, 0, 0 },
-		{ NOPAL_MISSING, NOPAL_MISSING, 0, 1, 1 },
-		{ NOPAL_UNKNOWN, NOPAL_UNKNOWN, 0, 0, 1 },
-		{ NOPAL_EXPIRED, NOPAL_MISSING, 0, 1, 0 },
-		{ NOPAL_WAIVED, NOPAL_UNKNOWN, 0, 0, 0 },
+		{ NOPAL_OUTCOME_DELIVERED, NOPAL_OUTCOME_DELIVERED, 1, 0, 0 },
+		{ NOPAL_OUTCOME_LOST, NOPAL_OUTCOME_LOST, 0, 1, 1 },
+		{ NOPAL_OUTCOME_UNKNOWN, NOPAL_OUTCOME_UNKNOWN, 0, 0, 1 },
+		{ NOPAL_OUTCOME_EXPIRED, NOPAL_OUTCOME_LOST, 0, 1, 0 },
+		{ NOPAL_OUTCOME_WAIVED, NOPAL_OUTCOME_UNKNOWN, 0, 0, 0 },
 	};
 	struct nopal_awake *awake = rig_awake(session);
 	uint64_t held;
 
 	rig_send(&rig, "x"); /* what the first one makes stays */
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	held = awake->bytes_held;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		uint32_t done = rig_count(&rig.opener, NOPAL_MSG_DONE);
 
 		memset(&awake->counters, 0, sizeof(awake->counters));
-		memset(rig.opener.fates, 0, sizeof(rig.opener.fates));
+		memset(rig.opener.outcomes, 0, sizeof(rig.opener.outcomes));
 		awake->undelivered = 0;
 		assert_int_equal(rig_send_bytes(&rig, 10), 0);
 		assert_int_equal(awake->unfinished, 1);
 		assert_int_equal(awake->unfinished_bytes, 10);
-		settle(awake->numbered, all[i].fate);
+		settle(awake->numbered, all[i].outcome);
 		assert_int_equal(awake->unfinished, 0);
 		assert_int_equal(awake->unfinished_bytes, 0);
 		assert_int_equal(awake->messages.alive, 0);
@@ -65,46 +65,49 @@ TEST(test_each_fate_is_counted_and_told)
 		assert_int_equal(awake->counters.messages_arrived, all[i].arrived);
 		assert_int_equal(awake->counters.messages_missing, all[i].missing);
 		assert_int_equal(awake->undelivered, all[i].undelivered);
-		assert_int_equal(rig.opener.fates[all[i].plain], 1);
+		assert_int_equal(rig.opener.outcomes[all[i].plain], 1);
 		assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_DONE), done + 1);
 	}
 }
 
-TEST(test_a_session_closes_with_its_last_fate)
+TEST(test_a_session_closes_with_its_last_outcome)
 {
 	rig_send(&rig, "x");
 	rig_send(&rig, "y");
 	nopal_session_close(session);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig.opener.ended, 0);
-	settle(4, NOPAL_ARRIVED);
+	settle(4, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 }
 
 /* The end has one for those that have none, and no second one. */
-TEST(test_the_end_is_a_fate)
+TEST(test_the_end_is_a_outcome)
 {
 	rig_send(&rig, "x");
 	rig_send(&rig, "y");
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	nopal_session_abort(session, "test");
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 }
 
 /* ----------------------------------------------------------------- of several */
 
-TEST(test_a_message_has_the_worst_fate_of_its_segments)
+TEST(test_a_message_has_the_worst_outcome_of_its_segments)
 {
 	static const struct {
 		uint16_t arrived, missing, unknown;
 		bool expired, uncertain;
-		enum nopal_fate fate;
+		enum nopal_outcome outcome;
 	} all[] = {
-		{ 0, 0, 0, false, false, NOPAL_UNKNOWN }, { 1, 0, 0, false, false, NOPAL_ARRIVED },
-		{ 5, 1, 0, false, false, NOPAL_MISSING }, { 5, 1, 1, true, true, NOPAL_EXPIRED },
-		{ 5, 0, 1, false, true, NOPAL_UNKNOWN },  { 5, 0, 1, false, false, NOPAL_WAIVED },
+		{ 0, 0, 0, false, false, NOPAL_OUTCOME_UNKNOWN },
+		{ 1, 0, 0, false, false, NOPAL_OUTCOME_DELIVERED },
+		{ 5, 1, 0, false, false, NOPAL_OUTCOME_LOST },
+		{ 5, 1, 1, true, true, NOPAL_OUTCOME_EXPIRED },
+		{ 5, 0, 1, false, true, NOPAL_OUTCOME_UNKNOWN },
+		{ 5, 0, 1, false, false, NOPAL_OUTCOME_WAIVED },
 	};
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -116,7 +119,7 @@ TEST(test_a_message_has_the_worst_fate_of_its_segments)
 			.uncertain = all[i].uncertain,
 		};
 
-		assert_int_equal(nopal__message_fate(&message), all[i].fate);
+		assert_int_equal(nopal__message_outcome(&message), all[i].outcome);
 	}
 }
 
@@ -130,7 +133,7 @@ TEST(test_a_message_of_no_segments_is_settled_at_once)
 	core->awake->unfinished++;
 	nopal_message_is_cut(session, message);
 	assert_int_equal(core->awake->unfinished, 0);
-	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	assert_null(nopal_message_find(session, handle));
 }
 
@@ -195,7 +198,7 @@ TEST(test_replaced_bytes_are_those_that_wait)
 	assert_true(nopal_message_replace(session, message,
 					  (struct nopal_body){ NULL, (const uint8_t *)"abc", 3 }));
 	assert_int_equal(awake->unfinished_bytes, 3);
-	settle(2, NOPAL_ARRIVED);
+	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(awake->unfinished_bytes, 0);
 	assert_int_equal(awake->bytes_held, held);
 }
