@@ -87,7 +87,7 @@ static void fan_out_done(struct nopal_at at, struct nopal_segment *segment,
 {
 	segment->outcome = (uint8_t)outcome;
 	nopal_segment_settle(at.session, segment);
-	nopal_release(at, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_DONE);
 }
 
 /* So many cannot have it any more. */
@@ -102,7 +102,7 @@ static void fan_out_judge(struct nopal_at at, struct nopal_segment *segment)
 	uint64_t arrived = nopal_get(at, segment, FAN_OUT_ARRIVED);
 	uint64_t unknown = nopal_get(at, segment, FAN_OUT_UNKNOWN);
 
-	if (nopal_holds(at, segment, NOPAL_FINISH)) {
+	if (nopal_holds(at, segment, NOPAL_DONE)) {
 		if (needed && arrived >= needed)
 			fan_out_done(at, segment, NOPAL_OUTCOME_DELIVERED);
 		else if (!segment->copies && arrived + unknown && arrived + unknown >= needed)
@@ -219,7 +219,7 @@ static const struct nopal_attribute fan_out_attributes[] = {
 };
 
 static const struct nopal_hold fan_out_holds[] = {
-	{ "so many destinations have it", NOPAL_FINISH, NOPAL_DATA },
+	{ "so many destinations have it", NOPAL_DONE, NOPAL_DATA },
 	{ "copies of it are under way", NOPAL_DEALLOCATE, NOPAL_DATA },
 	{ 0 },
 };

@@ -226,7 +226,7 @@ static const struct nopal_kind go_back_n_kinds[] = {
 
 static const struct nopal_hold go_back_n_holds[] = {
 	{ "it is in the window", NOPAL_SEND, NOPAL_DATA },
-	{ "the peer has it", NOPAL_FINISH, NOPAL_DATA },
+	{ "the peer has it", NOPAL_DONE, NOPAL_DATA },
 	{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA },
 	{ 0 },
 };

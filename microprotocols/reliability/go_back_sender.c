@@ -211,7 +211,7 @@ enum nopal_verdict nopal__go_back_sender_on_turn_end(struct nopal_at at,
 enum nopal_verdict nopal__go_back_sender_on_settled(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	nopal_release(at, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_DONE);
 	nopal_release(at, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }

@@ -90,7 +90,7 @@ static enum nopal_verdict retransmit_on_processed(struct nopal_at at, struct nop
 /* The peer has the segment, or need not have it. */
 static enum nopal_verdict retransmit_on_settled(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_release(at, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_DONE);
 	nopal_release(at, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
@@ -157,7 +157,7 @@ static const struct nopal_shared retransmit_shared[] = {
 
 static const struct nopal_hold retransmit_holds[] = {
 	{ "a transmission of the segment is asked for", NOPAL_SEND, NOPAL_DATA },
-	{ "the peer has it", NOPAL_FINISH, NOPAL_DATA },
+	{ "the peer has it", NOPAL_DONE, NOPAL_DATA },
 	{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA },
 	{ 0 },
 };

@@ -82,8 +82,8 @@ static void ack_sender_release(struct nopal_at at, struct nopal_segment *segment
 {
 	if (nopal_holds(at, segment, NOPAL_DEALLOCATE))
 		nopal_release(at, segment, NOPAL_DEALLOCATE);
-	if (nopal_holds(at, segment, NOPAL_FINISH))
-		nopal_release(at, segment, NOPAL_FINISH);
+	if (nopal_holds(at, segment, NOPAL_DONE))
+		nopal_release(at, segment, NOPAL_DONE);
 }
 
 enum nopal_verdict nopal__ack_sender_on_received(struct nopal_at at, struct nopal_segment *segment)

@@ -141,7 +141,7 @@ static const struct nopal_kind positive_ack_kinds[] = {
 
 static const struct nopal_hold positive_ack_holds[] = {
 	{ "the peer can keep track of it", NOPAL_SEND, NOPAL_DATA, .sticky = true },
-	{ "its status is known", NOPAL_FINISH, NOPAL_CARRIED },
+	{ "its status is known", NOPAL_DONE, NOPAL_CARRIED },
 	{ "its status is known", NOPAL_DEALLOCATE, NOPAL_DATA },
 	{ 0 },
 };

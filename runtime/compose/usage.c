@@ -152,7 +152,7 @@ void nopal__usage_check(const struct nopal_composed_layer *layer, struct nopal_p
 
 static const char *const usage_barriers[] = {
 	[NOPAL_SEND] = "send",
-	[NOPAL_FINISH] = "done",
+	[NOPAL_DONE] = "done",
 	[NOPAL_DEALLOCATE] = "deallocate",
 	[NOPAL_DELIVER] = "deliver",
 };

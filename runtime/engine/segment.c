@@ -94,12 +94,12 @@ NOPAL_HOT void nopal__segment_hold(struct nopal_core *core, struct nopal_segment
 
 	segment->wanted = true;
 	segment->waiting[NOPAL_SEND] = layer->hold[NOPAL_SEND][kind];
-	segment->waiting[NOPAL_FINISH] = layer->hold[NOPAL_FINISH][kind];
+	segment->waiting[NOPAL_DONE] = layer->hold[NOPAL_DONE][kind];
 	segment->waiting[NOPAL_DEALLOCATE] = layer->hold[NOPAL_DEALLOCATE][kind];
 	if (core->world->tracer)
 		record_holds(core, segment);
 	if (!nopal__down(core)->leaves)
-		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
+		segment->waiting[NOPAL_DONE] |= NOPAL_HOLD_BELOW;
 	nopal__watchdog_start(core);
 }
 
@@ -302,7 +302,7 @@ NOPAL_HOT void nopal_segment_settle(struct nopal_session *session,
 /* Nobody waits for the status of a transmission whose kind has no done bits. */
 static bool is_tracked(const struct nopal_core *core, const struct nopal_segment *segment)
 {
-	return (nopal__layer(core)->hold[NOPAL_FINISH][segment->kind]) != 0;
+	return (nopal__layer(core)->hold[NOPAL_DONE][segment->kind]) != 0;
 }
 
 static void refuse_send(struct nopal_core *core, const struct nopal_segment *segment)
@@ -336,7 +336,7 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 	if (nopal__layer(core)->packet_number_slot)
 		segment->attribute[nopal__layer(core)->packet_number_slot] = segment->packet_number;
 	if (down->leaves) /* not done before it has left */
-		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
+		segment->waiting[NOPAL_DONE] |= NOPAL_HOLD_BELOW;
 	segment->pins++;
 	nopal_raise_SEND_SEGMENT(&core->session, segment);
 	nopal__record(core, NOPAL_TRACED_TRANSMIT, UINT8_MAX, segment->kind, segment->number,
@@ -349,7 +349,7 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 	if (down->push(core, segment))
 		return;
 	if (down->leaves)
-		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+		segment->waiting[NOPAL_DONE] &= ~NOPAL_HOLD_BELOW;
 	segment->pins--;
 	nopal__segment_settle(core, segment);
 }
@@ -382,9 +382,9 @@ bool nopal_segment_resend(struct nopal_at at, struct nopal_segment *segment)
 void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *segment)
 {
 	if (!segment->transmissions) /* the layer below will never have it */
-		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+		segment->waiting[NOPAL_DONE] &= ~NOPAL_HOLD_BELOW;
 	/* What only the layer below still waits for, its own has no more to do with. */
-	if (segment->done || segment->waiting[NOPAL_FINISH] == NOPAL_HOLD_BELOW)
+	if (segment->done || segment->waiting[NOPAL_DONE] == NOPAL_HOLD_BELOW)
 		return;
 	nopal_segment_settle(session, segment);
 	segment->wanted = false;

@@ -18,7 +18,7 @@ static inline void nopal__segment_settle(struct nopal_core *core, struct nopal_s
 {
 	bool due = segment->done ? !segment->waiting[NOPAL_DEALLOCATE] && !segment->pins
 				 : (segment->transmissions || segment->last) &&
-					   !segment->waiting[NOPAL_FINISH];
+					   !segment->waiting[NOPAL_DONE];
 
 	if (due) /* what arrives never leaves */
 		nopal__segment_settle_now(core, segment);

@@ -57,7 +57,7 @@ static void holdings_segment(struct holdings *all, const struct nopal_segment *s
 	if (segment->wanted)
 		holdings_at(all, segment, NOPAL_SEND);
 	if (segment->transmissions && !segment->done)
-		holdings_at(all, segment, NOPAL_FINISH);
+		holdings_at(all, segment, NOPAL_DONE);
 	if (segment->done)
 		holdings_at(all, segment, NOPAL_DEALLOCATE);
 }

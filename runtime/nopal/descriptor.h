@@ -38,7 +38,7 @@ struct nopal_binding {
 
 enum nopal_barrier {
 	NOPAL_SEND,	  /* a segment leaves when all send bits are released */
-	NOPAL_FINISH,	  /* the done bits: SEGMENT_DONE when all are released */
+	NOPAL_DONE,	  /* the done bits: SEGMENT_DONE when all are released */
 	NOPAL_DEALLOCATE, /* the segment is freed when all are released */
 	NOPAL_DELIVER,	  /* the send bits of a message on its way up */
 	NOPAL_BARRIERS,

@@ -107,7 +107,7 @@ static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 		uint32_t mask = UINT32_C(1) << hold_bit(layer, part, hold);
 
 		part->hold[hold->barrier] = mask;
-		layer->tracks |= hold->barrier == NOPAL_FINISH;
+		layer->tracks |= hold->barrier == NOPAL_DONE;
 		if (hold->barrier == NOPAL_DELIVER) {
 			layer->deliver |= mask;
 			continue;
@@ -310,7 +310,7 @@ static void seal_ways(struct nopal_layer *layer)
 		       !is_handled(layer, NOPAL_MSG_CONSUMED);
 	layer->sinks = layer->index && cut->count == 1 && cut->call->part->microprotocol->whole &&
 		       !is_handled(layer, NOPAL_MSG_DONE);
-	layer->lets_go = !layer->hold[NOPAL_FINISH][NOPAL_KIND_DATA] &&
+	layer->lets_go = !layer->hold[NOPAL_DONE][NOPAL_KIND_DATA] &&
 			 !layer->hold[NOPAL_DEALLOCATE][NOPAL_KIND_DATA] &&
 			 !is_handled(layer, NOPAL_SEGMENT_DONE);
 }

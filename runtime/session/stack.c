@@ -81,7 +81,7 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 	}
 	segment->outcome = NOPAL_OUTCOME_LOST;
 	segment->below = false;
-	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	segment->waiting[NOPAL_DONE] &= ~NOPAL_HOLD_BELOW;
 	if (refusal == -ENOBUFS)
 		lost_below(core);
 	return false;
@@ -245,11 +245,11 @@ static void segment_done(struct nopal_core *core, const uint64_t *attribute,
 	if (!segment)
 		return;
 	segment->below = false;
-	if (!(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
+	if (!(segment->waiting[NOPAL_DONE] & NOPAL_HOLD_BELOW))
 		return;
 	if (outcome != NOPAL_OUTCOME_UNKNOWN && segment->outcome != NOPAL_OUTCOME_DELIVERED)
 		segment->outcome = (uint8_t)outcome;
-	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	segment->waiting[NOPAL_DONE] &= ~NOPAL_HOLD_BELOW;
 	nopal__touch(above);
 	nopal__segment_settle(above, segment);
 }

@@ -9,7 +9,7 @@ const struct nopal_microprotocol m_keeper = {
 	.name = "m_keeper",
 	.family = "fake",
 	.summary = "a descriptor for tests",
-	.holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
+	.holds = FAKE_HOLDS({ "the test", NOPAL_DONE, NOPAL_DATA, false }),
 	.bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)),
 };
 
@@ -32,6 +32,6 @@ void settle(uint32_t number, enum nopal_outcome outcome)
 	nopal__touch(core);
 	segment->outcome = (uint8_t)outcome;
 	nopal_release((struct nopal_at){ session, rig_part(session, "m_keeper") }, segment,
-		      NOPAL_FINISH);
+		      NOPAL_DONE);
 	nopal__turn_end(core->world, outermost);
 }

@@ -80,7 +80,7 @@ static void check_nothing_held(struct oracle *oracle, const struct nopal_core *c
 			oracle_violated(oracle,
 					"closed while segment %u is held: done %#x, "
 					"deallocate %#x",
-					segment->number, segment->waiting[NOPAL_FINISH],
+					segment->number, segment->waiting[NOPAL_DONE],
 					segment->waiting[NOPAL_DEALLOCATE]);
 	}
 }

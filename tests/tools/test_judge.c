@@ -205,8 +205,8 @@ TEST(test_judge_of_layers_blames_the_lower_one)
 	facts.stuck = "nothing happened";
 	above = suspect("fans_out");
 	above->layer = "group";
-	above->held[NOPAL_FINISH] = 1;
-	above->oldest_alone[NOPAL_FINISH] = 1;
+	above->held[NOPAL_DONE] = 1;
+	above->oldest_alone[NOPAL_DONE] = 1;
 	below = suspect("jailer");
 	below->layer = "destination";
 	below->oldest[NOPAL_SEND] = 7;
@@ -223,7 +223,7 @@ TEST(test_judge_of_what_arrived_blames_who_keeps_it_there)
 	order = suspect("some_order");
 	order->held[NOPAL_DELIVER] = order->alone[NOPAL_DELIVER] = 7;
 	order = suspect("acks");
-	order->held[NOPAL_FINISH] = 1;
+	order->held[NOPAL_DONE] = 1;
 	facts.stuck = "nothing happened";
 	verdict(NOPAL_PROGRESS);
 	is_blamed("retransmit");

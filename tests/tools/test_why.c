@@ -51,7 +51,7 @@ static void write_life(bool with_end)
 {
 	begin(NOPAL_TRACE_EVENTS);
 	put(1, NOPAL_TRACED_HOLD, NOPAL_SEND, 3);
-	put(1, NOPAL_TRACED_HOLD, NOPAL_FINISH, 2);
+	put(1, NOPAL_TRACED_HOLD, NOPAL_DONE, 2);
 	put(1, NOPAL_TRACED_RAISE, NOPAL_SEGMENT_TO_NET, 1);
 	release(1, RESEND, NOPAL_SEND, 1, NOPAL_SEGMENT_TO_NET);
 	put_of(SESSION, 5, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_RAISE, NOPAL_TURN_END, 0, 0);
@@ -65,7 +65,7 @@ static void write_life(bool with_end)
 	put_of(OTHER, 32, NOPAL_TRACE_RUNTIME, NOPAL_TRACED_ARRIVE, 0, 4, 90);
 	if (with_end) {
 		put(61, NOPAL_TRACED_RAISE, NOPAL_SEGMENT_RECEIVED, 1);
-		release(61, RESEND, NOPAL_FINISH, 0, NOPAL_SEGMENT_RECEIVED);
+		release(61, RESEND, NOPAL_DONE, 0, NOPAL_SEGMENT_RECEIVED);
 		put(61, NOPAL_TRACED_FREE, 0, 0);
 	}
 	assert_int_equal(nopal_trace_stop(&world), 0);

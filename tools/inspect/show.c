@@ -34,7 +34,7 @@ const char *show_barrier(enum nopal_barrier barrier)
 	switch (barrier) {
 	case NOPAL_SEND:
 		return "send";
-	case NOPAL_FINISH:
+	case NOPAL_DONE:
 		return "done";
 	case NOPAL_DEALLOCATE:
 		return "deallocate";

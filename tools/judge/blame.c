@@ -201,13 +201,13 @@ static uint32_t keeps_back(const struct judge_suspect *one)
 {
 	uint32_t sends = one->gate ? one->oldest_alone[NOPAL_SEND] : one->oldest[NOPAL_SEND];
 
-	return one->answers ? sends : older(sends, one->oldest_alone[NOPAL_FINISH]);
+	return one->answers ? sends : older(sends, one->oldest_alone[NOPAL_DONE]);
 }
 
 static bool is_away(const struct judge_suspects *suspects)
 {
 	for (size_t i = 0; i < suspects->count; i++)
-		if (suspects->one[i].held[NOPAL_FINISH])
+		if (suspects->one[i].held[NOPAL_DONE])
 			return true;
 	return false;
 }
@@ -234,7 +234,7 @@ static bool keeps_before(const struct nopal_plan *plan, const struct judge_suspe
 	if (mine != its)
 		return mine > its;
 	return oldest < keeps_back(other) ||
-	       (oldest == keeps_back(other) && oldest == one->oldest_alone[NOPAL_FINISH]);
+	       (oldest == keeps_back(other) && oldest == one->oldest_alone[NOPAL_DONE]);
 }
 
 /* Whoever keeps the oldest segment of the lowest layer from being done. */
@@ -285,8 +285,8 @@ static void blame_one(struct judgement *judgement, const struct judge_suspect *o
 	judgement->blamed = one->microprotocol;
 	if (by == BY_SENDER) {
 		blame_hold(judgement, one,
-			   keeps_back(one) == one->oldest_alone[NOPAL_FINISH] ? NOPAL_FINISH
-									      : NOPAL_SEND);
+			   keeps_back(one) == one->oldest_alone[NOPAL_DONE] ? NOPAL_DONE
+									    : NOPAL_SEND);
 	} else if (by < BY_HOLD) {
 		const char *text = nopal_deed_text((unsigned)by);
 		const char *count = strstr(text, "%llu");

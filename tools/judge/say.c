@@ -67,7 +67,7 @@ static void say_held(const struct judge_suspect *one, unsigned barrier, FILE *ou
 		const char *noun, *what_for;
 	} waiting[] = {
 		[NOPAL_SEND] = { "segment", "leave" },
-		[NOPAL_FINISH] = { "segment", "be done" },
+		[NOPAL_DONE] = { "segment", "be done" },
 		[NOPAL_DEALLOCATE] = { "segment", "be freed" },
 		[NOPAL_DELIVER] = { "message", "be delivered" },
 		[NOPAL_BARRIERS] = { "message", "become segments" },

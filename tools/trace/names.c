@@ -19,7 +19,7 @@ static const char *const trace_names_what[] = {
 
 static const char *const trace_names_barrier[NOPAL_BARRIERS] = {
 	[NOPAL_SEND] = "send",
-	[NOPAL_FINISH] = "done",
+	[NOPAL_DONE] = "done",
 	[NOPAL_DEALLOCATE] = "deallocate",
 	[NOPAL_DELIVER] = "deliver",
 };

@@ -4,8 +4,8 @@
 
 static enum nopal_verdict fake_resend_on_fact(struct nopal_at at, struct nopal_segment *segment)
 {
-	if (nopal_holds(at, segment, NOPAL_FINISH))
-		nopal_release(at, segment, NOPAL_FINISH);
+	if (nopal_holds(at, segment, NOPAL_DONE))
+		nopal_release(at, segment, NOPAL_DONE);
 	return NOPAL_CONTINUE;
 }
 
@@ -19,7 +19,6 @@ const struct nopal_microprotocol nopal_fake_resend = {
 						    NOPAL_ON(SEGMENT_LOST, fake_resend_on_fact),
 						    NOPAL_ON(SEGMENT_TIMEOUT, fake_resend_on_fact),
 						    { 0 } },
-	.holds =
-		(const struct nopal_hold[]){ { "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
-					     { 0 } },
+	.holds = (const struct nopal_hold[]){ { "the peer has it", NOPAL_DONE, NOPAL_DATA, false },
+					      { 0 } },
 };

@@ -9,5 +9,5 @@ const struct nopal_microprotocol nopal_forget_done = {
 	.summary = "never says that a segment is done",
 	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_RECEIVED, forgets_segment),
 						    { 0 } },
-	FORGOTTEN_HOLD(NOPAL_FINISH),
+	FORGOTTEN_HOLD(NOPAL_DONE),
 };

@@ -5,7 +5,7 @@
 static enum nopal_verdict never_resends_on_received(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
-	nopal_release(at, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_DONE);
 	return NOPAL_CONTINUE;
 }
 
@@ -18,7 +18,6 @@ const struct nopal_microprotocol nopal_never_resends = {
 	.bindings =
 		(const struct nopal_binding[]){
 			NOPAL_ON(SEGMENT_RECEIVED, never_resends_on_received), { 0 } },
-	.holds =
-		(const struct nopal_hold[]){ { "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
-					     { 0 } },
+	.holds = (const struct nopal_hold[]){ { "the peer has it", NOPAL_DONE, NOPAL_DATA, false },
+					      { 0 } },
 };

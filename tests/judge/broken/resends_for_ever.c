@@ -44,6 +44,6 @@ const struct nopal_microprotocol nopal_resends_for_ever = {
 	.raises = (const char *const[]){ "SEGMENT_RESEND", NULL },
 	.state_size = sizeof(struct resends_for_ever),
 	.holds =
-		(const struct nopal_hold[]){
-			{ "nobody knows what", NOPAL_FINISH, NOPAL_DATA, false }, { 0 } },
+		(const struct nopal_hold[]){ { "nobody knows what", NOPAL_DONE, NOPAL_DATA, false },
+					     { 0 } },
 };

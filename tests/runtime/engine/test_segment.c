@@ -11,7 +11,7 @@ static const struct nopal_hold gate_holds[] = { { "the gate", NOPAL_SEND, NOPAL_
 static const struct nopal_hold pass_holds[] = { { "the pass", NOPAL_SEND, NOPAL_DATA, true },
 						{ 0 } };
 static const struct nopal_hold keeper_holds[] = {
-	{ "the keeper", NOPAL_FINISH, NOPAL_DATA, false },
+	{ "the keeper", NOPAL_DONE, NOPAL_DATA, false },
 	{ "the keeper", NOPAL_DEALLOCATE, NOPAL_DATA, false },
 	{ 0 },
 };
@@ -141,7 +141,7 @@ TEST(test_done_once_and_before_deallocation)
 	leave();
 	nopal_release(the_keeper, segment, NOPAL_DEALLOCATE);
 	assert_non_null(nopal_segment_find(session, handle));
-	nopal_release(the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_DONE);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
 	assert_null(nopal_segment_find(session, handle));
 }
@@ -149,7 +149,7 @@ TEST(test_done_once_and_before_deallocation)
 TEST(test_no_send_after_done)
 {
 	leave();
-	nopal_release(the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_DONE);
 	assert_true(segment->done);
 	assert_false(nopal_segment_resend(the_keeper, segment));
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 1);
@@ -161,7 +161,7 @@ TEST(test_done_during_a_resend_request_ends_it)
 {
 	leave();
 	nopal_segment_resend(the_keeper, segment);
-	nopal_release(the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_DONE);
 	assert_false(segment->wanted);
 	nopal_release(the_gate, segment, NOPAL_SEND);
 	assert_int_equal(segment->transmissions, 1);
@@ -169,7 +169,7 @@ TEST(test_done_during_a_resend_request_ends_it)
 
 TEST(test_done_waits_for_the_transmission)
 {
-	nopal_release(the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_DONE);
 	assert_false(segment->done);
 	leave();
 	assert_true(segment->done);
@@ -187,7 +187,7 @@ static void assert_abandoned(uint32_t transmissions)
 		nopal_release(the_pass, segment, NOPAL_SEND);
 	assert_int_equal(segment->transmissions, transmissions);
 	assert_int_equal(nopal_oldest_transmission(session), nopal_next_packet_number(session));
-	nopal_release(the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_DONE);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	nopal_release(the_keeper, segment, NOPAL_DEALLOCATE);
@@ -264,7 +264,7 @@ TEST(test_stale_handles_name_nothing)
 	struct nopal_handle handle = segment->handle;
 
 	leave();
-	nopal_release(the_keeper, segment, NOPAL_FINISH);
+	nopal_release(the_keeper, segment, NOPAL_DONE);
 	nopal_release(the_keeper, segment, NOPAL_DEALLOCATE);
 	rig_send(&rig, "y");
 	assert_null(nopal_segment_find(session, handle));

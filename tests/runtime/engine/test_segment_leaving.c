@@ -112,10 +112,10 @@ TEST(test_only_an_upper_segment_waits_for_below)
 	below = core->below;
 	rig_awake(&below->session);
 	segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
-	assert_true(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW);
+	assert_true(segment->waiting[NOPAL_DONE] & NOPAL_HOLD_BELOW);
 	nopal__segment_free(core, segment);
 	segment = nopal__segment_make_carried(below, NOPAL_KIND_DATA);
-	assert_false(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW);
+	assert_false(segment->waiting[NOPAL_DONE] & NOPAL_HOLD_BELOW);
 	nopal__segment_free(below, segment);
 }
 

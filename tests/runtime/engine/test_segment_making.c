@@ -269,7 +269,7 @@ TEST(test_control_leaves_at_once_and_is_counted)
 	assert_int_equal(segment->kind, nopal_kind(at, 0));
 	assert_int_equal(segment->body.length, 8);
 	assert_ptr_equal(segment->body.bytes, bytes);
-	assert_int_equal(segment->waiting[NOPAL_FINISH], 0);
+	assert_int_equal(segment->waiting[NOPAL_DONE], 0);
 	assert_false(segment->wanted);
 	memset(bytes, 0, 8);
 	nopal_control_send(session, segment, 5);
@@ -292,10 +292,10 @@ TEST(test_a_segment_leaves_its_story)
 	uint32_t bit;
 
 	kept_open(KEPT);
-	bit = rig_part(session, "m_keeper")->hold[NOPAL_FINISH];
+	bit = rig_part(session, "m_keeper")->hold[NOPAL_DONE];
 	records_start(rig.world);
 	rig_send(&rig, "x");
-	held = record_of(NOPAL_TRACED_HOLD, NOPAL_FINISH);
+	held = record_of(NOPAL_TRACED_HOLD, NOPAL_DONE);
 	transmitted = record_of(NOPAL_TRACED_TRANSMIT, NOPAL_KIND_DATA);
 	assert_int_equal(held->a, 2);
 	assert_int_equal(held->b, bit);
@@ -303,7 +303,7 @@ TEST(test_a_segment_leaves_its_story)
 	assert_int_equal(transmitted->b, 0);
 	assert_null(record_of(NOPAL_TRACED_HOLD, NOPAL_DEALLOCATE));
 	settle(2, NOPAL_OUTCOME_DELIVERED);
-	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_FINISH);
+	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_DONE);
 	freed = record_of(NOPAL_TRACED_FREE, 0);
 	assert_int_equal(released->a, 2);
 	assert_int_equal(released->b, 0);
@@ -331,10 +331,10 @@ TEST(test_mistakes_are_counted_and_noted)
 	settle(2, NOPAL_OUTCOME_DELIVERED);
 	records_start(rig.world);
 	misuses = awake->counters.misuses;
-	nopal_release(at, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_DONE);
 	misused = record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_MISUSE);
 	assert_int_equal(misused->a, 2);
-	assert_int_equal(misused->b, nopal_hold_bit(at, NOPAL_FINISH));
+	assert_int_equal(misused->b, nopal_hold_bit(at, NOPAL_DONE));
 	assert_int_equal(misused->part, at.part->index);
 	assert_int_equal(awake->counters.misuses, misuses + 1);
 	awake->counters.misuses = 0;
@@ -378,7 +378,7 @@ TEST(test_a_gate_holds_again_what_has_left)
 }
 
 FAKE(m_second,
-     .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false },
+     .holds = FAKE_HOLDS({ "the test", NOPAL_DONE, NOPAL_DATA, false },
 			 { "the test", NOPAL_DEALLOCATE, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 static const char TWICE[] = "transport_driver {}\nfixed_size {}\nm_second {}\nm_keeper {}\n";
@@ -396,18 +396,18 @@ TEST(test_each_release_is_recorded_with_what_is_left)
 	second = rig_at(session, "m_second");
 	records_start(rig.world);
 	rig_send(&rig, "x");
-	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_FINISH)->b,
-			 first.part->hold[NOPAL_FINISH] | second.part->hold[NOPAL_FINISH]);
+	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_DONE)->b,
+			 first.part->hold[NOPAL_DONE] | second.part->hold[NOPAL_DONE]);
 	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_DEALLOCATE)->b,
 			 second.part->hold[NOPAL_DEALLOCATE]);
 	segment = rig_segment(session, 2);
-	nopal_release(first, segment, NOPAL_FINISH);
-	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_FINISH);
+	nopal_release(first, segment, NOPAL_DONE);
+	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_DONE);
 	assert_int_equal(released->part, first.part->index);
 	assert_int_equal(released->a, 2);
-	assert_int_equal(released->b, second.part->hold[NOPAL_FINISH]);
+	assert_int_equal(released->b, second.part->hold[NOPAL_DONE]);
 	assert_false(segment->done);
-	nopal_release(second, segment, NOPAL_FINISH);
+	nopal_release(second, segment, NOPAL_DONE);
 	assert_true(segment->done);
 	assert_null(record_of(NOPAL_TRACED_FREE, 0));
 	nopal_release(second, segment, NOPAL_DEALLOCATE);

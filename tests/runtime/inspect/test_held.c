@@ -41,7 +41,7 @@ TEST_WITH(NULL, own_rig_close, test_held_segments_are_counted_by_holder)
 	assert_int_equal(look(session), 1);
 	assert_string_equal(seen->microprotocol, "m_keeper");
 	assert_string_equal(seen->why, "the test");
-	assert_int_equal(seen->barrier, NOPAL_FINISH);
+	assert_int_equal(seen->barrier, NOPAL_DONE);
 	assert_int_equal(seen->items, 3);
 	assert_int_equal(seen->alone, 3);
 	assert_int_equal(seen->oldest, 2); /* 1 is its message */

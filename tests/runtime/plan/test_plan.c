@@ -26,7 +26,7 @@ FAKE(zebra,
 					   { "load", NOPAL_KIND_CARRIED, "" },
 					   { 0 } },
      .holds = FAKE_HOLDS({ "zebra sends", NOPAL_SEND, NOPAL_DATA, false },
-			 { "zebra ends", NOPAL_FINISH, NOPAL_CARRIED, false }),
+			 { "zebra ends", NOPAL_DONE, NOPAL_CARRIED, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, fake_on_segment, .kinds = NOPAL_CARRIED)));
 
 FAKE(ant,
@@ -150,7 +150,7 @@ TEST(test_what_a_kind_holds)
 			 driver | z->hold[NOPAL_SEND] | a->hold[NOPAL_SEND]);
 	assert_int_equal(layer->hold[NOPAL_SEND][load], driver | a->hold[NOPAL_SEND]);
 	assert_int_equal(layer->hold[NOPAL_SEND][crumb], 0);
-	assert_int_equal(layer->hold[NOPAL_FINISH][load], z->hold[NOPAL_FINISH]);
+	assert_int_equal(layer->hold[NOPAL_DONE][load], z->hold[NOPAL_DONE]);
 	assert_int_equal(layer->deliver, a->hold[NOPAL_DELIVER]);
 	assert_int_equal(layer->rearm[NOPAL_KIND_DATA], z->hold[NOPAL_SEND]);
 	assert_int_equal(layer->rearm[load], 0);

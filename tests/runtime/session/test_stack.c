@@ -455,7 +455,7 @@ TEST(test_a_stream_ends_before_what_left)
 
 static enum nopal_verdict waiter_on_received(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_release(at, segment, NOPAL_FINISH);
+	nopal_release(at, segment, NOPAL_DONE);
 	return NOPAL_CONTINUE;
 }
 
@@ -466,7 +466,7 @@ static const struct nopal_microprotocol waiter = {
 	.summary = "it says when a segment is done",
 	.holds =
 		(const struct nopal_hold[]){
-			{ "the waiter says so", NOPAL_FINISH, NOPAL_DATA, false }, { 0 } },
+			{ "the waiter says so", NOPAL_DONE, NOPAL_DATA, false }, { 0 } },
 	.bindings = (const struct nopal_binding[]){ NOPAL_ON(SEGMENT_RECEIVED, waiter_on_received),
 						    { 0 } },
 };

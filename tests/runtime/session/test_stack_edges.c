@@ -12,7 +12,7 @@
 #include "support/own_rig.h"
 #include "support/test.h"
 
-FAKE(m_keeper, .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
+FAKE(m_keeper, .holds = FAKE_HOLDS({ "the test", NOPAL_DONE, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
 FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
@@ -280,7 +280,7 @@ static int outcome_of(enum nopal_outcome above, enum nopal_outcome outcome)
 	outermost = nopal__turn_begin(rig.world);
 	nopal__touch(lower);
 	one->outcome = (uint8_t)outcome;
-	nopal_release(rig_at(&lower->session, "m_keeper"), one, NOPAL_FINISH);
+	nopal_release(rig_at(&lower->session, "m_keeper"), one, NOPAL_DONE);
 	nopal__turn_end(rig.world, outermost);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	return outcome_told();

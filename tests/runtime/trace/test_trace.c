@@ -37,7 +37,7 @@ static const struct nopal_microprotocol alpha = {
 					      { "pong", NOPAL_KIND_CONTROL, "" },
 					      { 0 } },
 	.holds = (const struct nopal_hold[]){ { "window", NOPAL_SEND, NOPAL_DATA, false },
-					      { "peer has it", NOPAL_FINISH, NOPAL_DATA, false },
+					      { "peer has it", NOPAL_DONE, NOPAL_DATA, false },
 					      { 0 } },
 };
 static const struct nopal_microprotocol beta = { .name = "beta" };
@@ -47,7 +47,7 @@ static const struct nopal_part parts[] = {
 	{ .microprotocol = &alpha,
 	  .index = 1,
 	  .kind = { 6, 7 },
-	  .hold = { [NOPAL_SEND] = 4, [NOPAL_FINISH] = 1u << 31 } },
+	  .hold = { [NOPAL_SEND] = 4, [NOPAL_DONE] = 1u << 31 } },
 };
 static struct nopal_plan plans[] = { { "one", 2, parts, 1 }, { "two", 1, parts, 1 } };
 
@@ -239,7 +239,7 @@ TEST(names_are_in_the_file)
 	assert_string_equal(nopal_trace_kind_name(r, 0, 7), "pong");
 	assert_null(nopal_trace_kind_name(r, 1, 7));
 	assert_string_equal(nopal_trace_hold_name(r, 0, NOPAL_SEND, 2), "alpha: window");
-	assert_string_equal(nopal_trace_hold_name(r, 0, NOPAL_FINISH, 31), "alpha: peer has it");
+	assert_string_equal(nopal_trace_hold_name(r, 0, NOPAL_DONE, 31), "alpha: peer has it");
 	assert_null(nopal_trace_hold_name(r, 0, NOPAL_DEALLOCATE, 0));
 	nopal_trace_close(r);
 }
