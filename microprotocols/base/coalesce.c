@@ -246,7 +246,7 @@ static enum nopal_verdict coalesce_on_verified(struct nopal_at at, struct nopal_
 		body.bytes = nopal_read_bytes(&reader, body.length);
 		kept = coalesce_deliver(at, segment, body, number + i) && kept;
 	}
-	if (!kept && nopal_shared(at, COALESCE_UNMET))
+	if (!kept && nopal_shared_get(at, COALESCE_UNMET))
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a message that arrived");
 	return count && kept ? NOPAL_CONTINUE : NOPAL_STOP;

@@ -53,7 +53,7 @@ static enum nopal_verdict fixed_size_unkept(struct nopal_at at, struct nopal_mes
 {
 	if (message)
 		nopal_message_discard(at.session, message);
-	if (nopal_shared(at, FIXED_SIZE_UNMET))
+	if (nopal_shared_get(at, FIXED_SIZE_UNMET))
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a message that arrived");
 	return NOPAL_STOP;

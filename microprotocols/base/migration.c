@@ -78,7 +78,7 @@ static bool migration_is_good(const struct nopal_session *session,
 static void migration_ask(struct nopal_at at, unsigned path)
 {
 	struct migration_question *question = migration_question_of(at, path);
-	int64_t every_ns = nopal_shared(at, MIGRATION_SMOOTHED);
+	int64_t every_ns = nopal_shared_get(at, MIGRATION_SMOOTHED);
 
 	if (every_ns == 0)
 		every_ns = MIGRATION_EVERY_NS;
@@ -111,7 +111,7 @@ static void migration_moved(struct nopal_at at)
 
 	nopal_free(at.session, self->path);
 	self->path = NULL;
-	nopal_share(at, MIGRATION_COUNT, nopal_shared(at, MIGRATION_COUNT) + 1);
+	nopal_shared_set(at, MIGRATION_COUNT, nopal_shared_get(at, MIGRATION_COUNT) + 1);
 }
 
 static void migration_take_proof(struct nopal_at at, const struct nopal_segment *segment)

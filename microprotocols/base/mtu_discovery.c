@@ -117,7 +117,7 @@ static void mtu_discovery_probe(struct nopal_at at)
 
 	self->tries++;
 	nopal_timer_start(at, MTU_DISCOVERY_CLOCK,
-			  at.session->now_ns + nopal_shared(at, MTU_DISCOVERY_TIMEOUT));
+			  at.session->now_ns + nopal_shared_get(at, MTU_DISCOVERY_TIMEOUT));
 	if (!segment)
 		return;
 	memset(bytes, 0, length);
@@ -167,7 +167,7 @@ static void mtu_discovery_set(struct nopal_at at, uint32_t length)
 	self->good = (uint16_t)length;
 	self->lost = 0;
 	nopal_path_limit_set(at.session, length);
-	nopal_share(at, MTU_DISCOVERY_FOUND_LIMIT, length);
+	nopal_shared_set(at, MTU_DISCOVERY_FOUND_LIMIT, length);
 }
 
 /* The probe is given up: of this length, or of the one that passed before. */
@@ -201,7 +201,7 @@ static enum nopal_verdict mtu_discovery_on_open_session(struct nopal_at at,
 							struct nopal_session *subject)
 {
 	struct mtu_discovery *self = nopal_state(at);
-	int64_t known = nopal_shared(at, MTU_DISCOVERY_KNOWN);
+	int64_t known = nopal_shared_get(at, MTU_DISCOVERY_KNOWN);
 
 	(void)subject;
 	if (known <= self->floor)

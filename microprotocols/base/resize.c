@@ -179,7 +179,7 @@ static struct resize_partial *resize_begin(struct nopal_at at, const struct nopa
 {
 	const struct resize_parameters *set = nopal_parameters(at);
 	struct resize *self = nopal_state(at);
-	bool unmet = nopal_shared(at, RESIZE_UNMET) != 0;
+	bool unmet = nopal_shared_get(at, RESIZE_UNMET) != 0;
 	struct resize_partial *partial;
 
 	if (self->partials.used >= set->partial) {
@@ -245,7 +245,7 @@ static void resize_place(struct nopal_at at, struct nopal_message *message, uint
 
 static enum nopal_verdict resize_unkept(struct nopal_at at)
 {
-	if (nopal_shared(at, RESIZE_UNMET))
+	if (nopal_shared_get(at, RESIZE_UNMET))
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a message that arrives");
 	return NOPAL_STOP;

@@ -25,8 +25,8 @@ static enum nopal_verdict sequenced_messages_on_opened(struct nopal_at at,
 	struct sequenced_messages *self = nopal_state(at);
 
 	(void)subject;
-	self->next = (uint64_t)nopal_shared(at, SEQUENCED_MESSAGES_LOCAL);
-	self->first = (uint64_t)nopal_shared(at, SEQUENCED_MESSAGES_PEER);
+	self->next = (uint64_t)nopal_shared_get(at, SEQUENCED_MESSAGES_LOCAL);
+	self->first = (uint64_t)nopal_shared_get(at, SEQUENCED_MESSAGES_PEER);
 	self->highest = self->first;
 	nopal_serial_seen(at, SEQUENCED_MESSAGES_NUMBER, self->first);
 	return NOPAL_CONTINUE;

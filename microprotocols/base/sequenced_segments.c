@@ -40,8 +40,8 @@ static enum nopal_verdict sequenced_segments_on_opened(struct nopal_at at,
 	struct sequenced_segments *self = nopal_state(at);
 
 	(void)subject;
-	self->next = (uint64_t)nopal_shared(at, SEQUENCED_SEGMENTS_LOCAL);
-	self->first = (uint64_t)nopal_shared(at, SEQUENCED_SEGMENTS_PEER);
+	self->next = (uint64_t)nopal_shared_get(at, SEQUENCED_SEGMENTS_LOCAL);
+	self->first = (uint64_t)nopal_shared_get(at, SEQUENCED_SEGMENTS_PEER);
 	nopal_serial_seen(at, SEQUENCED_SEGMENTS_NUMBER, self->first);
 	return NOPAL_CONTINUE;
 }
@@ -99,7 +99,7 @@ static void sequenced_segments_tell(struct nopal_at at)
 	const struct sequenced_segments *self = nopal_state(at);
 
 	nopal_serial_seen(at, SEQUENCED_SEGMENTS_NUMBER, self->seen.end - 1);
-	nopal_share(at, SEQUENCED_SEGMENTS_FLOOR, (int64_t)self->seen.floor);
+	nopal_shared_set(at, SEQUENCED_SEGMENTS_FLOOR, (int64_t)self->seen.floor);
 }
 
 static enum nopal_verdict sequenced_segments_on_from_net(struct nopal_at at,
@@ -112,7 +112,7 @@ static enum nopal_verdict sequenced_segments_on_from_net(struct nopal_at at,
 	if (!self->seen.window && !sequenced_segments_prepare(at))
 		return NOPAL_STOP;
 	is = nopal_numbers_mark(at.session, &self->seen, number);
-	if (is == NOPAL_NUMBER_BEYOND && !nopal_shared(at, SEQUENCED_SEGMENTS_UNMET))
+	if (is == NOPAL_NUMBER_BEYOND && !nopal_shared_get(at, SEQUENCED_SEGMENTS_UNMET))
 		is = sequenced_segments_beyond(at.session, self, number);
 	else if (is == NOPAL_NUMBER_BEYOND)
 		sequenced_segments_unkept(at.session, self, number);
@@ -146,7 +146,7 @@ static int sequenced_segments_open(struct nopal_at at)
 {
 	const struct sequenced_segments_parameters *set = nopal_parameters(at);
 
-	nopal_share(at, SEQUENCED_SEGMENTS_WINDOW, set->window);
+	nopal_shared_set(at, SEQUENCED_SEGMENTS_WINDOW, set->window);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ static enum nopal_admission_verdict three_way_admit(struct nopal_at at,
 
 static uint64_t three_way_initial(struct nopal_at at, unsigned whose)
 {
-	return (uint64_t)nopal_shared(at, whose);
+	return (uint64_t)nopal_shared_get(at, whose);
 }
 
 /* -------------------------------------------------------------- what is sent */
@@ -112,7 +112,7 @@ static enum nopal_verdict three_way_on_open_session(struct nopal_at at,
 
 	(void)subject;
 	self->next = 1 + (nopal_random(at.session) >> THREE_WAY_INITIAL_SHIFT);
-	nopal_share(at, THREE_WAY_LOCAL, (int64_t)self->next);
+	nopal_shared_set(at, THREE_WAY_LOCAL, (int64_t)self->next);
 	if (nopal_session_is_opener(at.session))
 		self->state = THREE_WAY_ASKING;
 	three_way_repeat_opening(at);
@@ -138,7 +138,7 @@ static bool three_way_agree(struct nopal_at at, const struct nopal_segment *segm
 		return false;
 	}
 	self->floor = nopal_get(at, segment, THREE_WAY_NUMBER) + 1;
-	nopal_share(at, THREE_WAY_PEER, (int64_t)self->floor);
+	nopal_shared_set(at, THREE_WAY_PEER, (int64_t)self->floor);
 	return true;
 }
 

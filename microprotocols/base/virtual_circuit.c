@@ -98,7 +98,7 @@ static enum nopal_verdict virtual_circuit_on_open_session(struct nopal_at at,
 	uint64_t initial = 1 + (nopal_random(at.session) >> VIRTUAL_CIRCUIT_INITIAL_SHIFT);
 
 	(void)subject;
-	nopal_share(at, VIRTUAL_CIRCUIT_LOCAL, (int64_t)initial);
+	nopal_shared_set(at, VIRTUAL_CIRCUIT_LOCAL, (int64_t)initial);
 	if (nopal_session_is_opener(at.session)) {
 		self->connect.nonce = nopal_random(at.session);
 		self->connect.initial = initial;
@@ -184,7 +184,7 @@ static enum nopal_verdict virtual_circuit_on_connect(struct nopal_at at,
 	}
 	self->state = VIRTUAL_CIRCUIT_TELLING;
 	self->opening_sends = 0;
-	nopal_share(at, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
+	nopal_shared_set(at, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
 	virtual_circuit_repeat_opening(at);
 	nopal_session_opened(at.session);
 	return NOPAL_STOP;
@@ -220,7 +220,7 @@ static enum nopal_verdict virtual_circuit_on_accept(struct nopal_at at,
 	if (opens) {
 		virtual_circuit_confirmed(at);
 		nopal_session_set_peer_id(at.session, (uint32_t)said.id);
-		nopal_share(at, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
+		nopal_shared_set(at, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
 	}
 	virtual_circuit_send_accept(at);
 	if (opens)

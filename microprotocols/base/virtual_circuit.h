@@ -79,7 +79,7 @@ static inline struct handshake_accept virtual_circuit_accept(struct nopal_at at)
 	return (struct handshake_accept){
 		.nonce = self->connect.nonce,
 		.id = nopal_session_local_id(at.session),
-		.initial = (uint64_t)nopal_shared(at, VIRTUAL_CIRCUIT_LOCAL),
+		.initial = (uint64_t)nopal_shared_get(at, VIRTUAL_CIRCUIT_LOCAL),
 	};
 }
 

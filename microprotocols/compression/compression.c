@@ -177,7 +177,7 @@ static enum nopal_verdict compression_on_to_user(struct nopal_at at, struct nopa
 	if (outcome == COMPRESSION_DONE)
 		return NOPAL_CONTINUE;
 	nopal_message_discard(at.session, message);
-	if (outcome == COMPRESSION_NO_MEMORY && nopal_shared(at, COMPRESSION_UNMET))
+	if (outcome == COMPRESSION_NO_MEMORY && nopal_shared_get(at, COMPRESSION_UNMET))
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a message that arrived");
 	return NOPAL_STOP;

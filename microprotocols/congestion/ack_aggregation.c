@@ -29,18 +29,18 @@ struct ack_aggregation {
 static enum nopal_verdict ack_aggregation_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct ack_aggregation *self = nopal_state(at);
-	uint64_t bps = (uint64_t)nopal_shared(at, ACK_AGGREGATION_BANDWIDTH);
-	int64_t round = nopal_shared(at, ACK_AGGREGATION_ROUND);
-	uint64_t product = nopal_rate_bytes(bps, nopal_shared(at, ACK_AGGREGATION_PATH_RTT));
+	uint64_t bps = (uint64_t)nopal_shared_get(at, ACK_AGGREGATION_BANDWIDTH);
+	int64_t round = nopal_shared_get(at, ACK_AGGREGATION_ROUND);
+	uint64_t product = nopal_rate_bytes(bps, nopal_shared_get(at, ACK_AGGREGATION_PATH_RTT));
 
 	self->delivered += ack->newly_acked_bytes;
-	if (nopal_shared(at, ACK_AGGREGATION_SAMPLE) < 0)
+	if (nopal_shared_get(at, ACK_AGGREGATION_SAMPLE) < 0)
 		return NOPAL_CONTINUE;
 	if (round != self->round && round % ACK_AGGREGATION_ROUNDS == 0)
 		ack_burst_turn(&self->burst);
 	self->round = round;
 	ack_burst_note(&self->burst, at.session->now_ns, self->delivered, bps, product);
-	nopal_share(at, ACK_AGGREGATION_BURST, (int64_t)ack_burst_largest(&self->burst));
+	nopal_shared_set(at, ACK_AGGREGATION_BURST, (int64_t)ack_burst_largest(&self->burst));
 	return NOPAL_CONTINUE;
 }
 

@@ -46,14 +46,14 @@ static enum nopal_verdict ack_train_on_lost(struct nopal_at at, struct nopal_seg
 static void ack_train_end_round(struct nopal_at at)
 {
 	struct ack_train_part *self = nopal_state(at);
-	uint64_t share = (uint64_t)nopal_shared(at, ACK_TRAIN_RANDOM);
+	uint64_t share = (uint64_t)nopal_shared_get(at, ACK_TRAIN_RANDOM);
 
-	if (nopal_shared(at, ACK_TRAIN_STARTING) && self->train.rate_bps &&
-	    !nopal_shared(at, ACK_TRAIN_SLOW) &&
+	if (nopal_shared_get(at, ACK_TRAIN_STARTING) && self->train.rate_bps &&
+	    !nopal_shared_get(at, ACK_TRAIN_SLOW) &&
 	    random_loss_exceeded(share, self->delivered - self->round_delivered,
 				 self->lost - self->round_lost))
-		nopal_share(at, ACK_TRAIN_OVERFLOWS, 1);
-	self->round = nopal_shared(at, ACK_TRAIN_ROUND);
+		nopal_shared_set(at, ACK_TRAIN_OVERFLOWS, 1);
+	self->round = nopal_shared_get(at, ACK_TRAIN_ROUND);
 	self->round_delivered = self->delivered;
 	self->round_lost = self->lost;
 }
@@ -62,27 +62,27 @@ static void ack_train_end_round(struct nopal_at at)
 static void ack_train_tell(struct nopal_at at)
 {
 	struct ack_train_part *self = nopal_state(at);
-	uint64_t seen_bps = (uint64_t)nopal_shared(at, ACK_TRAIN_BANDWIDTH);
+	uint64_t seen_bps = (uint64_t)nopal_shared_get(at, ACK_TRAIN_BANDWIDTH);
 
-	if (nopal_shared(at, ACK_TRAIN_OVERTAKEN)) {
+	if (nopal_shared_get(at, ACK_TRAIN_OVERTAKEN)) {
 		self->train.rate_bps = 0;
-		nopal_share(at, ACK_TRAIN_OVERFLOWS, 0);
+		nopal_shared_set(at, ACK_TRAIN_OVERFLOWS, 0);
 	}
-	nopal_share(at, ACK_TRAIN_LEAST_BPS, (int64_t)self->train.rate_bps);
-	nopal_share(at, ACK_TRAIN_MOST_BPS, (int64_t)ack_train_most(&self->train, seen_bps));
+	nopal_shared_set(at, ACK_TRAIN_LEAST_BPS, (int64_t)self->train.rate_bps);
+	nopal_shared_set(at, ACK_TRAIN_MOST_BPS, (int64_t)ack_train_most(&self->train, seen_bps));
 }
 
 static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct ack_train_part *self = nopal_state(at);
-	int64_t sample = nopal_shared(at, ACK_TRAIN_SAMPLE);
+	int64_t sample = nopal_shared_get(at, ACK_TRAIN_SAMPLE);
 
 	if (!self->delivered)
 		self->first_end = nopal_next_packet_number(at.session);
 	self->delivered += ack->newly_acked_bytes;
-	if (sample < 0 || !nopal_shared(at, ACK_TRAIN_STARTING))
+	if (sample < 0 || !nopal_shared_get(at, ACK_TRAIN_STARTING))
 		return NOPAL_CONTINUE;
-	if (nopal_shared(at, ACK_TRAIN_ROUND) != self->round)
+	if (nopal_shared_get(at, ACK_TRAIN_ROUND) != self->round)
 		ack_train_end_round(at);
 	if (sample < (int64_t)self->first_end)
 		ack_train_note(&self->train, at.session->now_ns, self->delivered);

@@ -113,13 +113,13 @@ static uint64_t bbr_product(const struct bbr_congestion *bbr, uint32_t percent)
 
 static uint64_t bbr_in_flight(struct nopal_at at)
 {
-	return (uint64_t)nopal_shared(at, BBR_IN_FLIGHT);
+	return (uint64_t)nopal_shared_get(at, BBR_IN_FLIGHT);
 }
 
 /* The rate of `which`, as a modifier has it. */
 static uint64_t bbr_startup_bps(struct nopal_at at, unsigned which)
 {
-	return (uint64_t)nopal_shared(at, which);
+	return (uint64_t)nopal_shared_get(at, which);
 }
 
 /* Is what leaves now surely no more than the bottleneck takes? */
@@ -129,7 +129,7 @@ static bool bbr_is_slow(struct nopal_at at)
 	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
 
 	if (bbr->mode == BBR_STARTUP)
-		return nopal_shared(at, BBR_WINDOW) < (int64_t)bbr_carried(bbr, least_bps);
+		return nopal_shared_get(at, BBR_WINDOW) < (int64_t)bbr_carried(bbr, least_bps);
 	return bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
 }
 
@@ -138,11 +138,11 @@ static void bbr_publish(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
 
-	nopal_share(at, BBR_BANDWIDTH, (int64_t)bbr->bandwidth_bps);
-	nopal_share(at, BBR_PATH_RTT, bbr->least.ns);
-	nopal_share(at, BBR_ROUND, (int64_t)bbr->round.count);
-	nopal_share(at, BBR_SLOW, bbr_is_slow(at));
-	nopal_share(at, BBR_STARTING, bbr->mode == BBR_STARTUP);
+	nopal_shared_set(at, BBR_BANDWIDTH, (int64_t)bbr->bandwidth_bps);
+	nopal_shared_set(at, BBR_PATH_RTT, bbr->least.ns);
+	nopal_shared_set(at, BBR_ROUND, (int64_t)bbr->round.count);
+	nopal_shared_set(at, BBR_SLOW, bbr_is_slow(at));
+	nopal_shared_set(at, BBR_STARTING, bbr->mode == BBR_STARTUP);
 }
 
 /* ------------------------------------------------------- what segments tell */
@@ -152,7 +152,7 @@ static enum nopal_verdict bbr_congestion_on_send(struct nopal_at at, struct nopa
 	struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t in_flight = bbr_in_flight(at);
 
-	if (nopal_shared(at, BBR_APP_LIMITED))
+	if (nopal_shared_get(at, BBR_APP_LIMITED))
 		bbr->delivery.limited_until = bbr->delivery.delivered + in_flight;
 	delivery_stamp(at, &bbr->delivery, segment, in_flight);
 	return NOPAL_CONTINUE;
@@ -162,7 +162,7 @@ static enum nopal_verdict bbr_congestion_on_send(struct nopal_at at, struct nopa
 static void bbr_heed_overtaking(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
-	int64_t rtt_ns = nopal_shared(at, BBR_OVERTOOK);
+	int64_t rtt_ns = nopal_shared_get(at, BBR_OVERTOOK);
 
 	if (!rtt_ns || bbr->overtakes)
 		return;
@@ -179,13 +179,13 @@ static enum nopal_verdict bbr_congestion_on_received(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
-	int64_t early_ns = nopal_shared(at, BBR_EARLY);
+	int64_t early_ns = nopal_shared_get(at, BBR_EARLY);
 
 	bbr_heed_overtaking(at);
 	delivery_take(at, &bbr->delivery, segment,
 		      early_ns > bbr->least.ns ? early_ns : bbr->least.ns);
 	if (bbr->delivery.sample.any)
-		nopal_share(at, BBR_SAMPLE, (int64_t)bbr->delivery.sample.packet_number);
+		nopal_shared_set(at, BBR_SAMPLE, (int64_t)bbr->delivery.sample.packet_number);
 	return NOPAL_CONTINUE;
 }
 
@@ -196,7 +196,8 @@ static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_at at,
 
 	if (!delivery_is_silent(at, &bbr->delivery, segment))
 		return NOPAL_CONTINUE;
-	nopal_share(at, BBR_WINDOW, BBR_LEAST_SEGMENTS * (int64_t)nopal_body_limit(at.session));
+	nopal_shared_set(at, BBR_WINDOW,
+			 BBR_LEAST_SEGMENTS * (int64_t)nopal_body_limit(at.session));
 	bbr_publish(at);
 	return NOPAL_CONTINUE;
 }
@@ -207,10 +208,10 @@ static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_at at,
 static uint64_t bbr_passed(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t early_most = (uint64_t)nopal_shared(at, BBR_EARLY_LIMIT);
+	uint64_t early_most = (uint64_t)nopal_shared_get(at, BBR_EARLY_LIMIT);
 
 	return delivery_amount(&bbr->delivery, early_most) +
-	       (uint64_t)nopal_shared(at, BBR_ALSO_PASSED);
+	       (uint64_t)nopal_shared_get(at, BBR_ALSO_PASSED);
 }
 
 static void bbr_note_rate(struct nopal_at at)
@@ -258,7 +259,7 @@ static void bbr_check_phase(struct nopal_at at)
 		over = over && (in_flight >= bbr_product(bbr, gain) || elapsed > 2 * bbr->least.ns);
 	else if (gain < BBR_UNITY)
 		over = in_flight <= bbr_product(bbr, BBR_UNITY) ||
-		       elapsed > nopal_shared(at, BBR_SLOW_MOST) * bbr->least.ns;
+		       elapsed > nopal_shared_get(at, BBR_SLOW_MOST) * bbr->least.ns;
 	if (over)
 		bbr_enter_phase(at.session, bbr, bbr->phase + 1);
 }
@@ -269,8 +270,8 @@ static void bbr_leave_probe_rtt(struct nopal_at at)
 	struct bbr_congestion *bbr = nopal_state(at);
 
 	bbr->least.found_ns = at.session->now_ns;
-	if (!nopal_shared(at, BBR_LOW_PERCENT))
-		nopal_share(at, BBR_WINDOW, bbr->prior_window);
+	if (!nopal_shared_get(at, BBR_LOW_PERCENT))
+		nopal_shared_set(at, BBR_WINDOW, bbr->prior_window);
 	if (bbr->pipe.full)
 		bbr_enter_probe_bandwidth(at.session, bbr);
 	else
@@ -280,7 +281,7 @@ static void bbr_leave_probe_rtt(struct nopal_at at)
 static uint64_t bbr_low_window(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint32_t percent = (uint32_t)nopal_shared(at, BBR_LOW_PERCENT);
+	uint32_t percent = (uint32_t)nopal_shared_get(at, BBR_LOW_PERCENT);
 	uint64_t low = bbr_product(bbr, percent);
 	uint64_t least = BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
 
@@ -294,7 +295,7 @@ static bool bbr_was_low(struct nopal_at at)
 	bool round = bbr->delivery.sample.delivered >= bbr->low_round_end;
 	bool lasted = at.session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS;
 
-	if (nopal_shared(at, BBR_LOW_PERCENT))
+	if (nopal_shared_get(at, BBR_LOW_PERCENT))
 		return round || lasted;
 	return round && lasted;
 }
@@ -304,7 +305,7 @@ static void bbr_check_probe_rtt(struct nopal_at at)
 	struct bbr_congestion *bbr = nopal_state(at);
 
 	/* What four segments deliver says nothing of the bandwidth. */
-	if (!nopal_shared(at, BBR_LOW_PERCENT))
+	if (!nopal_shared_get(at, BBR_LOW_PERCENT))
 		bbr->delivery.limited_until = bbr->delivery.delivered + bbr_in_flight(at);
 	if (bbr->low_since_ns < 0) {
 		if (bbr_in_flight(at) > bbr_low_window(at))
@@ -320,7 +321,7 @@ static void bbr_check_pipe(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 
-	if (nopal_shared(at, BBR_STANDS) || nopal_shared(at, BBR_OVERFLOWS))
+	if (nopal_shared_get(at, BBR_STANDS) || nopal_shared_get(at, BBR_OVERFLOWS))
 		bbr->pipe.full = true;
 	full_pipe_note(&bbr->pipe, bbr->round.began && !bbr->delivery.sample.limited,
 		       bbr->bandwidth_bps);
@@ -330,7 +331,7 @@ static void bbr_check_pipe(struct nopal_at at)
 static void bbr_heed_drain(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
-	int64_t requests = nopal_shared(at, BBR_REQUESTS);
+	int64_t requests = nopal_shared_get(at, BBR_REQUESTS);
 
 	if (requests == bbr->drains)
 		return;
@@ -354,7 +355,7 @@ static void bbr_check_mode(struct nopal_at at, bool rtt_is_old)
 	if (rtt_is_old && bbr->mode != BBR_PROBE_RTT) {
 		bbr->mode = BBR_PROBE_RTT;
 		bbr->low_since_ns = -1;
-		bbr->prior_window = nopal_shared(at, BBR_WINDOW);
+		bbr->prior_window = nopal_shared_get(at, BBR_WINDOW);
 	}
 	if (bbr->mode == BBR_PROBE_RTT)
 		bbr_check_probe_rtt(at);
@@ -367,7 +368,7 @@ static void bbr_set_rate(struct nopal_at at)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t before = (uint64_t)nopal_shared(at, BBR_RATE);
+	uint64_t before = (uint64_t)nopal_shared_get(at, BBR_RATE);
 	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
 	uint64_t most_bps = bbr_startup_bps(at, BBR_MOST_BPS);
 	uint64_t base = bbr->bandwidth_bps;
@@ -381,7 +382,7 @@ static void bbr_set_rate(struct nopal_at at)
 	if (!bbr->pipe.full && rate < least_bps)
 		rate = least_bps;
 	if (rate && (bbr->pipe.full || rate > before))
-		nopal_share(at, BBR_RATE, (int64_t)rate);
+		nopal_shared_set(at, BBR_RATE, (int64_t)rate);
 }
 
 static uint64_t bbr_target(struct nopal_at at)
@@ -391,7 +392,7 @@ static uint64_t bbr_target(struct nopal_at at)
 
 	if (bbr->mode == BBR_STARTUP && most_bps)
 		return bbr_carried(bbr, most_bps);
-	return bbr_product(bbr, BBR_WINDOW_GAIN) + (uint64_t)nopal_shared(at, BBR_BURST_BYTES);
+	return bbr_product(bbr, BBR_WINDOW_GAIN) + (uint64_t)nopal_shared_get(at, BBR_BURST_BYTES);
 }
 
 static void bbr_set_window(struct nopal_at at, uint64_t acked)
@@ -399,7 +400,7 @@ static void bbr_set_window(struct nopal_at at, uint64_t acked)
 	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t least = BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
-	uint64_t window = (uint64_t)nopal_shared(at, BBR_WINDOW);
+	uint64_t window = (uint64_t)nopal_shared_get(at, BBR_WINDOW);
 	uint64_t target = bbr_target(at) + least;
 	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
 
@@ -411,19 +412,19 @@ static void bbr_set_window(struct nopal_at at, uint64_t acked)
 		window += acked;
 	if (bbr->mode == BBR_PROBE_RTT && window > bbr_low_window(at))
 		window = bbr_low_window(at);
-	nopal_share(at, BBR_WINDOW, (int64_t)(window > least ? window : least));
+	nopal_shared_set(at, BBR_WINDOW, (int64_t)(window > least ? window : least));
 }
 
 /* The round trip that this ack tells of; 0: none. */
 static int64_t bbr_rtt(struct nopal_at at, const struct nopal_ack *ack)
 {
-	int64_t usual_ns = nopal_shared(at, BBR_USUAL);
+	int64_t usual_ns = nopal_shared_get(at, BBR_USUAL);
 
 	if (usual_ns >= 0)
 		return usual_ns;
 	if (!ack->largest_is_new || ack->largest_sent_ns < 0)
 		return 0;
-	return nopal_shared(at, BBR_LATEST_RTT);
+	return nopal_shared_get(at, BBR_LATEST_RTT);
 }
 
 static enum nopal_verdict bbr_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
@@ -442,7 +443,7 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_at at, struct nopal
 	}
 	bbr_set_window(at, ack->newly_acked_bytes);
 	delivery_end_ack(&bbr->delivery);
-	nopal_share(at, BBR_SAMPLE, -1);
+	nopal_shared_set(at, BBR_SAMPLE, -1);
 	bbr_publish(at);
 	return NOPAL_CONTINUE;
 }
@@ -454,7 +455,7 @@ static int bbr_congestion_open(struct nopal_at at)
 
 	full_pipe_begin(&bbr->pipe);
 	bbr->least.found_ns = at.session->now_ns;
-	nopal_share(at, BBR_WINDOW, set->initial);
+	nopal_shared_set(at, BBR_WINDOW, set->initial);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ static enum nopal_verdict constant_rate_on_open(struct nopal_at at, struct nopal
 	const struct constant_rate_parameters *set = nopal_parameters(at);
 
 	(void)subject;
-	nopal_share(at, GIVEN_RATE_BPS, set->rate_bps);
+	nopal_shared_set(at, GIVEN_RATE_BPS, set->rate_bps);
 	return NOPAL_CONTINUE;
 }
 

@@ -106,7 +106,7 @@ static int64_t cubic_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
 	struct cubic_congestion *cubic = nopal_state(at);
 	uint32_t segment_bytes = nopal_body_limit(at.session);
-	int64_t srtt = nopal_shared(at, CUBIC_SRTT);
+	int64_t srtt = nopal_shared_get(at, CUBIC_SRTT);
 	int64_t target;
 
 	if (!cubic->avoiding)
@@ -130,11 +130,11 @@ static int64_t cubic_start(struct nopal_at at, int64_t window, const struct nopa
 {
 	const struct cubic_congestion_parameters *set = nopal_parameters(at);
 	struct cubic_congestion *cubic = nopal_state(at);
-	int64_t latest_ns = nopal_shared(at, CUBIC_LATEST);
+	int64_t latest_ns = nopal_shared_get(at, CUBIC_LATEST);
 
 	window += (int64_t)ack->newly_acked_bytes;
 	if (set->hystart && hystart_is_delayed(at.session, &cubic->round, ack, latest_ns))
-		nopal_share(at, WINDOW_THRESHOLD, window);
+		nopal_shared_set(at, WINDOW_THRESHOLD, window);
 	return window;
 }
 

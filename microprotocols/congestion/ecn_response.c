@@ -188,8 +188,8 @@ static void ecn_response_take(struct nopal_at at, uint64_t packet, uint64_t mark
 {
 	struct ecn_response *self = nopal_state(at);
 
-	if ((int64_t)marked > nopal_shared(at, ECN_RESPONSE_MARKED))
-		nopal_share(at, ECN_RESPONSE_MARKED, (int64_t)marked);
+	if ((int64_t)marked > nopal_shared_get(at, ECN_RESPONSE_MARKED))
+		nopal_shared_set(at, ECN_RESPONSE_MARKED, (int64_t)marked);
 	if (!marked || !self->marking || packet < self->raised_at)
 		return;
 	self->raised_at = nopal_next_packet_number(at.session);

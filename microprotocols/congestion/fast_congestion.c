@@ -29,8 +29,8 @@ struct fast_congestion {
 
 static int64_t fast_held(struct nopal_at at, int64_t window)
 {
-	return window_rules_held(window, nopal_shared(at, WINDOW_LEAST_RTT),
-				 nopal_shared(at, WINDOW_RTT));
+	return window_rules_held(window, nopal_shared_get(at, WINDOW_LEAST_RTT),
+				 nopal_shared_get(at, WINDOW_RTT));
 }
 
 /* Never more than the double: there is no queue below zero. */
@@ -52,11 +52,11 @@ static int64_t fast_grow(struct nopal_at at, int64_t window, int64_t acked)
 static void fast_see(struct nopal_at at, const struct nopal_ack *ack)
 {
 	const struct fast_congestion_parameters *set = nopal_parameters(at);
-	int64_t window = nopal_shared(at, WINDOW_BYTES);
+	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
 
 	(void)ack;
 	if (window_rules_is_slow_start(at) && window - fast_held(at, window) > set->alpha)
-		nopal_share(at, WINDOW_THRESHOLD, window);
+		nopal_shared_set(at, WINDOW_THRESHOLD, window);
 }
 
 static const struct window_rules fast_congestion_rules = {

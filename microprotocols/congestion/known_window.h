@@ -12,10 +12,10 @@
 
 static inline void known_window_begin(struct nopal_at at, unsigned window, unsigned known)
 {
-	int64_t bytes = nopal_shared(at, known);
+	int64_t bytes = nopal_shared_get(at, known);
 
-	if (bytes > nopal_shared(at, window))
-		nopal_share(at, window, bytes);
+	if (bytes > nopal_shared_get(at, window))
+		nopal_shared_set(at, window, bytes);
 }
 
 #endif

@@ -45,7 +45,7 @@ static enum nopal_verdict loss_compensation_on_send(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
 	const struct loss_compensation *self = nopal_state(at);
-	bool slow = nopal_shared(at, LOSS_COMPENSATION_SLOW);
+	bool slow = nopal_shared_get(at, LOSS_COMPENSATION_SLOW);
 
 	nopal_set(at, segment, LOSS_COMPENSATION_LOST,
 		  self->lost << LOSS_COMPENSATION_FLAG_BITS | slow);
@@ -56,7 +56,7 @@ static enum nopal_verdict loss_compensation_on_received(struct nopal_at at,
 							struct nopal_segment *segment)
 {
 	struct loss_compensation *self = nopal_state(at);
-	int64_t sample = nopal_shared(at, LOSS_COMPENSATION_SAMPLE);
+	int64_t sample = nopal_shared_get(at, LOSS_COMPENSATION_SAMPLE);
 	uint64_t bytes = segment->body.length;
 
 	self->delivered += bytes;
@@ -99,17 +99,17 @@ static uint64_t loss_compensation_passed(struct nopal_session *session,
 static enum nopal_verdict loss_compensation_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct loss_compensation *self = nopal_state(at);
-	int64_t path_ns = nopal_shared(at, LOSS_COMPENSATION_PATH_RTT);
+	int64_t path_ns = nopal_shared_get(at, LOSS_COMPENSATION_PATH_RTT);
 	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
-	int64_t rtt_ns = timed ? nopal_shared(at, LOSS_COMPENSATION_LATEST) : 0;
+	int64_t rtt_ns = timed ? nopal_shared_get(at, LOSS_COMPENSATION_LATEST) : 0;
 
-	if (nopal_shared(at, LOSS_COMPENSATION_SAMPLE) < 0)
+	if (nopal_shared_get(at, LOSS_COMPENSATION_SAMPLE) < 0)
 		return NOPAL_CONTINUE;
 	random_loss_end_ack(at.session, &self->random, !standing_queue_is_small(rtt_ns, path_ns));
-	nopal_share(at, LOSS_COMPENSATION_PASSED,
-		    (int64_t)loss_compensation_passed(at.session, self));
-	nopal_share(at, LOSS_COMPENSATION_SHARE,
-		    (int64_t)random_loss_share(at.session, &self->random));
+	nopal_shared_set(at, LOSS_COMPENSATION_PASSED,
+			 (int64_t)loss_compensation_passed(at.session, self));
+	nopal_shared_set(at, LOSS_COMPENSATION_SHARE,
+			 (int64_t)random_loss_share(at.session, &self->random));
 	return NOPAL_CONTINUE;
 }
 

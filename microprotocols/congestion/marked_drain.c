@@ -21,11 +21,11 @@ static enum nopal_verdict marked_drain_on_marked(struct nopal_at at, struct nopa
 	struct marked_drain *self = nopal_state(at);
 
 	(void)subject;
-	if (!nopal_shared(at, MARKED_DRAIN_BANDWIDTH) ||
+	if (!nopal_shared_get(at, MARKED_DRAIN_BANDWIDTH) ||
 	    nopal_oldest_transmission(at.session) < self->until)
 		return NOPAL_CONTINUE;
 	self->until = nopal_next_packet_number(at.session);
-	nopal_shared(at, MARKED_DRAIN_REQUESTS)++;
+	nopal_shared_get(at, MARKED_DRAIN_REQUESTS)++;
 	return NOPAL_CONTINUE;
 }
 

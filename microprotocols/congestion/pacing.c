@@ -33,9 +33,10 @@ struct pacing {
 static int64_t pacing_gain(struct nopal_at at)
 {
 	const struct pacing_parameters *set = nopal_parameters(at);
-	int64_t window = nopal_shared(at, PACING_WINDOW);
+	int64_t window = nopal_shared_get(at, PACING_WINDOW);
 
-	return window < nopal_shared(at, PACING_THRESHOLD) / 2 ? set->start_ppm : set->steady_ppm;
+	return window < nopal_shared_get(at, PACING_THRESHOLD) / 2 ? set->start_ppm
+								   : set->steady_ppm;
 }
 
 /* All that changes window or round trip is over by then; what waits for the rate hears of it in the
@@ -43,14 +44,14 @@ static int64_t pacing_gain(struct nopal_at at)
 static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
 	struct pacing *pacing = nopal_state(at);
-	int64_t window = nopal_shared(at, PACING_WINDOW);
-	int64_t srtt = nopal_shared(at, PACING_SRTT);
+	int64_t window = nopal_shared_get(at, PACING_WINDOW);
+	int64_t srtt = nopal_shared_get(at, PACING_SRTT);
 	int64_t gain = pacing_gain(at);
 	uint64_t rate;
 
 	(void)subject;
 	if (srtt <= 0)
-		srtt = nopal_shared(at, PACING_KNOWN);
+		srtt = nopal_shared_get(at, PACING_KNOWN);
 	if (srtt <= 0 ||
 	    (window == pacing->window_bytes && srtt == pacing->srtt_ns && gain == pacing->gain_ppm))
 		return NOPAL_CONTINUE;
@@ -59,7 +60,7 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_se
 	pacing->gain_ppm = gain;
 	rate = nopal_rate_of((uint64_t)window, srtt);
 	rate = nopal_scale(rate, (uint64_t)gain, PACING_MILLION);
-	nopal_share(at, PACING_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
+	nopal_shared_set(at, PACING_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 	return NOPAL_CONTINUE;
 }
 

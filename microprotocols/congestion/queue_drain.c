@@ -22,8 +22,8 @@ static int queue_drain_open(struct nopal_at at)
 {
 	const struct queue_drain_parameters *set = nopal_parameters(at);
 
-	nopal_share(at, QUEUE_DRAIN_MOST, set->most);
-	nopal_share(at, QUEUE_DRAIN_PROBE, set->probe_ppm / QUEUE_DRAIN_PER_PERCENT);
+	nopal_shared_set(at, QUEUE_DRAIN_MOST, set->most);
+	nopal_shared_set(at, QUEUE_DRAIN_PROBE, set->probe_ppm / QUEUE_DRAIN_PER_PERCENT);
 	return 0;
 }
 

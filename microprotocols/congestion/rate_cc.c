@@ -67,8 +67,8 @@ static int64_t rate_cc_quantum(const struct rate_cc *gate, struct nopal_at at)
 /* What policy and receiver allow; 0: no limit. */
 static int64_t rate_cc_rate(struct nopal_at at)
 {
-	int64_t rate = nopal_shared(at, RATE_CC_RATE);
-	int64_t most = nopal_shared(at, RATE_CC_RECEIVER);
+	int64_t rate = nopal_shared_get(at, RATE_CC_RATE);
+	int64_t most = nopal_shared_get(at, RATE_CC_RECEIVER);
 
 	if (rate <= 0 || (most > 0 && most < rate))
 		rate = most;
@@ -82,7 +82,7 @@ static int64_t rate_cc_full(struct nopal_at at)
 {
 	const struct rate_cc *gate = nopal_state(at);
 	int64_t least =
-		(nopal_shared(at, RATE_CC_GRANTED_BYTES) + gate->starved_bytes) * RATE_CC_BYTE;
+		(nopal_shared_get(at, RATE_CC_GRANTED_BYTES) + gate->starved_bytes) * RATE_CC_BYTE;
 	int64_t full = 2 * rate_cc_quantum(gate, at);
 
 	return full > least ? full : least;
@@ -131,9 +131,9 @@ static bool rate_cc_is_ready(struct nopal_at at, const struct nopal_segment *seg
 static enum rate_cc_verdict rate_cc_may_go(struct nopal_at at, const struct nopal_segment *segment)
 {
 	struct rate_cc *gate = nopal_state(at);
-	int64_t window = nopal_shared(at, RATE_CC_WINDOW);
-	int64_t granted = nopal_shared(at, RATE_CC_GRANTED_BYTES);
-	int64_t taken = nopal_shared(at, RATE_CC_IN_FLIGHT) + granted;
+	int64_t window = nopal_shared_get(at, RATE_CC_WINDOW);
+	int64_t granted = nopal_shared_get(at, RATE_CC_GRANTED_BYTES);
+	int64_t taken = nopal_shared_get(at, RATE_CC_IN_FLIGHT) + granted;
 
 	if (!rate_cc_is_ready(at, segment, window != INT64_MAX))
 		return RATE_CC_KEPT_BACK;
@@ -148,7 +148,7 @@ static enum rate_cc_verdict rate_cc_may_go(struct nopal_at at, const struct nopa
 
 static void rate_cc_grant(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_shared(at, RATE_CC_GRANTED_BYTES) += segment->body.length;
+	nopal_shared_get(at, RATE_CC_GRANTED_BYTES) += segment->body.length;
 	nopal_set(at, segment, RATE_CC_GRANTED, segment->body.length);
 	nopal_release(at, segment, NOPAL_SEND);
 }
@@ -180,7 +180,7 @@ static enum rate_cc_verdict rate_cc_drain(struct nopal_at at)
 static void rate_cc_arm(struct nopal_at at)
 {
 	const struct rate_cc *gate = nopal_state(at);
-	int64_t granted = nopal_shared(at, RATE_CC_GRANTED_BYTES);
+	int64_t granted = nopal_shared_get(at, RATE_CC_GRANTED_BYTES);
 	int64_t wanted = rate_cc_quantum(gate, at);
 	int64_t missing;
 
@@ -233,7 +233,8 @@ static enum nopal_verdict rate_cc_on_resend(struct nopal_at at, struct nopal_seg
 
 static void rate_cc_forget_grant(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal_shared(at, RATE_CC_GRANTED_BYTES) -= (int64_t)nopal_get(at, segment, RATE_CC_GRANTED);
+	nopal_shared_get(at, RATE_CC_GRANTED_BYTES) -=
+		(int64_t)nopal_get(at, segment, RATE_CC_GRANTED);
 	nopal_set(at, segment, RATE_CC_GRANTED, 0);
 }
 

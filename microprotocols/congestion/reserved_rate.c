@@ -22,7 +22,7 @@ static enum nopal_verdict reserved_rate_on_open(struct nopal_at at, struct nopal
 	const struct reserved_rate_parameters *set = nopal_parameters(at);
 
 	(void)subject;
-	nopal_share(at, GIVEN_RATE_BPS, set->otherwise_bps);
+	nopal_shared_set(at, GIVEN_RATE_BPS, set->otherwise_bps);
 	return NOPAL_CONTINUE;
 }
 
@@ -36,7 +36,7 @@ static enum nopal_verdict reserved_rate_on_opened(struct nopal_at at, struct nop
 	if (granted > set->rate_bps)
 		granted = set->rate_bps;
 	if (granted)
-		nopal_share(at, GIVEN_RATE_BPS, granted);
+		nopal_shared_set(at, GIVEN_RATE_BPS, granted);
 	return NOPAL_CONTINUE;
 }
 

@@ -46,11 +46,12 @@ struct scp_congestion {
 
 static void scp_pace(struct nopal_at at, int64_t window, uint64_t slack)
 {
-	int64_t srtt = nopal_shared(at, WINDOW_RTT);
+	int64_t srtt = nopal_shared_get(at, WINDOW_RTT);
 
 	if (srtt > 0)
-		nopal_share(at, SCP_RATE,
-			    (int64_t)nopal_rate_of((uint64_t)window * slack / SCP_SLACK_PER, srtt));
+		nopal_shared_set(
+			at, SCP_RATE,
+			(int64_t)nopal_rate_of((uint64_t)window * slack / SCP_SLACK_PER, srtt));
 }
 
 static int64_t scp_keep(struct nopal_at at, int64_t window)
@@ -62,7 +63,7 @@ static int64_t scp_keep(struct nopal_at at, int64_t window)
 /* There is no threshold: a queue ends slow start. */
 static void scp_timed_out(struct nopal_at at)
 {
-	nopal_share(at, WINDOW_THRESHOLD, INT64_MAX);
+	nopal_shared_set(at, WINDOW_THRESHOLD, INT64_MAX);
 	scp_pace(at, nopal_body_limit(at.session), SCP_START_SLACK);
 }
 
@@ -70,8 +71,8 @@ static void scp_end_round(struct nopal_at at)
 {
 	const struct scp_congestion_parameters *set = nopal_parameters(at);
 	const struct scp_congestion *scp = nopal_state(at);
-	int64_t window = nopal_shared(at, WINDOW_BYTES);
-	int64_t held = window_rules_held(scp->round_bytes, nopal_shared(at, WINDOW_LEAST_RTT),
+	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
+	int64_t held = window_rules_held(scp->round_bytes, nopal_shared_get(at, WINDOW_LEAST_RTT),
 					 at.session->now_ns - scp->round_began_ns);
 	bool starting = window_rules_is_slow_start(at);
 
@@ -81,8 +82,8 @@ static void scp_end_round(struct nopal_at at)
 		/* Never faster than one `extra` a round. */
 		window = held < window ? held + set->extra : window + set->extra;
 	if (!starting)
-		nopal_share(at, WINDOW_THRESHOLD, window);
-	nopal_share(at, WINDOW_BYTES, window);
+		nopal_shared_set(at, WINDOW_THRESHOLD, window);
+	nopal_shared_set(at, WINDOW_BYTES, window);
 	scp_pace(at, window, starting ? SCP_START_SLACK : SCP_SLACK);
 }
 
@@ -98,14 +99,14 @@ static enum nopal_verdict scp_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct scp_congestion *scp = nopal_state(at);
 	int64_t acked = (int64_t)ack->newly_acked_bytes;
-	bool limited = nopal_shared(at, WINDOW_APP_LIMITED);
+	bool limited = nopal_shared_get(at, WINDOW_APP_LIMITED);
 
 	scp->round_bytes += acked;
 	scp->round_limited |= limited;
 	if (loss_epoch_ends(at.session, &scp->epoch))
 		scp_begin_round(at.session, scp);
 	else if (window_rules_is_slow_start(at) && !limited)
-		nopal_shared(at, WINDOW_BYTES) += acked;
+		nopal_shared_get(at, WINDOW_BYTES) += acked;
 	if (acked && ack->largest >= scp->round_end) {
 		scp_end_round(at);
 		scp_begin_round(at.session, scp);

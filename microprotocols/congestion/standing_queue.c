@@ -30,21 +30,21 @@ static enum nopal_verdict standing_queue_on_ack(struct nopal_at at, struct nopal
 {
 	struct standing_queue_part *self = nopal_state(at);
 	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
-	int64_t path_ns = nopal_shared(at, STANDING_QUEUE_PATH_RTT);
-	int64_t rtt_ns = timed ? nopal_shared(at, STANDING_QUEUE_LATEST) : 0;
+	int64_t path_ns = nopal_shared_get(at, STANDING_QUEUE_PATH_RTT);
+	int64_t rtt_ns = timed ? nopal_shared_get(at, STANDING_QUEUE_LATEST) : 0;
 
-	if (nopal_shared(at, STANDING_QUEUE_OVERTAKEN) && !self->overtakes) {
+	if (nopal_shared_get(at, STANDING_QUEUE_OVERTAKEN) && !self->overtakes) {
 		standing_queue_begin(&self->queue);
 		self->overtakes = true;
 	}
-	if (nopal_shared(at, STANDING_QUEUE_SAMPLE) < 0)
+	if (nopal_shared_get(at, STANDING_QUEUE_SAMPLE) < 0)
 		return NOPAL_CONTINUE;
-	if (rtt_ns && nopal_shared(at, STANDING_QUEUE_LIMITED))
+	if (rtt_ns && nopal_shared_get(at, STANDING_QUEUE_LIMITED))
 		rtt_ns = path_ns;
 	/* With the first sample there is nothing to hold it against. */
 	if (path_ns)
 		standing_queue_note(&self->queue, at.session->now_ns, rtt_ns, path_ns);
-	nopal_share(at, STANDING_QUEUE_STANDS, self->queue.stands);
+	nopal_shared_set(at, STANDING_QUEUE_STANDS, self->queue.stands);
 	return NOPAL_CONTINUE;
 }
 

@@ -79,7 +79,7 @@ static void tcp_reduced(struct nopal_at at)
 	if (!tcp_is(at, TCP_TAHOE))
 		return;
 	epoch->recovering = false;
-	nopal_share(at, WINDOW_BYTES, nopal_body_limit(at.session));
+	nopal_shared_set(at, WINDOW_BYTES, nopal_body_limit(at.session));
 }
 
 static const struct window_rules tcp_congestion_rules = {

@@ -78,7 +78,7 @@ static uint64_t tfrc_least(struct nopal_at at)
 {
 	const struct tfrc *tfrc = nopal_state(at);
 	int64_t slowest_ns = TFRC_SLOWEST_S * NOPAL_SECOND;
-	int64_t srtt = nopal_shared(at, TFRC_SRTT);
+	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
 
 	if (tfrc->answered && srtt > 0 && srtt < slowest_ns)
 		slowest_ns = srtt;
@@ -89,7 +89,7 @@ static uint64_t tfrc_least(struct nopal_at at)
 static uint64_t tfrc_initial(struct nopal_at at)
 {
 	const struct tfrc_parameters *set = nopal_parameters(at);
-	int64_t srtt = nopal_shared(at, TFRC_SRTT);
+	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
 
 	return srtt > 0 ? nopal_rate_of((uint64_t)set->initial, srtt) : 0;
 }
@@ -107,7 +107,7 @@ static uint64_t tfrc_damped(struct nopal_at at)
 {
 	const struct tfrc_parameters *set = nopal_parameters(at);
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t latest = (uint64_t)nopal_shared(at, TFRC_LATEST_RTT);
+	uint64_t latest = (uint64_t)nopal_shared_get(at, TFRC_LATEST_RTT);
 	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
 
 	if (!set->damping || !root || !tfrc->root_mean)
@@ -120,7 +120,7 @@ static uint64_t tfrc_damped(struct nopal_at at)
 static void tfrc_note_root(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t latest = (uint64_t)nopal_shared(at, TFRC_LATEST_RTT);
+	uint64_t latest = (uint64_t)nopal_shared_get(at, TFRC_LATEST_RTT);
 	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
 
 	if (tfrc->root_mean)
@@ -136,7 +136,7 @@ static void tfrc_share(struct nopal_at at)
 	if (tfrc->rate_bps < least)
 		tfrc->rate_bps = least;
 	rate = tfrc_damped(at);
-	nopal_share(at, TFRC_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
+	nopal_shared_set(at, TFRC_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 }
 
 /* X_Bps of section 4.3, in bits. */
@@ -145,7 +145,7 @@ static uint64_t tfrc_equation(struct nopal_at at)
 	const struct tfrc *tfrc = nopal_state(at);
 
 	return response_rate(
-		nopal_body_limit(at.session), nopal_shared(at, TFRC_SRTT),
+		nopal_body_limit(at.session), nopal_shared_get(at, TFRC_SRTT),
 		loss_intervals_events(&tfrc->intervals, tfrc->largest, RESPONSE_UNITY));
 }
 
@@ -154,7 +154,7 @@ static void tfrc_double(struct nopal_at at, uint64_t most)
 	struct tfrc *tfrc = nopal_state(at);
 	uint64_t initial = tfrc_initial(at);
 
-	if (at.session->now_ns - tfrc->doubled_ns < nopal_shared(at, TFRC_SRTT))
+	if (at.session->now_ns - tfrc->doubled_ns < nopal_shared_get(at, TFRC_SRTT))
 		return;
 	tfrc->doubled_ns = at.session->now_ns;
 	tfrc->rate_bps *= 2;
@@ -185,7 +185,7 @@ static void tfrc_set(struct nopal_at at)
 static void tfrc_time_silence(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	int64_t srtt = nopal_shared(at, TFRC_SRTT);
+	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
 	int64_t wait = TFRC_SILENT_RTTS * srtt;
 	int64_t spacing =
 		(int64_t)nopal_scale(TFRC_SILENT_SEGMENTS * (uint64_t)nopal_body_limit(at.session),
@@ -239,7 +239,7 @@ static enum nopal_verdict tfrc_on_send(struct nopal_at at, struct nopal_segment 
 static uint64_t tfrc_first_interval(struct nopal_at at)
 {
 	const struct tfrc *tfrc = nopal_state(at);
-	int64_t srtt = nopal_shared(at, TFRC_SRTT);
+	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
 	uint64_t rate = tfrc_received_most(tfrc);
 
 	if (!tfrc->heard)
@@ -264,7 +264,7 @@ static enum nopal_verdict tfrc_on_missing(struct nopal_at at, struct nopal_segme
 
 	tfrc->answered = false;
 	if (loss_intervals_lost(&tfrc->intervals, segment->packet_number, segment->transmitted_ns,
-				nopal_shared(at, TFRC_SRTT)))
+				nopal_shared_get(at, TFRC_SRTT)))
 		tfrc_suffer(at);
 	return NOPAL_CONTINUE;
 }
@@ -289,7 +289,7 @@ static enum nopal_verdict tfrc_on_timeout(struct nopal_at at, struct nopal_segme
 static enum nopal_verdict tfrc_on_marked(struct nopal_at at, struct nopal_session *subject)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	int64_t srtt = nopal_shared(at, TFRC_SRTT);
+	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
 
 	(void)subject;
 	if (loss_intervals_lost(&tfrc->intervals, tfrc->largest, at.session->now_ns - srtt, srtt))
@@ -336,7 +336,7 @@ static void tfrc_begin(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
 	uint64_t initial = tfrc_initial(at);
-	uint64_t known = (uint64_t)nopal_shared(at, TFRC_KNOWN);
+	uint64_t known = (uint64_t)nopal_shared_get(at, TFRC_KNOWN);
 
 	tfrc->heard = true;
 	if (tfrc->rate_bps > known)
@@ -359,7 +359,7 @@ static void tfrc_end_silence(struct nopal_at at)
 		return;
 	tfrc->any_overdue = false;
 	if (loss_intervals_lost(&tfrc->intervals, tfrc->overdue, tfrc->overdue_left_ns,
-				nopal_shared(at, TFRC_SRTT)))
+				nopal_shared_get(at, TFRC_SRTT)))
 		tfrc_suffer(at);
 }
 
@@ -377,7 +377,7 @@ static void tfrc_note_feedback(struct nopal_at at)
 static enum nopal_verdict tfrc_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	int64_t srtt = nopal_shared(at, TFRC_SRTT);
+	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
 
 	if (srtt <= 0 || !(ack->newly_acked_bytes || ack->largest_is_new))
 		return NOPAL_CONTINUE;
@@ -403,7 +403,7 @@ static int tfrc_open(struct nopal_at at)
 	struct tfrc *tfrc = nopal_state(at);
 
 	tfrc->rate_bps = nopal_rate_of(nopal_body_limit(at.session), NOPAL_SECOND);
-	nopal_share(at, TFRC_RATE, (int64_t)tfrc->rate_bps);
+	nopal_shared_set(at, TFRC_RATE, (int64_t)tfrc->rate_bps);
 	return 0;
 }
 
@@ -411,13 +411,13 @@ static int tfrc_open(struct nopal_at at)
 static enum nopal_verdict tfrc_on_open_session(struct nopal_at at, struct nopal_session *subject)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t known = (uint64_t)nopal_shared(at, TFRC_KNOWN);
+	uint64_t known = (uint64_t)nopal_shared_get(at, TFRC_KNOWN);
 
 	(void)subject;
 	if (known <= tfrc->rate_bps)
 		return NOPAL_CONTINUE;
 	tfrc->rate_bps = known;
-	nopal_share(at, TFRC_RATE, (int64_t)known);
+	nopal_shared_set(at, TFRC_RATE, (int64_t)known);
 	return NOPAL_CONTINUE;
 }
 

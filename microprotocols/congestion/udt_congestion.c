@@ -94,7 +94,7 @@ struct udt_congestion {
 
 static uint64_t udt_congestion_rate(struct nopal_at at)
 {
-	return (uint64_t)nopal_shared(at, UDT_CONGESTION_RATE);
+	return (uint64_t)nopal_shared_get(at, UDT_CONGESTION_RATE);
 }
 
 /* A round trip, and what an ack may wait for the next one. */
@@ -102,7 +102,7 @@ static int64_t udt_congestion_trip(struct nopal_at at)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(at);
 
-	return nopal_shared(at, UDT_CONGESTION_SRTT) + set->interval_ns;
+	return nopal_shared_get(at, UDT_CONGESTION_SRTT) + set->interval_ns;
 }
 
 static void udt_congestion_set_rate(struct nopal_at at, uint64_t rate_bps)
@@ -113,7 +113,8 @@ static void udt_congestion_set_rate(struct nopal_at at, uint64_t rate_bps)
 
 	if (rate_bps < least)
 		rate_bps = least;
-	nopal_share(at, UDT_CONGESTION_RATE, rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
+	nopal_shared_set(at, UDT_CONGESTION_RATE,
+			 rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
 }
 
 static void udt_congestion_set_window(struct nopal_at at, uint64_t arrival_bps)
@@ -121,13 +122,13 @@ static void udt_congestion_set_window(struct nopal_at at, uint64_t arrival_bps)
 	uint64_t few = UDT_CONGESTION_FEW * (uint64_t)nopal_body_limit(at.session);
 	uint64_t carried = nopal_rate_bytes(arrival_bps, udt_congestion_trip(at));
 
-	nopal_share(at, UDT_CONGESTION_WINDOW, (int64_t)(few + carried));
+	nopal_shared_set(at, UDT_CONGESTION_WINDOW, (int64_t)(few + carried));
 }
 
 static bool udt_congestion_is_queued(struct nopal_at at)
 {
-	return !standing_queue_is_small(nopal_shared(at, UDT_CONGESTION_SRTT),
-					nopal_shared(at, UDT_CONGESTION_LEAST_RTT));
+	return !standing_queue_is_small(nopal_shared_get(at, UDT_CONGESTION_SRTT),
+					nopal_shared_get(at, UDT_CONGESTION_LEAST_RTT));
 }
 
 /* ------------------------------------------------------------ congestion events */
@@ -161,7 +162,7 @@ static void udt_congestion_begin_event(struct nopal_at at)
 static void udt_congestion_settle(struct nopal_at at)
 {
 	struct udt_congestion *udt = nopal_state(at);
-	int64_t window = nopal_shared(at, UDT_CONGESTION_WINDOW);
+	int64_t window = nopal_shared_get(at, UDT_CONGESTION_WINDOW);
 	uint64_t rate = udt->capacity_bps;
 
 	udt->steady = true;
@@ -208,9 +209,9 @@ static void udt_congestion_report(struct nopal_at at, bool new_event)
 static enum nopal_verdict udt_congestion_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct udt_congestion *udt = nopal_state(at);
-	uint64_t in_flight = (uint64_t)nopal_shared(at, UDT_CONGESTION_IN_FLIGHT);
+	uint64_t in_flight = (uint64_t)nopal_shared_get(at, UDT_CONGESTION_IN_FLIGHT);
 
-	if (nopal_shared(at, UDT_CONGESTION_APP_LIMITED))
+	if (nopal_shared_get(at, UDT_CONGESTION_APP_LIMITED))
 		udt->delivery.limited_until = udt->delivery.delivered + in_flight;
 	delivery_stamp(at, &udt->delivery, segment, in_flight);
 	return NOPAL_CONTINUE;
@@ -221,7 +222,7 @@ static enum nopal_verdict udt_congestion_on_received(struct nopal_at at,
 {
 	struct udt_congestion *udt = nopal_state(at);
 
-	delivery_take(at, &udt->delivery, segment, nopal_shared(at, UDT_CONGESTION_LEAST_RTT));
+	delivery_take(at, &udt->delivery, segment, nopal_shared_get(at, UDT_CONGESTION_LEAST_RTT));
 	return NOPAL_CONTINUE;
 }
 
@@ -249,7 +250,7 @@ static enum nopal_verdict udt_congestion_on_marked(struct nopal_at at,
 						   struct nopal_session *subject)
 {
 	struct udt_congestion *udt = nopal_state(at);
-	int64_t window = nopal_shared(at, UDT_CONGESTION_WINDOW);
+	int64_t window = nopal_shared_get(at, UDT_CONGESTION_WINDOW);
 
 	(void)subject;
 	if (loss_epoch_marked(at.session, &udt->epoch, window))
@@ -279,7 +280,7 @@ static void udt_congestion_learn(struct nopal_at at)
 
 	udt_congestion_fade(at);
 	/* Shorter than any round trip: it was an earlier transmission's ack. */
-	if (interval <= 0 || interval < nopal_shared(at, UDT_CONGESTION_LEAST_RTT))
+	if (interval <= 0 || interval < nopal_shared_get(at, UDT_CONGESTION_LEAST_RTT))
 		return;
 	rate = nopal_rate_of(delivery_amount(&udt->delivery, 0), interval);
 	if (rate > udt->capacity_bps)
@@ -337,7 +338,7 @@ static void udt_congestion_end_interval(struct nopal_at at)
 	struct udt_congestion *udt = nopal_state(at);
 
 	udt->grown_ns = at.session->now_ns;
-	if (!udt->lost && !nopal_shared(at, UDT_CONGESTION_APP_LIMITED))
+	if (!udt->lost && !nopal_shared_get(at, UDT_CONGESTION_APP_LIMITED))
 		udt_congestion_grow(at);
 	udt->lost = false;
 }
@@ -347,9 +348,9 @@ static void udt_congestion_start(struct nopal_at at, uint64_t acked)
 {
 	uint64_t window;
 
-	if (!nopal_shared(at, UDT_CONGESTION_APP_LIMITED))
-		nopal_shared(at, UDT_CONGESTION_WINDOW) += (int64_t)acked;
-	window = (uint64_t)nopal_shared(at, UDT_CONGESTION_WINDOW);
+	if (!nopal_shared_get(at, UDT_CONGESTION_APP_LIMITED))
+		nopal_shared_get(at, UDT_CONGESTION_WINDOW) += (int64_t)acked;
+	window = (uint64_t)nopal_shared_get(at, UDT_CONGESTION_WINDOW);
 	udt_congestion_set_rate(
 		at, nopal_rate_of(UDT_CONGESTION_START_SLACK * window, udt_congestion_trip(at)));
 }
@@ -381,7 +382,7 @@ static int udt_congestion_open(struct nopal_at at)
 
 	udt->each = 1;
 	udt->reported_ns = -1;
-	nopal_share(at, UDT_CONGESTION_WINDOW, set->initial);
+	nopal_shared_set(at, UDT_CONGESTION_WINDOW, set->initial);
 	return 0;
 }
 

@@ -53,7 +53,7 @@ static void usual_rtt_overtaken(struct nopal_at at, int64_t rtt_ns)
 	usual->batch = 0;
 	usual->batch_ns = 0;
 	usual->whole_ns = 0;
-	nopal_share(at, USUAL_RTT_OVERTAKEN, rtt_ns > 0 ? rtt_ns : 1);
+	nopal_shared_set(at, USUAL_RTT_OVERTAKEN, rtt_ns > 0 ? rtt_ns : 1);
 }
 
 /* A segment arrived that left, as its number or before, `rtt_ns` ago. */
@@ -71,7 +71,7 @@ static void usual_rtt_batch(struct usual_rtt *usual, int64_t rtt_ns)
 static enum nopal_verdict usual_rtt_on_received(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct usual_rtt *usual = nopal_state(at);
-	int64_t latest_ns = nopal_shared(at, USUAL_RTT_LATEST);
+	int64_t latest_ns = nopal_shared_get(at, USUAL_RTT_LATEST);
 	int64_t left_ns =
 		nopal_has(at, USUAL_RTT_LATE) ? (int64_t)nopal_get(at, segment, USUAL_RTT_LATE) : 0;
 
@@ -85,7 +85,7 @@ static enum nopal_verdict usual_rtt_on_received(struct nopal_at at, struct nopal
 	/* What arrives sooner after its transmission than is usual now came with an ack that
 	 * overtook. */
 	if (usual->overtakes)
-		nopal_share(at, USUAL_RTT_EARLY, latest_ns - latest_ns / USUAL_RTT_PART);
+		nopal_shared_set(at, USUAL_RTT_EARLY, latest_ns - latest_ns / USUAL_RTT_PART);
 	return NOPAL_CONTINUE;
 }
 
@@ -124,8 +124,8 @@ static int64_t usual_rtt_sample(struct usual_rtt *usual, int64_t rtt_ns)
 /* How many bytes of an ack may come early: others would have told of them in the same time. */
 static int64_t usual_rtt_early_most(struct nopal_at at)
 {
-	uint64_t product = nopal_rate_bytes((uint64_t)nopal_shared(at, USUAL_RTT_BANDWIDTH),
-					    nopal_shared(at, USUAL_RTT_PATH));
+	uint64_t product = nopal_rate_bytes((uint64_t)nopal_shared_get(at, USUAL_RTT_BANDWIDTH),
+					    nopal_shared_get(at, USUAL_RTT_PATH));
 
 	return (int64_t)(product / USUAL_RTT_EARLY_PART) +
 	       USUAL_RTT_EARLY_SEGMENTS * (int64_t)nopal_body_limit(at.session);
@@ -135,12 +135,12 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 {
 	struct usual_rtt *usual = nopal_state(at);
 	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
-	int64_t rtt_ns = timed ? nopal_shared(at, USUAL_RTT_LATEST) : 0;
+	int64_t rtt_ns = timed ? nopal_shared_get(at, USUAL_RTT_LATEST) : 0;
 
 	usual_rtt_look(at, ack);
-	nopal_share(at, USUAL_RTT_USUAL, usual_rtt_sample(usual, rtt_ns));
+	nopal_shared_set(at, USUAL_RTT_USUAL, usual_rtt_sample(usual, rtt_ns));
 	if (usual->overtakes)
-		nopal_share(at, USUAL_RTT_EARLY_MOST, usual_rtt_early_most(at));
+		nopal_shared_set(at, USUAL_RTT_EARLY_MOST, usual_rtt_early_most(at));
 	return NOPAL_CONTINUE;
 }
 

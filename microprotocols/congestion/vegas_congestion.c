@@ -43,8 +43,8 @@ static void vegas_judge(struct nopal_at at)
 {
 	const struct vegas_parameters *set = nopal_parameters(at);
 	const struct vegas_congestion *vegas = nopal_state(at);
-	int64_t window = nopal_shared(at, WINDOW_BYTES);
-	int64_t least_ns = nopal_shared(at, WINDOW_LEAST_RTT);
+	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
+	int64_t least_ns = nopal_shared_get(at, WINDOW_LEAST_RTT);
 	int64_t held = window_rules_held(vegas->round_window, least_ns, vegas->round.least_ns);
 	int64_t queued = vegas->round_window - held;
 
@@ -52,19 +52,19 @@ static void vegas_judge(struct nopal_at at)
 		if (vegas->stands || queued <= set->gamma)
 			return;
 		window = held + set->gamma;
-		nopal_share(at, WINDOW_THRESHOLD, loss_epoch_least(at.session, window));
+		nopal_shared_set(at, WINDOW_THRESHOLD, loss_epoch_least(at.session, window));
 	} else if (queued < set->alpha) {
 		window += nopal_body_limit(at.session);
 	} else if (queued > set->beta) {
 		window -= nopal_body_limit(at.session);
 	}
-	nopal_share(at, WINDOW_BYTES, loss_epoch_least(at.session, window));
+	nopal_shared_set(at, WINDOW_BYTES, loss_epoch_least(at.session, window));
 }
 
 static void vegas_see(struct nopal_at at, const struct nopal_ack *ack)
 {
 	struct vegas_congestion *vegas = nopal_state(at);
-	int64_t latest_ns = nopal_shared(at, WINDOW_RTT);
+	int64_t latest_ns = nopal_shared_get(at, WINDOW_RTT);
 	bool over = rtt_round_is_over(&vegas->round, ack);
 
 	if (over && vegas->round.samples && !vegas->limited && !vegas->epoch.recovering) {
@@ -73,10 +73,10 @@ static void vegas_see(struct nopal_at at, const struct nopal_ack *ack)
 	}
 	if (over) {
 		rtt_round_begin(at.session, &vegas->round);
-		vegas->round_window = nopal_shared(at, WINDOW_BYTES);
+		vegas->round_window = nopal_shared_get(at, WINDOW_BYTES);
 		vegas->limited = false;
 	}
-	vegas->limited |= nopal_shared(at, WINDOW_APP_LIMITED);
+	vegas->limited |= nopal_shared_get(at, WINDOW_APP_LIMITED);
 	if (rtt_round_sample(&vegas->round, ack, latest_ns) && !vegas->epoch.recovering &&
 	    vegas->round.samples == RTT_ROUND_ENOUGH && window_rules_is_slow_start(at))
 		vegas_judge(at);
@@ -95,7 +95,7 @@ static void vegas_opened(struct nopal_at at)
 {
 	struct vegas_congestion *vegas = nopal_state(at);
 
-	vegas->round_window = nopal_shared(at, WINDOW_BYTES);
+	vegas->round_window = nopal_shared_get(at, WINDOW_BYTES);
 	vegas->round.end = (uint64_t)vegas->round_window / nopal_body_limit(at.session);
 }
 

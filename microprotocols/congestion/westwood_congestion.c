@@ -47,7 +47,7 @@ static int64_t westwood_grow(struct nopal_at at, int64_t window, int64_t acked)
 static int64_t westwood_keep(struct nopal_at at, int64_t window)
 {
 	struct westwood_congestion *westwood = nopal_state(at);
-	int64_t least_ns = nopal_shared(at, WINDOW_LEAST_RTT);
+	int64_t least_ns = nopal_shared_get(at, WINDOW_LEAST_RTT);
 
 	westwood->counted_bytes = 0;
 	if (!westwood->bps)
@@ -74,16 +74,16 @@ static void westwood_end_sample(struct nopal_session *session, struct westwood_c
 static void westwood_see(struct nopal_at at, const struct nopal_ack *ack)
 {
 	struct westwood_congestion *westwood = nopal_state(at);
-	int64_t long_ns = nopal_shared(at, WINDOW_RTT);
+	int64_t long_ns = nopal_shared_get(at, WINDOW_RTT);
 	int64_t elapsed_ns = at.session->now_ns - westwood->sample_began_ns;
-	int64_t window = nopal_shared(at, WINDOW_BYTES);
+	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
 
 	westwood->sample_bytes += ack->newly_acked_bytes;
-	westwood->sample_limited |= nopal_shared(at, WINDOW_APP_LIMITED);
+	westwood->sample_limited |= nopal_shared_get(at, WINDOW_APP_LIMITED);
 	if (elapsed_ns >= long_ns && elapsed_ns >= WESTWOOD_LEAST_NS)
 		westwood_end_sample(at.session, westwood, elapsed_ns);
 	if (westwood->epoch.recovering && loss_epoch_is_resolved(at.session, &westwood->epoch))
-		nopal_share(at, WINDOW_THRESHOLD, westwood_keep(at, window));
+		nopal_shared_set(at, WINDOW_THRESHOLD, westwood_keep(at, window));
 }
 
 static void westwood_opened(struct nopal_at at)

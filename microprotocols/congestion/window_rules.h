@@ -117,25 +117,25 @@ static inline const struct window_rules *window_rules_of(struct nopal_at at)
 
 static inline bool window_rules_is_slow_start(struct nopal_at at)
 {
-	return nopal_shared(at, WINDOW_BYTES) < nopal_shared(at, WINDOW_THRESHOLD);
+	return nopal_shared_get(at, WINDOW_BYTES) < nopal_shared_get(at, WINDOW_THRESHOLD);
 }
 
 /* In slow start: up to the threshold. */
 static inline int64_t window_rules_start(struct nopal_at at, int64_t window, int64_t acked)
 {
-	int64_t room = nopal_shared(at, WINDOW_THRESHOLD) - window;
+	int64_t room = nopal_shared_get(at, WINDOW_THRESHOLD) - window;
 
 	return window + (acked < room ? acked : room);
 }
 
 static inline void window_rules_reduce(struct nopal_at at)
 {
-	int64_t window = nopal_shared(at, WINDOW_BYTES);
+	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
 	int64_t kept = window_rules_of(at)->keep(at, window);
 
-	nopal_share(at, WINDOW_THRESHOLD, loss_epoch_least(at.session, kept));
+	nopal_shared_set(at, WINDOW_THRESHOLD, loss_epoch_least(at.session, kept));
 	if (kept <= window)
-		nopal_share(at, WINDOW_BYTES, loss_epoch_least(at.session, kept));
+		nopal_shared_set(at, WINDOW_BYTES, loss_epoch_least(at.session, kept));
 }
 
 static inline enum nopal_verdict window_rules_on_lost(struct nopal_at at,
@@ -159,7 +159,7 @@ static inline enum nopal_verdict window_rules_on_marked(struct nopal_at at,
 	struct loss_epoch *epoch = nopal_state(at);
 
 	(void)subject;
-	if (loss_epoch_marked(at.session, epoch, nopal_shared(at, WINDOW_BYTES)))
+	if (loss_epoch_marked(at.session, epoch, nopal_shared_get(at, WINDOW_BYTES)))
 		window_rules_reduce(at);
 	return NOPAL_CONTINUE;
 }
@@ -174,9 +174,9 @@ static inline enum nopal_verdict window_rules_on_timeout(struct nopal_at at,
 	if (!loss_epoch_timed_out(at.session, nopal_state(at), segment))
 		return NOPAL_CONTINUE;
 	/* A second timeout in a row has no window left to learn from (RFC 5681, section 3.1). */
-	if (nopal_shared(at, WINDOW_BYTES) > least)
+	if (nopal_shared_get(at, WINDOW_BYTES) > least)
 		window_rules_reduce(at);
-	nopal_share(at, WINDOW_BYTES, least);
+	nopal_shared_set(at, WINDOW_BYTES, least);
 	if (rules->timed_out)
 		rules->timed_out(at);
 	return NOPAL_CONTINUE;
@@ -185,7 +185,7 @@ static inline enum nopal_verdict window_rules_on_timeout(struct nopal_at at,
 static inline void window_rules_grow(struct nopal_at at, const struct nopal_ack *ack)
 {
 	const struct window_rules *rules = window_rules_of(at);
-	int64_t window = nopal_shared(at, WINDOW_BYTES);
+	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
 	int64_t acked = (int64_t)ack->newly_acked_bytes;
 	int64_t before = window;
 
@@ -198,7 +198,7 @@ static inline void window_rules_grow(struct nopal_at at, const struct nopal_ack 
 	}
 	if (acked > 0 && rules->grow)
 		window = rules->grow(at, window, acked);
-	nopal_share(at, WINDOW_BYTES, window);
+	nopal_shared_set(at, WINDOW_BYTES, window);
 }
 
 static inline enum nopal_verdict window_rules_on_ack(struct nopal_at at, struct nopal_ack *ack)
@@ -213,7 +213,7 @@ static inline enum nopal_verdict window_rules_on_ack(struct nopal_at at, struct 
 	if (epoch->recovering)
 		epoch->recovering = rules->resolves ? !rules->resolves(at, ack)
 						    : !loss_epoch_is_resolved(at.session, epoch);
-	else if (!nopal_shared(at, WINDOW_APP_LIMITED))
+	else if (!nopal_shared_get(at, WINDOW_APP_LIMITED))
 		window_rules_grow(at, ack);
 	return NOPAL_CONTINUE;
 }
@@ -230,7 +230,7 @@ static inline int window_rules_open(struct nopal_at at)
 {
 	const struct window_parameters *set = nopal_parameters(at);
 
-	nopal_share(at, WINDOW_BYTES, set->initial);
+	nopal_shared_set(at, WINDOW_BYTES, set->initial);
 	window_rules_begin(at);
 	return 0;
 }

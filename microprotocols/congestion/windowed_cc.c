@@ -33,16 +33,17 @@ static void windowed_cc_charge(struct nopal_at at, struct nopal_segment *segment
 {
 	int64_t before = (int64_t)nopal_get(at, segment, WINDOWED_CC_CHARGE);
 
-	nopal_shared(at, WINDOWED_CC_IN_FLIGHT) += bytes - before;
+	nopal_shared_get(at, WINDOWED_CC_IN_FLIGHT) += bytes - before;
 	nopal_set(at, segment, WINDOWED_CC_CHARGE, bytes);
 }
 
 static bool windowed_cc_fits(struct nopal_at at, const struct nopal_segment *segment)
 {
-	int64_t others = nopal_shared(at, WINDOWED_CC_IN_FLIGHT) -
+	int64_t others = nopal_shared_get(at, WINDOWED_CC_IN_FLIGHT) -
 			 (int64_t)nopal_get(at, segment, WINDOWED_CC_CHARGE);
 
-	return others <= 0 || others + segment->body.length <= nopal_shared(at, WINDOWED_CC_WINDOW);
+	return others <= 0 ||
+	       others + segment->body.length <= nopal_shared_get(at, WINDOWED_CC_WINDOW);
 }
 
 /* Does nobody else hold it? */
@@ -110,7 +111,7 @@ static bool windowed_cc_drain_behind(struct nopal_at at, struct nopal_queue *que
 {
 	uint32_t place = 1;
 
-	while (place < queue->count && nopal_shared(at, WINDOWED_CC_RATE_GRANTED) > 0)
+	while (place < queue->count && nopal_shared_get(at, WINDOWED_CC_RATE_GRANTED) > 0)
 		if (!windowed_cc_try_behind(at, queue, &place))
 			return false;
 	return true;
@@ -145,7 +146,7 @@ static bool windowed_cc_is_idle(struct nopal_at at)
 	uint32_t count = lane[NOPAL_LANE_AGAIN].count + lane[NOPAL_LANE_URGENT].count +
 			 lane[NOPAL_LANE_FIRST].count;
 
-	return count <= nopal_shared(at, WINDOWED_CC_FLOW_BLOCKED);
+	return count <= nopal_shared_get(at, WINDOWED_CC_FLOW_BLOCKED);
 }
 
 static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nopal_session *subject)
@@ -156,9 +157,9 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nop
 	(void)subject;
 	if (nopal_lanes_wait(&gate->waiting))
 		windowed_cc_drain(at);
-	room = nopal_shared(at, WINDOWED_CC_IN_FLIGHT) + nopal_body_limit(at.session) <=
-	       nopal_shared(at, WINDOWED_CC_WINDOW);
-	nopal_share(at, WINDOWED_CC_APP_LIMITED, room && windowed_cc_is_idle(at));
+	room = nopal_shared_get(at, WINDOWED_CC_IN_FLIGHT) + nopal_body_limit(at.session) <=
+	       nopal_shared_get(at, WINDOWED_CC_WINDOW);
+	nopal_shared_set(at, WINDOWED_CC_APP_LIMITED, room && windowed_cc_is_idle(at));
 	return NOPAL_CONTINUE;
 }
 

@@ -81,7 +81,7 @@ static void buffer_sizing_age(struct buffer_sizing_need *need)
 static void buffer_sizing_start(struct nopal_at at)
 {
 	const struct buffer_sizing_parameters *set = nopal_parameters(at);
-	int64_t trips_ns = BUFFER_SIZING_TRIPS * nopal_shared(at, BUFFER_SIZING_SMOOTHED);
+	int64_t trips_ns = BUFFER_SIZING_TRIPS * nopal_shared_get(at, BUFFER_SIZING_SMOOTHED);
 
 	nopal_timer_start(at, BUFFER_SIZING_REVIEW,
 			  at.session->now_ns + (trips_ns > set->idle_ns ? trips_ns : set->idle_ns));
@@ -141,7 +141,7 @@ static enum nopal_verdict buffer_sizing_on_open_session(struct nopal_at at,
 	struct buffer_sizing *self = nopal_state(at);
 
 	(void)subject;
-	buffer_sizing_take(&self->trip, nopal_shared(at, BUFFER_SIZING_KNOWN));
+	buffer_sizing_take(&self->trip, nopal_shared_get(at, BUFFER_SIZING_KNOWN));
 	buffer_sizing_apply(at);
 	return NOPAL_CONTINUE;
 }

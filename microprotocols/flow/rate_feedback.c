@@ -155,7 +155,7 @@ static enum nopal_verdict rate_feedback_on_rate(struct nopal_at at, struct nopal
 		return NOPAL_CONTINUE;
 	self->obeyed = number;
 	self->obeyed_bps = bps;
-	nopal_share(at, RATE_FEEDBACK_RATE_BPS, bps <= INT64_MAX ? (int64_t)bps : 0);
+	nopal_shared_set(at, RATE_FEEDBACK_RATE_BPS, bps <= INT64_MAX ? (int64_t)bps : 0);
 	return NOPAL_CONTINUE;
 }
 

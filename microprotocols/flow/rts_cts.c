@@ -117,7 +117,7 @@ static void rts_cts_set_blocked(struct nopal_at at)
 	struct rts_cts *self = nopal_state(at);
 	bool blocked = self->waiting.count > 0;
 
-	nopal_share(at, RTS_CTS_BLOCKED, self->waiting.count);
+	nopal_shared_set(at, RTS_CTS_BLOCKED, self->waiting.count);
 	if (!blocked) {
 		nopal_timer_stop(at, RTS_CTS_REPEAT);
 	} else if (!nopal_timer_running(at, RTS_CTS_REPEAT)) {
@@ -181,7 +181,7 @@ static enum nopal_verdict rts_cts_on_done(struct nopal_at at, struct nopal_segme
 	uint32_t length = segment->body.length;
 
 	if (segment->transmissions) {
-		if (nopal_shared(at, RTS_CTS_UNMET))
+		if (nopal_shared_get(at, RTS_CTS_UNMET))
 			self->settled += length;
 		return NOPAL_CONTINUE;
 	}
@@ -236,7 +236,7 @@ static void rts_cts_when_repeat(struct nopal_at at)
 	const struct rts_cts_parameters *set = nopal_parameters(at);
 	struct rts_cts *self = nopal_state(at);
 
-	if (!nopal_shared(at, RTS_CTS_UNMET))
+	if (!nopal_shared_get(at, RTS_CTS_UNMET))
 		self->settled = self->left_then;
 	if (nopal_queue_first(at.session, &self->waiting)) {
 		rts_cts_ask(at, self->wanted + (uint64_t)set->ahead);

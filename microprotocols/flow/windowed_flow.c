@@ -79,7 +79,7 @@ static void windowed_flow_set_blocked(struct nopal_at at)
 	struct windowed_flow *flow = nopal_state(at);
 	bool blocked = flow->waiting.count > 0;
 
-	nopal_share(at, WINDOWED_FLOW_BLOCKED, flow->waiting.count);
+	nopal_shared_set(at, WINDOWED_FLOW_BLOCKED, flow->waiting.count);
 	if (!blocked)
 		nopal_timer_stop(at, WINDOWED_FLOW_PROBE_DUE);
 	else if (!nopal_timer_running(at, WINDOWED_FLOW_PROBE_DUE))
@@ -186,7 +186,7 @@ static uint64_t windowed_flow_segments(struct nopal_session *session, int64_t by
 
 static uint64_t windowed_flow_first(struct nopal_at at)
 {
-	return (uint64_t)nopal_shared(at, WINDOWED_FLOW_INITIAL_PEER);
+	return (uint64_t)nopal_shared_get(at, WINDOWED_FLOW_INITIAL_PEER);
 }
 
 static void windowed_flow_rises(struct windowed_flow *flow, uint64_t number, uint64_t first)
@@ -199,7 +199,8 @@ static void windowed_flow_rises(struct windowed_flow *flow, uint64_t number, uin
 static uint64_t windowed_flow_left(struct nopal_at at)
 {
 	const struct windowed_flow *flow = nopal_state(at);
-	uint64_t progress = nopal_shared(at, WINDOWED_FLOW_UNMET) ? flow->arrived : flow->highest;
+	uint64_t progress =
+		nopal_shared_get(at, WINDOWED_FLOW_UNMET) ? flow->arrived : flow->highest;
 	uint64_t held;
 
 	if (!flow->held_bytes)
@@ -380,7 +381,7 @@ static enum nopal_verdict windowed_flow_on_opened(struct nopal_at at, struct nop
 	struct windowed_flow *flow = nopal_state(at);
 
 	(void)subject;
-	flow->next = (uint64_t)nopal_shared(at, WINDOWED_FLOW_INITIAL_LOCAL);
+	flow->next = (uint64_t)nopal_shared_get(at, WINDOWED_FLOW_INITIAL_LOCAL);
 	flow->edge = flow->next + (uint64_t)set->initial;
 	flow->told = (uint64_t)set->initial;
 	windowed_flow_told(at, flow->told);

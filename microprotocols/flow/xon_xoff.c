@@ -94,7 +94,7 @@ static void xon_xoff_set_blocked(struct nopal_at at)
 	struct xon_xoff *self = nopal_state(at);
 	bool blocked = self->suspended && self->waiting.count > 0;
 
-	nopal_share(at, XON_XOFF_BLOCKED, blocked ? self->waiting.count : 0);
+	nopal_shared_set(at, XON_XOFF_BLOCKED, blocked ? self->waiting.count : 0);
 	if (!blocked)
 		nopal_timer_stop(at, XON_XOFF_PROBE_DUE);
 	else if (!nopal_timer_running(at, XON_XOFF_PROBE_DUE))

@@ -131,7 +131,7 @@ static void header_compression_tell(struct nopal_at at, const struct nopal_segme
 	if (own)
 		nopal_set(at, own, HEADER_COMPRESSION_DEFINED, segment->packet_number + 1);
 	self->told++;
-	if (self->told >= set->repeat && !nopal_shared(at, HEADER_COMPRESSION_TOLD))
+	if (self->told >= set->repeat && !nopal_shared_get(at, HEADER_COMPRESSION_TOLD))
 		header_compression_promote(self);
 }
 
@@ -193,7 +193,7 @@ static bool header_compression_defined(struct nopal_at at, uint64_t packet_numbe
 static enum nopal_verdict header_compression_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct header_compression *self = nopal_state(at);
-	bool surely = !ack->inferred || !nopal_shared(at, HEADER_COMPRESSION_BLOCK);
+	bool surely = !ack->inferred || !nopal_shared_get(at, HEADER_COMPRESSION_BLOCK);
 
 	if (self->next.live && surely && header_compression_defined(at, ack->largest))
 		header_compression_promote(self);

@@ -131,7 +131,7 @@ static uint64_t one_to_many_flags(struct nopal_at at, const struct nopal_segment
 	if (fragment & ONE_TO_MANY_LAST)
 		flags |= ONE_TO_MANY_END;
 	if (!self->shaken && nopal_get(at, segment, ONE_TO_MANY_NUMBER) ==
-				     (uint64_t)nopal_shared(at, ONE_TO_MANY_LOCAL))
+				     (uint64_t)nopal_shared_get(at, ONE_TO_MANY_LOCAL))
 		flags |= ONE_TO_MANY_SYN;
 	if (nopal_get(at, segment, ONE_TO_MANY_FLOOR))
 		flags |= ONE_TO_MANY_ACK;
@@ -246,7 +246,7 @@ static uint64_t one_to_many_number(struct nopal_at at, uint64_t number)
 	const struct one_to_many *self = nopal_state(at);
 	uint64_t newest = nopal_session_is_open(at.session)
 				  ? self->newest
-				  : (uint64_t)nopal_shared(at, ONE_TO_MANY_PEER);
+				  : (uint64_t)nopal_shared_get(at, ONE_TO_MANY_PEER);
 
 	return newest + (uint64_t)(int64_t)(int32_t)((uint32_t)number - (uint32_t)newest);
 }
@@ -320,8 +320,8 @@ static enum nopal_verdict one_to_many_on_opened(struct nopal_at at, struct nopal
 	struct one_to_many *self = nopal_state(at);
 
 	(void)subject;
-	self->next = (uint64_t)nopal_shared(at, ONE_TO_MANY_LOCAL);
-	self->newest = (uint64_t)nopal_shared(at, ONE_TO_MANY_PEER);
+	self->next = (uint64_t)nopal_shared_get(at, ONE_TO_MANY_LOCAL);
+	self->newest = (uint64_t)nopal_shared_get(at, ONE_TO_MANY_PEER);
 	return NOPAL_CONTINUE;
 }
 

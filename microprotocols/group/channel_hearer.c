@@ -125,7 +125,7 @@ void nopal__channel_ask(struct nopal_at at)
 		return;
 	hearer_write(self, ripe, &writer);
 	hearer_asked(self, ripe);
-	nopal_shared(at, CHANNEL_REPAIR_NAKS)++;
+	nopal_shared_get(at, CHANNEL_REPAIR_NAKS)++;
 	nopal_control_send(at.session, nak, nopal_written(&writer));
 }
 
@@ -329,7 +329,7 @@ void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment)
 	if (nopal_read_left(&reader) && end > self->repairs)
 		self->repairs = end;
 	if (nopal_read_left(&reader) && hearer_misses(self) && hearer_covered(self, reader)) {
-		nopal_shared(at, CHANNEL_REPAIR_SUPPRESSED) += !self->asked;
+		nopal_shared_get(at, CHANNEL_REPAIR_SUPPRESSED) += !self->asked;
 		self->asked = false;
 		hearer_wait(at, set->again_ns);
 		return;

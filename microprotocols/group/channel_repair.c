@@ -119,7 +119,7 @@ static enum nopal_verdict channel_repair_on_top(struct nopal_at at, struct nopal
 
 static int channel_repair_open(struct nopal_at at)
 {
-	nopal_share(at, CHANNEL_REPAIR_UNMET, 1);
+	nopal_shared_set(at, CHANNEL_REPAIR_UNMET, 1);
 	return 0;
 }
 

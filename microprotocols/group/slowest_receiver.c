@@ -98,7 +98,7 @@ static void slowest_receiver_set(struct nopal_at at, int64_t rate)
 		rate = set->least;
 	if (rate > set->most)
 		rate = set->most;
-	nopal_share(at, SLOWEST_RECEIVER_RATE, rate);
+	nopal_shared_set(at, SLOWEST_RECEIVER_RATE, rate);
 }
 
 /* Bits a second of so many segments. */
@@ -131,7 +131,7 @@ static int64_t slowest_receiver_growth(const struct nopal_session *session,
 static void slowest_receiver_up(struct nopal_at at, const struct receiver_path *path)
 {
 	struct slowest_receiver *self = nopal_state(at);
-	int64_t rate = nopal_shared(at, SLOWEST_RECEIVER_RATE);
+	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
 
 	slowest_receiver_set(at, rate + slowest_receiver_growth(at.session, self, path, rate));
 	self->up_ns = at.session->now_ns;
@@ -143,7 +143,7 @@ static void slowest_receiver_fall(struct nopal_at at, uint32_t share)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(at);
 	struct slowest_receiver *self = nopal_state(at);
-	int64_t rate = nopal_shared(at, SLOWEST_RECEIVER_RATE);
+	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
 
 	self->up_ns = at.session->now_ns;
 	if (rate <= set->least)
@@ -164,7 +164,7 @@ static void slowest_receiver_down(struct nopal_at at, struct nopal_destination *
 {
 	struct slowest_receiver *self = nopal_state(at);
 	struct receiver_path *path = receiver_path_of(destination);
-	int64_t rate = nopal_shared(at, SLOWEST_RECEIVER_RATE);
+	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
 
 	if (slowest_receiver_is_least(at, rate) && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
 		nopal_destination_hears(at.session,
@@ -216,7 +216,7 @@ static void slowest_receiver_learn(struct nopal_at at, struct receiver_path *pat
 				   const struct nopal_channel_report *report, bool congested)
 {
 	const struct slowest_receiver *self = nopal_state(at);
-	int64_t rate = nopal_shared(at, SLOWEST_RECEIVER_RATE);
+	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
 
 	path->loss = slowest_receiver_is_least(at, rate)
 			     ? receiver_path_smooth(path->loss, report->missing,

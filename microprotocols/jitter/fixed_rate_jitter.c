@@ -51,7 +51,7 @@ static int64_t fixed_rate_jitter_due(struct nopal_at at, const struct playout *p
 
 static void fixed_rate_jitter_drop(struct nopal_at at, struct nopal_message *message)
 {
-	nopal_shared(at, FIXED_RATE_JITTER_DROPPED)++;
+	nopal_shared_get(at, FIXED_RATE_JITTER_DROPPED)++;
 	nopal_set(at, message, FIXED_RATE_JITTER_USELESS, 1);
 }
 

@@ -110,7 +110,7 @@ static bool timestamp_jitter_place(struct nopal_at at, uint64_t mark, uint64_t n
 
 static void timestamp_jitter_drop(struct nopal_at at, struct nopal_message *message)
 {
-	nopal_shared(at, TIMESTAMP_JITTER_DROPPED)++;
+	nopal_shared_get(at, TIMESTAMP_JITTER_DROPPED)++;
 	nopal_set(at, message, TIMESTAMP_JITTER_USELESS, 1);
 }
 
@@ -144,7 +144,7 @@ static enum nopal_verdict timestamp_jitter_on_message(struct nopal_at at,
 	} else if (set->late == TIMESTAMP_JITTER_DROP || entry.due_ns > at.session->now_ns) {
 		timestamp_jitter_drop(at, message);
 	} else {
-		nopal_shared(at, TIMESTAMP_JITTER_LATE)++;
+		nopal_shared_get(at, TIMESTAMP_JITTER_LATE)++;
 		entry.due_ns = at.session->now_ns;
 		timestamp_jitter_keep(at, message, &entry);
 		playout_deliver(at, playout, &set->limits, at.session->now_ns);

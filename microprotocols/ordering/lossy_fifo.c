@@ -130,7 +130,7 @@ static enum nopal_verdict lossy_fifo_on_opened(struct nopal_at at, struct nopal_
 	struct lossy_fifo *self = nopal_state(at);
 
 	(void)subject;
-	self->expected = (uint64_t)nopal_shared(at, LOSSY_FIFO_INITIAL_PEER);
+	self->expected = (uint64_t)nopal_shared_get(at, LOSSY_FIFO_INITIAL_PEER);
 	return NOPAL_CONTINUE;
 }
 
@@ -173,7 +173,7 @@ static int lossy_fifo_open(struct nopal_at at)
 {
 	const struct lossy_fifo_parameters *set = nopal_parameters(at);
 
-	nopal_share(at, LOSSY_FIFO_PLAYOUT_DELAY, set->delay_ns);
+	nopal_shared_set(at, LOSSY_FIFO_PLAYOUT_DELAY, set->delay_ns);
 	return 0;
 }
 

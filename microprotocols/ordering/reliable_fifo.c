@@ -146,7 +146,7 @@ static enum nopal_verdict reliable_fifo_on_opened(struct nopal_at at, struct nop
 	struct reliable_fifo *self = nopal_state(at);
 
 	(void)subject;
-	self->expected = (uint64_t)nopal_shared(at, RELIABLE_FIFO_INITIAL_PEER);
+	self->expected = (uint64_t)nopal_shared_get(at, RELIABLE_FIFO_INITIAL_PEER);
 	return NOPAL_CONTINUE;
 }
 

@@ -218,7 +218,7 @@ static bool semantic_order_keep(struct nopal_at at, const struct nopal_message *
 {
 	const struct semantic_order_parameters *set = nopal_parameters(at);
 	struct semantic_order *self = nopal_state(at);
-	bool unmet = nopal_shared(at, SEMANTIC_ORDER_UNMET) != 0;
+	bool unmet = nopal_shared_get(at, SEMANTIC_ORDER_UNMET) != 0;
 	struct label_waiter *waiter;
 
 	waiter = label_waiter_new(at.session, &self->arrived, message->handle,
@@ -308,7 +308,7 @@ static enum nopal_verdict semantic_order_on_turn_end(struct nopal_at at,
 						     struct nopal_session *subject)
 {
 	struct semantic_order *self = nopal_state(at);
-	int64_t floor = nopal_shared(at, SEMANTIC_ORDER_FLOOR);
+	int64_t floor = nopal_shared_get(at, SEMANTIC_ORDER_FLOOR);
 
 	(void)subject;
 	semantic_order_drain(at);

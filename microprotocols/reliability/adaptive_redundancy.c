@@ -207,19 +207,20 @@ static uint64_t adaptive_redundancy_feared(uint64_t loss_ppm, uint64_t memory)
 static void adaptive_redundancy_learn(struct nopal_at at, int64_t sent, int64_t lost)
 {
 	const struct adaptive_redundancy_parameters *set = nopal_parameters(at);
-	int64_t loss_ppm = nopal_shared(at, ADAPTIVE_REDUNDANCY_LOSS);
-	int64_t sources = nopal_shared(at, ADAPTIVE_REDUNDANCY_SOURCES);
+	int64_t loss_ppm = nopal_shared_get(at, ADAPTIVE_REDUNDANCY_LOSS);
+	int64_t sources = nopal_shared_get(at, ADAPTIVE_REDUNDANCY_SOURCES);
 	int64_t sample_ppm = lost * ADAPTIVE_REDUNDANCY_MILLION / sent;
 	int64_t weight = sample_ppm > loss_ppm ? sent * ADAPTIVE_REDUNDANCY_RISE : sent;
 
 	if (weight > set->memory)
 		weight = set->memory;
 	loss_ppm += (sample_ppm - loss_ppm) * weight / set->memory;
-	nopal_share(at, ADAPTIVE_REDUNDANCY_LOSS, loss_ppm);
-	nopal_share(at, ADAPTIVE_REDUNDANCY_PARITY,
-		    adaptive_redundancy_needed(
-			    set, (uint64_t)sources,
-			    adaptive_redundancy_feared((uint64_t)loss_ppm, (uint64_t)set->memory)));
+	nopal_shared_set(at, ADAPTIVE_REDUNDANCY_LOSS, loss_ppm);
+	nopal_shared_set(
+		at, ADAPTIVE_REDUNDANCY_PARITY,
+		adaptive_redundancy_needed(
+			set, (uint64_t)sources,
+			adaptive_redundancy_feared((uint64_t)loss_ppm, (uint64_t)set->memory)));
 }
 
 /* A report is believed when it is newer than the last one, about packets that left, and of no more

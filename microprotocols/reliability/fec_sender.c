@@ -116,7 +116,7 @@ static uint32_t fec_make_parity(struct nopal_at at, struct nopal_segment *parity
 static uint32_t fec_parities(struct nopal_at at)
 {
 	const struct forward_error_correction *self = nopal_state(at);
-	int64_t wanted = nopal_shared(at, FEC_PARITY_SEGMENTS);
+	int64_t wanted = nopal_shared_get(at, FEC_PARITY_SEGMENTS);
 
 	if (wanted <= 0)
 		return 0;
@@ -153,7 +153,7 @@ void nopal__fec_settle(struct nopal_at at)
 		nopal_queue_pop(&self->unsettled);
 	if (first)
 		open = nopal_get(at, first, FEC_BLOCK);
-	nopal_share(at, FEC_GROUPS_SETTLED, (int64_t)open - 1);
+	nopal_shared_set(at, FEC_GROUPS_SETTLED, (int64_t)open - 1);
 }
 
 /* The next block is open before anything is let go: what is let go may come back here. */
@@ -174,7 +174,7 @@ void nopal__fec_close_block(struct nopal_at at, void (*leave)(struct nopal_sessi
 	}
 	self->members = 0;
 	self->number++;
-	if (nopal_shared(at, FEC_RESENDS_WAIT)) {
+	if (nopal_shared_get(at, FEC_RESENDS_WAIT)) {
 		for (i = 0; i < rows; i++)
 			nopal_queue_push(at.session, &self->unsettled, parity[i]);
 		nopal__fec_settle(at);

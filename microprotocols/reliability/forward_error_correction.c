@@ -41,7 +41,7 @@ static void forward_error_correction_when_flush(struct nopal_at at)
 static int64_t fec_flush_ns(struct nopal_at at)
 {
 	int64_t flush_ns = fec_set(at)->flush_ns;
-	int64_t playout_ns = nopal_shared(at, FEC_PLAYOUT_DELAY);
+	int64_t playout_ns = nopal_shared_get(at, FEC_PLAYOUT_DELAY);
 
 	playout_ns /= FEC_PLAYOUT_PARTS;
 	return playout_ns && playout_ns < flush_ns ? playout_ns : flush_ns;
@@ -126,7 +126,7 @@ static enum nopal_verdict forward_error_correction_on_settled(struct nopal_at at
 							      struct nopal_segment *segment)
 {
 	(void)segment;
-	if (nopal_shared(at, FEC_RESENDS_WAIT))
+	if (nopal_shared_get(at, FEC_RESENDS_WAIT))
 		nopal__fec_settle(at);
 	return NOPAL_CONTINUE;
 }
@@ -148,7 +148,7 @@ static int forward_error_correction_open(struct nopal_at at)
 	self->room = nopal__symbol_room(at.session);
 	nopal__erasure_init(&self->erasure, (int)set->code, (uint32_t)set->k,
 			    (uint32_t)(set->n - set->k), NULL);
-	nopal_share(at, FEC_BLOCK_SEGMENTS, set->k);
+	nopal_shared_set(at, FEC_BLOCK_SEGMENTS, set->k);
 	return 0;
 }
 

@@ -32,8 +32,8 @@ static uint64_t forward_point_order(struct nopal_at at)
 static int64_t forward_point_wait(struct nopal_at at)
 {
 	const struct partial_reliability *self = nopal_state(at);
-	int64_t rtt_ns = nopal_shared(at, PARTIAL_RELIABILITY_RTT);
-	int64_t wait_ns = nopal_shared(at, PARTIAL_RELIABILITY_TIMEOUT);
+	int64_t rtt_ns = nopal_shared_get(at, PARTIAL_RELIABILITY_RTT);
+	int64_t wait_ns = nopal_shared_get(at, PARTIAL_RELIABILITY_TIMEOUT);
 
 	if (rtt_ns)
 		wait_ns = rtt_ns + rtt_ns / PARTIAL_RELIABILITY_MARGIN;
@@ -51,7 +51,7 @@ static void forward_point_tell(struct nopal_at at)
 							    PARTIAL_RELIABILITY_BYTES, &writer);
 
 	self->told = self->open.base;
-	nopal_share(at, PARTIAL_RELIABILITY_FORWARD_POINT, (int64_t)self->told);
+	nopal_shared_set(at, PARTIAL_RELIABILITY_FORWARD_POINT, (int64_t)self->told);
 	nopal_timer_start(at, PARTIAL_RELIABILITY_AGAIN, at.session->now_ns + wait_ns);
 	if (!segment)
 		return;

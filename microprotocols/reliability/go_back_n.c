@@ -105,8 +105,8 @@ static enum nopal_verdict go_back_n_on_opened(struct nopal_at at, struct nopal_s
 	struct go_back_n *self = nopal_state(at);
 
 	(void)subject;
-	self->floor = (uint64_t)nopal_shared(at, GO_BACK_N_LOCAL);
-	self->next = (uint64_t)nopal_shared(at, GO_BACK_N_PEER);
+	self->floor = (uint64_t)nopal_shared_get(at, GO_BACK_N_LOCAL);
+	self->next = (uint64_t)nopal_shared_get(at, GO_BACK_N_PEER);
 	outstanding_begin(&self->sent, self->floor);
 	return NOPAL_CONTINUE;
 }

@@ -62,7 +62,7 @@ static int64_t go_back_sender_wait(struct nopal_at at)
 {
 	const struct go_back_n_parameters *set = nopal_parameters(at);
 	const struct go_back_n *self = nopal_state(at);
-	int64_t measured_ns = nopal_shared(at, GO_BACK_N_TIMEOUT);
+	int64_t measured_ns = nopal_shared_get(at, GO_BACK_N_TIMEOUT);
 	int64_t doublings = self->vain < set->backoff ? self->vain : set->backoff;
 
 	return (measured_ns ? measured_ns : set->timeout_ns) << doublings;

@@ -71,7 +71,7 @@ static void parallel_channels_ask(struct nopal_at at, unsigned path)
 {
 	struct parallel_channels *self = nopal_state(at);
 	struct parallel_channels_proof *proof = &self->proof[path];
-	int64_t every_ns = nopal_shared(at, PARALLEL_CHANNELS_SMOOTHED);
+	int64_t every_ns = nopal_shared_get(at, PARALLEL_CHANNELS_SMOOTHED);
 
 	if (every_ns == 0)
 		every_ns = PARALLEL_CHANNELS_ASK_NS;
@@ -91,7 +91,8 @@ static enum nopal_verdict parallel_channels_on_any(struct nopal_at at,
 {
 	if (segment->path == 0)
 		return NOPAL_CONTINUE;
-	nopal_share(at, PARALLEL_CHANNELS_BESIDE, nopal_shared(at, PARALLEL_CHANNELS_BESIDE) + 1);
+	nopal_shared_set(at, PARALLEL_CHANNELS_BESIDE,
+			 nopal_shared_get(at, PARALLEL_CHANNELS_BESIDE) + 1);
 	if (segment->path != NOPAL_PATH_NONE &&
 	    segment->kind != nopal_kind(at, PARALLEL_CHANNELS_RESPONSE) &&
 	    !nopal_path_is_open(at.session, segment->path))

@@ -95,8 +95,8 @@ static enum nopal_verdict partial_reliability_on_opened(struct nopal_at at,
 							struct nopal_session *subject)
 {
 	struct partial_reliability *self = nopal_state(at);
-	uint64_t local = (uint64_t)nopal_shared(at, PARTIAL_RELIABILITY_LOCAL);
-	uint64_t peer = (uint64_t)nopal_shared(at, PARTIAL_RELIABILITY_PEER);
+	uint64_t local = (uint64_t)nopal_shared_get(at, PARTIAL_RELIABILITY_LOCAL);
+	uint64_t peer = (uint64_t)nopal_shared_get(at, PARTIAL_RELIABILITY_PEER);
 
 	(void)subject;
 	outstanding_begin(&self->open, local);

@@ -39,7 +39,7 @@ static bool repair_first_may_be_repaired(struct nopal_at at, const struct nopal_
 
 	return !self->floors && !segment->urgent &&
 	       nopal_get(at, segment, REPAIR_FIRST_GROUP) >
-		       (uint64_t)nopal_shared(at, REPAIR_FIRST_SETTLED);
+		       (uint64_t)nopal_shared_get(at, REPAIR_FIRST_SETTLED);
 }
 
 static enum nopal_verdict repair_first_on_missing(struct nopal_at at, struct nopal_segment *segment)

@@ -44,7 +44,7 @@ static enum nopal_verdict resend_copies_on_send(struct nopal_at at, struct nopal
 	struct resend_copies *self = nopal_state(at);
 
 	if (!nopal_get(at, segment, RESEND_COPIES_LEFT) ||
-	    !nopal_shared(at, RESEND_COPIES_APP_LIMITED))
+	    !nopal_shared_get(at, RESEND_COPIES_APP_LIMITED))
 		return NOPAL_CONTINUE;
 	if (nopal_queue_push(at.session, &self->away, segment) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
@@ -58,7 +58,7 @@ static enum nopal_verdict resend_copies_on_send(struct nopal_at at, struct nopal
 /* Segments that wait to leave go before all copies: then no copy is made. */
 static void resend_copies_when_due(struct nopal_at at)
 {
-	bool room = nopal_shared(at, RESEND_COPIES_APP_LIMITED) != 0;
+	bool room = nopal_shared_get(at, RESEND_COPIES_APP_LIMITED) != 0;
 	struct resend_copies *self = nopal_state(at);
 	struct nopal_segment *segment;
 

@@ -90,7 +90,7 @@ void nopal__sliding_repair(struct nopal_at at, void (*leave)(struct nopal_sessio
 {
 	struct sliding_window_fec *self = nopal_state(at);
 	struct nopal_segment *repair[SLIDING_REPAIRS];
-	bool asked = nopal_shared(at, SLIDING_RESENDS_WAIT) != 0;
+	bool asked = nopal_shared_get(at, SLIDING_RESENDS_WAIT) != 0;
 	uint32_t count;
 
 	nopal_timer_stop(at, SLIDING_FLUSH);
@@ -124,7 +124,7 @@ void nopal__sliding_settle(struct nopal_at at)
 		open = nopal_get(at, first, SLIDING_REPAIR_GROUP);
 	else if (self->pending)
 		open = self->newest < window ? 1 : self->newest - window + 1;
-	nopal_share(at, SLIDING_GROUPS_SETTLED, (int64_t)open - 1);
+	nopal_shared_set(at, SLIDING_GROUPS_SETTLED, (int64_t)open - 1);
 }
 
 /* ----------------------------------------------------------------------- sources */
@@ -133,7 +133,7 @@ void nopal__sliding_settle(struct nopal_at at)
 static uint32_t sliding_repairs(struct nopal_at at)
 {
 	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
-	int64_t wanted = nopal_shared(at, SLIDING_PARITY_SEGMENTS);
+	int64_t wanted = nopal_shared_get(at, SLIDING_PARITY_SEGMENTS);
 
 	if (wanted <= 0)
 		return 0;

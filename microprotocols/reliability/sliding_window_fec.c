@@ -36,7 +36,7 @@ static void sliding_window_fec_when_flush(struct nopal_at at)
 static int64_t sliding_window_fec_flush_ns(struct nopal_at at)
 {
 	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
-	int64_t playout_ns = nopal_shared(at, SLIDING_PLAYOUT_DELAY) / SLIDING_PLAYOUT_PARTS;
+	int64_t playout_ns = nopal_shared_get(at, SLIDING_PLAYOUT_DELAY) / SLIDING_PLAYOUT_PARTS;
 
 	return playout_ns && playout_ns < set->flush_ns ? playout_ns : set->flush_ns;
 }
@@ -62,7 +62,7 @@ static enum nopal_verdict sliding_window_fec_on_settled(struct nopal_at at,
 							struct nopal_segment *segment)
 {
 	(void)segment;
-	if (nopal_shared(at, SLIDING_RESENDS_WAIT))
+	if (nopal_shared_get(at, SLIDING_RESENDS_WAIT))
 		nopal__sliding_settle(at);
 	return NOPAL_CONTINUE;
 }
@@ -81,7 +81,7 @@ static int sliding_window_fec_open(struct nopal_at at)
 	struct sliding_window_fec *self = nopal_state(at);
 
 	self->room = nopal__symbol_room(at.session);
-	nopal_share(at, SLIDING_BLOCK_SEGMENTS, set->sources);
+	nopal_shared_set(at, SLIDING_BLOCK_SEGMENTS, set->sources);
 	return 0;
 }
 

@@ -74,7 +74,7 @@ enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_at at, struct nop
 static bool ack_receiver_prepare(struct nopal_at at)
 {
 	struct positive_ack *self = nopal_state(at);
-	int64_t window = nopal_shared(at, POSITIVE_ACK_WINDOW);
+	int64_t window = nopal_shared_get(at, POSITIVE_ACK_WINDOW);
 
 	if (self->seen.window ||
 	    nopal_numbers_init(&self->seen, self->first, (uint32_t)window) == 0)

@@ -18,7 +18,7 @@ static bool ack_sender_has_room(struct nopal_at at, const struct nopal_segment *
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);
 	const struct positive_ack *self = nopal_state(at);
-	int64_t window = nopal_shared(at, POSITIVE_ACK_WINDOW);
+	int64_t window = nopal_shared_get(at, POSITIVE_ACK_WINDOW);
 
 	if (window > set->window)
 		window = set->window;
@@ -32,7 +32,7 @@ enum nopal_verdict nopal__ack_sender_on_to_net(struct nopal_at at, struct nopal_
 
 	/* Where the peer says no more than how far all has arrived, what overtook is not known to
 	 * be there before its predecessors are: it would fill the window that they need. */
-	if (!set->selective && nopal_shared(at, POSITIVE_ACK_UNMET))
+	if (!set->selective && nopal_shared_get(at, POSITIVE_ACK_UNMET))
 		segment->urgent = false;
 	/* An urgent one has overtaken the numbers that it would wait for here. */
 	if (segment->urgent || (!self->waiting.count && ack_sender_has_room(at, segment)))
@@ -118,7 +118,7 @@ enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_at at, struct nopal
 		ack_sender_release(at, segment);
 		return NOPAL_CONTINUE;
 	}
-	if (nopal_shared(at, POSITIVE_ACK_UNMET))
+	if (nopal_shared_get(at, POSITIVE_ACK_UNMET))
 		return NOPAL_CONTINUE;
 	if (outstanding_is_open(&self->sent, number)) {
 		outstanding_take(&self->sent, number);

@@ -67,7 +67,7 @@ static void duplicate_ack_set_patience(struct nopal_at at)
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(at);
 	struct duplicate_ack *self = nopal_state(at);
-	bool timed = nopal_shared(at, DUPLICATE_ACK_SMOOTHED) != 0;
+	bool timed = nopal_shared_get(at, DUPLICATE_ACK_SMOOTHED) != 0;
 	int64_t late_ns =
 		self->late_ns > self->late_before_ns ? self->late_ns : self->late_before_ns;
 
@@ -165,7 +165,7 @@ static enum nopal_verdict duplicate_ack_on_received(struct nopal_at at,
 static int64_t duplicate_ack_until(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(at);
-	int64_t rtt_ns = nopal_shared(at, DUPLICATE_ACK_SMOOTHED);
+	int64_t rtt_ns = nopal_shared_get(at, DUPLICATE_ACK_SMOOTHED);
 	int64_t left_ns = segment->transmitted_ns;
 
 	if (segment->transmissions == 1 &&
@@ -180,10 +180,10 @@ static int64_t duplicate_ack_until(struct nopal_at at, const struct nopal_segmen
 static int64_t duplicate_ack_until_few(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(at);
-	int64_t rtt_ns = nopal_shared(at, DUPLICATE_ACK_SMOOTHED);
+	int64_t rtt_ns = nopal_shared_get(at, DUPLICATE_ACK_SMOOTHED);
 	int64_t wait_ns = rtt_ns / DUPLICATE_ACK_FEW_PART;
 
-	if (!rtt_ns || !nopal_shared(at, DUPLICATE_ACK_LIMITED))
+	if (!rtt_ns || !nopal_shared_get(at, DUPLICATE_ACK_LIMITED))
 		return NOPAL_NEVER;
 	if (wait_ns < self->patience_ns)
 		wait_ns = self->patience_ns;

@@ -58,8 +58,8 @@ static enum nopal_verdict negative_ack_on_opened(struct nopal_at at, struct nopa
 	struct negative_ack *self = nopal_state(at);
 
 	(void)subject;
-	outstanding_begin(&self->sent, (uint64_t)nopal_shared(at, NEGATIVE_ACK_LOCAL));
-	self->end = (uint64_t)nopal_shared(at, NEGATIVE_ACK_PEER);
+	outstanding_begin(&self->sent, (uint64_t)nopal_shared_get(at, NEGATIVE_ACK_LOCAL));
+	self->end = (uint64_t)nopal_shared_get(at, NEGATIVE_ACK_PEER);
 	return NOPAL_CONTINUE;
 }
 
@@ -159,7 +159,7 @@ static bool negative_ack_due(const struct nopal_session *session,
 static int64_t negative_ack_wait(struct nopal_at at)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(at);
-	int64_t wait_ns = nopal_shared(at, NEGATIVE_ACK_RTT) * NEGATIVE_ACK_ROUND_TRIPS;
+	int64_t wait_ns = nopal_shared_get(at, NEGATIVE_ACK_RTT) * NEGATIVE_ACK_ROUND_TRIPS;
 
 	return wait_ns > set->repeat_ns ? wait_ns : set->repeat_ns;
 }
@@ -201,7 +201,7 @@ static void negative_ack_plan(struct nopal_at at)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(at);
 	struct negative_ack *self = nopal_state(at);
-	int64_t most = nopal_shared(at, NEGATIVE_ACK_UNMET) ? set->attempts : 1;
+	int64_t most = nopal_shared_get(at, NEGATIVE_ACK_UNMET) ? set->attempts : 1;
 	int64_t next_ns = NOPAL_NEVER;
 
 	for (uint32_t i = self->count; i-- > 0;) {

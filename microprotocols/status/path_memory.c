@@ -77,7 +77,7 @@ static void path_memory_begin_round(struct nopal_at at)
 
 	self->began_ns = at.session->now_ns;
 	self->bytes = 0;
-	self->limited = nopal_shared(at, PATH_MEMORY_APP_LIMITED);
+	self->limited = nopal_shared_get(at, PATH_MEMORY_APP_LIMITED);
 }
 
 static void path_memory_end_round(struct path_memory *self, int64_t elapsed_ns)
@@ -94,7 +94,7 @@ static void path_memory_end_round(struct path_memory *self, int64_t elapsed_ns)
 static enum nopal_verdict path_memory_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct path_memory *self = nopal_state(at);
-	int64_t rtt_ns = nopal_shared(at, PATH_MEMORY_SMOOTHED);
+	int64_t rtt_ns = nopal_shared_get(at, PATH_MEMORY_SMOOTHED);
 	int64_t elapsed_ns = at.session->now_ns - self->began_ns;
 
 	if (rtt_ns <= 0)
@@ -104,7 +104,7 @@ static enum nopal_verdict path_memory_on_ack(struct nopal_at at, struct nopal_ac
 		return NOPAL_CONTINUE;
 	}
 	self->bytes += ack->newly_acked_bytes;
-	self->limited |= nopal_shared(at, PATH_MEMORY_APP_LIMITED) != 0;
+	self->limited |= nopal_shared_get(at, PATH_MEMORY_APP_LIMITED) != 0;
 	if (elapsed_ns < rtt_ns)
 		return NOPAL_CONTINUE;
 	path_memory_end_round(self, elapsed_ns);
@@ -156,8 +156,8 @@ static void path_memory_remember_bandwidth(struct nopal_at at)
 /* The rest; what was not measured leaves what is known as it was. */
 static void path_memory_remember(struct nopal_at at)
 {
-	int64_t rtt_ns = nopal_shared(at, PATH_MEMORY_SMOOTHED);
-	int64_t limit = nopal_shared(at, PATH_MEMORY_FOUND);
+	int64_t rtt_ns = nopal_shared_get(at, PATH_MEMORY_SMOOTHED);
+	int64_t limit = nopal_shared_get(at, PATH_MEMORY_FOUND);
 
 	if (limit > 0)
 		nopal_path_remember(at.session, NOPAL_PATH_LIMIT_BYTES, limit);
@@ -165,7 +165,7 @@ static void path_memory_remember(struct nopal_at at)
 		return;
 	nopal_path_remember(at.session, NOPAL_PATH_RTT_NS, rtt_ns);
 	nopal_path_remember(at.session, NOPAL_PATH_RTT_VARIANCE_NS,
-			    nopal_shared(at, PATH_MEMORY_DEVIATION));
+			    nopal_shared_get(at, PATH_MEMORY_DEVIATION));
 }
 
 static enum nopal_verdict path_memory_on_closed(struct nopal_at at, struct nopal_session *subject)
@@ -198,8 +198,8 @@ static void path_memory_offer_window(struct nopal_at at, int64_t rtt_ns)
 	window = (int64_t)nopal_rate_bytes((uint64_t)bandwidth_bps, rtt_ns);
 	if (window > set->window_most)
 		window = set->window_most;
-	nopal_share(at, PATH_MEMORY_WINDOW, window);
-	nopal_share(at, PATH_MEMORY_RATE, (int64_t)nopal_rate_of((uint64_t)window, rtt_ns));
+	nopal_shared_set(at, PATH_MEMORY_WINDOW, window);
+	nopal_shared_set(at, PATH_MEMORY_RATE, (int64_t)nopal_rate_of((uint64_t)window, rtt_ns));
 }
 
 static int path_memory_open(struct nopal_at at)
@@ -207,10 +207,11 @@ static int path_memory_open(struct nopal_at at)
 	int64_t age_ns, rtt_ns;
 
 	rtt_ns = path_memory_recall(at, NOPAL_PATH_RTT_NS, &age_ns);
-	nopal_share(at, PATH_MEMORY_RTT, rtt_ns);
-	nopal_share(at, PATH_MEMORY_VARIANCE,
-		    path_memory_recall(at, NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
-	nopal_share(at, PATH_MEMORY_LIMIT, path_memory_recall(at, NOPAL_PATH_LIMIT_BYTES, &age_ns));
+	nopal_shared_set(at, PATH_MEMORY_RTT, rtt_ns);
+	nopal_shared_set(at, PATH_MEMORY_VARIANCE,
+			 path_memory_recall(at, NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
+	nopal_shared_set(at, PATH_MEMORY_LIMIT,
+			 path_memory_recall(at, NOPAL_PATH_LIMIT_BYTES, &age_ns));
 	if (rtt_ns > 0)
 		path_memory_offer_window(at, rtt_ns);
 	return 0;

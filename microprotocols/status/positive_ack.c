@@ -27,11 +27,11 @@
 static enum nopal_verdict positive_ack_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
 	struct positive_ack *self = nopal_state(at);
-	uint64_t local = (uint64_t)nopal_shared(at, POSITIVE_ACK_LOCAL);
+	uint64_t local = (uint64_t)nopal_shared_get(at, POSITIVE_ACK_LOCAL);
 
 	(void)subject;
 	outstanding_begin(&self->sent, local);
-	self->first = (uint64_t)nopal_shared(at, POSITIVE_ACK_PEER);
+	self->first = (uint64_t)nopal_shared_get(at, POSITIVE_ACK_PEER);
 	nopal_serial_seen(at, POSITIVE_ACK_FLOOR, local);
 	return NOPAL_CONTINUE;
 }

@@ -59,9 +59,9 @@ struct positive_ack {
 static inline uint64_t positive_ack_reach(struct nopal_at at)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);
-	int64_t window = nopal_shared(at, POSITIVE_ACK_WINDOW);
+	int64_t window = nopal_shared_get(at, POSITIVE_ACK_WINDOW);
 
-	if (nopal_shared(at, POSITIVE_ACK_UNMET))
+	if (nopal_shared_get(at, POSITIVE_ACK_UNMET))
 		return 0;
 	if (!set->selective)
 		return 1;

@@ -111,7 +111,8 @@ static int64_t rack_detection_wait(struct nopal_at at)
 {
 	const struct rack_detection_parameters *set = nopal_parameters(at);
 	const struct rack_detection *self = nopal_state(at);
-	int64_t quarter_ns = nopal_shared(at, RACK_DETECTION_MINIMUM) / RACK_DETECTION_WINDOW_PART;
+	int64_t quarter_ns =
+		nopal_shared_get(at, RACK_DETECTION_MINIMUM) / RACK_DETECTION_WINDOW_PART;
 	int64_t late_ns = self->late_ns + self->late_ns / RACK_DETECTION_WINDOW_PART;
 
 	if (!self->reorders &&

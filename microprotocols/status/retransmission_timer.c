@@ -35,7 +35,7 @@ enum { RETRANSMISSION_TIMER_PATIENCE = 4 }; /* timeouts for which acks of others
 static int64_t retransmission_timer_wait(struct nopal_at at)
 {
 	const struct retransmission_timer_parameters *set = nopal_parameters(at);
-	int64_t wait_ns = nopal_shared(at, RETRANSMISSION_TIMER_TIMEOUT);
+	int64_t wait_ns = nopal_shared_get(at, RETRANSMISSION_TIMER_TIMEOUT);
 
 	if (wait_ns > set->timeout_max_ns)
 		return set->timeout_max_ns;

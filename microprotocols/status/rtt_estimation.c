@@ -71,14 +71,15 @@ static void rtt_estimation_share_timeout(struct nopal_at at, int64_t rtt_ns, int
 
 	if (spread_ns < RTT_ESTIMATION_GRANULARITY_NS)
 		spread_ns = RTT_ESTIMATION_GRANULARITY_NS;
-	nopal_share(at, RTT_ESTIMATION_TIMEOUT,
-		    rtt_estimation_clamp(rtt_ns + spread_ns, set->minimum_ns, set->maximum_ns));
+	nopal_shared_set(
+		at, RTT_ESTIMATION_TIMEOUT,
+		rtt_estimation_clamp(rtt_ns + spread_ns, set->minimum_ns, set->maximum_ns));
 }
 
 static void rtt_estimation_smooth(struct nopal_at at, int64_t rtt_ns)
 {
-	int64_t smoothed = nopal_shared(at, RTT_ESTIMATION_SMOOTHED);
-	int64_t variance = nopal_shared(at, RTT_ESTIMATION_VARIANCE);
+	int64_t smoothed = nopal_shared_get(at, RTT_ESTIMATION_SMOOTHED);
+	int64_t variance = nopal_shared_get(at, RTT_ESTIMATION_VARIANCE);
 	int64_t error = smoothed > rtt_ns ? smoothed - rtt_ns : rtt_ns - smoothed;
 
 	if (smoothed == 0) {
@@ -88,16 +89,16 @@ static void rtt_estimation_smooth(struct nopal_at at, int64_t rtt_ns)
 		variance += (error - variance) / (1 << RTT_ESTIMATION_BETA_SHIFT);
 		smoothed += (rtt_ns - smoothed) / (1 << RTT_ESTIMATION_ALPHA_SHIFT);
 	}
-	nopal_share(at, RTT_ESTIMATION_SMOOTHED, smoothed);
-	nopal_share(at, RTT_ESTIMATION_VARIANCE, variance);
+	nopal_shared_set(at, RTT_ESTIMATION_SMOOTHED, smoothed);
+	nopal_shared_set(at, RTT_ESTIMATION_VARIANCE, variance);
 }
 
 static void rtt_estimation_take(struct nopal_at at, int64_t rtt_ns)
 {
-	nopal_share(at, RTT_ESTIMATION_LATEST, rtt_ns);
+	nopal_shared_set(at, RTT_ESTIMATION_LATEST, rtt_ns);
 	rtt_estimation_smooth(at, rtt_ns);
-	rtt_estimation_share_timeout(at, nopal_shared(at, RTT_ESTIMATION_SMOOTHED),
-				     nopal_shared(at, RTT_ESTIMATION_VARIANCE));
+	rtt_estimation_share_timeout(at, nopal_shared_get(at, RTT_ESTIMATION_SMOOTHED),
+				     nopal_shared_get(at, RTT_ESTIMATION_VARIANCE));
 }
 
 /* The largest of the last few: a packet that overtakes others has a round trip that no other will
@@ -119,13 +120,13 @@ static int64_t rtt_estimation_steady(struct rtt_estimation *self, int64_t rtt_ns
  * overtaker's. */
 static void rtt_estimation_end_batch(struct nopal_at at)
 {
-	int64_t minimum = nopal_shared(at, RTT_ESTIMATION_MINIMUM);
+	int64_t minimum = nopal_shared_get(at, RTT_ESTIMATION_MINIMUM);
 	struct rtt_estimation *self = nopal_state(at);
 
 	if (self->batch < RTT_ESTIMATION_BATCH)
 		return;
 	if (!self->usual || self->batch_ns < minimum)
-		nopal_share(at, RTT_ESTIMATION_MINIMUM, self->batch_ns);
+		nopal_shared_set(at, RTT_ESTIMATION_MINIMUM, self->batch_ns);
 	self->usual = true;
 	rtt_estimation_take(at, self->batch_ns);
 	self->batch_ns = 0;
@@ -137,8 +138,8 @@ static void rtt_estimation_end_batch(struct nopal_at at)
 static enum nopal_verdict rtt_estimation_on_open_session(struct nopal_at at,
 							 struct nopal_session *subject)
 {
-	int64_t known = nopal_shared(at, RTT_ESTIMATION_KNOWN);
-	int64_t variance = nopal_shared(at, RTT_ESTIMATION_KNOWN_VARIANCE);
+	int64_t known = nopal_shared_get(at, RTT_ESTIMATION_KNOWN);
+	int64_t variance = nopal_shared_get(at, RTT_ESTIMATION_KNOWN_VARIANCE);
 
 	(void)subject;
 	if (known > 0)
@@ -150,8 +151,8 @@ static enum nopal_verdict rtt_estimation_on_open_session(struct nopal_at at,
 static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(at);
-	int64_t minimum = nopal_shared(at, RTT_ESTIMATION_MINIMUM);
-	uint64_t forward = (uint64_t)nopal_shared(at, RTT_ESTIMATION_FORWARD);
+	int64_t minimum = nopal_shared_get(at, RTT_ESTIMATION_MINIMUM);
+	uint64_t forward = (uint64_t)nopal_shared_get(at, RTT_ESTIMATION_FORWARD);
 	struct rtt_estimation *self = nopal_state(at);
 	int64_t rtt_ns, steady_ns;
 
@@ -177,7 +178,7 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal
 		minimum = steady_ns;
 	if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
 		rtt_ns -= ack->delay_ns;
-	nopal_share(at, RTT_ESTIMATION_MINIMUM, minimum);
+	nopal_shared_set(at, RTT_ESTIMATION_MINIMUM, minimum);
 	rtt_estimation_take(at, rtt_ns);
 	return NOPAL_CONTINUE;
 }
@@ -206,7 +207,7 @@ static int rtt_estimation_open(struct nopal_at at)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(at);
 
-	nopal_share(at, RTT_ESTIMATION_TIMEOUT, set->initial_ns);
+	nopal_shared_set(at, RTT_ESTIMATION_TIMEOUT, set->initial_ns);
 	return 0;
 }
 

@@ -85,7 +85,7 @@ static void source_quench_send(struct nopal_at at)
 {
 	const struct source_quench_parameters *set = nopal_parameters(at);
 	struct source_quench *self = nopal_state(at);
-	int64_t rtt_ns = nopal_shared(at, SOURCE_QUENCH_SMOOTHED);
+	int64_t rtt_ns = nopal_shared_get(at, SOURCE_QUENCH_SMOOTHED);
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
 		nopal_control_begin(at, SOURCE_QUENCH_QUENCH, SOURCE_QUENCH_NUMBER_BYTES, &writer);

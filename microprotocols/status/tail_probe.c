@@ -62,13 +62,13 @@ static int64_t tail_probe_due(struct nopal_at at)
 {
 	const struct tail_probe *self = nopal_state(at);
 
-	return self->since_ns + TAIL_PROBE_ROUND_TRIPS * nopal_shared(at, TAIL_PROBE_SMOOTHED);
+	return self->since_ns + TAIL_PROBE_ROUND_TRIPS * nopal_shared_get(at, TAIL_PROBE_SMOOTHED);
 }
 
 /* The timer is not moved with every transmission; it looks when it fires. */
 static void tail_probe_watch(struct nopal_at at, int64_t due_ns)
 {
-	if (nopal_shared(at, TAIL_PROBE_SMOOTHED) && !nopal_timer_running(at, TAIL_PROBE_DUE))
+	if (nopal_shared_get(at, TAIL_PROBE_SMOOTHED) && !nopal_timer_running(at, TAIL_PROBE_DUE))
 		nopal_timer_start(at, TAIL_PROBE_DUE, due_ns);
 }
 

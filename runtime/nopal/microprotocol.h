@@ -200,8 +200,9 @@ struct nopal_session {
 const uint8_t *nopal_file(struct nopal_at at, unsigned which, size_t *ret_length);
 
 /* Shared variables. */
-#define nopal_shared(at, which)	      ((at).session->shared[(at).part->shared[which]])
-#define nopal_share(at, which, value) ((at).session->shared[(at).part->shared[which]] = (value))
+#define nopal_shared_get(at, which) ((at).session->shared[(at).part->shared[which]])
+#define nopal_shared_set(at, which, value)                                                         \
+	((at).session->shared[(at).part->shared[which]] = (value))
 
 /* Attributes of a segment or message. */
 #define nopal_get(at, item, which)	  ((item)->attribute[(at).part->attribute[which]])

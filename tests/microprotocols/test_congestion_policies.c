@@ -99,8 +99,8 @@ enum { MARKER_LATEST, MARKER_LEAST };
 
 static enum nopal_verdict a_marker_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	int64_t latest = nopal_shared(at, MARKER_LATEST);
-	int64_t least = nopal_shared(at, MARKER_LEAST);
+	int64_t latest = nopal_shared_get(at, MARKER_LATEST);
+	int64_t least = nopal_shared_get(at, MARKER_LEAST);
 
 	if (ack->largest_is_new && latest > least + MARKER_QUEUE_NS)
 		nopal_raise_CONGESTION_MARKED(at.session, at.session);

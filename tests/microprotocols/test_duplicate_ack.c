@@ -156,7 +156,7 @@ TEST(test_few_overtakers_wait_for_more)
 	session = rig.opener.session;
 	burst(&rig, "delay 10ms");
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
-	nopal_share(rig_at(session, "stub_room"), 0, 0);
+	nopal_shared_set(rig_at(session, "stub_room"), 0, 0);
 	burst(&rig, "delay 10ms loss mask 0x40000");
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);

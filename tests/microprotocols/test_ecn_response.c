@@ -11,21 +11,22 @@ static int64_t raised_ns[ROOM];
 
 static enum nopal_verdict stub_policy_on_marked(struct nopal_at at, struct nopal_session *subject)
 {
-	int64_t window = nopal_shared(at, WINDOW) / 2;
+	int64_t window = nopal_shared_get(at, WINDOW) / 2;
 
 	assert_ptr_equal(at.session, subject);
 	if (raises < ROOM)
 		raised_ns[raises] = at.session->now_ns;
 	raises++;
-	nopal_share(at, WINDOW, window > 2 * SEGMENT ? window : 2 * SEGMENT);
+	nopal_shared_set(at, WINDOW, window > 2 * SEGMENT ? window : 2 * SEGMENT);
 	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict stub_policy_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
-	uint64_t window = (uint64_t)nopal_shared(at, WINDOW);
+	uint64_t window = (uint64_t)nopal_shared_get(at, WINDOW);
 
-	nopal_shared(at, WINDOW) += (int64_t)nopal_scale(ack->newly_acked_bytes, SEGMENT, window);
+	nopal_shared_get(at, WINDOW) +=
+		(int64_t)nopal_scale(ack->newly_acked_bytes, SEGMENT, window);
 	return NOPAL_CONTINUE;
 }
 

@@ -479,8 +479,8 @@ enum { NUMBERS_LOCAL, NUMBERS_PEER };
 /* Numbers of both directions begin a little before 2^32. */
 static int near_the_end_open(struct nopal_at at)
 {
-	nopal_share(at, NUMBERS_LOCAL, INT64_C(0xfffffff8));
-	nopal_share(at, NUMBERS_PEER, INT64_C(0xfffffff8));
+	nopal_shared_set(at, NUMBERS_LOCAL, INT64_C(0xfffffff8));
+	nopal_shared_set(at, NUMBERS_PEER, INT64_C(0xfffffff8));
 	return 0;
 }
 

@@ -43,11 +43,11 @@ TEST(test_no_copy_takes_the_room_of_others)
 	struct nopal_session *session = rig.opener.session;
 
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	nopal_share(rig_at(session, "stub_room"), 0, 0);
+	nopal_shared_set(rig_at(session, "stub_room"), 0, 0);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(segment->transmissions, 2);
 	STUB_RAISE(&rig, SEGMENT_LOST, segment);
-	nopal_share(rig_at(session, "stub_room"), 0, 1);
+	nopal_shared_set(rig_at(session, "stub_room"), 0, 1);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(segment->transmissions, 3);
 	rig_close(&rig);

@@ -40,15 +40,15 @@ static void check_budget(struct oracle *oracle, const struct nopal_core *core)
 
 static void check_window(struct oracle *oracle, struct nopal_at at)
 {
-	if (nopal_shared(at, ORACLE_IN_FLIGHT) < 0)
+	if (nopal_shared_get(at, ORACLE_IN_FLIGHT) < 0)
 		oracle_violated(oracle, "bytes in flight fell below zero");
 }
 
 static void check_transmission(struct oracle *oracle, struct nopal_at at,
 			       const struct nopal_segment *segment)
 {
-	int64_t window = nopal_shared(at, ORACLE_WINDOW);
-	int64_t in_flight = nopal_shared(at, ORACLE_IN_FLIGHT);
+	int64_t window = nopal_shared_get(at, ORACLE_WINDOW);
+	int64_t in_flight = nopal_shared_get(at, ORACLE_IN_FLIGHT);
 
 	if (segment->done)
 		oracle_violated(oracle, "segment %u left after it was done", segment->number);

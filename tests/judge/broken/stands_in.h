@@ -61,7 +61,7 @@ static inline enum nopal_verdict numbers_segment(struct nopal_at at, struct nopa
 {
 	uint64_t *next = nopal_state(at);
 
-	nopal_set(at, segment, 0, (uint64_t)nopal_shared(at, 0) + (*next)++);
+	nopal_set(at, segment, 0, (uint64_t)nopal_shared_get(at, 0) + (*next)++);
 	return NOPAL_CONTINUE;
 }
 

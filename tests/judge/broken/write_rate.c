@@ -5,7 +5,7 @@
 static enum nopal_verdict write_rate_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
 	(void)subject;
-	nopal_share(at, 0, 1);
+	nopal_shared_set(at, 0, 1);
 	return NOPAL_CONTINUE;
 }
 

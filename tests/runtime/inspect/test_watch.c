@@ -126,7 +126,7 @@ TEST(test_watch_of_bytes_that_change_names_who_did_it)
 static void change_number(struct nopal_at at, struct nopal_segment *segment)
 {
 	nopal_set(at, segment, 0, nopal_get(at, segment, 0) + 10);
-	nopal_share(at, 0, 17);
+	nopal_shared_set(at, 0, 17);
 }
 
 TEST(test_watch_of_what_others_own_names_who_wrote)

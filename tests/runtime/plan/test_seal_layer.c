@@ -17,7 +17,7 @@ FAKE(writes_one, .shared = FAKE_SHARED({ "fact", NOPAL_WRITE, 1, "known" }));
 /* The `initial` of the fact as the microprotocol reads it at first. */
 static int64_t read_by(const struct rig *rig, const char *name)
 {
-	return nopal_shared(rig_at(rig->opener.session, name), 0);
+	return nopal_shared_get(rig_at(rig->opener.session, name), 0);
 }
 
 static void open_with(struct rig *rig, const char *parts)
@@ -56,7 +56,7 @@ TEST(test_what_is_written_begins_as_its_writer_says)
 	open_with(&rig, "reads_three {} reads_seven {} writes_one {}");
 	assert_int_equal(read_by(&rig, "reads_three"), 1);
 	assert_int_equal(read_by(&rig, "reads_seven"), 1);
-	nopal_share(rig_at(rig.opener.session, "writes_one"), 0, 9);
+	nopal_shared_set(rig_at(rig.opener.session, "writes_one"), 0, 9);
 	assert_int_equal(read_by(&rig, "reads_three"), 9);
 	assert_int_equal(read_by(&rig, "reads_seven"), 9);
 	assert_int_equal(rig_shared(rig.opener.session, "fact"), 9);
