@@ -366,7 +366,7 @@ static const struct nopal_parameter resize_parameters[] = {
 static const struct nopal_binding resize_bindings[] = {
 	NOPAL_ON(MSG_FROM_USER, resize_on_from_user),
 	NOPAL_ON(SEGMENT_VERIFIED, resize_on_verified),
-	NOPAL_ON(PEER_GAVE_UP, resize_on_gave_up),
+	NOPAL_ON(FORWARD_RECEIVED, resize_on_gave_up),
 	{ 0 },
 };
 

@@ -160,7 +160,7 @@ static const struct nopal_binding sequenced_segments_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, sequenced_segments_on_opened),
 	NOPAL_ON(SEGMENT_FROM_USER, sequenced_segments_on_from_user),
 	NOPAL_ON(SEGMENT_FROM_NET, sequenced_segments_on_from_net),
-	NOPAL_ON(PEER_GAVE_UP, sequenced_segments_on_gave_up, .before = "flow_control"),
+	NOPAL_ON(FORWARD_RECEIVED, sequenced_segments_on_gave_up, .before = "flow_control"),
 	{ 0 },
 };
 

@@ -449,7 +449,7 @@ static const struct nopal_binding windowed_flow_bindings[] = {
 	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_probe,
 		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_PROBE),
 	NOPAL_ON(SEGMENT_VERIFIED, windowed_flow_on_verified, .before = "message_segments"),
-	NOPAL_ON(PEER_GAVE_UP, windowed_flow_on_gave_up),
+	NOPAL_ON(FORWARD_RECEIVED, windowed_flow_on_gave_up),
 	/* A message that an order discards was charged, and is credited. */
 	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message, .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_TO_USER, windowed_flow_on_message),

@@ -222,7 +222,7 @@ void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segmen
 	self->told = first;
 	if (self->top < first)
 		self->top = first;
-	nopal_raise_PEER_GAVE_UP(at.session, &forward);
+	nopal_raise_FORWARD_RECEIVED(at.session, &forward);
 	hearer_look(at);
 }
 

@@ -258,7 +258,7 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.timers = channel_repair_timers,
 	.bindings = channel_repair_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_LOST", "CHANNEL_REPORT", "DESTINATION_HEARS",
-			       "PEER_GAVE_UP", "SESSION_BROKEN"),
+			       "FORWARD_RECEIVED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct channel_repair),
 	.open = channel_repair_open,
 	.rest = channel_repair_rest,

@@ -208,7 +208,7 @@ static const struct nopal_parameter reliable_fifo_parameters[] = {
 static const struct nopal_binding reliable_fifo_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, reliable_fifo_on_opened),
 	NOPAL_ON(MSG_FROM_NET, reliable_fifo_on_msg_from_net),
-	NOPAL_ON(PEER_GAVE_UP, reliable_fifo_on_gave_up),
+	NOPAL_ON(FORWARD_RECEIVED, reliable_fifo_on_gave_up),
 	NOPAL_ON(PEER_CLOSED, reliable_fifo_on_peer_closed),
 	{ 0 },
 };

@@ -376,7 +376,7 @@ static const struct nopal_binding semantic_order_bindings[] = {
 		 .before = "message_segments|message_numbers"),
 	NOPAL_ON(MSG_FROM_NET, semantic_order_on_from_net),
 	NOPAL_ON(MSG_TO_USER, semantic_order_on_to_user),
-	NOPAL_ON(PEER_GAVE_UP, semantic_order_on_gave_up),
+	NOPAL_ON(FORWARD_RECEIVED, semantic_order_on_gave_up),
 	NOPAL_ON(PEER_CLOSED, semantic_order_on_peer_closed),
 	NOPAL_ON(TURN_END, semantic_order_on_turn_end),
 	{ 0 },

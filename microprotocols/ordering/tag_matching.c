@@ -363,7 +363,7 @@ static const struct nopal_parameter tag_matching_parameters[] = {
 static const struct nopal_binding tag_matching_bindings[] = {
 	NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user, .before = "message_segments"),
 	NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net, .after = "order|out_of_band|flow_control"),
-	NOPAL_ON(PEER_GAVE_UP, tag_matching_on_gave_up, .after = "order"),
+	NOPAL_ON(FORWARD_RECEIVED, tag_matching_on_gave_up, .after = "order"),
 	NOPAL_ON(PEER_CLOSED, tag_matching_on_session, .after = "order"),
 	NOPAL_ON(TURN_END, tag_matching_on_session, .before = "flow_control"),
 	NOPAL_ON(RECEIVE_POSTED, tag_matching_on_posted),

@@ -133,7 +133,7 @@ enum nopal_verdict nopal__forward_point_on_forward(struct nopal_at at,
 	if (order > self->order)
 		self->order = order;
 	forward = (struct nopal_forward){ .segment = self->point, .order = self->order };
-	nopal_raise_PEER_GAVE_UP(at.session, &forward);
+	nopal_raise_FORWARD_RECEIVED(at.session, &forward);
 	return NOPAL_STOP;
 }
 

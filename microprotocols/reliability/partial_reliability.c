@@ -319,7 +319,7 @@ const struct nopal_microprotocol nopal_partial_reliability = {
 	.kinds = partial_reliability_kinds,
 	.timers = partial_reliability_timers,
 	.bindings = partial_reliability_bindings,
-	.raises = NOPAL_RAISES("SEGMENT_ABANDONED", "PEER_GAVE_UP", "SESSION_BROKEN"),
+	.raises = NOPAL_RAISES("SEGMENT_ABANDONED", "FORWARD_RECEIVED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct partial_reliability),
 	.rest = partial_reliability_rest,
 };

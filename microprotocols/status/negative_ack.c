@@ -410,7 +410,7 @@ static const struct nopal_binding negative_ack_bindings[] = {
 	NOPAL_ON(SEGMENT_FROM_NET, negative_ack_on_nak, .kinds = NOPAL_OWN_KIND + NEGATIVE_ACK_NAK),
 	NOPAL_ON(SEGMENT_VERIFIED, negative_ack_on_verified, .before = "message_segments"),
 	NOPAL_ON(SEGMENT_DONE, negative_ack_on_done),
-	NOPAL_ON(PEER_GAVE_UP, negative_ack_on_gave_up),
+	NOPAL_ON(FORWARD_RECEIVED, negative_ack_on_gave_up),
 	NOPAL_ON(TURN_END, negative_ack_on_turn_end),
 	{ 0 },
 };

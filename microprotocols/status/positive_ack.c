@@ -92,7 +92,7 @@ static const struct nopal_binding positive_ack_bindings[] = {
 	NOPAL_ON(SEGMENT_LOST, nopal__ack_sender_on_missing, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_TIMEOUT, nopal__ack_sender_on_missing, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_ABANDONED, nopal__ack_sender_on_abandoned),
-	NOPAL_ON(PEER_GAVE_UP, nopal__ack_receiver_on_gave_up),
+	NOPAL_ON(FORWARD_RECEIVED, nopal__ack_receiver_on_gave_up),
 	NOPAL_ON(TURN_END, nopal__ack_sender_on_turn_end, .before = "window_mechanism"),
 	NOPAL_ON(TURN_END, nopal__ack_receiver_on_turn_end, .after = "window_mechanism"),
 	{ 0 },

@@ -80,7 +80,7 @@ void nopal__ack_sender_take_floor(struct nopal_at at, uint64_t floor);
 
 nopal_SEGMENT_FROM_NET_handler nopal__ack_receiver_on_carried;
 nopal_SEGMENT_VERIFIED_handler nopal__ack_receiver_on_verified;
-nopal_PEER_GAVE_UP_handler nopal__ack_receiver_on_gave_up;
+nopal_FORWARD_RECEIVED_handler nopal__ack_receiver_on_gave_up;
 nopal_TURN_END_handler nopal__ack_receiver_on_turn_end;
 nopal_timer_handler nopal__ack_receiver_when_delayed;
 /* Puts the floor on a segment that leaves. */

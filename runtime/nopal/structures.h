@@ -133,7 +133,7 @@ void nopal_lanes_take(struct nopal_lanes *lanes, const struct nopal_lane_turn *t
 void nopal_lanes_pass(struct nopal_lane_turn *turn);
 void nopal_lanes_rest(struct nopal_session *session, struct nopal_lanes *lanes);
 
-/* Argument of PEER_GAVE_UP: a point up to which nobody waits any longer. */
+/* Argument of FORWARD_RECEIVED: a point up to which nobody waits any longer. */
 struct nopal_forward {
 	uint64_t segment; /* no new segment below this number will come */
 	uint64_t order;	  /* nor a message whose order_first is below this */

@@ -153,7 +153,7 @@ TEST(test_a_lost_forward_is_told_again)
 	assert_int_equal(rig_send(&rig, "2"), 0);
 	rig_run(&rig, 3 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
-	assert_true(rig_count(&rig.acceptor, NOPAL_PEER_GAVE_UP) >= 1);
+	assert_true(rig_count(&rig.acceptor, NOPAL_FORWARD_RECEIVED) >= 1);
 	rig_close(&rig);
 }
 
@@ -315,11 +315,11 @@ TEST(test_forwards_that_cannot_be)
 	forward(1u << 30, 3, 8);
 	forward(3, 1u << 30, 8);
 	forward(3, 4, 8);
-	assert_int_equal(rig_count(&rig.acceptor, NOPAL_PEER_GAVE_UP), 0);
+	assert_int_equal(rig_count(&rig.acceptor, NOPAL_FORWARD_RECEIVED), 0);
 	forward(3, 3, 8);
-	assert_int_equal(rig_count(&rig.acceptor, NOPAL_PEER_GAVE_UP), 1);
+	assert_int_equal(rig_count(&rig.acceptor, NOPAL_FORWARD_RECEIVED), 1);
 	forward(2, 2, 8); /* an old one: told once more that it was heard */
-	assert_int_equal(rig_count(&rig.acceptor, NOPAL_PEER_GAVE_UP), 2);
+	assert_int_equal(rig_count(&rig.acceptor, NOPAL_FORWARD_RECEIVED), 2);
 	rig_close(&rig);
 }
 

@@ -122,7 +122,7 @@ static void give_up_below(uint64_t order)
 {
 	struct nopal_forward forward = { .order = order };
 
-	nopal_raise_PEER_GAVE_UP(it.rig.opener.session, &forward);
+	nopal_raise_FORWARD_RECEIVED(it.rig.opener.session, &forward);
 }
 
 /* Of six messages those in the mask came, and nothing below `end` will come: what came is delivered
