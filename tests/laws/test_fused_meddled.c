@@ -71,12 +71,6 @@ static void look(struct pair *pair, struct nopal_session *session)
 			ended_outside++;
 }
 
-/* The meddler is in the lowest layer. */
-static struct nopal_session *meddled(struct nopal_session *session)
-{
-	return &nopal__bottom(nopal__core(session))->session;
-}
-
 static void outside(struct pair *pair)
 {
 	for (int i = 0; i < PAIR_SIDES; i++)
